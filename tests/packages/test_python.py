@@ -599,6 +599,36 @@ def test_an_operation_takes_one_word_about_keys(project, keys):
         f'TypeError: sqlite_counter: TrackCounter takes keys="assigned" or no keys, not {keys!r}')
 
 
+@pytest.mark.parametrize("opening", ["both", True, ""])
+def test_an_operation_takes_one_word_about_opening_values(project, opening):
+    project.migration("0002_track", "0001_initial", f"TrackCounter('Product', 'stock', opening={opening!r})")
+    assert project.manage("migrate", "-v0", ok=False).splitlines()[-1] == (
+        f'TypeError: sqlite_counter: TrackCounter takes opening="same", opening="add" or no opening, not {opening!r}')
+
+
+def test_a_migration_that_runs_on_every_device_says_that_their_values_are_one(project):
+    project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock', opening='same')", "TrackCounter('Product', 'sold')")
+    project.migration("0003_untrack", "0002_track", "UntrackCounter('Product', 'stock')", "UntrackCounter('Product', 'sold')")
+    project.manage("migrate", "-v0", "shop", "0001")
+    project("-c", SHOW + "Product.objects.create(sku='tea', name='Tea', stock=10)")
+    shutil.copy(project.folder / "till.db", project.folder / "before.db")
+    project.rows("SELECT counter_track('shop_product', 'stock', 'opening=same')")
+    project.rows("UPDATE shop_product SET stock = stock + 20")
+    shutil.move(project.folder / "till.db", project.folder / "office.db")
+    shutil.move(project.folder / "before.db", project.folder / "till.db")
+    project.manage("migrate", "-v0", "shop", "0002")
+    project.rows("SELECT * FROM counter_pull('office.db')")
+    assert project.rows("SELECT stock FROM shop_product") == [(30,)]
+    for name in "0003", "0002":
+        project.manage("migrate", "-v0", "shop", name)
+    assert project.tracked() == [("n sold", "tracked"), ("stock", "tracked")]
+    assert "SELECT counter_track('main.shop_product', 'stock', 'opening=same');" in project.manage("sqlmigrate", "shop", "0002")
+    backwards = project.manage("sqlmigrate", "--backwards", "shop", "0003")
+    assert "SELECT counter_track('main.shop_product', 'stock', 'opening=same');" in backwards
+    assert "SELECT counter_track('main.shop_product', 'n sold');" in backwards
+    assert "No changes detected" in project.manage("makemigrations", "--check", "--dry-run", "shop")
+
+
 def test_a_tracked_model_whose_keys_are_given_out_by_each_file_is_warned_of(project):
     project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock')")
     assert "W001" not in project.manage("check", show="stderr")
@@ -687,12 +717,13 @@ def test_django_writes_prints_and_names_the_operation(project):
     assert project("-c", SHOW + program("""
         from django.db.migrations.writer import OperationWriter
         from sqlite_counter.django import TrackCounter, UntrackCounter
-        for operation in TrackCounter("Product", "stock"), TrackCounter("Product", "stock", keys="assigned"), UntrackCounter("Product", "stock"):
+        for operation in TrackCounter("Product", "stock"), TrackCounter("Product", "stock", keys="assigned"), \
+                TrackCounter("Product", "stock", "assigned", "same"), UntrackCounter("Product", "stock"):
             text, imports = OperationWriter(operation, indentation=0).serialize()
             for line in imports: exec(line)
             again, = eval(text)
             print(again.deconstruct() == operation.deconstruct(), operation.describe(), operation.migration_name_fragment)
-        """)) == (2 * "True Track stock of Product as a counter track_product_stock\n" +
+        """)) == (3 * "True Track stock of Product as a counter track_product_stock\n" +
                   "True Track stock of Product no longer untrack_product_stock\n")
     project.manage("squashmigrations", "--noinput", "shop", "0003")
     for name in "0001_initial", "0002_track", "0003_untrack":

@@ -3,7 +3,7 @@ from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
 from django.db.migrations.operations.base import Operation
 
-from .schema import KEYS, OPTION, rows, same, tracked
+from .schema import KEYS, OPENINGS, OPTION, rows, same, tracked
 
 
 class TrackCounter(Operation):
@@ -11,43 +11,51 @@ class TrackCounter(Operation):
     Nothing is done on other databases than SQLite, or where the column is tracked already.
 
     A key that SQLite gives out by itself, such as an AutoField, needs keys="assigned": only one file makes rows, or
-    the application assigns keys that no two files share."""
+    the application assigns keys that no two files share.
 
-    def __init__(self, model_name, name, keys=None):
+    Where each of several files with values runs the migration, opening="same" says that the values are copies of one,
+    opening="add" that they add up with those of files that have been merged already."""
+
+    def __init__(self, model_name, name, keys=None, opening=None):
         for given, what in (model_name, "model"), (name, "field"):
             if not isinstance(given, str):
                 raise TypeError(f"sqlite_counter: {type(self).__name__} takes the name of one {what}, not {given!r}; "
                                 "write an operation for each field")
         if keys not in (None, "assigned"):
             raise TypeError(f'sqlite_counter: {type(self).__name__} takes keys="assigned" or no keys, not {keys!r}')
-        self.model_name, self.name, self.keys = model_name, name, keys
+        if opening not in (None, "same", "add"):
+            raise TypeError(f'sqlite_counter: {type(self).__name__} takes opening="same", opening="add" or no opening, not {opening!r}')
+        self.model_name, self.name, self.keys, self.opening = model_name, name, keys, opening
 
     def deconstruct(self):
-        keys = {"keys": self.keys} if self.keys else {}
-        return self.__class__.__qualname__, [], {"model_name": self.model_name, "name": self.name, **keys}
+        words = {name: word for name in ("keys", "opening") if (word := getattr(self, name))}
+        return self.__class__.__qualname__, [], {"model_name": self.model_name, "name": self.name, **words}
 
     def note(self, app_label, state, change):
-        """Changes the list of tracked fields that the state of the model carries. With it stands who gives out the
-        keys, for UntrackCounter, reversed, tracks the table anew."""
+        """Changes the list of tracked fields that the state of the model carries. With it stand who gives out the
+        keys, and what was said of opening values, by field, for UntrackCounter, reversed, tracks the table anew."""
         key = app_label, self.model_name.lower()
         model = state.models[key]
-        model.options[OPTION] = change(list(model.options.get(OPTION, ())), model.fields)
-        if not model.options[OPTION]:
+        names = model.options[OPTION] = change(list(model.options.get(OPTION, ())), model.fields)
+        if not names:
             model.options.pop(KEYS, None)
         elif self.keys:
             model.options[KEYS] = self.keys
+        said = {**model.options.get(OPENINGS, {}), **({self.name: self.opening} if self.opening else {})}
+        model.options[OPENINGS] = {name: opening for name, opening in said.items() if name in names}
+        if not model.options[OPENINGS]:
+            del model.options[OPENINGS]
         state.reload_model(*key, delay=True)
+
+    def noted(self, names, fields):
+        """The name in the list, or None: one that no field has is the former one of a field that was renamed."""
+        return self.name if self.name in names else next((name for name in names if name not in fields), None)
 
     def note_tracked(self, app_label, state):
         self.note(app_label, state, lambda names, fields: names if self.name in names else [*names, self.name])
 
     def note_untracked(self, app_label, state):
-        """A name in the list that no field has is the former one of a field that was renamed."""
-        def without(names, fields):
-            gone = self.name if self.name in names else next((name for name in names if name not in fields), None)
-            return [name for name in names if name != gone]
-
-        self.note(app_label, state, without)
+        self.note(app_label, state, lambda names, fields: [name for name in names if name != self.noted(names, fields)])
 
     def state_forwards(self, app_label, state):
         self.note_tracked(app_label, state)
@@ -62,14 +70,15 @@ class TrackCounter(Operation):
                 'sqlite_counter: put "sqlite_counter.django" into INSTALLED_APPS, for it loads the extension into each connection')
         return model, model._meta.get_field(self.name).column
 
-    def track(self, app_label, editor, state, keys):
+    def track(self, app_label, editor, state, keys, opening):
         """`state` is one in which the column is not tracked."""
         named = self.column(app_label, editor, state)
         if not named:
             return
         model, column = named
         if same(column) not in tracked(editor, model):
-            words = [f"main.{model._meta.db_table}", column, *([f"keys={keys}"] if keys else [])]
+            words = [f"main.{model._meta.db_table}", column, *([f"keys={keys}"] if keys else []),
+                     *([f"opening={opening}"] if opening else [])]
             rows(editor, f"SELECT counter_track({', '.join(['%s'] * len(words))})", *words)
         if editor.collect_sql and editor.deferred_sql:
             editor.unsure.add(model._meta.db_table)
@@ -87,7 +96,7 @@ class TrackCounter(Operation):
             rows(editor, "SELECT counter_untrack(%s, %s)", f"main.{model._meta.db_table}", column)
 
     def database_forwards(self, app_label, schema_editor, from_state, to_state):
-        self.track(app_label, schema_editor, from_state, self.keys)
+        self.track(app_label, schema_editor, from_state, self.keys, self.opening)
 
     def database_backwards(self, app_label, schema_editor, from_state, to_state):
         self.untrack(app_label, schema_editor, from_state)
@@ -114,7 +123,8 @@ class UntrackCounter(TrackCounter):
 
     def database_backwards(self, app_label, schema_editor, from_state, to_state):
         model = to_state.models[app_label, self.model_name.lower()]
-        self.track(app_label, schema_editor, from_state, model.options.get(KEYS))
+        opening = model.options.get(OPENINGS, {}).get(self.noted(model.options.get(OPTION, ()), model.fields))
+        self.track(app_label, schema_editor, from_state, model.options.get(KEYS), opening)
 
     def describe(self):
         return f"Track {self.name} of {self.model_name} no longer"

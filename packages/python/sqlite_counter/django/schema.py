@@ -13,8 +13,9 @@ import sys
 from django.db.models import options
 from django.db.utils import NotSupportedError
 
-OPTION, KEYS = "sqlite_counters", "sqlite_counters_keys"
-options.DEFAULT_NAMES = (*options.DEFAULT_NAMES, *(name for name in (OPTION, KEYS) if name not in options.DEFAULT_NAMES))
+OPTION, KEYS, OPENINGS = "sqlite_counters", "sqlite_counters_keys", "sqlite_counters_openings"
+options.DEFAULT_NAMES = (*options.DEFAULT_NAMES,
+                         *(name for name in (OPTION, KEYS, OPENINGS) if name not in options.DEFAULT_NAMES))
 
 
 def same(name):
