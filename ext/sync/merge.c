@@ -193,7 +193,8 @@ static char *call_to_answer(const char *table, const char *answer, const uint8_t
                            second ? ", '" : "", own, second ? "'" : "");
 }
 
-/* The user is told the opening that is not in main, and both if main has not made the first. */
+/* The user is told the opening that is not in main, and both if main has not made the first. The
+ * value of main comes first. */
 int ctr_merge_refuse_unanswered(ctr_merge *merge, const char *table, const char *here,
                                 const char *there, bool gives, ctr_problem *problem)
 {
@@ -213,8 +214,8 @@ int ctr_merge_refuse_unanswered(ctr_merge *merge, const char *table, const char 
         "two files counted the values that they had when they began to track it: %s: %lld %s, %lld "
         "%s%s: if they were copies of one file, %s, and the values are one; if each had its own, "
         "%s, and they add up",
-        noted->key, (long long)noted->values[0], noted->is_here[0] ? here : there,
-        (long long)noted->values[1], noted->is_here[1] ? here : there, rows, same, add);
+        noted->key, (long long)noted->values[!other], noted->is_here[!other] ? here : there,
+        (long long)noted->values[other], noted->is_here[other] ? here : there, rows, same, add);
     sqlite3_free(same);
     sqlite3_free(add);
     return problem->rc;

@@ -176,7 +176,7 @@ def same_output(expected, output, error):
     """Does the block show the rows and, as an interactive shell does, the error without a line number?"""
     if error is not None:
         shown = re.search(r"^(?:Parse error|Runtime error|Error): ", expected, re.M)
-        if not shown or expected[shown.end():].rstrip() != error.rstrip():
+        if not shown or not re.fullmatch(pattern_of(expected[shown.end():].rstrip() + "\n"), error.rstrip() + "\n"):
             return False
         expected = expected[:shown.start()]
     return re.fullmatch(pattern_of(expected.rstrip() + "\n"), output.rstrip() + "\n") is not None
