@@ -301,9 +301,6 @@ static bool take_change(sqlite3 *db, ctr_change *change, sqlite3_value **columns
     if (problem->rc != SQLITE_OK) return false;
     change->table = ctr_text_value(columns[COLUMN_TABLE], problem);
     if (named) change->column = ctr_text_value(columns[COLUMN_COLUMN], problem);
-    if (change->column && !*change->column) /* kept for the regular columns of a row */
-        ctr_problem_mismatch(problem, NAMES[COLUMN_COLUMN], "the name of a counter",
-                             columns[COLUMN_COLUMN]);
     change->key = sqlite3_value_blob(columns[COLUMN_KEY]);
     change->key_size = (size_t)sqlite3_value_bytes(columns[COLUMN_KEY]);
     change->cell = sqlite3_value_blob(columns[COLUMN_CELL]);

@@ -32,7 +32,8 @@ def test_a_name_that_looks_like_a_uri_is_that_of_a_file(place, name):
 
 
 def words_for(command, path):
-    return {"sync": ["sync", path, "b.db"], "track": ["track", path, "t", "n"]}.get(command, [command, path])
+    return {"sync": ["sync", path, "b.db"], "track": ["track", path, "t", "n"],
+            "opening": ["opening", path, "products", "same"]}.get(command, [command, path])
 
 
 @pytest.mark.parametrize("command", COMMANDS)
