@@ -414,3 +414,20 @@ INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq,
 INSERT INTO counter_changes(table_name, key, column_name, generation, seq, source) VALUES ('v', x'', '', 1, 0, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table v: no column can have the name ''
 SELECT * FROM v;
+
+-- # a-damaged-answer-in-a-file-is-told-and-nothing-of-it-is-taken
+ATTACH 'office.db' AS office;
+CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER);
+CREATE TABLE office.products(sku TEXT PRIMARY KEY, stock INTEGER);
+INSERT INTO office.products VALUES ('tea', 10);
+SELECT counter_track('main.products', 'stock');
+--= 0
+SELECT counter_track('office.products', 'stock', 'opening=same');
+--= 1
+UPDATE office.products_counters_state SET _name = substr(_name, 1, 33) WHERE _kind = 'answer';
+SELECT * FROM counter_pull('office');
+--!~ counter_pull: table products: *an answer about two openings is damaged
+SELECT counter_opening('office.products', 'same');
+--!~ counter_opening: *an answer about two openings is damaged
+SELECT count(*) FROM main.products;
+--= 0
