@@ -19,7 +19,7 @@
 #include "identity/replica.h"
 #include "sqlite/args.h"
 #include "sqlite/array.h"
-#include "sync/merge.h"
+#include "sync/answers.h"
 #include "sync/session.h"
 #include "table/events.h"
 #include "track/triggers.h"
@@ -114,7 +114,7 @@ static int64_t take_answers(answering *call, ctr_problem *problem)
         problem->rc == SQLITE_OK ? ctr_merge_openings(&merge, problem) : NULL;
     if (openings) make_answers(call, openings, problem);
     if (problem->rc == SQLITE_OK)
-        changed = ctr_merge_answers(&merge, call->answers, call->n, problem);
+        changed = ctr_answers_take(&merge, call->answers, call->n, problem);
     ctr_merge_close(&merge);
     return changed;
 }

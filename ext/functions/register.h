@@ -11,7 +11,7 @@ int ctr_increment_register(sqlite3 *db, ctr_shared *shared); /* counter_inc, _de
 int ctr_admin_register(sqlite3 *db, ctr_shared *shared);     /* counter_init, ..., _identity */
 int ctr_exchange_register(sqlite3 *db, ctr_shared *shared);  /* counter_pull, _push, _sync */
 int ctr_contents_register(sqlite3 *db, ctr_shared *shared);  /* digests, floors, cells, sizes */
-int ctr_status_register(sqlite3 *db, ctr_shared *shared); /* counter_cluster_status, _stats, ... */
+int ctr_status_register(sqlite3 *db, ctr_shared *shared);  /* counter_cluster_status, _stats, ... */
 int ctr_track_register(sqlite3 *db, ctr_shared *shared);   /* counter_track, _untrack */
 int ctr_opening_register(sqlite3 *db, ctr_shared *shared); /* counter_opening */
 

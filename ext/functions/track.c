@@ -25,44 +25,26 @@
  */
 #include <string.h>
 
-#include "functions/register.h"
+#include "functions/tracking.h"
 #include "identity/replica.h"
 #include "identity/succession.h"
 #include "sqlite/args.h"
 #include "sqlite/text.h"
-#include "sync/merge.h"
 #include "sync/session.h"
 #include "table/catalog.h"
 #include "table/columns.h"
 #include "table/events.h"
 #include "table/stored.h"
-#include "track/apart.h"
 #include "track/constraints.h"
 #include "track/triggers.h"
 
 static const char COUNTER_TRACK[] = "counter_track", COUNTER_UNTRACK[] = "counter_untrack";
 
-/* One call. */
-typedef struct tracking {
-    sqlite3 *db;
-    ctr_shared *shared;
-    char *schema, *table; /* owned; the table as it is spelled in the schema */
-    char *counters;       /* owned: its counter table, if there is one */
-    bool taken_up;        /* its stored tables existed without it */
-    ctr_objects objects;  /* of the schema, when the call began */
-    ctr_shape shape;      /* of the counter table, present or future */
-    ctr_tracked tracked;
-    int n; /* the named columns */
-    const char **names;
-    bool keys_assigned; /* an option, as is the answer in `opening` */
-    ctr_opening opening;
-} tracking;
-
 /* ---- finding the table ----------------------------------------------------------------------- */
 
 static bool look_for_table(void *with, const char *schema, const char *table, ctr_problem *problem)
 {
-    tracking *call = with;
+    ctr_tracking *call = with;
     ctr_run run = ctr_run_on(call->db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
     ctr_run_bind_text(&run, row, ":name", table);
@@ -80,7 +62,7 @@ static bool look_for_table(void *with, const char *schema, const char *table, ct
 
 /* Creates the counter table with the columns of call->shape, for a table that had the name `birth`
  * when tracking began. It uses stored tables that already exist. */
-static void create_counter_table(tracking *call, const char *birth, ctr_problem *problem)
+static void create_counter_table(ctr_tracking *call, const char *birth, ctr_problem *problem)
 {
     char *definition = problem->rc == SQLITE_OK ? ctr_shape_declaration(&call->shape) : NULL;
     if (!call->counters || !definition) ctr_problem_nomem(problem);
@@ -95,7 +77,7 @@ static void create_counter_table(tracking *call, const char *birth, ctr_problem 
 /* `.clone` of the shell copies the stored tables of the counters without the virtual table. They
  * are used again if their triggers are on this table. Otherwise fails if another table was created
  * under this name. */
-static void take_up_counters(tracking *call, ctr_problem *problem)
+static void take_up_counters(ctr_tracking *call, ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
     const ctr_catalog_entry *born = NULL;
@@ -120,7 +102,7 @@ static void take_up_counters(tracking *call, ctr_problem *problem)
     ctr_catalog_close(&catalog);
 }
 
-static void open_counters(tracking *call, ctr_problem *problem)
+static void open_counters(ctr_tracking *call, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
     ctr_tracked_close(&call->tracked);
@@ -132,7 +114,7 @@ static void open_counters(tracking *call, ctr_problem *problem)
 }
 
 /* Raises a counter to its next generation. */
-static void raise_column(tracking *call, const char *name, ctr_problem *problem)
+static void raise_column(ctr_tracking *call, const char *name, ctr_problem *problem)
 {
     const char *spelling;
     int64_t generation = ctr_shape_generation(&call->shape, name, &spelling) + 1;
@@ -142,7 +124,7 @@ static void raise_column(tracking *call, const char *name, ctr_problem *problem)
 
 /* Fails unless the counters have the present key of the table, whatever the names of its
  * columns. */
-static void check_tracked_key(tracking *call, const ctr_shape *wanted, ctr_problem *problem)
+static void check_tracked_key(ctr_tracking *call, const ctr_shape *wanted, ctr_problem *problem)
 {
     bool same = wanted->n_keys == call->shape.n_keys;
     for (int i = 0; i < wanted->n_keys && same; i++) {
@@ -163,7 +145,7 @@ static void check_tracked_key(tracking *call, const ctr_shape *wanted, ctr_probl
 }
 
 /* A column that was renamed while the triggers were missing looks like a dropped one. */
-static void check_lost(const tracking *call, ctr_problem *problem)
+static void check_lost(const ctr_tracking *call, ctr_problem *problem)
 {
     for (int i = 0; i < call->shape.n_columns; i++)
         if (call->tracked.columns[i].lost)
@@ -177,7 +159,7 @@ static void check_lost(const tracking *call, ctr_problem *problem)
 
 /* Adds counters for columns that have none. A counter that exists already, from other files, adopts
  * its column: the values are added to its counts. Returns whether there was such a column. */
-static bool add_columns(tracking *call, bool whole, ctr_problem *problem)
+static bool add_columns(ctr_tracking *call, bool whole, ctr_problem *problem)
 {
     bool added = false;
     ctr_shape wanted = {0};
@@ -205,99 +187,7 @@ static bool add_columns(tracking *call, bool whole, ctr_problem *problem)
     return added;
 }
 
-/* Compares every row with its counters, and every counter with the rows. Each new row of the
- * counters goes to some page of their index, so SQLite needs a larger cache. */
-static int64_t count_table(tracking *call, ctr_problem *problem)
-{
-    if (problem->rc != SQLITE_OK) return 0;
-    ctr_replica *replica = ctr_replica_of(call->shared->transaction, call->schema);
-    if (replica && ctr_session_raise_cache(call->db, call->schema)) replica->raised = true;
-    ctr_stats *stats = &call->shared->transaction->stats;
-    int64_t before = stats->tracked;
-    char *columns = ctr_tracked_counter_list(&call->tracked),
-         *values = ctr_tracked_column_list(&call->tracked),
-         *match = ctr_tracked_key_match(&call->tracked), *keys = ctr_shape_key_list(&call->shape);
-    if (!columns || !values || !match || !keys) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
-    run.slots.name = call->table;
-    run.slots.columns = columns;
-    run.slots.values = values;
-    run.slots.keys = keys;
-    run.slots.constraint = match;
-    run.slots.value =
-        ctr_apart_count(call->db, call->schema, call->counters, problem) > 0 ? " or apart" : "";
-    ctr_run_do(&run, CTR_SQL_TRACK_COUNT_GONE, NULL);
-    ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
-    if (replica && replica->raised)
-        replica->raised = !ctr_session_lower_cache(call->db, call->schema);
-    sqlite3_free(columns);
-    sqlite3_free(values);
-    sqlite3_free(match);
-    sqlite3_free(keys);
-    return stats->tracked - before;
-}
-
-/* Records the answers about the opening: that of the name, and those of other files that stand in
- * the cells. */
-static void answer_opening(tracking *call, ctr_problem *problem)
-{
-    ctr_opening *opening = &call->opening;
-    ctr_catalog_entry entry = {0};
-    uint8_t birth[CTR_ID_SIZE], *answers = sqlite3_malloc64((opening->n_met + 1) * CTR_ANSWER_SIZE);
-    if (!answers) ctr_problem_nomem(problem);
-    ctr_replica *replica = ctr_replica_of(call->shared->transaction, call->schema);
-    if (!replica) ctr_problem_nomem(problem);
-    ctr_catalog_named(&entry, call->db, call->schema, call->counters, problem);
-    if (problem->rc == SQLITE_OK) ctr_openings_of_birth(entry.birth, birth, problem);
-    if (problem->rc == SQLITE_OK) {
-        size_t n = 0;
-        ctr_conflicts conflicts = {.db = call->db, .schema = call->schema};
-        ctr_merge merge;
-        for (size_t i = 0; i < opening->n_met; i++)
-            ctr_openings_write(answers + n++ * CTR_ANSWER_SIZE, opening->id,
-                               opening->met + i * CTR_ID_SIZE, opening->answer);
-        if (opening->answer == CTR_SAME)
-            ctr_openings_write(answers + n++ * CTR_ANSWER_SIZE, opening->id, birth, CTR_SAME);
-        ctr_merge_open(&merge, call->db, call->schema, entry.birth, replica, &conflicts, problem);
-        if (problem->rc == SQLITE_OK) ctr_merge_answers(&merge, answers, n, problem);
-        ctr_merge_close(&merge);
-    }
-    ctr_catalog_close_entry(&entry);
-    sqlite3_free(answers);
-}
-
-/* Counts the table; the values of columns that `opens` names, by counter, under an opening. */
-static int64_t count_with_opening(tracking *call, bool (*opens)(const tracking *, int counter),
-                                  ctr_problem *problem)
-{
-    if (problem->rc != SQLITE_OK) return 0;
-    ctr_opening *opening = &call->opening;
-    ctr_transaction *transaction = call->shared->transaction;
-    bool *list = sqlite3_malloc64((size_t)call->shape.n_counters + 1);
-    if (!list) {
-        ctr_problem_nomem(problem);
-        return 0;
-    }
-    for (int i = 0; i < call->shape.n_counters; i++) list[i] = opens(call, i);
-    opening->schema = call->schema;
-    opening->counters = call->counters;
-    opening->opens = list;
-    ctr_openings_new(opening->id);
-    transaction->opening = opening;
-    int64_t counted = count_table(call, problem);
-    transaction->opening = NULL;
-    sqlite3_free(list);
-    ctr_replica *replica = ctr_replica_of(transaction, call->schema);
-    const ctr_identity *identity = NULL;
-    if (replica && problem->rc == SQLITE_OK && opening->n > 0)
-        identity = ctr_replica_identity(replica, problem);
-    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
-    if (identity) ctr_openings_record(&run, opening->id, identity->id);
-    if (identity && opening->answer != CTR_UNANSWERED) answer_opening(call, problem);
-    return counted;
-}
-
-static bool opens_each(const tracking *call, int counter)
+static bool opens_each(const ctr_tracking *call, int counter)
 {
     (void)call;
     (void)counter;
@@ -305,13 +195,13 @@ static bool opens_each(const tracking *call, int counter)
 }
 
 /* Returns whether this call has given the counter its column. */
-static bool opens_given(const tracking *call, int counter)
+static bool opens_given(const ctr_tracking *call, int counter)
 {
     return call->tracked.columns[call->shape.counters[counter]].given;
 }
 
 /* Returns whether the triggers are those that counter_track makes. */
-static bool are_triggers_whole(const tracking *call, ctr_problem *problem)
+static bool are_triggers_whole(const ctr_tracking *call, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return false;
     ctr_problem broken = {SQLITE_OK, NULL};
@@ -325,7 +215,7 @@ static bool are_triggers_whole(const tracking *call, ctr_problem *problem)
 }
 
 /* Adds columns to a tracked table, or repairs its triggers and counters. */
-static int64_t go_on_tracking(tracking *call, ctr_problem *problem)
+static int64_t go_on_tracking(ctr_tracking *call, ctr_problem *problem)
 {
     open_counters(call, problem);
     bool whole = are_triggers_whole(call, problem);
@@ -346,7 +236,7 @@ static int64_t go_on_tracking(tracking *call, ctr_problem *problem)
     /* Adopted columns: those that this call has given to counters that existed before. */
     for (int i = 0; i < n_before && problem->rc == SQLITE_OK; i++)
         call->tracked.columns[i].adopted = call->tracked.columns[i].given;
-    int64_t counted = count_with_opening(call, opens_given, problem);
+    int64_t counted = ctr_tracking_count_opening(call, opens_given, problem);
     if (!whole || added || renamed || call->taken_up || counted > 0) return counted;
     if (call->n > 0)
         ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is tracked already", call->table,
@@ -357,7 +247,7 @@ static int64_t go_on_tracking(tracking *call, ctr_problem *problem)
     return 0;
 }
 
-static int64_t track(tracking *call, ctr_problem *problem)
+static int64_t track(ctr_tracking *call, ctr_problem *problem)
 {
     if (!call->counters) take_up_counters(call, problem);
     if (call->counters) return go_on_tracking(call, problem);
@@ -378,12 +268,12 @@ static int64_t track(tracking *call, ctr_problem *problem)
     if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, problem);
     if (problem->rc == SQLITE_OK)
         ctr_tracked_note(call->db, call->schema, call->counters, &call->shape, problem);
-    return count_with_opening(call, opens_each, problem);
+    return ctr_tracking_count_opening(call, opens_each, problem);
 }
 
 /* ---- untracking ------------------------------------------------------------------------------ */
 
-static void drop_tracked_column(tracking *call, const char *name, ctr_problem *problem)
+static void drop_tracked_column(ctr_tracking *call, const char *name, ctr_problem *problem)
 {
     int counter = ctr_tracked_counter(&call->tracked, name);
     int like = counter < 0 ? ctr_shape_counter_like(&call->shape, name) : -1;
@@ -409,7 +299,7 @@ static void drop_tracked_column(tracking *call, const char *name, ctr_problem *p
     open_counters(call, problem);
 }
 
-static int64_t untrack(tracking *call, ctr_problem *problem)
+static int64_t untrack(ctr_tracking *call, ctr_problem *problem)
 {
     int64_t n = call->n;
     if (!call->counters)
@@ -436,14 +326,14 @@ static int64_t untrack(tracking *call, ctr_problem *problem)
         drop_tracked_column(call, call->names[i], problem);
     if (problem->rc == SQLITE_OK) check_lost(call, problem);
     if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, problem);
-    if (!whole) count_table(call, problem);
+    if (!whole) ctr_tracking_count(call, problem);
     return n;
 }
 
 /* ---- the functions --------------------------------------------------------------------------- */
 
-static int64_t in_session(tracking *call, const char *table,
-                          int64_t (*work)(tracking *, ctr_problem *), ctr_problem *problem)
+static int64_t in_session(ctr_tracking *call, const char *table,
+                          int64_t (*work)(ctr_tracking *, ctr_problem *), ctr_problem *problem)
 {
     int64_t result = 0, inserted = sqlite3_last_insert_rowid(call->db);
     ctr_session session;
@@ -472,7 +362,7 @@ static int64_t in_session(tracking *call, const char *table,
 
 /* Takes an argument of counter_track with an '='. Returns false, and sets the error, if there is no
  * such option. */
-static bool take_option(sqlite3_context *ctx, tracking *call, const char *option)
+static bool take_option(sqlite3_context *ctx, ctr_tracking *call, const char *option)
 {
     bool assigned = sqlite3_stricmp(option, "keys=assigned") == 0,
          same = sqlite3_stricmp(option, "opening=same") == 0,
@@ -487,7 +377,7 @@ static bool take_option(sqlite3_context *ctx, tracking *call, const char *option
     return assigned || same || add;
 }
 
-static bool take_argument(sqlite3_context *ctx, tracking *call, const char *function,
+static bool take_argument(sqlite3_context *ctx, ctr_tracking *call, const char *function,
                           sqlite3_value *value)
 {
     const char *text = ctr_arg_text(ctx, function, "the name of a column", value);
@@ -497,13 +387,13 @@ static bool take_argument(sqlite3_context *ctx, tracking *call, const char *func
 }
 
 static void run_tracking(sqlite3_context *ctx, const char *function, int argc, sqlite3_value **argv,
-                         int64_t (*work)(tracking *, ctr_problem *))
+                         int64_t (*work)(ctr_tracking *, ctr_problem *))
 {
     if (argc < 1) {
         ctr_arg_error(ctx, "%s: the arguments are a table and its columns", function);
         return;
     }
-    tracking call = {.db = sqlite3_context_db_handle(ctx), .shared = sqlite3_user_data(ctx)};
+    ctr_tracking call = {.db = sqlite3_context_db_handle(ctx), .shared = sqlite3_user_data(ctx)};
     ctr_problem problem = {SQLITE_OK, NULL};
     const char *table = ctr_arg_text(ctx, function, "the table", argv[0]);
     call.names = table ? sqlite3_malloc64(((size_t)argc + 1) * sizeof *call.names) : NULL;

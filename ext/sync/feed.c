@@ -7,6 +7,7 @@
 #include "sqlite/args.h"
 #include "sqlite/text.h"
 #include "sync/durable.h"
+#include "sync/answers.h"
 #include "sync/merge.h"
 #include "sync/pull.h"
 #include "table/columns.h"
@@ -421,8 +422,8 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_rep
     if (counter >= 0 && ctr_merge_find(&apply->merge, apply->keys, problem)) {
         ctr_merge *merge = &apply->merge;
         ctr_merge_cell(merge, counter, &cell, problem);
-        ctr_merge_refuse_unanswered(merge, merge->tracked ? merge->showing.tracked.table : "",
-                                    "here", "in the change", false, problem);
+        ctr_answers_refuse_missing(merge, merge->tracked ? merge->showing.tracked.table : "",
+                                   "here", "in the change", false, problem);
         ctr_conflicts_change_identity(&apply->conflicts, replica,
                                       problem); /* before the row is written */
         ctr_merge_write(&apply->merge, problem);
@@ -438,7 +439,7 @@ static void take_answer(ctr_apply *apply, const ctr_change *change, ctr_problem 
         problem->rc = SQLITE_ERROR;
         return;
     }
-    ctr_merge_answers(&apply->merge, change->cell, 1, problem);
+    ctr_answers_take(&apply->merge, change->cell, 1, problem);
     if (problem->rc != SQLITE_OK) ctr_transaction_spoil(apply->transaction, nth);
 }
 

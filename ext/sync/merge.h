@@ -95,17 +95,6 @@ bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem);
 /* Returns the answers about openings of the table, lent; NULL on a problem. */
 ctr_openings *ctr_merge_openings(ctr_merge *merge, ctr_problem *problem);
 
-/* Takes n answers about openings, of CTR_ANSWER_SIZE bytes each, which were checked: records those
- * that are new, and settles all rows by them. Returns the number of rows that changed. Call it
- * before rows are merged. */
-int64_t ctr_merge_answers(ctr_merge *merge, const uint8_t *answers, size_t n, ctr_problem *problem);
-
-/* Fails if rows would show the sum of unanswered openings. `here` and `there` name the two files;
- * `table` is the name of the table in main, and openings that are here are those of main, or, if
- * `gives`, of the other file. */
-int ctr_merge_refuse_unanswered(ctr_merge *merge, const char *table, const char *here,
-                                const char *there, bool gives, ctr_problem *problem);
-
 /* Raises each counter of `table` to its generation in `from`, the shape at the source. A pull takes
  * all generations before the rows, whatever the marks say, because rows are merged by generation.
  * Returns the number of emptied cells. */

@@ -2,6 +2,7 @@
 #include "identity/replica.h"
 #include "sqlite/array.h"
 #include "sqlite/text.h"
+#include "sync/answers.h"
 #include "sync/durable.h"
 #include "sync/marks.h"
 #include "sync/pull.h"
@@ -193,7 +194,7 @@ static void merge_answers(merge_job *job, ctr_problem *problem)
     if (problem->rc != SQLITE_OK || job->newest.answers == 0 || job->newest.answers < job->mark)
         return;
     ctr_openings_list(&theirs, source->db, source->schema, job->theirs->name, job->mark, problem);
-    job->report->changed += ctr_merge_answers(&job->to, theirs.answers, theirs.n, problem);
+    job->report->changed += ctr_answers_take(&job->to, theirs.answers, theirs.n, problem);
     ctr_openings_close(&theirs);
 }
 
@@ -204,7 +205,7 @@ static void refuse_unanswered(merge_job *job, ctr_problem *problem)
     char *in_taker = sqlite3_mprintf(gives ? "in %s" : "here", pull->called),
          *in_giver = sqlite3_mprintf(gives ? "here" : "in %s", pull->source->called);
     if (!in_taker || !in_giver) ctr_problem_nomem(problem);
-    ctr_merge_refuse_unanswered(&job->to, job->report->name, in_taker, in_giver, gives, problem);
+    ctr_answers_refuse_missing(&job->to, job->report->name, in_taker, in_giver, gives, problem);
     sqlite3_free(in_taker);
     sqlite3_free(in_giver);
 }
