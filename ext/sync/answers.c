@@ -39,7 +39,7 @@ int ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char *
     ctr_problem_set(
         problem, SQLITE_ERROR,
         "two files counted the values that they had when they began to track it: %s: %lld %s, %lld "
-        "%s%s: if they were copies of one file, %s, and the values are one; if each had its own, "
+        "%s%s: if they were copies of one file, %s, and only the greater value counts; if each had its own, "
         "%s, and they add up",
         noted->key, (long long)noted->values[!other], noted->is_here[!other] ? here : there,
         (long long)noted->values[other], noted->is_here[other] ? here : there, rows, same, add);

@@ -12,7 +12,7 @@ SELECT counter_track('office.products', 'stock');
 --= 2
 UPDATE main.products SET stock = stock - 1 WHERE sku = 'tea';
 SELECT * FROM counter_pull('office');
---!~ counter_pull: table products: two files counted the values that they had when they began to track it: ('tea'): 10 here, 10 in office (2 such rows): if they were copies of one file, SELECT counter_opening('products', 'same', '????????-????-8???-????-????????????'), and the values are one; if each had its own, SELECT counter_opening('products', 'add', '????????-????-8???-????-????????????'), and they add up
+--!~ counter_pull: table products: two files counted the values that they had when they began to track it: ('tea'): 10 here, 10 in office (2 such rows): if they were copies of one file, SELECT counter_opening('products', 'same', '????????-????-8???-????-????????????'), and only the greater value counts; if each had its own, SELECT counter_opening('products', 'add', '????????-????-8???-????-????????????'), and they add up
 SELECT * FROM counter_push('office');
 --!~ counter_push: table products: two files counted *
 SELECT * FROM counter_sync('office');
@@ -147,7 +147,7 @@ SELECT rows_changed > 0 FROM counter_push('office');
 SELECT stock, sold FROM office.products;
 --= 10|4
 SELECT counter_track('office.products', 'sold');
---! counter_track: products: column sold of ('tea'): two files counted the values that they had when they began to track it: 4 here, 4 in another file: if they were copies of one file, add 'opening=same', and the values are one; if each had its own, 'opening=add'
+--! counter_track: products: column sold of ('tea'): two files counted the values that they had when they began to track it: 4 here, 4 in another file: if they were copies of one file, add 'opening=same', and only the greater value counts; if each had its own, 'opening=add'
 SELECT column_name FROM counter_tracked('office');
 --= stock
 SAVEPOINT s;
@@ -396,7 +396,7 @@ SELECT counter_track('products', 'stock');
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_inc(NULL, 10, '00000000-0000-8000-8000-000000000001'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 UPDATE products SET stock = stock - 1;
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: table products: two files counted the values that they had when they began to track it: ('tea'): 10 here, 12 in the change: if they were copies of one file, SELECT counter_opening('products', 'same', '00000000-0000-8000-8000-000000000002', '00000000-0000-8000-8000-000000000001'), and the values are one; if each had its own, SELECT counter_opening('products', 'add', '00000000-0000-8000-8000-000000000002', '00000000-0000-8000-8000-000000000001'), and they add up
+--! counter_changes: table products: two files counted the values that they had when they began to track it: ('tea'): 10 here, 12 in the change: if they were copies of one file, SELECT counter_opening('products', 'same', '00000000-0000-8000-8000-000000000002', '00000000-0000-8000-8000-000000000001'), and only the greater value counts; if each had its own, SELECT counter_opening('products', 'add', '00000000-0000-8000-8000-000000000002', '00000000-0000-8000-8000-000000000001'), and they add up
 SELECT stock FROM products;
 --= 9
 INSERT INTO counter_changes(table_name, key, generation, cell, seq, source) VALUES ('products', x'', 0, x'B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
