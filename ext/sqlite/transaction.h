@@ -63,6 +63,7 @@ typedef struct ctr_transaction {
     bool busy; /* with an identity; a trigger on its table must not use it again */
 
     struct ctr_opening *opening; /* of the running counter_track: table/openings.h; or NULL */
+    unsigned answered;           /* the number of answers about openings that were recorded */
 
     /* Open savepoints, as far as SQLite reported them; and their number when a statement failed
      * half-way. */

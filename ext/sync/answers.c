@@ -22,11 +22,9 @@ static char *call_to_answer(const char *table, const char *answer, const uint8_t
 
 /* The user is told the opening that is not in main, and both if main has not made the first. The
  * value of main comes first. */
-int ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char *here,
-                               const char *there, bool gives, ctr_problem *problem)
+static void refuse_missing(const ctr_merge *merge, const ctr_unanswered *noted, const char *table,
+                           const char *here, const char *there, bool gives, ctr_problem *problem)
 {
-    const ctr_unanswered *noted = &merge->unanswered;
-    if (noted->rows == 0 || problem->rc != SQLITE_OK) return problem->rc;
     int other = noted->is_here[0] != gives ? 1 : 0;
     bool apart = noted->is_here[0] != noted->is_here[1];
     bool is_own = apart && (gives || ctr_openings_is_own(&merge->openings, noted->ids[!other]));
@@ -39,12 +37,23 @@ int ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char *
     ctr_problem_set(
         problem, SQLITE_ERROR,
         "two files counted the values that they had when they began to track it: %s: %lld %s, %lld "
-        "%s%s: if they were copies of one file, %s, and only the greater value counts; if each had its own, "
+        "%s%s: if they were copies of one file, %s, and only the greater value counts; if each had "
+        "its own, "
         "%s, and they add up",
         noted->key, (long long)noted->values[!other], noted->is_here[!other] ? here : there,
         (long long)noted->values[other], noted->is_here[other] ? here : there, rows, same, add);
     sqlite3_free(same);
     sqlite3_free(add);
+}
+
+int ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char *here,
+                               const char *there, bool gives, ctr_problem *problem)
+{
+    ctr_unanswered *noted = &merge->unanswered;
+    if (noted->rows > 0 && problem->rc == SQLITE_OK)
+        refuse_missing(merge, noted, table, here, there, gives, problem);
+    sqlite3_free(noted->key);
+    *noted = (ctr_unanswered){0};
     return problem->rc;
 }
 
@@ -119,6 +128,7 @@ int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n, ctr
             merge->number = ctr_batch_mark_change(merge->rows.journal, problem);
         }
         ctr_openings_record_answer(&run, answer, merge->number);
+        merge->openings_read_at = ++merge->rows.replica->transaction->answered + 1;
     }
     return added > 0 && problem->rc == SQLITE_OK ? settle_rows(merge, problem) : 0;
 }

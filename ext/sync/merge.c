@@ -132,9 +132,12 @@ bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem
 ctr_openings *ctr_merge_openings(ctr_merge *merge, ctr_problem *problem)
 {
     const ctr_rows *rows = &merge->rows;
-    if (!merge->openings_read)
+    unsigned now = rows->replica->transaction->answered + 1;
+    if (problem->rc == SQLITE_OK && merge->openings_read_at != now) {
+        ctr_openings_close(&merge->openings);
         ctr_openings_read(&merge->openings, rows->db, rows->schema, rows->table, problem);
-    merge->openings_read = true;
+        merge->openings_read_at = problem->rc == SQLITE_OK ? now : 0;
+    }
     return problem->rc == SQLITE_OK ? &merge->openings : NULL;
 }
 

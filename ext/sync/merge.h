@@ -36,11 +36,11 @@ typedef struct ctr_merge {
     ctr_stats stats;          /* before the UPDATE */
     int64_t n_conflicts;
 
-    ctr_openings openings; /* read when first needed */
-    bool openings_read;
+    ctr_openings openings;     /* lent by ctr_merge_openings */
+    unsigned openings_read_at; /* the number of answers recorded by then, plus 1; 0: not read */
     int64_t number;            /* that of the answers which came last */
     ctr_packed settled;        /* room for a cell */
-    ctr_unanswered unanswered; /* refused by the caller at the end */
+    ctr_unanswered unanswered; /* until ctr_answers_refuse_missing */
     bool row_unanswered;       /* the row at hand is one of them */
 
     /* Of a tracked table. */
@@ -92,7 +92,8 @@ bool ctr_merge_is_wanted(ctr_merge *merge, sqlite3_value **keys, ctr_problem *pr
 void ctr_merge_begin(ctr_merge *merge);
 bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem);
 
-/* Returns the answers about openings of the table, lent; NULL on a problem. */
+/* Returns the answers about openings of the table, lent; NULL on a problem. They are read when they
+ * are first needed, and again when this connection has recorded others. */
 ctr_openings *ctr_merge_openings(ctr_merge *merge, ctr_problem *problem);
 
 /* Raises each counter of `table` to its generation in `from`, the shape at the source. A pull takes

@@ -76,9 +76,11 @@ static opening_node *find_node(const ctr_openings *openings, const uint8_t *id)
     return bsearch(&wanted, openings->nodes, openings->n_nodes, sizeof wanted, by_opening);
 }
 
-static size_t root_of(const ctr_openings *openings, size_t node)
+/* Shortens the way for the next search. */
+static size_t root_of(ctr_openings *openings, size_t node)
 {
-    while (openings->nodes[node].group != node) node = openings->nodes[node].group;
+    opening_node *nodes = openings->nodes;
+    while (nodes[node].group != node) node = nodes[node].group = nodes[nodes[node].group].group;
     return node;
 }
 
@@ -95,21 +97,24 @@ static void join_groups(ctr_openings *openings, const uint8_t *answer)
     openings->nodes[a > b ? a : b].group = a < b ? a : b;
 }
 
-/* Makes the nodes of all answers. */
-static void group_openings(ctr_openings *openings, ctr_problem *problem)
+static int by_bytes(const void *a, const void *b)
 {
-    if (problem->rc != SQLITE_OK) return;
+    return memcmp(a, b, CTR_ANSWER_SIZE);
+}
+
+/* Makes the nodes of all answers, unless that is done. */
+static int group_openings(ctr_openings *openings, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || openings->n_grouped == openings->n) return problem->rc;
+    qsort(openings->answers, openings->n, CTR_ANSWER_SIZE, by_bytes);
     opening_node *nodes = sqlite3_malloc64((2 * openings->n + 1) * sizeof *nodes);
-    if (!nodes) {
-        ctr_problem_nomem(problem);
-        return;
-    }
+    if (!nodes) return ctr_problem_nomem(problem);
     size_t n = 0, kept = 0;
     for (size_t i = 0; i < openings->n; i++) {
         memcpy(nodes[n++].id, answer_at(openings, i) + A_AT, CTR_ID_SIZE);
         memcpy(nodes[n++].id, answer_at(openings, i) + B_AT, CTR_ID_SIZE);
     }
-    if (n > 0) qsort(nodes, n, sizeof *nodes, by_opening);
+    qsort(nodes, n, sizeof *nodes, by_opening);
     for (size_t i = 0; i < n; i++)
         if (kept == 0 || by_opening(&nodes[kept - 1], &nodes[i]) != 0) nodes[kept++] = nodes[i];
     for (size_t i = 0; i < kept; i++) nodes[i].group = i;
@@ -121,6 +126,8 @@ static void group_openings(ctr_openings *openings, ctr_problem *problem)
         if (answer_at(openings, i)[ANSWER_AT] == CTR_SAME)
             join_groups(openings, answer_at(openings, i));
     for (size_t i = 0; i < kept; i++) nodes[i].group = root_of(openings, i);
+    openings->n_grouped = openings->n;
+    return problem->rc;
 }
 
 static bool are_one_group(const ctr_openings *openings, const uint8_t *a, const uint8_t *b)
@@ -187,7 +194,6 @@ int ctr_openings_read(ctr_openings *openings, sqlite3 *db, const char *schema, c
                             problem);
     }
     sqlite3_finalize(row);
-    group_openings(openings, problem);
     return problem->rc;
 }
 
@@ -204,13 +210,13 @@ void ctr_openings_close(ctr_openings *openings)
 bool ctr_openings_add(ctr_openings *openings, const uint8_t answer[CTR_ANSWER_SIZE],
                       ctr_problem *problem)
 {
-    for (size_t i = 0; i < openings->n; i++)
-        if (memcmp(answer_at(openings, i), answer, CTR_ANSWER_SIZE) == 0) return false;
-    if (!append_bytes_to(&openings->answers, &openings->n, &openings->room, answer, CTR_ANSWER_SIZE,
-                         problem))
+    if (openings->n_grouped > 0 &&
+        bsearch(answer, openings->answers, openings->n_grouped, CTR_ANSWER_SIZE, by_bytes))
         return false;
-    group_openings(openings, problem);
-    return problem->rc == SQLITE_OK;
+    for (size_t i = openings->n_grouped; i < openings->n; i++)
+        if (by_bytes(answer_at(openings, i), answer) == 0) return false;
+    return append_bytes_to(&openings->answers, &openings->n, &openings->room, answer,
+                           CTR_ANSWER_SIZE, problem);
 }
 
 bool ctr_openings_is_own(const ctr_openings *openings, const uint8_t id[CTR_ID_SIZE])
@@ -267,7 +273,8 @@ static bool gives_way(const ctr_openings *openings, const ctr_shard *shard)
 bool ctr_openings_settle(ctr_openings *openings, const ctr_cell *cell, uint8_t *out, size_t *size,
                          ctr_problem *problem)
 {
-    if (openings->n == 0 || take_live(openings, cell, problem) || openings->n_live < 2)
+    if (openings->n == 0 || group_openings(openings, problem) ||
+        take_live(openings, cell, problem) || openings->n_live < 2)
         return false;
     bool changes = false;
     for (size_t i = 0; i < openings->n_live && !changes; i++)
@@ -304,7 +311,8 @@ static bool is_decided(const ctr_openings *openings)
 bool ctr_openings_unanswered(ctr_openings *openings, const ctr_cell *cell, ctr_shard pair[2],
                              ctr_problem *problem)
 {
-    if (take_live(openings, cell, problem) || openings->n_live < 2 || is_decided(openings))
+    if (group_openings(openings, problem) || take_live(openings, cell, problem) ||
+        openings->n_live < 2 || is_decided(openings))
         return false;
     for (size_t i = 0; i < openings->n_live; i++)
         for (size_t j = i + 1; j < openings->n_live; j++) {

@@ -31,19 +31,22 @@
 
 #include "table/pack.h"
 
-/* Make a new opening; and that of the name under which a table was born, the same in letters of
- * either case. */
+/* Makes a new opening, at random. */
 void ctr_openings_new(uint8_t id[CTR_ID_SIZE]);
+
+/* Writes the opening that all files compute from the name under which a table was born; the case of
+ * ASCII letters does not matter. Fails with SQLITE_NOMEM. */
 void ctr_openings_of_birth(const char *birth, uint8_t id[CTR_ID_SIZE], ctr_problem *problem);
 
 typedef enum ctr_answer_to { CTR_UNANSWERED, CTR_SAME, CTR_ADD } ctr_answer_to;
 
 enum { CTR_ANSWER_SIZE = 2 + 2 * CTR_ID_SIZE };
 
-/* Writes an answer about two openings. Fails, with SQLITE_CORRUPT_VTAB, if the bytes that are read
- * are no answer; a and b point into them. */
+/* Writes an answer about two openings, which differ. */
 void ctr_openings_write(uint8_t out[CTR_ANSWER_SIZE], const uint8_t *a, const uint8_t *b,
                         ctr_answer_to answer);
+
+/* Fails with SQLITE_CORRUPT_VTAB if the bytes are no answer. */
 int ctr_openings_check(const void *bytes, size_t size, ctr_problem *problem);
 
 /* The answers of one table. */
@@ -53,8 +56,9 @@ typedef struct ctr_openings {
     uint8_t *own; /* owned: the ids of the openings that this file made */
     size_t n_own, room_own;
 
-    /* Private: the openings in answers, ascending by id, each with its group; and for the cell at
-     * hand its openings that count. */
+    /* Private: how many answers, from the first, are in order and grouped; the openings in those,
+     * ascending by id, each with its group; and for the cell at hand its openings that count. */
+    size_t n_grouped;
     struct opening_node *nodes;
     size_t n_nodes;
     ctr_shard *live;
@@ -73,7 +77,8 @@ int ctr_openings_read(ctr_openings *openings, sqlite3 *db, const char *schema, c
                       ctr_problem *problem);
 void ctr_openings_close(ctr_openings *openings);
 
-/* Adds an answer. Returns whether it is new. */
+/* Adds an answer. Returns whether it is new. Groups are made when they are next needed, so that
+ * many answers one after the other do not cost the square of their number. */
 bool ctr_openings_add(ctr_openings *openings, const uint8_t answer[CTR_ANSWER_SIZE],
                       ctr_problem *problem);
 
@@ -93,9 +98,11 @@ bool ctr_openings_settle(ctr_openings *openings, const ctr_cell *cell, uint8_t *
 bool ctr_openings_unanswered(ctr_openings *openings, const ctr_cell *cell, ctr_shard pair[2],
                              ctr_problem *problem);
 
-/* Record an opening of this file, and an answer with the number of the change. */
+/* Records an opening that was made now, with the id of this file. Problems go to that of `run`. */
 void ctr_openings_record(ctr_run *run, const uint8_t id[CTR_ID_SIZE],
                          const uint8_t file[CTR_ID_SIZE]);
+
+/* Records a new answer, with the number of the change that brings it. */
 void ctr_openings_record_answer(ctr_run *run, const uint8_t answer[CTR_ANSWER_SIZE],
                                 int64_t number);
 
