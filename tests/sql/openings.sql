@@ -407,6 +407,38 @@ SELECT s.id, s.clock, s.value FROM counter_changes(0) AS c, counter_shards(c.cel
 --= 00000000-0000-8000-8000-000000000001|2|0
 --= 00000000-0000-8000-8000-000000000002|1|12
 
+-- # an-answer-of-a-call-holds-for-the-rows-of-a-feed-in-the-same-transaction
+CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER);
+SELECT counter_track('products', 'stock');
+--= 0
+BEGIN;
+INSERT INTO counter_changes(table_name, key, generation, cell, seq, source) VALUES ('products', x'', 0, x'B1020000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+SELECT counter_opening('products', 'same', '00000000-0000-8000-8000-000000000001', '00000000-0000-8000-8000-000000000002');
+--= 0
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_merge(counter_inc(NULL, 10, '00000000-0000-8000-8000-000000000001'), counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002')), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+COMMIT;
+SELECT stock FROM products;
+--= 12
+
+-- # a-refused-row-of-a-feed-hinders-no-other-and-comes-after-its-answer-in-the-same-transaction
+CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER);
+SELECT counter_track('products', 'stock');
+--= 0
+BEGIN;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_inc(NULL, 10, '00000000-0000-8000-8000-000000000001'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--!~ counter_changes: table products: two files counted the values *: ('tea'): 10 here, 12 in the change: *
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--!~ counter_changes: table products: two files counted the values *: ('tea'): 10 here, 12 in the change: if *
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('jam'), 'stock', 1, counter_inc(NULL, 3), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+SELECT counter_opening('products', 'add', '00000000-0000-8000-8000-000000000001', '00000000-0000-8000-8000-000000000002');
+--= 0
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+COMMIT;
+SELECT sku, stock FROM products ORDER BY sku;
+--= jam|3
+--= tea|22
+
 -- # a-feed-row-whose-column-has-no-name-is-refused
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('v', counter_key('a'), '', 1, counter_inc(NULL, 1), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
