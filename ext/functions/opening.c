@@ -1,7 +1,7 @@
 /* functions/opening.c - counter_opening: whether the values that two files had when they began to
  * track a table are one stock, or two.
  *
- *     SELECT counter_opening('products', 'same');          those of all files that say so are one
+ *     SELECT counter_opening('products', 'same');          one stock in all files that say so
  *     SELECT counter_opening('products', 'same', id);      ours and those of another file are one
  *     SELECT counter_opening('products', 'add', id);       they add up
  *     SELECT counter_opening('products', 'same', a, b);    of two other files

@@ -17,9 +17,9 @@ static int lock_of(ctr_replica *replica)
 /* If it fails, as after an interrupt, the next call tries again. */
 static void keep_pages(ctr_replica *replica)
 {
+    if (replica->spill > 0) return;
     ctr_problem none = {SQLITE_OK, NULL};
     ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, &none);
-    if (replica->spill > 0) return;
     int spill = (int)ctr_run_number(&run, CTR_SQL_SYNC_SPILL);
     if (spill > 0 && spill < INT_MAX) ctr_run_set(&run, CTR_SQL_SYNC_SET_SPILL, INT_MAX);
     if (spill > 0 && spill < INT_MAX && none.rc == SQLITE_OK) replica->spill = spill;
@@ -27,7 +27,7 @@ static void keep_pages(ctr_replica *replica)
     ctr_problem_close(&none);
 }
 
-void ctr_spill_watch_file(ctr_replica *replica)
+void ctr_spill_check_file(ctr_replica *replica)
 {
     int lock = lock_of(replica);
     if (lock == SQLITE_LOCK_PENDING)
@@ -49,9 +49,9 @@ int ctr_spill_before_commit(ctr_replica *replica, bool waited)
     keep_pages(replica);
     if (!waited) return SQLITE_OK;
     ctr_run_ask_file(replica->transaction->db, replica->schema, SQLITE_FCNTL_FILE_POINTER, &file);
-    bool is = file && file->pMethods;
-    return is && file->pMethods->xLock(file, SQLITE_LOCK_EXCLUSIVE) == SQLITE_BUSY ? SQLITE_BUSY
-                                                                                   : SQLITE_OK;
+    if (!file || !file->pMethods) return SQLITE_OK;
+    int rc = file->pMethods->xLock(file, SQLITE_LOCK_EXCLUSIVE);
+    return rc == SQLITE_BUSY ? SQLITE_BUSY : SQLITE_OK;
 }
 
 void ctr_spill_restore(ctr_replica *replica)

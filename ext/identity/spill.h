@@ -12,15 +12,16 @@
 
 /* Keeps changed pages in memory if SQLite has waited in vain. The caller calls this before a
  * statement of ours runs within one of the host; the write lock is held. Ignores problems. */
-void ctr_spill_watch_file(ctr_replica *replica);
+void ctr_spill_check_file(ctr_replica *replica);
 
-static inline void ctr_spill_watch(ctr_replica *replica)
+static inline void ctr_spill_check(ctr_replica *replica)
 {
-    if (!replica->spills_safely) ctr_spill_watch_file(replica);
+    if (!replica->spills_safely) ctr_spill_check_file(replica);
 }
 
-/* Keeps them while the transaction ends; the commit waits by itself. Returns SQLITE_BUSY if
- * `waited`, the running statement has waited, and a reader is still there. */
+/* Keeps changed pages in memory while the transaction ends; the commit waits by itself. Where
+ * `waited` says that the running statement may have waited before, takes the exclusive lock at once,
+ * and returns SQLITE_BUSY if a reader is still there. */
 int ctr_spill_before_commit(ctr_replica *replica, bool waited);
 
 /* Restores the setting of the file. Called when the transaction is about to end, and at its end. */

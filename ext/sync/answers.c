@@ -59,19 +59,19 @@ int ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char *
 
 /* ---- answers that come -------------------------------------------------------------------------- */
 
-static void stage_settled(ctr_merge *merge, int counter, ctr_problem *problem)
+static void stage_reduced(ctr_merge *merge, int counter, ctr_problem *problem)
 {
     ctr_rows *rows = &merge->rows;
     const ctr_cell *cell = &rows->cells[counter];
     size_t size;
     uint8_t *out = ctr_stage_room(rows, cell->size + 1, problem);
-    if (out && ctr_openings_settle(&merge->openings, cell, out, &size, problem))
+    if (out && ctr_openings_reduce(&merge->openings, cell, out, &size, problem))
         ctr_stage_set(rows, counter, size);
 }
 
-/* Settles each row of the table after an answer. Rows are listed first, for a row that is written
+/* Reduces each row of the table after an answer. Rows are listed first, for a row that is written
  * may move in the walk. Returns the number of rows that changed. */
-static int64_t settle_rows(ctr_merge *merge, ctr_problem *problem)
+static int64_t reduce_rows(ctr_merge *merge, ctr_problem *problem)
 {
     ctr_walk walk;
     ctr_rows *rows = &merge->rows;
@@ -81,17 +81,17 @@ static int64_t settle_rows(ctr_merge *merge, ctr_problem *problem)
     ctr_stream_walk_open(&walk, rows->db, rows->schema, rows->table, rows->shape, CTR_WALK_ALL, 0,
                          problem);
     while (ctr_stream_walk_next(&walk, problem)) {
-        bool settles = false;
-        for (int i = 0; i < rows->shape->n_counters && !settles && problem->rc == SQLITE_OK; i++) {
+        bool reduces = false;
+        for (int i = 0; i < rows->shape->n_counters && !reduces && problem->rc == SQLITE_OK; i++) {
             ctr_cell cell;
             if (ctr_values_open_cell(rows, walk.row, CTR_WALK_COLUMNS + rows->shape->counters[i], i,
                                      &cell, problem))
                 break;
-            merge->settled.size = 0;
-            uint8_t *out = ctr_pack_room(&merge->settled, cell.size + 1, problem);
-            settles = out && ctr_openings_settle(&merge->openings, &cell, out, &size, problem);
+            merge->reduced.size = 0;
+            uint8_t *out = ctr_pack_room(&merge->reduced, cell.size + 1, problem);
+            reduces = out && ctr_openings_reduce(&merge->openings, &cell, out, &size, problem);
         }
-        if (settles)
+        if (reduces)
             ctr_changes_add(&due,
                             &(ctr_change_of_row){sqlite3_column_int64(walk.row, CTR_WALK_ID), 0, 0},
                             problem);
@@ -105,7 +105,7 @@ static int64_t settle_rows(ctr_merge *merge, ctr_problem *problem)
         bool there = ctr_values_take_key(rows, due.rows[i].row, keys, problem) &&
                      ctr_rows_find_rowid(rows, due.rows[i].row, problem) == SQLITE_OK;
         merge->keys = keys;
-        for (int c = 0; there && c < rows->shape->n_counters; c++) stage_settled(merge, c, problem);
+        for (int c = 0; there && c < rows->shape->n_counters; c++) stage_reduced(merge, c, problem);
         rows->also_here = true;
         changed += there && ctr_merge_write(merge, problem);
         for (size_t k = 0; k < n_keys; k++) sqlite3_value_free(keys[k]);
@@ -130,5 +130,5 @@ int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n, ctr
         ctr_openings_record_answer(&run, answer, merge->number);
         merge->openings_read_at = ++merge->rows.replica->transaction->answered + 1;
     }
-    return added > 0 && problem->rc == SQLITE_OK ? settle_rows(merge, problem) : 0;
+    return added > 0 && problem->rc == SQLITE_OK ? reduce_rows(merge, problem) : 0;
 }

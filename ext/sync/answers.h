@@ -7,7 +7,7 @@
 #include "sync/merge.h"
 
 /* Takes n answers about openings, of CTR_ANSWER_SIZE bytes each, which were checked: records those
- * that are new, and settles all rows by them. Returns the number of rows that changed. Call it
+ * that are new, and reduces all rows by them (table/openings.h). Returns the number of rows that changed. Call it
  * before rows are merged. */
 int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n, ctr_problem *problem);
 

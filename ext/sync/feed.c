@@ -431,7 +431,7 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_rep
     if (rises && problem->rc != SQLITE_OK) ctr_transaction_spoil(apply->transaction, nth);
 }
 
-/* If the rows cannot be settled after the answer was recorded, the transaction must not commit. */
+/* If the rows cannot be written after the answer was recorded, the transaction must not commit. */
 static void take_answer(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
     unsigned nth = apply->transaction->ended;

@@ -59,7 +59,7 @@ void ctr_merge_close(ctr_merge *merge)
     sqlite3_free(merge->before);
     sqlite3_free(merge->now);
     ctr_openings_close(&merge->openings);
-    sqlite3_free(merge->settled.bytes);
+    sqlite3_free(merge->reduced.bytes);
     sqlite3_free(merge->unanswered.key);
     ctr_floors_release(&merge->floors);
     if (merge->rows.journal) merge->rows.journal->objects = NULL;
@@ -158,19 +158,19 @@ static void note_unanswered(ctr_merge *merge, const ctr_cell *mine, const ctr_sh
     if (!noted->key) ctr_problem_nomem(problem);
 }
 
-/* Settles the openings of a merged cell of `size` bytes, and notes those without an answer. Returns
- * the size; the settled cell is not longer. */
-static size_t settle_openings(ctr_merge *merge, const ctr_cell *mine, uint8_t *bytes, size_t size,
+/* Reduces the openings of a merged cell of `size` bytes, and notes those without an answer. Returns
+ * the size; the reduced cell is not longer. */
+static size_t reduce_openings(ctr_merge *merge, const ctr_cell *mine, uint8_t *bytes, size_t size,
                               ctr_problem *problem)
 {
     ctr_shard pair[2];
     ctr_cell cell = ctr_cell_written(bytes, size);
     if (ctr_openings_count(&cell) < 2) return size;
     ctr_openings *openings = ctr_merge_openings(merge, problem);
-    merge->settled.size = 0;
-    uint8_t *out = ctr_pack_room(&merge->settled, size, problem);
+    merge->reduced.size = 0;
+    uint8_t *out = ctr_pack_room(&merge->reduced, size, problem);
     if (!openings || !out) return size;
-    if (ctr_openings_settle(openings, &cell, out, &size, problem)) {
+    if (ctr_openings_reduce(openings, &cell, out, &size, problem)) {
         memcpy(bytes, out, size);
         cell = ctr_cell_written(bytes, size);
         merge->rows.also_here = true;
@@ -231,7 +231,7 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
     uint8_t *out = ctr_stage_room(rows, mine->size + theirs->size, problem);
     if (!out) return problem->rc;
     size_t size = ctr_cell_merge(mine, theirs, out);
-    size = settle_openings(merge, mine, out, size, problem);
+    size = reduce_openings(merge, mine, out, size, problem);
     bool same = size == mine->size && (size == 0 || memcmp(out, mine->bytes, size) == 0);
     if (same) return problem->rc;
     ctr_cell merged = ctr_cell_written(out, size);

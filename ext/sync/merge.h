@@ -39,7 +39,7 @@ typedef struct ctr_merge {
     ctr_openings openings;     /* lent by ctr_merge_openings */
     unsigned openings_read_at; /* the number of answers recorded by then, plus 1; 0: not read */
     int64_t number;            /* that of the answers which came last */
-    ctr_packed settled;        /* room for a cell */
+    ctr_packed reduced;        /* room for a cell */
     ctr_unanswered unanswered; /* until ctr_answers_refuse_missing */
     bool row_unanswered;       /* the row at hand is one of them */
 

@@ -186,7 +186,7 @@ static void merge_floors(merge_job *job, ctr_problem *problem)
     sqlite3_finalize(row);
 }
 
-/* Takes answers about openings before rows, which they may settle. */
+/* Takes answers about openings before the rows that they are about. */
 static void merge_answers(merge_job *job, ctr_problem *problem)
 {
     const ctr_source *source = job->pull->source;

@@ -156,7 +156,7 @@ static void step_write(ctr_journal *journal, sqlite3_stmt *row, bool extends, ct
     ctr_transaction *transaction = journal->replica->transaction;
     unsigned nth = transaction->ended;
     ctr_run run = ctr_run_on(journal->db, journal->schema, journal->table, problem);
-    ctr_spill_watch(journal->replica);
+    ctr_spill_check(journal->replica);
     ctr_run_write(&run, row);
     bool written = problem->rc == SQLITE_OK;
     sqlite3_reset(row);

@@ -1,4 +1,4 @@
-/* table/openings.c - keeps answers about openings, and settles cells by them. */
+/* table/openings.c - keeps answers about openings, and reduces cells by them. */
 #include "table/openings.h"
 
 #include <stdlib.h>
@@ -270,7 +270,7 @@ static bool gives_way(const ctr_openings *openings, const ctr_shard *shard)
     return false;
 }
 
-bool ctr_openings_settle(ctr_openings *openings, const ctr_cell *cell, uint8_t *out, size_t *size,
+bool ctr_openings_reduce(ctr_openings *openings, const ctr_cell *cell, uint8_t *out, size_t *size,
                          ctr_problem *problem)
 {
     if (openings->n == 0 || group_openings(openings, problem) ||

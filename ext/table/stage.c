@@ -229,7 +229,7 @@ static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
     }
     if (rows->spelling && rc == SQLITE_OK) rc = bind_spelling(rows, statement);
     ctr_problem_sqlite(problem, rows->db, rc);
-    ctr_spill_watch(rows->replica);
+    ctr_spill_check(rows->replica);
     ctr_run_write(&run, statement);
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
@@ -453,7 +453,7 @@ static int step_update(ctr_update *update, sqlite3_stmt *statement, ctr_problem 
     update->stopped = update->pending = false;
     update->n_written = update->n_fetched = 0;
     rows->writing = true;
-    ctr_spill_watch(rows->replica);
+    ctr_spill_check(rows->replica);
     int rc = ctr_run_to_end(statement);
     rows->writing = false;
     if ((rc & 0xff) == SQLITE_CONSTRAINT && problem->rc == SQLITE_OK)

@@ -143,7 +143,7 @@ static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement,
     ctr_transaction *transaction = writing->replica->transaction;
     unsigned nth = transaction->ended;
     bool alone = sqlite3_get_autocommit(db);
-    ctr_spill_watch(writing->replica);
+    ctr_spill_check(writing->replica);
     int rc = ctr_run_to_end(statement);
     bool refused = (rc & 0xff) == SQLITE_CONSTRAINT;
     if (!refused) ctr_problem_sqlite(problem, db, rc);

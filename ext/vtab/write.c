@@ -471,7 +471,7 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
     if (!table->read) ctr_table_read(table, &problem);
     if (problem.rc == SQLITE_OK && table->joined.transaction->told == 0)
         ctr_joined_witness(&table->joined, &problem);
-    if (table->replica) ctr_spill_watch(table->replica);
+    if (table->replica) ctr_spill_check(table->replica);
     if (problem.rc == SQLITE_OK) change_row(table, argc, argv, inserts, &problem);
     if (argc > 1 && !inserts && problem.rc == SQLITE_OK)
         table->updated++;
