@@ -1,6 +1,7 @@
 /* table/changes.c - collects changes from a journal and sorts them. */
 #include "table/changes.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "sqlite/array.h"
@@ -238,7 +239,26 @@ static bool see_row(rows_by_origin *seen, const ctr_change_of_row *change, ctr_p
     return is_new && added;
 }
 
-/* Reads the last change of each row, in the order of a segment, with the origins of all. */
+static int by_row(const void *a, const void *b)
+{
+    int64_t x = ((const ctr_change_of_row *)a)->row, y = ((const ctr_change_of_row *)b)->row;
+    return (x > y) - (x < y);
+}
+
+/* Puts the rows of each number in ascending order. A segment has those of other origins behind. */
+static void order_rows(ctr_changes *changes)
+{
+    ctr_change_of_row *rows = changes->rows;
+    for (size_t i = 0, end; i < changes->n; i = end) {
+        bool ascend = true;
+        for (end = i + 1; end < changes->n && rows[end].number == rows[i].number; end++)
+            ascend = ascend && rows[end - 1].row < rows[end].row;
+        if (!ascend) qsort(&rows[i], end - i, sizeof *rows, by_row);
+    }
+}
+
+/* Reads the last change of each row, with the origins of all, in the order that
+ * ctr_entries_segment_write needs. */
 static void read_levels(ctr_run *run, int64_t from, int64_t to, ctr_changes *changes)
 {
     rows_by_origin seen = {0};
@@ -264,6 +284,7 @@ static void read_levels(ctr_run *run, int64_t from, int64_t to, ctr_changes *cha
     sqlite3_finalize(row);
     for (size_t i = 0; i < changes->n && problem->rc == SQLITE_OK; i++)
         changes->rows[i].origins = origins_of(&seen, changes->rows[i].row);
+    order_rows(changes);
     sqlite3_free(of_row.rows);
     for (int i = 0; i < 3; i++) sqlite3_free(seen.rows[i].slots);
 }

@@ -216,7 +216,7 @@ def test_clocks_that_reach_the_next_epoch_stop_nobody_who_was_not_replaced(named
 def test_a_file_of_the_last_epoch_counts_and_pulls(named):
     db = coordinator(named)
     db.execute(ADD, [1])
-    db.execute("UPDATE counter_replica SET epoch = ?", [2**31 - 1])
+    db.execute("UPDATE counter_replica SET epoch = ?", [2**30 - 1])
     rows(db, "SELECT * FROM counter_pull('east')")
     db.execute(ADD, [1])
     assert who_counted(db, "west") == {"main": 2}

@@ -375,8 +375,10 @@ INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq,
 ATTACH 'phone.db' AS phone;
 CREATE TABLE t(k TEXT PRIMARY KEY, name TEXT NOT NULL, n INTEGER NOT NULL CHECK (n >= 0), m INTEGER CHECK (m < 9));
 CREATE TABLE u(k TEXT PRIMARY KEY, n INTEGER);
-SELECT counter_track('t', 'n', 'm'), counter_track('u', 'n');
---= 0|0
+SELECT counter_track('t', 'n', 'm');
+--= 0
+SELECT counter_track('u', 'n');
+--= 0
 VACUUM INTO 'copy.db';
 ATTACH 'copy.db' AS copy;
 INSERT INTO main.t VALUES ('a', 'A', 5, 5);
