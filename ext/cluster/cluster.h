@@ -53,7 +53,8 @@ typedef struct ctr_cluster {
 
     /* The current row; see cluster/quorum.h. */
     struct ctr_quorum {
-        sqlite3_value **keys; /* borrowed */
+        sqlite3_value **keys;     /* borrowed */
+        sqlite3_value **spelling; /* borrowed; as in ctr_rows */
         bool found, below;
         struct ctr_merged_cell {
             ctr_cell cell;

@@ -87,6 +87,11 @@ static bool key_is_of(ctr_table *table, int64_t rowid, ctr_problem *problem)
     return rows && ctr_values_key_is(rows, rowid / CTR_LEVEL_SITES, table->keys, problem);
 }
 
+static void spell_in_replicas(ctr_table *table)
+{
+    cluster_of(table)->row.spelling = table->keys;
+}
+
 static int write_to_replicas(ctr_table *table, ctr_problem *problem)
 {
     return ctr_quorum_write(cluster_of(table), problem);
@@ -231,6 +236,7 @@ static const ctr_front FRONT = {
     .found = is_found,
     .is_below = is_below_floors,
     .key_is = key_is_of,
+    .spell = spell_in_replicas,
     .write = write_to_replicas,
     .raise = raise_in_replicas,
     .rowid = rowid_in_leader,

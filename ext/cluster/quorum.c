@@ -85,6 +85,7 @@ static void find_everywhere(ctr_cluster *cluster, ctr_problem *problem)
 int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *problem)
 {
     cluster->row.keys = keys;
+    cluster->row.spelling = NULL;
     if (ctr_cluster_lock(cluster, problem)) return problem->rc;
     do { /* until the leader that was read still counts */
         find_everywhere(cluster, problem);
@@ -114,12 +115,15 @@ int ctr_quorum_write(ctr_cluster *cluster, ctr_problem *problem)
     unsigned nth = cluster->transaction->ended;
     for (int c = 0; c < cluster->shape.n_counters; c++)
         ctr_stage_cell(&leader->merge.rows, c, &cluster->row.cells[c].cell);
+    sqlite3_value **spelling = cluster->row.spelling;
+    if (spelling) ctr_stage_spell(&leader->merge.rows, spelling, problem);
     bool wrote = ctr_merge_write(&leader->merge, problem);
     for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
         ctr_member *member = &cluster->members[i];
         if (member == leader || !ctr_member_takes_part(member)) continue;
         for (int c = 0; c < cluster->shape.n_counters; c++)
             ctr_merge_cell(&member->merge, c, &cluster->row.cells[c].cell, problem);
+        if (spelling) ctr_stage_spell(&member->merge.rows, spelling, problem);
         ctr_replica_note_taken(member->merge.rows.replica, leader->merge.rows.replica);
         wrote = ctr_merge_write(&member->merge, problem) || wrote;
         ctr_conflicts_change_identity(&member->conflicts, member->merge.rows.replica, problem);

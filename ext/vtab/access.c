@@ -55,6 +55,14 @@ bool ctr_access_found(const ctr_table *table)
     return table->front ? table->front->found(table) : table->rows->found;
 }
 
+void ctr_access_spell(ctr_table *table, ctr_problem *problem)
+{
+    if (table->front)
+        table->front->spell(table);
+    else
+        ctr_stage_spell(table->rows, table->keys, problem);
+}
+
 bool ctr_access_is_live(const ctr_table *table)
 {
     for (int i = 0; i < table->shape.n_counters; i++) {

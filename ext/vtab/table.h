@@ -131,6 +131,7 @@ typedef struct ctr_front {
     bool (*found)(const ctr_table *table);
     bool (*is_below)(const ctr_table *table); /* a floor */
     bool (*key_is)(ctr_table *table, int64_t rowid, ctr_problem *problem);
+    void (*spell)(ctr_table *table); /* the next `write` stores table->keys as they are spelled */
     int (*write)(ctr_table *table, ctr_problem *problem);
     int (*raise)(ctr_table *table, ctr_problem *problem); /* raises floors to table->keys */
     int64_t (*rowid)(const ctr_table *table);             /* as xRowid would */
@@ -271,6 +272,9 @@ bool ctr_access_found(const ctr_table *table);
 
 /* Returns whether the row that was found has a live counter. */
 bool ctr_access_is_live(const ctr_table *table);
+
+/* Stages table->keys, as they are spelled, for the row that was found: ctr_stage_spell. */
+void ctr_access_spell(ctr_table *table, ctr_problem *problem);
 
 /* Returns whether the key of the row is below a floor, in any file. */
 bool ctr_access_is_below(ctr_table *table, ctr_problem *problem);

@@ -305,8 +305,7 @@ static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *p
         else if (given->is || (key_alone && state == ROW_MISSING))
             ctr_write_add(table, i, given->n, problem);
     }
-    bool spells = state != ROW_LIVE || replaces;
-    if (spells && !table->front) ctr_stage_spell(table->rows, table->keys, problem);
+    if (state != ROW_LIVE || replaces) ctr_access_spell(table, problem);
     write_once(table, problem);
 }
 
@@ -357,7 +356,7 @@ static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *prob
         else
             ctr_write_assign(table, i, given.n, problem);
     }
-    if (!table->front) ctr_stage_spell(table->rows, table->keys, problem);
+    ctr_access_spell(table, problem);
     write_once(table, problem);
 }
 
