@@ -20,8 +20,8 @@ static inline void ctr_spill_check(ctr_replica *replica)
 }
 
 /* Keeps changed pages in memory while the transaction ends; the commit waits by itself. Where
- * `waited` says that the running statement may have waited before, takes the exclusive lock at once,
- * and returns SQLITE_BUSY if a reader is still there. */
+ * `waited` says that the running statement may have waited before, takes the exclusive lock at
+ * once, and returns SQLITE_BUSY if a reader is still there. */
 int ctr_spill_before_commit(ctr_replica *replica, bool waited);
 
 /* Restores the setting of the file. Called when the transaction is about to end, and at its end. */

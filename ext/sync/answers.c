@@ -57,7 +57,7 @@ int ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char *
     return problem->rc;
 }
 
-/* ---- answers that come -------------------------------------------------------------------------- */
+/* ---- answers that come ----------------------------------------------------------------------- */
 
 static void stage_reduced(ctr_merge *merge, int counter, ctr_problem *problem)
 {

@@ -7,8 +7,8 @@
 #include "sync/merge.h"
 
 /* Takes n answers about openings, of CTR_ANSWER_SIZE bytes each, which were checked: records those
- * that are new, and reduces all rows by them (table/openings.h). Returns the number of rows that changed. Call it
- * before rows are merged. */
+ * that are new, and reduces all rows by them (table/openings.h). Returns the number of rows that
+ * changed. Call it before rows are merged. */
 int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n, ctr_problem *problem);
 
 /* Fails if rows would show the sum of unanswered openings. `here` and `there` name the two files;

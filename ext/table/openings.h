@@ -88,8 +88,8 @@ bool ctr_openings_is_own(const ctr_openings *openings, const uint8_t id[CTR_ID_S
 /* Returns the number of openings in the cell that count. */
 size_t ctr_openings_count(const ctr_cell *cell);
 
-/* Writes the cell reduced: in each group of openings only the greatest counts. Returns false if that changes nothing,
- * or on a problem. Needs cell->size bytes. */
+/* Writes the cell reduced: in each group of openings only the greatest counts. Returns false if
+ * that changes nothing, or on a problem. Needs cell->size bytes. */
 bool ctr_openings_reduce(ctr_openings *openings, const ctr_cell *cell, uint8_t *out, size_t *size,
                          ctr_problem *problem);
 

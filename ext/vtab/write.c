@@ -144,7 +144,8 @@ static void meet_opening(ctr_table *table, ctr_opening *opening, int counter, in
     ctr_problem_set(problem, SQLITE_ERROR,
                     "two files counted the values that they had when they began to track it: %lld "
                     "here, %lld in another file: if they were copies of one file, add "
-                    "'opening=same', and only the greater value counts; if each had its own, 'opening=add'",
+                    "'opening=same', and only the greater value counts; if each had its own, "
+                    "'opening=add'",
                     (long long)n, (long long)theirs->value);
     ctr_access_problem_at(table, counter, problem);
 }

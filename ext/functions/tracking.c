@@ -1,4 +1,4 @@
-/* functions/count.c - implements functions/tracking.h: counts the present values of a table. */
+/* functions/tracking.c - implements functions/tracking.h: counts the present values of a table. */
 #include "functions/tracking.h"
 #include "sync/answers.h"
 #include "sync/session.h"
