@@ -69,15 +69,12 @@ static void stage_reduced(ctr_merge *merge, int counter, ctr_problem *problem)
         ctr_stage_set(rows, counter, size);
 }
 
-/* Reduces each row of the table after an answer. Rows are listed first, for a row that is written
- * may move in the walk. Returns the number of rows that changed. */
-static int64_t reduce_rows(ctr_merge *merge, ctr_problem *problem)
+/* Lists the rows that the answers change. */
+static void list_rows_to_reduce(ctr_merge *merge, ctr_changes *due, ctr_problem *problem)
 {
     ctr_walk walk;
     ctr_rows *rows = &merge->rows;
-    ctr_changes due = {0};
     size_t size;
-    int64_t changed = 0;
     ctr_stream_walk_open(&walk, rows->db, rows->schema, rows->table, rows->shape, CTR_WALK_ALL, 0,
                          problem);
     while (ctr_stream_walk_next(&walk, problem)) {
@@ -91,13 +88,20 @@ static int64_t reduce_rows(ctr_merge *merge, ctr_problem *problem)
             uint8_t *out = ctr_pack_room(&merge->reduced, cell.size + 1, problem);
             reduces = out && ctr_openings_reduce(&merge->openings, &cell, out, &size, problem);
         }
-        if (reduces)
-            ctr_changes_add(&due,
-                            &(ctr_change_of_row){sqlite3_column_int64(walk.row, CTR_WALK_ID), 0, 0},
-                            problem);
+        int64_t row = sqlite3_column_int64(walk.row, CTR_WALK_ID);
+        if (reduces) ctr_changes_add(due, &(ctr_change_of_row){row, 0, 0}, problem);
     }
     ctr_stream_walk_close(&walk);
+}
 
+/* Reduces each row of the table after an answer. Rows are listed first, for a row that is written
+ * may move in the walk. Returns the number of rows that changed. */
+static int64_t reduce_rows(ctr_merge *merge, ctr_problem *problem)
+{
+    ctr_rows *rows = &merge->rows;
+    ctr_changes due = {0};
+    int64_t changed = 0;
+    list_rows_to_reduce(merge, &due, problem);
     size_t n_keys = (size_t)rows->shape->n_keys;
     sqlite3_value **keys = sqlite3_malloc64(n_keys * sizeof *keys);
     if (!keys) ctr_problem_nomem(problem);
