@@ -100,6 +100,10 @@ DROP TABLE "{schema}"."{table}";
 -- name: TRACK_COUNT_ROWS
 INSERT INTO "{schema}"."{table}"("{table}", "{columns}") SELECT 'row found{value}', "{values}" FROM "{schema}"."{name}";
 
+-- Rows that show a value in a column.
+-- name: TRACK_COUNT_VALUES
+SELECT count(*) FROM "{schema}"."{name}" WHERE "{value}" <> 0;
+
 -- Counters without a row in the table.
 -- name: TRACK_COUNT_GONE
 INSERT INTO "{schema}"."{table}"("{table}", "{keys}") SELECT 'row missing', "{keys}" FROM "{schema}"."{table}_cells" AS c
@@ -164,3 +168,25 @@ ROLLBACK TO _counter_shown;
 
 -- name: TRACK_RELEASE
 RELEASE _counter_shown;
+
+-- ---- counter_untracked ---------------------------------------------------------------------------
+
+-- The counters of tables that counter_untrack has ended, by the name under which the table was born.
+-- Other files may hold their values still.
+
+-- name: UNTRACKED_CREATE
+CREATE TABLE IF NOT EXISTS "{schema}"."counter_untracked"(
+  "table" TEXT NOT NULL COLLATE NOCASE,
+  "column" TEXT NOT NULL COLLATE NOCASE,
+  PRIMARY KEY ("table", "column"));
+
+-- Inserts nothing for a table that never counted.
+-- name: UNTRACKED_NOTE
+INSERT OR IGNORE INTO "{schema}".counter_untracked
+SELECT :table, :column WHERE EXISTS (SELECT 1 FROM "{schema}"."{table}_cells");
+
+-- name: UNTRACKED_FIND
+SELECT 1 FROM "{schema}".counter_untracked WHERE ("table", "column") = (:table, :column);
+
+-- name: UNTRACKED_FORGET
+DELETE FROM "{schema}".counter_untracked WHERE ("table", "column") = (:table, :column);

@@ -19,6 +19,8 @@
  *     opening=same    the present values are those of a copy: as counter_opening(table, 'same'),
  *                     also with openings of other files that stand in its counters already
  *     opening=add     they add up with such openings
+ *     values=again    the present values count although counter_untrack ended the counter in this
+ *                     file, and files that have merged it may hold them as counts already
  *
  * Errors: SQLITE_ERROR names a column that cannot be tracked; SQLITE_MISMATCH shows a value that is
  * no integer, with its row. They change nothing.
@@ -273,6 +275,25 @@ static int64_t track(ctr_tracking *call, ctr_problem *problem)
 
 /* ---- untracking ------------------------------------------------------------------------------ */
 
+/* Notes the counters of a table that is about to be dropped: tracked again, its values would add up
+ * with the counts that other files have. */
+static void note_untracked(const ctr_tracking *call, ctr_problem *problem)
+{
+    ctr_catalog_entry entry = {0};
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    ctr_run_do(&run, CTR_SQL_UNTRACKED_CREATE, NULL);
+    ctr_catalog_named(&entry, call->db, call->schema, call->counters, problem);
+    sqlite3_stmt *note = ctr_run_prepare(&run, CTR_SQL_UNTRACKED_NOTE);
+    for (int i = 0; i < call->shape.n_counters && problem->rc == SQLITE_OK; i++) {
+        ctr_run_bind_text(&run, note, ":table", entry.birth);
+        ctr_run_bind_text(&run, note, ":column", ctr_shape_counter_name(&call->shape, i));
+        ctr_run_row(&run, note);
+        sqlite3_reset(note);
+    }
+    sqlite3_finalize(note);
+    ctr_catalog_close_entry(&entry);
+}
+
 static void drop_tracked_column(ctr_tracking *call, const char *name, ctr_problem *problem)
 {
     int counter = ctr_tracked_counter(&call->tracked, name);
@@ -310,6 +331,7 @@ static int64_t untrack(ctr_tracking *call, ctr_problem *problem)
     ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
     if (call->n == 0) {
         n = call->shape.n_counters;
+        note_untracked(call, problem);
         ctr_triggers_drop(call->db, call->schema, call->counters, problem);
         ctr_run_do(&run, CTR_SQL_TRACK_DROP, NULL);
         return n;
@@ -366,15 +388,17 @@ static bool take_option(sqlite3_context *ctx, ctr_tracking *call, const char *op
 {
     bool assigned = sqlite3_stricmp(option, "keys=assigned") == 0,
          same = sqlite3_stricmp(option, "opening=same") == 0,
-         add = sqlite3_stricmp(option, "opening=add") == 0;
+         add = sqlite3_stricmp(option, "opening=add") == 0,
+         again = sqlite3_stricmp(option, "values=again") == 0;
     if (assigned) call->keys_assigned = true;
     if (same || add) call->opening.answer = same ? CTR_SAME : CTR_ADD;
-    if (!assigned && !same && !add)
+    if (again) call->again = true;
+    if (!assigned && !same && !add && !again)
         ctr_arg_error(ctx,
                       "%s: unknown option '%s'; the options are: 'keys=assigned', 'opening=same', "
-                      "'opening=add'",
+                      "'opening=add', 'values=again'",
                       COUNTER_TRACK, option);
-    return assigned || same || add;
+    return assigned || same || add || again;
 }
 
 static bool take_argument(sqlite3_context *ctx, ctr_tracking *call, const char *function,

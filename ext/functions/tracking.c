@@ -65,6 +65,56 @@ static void answer_opening(ctr_tracking *call, ctr_problem *problem)
     sqlite3_free(answers);
 }
 
+/* Fails if the column of a counter shows values, and counter_untrack has ended such a counter. */
+static void refuse_values_again(ctr_tracking *call, int counter, const char *birth,
+                                ctr_problem *problem)
+{
+    const char *name = ctr_shape_counter_name(&call->shape, counter);
+    const ctr_tracked_column *column = ctr_tracked_column_of(&call->tracked, counter);
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    sqlite3_stmt *find = ctr_run_prepare(&run, CTR_SQL_UNTRACKED_FIND);
+    ctr_run_bind_text(&run, find, ":table", birth);
+    ctr_run_bind_text(&run, find, ":column", name);
+    if (!ctr_run_once(&run, find) || !column) return;
+
+    char *value = sqlite3_mprintf("\"%w\"", column->name);
+    if (!value) ctr_problem_nomem(problem);
+    run.slots.name = call->table;
+    run.slots.value = value;
+    int64_t n = ctr_run_number(&run, CTR_SQL_TRACK_COUNT_VALUES);
+    sqlite3_free(value);
+    if (n > 0)
+        ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "%s: %s was tracked in this file before, and the values in %lld of its rows would be "
+            "counted again: if another file has its counters, set %s to 0, track it, and "
+            "merge with that file; if none has, add 'values=again'",
+            call->table, column->name, (long long)n, column->name);
+}
+
+/* Asks for the values that are about to be counted under an opening, `opens` by counter. From now on
+ * the counters are tracked. */
+static void ask_for_values_again(ctr_tracking *call, const bool *opens, ctr_problem *problem)
+{
+    ctr_catalog_entry entry = {0};
+    if (ctr_schema_object(call->db, call->schema, "counter_untracked", problem) !=
+            CTR_OBJECT_TABLE ||
+        !ctr_catalog_named(&entry, call->db, call->schema, call->counters, problem))
+        return;
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    for (int i = 0; i < call->shape.n_counters && !call->again; i++)
+        if (opens[i]) refuse_values_again(call, i, entry.birth, problem);
+    sqlite3_stmt *forget = ctr_run_prepare(&run, CTR_SQL_UNTRACKED_FORGET);
+    for (int i = 0; i < call->shape.n_counters; i++) {
+        ctr_run_bind_text(&run, forget, ":table", entry.birth);
+        ctr_run_bind_text(&run, forget, ":column", ctr_shape_counter_name(&call->shape, i));
+        if (opens[i]) ctr_run_row(&run, forget);
+        sqlite3_reset(forget);
+    }
+    sqlite3_finalize(forget);
+    ctr_catalog_close_entry(&entry);
+}
+
 int64_t ctr_tracking_count_opening(ctr_tracking *call,
                                    bool (*opens)(const ctr_tracking *, int counter),
                                    ctr_problem *problem)
@@ -83,6 +133,7 @@ int64_t ctr_tracking_count_opening(ctr_tracking *call,
     opening->opens = list;
     ctr_openings_new(opening->id);
     transaction->opening = opening;
+    ask_for_values_again(call, list, problem);
     int64_t counted = ctr_tracking_count(call, problem);
     transaction->opening = NULL;
     sqlite3_free(list);

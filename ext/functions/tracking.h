@@ -18,7 +18,7 @@ typedef struct ctr_tracking {
     ctr_tracked tracked;
     int n; /* the named columns */
     const char **names;
-    bool keys_assigned; /* an option, as is the answer in `opening` */
+    bool keys_assigned, again; /* options, as is the answer in `opening` */
     ctr_opening opening;
 } ctr_tracking;
 

@@ -13,8 +13,13 @@ const char *const *ctr_stored_suffixes(void)
 
 const char *const *ctr_stored_of_file(void)
 {
-    static const char *const tables[] = {"counter_tables",  "counter_replica", "counter_conflicts",
-                                         "counter_sources", "counter_peers",   NULL};
+    static const char *const tables[] = {"counter_tables",
+                                         "counter_replica",
+                                         "counter_conflicts",
+                                         "counter_sources",
+                                         "counter_peers",
+                                         "counter_untracked",
+                                         NULL};
     return tables;
 }
 

@@ -599,6 +599,26 @@ def test_an_operation_takes_one_word_about_keys(project, keys):
         f'TypeError: sqlite_counter: TrackCounter takes keys="assigned" or no keys, not {keys!r}')
 
 
+@pytest.mark.parametrize("values", ["newest", True, ""])
+def test_an_operation_takes_one_word_about_values_that_counted_before(project, values):
+    project.migration("0002_track", "0001_initial", f"TrackCounter('Product', 'stock', values={values!r})")
+    assert project.manage("migrate", "-v0", ok=False).splitlines()[-1] == (
+        f'TypeError: sqlite_counter: TrackCounter takes values="again" or no values, not {values!r}')
+
+
+def test_a_migration_that_is_reversed_and_run_again_does_not_count_values_twice_unasked(project):
+    project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock', opening='same')")
+    project.manage("migrate", "-v0")
+    project("-c", SHOW + "Product.objects.create(sku='tea', name='Tea', stock=10)")
+    project.manage("migrate", "-v0", "shop", "0001")
+    assert "shop_product: stock was tracked in this file before, and the values in 1 of its rows would be counted again" in (
+        project.manage("migrate", "-v0", ok=False))
+    assert project.tracked() == [] and project.rows("SELECT stock FROM shop_product") == [(10,)]
+    project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock', opening='same', values='again')")
+    project.manage("migrate", "-v0")
+    assert project.tracked() == [("stock", "tracked")] and project.rows("SELECT stock FROM shop_product") == [(10,)]
+
+
 @pytest.mark.parametrize("opening", ["both", True, ""])
 def test_an_operation_takes_one_word_about_opening_values(project, opening):
     project.migration("0002_track", "0001_initial", f"TrackCounter('Product', 'stock', opening={opening!r})")
@@ -608,7 +628,8 @@ def test_an_operation_takes_one_word_about_opening_values(project, opening):
 
 def test_a_migration_that_runs_on_every_device_says_that_their_values_are_one(project):
     project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock', opening='same')", "TrackCounter('Product', 'sold')")
-    project.migration("0003_untrack", "0002_track", "UntrackCounter('Product', 'stock')", "UntrackCounter('Product', 'sold')")
+    project.migration("0003_untrack", "0002_track", "UntrackCounter('Product', 'stock', values='again')",
+                      "UntrackCounter('Product', 'sold')")
     project.manage("migrate", "-v0", "shop", "0001")
     project("-c", SHOW + "Product.objects.create(sku='tea', name='Tea', stock=10)")
     shutil.copy(project.folder / "till.db", project.folder / "before.db")
@@ -624,7 +645,7 @@ def test_a_migration_that_runs_on_every_device_says_that_their_values_are_one(pr
     assert project.tracked() == [("n sold", "tracked"), ("stock", "tracked")]
     assert "SELECT counter_track('main.shop_product', 'stock', 'opening=same');" in project.manage("sqlmigrate", "shop", "0002")
     backwards = project.manage("sqlmigrate", "--backwards", "shop", "0003")
-    assert "SELECT counter_track('main.shop_product', 'stock', 'opening=same');" in backwards
+    assert "SELECT counter_track('main.shop_product', 'stock', 'opening=same', 'values=again');" in backwards
     assert "SELECT counter_track('main.shop_product', 'n sold');" in backwards
     assert "No changes detected" in project.manage("makemigrations", "--check", "--dry-run", "shop")
 
@@ -678,6 +699,7 @@ def test_keys_that_sqlite_gives_out_need_the_word_that_they_are_assigned(numbere
     numbered.manage("makemigrations", "-v0", "-n", "rebuilt", "shop")
     numbered.manage("migrate", "-v0")
     assert numbered.tracked() == [("n sold", "tracked"), ("stock", "tracked")]
+    numbered.rows("UPDATE shop_product SET stock = 0")
     for name in "0001", "0003", "0001":
         numbered.manage("migrate", "-v0", "shop", name)
     assert numbered.tracked() == []

@@ -15,6 +15,8 @@ import sqlite3
 import sys
 import tempfile
 
+import pytest
+
 from conftest import EXAMPLES
 from files import connect
 from randomly import Machine, booleans, initialize, integers, lists, precondition, rule, run_machine, sampled_from, tuples
@@ -155,7 +157,8 @@ class Openings(Machine):
 
     def track(self, number):
         one = self.files[number]
-        one.run("SELECT counter_track('t', 'n')")
+        if not one.run("SELECT 1 FROM counter_tracked"):
+            one.run("SELECT counter_track('t', 'n')")
         one.tracked = True
         own = one.own()
         assert len(own) == any(one.rows.values()), "an opening for values other than 0, and for nothing else"
@@ -165,6 +168,22 @@ class Openings(Machine):
                 row.openings[own[0]] = value
             else:
                 self.count(row, 0)
+
+    @rule(choice=choices, again=booleans())
+    def track_a_file_anew(self, choice, again):
+        """Its values are not counted again without a word, for other files may have them as counts."""
+        one = self.at(choice, tracked=True)
+        counted = one.run("SELECT 1 FROM t_counters_cells LIMIT 1")
+        one.run("SELECT counter_untrack('t')")
+        if counted and any(one.shown().values()):
+            with pytest.raises(sqlite3.OperationalError, match="t: n was tracked in this file before"):
+                one.run("SELECT counter_track('t', 'n', 'opening=same')")
+            if again:
+                one.run("SELECT counter_track('t', 'n', 'values=again')")
+            else:
+                one.run("UPDATE t SET n = 0")
+        one.known, one.rows = Known(), one.shown()
+        self.track(self.files.index(one))
 
     def count(self, row, n):
         self.operations += 1

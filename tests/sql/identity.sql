@@ -657,7 +657,7 @@ SELECT counter_remove('main');
 SELECT counter_untrack('products');
 --= 1
 SELECT counter_remove();
---= 5
+--= 6
 SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name;
 --= mine
 --= products

@@ -182,7 +182,7 @@ SELECT rows_changed FROM counter_push('office');
 --= 1
 SELECT counter_untrack('main.products');
 --= 1
-SELECT counter_track('main.products', 'stock');
+SELECT counter_track('main.products', 'stock', 'values=again');
 --= 1
 SELECT * FROM counter_pull('office');
 --!~ *two files counted *
@@ -266,7 +266,7 @@ SELECT counter_opening('products', 'add', '00000000-0000-8000-8000-000000000001'
 SELECT counter_opening('products', 'add', (SELECT _name FROM products_counters_state WHERE _kind = 'opening'));
 --! counter_opening: the opening is that of this file: name the one of the other file
 SELECT counter_track('products', 'opening=one');
---! counter_track: unknown option 'opening=one'; the options are: 'keys=assigned', 'opening=same', 'opening=add'
+--! counter_track: unknown option 'opening=one'; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again'
 SELECT count(*) FROM products_counters_state WHERE _kind = 'answer';
 --= 0
 
@@ -463,3 +463,59 @@ SELECT counter_opening('office.products', 'same');
 --!~ counter_opening: *an answer about two openings is damaged
 SELECT count(*) FROM main.products;
 --= 0
+
+-- # values-of-a-column-that-was-tracked-before-are-not-counted-again-unasked
+ATTACH 'office.db' AS office;
+CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER, sold INTEGER);
+CREATE TABLE office.products(sku TEXT PRIMARY KEY, stock INTEGER, sold INTEGER);
+SELECT counter_track('main.products', 'stock', 'sold');
+--= 0
+SELECT counter_track('office.products', 'stock', 'sold');
+--= 0
+INSERT INTO office.products VALUES ('jam', 5, 2), ('tea', 7, 0);
+SELECT rows_changed FROM counter_pull('office');
+--= 2
+SELECT counter_untrack('main.products');
+--= 2
+SELECT * FROM counter_untracked ORDER BY 1, 2;
+--= products|sold
+--= products|stock
+SELECT counter_track('main.PRODUCTS', 'stock');
+--! counter_track: products: stock was tracked in this file before, and the values in 2 of its rows would be counted again: if another file has its counters, set stock to 0, track it, and merge with that file; if none has, add 'values=again'
+SELECT counter_track('products', 'stock', 'opening=same');
+--!~ counter_track: products: stock was tracked in this file before,*
+SELECT count(*) FROM counter_tracked;
+--= 0
+UPDATE main.products SET stock = 0;
+SELECT counter_track('main.products', 'stock');
+--= 2
+SELECT * FROM counter_untracked;
+--= products|sold
+SELECT rows_changed FROM counter_pull('office');
+--= 2
+SELECT * FROM main.products;
+--= jam|5|2
+--= tea|7|0
+SELECT counter_track('main.products', 'SOLD');
+--! counter_track: products: sold was tracked in this file before, and the values in 1 of its rows would be counted again: if another file has its counters, set sold to 0, track it, and merge with that file; if none has, add 'values=again'
+SELECT counter_track('main.products', 'sold', 'values=again');
+--= 2
+SELECT * FROM counter_untracked;
+SELECT counter_track('main.products', 'sold', 'values=again');
+--! counter_track: products: column sold is tracked already
+
+-- # a-table-that-never-counted-is-tracked-again-unasked
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+SELECT counter_untrack('t');
+--= 1
+INSERT INTO t VALUES ('a', 3);
+SELECT counter_track('t', 'n');
+--= 1
+SELECT counter_untrack('t');
+--= 1
+SELECT counter_remove();
+--= 6
+SELECT counter_track('t', 'n');
+--= 1

@@ -1547,13 +1547,13 @@ SELECT counter_track('t', 'n');
 -- # an-unknown-option-is-refused-with-those-that-are-known
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, "a=b" INTEGER);
 SELECT counter_track('t', 'n', 'keys=given');
---! counter_track: unknown option 'keys=given'; the options are: 'keys=assigned', 'opening=same', 'opening=add'
+--! counter_track: unknown option 'keys=given'; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again'
 SELECT counter_track('t', 'n', 'a=b');
---! counter_track: unknown option 'a=b'; the options are: 'keys=assigned', 'opening=same', 'opening=add'
+--! counter_track: unknown option 'a=b'; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again'
 SELECT counter_track('t', 'n', 'keys=assigned ');
---! counter_track: unknown option 'keys=assigned '; the options are: 'keys=assigned', 'opening=same', 'opening=add'
+--! counter_track: unknown option 'keys=assigned '; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again'
 SELECT counter_track('t', 'n', '=');
---! counter_track: unknown option '='; the options are: 'keys=assigned', 'opening=same', 'opening=add'
+--! counter_track: unknown option '='; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again'
 SELECT counter_track('t', 'keys=assigned');
 --! counter_track: t: name the columns to be tracked
 SELECT counter_track('keys=assigned', 'n');

@@ -14,9 +14,12 @@ class TrackCounter(Operation):
     the application assigns keys that no two files share.
 
     Where each of several files with values runs the migration, opening="same" says that the values are copies of one,
-    opening="add" that they add up with those of files that have been merged already."""
+    opening="add" that they add up with those of files that have been merged already.
 
-    def __init__(self, model_name, name, keys=None, opening=None):
+    Values of a column that this file tracked before count once more only with values="again": other files may have
+    them as counts. With 0 in the column it is not needed, and a merge brings the values."""
+
+    def __init__(self, model_name, name, keys=None, opening=None, values=None):
         for given, what in (model_name, "model"), (name, "field"):
             if not isinstance(given, str):
                 raise TypeError(f"sqlite_counter: {type(self).__name__} takes the name of one {what}, not {given!r}; "
@@ -25,10 +28,12 @@ class TrackCounter(Operation):
             raise TypeError(f'sqlite_counter: {type(self).__name__} takes keys="assigned" or no keys, not {keys!r}')
         if opening not in (None, "same", "add"):
             raise TypeError(f'sqlite_counter: {type(self).__name__} takes opening="same", opening="add" or no opening, not {opening!r}')
-        self.model_name, self.name, self.keys, self.opening = model_name, name, keys, opening
+        if values not in (None, "again"):
+            raise TypeError(f'sqlite_counter: {type(self).__name__} takes values="again" or no values, not {values!r}')
+        self.model_name, self.name, self.keys, self.opening, self.values = model_name, name, keys, opening, values
 
     def deconstruct(self):
-        words = {name: word for name in ("keys", "opening") if (word := getattr(self, name))}
+        words = {name: word for name in ("keys", "opening", "values") if (word := getattr(self, name))}
         return self.__class__.__qualname__, [], {"model_name": self.model_name, "name": self.name, **words}
 
     def note(self, app_label, state, change):
@@ -78,7 +83,7 @@ class TrackCounter(Operation):
         model, column = named
         if same(column) not in tracked(editor, model):
             words = [f"main.{model._meta.db_table}", column, *([f"keys={keys}"] if keys else []),
-                     *([f"opening={opening}"] if opening else [])]
+                     *([f"opening={opening}"] if opening else []), *([f"values={self.values}"] if self.values else [])]
             rows(editor, f"SELECT counter_track({', '.join(['%s'] * len(words))})", *words)
         if editor.collect_sql and editor.deferred_sql:
             editor.unsure.add(model._meta.db_table)
@@ -110,10 +115,10 @@ class TrackCounter(Operation):
 
 
 class UntrackCounter(TrackCounter):
-    """The reverse: what comes before RemoveField."""
+    """The reverse: what comes before RemoveField. With values="again", reversed, it counts the values once more."""
 
-    def __init__(self, model_name, name):
-        super().__init__(model_name, name)
+    def __init__(self, model_name, name, values=None):
+        super().__init__(model_name, name, values=values)
 
     def state_forwards(self, app_label, state):
         self.note_untracked(app_label, state)
