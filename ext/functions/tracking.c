@@ -92,9 +92,9 @@ static void refuse_values_again(ctr_tracking *call, int counter, const char *bir
             call->table, column->name, (long long)n, column->name);
 }
 
-/* Asks for the values that are about to be counted under an opening, `opens` by counter. From now on
- * the counters are tracked. */
-static void ask_for_values_again(ctr_tracking *call, const bool *opens, ctr_problem *problem)
+/* Refuses values that are about to be counted again, under an opening: `opens`, by counter. Notes
+ * that the counters are tracked. */
+static void take_untracked(ctr_tracking *call, const bool *opens, ctr_problem *problem)
 {
     ctr_catalog_entry entry = {0};
     if (ctr_schema_object(call->db, call->schema, "counter_untracked", problem) !=
@@ -133,7 +133,7 @@ int64_t ctr_tracking_count_opening(ctr_tracking *call,
     opening->opens = list;
     ctr_openings_new(opening->id);
     transaction->opening = opening;
-    ask_for_values_again(call, list, problem);
+    take_untracked(call, list, problem);
     int64_t counted = ctr_tracking_count(call, problem);
     transaction->opening = NULL;
     sqlite3_free(list);
