@@ -117,7 +117,7 @@ class Schema(Machine):
             self.run(f"SELECT counter_untrack('{name}')")
             del self.now.births[f"{name}_counters"]
         else:
-            self.run(f"SELECT counter_track('{name}', 'n')")
+            self.run(f"SELECT counter_track('{name}', 'n', 'values=again')")
             self.now.births[f"{name}_counters"] = name
         self.now.tracked ^= {name}
 
