@@ -84,6 +84,21 @@ build/tests/threads/test_threads: tests/threads/test_threads.c $(SOURCES:%.c=bui
 
 tests: build/tests/threads/test_threads
 
+# ---- walk: calls, functions and files of one INSERT, SELECT, UPDATE, pull: tests/walk/walk -v -------
+
+$(eval $(call objects,walk,gcc,-DSQLITE_CORE -g -O0 -fno-inline -finstrument-functions))
+
+build/walk/walk: tests/walk/walk.c $(SOURCES:%.c=build/walk/%.o)
+	$(TELL) CC $@
+	$(Q)gcc -D_GNU_SOURCE -g -no-pie -Wl,--wrap=sqlite3_prepare_v2 $^ -lsqlite3 $(UUID) -o $@
+
+walk:
+	@tools/setup test
+	@$(MAKE) --no-print-directory build/walk/walk
+	@tests/walk/walk
+
+.PHONY: walk
+
 # ---- concurrency: SECONDS of threads, then as many of processes in each journal mode -------------
 
 SECONDS = 60

@@ -1,0 +1,155 @@
+/* tests/walk/walk.c - walks through statements of users: which functions of the library are called.
+ *
+ * The library is compiled with -finstrument-functions, so each of its functions reports itself. For
+ * each walk this prints a line for each function, its address and how often it was called:
+ *
+ *     walk <TAB> prepared in main <TAB> prepared elsewhere
+ *     <TAB> address <TAB> calls
+ *
+ * tests/walk/walk names the functions and their files.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sqlite3.h>
+
+int sqlite3_counter_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
+
+#define UNSEEN __attribute__((no_instrument_function))
+
+enum { SLOTS = 1 << 14 };
+static struct {
+    uintptr_t function;
+    long calls;
+} slots[SLOTS];
+static bool walking;
+static sqlite3 *main_db;
+static long prepared, prepared_elsewhere;
+
+void UNSEEN __cyg_profile_func_enter(void *function, void *caller)
+{
+    (void)caller;
+    if (!walking) return;
+    uintptr_t address = (uintptr_t)function, i = address / 16 % SLOTS;
+    while (slots[i].function && slots[i].function != address) i = (i + 1) % SLOTS;
+    slots[i].function = address;
+    slots[i].calls++;
+}
+
+void UNSEEN __cyg_profile_func_exit(void *function, void *caller)
+{
+    (void)function;
+    (void)caller;
+}
+
+int __real_sqlite3_prepare_v2(sqlite3 *, const char *, int, sqlite3_stmt **, const char **);
+int __wrap_sqlite3_prepare_v2(sqlite3 *, const char *, int, sqlite3_stmt **, const char **);
+
+int UNSEEN __wrap_sqlite3_prepare_v2(sqlite3 *db, const char *sql, int size, sqlite3_stmt **out,
+                                     const char **tail)
+{
+    if (db == main_db)
+        prepared++;
+    else
+        prepared_elsewhere++;
+    if (walking && getenv("WALK_SQL")) fprintf(stderr, "%s\n", sql);
+    return __real_sqlite3_prepare_v2(db, sql, size, out, tail);
+}
+
+static void UNSEEN fail(sqlite3 *db, const char *sql)
+{
+    fprintf(stderr, "walk: %s: %s\n", sql, sqlite3_errmsg(db));
+    exit(1);
+}
+
+static void UNSEEN run(const char *sql)
+{
+    if (sqlite3_exec(main_db, sql, NULL, NULL, NULL) != SQLITE_OK) fail(main_db, sql);
+}
+
+/* Prepares the statement before the walk begins, as an application does. */
+static void UNSEEN walk(const char *name, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_prepare_v2(main_db, sql, -1, &statement, NULL) != SQLITE_OK) fail(main_db, sql);
+    memset(slots, 0, sizeof slots);
+    prepared = prepared_elsewhere = 0;
+    walking = true;
+    int rc;
+    do rc = sqlite3_step(statement);
+    while (rc == SQLITE_ROW);
+    sqlite3_reset(statement);
+    walking = false;
+    if (rc != SQLITE_DONE) fail(main_db, sql);
+    sqlite3_finalize(statement);
+    printf("%s\t%ld\t%ld\n", name, prepared, prepared_elsewhere);
+    for (int i = 0; i < SLOTS; i++)
+        if (slots[i].function)
+            printf("\t%" PRIxPTR "\t%ld\n", slots[i].function, slots[i].calls);
+}
+
+static void UNSEEN open_files(const char *folder)
+{
+    char *sql = sqlite3_mprintf("ATTACH '%q/office.db' AS office", folder);
+    char *path = sqlite3_mprintf("%s/till.db", folder);
+    sqlite3_auto_extension((void (*)(void))sqlite3_counter_init);
+    if (sqlite3_open(path, &main_db) != SQLITE_OK) fail(main_db, path);
+    run("PRAGMA journal_mode = WAL");
+    run(sql);
+    run("PRAGMA office.journal_mode = WAL");
+    sqlite3_free(sql);
+    sqlite3_free(path);
+}
+
+static void UNSEEN walk_through_a_counter_table(void)
+{
+    run("CREATE VIRTUAL TABLE views USING counter(path TEXT PRIMARY KEY, hits COUNTER);"
+        "INSERT INTO views VALUES ('/', 1)");
+    static const char INSERT[] = "INSERT INTO views VALUES ('/', 1)";
+    walk("INSERT", INSERT);
+    run("BEGIN");
+    walk("INSERT within BEGIN, the first", INSERT);
+    walk("INSERT within BEGIN, the next", INSERT);
+    walk("UPDATE within BEGIN", "UPDATE views SET hits = hits + 1 WHERE path = '/'");
+    walk("COMMIT", "COMMIT");
+    walk("SELECT by key", "SELECT hits FROM views WHERE path = '/'");
+    walk("DELETE", "DELETE FROM views WHERE path = '/'");
+}
+
+static void UNSEEN walk_through_a_tracked_table(void)
+{
+    run("CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0);"
+        "CREATE TABLE office.products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0);"
+        "SELECT counter_track('main.products', 'stock');"
+        "SELECT counter_track('office.products', 'stock');"
+        "INSERT INTO main.products VALUES ('tea', 5), ('jam', 6);"
+        "SELECT * FROM counter_sync('office')");
+    static const char UPDATE[] = "UPDATE main.products SET stock = stock - 1 WHERE sku = 'tea'",
+                      PULL[] = "SELECT * FROM counter_pull('office')",
+                      THERE[] = "UPDATE office.products SET stock = stock + 1 WHERE sku = 'tea'";
+    run(UPDATE);
+    walk("tracked UPDATE", UPDATE);
+    run("BEGIN");
+    run(UPDATE);
+    walk("tracked UPDATE within BEGIN", UPDATE);
+    run("COMMIT");
+    walk("tracked INSERT", "INSERT INTO main.products VALUES ('rum', 3)");
+    walk("tracked DELETE", "DELETE FROM main.products WHERE sku = 'rum'");
+    run(THERE);
+    walk("pull of one tracked row, the first", PULL);
+    run(THERE);
+    walk("pull of one tracked row, the next", PULL);
+}
+
+int UNSEEN main(int argc, char **argv)
+{
+    if (argc != 2) return 2;
+    open_files(argv[1]);
+    walk_through_a_counter_table();
+    walk_through_a_tracked_table();
+    return sqlite3_close(main_db) == SQLITE_OK ? 0 : 1;
+}
