@@ -41,7 +41,7 @@ void ctr_rows_release(ctr_rows *rows)
     sqlite3_finalize(rows->insert);
     sqlite3_finalize(rows->update);
     rows->find_key = rows->find_rowid = rows->follow = rows->insert = rows->update = NULL;
-    rows->key_reads_all = rows->rowid_reads_all = rows->hides = false;
+    rows->key_reads_all = rows->rowid_reads_all = rows->hides = rows->updates_all = false;
 }
 
 int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *table,

@@ -50,7 +50,7 @@ typedef struct ctr_rows {
     bool key_reads_all, rowid_reads_all; /* find_key and find_rowid hide no column */
     bool hides;                          /* one of them does: neither is kept */
     bool writing;
-    unsigned seen_in; /* the last transaction, from 1, that checked for hidden cells */
+    bool updates_all; /* no authorizer hides a column of what `update` replaces */
     ctr_packed old, fresh, advanced;
     ctr_staged *staged;
     sqlite3_value **values; /* by counter: of the row being taken */

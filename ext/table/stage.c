@@ -193,10 +193,33 @@ static int bind_spelling(const ctr_rows *rows, sqlite3_stmt *statement)
     return rc;
 }
 
+/* A new cell replaces the one that was read, so no cell may be hidden. */
+static void refuse_hidden_cells(ctr_rows *rows, ctr_problem *problem)
+{
+    ctr_refuse_ignored_columns(rows->shape, rows->db, rows->schema, rows->table, problem);
+    rows->updates_all = problem->rc == SQLITE_OK;
+}
+
+/* Looks again if SQLite has prepared the statement again, as for another authorizer. Then the row
+ * is written already. */
+static void write_row(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
+{
+    ctr_transaction *transaction = rows->replica->transaction;
+    unsigned nth = transaction->ended;
+    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
+    ctr_spill_check(rows->replica);
+    ctr_run_write(&run, statement);
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    bool again = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    if (!again || !rows->found || problem->rc != SQLITE_OK) return;
+    refuse_hidden_cells(rows, problem);
+    if (problem->rc != SQLITE_OK) ctr_transaction_spoil(transaction, nth);
+}
+
 /* Writes new cells, and clears the statement's bindings in any case. */
 static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
     const ctr_shape *shape = rows->shape;
     sqlite3_stmt *spells = NULL; /* rare: prepared each time */
     sqlite3_stmt **keep = rows->spelling ? &spells : rows->found ? &rows->update : &rows->insert;
@@ -229,10 +252,7 @@ static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
     }
     if (rows->spelling && rc == SQLITE_OK) rc = bind_spelling(rows, statement);
     ctr_problem_sqlite(problem, rows->db, rc);
-    ctr_spill_check(rows->replica);
-    ctr_run_write(&run, statement);
-    sqlite3_reset(statement);
-    sqlite3_clear_bindings(statement);
+    write_row(rows, statement, problem);
     sqlite3_finalize(spells);
     return problem->rc;
 }
@@ -259,18 +279,12 @@ static void know_new_row(ctr_rows *rows)
                   rows->states);
 }
 
-/* A new cell replaces the one that was read, so no cell may be hidden. Checked once in each
- * transaction. */
 static int write_found(ctr_rows *rows, ctr_problem *problem)
 {
     int n = rows->shape->n_counters, n_cells = 0;
-    unsigned nth = rows->replica->transaction->ended + 1;
     for (int i = 0; i < n; i++) n_cells += rows->staged[i].kind == CTR_STAGED_CELL;
     bool writes = n_cells > 0 || rows->spelling;
-    if (writes && rows->seen_in != nth) {
-        ctr_refuse_ignored_columns(rows->shape, rows->db, rows->schema, rows->table, problem);
-        if (problem->rc == SQLITE_OK) rows->seen_in = nth;
-    }
+    if (writes && !rows->updates_all) refuse_hidden_cells(rows, problem);
     if (problem->rc != SQLITE_OK || (writes && write_cells(rows, NULL, problem)))
         return problem->rc;
     if (rows->spelling) { /* so that caches forget the row, those of other connections, too */
