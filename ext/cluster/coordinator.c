@@ -40,7 +40,7 @@ static int find_in_replicas(ctr_table *table, ctr_problem *problem)
     if (ctr_quorum_find(cluster_of(table), table->keys, problem)) return problem->rc;
     ctr_member *leader = cluster_of(table)->leader;
     table->rows = &leader->merge.rows;
-    table->replica = leader->merge.rows.replica;
+    table->replica = leader->merge.rows.tab->replica;
     return SQLITE_OK;
 }
 

@@ -215,10 +215,11 @@ static void open_tables(ctr_member *member, const char *birth, const ctr_shape *
     if (problem->rc != SQLITE_OK) return;
 
     const ctr_shape *mine = &member->merge.shape;
-    const char *table = member->merge.rows.table;
+    const char *table = member->merge.rows.tab->table;
     member->streams =
         (ctr_streams){.db = member->db, .schema = member->schema, .table = table, .shape = mine};
-    member->floors = ctr_floors_on(member->db, member->schema, table, mine, NULL);
+    member->floors = ctr_floors_on(member->merge.rows.tab, mine);
+    member->floors.only_reads = true;
     ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
     member->schema_look = ctr_run_prepare(&run, CTR_SQL_CLUSTER_SCHEMA);
     member->look = ctr_run_prepare(&run, CTR_SQL_CLUSTER_LOOK);

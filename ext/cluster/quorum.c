@@ -91,11 +91,11 @@ int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *pro
         find_everywhere(cluster, problem);
         if (problem->rc != SQLITE_OK) return problem->rc;
         ctr_member *leader = cluster->leader;
-        ctr_replica *replica = leader->merge.rows.replica;
+        ctr_replica *replica = leader->merge.rows.tab->replica;
         for (int i = 0; i < cluster->n; i++) {
             const ctr_member *member = &cluster->members[i];
             if (ctr_member_takes_part(member) && member != leader)
-                ctr_replica_note_taken(replica, member->merge.rows.replica);
+                ctr_replica_note_taken(replica, member->merge.rows.tab->replica);
         }
         for (int c = 0; c < cluster->shape.n_counters && !cluster->row.below; c++)
             ctr_merge_cell(&leader->merge, c, &cluster->row.cells[c].cell, problem);
@@ -124,9 +124,9 @@ int ctr_quorum_write(ctr_cluster *cluster, ctr_problem *problem)
         for (int c = 0; c < cluster->shape.n_counters; c++)
             ctr_merge_cell(&member->merge, c, &cluster->row.cells[c].cell, problem);
         if (spelling) ctr_stage_spell(&member->merge.rows, spelling, problem);
-        ctr_replica_note_taken(member->merge.rows.replica, leader->merge.rows.replica);
+        ctr_replica_note_taken(member->merge.rows.tab->replica, leader->merge.rows.tab->replica);
         wrote = ctr_merge_write(&member->merge, problem) || wrote;
-        ctr_conflicts_change_identity(&member->conflicts, member->merge.rows.replica, problem);
+        ctr_conflicts_change_identity(&member->conflicts, member->merge.rows.tab->replica, problem);
     }
     if (problem->rc != SQLITE_OK && wrote) ctr_transaction_spoil(cluster->transaction, nth);
     return problem->rc;

@@ -14,7 +14,7 @@ static void free_replica(ctr_replica *replica)
     ctr_transaction_close_kept(&replica->renew);
     ctr_transaction_close_kept(&replica->probe);
     ctr_storage_close(&replica->storage);
-    if (replica->journals) replica->transaction->tables->close(replica);
+    if (replica->tabs) replica->transaction->tables->close(replica);
     sqlite3_free(replica->schema);
     sqlite3_free(replica);
 }

@@ -56,12 +56,12 @@ typedef struct ctr_replica {
 
     ctr_storage storage;
     ctr_kept read, renew, probe;
-    struct ctr_journal *journals; /* of its tables; see table/journal.h */
-    struct ctr_journal *touched;  /* those with a batch or with rows of this transaction */
-    bool spills_safely;           /* in this transaction; see identity/spill.h */
-    int spill;                    /* cache_spill of the file, to restore when it ends; 0: nothing */
-    struct ctr_writing *writing;  /* the row of a tracked table being written, or NULL */
-    bool raised;                  /* a pull could not lower the cache again; see sync/session.h */
+    struct ctr_tab *tabs;        /* of its tables; see table/journal.h */
+    struct ctr_tab *touched;     /* those with a batch or with rows of this transaction */
+    bool spills_safely;          /* in this transaction; see identity/spill.h */
+    int spill;                   /* cache_spill of the file, to restore when it ends; 0: nothing */
+    struct ctr_writing *writing; /* the row of a tracked table being written, or NULL */
+    bool raised;                 /* a pull could not lower the cache again; see sync/session.h */
 } ctr_replica;
 
 /* Hooks of a file's counter tables: for a change of its identity, and when it is closed. */

@@ -75,8 +75,8 @@ static void list_rows_to_reduce(ctr_merge *merge, ctr_changes *due, ctr_problem 
     ctr_walk walk;
     ctr_rows *rows = &merge->rows;
     size_t size;
-    ctr_stream_walk_open(&walk, rows->db, rows->schema, rows->table, rows->shape, CTR_WALK_ALL, 0,
-                         problem);
+    ctr_stream_walk_open(&walk, rows->tab->db, rows->tab->schema, rows->tab->table, rows->shape,
+                         CTR_WALK_ALL, 0, problem);
     while (ctr_stream_walk_next(&walk, problem)) {
         bool reduces = false;
         for (int i = 0; i < rows->shape->n_counters && !reduces && problem->rc == SQLITE_OK; i++) {
@@ -123,16 +123,17 @@ int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n, ctr
 {
     size_t added = 0;
     ctr_openings *openings = n > 0 ? ctr_merge_openings(merge, problem) : NULL;
-    ctr_run run = ctr_run_on(merge->rows.db, merge->rows.schema, merge->rows.table, problem);
+    ctr_run run = ctr_tab_run(merge->rows.tab, problem);
     for (size_t i = 0; openings && i < n && problem->rc == SQLITE_OK; i++) {
         const uint8_t *answer = answers + i * CTR_ANSWER_SIZE;
         if (!ctr_openings_add(openings, answer, problem)) continue;
-        if (added++ == 0 && ctr_replica_before_write(merge->rows.replica, problem) == SQLITE_OK) {
-            ctr_fold_table(merge->rows.journal, problem); /* the change says that all is folded */
-            merge->number = ctr_batch_mark_change(merge->rows.journal, problem);
+        if (added++ == 0 &&
+            ctr_replica_before_write(merge->rows.tab->replica, problem) == SQLITE_OK) {
+            ctr_fold_table(merge->rows.tab, problem); /* the change says that all is folded */
+            merge->number = ctr_batch_mark_change(merge->rows.tab, problem);
         }
         ctr_openings_record_answer(&run, answer, merge->number);
-        merge->openings_read_at = ++merge->rows.replica->transaction->answered + 1;
+        merge->openings_read_at = ++merge->rows.tab->replica->transaction->answered + 1;
     }
     return added > 0 && problem->rc == SQLITE_OK ? reduce_rows(merge, problem) : 0;
 }

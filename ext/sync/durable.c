@@ -27,17 +27,17 @@ static void sync_handle(const ctr_source *source, int which, const char *path, c
 
 static void sync_journal(const char *path, ctr_problem *problem)
 {
-    char *journal = sqlite3_mprintf("%s-journal", path);
-    if (!journal) {
+    char *tab = sqlite3_mprintf("%s-journal", path);
+    if (!tab) {
         ctr_problem_nomem(problem);
         return;
     }
-    int error = ctr_os_sync_file(journal);
+    int error = ctr_os_sync_file(tab);
     if (!error) error = ctr_os_sync_folder_of(path);
     if (error)
         ctr_problem_set(problem, SQLITE_IOERR_DIR_FSYNC, "the folder of %s cannot be synced: %s",
                         path, strerror(error));
-    sqlite3_free(journal);
+    sqlite3_free(tab);
 }
 
 /* A read-only connection with a snapshot may have opened a WAL, but never a rollback journal. A

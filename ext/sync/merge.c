@@ -40,7 +40,7 @@ bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
         return false;
     ctr_rows_open(&merge->rows, db, schema, name, &merge->shape, replica, problem);
     merge->rows.whole = true;
-    merge->floors = ctr_floors_on(db, merge->rows.schema, name, &merge->shape, replica);
+    merge->floors = ctr_floors_on(merge->rows.tab, &merge->shape);
     if (problem->rc != SQLITE_OK || !ctr_tracked_is_among(objects, name))
         return problem->rc == SQLITE_OK;
     merge->tracked = true;
@@ -62,7 +62,7 @@ void ctr_merge_close(ctr_merge *merge)
     sqlite3_free(merge->reduced.bytes);
     sqlite3_free(merge->unanswered.key);
     ctr_floors_release(&merge->floors);
-    if (merge->rows.journal) merge->rows.journal->objects = NULL;
+    if (merge->rows.tab) merge->rows.tab->objects = NULL;
     ctr_rows_close(&merge->rows);
     ctr_shape_close(&merge->shape);
     ctr_catalog_close_entry(&merge->entry);
@@ -110,7 +110,7 @@ int ctr_merge_check_key(ctr_merge *merge, sqlite3_value **keys, ctr_problem *pro
         if (sqlite3_value_type(keys[i]) != SQLITE_TEXT) continue;
         const unsigned char *text = sqlite3_value_text(keys[i]);
         if (text && ctr_text_has_noncharacter(text, (size_t)sqlite3_value_bytes(keys[i])))
-            ctr_merge_refuse_key(merge->rows.db, problem);
+            ctr_merge_refuse_key(merge->rows.tab->db, problem);
     }
     return problem->rc;
 }
@@ -132,10 +132,11 @@ bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem
 ctr_openings *ctr_merge_openings(ctr_merge *merge, ctr_problem *problem)
 {
     const ctr_rows *rows = &merge->rows;
-    unsigned now = rows->replica->transaction->answered + 1;
+    unsigned now = rows->tab->replica->transaction->answered + 1;
     if (problem->rc == SQLITE_OK && merge->openings_read_at != now) {
         ctr_openings_close(&merge->openings);
-        ctr_openings_read(&merge->openings, rows->db, rows->schema, rows->table, problem);
+        ctr_openings_read(&merge->openings, rows->tab->db, rows->tab->schema, rows->tab->table,
+                          problem);
         merge->openings_read_at = problem->rc == SQLITE_OK ? now : 0;
     }
     return problem->rc == SQLITE_OK ? &merge->openings : NULL;
@@ -211,7 +212,7 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
 {
     ctr_rows *rows = &merge->rows;
     const ctr_cell *mine = &rows->cells[counter];
-    ctr_stats *stats = &rows->replica->transaction->stats;
+    ctr_stats *stats = &rows->tab->replica->transaction->stats;
     stats->merges++;
     if (problem->rc != SQLITE_OK || ctr_cell_same(mine, theirs)) return problem->rc;
     if (ctr_merge_check_clocks(theirs, problem)) return refuse_clock(merge, counter, problem);
@@ -245,13 +246,13 @@ void ctr_merge_begin(ctr_merge *merge)
 {
     merge->within = true;
     merge->deferred = false;
-    merge->stats = merge->rows.replica->transaction->stats;
+    merge->stats = merge->rows.tab->replica->transaction->stats;
 }
 
 bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem)
 {
     merge->within = false;
-    if (merge->deferred) merge->rows.replica->transaction->stats = merge->stats;
+    if (merge->deferred) merge->rows.tab->replica->transaction->stats = merge->stats;
     if (merge->deferred || !merge->tracked || !ctr_stage_any(&merge->rows)) return !merge->deferred;
     for (int i = 0; i < merge->shape.n_counters; i++)
         merge->before[i] = ctr_rows_state(&merge->rows, i);
@@ -275,7 +276,7 @@ bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
         merge->before[i] = ctr_rows_state(&merge->rows, i);
         merge->now[i] = ctr_stage_state(&merge->rows, i);
     }
-    ctr_transaction *transaction = merge->rows.replica->transaction;
+    ctr_transaction *transaction = merge->rows.tab->replica->transaction;
     unsigned nth = transaction->ended;
     refuse_broken_keys(merge, problem);
     if (problem->rc != SQLITE_OK) return false;
@@ -290,7 +291,7 @@ bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
 
 int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem)
 {
-    ctr_transaction *transaction = merge->rows.replica->transaction;
+    ctr_transaction *transaction = merge->rows.tab->replica->transaction;
     unsigned nth = transaction->ended;
     refuse_broken_keys(merge, problem);
     int64_t gone = ctr_floors_raise(&merge->floors, values, problem);

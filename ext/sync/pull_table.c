@@ -302,7 +302,7 @@ static void open_table_here(merge_job *job, const ctr_catalog_entry *mine, ctr_p
                               pull->replica, &pull->conflicts, problem))
         return;
     job->to.rows.origin = CTR_PULLED;
-    job->to.rows.journal->objects = &pull->mine;
+    job->to.rows.tab->objects = &pull->mine;
 }
 
 static void open_sides(merge_job *job, ctr_problem *problem)
@@ -324,7 +324,7 @@ static void open_sides(merge_job *job, ctr_problem *problem)
     }
     if (ctr_rows_open(&job->from_rows, source->db, source->schema, name, &job->from, NULL, problem))
         return;
-    if (source->own) job->from_rows.journal->giver = pull->giver;
+    if (source->own) job->from_rows.tab->giver = pull->giver;
 }
 
 static void note_rows_for_later(merge_job *job, ctr_problem *problem)

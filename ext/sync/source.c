@@ -235,10 +235,9 @@ int64_t ctr_source_look_at_all(ctr_source *source, ctr_problem *problem)
         *newest = (ctr_newest){0};
         const char *table = catalog->entries[i].name;
         const ctr_objects *of = &source->objects;
-        const ctr_named *journal = ctr_schema_objects_stored(of, table, "journal", problem),
+        const ctr_named *tab = ctr_schema_objects_stored(of, table, "journal", problem),
                         *state = ctr_schema_objects_stored(of, table, "state", problem);
-        if (journal && journal->object == CTR_OBJECT_TABLE && state &&
-            state->object == CTR_OBJECT_TABLE)
+        if (tab && tab->object == CTR_OBJECT_TABLE && state && state->object == CTR_OBJECT_TABLE)
             ctr_source_look(source, table, newest, problem);
         if (newest->last >= next && newest->last < INT64_MAX) next = newest->last + 1;
     }

@@ -21,46 +21,45 @@
 #include "table/journal.h"
 
 /* Returns the number of entries that are not in the file yet. */
-static inline size_t ctr_batch_pending(const ctr_journal *journal)
+static inline size_t ctr_batch_pending(const ctr_tab *tab)
 {
-    return journal->n - journal->n_appended;
+    return tab->n - tab->n_appended;
 }
 
 /* Returns whether the current transaction has entries in the journal, or for it. Then no other
  * transaction has, because a transaction with entries in the file holds the write lock. */
-static inline bool ctr_batch_is_ahead(const ctr_journal *journal)
+static inline bool ctr_batch_is_ahead(const ctr_tab *tab)
 {
-    return ctr_batch_pending(journal) > 0 || journal->appended;
+    return ctr_batch_pending(tab) > 0 || tab->appended;
 }
 
 /* Refuses to write if the write would run triggers. */
-int ctr_batch_refuse_triggers(ctr_journal *journal, ctr_problem *problem);
+int ctr_batch_refuse_triggers(ctr_tab *tab, ctr_problem *problem);
 
 /* Makes room for `n` entries, and appends the batch if it has grown long. */
-int ctr_batch_expect(ctr_journal *journal, int n, ctr_problem *problem);
+int ctr_batch_expect(ctr_tab *tab, int n, ctr_problem *problem);
 
 /* Notes an increment of a counter of a row by n: one tick of its clock. */
-void ctr_batch_add(ctr_journal *journal, int64_t row, int counter, int64_t n);
+void ctr_batch_add(ctr_tab *tab, int64_t row, int counter, int64_t n);
 
 /* Notes that a row is new; that the cell of a counter was written, which drops the row from memory;
  * or that all memory is out of date. */
-void ctr_batch_note(ctr_journal *journal, int64_t row, ctr_entry_kind kind, int counter,
-                    ctr_origin origin);
+void ctr_batch_note(ctr_tab *tab, int64_t row, ctr_entry_kind kind, int counter, ctr_origin origin);
 
 /* Appends the batch, in a row that may grow until the transaction ends. */
-int ctr_batch_flush(ctr_journal *journal, ctr_problem *problem);
+int ctr_batch_flush(ctr_tab *tab, ctr_problem *problem);
 
 /* After a fold: appends a row that says that all earlier amounts were folded, and has the amounts
  * that are carried over. */
-void ctr_batch_carry(ctr_journal *journal, ctr_problem *problem);
+void ctr_batch_carry(ctr_tab *tab, ctr_problem *problem);
 
 /* Drops the batch, down to the last savepoint, and all memory. */
-void ctr_batch_abandon(ctr_journal *journal);
+void ctr_batch_abandon(ctr_tab *tab);
 
 /* Makes this and all other connections drop their memory of the table. The caller has folded the
  * journal: amounts that stand in it would be lost. Returns the number of the change, or 0 on a
  * problem. */
-int64_t ctr_batch_mark_change(ctr_journal *journal, ctr_problem *problem);
+int64_t ctr_batch_mark_change(ctr_tab *tab, ctr_problem *problem);
 
 /* ---- all tables of a file that this transaction has written to, or is about to ---- */
 

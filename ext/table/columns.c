@@ -94,13 +94,13 @@ int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema,
     bool is_there = ctr_shape_counter(shape, name) >= 0, stays = generation % 2 == 1;
     bool retired = stays && is_retired(&run, name);
     unsigned nth = replica->transaction->ended;
-    ctr_journal *journal = ctr_journal_of(replica, table, shape->n_counters, problem);
-    if (!journal) return 0;
+    ctr_tab *tab = ctr_tab_of(replica, table, shape->n_counters, problem);
+    if (!tab) return 0;
 
-    ctr_fold_table(journal, problem); /* the journal has the numbers of counters */
-    ctr_journal_drop(journal);
+    ctr_fold_table(tab, problem); /* the journal has the numbers of counters */
+    ctr_journal_drop(tab);
     bool changes = is_there || stays;
-    if (changes) journal->shapes++;
+    if (changes) tab->shapes++;
 
     if (changes) sqlite3_finalize(ctr_run_prepare(&run, CTR_SQL_SYNC_JOIN));
     if (is_there) {
@@ -114,7 +114,7 @@ int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema,
     if (stays)
         ctr_run_do(&run, retired || is_there ? CTR_SQL_COLUMNS_RESTORE : CTR_SQL_COLUMNS_ADD, NULL);
     if (problem->rc != SQLITE_OK) {
-        if (changes) journal->shapes--; /* the counters have not changed */
+        if (changes) tab->shapes--; /* the counters have not changed */
         ctr_transaction_spoil(replica->transaction, nth);
     }
     return emptied;

@@ -204,6 +204,6 @@ static void void_marks(ctr_replica *replica, ctr_problem *problem)
 
 const ctr_replica_tables *ctr_events_tables(void)
 {
-    static const ctr_replica_tables TABLES = {ctr_fold_file, void_marks, ctr_journal_close};
+    static const ctr_replica_tables TABLES = {ctr_fold_file, void_marks, ctr_tab_close_all};
     return &TABLES;
 }

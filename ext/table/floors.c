@@ -33,11 +33,9 @@ static char *rows_below(const ctr_shape *shape, sqlite3_value **values)
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-ctr_floors ctr_floors_on(sqlite3 *db, const char *schema, const char *table, const ctr_shape *shape,
-                         ctr_replica *replica)
+ctr_floors ctr_floors_on(ctr_tab *tab, const ctr_shape *shape)
 {
-    return (ctr_floors){
-        .db = db, .schema = schema, .table = table, .shape = shape, .replica = replica};
+    return (ctr_floors){.tab = tab, .shape = shape};
 }
 
 void ctr_floors_release(ctr_floors *floors)
@@ -60,26 +58,32 @@ static void bind_values(sqlite3_stmt *row, const ctr_shape *shape, sqlite3_value
 
 /* Prepares a statement with `list` as its columns, values or changes, and binds the values unless
  * they are NULL. Frees `list` and `constraint`. */
-static sqlite3_stmt *prepare_floors(ctr_floors *floors, ctr_sql which, char *list, char *constraint,
-                                    sqlite3_value **values, ctr_problem *problem)
+static sqlite3_stmt *prepare_on(ctr_run run, const ctr_shape *shape, ctr_sql which, char *list,
+                                char *constraint, sqlite3_value **values)
 {
-    char *keys = ctr_shape_key_list(floors->shape);
-    if (!list || !constraint || !keys) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(floors->db, floors->schema, floors->table, problem);
+    char *keys = ctr_shape_key_list(shape);
+    if (!list || !constraint || !keys) ctr_problem_nomem(run.problem);
     run.slots.keys = keys;
     run.slots.columns = run.slots.values = run.slots.changes = list;
     run.slots.constraint = constraint;
     sqlite3_stmt *made = ctr_run_prepare(&run, which);
-    if (values) bind_values(made, floors->shape, values, problem);
+    if (values) bind_values(made, shape, values, run.problem);
     sqlite3_free(keys);
     sqlite3_free(list);
     sqlite3_free(constraint);
     return made;
 }
 
+static sqlite3_stmt *prepare_floors(ctr_floors *floors, ctr_sql which, char *list, char *constraint,
+                                    sqlite3_value **values, ctr_problem *problem)
+{
+    return prepare_on(ctr_tab_run(floors->tab, problem), floors->shape, which, list, constraint,
+                      values);
+}
+
 static bool step_floors(ctr_floors *floors, sqlite3_stmt *row, ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(floors->db, floors->schema, floors->table, problem);
+    ctr_run run = ctr_tab_run(floors->tab, problem);
     return ctr_run_row(&run, row);
 }
 
@@ -87,8 +91,8 @@ static bool step_floors(ctr_floors *floors, sqlite3_stmt *row, ctr_problem *prob
 
 static bool look_for_any(ctr_floors *floors, ctr_problem *problem)
 {
-    sqlite3_stmt *row =
-        ctr_floors_read(floors->db, floors->schema, floors->table, floors->shape, problem);
+    sqlite3_stmt *row = prepare_floors(floors, CTR_SQL_FLOORS_READ, sqlite3_mprintf(""),
+                                       sqlite3_mprintf(""), NULL, problem);
     bool any = step_floors(floors, row, problem);
     sqlite3_finalize(row);
     return any;
@@ -97,9 +101,10 @@ static bool look_for_any(ctr_floors *floors, ctr_problem *problem)
 /* A file that has never had floors says so in its identity. */
 bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *problem)
 {
-    const ctr_identity *identity =
-        floors->replica ? ctr_replica_identity(floors->replica, problem) : NULL;
-    if (!floors->replica) {
+    if (problem->rc != SQLITE_OK) return false;
+    ctr_replica *replica = floors->only_reads ? NULL : floors->tab->replica;
+    const ctr_identity *identity = replica ? ctr_replica_identity(replica, problem) : NULL;
+    if (!replica) {
         if (!floors->looked) floors->any = look_for_any(floors, problem);
         floors->looked = problem->rc == SQLITE_OK;
     } else if (identity && floors->as_of != identity->floors) {
@@ -120,9 +125,8 @@ bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *
 sqlite3_stmt *ctr_floors_read(sqlite3 *db, const char *schema, const char *table,
                               const ctr_shape *shape, ctr_problem *problem)
 {
-    ctr_floors floors = ctr_floors_on(db, schema, table, shape, NULL);
-    return prepare_floors(&floors, CTR_SQL_FLOORS_READ, sqlite3_mprintf(""), sqlite3_mprintf(""),
-                          NULL, problem);
+    return prepare_on(ctr_run_on(db, schema, table, problem), shape, CTR_SQL_FLOORS_READ,
+                      sqlite3_mprintf(""), sqlite3_mprintf(""), NULL);
 }
 
 /* ---- raising --------------------------------------------------------------------------------- */
@@ -206,8 +210,8 @@ static int check_floors(const ctr_floors *floors, sqlite3_value **values, bool k
     const ctr_shape *shape = floors->shape;
     for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++) {
         const ctr_column *column = &shape->columns[shape->keys[i]];
-        if (kinds ? !is_of_other_kind(floors->db, column, values[i], problem)
-                  : !has_other_order(floors->db, column, values[i], problem))
+        if (kinds ? !is_of_other_kind(floors->tab->db, column, values[i], problem)
+                  : !has_other_order(floors->tab->db, column, values[i], problem))
             continue;
         char *shown = ctr_problem_describe_key(&values[i], 1);
         if (!shown) ctr_problem_nomem(problem);
@@ -232,24 +236,21 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem
     if (check_floors(floors, values, true, problem)) return 0;
     if (!rises(floors, values, &has_row, problem) || problem->rc != SQLITE_OK) return 0;
     if (check_floors(floors, values, false, problem)) return 0;
-    if (ctr_replica_before_write(floors->replica, problem)) return 0;
-    unsigned nth = floors->replica->transaction->ended;
-    ctr_journal *journal =
-        ctr_journal_of(floors->replica, floors->table, floors->shape->n_counters, problem);
-    if (!journal) return 0;
-
-    ctr_fold_table(journal, problem); /* a removed row must have no amounts */
+    if (ctr_replica_before_write(floors->tab->replica, problem)) return 0;
+    unsigned nth = floors->tab->replica->transaction->ended;
+    ctr_tab *tab = floors->tab;
+    ctr_fold_table(tab, problem); /* a removed row must have no amounts */
     count_below(floors, values, size, problem);
-    ctr_succession_floors_rose(floors->replica, problem);
-    int64_t number = ctr_batch_mark_change(journal, problem);
+    ctr_succession_floors_rose(floors->tab->replica, problem);
+    int64_t number = ctr_batch_mark_change(tab, problem);
     write_floors(floors, values, has_row, number, size, problem);
     sqlite3_stmt *remove = prepare_floors(floors, CTR_SQL_FLOORS_REMOVE, sqlite3_mprintf(""),
                                           rows_below(floors->shape, values), values, problem);
     step_floors(floors, remove, problem);
     sqlite3_reset(remove); /* sets the number of changes */
-    if (problem->rc == SQLITE_OK && sqlite3_changes(floors->db) != size[0]) /* a trigger */
+    if (problem->rc == SQLITE_OK && sqlite3_changes(floors->tab->db) != size[0]) /* a trigger */
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table kept rows below the floor");
     sqlite3_finalize(remove);
-    if (problem->rc != SQLITE_OK) ctr_transaction_spoil(floors->replica->transaction, nth);
+    if (problem->rc != SQLITE_OK) ctr_transaction_spoil(floors->tab->replica->transaction, nth);
     return size[0];
 }

@@ -8,23 +8,21 @@
 #ifndef CTR_TABLE_FLOORS_H
 #define CTR_TABLE_FLOORS_H
 
-#include "identity/replica.h"
 #include "table/shape.h"
+#include "table/tab.h"
 
 typedef struct ctr_floors {
-    sqlite3 *db;
-    const char *schema, *table; /* borrowed */
-    const ctr_shape *shape;     /* borrowed */
-    ctr_replica *replica;       /* borrowed; NULL to read floors only */
-    int64_t as_of;              /* identity.floors when `any` was read */
+    ctr_tab *tab;           /* borrowed */
+    const ctr_shape *shape; /* borrowed */
+    bool only_reads;        /* set by the owner: asks for no identity */
+    int64_t as_of;          /* identity.floors when `any` was read */
     bool any;
-    bool looked; /* without a replica: `any` is known; cleared when floors may have risen */
+    bool looked; /* if `only_reads`: `any` is known; cleared when floors may have risen */
     sqlite3_stmt *below;
 } ctr_floors;
 
 /* The caller calls ctr_floors_release. */
-ctr_floors ctr_floors_on(sqlite3 *db, const char *schema, const char *table, const ctr_shape *shape,
-                         ctr_replica *replica);
+ctr_floors ctr_floors_on(ctr_tab *tab, const ctr_shape *shape);
 
 /* Finalizes the kept statements. */
 void ctr_floors_release(ctr_floors *floors);

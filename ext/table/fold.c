@@ -14,7 +14,7 @@ enum { PARTS = 32 /* parts of the rows with amounts; a commit folds the densest 
 
 /* The fold of one table. */
 typedef struct folding {
-    ctr_journal *journal;
+    ctr_tab *tab;
     ctr_shape shape;
     ctr_run run;
     sqlite3_blob **cells; /* by counter: to write a cell in place; some are NULL */
@@ -27,16 +27,15 @@ typedef struct folding {
 
 static void open_folding(folding *job, ctr_problem *problem)
 {
-    ctr_journal *journal = job->journal;
-    job->run = ctr_run_on(journal->db, journal->schema, journal->table, problem);
-    if (ctr_stored_read(&job->shape, journal->db, journal->schema, journal->table, problem)) return;
-    if (job->shape.n_counters != journal->cache.n_counters) {
+    ctr_tab *tab = job->tab;
+    job->run = ctr_tab_run(tab, problem);
+    if (ctr_stored_read(&job->shape, tab->db, tab->schema, tab->table, problem)) return;
+    if (job->shape.n_counters != tab->cache.n_counters) {
         ctr_problem_set(problem, SQLITE_SCHEMA, "the stored table has changed");
         return;
     }
     if (job->shape.n_counters == 0) return;
-    ctr_refuse_ignored_columns(&job->shape, journal->db, journal->schema, journal->table,
-                               job->run.problem);
+    ctr_refuse_ignored_columns(tab, &job->shape, problem);
     size_t n = (size_t)job->shape.n_counters;
     char *columns = ctr_shape_counter_list(&job->shape),
          *changes = ctr_shape_list(&job->shape, CTR_COUNTERS, "@ = #", ", ", CTR_UPDATE_COUNTERS);
@@ -55,7 +54,7 @@ static void open_folding(folding *job, ctr_problem *problem)
 static void bind_folded(folding *job, int64_t id, int counter)
 {
     ctr_cell cell = ctr_cell_untouched();
-    const ctr_amount *amount = ctr_journal_amount(job->journal, id, counter);
+    const ctr_amount *amount = ctr_journal_amount(job->tab, id, counter);
     const uint8_t *bytes = sqlite3_column_blob(job->find, counter);
     size_t size = (size_t)sqlite3_column_bytes(job->find, counter);
     ctr_status status = bytes ? ctr_cell_open(&cell, bytes, size) : CTR_OK;
@@ -67,8 +66,8 @@ static void bind_folded(folding *job, int64_t id, int counter)
     ctr_sum sum = {0, 0};
     if (amount) ctr_sum_add(&sum, amount->n);
     if (status == CTR_OK && amount)
-        status = ctr_cell_add(&cell, job->journal->id, &sum, amount->ticks, job->journal->least,
-                              out, &size);
+        status =
+            ctr_cell_add(&cell, job->tab->id, &sum, amount->ticks, job->tab->least, out, &size);
     else if (size > 0)
         memcpy(out, bytes, size);
     if (status != CTR_OK) {
@@ -95,7 +94,7 @@ static sqlite3_blob *open_in_place(folding *job, int64_t id, int counter)
     if (again != SQLITE_ERROR && again != SQLITE_ABORT) /* its row was updated */
         ctr_problem_sqlite(job->run.problem, job->run.db, again);
     if (job->run.problem->rc != SQLITE_OK) return NULL;
-    char *stored = sqlite3_mprintf("%s_cells", job->journal->table);
+    char *stored = sqlite3_mprintf("%s_cells", job->tab->table);
     int rc = stored ? sqlite3_blob_open(job->run.db, job->run.slots.schema, stored,
                                         ctr_shape_counter_name(&job->shape, counter), id, 1, cell)
                     : SQLITE_NOMEM;
@@ -121,8 +120,8 @@ static bool fold_in_place(folding *job, int64_t id, int counter, const ctr_amoun
     ctr_sum sum = {0, 0};
     ctr_sum_add(&sum, amount->n);
     if (ctr_cell_open(&cell, old, size) != CTR_OK ||
-        ctr_cell_add(&cell, job->journal->id, &sum, amount->ticks, job->journal->least, out,
-                     &grown) != CTR_OK ||
+        ctr_cell_add(&cell, job->tab->id, &sum, amount->ticks, job->tab->least, out, &grown) !=
+            CTR_OK ||
         grown != size)
         return false;
     ctr_problem_sqlite(problem, job->run.db, sqlite3_blob_write(blob, out, (int)size, 0));
@@ -138,7 +137,7 @@ static void fold_by_update(folding *job, int64_t id)
             ctr_problem_set(
                 problem, SQLITE_CORRUPT_VTAB,
                 "%s_journal is damaged: it has amounts for row %lld, which does not exist",
-                job->journal->table, (long long)id);
+                job->tab->table, (long long)id);
         return;
     }
     job->out.size = 0;
@@ -151,7 +150,7 @@ static void fold_by_update(folding *job, int64_t id)
     sqlite3_reset(job->update);
     job->wrote = true;
     for (int i = 0; i < job->shape.n_counters; i++)
-        ctr_cache_drop_amount(&job->journal->amounts, id, i);
+        ctr_cache_drop_amount(&job->tab->amounts, id, i);
 }
 
 /* An amount that was folded in place becomes 0, so that the UPDATE of the rest does not add it
@@ -160,7 +159,7 @@ static void fold_row(folding *job, int64_t id)
 {
     bool in_place = true;
     for (int i = 0; i < job->shape.n_counters && in_place; i++) {
-        ctr_amount *amount = ctr_cache_find_amount(&job->journal->amounts, id, i);
+        ctr_amount *amount = ctr_cache_find_amount(&job->tab->amounts, id, i);
         if (!amount || amount->ticks == 0) continue;
         in_place = fold_in_place(job, id, i, amount);
         if (in_place) amount->n = amount->ticks = 0;
@@ -209,14 +208,14 @@ static void fold_amounts(folding *job, size_t keep)
     ctr_changes list = {0};
     ctr_problem *problem = job->run.problem;
     size_t n_counters = (size_t)job->shape.n_counters;
-    ctr_journal_list_amounts(job->journal, &list, problem);
+    ctr_journal_list_amounts(job->tab, &list, problem);
     if (n_counters > 0) fold_densest(job, &list, keep / n_counters);
-    if (keep == 0) ctr_cache_clear_amounts(&job->journal->amounts);
+    if (keep == 0) ctr_cache_clear_amounts(&job->tab->amounts);
     sqlite3_free(list.rows);
     if (problem->rc != SQLITE_OK) return;
     job->wrote = true;
     ctr_changes_make_segment(&job->run);
-    ctr_batch_carry(job->journal, problem);
+    ctr_batch_carry(job->tab, problem);
 }
 
 typedef enum fold_extent {
@@ -226,9 +225,9 @@ typedef enum fold_extent {
 } fold_extent;
 
 /* Returns whether there is nothing to fold, nor a second row to make a segment of. */
-static bool is_folded(const ctr_journal *journal)
+static bool is_folded(const ctr_tab *tab)
 {
-    return journal->n_rows < 2 && journal->amounts.n == 0;
+    return tab->n_rows < 2 && tab->amounts.n == 0;
 }
 
 /* A commit stays short: it either compacts segments or folds some amounts. After a fold, a quarter
@@ -238,7 +237,7 @@ static void fold(folding *job, fold_extent extent)
     size_t fit = (size_t)sqlite3_limit(job->run.db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
     size_t keep = CTR_JOURNAL_AMOUNTS / 4 * 3;
     if (extent != FOLD_SOME) {
-        if (!is_folded(job->journal)) fold_amounts(job, 0);
+        if (!is_folded(job->tab)) fold_amounts(job, 0);
         while (job->run.problem->rc == SQLITE_OK && ctr_changes_compact(&job->run))
             job->wrote = true;
     } else if (ctr_changes_compact(&job->run)) {
@@ -248,16 +247,15 @@ static void fold(folding *job, fold_extent extent)
     }
 }
 
-static int fold_table(ctr_journal *journal, fold_extent extent, ctr_problem *problem)
+static int fold_table(ctr_tab *tab, fold_extent extent, ctr_problem *problem)
 {
-    folding job = {.journal = journal};
-    ctr_transaction *transaction = journal->replica->transaction;
+    folding job = {.tab = tab};
+    ctr_transaction *transaction = tab->replica->transaction;
     unsigned nth = transaction->ended;
-    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(journal->db);
-    if (!journal->replica->checked) ctr_journal_read_again(journal, problem);
-    if (ctr_journal_refresh(journal, problem) || ctr_batch_flush(journal, problem))
-        return problem->rc;
-    if (is_folded(journal) && extent != FOLD_AND_COMPACT) return problem->rc;
+    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(tab->db);
+    if (!tab->replica->checked) ctr_journal_read_again(tab, problem);
+    if (ctr_journal_refresh(tab, problem) || ctr_batch_flush(tab, problem)) return problem->rc;
+    if (is_folded(tab) && extent != FOLD_AND_COMPACT) return problem->rc;
     open_folding(&job, problem);
     if (problem->rc == SQLITE_OK) fold(&job, extent);
     sqlite3_finalize(job.find);
@@ -269,30 +267,29 @@ static int fold_table(ctr_journal *journal, fold_extent extent, ctr_problem *pro
     ctr_shape_close(&job.shape);
     if (problem->rc != SQLITE_OK) {
         if (job.wrote) ctr_transaction_spoil(transaction, nth);
-        ctr_batch_abandon(journal);
+        ctr_batch_abandon(tab);
     }
-    sqlite3_set_last_insert_rowid(journal->db, last_rowid);
+    sqlite3_set_last_insert_rowid(tab->db, last_rowid);
     return problem->rc;
 }
 
-int ctr_fold_table(ctr_journal *journal, ctr_problem *problem)
+int ctr_fold_table(ctr_tab *tab, ctr_problem *problem)
 {
-    return fold_table(journal, FOLD_ALL, problem);
+    return fold_table(tab, FOLD_ALL, problem);
 }
 
-int ctr_fold_optimize(ctr_journal *journal, ctr_problem *problem)
+int ctr_fold_optimize(ctr_tab *tab, ctr_problem *problem)
 {
-    return fold_table(journal, FOLD_AND_COMPACT, problem);
+    return fold_table(tab, FOLD_AND_COMPACT, problem);
 }
 
 int ctr_fold_grown(ctr_replica *replica, ctr_problem *problem)
 {
-    for (ctr_journal *journal = replica->touched; journal && problem->rc == SQLITE_OK;
-         journal = journal->next_touched) {
-        bool has_grown =
-            journal->n_entries > CTR_JOURNAL_AMOUNTS || journal->n_rows > CTR_JOURNAL_ROWS;
-        if (journal->appended && has_grown) fold_table(journal, FOLD_SOME, problem);
-        ctr_problem_where(problem, "%s", journal->table);
+    for (ctr_tab *tab = replica->touched; tab && problem->rc == SQLITE_OK;
+         tab = tab->next_touched) {
+        bool has_grown = tab->n_entries > CTR_JOURNAL_AMOUNTS || tab->n_rows > CTR_JOURNAL_ROWS;
+        if (tab->appended && has_grown) fold_table(tab, FOLD_SOME, problem);
+        ctr_problem_where(problem, "%s", tab->table);
     }
     return problem->rc;
 }
@@ -306,9 +303,9 @@ int ctr_fold_file(ctr_replica *replica, ctr_problem *problem)
         ctr_shape shape = {0};
         const char *name = catalog.entries[i].name;
         ctr_stored_read(&shape, db, replica->schema, name, problem);
-        ctr_journal *journal = ctr_journal_of(replica, name, shape.n_counters, problem);
-        if (journal) ctr_fold_table(journal, problem);
-        if (journal) ctr_journal_drop(journal);
+        ctr_tab *tab = ctr_tab_of(replica, name, shape.n_counters, problem);
+        if (tab) ctr_fold_table(tab, problem);
+        if (tab) ctr_journal_drop(tab);
         ctr_problem_where(problem, "%s", name);
         ctr_shape_close(&shape);
     }

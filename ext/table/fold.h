@@ -22,10 +22,10 @@
 
 /* Appends the batch and folds the whole journal. If this transaction has not checked the identity,
  * the id is read from the file. */
-int ctr_fold_table(ctr_journal *journal, ctr_problem *problem);
+int ctr_fold_table(ctr_tab *tab, ctr_problem *problem);
 
 /* The same, and compacts segments even if there is nothing to fold. */
-int ctr_fold_optimize(ctr_journal *journal, ctr_problem *problem);
+int ctr_fold_optimize(ctr_tab *tab, ctr_problem *problem);
 
 /* Folds all tables of the file. Call it before the id changes: amounts belong to the shards of the
  * old id. */

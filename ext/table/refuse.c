@@ -82,29 +82,27 @@ int ctr_refuse_hidden(const char *table, ctr_problem *problem)
                            table, table);
 }
 
-int ctr_refuse_ignored_entries(sqlite3 *db, const char *schema, const char *table,
-                               ctr_problem *problem)
+int ctr_refuse_ignored_entries(const ctr_tab *tab, ctr_problem *problem)
 {
     enum { PARAMETERS = 2 };
-    ctr_run run = ctr_run_on(db, schema, table, problem);
+    ctr_run run = ctr_tab_run(tab, problem);
     if (count_opcodes(&run, CTR_SQL_JOURNAL_EXPLAIN, "Variable", "Variable") < PARAMETERS)
-        ctr_refuse_hidden(table, problem);
+        ctr_refuse_hidden(tab->table, problem);
     return problem->rc;
 }
 
-int ctr_refuse_ignored_columns(const ctr_shape *shape, sqlite3 *db, const char *schema,
-                               const char *table, ctr_problem *problem)
+int ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape, ctr_problem *problem)
 {
     enum { JOURNAL_COLUMNS = 3 };
     char *counters = ctr_shape_counter_list(shape), *changes = ctr_shape_update_changes(shape);
     if (!counters || !changes) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(db, schema, table, problem);
+    ctr_run run = ctr_tab_run(tab, problem);
     run.slots.columns = counters;
     run.slots.changes = changes;
     if (count_opcodes(&run, CTR_SQL_SCHEMA_EXPLAIN_CELLS, "Column", "Rowid") < shape->n_counters ||
         count_opcodes(&run, CTR_SQL_SCHEMA_EXPLAIN_JOURNAL, "Column", "Rowid") < JOURNAL_COLUMNS ||
         count_opcodes(&run, CTR_SQL_ROWS_EXPLAIN, "Variable", "Variable") <= shape->n_counters)
-        ctr_refuse_hidden(table, problem);
+        ctr_refuse_hidden(tab->table, problem);
     sqlite3_free(counters);
     sqlite3_free(changes);
     return problem->rc;

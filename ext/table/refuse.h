@@ -9,6 +9,7 @@
 
 #include "sqlite/schema.h"
 #include "table/shape.h"
+#include "table/tab.h"
 
 /* Sets the problem for a column that is not NULL and reads as NULL. */
 int ctr_refuse_hidden(const char *table, ctr_problem *problem);
@@ -19,10 +20,8 @@ bool ctr_refuse_is_hiding(const ctr_shape *shape, sqlite3_stmt *row, bool keys);
 
 /* Fail if an authorizer of the host answers IGNORE, so that SQLite would leave out a column: the
  * entries of a journal row that is extended; a cell that is read or written. */
-int ctr_refuse_ignored_entries(sqlite3 *db, const char *schema, const char *table,
-                               ctr_problem *problem);
-int ctr_refuse_ignored_columns(const ctr_shape *shape, sqlite3 *db, const char *schema,
-                               const char *table, ctr_problem *problem);
+int ctr_refuse_ignored_entries(const ctr_tab *tab, ctr_problem *problem);
+int ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape, ctr_problem *problem);
 
 /* Refuses triggers that our writes would fire, because a trigger is foreign code: on the stored
  * tables of `table`, which may be NULL, and with `of_file` on those of the file. */

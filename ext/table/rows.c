@@ -13,7 +13,7 @@ sqlite3_stmt *ctr_rows_prepare(ctr_rows *rows, sqlite3_stmt **keep, ctr_sql whic
                                char *constraint, ctr_problem *problem)
 {
     if (!columns || !constraint) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
+    ctr_run run = ctr_tab_run(rows->tab, problem);
     run.slots.columns = run.slots.changes = run.slots.keys = columns;
     run.slots.constraint = run.slots.values = constraint;
     *keep = ctr_run_prepare(&run, which);
@@ -48,32 +48,25 @@ int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *t
                   const ctr_shape *shape, ctr_replica *replica, ctr_problem *problem)
 {
     size_t n = (size_t)shape->n_counters + 1;
-    *rows = (ctr_rows){.db = db,
-                       .schema = sqlite3_mprintf("%s", schema),
-                       .table = sqlite3_mprintf("%s", table),
-                       .shape = shape,
-                       .replica = replica,
+    *rows = (ctr_rows){.shape = shape,
                        .whole = !replica,
                        .origin = CTR_MADE_HERE,
                        .states = sqlite3_malloc64(n * sizeof *rows->states),
                        .cells = sqlite3_malloc64(n * sizeof *rows->cells),
                        .staged = sqlite3_malloc64(n * sizeof *rows->staged),
                        .values = sqlite3_malloc64(n * sizeof *rows->values)};
-    if (!rows->schema || !rows->table || !rows->states || !rows->cells || !rows->staged ||
-        !rows->values)
+    if (!rows->states || !rows->cells || !rows->staged || !rows->values)
         return ctr_problem_nomem(problem);
-    rows->journal = replica ? ctr_journal_of(replica, table, shape->n_counters, problem)
-                            : ctr_journal_to_read(db, schema, table, shape->n_counters, problem);
-    if (rows->journal) rows->shapes = rows->journal->shapes;
+    rows->tab = replica ? ctr_tab_of(replica, table, shape->n_counters, problem)
+                        : ctr_tab_to_read(db, schema, table, shape->n_counters, problem);
+    if (rows->tab) rows->shapes = rows->tab->shapes;
     return problem->rc;
 }
 
 void ctr_rows_close(ctr_rows *rows)
 {
     ctr_rows_release(rows);
-    if (!rows->replica) ctr_journal_free(rows->journal);
-    sqlite3_free(rows->schema);
-    sqlite3_free(rows->table);
+    if (rows->tab && !rows->tab->replica) ctr_tab_free(rows->tab);
     sqlite3_free(rows->states);
     sqlite3_free(rows->cells);
     sqlite3_free(rows->staged);
@@ -93,14 +86,14 @@ int ctr_rows_lend_keys(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **
     for (int i = 0; i < rows->shape->n_keys && problem->rc == SQLITE_OK; i++) {
         const ctr_column *column = &rows->shape->columns[rows->shape->keys[i]];
         int rc = ctr_pack_lend_stored(statement, i + 1, column, keys[i]);
-        ctr_problem_sqlite(problem, rows->db, rc);
+        ctr_problem_sqlite(problem, rows->tab->db, rc);
     }
     return problem->rc;
 }
 
 int ctr_rows_refuse_other_shape(const ctr_rows *rows, ctr_problem *problem)
 {
-    if (rows->shapes == rows->journal->shapes) return problem->rc;
+    if (rows->shapes == rows->tab->shapes) return problem->rc;
     return ctr_problem_set(problem, SQLITE_ERROR,
                            "a column was added or dropped while this statement ran");
 }
@@ -144,7 +137,7 @@ static void take_cells_of(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *proble
     const ctr_shape *shape = rows->shape;
     for (int i = 0; i < shape->n_counters; i++)
         rows->values[i] = sqlite3_column_value(row, CTR_FIND_COLUMNS + shape->counters[i]);
-    if (ctr_journal_refresh(rows->journal, problem) == SQLITE_OK)
+    if (ctr_journal_refresh(rows->tab, problem) == SQLITE_OK)
         take_cells(rows, rows->rowid, problem);
 }
 
@@ -153,7 +146,8 @@ int ctr_rows_take_values(ctr_rows *rows, sqlite3_value *rowid, sqlite3_value **c
 {
     const ctr_shape *shape = rows->shape;
     forget(rows);
-    if (sqlite3_value_type(rowid) == SQLITE_NULL) return ctr_refuse_hidden(rows->table, problem);
+    if (sqlite3_value_type(rowid) == SQLITE_NULL)
+        return ctr_refuse_hidden(rows->tab->table, problem);
     rows->found = true;
     rows->rowid = sqlite3_value_int64(rowid);
     for (int i = 0; i < shape->n_counters; i++) rows->values[i] = columns[shape->counters[i]];
@@ -166,7 +160,7 @@ int ctr_rows_load_cells(ctr_rows *rows, ctr_problem *problem)
     sqlite3_stmt *statement = find_statement(rows, false, problem);
     if (!statement) return problem->rc;
     sqlite3_bind_int64(statement, 1, rows->rowid);
-    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
+    ctr_run run = ctr_tab_run(rows->tab, problem);
     if (ctr_run_row(&run, statement)) take_cells_of(rows, statement, problem);
     sqlite3_reset(statement);
     return problem->rc;
@@ -202,7 +196,7 @@ static void pack_stored(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *probl
 /* Takes the row, and adds it to the cache if there is room. */
 static void take_stored(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *problem)
 {
-    ctr_cache *cache = &rows->journal->cache;
+    ctr_cache *cache = &rows->tab->cache;
     bool looked = rows->packed && rows->exact; /* the cache was searched for this key */
     const ctr_row *row = looked ? NULL : ctr_cache_row(cache, rows->rowid);
     if (!looked) pack_stored(rows, stands, problem);
@@ -212,7 +206,7 @@ static void take_stored(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *probl
     }
     for (int i = 0; i < rows->shape->n_counters && problem->rc == SQLITE_OK; i++)
         ctr_values_state(rows, stands, i, problem);
-    if (problem->rc == SQLITE_OK && rows->journal->known)
+    if (problem->rc == SQLITE_OK && rows->tab->known)
         ctr_cache_add(cache, rows->rowid, rows->hash, rows->key.bytes, rows->key.size,
                       rows->states);
 }
@@ -235,21 +229,21 @@ static int refuse_reentry(const ctr_rows *rows, ctr_problem *problem)
     if (!rows->writing) return problem->rc;
     return ctr_problem_set(problem, SQLITE_ERROR,
                            "a trigger on a stored table of %s writes to the table itself",
-                           rows->table);
+                           rows->tab->table);
 }
 
 static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
 {
     sqlite3_value *rowid = sqlite3_column_value(row, CTR_FIND_ROWID);
     if (sqlite3_value_type(rowid) == SQLITE_NULL) {
-        ctr_refuse_hidden(rows->table, problem);
+        ctr_refuse_hidden(rows->tab->table, problem);
         return;
     }
     rows->found = true;
     rows->rowid = sqlite3_value_int64(rowid);
-    bool writes = rows->whole || ctr_replica_known_id(rows->replica);
-    if (writes ? ctr_journal_refresh(rows->journal, problem)
-               : ctr_journal_refresh_row(rows->journal, rows->rowid, problem))
+    bool writes = rows->whole || ctr_replica_known_id(rows->tab->replica);
+    if (writes ? ctr_journal_refresh(rows->tab, problem)
+               : ctr_journal_refresh_row(rows->tab, rows->rowid, problem))
         return;
     if (rows->whole)
         take_cells_of(rows, row, problem);
@@ -267,12 +261,12 @@ static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
     if (!*reads_all || again) {
         rows->hides = ctr_refuse_is_hiding(rows->shape, statement, true);
         *reads_all = !rows->hides;
-        if (rows->hides) ctr_refuse_hidden(rows->table, problem);
+        if (rows->hides) ctr_refuse_hidden(rows->tab->table, problem);
     }
     if (rc == SQLITE_ROW)
         take_row(rows, statement, problem);
     else
-        ctr_problem_sqlite(problem, rows->db, rc);
+        ctr_problem_sqlite(problem, rows->tab->db, rc);
     sqlite3_reset(statement);
     return problem->rc;
 }
@@ -323,9 +317,9 @@ static bool find_known(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
     if (refuse_reentry(rows, problem)) return false;
     forget(rows);
     if (rows->whole || !pack_key(rows, keys, problem)) return false;
-    if (!rows->journal->known || ctr_journal_refresh(rows->journal, problem)) return false;
+    if (!rows->tab->known || ctr_journal_refresh(rows->tab, problem)) return false;
     const ctr_row *row =
-        ctr_cache_key(&rows->journal->cache, rows->hash, rows->key.bytes, rows->key.size);
+        ctr_cache_key(&rows->tab->cache, rows->hash, rows->key.bytes, rows->key.size);
     if (row) take_known(rows, row);
     return row != NULL;
 }
@@ -337,9 +331,9 @@ static bool find_known(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
 static void read_ahead(ctr_rows *rows, ctr_problem *problem)
 {
     enum { AT_ONCE = 16 };
-    ctr_cache *cache = &rows->journal->cache;
+    ctr_cache *cache = &rows->tab->cache;
     ctr_problem trouble = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, &trouble);
+    ctr_run run = ctr_tab_run(rows->tab, &trouble);
     if (!rows->follow)
         ctr_rows_prepare(rows, &rows->follow, CTR_SQL_ROWS_FOLLOW,
                          ctr_shape_column_list(rows->shape), sqlite3_mprintf(""), &trouble);
@@ -361,8 +355,8 @@ static void read_ahead(ctr_rows *rows, ctr_problem *problem)
 int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     if (find_known(rows, keys, problem) || problem->rc != SQLITE_OK) return problem->rc;
-    ctr_cache *cache = &rows->journal->cache;
-    bool counts = !rows->whole && rows->packed && ctr_replica_known_id(rows->replica);
+    ctr_cache *cache = &rows->tab->cache;
+    bool counts = !rows->whole && rows->packed && ctr_replica_known_id(rows->tab->replica);
     if (counts && ++cache->missed > CTR_CACHE_MISSED && cache->ahead < INT64_MAX) {
         read_ahead(rows, problem);
         if (find_known(rows, keys, problem) || problem->rc != SQLITE_OK) return problem->rc;
@@ -379,9 +373,9 @@ int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
 {
     if (refuse_reentry(rows, problem)) return problem->rc;
     forget(rows);
-    bool known = !rows->whole && rows->journal->known;
-    if (known && ctr_journal_refresh(rows->journal, problem)) return problem->rc;
-    const ctr_row *row = !known ? NULL : ctr_cache_row(&rows->journal->cache, rowid);
+    bool known = !rows->whole && rows->tab->known;
+    if (known && ctr_journal_refresh(rows->tab, problem)) return problem->rc;
+    const ctr_row *row = !known ? NULL : ctr_cache_row(&rows->tab->cache, rowid);
     if (row) {
         take_known(rows, row);
         return problem->rc;
@@ -394,7 +388,7 @@ int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
 
 bool ctr_rows_is_empty(ctr_rows *rows, ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
+    ctr_run run = ctr_tab_run(rows->tab, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ANY);
     bool any = ctr_run_once(&run, row);
     return !any && problem->rc == SQLITE_OK;

@@ -24,11 +24,8 @@ typedef struct ctr_staged {
 } ctr_staged;
 
 typedef struct ctr_rows {
-    sqlite3 *db;
-    char *schema, *table;   /* owned */
     const ctr_shape *shape; /* borrowed */
-    ctr_replica *replica;   /* of the schema; borrowed; NULL: read-only */
-    ctr_journal *journal;   /* the replica's journal, or an own one */
+    ctr_tab *tab;           /* of the replica, or an own one: read-only */
     bool whole;             /* set by the owner: finds whole cells, else only states */
     ctr_origin origin;      /* set by the owner: of what is written; at first CTR_MADE_HERE */
 

@@ -53,7 +53,7 @@ void ctr_stage_spell(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
     for (int i = 0; i < shape->n_keys; i++)
         may = may || (keys[i] && may_read_otherwise(&shape->columns[shape->keys[i]], keys[i]));
     if (!rows->found || !may || shape->n_counters == 0) return;
-    const ctr_row *known = rows->packed ? NULL : ctr_cache_row(&rows->journal->cache, rows->rowid);
+    const ctr_row *known = rows->packed ? NULL : ctr_cache_row(&rows->tab->cache, rows->rowid);
     const uint8_t *key = known ? known->key : rows->packed ? rows->key.bytes : NULL;
     size_t size = known ? known->key_size : rows->key.size;
     if (!key || !ctr_pack_has(key, size, keys, shape->n_keys, problem)) rows->spelling = keys;
@@ -101,7 +101,7 @@ static ctr_status stage_difference(ctr_rows *rows, int counter, const ctr_sum *d
     if (state->life % 2 == 0) return CTR_DELETED;
     if (state->clock >= CTR_CLOCK_MAX || ctr_sum_value(&sum, &value) != CTR_OK) return CTR_OVERFLOW;
     /* Can the journal hold it? Its amount for a counter has 64 bits. */
-    const ctr_amount *amount = ctr_journal_amount(rows->journal, rows->rowid, counter);
+    const ctr_amount *amount = ctr_journal_amount(rows->tab, rows->rowid, counter);
     ctr_sum amounts = *difference;
     if (amount) ctr_sum_add(&amounts, amount->n);
     *staged = (ctr_staged){.kind = CTR_STAGED_AMOUNT};
@@ -196,7 +196,7 @@ static int bind_spelling(const ctr_rows *rows, sqlite3_stmt *statement)
 /* A new cell replaces the one that was read, so no cell may be hidden. */
 static void refuse_hidden_cells(ctr_rows *rows, ctr_problem *problem)
 {
-    ctr_refuse_ignored_columns(rows->shape, rows->db, rows->schema, rows->table, problem);
+    ctr_refuse_ignored_columns(rows->tab, rows->shape, problem);
     rows->updates_all = problem->rc == SQLITE_OK;
 }
 
@@ -204,10 +204,10 @@ static void refuse_hidden_cells(ctr_rows *rows, ctr_problem *problem)
  * is written already. */
 static void write_row(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
 {
-    ctr_transaction *transaction = rows->replica->transaction;
+    ctr_transaction *transaction = rows->tab->replica->transaction;
     unsigned nth = transaction->ended;
-    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
-    ctr_spill_check(rows->replica);
+    ctr_run run = ctr_tab_run(rows->tab, problem);
+    ctr_spill_check(rows->tab->replica);
     ctr_run_write(&run, statement);
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
@@ -251,7 +251,7 @@ static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
                                      cell->size, SQLITE_STATIC);
     }
     if (rows->spelling && rc == SQLITE_OK) rc = bind_spelling(rows, statement);
-    ctr_problem_sqlite(problem, rows->db, rc);
+    ctr_problem_sqlite(problem, rows->tab->db, rc);
     write_row(rows, statement, problem);
     sqlite3_finalize(spells);
     return problem->rc;
@@ -261,7 +261,7 @@ static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
 static void note_own_part(ctr_rows *rows)
 {
     if (rows->also_here && rows->origin != CTR_MADE_HERE)
-        ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_CHANGED, 0, CTR_MADE_HERE);
+        ctr_batch_note(rows->tab, rows->rowid, CTR_ENTRY_CHANGED, 0, CTR_MADE_HERE);
 }
 
 /* Adds a new row to the cache. */
@@ -272,10 +272,10 @@ static void know_new_row(ctr_rows *rows)
         const ctr_staged *staged = &rows->staged[i];
         rows->states[i] = (ctr_summary){.life = 1};
         if (staged->kind == CTR_STAGED_CELL)
-            ctr_cell_summarize(&rows->states[i], rows->journal->id,
-                               rows->fresh.bytes + staged->offset, staged->size);
+            ctr_cell_summarize(&rows->states[i], rows->tab->id, rows->fresh.bytes + staged->offset,
+                               staged->size);
     }
-    ctr_cache_add(&rows->journal->cache, rows->rowid, rows->hash, rows->key.bytes, rows->key.size,
+    ctr_cache_add(&rows->tab->cache, rows->rowid, rows->hash, rows->key.bytes, rows->key.size,
                   rows->states);
 }
 
@@ -288,15 +288,15 @@ static int write_found(ctr_rows *rows, ctr_problem *problem)
     if (problem->rc != SQLITE_OK || (writes && write_cells(rows, NULL, problem)))
         return problem->rc;
     if (rows->spelling) { /* so that caches forget the row, those of other connections, too */
-        ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_CHANGED, 0, CTR_MADE_HERE);
-        ctr_cache_forget(&rows->journal->cache, rows->rowid);
+        ctr_batch_note(rows->tab, rows->rowid, CTR_ENTRY_CHANGED, 0, CTR_MADE_HERE);
+        ctr_cache_forget(&rows->tab->cache, rows->rowid);
     }
     for (int i = 0; i < n; i++) {
         const ctr_staged *staged = &rows->staged[i];
         if (staged->kind == CTR_STAGED_AMOUNT)
-            ctr_batch_add(rows->journal, rows->rowid, i, staged->n);
+            ctr_batch_add(rows->tab, rows->rowid, i, staged->n);
         else if (staged->kind == CTR_STAGED_CELL)
-            ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_WRITTEN, i, rows->origin);
+            ctr_batch_note(rows->tab, rows->rowid, CTR_ENTRY_WRITTEN, i, rows->origin);
     }
     note_own_part(rows);
     return problem->rc;
@@ -306,12 +306,12 @@ static int write_found(ctr_rows *rows, ctr_problem *problem)
 static int note_staged_cells(ctr_rows *rows, ctr_problem *problem)
 {
     int n = rows->shape->n_counters;
-    if (ctr_replica_before_write(rows->replica, problem) ||
-        ctr_batch_expect(rows->journal, n + 1, problem))
+    if (ctr_replica_before_write(rows->tab->replica, problem) ||
+        ctr_batch_expect(rows->tab, n + 1, problem))
         return problem->rc;
     for (int i = 0; i < n; i++)
         if (rows->staged[i].kind == CTR_STAGED_CELL)
-            ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_WRITTEN, i, rows->origin);
+            ctr_batch_note(rows->tab, rows->rowid, CTR_ENTRY_WRITTEN, i, rows->origin);
     note_own_part(rows);
     return problem->rc;
 }
@@ -320,14 +320,14 @@ static int note_staged_cells(ctr_rows *rows, ctr_problem *problem)
 int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     rows->writing = true;
-    if (ctr_replica_before_write(rows->replica, problem) == SQLITE_OK &&
-        ctr_journal_refresh(rows->journal, problem) == SQLITE_OK &&
-        ctr_batch_expect(rows->journal, rows->shape->n_counters + 1, problem) == SQLITE_OK) {
+    if (ctr_replica_before_write(rows->tab->replica, problem) == SQLITE_OK &&
+        ctr_journal_refresh(rows->tab, problem) == SQLITE_OK &&
+        ctr_batch_expect(rows->tab, rows->shape->n_counters + 1, problem) == SQLITE_OK) {
         if (rows->found) {
             write_found(rows, problem);
         } else if (write_cells(rows, keys, problem) == SQLITE_OK) {
-            rows->rowid = sqlite3_last_insert_rowid(rows->db);
-            ctr_batch_note(rows->journal, rows->rowid, CTR_ENTRY_CHANGED, 0, rows->origin);
+            rows->rowid = sqlite3_last_insert_rowid(rows->tab->db);
+            ctr_batch_note(rows->tab, rows->rowid, CTR_ENTRY_CHANGED, 0, rows->origin);
             note_own_part(rows);
             if (!rows->whole) know_new_row(rows);
         }
@@ -416,7 +416,7 @@ static sqlite3_stmt *prepare_update(ctr_update *update, ctr_sql which, int n_bef
     char *condition =
         all ? sqlite3_mprintf("counter_merging(?%d, _id, %s)", n_before + 1, all) : NULL;
     if (!changes || !condition || !match) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
+    ctr_run run = ctr_tab_run(rows->tab, problem);
     run.slots.changes = changes;
     run.slots.constraint = match;
     run.slots.value = condition;
@@ -444,7 +444,7 @@ bool ctr_stage_open_update(ctr_update *update, ctr_rows *rows, ctr_update_merge 
         return false;
     }
     if (refused.rc == SQLITE_OK)
-        ctr_refuse_ignored_columns(rows->shape, rows->db, rows->schema, rows->table, problem);
+        ctr_refuse_ignored_columns(rows->tab, rows->shape, problem);
     else
         *problem = refused;
     return problem->rc == SQLITE_OK;
@@ -467,16 +467,16 @@ static int step_update(ctr_update *update, sqlite3_stmt *statement, ctr_problem 
     update->stopped = update->pending = false;
     update->n_written = update->n_fetched = 0;
     rows->writing = true;
-    ctr_spill_check(rows->replica);
+    ctr_spill_check(rows->tab->replica);
     int rc = ctr_run_to_end(statement);
     rows->writing = false;
     if ((rc & 0xff) == SQLITE_CONSTRAINT && problem->rc == SQLITE_OK)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table refuses the row: %s",
-                        sqlite3_errmsg(rows->db));
-    if (rc == SQLITE_DONE && (sqlite3_changes(rows->db) != update->n_written ||
+                        sqlite3_errmsg(rows->tab->db));
+    if (rc == SQLITE_DONE && (sqlite3_changes(rows->tab->db) != update->n_written ||
                               update->n_fetched != update->n_written * rows->shape->n_counters))
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table did not take the row");
-    ctr_problem_sqlite(problem, rows->db, rc);
+    ctr_problem_sqlite(problem, rows->tab->db, rc);
     sqlite3_reset(statement);
     return problem->rc;
 }
@@ -484,8 +484,7 @@ static int step_update(ctr_update *update, sqlite3_stmt *statement, ctr_problem 
 bool ctr_stage_update_key(ctr_update *update, sqlite3_value **keys, ctr_problem *problem)
 {
     ctr_rows *rows = update->rows;
-    if (ctr_rows_find_none(rows, problem) || ctr_journal_refresh(rows->journal, problem))
-        return false;
+    if (ctr_rows_find_none(rows, problem) || ctr_journal_refresh(rows->tab, problem)) return false;
     if (ctr_rows_lend_keys(rows, update->by_key, keys, problem)) return false;
     update->in_order = false;
     return step_update(update, update->by_key, problem) == SQLITE_OK && update->n_written > 0;
@@ -494,7 +493,7 @@ bool ctr_stage_update_key(ctr_update *update, sqlite3_value **keys, ctr_problem 
 int ctr_stage_update_behind(ctr_update *update, int64_t rowid, ctr_problem *problem)
 {
     ctr_rows *rows = update->rows;
-    if (ctr_rows_find_none(rows, problem) || ctr_journal_refresh(rows->journal, problem)) return 0;
+    if (ctr_rows_find_none(rows, problem) || ctr_journal_refresh(rows->tab, problem)) return 0;
     if (!update->behind) update->behind = prepare_update(update, CTR_SQL_UPDATE_BEHIND, 2, problem);
     if (!update->behind) return 0;
     int64_t most = rowid > INT64_MAX - ROWS_AT_ONCE ? INT64_MAX : rowid + ROWS_AT_ONCE;

@@ -17,7 +17,7 @@ static sqlite3_stmt *key_statement(ctr_rows *rows, int64_t rowid, ctr_problem *p
 bool ctr_values_take_key(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem)
 {
     for (int i = 0; i < rows->shape->n_keys; i++) keys[i] = NULL;
-    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, problem);
+    ctr_run run = ctr_tab_run(rows->tab, problem);
     sqlite3_stmt *row = key_statement(rows, rowid, problem);
     bool there = ctr_run_row(&run, row);
     for (int i = 0; there && i < rows->shape->n_keys; i++) {
@@ -41,7 +41,7 @@ bool ctr_values_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_
     for (int i = 0; i < rows->shape->n_keys && rc == SQLITE_OK; i++)
         if (keys[i]) rc = ctr_text_bind_value(row, i + 2, keys[i]);
     if (rc == SQLITE_OK) rc = sqlite3_step(row);
-    ctr_problem_sqlite(problem, rows->db, rc);
+    ctr_problem_sqlite(problem, rows->tab->db, rc);
     sqlite3_finalize(row);
     return rc == SQLITE_ROW;
 }
@@ -50,7 +50,7 @@ bool ctr_values_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_
 char *ctr_values_key_text(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(rows->db, rows->schema, rows->table, &trouble);
+    ctr_run run = ctr_tab_run(rows->tab, &trouble);
     sqlite3_stmt *row = key_statement(rows, rowid, &trouble);
     int n = ctr_run_row(&run, row) ? rows->shape->n_keys : 0;
     sqlite3_value **keys = sqlite3_malloc64(((size_t)n + 1) * sizeof *keys);
@@ -108,9 +108,9 @@ int ctr_values_cell(ctr_rows *rows, sqlite3_value *value, int64_t rowid, int cou
     size_t size;
     const uint8_t *bytes;
     *cell = ctr_cell_untouched();
-    ctr_status status = bytes_of(rows->db, value, &bytes, &size, problem);
+    ctr_status status = bytes_of(rows->tab->db, value, &bytes, &size, problem);
     if (status == CTR_OK && bytes) status = ctr_cell_open(cell, bytes, size);
-    const ctr_amount *amount = ctr_journal_amount(rows->journal, rowid, counter);
+    const ctr_amount *amount = ctr_journal_amount(rows->tab, rowid, counter);
     if (status == CTR_OK && amount) {
         ctr_packed *room = &rows->advanced;
         room->size = 0;
@@ -119,8 +119,7 @@ int ctr_values_cell(ctr_rows *rows, sqlite3_value *value, int64_t rowid, int cou
         if (!out) return problem->rc;
         ctr_sum n = {0, 0};
         ctr_sum_add(&n, amount->n);
-        status = ctr_cell_add(cell, rows->journal->id, &n, amount->ticks, rows->journal->least, out,
-                              &size);
+        status = ctr_cell_add(cell, rows->tab->id, &n, amount->ticks, rows->tab->least, out, &size);
         if (status == CTR_OK) *cell = ctr_cell_written(out, size);
     }
     return status == CTR_OK ? problem->rc : malformed(rows, rowid, counter, status, problem);
@@ -130,7 +129,7 @@ int ctr_values_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, 
                          ctr_problem *problem)
 {
     *cell = ctr_cell_untouched();
-    if (ctr_journal_refresh(rows->journal, problem)) return problem->rc;
+    if (ctr_journal_refresh(rows->tab, problem)) return problem->rc;
     sqlite3_value *value = sqlite3_column_value(row, i); /* read once: each read locks */
     return ctr_values_cell(rows, value, sqlite3_column_int64(row, 0), counter, cell, problem);
 }
@@ -141,12 +140,13 @@ int ctr_values_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, c
     size_t size;
     const uint8_t *bytes;
     *summary = (ctr_summary){.life = 1};
-    ctr_status status = bytes_of(rows->db, sqlite3_column_value(row, i), &bytes, &size, problem);
+    ctr_status status =
+        bytes_of(rows->tab->db, sqlite3_column_value(row, i), &bytes, &size, problem);
     if (status == CTR_OK && bytes) status = ctr_cell_summarize(summary, NULL, bytes, size);
     const ctr_amount *amount = NULL;
-    if (rows->journal->amounts.n > 0) {
+    if (rows->tab->amounts.n > 0) {
         if (ctr_rows_refuse_other_shape(rows, problem)) return problem->rc;
-        amount = ctr_journal_amount(rows->journal, sqlite3_column_int64(row, 0), counter);
+        amount = ctr_journal_amount(rows->tab, sqlite3_column_int64(row, 0), counter);
     }
     if (amount) ctr_sum_add(&summary->sum, amount->n);
     if (amount) summary->touched = true;
@@ -162,11 +162,10 @@ void ctr_values_state(ctr_rows *rows, sqlite3_stmt *stands, int counter, ctr_pro
     const uint8_t *bytes;
     ctr_summary *state = &rows->states[counter];
     int column = CTR_FIND_COLUMNS + rows->shape->counters[counter];
-    const ctr_amount *amount = ctr_journal_amount(rows->journal, rows->rowid, counter);
+    const ctr_amount *amount = ctr_journal_amount(rows->tab, rows->rowid, counter);
     ctr_status status =
-        bytes_of(rows->db, sqlite3_column_value(stands, column), &bytes, &size, problem);
-    if (status == CTR_OK && bytes)
-        status = ctr_cell_summarize(state, rows->journal->id, bytes, size);
-    if (status == CTR_OK && amount) status = ctr_journal_advance(rows->journal, amount, state);
+        bytes_of(rows->tab->db, sqlite3_column_value(stands, column), &bytes, &size, problem);
+    if (status == CTR_OK && bytes) status = ctr_cell_summarize(state, rows->tab->id, bytes, size);
+    if (status == CTR_OK && amount) status = ctr_journal_advance(rows->tab, amount, state);
     if (status != CTR_OK) malformed(rows, rows->rowid, counter, status, problem);
 }

@@ -11,8 +11,8 @@ static int make_ready(ctr_table *table, ctr_problem *problem)
 {
     table->rows->writing = true; /* a trigger on counter_replica must not use these rows */
     if (ctr_replica_identity(table->replica, problem) &&
-        ctr_journal_refresh(table->rows->journal, problem) == SQLITE_OK)
-        ctr_batch_refuse_triggers(table->rows->journal, problem);
+        ctr_journal_refresh(table->rows->tab, problem) == SQLITE_OK)
+        ctr_batch_refuse_triggers(table->rows->tab, problem);
     table->rows->writing = false;
     return problem->rc;
 }

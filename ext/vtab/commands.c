@@ -231,8 +231,8 @@ static void optimize(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
     if (ctr_commands_refuse_values(table, columns, "optimize", problem)) return;
     table->rows->writing = true;
     if (ctr_replica_before_write(table->replica, problem) == SQLITE_OK)
-        ctr_fold_optimize(table->rows->journal, problem);
-    if (problem->rc == SQLITE_OK) ctr_journal_drop(table->rows->journal); /* it is read again */
+        ctr_fold_optimize(table->rows->tab, problem);
+    if (problem->rc == SQLITE_OK) ctr_journal_drop(table->rows->tab); /* it is read again */
     table->rows->writing = false;
 }
 

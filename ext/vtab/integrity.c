@@ -105,19 +105,18 @@ static void check_journal(ctr_table *table, ctr_problem *problem)
             problem, SQLITE_ERROR,
             "a trigger on a stored table cannot check it, because its row is not complete yet");
     ctr_batch_flush_all(table->replica, problem);
-    ctr_journal *journal = ctr_journal_to_read(table->db, table->schema, table->name,
-                                               table->shape.n_counters, problem);
-    if (!journal) return;
+    ctr_tab *tab =
+        ctr_tab_to_read(table->db, table->schema, table->name, table->shape.n_counters, problem);
+    if (!tab) return;
     check_levels(&run);
     ctr_changes_read(&changes, table->db, table->schema, table->name, 0, problem);
     ctr_changes_latest(&changes, problem);
-    if (ctr_journal_refresh(journal, problem) == SQLITE_OK)
-        ctr_journal_list_amounts(journal, &amounts, problem);
+    if (ctr_journal_refresh(tab, problem) == SQLITE_OK)
+        ctr_journal_list_amounts(tab, &amounts, problem);
     if (problem->rc == SQLITE_OK) check_changed_rows(&run, &changes, &amounts);
-    if (journal->last >= CTR_JOURNAL_NUMBERS)
-        ctr_changes_damaged(table->name, journal->last, "has a number that is out of range",
-                            problem);
-    ctr_journal_free(journal);
+    if (tab->last >= CTR_JOURNAL_NUMBERS)
+        ctr_changes_damaged(table->name, tab->last, "has a number that is out of range", problem);
+    ctr_tab_free(tab);
     sqlite3_free(changes.rows);
     sqlite3_free(amounts.rows);
 }

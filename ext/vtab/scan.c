@@ -162,7 +162,7 @@ static void start_scan(scan_cursor *cursor, const char *plan, int argc, sqlite3_
         table->front->start(cursor->reading, table, cursor->unique, plan, argc, argv, problem);
     else if (!cursor->started)
         find_single(cursor, argv, problem);
-    else if (ctr_journal_refresh(table->rows->journal, problem) == SQLITE_OK)
+    else if (ctr_journal_refresh(table->rows->tab, problem) == SQLITE_OK)
         start_stream(cursor, cursor->unique, plan, argc, argv, problem);
 }
 
@@ -203,10 +203,10 @@ static bool has_amounts(const scan_cursor *cursor)
 {
     bool any = false;
     const ctr_table *table = table_of(cursor);
-    if (table->front || cursor->single || table->rows->journal->amounts.n == 0) return false;
+    if (table->front || cursor->single || table->rows->tab->amounts.n == 0) return false;
     int64_t id = sqlite3_column_int64(cursor->stream.statement, CTR_STREAM_ID);
     for (int i = 0; i < table->shape.n_counters && !any; i++)
-        any = ctr_journal_amount(table->rows->journal, id, i) != NULL;
+        any = ctr_journal_amount(table->rows->tab, id, i) != NULL;
     return any;
 }
 
@@ -215,9 +215,9 @@ static bool has_amounts(const scan_cursor *cursor)
 static bool is_visible(scan_cursor *cursor, ctr_problem *problem)
 {
     const ctr_table *table = table_of(cursor);
-    ctr_journal *journal = table->front ? NULL : table->rows->journal;
-    bool looks = journal && !cursor->single && !journal->known;
-    if (looks && ctr_journal_refresh(journal, problem)) return false;
+    ctr_tab *tab = table->front ? NULL : table->rows->tab;
+    bool looks = tab && !cursor->single && !tab->known;
+    if (looks && ctr_journal_refresh(tab, problem)) return false;
     bool visible = false, all = has_amounts(cursor);
     int n = table->shape.n_counters;
     for (int i = 0; i < n && (all || !visible); i++) {

@@ -43,7 +43,7 @@ int ctr_table_fail(ctr_table *table, ctr_problem *problem)
 static int table_disconnect(sqlite3_vtab *base)
 {
     ctr_table *table = (ctr_table *)base;
-    if (table->replica) ctr_journal_forget(table->replica, table->name);
+    if (table->replica) ctr_tab_forget(table->replica, table->name);
     ctr_scan_release(table);
     if (table->looks) ctr_showing_close(table->looks);
     sqlite3_free(table->looks);
@@ -76,11 +76,10 @@ static void open_table(ctr_table *table, ctr_problem *problem)
     }
     ctr_rows_open(&table->own_rows, table->db, table->schema, table->name, &table->shape,
                   table->replica, problem);
-    ctr_journal_forget(table->replica, table->name); /* it may be the journal of another table */
+    ctr_tab_forget(table->replica, table->name); /* it may be the journal of another table */
     table->streams = (ctr_streams){
         .db = table->db, .schema = table->schema, .table = table->name, .shape = &table->shape};
-    table->floors =
-        ctr_floors_on(table->db, table->schema, table->name, &table->shape, table->replica);
+    table->floors = ctr_floors_on(table->own_rows.tab, &table->shape);
 }
 
 /* The identity is read first, because the columns may have another meaning in a newer format. */
@@ -425,7 +424,7 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_request_release(table);
     tell_another(table, &problem);
     bool forgets = has_shards(table, &problem);
-    ctr_journal_forget(table->replica, table->name);
+    ctr_tab_forget(table->replica, table->name);
     ctr_stored_drop(table->db, table->schema, table->name, &problem);
     ctr_catalog_remove(table->db, table->schema, table->name, &problem);
     if (forgets && problem.rc == SQLITE_OK)
@@ -447,8 +446,8 @@ static int table_rename(sqlite3_vtab *base, const char *to)
                         "it holds the counters of a tracked table and cannot be renamed");
     ctr_table_check_name(&table->shape, to, &problem);
     if (ctr_batch_flush_all(table->replica, &problem) == SQLITE_OK) {
-        ctr_journal_forget(table->replica, table->name);
-        ctr_journal_forget(table->replica, to);
+        ctr_tab_forget(table->replica, table->name);
+        ctr_tab_forget(table->replica, to);
     }
     ctr_stored_rename(table->db, table->schema, table->name, to, &problem);
     ctr_catalog_rename(table->db, table->schema, table->name, to, &problem);

@@ -1,0 +1,83 @@
+/* table/tab.h - a counter table of a file, one object for each table of each file of a connection.
+ *
+ * Everybody who works on the table shares it: its virtual table, merges, folds. It lives as long as
+ * its file (identity/replica.h). A snapshot, which is only read, has tables of its own.
+ */
+#ifndef CTR_TABLE_TAB_H
+#define CTR_TABLE_TAB_H
+
+#include "identity/replica.h"
+#include "sqlite/schema.h"
+#include "table/cache.h"
+#include "table/changes.h"
+#include "table/pack.h"
+
+/* The length of a batch when a savepoint began. */
+typedef struct ctr_journal_mark {
+    size_t n, appended;
+} ctr_journal_mark;
+
+typedef struct ctr_tab {
+    const ctr_identity *giver;  /* borrowed; the known identity of a snapshot, or NULL */
+    const ctr_objects *objects; /* borrowed; the known objects of the schema, or NULL */
+    ctr_replica *replica;       /* borrowed; NULL: the table is only read */
+    sqlite3 *db;
+    char *schema, *table; /* owned */
+    struct ctr_tab *next;
+    unsigned
+        shapes; /* how often the number of counters changed: a new number means other counters */
+
+    /* Memory. */
+    ctr_amounts amounts; /* amounts that the cells lack, with those of the batch */
+    ctr_cache cache;
+    bool known;                /* memory is valid */
+    bool untriggered;          /* the stored tables have no triggers */
+    const int64_t *only;       /* the only row to be read, or NULL */
+    int looks;                 /* look-ups of one row while memory was not known */
+    bool doubtful;             /* the file may be another one */
+    unsigned version;          /* the data version of the file for which memory is valid */
+    int64_t last;              /* the highest number in the journal, 0: it is empty */
+    int64_t n_rows, n_entries; /* rows of transactions; their amounts and other changes */
+    uint8_t id[CTR_ID_SIZE];   /* the id of the shards to which amounts belong */
+    int64_t least;             /* the lowest clock under that id */
+
+    /* Of the current transaction: table/batch.h. */
+    bool is_touched; /* it is in the list of such journals */
+    struct ctr_tab *next_touched;
+    ctr_entry *batch;
+    size_t n, room;
+    size_t n_appended;       /* the first entries of the batch that are in the file */
+    ctr_journal_mark *marks; /* by the level of the savepoint */
+    size_t n_marks, room_for_marks;
+    bool appended;       /* this transaction appended to the file */
+    int64_t open_number; /* the row appended last, if it can grow, or 0 */
+    ctr_packed open;     /* its bytes */
+    int64_t open_row;    /* the row of its last entry */
+
+    ctr_kept since, append, extend;
+} ctr_tab;
+
+/* Returns the journal of a table of a file, lent as long as the replica, or NULL and a problem
+ * without memory. It keeps its memory, unless the table had another number of counters. */
+ctr_tab *ctr_tab_of(ctr_replica *replica, const char *table, int n_counters, ctr_problem *problem);
+
+/* Returns a read-only journal for a snapshot that its owner holds, or NULL and a problem without
+ * memory. The caller frees it with ctr_tab_free. */
+ctr_tab *ctr_tab_to_read(sqlite3 *db, const char *schema, const char *table, int n_counters,
+                         ctr_problem *problem);
+void ctr_tab_free(ctr_tab *tab);
+
+/* Frees the journals of a file. */
+void ctr_tab_close_all(ctr_replica *replica);
+
+/* Returns a run of statements on the table. NULL: none, after a problem. */
+ctr_run ctr_tab_run(const ctr_tab *tab, ctr_problem *problem);
+
+/* Finalizes the kept statements. Later calls prepare them again. */
+void ctr_tab_release(ctr_tab *tab);
+
+/* ctr_journal_drop for a table that was dropped or created, or is another one now. Does nothing if
+ * it has a batch. */
+void ctr_tab_forget(ctr_replica *replica, const char *table);
+
+#endif
