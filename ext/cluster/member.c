@@ -28,7 +28,6 @@ void ctr_member_forget(ctr_member *member)
 {
     if (!member->open) return;
     ctr_stream_release(&member->streams);
-    ctr_floors_release(&member->floors);
     ctr_merge_close(&member->merge);
     sqlite3_finalize(member->schema_look);
     sqlite3_finalize(member->look);
@@ -196,6 +195,7 @@ static void open_merge(ctr_member *member, const char *birth, const ctr_shape *s
     if (shape && !ctr_shape_check_same(shape, "the cluster", mine, schema, problem)) {
         ctr_shape_close(mine);
         ctr_shape_copy(mine, shape, problem);
+        ctr_rows_reorder(&member->merge.rows, problem);
     }
 }
 

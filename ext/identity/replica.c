@@ -111,8 +111,9 @@ int ctr_replica_read(ctr_replica *replica, ctr_problem *problem)
     sqlite3 *db = replica->transaction->db;
     if (ctr_identity_read(&replica->identity, db, replica->schema, problem)) return problem->rc;
     if (!replica->identity.present) return SQLITE_OK;
-    sqlite3_stmt *rows = ctr_transaction_keep(replica->transaction, &replica->read, replica->schema,
-                                              NULL, CTR_SQL_IDENTITY_READ, problem);
+    ctr_run run = ctr_run_on(db, replica->schema, NULL, problem);
+    sqlite3_stmt *rows =
+        ctr_transaction_keep(replica->transaction, &replica->read, &run, CTR_SQL_IDENTITY_READ);
     if (rows) ctr_identity_take(&replica->identity, rows, problem);
     ctr_transaction_keep_no_more(replica->transaction);
     return problem->rc;
@@ -187,12 +188,12 @@ static bool is_known(ctr_replica *replica, ctr_problem *problem)
         ctr_storage_stays(&replica->storage, replica->schema))
         return true;
     ctr_problem trouble = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, &trouble);
+    ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);
     sqlite3_stmt *probe =
-        ctr_transaction_keep(replica->transaction, &replica->probe, replica->schema, NULL,
-                             CTR_SQL_IDENTITY_PROBE, problem);
+        ctr_transaction_keep(replica->transaction, &replica->probe, &run, CTR_SQL_IDENTITY_PROBE);
     bool is_new = probe && sqlite3_stmt_status(probe, SQLITE_STMTSTATUS_RUN, 0) == 0;
     if (!probe) return false;
+    run.problem = &trouble;
     ctr_run_row(&run, probe);
     sqlite3_reset(probe);
     bool anew = sqlite3_stmt_status(probe, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
@@ -252,9 +253,9 @@ static void renew(ctr_replica *replica, ctr_problem *problem)
     replica->after = CTR_AFTER_READ;
     replica->transaction->stats.renewals++;
 
-    sqlite3_stmt *row = ctr_transaction_keep(replica->transaction, &replica->renew, replica->schema,
-                                             NULL, CTR_SQL_IDENTITY_RENEW, problem);
     ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);
+    sqlite3_stmt *row =
+        ctr_transaction_keep(replica->transaction, &replica->renew, &run, CTR_SQL_IDENTITY_RENEW);
     bool witnessed = replica->attribute.state == CTR_ATTRIBUTE_READ || identity->lineage.witnessed;
     ctr_run_bind_int(&run, row, ":number", identity->lineage.pair.number);
     ctr_run_bind_int(&run, row, ":random", identity->lineage.pair.random);

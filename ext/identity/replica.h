@@ -26,6 +26,10 @@ typedef enum ctr_after_commit {
     CTR_AFTER_WRITE
 } ctr_after_commit;
 
+/* A prepared statement takes about 2 KB. So only these many tables of a file keep more than those
+ * that append to their journals: the ones that prepared theirs last. */
+enum { CTR_TABS_KEPT = 32 };
+
 typedef struct ctr_replica {
     ctr_transaction *transaction;
     char *schema;
@@ -56,9 +60,11 @@ typedef struct ctr_replica {
 
     ctr_storage storage;
     ctr_kept read, renew, probe;
-    struct ctr_tab *tabs;        /* of its tables; see table/journal.h */
-    struct ctr_tab *touched;     /* those with a batch or with rows of this transaction */
-    bool spills_safely;          /* in this transaction; see identity/spill.h */
+    struct ctr_tab *tabs;    /* its tables: table/tab.h */
+    struct ctr_tab *touched; /* those with a batch or with rows of this transaction */
+    struct ctr_tab *keepers[CTR_TABS_KEPT]; /* the tables whose statements are kept */
+    unsigned n_keepers;                     /* how often a table has become one */
+    bool spills_safely;                     /* in this transaction; see identity/spill.h */
     int spill;                   /* cache_spill of the file, to restore when it ends; 0: nothing */
     struct ctr_writing *writing; /* the row of a tracked table being written, or NULL */
     bool raised;                 /* a pull could not lower the cache again; see sync/session.h */

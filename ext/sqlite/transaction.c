@@ -35,14 +35,13 @@ static void create_statements(ctr_transaction *transaction, ctr_run *run)
         sqlite3_finalize(ctr_run_prepare(run, CTR_SQL_TRANSACTION_KEEP));
 }
 
-sqlite3_stmt *ctr_transaction_keep(ctr_transaction *transaction, ctr_kept *kept, const char *schema,
-                                   const char *table, ctr_sql which, ctr_problem *problem)
+sqlite3_stmt *ctr_transaction_keep(ctr_transaction *transaction, ctr_kept *kept, ctr_run *run,
+                                   ctr_sql which)
 {
-    if (problem->rc != SQLITE_OK) return NULL;
+    if (run->problem->rc != SQLITE_OK) return NULL;
     if (kept->statement) return kept->statement;
-    ctr_run run = ctr_run_on(transaction->db, schema, table, problem);
-    create_statements(transaction, &run);
-    kept->statement = ctr_run_prepare(&run, which);
+    create_statements(transaction, run);
+    kept->statement = ctr_run_prepare(run, which);
     if (kept->statement) link_kept(transaction, kept);
     return kept->statement;
 }
@@ -102,8 +101,9 @@ static void renew_witness(ctr_transaction *transaction, ctr_problem *problem)
     transaction->is_memory = vfs && strcmp(vfs->zName, "memdb") == 0;
     if (!transaction->is_memory || problem->rc != SQLITE_OK) return;
     bool had = transaction->schema.statement != NULL;
-    sqlite3_stmt *schema = ctr_transaction_keep(transaction, &transaction->schema, "main", NULL,
-                                                CTR_SQL_TRANSACTION_SCHEMA, problem);
+    ctr_run run = ctr_run_on(transaction->db, "main", NULL, problem);
+    sqlite3_stmt *schema =
+        ctr_transaction_keep(transaction, &transaction->schema, &run, CTR_SQL_TRANSACTION_SCHEMA);
     if (!schema) return;
     ctr_problem_sqlite(problem, transaction->db, sqlite3_step(schema));
     sqlite3_reset(schema);
@@ -147,8 +147,9 @@ bool ctr_transaction_join(ctr_transaction *transaction, ctr_problem *problem)
     renew_witness(transaction, problem);
     transaction->witness_used = true;
     ctr_transaction_witness_name(transaction->witnesses, name);
-    sqlite3_stmt *join = ctr_transaction_keep(transaction, &transaction->join, "main", name,
-                                              CTR_SQL_TRANSACTION_JOIN, problem);
+    ctr_run run = ctr_run_on(transaction->db, "main", name, problem);
+    sqlite3_stmt *join =
+        ctr_transaction_keep(transaction, &transaction->join, &run, CTR_SQL_TRANSACTION_JOIN);
     if (join) {
         ctr_problem_sqlite(problem, transaction->db, sqlite3_step(join));
         sqlite3_reset(join);

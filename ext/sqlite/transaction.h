@@ -127,9 +127,9 @@ void ctr_transaction_spoil(ctr_transaction *transaction, unsigned nth);
 
 /* ---- statements that are kept ---------------------------------------------------------------- */
 
-/* Returns the kept statement; prepares it if need be. `table` may be NULL. */
-sqlite3_stmt *ctr_transaction_keep(ctr_transaction *transaction, ctr_kept *kept, const char *schema,
-                                   const char *table, ctr_sql which, ctr_problem *problem);
+/* Returns the kept statement; prepares it if need be. */
+sqlite3_stmt *ctr_transaction_keep(ctr_transaction *transaction, ctr_kept *kept, ctr_run *run,
+                                   ctr_sql which);
 
 /* The caller calls this after the statement has run: no statement can be kept if another object has
  * the name counter_statements. */

@@ -166,7 +166,7 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
         merge_row(job, problem);
         next_row(job, problem);
     }
-    ctr_stage_close_update(&job->update);
+    ctr_stage_close_update(&job->update, problem);
     ctr_stream_walk_close(&job->walk);
 }
 

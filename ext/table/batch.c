@@ -157,15 +157,11 @@ static void step_write(ctr_tab *tab, sqlite3_stmt *row, bool extends, ctr_proble
     ctr_spill_check(tab->replica);
     ctr_run_write(&run, row);
     bool written = problem->rc == SQLITE_OK;
-    sqlite3_reset(row);
-    sqlite3_clear_bindings(row);
     if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) {
         tab->untriggered = false;
         ctr_batch_refuse_triggers(tab, problem);
         if (extends) refuse_ignored(tab, problem);
     }
-    if (problem->rc != SQLITE_OK) ctr_tab_release(tab);
-    ctr_transaction_keep_no_more(transaction);
     if (written && problem->rc != SQLITE_OK) ctr_transaction_spoil(transaction, nth);
 }
 
@@ -174,15 +170,16 @@ static void write_open_row(ctr_tab *tab, bool extends, ctr_problem *problem)
 {
     ctr_replica *replica = tab->replica;
     int64_t number = extends ? tab->open_number : draw_number(tab, problem);
-    if (extends && !tab->extend.statement) refuse_ignored(tab, problem);
-    sqlite3_stmt *row = ctr_transaction_keep(
-        replica->transaction, extends ? &tab->extend : &tab->append, tab->schema, tab->table,
-        extends ? CTR_SQL_JOURNAL_EXTEND : CTR_SQL_JOURNAL_NOTE, problem);
-    if (!row) return;
+    ctr_slot *slot = ctr_tab_take(tab, extends ? CTR_TAB_EXTEND : CTR_TAB_APPEND, problem);
+    if (!slot) return;
+    if (extends && !slot->reads_all) refuse_ignored(tab, problem);
+    slot->reads_all = problem->rc == SQLITE_OK;
+    sqlite3_stmt *row = slot->kept.statement;
     ctr_run run = ctr_tab_run(tab, problem);
     ctr_run_bind_int(&run, row, ":number", number);
     ctr_run_bind_blob(&run, row, ":entries", tab->open.bytes, tab->open.size);
-    step_write(tab, row, extends, problem);
+    if (problem->rc == SQLITE_OK) step_write(tab, row, extends, problem);
+    ctr_tab_give_back(tab, slot, problem);
     if (problem->rc != SQLITE_OK || extends) return;
     replica->next_number = number + 1;
     tab->last = number;

@@ -94,7 +94,7 @@ int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema,
     bool is_there = ctr_shape_counter(shape, name) >= 0, stays = generation % 2 == 1;
     bool retired = stays && is_retired(&run, name);
     unsigned nth = replica->transaction->ended;
-    ctr_tab *tab = ctr_tab_of(replica, table, shape->n_counters, problem);
+    ctr_tab *tab = ctr_tab_of(replica, table, shape, problem);
     if (!tab) return 0;
 
     ctr_fold_table(tab, problem); /* the journal has the numbers of counters */

@@ -38,12 +38,6 @@ ctr_floors ctr_floors_on(ctr_tab *tab, const ctr_shape *shape)
     return (ctr_floors){.tab = tab, .shape = shape};
 }
 
-void ctr_floors_release(ctr_floors *floors)
-{
-    sqlite3_finalize(floors->below);
-    floors->below = NULL;
-}
-
 /* Fails if a value cannot be bound, because NULL is no floor. */
 static void bind_values(sqlite3_stmt *row, const ctr_shape *shape, sqlite3_value **values,
                         ctr_problem *problem)
@@ -112,13 +106,11 @@ bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *
         floors->as_of = problem->rc == SQLITE_OK ? identity->floors : 0;
     }
     if (problem->rc != SQLITE_OK || !floors->any) return false;
-    if (!floors->below)
-        floors->below = prepare_floors(floors, CTR_SQL_FLOORS_BELOW, sqlite3_mprintf(""),
-                                       ctr_shape_list(floors->shape, CTR_KEYS, "@ > #", " OR ", 1),
-                                       NULL, problem);
-    bind_values(floors->below, floors->shape, keys, problem);
-    bool below = step_floors(floors, floors->below, problem);
-    sqlite3_reset(floors->below);
+    ctr_slot *slot = ctr_tab_take(floors->tab, CTR_TAB_BELOW, problem);
+    if (!slot) return false;
+    bind_values(slot->kept.statement, floors->shape, keys, problem);
+    bool below = step_floors(floors, slot->kept.statement, problem);
+    ctr_tab_give_back(floors->tab, slot, problem);
     return below;
 }
 

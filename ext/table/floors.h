@@ -18,14 +18,9 @@ typedef struct ctr_floors {
     int64_t as_of;          /* identity.floors when `any` was read */
     bool any;
     bool looked; /* if `only_reads`: `any` is known; cleared when floors may have risen */
-    sqlite3_stmt *below;
 } ctr_floors;
 
-/* The caller calls ctr_floors_release. */
 ctr_floors ctr_floors_on(ctr_tab *tab, const ctr_shape *shape);
-
-/* Finalizes the kept statements. */
-void ctr_floors_release(ctr_floors *floors);
 
 /* Returns whether a key with these values, in key order, is below a floor. Costs next to nothing if
  * the file has no floors. */

@@ -303,7 +303,7 @@ int ctr_fold_file(ctr_replica *replica, ctr_problem *problem)
         ctr_shape shape = {0};
         const char *name = catalog.entries[i].name;
         ctr_stored_read(&shape, db, replica->schema, name, problem);
-        ctr_tab *tab = ctr_tab_of(replica, name, shape.n_counters, problem);
+        ctr_tab *tab = ctr_tab_of(replica, name, &shape, problem);
         if (tab) ctr_fold_table(tab, problem);
         if (tab) ctr_journal_drop(tab);
         ctr_problem_where(problem, "%s", name);

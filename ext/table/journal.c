@@ -92,13 +92,9 @@ static bool read_on(ctr_tab *tab, ctr_problem *problem)
 {
     bool fits = tab->last == 0, first = true;
     ctr_run run = ctr_tab_run(tab, problem);
-    if (tab->replica)
-        ctr_transaction_keep(tab->replica->transaction, &tab->since, tab->schema, tab->table,
-                             CTR_SQL_JOURNAL_AMOUNTS, problem);
-    else if (!tab->since.statement)
-        tab->since.statement = ctr_run_prepare(&run, CTR_SQL_JOURNAL_AMOUNTS);
-    sqlite3_stmt *row = tab->since.statement;
-    if (!row || problem->rc != SQLITE_OK) return true;
+    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_AMOUNTS, problem);
+    if (!slot) return true;
+    sqlite3_stmt *row = slot->kept.statement;
     ctr_run_bind_int(&run, row, ":number", tab->last);
     bool rows = ctr_run_row(&run, row);
     if (ctr_run_is_hidden(row, CTR_JOURNAL_NUMBER) || ctr_run_is_hidden(row, CTR_JOURNAL_LEVEL))
@@ -116,10 +112,8 @@ static bool read_on(ctr_tab *tab, ctr_problem *problem)
         }
         first = false;
     }
-    sqlite3_reset(row);
     if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0 && tab->known) fits = false;
-    if (tab->replica) ctr_transaction_keep_no_more(tab->replica->transaction);
-    if (problem->rc != SQLITE_OK) ctr_transaction_close_kept(&tab->since); /* may hide columns */
+    ctr_tab_give_back(tab, slot, problem);
     return fits || problem->rc != SQLITE_OK;
 }
 

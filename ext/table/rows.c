@@ -7,43 +7,6 @@
 #include "table/refuse.h"
 #include "table/values.h"
 
-/* ---- statements, each prepared at its first use ---------------------------------------------- */
-
-sqlite3_stmt *ctr_rows_prepare(ctr_rows *rows, sqlite3_stmt **keep, ctr_sql which, char *columns,
-                               char *constraint, ctr_problem *problem)
-{
-    if (!columns || !constraint) ctr_problem_nomem(problem);
-    ctr_run run = ctr_tab_run(rows->tab, problem);
-    run.slots.columns = run.slots.changes = run.slots.keys = columns;
-    run.slots.constraint = run.slots.values = constraint;
-    *keep = ctr_run_prepare(&run, which);
-    sqlite3_free(columns);
-    sqlite3_free(constraint);
-    return *keep;
-}
-
-static sqlite3_stmt *find_statement(ctr_rows *rows, bool by_key, ctr_problem *problem)
-{
-    sqlite3_stmt **keep = by_key ? &rows->find_key : &rows->find_rowid;
-    if (rows->hides) ctr_rows_release(rows); /* they would, without that authorizer, too */
-    if (*keep) return *keep;
-    return ctr_rows_prepare(rows, keep, by_key ? CTR_SQL_ROWS_FIND_KEY : CTR_SQL_ROWS_FIND_ROWID,
-                            ctr_shape_column_list(rows->shape),
-                            by_key ? ctr_shape_key_match(rows->shape) : sqlite3_mprintf(""),
-                            problem);
-}
-
-void ctr_rows_release(ctr_rows *rows)
-{
-    sqlite3_finalize(rows->find_key);
-    sqlite3_finalize(rows->find_rowid);
-    sqlite3_finalize(rows->follow);
-    sqlite3_finalize(rows->insert);
-    sqlite3_finalize(rows->update);
-    rows->find_key = rows->find_rowid = rows->follow = rows->insert = rows->update = NULL;
-    rows->key_reads_all = rows->rowid_reads_all = rows->hides = rows->updates_all = false;
-}
-
 int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *table,
                   const ctr_shape *shape, ctr_replica *replica, ctr_problem *problem)
 {
@@ -57,15 +20,25 @@ int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *t
                        .values = sqlite3_malloc64(n * sizeof *rows->values)};
     if (!rows->states || !rows->cells || !rows->staged || !rows->values)
         return ctr_problem_nomem(problem);
-    rows->tab = replica ? ctr_tab_of(replica, table, shape->n_counters, problem)
-                        : ctr_tab_to_read(db, schema, table, shape->n_counters, problem);
+    rows->tab = replica ? ctr_tab_of(replica, table, shape, problem)
+                        : ctr_tab_to_read(db, schema, table, shape, problem);
     if (rows->tab) rows->shapes = rows->tab->shapes;
+    rows->sql = rows->tab;
+    return problem->rc;
+}
+
+int ctr_rows_reorder(ctr_rows *rows, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || ctr_shape_same_columns(&rows->sql->shape, rows->shape))
+        return problem->rc;
+    ctr_tab *sql = ctr_tab_reordered(rows->tab, rows->shape, problem);
+    if (sql) rows->sql = sql;
     return problem->rc;
 }
 
 void ctr_rows_close(ctr_rows *rows)
 {
-    ctr_rows_release(rows);
+    if (rows->sql != rows->tab) ctr_tab_free(rows->sql);
     if (rows->tab && !rows->tab->replica) ctr_tab_free(rows->tab);
     sqlite3_free(rows->states);
     sqlite3_free(rows->cells);
@@ -157,12 +130,12 @@ int ctr_rows_take_values(ctr_rows *rows, sqlite3_value *rowid, sqlite3_value **c
 
 int ctr_rows_load_cells(ctr_rows *rows, ctr_problem *problem)
 {
-    sqlite3_stmt *statement = find_statement(rows, false, problem);
-    if (!statement) return problem->rc;
-    sqlite3_bind_int64(statement, 1, rows->rowid);
+    ctr_slot *slot = ctr_tab_take(rows->sql, CTR_TAB_FIND_ROWID, problem);
+    if (!slot) return problem->rc;
+    sqlite3_bind_int64(slot->kept.statement, 1, rows->rowid);
     ctr_run run = ctr_tab_run(rows->tab, problem);
-    if (ctr_run_row(&run, statement)) take_cells_of(rows, statement, problem);
-    sqlite3_reset(statement);
+    if (ctr_run_row(&run, slot->kept.statement)) take_cells_of(rows, slot->kept.statement, problem);
+    ctr_tab_give_back(rows->sql, slot, problem);
     return problem->rc;
 }
 
@@ -251,23 +224,22 @@ static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
         take_stored(rows, row, problem);
 }
 
-/* Fails if an authorizer hides a column. Checks a statement once, and again after SQLite has
- * prepared it again, as for another authorizer. */
-static int find(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
+/* Steps a statement that finds a row, and gives it back. Fails if an authorizer hides a column of
+ * it. SQLite prepares a statement again for another authorizer. */
+static int find(ctr_rows *rows, ctr_slot *slot, ctr_problem *problem)
 {
-    int rc = sqlite3_step(statement);
-    bool *reads_all = statement == rows->find_key ? &rows->key_reads_all : &rows->rowid_reads_all;
+    sqlite3_stmt *statement = slot->kept.statement;
+    int rc = problem->rc == SQLITE_OK ? sqlite3_step(statement) : SQLITE_DONE;
     bool again = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
-    if (!*reads_all || again) {
-        rows->hides = ctr_refuse_is_hiding(rows->shape, statement, true);
-        *reads_all = !rows->hides;
-        if (rows->hides) ctr_refuse_hidden(rows->tab->table, problem);
+    if (!slot->reads_all || again) {
+        slot->reads_all = !ctr_refuse_is_hiding(rows->shape, statement, true);
+        if (!slot->reads_all) ctr_refuse_hidden(rows->tab->table, problem);
     }
     if (rc == SQLITE_ROW)
         take_row(rows, statement, problem);
     else
         ctr_problem_sqlite(problem, rows->tab->db, rc);
-    sqlite3_reset(statement);
+    ctr_tab_give_back(rows->sql, slot, problem);
     return problem->rc;
 }
 
@@ -334,18 +306,17 @@ static void read_ahead(ctr_rows *rows, ctr_problem *problem)
     ctr_cache *cache = &rows->tab->cache;
     ctr_problem trouble = {SQLITE_OK, NULL};
     ctr_run run = ctr_tab_run(rows->tab, &trouble);
-    if (!rows->follow)
-        ctr_rows_prepare(rows, &rows->follow, CTR_SQL_ROWS_FOLLOW,
-                         ctr_shape_column_list(rows->shape), sqlite3_mprintf(""), &trouble);
-    if (rows->follow) sqlite3_bind_int64(rows->follow, 1, cache->ahead);
+    ctr_slot *slot = ctr_tab_take(rows->sql, CTR_TAB_FOLLOW, &trouble);
+    sqlite3_stmt *follow = slot ? slot->kept.statement : NULL;
+    if (follow) sqlite3_bind_int64(follow, 1, cache->ahead);
     size_t room = AT_ONCE * (cache->bytes / (cache->n + 1) + 1);
     int n = cache->bytes + room > CTR_CACHE_BYTES ? AT_ONCE : 0;
     cache->ahead = INT64_MAX;
-    for (; n < AT_ONCE && ctr_run_row(&run, rows->follow); n++) {
-        ctr_rows_take(rows, rows->follow, &trouble);
+    for (; n < AT_ONCE && ctr_run_row(&run, follow); n++) {
+        ctr_rows_take(rows, follow, &trouble);
         if (n == AT_ONCE - 1) cache->ahead = rows->rowid;
     }
-    sqlite3_reset(rows->follow);
+    ctr_tab_give_back(rows->sql, slot, &trouble);
     if (ctr_problem_rolls_back(trouble.rc))
         *problem = trouble;
     else
@@ -361,12 +332,10 @@ int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem
         read_ahead(rows, problem);
         if (find_known(rows, keys, problem) || problem->rc != SQLITE_OK) return problem->rc;
     }
-    sqlite3_stmt *statement = find_statement(rows, true, problem);
-    if (!statement) return problem->rc;
-    if (ctr_rows_lend_keys(rows, statement, keys, problem)) return problem->rc;
-    find(rows, statement, problem);
-    sqlite3_clear_bindings(statement);
-    return problem->rc;
+    ctr_slot *slot = ctr_tab_take(rows->sql, CTR_TAB_FIND_KEY, problem);
+    if (!slot) return problem->rc;
+    ctr_rows_lend_keys(rows, slot->kept.statement, keys, problem);
+    return find(rows, slot, problem);
 }
 
 int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
@@ -380,10 +349,10 @@ int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
         take_known(rows, row);
         return problem->rc;
     }
-    sqlite3_stmt *statement = find_statement(rows, false, problem);
-    if (!statement) return problem->rc;
-    sqlite3_bind_int64(statement, 1, rowid);
-    return find(rows, statement, problem);
+    ctr_slot *slot = ctr_tab_take(rows->sql, CTR_TAB_FIND_ROWID, problem);
+    if (!slot) return problem->rc;
+    sqlite3_bind_int64(slot->kept.statement, 1, rowid);
+    return find(rows, slot, problem);
 }
 
 bool ctr_rows_is_empty(ctr_rows *rows, ctr_problem *problem)

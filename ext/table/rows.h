@@ -6,9 +6,6 @@
  * values of rows without finding them.
  *
  * A merge needs the cells themselves, complete with the journal's amounts: `whole`.
- *
- * Kept statements belong to an object that SQLite closes before the connection: a virtual table, or
- * a running sync.
  */
 #ifndef CTR_TABLE_ROWS_H
 #define CTR_TABLE_ROWS_H
@@ -26,6 +23,7 @@ typedef struct ctr_staged {
 typedef struct ctr_rows {
     const ctr_shape *shape; /* borrowed */
     ctr_tab *tab;           /* of the replica, or an own one: read-only */
+    ctr_tab *sql;           /* whose statements are used: see ctr_rows_reorder */
     bool whole;             /* set by the owner: finds whole cells, else only states */
     ctr_origin origin;      /* set by the owner: of what is written; at first CTR_MADE_HERE */
 
@@ -43,11 +41,7 @@ typedef struct ctr_rows {
 
     /* Private: statements, copies of the cells found, new cells by counter. */
     unsigned shapes; /* shape number of the journal when these were opened */
-    sqlite3_stmt *find_key, *find_rowid, *follow, *insert, *update;
-    bool key_reads_all, rowid_reads_all; /* find_key and find_rowid hide no column */
-    bool hides;                          /* one of them does: neither is kept */
     bool writing;
-    bool updates_all; /* no authorizer hides a column of what `update` replaces */
     ctr_packed old, fresh, advanced;
     ctr_staged *staged;
     sqlite3_value **values; /* by counter: of the row being taken */
@@ -59,8 +53,9 @@ int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *t
                   const ctr_shape *shape, ctr_replica *replica, ctr_problem *problem);
 void ctr_rows_close(ctr_rows *rows);
 
-/* Finalizes the kept statements. Later calls prepare them again. */
-void ctr_rows_release(ctr_rows *rows);
+/* Call it after the columns of the shape were put into another order: from now on statements with
+ * this order are used. */
+int ctr_rows_reorder(ctr_rows *rows, ctr_problem *problem);
 
 /* Looks for the row with these key values, in key order. They may have any type: the columns'
  * affinity applies. On a malformed cell, sets a problem that names column and key. */
@@ -94,11 +89,6 @@ int ctr_rows_refuse_other_shape(const ctr_rows *rows, ctr_problem *problem);
 
 /* Reads the cells of the row found last, of which only the states are known. */
 int ctr_rows_load_cells(ctr_rows *rows, ctr_problem *problem);
-
-/* Prepares a statement on the stored table, and keeps it in `keep`. Takes over the lists and frees
- * them; a NULL list means that there was no memory for it. */
-sqlite3_stmt *ctr_rows_prepare(ctr_rows *rows, sqlite3_stmt **keep, ctr_sql which, char *columns,
-                               char *constraint, ctr_problem *problem);
 
 /* Binds the values of a key, from the first parameter on. It borrows the caller's texts instead of
  * copying them. */

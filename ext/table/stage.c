@@ -171,17 +171,6 @@ ctr_status ctr_stage_delete(ctr_rows *rows, int counter, ctr_problem *problem)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static char *list_cells_and_keys(const ctr_shape *shape)
-{
-    char *cells = ctr_shape_update_changes(shape);
-    char *keys = ctr_shape_list(shape, CTR_KEYS, "@ = coalesce(#, @)", ", ",
-                                CTR_UPDATE_COUNTERS + shape->n_counters);
-    char *both = cells && keys ? sqlite3_mprintf("%s, %s", cells, keys) : NULL;
-    sqlite3_free(cells);
-    sqlite3_free(keys);
-    return both;
-}
-
 static int bind_spelling(const ctr_rows *rows, sqlite3_stmt *statement)
 {
     const ctr_shape *shape = rows->shape;
@@ -194,47 +183,39 @@ static int bind_spelling(const ctr_rows *rows, sqlite3_stmt *statement)
 }
 
 /* A new cell replaces the one that was read, so no cell may be hidden. */
-static void refuse_hidden_cells(ctr_rows *rows, ctr_problem *problem)
+static void refuse_hidden_cells(ctr_rows *rows, ctr_slot *slot, ctr_problem *problem)
 {
     ctr_refuse_ignored_columns(rows->tab, rows->shape, problem);
-    rows->updates_all = problem->rc == SQLITE_OK;
+    slot->reads_all = problem->rc == SQLITE_OK;
 }
 
 /* Looks again if SQLite has prepared the statement again, as for another authorizer. Then the row
  * is written already. */
-static void write_row(ctr_rows *rows, sqlite3_stmt *statement, ctr_problem *problem)
+static void write_row(ctr_rows *rows, ctr_slot *slot, ctr_problem *problem)
 {
     ctr_transaction *transaction = rows->tab->replica->transaction;
     unsigned nth = transaction->ended;
     ctr_run run = ctr_tab_run(rows->tab, problem);
+    if (rows->found && !slot->reads_all) refuse_hidden_cells(rows, slot, problem);
+    if (problem->rc != SQLITE_OK) return;
     ctr_spill_check(rows->tab->replica);
-    ctr_run_write(&run, statement);
-    sqlite3_reset(statement);
-    sqlite3_clear_bindings(statement);
-    bool again = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    ctr_run_write(&run, slot->kept.statement);
+    bool again = sqlite3_stmt_status(slot->kept.statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
     if (!again || !rows->found || problem->rc != SQLITE_OK) return;
-    refuse_hidden_cells(rows, problem);
+    refuse_hidden_cells(rows, slot, problem);
     if (problem->rc != SQLITE_OK) ctr_transaction_spoil(transaction, nth);
 }
 
-/* Writes new cells, and clears the statement's bindings in any case. */
+/* Writes new cells. */
 static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     const ctr_shape *shape = rows->shape;
-    sqlite3_stmt *spells = NULL; /* rare: prepared each time */
-    sqlite3_stmt **keep = rows->spelling ? &spells : rows->found ? &rows->update : &rows->insert;
-    if (rows->spelling)
-        ctr_rows_prepare(rows, keep, CTR_SQL_ROWS_UPDATE, list_cells_and_keys(shape),
-                         sqlite3_mprintf(""), problem);
-    else if (!*keep && rows->found)
-        ctr_rows_prepare(rows, keep, CTR_SQL_ROWS_UPDATE, ctr_shape_update_changes(shape),
-                         sqlite3_mprintf(""), problem);
-    else if (!*keep)
-        ctr_rows_prepare(
-            rows, keep, CTR_SQL_ROWS_INSERT, ctr_shape_list(shape, CTR_KEYS_FIRST, "@", ", ", 1),
-            ctr_shape_list(shape, CTR_KEYS_FIRST, "#", ", ", CTR_INSERT_KEYS), problem);
-    sqlite3_stmt *statement = *keep;
-    if (!statement) return problem->rc;
+    ctr_tab_sql which = rows->spelling ? CTR_TAB_SPELL
+                        : rows->found  ? CTR_TAB_UPDATE
+                                       : CTR_TAB_INSERT;
+    ctr_slot *slot = ctr_tab_take(rows->sql, which, problem);
+    if (!slot) return problem->rc;
+    sqlite3_stmt *statement = slot->kept.statement;
     int rc = SQLITE_OK, first = CTR_UPDATE_COUNTERS;
     if (rows->found) {
         sqlite3_bind_int64(statement, CTR_UPDATE_ROWID, rows->rowid);
@@ -252,8 +233,8 @@ static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
     }
     if (rows->spelling && rc == SQLITE_OK) rc = bind_spelling(rows, statement);
     ctr_problem_sqlite(problem, rows->tab->db, rc);
-    write_row(rows, statement, problem);
-    sqlite3_finalize(spells);
+    write_row(rows, slot, problem);
+    ctr_tab_give_back(rows->sql, slot, problem);
     return problem->rc;
 }
 
@@ -284,7 +265,6 @@ static int write_found(ctr_rows *rows, ctr_problem *problem)
     int n = rows->shape->n_counters, n_cells = 0;
     for (int i = 0; i < n; i++) n_cells += rows->staged[i].kind == CTR_STAGED_CELL;
     bool writes = n_cells > 0 || rows->spelling;
-    if (writes && !rows->updates_all) refuse_hidden_cells(rows, problem);
     if (problem->rc != SQLITE_OK || (writes && write_cells(rows, NULL, problem)))
         return problem->rc;
     if (rows->spelling) { /* so that caches forget the row, those of other connections, too */
@@ -398,35 +378,26 @@ int ctr_stage_register(sqlite3 *db)
 
 /* ---- the statements -------------------------------------------------------------------------- */
 
-/* The pointer is the last parameter, behind the keys or the row ids. */
-static sqlite3_stmt *prepare_update(ctr_update *update, ctr_sql which, int n_before,
-                                    ctr_problem *problem)
+/* Takes a statement and passes it the pointer, its last parameter. */
+static ctr_slot *take_update(ctr_update *update, ctr_tab_sql which, ctr_problem *problem)
 {
-    ctr_rows *rows = update->rows;
-    const ctr_shape *shape = rows->shape;
-    sqlite3_stmt *made = NULL;
-    char *all = ctr_shape_column_list(shape), *match = ctr_shape_key_match(shape);
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < shape->n_counters; i++) {
-        const char *name = ctr_shape_counter_name(shape, i);
-        sqlite3_str_appendf(out, "%s\"%w\" = coalesce(counter_merging(?%d, %d), \"%w\")",
-                            i ? ", " : "", name, n_before + 1, i, name);
-    }
-    char *changes = sqlite3_str_finish(out);
-    char *condition =
-        all ? sqlite3_mprintf("counter_merging(?%d, _id, %s)", n_before + 1, all) : NULL;
-    if (!changes || !condition || !match) ctr_problem_nomem(problem);
-    ctr_run run = ctr_tab_run(rows->tab, problem);
-    run.slots.changes = changes;
-    run.slots.constraint = match;
-    run.slots.value = condition;
-    made = ctr_run_prepare(&run, which);
-    if (made) sqlite3_bind_pointer(made, n_before + 1, update, UPDATE_POINTER, NULL);
-    sqlite3_free(all);
-    sqlite3_free(match);
-    sqlite3_free(changes);
-    sqlite3_free(condition);
-    return made;
+    ctr_slot *slot = ctr_tab_take(update->rows->sql, which, problem);
+    if (!slot) return NULL;
+    sqlite3_stmt *statement = slot->kept.statement;
+    int last = sqlite3_bind_parameter_count(statement);
+    int rc = sqlite3_bind_pointer(statement, last, update, UPDATE_POINTER, NULL);
+    ctr_problem_sqlite(problem, update->rows->tab->db, rc);
+    return slot;
+}
+
+/* Finds no row, for it has no key yet. If SQLite prepares a kept statement again, then here. */
+static void try_update(ctr_update *update, ctr_problem *problem)
+{
+    sqlite3_stmt *statement = update->by_key->kept.statement;
+    ctr_problem_sqlite(problem, update->rows->tab->db, sqlite3_step(statement));
+    sqlite3_reset(statement);
+    if (sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0)
+        update->by_key->reads_all = false;
 }
 
 bool ctr_stage_open_update(ctr_update *update, ctr_rows *rows, ctr_update_merge *merge, void *with,
@@ -438,22 +409,26 @@ bool ctr_stage_open_update(ctr_update *update, ctr_rows *rows, ctr_update_merge 
     int n_keys = rows->shape->n_keys;
     update->keys = sqlite3_malloc64((size_t)n_keys * sizeof *update->keys);
     if (!update->keys) ctr_problem_nomem(&refused);
-    update->by_key = prepare_update(update, CTR_SQL_UPDATE_KEY, n_keys, &refused);
+    update->by_key = take_update(update, CTR_TAB_MERGE_KEY, &refused);
+    if (refused.rc == SQLITE_OK && update->by_key->reads_all) try_update(update, &refused);
     if (refused.rc == SQLITE_ERROR || refused.rc == SQLITE_AUTH) {
+        ctr_tab_give_back(rows->sql, update->by_key, &refused);
         ctr_problem_close(&refused);
+        update->by_key = NULL;
         return false;
     }
-    if (refused.rc == SQLITE_OK)
-        ctr_refuse_ignored_columns(rows->tab, rows->shape, problem);
-    else
+    if (refused.rc != SQLITE_OK)
         *problem = refused;
+    else if (!update->by_key->reads_all)
+        ctr_refuse_ignored_columns(rows->tab, rows->shape, problem);
+    if (update->by_key) update->by_key->reads_all = problem->rc == SQLITE_OK;
     return problem->rc == SQLITE_OK;
 }
 
-void ctr_stage_close_update(ctr_update *update)
+void ctr_stage_close_update(ctr_update *update, const ctr_problem *problem)
 {
-    sqlite3_finalize(update->by_key);
-    sqlite3_finalize(update->behind);
+    if (update->by_key) ctr_tab_give_back(update->rows->sql, update->by_key, problem);
+    if (update->behind) ctr_tab_give_back(update->rows->sql, update->behind, problem);
     sqlite3_free(update->keys);
     *update = (ctr_update){0};
 }
@@ -485,20 +460,22 @@ bool ctr_stage_update_key(ctr_update *update, sqlite3_value **keys, ctr_problem 
 {
     ctr_rows *rows = update->rows;
     if (ctr_rows_find_none(rows, problem) || ctr_journal_refresh(rows->tab, problem)) return false;
-    if (ctr_rows_lend_keys(rows, update->by_key, keys, problem)) return false;
+    sqlite3_stmt *statement = update->by_key->kept.statement;
+    if (ctr_rows_lend_keys(rows, statement, keys, problem)) return false;
     update->in_order = false;
-    return step_update(update, update->by_key, problem) == SQLITE_OK && update->n_written > 0;
+    return step_update(update, statement, problem) == SQLITE_OK && update->n_written > 0;
 }
 
 int ctr_stage_update_behind(ctr_update *update, int64_t rowid, ctr_problem *problem)
 {
     ctr_rows *rows = update->rows;
     if (ctr_rows_find_none(rows, problem) || ctr_journal_refresh(rows->tab, problem)) return 0;
-    if (!update->behind) update->behind = prepare_update(update, CTR_SQL_UPDATE_BEHIND, 2, problem);
+    if (!update->behind) update->behind = take_update(update, CTR_TAB_MERGE_BEHIND, problem);
     if (!update->behind) return 0;
+    sqlite3_stmt *statement = update->behind->kept.statement;
     int64_t most = rowid > INT64_MAX - ROWS_AT_ONCE ? INT64_MAX : rowid + ROWS_AT_ONCE;
-    sqlite3_bind_int64(update->behind, 1, rowid);
-    sqlite3_bind_int64(update->behind, 2, most);
+    sqlite3_bind_int64(statement, 1, rowid);
+    sqlite3_bind_int64(statement, 2, most);
     update->in_order = true;
-    return step_update(update, update->behind, problem) == SQLITE_OK ? update->n_written : 0;
+    return step_update(update, statement, problem) == SQLITE_OK ? update->n_written : 0;
 }

@@ -81,7 +81,7 @@ typedef struct ctr_update {
     ctr_rows *rows; /* borrowed; whole */
     ctr_update_merge *merge;
     void *with;
-    sqlite3_stmt *by_key, *behind;
+    ctr_slot *by_key, *behind;
     sqlite3_value **keys;   /* owned: room */
     bool in_order, stopped; /* the statement passes rows in order; it passes no more of them */
     bool pending;           /* a row is staged and not written yet */
@@ -96,7 +96,7 @@ int ctr_stage_register(sqlite3 *db);
  * also after a failure. */
 bool ctr_stage_open_update(ctr_update *update, ctr_rows *rows, ctr_update_merge *merge, void *with,
                            ctr_problem *problem);
-void ctr_stage_close_update(ctr_update *update);
+void ctr_stage_close_update(ctr_update *update, const ctr_problem *problem);
 
 /* Merges into the row with this key. Returns whether it was written. rows->found says whether the
  * row exists, if update->called. */

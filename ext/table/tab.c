@@ -3,8 +3,215 @@
 
 #include "table/batch.h"
 
+/* ---- statements ------------------------------------------------------------------------------ */
+
+static char *new_columns(const ctr_shape *shape)
+{
+    return ctr_shape_list(shape, CTR_KEYS_FIRST, "@", ", ", 1);
+}
+
+static char *new_values(const ctr_shape *shape)
+{
+    return ctr_shape_list(shape, CTR_KEYS_FIRST, "#", ", ", CTR_INSERT_KEYS);
+}
+
+static char *same_key(const ctr_shape *shape)
+{
+    return ctr_shape_list(shape, CTR_KEYS, "(# IS NULL OR @ = # COLLATE BINARY)", " AND ", 2);
+}
+
+static char *cells_and_keys(const ctr_shape *shape)
+{
+    char *cells = ctr_shape_update_changes(shape);
+    char *keys = ctr_shape_list(shape, CTR_KEYS, "@ = coalesce(#, @)", ", ",
+                                CTR_UPDATE_COUNTERS + shape->n_counters);
+    char *both = cells && keys ? sqlite3_mprintf("%s, %s", cells, keys) : NULL;
+    sqlite3_free(cells);
+    sqlite3_free(keys);
+    return both;
+}
+
+static char *some_above(const ctr_shape *shape)
+{
+    return ctr_shape_list(shape, CTR_KEYS, "@ > #", " OR ", 1);
+}
+
+/* See table/stage.h. The pointer is the last parameter, behind the keys or the row ids. */
+static char *merged_cells(const ctr_shape *shape, int pointer)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_counters; i++) {
+        const char *name = ctr_shape_counter_name(shape, i);
+        sqlite3_str_appendf(out, "%s\"%w\" = coalesce(counter_merging(?%d, %d), \"%w\")",
+                            i ? ", " : "", name, pointer, i, name);
+    }
+    return sqlite3_str_finish(out);
+}
+
+static char *merges_row(const ctr_shape *shape, int pointer)
+{
+    char *all = ctr_shape_column_list(shape),
+         *text = all ? sqlite3_mprintf("counter_merging(?%d, _id, %s)", pointer, all) : NULL;
+    sqlite3_free(all);
+    return text;
+}
+
+static char *merged_by_key(const ctr_shape *shape)
+{
+    return merged_cells(shape, shape->n_keys + 1);
+}
+
+static char *merges_by_key(const ctr_shape *shape)
+{
+    return merges_row(shape, shape->n_keys + 1);
+}
+
+static char *merged_behind(const ctr_shape *shape)
+{
+    return merged_cells(shape, 3);
+}
+
+static char *merges_behind(const ctr_shape *shape)
+{
+    return merges_row(shape, 3);
+}
+
+typedef char *list_of(const ctr_shape *);
+
+/* The lists for the placeholders of each statement; NULL: it has none. */
+static const struct {
+    ctr_sql sql;
+    list_of *columns, *constraint, *value;
+} TAB_STATEMENTS[CTR_TAB_STATEMENTS] = {
+    [CTR_TAB_FIND_KEY] = {CTR_SQL_ROWS_FIND_KEY, ctr_shape_column_list, ctr_shape_key_match, NULL},
+    [CTR_TAB_FIND_ROWID] = {CTR_SQL_ROWS_FIND_ROWID, ctr_shape_column_list, NULL, NULL},
+    [CTR_TAB_FOLLOW] = {CTR_SQL_ROWS_FOLLOW, ctr_shape_column_list, NULL, NULL},
+    [CTR_TAB_INSERT] = {CTR_SQL_ROWS_INSERT, new_columns, new_values, NULL},
+    [CTR_TAB_UPDATE] = {CTR_SQL_ROWS_UPDATE, ctr_shape_update_changes, NULL, NULL},
+    [CTR_TAB_SPELL] = {CTR_SQL_ROWS_UPDATE, cells_and_keys, NULL, NULL},
+    [CTR_TAB_MERGE_KEY] = {CTR_SQL_UPDATE_KEY, merged_by_key, ctr_shape_key_match, merges_by_key},
+    [CTR_TAB_MERGE_BEHIND] = {CTR_SQL_UPDATE_BEHIND, merged_behind, NULL, merges_behind},
+    [CTR_TAB_KEY] = {CTR_SQL_ROWS_KEY, ctr_shape_key_list, NULL, NULL},
+    [CTR_TAB_KEY_IS] = {CTR_SQL_ROWS_KEY_IS, NULL, same_key, NULL},
+    [CTR_TAB_BELOW] = {CTR_SQL_FLOORS_BELOW, NULL, some_above, NULL},
+    [CTR_TAB_AMOUNTS] = {CTR_SQL_JOURNAL_AMOUNTS, NULL, NULL, NULL},
+    [CTR_TAB_APPEND] = {CTR_SQL_JOURNAL_NOTE, NULL, NULL, NULL},
+    [CTR_TAB_EXTEND] = {CTR_SQL_JOURNAL_EXTEND, NULL, NULL, NULL},
+};
+
+ctr_run ctr_tab_run(const ctr_tab *tab, ctr_problem *problem)
+{
+    return tab ? ctr_run_on(tab->db, tab->schema, tab->table, problem)
+               : (ctr_run){.problem = problem};
+}
+
+static char *list(list_of *of, const ctr_shape *shape, ctr_problem *problem)
+{
+    char *text = of ? of(shape) : sqlite3_mprintf("");
+    if (!text) ctr_problem_nomem(problem);
+    return text;
+}
+
+static void prepare_slot(ctr_tab *tab, ctr_slot *slot, ctr_tab_sql which, ctr_problem *problem)
+{
+    ctr_sql sql = TAB_STATEMENTS[which].sql;
+    char *columns = list(TAB_STATEMENTS[which].columns, &tab->shape, problem),
+         *constraint = list(TAB_STATEMENTS[which].constraint, &tab->shape, problem),
+         *value = list(TAB_STATEMENTS[which].value, &tab->shape, problem);
+    ctr_run run = ctr_tab_run(tab, problem);
+    run.slots.columns = run.slots.changes = run.slots.keys = columns;
+    run.slots.constraint = run.slots.values = constraint;
+    run.slots.value = value;
+    slot->reads_all = false;
+    if (tab->replica && !slot->temporary)
+        ctr_transaction_keep(tab->replica->transaction, &slot->kept, &run, sql);
+    else
+        slot->kept.statement = ctr_run_prepare(&run, sql);
+    sqlite3_free(columns);
+    sqlite3_free(constraint);
+    sqlite3_free(value);
+}
+
+static void release(ctr_tab *tab, ctr_tab_sql first, ctr_tab_sql end)
+{
+    for (ctr_tab_sql which = first; which < end; which++)
+        if (!tab->slots[which].taken) ctr_transaction_close_kept(&tab->slots[which].kept);
+}
+
+void ctr_tab_release(ctr_tab *tab)
+{
+    release(tab, 0, CTR_TAB_STATEMENTS);
+}
+
+/* Another table keeps statements no longer. */
+static void become_keeper(ctr_tab *tab)
+{
+    if (tab->keeps || !tab->replica) return;
+    ctr_tab **place = &tab->replica->keepers[tab->replica->n_keepers++ % CTR_TABS_KEPT];
+    if (*place) {
+        (*place)->keeps = false;
+        release(*place, 0, CTR_TAB_APPEND);
+    }
+    *place = tab;
+    tab->keeps = true;
+}
+
+static void keep_no_more(ctr_tab *tab)
+{
+    for (int i = 0; i < CTR_TABS_KEPT && tab->keeps; i++)
+        if (tab->replica->keepers[i] == tab) tab->replica->keepers[i] = NULL;
+    tab->keeps = false;
+}
+
+ctr_slot *ctr_tab_take(ctr_tab *tab, ctr_tab_sql which, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return NULL;
+    if (tab->stale && tab->n_taken == 0) {
+        ctr_tab_release(tab);
+        tab->stale = false;
+    }
+    ctr_slot *slot = &tab->slots[which];
+    if (slot->taken || tab->stale) {
+        slot = sqlite3_malloc64(sizeof *slot);
+        if (!slot) {
+            ctr_problem_nomem(problem);
+            return NULL;
+        }
+        *slot = (ctr_slot){.temporary = true};
+    }
+    slot->taken = true;
+    tab->n_taken++;
+    if (!slot->kept.statement && which < CTR_TAB_APPEND) become_keeper(tab);
+    if (!slot->kept.statement) prepare_slot(tab, slot, which, problem);
+    if (slot->kept.statement) return slot;
+    ctr_tab_give_back(tab, slot, problem);
+    return NULL;
+}
+
+/* No statement can be kept if another object has the name counter_statements. */
+static bool stays(const ctr_tab *tab, const ctr_slot *slot)
+{
+    return !slot->temporary && (!tab->replica || tab->replica->transaction->has_statements);
+}
+
+void ctr_tab_give_back(ctr_tab *tab, ctr_slot *slot, const ctr_problem *problem)
+{
+    if (!slot) return;
+    tab->n_taken--;
+    slot->taken = false;
+    if (problem->rc != SQLITE_OK || !stays(tab, slot)) {
+        ctr_transaction_close_kept(&slot->kept);
+    } else {
+        sqlite3_reset(slot->kept.statement);
+        sqlite3_clear_bindings(slot->kept.statement);
+    }
+    if (slot->temporary) sqlite3_free(slot);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
 static ctr_tab *make_tab(ctr_replica *replica, sqlite3 *db, const char *schema, const char *table,
-                         int n_counters, ctr_problem *problem)
+                         const ctr_shape *shape, ctr_problem *problem)
 {
     ctr_tab *tab = sqlite3_malloc64(sizeof *tab);
     if (!tab) {
@@ -15,41 +222,37 @@ static ctr_tab *make_tab(ctr_replica *replica, sqlite3 *db, const char *schema, 
                      .db = db,
                      .schema = sqlite3_mprintf("%s", schema),
                      .table = sqlite3_mprintf("%s", table),
-                     .cache.n_counters = n_counters};
-    if (tab->schema && tab->table) return tab;
-    ctr_problem_nomem(problem);
+                     .cache.n_counters = shape->n_counters};
+    if (!tab->schema || !tab->table) ctr_problem_nomem(problem);
+    if (problem->rc == SQLITE_OK && ctr_shape_copy(&tab->shape, shape, problem) == SQLITE_OK)
+        return tab;
     ctr_tab_free(tab);
     return NULL;
 }
 
-ctr_tab *ctr_tab_to_read(sqlite3 *db, const char *schema, const char *table, int n_counters,
+ctr_tab *ctr_tab_to_read(sqlite3 *db, const char *schema, const char *table, const ctr_shape *shape,
                          ctr_problem *problem)
 {
-    return problem->rc == SQLITE_OK ? make_tab(NULL, db, schema, table, n_counters, problem) : NULL;
+    return problem->rc == SQLITE_OK ? make_tab(NULL, db, schema, table, shape, problem) : NULL;
 }
 
-ctr_run ctr_tab_run(const ctr_tab *tab, ctr_problem *problem)
+ctr_tab *ctr_tab_reordered(const ctr_tab *tab, const ctr_shape *shape, ctr_problem *problem)
 {
-    return tab ? ctr_run_on(tab->db, tab->schema, tab->table, problem)
-               : (ctr_run){.problem = problem};
-}
-
-void ctr_tab_release(ctr_tab *tab)
-{
-    ctr_transaction_close_kept(&tab->since);
-    ctr_transaction_close_kept(&tab->append);
-    ctr_transaction_close_kept(&tab->extend);
+    if (problem->rc != SQLITE_OK) return NULL;
+    return make_tab(tab->replica, tab->db, tab->schema, tab->table, shape, problem);
 }
 
 void ctr_tab_free(ctr_tab *tab)
 {
     if (!tab) return;
+    keep_no_more(tab);
     ctr_tab_release(tab);
     ctr_cache_clear(&tab->cache);
     ctr_cache_clear_amounts(&tab->amounts);
     sqlite3_free(tab->batch);
     sqlite3_free(tab->marks);
     sqlite3_free(tab->open.bytes);
+    ctr_shape_close(&tab->shape);
     sqlite3_free(tab->schema);
     sqlite3_free(tab->table);
     sqlite3_free(tab);
@@ -62,29 +265,44 @@ static ctr_tab *find_tab(ctr_replica *replica, const char *table)
     return tab;
 }
 
-ctr_tab *ctr_tab_of(ctr_replica *replica, const char *table, int n_counters, ctr_problem *problem)
+/* The statements name columns, so they are those of one shape. */
+static void take_shape(ctr_tab *tab, const ctr_shape *shape, ctr_problem *problem)
+{
+    if (ctr_shape_same_columns(&tab->shape, shape)) return;
+    ctr_shape copy = {0};
+    if (ctr_shape_copy(&copy, shape, problem)) {
+        ctr_shape_close(&copy);
+        return;
+    }
+    ctr_shape_close(&tab->shape);
+    tab->shape = copy;
+    tab->stale = true;
+    if (tab->cache.n_counters == shape->n_counters) return;
+    ctr_journal_drop(tab);
+    tab->cache.n_counters = shape->n_counters;
+    tab->shapes++;
+}
+
+ctr_tab *ctr_tab_of(ctr_replica *replica, const char *table, const ctr_shape *shape,
+                    ctr_problem *problem)
 {
     ctr_tab *tab = find_tab(replica, table);
     if (problem->rc != SQLITE_OK) return NULL;
     if (!tab) {
-        tab = make_tab(replica, replica->transaction->db, replica->schema, table, n_counters,
-                       problem);
+        tab = make_tab(replica, replica->transaction->db, replica->schema, table, shape, problem);
         if (!tab) return NULL;
         tab->next = replica->tabs;
         replica->tabs = tab;
     }
-    if (tab->cache.n_counters != n_counters) {
-        ctr_journal_drop(tab);
-        tab->cache.n_counters = n_counters;
-        tab->shapes++;
-    }
+    take_shape(tab, shape, problem);
     tab->doubtful = true;
-    return tab;
+    return problem->rc == SQLITE_OK ? tab : NULL;
 }
 
 void ctr_tab_forget(ctr_replica *replica, const char *table)
 {
     ctr_tab *tab = find_tab(replica, table);
+    if (tab) tab->stale = true;
     if (tab && ctr_batch_pending(tab) == 0) ctr_journal_drop(tab);
 }
 

@@ -11,6 +11,33 @@
 #include "table/cache.h"
 #include "table/changes.h"
 #include "table/pack.h"
+#include "table/shape.h"
+
+/* Statements on the stored tables of a table, each prepared at its first use and kept. */
+typedef enum ctr_tab_sql {
+    CTR_TAB_FIND_KEY,
+    CTR_TAB_FIND_ROWID,
+    CTR_TAB_FOLLOW,
+    CTR_TAB_INSERT,
+    CTR_TAB_UPDATE,
+    CTR_TAB_SPELL,     /* an UPDATE of cells and keys */
+    CTR_TAB_MERGE_KEY, /* see table/stage.h */
+    CTR_TAB_MERGE_BEHIND,
+    CTR_TAB_KEY,
+    CTR_TAB_KEY_IS,
+    CTR_TAB_BELOW,
+    CTR_TAB_AMOUNTS,
+    CTR_TAB_APPEND, /* this and the next: kept by all tables */
+    CTR_TAB_EXTEND,
+    CTR_TAB_STATEMENTS
+} ctr_tab_sql;
+
+/* A statement that is taken until it is given back. */
+typedef struct ctr_slot {
+    ctr_kept kept;
+    bool taken, temporary;
+    bool reads_all; /* set by those who look: an authorizer hides no column of it */
+} ctr_slot;
 
 /* The length of a batch when a savepoint began. */
 typedef struct ctr_journal_mark {
@@ -23,9 +50,14 @@ typedef struct ctr_tab {
     ctr_replica *replica;       /* borrowed; NULL: the table is only read */
     sqlite3 *db;
     char *schema, *table; /* owned */
+    ctr_shape shape;      /* owned: the columns that the statements name */
+    unsigned shapes;      /* how often the number of counters changed */
     struct ctr_tab *next;
-    unsigned
-        shapes; /* how often the number of counters changed: a new number means other counters */
+
+    ctr_slot slots[CTR_TAB_STATEMENTS];
+    int n_taken;
+    bool keeps; /* it is one of the replica's keepers */
+    bool stale; /* the statements may be those of another table: nobody takes them any more */
 
     /* Memory. */
     ctr_amounts amounts; /* amounts that the cells lack, with those of the batch */
@@ -53,31 +85,41 @@ typedef struct ctr_tab {
     int64_t open_number; /* the row appended last, if it can grow, or 0 */
     ctr_packed open;     /* its bytes */
     int64_t open_row;    /* the row of its last entry */
-
-    ctr_kept since, append, extend;
 } ctr_tab;
 
-/* Returns the journal of a table of a file, lent as long as the replica, or NULL and a problem
- * without memory. It keeps its memory, unless the table had another number of counters. */
-ctr_tab *ctr_tab_of(ctr_replica *replica, const char *table, int n_counters, ctr_problem *problem);
+/* Returns the table of a file with this shape, lent as long as the replica, or NULL and a problem
+ * without memory. It keeps its memory, unless it had another number of counters. */
+ctr_tab *ctr_tab_of(ctr_replica *replica, const char *table, const ctr_shape *shape,
+                    ctr_problem *problem);
 
-/* Returns a read-only journal for a snapshot that its owner holds, or NULL and a problem without
+/* Returns a table of a snapshot that its owner holds, to be read, or NULL and a problem without
  * memory. The caller frees it with ctr_tab_free. */
-ctr_tab *ctr_tab_to_read(sqlite3 *db, const char *schema, const char *table, int n_counters,
+ctr_tab *ctr_tab_to_read(sqlite3 *db, const char *schema, const char *table, const ctr_shape *shape,
                          ctr_problem *problem);
+
+/* Returns one that has only statements, with the columns in another order; likewise. */
+ctr_tab *ctr_tab_reordered(const ctr_tab *tab, const ctr_shape *shape, ctr_problem *problem);
 void ctr_tab_free(ctr_tab *tab);
 
-/* Frees the journals of a file. */
+/* Frees the tables of a file. */
 void ctr_tab_close_all(ctr_replica *replica);
 
 /* Returns a run of statements on the table. NULL: none, after a problem. */
 ctr_run ctr_tab_run(const ctr_tab *tab, ctr_problem *problem);
 
-/* Finalizes the kept statements. Later calls prepare them again. */
+/* Takes a statement, which nobody else uses until it is given back; NULL on error. If it is taken
+ * already, because the collation of a key runs SQL of the host, another one is prepared. */
+ctr_slot *ctr_tab_take(ctr_tab *tab, ctr_tab_sql which, ctr_problem *problem);
+
+/* Gives a statement back: resets it and clears its bindings; NULL is harmless. After a problem it
+ * is finalized, for it may hide columns, as an authorizer wanted it. */
+void ctr_tab_give_back(ctr_tab *tab, ctr_slot *slot, const ctr_problem *problem);
+
+/* Finalizes the statements that nobody has taken. */
 void ctr_tab_release(ctr_tab *tab);
 
-/* ctr_journal_drop for a table that was dropped or created, or is another one now. Does nothing if
- * it has a batch. */
+/* Call it for a table that was dropped or created, or is another one now: drops its statements,
+ * and its memory unless it has a batch. */
 void ctr_tab_forget(ctr_replica *replica, const char *table);
 
 #endif

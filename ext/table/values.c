@@ -5,44 +5,40 @@
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-static sqlite3_stmt *key_statement(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
+static ctr_slot *take_key_statement(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
 {
-    sqlite3_stmt *row = NULL;
-    ctr_rows_prepare(rows, &row, CTR_SQL_ROWS_KEY, ctr_shape_key_list(rows->shape),
-                     sqlite3_mprintf(""), problem);
-    if (row) sqlite3_bind_int64(row, 1, rowid);
-    return row;
+    ctr_slot *slot = ctr_tab_take(rows->sql, CTR_TAB_KEY, problem);
+    if (slot) sqlite3_bind_int64(slot->kept.statement, 1, rowid);
+    return slot;
 }
 
 bool ctr_values_take_key(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem)
 {
     for (int i = 0; i < rows->shape->n_keys; i++) keys[i] = NULL;
     ctr_run run = ctr_tab_run(rows->tab, problem);
-    sqlite3_stmt *row = key_statement(rows, rowid, problem);
+    ctr_slot *slot = take_key_statement(rows, rowid, problem);
+    sqlite3_stmt *row = slot ? slot->kept.statement : NULL;
     bool there = ctr_run_row(&run, row);
     for (int i = 0; there && i < rows->shape->n_keys; i++) {
         keys[i] = sqlite3_value_dup(sqlite3_column_value(row, i));
         if (!keys[i]) ctr_problem_nomem(problem);
     }
-    sqlite3_finalize(row);
+    ctr_tab_give_back(rows->sql, slot, problem);
     return there && problem->rc == SQLITE_OK;
 }
 
 bool ctr_values_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem)
 {
-    sqlite3_stmt *row = NULL;
-    ctr_rows_prepare(
-        rows, &row, CTR_SQL_ROWS_KEY_IS, sqlite3_mprintf(""),
-        ctr_shape_list(rows->shape, CTR_KEYS, "(# IS NULL OR @ = # COLLATE BINARY)", " AND ", 2),
-        problem);
-    if (!row) return false;
+    ctr_slot *slot = ctr_tab_take(rows->sql, CTR_TAB_KEY_IS, problem);
+    if (!slot) return false;
+    sqlite3_stmt *row = slot->kept.statement;
     sqlite3_bind_int64(row, 1, rowid);
     int rc = SQLITE_OK;
     for (int i = 0; i < rows->shape->n_keys && rc == SQLITE_OK; i++)
         if (keys[i]) rc = ctr_text_bind_value(row, i + 2, keys[i]);
     if (rc == SQLITE_OK) rc = sqlite3_step(row);
     ctr_problem_sqlite(problem, rows->tab->db, rc);
-    sqlite3_finalize(row);
+    ctr_tab_give_back(rows->sql, slot, problem);
     return rc == SQLITE_ROW;
 }
 
@@ -51,14 +47,15 @@ char *ctr_values_key_text(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
     ctr_run run = ctr_tab_run(rows->tab, &trouble);
-    sqlite3_stmt *row = key_statement(rows, rowid, &trouble);
+    ctr_slot *slot = take_key_statement(rows, rowid, &trouble);
+    sqlite3_stmt *row = slot ? slot->kept.statement : NULL;
     int n = ctr_run_row(&run, row) ? rows->shape->n_keys : 0;
     sqlite3_value **keys = sqlite3_malloc64(((size_t)n + 1) * sizeof *keys);
     for (int i = 0; keys && i < n; i++) keys[i] = sqlite3_column_value(row, i);
     char *text =
         keys && !ctr_problem_rolls_back(trouble.rc) ? ctr_problem_describe_key(keys, n) : NULL;
     sqlite3_free(keys);
-    sqlite3_finalize(row);
+    ctr_tab_give_back(rows->sql, slot, &trouble);
     if (!text) {
         ctr_problem_close(problem);
         ctr_problem_nomem(&trouble);

@@ -105,8 +105,7 @@ static void check_journal(ctr_table *table, ctr_problem *problem)
             problem, SQLITE_ERROR,
             "a trigger on a stored table cannot check it, because its row is not complete yet");
     ctr_batch_flush_all(table->replica, problem);
-    ctr_tab *tab =
-        ctr_tab_to_read(table->db, table->schema, table->name, table->shape.n_counters, problem);
+    ctr_tab *tab = ctr_tab_to_read(table->db, table->schema, table->name, &table->shape, problem);
     if (!tab) return;
     check_levels(&run);
     ctr_changes_read(&changes, table->db, table->schema, table->name, 0, problem);

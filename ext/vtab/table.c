@@ -48,7 +48,6 @@ static int table_disconnect(sqlite3_vtab *base)
     if (table->looks) ctr_showing_close(table->looks);
     sqlite3_free(table->looks);
     ctr_stream_release(&table->streams);
-    ctr_floors_release(&table->floors);
     ctr_request_release(table);
     ctr_rows_close(&table->own_rows);
     ctr_shape_close(&table->shape);
@@ -419,8 +418,7 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_schema_objects_close(&objects);
     ctr_batch_flush_all(table->replica, &problem);
     ctr_stream_release(&table->streams);
-    ctr_rows_release(table->rows);
-    ctr_floors_release(&table->floors);
+    ctr_tab_release(table->own_rows.tab);
     ctr_request_release(table);
     tell_another(table, &problem);
     bool forgets = has_shards(table, &problem);
