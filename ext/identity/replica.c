@@ -13,6 +13,8 @@ static void free_replica(ctr_replica *replica)
     ctr_transaction_close_kept(&replica->read);
     ctr_transaction_close_kept(&replica->renew);
     ctr_transaction_close_kept(&replica->probe);
+    ctr_transaction_close_kept(&replica->schema_look);
+    ctr_schema_objects_close(&replica->objects);
     ctr_storage_close(&replica->storage);
     if (replica->tabs) replica->transaction->tables->close(replica);
     sqlite3_free(replica->schema);
@@ -90,6 +92,34 @@ void ctr_replica_removed(ctr_replica *replica)
 }
 
 enum { DAY_LIMIT = 2 }; /* the limit of new ids in a day because of the fingerprint alone */
+
+/* ---- the schema ------------------------------------------------------------------------------ */
+
+static bool is_same_schema(ctr_replica *replica, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);
+    sqlite3_stmt *look = ctr_transaction_keep(replica->transaction, &replica->schema_look, &run,
+                                              CTR_SQL_TRANSACTION_SCHEMA);
+    if (!look) return false;
+    bool is_new = sqlite3_stmt_status(look, SQLITE_STMTSTATUS_RUN, 0) == 0;
+    ctr_run_row(&run, look);
+    sqlite3_reset(look);
+    bool again = sqlite3_stmt_status(look, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    ctr_transaction_keep_no_more(replica->transaction);
+    return problem->rc == SQLITE_OK && !is_new && !again;
+}
+
+/* A large schema is not kept in memory. */
+ctr_objects *ctr_replica_objects(ctr_replica *replica, ctr_problem *problem)
+{
+    enum { MOST = 4000 };
+    ctr_objects *objects = &replica->objects;
+    if (is_same_schema(replica, problem) && replica->has_objects) return objects;
+    ctr_schema_objects_close(objects);
+    ctr_schema_objects_read(objects, replica->transaction->db, replica->schema, true, problem);
+    replica->has_objects = problem->rc == SQLITE_OK && objects->n + objects->n_triggers <= MOST;
+    return problem->rc == SQLITE_OK ? objects : NULL;
+}
 
 /* ---- reading --------------------------------------------------------------------------------- */
 

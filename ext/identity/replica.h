@@ -17,6 +17,7 @@
 
 #include "identity/identity.h"
 #include "identity/storage.h"
+#include "sqlite/schema.h"
 #include "sqlite/transaction.h"
 
 /* What to do with the attribute after the transaction has committed. */
@@ -59,7 +60,9 @@ typedef struct ctr_replica {
     int64_t looked; /* milliseconds: when `seen` and `attribute` were read */
 
     ctr_storage storage;
-    ctr_kept read, renew, probe;
+    ctr_kept read, renew, probe, schema_look;
+    bool has_objects;        /* the next was read, and is valid until the schema changes */
+    ctr_objects objects;     /* owned; lent by ctr_replica_objects */
     struct ctr_tab *tabs;    /* its tables: table/tab.h */
     struct ctr_tab *touched; /* those with a batch or with rows of this transaction */
     struct ctr_tab *keepers[CTR_TABS_KEPT]; /* the tables whose statements are kept */
@@ -89,6 +92,11 @@ void ctr_replica_close_all(ctr_transaction *transaction);
 /* Returns the data version of the file. Once the identity is checked, the lock is held and the
  * version cannot change, so SQLite is not asked again. */
 unsigned ctr_replica_version(ctr_replica *replica);
+
+/* Returns the objects of the schema, with the triggers in temp, lent until the next call; NULL on a
+ * problem. Reads them again only if SQLite prepares a statement on the schema again, as it does
+ * after each change of it, by whichever connection, also one that was rolled back. */
+ctr_objects *ctr_replica_objects(ctr_replica *replica, ctr_problem *problem);
 
 /* Forgets the state of a file, if SQLite will call no table at the end of the transaction. */
 void ctr_replica_forget(ctr_replica *replica);

@@ -86,7 +86,7 @@ static int64_t show_table(ctr_pull *pull, const char *birth, ctr_later *rows, bo
     ctr_merge merge = {0};
     int64_t apart = 0;
     const ctr_catalog_entry *here = ctr_catalog_find(&pull->here, birth);
-    bool open = here && ctr_merge_open_among(&merge, pull->db, pull->target, here, &pull->mine,
+    bool open = here && ctr_merge_open_among(&merge, pull->db, pull->target, here, pull->mine,
                                              false, pull->replica, &pull->conflicts, problem);
     if (open && merge.tracked && rows)
         ctr_later_show(rows, &merge.showing, &merge.rows, problem);
@@ -106,7 +106,7 @@ static int64_t show_each_apart_again(ctr_pull *pull, bool backwards, int64_t *be
     const ctr_catalog *here = &pull->here;
     for (int i = 0; i < here->n && problem->rc == SQLITE_OK; i++) {
         const ctr_catalog_entry *entry = &here->entries[i];
-        if (!ctr_tracked_is_among(&pull->mine, entry->name)) continue;
+        if (!ctr_tracked_is_among(pull->mine, entry->name)) continue;
         int64_t n = ctr_apart_count(pull->db, pull->target, entry->name, problem);
         if (n == 0) continue;
         *before += n;
@@ -123,7 +123,7 @@ static void report_apart(ctr_pull *pull, ctr_problem *problem)
     for (int i = 0; i < report->n && problem->rc == SQLITE_OK; i++) {
         struct ctr_report_apart *apart = &report->rows[i].apart[pull->side];
         const ctr_catalog_entry *here = ctr_catalog_find(&pull->here, report->rows[i].birth);
-        if (here && ctr_tracked_is_among(&pull->mine, here->name))
+        if (here && ctr_tracked_is_among(pull->mine, here->name))
             ctr_apart_count_rows(pull->db, pull->target, here->name, &apart->wait, &apart->differ,
                                  problem);
     }
@@ -181,12 +181,12 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
                         "the giving file has counter tables but no replica id: it is damaged");
     /* In a newer format the same columns may mean something else. */
     if (problem->rc == SQLITE_OK &&
-        ctr_identity_read_among(&pull.taker, db, target, &pull.mine, problem)) {
+        ctr_identity_read_among(&pull.taker, db, target, pull.mine, problem)) {
         ctr_identity_offer_fork(db, target, problem);
         ctr_problem_where(problem, "the taking file");
     }
     pull.raised = pull.replica && pull.replica->raised;
-    pull.in_empty = pull.mine.n == 0;
+    pull.in_empty = pull.mine && pull.mine->n == 0;
     for (int i = 0; i < catalog->n && problem->rc == SQLITE_OK; i++)
         ctr_pull_table_merge(&pull, &catalog->entries[i], problem);
     show_merged(&pull, problem);
@@ -194,6 +194,5 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
     ctr_conflicts_change_identity(&pull.conflicts, pull.replica, problem);
     if (pull.raised) pull.replica->raised = !ctr_session_lower_cache(db, target);
     ctr_catalog_close(&pull.here);
-    ctr_schema_objects_close(&pull.mine);
     return problem->rc;
 }

@@ -63,8 +63,8 @@ typedef struct ctr_pull_later {
 /* The state that all tables of one pull share. */
 typedef struct ctr_pull {
     const ctr_source *source;
-    ctr_objects mine; /* owned: the objects of the target */
-    ctr_catalog here; /* owned: its tables */
+    ctr_objects *mine; /* the objects of the target; borrowed from its replica */
+    ctr_catalog here;  /* owned: its tables */
     const ctr_identity *giver;
     sqlite3 *db;
     const char *target;   /* schema */

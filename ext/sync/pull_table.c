@@ -250,7 +250,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
 {
     ctr_pull *pull = job->pull;
     const char *birth = job->theirs->birth;
-    bool taken = ctr_schema_objects_find(&pull->mine, birth) != NULL;
+    bool taken = ctr_schema_objects_find(pull->mine, birth) != NULL;
     for (int i = 0; i < pull->here.n && !taken; i++) /* a virtual table may be missing */
         taken = sqlite3_stricmp(pull->here.entries[i].name, birth) == 0;
     if (taken && ctr_merge_refuse_name(pull->db, pull->target, pull->called, birth, problem))
@@ -259,7 +259,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
     if (!creates && ctr_tracked_is_among(&pull->source->objects, job->theirs->name))
         refuse_tracked(job, problem);
 
-    ctr_refuse_triggers_among(&pull->mine, NULL, true, problem);
+    ctr_refuse_triggers_among(pull->mine, NULL, true, problem);
     char *definition = ctr_shape_declaration(&job->from);
     if (!definition) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(pull->db, pull->target, birth, problem);
@@ -267,7 +267,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
     ctr_run_do(&run, CTR_SQL_SYNC_CREATE_TABLE, NULL);
     sqlite3_free(definition);
     ctr_columns_list(pull->db, pull->target, birth, &job->from, problem);
-    ctr_schema_objects_read_on(&pull->mine, problem);
+    ctr_schema_objects_read_on(pull->mine, problem);
     ctr_catalog_list_born(&pull->here, pull->db, pull->target, birth, problem);
     job->report->created = true;
     job->report->in_empty = pull->in_empty;
@@ -276,21 +276,20 @@ static void create_table(merge_job *job, ctr_problem *problem)
 
 void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem)
 {
-    ctr_schema_objects_close(&pull->mine);
-    ctr_schema_objects_read(&pull->mine, pull->db, pull->target, true, problem);
+    if (problem->rc == SQLITE_OK) pull->mine = ctr_replica_objects(pull->replica, problem);
     if (problem->rc == SQLITE_OK)
-        ctr_catalog_list(&pull->here, pull->db, pull->target, &pull->mine, problem);
+        ctr_catalog_list(&pull->here, pull->db, pull->target, pull->mine, problem);
 }
 
 void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(pull->db, pull->target, table, problem);
     if (pull->checked && pull->replica->transaction->told > 0) return;
-    ctr_refuse_triggers_among(&pull->mine, table, true, problem);
+    ctr_refuse_triggers_among(pull->mine, table, true, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     const ctr_identity *identity = ctr_replica_identity(pull->replica, problem);
     if (identity && !pull->checked)
-        ctr_conflicts_open(&pull->conflicts, pull->db, pull->target, &pull->mine, identity,
+        ctr_conflicts_open(&pull->conflicts, pull->db, pull->target, pull->mine, identity,
                            pull->giver, problem);
     pull->checked = true;
 }
@@ -298,11 +297,11 @@ void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem
 static void open_table_here(merge_job *job, const ctr_catalog_entry *mine, ctr_problem *problem)
 {
     ctr_pull *pull = job->pull;
-    if (!ctr_merge_open_among(&job->to, pull->db, pull->target, mine, &pull->mine, job->plain,
+    if (!ctr_merge_open_among(&job->to, pull->db, pull->target, mine, pull->mine, job->plain,
                               pull->replica, &pull->conflicts, problem))
         return;
     job->to.rows.origin = CTR_PULLED;
-    job->to.rows.tab->objects = &pull->mine;
+    job->to.rows.tab->objects = pull->mine;
 }
 
 static void open_sides(merge_job *job, ctr_problem *problem)
@@ -408,7 +407,7 @@ static bool has_changes(merge_job *job, const char *name, ctr_problem *problem)
     ctr_shape theirs = {0}, mine = {0}; /* the shapes that both files store */
     const ctr_pull *pull = job->pull;
     read_theirs(job, &theirs, problem);
-    ctr_stored_read_among(&mine, pull->db, pull->target, name, &pull->mine, false, problem);
+    ctr_stored_read_among(&mine, pull->db, pull->target, name, pull->mine, false, problem);
     bool any = problem->rc == SQLITE_OK && ctr_shape_is_behind(&mine, &theirs);
     ctr_shape_close(&theirs);
     ctr_shape_close(&mine);
@@ -455,7 +454,7 @@ static void name_in_report(merge_job *job, const char *taker, ctr_problem *probl
     const ctr_pull *pull = job->pull;
     bool takes = pull->side == CTR_MAIN_TAKES;
     const char *name = takes ? taker : job->theirs->name, *tracked = NULL;
-    const ctr_objects *objects = takes ? &pull->mine : &pull->source->objects;
+    const ctr_objects *objects = takes ? pull->mine : &pull->source->objects;
     if (ctr_tracked_is_among(objects, name)) tracked = ctr_triggers_table(objects, name, problem);
     ctr_report *report = pull->report;
     const char *birth = job->theirs->birth;
@@ -478,7 +477,7 @@ void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_p
     const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, theirs->birth);
     bool is_there = mine != NULL;
     const ctr_named *state =
-        is_there ? ctr_schema_objects_stored(&pull->mine, mine->name, "state", problem) : NULL;
+        is_there ? ctr_schema_objects_stored(pull->mine, mine->name, "state", problem) : NULL;
     bool is_plain = state && state->object == CTR_OBJECT_TABLE && !state->may_generate;
     if (is_plain && !(pull->how & CTR_PULL_WHOLE)) /* else ctr_stored_read refuses it later */
         job.mark =
@@ -487,7 +486,7 @@ void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_p
     name_in_report(&job, taker, problem);
     check_stored(&job, problem);
     check_tracked(&pull->source->objects, theirs->name, "the giving file", problem);
-    if (is_there) check_tracked(&pull->mine, taker, "the taking file", problem);
+    if (is_there) check_tracked(pull->mine, taker, "the taking file", problem);
     if (has_changes(&job, taker, problem)) merge_changes(&job, is_there, problem);
     ctr_problem_where(problem, "table %s", theirs->birth);
     ctr_rows_close(&job.from_rows);

@@ -317,6 +317,15 @@ static void compare(const ctr_tracked *tracked, const struct tracked_trigger *tr
     sqlite3_free(wanted);
 }
 
+static void compare_all(const ctr_tracked *tracked, ctr_problem *problem)
+{
+    char *quoted = sqlite3_mprintf("\"%w\".", tracked->schema);
+    if (!quoted) ctr_problem_nomem(problem);
+    for (int i = 0; i < N_TRIGGERS && problem->rc == SQLITE_OK; i++)
+        compare(tracked, &TRIGGERS[i], quoted, problem);
+    sqlite3_free(quoted);
+}
+
 int ctr_triggers_open(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
                       const ctr_shape *shape, ctr_problem *problem)
 {
@@ -324,11 +333,9 @@ int ctr_triggers_open(ctr_tracked *tracked, const ctr_objects *objects, const ch
     if (!tracked->table) return refuse_lost(objects, counters, problem);
     for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++)
         if (!ctr_tracked_key(tracked, i)->name) refuse_broken(tracked, "insert", problem);
-    char *quoted = sqlite3_mprintf("\"%w\".", tracked->schema);
-    if (!quoted) ctr_problem_nomem(problem);
-    for (int i = 0; i < N_TRIGGERS && problem->rc == SQLITE_OK; i++)
-        compare(tracked, &TRIGGERS[i], quoted, problem);
-    sqlite3_free(quoted);
+    const ctr_named *known = ctr_schema_objects_find(objects, counters);
+    if (!known || !known->whole) compare_all(tracked, problem);
+    if (problem->rc == SQLITE_OK) ctr_schema_objects_note_whole(objects, counters);
     tracked->objects = NULL; /* the schema may change from now on */
     return problem->rc;
 }
