@@ -74,12 +74,11 @@ model:
 # ---- threads: connections in threads, the library under the thread sanitizer ---------------------
 
 WATCH_THREADS = -g -O1 -fno-omit-frame-pointer -fsanitize=thread
-$(eval $(call objects,watched,gcc,-DSQLITE_CORE $(WATCH_THREADS)))
 
-build/tests/threads/test_threads: tests/threads/test_threads.c $(SOURCES:%.c=build/watched/%.o)
+build/tests/threads/test_threads: tests/threads/test_threads.c build/amalgamation/counter.c $(TEST_HEADERS)
 	@mkdir -p $(@D)
 	$(TELL) CC $@
-	$(Q)gcc -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(WATCH_THREADS) -MMD -MP -MF $@.d $(filter %.c %.o,$^) \
+	$(Q)gcc -D_GNU_SOURCE -DSQLITE_CORE $(CPPFLAGS) $(CFLAGS) $(WATCH_THREADS) $(filter %.c,$^) \
 		-lcmocka -lsqlite3 $(UUID) -lpthread -o $@
 
 tests: build/tests/threads/test_threads

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A place is the last calls before it: three from here to the one that failed, and five of the
+/* A place is the last calls before it: three from here to the one that failed, and those of the
  * extension. */
-enum { DEPTH_MAX = 128, CALLS = 8, SLOTS = 1 << 18 };
+enum { DEPTH_MAX = 128, OWN_CALLS = 3, SLOTS = 1 << 18 };
+
+static int calls = 5;
 
 static long at, asked; /* the calls since it was armed */
 static bool for_ever, by_place, armed;
@@ -32,7 +34,7 @@ static uint64_t place(void)
     void *frames[DEPTH_MAX];
     int n = backtrace(frames, DEPTH_MAX);
     uint64_t hash = for_ever ? 2 : 1;
-    for (int i = 0, ours = 0; i < n && ours < CALLS; i++) {
+    for (int i = 0, ours = 0; i < n && ours < OWN_CALLS + calls; i++) {
         if (!is_ours(frames[i])) continue;
         ours++;
         hash = (hash ^ (uintptr_t)frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
@@ -50,6 +52,11 @@ static bool is_new_place(void)
     if (++n_places > SLOTS / 2) abort();
     places[slot] = here;
     return true;
+}
+
+void countdown_tell_places_by(int n)
+{
+    calls = n;
 }
 
 void countdown_forget_places(void)

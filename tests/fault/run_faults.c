@@ -10,6 +10,7 @@
  *                  the work
  *     -p           by place: each chain of calls in the extension that leads to such a call is cut
  *                  off once in the whole run, and once for good; -a: all anew in each case
+ *     -k calls     chains are told apart by so many of their last calls, in place of 5
  *     -n nth       only the nth of each statement, to repeat one fault
  *     -e every     only every nth case
  *     -c case      only this one, and those of other -c
@@ -451,8 +452,8 @@ static const fault_kind *kind_named(const char *name)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (name && strcmp(kinds[i]->name, name) == 0) return kinds[i];
     }
-    fprintf(stderr, "run_faults allocation|disk|room [-abpuw] [-e every] [-s stride] [-n nth] "
-                    "[-c case ...] [-x case ...] file.sql ...\n");
+    fprintf(stderr, "run_faults allocation|disk|room [-abpuw] [-k calls] [-e every] [-s stride] "
+                    "[-n nth] [-c case ...] [-x case ...] file.sql ...\n");
     exit(2);
 }
 
@@ -468,7 +469,7 @@ static void choose(case_names *choice, const char *name)
 static void read_options(int argc, char **argv)
 {
     int option;
-    while ((option = getopt(argc, argv, "abpuwc:x:e:s:n:")) != -1) {
+    while ((option = getopt(argc, argv, "abpuwk:c:x:e:s:n:")) != -1) {
         switch (option) {
         case 'a': anew = true; break;
         case 'b': blind = true; break;
@@ -483,6 +484,7 @@ static void read_options(int argc, char **argv)
             break;
         case 'c': choose(&wanted, optarg); break;
         case 'x': choose(&unwanted, optarg); break;
+        case 'k': countdown_tell_places_by(atoi(optarg)); break;
         case 'e': every = atoi(optarg); break;
         case 's': stride = atol(optarg); break;
         case 'n': only = atol(optarg); break;

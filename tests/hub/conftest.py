@@ -58,7 +58,7 @@ def server():
     try:
         run("initdb", "-D", data, "-U", "hub", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
         run("pg_ctl", "-D", data, "-w", "-l", folder / "log", "-o",
-            f"-c listen_addresses= -k {folder} -F -c full_page_writes=off", "start")
+            f"-c listen_addresses= -k {folder} -F -c full_page_writes=off -c jit=off -c autovacuum=off", "start")
         yield folder, programs
         run("pg_ctl", "-D", data, "-w", "-m", "immediate", "stop")
     finally:

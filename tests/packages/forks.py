@@ -8,6 +8,7 @@ a program, or `-m` and a module, and arguments), the folder, the environment, th
 prints and for its errors, and the seconds after which it is killed. Each line that it writes is the
 exit code. A child ends as an interpreter does, with its threads, exceptions and exit functions.
 """
+import gc
 import importlib
 import json
 import os
@@ -18,6 +19,7 @@ import sys
 for name in sys.argv[1:]:
     importlib.import_module(name)
 
+gc.freeze()  # or each child would copy the pages of what it only looks through
 for line in sys.stdin:
     command, folder, environment, out, errors, seconds = json.loads(line)
     child = os.fork()

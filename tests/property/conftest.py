@@ -4,7 +4,7 @@ import os
 import random
 
 SEED = int(os.environ.get("COUNTER_SEED") or random.SystemRandom().randrange(2**32))
-EXAMPLES = int(os.environ.get("COUNTER_EXAMPLES") or 200)
+EXAMPLES = int(os.environ.get("COUNTER_EXAMPLES") or 100)
 
 
 def pytest_terminal_summary(terminalreporter):

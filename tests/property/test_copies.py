@@ -15,7 +15,7 @@ import time
 import pytest
 
 import files
-from conftest import SEED
+from conftest import EXAMPLES, SEED
 from files import copy_live
 
 ATTRIBUTE = "user.sqlite-counter"
@@ -631,13 +631,13 @@ def test_1000_rounds_of_open_count_close_keep_the_id(fleet):
 
 
 @journals
-def test_200_rounds_ended_by_kill_9_keep_the_id(tmp_path, journal):
+def test_rounds_ended_by_kill_9_keep_the_id(tmp_path, journal):
     chance, fleet, least = random.Random(SEED), Fleet(tmp_path, journal), 0
     fleet.new("one")
     with fleet.use("one") as db:
         db.execute("UPDATE counter_replica SET renewal = 1")  # some commits renew, some do not
         before = identity(db)
-    for _ in range(200):
+    for _ in range(EXAMPLES):
         process, acknowledged = child(fleet.path("one"), 10**6)
         if chance.random() < 0.1:  # else a busy machine may never come so far
             least += len(os.read(acknowledged, 1))
@@ -648,7 +648,7 @@ def test_200_rounds_ended_by_kill_9_keep_the_id(tmp_path, journal):
     with fleet.use("one") as db:
         db.execute(ADD, [0])
         assert identity(db) == before
-        assert 0 < least <= rows(db, VALUE)[0][0] <= least + 200
+        assert 0 < least <= rows(db, VALUE)[0][0] <= least + EXAMPLES
         assert len(rows(db, SHARDS)) == 1
 
 

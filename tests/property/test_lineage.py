@@ -714,7 +714,7 @@ def server(tmp_path_factory):
 
 def run_model(model, server):
     model.server = server
-    run_machine(model, max(20, EXAMPLES // 10), steps=30)
+    run_machine(model, max(10, EXAMPLES // 10), steps=30)
 
 
 def test_no_copy_restore_or_power_cut_loses_or_doubles_an_increment(server):
