@@ -256,7 +256,7 @@ $(BOUNDS): build/bounds/%:
 	cp -r Makefile README.md examples ext cli include third_party sql tests tools $@
 	$(MAKE) -C $@ CPPFLAGS='$(CPPFLAGS) $(LIMITS)' all tests
 	cd $@ && build/tests/run_process tests/sql/*.sql
-	cd $@ && /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/fault tests/property
+	cd $@ && COUNTER_EXAMPLES=200 /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/fault tests/property
 
 # Debian's packages at once, npm's by each client.
 test-clients: all

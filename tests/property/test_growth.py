@@ -9,7 +9,7 @@ import pytest
 
 from files import EXTENSION
 
-N = 400  # and twice that
+N = 500  # and twice that
 RATIO = 2.5
 NUMBERS = "WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < {n})"
 ID = "CAST(printf('%016d', i * 7919 % 1000003) AS BLOB)"
