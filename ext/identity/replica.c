@@ -54,8 +54,8 @@ ctr_replica *ctr_replica_of(ctr_transaction *transaction, const char *schema)
         sqlite3_free(name);
         return NULL;
     }
-    *replica =
-        (ctr_replica){.transaction = transaction, .schema = name, .next = transaction->replicas};
+    *replica = (ctr_replica){
+        .transaction = transaction, .schema = name, .version = 1, .next = transaction->replicas};
     transaction->replicas = replica;
     return replica;
 }
@@ -74,13 +74,19 @@ void ctr_replica_release(ctr_replica *replica)
 
 unsigned ctr_replica_version(ctr_replica *replica)
 {
-    return replica->checked ? replica->version
+    return replica->checked ? replica->data_version
                             : ctr_run_data_version(replica->transaction->db, replica->schema);
+}
+
+void ctr_replica_uncheck(ctr_replica *replica)
+{
+    replica->checked = replica->renewed = false;
+    replica->version++;
 }
 
 void ctr_replica_forget(ctr_replica *replica)
 {
-    replica->checked = replica->renewed = false;
+    ctr_replica_uncheck(replica);
     replica->after = CTR_AFTER_NOTHING;
 }
 
@@ -128,6 +134,7 @@ ctr_objects *ctr_replica_objects(ctr_replica *replica, ctr_problem *problem)
 int ctr_replica_read(ctr_replica *replica, ctr_problem *problem)
 {
     replica->identity = (ctr_identity){0};
+    replica->version++;
     if (problem->rc != SQLITE_OK) return problem->rc;
     if (replica->read.statement) {
         ctr_problem trouble = {SQLITE_OK, NULL};
@@ -213,7 +220,7 @@ static void judge(ctr_replica *replica, ctr_problem *problem)
  * cannot have done. */
 static bool is_known(ctr_replica *replica, ctr_problem *problem)
 {
-    if (!replica->known || replica->known_version != replica->version) return false;
+    if (!replica->known || replica->known_data_version != replica->data_version) return false;
     if (sqlite3_get_autocommit(replica->transaction->db) &&
         ctr_storage_stays(&replica->storage, replica->schema))
         return true;
@@ -235,7 +242,7 @@ static bool is_known(ctr_replica *replica, ctr_problem *problem)
 
 static void check_replica(ctr_replica *replica, ctr_problem *problem)
 {
-    replica->version = ctr_run_data_version(replica->transaction->db, replica->schema);
+    replica->data_version = ctr_run_data_version(replica->transaction->db, replica->schema);
     bool stays = ctr_storage_stays(&replica->storage, replica->schema),
          known = is_known(replica, problem);
     replica->known = false;
@@ -353,8 +360,11 @@ bool ctr_replica_prepare_to_count(ctr_replica *replica, ctr_problem *problem)
 
 const uint8_t *ctr_replica_id(ctr_replica *replica, ctr_problem *problem)
 {
+    if (problem->rc == SQLITE_OK && replica->counts_at == replica->version)
+        return replica->identity.id;
     if (!ctr_replica_prepare_to_count(replica, problem)) return NULL;
     replica->counted = true;
+    replica->counts_at = replica->version;
     return replica->identity.id;
 }
 
@@ -393,5 +403,6 @@ const uint8_t *ctr_replica_known_id(const ctr_replica *replica)
 
 int ctr_replica_before_write(ctr_replica *replica, ctr_problem *problem)
 {
+    if (replica->checked && replica->renewed) return problem->rc;
     return ctr_replica_identity(replica, problem) ? renew_once(replica, problem) : problem->rc;
 }

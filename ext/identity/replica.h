@@ -37,6 +37,12 @@ typedef struct ctr_replica {
     int holders;
     struct ctr_replica *next;
 
+    /* Rises when what was checked may hold no longer: when a transaction ends or is rolled back to
+     * a savepoint, and when the identity changes. While it stays, the write lock is held, so nobody
+     * else commits, and those who noted it need not check again. At first 1. */
+    unsigned version;
+    unsigned counts_at; /* the version for which ctr_replica_id has checked that the file counts */
+
     /* True for this transaction alone. */
     bool checked, renewed;
     bool counted; /* the id was handed out; ROLLBACK TO clears neither this nor the next */
@@ -52,11 +58,11 @@ typedef struct ctr_replica {
     unsigned numbers_version;
     int64_t next_number;
 
-    unsigned version; /* the data version of the file, while the identity is checked */
+    unsigned data_version; /* of the file, while the identity is checked */
 
     /* `identity` is that of the file at a data version. */
     bool known;
-    unsigned known_version;
+    unsigned known_data_version;
     int64_t looked; /* milliseconds: when `seen` and `attribute` were read */
 
     ctr_storage storage;
@@ -97,6 +103,9 @@ unsigned ctr_replica_version(ctr_replica *replica);
  * problem. Reads them again only if SQLite prepares a statement on the schema again, as it does
  * after each change of it, by whichever connection, also one that was rolled back. */
 ctr_objects *ctr_replica_objects(ctr_replica *replica, ctr_problem *problem);
+
+/* Forgets that the identity was checked, for it has changed or was rolled back. */
+void ctr_replica_uncheck(ctr_replica *replica);
 
 /* Forgets the state of a file, if SQLite will call no table at the end of the transaction. */
 void ctr_replica_forget(ctr_replica *replica);

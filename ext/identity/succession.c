@@ -53,7 +53,7 @@ static void adopt_fingerprint(ctr_replica *replica, ctr_problem *problem)
     if (!lineage->witnessed) lineage->trusts_witness = false;
     lineage->fingerprint = replica->seen;
     lineage->pair = (ctr_pair){number, ctr_succession_random()};
-    replica->checked = false;
+    ctr_replica_uncheck(replica);
     replica->after = CTR_AFTER_READ;
 }
 
@@ -137,7 +137,7 @@ static int create_identity(ctr_replica *replica, const char *name, bool pending,
     ctr_run run = ctr_run_on(db, replica->schema, NULL, problem);
     ctr_identity_create(&run);
     ctr_identity_write(&run, identity, CTR_WHY_CREATED, false, now);
-    replica->checked = false;
+    ctr_replica_uncheck(replica);
     replica->after = CTR_AFTER_READ;
     return problem->rc;
 }
@@ -236,7 +236,7 @@ static int trust_witness(ctr_replica *replica, ctr_problem *problem)
                                replica->schema);
     ctr_run run = run_of(replica, problem);
     ctr_run_do(&run, CTR_SQL_IDENTITY_TRUST, NULL);
-    replica->checked = false;
+    ctr_replica_uncheck(replica);
     return problem->rc;
 }
 
@@ -308,6 +308,7 @@ static void draw_epoch(ctr_replica *replica, ctr_run *run, ctr_turn turn)
     if (run->problem->rc != SQLITE_OK) return;
     identity->epoch = epoch;
     identity->turn = turn;
+    replica->version++;
 }
 
 static void begin_to_count(ctr_replica *replica, ctr_run *run)
@@ -388,7 +389,7 @@ int ctr_succession_promote(ctr_replica *replica, const uint8_t holds[CTR_ID_SIZE
         identity->turn = CTR_TURN_NONE;
         identity->twist = ctr_succession_random(); /* voids marks of the feed for the holder */
         ctr_identity_write(&run, identity, CTR_WHY_PROMOTED, false, now);
-        replica->checked = false;
+        ctr_replica_uncheck(replica);
         replica->after = CTR_AFTER_READ;
     }
     return ctr_transaction_leave(replica->transaction, problem);

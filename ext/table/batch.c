@@ -159,6 +159,7 @@ static void step_write(ctr_tab *tab, sqlite3_stmt *row, bool extends, ctr_proble
     bool written = problem->rc == SQLITE_OK;
     if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) {
         tab->untriggered = false;
+        tab->ready_at = 0;
         ctr_batch_refuse_triggers(tab, problem);
         if (extends) refuse_ignored(tab, problem);
     }

@@ -60,8 +60,10 @@ static void read_pair(ctr_replica *replica, ctr_problem *problem)
         *problem = trouble;
     else
         ctr_problem_close(&trouble);
-    if (code != SQLITE_OK)
-        replica->checked = replica->identity.present = false; /* it is not that of the file */
+    if (code != SQLITE_OK) { /* it is not that of the file */
+        replica->identity.present = false;
+        ctr_replica_uncheck(replica);
+    }
     replica->pair = replica->identity.lineage.pair;
     replica->after = replica->identity.present ? CTR_AFTER_WRITE : CTR_AFTER_NOTHING;
 }
@@ -71,7 +73,7 @@ int ctr_events_write_ahead(ctr_transaction *transaction, ctr_problem *problem)
     for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
         ctr_batch_flush_all(replica, problem);
         ctr_fold_grown(replica, problem);
-        if (transaction->told == 0) replica->checked = replica->renewed = false;
+        if (transaction->told == 0) ctr_replica_uncheck(replica);
     }
     if (problem->rc == SQLITE_OK) transaction->noted = false;
     return problem->rc;
@@ -95,8 +97,8 @@ int ctr_events_sync(ctr_transaction *transaction, ctr_problem *problem)
     for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
         if (replica->after == CTR_AFTER_READ) read_pair(replica, problem);
         sqlite3 *db = transaction->db;
-        replica->version = ctr_run_data_version(db, replica->schema) +
-                           (ctr_run_transaction(db, replica->schema) == CTR_TXN_WRITE);
+        replica->data_version = ctr_run_data_version(db, replica->schema) +
+                                (ctr_run_transaction(db, replica->schema) == CTR_TXN_WRITE);
         ctr_spill_restore(replica);
     }
     return problem->rc;
@@ -123,7 +125,7 @@ void ctr_events_commit(ctr_transaction *transaction)
         ctr_batch_committed(replica);
         replica->known =
             replica->checked && replica->identity.present; /* an interrupt may have hidden it */
-        replica->known_version = replica->version;
+        replica->known_data_version = replica->data_version;
         if (replica->after != CTR_AFTER_WRITE) continue;
         ctr_storage_write(&replica->storage, transaction->db, replica->schema, &replica->seen,
                           &replica->pair);
@@ -186,7 +188,8 @@ void ctr_events_release(ctr_transaction *transaction, int level)
 void ctr_events_rollback_to(ctr_transaction *transaction, int level)
 {
     for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
-        replica->checked = replica->renewed = replica->known = false;
+        ctr_replica_uncheck(replica);
+        replica->known = false;
         ctr_batch_roll_back_to(replica, level);
         if (replica->after == CTR_AFTER_WRITE) replica->after = CTR_AFTER_READ;
     }

@@ -14,6 +14,7 @@ void ctr_journal_drop(ctr_tab *tab)
     ctr_cache_clear(&tab->cache);
     ctr_cache_clear_amounts(&tab->amounts);
     tab->known = tab->untriggered = tab->appended = false;
+    tab->ready_at = 0;
     tab->n_rows = tab->n_entries = tab->last = tab->open_number = 0;
 }
 
@@ -163,7 +164,7 @@ void ctr_journal_read_again(ctr_tab *tab, ctr_problem *problem)
 
 int ctr_journal_refresh(ctr_tab *tab, ctr_problem *problem)
 {
-    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (problem->rc != SQLITE_OK || ctr_tab_is_ready(tab)) return problem->rc;
     if (is_of_another_id(tab)) ctr_journal_read_again(tab, problem);
     if (problem->rc != SQLITE_OK) return problem->rc;
     if (tab->known && (ctr_batch_is_ahead(tab) || !tab->replica)) return SQLITE_OK;

@@ -296,6 +296,7 @@ ctr_tab *ctr_tab_of(ctr_replica *replica, const char *table, const ctr_shape *sh
     }
     take_shape(tab, shape, problem);
     tab->doubtful = true;
+    tab->ready_at = 0;
     return problem->rc == SQLITE_OK ? tab : NULL;
 }
 

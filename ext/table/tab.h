@@ -62,13 +62,14 @@ typedef struct ctr_tab {
     /* Memory. */
     ctr_amounts amounts; /* amounts that the cells lack, with those of the batch */
     ctr_cache cache;
-    bool known;                /* memory is valid */
-    bool untriggered;          /* the stored tables have no triggers */
-    const int64_t *only;       /* the only row to be read, or NULL */
-    int looks;                 /* look-ups of one row while memory was not known */
-    bool doubtful;             /* the file may be another one */
-    unsigned version;          /* the data version of the file for which memory is valid */
-    int64_t last;              /* the highest number in the journal, 0: it is empty */
+    bool known;          /* memory is valid */
+    bool untriggered;    /* the stored tables have no triggers */
+    unsigned ready_at;   /* the replica's version for which all is checked: ctr_tab_is_ready */
+    const int64_t *only; /* the only row to be read, or NULL */
+    int looks;           /* look-ups of one row while memory was not known */
+    bool doubtful;       /* the file may be another one */
+    unsigned version;    /* the data version of the file for which memory is valid */
+    int64_t last;        /* the highest number in the journal, 0: it is empty */
     int64_t n_rows, n_entries; /* rows of transactions; their amounts and other changes */
     uint8_t id[CTR_ID_SIZE];   /* the id of the shards to which amounts belong */
     int64_t least;             /* the lowest clock under that id */
@@ -117,6 +118,15 @@ void ctr_tab_give_back(ctr_tab *tab, ctr_slot *slot, const ctr_problem *problem)
 
 /* Finalizes the statements that nobody has taken. */
 void ctr_tab_release(ctr_tab *tab);
+
+/* Returns whether the table is ready to be written: the identity of its file was checked, memory is
+ * valid, and nobody else has triggers on the stored tables. It stays so as long as the write lock
+ * is held and the version of the replica is the same. Triggers that are made meanwhile are noticed
+ * because SQLite prepares the statements that write again. */
+static inline bool ctr_tab_is_ready(const ctr_tab *tab)
+{
+    return tab->replica && tab->ready_at == tab->replica->version;
+}
 
 /* Call it for a table that was dropped or created, or is another one now: drops its statements,
  * and its memory unless it has a batch. */

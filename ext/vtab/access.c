@@ -9,10 +9,13 @@
  * write. */
 static int make_ready(ctr_table *table, ctr_problem *problem)
 {
+    ctr_tab *tab = table->rows->tab;
+    if (problem->rc != SQLITE_OK || ctr_tab_is_ready(tab)) return problem->rc;
     table->rows->writing = true; /* a trigger on counter_replica must not use these rows */
     if (ctr_replica_identity(table->replica, problem) &&
-        ctr_journal_refresh(table->rows->tab, problem) == SQLITE_OK)
-        ctr_batch_refuse_triggers(table->rows->tab, problem);
+        ctr_journal_refresh(tab, problem) == SQLITE_OK &&
+        ctr_batch_refuse_triggers(tab, problem) == SQLITE_OK)
+        tab->ready_at = table->replica->version;
     table->rows->writing = false;
     return problem->rc;
 }
