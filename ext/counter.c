@@ -20,23 +20,24 @@ static int (*const FUNCTIONS[])(sqlite3 *) = {
     ctr_stage_register,
 };
 
-static int (*const SHARING[])(sqlite3 *, ctr_shared *) = {
+static int (*const SHARING[])(sqlite3 *, ctr_conn *) = {
     ctr_cells_register,     ctr_joined_register,  ctr_table_register,    ctr_exchange_register,
     ctr_increment_register, ctr_changes_register, ctr_contents_register, ctr_coordinator_register,
-    ctr_status_register,    ctr_admin_register,   ctr_track_register,   ctr_opening_register,
+    ctr_status_register,    ctr_admin_register,   ctr_track_register,    ctr_opening_register,
 };
 
-static int register_all(sqlite3 *db, ctr_shared **lent)
+static int register_all(sqlite3 *db, ctr_conn **lent)
 {
-    ctr_shared *shared = ctr_shared_new(db, register_all);
-    if (!shared) return SQLITE_NOMEM;
+    ctr_conn *conn = ctr_conn_new(db, (ctr_conn_above){register_all, ctr_joined_renew_witness,
+                                                       ctr_replica_close_all, ctr_events_tables()});
+    if (!conn) return SQLITE_NOMEM;
     int rc = SQLITE_OK;
-    *lent = shared;
+    *lent = conn;
     for (size_t i = 0; i < sizeof SHARING / sizeof *SHARING && rc == SQLITE_OK; i++)
-        rc = SHARING[i](db, shared);
+        rc = SHARING[i](db, conn);
     for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && rc == SQLITE_OK; i++)
         rc = FUNCTIONS[i](db);
-    ctr_shared_drop(shared);
+    ctr_conn_drop(conn);
     return rc;
 }
 
@@ -82,9 +83,9 @@ static int start(sqlite3 *db, char **message, const struct sqlite3_api_routines 
         return SQLITE_ERROR;
     }
     bool is_there;
-    ctr_shared *shared;
+    ctr_conn *conn;
     int rc = ctr_joined_is_registered(db, &is_there);
-    if (rc == SQLITE_OK && !is_there) rc = register_all(db, &shared);
+    if (rc == SQLITE_OK && !is_there) rc = register_all(db, &conn);
     if (rc != SQLITE_OK && message)
         *message = sqlite3_mprintf("sqlite-counter: %s", sqlite3_errmsg(db));
     return rc;

@@ -168,15 +168,15 @@ static void find_shape(ctr_cluster *cluster, bool is_new, ctr_problem *problem)
     cluster->read = !first && problem->rc == SQLITE_OK;
 }
 
-int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_transaction *transaction,
-                     ctr_levels *levels, ctr_cluster_seen *seen, const char *table,
-                     char *const *schemas, int n, bool is_new, ctr_problem *problem)
+int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_conn *conn, ctr_levels *levels,
+                     ctr_cluster_seen *seen, const char *table, char *const *schemas, int n,
+                     bool is_new, ctr_problem *problem)
 {
-    *cluster = (ctr_cluster){.db = db, .transaction = transaction, .levels = levels, .seen = seen};
+    *cluster = (ctr_cluster){.db = db, .conn = conn, .levels = levels, .seen = seen};
     cluster->members = sqlite3_malloc64((size_t)n * sizeof *cluster->members);
     if (!cluster->members) return ctr_problem_nomem(problem);
     for (; cluster->n < n; cluster->n++)
-        ctr_member_open(&cluster->members[cluster->n], db, transaction, schemas[cluster->n],
+        ctr_member_open(&cluster->members[cluster->n], db, conn, schemas[cluster->n],
                         &cluster->within, problem);
     refuse_same_files(cluster, problem);
     if (!is_new && seen->birth) {

@@ -34,12 +34,12 @@ typedef struct ctr_cluster_seen {
 
 typedef struct ctr_cluster {
     sqlite3 *db;
-    ctr_transaction *transaction; /* borrowed */
-    ctr_levels *levels;           /* borrowed */
-    ctr_cluster_seen *seen;       /* borrowed */
-    char *birth;                  /* the name with which the tables were created; owned */
-    ctr_shape shape;              /* the columns of all of them */
-    bool read;                    /* false: `shape` has only the columns, and no generations */
+    ctr_conn *conn;         /* borrowed */
+    ctr_levels *levels;     /* borrowed */
+    ctr_cluster_seen *seen; /* borrowed */
+    char *birth;            /* the name with which the tables were created; owned */
+    ctr_shape shape;        /* the columns of all of them */
+    bool read;              /* false: `shape` has only the columns, and no generations */
     sqlite3_stmt *compares[CTR_STREAM_KEYS]; /* values of a key column; prepared when needed */
     ctr_member *members;                     /* main first, then in the given order */
     int n;
@@ -68,9 +68,9 @@ typedef struct ctr_cluster {
  * Missing replicas may be attached later, but a new cluster needs at least one, and all that are
  * attached must have the same columns. A cluster that is not new is opened from `seen`, without a
  * lock; its replicas are read when they are needed. The caller closes it, even if this fails. */
-int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_transaction *transaction,
-                     ctr_levels *levels, ctr_cluster_seen *seen, const char *table,
-                     char *const *schemas, int n, bool is_new, ctr_problem *problem);
+int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_conn *conn, ctr_levels *levels,
+                     ctr_cluster_seen *seen, const char *table, char *const *schemas, int n,
+                     bool is_new, ctr_problem *problem);
 void ctr_cluster_close(ctr_cluster *cluster);
 
 /* Looks at the files of all replicas; see ctr_member_look. */

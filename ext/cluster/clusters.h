@@ -68,7 +68,7 @@ void ctr_clusters_note_seen(ctr_cluster_seen *seen, const char *birth, const cha
 
 void ctr_clusters_close(ctr_clusters *clusters);
 
-/* coordinator.c: USING counter_cluster(...). `shared` has the list as its fronts. */
-int ctr_coordinator_register(sqlite3 *db, ctr_shared *shared);
+/* coordinator.c: USING counter_cluster(...). `conn` has the list as its fronts. */
+int ctr_coordinator_register(sqlite3 *db, ctr_conn *conn);
 
 #endif

@@ -297,7 +297,7 @@ static void open_cluster(coordinator *front, const ctr_options *options, bool is
         ctr_problem_nomem(problem);
         return;
     }
-    ctr_cluster_open(front->cluster, table->db, table->joined.transaction, &front->entry->levels,
+    ctr_cluster_open(front->cluster, table->db, table->joined.conn, &front->entry->levels,
                      &front->entry->seen, options->table, options->replicas, options->n, is_new,
                      problem);
     if (problem->rc != SQLITE_OK) return;
@@ -331,7 +331,7 @@ static void open_unless_gone(coordinator *front, const ctr_options *options, boo
     sqlite3_finalize(temp);
 }
 
-static void open_front(coordinator *front, ctr_shared *shared, const char *declaration,
+static void open_front(coordinator *front, ctr_conn *conn, const char *declaration,
                        const ctr_options *options, bool is_new, ctr_problem *problem)
 {
     ctr_table *table = &front->table;
@@ -341,13 +341,13 @@ static void open_front(coordinator *front, ctr_shared *shared, const char *decla
         return;
     }
     ctr_clusters_declare(front->entry, declaration, is_new, &options->levels, problem);
-    ctr_transaction_prepare(shared->transaction, problem);
+    ctr_conn_prepare(conn, problem);
     if (problem->rc == SQLITE_OK) open_unless_gone(front, options, is_new, problem);
     ctr_table_check_name(&table->shape, table->name, problem);
     ctr_table_declare(table, problem);
 }
 
-static coordinator *make_front(sqlite3 *db, ctr_shared *shared, const char *const *argv,
+static coordinator *make_front(sqlite3 *db, ctr_conn *conn, const char *const *argv,
                                ctr_problem *problem)
 {
     coordinator *front = sqlite3_malloc64(sizeof *front);
@@ -359,8 +359,8 @@ static coordinator *make_front(sqlite3 *db, ctr_shared *shared, const char *cons
     ctr_table *table = &front->table;
     table->front = &FRONT;
     table->db = db;
-    table->joined.transaction = shared->transaction;
-    front->clusters = shared->fronts;
+    table->joined.conn = conn;
+    front->clusters = conn->fronts;
     table->rows = &table->own_rows;
     table->schema = sqlite3_mprintf("%s", argv[CLUSTER_SCHEMA]);
     table->name = sqlite3_mprintf("%s", argv[CLUSTER_TABLE]);
@@ -368,12 +368,12 @@ static coordinator *make_front(sqlite3 *db, ctr_shared *shared, const char *cons
     return front;
 }
 
-static int start_cluster(sqlite3 *db, ctr_shared *shared, int argc, const char *const *argv,
+static int start_cluster(sqlite3 *db, ctr_conn *conn, int argc, const char *const *argv,
                          bool is_new, sqlite3_vtab **base, char **message)
 {
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_options options;
-    coordinator *front = make_front(db, shared, argv, &problem);
+    coordinator *front = make_front(db, conn, argv, &problem);
     ctr_table *table = front ? &front->table : NULL;
     if (problem.rc == SQLITE_OK && sqlite3_stricmp(table->schema, "temp") != 0)
         ctr_problem_set(&problem, SQLITE_ERROR,
@@ -384,7 +384,7 @@ static int start_cluster(sqlite3 *db, ctr_shared *shared, int argc, const char *
     if (sqlite3_str_errcode(clauses) != SQLITE_OK) ctr_problem_nomem(&problem);
     char *declaration = sqlite3_str_finish(clauses);
     ctr_clusters_read_options(&options, argc - CLUSTER_CLAUSES, argv + CLUSTER_CLAUSES, &problem);
-    if (problem.rc == SQLITE_OK) open_front(front, shared, declaration, &options, is_new, &problem);
+    if (problem.rc == SQLITE_OK) open_front(front, conn, declaration, &options, is_new, &problem);
     ctr_clusters_close_options(&options);
     sqlite3_free(declaration);
     if (problem.rc == SQLITE_OK) {
@@ -463,7 +463,7 @@ static void close_clusters(void *clusters)
     sqlite3_free(clusters);
 }
 
-int ctr_coordinator_register(sqlite3 *db, ctr_shared *shared)
+int ctr_coordinator_register(sqlite3 *db, ctr_conn *conn)
 {
     static const sqlite3_module MODULE = {.iVersion = 2,
                                           .xCreate = cluster_create,
@@ -490,8 +490,8 @@ int ctr_coordinator_register(sqlite3 *db, ctr_shared *shared)
     ctr_clusters *clusters = sqlite3_malloc64(sizeof *clusters);
     if (!clusters) return SQLITE_NOMEM;
     *clusters = (ctr_clusters){NULL};
-    shared->fronts = clusters;
-    shared->close_fronts = close_clusters;
-    return sqlite3_create_module_v2(db, "counter_cluster", &MODULE, ctr_shared_hold(shared),
-                                    ctr_shared_drop);
+    conn->fronts = clusters;
+    conn->close_fronts = close_clusters;
+    return sqlite3_create_module_v2(db, "counter_cluster", &MODULE, ctr_conn_hold(conn),
+                                    ctr_conn_drop);
 }

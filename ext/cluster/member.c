@@ -14,13 +14,11 @@ enum { LOOK_TABLE, LOOK_TOKEN, LOOK_ID, LOOK_NAME, LOOK_REFUSES };
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-int ctr_member_open(ctr_member *member, sqlite3 *db, ctr_transaction *transaction,
-                    const char *schema, const bool *within, ctr_problem *problem)
+int ctr_member_open(ctr_member *member, sqlite3 *db, ctr_conn *conn, const char *schema,
+                    const bool *within, ctr_problem *problem)
 {
-    *member = (ctr_member){.db = db,
-                           .transaction = transaction,
-                           .within = within,
-                           .schema = sqlite3_mprintf("%s", schema)};
+    *member = (ctr_member){
+        .db = db, .conn = conn, .within = within, .schema = sqlite3_mprintf("%s", schema)};
     return member->schema ? problem->rc : ctr_problem_nomem(problem);
 }
 
@@ -202,7 +200,7 @@ static void open_merge(ctr_member *member, const char *birth, const ctr_shape *s
 static void open_tables(ctr_member *member, const char *birth, const ctr_shape *shape,
                         ctr_problem *problem)
 {
-    member->replica = ctr_replica_hold(member->transaction, member->schema);
+    member->replica = ctr_replica_hold(member->conn, member->schema);
     if (!member->replica) {
         ctr_problem_nomem(problem);
         return;
@@ -240,7 +238,7 @@ bool ctr_member_look(ctr_member *member, const char *birth, const ctr_shape *sha
         ctr_member_blame(member, &trouble, problem);
         return false;
     }
-    ctr_events_append(member->transaction, &trouble);
+    ctr_events_append(member->conn, &trouble);
     bool same = member->open && is_as_it_was(member, &trouble);
     member->stale = member->open && !same && trouble.rc == SQLITE_OK;
     if (!same && member->streams.out > 0)

@@ -12,11 +12,11 @@
 
 typedef struct ctr_member {
     sqlite3 *db;
-    ctr_transaction *transaction; /* borrowed */
-    ctr_replica *replica;         /* held while it is open */
-    char *schema;                 /* owned */
-    bool met;                     /* `name` was read once, and stays while it is away */
-    char name[CTR_NAME_MAX + 1];  /* "dc:rack"; "" for a random id */
+    ctr_conn *conn;              /* borrowed */
+    ctr_replica *replica;        /* held while it is open */
+    char *schema;                /* owned */
+    bool met;                    /* `name` was read once, and stays while it is away */
+    char name[CTR_NAME_MAX + 1]; /* "dc:rack"; "" for a random id */
     uint8_t id[CTR_ID_SIZE];
     char refuses[CTR_REFUSAL_MAX + 1]; /* why it does not count; "" if it does */
     ctr_problem trouble;               /* why it takes no part; SQLITE_OK: it takes part */
@@ -37,8 +37,8 @@ typedef struct ctr_member {
     ctr_problem unlocked; /* why it could not be locked */
 } ctr_member;
 
-int ctr_member_open(ctr_member *member, sqlite3 *db, ctr_transaction *transaction,
-                    const char *schema, const bool *within, ctr_problem *problem);
+int ctr_member_open(ctr_member *member, sqlite3 *db, ctr_conn *conn, const char *schema,
+                    const bool *within, ctr_problem *problem);
 void ctr_member_close(ctr_member *member);
 
 /* Looks at the file that is attached now. Returns whether it has the table with the birth name

@@ -112,7 +112,7 @@ int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *pro
 int ctr_quorum_write(ctr_cluster *cluster, ctr_problem *problem)
 {
     ctr_member *leader = cluster->leader;
-    unsigned nth = cluster->transaction->ended;
+    unsigned nth = cluster->conn->ended;
     for (int c = 0; c < cluster->shape.n_counters; c++)
         ctr_stage_cell(&leader->merge.rows, c, &cluster->row.cells[c].cell);
     sqlite3_value **spelling = cluster->row.spelling;
@@ -128,7 +128,7 @@ int ctr_quorum_write(ctr_cluster *cluster, ctr_problem *problem)
         wrote = ctr_merge_write(&member->merge, problem) || wrote;
         ctr_conflicts_change_identity(&member->conflicts, member->merge.rows.tab->replica, problem);
     }
-    if (problem->rc != SQLITE_OK && wrote) ctr_transaction_spoil(cluster->transaction, nth);
+    if (problem->rc != SQLITE_OK && wrote) ctr_conn_spoil(cluster->conn, nth);
     return problem->rc;
 }
 
@@ -137,12 +137,12 @@ int ctr_quorum_raise(ctr_cluster *cluster, sqlite3_value **values, ctr_problem *
     if (ctr_cluster_lock(cluster, problem) || ctr_leader_choose(cluster, problem))
         return problem->rc;
     bool wrote = false;
-    unsigned nth = cluster->transaction->ended;
+    unsigned nth = cluster->conn->ended;
     for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
         ctr_member *member = &cluster->members[i];
         if (!ctr_member_takes_part(member)) continue;
         ctr_floors_raise(&member->merge.floors, values, problem);
-        if (problem->rc != SQLITE_OK && wrote) ctr_transaction_spoil(cluster->transaction, nth);
+        if (problem->rc != SQLITE_OK && wrote) ctr_conn_spoil(cluster->conn, nth);
         wrote = true;
     }
     return problem->rc;

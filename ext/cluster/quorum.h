@@ -6,7 +6,7 @@
  *     ctr_quorum_write(cluster, problem);              one write for each replica
  *
  * A replica whose row cannot be read takes no part in this row. Every refusal comes before the
- * first write; if a later write fails, the transaction is spoiled (sqlite/transaction.h), because
+ * first write; if a later write fails, the transaction is spoiled (sqlite/conn.h), because
  * SQLite does not roll back the first one within a transaction.
  */
 #ifndef CTR_CLUSTER_QUORUM_H

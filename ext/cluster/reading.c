@@ -440,7 +440,7 @@ void ctr_reading_repair(ctr_cluster *cluster, const char *name, const char *plan
                 repair_row(&job, &trouble);
     }
     ctr_reading_close(&job.reading);
-    if (job.open) ctr_events_write_ahead(cluster->transaction, &trouble);
+    if (job.open) ctr_events_write_ahead(cluster->conn, &trouble);
     if (job.open) ctr_session_end(&job.session, &trouble);
     /* What ends the statement, or has rolled back the transaction of the caller, is a problem. */
     int code = trouble.rc & 0xff;

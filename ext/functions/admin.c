@@ -68,7 +68,7 @@ static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     }
 
     ctr_identity identity;
-    ctr_shared *shared = sqlite3_user_data(ctx);
+    ctr_conn *conn = sqlite3_user_data(ctx);
     sqlite3 *db = sqlite3_context_db_handle(ctx);
     ctr_identity_read(&identity, db, "main", &problem);
     if (identity.present) {
@@ -79,11 +79,11 @@ static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     } else {
         /* The tables of the file and their row, in one savepoint. */
         ctr_session session = {0};
-        ctr_replica *replica = ctr_replica_of(shared->transaction, "main");
+        ctr_replica *replica = ctr_replica_of(conn, "main");
         if (!replica) ctr_problem_nomem(&problem);
         if (problem.rc == SQLITE_OK &&
             ctr_session_begin(&session, db, NULL, &problem) == SQLITE_OK) {
-            ctr_transaction_join(shared->transaction, &problem);
+            ctr_conn_join(conn, &problem);
             if (pending)
                 ctr_succession_create_pending(replica, name, &problem);
             else
@@ -103,19 +103,18 @@ static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 static void change(sqlite3_context *ctx, const char *function, sqlite3_value *schema_value,
                    int (*how)(ctr_replica *, ctr_problem *), const uint8_t *lost)
 {
-    ctr_shared *shared = sqlite3_user_data(ctx);
+    ctr_conn *conn = sqlite3_user_data(ctx);
     sqlite3 *db = sqlite3_context_db_handle(ctx);
     const char *schema = ctr_arg_schema(ctx, function, schema_value);
     if (!schema) return;
     ctr_identity identity = {0};
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_session session;
-    ctr_replica *replica = ctr_replica_of(shared->transaction, schema);
+    ctr_replica *replica = ctr_replica_of(conn, schema);
     if (!replica) ctr_problem_nomem(&problem);
     if (replica && ctr_session_begin(&session, db, NULL, &problem) == SQLITE_OK) {
         ctr_session_lock(&session, schema, &problem);
-        if (sqlite3_stricmp(schema, "main") == 0)
-            ctr_transaction_join(shared->transaction, &problem);
+        if (sqlite3_stricmp(schema, "main") == 0) ctr_conn_join(conn, &problem);
         if (problem.rc == SQLITE_OK && lost) ctr_succession_lose(replica, lost, &problem);
         if (problem.rc == SQLITE_OK && how) how(replica, &problem);
         if (sqlite3_stricmp(schema, "main") != 0) ctr_replica_forget(replica);
@@ -146,7 +145,7 @@ static int promote(ctr_replica *replica, ctr_problem *problem)
 {
     ctr_identity identity;
     uint8_t digest[CTR_ID_SIZE];
-    sqlite3 *db = replica->transaction->db;
+    sqlite3 *db = replica->conn->db;
     ctr_identity_read(&identity, db, replica->schema, problem);
     ctr_shards_digest(NULL, db, replica->schema, identity.id, digest, problem);
     if (problem->rc == SQLITE_OK) ctr_succession_promote(replica, digest, problem);
@@ -205,7 +204,7 @@ static int64_t remove_stored(ctr_replica *replica, ctr_problem *problem)
 {
     int64_t n = 0;
     ctr_objects objects = {0};
-    sqlite3 *db = replica->transaction->db;
+    sqlite3 *db = replica->conn->db;
     ctr_schema_objects_read(&objects, db, replica->schema, false, problem);
     refuse_counter_tables(db, replica->schema, &objects, problem);
     ctr_run run = ctr_run_on(db, replica->schema, NULL, problem);
@@ -228,7 +227,7 @@ static int64_t remove_stored(ctr_replica *replica, ctr_problem *problem)
 static void fn_remove(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     static const char COUNTER_REMOVE[] = "counter_remove";
-    ctr_shared *shared = sqlite3_user_data(ctx);
+    ctr_conn *conn = sqlite3_user_data(ctx);
     sqlite3 *db = sqlite3_context_db_handle(ctx);
     const char *schema = ctr_arg_schema(ctx, COUNTER_REMOVE, argc > 0 ? argv[0] : NULL);
     if (!schema) return;
@@ -236,7 +235,7 @@ static void fn_remove(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     ctr_identity identity = {0};
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_session session;
-    ctr_replica *replica = ctr_replica_of(shared->transaction, schema);
+    ctr_replica *replica = ctr_replica_of(conn, schema);
     if (!replica) ctr_problem_nomem(&problem);
     if (replica && ctr_session_begin(&session, db, NULL, &problem) == SQLITE_OK) {
         ctr_session_lock(&session, schema, &problem);
@@ -352,7 +351,7 @@ static void show_history(ctr_answer *answer, sqlite3_value **args, ctr_problem *
     sqlite3_free(witness);
 }
 
-int ctr_admin_register(sqlite3 *db, ctr_shared *shared)
+int ctr_admin_register(sqlite3 *db, ctr_conn *conn)
 {
     static const ctr_answer_kind KIND = {
         .name = "counter_identity",
@@ -371,7 +370,7 @@ int ctr_admin_register(sqlite3 *db, ctr_shared *shared)
         {"counter_lost", 1, 2, CTR_ADMIN, fn_lost},
         {"counter_remove", 0, 1, CTR_ADMIN, fn_remove},
     };
-    int rc = ctr_answer_register(db, shared, &KIND, 1);
+    int rc = ctr_answer_register(db, conn, &KIND, 1);
     if (rc != SQLITE_OK) return rc;
-    return ctr_shared_functions(db, shared, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
+    return ctr_shared_functions(db, conn, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
 }

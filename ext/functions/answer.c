@@ -23,13 +23,13 @@ typedef struct answer_table {
     sqlite3_vtab base;
     sqlite3 *db;
     const ctr_answer_kind *kind;
-    ctr_shared *shared; /* borrowed */
+    ctr_conn *conn; /* borrowed */
 } answer_table;
 
 /* The user data of a module. */
 typedef struct answer_module {
     const ctr_answer_kind *kind;
-    ctr_shared *shared;
+    ctr_conn *conn;
 } answer_module;
 
 struct ctr_answer {
@@ -51,9 +51,9 @@ sqlite3 *ctr_answer_db(const ctr_answer *answer)
     return table_behind(answer)->db;
 }
 
-ctr_shared *ctr_answer_shared(const ctr_answer *answer)
+ctr_conn *ctr_answer_conn(const ctr_answer *answer)
 {
-    return table_behind(answer)->shared;
+    return table_behind(answer)->conn;
 }
 
 const ctr_answer_kind *ctr_answer_kind_of(const ctr_answer *answer)
@@ -150,7 +150,7 @@ static int answer_connect(sqlite3 *db, void *aux, int argc, const char *const *a
     if (module->kind->pure) sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
     answer_table *table = sqlite3_malloc64(sizeof *table);
     if (!table) return SQLITE_NOMEM;
-    *table = (answer_table){.db = db, .kind = module->kind, .shared = module->shared};
+    *table = (answer_table){.db = db, .kind = module->kind, .conn = module->conn};
     *base = &table->base;
     return SQLITE_OK;
 }
@@ -255,7 +255,7 @@ static int answer_filter(sqlite3_vtab_cursor *base, int given, const char *plan_
     }
     if (!kind->pure) {
         ctr_shared_check_name(table_behind(answer)->db, kind->name, &problem);
-        ctr_events_append(ctr_answer_shared(answer)->transaction, &problem);
+        ctr_events_append(ctr_answer_conn(answer), &problem);
     }
     if (problem.rc == SQLITE_OK) kind->fill(answer, answer->args, &problem);
     answer->filled = problem.rc == SQLITE_OK;
@@ -308,11 +308,11 @@ static int answer_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 static void drop_module(void *aux)
 {
     answer_module *module = aux;
-    ctr_shared_drop(module->shared);
+    ctr_conn_drop(module->conn);
     sqlite3_free(module);
 }
 
-int ctr_answer_register(sqlite3 *db, ctr_shared *shared, const ctr_answer_kind *kinds, size_t n)
+int ctr_answer_register(sqlite3 *db, ctr_conn *conn, const ctr_answer_kind *kinds, size_t n)
 {
     /* No xCreate: the tables exist by themselves and cannot be created. */
     static const sqlite3_module MODULE = {.xConnect = answer_connect,
@@ -329,7 +329,7 @@ int ctr_answer_register(sqlite3 *db, ctr_shared *shared, const ctr_answer_kind *
     for (size_t i = 0; i < n && rc == SQLITE_OK; i++) {
         answer_module *module = sqlite3_malloc64(sizeof *module);
         if (!module) return SQLITE_NOMEM;
-        *module = (answer_module){.kind = &kinds[i], .shared = ctr_shared_hold(shared)};
+        *module = (answer_module){.kind = &kinds[i], .conn = ctr_conn_hold(conn)};
         rc = sqlite3_create_module_v2(db, kinds[i].name, &MODULE, module, drop_module);
     }
     return rc;

@@ -29,7 +29,7 @@ typedef struct ctr_answer_kind {
 
 /* For `fill`. */
 sqlite3 *ctr_answer_db(const ctr_answer *answer);
-ctr_shared *ctr_answer_shared(const ctr_answer *answer);
+ctr_conn *ctr_answer_conn(const ctr_answer *answer);
 const ctr_answer_kind *ctr_answer_kind_of(const ctr_answer *answer);
 
 /* Append a copy of a value. A NULL text and an empty BLOB become NULL. */
@@ -49,6 +49,6 @@ const char *ctr_answer_arg(sqlite3_value *value, const char *what, const char *m
                            ctr_problem *problem);
 
 /* Registers n functions; `kinds` are static. */
-int ctr_answer_register(sqlite3 *db, ctr_shared *shared, const ctr_answer_kind *kinds, size_t n);
+int ctr_answer_register(sqlite3 *db, ctr_conn *conn, const ctr_answer_kind *kinds, size_t n);
 
 #endif

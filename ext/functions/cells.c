@@ -319,7 +319,7 @@ static void show_shards(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
     }
 }
 
-int ctr_cells_register(sqlite3 *db, ctr_shared *shared)
+int ctr_cells_register(sqlite3 *db, ctr_conn *conn)
 {
     static const ctr_answer_kind SHARDS = {.name = "counter_shards",
                                            .columns = "id TEXT, clock INTEGER, value INTEGER",
@@ -344,7 +344,7 @@ int ctr_cells_register(sqlite3 *db, ctr_shared *shared)
         {FROM, -1, -1, CTR_PURE, fn_from},
         {TO, 1, 1, CTR_PURE, fn_to},
     };
-    int rc = ctr_answer_register(db, shared, &SHARDS, 1);
+    int rc = ctr_answer_register(db, conn, &SHARDS, 1);
     if (rc != SQLITE_OK) return rc;
     return ctr_shared_functions(db, NULL, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
 }

@@ -86,8 +86,8 @@ static void fn_table_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv
     subject asked;
     uint8_t digest[CTR_ID_SIZE];
     char text[CTR_ID_TEXT_SIZE];
-    ctr_shared *shared = sqlite3_user_data(ctx);
-    ctr_events_append(shared->transaction, &problem);
+    ctr_conn *conn = sqlite3_user_data(ctx);
+    ctr_events_append(conn, &problem);
     if (!ctr_run_has_schema(db, schema))
         ctr_problem_set(&problem, SQLITE_ERROR, "no attached database has the name '%s'", schema);
     if (open_subject(&asked, db, schema, table, &problem) == SQLITE_OK)
@@ -452,10 +452,10 @@ static const ctr_answer_kind CONTENTS[] = {
      .fill = fill_ids},
 };
 
-int ctr_contents_register(sqlite3 *db, ctr_shared *shared)
+int ctr_contents_register(sqlite3 *db, ctr_conn *conn)
 {
     static const ctr_function DIGEST = {"counter_table_digest", 1, 2, CTR_READS, fn_table_digest};
-    int rc = ctr_shared_functions(db, shared, &DIGEST, 1);
+    int rc = ctr_shared_functions(db, conn, &DIGEST, 1);
     if (rc != SQLITE_OK) return rc;
-    return ctr_answer_register(db, shared, CONTENTS, sizeof CONTENTS / sizeof *CONTENTS);
+    return ctr_answer_register(db, conn, CONTENTS, sizeof CONTENTS / sizeof *CONTENTS);
 }

@@ -37,7 +37,7 @@ static const exchange_direction directions[] = {
 /* A taking file: main, an attached one, or a path with its own connection. */
 typedef struct taker {
     sqlite3 *db;
-    ctr_shared *shared;
+    ctr_conn *conn;
     const char *schema;
     bool own;
     ctr_session session; /* not open if it is the session of main */
@@ -77,7 +77,7 @@ static void open_taker(exchange *x, ctr_problem *problem)
         refuse_main(problem);
         return;
     }
-    int rc = x->main.shared->register_all(other->db, &other->shared);
+    int rc = x->main.conn->above.register_all(other->db, &other->conn);
     ctr_problem_sqlite(problem, other->db, rc);
 }
 
@@ -128,10 +128,9 @@ static void lock_taker(exchange *x, const taker *to, ctr_session *session, ctr_p
 static void begin_work(exchange *x, ctr_problem *problem)
 {
     taker *main = &x->main, *other = &x->other;
-    if (problem->rc == SQLITE_OK)
-        ctr_session_begin(&main->session, main->db, &main->shared->sessions, problem);
+    if (problem->rc == SQLITE_OK) ctr_session_begin(&main->session, main->db, main->conn, problem);
     if (problem->rc == SQLITE_OK && other->own)
-        ctr_session_begin(&other->session, other->db, &other->shared->sessions, problem);
+        ctr_session_begin(&other->session, other->db, other->conn, problem);
     if (x->way->takes) lock_taker(x, main, &main->session, problem);
     if (x->way->gives) lock_taker(x, other, other->own ? &other->session : &main->session, problem);
     if (x->way->takes && x->way->gives && problem->rc == SQLITE_OK)
@@ -148,12 +147,12 @@ static void merge_into(const exchange *x, const taker *to, const ctr_source *fro
                        const ctr_identity *giver, ctr_side side, ctr_report *report,
                        ctr_problem *problem)
 {
-    ctr_source_append(from, x->main.shared->transaction, problem);
+    ctr_source_append(from, x->main.conn, problem);
     if (problem->rc != SQLITE_OK) return;
-    ctr_transaction *transaction = to->shared->transaction;
-    ctr_pull_all(from, giver, to->db, transaction, to->schema, to->own ? x->peer : to->schema, side,
+    ctr_conn *conn = to->conn;
+    ctr_pull_all(from, giver, to->db, conn, to->schema, to->own ? x->peer : to->schema, side,
                  x->how, report, problem);
-    ctr_events_write_ahead(transaction, problem);
+    ctr_events_write_ahead(conn, problem);
 }
 
 /* If main is read through the host's connection, it has the merged rows now, and its identity is
@@ -310,15 +309,15 @@ static int take_how(const char *text, ctr_problem *problem)
 static void report_exchange(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     sqlite3 *db = ctr_answer_db(answer);
-    ctr_shared *shared = ctr_answer_shared(answer);
+    ctr_conn *conn = ctr_answer_conn(answer);
     exchange x = {.way = directions};
     while (strcmp(x.way->function, ctr_answer_kind_of(answer)->name) != 0) x.way++;
     x.peer = ctr_answer_arg(args[0], "the argument", NULL, problem);
     const char *how = ctr_answer_arg(args[1], "the second argument", "", problem);
     if (how) x.how = take_how(how, problem);
     x.alone = sqlite3_get_autocommit(db);
-    x.main = (taker){.db = db, .shared = shared, .schema = "main"};
-    x.other = (taker){.db = db, .shared = shared, .schema = x.peer};
+    x.main = (taker){.db = db, .conn = conn, .schema = "main"};
+    x.other = (taker){.db = db, .conn = conn, .schema = x.peer};
     if (problem->rc == SQLITE_OK) run_exchange(&x, answer, problem);
 }
 
@@ -332,12 +331,12 @@ static void report_exchange(ctr_answer *answer, sqlite3_value **args, ctr_proble
         .fill = report_exchange                                                           \
     }
 
-int ctr_exchange_register(sqlite3 *db, ctr_shared *shared)
+int ctr_exchange_register(sqlite3 *db, ctr_conn *conn)
 {
     static const ctr_answer_kind KINDS[] = {
         EXCHANGE("counter_pull"),
         EXCHANGE("counter_push"),
         EXCHANGE("counter_sync"),
     };
-    return ctr_answer_register(db, shared, KINDS, sizeof KINDS / sizeof *KINDS);
+    return ctr_answer_register(db, conn, KINDS, sizeof KINDS / sizeof *KINDS);
 }

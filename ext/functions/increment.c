@@ -35,19 +35,18 @@ typedef struct leader {
 
 /* In a transaction, or in a writing statement, the first call checks the identity of the file, once
  * for all calls. A SELECT alone gets its own transaction, because the check writes. */
-static bool lead_file(ctr_transaction *transaction, sqlite3 *db, const char *schema, leader *file,
+static bool lead_file(ctr_conn *conn, sqlite3 *db, const char *schema, leader *file,
                       ctr_problem *problem)
 {
-    ctr_replica *replica = ctr_replica_of(transaction, schema);
+    ctr_replica *replica = ctr_replica_of(conn, schema);
     if (!replica) return ctr_problem_nomem(problem) == SQLITE_OK;
     const uint8_t *mine = ctr_replica_known_id(replica);
-    if (!mine && ctr_transaction_join(transaction, problem))
-        mine = ctr_replica_id(replica, problem);
+    if (!mine && ctr_conn_join(conn, problem)) mine = ctr_replica_id(replica, problem);
     ctr_session session;
     bool alone = !mine && problem->rc == SQLITE_OK;
     if (alone) {
         ctr_session_begin(&session, db, NULL, problem);
-        if (ctr_transaction_join(transaction, problem)) mine = ctr_replica_id(replica, problem);
+        if (ctr_conn_join(conn, problem)) mine = ctr_replica_id(replica, problem);
         if (!mine)
             ctr_problem_set(problem, SQLITE_ERROR,
                             "a table in main has the name counter_witness, which is reserved");
@@ -91,7 +90,7 @@ static char *schema_with_id(sqlite3 *db, const uint8_t id[CTR_ID_SIZE], ctr_prob
 static bool find_leader(sqlite3_context *ctx, const char *function, int argc, sqlite3_value **argv,
                         leader *found)
 {
-    ctr_shared *shared = sqlite3_user_data(ctx);
+    ctr_conn *conn = sqlite3_user_data(ctx);
     sqlite3 *db = sqlite3_context_db_handle(ctx);
     ctr_problem problem = {SQLITE_OK, NULL};
     uint8_t given[CTR_ID_SIZE];
@@ -101,8 +100,7 @@ static bool find_leader(sqlite3_context *ctx, const char *function, int argc, sq
     if (argc > 2) schema = schema_with_id(db, given, &problem);
     if (argc > 2) memcpy(found->id, given, CTR_ID_SIZE);
     found->least = 1;
-    if (argc <= 2 || schema)
-        led = lead_file(shared->transaction, db, schema ? schema : "main", found, &problem);
+    if (argc <= 2 || schema) led = lead_file(conn, db, schema ? schema : "main", found, &problem);
     if (schema && led && memcmp(found->id, given, CTR_ID_SIZE) != 0)
         ctr_problem_set(
             &problem, SQLITE_ERROR,
@@ -132,8 +130,8 @@ static void increment(sqlite3_context *ctx, const char *function, int argc, sqli
     }
     ctr_status status = ctr_cell_increment(&cell, found.id, sign * n, found.least, out, &size);
     if (ctr_arg_status(ctx, function, status)) {
-        ctr_shared *shared = sqlite3_user_data(ctx);
-        ctr_transaction_count(shared->transaction, cell.size == 0);
+        ctr_conn *conn = sqlite3_user_data(ctx);
+        ctr_conn_count(conn, cell.size == 0);
         sqlite3_result_blob64(ctx, out, size, sqlite3_free);
     } else {
         sqlite3_free(out);
@@ -152,18 +150,17 @@ static void fn_dec(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 /* An application may use the id by hand, in an ordinary table of the file. So if this transaction
  * writes that file, its identity is checked. */
-static void check_if_writing(ctr_transaction *transaction, sqlite3 *db, const char *schema,
-                             ctr_problem *problem)
+static void check_if_writing(ctr_conn *conn, sqlite3 *db, const char *schema, ctr_problem *problem)
 {
 #if SQLITE_VERSION_NUMBER >= 3034000
     if (sqlite3_libversion_number() < 3034000) return;
     if (sqlite3_txn_state(db, schema) != SQLITE_TXN_WRITE) return;
-    ctr_replica *replica = ctr_replica_of(transaction, schema);
+    ctr_replica *replica = ctr_replica_of(conn, schema);
     if (!replica) ctr_problem_nomem(problem);
     if (problem->rc != SQLITE_OK || ctr_replica_known_id(replica)) return;
-    if (ctr_transaction_join(transaction, problem)) ctr_replica_id(replica, problem);
+    if (ctr_conn_join(conn, problem)) ctr_replica_id(replica, problem);
 #else
-    (void)transaction, (void)db, (void)schema, (void)problem;
+    (void)conn, (void)db, (void)schema, (void)problem;
 #endif
 }
 
@@ -171,12 +168,12 @@ static void fn_id(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     ctr_identity identity;
     ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_shared *shared = sqlite3_user_data(ctx);
+    ctr_conn *conn = sqlite3_user_data(ctx);
     sqlite3 *db = sqlite3_context_db_handle(ctx);
     const char *schema = ctr_arg_schema(ctx, "counter_id", argc > 0 ? argv[0] : NULL);
     if (!schema) return;
     ctr_identity_read(&identity, db, schema, &problem);
-    if (identity.present) check_if_writing(shared->transaction, db, schema, &problem);
+    if (identity.present) check_if_writing(conn, db, schema, &problem);
     if (problem.rc == SQLITE_OK) ctr_identity_read(&identity, db, schema, &problem);
     if (ctr_arg_problem(ctx, "counter_id", &problem) && identity.present)
         ctr_arg_result_id(ctx, identity.id);
@@ -224,10 +221,10 @@ static bool look_in(void *with, const char *schema, const char *table, ctr_probl
 }
 
 /* Finds the table, and checks that it has this counter and so many key columns. */
-static void find_table(target *to, ctr_shared *shared, const char *name, const char *column,
-                       int n_keys, ctr_problem *problem)
+static void find_table(target *to, ctr_conn *conn, const char *name, const char *column, int n_keys,
+                       ctr_problem *problem)
 {
-    ctr_cluster_entry *entry = ctr_clusters_connected(shared->fronts, to->db, name, problem);
+    ctr_cluster_entry *entry = ctr_clusters_connected(conn->fronts, to->db, name, problem);
     if (entry) {
         to->schema = sqlite3_mprintf("temp");
         to->table = sqlite3_mprintf("%s", entry->name);
@@ -420,7 +417,7 @@ static void fn_add(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     ctr_arg_problem(ctx, COUNTER_ADD, &problem);
 }
 
-int ctr_increment_register(sqlite3 *db, ctr_shared *shared)
+int ctr_increment_register(sqlite3 *db, ctr_conn *conn)
 {
     /* With three arguments, an increment depends on its arguments alone. */
     static const ctr_function FUNCTIONS[] = {
@@ -428,5 +425,5 @@ int ctr_increment_register(sqlite3 *db, ctr_shared *shared)
         {"counter_dec", 1, 2, CTR_READS, fn_dec}, {"counter_dec", 3, 3, CTR_PURE, fn_dec},
         {"counter_id", 0, 1, CTR_READS, fn_id},   {COUNTER_ADD, -1, -1, CTR_ADMIN, fn_add},
     };
-    return ctr_shared_functions(db, shared, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
+    return ctr_shared_functions(db, conn, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
 }

@@ -29,7 +29,7 @@ static const char COUNTER_OPENING[] = "counter_opening";
 /* One call. */
 typedef struct answering {
     sqlite3 *db;
-    ctr_shared *shared;
+    ctr_conn *conn;
     char *schema;            /* owned */
     ctr_catalog_entry entry; /* of the counter table */
     ctr_answer_to answer;
@@ -103,7 +103,7 @@ static int64_t take_answers(answering *call, ctr_problem *problem)
     int64_t changed = 0;
     ctr_merge merge;
     ctr_conflicts conflicts = {.db = call->db, .schema = call->schema};
-    ctr_replica *replica = ctr_replica_of(call->shared->transaction, call->schema);
+    ctr_replica *replica = ctr_replica_of(call->conn, call->schema);
     if (!replica) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(call->db, call->schema, call->entry.name, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
@@ -123,12 +123,12 @@ static int64_t answer_in_session(answering *call, const char *table, ctr_problem
 {
     int64_t changed = 0, inserted = sqlite3_last_insert_rowid(call->db);
     ctr_session session;
-    if (ctr_session_begin(&session, call->db, &call->shared->sessions, problem) == SQLITE_OK) {
+    if (ctr_session_begin(&session, call->db, call->conn, problem) == SQLITE_OK) {
         if (!ctr_schema_find(call->db, table, look_for_counters, call, problem))
             ctr_problem_set(problem, SQLITE_ERROR, "there is no tracked table '%s'", table);
-        if (problem->rc == SQLITE_OK) ctr_events_append(call->shared->transaction, problem);
+        if (problem->rc == SQLITE_OK) ctr_events_append(call->conn, problem);
         if (problem->rc == SQLITE_OK) changed = take_answers(call, problem);
-        ctr_events_write_ahead(call->shared->transaction, problem);
+        ctr_events_write_ahead(call->conn, problem);
     }
     ctr_session_end(&session, problem);
     sqlite3_set_last_insert_rowid(call->db, inserted);
@@ -159,7 +159,7 @@ static bool take_arguments(sqlite3_context *ctx, answering *call, int argc, sqli
 
 static void fn_opening(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-    answering call = {.db = sqlite3_context_db_handle(ctx), .shared = sqlite3_user_data(ctx)};
+    answering call = {.db = sqlite3_context_db_handle(ctx), .conn = sqlite3_user_data(ctx)};
     ctr_problem problem = {SQLITE_OK, NULL};
     const char *table = ctr_arg_text(ctx, COUNTER_OPENING, "the table", argv[0]);
     if (!table || !take_arguments(ctx, &call, argc, argv)) return;
@@ -170,8 +170,8 @@ static void fn_opening(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     sqlite3_free(call.answers);
 }
 
-int ctr_opening_register(sqlite3 *db, ctr_shared *shared)
+int ctr_opening_register(sqlite3 *db, ctr_conn *conn)
 {
     static const ctr_function FUNCTIONS[] = {{COUNTER_OPENING, 2, 4, CTR_ADMIN, fn_opening}};
-    return ctr_shared_functions(db, shared, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
+    return ctr_shared_functions(db, conn, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
 }

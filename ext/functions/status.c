@@ -158,7 +158,7 @@ static void answer_member(ctr_answer *answer, ctr_member *member, ctr_problem *p
 static void fill_status(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     const char *name = ctr_answer_arg(args[0], "the name of the cluster", NULL, problem);
-    const ctr_clusters *clusters = ctr_answer_shared(answer)->fronts;
+    const ctr_clusters *clusters = ctr_answer_conn(answer)->fronts;
     const ctr_cluster_entry *entry =
         name ? ctr_clusters_connected(clusters, ctr_answer_db(answer), name, problem) : NULL;
     if (!entry) {
@@ -203,7 +203,7 @@ static void fill_status(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
 static void show_figures(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     (void)args;
-    const ctr_stats *stats = &ctr_answer_shared(answer)->transaction->stats;
+    const ctr_stats *stats = &ctr_answer_conn(answer)->stats;
     const struct {
         const char *name;
         int64_t count;
@@ -230,8 +230,8 @@ static void fn_stats_reset(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;
     (void)argv;
-    ctr_shared *shared = sqlite3_user_data(ctx);
-    memset(&shared->transaction->stats, 0, sizeof(ctr_stats));
+    ctr_conn *conn = sqlite3_user_data(ctx);
+    memset(&conn->stats, 0, sizeof(ctr_stats));
     sqlite3_result_null(ctx);
 }
 
@@ -359,7 +359,7 @@ static void show_all_tracked(ctr_answer *answer, sqlite3_value **args, ctr_probl
     sqlite3_finalize(snapshot);
 }
 
-int ctr_status_register(sqlite3 *db, ctr_shared *shared)
+int ctr_status_register(sqlite3 *db, ctr_conn *conn)
 {
     static const ctr_answer_kind KINDS[] = {
         {.name = "counter_cluster_status",
@@ -385,7 +385,7 @@ int ctr_status_register(sqlite3 *db, ctr_shared *shared)
          .n_args = 1,
          .fill = show_all_tracked}};
     static const ctr_function RESET = {"counter_stats_reset", 0, 0, CTR_ADMIN, fn_stats_reset};
-    int rc = ctr_shared_functions(db, shared, &RESET, 1);
+    int rc = ctr_shared_functions(db, conn, &RESET, 1);
     if (rc != SQLITE_OK) return rc;
-    return ctr_answer_register(db, shared, KINDS, sizeof KINDS / sizeof *KINDS);
+    return ctr_answer_register(db, conn, KINDS, sizeof KINDS / sizeof *KINDS);
 }

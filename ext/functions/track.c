@@ -309,7 +309,7 @@ static void drop_tracked_column(ctr_tracking *call, const char *name, ctr_proble
                         call->table, name, call->table);
     if (problem->rc != SQLITE_OK) return;
     char *own = sqlite3_mprintf("%s", ctr_shape_counter_name(&call->shape, counter));
-    ctr_replica *replica = ctr_replica_of(call->shared->transaction, call->schema);
+    ctr_replica *replica = ctr_replica_of(call->conn, call->schema);
     if (!own || !replica) ctr_problem_nomem(problem);
     const ctr_identity *identity =
         problem->rc == SQLITE_OK ? ctr_replica_identity(replica, problem) : NULL;
@@ -359,7 +359,7 @@ static int64_t in_session(ctr_tracking *call, const char *table,
 {
     int64_t result = 0, inserted = sqlite3_last_insert_rowid(call->db);
     ctr_session session;
-    if (ctr_session_begin(&session, call->db, &call->shared->sessions, problem) == SQLITE_OK) {
+    if (ctr_session_begin(&session, call->db, call->conn, problem) == SQLITE_OK) {
         if (!ctr_schema_find(call->db, table, look_for_table, call, problem))
             ctr_problem_set(problem, SQLITE_ERROR, "there is no table '%s'", table);
         ctr_object object = CTR_OBJECT_NONE;
@@ -369,13 +369,13 @@ static int64_t in_session(ctr_tracking *call, const char *table,
             ctr_problem_set(problem, SQLITE_ERROR,
                             "%s is %s: only an ordinary table has columns that can be tracked",
                             call->table, ctr_schema_object_text(object));
-        if (problem->rc == SQLITE_OK) ctr_events_append(call->shared->transaction, problem);
+        if (problem->rc == SQLITE_OK) ctr_events_append(call->conn, problem);
         if (problem->rc == SQLITE_OK &&
             ctr_schema_objects_read(&call->objects, call->db, call->schema, false, problem) ==
                 SQLITE_OK)
             call->counters = ctr_triggers_counters(&call->objects, call->table, problem);
         if (problem->rc == SQLITE_OK) result = work(call, problem);
-        ctr_events_write_ahead(call->shared->transaction, problem);
+        ctr_events_write_ahead(call->conn, problem);
     }
     ctr_session_end(&session, problem);
     sqlite3_set_last_insert_rowid(call->db, inserted);
@@ -417,7 +417,7 @@ static void run_tracking(sqlite3_context *ctx, const char *function, int argc, s
         ctr_arg_error(ctx, "%s: the arguments are a table and its columns", function);
         return;
     }
-    ctr_tracking call = {.db = sqlite3_context_db_handle(ctx), .shared = sqlite3_user_data(ctx)};
+    ctr_tracking call = {.db = sqlite3_context_db_handle(ctx), .conn = sqlite3_user_data(ctx)};
     ctr_problem problem = {SQLITE_OK, NULL};
     const char *table = ctr_arg_text(ctx, function, "the table", argv[0]);
     call.names = table ? sqlite3_malloc64(((size_t)argc + 1) * sizeof *call.names) : NULL;
@@ -448,11 +448,11 @@ static void fn_untrack(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     run_tracking(ctx, COUNTER_UNTRACK, argc, argv, untrack);
 }
 
-int ctr_track_register(sqlite3 *db, ctr_shared *shared)
+int ctr_track_register(sqlite3 *db, ctr_conn *conn)
 {
     static const ctr_function FUNCTIONS[] = {
         {COUNTER_TRACK, -1, -1, CTR_ADMIN, fn_track},
         {COUNTER_UNTRACK, -1, -1, CTR_ADMIN, fn_untrack},
     };
-    return ctr_shared_functions(db, shared, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
+    return ctr_shared_functions(db, conn, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
 }

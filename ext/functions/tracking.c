@@ -9,9 +9,9 @@
 int64_t ctr_tracking_count(ctr_tracking *call, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return 0;
-    ctr_replica *replica = ctr_replica_of(call->shared->transaction, call->schema);
+    ctr_replica *replica = ctr_replica_of(call->conn, call->schema);
     if (replica && ctr_session_raise_cache(call->db, call->schema)) replica->raised = true;
-    ctr_stats *stats = &call->shared->transaction->stats;
+    ctr_stats *stats = &call->conn->stats;
     int64_t before = stats->tracked;
     char *columns = ctr_tracked_counter_list(&call->tracked),
          *values = ctr_tracked_column_list(&call->tracked),
@@ -44,7 +44,7 @@ static void answer_opening(ctr_tracking *call, ctr_problem *problem)
     ctr_catalog_entry entry = {0};
     uint8_t birth[CTR_ID_SIZE], *answers = sqlite3_malloc64((opening->n_met + 1) * CTR_ANSWER_SIZE);
     if (!answers) ctr_problem_nomem(problem);
-    ctr_replica *replica = ctr_replica_of(call->shared->transaction, call->schema);
+    ctr_replica *replica = ctr_replica_of(call->conn, call->schema);
     if (!replica) ctr_problem_nomem(problem);
     ctr_catalog_named(&entry, call->db, call->schema, call->counters, problem);
     if (problem->rc == SQLITE_OK) ctr_openings_of_birth(entry.birth, birth, problem);
@@ -121,7 +121,7 @@ int64_t ctr_tracking_count_opening(ctr_tracking *call,
 {
     if (problem->rc != SQLITE_OK) return 0;
     ctr_opening *opening = &call->opening;
-    ctr_transaction *transaction = call->shared->transaction;
+    ctr_conn *conn = call->conn;
     bool *list = sqlite3_malloc64((size_t)call->shape.n_counters + 1);
     if (!list) {
         ctr_problem_nomem(problem);
@@ -132,12 +132,12 @@ int64_t ctr_tracking_count_opening(ctr_tracking *call,
     opening->counters = call->counters;
     opening->opens = list;
     ctr_openings_new(opening->id);
-    transaction->opening = opening;
+    conn->opening = opening;
     take_untracked(call, list, problem);
     int64_t counted = ctr_tracking_count(call, problem);
-    transaction->opening = NULL;
+    conn->opening = NULL;
     sqlite3_free(list);
-    ctr_replica *replica = ctr_replica_of(transaction, call->schema);
+    ctr_replica *replica = ctr_replica_of(conn, call->schema);
     const ctr_identity *identity = NULL;
     if (replica && problem->rc == SQLITE_OK && opening->n > 0)
         identity = ctr_replica_identity(replica, problem);

@@ -9,7 +9,7 @@
 /* One call of counter_track or counter_untrack. */
 typedef struct ctr_tracking {
     sqlite3 *db;
-    ctr_shared *shared;
+    ctr_conn *conn;
     char *schema, *table; /* owned; the table as it is spelled in the schema */
     char *counters;       /* owned: its counter table, if there is one */
     bool taken_up;        /* its stored tables existed without it */

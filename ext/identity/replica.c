@@ -10,36 +10,36 @@
 
 static void free_replica(ctr_replica *replica)
 {
-    ctr_transaction_close_kept(&replica->read);
-    ctr_transaction_close_kept(&replica->renew);
-    ctr_transaction_close_kept(&replica->probe);
-    ctr_transaction_close_kept(&replica->schema_look);
+    ctr_conn_close_kept(&replica->read);
+    ctr_conn_close_kept(&replica->renew);
+    ctr_conn_close_kept(&replica->probe);
+    ctr_conn_close_kept(&replica->schema_look);
     ctr_schema_objects_close(&replica->objects);
     ctr_storage_close(&replica->storage);
-    if (replica->tabs) replica->transaction->tables->close(replica);
+    if (replica->tabs) replica->conn->above.tables->close(replica);
     sqlite3_free(replica->schema);
     sqlite3_free(replica);
 }
 
-void ctr_replica_close_all(ctr_transaction *transaction)
+void ctr_replica_close_all(ctr_conn *conn)
 {
-    while (transaction->replicas) {
-        ctr_replica *replica = transaction->replicas;
-        transaction->replicas = replica->next;
+    while (conn->replicas) {
+        ctr_replica *replica = conn->replicas;
+        conn->replicas = replica->next;
         free_replica(replica);
     }
 }
 
 /* A new one frees detached files: an application may attach thousands of files, one after the
  * other, each under its own name. */
-ctr_replica *ctr_replica_of(ctr_transaction *transaction, const char *schema)
+ctr_replica *ctr_replica_of(ctr_conn *conn, const char *schema)
 {
-    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
+    for (ctr_replica *replica = conn->replicas; replica; replica = replica->next)
         if (sqlite3_stricmp(replica->schema, schema) == 0) return replica;
 
-    for (ctr_replica **at = &transaction->replicas; *at;) {
+    for (ctr_replica **at = &conn->replicas; *at;) {
         ctr_replica *replica = *at;
-        if (replica->holders > 0 || ctr_run_has_schema(transaction->db, replica->schema)) {
+        if (replica->holders > 0 || ctr_run_has_schema(conn->db, replica->schema)) {
             at = &replica->next;
         } else {
             *at = replica->next;
@@ -54,15 +54,14 @@ ctr_replica *ctr_replica_of(ctr_transaction *transaction, const char *schema)
         sqlite3_free(name);
         return NULL;
     }
-    *replica = (ctr_replica){
-        .transaction = transaction, .schema = name, .version = 1, .next = transaction->replicas};
-    transaction->replicas = replica;
+    *replica = (ctr_replica){.conn = conn, .schema = name, .version = 1, .next = conn->replicas};
+    conn->replicas = replica;
     return replica;
 }
 
-ctr_replica *ctr_replica_hold(ctr_transaction *transaction, const char *schema)
+ctr_replica *ctr_replica_hold(ctr_conn *conn, const char *schema)
 {
-    ctr_replica *replica = ctr_replica_of(transaction, schema);
+    ctr_replica *replica = ctr_replica_of(conn, schema);
     if (replica) replica->holders++;
     return replica;
 }
@@ -75,7 +74,7 @@ void ctr_replica_release(ctr_replica *replica)
 unsigned ctr_replica_version(ctr_replica *replica)
 {
     return replica->checked ? replica->data_version
-                            : ctr_run_data_version(replica->transaction->db, replica->schema);
+                            : ctr_run_data_version(replica->conn->db, replica->schema);
 }
 
 void ctr_replica_uncheck(ctr_replica *replica)
@@ -103,15 +102,15 @@ enum { DAY_LIMIT = 2 }; /* the limit of new ids in a day because of the fingerpr
 
 static bool is_same_schema(ctr_replica *replica, ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);
-    sqlite3_stmt *look = ctr_transaction_keep(replica->transaction, &replica->schema_look, &run,
-                                              CTR_SQL_TRANSACTION_SCHEMA);
+    ctr_run run = ctr_run_on(replica->conn->db, replica->schema, NULL, problem);
+    sqlite3_stmt *look =
+        ctr_conn_keep(replica->conn, &replica->schema_look, &run, CTR_SQL_TRANSACTION_SCHEMA);
     if (!look) return false;
     bool is_new = sqlite3_stmt_status(look, SQLITE_STMTSTATUS_RUN, 0) == 0;
     ctr_run_row(&run, look);
     sqlite3_reset(look);
     bool again = sqlite3_stmt_status(look, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
-    ctr_transaction_keep_no_more(replica->transaction);
+    ctr_conn_keep_no_more(replica->conn);
     return problem->rc == SQLITE_OK && !is_new && !again;
 }
 
@@ -122,7 +121,7 @@ ctr_objects *ctr_replica_objects(ctr_replica *replica, ctr_problem *problem)
     ctr_objects *objects = &replica->objects;
     if (is_same_schema(replica, problem) && replica->has_objects) return objects;
     ctr_schema_objects_close(objects);
-    ctr_schema_objects_read(objects, replica->transaction->db, replica->schema, true, problem);
+    ctr_schema_objects_read(objects, replica->conn->db, replica->schema, true, problem);
     replica->has_objects = problem->rc == SQLITE_OK && objects->n + objects->n_triggers <= MOST;
     return problem->rc == SQLITE_OK ? objects : NULL;
 }
@@ -145,14 +144,13 @@ int ctr_replica_read(ctr_replica *replica, ctr_problem *problem)
         }
         ctr_problem_close(&trouble);
     }
-    sqlite3 *db = replica->transaction->db;
+    sqlite3 *db = replica->conn->db;
     if (ctr_identity_read(&replica->identity, db, replica->schema, problem)) return problem->rc;
     if (!replica->identity.present) return SQLITE_OK;
     ctr_run run = ctr_run_on(db, replica->schema, NULL, problem);
-    sqlite3_stmt *rows =
-        ctr_transaction_keep(replica->transaction, &replica->read, &run, CTR_SQL_IDENTITY_READ);
+    sqlite3_stmt *rows = ctr_conn_keep(replica->conn, &replica->read, &run, CTR_SQL_IDENTITY_READ);
     if (rows) ctr_identity_take(&replica->identity, rows, problem);
-    ctr_transaction_keep_no_more(replica->transaction);
+    ctr_conn_keep_no_more(replica->conn);
     return problem->rc;
 }
 
@@ -163,7 +161,7 @@ int ctr_replica_look(ctr_replica *replica, ctr_problem *problem)
     bool anew = replica->read.statement &&
                 sqlite3_stmt_status(replica->read.statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
     replica->looked = ctr_os_now();
-    return ctr_storage_see(&replica->storage, replica->transaction->db, replica->schema, anew,
+    return ctr_storage_see(&replica->storage, replica->conn->db, replica->schema, anew,
                            &replica->seen, &replica->attribute, problem);
 }
 
@@ -187,7 +185,7 @@ static bool is_still_there(ctr_replica *replica, ctr_problem *problem)
     if (passed < 0 || passed >= replica->identity.renewal) return false;
     if (is_due(&replica->identity, ctr_os_now())) return false;
     if (replica->attribute.state != CTR_ATTRIBUTE_READ) return false;
-    ctr_storage_see(&replica->storage, replica->transaction->db, replica->schema, false, &now, NULL,
+    ctr_storage_see(&replica->storage, replica->conn->db, replica->schema, false, &now, NULL,
                     problem);
     return problem->rc == SQLITE_OK && ctr_lineage_same_place(&now, &replica->seen);
 }
@@ -200,7 +198,7 @@ static void judge(ctr_replica *replica, ctr_problem *problem)
     ctr_verdict verdict = ctr_lineage_judge(lineage, &replica->seen, &replica->attribute);
     int64_t today = 0;
     if (verdict.why != CTR_WHY_NONE && verdict.alone) {
-        ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);
+        ctr_run run = ctr_run_on(replica->conn->db, replica->schema, NULL, problem);
         sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_ALONE);
         ctr_run_bind_int(&run, row, ":now", ctr_os_now());
         if (ctr_run_row(&run, row)) today = sqlite3_column_int64(row, 0);
@@ -221,13 +219,13 @@ static void judge(ctr_replica *replica, ctr_problem *problem)
 static bool is_known(ctr_replica *replica, ctr_problem *problem)
 {
     if (!replica->known || replica->known_data_version != replica->data_version) return false;
-    if (sqlite3_get_autocommit(replica->transaction->db) &&
+    if (sqlite3_get_autocommit(replica->conn->db) &&
         ctr_storage_stays(&replica->storage, replica->schema))
         return true;
     ctr_problem trouble = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);
+    ctr_run run = ctr_run_on(replica->conn->db, replica->schema, NULL, problem);
     sqlite3_stmt *probe =
-        ctr_transaction_keep(replica->transaction, &replica->probe, &run, CTR_SQL_IDENTITY_PROBE);
+        ctr_conn_keep(replica->conn, &replica->probe, &run, CTR_SQL_IDENTITY_PROBE);
     bool is_new = probe && sqlite3_stmt_status(probe, SQLITE_STMTSTATUS_RUN, 0) == 0;
     if (!probe) return false;
     run.problem = &trouble;
@@ -236,19 +234,19 @@ static bool is_known(ctr_replica *replica, ctr_problem *problem)
     bool anew = sqlite3_stmt_status(probe, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
     bool known = trouble.rc == SQLITE_OK && !is_new && !anew;
     ctr_problem_close(&trouble);
-    ctr_transaction_keep_no_more(replica->transaction);
+    ctr_conn_keep_no_more(replica->conn);
     return known;
 }
 
 static void check_replica(ctr_replica *replica, ctr_problem *problem)
 {
-    replica->data_version = ctr_run_data_version(replica->transaction->db, replica->schema);
+    replica->data_version = ctr_run_data_version(replica->conn->db, replica->schema);
     bool stays = ctr_storage_stays(&replica->storage, replica->schema),
          known = is_known(replica, problem);
     replica->known = false;
     if (!known) replica->numbered = false; /* it may be another file under the same name */
     if (!known && ctr_replica_read(replica, problem)) {
-        ctr_identity_offer_fork(replica->transaction->db, replica->schema, problem);
+        ctr_identity_offer_fork(replica->conn->db, replica->schema, problem);
         return;
     }
     if (!replica->identity.present) {
@@ -270,9 +268,9 @@ static void check_replica(ctr_replica *replica, ctr_problem *problem)
 const ctr_identity *ctr_replica_identity(ctr_replica *replica, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return NULL;
-    if (!replica->checked && ctr_transaction_enter(replica->transaction, problem)) {
+    if (!replica->checked && ctr_conn_enter(replica->conn, problem)) {
         check_replica(replica, problem);
-        ctr_transaction_leave(replica->transaction, problem);
+        ctr_conn_leave(replica->conn, problem);
     }
     return problem->rc == SQLITE_OK ? &replica->identity : NULL;
 }
@@ -288,11 +286,10 @@ static void renew(ctr_replica *replica, ctr_problem *problem)
     identity->lineage.pair.random = ctr_succession_random();
     identity->renewed = now;
     replica->after = CTR_AFTER_READ;
-    replica->transaction->stats.renewals++;
+    replica->conn->stats.renewals++;
 
-    ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);
-    sqlite3_stmt *row =
-        ctr_transaction_keep(replica->transaction, &replica->renew, &run, CTR_SQL_IDENTITY_RENEW);
+    ctr_run run = ctr_run_on(replica->conn->db, replica->schema, NULL, problem);
+    sqlite3_stmt *row = ctr_conn_keep(replica->conn, &replica->renew, &run, CTR_SQL_IDENTITY_RENEW);
     bool witnessed = replica->attribute.state == CTR_ATTRIBUTE_READ || identity->lineage.witnessed;
     ctr_run_bind_int(&run, row, ":number", identity->lineage.pair.number);
     ctr_run_bind_int(&run, row, ":random", identity->lineage.pair.random);
@@ -300,15 +297,15 @@ static void renew(ctr_replica *replica, ctr_problem *problem)
     ctr_run_bind_int(&run, row, ":witnessed", witnessed);
     ctr_run_row(&run, row);
     sqlite3_reset(row);
-    ctr_transaction_keep_no_more(replica->transaction);
+    ctr_conn_keep_no_more(replica->conn);
 }
 
 static int renew_once(ctr_replica *replica, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || replica->renewed) return problem->rc;
-    if (ctr_transaction_enter(replica->transaction, problem)) {
+    if (ctr_conn_enter(replica->conn, problem)) {
         renew(replica, problem);
-        ctr_transaction_leave(replica->transaction, problem);
+        ctr_conn_leave(replica->conn, problem);
     }
     replica->renewed = problem->rc == SQLITE_OK;
     return problem->rc;
@@ -350,10 +347,9 @@ bool ctr_replica_prepare_to_count(ctr_replica *replica, ctr_problem *problem)
         say_refusal(replica, problem);
         return false;
     }
-    if (replica->identity.turn == CTR_TURN_WAITS &&
-        ctr_transaction_enter(replica->transaction, problem)) {
+    if (replica->identity.turn == CTR_TURN_WAITS && ctr_conn_enter(replica->conn, problem)) {
         ctr_succession_start(replica, problem);
-        ctr_transaction_leave(replica->transaction, problem);
+        ctr_conn_leave(replica->conn, problem);
     }
     return problem->rc == SQLITE_OK && renew_once(replica, problem) == SQLITE_OK;
 }

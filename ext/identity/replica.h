@@ -18,7 +18,7 @@
 #include "identity/identity.h"
 #include "identity/storage.h"
 #include "sqlite/schema.h"
-#include "sqlite/transaction.h"
+#include "sqlite/conn.h"
 
 /* What to do with the attribute after the transaction has committed. */
 typedef enum ctr_after_commit {
@@ -32,7 +32,7 @@ typedef enum ctr_after_commit {
 enum { CTR_TABS_KEPT = 32 };
 
 typedef struct ctr_replica {
-    ctr_transaction *transaction;
+    ctr_conn *conn;
     char *schema;
     int holders;
     struct ctr_replica *next;
@@ -88,12 +88,12 @@ typedef struct ctr_replica_tables {
 
 /* Returns the file of a schema, lent until the running statement ends; NULL without memory. A
  * caller that needs it for longer holds it: a detached file without holders is closed. */
-ctr_replica *ctr_replica_of(ctr_transaction *transaction, const char *schema);
-ctr_replica *ctr_replica_hold(ctr_transaction *transaction, const char *schema);
+ctr_replica *ctr_replica_of(ctr_conn *conn, const char *schema);
+ctr_replica *ctr_replica_hold(ctr_conn *conn, const char *schema);
 void ctr_replica_release(ctr_replica *replica); /* NULL is harmless */
 
 /* Closes all files of a connection. */
-void ctr_replica_close_all(ctr_transaction *transaction);
+void ctr_replica_close_all(ctr_conn *conn);
 
 /* Returns the data version of the file. Once the identity is checked, the lock is held and the
  * version cannot change, so SQLite is not asked again. */

@@ -10,7 +10,7 @@
 static int lock_of(ctr_replica *replica)
 {
     int lock = SQLITE_LOCK_NONE;
-    ctr_run_ask_file(replica->transaction->db, replica->schema, SQLITE_FCNTL_LOCKSTATE, &lock);
+    ctr_run_ask_file(replica->conn->db, replica->schema, SQLITE_FCNTL_LOCKSTATE, &lock);
     return lock;
 }
 
@@ -19,7 +19,7 @@ static void keep_pages(ctr_replica *replica)
 {
     if (replica->spill > 0) return;
     ctr_problem none = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, &none);
+    ctr_run run = ctr_run_on(replica->conn->db, replica->schema, NULL, &none);
     int spill = (int)ctr_run_number(&run, CTR_SQL_SYNC_SPILL);
     if (spill > 0 && spill < INT_MAX) ctr_run_set(&run, CTR_SQL_SYNC_SET_SPILL, INT_MAX);
     if (spill > 0 && spill < INT_MAX && none.rc == SQLITE_OK) replica->spill = spill;
@@ -35,7 +35,7 @@ void ctr_spill_check_file(ctr_replica *replica)
     else if (lock != SQLITE_LOCK_RESERVED)
         replica->spills_safely =
             lock == SQLITE_LOCK_EXCLUSIVE ||
-            ctr_run_transaction(replica->transaction->db, replica->schema) == CTR_TXN_WRITE;
+            ctr_run_transaction(replica->conn->db, replica->schema) == CTR_TXN_WRITE;
 }
 
 /* A lock that is free now is taken, as SQLite itself is about to do. */
@@ -44,11 +44,11 @@ int ctr_spill_before_commit(ctr_replica *replica, bool waited)
     sqlite3_file *file = NULL;
     if (replica->spills_safely && replica->spill == 0) return SQLITE_OK;
     int lock = lock_of(replica);
-    if (lock == SQLITE_LOCK_RESERVED && replica->transaction->noted) keep_pages(replica);
+    if (lock == SQLITE_LOCK_RESERVED && replica->conn->noted) keep_pages(replica);
     if (lock != SQLITE_LOCK_PENDING) return SQLITE_OK;
     keep_pages(replica);
     if (!waited) return SQLITE_OK;
-    ctr_run_ask_file(replica->transaction->db, replica->schema, SQLITE_FCNTL_FILE_POINTER, &file);
+    ctr_run_ask_file(replica->conn->db, replica->schema, SQLITE_FCNTL_FILE_POINTER, &file);
     if (!file || !file->pMethods) return SQLITE_OK;
     int rc = file->pMethods->xLock(file, SQLITE_LOCK_EXCLUSIVE);
     return rc == SQLITE_BUSY ? SQLITE_BUSY : SQLITE_OK;
@@ -57,7 +57,7 @@ int ctr_spill_before_commit(ctr_replica *replica, bool waited)
 void ctr_spill_restore(ctr_replica *replica)
 {
     ctr_problem none = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(replica->transaction->db, replica->schema, NULL, &none);
+    ctr_run run = ctr_run_on(replica->conn->db, replica->schema, NULL, &none);
     replica->spills_safely = false;
     if (replica->spill > 0) ctr_run_set(&run, CTR_SQL_SYNC_SET_SPILL, replica->spill);
     if (none.rc == SQLITE_OK) replica->spill = 0;

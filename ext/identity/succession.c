@@ -11,7 +11,7 @@
 
 static ctr_run run_of(const ctr_replica *replica, ctr_problem *problem)
 {
-    return ctr_run_on(replica->transaction->db, replica->schema, NULL, problem);
+    return ctr_run_on(replica->conn->db, replica->schema, NULL, problem);
 }
 
 int64_t ctr_succession_random(void)
@@ -33,7 +33,7 @@ static void arm(ctr_replica *replica, ctr_problem *problem)
 {
     if (replica->attribute.state != CTR_ATTRIBUTE_MISSING || problem->rc != SQLITE_OK) return;
     const ctr_pair oldest = {0, ctr_succession_random()};
-    ctr_storage_write(&replica->storage, replica->transaction->db, replica->schema, &replica->seen,
+    ctr_storage_write(&replica->storage, replica->conn->db, replica->schema, &replica->seen,
                       &oldest);
     ctr_replica_look(replica, problem);
 }
@@ -66,12 +66,12 @@ void ctr_succession_refuse(ctr_replica *replica, const char *why, ctr_problem *p
     sqlite3_snprintf(sizeof identity->refuses, identity->refuses, "%s", why);
     ctr_run run = run_of(replica, problem);
     ctr_identity_refuse(&run, identity);
-    replica->transaction->tables->void_marks(replica, problem);
+    replica->conn->above.tables->void_marks(replica, problem);
 }
 
 void ctr_succession_follow(ctr_replica *replica, ctr_verdict verdict, ctr_problem *problem)
 {
-    replica->transaction->stats.changes++;
+    replica->conn->stats.changes++;
     if (*replica->identity.name) {
         ctr_succession_refuse(replica, ctr_lineage_why(verdict.why), problem);
         return;
@@ -79,7 +79,7 @@ void ctr_succession_follow(ctr_replica *replica, ctr_verdict verdict, ctr_proble
     ctr_identity *identity = &replica->identity;
     ctr_run run = run_of(replica, problem);
     int64_t now = ctr_os_now();
-    replica->transaction->tables->fold(replica, problem);
+    replica->conn->above.tables->fold(replica, problem);
     if (verdict.why == CTR_WHY_COPY) arm(replica, problem);
     adopt_fingerprint(replica, problem);
     ctr_identity_retire(&run, now);
@@ -110,7 +110,7 @@ static int create_identity(ctr_replica *replica, const char *name, bool pending,
                            ctr_problem *problem)
 {
     ctr_identity *identity = &replica->identity;
-    sqlite3 *db = replica->transaction->db;
+    sqlite3 *db = replica->conn->db;
     if (ctr_identity_read(identity, db, replica->schema, problem)) return problem->rc;
     if (identity->present) return ctr_identity_check_name(identity, replica->schema, name, problem);
     if (ctr_replica_look(replica, problem)) return problem->rc;
@@ -144,9 +144,9 @@ static int create_identity(ctr_replica *replica, const char *name, bool pending,
 
 int ctr_succession_create(ctr_replica *replica, const char *name, ctr_problem *problem)
 {
-    if (!ctr_transaction_enter(replica->transaction, problem)) return problem->rc;
+    if (!ctr_conn_enter(replica->conn, problem)) return problem->rc;
     create_identity(replica, name, false, problem);
-    return ctr_transaction_leave(replica->transaction, problem);
+    return ctr_conn_leave(replica->conn, problem);
 }
 
 /* ---- changes on request ---------------------------------------------------------------------- */
@@ -160,10 +160,10 @@ static int look(ctr_replica *replica, ctr_problem *problem)
 
 int ctr_succession_lineage_changed(ctr_replica *replica, ctr_why why, ctr_problem *problem)
 {
-    if (!ctr_transaction_enter(replica->transaction, problem)) return problem->rc;
+    if (!ctr_conn_enter(replica->conn, problem)) return problem->rc;
     if (look(replica, problem) == SQLITE_OK && replica->identity.present)
         ctr_succession_follow(replica, (ctr_verdict){why, false}, problem);
-    return ctr_transaction_leave(replica->transaction, problem);
+    return ctr_conn_leave(replica->conn, problem);
 }
 
 /* Writes a new identity in place of a damaged one. The amounts of the journals belong to the
@@ -185,7 +185,7 @@ static void repair_identity(ctr_replica *replica, ctr_problem *problem)
 /* Repairs only damage: an identity of a newer format must not be overwritten. */
 int ctr_succession_fork(ctr_replica *replica, ctr_problem *problem)
 {
-    if (!ctr_transaction_enter(replica->transaction, problem)) return problem->rc;
+    if (!ctr_conn_enter(replica->conn, problem)) return problem->rc;
     ctr_problem damage = {SQLITE_OK, NULL};
     ctr_replica_read(replica, &damage);
     if (damage.rc == SQLITE_CORRUPT_VTAB) {
@@ -201,7 +201,7 @@ int ctr_succession_fork(ctr_replica *replica, ctr_problem *problem)
         replica->identity.lineage.trusts_witness = false;
         ctr_succession_follow(replica, (ctr_verdict){CTR_WHY_FORK, false}, problem);
     }
-    return ctr_transaction_leave(replica->transaction, problem);
+    return ctr_conn_leave(replica->conn, problem);
 }
 
 /* It lifts a refusal to count only if inode numbers were the reason. */
@@ -242,9 +242,9 @@ static int trust_witness(ctr_replica *replica, ctr_problem *problem)
 
 int ctr_succession_trust_witness(ctr_replica *replica, ctr_problem *problem)
 {
-    if (!ctr_transaction_enter(replica->transaction, problem)) return problem->rc;
+    if (!ctr_conn_enter(replica->conn, problem)) return problem->rc;
     trust_witness(replica, problem);
-    return ctr_transaction_leave(replica->transaction, problem);
+    return ctr_conn_leave(replica->conn, problem);
 }
 
 /* ---- floors ---------------------------------------------------------------------------------- */
@@ -277,7 +277,7 @@ int ctr_succession_meet(ctr_replica *replica, sqlite3 *db, const char *schema,
     const ctr_identity *identity = ctr_replica_identity(replica, problem);
     if (!identity || identity->names == other->names || other->names == 0) return problem->rc;
     ctr_run run = run_of(replica, problem), from = ctr_run_on(db, schema, NULL, problem);
-    if (!ctr_transaction_enter(replica->transaction, problem)) return problem->rc;
+    if (!ctr_conn_enter(replica->conn, problem)) return problem->rc;
     ctr_schema_refuse_generated(db, schema, "counter_sources", problem);
     ctr_names_take_names(&run, &from);
     write_names(replica, &run);
@@ -286,7 +286,7 @@ int ctr_succession_meet(ctr_replica *replica, sqlite3 *db, const char *schema,
     bool counts = *identity->name && identity->turn != CTR_TURN_WAITS && !*identity->refuses;
     if (counts && ctr_names_named_epoch(&run, identity->name) > identity->epoch)
         ctr_succession_refuse(replica, CTR_REFUSES_REPLACED, problem);
-    return ctr_transaction_leave(replica->transaction, problem);
+    return ctr_conn_leave(replica->conn, problem);
 }
 
 /* ---- pending --------------------------------------------------------------------------------- */
@@ -350,9 +350,9 @@ int ctr_succession_create_pending(ctr_replica *replica, const char *name, ctr_pr
     uint8_t id[CTR_ID_SIZE];
     ctr_uuid_of_name(name, id);
     ctr_run run = run_of(replica, problem);
-    if (!ctr_transaction_enter(replica->transaction, problem)) return problem->rc;
+    if (!ctr_conn_enter(replica->conn, problem)) return problem->rc;
     create_identity(replica, name, true, problem);
-    ctr_transaction_leave(replica->transaction, problem);
+    ctr_conn_leave(replica->conn, problem);
     ctr_names_report_holder(&run, id, name);
     return problem->rc;
 }
@@ -370,7 +370,7 @@ int ctr_succession_promote(ctr_replica *replica, const uint8_t holds[CTR_ID_SIZE
             "%s is not a pending file: SELECT counter_init('dc:rack', 'pending') makes "
             "a new file one",
             replica->schema);
-    if (!ctr_replica_id(replica, problem) || !ctr_transaction_enter(replica->transaction, problem))
+    if (!ctr_replica_id(replica, problem) || !ctr_conn_enter(replica->conn, problem))
         return problem->rc;
 
     uint8_t holder[CTR_ID_SIZE];
@@ -383,7 +383,7 @@ int ctr_succession_promote(ctr_replica *replica, const uint8_t holds[CTR_ID_SIZE
     sqlite3_free(missing);
 
     int64_t now = ctr_os_now();
-    if (replica->transaction->tables->fold(replica, problem) == SQLITE_OK) {
+    if (replica->conn->above.tables->fold(replica, problem) == SQLITE_OK) {
         ctr_identity_retire(&run, now);
         memcpy(identity->id, holder, CTR_ID_SIZE);
         identity->turn = CTR_TURN_NONE;
@@ -392,7 +392,7 @@ int ctr_succession_promote(ctr_replica *replica, const uint8_t holds[CTR_ID_SIZE
         ctr_replica_uncheck(replica);
         replica->after = CTR_AFTER_READ;
     }
-    return ctr_transaction_leave(replica->transaction, problem);
+    return ctr_conn_leave(replica->conn, problem);
 }
 
 /* ---- stopping -------------------------------------------------------------------------------- */
@@ -400,20 +400,20 @@ int ctr_succession_promote(ctr_replica *replica, const uint8_t holds[CTR_ID_SIZE
 int ctr_succession_yield(ctr_replica *replica, ctr_problem *problem)
 {
     const ctr_identity *identity = ctr_replica_identity(replica, problem);
-    if (!identity || *identity->refuses || !ctr_transaction_enter(replica->transaction, problem))
+    if (!identity || *identity->refuses || !ctr_conn_enter(replica->conn, problem))
         return problem->rc;
     ctr_succession_refuse(replica, CTR_REFUSES_REPLACED, problem);
-    return ctr_transaction_leave(replica->transaction, problem);
+    return ctr_conn_leave(replica->conn, problem);
 }
 
 int ctr_succession_retire(ctr_replica *replica, ctr_problem *problem)
 {
-    if (!ctr_transaction_enter(replica->transaction, problem)) return problem->rc;
+    if (!ctr_conn_enter(replica->conn, problem)) return problem->rc;
     if (ctr_replica_read(replica, problem) == SQLITE_OK && !replica->identity.present)
         ctr_identity_missing(replica->schema, problem);
     if (problem->rc == SQLITE_OK && ctr_replica_look(replica, problem) == SQLITE_OK)
         ctr_succession_refuse(replica, CTR_REFUSES_RETIRED, problem);
-    return ctr_transaction_leave(replica->transaction, problem);
+    return ctr_conn_leave(replica->conn, problem);
 }
 
 int ctr_succession_lose(ctr_replica *replica, const uint8_t id[CTR_ID_SIZE], ctr_problem *problem)

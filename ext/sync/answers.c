@@ -133,7 +133,7 @@ int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n, ctr
             merge->number = ctr_batch_mark_change(merge->rows.tab, problem);
         }
         ctr_openings_record_answer(&run, answer, merge->number);
-        merge->openings_read_at = ++merge->rows.tab->replica->transaction->answered + 1;
+        merge->openings_read_at = ++merge->rows.tab->replica->conn->answered + 1;
     }
     return added > 0 && problem->rc == SQLITE_OK ? reduce_rows(merge, problem) : 0;
 }

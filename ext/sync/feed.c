@@ -123,7 +123,7 @@ static bool step_row(ctr_feed *feed, ctr_problem *problem)
         if (!in_bucket) continue;
         feed->number = feed->walk.number;
         feed->counter = 0;
-        ctr_source_append(&feed->source, feed->transaction, problem);
+        ctr_source_append(&feed->source, feed->conn, problem);
         if (ctr_rows_take(&feed->rows, row, problem)) return false;
         return ctr_pack_values(&feed->key, feed->keys, feed->shape.n_keys, problem) == SQLITE_OK;
     }
@@ -178,19 +178,19 @@ int ctr_feed_next(ctr_feed *feed, ctr_problem *problem)
 
 /* ---- the feed -------------------------------------------------------------------------------- */
 
-int ctr_feed_open(ctr_feed *feed, sqlite3 *host, ctr_transaction *transaction, int64_t since,
+int ctr_feed_open(ctr_feed *feed, sqlite3 *host, ctr_conn *conn, int64_t since,
                   const ctr_bucket *bucket, ctr_problem *problem)
 {
-    *feed = (ctr_feed){.transaction = transaction, .since = since, .bucket = *bucket, .eof = true};
+    *feed = (ctr_feed){.conn = conn, .since = since, .bucket = *bucket, .eof = true};
     if (ctr_source_open(&feed->source, host, "main", problem)) return problem->rc;
     if (!feed->source.own) {
-        feed->replica = ctr_replica_of(transaction, "main");
+        feed->replica = ctr_replica_of(conn, "main");
         if (!feed->replica) return ctr_problem_nomem(problem);
     }
     if (ctr_source_hold(&feed->source, problem)) return problem->rc;
     if (ctr_pull_open(&feed->source, &feed->giver, problem)) return problem->rc;
     ctr_durable_source(&feed->source, problem);
-    ctr_source_append(&feed->source, transaction, problem);
+    ctr_source_append(&feed->source, conn, problem);
     if (problem->rc != SQLITE_OK || feed->source.catalog.n == 0) return problem->rc;
     if (!feed->giver.present) return ctr_identity_missing("main", problem);
     ctr_marks_source_to_text(feed->giver.id, feed->giver.twist, feed->name);
@@ -407,11 +407,11 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_rep
     if (present > 0 && strcmp(spelling, change->column) != 0)
         ctr_problem_set(problem, SQLITE_ERROR, "the counter is spelled %s here: the tables differ",
                         spelling);
-    unsigned nth = apply->transaction->ended;
+    unsigned nth = apply->conn->ended;
     if (problem->rc != SQLITE_OK) return;
     bool rises = present < change->generation;
     if (rises) raise_counter(apply, change, replica, problem);
-    if (rises && problem->rc != SQLITE_OK) ctr_transaction_spoil(apply->transaction, nth);
+    if (rises && problem->rc != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
     if (rises) close_target(apply);
     if (problem->rc != SQLITE_OK || change->kind == CTR_CHANGE_COUNTER) return;
 
@@ -428,26 +428,26 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_rep
                                       problem); /* before the row is written */
         ctr_merge_write(&apply->merge, problem);
     }
-    if (rises && problem->rc != SQLITE_OK) ctr_transaction_spoil(apply->transaction, nth);
+    if (rises && problem->rc != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
 }
 
 /* If the rows cannot be written after the answer was recorded, the transaction must not commit. */
 static void take_answer(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
-    unsigned nth = apply->transaction->ended;
+    unsigned nth = apply->conn->ended;
     if (ctr_openings_check(change->cell, change->cell_size, problem)) {
         problem->rc = SQLITE_ERROR;
         return;
     }
     ctr_answers_take(&apply->merge, change->cell, 1, problem);
-    if (problem->rc != SQLITE_OK) ctr_transaction_spoil(apply->transaction, nth);
+    if (problem->rc != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
 }
 
 /* If a statement runs out of memory, SQLite may roll the transaction back during the change and
  * call ctr_feed_release; the open table is then closed after the change. */
 int ctr_feed_take(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
-    ctr_replica *replica = ctr_replica_of(apply->transaction, "main");
+    ctr_replica *replica = ctr_replica_of(apply->conn, "main");
     if (!replica) return ctr_problem_nomem(problem);
     apply->busy = true;
     if (prepare_change(apply, change, replica, problem) == SQLITE_OK) {

@@ -131,7 +131,7 @@ bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem
 ctr_openings *ctr_merge_openings(ctr_merge *merge, ctr_problem *problem)
 {
     const ctr_rows *rows = &merge->rows;
-    unsigned now = rows->tab->replica->transaction->answered + 1;
+    unsigned now = rows->tab->replica->conn->answered + 1;
     if (problem->rc == SQLITE_OK && merge->openings_read_at != now) {
         ctr_openings_close(&merge->openings);
         ctr_openings_read(&merge->openings, rows->tab->db, rows->tab->schema, rows->tab->table,
@@ -211,7 +211,7 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
 {
     ctr_rows *rows = &merge->rows;
     const ctr_cell *mine = &rows->cells[counter];
-    ctr_stats *stats = &rows->tab->replica->transaction->stats;
+    ctr_stats *stats = &rows->tab->replica->conn->stats;
     stats->merges++;
     if (problem->rc != SQLITE_OK || ctr_cell_same(mine, theirs)) return problem->rc;
     if (ctr_merge_check_clocks(theirs, problem)) return refuse_clock(merge, counter, problem);
@@ -245,13 +245,13 @@ void ctr_merge_begin(ctr_merge *merge)
 {
     merge->within = true;
     merge->deferred = false;
-    merge->stats = merge->rows.tab->replica->transaction->stats;
+    merge->stats = merge->rows.tab->replica->conn->stats;
 }
 
 bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem)
 {
     merge->within = false;
-    if (merge->deferred) merge->rows.tab->replica->transaction->stats = merge->stats;
+    if (merge->deferred) merge->rows.tab->replica->conn->stats = merge->stats;
     if (merge->deferred || !merge->tracked || !ctr_stage_any(&merge->rows)) return !merge->deferred;
     for (int i = 0; i < merge->shape.n_counters; i++)
         merge->before[i] = ctr_rows_state(&merge->rows, i);
@@ -275,8 +275,8 @@ bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
         merge->before[i] = ctr_rows_state(&merge->rows, i);
         merge->now[i] = ctr_stage_state(&merge->rows, i);
     }
-    ctr_transaction *transaction = merge->rows.tab->replica->transaction;
-    unsigned nth = transaction->ended;
+    ctr_conn *conn = merge->rows.tab->replica->conn;
+    unsigned nth = conn->ended;
     refuse_broken_keys(merge, problem);
     if (problem->rc != SQLITE_OK) return false;
     if (ctr_stage_write(&merge->rows, merge->keys, problem)) return false;
@@ -284,19 +284,19 @@ bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
         ctr_later_add(merge->later, &merge->showing, merge->rows.rowid, merge->before, problem);
     else if (merge->tracked && ctr_showing_row(&merge->showing, merge->rows.rowid, merge->keys,
                                                NULL, merge->before, merge->now, problem))
-        ctr_transaction_spoil(transaction, nth);
+        ctr_conn_spoil(conn, nth);
     return problem->rc == SQLITE_OK;
 }
 
 int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem)
 {
-    ctr_transaction *transaction = merge->rows.tab->replica->transaction;
-    unsigned nth = transaction->ended;
+    ctr_conn *conn = merge->rows.tab->replica->conn;
+    unsigned nth = conn->ended;
     refuse_broken_keys(merge, problem);
     int64_t gone = ctr_floors_raise(&merge->floors, values, problem);
     if (problem->rc == SQLITE_OK && merge->tracked &&
         ctr_later_show_purged(&merge->showing, &merge->floors, problem))
-        ctr_transaction_spoil(transaction, nth);
+        ctr_conn_spoil(conn, nth);
     return gone;
 }
 

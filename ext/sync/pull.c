@@ -160,9 +160,9 @@ static void show_merged(ctr_pull *pull, ctr_problem *problem)
     sqlite3_free(pull->later);
 }
 
-int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db,
-                 ctr_transaction *transaction, const char *target, const char *called,
-                 ctr_side side, int how, ctr_report *report, ctr_problem *problem)
+int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db, ctr_conn *conn,
+                 const char *target, const char *called, ctr_side side, int how, ctr_report *report,
+                 ctr_problem *problem)
 {
     const ctr_catalog *catalog = &source->catalog;
     ctr_pull pull = {.source = source,
@@ -170,7 +170,7 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
                      .db = db,
                      .target = target,
                      .called = called,
-                     .replica = ctr_replica_of(transaction, target),
+                     .replica = ctr_replica_of(conn, target),
                      .how = how,
                      .side = side,
                      .report = report};

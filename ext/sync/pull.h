@@ -48,9 +48,9 @@ int ctr_pull_open(ctr_source *source, ctr_identity *giver, ctr_problem *problem)
  * Messages call the target `called`. Checks the identity of the target first, and makes
  * the source durable if it takes anything. The caller makes the pull all or nothing, and has
  * appended the batches of the source. */
-int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db,
-                 ctr_transaction *transaction, const char *target, const char *called,
-                 ctr_side side, int how, ctr_report *report, ctr_problem *problem);
+int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db, ctr_conn *conn,
+                 const char *target, const char *called, ctr_side side, int how, ctr_report *report,
+                 ctr_problem *problem);
 
 /* ---- one table, in sync/pull_table.c --------------------------------------------------------- */
 

@@ -284,7 +284,7 @@ void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem)
 void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(pull->db, pull->target, table, problem);
-    if (pull->checked && pull->replica->transaction->told > 0) return;
+    if (pull->checked && pull->replica->conn->told > 0) return;
     ctr_refuse_triggers_among(pull->mine, table, true, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     const ctr_identity *identity = ctr_replica_identity(pull->replica, problem);

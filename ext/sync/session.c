@@ -43,13 +43,13 @@ static int prepare_all(ctr_session *session, ctr_problem *problem)
     /* A sync reads and locks main anyway, so it writes there, with the statement that locks main if
      * there is one. Any other session writes to temp, which no other connection can lock. */
     sqlite3_stmt *lock = NULL;
-    session->locks = session->sessions && prepare_lock(session->db, "main", &lock, problem);
+    session->locks = session->conn && prepare_lock(session->db, "main", &lock, problem);
     if (session->locks) {
         sqlite3_finalize(session->write_nothing);
         session->write_nothing = lock;
         return problem->rc;
     }
-    run.slots.schema = session->sessions ? "main" : "temp";
+    run.slots.schema = session->conn ? "main" : "temp";
     char *version =
         sqlite3_mprintf("%lld", (long long)ctr_run_number(&run, CTR_SQL_SYNC_USER_VERSION));
     if (!version) ctr_problem_nomem(problem);
@@ -59,15 +59,14 @@ static int prepare_all(ctr_session *session, ctr_problem *problem)
     return problem->rc;
 }
 
-int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions,
-                      ctr_problem *problem)
+int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_conn *conn, ctr_problem *problem)
 {
-    *session = (ctr_session){.db = db, .sessions = sessions, .alone = sqlite3_get_autocommit(db)};
-    if (sessions && sessions->spill != 0) { /* an interrupt leaves it to the next session */
+    *session = (ctr_session){.db = db, .conn = conn, .alone = sqlite3_get_autocommit(db)};
+    if (conn && conn->spill != 0) { /* an interrupt leaves it to the next session */
         ctr_problem none = {SQLITE_OK, NULL};
         ctr_run restore = ctr_run_on(db, "main", NULL, &none);
-        ctr_run_set(&restore, CTR_SQL_SYNC_SET_SPILL, sessions->spill);
-        if (none.rc == SQLITE_OK) sessions->spill = 0;
+        ctr_run_set(&restore, CTR_SQL_SYNC_SET_SPILL, conn->spill);
+        if (none.rc == SQLITE_OK) conn->spill = 0;
         ctr_problem_close(&none);
     }
     if (prepare_all(session, problem)) return problem->rc;
@@ -78,7 +77,7 @@ int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions,
         ctr_problem_set(problem, SQLITE_AUTH, "an authorizer of this connection ignores SAVEPOINT");
     int code = problem->rc & 0xff; /* an interrupt may come when the savepoint is there already */
     session->open = code == SQLITE_OK || code == SQLITE_INTERRUPT;
-    if (sessions) sessions->running = session;
+    if (conn) conn->session = session;
     if (code == SQLITE_BUSY) {
         ctr_problem_close(problem);
         ctr_problem_set(problem, SQLITE_ERROR, "it cannot run inside a statement that writes");
@@ -86,10 +85,10 @@ int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions,
     return problem->rc;
 }
 
-int ctr_session_renew(ctr_sessions *sessions, ctr_problem *problem)
+int ctr_session_renew(ctr_conn *conn, ctr_problem *problem)
 {
-    if (problem->rc != SQLITE_OK || !sessions->running) return problem->rc;
-    return prepare_all(sessions->running, problem);
+    if (problem->rc != SQLITE_OK || !conn->session) return problem->rc;
+    return prepare_all(conn->session, problem);
 }
 
 /* SQLite does not wait for the lock if the transaction reads already, as within a SELECT. We wait
@@ -138,9 +137,8 @@ int ctr_session_keep_pages(ctr_session *session, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(session->db, "main", NULL, problem);
     session->spill = (int)ctr_run_number(&run, CTR_SQL_SYNC_SPILL);
-    if (session->sessions && session->sessions->spill > 0)
-        session->spill = session->sessions->spill;
-    if (session->sessions) session->sessions->spill = 0;
+    if (session->conn && session->conn->spill > 0) session->spill = session->conn->spill;
+    if (session->conn) session->conn->spill = 0;
     if (session->spill > 0) ctr_run_set(&run, CTR_SQL_SYNC_SET_SPILL, INT_MAX);
     return problem->rc;
 }
@@ -223,12 +221,12 @@ int ctr_session_end(ctr_session *session, ctr_problem *problem)
         }
     }
     set_spill_back(session, &kept);
-    if (session->sessions && session->spill > 0) session->sessions->spill = session->spill;
+    if (session->conn && session->spill > 0) session->conn->spill = session->spill;
     ctr_problem_close(&kept);
     sqlite3_finalize(session->write_nothing);
     sqlite3_finalize(session->release);
     sqlite3_finalize(session->roll_back);
-    if (session->sessions) session->sessions->running = NULL;
+    if (session->conn) session->conn->session = NULL;
     *session = (ctr_session){0};
     return problem->rc;
 }

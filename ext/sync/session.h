@@ -15,26 +15,19 @@
 
 #include <stdbool.h>
 
-#include "sqlite/problem.h"
+#include "sqlite/conn.h"
 
 typedef struct ctr_session {
     sqlite3 *db;
-    struct ctr_sessions *sessions; /* borrowed */
+    ctr_conn *conn; /* borrowed; NULL: it creates no virtual table */
     sqlite3_stmt *write_nothing, *release, *roll_back;
     bool open, alone; /* alone: in no transaction of the caller */
     bool locks;       /* its writes lock main */
     int spill;        /* cache_spill of main, to restore; 0: nothing */
 } ctr_session;
 
-/* The modules of one connection share this: the running session, or NULL. */
-typedef struct ctr_sessions {
-    ctr_session *running;
-    int spill; /* cache_spill of main that a session could not restore, or 0 */
-} ctr_sessions;
-
-/* Begins a session. NULL `sessions`: it creates no virtual table. */
-int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_sessions *sessions,
-                      ctr_problem *problem);
+/* Begins a session on `db`, the connection of `conn`. NULL `conn`: it creates no virtual table. */
+int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_conn *conn, ctr_problem *problem);
 
 /* Takes the write lock of a schema that has counter tables. The caller calls this before it reads
  * the schema: SQLite does not wait for a lock once it reads. */
@@ -52,7 +45,7 @@ bool ctr_session_raise_cache(sqlite3 *db, const char *schema);
 bool ctr_session_lower_cache(sqlite3 *db, const char *schema);
 
 /* Prepares the statements again. xCreate of a virtual table calls this. */
-int ctr_session_renew(ctr_sessions *sessions, ctr_problem *problem);
+int ctr_session_renew(ctr_conn *conn, ctr_problem *problem);
 
 /* Commits the work if there is no problem, else rolls it back. A failed commit becomes the
  * problem. */

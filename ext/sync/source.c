@@ -348,10 +348,10 @@ int ctr_source_open_to_write(sqlite3 **db, sqlite3 *host, const char *path, ctr_
     return check_path(*db, path, problem);
 }
 
-int ctr_source_append(const ctr_source *source, ctr_transaction *transaction, ctr_problem *problem)
+int ctr_source_append(const ctr_source *source, ctr_conn *conn, ctr_problem *problem)
 {
     if (source->own || problem->rc != SQLITE_OK) return problem->rc;
-    ctr_replica *replica = ctr_replica_of(transaction, source->schema);
+    ctr_replica *replica = ctr_replica_of(conn, source->schema);
     if (!replica) return ctr_problem_nomem(problem);
     if (ctr_replica_is_pending(replica))
         return ctr_problem_set(problem, SQLITE_ERROR,

@@ -69,7 +69,7 @@ int ctr_source_open_to_write(sqlite3 **db, sqlite3 *host, const char *path, ctr_
 /* Appends the pending batches of a source that is read through the host's connection. Fails if it
  * has uncommitted counts, because a file that takes them may commit although this one is rolled
  * back. */
-int ctr_source_append(const ctr_source *source, ctr_transaction *transaction, ctr_problem *problem);
+int ctr_source_append(const ctr_source *source, ctr_conn *conn, ctr_problem *problem);
 
 /* Returns whether two attached schemas are one file. */
 bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other);

@@ -41,8 +41,8 @@ int ctr_batch_refuse_triggers(ctr_tab *tab, ctr_problem *problem)
 static void touch(ctr_tab *tab)
 {
     ctr_replica *replica = tab->replica;
-    replica->transaction->noted = true;
-    ctr_transaction_end_round(replica->transaction);
+    replica->conn->noted = true;
+    ctr_conn_end_round(replica->conn);
     if (tab->is_touched) return;
     tab->is_touched = true;
     tab->next_touched = replica->touched;
@@ -151,8 +151,8 @@ static void refuse_ignored(ctr_tab *tab, ctr_problem *problem)
 /* If SQLite prepared the statement again, the schema changed, and there may be new triggers. */
 static void step_write(ctr_tab *tab, sqlite3_stmt *row, bool extends, ctr_problem *problem)
 {
-    ctr_transaction *transaction = tab->replica->transaction;
-    unsigned nth = transaction->ended;
+    ctr_conn *conn = tab->replica->conn;
+    unsigned nth = conn->ended;
     ctr_run run = ctr_tab_run(tab, problem);
     ctr_spill_check(tab->replica);
     ctr_run_write(&run, row);
@@ -163,7 +163,7 @@ static void step_write(ctr_tab *tab, sqlite3_stmt *row, bool extends, ctr_proble
         ctr_batch_refuse_triggers(tab, problem);
         if (extends) refuse_ignored(tab, problem);
     }
-    if (written && problem->rc != SQLITE_OK) ctr_transaction_spoil(transaction, nth);
+    if (written && problem->rc != SQLITE_OK) ctr_conn_spoil(conn, nth);
 }
 
 /* Writes a new row, or the open one with more entries. */

@@ -93,7 +93,7 @@ int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema,
     run.slots.name = name;
     bool is_there = ctr_shape_counter(shape, name) >= 0, stays = generation % 2 == 1;
     bool retired = stays && is_retired(&run, name);
-    unsigned nth = replica->transaction->ended;
+    unsigned nth = replica->conn->ended;
     ctr_tab *tab = ctr_tab_of(replica, table, shape, problem);
     if (!tab) return 0;
 
@@ -115,7 +115,7 @@ int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema,
         ctr_run_do(&run, retired || is_there ? CTR_SQL_COLUMNS_RESTORE : CTR_SQL_COLUMNS_ADD, NULL);
     if (problem->rc != SQLITE_OK) {
         if (changes) tab->shapes--; /* the counters have not changed */
-        ctr_transaction_spoil(replica->transaction, nth);
+        ctr_conn_spoil(replica->conn, nth);
     }
     return emptied;
 }

@@ -6,16 +6,15 @@
 #include "table/catalog.h"
 #include "table/fold.h"
 
-void ctr_events_tell(ctr_transaction *transaction, int change)
+void ctr_events_tell(ctr_conn *conn, int change)
 {
-    if (transaction->told == 0) { /* no table saw savepoints end meanwhile */
-        for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
+    if (conn->told == 0) { /* no table saw savepoints end meanwhile */
+        for (ctr_replica *replica = conn->replicas; replica; replica = replica->next)
             ctr_batch_end_savepoint(replica, 0);
-        transaction->depth = 0;
+        conn->depth = 0;
     }
-    transaction->told += change;
-    if (transaction->told < 0)
-        transaction->told = 0; /* the first table called at the end cleared it */
+    conn->told += change;
+    if (conn->told < 0) conn->told = 0; /* the first table called at the end cleared it */
 }
 
 /* ---- what runs ------------------------------------------------------------------------------- */
@@ -30,12 +29,12 @@ static bool is_any_writing(sqlite3 *db, sqlite3_stmt *statement, int looks)
 /* Returns whether a writing statement is running. Then a savepoint belongs to that statement,
  * because SQLite refuses a SAVEPOINT meanwhile. The statement is the newest one, or older than all
  * that are kept for this connection; among other statements, the search stops after LOOKS. */
-static bool is_writing(const ctr_transaction *transaction)
+static bool is_writing(const ctr_conn *conn)
 {
     enum { SOME = 4, LOOKS = 32 };
-    sqlite3 *db = transaction->db;
+    sqlite3 *db = conn->db;
     sqlite3_stmt *newest = sqlite3_next_stmt(db, NULL);
-    const ctr_kept *first = transaction->kept;
+    const ctr_kept *first = conn->kept;
     while (first && first->next) first = first->next;
     return is_any_writing(db, newest, 1) ||
            (first && is_any_writing(db, sqlite3_next_stmt(db, first->statement), SOME)) ||
@@ -52,8 +51,7 @@ static void read_pair(ctr_replica *replica, ctr_problem *problem)
     ctr_problem trouble = {SQLITE_OK, NULL};
     if (problem->rc != SQLITE_OK) return;
     replica->identity.present = false;
-    if (ctr_run_has_schema(replica->transaction->db, replica->schema))
-        ctr_replica_read(replica, &trouble);
+    if (ctr_run_has_schema(replica->conn->db, replica->schema)) ctr_replica_read(replica, &trouble);
     int code = trouble.rc & 0xff;
     if (code != SQLITE_OK && code != SQLITE_CORRUPT && code != SQLITE_ERROR &&
         code != SQLITE_INTERRUPT)
@@ -68,35 +66,35 @@ static void read_pair(ctr_replica *replica, ctr_problem *problem)
     replica->after = replica->identity.present ? CTR_AFTER_WRITE : CTR_AFTER_NOTHING;
 }
 
-int ctr_events_write_ahead(ctr_transaction *transaction, ctr_problem *problem)
+int ctr_events_write_ahead(ctr_conn *conn, ctr_problem *problem)
 {
-    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
+    for (ctr_replica *replica = conn->replicas; replica; replica = replica->next) {
         ctr_batch_flush_all(replica, problem);
         ctr_fold_grown(replica, problem);
-        if (transaction->told == 0) ctr_replica_uncheck(replica);
+        if (conn->told == 0) ctr_replica_uncheck(replica);
     }
-    if (problem->rc == SQLITE_OK) transaction->noted = false;
+    if (problem->rc == SQLITE_OK) conn->noted = false;
     return problem->rc;
 }
 
 /* `version` is the data version that our own commit makes. SQLite calls xCommit when the locks are
  * gone: another connection of a shared cache may have committed by then, and the version at that
  * time would stand for its changes, too. */
-int ctr_events_sync(ctr_transaction *transaction, ctr_problem *problem)
+int ctr_events_sync(ctr_conn *conn, ctr_problem *problem)
 {
-    bool waited = is_writing(transaction); /* else a COMMIT runs, which may wait once */
-    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
+    bool waited = is_writing(conn); /* else a COMMIT runs, which may wait once */
+    for (ctr_replica *replica = conn->replicas; replica; replica = replica->next)
         if (ctr_spill_before_commit(replica, waited) != SQLITE_OK)
             ctr_problem_set(problem, SQLITE_BUSY, "%s", sqlite3_errstr(SQLITE_BUSY));
-    if (!transaction->spoiled)
-        ctr_events_write_ahead(transaction, problem); /* else a fold may find half a statement */
-    if (transaction->spoiled)
+    if (!conn->spoiled)
+        ctr_events_write_ahead(conn, problem); /* else a fold may find half a statement */
+    if (conn->spoiled)
         ctr_problem_set(problem, SQLITE_ABORT,
                         "a statement of this transaction failed half-way and could not be undone: "
                         "the transaction is rolled back");
-    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
+    for (ctr_replica *replica = conn->replicas; replica; replica = replica->next) {
         if (replica->after == CTR_AFTER_READ) read_pair(replica, problem);
-        sqlite3 *db = transaction->db;
+        sqlite3 *db = conn->db;
         replica->data_version = ctr_run_data_version(db, replica->schema) +
                                 (ctr_run_transaction(db, replica->schema) == CTR_TXN_WRITE);
         ctr_spill_restore(replica);
@@ -104,105 +102,104 @@ int ctr_events_sync(ctr_transaction *transaction, ctr_problem *problem)
     return problem->rc;
 }
 
-static void end_transaction(ctr_transaction *transaction)
+static void end_transaction(ctr_conn *conn)
 {
-    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
+    for (ctr_replica *replica = conn->replicas; replica; replica = replica->next) {
         ctr_replica_forget(replica);
         ctr_spill_restore(replica);
         replica->counted = false;
         replica->taken_from = NULL;
     }
-    transaction->spoiled = transaction->noted = false;
-    transaction->told = 0;
-    transaction->depth = 0;
-    ctr_transaction_end_round(transaction);
-    transaction->ended++;
+    conn->spoiled = conn->noted = false;
+    conn->told = 0;
+    conn->depth = 0;
+    ctr_conn_end_round(conn);
+    conn->ended++;
 }
 
-void ctr_events_commit(ctr_transaction *transaction)
+void ctr_events_commit(ctr_conn *conn)
 {
-    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
+    for (ctr_replica *replica = conn->replicas; replica; replica = replica->next) {
         ctr_batch_committed(replica);
         replica->known =
             replica->checked && replica->identity.present; /* an interrupt may have hidden it */
         replica->known_data_version = replica->data_version;
         if (replica->after != CTR_AFTER_WRITE) continue;
-        ctr_storage_write(&replica->storage, transaction->db, replica->schema, &replica->seen,
+        ctr_storage_write(&replica->storage, conn->db, replica->schema, &replica->seen,
                           &replica->pair);
     }
-    end_transaction(transaction);
+    end_transaction(conn);
 }
 
-void ctr_events_rollback(ctr_transaction *transaction)
+void ctr_events_rollback(ctr_conn *conn)
 {
-    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
+    for (ctr_replica *replica = conn->replicas; replica; replica = replica->next) {
         ctr_batch_rolled_back(replica);
         replica->known = false;
     }
-    end_transaction(transaction);
+    end_transaction(conn);
 }
 
 /* ---- savepoints ------------------------------------------------------------------------------ */
 
-int ctr_events_append(ctr_transaction *transaction, ctr_problem *problem)
+int ctr_events_append(ctr_conn *conn, ctr_problem *problem)
 {
-    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
+    for (ctr_replica *replica = conn->replicas; replica; replica = replica->next)
         ctr_batch_flush_all(replica, problem);
     return problem->rc;
 }
 
-static bool is_any_pending(ctr_transaction *transaction)
+static bool is_any_pending(ctr_conn *conn)
 {
-    const ctr_replica *replica = transaction->noted ? transaction->replicas : NULL;
+    const ctr_replica *replica = conn->noted ? conn->replicas : NULL;
     while (replica && !ctr_batch_any_pending(replica)) replica = replica->next;
-    transaction->noted = replica != NULL;
-    return transaction->noted;
+    conn->noted = replica != NULL;
+    return conn->noted;
 }
 
 /* Batches are appended before a SAVEPOINT, within which tables may be created and dropped. For the
  * savepoint of a statement this would cost too much; a rollback to it cuts the batch. If a batch
  * cannot be appended or marked, a rollback would drop its entries, so the transaction must not
  * commit. */
-int ctr_events_savepoint(ctr_transaction *transaction, int level, ctr_problem *problem)
+int ctr_events_savepoint(ctr_conn *conn, int level, ctr_problem *problem)
 {
-    unsigned nth = transaction->ended;
-    if (is_any_pending(transaction) && !is_writing(transaction))
-        ctr_events_append(transaction, problem);
-    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
+    unsigned nth = conn->ended;
+    if (is_any_pending(conn) && !is_writing(conn)) ctr_events_append(conn, problem);
+    for (ctr_replica *replica = conn->replicas; replica; replica = replica->next)
         ctr_batch_begin_savepoint(replica, level, problem);
     if (problem->rc == SQLITE_OK)
-        transaction->depth = level + 1;
+        conn->depth = level + 1;
     else
-        ctr_transaction_spoil(transaction, nth);
+        ctr_conn_spoil(conn, nth);
     return problem->rc;
 }
 
-void ctr_events_release(ctr_transaction *transaction, int level)
+void ctr_events_release(ctr_conn *conn, int level)
 {
-    transaction->depth = level;
-    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next)
+    conn->depth = level;
+    for (ctr_replica *replica = conn->replicas; replica; replica = replica->next)
         ctr_batch_end_savepoint(replica, level);
-    if (transaction->spoiled_depth > level) transaction->spoiled_depth = level;
+    if (conn->spoiled_depth > level) conn->spoiled_depth = level;
 }
 
-void ctr_events_rollback_to(ctr_transaction *transaction, int level)
+void ctr_events_rollback_to(ctr_conn *conn, int level)
 {
-    for (ctr_replica *replica = transaction->replicas; replica; replica = replica->next) {
+    for (ctr_replica *replica = conn->replicas; replica; replica = replica->next) {
         ctr_replica_uncheck(replica);
         replica->known = false;
         ctr_batch_roll_back_to(replica, level);
         if (replica->after == CTR_AFTER_WRITE) replica->after = CTR_AFTER_READ;
     }
-    transaction->noted = true; /* appended entries may be pending again */
-    if (level < transaction->spoiled_depth) transaction->spoiled = false;
-    transaction->depth = level + 1;
+    conn->noted = true; /* appended entries may be pending again */
+    if (level < conn->spoiled_depth) conn->spoiled = false;
+    conn->depth = level + 1;
 }
 
 /* ---- hooks for a change of identity ---------------------------------------------------------- */
 
 static void void_marks(ctr_replica *replica, ctr_problem *problem)
 {
-    ctr_catalog_redraw(replica->transaction->db, replica->schema, problem);
+    ctr_catalog_redraw(replica->conn->db, replica->schema, problem);
 }
 
 const ctr_replica_tables *ctr_events_tables(void)

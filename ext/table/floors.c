@@ -229,7 +229,7 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem
     if (!rises(floors, values, &has_row, problem) || problem->rc != SQLITE_OK) return 0;
     if (check_floors(floors, values, false, problem)) return 0;
     if (ctr_replica_before_write(floors->tab->replica, problem)) return 0;
-    unsigned nth = floors->tab->replica->transaction->ended;
+    unsigned nth = floors->tab->replica->conn->ended;
     ctr_tab *tab = floors->tab;
     ctr_fold_table(tab, problem); /* a removed row must have no amounts */
     count_below(floors, values, size, problem);
@@ -243,6 +243,6 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem
     if (problem->rc == SQLITE_OK && sqlite3_changes(floors->tab->db) != size[0]) /* a trigger */
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table kept rows below the floor");
     sqlite3_finalize(remove);
-    if (problem->rc != SQLITE_OK) ctr_transaction_spoil(floors->tab->replica->transaction, nth);
+    if (problem->rc != SQLITE_OK) ctr_conn_spoil(floors->tab->replica->conn, nth);
     return size[0];
 }

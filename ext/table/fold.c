@@ -250,8 +250,8 @@ static void fold(folding *job, fold_extent extent)
 static int fold_table(ctr_tab *tab, fold_extent extent, ctr_problem *problem)
 {
     folding job = {.tab = tab};
-    ctr_transaction *transaction = tab->replica->transaction;
-    unsigned nth = transaction->ended;
+    ctr_conn *conn = tab->replica->conn;
+    unsigned nth = conn->ended;
     sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(tab->db);
     if (!tab->replica->checked) ctr_journal_read_again(tab, problem);
     if (ctr_journal_refresh(tab, problem) || ctr_batch_flush(tab, problem)) return problem->rc;
@@ -266,7 +266,7 @@ static int fold_table(ctr_tab *tab, fold_extent extent, ctr_problem *problem)
     sqlite3_free(job.out.bytes);
     ctr_shape_close(&job.shape);
     if (problem->rc != SQLITE_OK) {
-        if (job.wrote) ctr_transaction_spoil(transaction, nth);
+        if (job.wrote) ctr_conn_spoil(conn, nth);
         ctr_batch_abandon(tab);
     }
     sqlite3_set_last_insert_rowid(tab->db, last_rowid);
@@ -297,7 +297,7 @@ int ctr_fold_grown(ctr_replica *replica, ctr_problem *problem)
 int ctr_fold_file(ctr_replica *replica, ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
-    sqlite3 *db = replica->transaction->db;
+    sqlite3 *db = replica->conn->db;
     ctr_catalog_read(&catalog, db, replica->schema, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
         ctr_shape shape = {0};

@@ -13,7 +13,7 @@
  * A commit folds, or compacts segments (table/changes.h), never both.
  *
  * A fold runs in the current transaction. If it fails half-way, with amounts both in the cells and
- * in the journal, it spoils the transaction (ctr_transaction_spoil).
+ * in the journal, it spoils the transaction (ctr_conn_spoil).
  */
 #ifndef CTR_TABLE_FOLD_H
 #define CTR_TABLE_FOLD_H

@@ -108,7 +108,7 @@ void ctr_openings_record_answer(ctr_run *run, const uint8_t answer[CTR_ANSWER_SI
 
 /* ---- while counter_track counts -------------------------------------------------------------- */
 
-/* The opening of a running call, in ctr_transaction; its counter table takes values under it. */
+/* The opening of a running call, in ctr_conn; its counter table takes values under it. */
 typedef struct ctr_opening {
     const char *schema, *counters; /* borrowed */
     uint8_t id[CTR_ID_SIZE];

@@ -193,8 +193,8 @@ static void refuse_hidden_cells(ctr_rows *rows, ctr_slot *slot, ctr_problem *pro
  * is written already. */
 static void write_row(ctr_rows *rows, ctr_slot *slot, ctr_problem *problem)
 {
-    ctr_transaction *transaction = rows->tab->replica->transaction;
-    unsigned nth = transaction->ended;
+    ctr_conn *conn = rows->tab->replica->conn;
+    unsigned nth = conn->ended;
     ctr_run run = ctr_tab_run(rows->tab, problem);
     if (rows->found && !slot->reads_all) refuse_hidden_cells(rows, slot, problem);
     if (problem->rc != SQLITE_OK) return;
@@ -203,7 +203,7 @@ static void write_row(ctr_rows *rows, ctr_slot *slot, ctr_problem *problem)
     bool again = sqlite3_stmt_status(slot->kept.statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
     if (!again || !rows->found || problem->rc != SQLITE_OK) return;
     refuse_hidden_cells(rows, slot, problem);
-    if (problem->rc != SQLITE_OK) ctr_transaction_spoil(transaction, nth);
+    if (problem->rc != SQLITE_OK) ctr_conn_spoil(conn, nth);
 }
 
 /* Writes new cells. */

@@ -124,7 +124,7 @@ static void prepare_slot(ctr_tab *tab, ctr_slot *slot, ctr_tab_sql which, ctr_pr
     run.slots.value = value;
     slot->reads_all = false;
     if (tab->replica && !slot->temporary)
-        ctr_transaction_keep(tab->replica->transaction, &slot->kept, &run, sql);
+        ctr_conn_keep(tab->replica->conn, &slot->kept, &run, sql);
     else
         slot->kept.statement = ctr_run_prepare(&run, sql);
     sqlite3_free(columns);
@@ -135,7 +135,7 @@ static void prepare_slot(ctr_tab *tab, ctr_slot *slot, ctr_tab_sql which, ctr_pr
 static void release(ctr_tab *tab, ctr_tab_sql first, ctr_tab_sql end)
 {
     for (ctr_tab_sql which = first; which < end; which++)
-        if (!tab->slots[which].taken) ctr_transaction_close_kept(&tab->slots[which].kept);
+        if (!tab->slots[which].taken) ctr_conn_close_kept(&tab->slots[which].kept);
 }
 
 void ctr_tab_release(ctr_tab *tab)
@@ -191,7 +191,7 @@ ctr_slot *ctr_tab_take(ctr_tab *tab, ctr_tab_sql which, ctr_problem *problem)
 /* No statement can be kept if another object has the name counter_statements. */
 static bool stays(const ctr_tab *tab, const ctr_slot *slot)
 {
-    return !slot->temporary && (!tab->replica || tab->replica->transaction->has_statements);
+    return !slot->temporary && (!tab->replica || tab->replica->conn->has_statements);
 }
 
 void ctr_tab_give_back(ctr_tab *tab, ctr_slot *slot, const ctr_problem *problem)
@@ -200,7 +200,7 @@ void ctr_tab_give_back(ctr_tab *tab, ctr_slot *slot, const ctr_problem *problem)
     tab->n_taken--;
     slot->taken = false;
     if (problem->rc != SQLITE_OK || !stays(tab, slot)) {
-        ctr_transaction_close_kept(&slot->kept);
+        ctr_conn_close_kept(&slot->kept);
     } else {
         sqlite3_reset(slot->kept.statement);
         sqlite3_clear_bindings(slot->kept.statement);
@@ -289,7 +289,7 @@ ctr_tab *ctr_tab_of(ctr_replica *replica, const char *table, const ctr_shape *sh
     ctr_tab *tab = find_tab(replica, table);
     if (problem->rc != SQLITE_OK) return NULL;
     if (!tab) {
-        tab = make_tab(replica, replica->transaction->db, replica->schema, table, shape, problem);
+        tab = make_tab(replica, replica->conn->db, replica->schema, table, shape, problem);
         if (!tab) return NULL;
         tab->next = replica->tabs;
         replica->tabs = tab;

@@ -140,8 +140,8 @@ static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement,
                                   ctr_problem *problem)
 {
     sqlite3 *db = writing->tracked->db;
-    ctr_transaction *transaction = writing->replica->transaction;
-    unsigned nth = transaction->ended;
+    ctr_conn *conn = writing->replica->conn;
+    unsigned nth = conn->ended;
     bool alone = sqlite3_get_autocommit(db);
     ctr_spill_check(writing->replica);
     int rc = ctr_run_to_end(statement);
@@ -149,7 +149,7 @@ static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement,
     if (!refused) ctr_problem_sqlite(problem, db, rc);
     int changes = sqlite3_changes(db);
     sqlite3_reset(statement);
-    bool gone = transaction->ended != nth || (!alone && sqlite3_get_autocommit(db));
+    bool gone = conn->ended != nth || (!alone && sqlite3_get_autocommit(db));
     if (refused && gone) {
         ctr_problem_close(problem);
         ctr_problem_set(

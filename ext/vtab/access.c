@@ -22,7 +22,7 @@ static int make_ready(ctr_table *table, ctr_problem *problem)
 
 int ctr_access_find(ctr_table *table, ctr_problem *problem)
 {
-    table->joined.transaction->stats.finds++;
+    table->joined.conn->stats.finds++;
     if (table->front)
         table->front->find(table, problem);
     else if (make_ready(table, problem) == SQLITE_OK)
@@ -33,7 +33,7 @@ int ctr_access_find(ctr_table *table, ctr_problem *problem)
 int ctr_access_find_rowid(ctr_table *table, int64_t rowid, ctr_problem *problem)
 {
     if (table->front) return table->front->find_rowid(table, rowid, problem);
-    table->joined.transaction->stats.finds++;
+    table->joined.conn->stats.finds++;
     if (make_ready(table, problem) == SQLITE_OK) ctr_rows_find_rowid(table->rows, rowid, problem);
     return problem->rc;
 }
@@ -85,15 +85,15 @@ bool ctr_access_is_below(ctr_table *table, ctr_problem *problem)
  * not use the current row. */
 int ctr_access_write(ctr_table *table, ctr_problem *problem)
 {
-    ctr_transaction *transaction = table->joined.transaction;
-    unsigned nth = transaction->ended;
+    ctr_conn *conn = table->joined.conn;
+    unsigned nth = conn->ended;
     if (table->front) return table->front->write(table, problem);
     table->rows->writing = true;
     if (table->request) ctr_request_remember(table, problem);
     table->rows->writing = false;
     if (problem->rc != SQLITE_OK) return problem->rc;
     ctr_stage_write(table->rows, table->keys, problem);
-    if (problem->rc != SQLITE_OK && table->request) ctr_transaction_spoil(transaction, nth);
+    if (problem->rc != SQLITE_OK && table->request) ctr_conn_spoil(conn, nth);
     return problem->rc;
 }
 

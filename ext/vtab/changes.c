@@ -68,10 +68,8 @@ static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *
     sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     changes_table *table = sqlite3_malloc64(sizeof *table);
     if (!table) return SQLITE_NOMEM;
-    ctr_transaction *transaction = ((ctr_shared *)aux)->transaction;
-    *table = (changes_table){.joined.transaction = transaction,
-                             .db = db,
-                             .apply = {.db = db, .transaction = transaction}};
+    ctr_conn *conn = aux;
+    *table = (changes_table){.joined.conn = conn, .db = db, .apply = {.db = db, .conn = conn}};
     *base = &table->joined.base;
     return SQLITE_OK;
 }
@@ -178,8 +176,7 @@ static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_
         ctr_problem_mismatch(&problem, "bucket", "TEXT such as '3/64', from counter_digests",
                              argv[1]);
     if (problem.rc == SQLITE_OK)
-        ctr_feed_open(&cursor->feed, table->db, table->joined.transaction, since, &bucket,
-                      &problem);
+        ctr_feed_open(&cursor->feed, table->db, table->joined.conn, since, &bucket, &problem);
     return fail_changes(base->pVtab, &problem);
 }
 
@@ -354,7 +351,7 @@ static int changes_rollback_to(sqlite3_vtab *base, int level)
     return ctr_joined_rollback_to(base, level);
 }
 
-int ctr_changes_register(sqlite3 *db, ctr_shared *shared)
+int ctr_changes_register(sqlite3 *db, ctr_conn *conn)
 {
     /* No xCreate: the table exists by itself and cannot be created. */
     static const sqlite3_module MODULE = {.iVersion = 2,
@@ -376,6 +373,5 @@ int ctr_changes_register(sqlite3 *db, ctr_shared *shared)
                                           .xSavepoint = ctr_joined_savepoint,
                                           .xRelease = ctr_joined_release,
                                           .xRollbackTo = changes_rollback_to};
-    return sqlite3_create_module_v2(db, FUNCTION, &MODULE, ctr_shared_hold(shared),
-                                    ctr_shared_drop);
+    return sqlite3_create_module_v2(db, FUNCTION, &MODULE, ctr_conn_hold(conn), ctr_conn_drop);
 }

@@ -118,7 +118,7 @@ static void read_shape(ctr_table *table, ctr_shape *shape, ctr_problem *problem)
  * because the schema has changed. */
 static void prefer_interrupt(ctr_table *table, ctr_problem *problem)
 {
-    if (problem->rc == SQLITE_OK) ctr_session_renew(table->sessions, problem);
+    if (problem->rc == SQLITE_OK) ctr_session_renew(table->joined.conn, problem);
     if (problem->rc == SQLITE_OK || problem->rc == SQLITE_INTERRUPT) return;
     ctr_problem now = {SQLITE_OK, NULL};
     ctr_run_busy_timeout(table->db, &now);
@@ -256,13 +256,13 @@ static void purge(ctr_table *table, sqlite3_value **columns, ctr_problem *proble
         return;
     }
     ctr_showing showing; /* the values of the rows that the floor purges are cleared */
-    unsigned nth = table->joined.transaction->ended;
+    unsigned nth = table->joined.conn->ended;
     if (ctr_showing_open(&showing, table->db, table->schema, table->name, &table->shape,
                          table->replica, problem) == SQLITE_OK)
         ctr_foreign_refuse_broken(table->db, showing.tracked.table, problem);
     if (problem->rc == SQLITE_OK && ctr_access_raise(table, problem) == SQLITE_OK &&
         ctr_later_show_purged(&showing, &table->floors, problem))
-        ctr_transaction_spoil(table->joined.transaction, nth);
+        ctr_conn_spoil(table->joined.conn, nth);
     ctr_showing_close(&showing);
 }
 

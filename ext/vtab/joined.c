@@ -7,9 +7,9 @@
 #include "sqlite/args.h"
 #include "sqlite/text.h"
 
-static ctr_transaction *transaction_of(sqlite3_vtab *base)
+static ctr_conn *transaction_of(sqlite3_vtab *base)
 {
-    return ((ctr_joined *)base)->transaction;
+    return ((ctr_joined *)base)->conn;
 }
 
 /* SQLite does not fetch the message of a SAVEPOINT that failed, and would show it for a later
@@ -24,7 +24,7 @@ static void free_message(ctr_joined *joined)
 static void set_told(ctr_joined *joined, bool told)
 {
     free_message(joined);
-    if (told != joined->told) ctr_events_tell(joined->transaction, told ? 1 : -1);
+    if (told != joined->told) ctr_events_tell(joined->conn, told ? 1 : -1);
     joined->told = told;
 }
 
@@ -32,13 +32,13 @@ static void set_told(ctr_joined *joined, bool told)
  * order: one round. Returns whether the call begins a round. Only this first one has work to do. */
 static bool begins_round(ctr_joined *joined, ctr_call call, int level)
 {
-    ctr_transaction *transaction = joined->transaction;
-    bool goes_on = transaction->round.call == call && transaction->round.level == level &&
-                   joined->round != transaction->round.number;
-    if (!goes_on) transaction->round.number++;
-    transaction->round.call = call;
-    transaction->round.level = level;
-    joined->round = transaction->round.number;
+    ctr_conn *conn = joined->conn;
+    bool goes_on = conn->round.call == call && conn->round.level == level &&
+                   joined->round != conn->round.number;
+    if (!goes_on) conn->round.number++;
+    conn->round.call = call;
+    conn->round.level = level;
+    joined->round = conn->round.number;
     return !goes_on;
 }
 
@@ -47,7 +47,7 @@ int ctr_joined_begin(sqlite3_vtab *base)
     ctr_joined *joined = (ctr_joined *)base;
     set_told(joined, true);
     joined->round = 0;
-    ctr_transaction_end_round(joined->transaction);
+    ctr_conn_end_round(joined->conn);
     return SQLITE_OK;
 }
 
@@ -55,16 +55,16 @@ int ctr_joined_begin(sqlite3_vtab *base)
 int ctr_joined_sync(sqlite3_vtab *base)
 {
     ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_transaction *transaction = transaction_of(base);
-    if (begins_round((ctr_joined *)base, CTR_CALL_SYNC, 0) || transaction->noted)
-        ctr_events_sync(transaction, &problem);
+    ctr_conn *conn = transaction_of(base);
+    if (begins_round((ctr_joined *)base, CTR_CALL_SYNC, 0) || conn->noted)
+        ctr_events_sync(conn, &problem);
     return ctr_arg_table_problem(base, "COMMIT", &problem);
 }
 
 /* Returns whether no other table that was told has noted the end. */
 static bool is_first_at_end(ctr_joined *joined)
 {
-    bool is = !joined->told || joined->transaction->told > 0;
+    bool is = !joined->told || joined->conn->told > 0;
     free_message(joined);
     joined->told = false;
     return is;
@@ -89,9 +89,9 @@ int ctr_joined_savepoint(sqlite3_vtab *base, int level)
     ctr_joined *joined = (ctr_joined *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
     set_told(joined, true);
-    bool is_known = joined->round == 0 && level < joined->transaction->depth;
+    bool is_known = joined->round == 0 && level < joined->conn->depth;
     if (!is_known && begins_round(joined, CTR_CALL_SAVEPOINT, level))
-        ctr_events_savepoint(joined->transaction, level, &problem);
+        ctr_events_savepoint(joined->conn, level, &problem);
     return ctr_arg_table_problem(base, "SAVEPOINT", &problem);
 }
 
@@ -113,7 +113,7 @@ int ctr_joined_rollback_to(sqlite3_vtab *base, int level)
 
 static int tell_main(ctr_joined *joined, ctr_problem *problem)
 {
-    if (!ctr_transaction_join(joined->transaction, problem))
+    if (!ctr_conn_join(joined->conn, problem))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "a table in main has the name counter_witness, which is reserved");
     return problem->rc;
@@ -129,7 +129,7 @@ int ctr_joined_witness(ctr_joined *joined, ctr_problem *problem)
 
 int ctr_joined_pass_on(ctr_joined *joined, ctr_problem *problem)
 {
-    if (problem->rc != SQLITE_OK || joined->transaction->told > joined->told) return problem->rc;
+    if (problem->rc != SQLITE_OK || joined->conn->told > joined->told) return problem->rc;
     return tell_main(joined, problem);
 }
 
@@ -137,7 +137,7 @@ int ctr_joined_pass_on(ctr_joined *joined, ctr_problem *problem)
 void ctr_joined_leave(ctr_joined *joined)
 {
     set_told(joined, false);
-    joined->transaction->round.call = CTR_CALL_NONE;
+    joined->conn->round.call = CTR_CALL_NONE;
 }
 
 /* ---- two empty tables of the connection ------------------------------------------------------ */
@@ -160,7 +160,7 @@ static int internal_connect(sqlite3 *db, void *aux, int argc, const char *const 
     sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     ctr_joined *table = sqlite3_malloc64(sizeof *table);
     if (!table) return SQLITE_NOMEM;
-    *table = (ctr_joined){.transaction = ((ctr_shared *)aux)->transaction};
+    *table = (ctr_joined){.conn = aux};
     *base = &table->base;
     return SQLITE_OK;
 }
@@ -176,13 +176,13 @@ static int statements_connect(sqlite3 *db, void *aux, int argc, const char *cons
                               sqlite3_vtab **base, char **message)
 {
     int rc = internal_connect(db, aux, argc, argv, base, message);
-    if (rc == SQLITE_OK) ctr_transaction_set_statements(((ctr_shared *)aux)->transaction, true);
+    if (rc == SQLITE_OK) ctr_conn_set_statements(aux, true);
     return rc;
 }
 
 static int statements_disconnect(sqlite3_vtab *base)
 {
-    ctr_transaction_set_statements(((ctr_joined *)base)->transaction, false);
+    ctr_conn_set_statements(((ctr_joined *)base)->conn, false);
     return internal_disconnect(base);
 }
 
@@ -259,19 +259,19 @@ static int witness_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
 
 static int witness_begin(sqlite3_vtab *base)
 {
-    ctr_transaction_set_joined(((ctr_joined *)base)->transaction, true);
+    ctr_conn_set_joined(((ctr_joined *)base)->conn, true);
     return ctr_joined_begin(base);
 }
 
 static int witness_commit(sqlite3_vtab *base)
 {
-    ctr_transaction_set_joined(((ctr_joined *)base)->transaction, false);
+    ctr_conn_set_joined(((ctr_joined *)base)->conn, false);
     return ctr_joined_commit(base);
 }
 
 static int witness_rollback(sqlite3_vtab *base)
 {
-    ctr_transaction_set_joined(((ctr_joined *)base)->transaction, false);
+    ctr_conn_set_joined(((ctr_joined *)base)->conn, false);
     return ctr_joined_rollback(base);
 }
 
@@ -293,9 +293,8 @@ int ctr_joined_is_registered(sqlite3 *db, bool *is)
     return rc;
 }
 
-int ctr_joined_renew_witness(void *holder, int number)
+int ctr_joined_renew_witness(ctr_conn *conn, int number)
 {
-    ctr_shared *shared = holder;
     char name[CTR_WITNESS_NAME_SIZE];
     /* No xCreate, here and below: the tables exist by themselves and cannot be created. */
     static const sqlite3_module WITNESS = {.iVersion = 2,
@@ -317,11 +316,11 @@ int ctr_joined_renew_witness(void *holder, int number)
                                            .xSavepoint = ctr_joined_savepoint,
                                            .xRelease = ctr_joined_release,
                                            .xRollbackTo = ctr_joined_rollback_to};
-    return sqlite3_create_module_v2(shared->db, ctr_transaction_witness_name(number, name),
-                                    &WITNESS, ctr_shared_hold(shared), ctr_shared_drop);
+    return sqlite3_create_module_v2(conn->db, ctr_conn_witness_name(number, name), &WITNESS,
+                                    ctr_conn_hold(conn), ctr_conn_drop);
 }
 
-int ctr_joined_register(sqlite3 *db, ctr_shared *shared)
+int ctr_joined_register(sqlite3 *db, ctr_conn *conn)
 {
     static const sqlite3_module STATEMENTS_MODULE = {.xConnect = statements_connect,
                                                      .xBestIndex = internal_best_index,
@@ -334,7 +333,7 @@ int ctr_joined_register(sqlite3 *db, ctr_shared *shared)
                                                      .xColumn = internal_column,
                                                      .xRowid = internal_rowid};
     int rc = sqlite3_create_module_v2(db, "counter_statements", &STATEMENTS_MODULE,
-                                      ctr_shared_hold(shared), ctr_shared_drop);
+                                      ctr_conn_hold(conn), ctr_conn_drop);
     if (rc != SQLITE_OK) return rc;
-    return ctr_joined_renew_witness(shared, 0);
+    return ctr_joined_renew_witness(conn, 0);
 }

@@ -11,9 +11,9 @@
 
 typedef struct ctr_joined {
     sqlite3_vtab base;
-    ctr_transaction *transaction; /* of the connection; borrowed from the module */
-    bool told;                    /* SQLite has begun this transaction with the table */
-    unsigned round;               /* the last one with the table; 0: none in this transaction */
+    ctr_conn *conn; /* of the connection; borrowed from the module */
+    bool told;      /* SQLite has begun this transaction with the table */
+    unsigned round; /* the last one with the table; 0: none in this transaction */
 } ctr_joined;
 
 int ctr_joined_begin(sqlite3_vtab *base);
@@ -38,13 +38,13 @@ int ctr_joined_pass_on(ctr_joined *joined, ctr_problem *problem);
 void ctr_joined_leave(ctr_joined *joined);
 
 /* Registers the two internal tables. */
-int ctr_joined_register(sqlite3 *db, ctr_shared *shared);
+int ctr_joined_register(sqlite3 *db, ctr_conn *conn);
 
 /* Sets `is` if this connection has the library already. Two copies would not see each other's
  * batches, so a second load does nothing. Returns an SQLite code. */
 int ctr_joined_is_registered(sqlite3 *db, bool *is);
 
 /* Registers one more counter_witness, for a new schema of main. */
-int ctr_joined_renew_witness(void *shared, int number);
+int ctr_joined_renew_witness(ctr_conn *conn, int number);
 
 #endif

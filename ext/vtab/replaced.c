@@ -13,7 +13,7 @@
  * written other rows. So it is remembered until it is gone or the transaction ends. */
 bool ctr_replaced_note(ctr_table *table, ctr_problem *problem)
 {
-    unsigned nth = table->joined.transaction->ended;
+    unsigned nth = table->joined.conn->ended;
     if (table->may_go_in != nth) table->n_may_go = 0;
     table->may_go_in = nth;
     if (ctr_access_find(table, problem) || !table->rows->found) return false;
@@ -62,7 +62,7 @@ static bool look_for_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
 void ctr_replaced_look_up(ctr_table *table, ctr_problem *problem)
 {
     bool at_work = ctr_writing_is_at_work(table->replica);
-    if (table->may_go_in != table->joined.transaction->ended) table->n_may_go = 0;
+    if (table->may_go_in != table->joined.conn->ended) table->n_may_go = 0;
     for (int i = table->n_may_go - 1; i >= 0 && problem->rc == SQLITE_OK; i--) {
         if (i >= table->n_may_go) continue; /* a row was remembered twice */
         int64_t rowid = table->may_go[i].rowid;

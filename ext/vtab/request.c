@@ -15,7 +15,7 @@
  * A repeated request writes no row, so last_insert_rowid() is 0 after it; rows have ids from 1 on.
  *
  * A statement first looks up the request, then stores it, then writes the row. If the second write
- * fails, the transaction is spoiled (sqlite/transaction.h). A request whose row OR IGNORE skips is
+ * fails, the transaction is spoiled (sqlite/conn.h). A request whose row OR IGNORE skips is
  * stored, too.
  */
 #include <string.h>

@@ -285,7 +285,7 @@ int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int
     cursor->eof = true;                         /* until there is a row; also after an error */
     ctr_plan_elements_close(&cursor->elements); /* the terms of an OR share a cursor */
     table_of(cursor)->updated = 0;
-    table_of(cursor)->joined.transaction->stats.reads++;
+    table_of(cursor)->joined.conn->stats.reads++;
     ctr_table_read(table_of(cursor), &problem);
     if (ctr_plan_has_in(plan))
         ctr_plan_elements_open(&cursor->elements, &table_of(cursor)->shape, plan, argc, argv,

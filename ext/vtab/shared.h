@@ -15,31 +15,6 @@ enum {
     CTR_ADMIN = SQLITE_UTF8 | SQLITE_DIRECTONLY
 };
 
-/* The objects that modules and functions share: the transaction of the connection, the running
- * sync, and the fronts. */
-typedef struct ctr_shared ctr_shared;
-
-/* Registers the library on another connection, and lends that connection's shared objects. */
-typedef int ctr_register_all(sqlite3 *db, ctr_shared **shared);
-
-struct ctr_shared {
-    sqlite3 *db;
-    ctr_register_all *register_all;
-    ctr_transaction *transaction;
-    ctr_sessions sessions;
-    void *fronts; /* the tables in front of others, owned; NULL: none */
-    void (*close_fronts)(void *fronts);
-    int holders;
-};
-
-/* The caller holds the result; NULL if there is no memory. Each module and each function holds it
- * as its user data. */
-ctr_shared *ctr_shared_new(sqlite3 *db, ctr_register_all *register_all);
-ctr_shared *ctr_shared_hold(ctr_shared *shared);
-
-/* Drops a holder; the last one frees it. */
-void ctr_shared_drop(void *shared);
-
 /* An SQL function, with `least` to `most` arguments; -1: any number. */
 typedef struct ctr_function {
     const char *name;
@@ -48,10 +23,10 @@ typedef struct ctr_function {
 } ctr_function;
 
 /* Registers n functions. Their user data is `shared`, which may be NULL. */
-int ctr_shared_functions(sqlite3 *db, ctr_shared *shared, const ctr_function *functions, size_t n);
+int ctr_shared_functions(sqlite3 *db, ctr_conn *conn, const ctr_function *functions, size_t n);
 
-int ctr_table_register(sqlite3 *db, ctr_shared *shared);   /* USING counter(...) */
-int ctr_changes_register(sqlite3 *db, ctr_shared *shared); /* counter_changes */
+int ctr_table_register(sqlite3 *db, ctr_conn *conn);   /* USING counter(...) */
+int ctr_changes_register(sqlite3 *db, ctr_conn *conn); /* counter_changes */
 
 /* Fails if a running statement names the eponymous table `name` under another schema than main.
  *

@@ -65,7 +65,7 @@ static int table_disconnect(sqlite3_vtab *base)
 static void open_table(ctr_table *table, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
-    table->held = table->replica = ctr_replica_hold(table->joined.transaction, table->schema);
+    table->held = table->replica = ctr_replica_hold(table->joined.conn, table->schema);
     size_t n_keys = (size_t)table->shape.n_keys, n_counters = (size_t)table->shape.n_counters;
     table->keys = sqlite3_malloc64(n_keys * sizeof *table->keys);
     table->given = sqlite3_malloc64((n_counters + 1) * sizeof *table->given);
@@ -122,7 +122,7 @@ void ctr_table_declare(ctr_table *table, ctr_problem *problem)
 /* Returns a table over the stored one, or NULL and a problem. Takes over the names; `clauses` are
  * the n clauses of the declaration. The columns are those of the stored table, and their order in
  * the key is that of the declaration. */
-static ctr_table *connect(sqlite3 *db, ctr_shared *shared, char *schema, char *name, int n,
+static ctr_table *connect(sqlite3 *db, ctr_conn *conn, char *schema, char *name, int n,
                           const char *const *clauses, ctr_problem *problem)
 {
     ctr_table *table = sqlite3_malloc64(sizeof *table);
@@ -134,8 +134,7 @@ static ctr_table *connect(sqlite3 *db, ctr_shared *shared, char *schema, char *n
     }
     memset(table, 0, sizeof *table);
     table->db = db;
-    table->joined.transaction = shared->transaction;
-    table->sessions = &shared->sessions;
+    table->joined.conn = conn;
     table->rows = &table->own_rows;
     table->schema = schema;
     table->name = name;
@@ -201,7 +200,7 @@ void ctr_table_show(ctr_table *table, bool is_trigger, const ctr_shown *from,
 
 void ctr_table_note_names(ctr_table *table, ctr_problem *problem)
 {
-    unsigned nth = table->joined.transaction->ended + 1;
+    unsigned nth = table->joined.conn->ended + 1;
     if (table->noted) return;
     if (ctr_tracked_note(table->db, table->schema, table->name, &table->shape, problem))
         table->noted_in = nth;
@@ -306,11 +305,11 @@ static bool take_up(sqlite3 *db, const char *schema, const char *name, const cha
 }
 
 /* Makes the stored tables, and those of the file. */
-static void make_stored(ctr_shared *shared, sqlite3 *db, const char *schema, const char *name,
+static void make_stored(ctr_conn *conn, sqlite3 *db, const char *schema, const char *name,
                         const char *tracked, const ctr_shape *shape, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
-    ctr_replica *replica = ctr_replica_of(shared->transaction, schema);
+    ctr_replica *replica = ctr_replica_of(conn, schema);
     if (replica)
         ctr_succession_create(replica, NULL, problem);
     else
@@ -327,7 +326,7 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
                         sqlite3_vtab **base, char **message)
 {
     ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_shared *shared = aux;
+    ctr_conn *conn = aux;
     ctr_shape shape = {0};
     ctr_table *table = NULL;
     char *schema = sqlite3_mprintf("%s", argv[ARG_SCHEMA]);
@@ -336,14 +335,14 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
     int n = argc - ARG_CLAUSES;
     char *tracked = ctr_declare_tracked(&n, argv + ARG_CLAUSES, &problem);
     ctr_declare_shape(&shape, name, n, argv + ARG_CLAUSES, &problem);
-    ctr_session_renew(&shared->sessions, &problem);
+    ctr_session_renew(conn, &problem);
     ctr_table_check_name(&shape, name, &problem);
     if (!take_up(db, schema, name, tracked, &shape, &problem))
-        make_stored(shared, db, schema, name, tracked, &shape, &problem);
+        make_stored(conn, db, schema, name, tracked, &shape, &problem);
     sqlite3_free(tracked);
     ctr_shape_close(&shape);
     if (problem.rc == SQLITE_OK) {
-        table = connect(db, shared, schema, name, argc - ARG_CLAUSES, argv + ARG_CLAUSES, &problem);
+        table = connect(db, conn, schema, name, argc - ARG_CLAUSES, argv + ARG_CLAUSES, &problem);
     } else {
         ctr_problem_where(&problem, "%s", name);
         sqlite3_free(schema);
@@ -378,8 +377,7 @@ static bool has_shards(ctr_table *table, ctr_problem *problem)
  * witness must be written after the commit. */
 static void tell_another(ctr_table *table, ctr_problem *problem)
 {
-    if (sqlite3_stricmp(table->schema, "main") == 0)
-        ctr_transaction_join(table->joined.transaction, problem);
+    if (sqlite3_stricmp(table->schema, "main") == 0) ctr_conn_join(table->joined.conn, problem);
     if (ctr_replica_has_counted(table->replica)) ctr_joined_pass_on(&table->joined, problem);
 }
 
@@ -427,10 +425,10 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_catalog_remove(table->db, table->schema, table->name, &problem);
     if (forgets && problem.rc == SQLITE_OK)
         ctr_succession_lineage_changed(table->replica, CTR_WHY_DROPPED, &problem);
-    ctr_transaction_release_kept(table->joined.transaction);
+    ctr_conn_release_kept(table->joined.conn);
     if (problem.rc != SQLITE_OK) return ctr_table_fail(table, &problem);
     ctr_joined_leave(&table->joined);
-    if (table->joined.transaction->told == 0) ctr_replica_forget(table->replica);
+    if (table->joined.conn->told == 0) ctr_replica_forget(table->replica);
     return table_disconnect(base);
 }
 
@@ -459,7 +457,7 @@ static int table_shadow_name(const char *suffix)
     return *known != NULL;
 }
 
-int ctr_table_register(sqlite3 *db, ctr_shared *shared)
+int ctr_table_register(sqlite3 *db, ctr_conn *conn)
 {
     static const ctr_integrity_module MODULE = {.module.iVersion = CTR_INTEGRITY_VERSION,
                                                 .module.xCreate = table_create,
@@ -485,6 +483,6 @@ int ctr_table_register(sqlite3 *db, ctr_shared *shared)
                                                 .module.xRollbackTo = ctr_joined_rollback_to,
                                                 .module.xShadowName = table_shadow_name,
                                                 .CTR_X_INTEGRITY = ctr_integrity_method};
-    return sqlite3_create_module_v2(db, "counter", &MODULE.module, ctr_shared_hold(shared),
-                                    ctr_shared_drop);
+    return sqlite3_create_module_v2(db, "counter", &MODULE.module, ctr_conn_hold(conn),
+                                    ctr_conn_drop);
 }

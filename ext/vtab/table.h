@@ -75,7 +75,6 @@ typedef struct ctr_table {
     sqlite3 *db;
     char *schema, *name; /* owned */
     ctr_shape shape;
-    ctr_sessions *sessions;        /* of the connection; borrowed */
     sqlite3_value **keys;          /* room for the key of the row being written, in key order */
     ctr_given *given;              /* room for the values of an INSERT, by counter */
     bool holds_keys;               /* `keys` are copies, which ctr_access_end frees */

@@ -208,12 +208,12 @@ static bool is_being_shown(const handed_row *row, const ctr_shown *shown, ctr_pr
  * read. */
 static void note_disorder(ctr_table *table)
 {
-    table->disorder_in = table->joined.transaction->ended;
+    table->disorder_in = table->joined.conn->ended;
 }
 
 static bool is_disorder(const ctr_table *table)
 {
-    return table->disorder_in == table->joined.transaction->ended;
+    return table->disorder_in == table->joined.conn->ended;
 }
 
 /* Returns whether the row exists in the tracked table, and its present values if `shown` is not
@@ -344,7 +344,7 @@ static void row_deleted(handed_row *row, ctr_problem *problem)
  * the column begins, and the value is not 0. */
 static ctr_opening *opening_of(const ctr_table *table, int counter, const ctr_shown *value)
 {
-    ctr_opening *opening = table->joined.transaction->opening;
+    ctr_opening *opening = table->joined.conn->opening;
     bool is = opening && opening->opens[counter] && !value->none && !value->null && value->n != 0 &&
               sqlite3_stricmp(opening->schema, table->schema) == 0 &&
               sqlite3_stricmp(opening->counters, table->name) == 0;
@@ -376,7 +376,7 @@ static void row_found(handed_row *row, ctr_problem *problem)
     }
     bool counts = ctr_stage_any(table->rows);
     write_counted(row, problem);
-    table->joined.transaction->stats.tracked += counts;
+    table->joined.conn->stats.tracked += counts;
     /* A newly tracked column also shows the counts that its counter has from other files. */
     bool shows = row->is_apart || (adopts && table->rows->found && ctr_table_look(table, problem));
     if (shows) show_again(row, problem);
@@ -391,7 +391,7 @@ static void row_missing(handed_row *row, ctr_problem *problem)
     look_apart(row, problem);
     if (row->is_apart && row->apart.waits) return;
     ctr_trigger_rows_delete(table, problem);
-    table->joined.transaction->stats.tracked++;
+    table->joined.conn->stats.tracked++;
     if (row->is_apart) ctr_apart_remove(&table->looks->apart, table->rows->rowid, problem);
 }
 
@@ -494,13 +494,13 @@ int ctr_trigger_rows_write(ctr_table *table, ctr_problem *problem)
     row_room few;
     handed_row row = {.table = table};
     if (!table->tracked) return ctr_access_write(table, problem);
-    unsigned nth = table->joined.transaction->ended;
+    unsigned nth = table->joined.conn->ended;
     const ctr_showing *looks = ctr_table_look(table, problem);
     if (looks) ctr_foreign_refuse_broken(table->db, looks->tracked.table, problem);
     if (make_row_room(&row, &few, problem)) write_counted(&row, problem);
     if (problem->rc == SQLITE_OK) {
         ctr_table_show(table, false, NULL, row.before, row.after, problem);
-        if (problem->rc != SQLITE_OK) ctr_transaction_spoil(table->joined.transaction, nth);
+        if (problem->rc != SQLITE_OK) ctr_conn_spoil(table->joined.conn, nth);
     }
     free_row_room(&row, &few);
     return problem->rc;

@@ -92,7 +92,7 @@ static const uint8_t *id_to_count(ctr_table *table, ctr_problem *problem)
 
 static void note_increment(const ctr_table *table, bool created)
 {
-    ctr_transaction_count(table->joined.transaction, created);
+    ctr_conn_count(table->joined.conn, created);
 }
 
 /* Returns whether n would move the counter out of 64 bits or, if counts of other files have done so
@@ -465,18 +465,18 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
     bool inserts = argc > 1 && !ctr_table_given(argv[0]);
-    unsigned nth = table->joined.transaction->ended;
-    table->joined.transaction->stats.writes++;
+    unsigned nth = table->joined.conn->ended;
+    table->joined.conn->stats.writes++;
     table->repeated = false;
     if (!table->read) ctr_table_read(table, &problem);
-    if (problem.rc == SQLITE_OK && table->joined.transaction->told == 0)
+    if (problem.rc == SQLITE_OK && table->joined.conn->told == 0)
         ctr_joined_witness(&table->joined, &problem);
     if (table->replica) ctr_spill_check(table->replica);
     if (problem.rc == SQLITE_OK) change_row(table, argc, argv, inserts, &problem);
     if (argc > 1 && !inserts && problem.rc == SQLITE_OK)
         table->updated++;
     else if (argc > 1 && !inserts && table->updated > 0)
-        ctr_transaction_spoil(table->joined.transaction, nth);
+        ctr_conn_spoil(table->joined.conn, nth);
     if (inserts) *rowid = table->repeated ? 0 : ctr_access_rowid(table);
     ctr_access_end(table);
 

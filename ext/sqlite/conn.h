@@ -1,5 +1,5 @@
-/* sqlite/transaction.h - the transaction of a connection. Each connection has one, and one SQLite
- * transaction at a time.
+/* sqlite/conn.h - a connection of the host: its files, its transaction, its running sync. All
+ * modules and functions that are registered on it hold it as their user data.
  *
  * It must forget everything that is rolled back. So a virtual table that has joined the transaction
  * passes on SQLite's calls (table/events.h): each counter table, counter_changes, and the internal
@@ -9,8 +9,8 @@
  * The internal table counter_statements keeps statements. SQLite closes it before it checks whether
  * the connection has open statements.
  */
-#ifndef CTR_SQLITE_TRANSACTION_H
-#define CTR_SQLITE_TRANSACTION_H
+#ifndef CTR_SQLITE_CONN_H
+#define CTR_SQLITE_CONN_H
 
 #include <stdint.h>
 
@@ -48,14 +48,30 @@ typedef struct ctr_kept {
     struct ctr_kept *next, **link; /* the list of the connection */
 } ctr_kept;
 
-typedef struct ctr_transaction {
+typedef struct ctr_conn ctr_conn;
+
+/* What the upper floors do for a connection. */
+typedef struct ctr_conn_above {
+    /* Registers the library on another connection, and lends that connection's object. */
+    int (*register_all)(sqlite3 *db, ctr_conn **conn);
+    /* Registers one more counter_witness, named by ctr_conn_witness_name for its number. */
+    int (*renew_witness)(ctr_conn *conn, int number);
+    void (*close_files)(ctr_conn *conn);
+    const struct ctr_replica_tables *tables; /* hooks of the counter tables: identity/replica.h */
+} ctr_conn_above;
+
+struct ctr_conn {
     sqlite3 *db;
-    struct ctr_replica *replicas;            /* the files of the connection: identity/replica.h */
-    const struct ctr_replica_tables *tables; /* the hooks of their counter tables; likewise */
+    ctr_conn_above above;
+    int holders;
+    struct ctr_replica *replicas; /* the files of the connection: identity/replica.h */
+    struct ctr_session *session;  /* the running one, or NULL: sync/session.h */
+    int spill;                    /* cache_spill of main that a session could not restore, or 0 */
+    void *fronts;                 /* the tables in front of others, owned; NULL: none */
+    void (*close_fronts)(void *fronts);
+
     ctr_kept *kept, schema, join;
-    int (*renew_witness)(void *arg, int number);
-    void *arg;
-    int witnesses;     /* the number of the last one */
+    int witnesses;     /* the number of the last counter_witness */
     bool is_memory;    /* main used the VFS "memdb" when the last transaction was joined */
     bool witness_used; /* a statement was prepared on it, and may be finalized since */
     bool has_statements, joined;
@@ -82,72 +98,68 @@ typedef struct ctr_transaction {
 
     unsigned ended;  /* the number of transactions that have ended */
     ctr_stats stats; /* of the connection */
-} ctr_transaction;
+};
 
 /* Counts one increment, and with `created` a new cell. */
-static inline void ctr_transaction_count(ctr_transaction *transaction, bool created)
+static inline void ctr_conn_count(ctr_conn *conn, bool created)
 {
-    transaction->stats.increments++;
-    transaction->stats.cells_created += created;
-    transaction->stats.shards_written++;
+    conn->stats.increments++;
+    conn->stats.cells_created += created;
+    conn->stats.shards_written++;
 }
 
-/* Returns the transaction of a connection; NULL without memory. `renew_witness`, called with `arg`,
- * registers one more counter_witness, named by ctr_transaction_witness_name for its number. The
- * caller registers number 0. */
-ctr_transaction *ctr_transaction_open(sqlite3 *db, int (*renew_witness)(void *arg, int number),
-                                      void *arg);
-enum { CTR_WITNESS_NAME_SIZE = 32 };
-const char *ctr_transaction_witness_name(int number, char name[CTR_WITNESS_NAME_SIZE]);
+/* The caller holds the result; NULL without memory. The last holder that drops it frees it. */
+ctr_conn *ctr_conn_new(sqlite3 *db, ctr_conn_above above);
+ctr_conn *ctr_conn_hold(ctr_conn *conn);
+void ctr_conn_drop(void *conn);
 
-/* Frees the transaction. The caller closes its replicas first. */
-void ctr_transaction_close(ctr_transaction *transaction);
+enum { CTR_WITNESS_NAME_SIZE = 32 };
+const char *ctr_conn_witness_name(int number, char name[CTR_WITNESS_NAME_SIZE]);
 
 /* Joins the transaction that is open or that the running statement has begun; takes the write lock
  * of main. Returns false, without a problem, if there is none: SQLite would call no table at its
  * end. */
-bool ctr_transaction_join(ctr_transaction *transaction, ctr_problem *problem);
+bool ctr_conn_join(ctr_conn *conn, ctr_problem *problem);
 
 /* Ends the round of calls, for what follows needs the next call even if it is the same again. */
-static inline void ctr_transaction_end_round(ctr_transaction *transaction)
+static inline void ctr_conn_end_round(ctr_conn *conn)
 {
-    transaction->round.call = CTR_CALL_NONE;
+    conn->round.call = CTR_CALL_NONE;
 }
 
 /* Enter and leave work on identities. Enter fails if a trigger on an identity tries to enter
  * again. */
-bool ctr_transaction_enter(ctr_transaction *transaction, ctr_problem *problem);
-int ctr_transaction_leave(ctr_transaction *transaction, ctr_problem *problem);
+bool ctr_conn_enter(ctr_conn *conn, ctr_problem *problem);
+int ctr_conn_leave(ctr_conn *conn, ctr_problem *problem);
 
 /* Spoils a transaction after a statement that did only one of two writes, which SQLite does not
  * roll back inside a transaction. It cannot commit unless it is rolled back to a savepoint before
  * the statement. `nth` is the value of `ended` before the first write; SQLite may have rolled back
  * the whole transaction by itself, as on a full disk. */
-void ctr_transaction_spoil(ctr_transaction *transaction, unsigned nth);
+void ctr_conn_spoil(ctr_conn *conn, unsigned nth);
 
 /* ---- statements that are kept ---------------------------------------------------------------- */
 
 /* Returns the kept statement; prepares it if need be. */
-sqlite3_stmt *ctr_transaction_keep(ctr_transaction *transaction, ctr_kept *kept, ctr_run *run,
-                                   ctr_sql which);
+sqlite3_stmt *ctr_conn_keep(ctr_conn *conn, ctr_kept *kept, ctr_run *run, ctr_sql which);
 
 /* The caller calls this after the statement has run: no statement can be kept if another object has
  * the name counter_statements. */
-void ctr_transaction_keep_no_more(ctr_transaction *transaction);
+void ctr_conn_keep_no_more(ctr_conn *conn);
 
 /* Closes a kept statement, before its owner is freed; a second call does nothing. */
-void ctr_transaction_close_kept(ctr_kept *kept);
+void ctr_conn_close_kept(ctr_kept *kept);
 
 /* Closes all kept statements; they are prepared again when needed. None of them may be running. */
-void ctr_transaction_release_kept(ctr_transaction *transaction);
+void ctr_conn_release_kept(ctr_conn *conn);
 
 /* Creates counter_statements while no connection locks main, so that counting in another file does
  * not need main later. Fails only on errors for which SQLite rolls back. */
-void ctr_transaction_prepare(ctr_transaction *transaction, ctr_problem *problem);
+void ctr_conn_prepare(ctr_conn *conn, ctr_problem *problem);
 
 /* For the internal tables: whether counter_witness is in a transaction, and counter_statements
  * exists. */
-void ctr_transaction_set_joined(ctr_transaction *transaction, bool joined);
-void ctr_transaction_set_statements(ctr_transaction *transaction, bool there);
+void ctr_conn_set_joined(ctr_conn *conn, bool joined);
+void ctr_conn_set_statements(ctr_conn *conn, bool there);
 
 #endif
