@@ -29,7 +29,7 @@ static int (*const SHARING[])(sqlite3 *, ctr_conn *) = {
 static int register_all(sqlite3 *db, ctr_conn **lent)
 {
     ctr_conn *conn = ctr_conn_new(db, (ctr_conn_above){register_all, ctr_joined_renew_witness,
-                                                       ctr_replica_close_all, ctr_events_tables()});
+                                                       ctr_file_close_all, ctr_events_tables()});
     if (!conn) return SQLITE_NOMEM;
     int rc = SQLITE_OK;
     *lent = conn;

@@ -40,7 +40,7 @@ static int find_in_replicas(ctr_table *table, ctr_problem *problem)
     if (ctr_quorum_find(cluster_of(table), table->keys, problem)) return problem->rc;
     ctr_member *leader = cluster_of(table)->leader;
     table->rows = &leader->merge.rows;
-    table->replica = leader->merge.rows.tab->replica;
+    table->file = leader->merge.rows.tab->file;
     return SQLITE_OK;
 }
 
@@ -102,9 +102,9 @@ static int raise_in_replicas(ctr_table *table, ctr_problem *problem)
     return ctr_quorum_raise(cluster_of(table), table->keys, problem);
 }
 
-static int64_t name_in_replica(int replica, int64_t id)
+static int64_t name_in_replica(int file, int64_t id)
 {
-    return id * CTR_LEVEL_SITES + replica;
+    return id * CTR_LEVEL_SITES + file;
 }
 
 static int64_t rowid_in_leader(const ctr_table *table)

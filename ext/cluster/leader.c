@@ -8,7 +8,7 @@
  */
 #include "cluster/cluster.h"
 
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "identity/succession.h"
 #include "sqlite/text.h"
 #include "sync/durable.h"
@@ -35,10 +35,10 @@ static bool commits_as_one(const ctr_cluster *cluster, ctr_problem *problem)
 static void meet_other(ctr_member *member, const ctr_member *other, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
-    const ctr_identity *theirs = ctr_replica_identity(other->merge.rows.tab->replica, &trouble);
+    const ctr_identity *theirs = ctr_file_identity(other->merge.rows.tab->file, &trouble);
     if (theirs) {
         ctr_identity identity = *theirs;
-        ctr_succession_meet(member->merge.rows.tab->replica, other->db, other->schema, &identity,
+        ctr_succession_meet(member->merge.rows.tab->file, other->db, other->schema, &identity,
                             &trouble);
     }
     ctr_member_blame(member, &trouble, problem);
@@ -52,8 +52,7 @@ static void meet_all(ctr_cluster *cluster, ctr_problem *problem)
         ctr_member *member = &cluster->members[i];
         if (!ctr_member_takes_part(member)) continue;
         ctr_problem trouble = {SQLITE_OK, NULL};
-        const ctr_identity *identity =
-            ctr_replica_identity(member->merge.rows.tab->replica, &trouble);
+        const ctr_identity *identity = ctr_file_identity(member->merge.rows.tab->file, &trouble);
         if (identity) ctr_conflicts_set_mine(&member->conflicts, identity);
         ctr_member_blame(member, &trouble, problem);
     }
@@ -71,7 +70,7 @@ static void meet_all(ctr_cluster *cluster, ctr_problem *problem)
 static bool may_lead(ctr_member *member, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
-    bool may = ctr_replica_prepare_to_count(member->merge.rows.tab->replica, &trouble);
+    bool may = ctr_file_prepare_to_count(member->merge.rows.tab->file, &trouble);
     ctr_member_blame(member, &trouble, problem);
     return may;
 }
@@ -127,7 +126,7 @@ static int commit_rank(sqlite3 *db, const char *schema, ctr_problem *problem)
 static bool has_taken_of_a_later_one(const ctr_cluster *cluster, const ctr_member *member,
                                      ctr_problem *problem)
 {
-    const char *from = ctr_replica_taken_from(member->merge.rows.tab->replica);
+    const char *from = ctr_file_taken_from(member->merge.rows.tab->file);
     if (!from || (cluster->leader && sqlite3_stricmp(from, cluster->leader->schema) == 0))
         return false;
     bool first = true;
@@ -147,7 +146,7 @@ static int refuse_pending(const ctr_cluster *cluster, ctr_problem *problem)
         const ctr_member *member = &cluster->members[i];
         if (!ctr_member_takes_part(member)) continue;
         bool counted =
-            member != cluster->leader && ctr_replica_has_counted(member->merge.rows.tab->replica);
+            member != cluster->leader && ctr_file_has_counted(member->merge.rows.tab->file);
         if (counted || has_taken_of_a_later_one(cluster, member, problem))
             ctr_problem_set(problem, SQLITE_ERROR,
                             "%s has %s in this transaction, and only committed changes go to other "
@@ -161,8 +160,8 @@ int ctr_leader_choose(ctr_cluster *cluster, ctr_problem *problem)
 {
     if (ctr_cluster_require_write(cluster, problem)) return problem->rc;
     ctr_member *leader = cluster->leader;
-    bool still_leads = leader && ctr_member_takes_part(leader) &&
-                       ctr_replica_known_id(leader->merge.rows.tab->replica);
+    bool still_leads =
+        leader && ctr_member_takes_part(leader) && ctr_file_known_id(leader->merge.rows.tab->file);
     if (still_leads) return refuse_pending(cluster, problem);
     meet_all(cluster, problem);
     ctr_cluster_require_write(cluster, problem);
@@ -189,7 +188,6 @@ void ctr_leader_prepare(ctr_cluster *cluster, ctr_problem *problem)
 bool ctr_leader_is_lost(ctr_cluster *cluster, ctr_problem *problem)
 {
     ctr_member *leader = cluster->leader;
-    if (problem->rc != SQLITE_OK || ctr_replica_known_id(leader->merge.rows.tab->replica))
-        return false;
+    if (problem->rc != SQLITE_OK || ctr_file_known_id(leader->merge.rows.tab->file)) return false;
     return !may_lead(leader, problem) && problem->rc == SQLITE_OK;
 }

@@ -31,8 +31,8 @@ void ctr_member_forget(ctr_member *member)
     sqlite3_finalize(member->look);
     sqlite3_finalize(member->lock);
     member->schema_look = member->look = member->lock = NULL;
-    ctr_replica_release(member->replica);
-    member->replica = NULL;
+    ctr_file_release(member->file);
+    member->file = NULL;
     member->open = member->stale = false;
 }
 
@@ -174,8 +174,8 @@ static void open_merge(ctr_member *member, const char *birth, const ctr_shape *s
     sqlite3 *db = member->db;
     const char *schema = member->schema;
     read_identity(member, problem);
-    bool there = ctr_merge_open(&member->merge, db, schema, birth, member->replica,
-                                &member->conflicts, problem);
+    bool there = ctr_merge_open(&member->merge, db, schema, birth, member->file, &member->conflicts,
+                                problem);
     if (!there) ctr_problem_set(problem, SQLITE_ERROR, "it has no counter table %s", birth);
     if (there && member->merge.tracked)
         ctr_problem_set(problem, SQLITE_ERROR,
@@ -200,8 +200,8 @@ static void open_merge(ctr_member *member, const char *birth, const ctr_shape *s
 static void open_tables(ctr_member *member, const char *birth, const ctr_shape *shape,
                         ctr_problem *problem)
 {
-    member->replica = ctr_replica_hold(member->conn, member->schema);
-    if (!member->replica) {
+    member->file = ctr_file_hold(member->conn, member->schema);
+    if (!member->file) {
         ctr_problem_nomem(problem);
         return;
     }

@@ -13,7 +13,7 @@
 typedef struct ctr_member {
     sqlite3 *db;
     ctr_conn *conn;              /* borrowed */
-    ctr_replica *replica;        /* held while it is open */
+    ctr_file *file;              /* held while it is open */
     char *schema;                /* owned */
     bool met;                    /* `name` was read once, and stays while it is away */
     char name[CTR_NAME_MAX + 1]; /* "dc:rack"; "" for a random id */

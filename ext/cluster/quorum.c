@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "table/stage.h"
 
 /* ---- merging --------------------------------------------------------------------------------- */
@@ -91,15 +91,15 @@ int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *pro
         find_everywhere(cluster, problem);
         if (problem->rc != SQLITE_OK) return problem->rc;
         ctr_member *leader = cluster->leader;
-        ctr_replica *replica = leader->merge.rows.tab->replica;
+        ctr_file *file = leader->merge.rows.tab->file;
         for (int i = 0; i < cluster->n; i++) {
             const ctr_member *member = &cluster->members[i];
             if (ctr_member_takes_part(member) && member != leader)
-                ctr_replica_note_taken(replica, member->merge.rows.tab->replica);
+                ctr_file_note_taken(file, member->merge.rows.tab->file);
         }
         for (int c = 0; c < cluster->shape.n_counters && !cluster->row.below; c++)
             ctr_merge_cell(&leader->merge, c, &cluster->row.cells[c].cell, problem);
-        ctr_conflicts_change_identity(&leader->conflicts, replica, problem);
+        ctr_conflicts_change_identity(&leader->conflicts, file, problem);
     } while (ctr_leader_is_lost(cluster, problem));
     if (problem->rc != SQLITE_OK) return problem->rc; /* a rollback has forgotten the leader */
     for (int c = 0; c < cluster->shape.n_counters; c++)
@@ -124,9 +124,9 @@ int ctr_quorum_write(ctr_cluster *cluster, ctr_problem *problem)
         for (int c = 0; c < cluster->shape.n_counters; c++)
             ctr_merge_cell(&member->merge, c, &cluster->row.cells[c].cell, problem);
         if (spelling) ctr_stage_spell(&member->merge.rows, spelling, problem);
-        ctr_replica_note_taken(member->merge.rows.tab->replica, leader->merge.rows.tab->replica);
+        ctr_file_note_taken(member->merge.rows.tab->file, leader->merge.rows.tab->file);
         wrote = ctr_merge_write(&member->merge, problem) || wrote;
-        ctr_conflicts_change_identity(&member->conflicts, member->merge.rows.tab->replica, problem);
+        ctr_conflicts_change_identity(&member->conflicts, member->merge.rows.tab->file, problem);
     }
     if (problem->rc != SQLITE_OK && wrote) ctr_conn_spoil(cluster->conn, nth);
     return problem->rc;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cluster/quorum.h"
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "sqlite/text.h"
 #include "sync/session.h"
 #include "table/events.h"
@@ -396,7 +396,7 @@ static bool may_give(const repair_job *job, ctr_problem *problem)
 {
     for (int i = 0; i < job->reading.n; i++) {
         ctr_member *member = &job->cluster->members[job->reading.contacts[i]];
-        if (ctr_replica_is_pending(member->merge.rows.tab->replica)) return false;
+        if (ctr_file_is_pending(member->merge.rows.tab->file)) return false;
         ctr_member_make_durable(member, problem);
     }
     return problem->rc == SQLITE_OK;
@@ -417,13 +417,13 @@ static void repair_row(repair_job *job, ctr_problem *problem)
         bool lacks = job->reading.lack & (uint64_t)1 << i;
         if (!lacks || !ctr_member_takes_part(member)) continue;
         ctr_merge *merge = &member->merge;
-        const ctr_identity *identity = ctr_replica_identity(merge->rows.tab->replica, problem);
+        const ctr_identity *identity = ctr_file_identity(merge->rows.tab->file, problem);
         if (identity) ctr_conflicts_set_mine(&member->conflicts, identity);
         if (!identity || !ctr_merge_find(merge, ctr_reading_keys(&job->reading), problem)) continue;
         for (int c = 0; c < cluster->shape.n_counters; c++)
             ctr_merge_cell(merge, c, &job->reading.cells[c].cell, problem);
         ctr_merge_write(merge, problem);
-        ctr_conflicts_change_identity(&member->conflicts, merge->rows.tab->replica, problem);
+        ctr_conflicts_change_identity(&member->conflicts, merge->rows.tab->file, problem);
     }
 }
 

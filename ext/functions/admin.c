@@ -79,15 +79,15 @@ static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     } else {
         /* The tables of the file and their row, in one savepoint. */
         ctr_session session = {0};
-        ctr_replica *replica = ctr_replica_of(conn, "main");
-        if (!replica) ctr_problem_nomem(&problem);
+        ctr_file *file = ctr_file_of(conn, "main");
+        if (!file) ctr_problem_nomem(&problem);
         if (problem.rc == SQLITE_OK &&
             ctr_session_begin(&session, db, NULL, &problem) == SQLITE_OK) {
             ctr_conn_join(conn, &problem);
             if (pending)
-                ctr_succession_create_pending(replica, name, &problem);
+                ctr_succession_create_pending(file, name, &problem);
             else
-                ctr_succession_create(replica, name, &problem);
+                ctr_succession_create(file, name, &problem);
             ctr_identity_read(&identity, db, "main", &problem);
         }
         ctr_session_end(&session, &problem);
@@ -101,7 +101,7 @@ static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
  * `lost`, declares that replica lost. The result is set before the end: if there is no memory for
  * it, the change is rolled back. */
 static void change(sqlite3_context *ctx, const char *function, sqlite3_value *schema_value,
-                   int (*how)(ctr_replica *, ctr_problem *), const uint8_t *lost)
+                   int (*how)(ctr_file *, ctr_problem *), const uint8_t *lost)
 {
     ctr_conn *conn = sqlite3_user_data(ctx);
     sqlite3 *db = sqlite3_context_db_handle(ctx);
@@ -110,18 +110,18 @@ static void change(sqlite3_context *ctx, const char *function, sqlite3_value *sc
     ctr_identity identity = {0};
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_session session;
-    ctr_replica *replica = ctr_replica_of(conn, schema);
-    if (!replica) ctr_problem_nomem(&problem);
-    if (replica && ctr_session_begin(&session, db, NULL, &problem) == SQLITE_OK) {
+    ctr_file *file = ctr_file_of(conn, schema);
+    if (!file) ctr_problem_nomem(&problem);
+    if (file && ctr_session_begin(&session, db, NULL, &problem) == SQLITE_OK) {
         ctr_session_lock(&session, schema, &problem);
         if (sqlite3_stricmp(schema, "main") == 0) ctr_conn_join(conn, &problem);
-        if (problem.rc == SQLITE_OK && lost) ctr_succession_lose(replica, lost, &problem);
-        if (problem.rc == SQLITE_OK && how) how(replica, &problem);
-        if (sqlite3_stricmp(schema, "main") != 0) ctr_replica_forget(replica);
+        if (problem.rc == SQLITE_OK && lost) ctr_succession_lose(file, lost, &problem);
+        if (problem.rc == SQLITE_OK && how) how(file, &problem);
+        if (sqlite3_stricmp(schema, "main") != 0) ctr_file_forget(file);
         ctr_identity_read(&identity, db, schema, &problem);
         if (problem.rc == SQLITE_OK) ctr_arg_result_id(ctx, identity.id);
     }
-    if (replica) ctr_session_end(&session, &problem);
+    if (file) ctr_session_end(&session, &problem);
     ctr_arg_problem(ctx, function, &problem);
 }
 
@@ -141,14 +141,14 @@ static void fn_retire(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     change(ctx, "counter_retire", argc > 0 ? argv[0] : NULL, ctr_succession_retire, NULL);
 }
 
-static int promote(ctr_replica *replica, ctr_problem *problem)
+static int promote(ctr_file *file, ctr_problem *problem)
 {
     ctr_identity identity;
     uint8_t digest[CTR_ID_SIZE];
-    sqlite3 *db = replica->conn->db;
-    ctr_identity_read(&identity, db, replica->schema, problem);
-    ctr_shards_digest(NULL, db, replica->schema, identity.id, digest, problem);
-    if (problem->rc == SQLITE_OK) ctr_succession_promote(replica, digest, problem);
+    sqlite3 *db = file->conn->db;
+    ctr_identity_read(&identity, db, file->schema, problem);
+    ctr_shards_digest(NULL, db, file->schema, identity.id, digest, problem);
+    if (problem->rc == SQLITE_OK) ctr_succession_promote(file, digest, problem);
     return problem->rc;
 }
 
@@ -200,20 +200,20 @@ static void refuse_counter_tables(sqlite3 *db, const char *schema, const ctr_obj
 }
 
 /* Drops the stored tables of a file that has an identity; returns their number. */
-static int64_t remove_stored(ctr_replica *replica, ctr_problem *problem)
+static int64_t remove_stored(ctr_file *file, ctr_problem *problem)
 {
     int64_t n = 0;
     ctr_objects objects = {0};
-    sqlite3 *db = replica->conn->db;
-    ctr_schema_objects_read(&objects, db, replica->schema, false, problem);
-    refuse_counter_tables(db, replica->schema, &objects, problem);
-    ctr_run run = ctr_run_on(db, replica->schema, NULL, problem);
+    sqlite3 *db = file->conn->db;
+    ctr_schema_objects_read(&objects, db, file->schema, false, problem);
+    refuse_counter_tables(db, file->schema, &objects, problem);
+    ctr_run run = ctr_run_on(db, file->schema, NULL, problem);
     for (const char *const *of = ctr_stored_of_file(); *of && problem->rc == SQLITE_OK; of++) {
         const ctr_named *named = ctr_schema_objects_find(&objects, *of);
         if (!named || named->object != CTR_OBJECT_TABLE) continue;
         run.slots.name = *of;
         ctr_run_do(&run, CTR_SQL_SCHEMA_DROP, NULL);
-        if (ctr_schema_object(db, replica->schema, *of, problem) != CTR_OBJECT_NONE)
+        if (ctr_schema_object(db, file->schema, *of, problem) != CTR_OBJECT_NONE)
             ctr_problem_set(problem, SQLITE_AUTH,
                             "an authorizer of this connection ignores DROP TABLE");
         n++;
@@ -235,16 +235,16 @@ static void fn_remove(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     ctr_identity identity = {0};
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_session session;
-    ctr_replica *replica = ctr_replica_of(conn, schema);
-    if (!replica) ctr_problem_nomem(&problem);
-    if (replica && ctr_session_begin(&session, db, NULL, &problem) == SQLITE_OK) {
+    ctr_file *file = ctr_file_of(conn, schema);
+    if (!file) ctr_problem_nomem(&problem);
+    if (file && ctr_session_begin(&session, db, NULL, &problem) == SQLITE_OK) {
         ctr_session_lock(&session, schema, &problem);
         if (problem.rc == SQLITE_OK && ctr_identity_read(&identity, db, schema, &problem))
             ctr_identity_offer_fork(db, schema, &problem);
-        if (identity.present && problem.rc == SQLITE_OK) n = remove_stored(replica, &problem);
-        if (n > 0) ctr_replica_removed(replica);
+        if (identity.present && problem.rc == SQLITE_OK) n = remove_stored(file, &problem);
+        if (n > 0) ctr_file_removed(file);
     }
-    if (replica) ctr_session_end(&session, &problem);
+    if (file) ctr_session_end(&session, &problem);
     if (ctr_arg_problem(ctx, COUNTER_REMOVE, &problem)) sqlite3_result_int64(ctx, n);
 }
 

@@ -16,7 +16,7 @@
 #include "core/id.h"
 #include "functions/register.h"
 #include "identity/identity.h"
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "identity/succession.h"
 #include "sqlite/args.h"
 #include "sqlite/array.h"
@@ -35,25 +35,25 @@ typedef struct leader {
 
 /* In a transaction, or in a writing statement, the first call checks the identity of the file, once
  * for all calls. A SELECT alone gets its own transaction, because the check writes. */
-static bool lead_file(ctr_conn *conn, sqlite3 *db, const char *schema, leader *file,
+static bool lead_file(ctr_conn *conn, sqlite3 *db, const char *schema, leader *led,
                       ctr_problem *problem)
 {
-    ctr_replica *replica = ctr_replica_of(conn, schema);
-    if (!replica) return ctr_problem_nomem(problem) == SQLITE_OK;
-    const uint8_t *mine = ctr_replica_known_id(replica);
-    if (!mine && ctr_conn_join(conn, problem)) mine = ctr_replica_id(replica, problem);
+    ctr_file *file = ctr_file_of(conn, schema);
+    if (!file) return ctr_problem_nomem(problem) == SQLITE_OK;
+    const uint8_t *mine = ctr_file_known_id(file);
+    if (!mine && ctr_conn_join(conn, problem)) mine = ctr_file_id(file, problem);
     ctr_session session;
     bool alone = !mine && problem->rc == SQLITE_OK;
     if (alone) {
         ctr_session_begin(&session, db, NULL, problem);
-        if (ctr_conn_join(conn, problem)) mine = ctr_replica_id(replica, problem);
+        if (ctr_conn_join(conn, problem)) mine = ctr_file_id(file, problem);
         if (!mine)
             ctr_problem_set(problem, SQLITE_ERROR,
                             "a table in main has the name counter_witness, which is reserved");
     }
     if (mine) {
-        memcpy(file->id, mine, CTR_ID_SIZE);
-        file->least = ctr_replica_least_clock(replica);
+        memcpy(led->id, mine, CTR_ID_SIZE);
+        led->least = ctr_file_least_clock(file);
     }
     if (alone) ctr_session_end(&session, problem);
     return mine && problem->rc == SQLITE_OK;
@@ -155,10 +155,10 @@ static void check_if_writing(ctr_conn *conn, sqlite3 *db, const char *schema, ct
 #if SQLITE_VERSION_NUMBER >= 3034000
     if (sqlite3_libversion_number() < 3034000) return;
     if (sqlite3_txn_state(db, schema) != SQLITE_TXN_WRITE) return;
-    ctr_replica *replica = ctr_replica_of(conn, schema);
-    if (!replica) ctr_problem_nomem(problem);
-    if (problem->rc != SQLITE_OK || ctr_replica_known_id(replica)) return;
-    if (ctr_conn_join(conn, problem)) ctr_replica_id(replica, problem);
+    ctr_file *file = ctr_file_of(conn, schema);
+    if (!file) ctr_problem_nomem(problem);
+    if (problem->rc != SQLITE_OK || ctr_file_known_id(file)) return;
+    if (ctr_conn_join(conn, problem)) ctr_file_id(file, problem);
 #else
     (void)conn, (void)db, (void)schema, (void)problem;
 #endif

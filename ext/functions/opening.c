@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "functions/register.h"
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "sqlite/args.h"
 #include "sqlite/array.h"
 #include "sync/answers.h"
@@ -103,13 +103,13 @@ static int64_t take_answers(answering *call, ctr_problem *problem)
     int64_t changed = 0;
     ctr_merge merge;
     ctr_conflicts conflicts = {.db = call->db, .schema = call->schema};
-    ctr_replica *replica = ctr_replica_of(call->conn, call->schema);
-    if (!replica) ctr_problem_nomem(problem);
+    ctr_file *file = ctr_file_of(call->conn, call->schema);
+    if (!file) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(call->db, call->schema, call->entry.name, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
-    if (problem->rc == SQLITE_OK) ctr_replica_identity(replica, problem);
+    if (problem->rc == SQLITE_OK) ctr_file_identity(file, problem);
     if (problem->rc != SQLITE_OK) return 0;
-    ctr_merge_open(&merge, call->db, call->schema, call->entry.birth, replica, &conflicts, problem);
+    ctr_merge_open(&merge, call->db, call->schema, call->entry.birth, file, &conflicts, problem);
     const ctr_openings *openings =
         problem->rc == SQLITE_OK ? ctr_merge_openings(&merge, problem) : NULL;
     if (openings) make_answers(call, openings, problem);

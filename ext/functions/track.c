@@ -28,7 +28,7 @@
 #include <string.h>
 
 #include "functions/tracking.h"
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "identity/succession.h"
 #include "sqlite/args.h"
 #include "sqlite/text.h"
@@ -309,12 +309,12 @@ static void drop_tracked_column(ctr_tracking *call, const char *name, ctr_proble
                         call->table, name, call->table);
     if (problem->rc != SQLITE_OK) return;
     char *own = sqlite3_mprintf("%s", ctr_shape_counter_name(&call->shape, counter));
-    ctr_replica *replica = ctr_replica_of(call->conn, call->schema);
-    if (!own || !replica) ctr_problem_nomem(problem);
+    ctr_file *file = ctr_file_of(call->conn, call->schema);
+    if (!own || !file) ctr_problem_nomem(problem);
     const ctr_identity *identity =
-        problem->rc == SQLITE_OK ? ctr_replica_identity(replica, problem) : NULL;
+        problem->rc == SQLITE_OK ? ctr_file_identity(file, problem) : NULL;
     if (identity && !*identity->name)
-        ctr_succession_lineage_changed(replica, CTR_WHY_DROPPED, problem);
+        ctr_succession_lineage_changed(file, CTR_WHY_DROPPED, problem);
     if (problem->rc == SQLITE_OK) raise_column(call, own, problem);
     sqlite3_free(own);
     open_counters(call, problem);

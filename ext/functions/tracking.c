@@ -9,8 +9,8 @@
 int64_t ctr_tracking_count(ctr_tracking *call, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return 0;
-    ctr_replica *replica = ctr_replica_of(call->conn, call->schema);
-    if (replica && ctr_session_raise_cache(call->db, call->schema)) replica->raised = true;
+    ctr_file *file = ctr_file_of(call->conn, call->schema);
+    if (file && ctr_session_raise_cache(call->db, call->schema)) file->raised = true;
     ctr_stats *stats = &call->conn->stats;
     int64_t before = stats->tracked;
     char *columns = ctr_tracked_counter_list(&call->tracked),
@@ -27,8 +27,7 @@ int64_t ctr_tracking_count(ctr_tracking *call, ctr_problem *problem)
         ctr_apart_count(call->db, call->schema, call->counters, problem) > 0 ? " or apart" : "";
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_GONE, NULL);
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
-    if (replica && replica->raised)
-        replica->raised = !ctr_session_lower_cache(call->db, call->schema);
+    if (file && file->raised) file->raised = !ctr_session_lower_cache(call->db, call->schema);
     sqlite3_free(columns);
     sqlite3_free(values);
     sqlite3_free(match);
@@ -44,8 +43,8 @@ static void answer_opening(ctr_tracking *call, ctr_problem *problem)
     ctr_catalog_entry entry = {0};
     uint8_t birth[CTR_ID_SIZE], *answers = sqlite3_malloc64((opening->n_met + 1) * CTR_ANSWER_SIZE);
     if (!answers) ctr_problem_nomem(problem);
-    ctr_replica *replica = ctr_replica_of(call->conn, call->schema);
-    if (!replica) ctr_problem_nomem(problem);
+    ctr_file *file = ctr_file_of(call->conn, call->schema);
+    if (!file) ctr_problem_nomem(problem);
     ctr_catalog_named(&entry, call->db, call->schema, call->counters, problem);
     if (problem->rc == SQLITE_OK) ctr_openings_of_birth(entry.birth, birth, problem);
     if (problem->rc == SQLITE_OK) {
@@ -57,7 +56,7 @@ static void answer_opening(ctr_tracking *call, ctr_problem *problem)
                                opening->met + i * CTR_ID_SIZE, opening->answer);
         if (opening->answer == CTR_SAME)
             ctr_openings_write(answers + n++ * CTR_ANSWER_SIZE, opening->id, birth, CTR_SAME);
-        ctr_merge_open(&merge, call->db, call->schema, entry.birth, replica, &conflicts, problem);
+        ctr_merge_open(&merge, call->db, call->schema, entry.birth, file, &conflicts, problem);
         if (problem->rc == SQLITE_OK) ctr_answers_take(&merge, answers, n, problem);
         ctr_merge_close(&merge);
     }
@@ -137,10 +136,10 @@ int64_t ctr_tracking_count_opening(ctr_tracking *call,
     int64_t counted = ctr_tracking_count(call, problem);
     conn->opening = NULL;
     sqlite3_free(list);
-    ctr_replica *replica = ctr_replica_of(conn, call->schema);
+    ctr_file *file = ctr_file_of(conn, call->schema);
     const ctr_identity *identity = NULL;
-    if (replica && problem->rc == SQLITE_OK && opening->n > 0)
-        identity = ctr_replica_identity(replica, problem);
+    if (file && problem->rc == SQLITE_OK && opening->n > 0)
+        identity = ctr_file_identity(file, problem);
     ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
     if (identity) ctr_openings_record(&run, opening->id, identity->id);
     if (identity && opening->answer != CTR_UNANSWERED) answer_opening(call, problem);

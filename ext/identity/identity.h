@@ -8,7 +8,7 @@
  * for a random id. A named id is the type-3 UUID of "dc:rack" in the DNS namespace, so that
  * `uuidgen --md5 --namespace @dns --name dc1:rack1` gives the same, as in ScyllaDB.
  *
- * This module reads and writes the rows; identity/replica.h checks whether they are still true.
+ * This module reads and writes the rows; identity/file.h checks whether they are still true.
  */
 #ifndef CTR_IDENTITY_IDENTITY_H
 #define CTR_IDENTITY_IDENTITY_H

@@ -8,23 +8,23 @@
 #ifndef CTR_IDENTITY_SPILL_H
 #define CTR_IDENTITY_SPILL_H
 
-#include "identity/replica.h"
+#include "identity/file.h"
 
 /* Keeps changed pages in memory if SQLite has waited in vain. The caller calls this before a
  * statement of ours runs within one of the host; the write lock is held. Ignores problems. */
-void ctr_spill_check_file(ctr_replica *replica);
+void ctr_spill_check_file(ctr_file *file);
 
-static inline void ctr_spill_check(ctr_replica *replica)
+static inline void ctr_spill_check(ctr_file *file)
 {
-    if (!replica->spills_safely) ctr_spill_check_file(replica);
+    if (!file->spills_safely) ctr_spill_check_file(file);
 }
 
 /* Keeps changed pages in memory while the transaction ends; the commit waits by itself. Where
  * `waited` says that the running statement may have waited before, takes the exclusive lock at
  * once, and returns SQLITE_BUSY if a reader is still there. */
-int ctr_spill_before_commit(ctr_replica *replica, bool waited);
+int ctr_spill_before_commit(ctr_file *file, bool waited);
 
 /* Restores the setting of the file. Called when the transaction is about to end, and at its end. */
-void ctr_spill_restore(ctr_replica *replica);
+void ctr_spill_restore(ctr_file *file);
 
 #endif

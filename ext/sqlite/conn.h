@@ -57,17 +57,17 @@ typedef struct ctr_conn_above {
     /* Registers one more counter_witness, named by ctr_conn_witness_name for its number. */
     int (*renew_witness)(ctr_conn *conn, int number);
     void (*close_files)(ctr_conn *conn);
-    const struct ctr_replica_tables *tables; /* hooks of the counter tables: identity/replica.h */
+    const struct ctr_file_tables *tables; /* hooks of the counter tables: identity/file.h */
 } ctr_conn_above;
 
 struct ctr_conn {
     sqlite3 *db;
     ctr_conn_above above;
     int holders;
-    struct ctr_replica *replicas; /* the files of the connection: identity/replica.h */
-    struct ctr_session *session;  /* the running one, or NULL: sync/session.h */
-    int spill;                    /* cache_spill of main that a session could not restore, or 0 */
-    void *fronts;                 /* the tables in front of others, owned; NULL: none */
+    struct ctr_file *files;      /* the files of the connection: identity/file.h */
+    struct ctr_session *session; /* the running one, or NULL: sync/session.h */
+    int spill;                   /* cache_spill of main that a session could not restore, or 0 */
+    void *fronts;                /* the tables in front of others, owned; NULL: none */
     void (*close_fronts)(void *fronts);
 
     ctr_kept *kept, schema, join;

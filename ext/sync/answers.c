@@ -127,13 +127,12 @@ int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n, ctr
     for (size_t i = 0; openings && i < n && problem->rc == SQLITE_OK; i++) {
         const uint8_t *answer = answers + i * CTR_ANSWER_SIZE;
         if (!ctr_openings_add(openings, answer, problem)) continue;
-        if (added++ == 0 &&
-            ctr_replica_before_write(merge->rows.tab->replica, problem) == SQLITE_OK) {
+        if (added++ == 0 && ctr_file_before_write(merge->rows.tab->file, problem) == SQLITE_OK) {
             ctr_fold_table(merge->rows.tab, problem); /* the change says that all is folded */
             merge->number = ctr_batch_mark_change(merge->rows.tab, problem);
         }
         ctr_openings_record_answer(&run, answer, merge->number);
-        merge->openings_read_at = ++merge->rows.tab->replica->conn->answered + 1;
+        merge->openings_read_at = ++merge->rows.tab->file->conn->answered + 1;
     }
     return added > 0 && problem->rc == SQLITE_OK ? reduce_rows(merge, problem) : 0;
 }

@@ -104,14 +104,13 @@ void ctr_conflicts_set_mine(ctr_conflicts *conflicts, const ctr_identity *mine)
     conflicts->beyond = ctr_identity_beyond(mine);
 }
 
-int ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_replica *replica,
-                                  ctr_problem *problem)
+int ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_file *file, ctr_problem *problem)
 {
     bool own = conflicts->own, replaced = conflicts->replaced;
     if (problem->rc != SQLITE_OK) return problem->rc;
     conflicts->own = conflicts->replaced = false;
-    if (own) ctr_succession_lineage_changed(replica, CTR_WHY_CONFLICT, problem);
-    if (replaced && !own) ctr_succession_yield(replica, problem);
+    if (own) ctr_succession_lineage_changed(file, CTR_WHY_CONFLICT, problem);
+    if (replaced && !own) ctr_succession_yield(file, problem);
     return problem->rc;
 }
 

@@ -16,7 +16,7 @@
 #ifndef CTR_SYNC_CONFLICTS_H
 #define CTR_SYNC_CONFLICTS_H
 
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "sync/source.h"
 
 typedef struct ctr_conflicts {
@@ -40,8 +40,7 @@ int ctr_conflicts_open(ctr_conflicts *conflicts, sqlite3 *db, const char *schema
                        const ctr_identity *source, ctr_problem *problem);
 
 /* Acts on the conflicts found: the taking file takes another id, or stops counting. */
-int ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_replica *replica,
-                                  ctr_problem *problem);
+int ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_file *file, ctr_problem *problem);
 
 /* Returns whether this pair of cells has no conflict. */
 bool ctr_conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,

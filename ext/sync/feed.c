@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "sqlite/args.h"
 #include "sqlite/text.h"
 #include "sync/durable.h"
@@ -92,8 +92,7 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     feed->keys = sqlite3_malloc64((size_t)feed->shape.n_keys * sizeof *feed->keys);
     feed->key_text = ctr_shape_key_text(&feed->shape);
     if (!feed->keys || !feed->key_text) ctr_problem_nomem(problem);
-    ctr_rows_open(&feed->rows, source->db, source->schema, name, &feed->shape, feed->replica,
-                  problem);
+    ctr_rows_open(&feed->rows, source->db, source->schema, name, &feed->shape, feed->file, problem);
     feed->rows.whole = true;
     ctr_stream_walk_open(&feed->walk, source->db, source->schema, name, &feed->shape,
                          feed->since > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL_NUMBERED, feed->since,
@@ -184,8 +183,8 @@ int ctr_feed_open(ctr_feed *feed, sqlite3 *host, ctr_conn *conn, int64_t since,
     *feed = (ctr_feed){.conn = conn, .since = since, .bucket = *bucket, .eof = true};
     if (ctr_source_open(&feed->source, host, "main", problem)) return problem->rc;
     if (!feed->source.own) {
-        feed->replica = ctr_replica_of(conn, "main");
-        if (!feed->replica) return ctr_problem_nomem(problem);
+        feed->file = ctr_file_of(conn, "main");
+        if (!feed->file) return ctr_problem_nomem(problem);
     }
     if (ctr_source_hold(&feed->source, problem)) return problem->rc;
     if (ctr_pull_open(&feed->source, &feed->giver, problem)) return problem->rc;
@@ -248,8 +247,7 @@ static bool look_up_open(ctr_apply *apply, ctr_problem *problem)
     return same && !changed;
 }
 
-static int open_target(ctr_apply *apply, const char *birth, ctr_replica *replica,
-                       ctr_problem *problem)
+static int open_target(ctr_apply *apply, const char *birth, ctr_file *file, ctr_problem *problem)
 {
     bool current = apply->open && sqlite3_stricmp(apply->merge.entry.birth, birth) == 0 &&
                    look_up_open(apply, problem);
@@ -257,7 +255,7 @@ static int open_target(ctr_apply *apply, const char *birth, ctr_replica *replica
     close_target(apply);
     apply->open = true;
     if (problem->rc == SQLITE_OK &&
-        !ctr_merge_open(&apply->merge, apply->db, "main", birth, replica, &apply->conflicts,
+        !ctr_merge_open(&apply->merge, apply->db, "main", birth, file, &apply->conflicts,
                         problem) &&
         ctr_merge_refuse_name(apply->db, "main", "main", birth, problem) == SQLITE_OK)
         ctr_problem_set(
@@ -354,7 +352,7 @@ static int take_key(ctr_apply *apply, const ctr_change *change, ctr_problem *pro
 
 /* Raises a counter to the generation of the change, and renews the triggers of a tracked table,
  * which name its counters. The shape is read again, because the open one may be out of date. */
-static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_replica *replica,
+static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_file *file,
                           ctr_problem *problem)
 {
     ctr_shape shape = {0};
@@ -365,7 +363,7 @@ static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_replic
     if (problem->rc == SQLITE_OK &&
         ctr_shape_generation(&shape, change->column, &spelling) < change->generation &&
         ctr_columns_check(&shape, apply->db, table, change->column, problem) == SQLITE_OK)
-        ctr_columns_raise(replica, apply->db, "main", table, &shape, change->column,
+        ctr_columns_raise(file, apply->db, "main", table, &shape, change->column,
                           change->generation, problem);
     ctr_shape_close(&shape);
     if (!ctr_tracked_is(apply->db, "main", table, problem)) return;
@@ -375,11 +373,11 @@ static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_replic
 }
 
 /* Opens the table and takes the key. */
-static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_replica *replica,
+static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_file *file,
                           ctr_problem *problem)
 {
-    if (open_target(apply, change->table, replica, problem)) return problem->rc;
-    const ctr_identity *identity = ctr_replica_identity(replica, problem);
+    if (open_target(apply, change->table, file, problem)) return problem->rc;
+    const ctr_identity *identity = ctr_file_identity(file, problem);
     if (!identity) return problem->rc;
     apply->conflicts = (ctr_conflicts){.db = apply->db, .schema = "main"};
     ctr_conflicts_set_mine(&apply->conflicts, identity);
@@ -390,7 +388,7 @@ static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_replic
 }
 
 /* Everything is checked before the first write: SQLite cannot roll back one of two writes. */
-static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_replica *replica,
+static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_file *file,
                              ctr_problem *problem)
 {
     ctr_cell cell = ctr_cell_untouched();
@@ -410,12 +408,12 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_rep
     unsigned nth = apply->conn->ended;
     if (problem->rc != SQLITE_OK) return;
     bool rises = present < change->generation;
-    if (rises) raise_counter(apply, change, replica, problem);
+    if (rises) raise_counter(apply, change, file, problem);
     if (rises && problem->rc != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
     if (rises) close_target(apply);
     if (problem->rc != SQLITE_OK || change->kind == CTR_CHANGE_COUNTER) return;
 
-    if (rises) prepare_change(apply, change, replica, problem);
+    if (rises) prepare_change(apply, change, file, problem);
     int counter = -1; /* none: the generation has risen since the cell was written */
     if (problem->rc == SQLITE_OK)
         counter = ctr_shape_counter_of(&apply->merge.shape, change->column, change->generation);
@@ -424,7 +422,7 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_rep
         ctr_merge_cell(merge, counter, &cell, problem);
         ctr_answers_refuse_missing(merge, merge->tracked ? merge->showing.tracked.table : "",
                                    "here", "in the change", false, problem);
-        ctr_conflicts_change_identity(&apply->conflicts, replica,
+        ctr_conflicts_change_identity(&apply->conflicts, file,
                                       problem); /* before the row is written */
         ctr_merge_write(&apply->merge, problem);
     }
@@ -447,16 +445,16 @@ static void take_answer(ctr_apply *apply, const ctr_change *change, ctr_problem 
  * call ctr_feed_release; the open table is then closed after the change. */
 int ctr_feed_take(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
-    ctr_replica *replica = ctr_replica_of(apply->conn, "main");
-    if (!replica) return ctr_problem_nomem(problem);
+    ctr_file *file = ctr_file_of(apply->conn, "main");
+    if (!file) return ctr_problem_nomem(problem);
     apply->busy = true;
-    if (prepare_change(apply, change, replica, problem) == SQLITE_OK) {
+    if (prepare_change(apply, change, file, problem) == SQLITE_OK) {
         if (change->kind == CTR_CHANGE_FLOORS)
             ctr_merge_floors(&apply->merge, apply->keys, problem);
         else if (change->kind == CTR_CHANGE_ANSWER)
             take_answer(apply, change, problem);
         else
-            apply_to_counter(apply, change, replica, problem);
+            apply_to_counter(apply, change, file, problem);
     }
     sqlite3_reset(apply->values);
     ctr_problem_where(problem, "table %s", change->table);

@@ -46,7 +46,7 @@ typedef struct ctr_feed {
 
     /* Private: the query, and the current table. */
     ctr_conn *conn;
-    ctr_replica *replica; /* of main, if it is read through the connection of the host; else NULL */
+    ctr_file *file; /* of main, if it is read through the connection of the host; else NULL */
     int64_t since;
     ctr_bucket bucket;
     ctr_source source;

@@ -12,15 +12,15 @@
 #include "track/foreign.h"
 
 bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const char *birth,
-                    ctr_replica *replica, ctr_conflicts *conflicts, ctr_problem *problem)
+                    ctr_file *file, ctr_conflicts *conflicts, ctr_problem *problem)
 {
     ctr_objects objects = {0};
     ctr_catalog_entry entry;
     *merge = (ctr_merge){.conflicts = conflicts};
-    bool open = ctr_catalog_born(&entry, db, schema, birth, problem) &&
-                ctr_schema_objects_read(&objects, db, schema, true, problem) == SQLITE_OK &&
-                ctr_merge_open_among(merge, db, schema, &entry, &objects, false, replica, conflicts,
-                                     problem);
+    bool open =
+        ctr_catalog_born(&entry, db, schema, birth, problem) &&
+        ctr_schema_objects_read(&objects, db, schema, true, problem) == SQLITE_OK &&
+        ctr_merge_open_among(merge, db, schema, &entry, &objects, false, file, conflicts, problem);
     ctr_catalog_close_entry(&entry);
     ctr_schema_objects_close(&objects);
     return open;
@@ -28,7 +28,7 @@ bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const cha
 
 bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
                           const ctr_catalog_entry *entry, const ctr_objects *objects,
-                          bool without_generations, ctr_replica *replica, ctr_conflicts *conflicts,
+                          bool without_generations, ctr_file *file, ctr_conflicts *conflicts,
                           ctr_problem *problem)
 {
     *merge = (ctr_merge){.conflicts = conflicts};
@@ -38,7 +38,7 @@ bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
                               problem) ||
         ctr_refuse_triggers_among(objects, name, true, problem))
         return false;
-    ctr_rows_open(&merge->rows, db, schema, name, &merge->shape, replica, problem);
+    ctr_rows_open(&merge->rows, db, schema, name, &merge->shape, file, problem);
     merge->rows.whole = true;
     merge->floors = ctr_floors_on(merge->rows.tab, &merge->shape);
     if (problem->rc != SQLITE_OK || !ctr_tracked_is_among(objects, name))
@@ -49,7 +49,7 @@ bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
     merge->now = sqlite3_malloc64(size);
     if (!merge->before || !merge->now) ctr_problem_nomem(problem);
     if (problem->rc == SQLITE_OK)
-        ctr_showing_open_among(&merge->showing, objects, name, &merge->shape, replica, problem);
+        ctr_showing_open_among(&merge->showing, objects, name, &merge->shape, file, problem);
     return problem->rc == SQLITE_OK;
 }
 
@@ -131,7 +131,7 @@ bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem
 ctr_openings *ctr_merge_openings(ctr_merge *merge, ctr_problem *problem)
 {
     const ctr_rows *rows = &merge->rows;
-    unsigned now = rows->tab->replica->conn->answered + 1;
+    unsigned now = rows->tab->file->conn->answered + 1;
     if (problem->rc == SQLITE_OK && merge->openings_read_at != now) {
         ctr_openings_close(&merge->openings);
         ctr_openings_read(&merge->openings, rows->tab->db, rows->tab->schema, rows->tab->table,
@@ -211,7 +211,7 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
 {
     ctr_rows *rows = &merge->rows;
     const ctr_cell *mine = &rows->cells[counter];
-    ctr_stats *stats = &rows->tab->replica->conn->stats;
+    ctr_stats *stats = &rows->tab->file->conn->stats;
     stats->merges++;
     if (problem->rc != SQLITE_OK || ctr_cell_same(mine, theirs)) return problem->rc;
     if (ctr_merge_check_clocks(theirs, problem)) return refuse_clock(merge, counter, problem);
@@ -245,13 +245,13 @@ void ctr_merge_begin(ctr_merge *merge)
 {
     merge->within = true;
     merge->deferred = false;
-    merge->stats = merge->rows.tab->replica->conn->stats;
+    merge->stats = merge->rows.tab->file->conn->stats;
 }
 
 bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem)
 {
     merge->within = false;
-    if (merge->deferred) merge->rows.tab->replica->conn->stats = merge->stats;
+    if (merge->deferred) merge->rows.tab->file->conn->stats = merge->stats;
     if (merge->deferred || !merge->tracked || !ctr_stage_any(&merge->rows)) return !merge->deferred;
     for (int i = 0; i < merge->shape.n_counters; i++)
         merge->before[i] = ctr_rows_state(&merge->rows, i);
@@ -275,7 +275,7 @@ bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
         merge->before[i] = ctr_rows_state(&merge->rows, i);
         merge->now[i] = ctr_stage_state(&merge->rows, i);
     }
-    ctr_conn *conn = merge->rows.tab->replica->conn;
+    ctr_conn *conn = merge->rows.tab->file->conn;
     unsigned nth = conn->ended;
     refuse_broken_keys(merge, problem);
     if (problem->rc != SQLITE_OK) return false;
@@ -290,7 +290,7 @@ bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
 
 int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem)
 {
-    ctr_conn *conn = merge->rows.tab->replica->conn;
+    ctr_conn *conn = merge->rows.tab->file->conn;
     unsigned nth = conn->ended;
     refuse_broken_keys(merge, problem);
     int64_t gone = ctr_floors_raise(&merge->floors, values, problem);
@@ -304,8 +304,8 @@ int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *
 
 /* Reads the shape again after each change of a column. The triggers of a tracked table name its
  * counters, so they are made anew. */
-int64_t ctr_merge_generations(ctr_replica *replica, sqlite3 *db, const char *schema,
-                              const char *table, const ctr_shape *from, ctr_problem *problem)
+int64_t ctr_merge_generations(ctr_file *file, sqlite3 *db, const char *schema, const char *table,
+                              const ctr_shape *from, ctr_problem *problem)
 {
     int64_t generation, changed = 0;
     const char *name, *spelling, **raised = NULL; /* counters that begin anew */
@@ -318,7 +318,7 @@ int64_t ctr_merge_generations(ctr_replica *replica, sqlite3 *db, const char *sch
         if (ctr_shape_generation(&here, name, &spelling) >= generation) continue;
         if (ctr_columns_check(&here, db, table, name, problem)) break;
         if (generation % 2 == 0 && ctr_shape_counter(&here, name) < 0) {
-            ctr_columns_raise(replica, db, schema, table, &here, name, generation, problem);
+            ctr_columns_raise(file, db, schema, table, &here, name, generation, problem);
             continue;
         }
         const char **more = ctr_array_room(raised, &room, n_raised + 1, sizeof *raised, problem);

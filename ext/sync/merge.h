@@ -54,13 +54,13 @@ typedef struct ctr_merge {
  * problem, if there is none. The caller closes it, also after a failure, and does not move it while
  * it is open. */
 bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const char *birth,
-                    ctr_replica *replica, ctr_conflicts *conflicts, ctr_problem *problem);
+                    ctr_file *file, ctr_conflicts *conflicts, ctr_problem *problem);
 
 /* The same for the table `entry` in a schema whose objects are known. `without_generations`: its
  * counters are known to have none. */
 bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
                           const ctr_catalog_entry *entry, const ctr_objects *objects,
-                          bool without_generations, ctr_replica *replica, ctr_conflicts *conflicts,
+                          bool without_generations, ctr_file *file, ctr_conflicts *conflicts,
                           ctr_problem *problem);
 void ctr_merge_close(ctr_merge *merge);
 
@@ -99,8 +99,8 @@ ctr_openings *ctr_merge_openings(ctr_merge *merge, ctr_problem *problem);
 /* Raises each counter of `table` to its generation in `from`, the shape at the source. A pull takes
  * all generations before the rows, whatever the marks say, because rows are merged by generation.
  * Returns the number of emptied cells. */
-int64_t ctr_merge_generations(ctr_replica *replica, sqlite3 *db, const char *schema,
-                              const char *table, const ctr_shape *from, ctr_problem *problem);
+int64_t ctr_merge_generations(ctr_file *file, sqlite3 *db, const char *schema, const char *table,
+                              const ctr_shape *from, ctr_problem *problem);
 
 /* Raises floors; returns the number of rows removed. */
 int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem);

@@ -2,7 +2,7 @@
 #include "sync/pull.h"
 
 #include "identity/names.h"
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "identity/succession.h"
 #include "sync/session.h"
 #include "sync/shards.h"
@@ -44,7 +44,7 @@ static void remember_source(const ctr_pull *pull, const ctr_identity *mine, ctr_
     ctr_names_take_over(&run, &from);
     ctr_names_write(&run, pull->giver);
     ctr_names_pulled(&run, pull->giver, holds ? digest : NULL);
-    ctr_succession_note(pull->replica, problem);
+    ctr_succession_note(pull->file, problem);
 }
 
 /* Exchanges what both files know of names. Most files have no names. Refuses counter_sources of the
@@ -71,8 +71,8 @@ static void meet(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *p
     if (problem->rc != SQLITE_OK) return;
     const ctr_catalog_entry *here = ctr_catalog_find(&pull->here, theirs->birth);
     if (!pull->checked && here) ctr_pull_table_join(pull, here->name, problem);
-    ctr_succession_meet(pull->replica, source->db, source->schema, giver, problem);
-    mine = ctr_replica_identity(pull->replica, problem);
+    ctr_succession_meet(pull->file, source->db, source->schema, giver, problem);
+    mine = ctr_file_identity(pull->file, problem);
     if (mine && mine->turn != CTR_TURN_NONE) remember_source(pull, mine, problem);
 }
 
@@ -87,7 +87,7 @@ static int64_t show_table(ctr_pull *pull, const char *birth, ctr_later *rows, bo
     int64_t apart = 0;
     const ctr_catalog_entry *here = ctr_catalog_find(&pull->here, birth);
     bool open = here && ctr_merge_open_among(&merge, pull->db, pull->target, here, pull->mine,
-                                             false, pull->replica, &pull->conflicts, problem);
+                                             false, pull->file, &pull->conflicts, problem);
     if (open && merge.tracked && rows)
         ctr_later_show(rows, &merge.showing, &merge.rows, problem);
     else if (open && merge.tracked)
@@ -170,11 +170,11 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
                      .db = db,
                      .target = target,
                      .called = called,
-                     .replica = ctr_replica_of(conn, target),
+                     .file = ctr_file_of(conn, target),
                      .how = how,
                      .side = side,
                      .report = report};
-    if (!pull.replica) ctr_problem_nomem(problem);
+    if (!pull.file) ctr_problem_nomem(problem);
     ctr_pull_table_look(&pull, problem);
     if (problem->rc == SQLITE_OK && catalog->n > 0 && !giver->present)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
@@ -185,14 +185,14 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
         ctr_identity_offer_fork(db, target, problem);
         ctr_problem_where(problem, "the taking file");
     }
-    pull.raised = pull.replica && pull.replica->raised;
+    pull.raised = pull.file && pull.file->raised;
     pull.in_empty = pull.mine && pull.mine->n == 0;
     for (int i = 0; i < catalog->n && problem->rc == SQLITE_OK; i++)
         ctr_pull_table_merge(&pull, &catalog->entries[i], problem);
     show_merged(&pull, problem);
     if (problem->rc == SQLITE_OK && catalog->n > 0) meet(&pull, &catalog->entries[0], problem);
-    ctr_conflicts_change_identity(&pull.conflicts, pull.replica, problem);
-    if (pull.raised) pull.replica->raised = !ctr_session_lower_cache(db, target);
+    ctr_conflicts_change_identity(&pull.conflicts, pull.file, problem);
+    if (pull.raised) pull.file->raised = !ctr_session_lower_cache(db, target);
     ctr_catalog_close(&pull.here);
     return problem->rc;
 }

@@ -63,13 +63,13 @@ typedef struct ctr_pull_later {
 /* The state that all tables of one pull share. */
 typedef struct ctr_pull {
     const ctr_source *source;
-    ctr_objects *mine; /* the objects of the target; borrowed from its replica */
+    ctr_objects *mine; /* the objects of the target; borrowed from its ctr_file */
     ctr_catalog here;  /* owned: its tables */
     const ctr_identity *giver;
     sqlite3 *db;
-    const char *target;   /* schema */
-    const char *called;   /* the target's name in messages */
-    ctr_replica *replica; /* the target's */
+    const char *target; /* schema */
+    const char *called; /* the target's name in messages */
+    ctr_file *file;     /* the target's */
     ctr_conflicts conflicts;
     ctr_identity taker; /* the target's, before the pull */
     bool checked;       /* the target's identity, in this transaction */

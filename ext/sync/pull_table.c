@@ -1,5 +1,5 @@
 /* sync/pull_table.c - merges one table. */
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "sqlite/array.h"
 #include "sqlite/text.h"
 #include "sync/answers.h"
@@ -276,7 +276,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
 
 void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem)
 {
-    if (problem->rc == SQLITE_OK) pull->mine = ctr_replica_objects(pull->replica, problem);
+    if (problem->rc == SQLITE_OK) pull->mine = ctr_file_objects(pull->file, problem);
     if (problem->rc == SQLITE_OK)
         ctr_catalog_list(&pull->here, pull->db, pull->target, pull->mine, problem);
 }
@@ -284,10 +284,10 @@ void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem)
 void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(pull->db, pull->target, table, problem);
-    if (pull->checked && pull->replica->conn->told > 0) return;
+    if (pull->checked && pull->file->conn->told > 0) return;
     ctr_refuse_triggers_among(pull->mine, table, true, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
-    const ctr_identity *identity = ctr_replica_identity(pull->replica, problem);
+    const ctr_identity *identity = ctr_file_identity(pull->file, problem);
     if (identity && !pull->checked)
         ctr_conflicts_open(&pull->conflicts, pull->db, pull->target, pull->mine, identity,
                            pull->giver, problem);
@@ -298,7 +298,7 @@ static void open_table_here(merge_job *job, const ctr_catalog_entry *mine, ctr_p
 {
     ctr_pull *pull = job->pull;
     if (!ctr_merge_open_among(&job->to, pull->db, pull->target, mine, pull->mine, job->plain,
-                              pull->replica, &pull->conflicts, problem))
+                              pull->file, &pull->conflicts, problem))
         return;
     job->to.rows.origin = CTR_PULLED;
     job->to.rows.tab->objects = pull->mine;
@@ -371,7 +371,7 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     if (problem->rc == SQLITE_OK && ctr_shape_is_behind(&job->to.shape, &job->from)) {
         ctr_merge_close(&job->to);
         job->plain = false;
-        job->report->changed += ctr_merge_generations(pull->replica, pull->db, pull->target,
+        job->report->changed += ctr_merge_generations(pull->file, pull->db, pull->target,
                                                       mine->name, &job->from, problem);
         ctr_pull_table_look(pull, problem);
         mine = ctr_catalog_find(&pull->here, job->theirs->birth);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "identity/os.h"
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 #include "table/batch.h"
@@ -351,14 +351,14 @@ int ctr_source_open_to_write(sqlite3 **db, sqlite3 *host, const char *path, ctr_
 int ctr_source_append(const ctr_source *source, ctr_conn *conn, ctr_problem *problem)
 {
     if (source->own || problem->rc != SQLITE_OK) return problem->rc;
-    ctr_replica *replica = ctr_replica_of(conn, source->schema);
-    if (!replica) return ctr_problem_nomem(problem);
-    if (ctr_replica_is_pending(replica))
+    ctr_file *file = ctr_file_of(conn, source->schema);
+    if (!file) return ctr_problem_nomem(problem);
+    if (ctr_file_is_pending(file))
         return ctr_problem_set(problem, SQLITE_ERROR,
                                "%s has counted in this transaction, and only what is committed is "
                                "given to other files: COMMIT first",
                                source->schema);
-    return ctr_batch_flush_all(replica, problem);
+    return ctr_batch_flush_all(file, problem);
 }
 
 bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other)

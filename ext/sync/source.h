@@ -17,7 +17,7 @@
 
 #include <stdbool.h>
 
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "table/catalog.h"
 
 /* The newest numbers of a table. */

@@ -40,18 +40,18 @@ int ctr_batch_refuse_triggers(ctr_tab *tab, ctr_problem *problem)
 /* Adds the journal to those of this transaction. */
 static void touch(ctr_tab *tab)
 {
-    ctr_replica *replica = tab->replica;
-    replica->conn->noted = true;
-    ctr_conn_end_round(replica->conn);
+    ctr_file *file = tab->file;
+    file->conn->noted = true;
+    ctr_conn_end_round(file->conn);
     if (tab->is_touched) return;
     tab->is_touched = true;
-    tab->next_touched = replica->touched;
-    replica->touched = tab;
+    tab->next_touched = file->touched;
+    file->touched = tab;
 }
 
 int ctr_batch_expect(ctr_tab *tab, int n, ctr_problem *problem)
 {
-    if (tab->replica) touch(tab);
+    if (tab->file) touch(tab);
     size_t most = (size_t)sqlite3_limit(tab->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
     ctr_batch_refuse_triggers(tab, problem);
     size_t pending = ctr_batch_pending(tab);
@@ -125,22 +125,22 @@ void ctr_batch_note(ctr_tab *tab, int64_t row, ctr_entry_kind kind, int counter,
 /* The write lock is held, so no other connection draws numbers. */
 static int64_t draw_number(ctr_tab *tab, ctr_problem *problem)
 {
-    ctr_replica *replica = tab->replica;
-    unsigned version = ctr_replica_version(replica);
-    if (!replica->numbered || replica->numbers_version != version) {
-        replica->next_number = ctr_journal_next(tab->db, tab->schema, problem);
-        replica->numbers_version = version;
-        replica->numbered = problem->rc == SQLITE_OK;
+    ctr_file *file = tab->file;
+    unsigned version = ctr_file_version(file);
+    if (!file->numbered || file->numbers_version != version) {
+        file->next_number = ctr_journal_next(tab->db, tab->schema, problem);
+        file->numbers_version = version;
+        file->numbered = problem->rc == SQLITE_OK;
     }
     /* a fold may have removed the row with the last number */
-    if (replica->next_number <= tab->last)
-        replica->next_number = tab->last < INT64_MAX ? tab->last + 1 : INT64_MAX;
+    if (file->next_number <= tab->last)
+        file->next_number = tab->last < INT64_MAX ? tab->last + 1 : INT64_MAX;
     int64_t now = ctr_os_now() * NUMBERS_IN_MS;
-    if (replica->next_number >= CTR_JOURNAL_NUMBERS)
+    if (file->next_number >= CTR_JOURNAL_NUMBERS)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "%s_journal is damaged: it has the number %lld", tab->table,
-                        (long long)replica->next_number - 1);
-    return now > replica->next_number ? now : replica->next_number;
+                        (long long)file->next_number - 1);
+    return now > file->next_number ? now : file->next_number;
 }
 
 static void refuse_ignored(ctr_tab *tab, ctr_problem *problem)
@@ -151,10 +151,10 @@ static void refuse_ignored(ctr_tab *tab, ctr_problem *problem)
 /* If SQLite prepared the statement again, the schema changed, and there may be new triggers. */
 static void step_write(ctr_tab *tab, sqlite3_stmt *row, bool extends, ctr_problem *problem)
 {
-    ctr_conn *conn = tab->replica->conn;
+    ctr_conn *conn = tab->file->conn;
     unsigned nth = conn->ended;
     ctr_run run = ctr_tab_run(tab, problem);
-    ctr_spill_check(tab->replica);
+    ctr_spill_check(tab->file);
     ctr_run_write(&run, row);
     bool written = problem->rc == SQLITE_OK;
     if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) {
@@ -169,7 +169,7 @@ static void step_write(ctr_tab *tab, sqlite3_stmt *row, bool extends, ctr_proble
 /* Writes a new row, or the open one with more entries. */
 static void write_open_row(ctr_tab *tab, bool extends, ctr_problem *problem)
 {
-    ctr_replica *replica = tab->replica;
+    ctr_file *file = tab->file;
     int64_t number = extends ? tab->open_number : draw_number(tab, problem);
     ctr_slot *slot = ctr_tab_take(tab, extends ? CTR_TAB_EXTEND : CTR_TAB_APPEND, problem);
     if (!slot) return;
@@ -182,7 +182,7 @@ static void write_open_row(ctr_tab *tab, bool extends, ctr_problem *problem)
     if (problem->rc == SQLITE_OK) step_write(tab, row, extends, problem);
     ctr_tab_give_back(tab, slot, problem);
     if (problem->rc != SQLITE_OK || extends) return;
-    replica->next_number = number + 1;
+    file->next_number = number + 1;
     tab->last = number;
     tab->n_rows++;
 }
@@ -214,7 +214,7 @@ int ctr_batch_flush(ctr_tab *tab, ctr_problem *problem)
     if (problem->rc == SQLITE_OK) write_open_row(tab, extends, problem);
     sqlite3_set_last_insert_rowid(tab->db, last_rowid);
     if (problem->rc != SQLITE_OK) {
-        tab->replica->numbered = false;
+        tab->file->numbered = false;
         tab->open_number = extends ? tab->open_number : 0;
         tab->open.size = before;
         tab->open_row = last_row;
@@ -277,63 +277,62 @@ int64_t ctr_batch_mark_change(ctr_tab *tab, ctr_problem *problem)
 
 /* ---- all tables of a file -------------------------------------------------------------------- */
 
-int ctr_batch_flush_all(ctr_replica *replica, ctr_problem *problem)
+int ctr_batch_flush_all(ctr_file *file, ctr_problem *problem)
 {
-    for (ctr_tab *tab = replica->touched; tab && problem->rc == SQLITE_OK;
-         tab = tab->next_touched) {
+    for (ctr_tab *tab = file->touched; tab && problem->rc == SQLITE_OK; tab = tab->next_touched) {
         ctr_batch_flush(tab, problem);
         ctr_problem_where(problem, "%s", tab->table);
     }
     return problem->rc;
 }
 
-bool ctr_batch_any_pending(const ctr_replica *replica)
+bool ctr_batch_any_pending(const ctr_file *file)
 {
-    const ctr_tab *tab = replica->touched;
+    const ctr_tab *tab = file->touched;
     while (tab && ctr_batch_pending(tab) == 0) tab = tab->next_touched;
     return tab != NULL;
 }
 
 /* Empties all batches. */
-static void untouch(ctr_replica *replica)
+static void untouch(ctr_file *file)
 {
-    while (replica->touched) {
-        ctr_tab *tab = replica->touched;
-        replica->touched = tab->next_touched;
+    while (file->touched) {
+        ctr_tab *tab = file->touched;
+        file->touched = tab->next_touched;
         tab->is_touched = false;
         tab->n = tab->n_appended = tab->n_marks = 0;
     }
 }
 
 /* The connection's own commit changes the data version, too. */
-void ctr_batch_committed(ctr_replica *replica)
+void ctr_batch_committed(ctr_file *file)
 {
-    for (ctr_tab *tab = replica->touched; tab; tab = tab->next_touched) {
+    for (ctr_tab *tab = file->touched; tab; tab = tab->next_touched) {
         if (ctr_batch_is_ahead(tab)) {
-            tab->version = ctr_replica_version(replica);
-            replica->numbers_version = tab->version;
+            tab->version = ctr_file_version(file);
+            file->numbers_version = tab->version;
         }
         tab->appended = false;
         tab->open_number = 0;
     }
-    untouch(replica);
+    untouch(file);
 }
 
-void ctr_batch_rolled_back(ctr_replica *replica)
+void ctr_batch_rolled_back(ctr_file *file)
 {
-    untouch(replica);
-    for (ctr_tab *tab = replica->tabs; tab; tab = tab->next) ctr_journal_drop(tab);
-    replica->numbered = false;
+    untouch(file);
+    for (ctr_tab *tab = file->tabs; tab; tab = tab->next) ctr_journal_drop(tab);
+    file->numbered = false;
 }
 
 /* ---- savepoints ------------------------------------------------------------------------------ */
 
 /* A level that SQLite did not report needs no mark, nor does any for a journal that was touched
  * later: nothing had been counted then. */
-int ctr_batch_begin_savepoint(ctr_replica *replica, int level, ctr_problem *problem)
+int ctr_batch_begin_savepoint(ctr_file *file, int level, ctr_problem *problem)
 {
     const size_t n = (size_t)level;
-    for (ctr_tab *tab = replica->touched; tab; tab = tab->next_touched) {
+    for (ctr_tab *tab = file->touched; tab; tab = tab->next_touched) {
         if (tab->n_marks > n) tab->n_marks = n; /* their savepoints were never begun */
         ctr_journal_mark *marks =
             ctr_array_room(tab->marks, &tab->room_for_marks, n + 1, sizeof *marks, problem);
@@ -346,22 +345,22 @@ int ctr_batch_begin_savepoint(ctr_replica *replica, int level, ctr_problem *prob
     return problem->rc;
 }
 
-void ctr_batch_end_savepoint(ctr_replica *replica, int level)
+void ctr_batch_end_savepoint(ctr_file *file, int level)
 {
-    for (ctr_tab *tab = replica->touched; tab; tab = tab->next_touched)
+    for (ctr_tab *tab = file->touched; tab; tab = tab->next_touched)
         if (tab->n_marks > (size_t)level) tab->n_marks = (size_t)level;
 }
 
 /* The savepoint itself stays. A journal created after it has no mark; nor has the SAVEPOINT that
  * began the transaction, whose level is -1. */
-void ctr_batch_roll_back_to(ctr_replica *replica, int level)
+void ctr_batch_roll_back_to(ctr_file *file, int level)
 {
-    for (ctr_tab *tab = replica->tabs; tab; tab = tab->next) {
+    for (ctr_tab *tab = file->tabs; tab; tab = tab->next) {
         size_t n_marks = (size_t)(level + 1);
         bool marked = n_marks > 0 && n_marks <= tab->n_marks;
         if (n_marks < tab->n_marks) tab->n_marks = n_marks;
         ctr_batch_abandon(tab);
         if (marked) tab->n_appended = tab->marks[level].appended;
     }
-    replica->numbered = false;
+    file->numbered = false;
 }

@@ -63,16 +63,16 @@ int64_t ctr_batch_mark_change(ctr_tab *tab, ctr_problem *problem);
 
 /* ---- all tables of a file that this transaction has written to, or is about to ---- */
 
-int ctr_batch_flush_all(ctr_replica *replica, ctr_problem *problem);
+int ctr_batch_flush_all(ctr_file *file, ctr_problem *problem);
 
 /* Returns whether a batch is not appended yet. */
-bool ctr_batch_any_pending(const ctr_replica *replica);
-void ctr_batch_committed(ctr_replica *replica);
-void ctr_batch_rolled_back(ctr_replica *replica);
+bool ctr_batch_any_pending(const ctr_file *file);
+void ctr_batch_committed(ctr_file *file);
+void ctr_batch_rolled_back(ctr_file *file);
 
 /* The same for savepoints. */
-int ctr_batch_begin_savepoint(ctr_replica *replica, int level, ctr_problem *problem);
-void ctr_batch_end_savepoint(ctr_replica *replica, int level);
-void ctr_batch_roll_back_to(ctr_replica *replica, int level);
+int ctr_batch_begin_savepoint(ctr_file *file, int level, ctr_problem *problem);
+void ctr_batch_end_savepoint(ctr_file *file, int level);
+void ctr_batch_roll_back_to(ctr_file *file, int level);
 
 #endif

@@ -83,7 +83,7 @@ int ctr_columns_list(sqlite3 *db, const char *schema, const char *table, const c
  *
  * A counter that stays begins anew: its column gets the name of a dropped one and its own name
  * again, so that the schema changes for every connection. */
-int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema, const char *table,
+int64_t ctr_columns_raise(ctr_file *file, sqlite3 *db, const char *schema, const char *table,
                           const ctr_shape *shape, const char *name, int64_t generation,
                           ctr_problem *problem)
 {
@@ -93,8 +93,8 @@ int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema,
     run.slots.name = name;
     bool is_there = ctr_shape_counter(shape, name) >= 0, stays = generation % 2 == 1;
     bool retired = stays && is_retired(&run, name);
-    unsigned nth = replica->conn->ended;
-    ctr_tab *tab = ctr_tab_of(replica, table, shape, problem);
+    unsigned nth = file->conn->ended;
+    ctr_tab *tab = ctr_tab_of(file, table, shape, problem);
     if (!tab) return 0;
 
     ctr_fold_table(tab, problem); /* the journal has the numbers of counters */
@@ -115,7 +115,7 @@ int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema,
         ctr_run_do(&run, retired || is_there ? CTR_SQL_COLUMNS_RESTORE : CTR_SQL_COLUMNS_ADD, NULL);
     if (problem->rc != SQLITE_OK) {
         if (changes) tab->shapes--; /* the counters have not changed */
-        ctr_conn_spoil(replica->conn, nth);
+        ctr_conn_spoil(file->conn, nth);
     }
     return emptied;
 }

@@ -18,7 +18,7 @@
 #ifndef CTR_TABLE_COLUMNS_H
 #define CTR_TABLE_COLUMNS_H
 
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "table/shape.h"
 
 /* Fails if the table cannot have a counter of this name: it is the name of a key column or of the
@@ -37,7 +37,7 @@ int ctr_columns_list(sqlite3 *db, const char *schema, const char *table, const c
  * on the table are out of date. Returns the number of emptied cells.
  *
  * A failure after the first write spoils the transaction. */
-int64_t ctr_columns_raise(ctr_replica *replica, sqlite3 *db, const char *schema, const char *table,
+int64_t ctr_columns_raise(ctr_file *file, sqlite3 *db, const char *schema, const char *table,
                           const ctr_shape *shape, const char *name, int64_t generation,
                           ctr_problem *problem);
 

@@ -9,8 +9,8 @@
 void ctr_events_tell(ctr_conn *conn, int change)
 {
     if (conn->told == 0) { /* no table saw savepoints end meanwhile */
-        for (ctr_replica *replica = conn->replicas; replica; replica = replica->next)
-            ctr_batch_end_savepoint(replica, 0);
+        for (ctr_file *file = conn->files; file; file = file->next)
+            ctr_batch_end_savepoint(file, 0);
         conn->depth = 0;
     }
     conn->told += change;
@@ -46,12 +46,12 @@ static bool is_writing(const ctr_conn *conn)
 /* A damaged identity has no pair to write. If the identity cannot be read, the transaction fails:
  * SQLite may have rolled everything back because of the error, and a commit would report success
  * for nothing. SQLite rolls nothing back when a read is interrupted, so an interrupt is ignored. */
-static void read_pair(ctr_replica *replica, ctr_problem *problem)
+static void read_pair(ctr_file *file, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
     if (problem->rc != SQLITE_OK) return;
-    replica->identity.present = false;
-    if (ctr_run_has_schema(replica->conn->db, replica->schema)) ctr_replica_read(replica, &trouble);
+    file->identity.present = false;
+    if (ctr_run_has_schema(file->conn->db, file->schema)) ctr_file_read(file, &trouble);
     int code = trouble.rc & 0xff;
     if (code != SQLITE_OK && code != SQLITE_CORRUPT && code != SQLITE_ERROR &&
         code != SQLITE_INTERRUPT)
@@ -59,19 +59,19 @@ static void read_pair(ctr_replica *replica, ctr_problem *problem)
     else
         ctr_problem_close(&trouble);
     if (code != SQLITE_OK) { /* it is not that of the file */
-        replica->identity.present = false;
-        ctr_replica_uncheck(replica);
+        file->identity.present = false;
+        ctr_file_uncheck(file);
     }
-    replica->pair = replica->identity.lineage.pair;
-    replica->after = replica->identity.present ? CTR_AFTER_WRITE : CTR_AFTER_NOTHING;
+    file->pair = file->identity.lineage.pair;
+    file->after = file->identity.present ? CTR_AFTER_WRITE : CTR_AFTER_NOTHING;
 }
 
 int ctr_events_write_ahead(ctr_conn *conn, ctr_problem *problem)
 {
-    for (ctr_replica *replica = conn->replicas; replica; replica = replica->next) {
-        ctr_batch_flush_all(replica, problem);
-        ctr_fold_grown(replica, problem);
-        if (conn->told == 0) ctr_replica_uncheck(replica);
+    for (ctr_file *file = conn->files; file; file = file->next) {
+        ctr_batch_flush_all(file, problem);
+        ctr_fold_grown(file, problem);
+        if (conn->told == 0) ctr_file_uncheck(file);
     }
     if (problem->rc == SQLITE_OK) conn->noted = false;
     return problem->rc;
@@ -83,8 +83,8 @@ int ctr_events_write_ahead(ctr_conn *conn, ctr_problem *problem)
 int ctr_events_sync(ctr_conn *conn, ctr_problem *problem)
 {
     bool waited = is_writing(conn); /* else a COMMIT runs, which may wait once */
-    for (ctr_replica *replica = conn->replicas; replica; replica = replica->next)
-        if (ctr_spill_before_commit(replica, waited) != SQLITE_OK)
+    for (ctr_file *file = conn->files; file; file = file->next)
+        if (ctr_spill_before_commit(file, waited) != SQLITE_OK)
             ctr_problem_set(problem, SQLITE_BUSY, "%s", sqlite3_errstr(SQLITE_BUSY));
     if (!conn->spoiled)
         ctr_events_write_ahead(conn, problem); /* else a fold may find half a statement */
@@ -92,23 +92,23 @@ int ctr_events_sync(ctr_conn *conn, ctr_problem *problem)
         ctr_problem_set(problem, SQLITE_ABORT,
                         "a statement of this transaction failed half-way and could not be undone: "
                         "the transaction is rolled back");
-    for (ctr_replica *replica = conn->replicas; replica; replica = replica->next) {
-        if (replica->after == CTR_AFTER_READ) read_pair(replica, problem);
+    for (ctr_file *file = conn->files; file; file = file->next) {
+        if (file->after == CTR_AFTER_READ) read_pair(file, problem);
         sqlite3 *db = conn->db;
-        replica->data_version = ctr_run_data_version(db, replica->schema) +
-                                (ctr_run_transaction(db, replica->schema) == CTR_TXN_WRITE);
-        ctr_spill_restore(replica);
+        file->data_version = ctr_run_data_version(db, file->schema) +
+                             (ctr_run_transaction(db, file->schema) == CTR_TXN_WRITE);
+        ctr_spill_restore(file);
     }
     return problem->rc;
 }
 
 static void end_transaction(ctr_conn *conn)
 {
-    for (ctr_replica *replica = conn->replicas; replica; replica = replica->next) {
-        ctr_replica_forget(replica);
-        ctr_spill_restore(replica);
-        replica->counted = false;
-        replica->taken_from = NULL;
+    for (ctr_file *file = conn->files; file; file = file->next) {
+        ctr_file_forget(file);
+        ctr_spill_restore(file);
+        file->counted = false;
+        file->taken_from = NULL;
     }
     conn->spoiled = conn->noted = false;
     conn->told = 0;
@@ -119,23 +119,21 @@ static void end_transaction(ctr_conn *conn)
 
 void ctr_events_commit(ctr_conn *conn)
 {
-    for (ctr_replica *replica = conn->replicas; replica; replica = replica->next) {
-        ctr_batch_committed(replica);
-        replica->known =
-            replica->checked && replica->identity.present; /* an interrupt may have hidden it */
-        replica->known_data_version = replica->data_version;
-        if (replica->after != CTR_AFTER_WRITE) continue;
-        ctr_storage_write(&replica->storage, conn->db, replica->schema, &replica->seen,
-                          &replica->pair);
+    for (ctr_file *file = conn->files; file; file = file->next) {
+        ctr_batch_committed(file);
+        file->known = file->checked && file->identity.present; /* an interrupt may have hidden it */
+        file->known_data_version = file->data_version;
+        if (file->after != CTR_AFTER_WRITE) continue;
+        ctr_storage_write(&file->storage, conn->db, file->schema, &file->seen, &file->pair);
     }
     end_transaction(conn);
 }
 
 void ctr_events_rollback(ctr_conn *conn)
 {
-    for (ctr_replica *replica = conn->replicas; replica; replica = replica->next) {
-        ctr_batch_rolled_back(replica);
-        replica->known = false;
+    for (ctr_file *file = conn->files; file; file = file->next) {
+        ctr_batch_rolled_back(file);
+        file->known = false;
     }
     end_transaction(conn);
 }
@@ -144,16 +142,15 @@ void ctr_events_rollback(ctr_conn *conn)
 
 int ctr_events_append(ctr_conn *conn, ctr_problem *problem)
 {
-    for (ctr_replica *replica = conn->replicas; replica; replica = replica->next)
-        ctr_batch_flush_all(replica, problem);
+    for (ctr_file *file = conn->files; file; file = file->next) ctr_batch_flush_all(file, problem);
     return problem->rc;
 }
 
 static bool is_any_pending(ctr_conn *conn)
 {
-    const ctr_replica *replica = conn->noted ? conn->replicas : NULL;
-    while (replica && !ctr_batch_any_pending(replica)) replica = replica->next;
-    conn->noted = replica != NULL;
+    const ctr_file *file = conn->noted ? conn->files : NULL;
+    while (file && !ctr_batch_any_pending(file)) file = file->next;
+    conn->noted = file != NULL;
     return conn->noted;
 }
 
@@ -165,8 +162,8 @@ int ctr_events_savepoint(ctr_conn *conn, int level, ctr_problem *problem)
 {
     unsigned nth = conn->ended;
     if (is_any_pending(conn) && !is_writing(conn)) ctr_events_append(conn, problem);
-    for (ctr_replica *replica = conn->replicas; replica; replica = replica->next)
-        ctr_batch_begin_savepoint(replica, level, problem);
+    for (ctr_file *file = conn->files; file; file = file->next)
+        ctr_batch_begin_savepoint(file, level, problem);
     if (problem->rc == SQLITE_OK)
         conn->depth = level + 1;
     else
@@ -177,18 +174,18 @@ int ctr_events_savepoint(ctr_conn *conn, int level, ctr_problem *problem)
 void ctr_events_release(ctr_conn *conn, int level)
 {
     conn->depth = level;
-    for (ctr_replica *replica = conn->replicas; replica; replica = replica->next)
-        ctr_batch_end_savepoint(replica, level);
+    for (ctr_file *file = conn->files; file; file = file->next)
+        ctr_batch_end_savepoint(file, level);
     if (conn->spoiled_depth > level) conn->spoiled_depth = level;
 }
 
 void ctr_events_rollback_to(ctr_conn *conn, int level)
 {
-    for (ctr_replica *replica = conn->replicas; replica; replica = replica->next) {
-        ctr_replica_uncheck(replica);
-        replica->known = false;
-        ctr_batch_roll_back_to(replica, level);
-        if (replica->after == CTR_AFTER_WRITE) replica->after = CTR_AFTER_READ;
+    for (ctr_file *file = conn->files; file; file = file->next) {
+        ctr_file_uncheck(file);
+        file->known = false;
+        ctr_batch_roll_back_to(file, level);
+        if (file->after == CTR_AFTER_WRITE) file->after = CTR_AFTER_READ;
     }
     conn->noted = true; /* appended entries may be pending again */
     if (level < conn->spoiled_depth) conn->spoiled = false;
@@ -197,13 +194,13 @@ void ctr_events_rollback_to(ctr_conn *conn, int level)
 
 /* ---- hooks for a change of identity ---------------------------------------------------------- */
 
-static void void_marks(ctr_replica *replica, ctr_problem *problem)
+static void void_marks(ctr_file *file, ctr_problem *problem)
 {
-    ctr_catalog_redraw(replica->conn->db, replica->schema, problem);
+    ctr_catalog_redraw(file->conn->db, file->schema, problem);
 }
 
-const ctr_replica_tables *ctr_events_tables(void)
+const ctr_file_tables *ctr_events_tables(void)
 {
-    static const ctr_replica_tables TABLES = {ctr_fold_file, void_marks, ctr_tab_close_all};
+    static const ctr_file_tables TABLES = {ctr_fold_file, void_marks, ctr_tab_close_all};
     return &TABLES;
 }

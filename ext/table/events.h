@@ -6,7 +6,7 @@
 #ifndef CTR_TABLE_EVENTS_H
 #define CTR_TABLE_EVENTS_H
 
-#include "identity/replica.h"
+#include "identity/file.h"
 
 /* Notes that one table more, or fewer, has joined the transaction: SQLite calls it at savepoints
  * and at the end. */
@@ -31,6 +31,6 @@ int ctr_events_write_ahead(ctr_conn *conn, ctr_problem *problem);
 int ctr_events_append(ctr_conn *conn, ctr_problem *problem);
 
 /* Returns the hooks of counter tables for a change of the identity of their file. */
-const ctr_replica_tables *ctr_events_tables(void);
+const ctr_file_tables *ctr_events_tables(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* table/floors.c - reads and raises floors. */
 #include "table/floors.h"
 
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "identity/succession.h"
 #include "sqlite/args.h"
 #include "table/batch.h"
@@ -96,9 +96,9 @@ static bool look_for_any(ctr_floors *floors, ctr_problem *problem)
 bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return false;
-    ctr_replica *replica = floors->only_reads ? NULL : floors->tab->replica;
-    const ctr_identity *identity = replica ? ctr_replica_identity(replica, problem) : NULL;
-    if (!replica) {
+    ctr_file *file = floors->only_reads ? NULL : floors->tab->file;
+    const ctr_identity *identity = file ? ctr_file_identity(file, problem) : NULL;
+    if (!file) {
         if (!floors->looked) floors->any = look_for_any(floors, problem);
         floors->looked = problem->rc == SQLITE_OK;
     } else if (identity && floors->as_of != identity->floors) {
@@ -228,12 +228,12 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem
     if (check_floors(floors, values, true, problem)) return 0;
     if (!rises(floors, values, &has_row, problem) || problem->rc != SQLITE_OK) return 0;
     if (check_floors(floors, values, false, problem)) return 0;
-    if (ctr_replica_before_write(floors->tab->replica, problem)) return 0;
-    unsigned nth = floors->tab->replica->conn->ended;
+    if (ctr_file_before_write(floors->tab->file, problem)) return 0;
+    unsigned nth = floors->tab->file->conn->ended;
     ctr_tab *tab = floors->tab;
     ctr_fold_table(tab, problem); /* a removed row must have no amounts */
     count_below(floors, values, size, problem);
-    ctr_succession_floors_rose(floors->tab->replica, problem);
+    ctr_succession_floors_rose(floors->tab->file, problem);
     int64_t number = ctr_batch_mark_change(tab, problem);
     write_floors(floors, values, has_row, number, size, problem);
     sqlite3_stmt *remove = prepare_floors(floors, CTR_SQL_FLOORS_REMOVE, sqlite3_mprintf(""),
@@ -243,6 +243,6 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem
     if (problem->rc == SQLITE_OK && sqlite3_changes(floors->tab->db) != size[0]) /* a trigger */
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table kept rows below the floor");
     sqlite3_finalize(remove);
-    if (problem->rc != SQLITE_OK) ctr_conn_spoil(floors->tab->replica->conn, nth);
+    if (problem->rc != SQLITE_OK) ctr_conn_spoil(floors->tab->file->conn, nth);
     return size[0];
 }

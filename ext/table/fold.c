@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "table/batch.h"
 #include "table/catalog.h"
 #include "table/changes.h"
@@ -250,10 +250,10 @@ static void fold(folding *job, fold_extent extent)
 static int fold_table(ctr_tab *tab, fold_extent extent, ctr_problem *problem)
 {
     folding job = {.tab = tab};
-    ctr_conn *conn = tab->replica->conn;
+    ctr_conn *conn = tab->file->conn;
     unsigned nth = conn->ended;
     sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(tab->db);
-    if (!tab->replica->checked) ctr_journal_read_again(tab, problem);
+    if (!tab->file->checked) ctr_journal_read_again(tab, problem);
     if (ctr_journal_refresh(tab, problem) || ctr_batch_flush(tab, problem)) return problem->rc;
     if (is_folded(tab) && extent != FOLD_AND_COMPACT) return problem->rc;
     open_folding(&job, problem);
@@ -283,10 +283,9 @@ int ctr_fold_optimize(ctr_tab *tab, ctr_problem *problem)
     return fold_table(tab, FOLD_AND_COMPACT, problem);
 }
 
-int ctr_fold_grown(ctr_replica *replica, ctr_problem *problem)
+int ctr_fold_grown(ctr_file *file, ctr_problem *problem)
 {
-    for (ctr_tab *tab = replica->touched; tab && problem->rc == SQLITE_OK;
-         tab = tab->next_touched) {
+    for (ctr_tab *tab = file->touched; tab && problem->rc == SQLITE_OK; tab = tab->next_touched) {
         bool has_grown = tab->n_entries > CTR_JOURNAL_AMOUNTS || tab->n_rows > CTR_JOURNAL_ROWS;
         if (tab->appended && has_grown) fold_table(tab, FOLD_SOME, problem);
         ctr_problem_where(problem, "%s", tab->table);
@@ -294,16 +293,16 @@ int ctr_fold_grown(ctr_replica *replica, ctr_problem *problem)
     return problem->rc;
 }
 
-int ctr_fold_file(ctr_replica *replica, ctr_problem *problem)
+int ctr_fold_file(ctr_file *file, ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
-    sqlite3 *db = replica->conn->db;
-    ctr_catalog_read(&catalog, db, replica->schema, problem);
+    sqlite3 *db = file->conn->db;
+    ctr_catalog_read(&catalog, db, file->schema, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
         ctr_shape shape = {0};
         const char *name = catalog.entries[i].name;
-        ctr_stored_read(&shape, db, replica->schema, name, problem);
-        ctr_tab *tab = ctr_tab_of(replica, name, &shape, problem);
+        ctr_stored_read(&shape, db, file->schema, name, problem);
+        ctr_tab *tab = ctr_tab_of(file, name, &shape, problem);
         if (tab) ctr_fold_table(tab, problem);
         if (tab) ctr_journal_drop(tab);
         ctr_problem_where(problem, "%s", name);

@@ -29,9 +29,9 @@ int ctr_fold_optimize(ctr_tab *tab, ctr_problem *problem);
 
 /* Folds all tables of the file. Call it before the id changes: amounts belong to the shards of the
  * old id. */
-int ctr_fold_file(ctr_replica *replica, ctr_problem *problem);
+int ctr_fold_file(ctr_file *file, ctr_problem *problem);
 
 /* Before a commit: folds the tables whose journals have grown beyond their limits. */
-int ctr_fold_grown(ctr_replica *replica, ctr_problem *problem);
+int ctr_fold_grown(ctr_file *file, ctr_problem *problem);
 
 #endif

@@ -24,9 +24,9 @@ void ctr_journal_drop(ctr_tab *tab)
 static void read_id(ctr_tab *tab, ctr_problem *problem)
 {
     ctr_identity read, *identity = &read;
-    bool checked = tab->replica && tab->replica->checked;
+    bool checked = tab->file && tab->file->checked;
     if (checked)
-        identity = &tab->replica->identity;
+        identity = &tab->file->identity;
     else if (tab->giver)
         read = *tab->giver;
     else
@@ -148,8 +148,8 @@ static void read_anew(ctr_tab *tab, ctr_problem *problem)
  * another connection changed it, or a file that waited for a name began to count. */
 static bool is_of_another_id(const ctr_tab *tab)
 {
-    if (!tab->known || !tab->replica || !tab->replica->checked) return false;
-    const ctr_identity *identity = &tab->replica->identity;
+    if (!tab->known || !tab->file || !tab->file->checked) return false;
+    const ctr_identity *identity = &tab->file->identity;
     return memcmp(tab->id, identity->id, CTR_ID_SIZE) != 0 ||
            tab->least != ctr_identity_least_clock(identity);
 }
@@ -167,9 +167,9 @@ int ctr_journal_refresh(ctr_tab *tab, ctr_problem *problem)
     if (problem->rc != SQLITE_OK || ctr_tab_is_ready(tab)) return problem->rc;
     if (is_of_another_id(tab)) ctr_journal_read_again(tab, problem);
     if (problem->rc != SQLITE_OK) return problem->rc;
-    if (tab->known && (ctr_batch_is_ahead(tab) || !tab->replica)) return SQLITE_OK;
-    unsigned version = tab->replica ? ctr_replica_version(tab->replica)
-                                    : ctr_run_data_version(tab->db, tab->schema);
+    if (tab->known && (ctr_batch_is_ahead(tab) || !tab->file)) return SQLITE_OK;
+    unsigned version =
+        tab->file ? ctr_file_version(tab->file) : ctr_run_data_version(tab->db, tab->schema);
     if (tab->known && version == tab->version && !tab->doubtful) return SQLITE_OK;
     if (!tab->known || !read_on(tab, problem)) read_anew(tab, problem);
     if (problem->rc != SQLITE_OK) ctr_journal_drop(tab);

@@ -3,16 +3,16 @@
 
 #include <string.h>
 
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "table/refuse.h"
 #include "table/values.h"
 
 int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *table,
-                  const ctr_shape *shape, ctr_replica *replica, ctr_problem *problem)
+                  const ctr_shape *shape, ctr_file *file, ctr_problem *problem)
 {
     size_t n = (size_t)shape->n_counters + 1;
     *rows = (ctr_rows){.shape = shape,
-                       .whole = !replica,
+                       .whole = !file,
                        .origin = CTR_MADE_HERE,
                        .states = sqlite3_malloc64(n * sizeof *rows->states),
                        .cells = sqlite3_malloc64(n * sizeof *rows->cells),
@@ -20,8 +20,8 @@ int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *t
                        .values = sqlite3_malloc64(n * sizeof *rows->values)};
     if (!rows->states || !rows->cells || !rows->staged || !rows->values)
         return ctr_problem_nomem(problem);
-    rows->tab = replica ? ctr_tab_of(replica, table, shape, problem)
-                        : ctr_tab_to_read(db, schema, table, shape, problem);
+    rows->tab = file ? ctr_tab_of(file, table, shape, problem)
+                     : ctr_tab_to_read(db, schema, table, shape, problem);
     if (rows->tab) rows->shapes = rows->tab->shapes;
     rows->sql = rows->tab;
     return problem->rc;
@@ -39,7 +39,7 @@ int ctr_rows_reorder(ctr_rows *rows, ctr_problem *problem)
 void ctr_rows_close(ctr_rows *rows)
 {
     if (rows->sql != rows->tab) ctr_tab_free(rows->sql);
-    if (rows->tab && !rows->tab->replica) ctr_tab_free(rows->tab);
+    if (rows->tab && !rows->tab->file) ctr_tab_free(rows->tab);
     sqlite3_free(rows->states);
     sqlite3_free(rows->cells);
     sqlite3_free(rows->staged);
@@ -214,7 +214,7 @@ static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
     }
     rows->found = true;
     rows->rowid = sqlite3_value_int64(rowid);
-    bool writes = rows->whole || ctr_replica_known_id(rows->tab->replica);
+    bool writes = rows->whole || ctr_file_known_id(rows->tab->file);
     if (writes ? ctr_journal_refresh(rows->tab, problem)
                : ctr_journal_refresh_row(rows->tab, rows->rowid, problem))
         return;
@@ -327,7 +327,7 @@ int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem
 {
     if (find_known(rows, keys, problem) || problem->rc != SQLITE_OK) return problem->rc;
     ctr_cache *cache = &rows->tab->cache;
-    bool counts = !rows->whole && rows->packed && ctr_replica_known_id(rows->tab->replica);
+    bool counts = !rows->whole && rows->packed && ctr_file_known_id(rows->tab->file);
     if (counts && ++cache->missed > CTR_CACHE_MISSED && cache->ahead < INT64_MAX) {
         read_ahead(rows, problem);
         if (find_known(rows, keys, problem) || problem->rc != SQLITE_OK) return problem->rc;

@@ -193,12 +193,12 @@ static void refuse_hidden_cells(ctr_rows *rows, ctr_slot *slot, ctr_problem *pro
  * is written already. */
 static void write_row(ctr_rows *rows, ctr_slot *slot, ctr_problem *problem)
 {
-    ctr_conn *conn = rows->tab->replica->conn;
+    ctr_conn *conn = rows->tab->file->conn;
     unsigned nth = conn->ended;
     ctr_run run = ctr_tab_run(rows->tab, problem);
     if (rows->found && !slot->reads_all) refuse_hidden_cells(rows, slot, problem);
     if (problem->rc != SQLITE_OK) return;
-    ctr_spill_check(rows->tab->replica);
+    ctr_spill_check(rows->tab->file);
     ctr_run_write(&run, slot->kept.statement);
     bool again = sqlite3_stmt_status(slot->kept.statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
     if (!again || !rows->found || problem->rc != SQLITE_OK) return;
@@ -286,7 +286,7 @@ static int write_found(ctr_rows *rows, ctr_problem *problem)
 static int note_staged_cells(ctr_rows *rows, ctr_problem *problem)
 {
     int n = rows->shape->n_counters;
-    if (ctr_replica_before_write(rows->tab->replica, problem) ||
+    if (ctr_file_before_write(rows->tab->file, problem) ||
         ctr_batch_expect(rows->tab, n + 1, problem))
         return problem->rc;
     for (int i = 0; i < n; i++)
@@ -300,7 +300,7 @@ static int note_staged_cells(ctr_rows *rows, ctr_problem *problem)
 int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     rows->writing = true;
-    if (ctr_replica_before_write(rows->tab->replica, problem) == SQLITE_OK &&
+    if (ctr_file_before_write(rows->tab->file, problem) == SQLITE_OK &&
         ctr_journal_refresh(rows->tab, problem) == SQLITE_OK &&
         ctr_batch_expect(rows->tab, rows->shape->n_counters + 1, problem) == SQLITE_OK) {
         if (rows->found) {
@@ -442,7 +442,7 @@ static int step_update(ctr_update *update, sqlite3_stmt *statement, ctr_problem 
     update->stopped = update->pending = false;
     update->n_written = update->n_fetched = 0;
     rows->writing = true;
-    ctr_spill_check(rows->tab->replica);
+    ctr_spill_check(rows->tab->file);
     int rc = ctr_run_to_end(statement);
     rows->writing = false;
     if ((rc & 0xff) == SQLITE_CONSTRAINT && problem->rc == SQLITE_OK)

@@ -123,8 +123,8 @@ static void prepare_slot(ctr_tab *tab, ctr_slot *slot, ctr_tab_sql which, ctr_pr
     run.slots.constraint = run.slots.values = constraint;
     run.slots.value = value;
     slot->reads_all = false;
-    if (tab->replica && !slot->temporary)
-        ctr_conn_keep(tab->replica->conn, &slot->kept, &run, sql);
+    if (tab->file && !slot->temporary)
+        ctr_conn_keep(tab->file->conn, &slot->kept, &run, sql);
     else
         slot->kept.statement = ctr_run_prepare(&run, sql);
     sqlite3_free(columns);
@@ -146,8 +146,8 @@ void ctr_tab_release(ctr_tab *tab)
 /* Another table keeps statements no longer. */
 static void become_keeper(ctr_tab *tab)
 {
-    if (tab->keeps || !tab->replica) return;
-    ctr_tab **place = &tab->replica->keepers[tab->replica->n_keepers++ % CTR_TABS_KEPT];
+    if (tab->keeps || !tab->file) return;
+    ctr_tab **place = &tab->file->keepers[tab->file->n_keepers++ % CTR_TABS_KEPT];
     if (*place) {
         (*place)->keeps = false;
         release(*place, 0, CTR_TAB_APPEND);
@@ -159,7 +159,7 @@ static void become_keeper(ctr_tab *tab)
 static void keep_no_more(ctr_tab *tab)
 {
     for (int i = 0; i < CTR_TABS_KEPT && tab->keeps; i++)
-        if (tab->replica->keepers[i] == tab) tab->replica->keepers[i] = NULL;
+        if (tab->file->keepers[i] == tab) tab->file->keepers[i] = NULL;
     tab->keeps = false;
 }
 
@@ -191,7 +191,7 @@ ctr_slot *ctr_tab_take(ctr_tab *tab, ctr_tab_sql which, ctr_problem *problem)
 /* No statement can be kept if another object has the name counter_statements. */
 static bool stays(const ctr_tab *tab, const ctr_slot *slot)
 {
-    return !slot->temporary && (!tab->replica || tab->replica->conn->has_statements);
+    return !slot->temporary && (!tab->file || tab->file->conn->has_statements);
 }
 
 void ctr_tab_give_back(ctr_tab *tab, ctr_slot *slot, const ctr_problem *problem)
@@ -210,7 +210,7 @@ void ctr_tab_give_back(ctr_tab *tab, ctr_slot *slot, const ctr_problem *problem)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static ctr_tab *make_tab(ctr_replica *replica, sqlite3 *db, const char *schema, const char *table,
+static ctr_tab *make_tab(ctr_file *file, sqlite3 *db, const char *schema, const char *table,
                          const ctr_shape *shape, ctr_problem *problem)
 {
     ctr_tab *tab = sqlite3_malloc64(sizeof *tab);
@@ -218,7 +218,7 @@ static ctr_tab *make_tab(ctr_replica *replica, sqlite3 *db, const char *schema, 
         ctr_problem_nomem(problem);
         return NULL;
     }
-    *tab = (ctr_tab){.replica = replica,
+    *tab = (ctr_tab){.file = file,
                      .db = db,
                      .schema = sqlite3_mprintf("%s", schema),
                      .table = sqlite3_mprintf("%s", table),
@@ -239,7 +239,7 @@ ctr_tab *ctr_tab_to_read(sqlite3 *db, const char *schema, const char *table, con
 ctr_tab *ctr_tab_reordered(const ctr_tab *tab, const ctr_shape *shape, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return NULL;
-    return make_tab(tab->replica, tab->db, tab->schema, tab->table, shape, problem);
+    return make_tab(tab->file, tab->db, tab->schema, tab->table, shape, problem);
 }
 
 void ctr_tab_free(ctr_tab *tab)
@@ -258,9 +258,9 @@ void ctr_tab_free(ctr_tab *tab)
     sqlite3_free(tab);
 }
 
-static ctr_tab *find_tab(ctr_replica *replica, const char *table)
+static ctr_tab *find_tab(ctr_file *file, const char *table)
 {
-    ctr_tab *tab = replica->tabs;
+    ctr_tab *tab = file->tabs;
     while (tab && sqlite3_stricmp(tab->table, table) != 0) tab = tab->next;
     return tab;
 }
@@ -283,16 +283,15 @@ static void take_shape(ctr_tab *tab, const ctr_shape *shape, ctr_problem *proble
     tab->shapes++;
 }
 
-ctr_tab *ctr_tab_of(ctr_replica *replica, const char *table, const ctr_shape *shape,
-                    ctr_problem *problem)
+ctr_tab *ctr_tab_of(ctr_file *file, const char *table, const ctr_shape *shape, ctr_problem *problem)
 {
-    ctr_tab *tab = find_tab(replica, table);
+    ctr_tab *tab = find_tab(file, table);
     if (problem->rc != SQLITE_OK) return NULL;
     if (!tab) {
-        tab = make_tab(replica, replica->conn->db, replica->schema, table, shape, problem);
+        tab = make_tab(file, file->conn->db, file->schema, table, shape, problem);
         if (!tab) return NULL;
-        tab->next = replica->tabs;
-        replica->tabs = tab;
+        tab->next = file->tabs;
+        file->tabs = tab;
     }
     take_shape(tab, shape, problem);
     tab->doubtful = true;
@@ -300,19 +299,19 @@ ctr_tab *ctr_tab_of(ctr_replica *replica, const char *table, const ctr_shape *sh
     return problem->rc == SQLITE_OK ? tab : NULL;
 }
 
-void ctr_tab_forget(ctr_replica *replica, const char *table)
+void ctr_tab_forget(ctr_file *file, const char *table)
 {
-    ctr_tab *tab = find_tab(replica, table);
+    ctr_tab *tab = find_tab(file, table);
     if (tab) tab->stale = true;
     if (tab && ctr_batch_pending(tab) == 0) ctr_journal_drop(tab);
 }
 
-void ctr_tab_close_all(ctr_replica *replica)
+void ctr_tab_close_all(ctr_file *file)
 {
-    replica->touched = NULL;
-    while (replica->tabs) {
-        ctr_tab *tab = replica->tabs;
-        replica->tabs = tab->next;
+    file->touched = NULL;
+    while (file->tabs) {
+        ctr_tab *tab = file->tabs;
+        file->tabs = tab->next;
         ctr_tab_free(tab);
     }
 }

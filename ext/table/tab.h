@@ -1,12 +1,12 @@
 /* table/tab.h - a counter table of a file, one object for each table of each file of a connection.
  *
  * Everybody who works on the table shares it: its virtual table, merges, folds. It lives as long as
- * its file (identity/replica.h). A snapshot, which is only read, has tables of its own.
+ * its file (identity/file.h). A snapshot, which is only read, has tables of its own.
  */
 #ifndef CTR_TABLE_TAB_H
 #define CTR_TABLE_TAB_H
 
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "sqlite/schema.h"
 #include "table/cache.h"
 #include "table/changes.h"
@@ -47,7 +47,7 @@ typedef struct ctr_journal_mark {
 typedef struct ctr_tab {
     const ctr_identity *giver;  /* borrowed; the known identity of a snapshot, or NULL */
     const ctr_objects *objects; /* borrowed; the known objects of the schema, or NULL */
-    ctr_replica *replica;       /* borrowed; NULL: the table is only read */
+    ctr_file *file;             /* borrowed; NULL: the table is only read */
     sqlite3 *db;
     char *schema, *table; /* owned */
     ctr_shape shape;      /* owned: the columns that the statements name */
@@ -56,7 +56,7 @@ typedef struct ctr_tab {
 
     ctr_slot slots[CTR_TAB_STATEMENTS];
     int n_taken;
-    bool keeps; /* it is one of the replica's keepers */
+    bool keeps; /* it is one of the file's keepers */
     bool stale; /* the statements may be those of another table: nobody takes them any more */
 
     /* Memory. */
@@ -64,7 +64,7 @@ typedef struct ctr_tab {
     ctr_cache cache;
     bool known;          /* memory is valid */
     bool untriggered;    /* the stored tables have no triggers */
-    unsigned ready_at;   /* the replica's version for which all is checked: ctr_tab_is_ready */
+    unsigned ready_at;   /* the file's version for which all is checked: ctr_tab_is_ready */
     const int64_t *only; /* the only row to be read, or NULL */
     int looks;           /* look-ups of one row while memory was not known */
     bool doubtful;       /* the file may be another one */
@@ -88,9 +88,9 @@ typedef struct ctr_tab {
     int64_t open_row;    /* the row of its last entry */
 } ctr_tab;
 
-/* Returns the table of a file with this shape, lent as long as the replica, or NULL and a problem
+/* Returns the table of a file with this shape, lent as long as the file, or NULL and a problem
  * without memory. It keeps its memory, unless it had another number of counters. */
-ctr_tab *ctr_tab_of(ctr_replica *replica, const char *table, const ctr_shape *shape,
+ctr_tab *ctr_tab_of(ctr_file *file, const char *table, const ctr_shape *shape,
                     ctr_problem *problem);
 
 /* Returns a table of a snapshot that its owner holds, to be read, or NULL and a problem without
@@ -103,7 +103,7 @@ ctr_tab *ctr_tab_reordered(const ctr_tab *tab, const ctr_shape *shape, ctr_probl
 void ctr_tab_free(ctr_tab *tab);
 
 /* Frees the tables of a file. */
-void ctr_tab_close_all(ctr_replica *replica);
+void ctr_tab_close_all(ctr_file *file);
 
 /* Returns a run of statements on the table. NULL: none, after a problem. */
 ctr_run ctr_tab_run(const ctr_tab *tab, ctr_problem *problem);
@@ -121,15 +121,15 @@ void ctr_tab_release(ctr_tab *tab);
 
 /* Returns whether the table is ready to be written: the identity of its file was checked, memory is
  * valid, and nobody else has triggers on the stored tables. It stays so as long as the write lock
- * is held and the version of the replica is the same. Triggers that are made meanwhile are noticed
+ * is held and the version of the file is the same. Triggers that are made meanwhile are noticed
  * because SQLite prepares the statements that write again. */
 static inline bool ctr_tab_is_ready(const ctr_tab *tab)
 {
-    return tab->replica && tab->ready_at == tab->replica->version;
+    return tab->file && tab->ready_at == tab->file->version;
 }
 
 /* Call it for a table that was dropped or created, or is another one now: drops its statements,
  * and its memory unless it has a batch. */
-void ctr_tab_forget(ctr_replica *replica, const char *table);
+void ctr_tab_forget(ctr_file *file, const char *table);
 
 #endif

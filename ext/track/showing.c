@@ -202,39 +202,39 @@ static int begin_showing(ctr_showing *showing, const ctr_shape *shape, ctr_probl
     return problem->rc;
 }
 
-static int finish_showing(ctr_showing *showing, ctr_replica *replica, ctr_problem *problem)
+static int finish_showing(ctr_showing *showing, ctr_file *file, ctr_problem *problem)
 {
     showing->apart = ctr_apart_of(&showing->tracked);
     if (showing->tracked.table && problem->rc == SQLITE_OK)
-        showing->writing = ctr_writing_on(&showing->tracked, replica, problem);
+        showing->writing = ctr_writing_on(&showing->tracked, file, problem);
     return problem->rc;
 }
 
 int ctr_showing_open_among(ctr_showing *showing, const ctr_objects *objects, const char *counters,
-                           const ctr_shape *shape, ctr_replica *replica, ctr_problem *problem)
+                           const ctr_shape *shape, ctr_file *file, ctr_problem *problem)
 {
     if (begin_showing(showing, shape, problem)) return problem->rc;
     ctr_triggers_open(&showing->tracked, objects, counters, shape, problem);
-    return finish_showing(showing, replica, problem);
+    return finish_showing(showing, file, problem);
 }
 
 int ctr_showing_open(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
-                     const ctr_shape *shape, ctr_replica *replica, ctr_problem *problem)
+                     const ctr_shape *shape, ctr_file *file, ctr_problem *problem)
 {
     ctr_objects objects = {0};
     *showing = (ctr_showing){0};
     if (ctr_schema_objects_read(&objects, db, schema, false, problem) == SQLITE_OK)
-        ctr_showing_open_among(showing, &objects, counters, shape, replica, problem);
+        ctr_showing_open_among(showing, &objects, counters, shape, file, problem);
     ctr_schema_objects_close(&objects);
     return problem->rc;
 }
 
 bool ctr_showing_look(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
-                      const ctr_shape *shape, ctr_replica *replica, ctr_problem *problem)
+                      const ctr_shape *shape, ctr_file *file, ctr_problem *problem)
 {
     if (begin_showing(showing, shape, problem)) return false;
     ctr_tracked_look(&showing->tracked, db, schema, counters, shape, problem);
-    finish_showing(showing, replica, problem);
+    finish_showing(showing, file, problem);
     bool known = showing->tracked.table != NULL;
     for (int i = 0; known && i < shape->n_keys; i++)
         known = ctr_tracked_key(&showing->tracked, i)->name != NULL;

@@ -29,15 +29,15 @@ typedef enum ctr_shown_before { CTR_SHOWN_NEW, CTR_SHOWN_LIVE, CTR_SHOWN_DELETED
 /* Opens as ctr_triggers_open does. The caller closes it, even if this fails, and does not move it
  * while it is open. */
 int ctr_showing_open(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
-                     const ctr_shape *shape, ctr_replica *replica, ctr_problem *problem);
+                     const ctr_shape *shape, ctr_file *file, ctr_problem *problem);
 int ctr_showing_open_among(ctr_showing *showing, const ctr_objects *objects, const char *counters,
-                           const ctr_shape *shape, ctr_replica *replica, ctr_problem *problem);
+                           const ctr_shape *shape, ctr_file *file, ctr_problem *problem);
 void ctr_showing_close(ctr_showing *showing);
 
 /* The same for a table that may lack some of its triggers, as while these run. Returns false,
  * mostly without a problem, if the table is not known. */
 bool ctr_showing_look(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
-                      const ctr_shape *shape, ctr_replica *replica, ctr_problem *problem);
+                      const ctr_shape *shape, ctr_file *file, ctr_problem *problem);
 
 /* Sets *shown to the value that a counter in this state shows. Returns false if its sum does not
  * fit in 64 bits. */

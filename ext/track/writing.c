@@ -140,10 +140,10 @@ static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement,
                                   ctr_problem *problem)
 {
     sqlite3 *db = writing->tracked->db;
-    ctr_conn *conn = writing->replica->conn;
+    ctr_conn *conn = writing->file->conn;
     unsigned nth = conn->ended;
     bool alone = sqlite3_get_autocommit(db);
-    ctr_spill_check(writing->replica);
+    ctr_spill_check(writing->file);
     int rc = ctr_run_to_end(statement);
     bool refused = (rc & 0xff) == SQLITE_CONSTRAINT;
     if (!refused) ctr_problem_sqlite(problem, db, rc);
@@ -167,7 +167,7 @@ static answer_of_table run_shown(ctr_writing *writing, sqlite3_stmt *statement,
 {
     enum { MOST_LEVELS = 20 };
     sqlite3 *db = writing->tracked->db;
-    ctr_writing *outer = writing->replica->writing;
+    ctr_writing *outer = writing->file->writing;
     writing->level = outer ? outer->level + 1 : 1;
     if (writing->level > MOST_LEVELS) {
         ctr_problem_set(problem, SQLITE_ERROR,
@@ -178,9 +178,9 @@ static answer_of_table run_shown(ctr_writing *writing, sqlite3_stmt *statement,
     sqlite3_int64 inserted = sqlite3_last_insert_rowid(db);
     writing->want = want;
     writing->reported = writing->aside = writing->ended = false;
-    writing->replica->writing = writing;
+    writing->file->writing = writing;
     answer_of_table answer = step_shown(writing, statement, problem);
-    writing->replica->writing = outer;
+    writing->file->writing = outer;
     sqlite3_set_last_insert_rowid(db, inserted);
     return answer;
 }
@@ -331,9 +331,9 @@ bool ctr_writing_look(ctr_writing *writing, sqlite3_value **keys, ctr_shown *sho
 
 /* ---- the row being written ------------------------------------------------------------------- */
 
-bool ctr_writing_is_at_work(const ctr_replica *replica)
+bool ctr_writing_is_at_work(const ctr_file *file)
 {
-    return replica->writing != NULL;
+    return file->writing != NULL;
 }
 
 /* Returns whether these are the values to show. */
@@ -345,42 +345,42 @@ static bool is_wanted(ctr_writing *writing, const ctr_shown *shown)
     return is;
 }
 
-bool ctr_writing_is_row(const ctr_replica *replica, const char *counters, sqlite3_value **keys,
+bool ctr_writing_is_row(const ctr_file *file, const char *counters, sqlite3_value **keys,
                         const ctr_shown *shown)
 {
-    ctr_writing *writing = replica->writing;
+    ctr_writing *writing = file->writing;
     if (!writing || strcmp(writing->tracked->counters, counters) != 0) return false;
     for (int i = 0; i < writing->tracked->shape->n_keys; i++)
         if (!ctr_text_alike(keys[i], writing->keys[i])) return false;
     return is_wanted(writing, shown);
 }
 
-static bool is_writing_rowid(const ctr_replica *replica, const char *counters, int64_t rowid)
+static bool is_writing_rowid(const ctr_file *file, const char *counters, int64_t rowid)
 {
-    const ctr_writing *writing = replica->writing;
+    const ctr_writing *writing = file->writing;
     return writing && strcmp(writing->tracked->counters, counters) == 0 && writing->rowid == rowid;
 }
 
-bool ctr_writing_is_rowid(const ctr_replica *replica, const char *counters, int64_t rowid,
+bool ctr_writing_is_rowid(const ctr_file *file, const char *counters, int64_t rowid,
                           const ctr_shown *shown)
 {
-    return is_writing_rowid(replica, counters, rowid) && is_wanted(replica->writing, shown);
+    return is_writing_rowid(file, counters, rowid) && is_wanted(file->writing, shown);
 }
 
-bool ctr_writing_refuses(const ctr_replica *replica)
+bool ctr_writing_refuses(const ctr_file *file)
 {
-    const ctr_writing *writing = replica->writing;
+    const ctr_writing *writing = file->writing;
     return writing && writing->unsaved && ctr_foreign_broken(writing->tracked->db);
 }
 
-void ctr_writing_note_aside(const ctr_replica *replica, const char *counters, int64_t rowid)
+void ctr_writing_note_aside(const ctr_file *file, const char *counters, int64_t rowid)
 {
-    if (is_writing_rowid(replica, counters, rowid)) replica->writing->aside = true;
+    if (is_writing_rowid(file, counters, rowid)) file->writing->aside = true;
 }
 
-void ctr_writing_note_ended(const ctr_replica *replica, const char *counters, int64_t rowid)
+void ctr_writing_note_ended(const ctr_file *file, const char *counters, int64_t rowid)
 {
-    if (is_writing_rowid(replica, counters, rowid)) replica->writing->ended = true;
+    if (is_writing_rowid(file, counters, rowid)) file->writing->ended = true;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -400,10 +400,10 @@ static bool has_rowids(const ctr_tracked *tracked)
     return rc == SQLITE_OK && is_key;
 }
 
-ctr_writing ctr_writing_on(const ctr_tracked *tracked, ctr_replica *replica, ctr_problem *problem)
+ctr_writing ctr_writing_on(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem)
 {
     return (ctr_writing){.tracked = tracked,
-                         .replica = replica,
+                         .file = file,
                          .foreign = {.tracked = tracked},
                          .by_rowid = has_rowids(tracked),
                          .strict = ctr_tracked_resolves(tracked, "REPLACE", problem) ||

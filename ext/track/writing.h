@@ -1,19 +1,19 @@
 /* track/writing.h - statements that write one row of a tracked table, which may refuse them.
  *
- * Writing the table fires its triggers. So the replica knows the row being written, and does not
+ * Writing the table fires its triggers. So the file knows the row being written, and does not
  * count it again. A constraint, a trigger or a foreign key of the table may refuse the row: this
  * sets no problem, and changes nothing.
  */
 #ifndef CTR_TRACK_WRITING_H
 #define CTR_TRACK_WRITING_H
 
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "track/foreign.h"
 
 /* The caller closes it, and does not move it while a statement runs. */
 typedef struct ctr_writing {
     const ctr_tracked *tracked; /* borrowed */
-    ctr_replica *replica;       /* borrowed */
+    ctr_file *file;             /* borrowed */
 
     /* The row being written: its id among the cells, 0 if it has none; its key; the values to show,
      * by counter, or NULL to delete it. All borrowed. */
@@ -39,7 +39,7 @@ typedef struct ctr_writing {
     bool unsaved;  /* no savepoint can undo the statement: see ctr_writing_refuses */
 } ctr_writing;
 
-ctr_writing ctr_writing_on(const ctr_tracked *tracked, ctr_replica *replica, ctr_problem *problem);
+ctr_writing ctr_writing_on(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem);
 void ctr_writing_close(ctr_writing *writing);
 
 /* Change the row from the values `from` to `to`; insert it with `to`; delete it. Return false if
@@ -57,19 +57,19 @@ bool ctr_writing_look(ctr_writing *writing, sqlite3_value **keys, ctr_shown *sho
 
 /* Return whether the library is writing a row of the schema; whether it is the row with this id, or
  * with exactly this key, and with these values (NULL: deleted). */
-bool ctr_writing_is_at_work(const ctr_replica *replica);
-bool ctr_writing_is_rowid(const ctr_replica *replica, const char *counters, int64_t rowid,
+bool ctr_writing_is_at_work(const ctr_file *file);
+bool ctr_writing_is_rowid(const ctr_file *file, const char *counters, int64_t rowid,
                           const ctr_shown *shown);
-bool ctr_writing_is_row(const ctr_replica *replica, const char *counters, sqlite3_value **keys,
+bool ctr_writing_is_row(const ctr_file *file, const char *counters, sqlite3_value **keys,
                         const ctr_shown *shown);
 
 /* Returns whether our trigger must fail the statement that writes a row: only so can it be undone
  * while another statement writes, if it has broken a deferred foreign key. A trigger that would run
  * after ours and repair that comes too late. */
-bool ctr_writing_refuses(const ctr_replica *replica);
+bool ctr_writing_refuses(const ctr_file *file);
 
 /* Note that a trigger changed or deleted a row, if it is the one that the library is writing. */
-void ctr_writing_note_aside(const ctr_replica *replica, const char *counters, int64_t rowid);
-void ctr_writing_note_ended(const ctr_replica *replica, const char *counters, int64_t rowid);
+void ctr_writing_note_aside(const ctr_file *file, const char *counters, int64_t rowid);
+void ctr_writing_note_ended(const ctr_file *file, const char *counters, int64_t rowid);
 
 #endif

@@ -1,5 +1,5 @@
 /* vtab/access.c - the current row: of one file, or of the front of a table. */
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "table/batch.h"
 #include "table/stage.h"
 #include "table/values.h"
@@ -12,10 +12,9 @@ static int make_ready(ctr_table *table, ctr_problem *problem)
     ctr_tab *tab = table->rows->tab;
     if (problem->rc != SQLITE_OK || ctr_tab_is_ready(tab)) return problem->rc;
     table->rows->writing = true; /* a trigger on counter_replica must not use these rows */
-    if (ctr_replica_identity(table->replica, problem) &&
-        ctr_journal_refresh(tab, problem) == SQLITE_OK &&
+    if (ctr_file_identity(table->file, problem) && ctr_journal_refresh(tab, problem) == SQLITE_OK &&
         ctr_batch_refuse_triggers(tab, problem) == SQLITE_OK)
-        tab->ready_at = table->replica->version;
+        tab->ready_at = table->file->version;
     table->rows->writing = false;
     return problem->rc;
 }

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "identity/os.h"
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "identity/succession.h"
 #include "sqlite/text.h"
 #include "table/columns.h"
@@ -46,8 +46,8 @@
 static int64_t raise_counter_of(ctr_table *table, const ctr_shape *shape, const char *name,
                                 int64_t generation, ctr_problem *problem)
 {
-    int64_t emptied = ctr_columns_raise(table->replica, table->db, table->schema, table->name,
-                                        shape, name, generation, problem);
+    int64_t emptied = ctr_columns_raise(table->file, table->db, table->schema, table->name, shape,
+                                        name, generation, problem);
     bool changes = ctr_shape_counter(shape, name) >= 0 || generation % 2 == 1;
     if (changes && problem->rc == SQLITE_OK) table->altered = true;
     return emptied;
@@ -99,9 +99,9 @@ static void drop_counter(ctr_table *table, const ctr_shape *shape, const char *n
                         counter);
         return;
     }
-    const ctr_identity *identity = ctr_replica_identity(table->replica, problem);
+    const ctr_identity *identity = ctr_file_identity(table->file, problem);
     if (identity && !*identity->name)
-        ctr_succession_lineage_changed(table->replica, CTR_WHY_DROPPED, problem);
+        ctr_succession_lineage_changed(table->file, CTR_WHY_DROPPED, problem);
     raise_here(table, shape, counter, problem);
 }
 
@@ -230,7 +230,7 @@ static void optimize(ctr_table *table, sqlite3_value **columns, ctr_problem *pro
 {
     if (ctr_commands_refuse_values(table, columns, "optimize", problem)) return;
     table->rows->writing = true;
-    if (ctr_replica_before_write(table->replica, problem) == SQLITE_OK)
+    if (ctr_file_before_write(table->file, problem) == SQLITE_OK)
         ctr_fold_optimize(table->rows->tab, problem);
     if (problem->rc == SQLITE_OK) ctr_journal_drop(table->rows->tab); /* it is read again */
     table->rows->writing = false;
@@ -258,7 +258,7 @@ static void purge(ctr_table *table, sqlite3_value **columns, ctr_problem *proble
     ctr_showing showing; /* the values of the rows that the floor purges are cleared */
     unsigned nth = table->joined.conn->ended;
     if (ctr_showing_open(&showing, table->db, table->schema, table->name, &table->shape,
-                         table->replica, problem) == SQLITE_OK)
+                         table->file, problem) == SQLITE_OK)
         ctr_foreign_refuse_broken(table->db, showing.tracked.table, problem);
     if (problem->rc == SQLITE_OK && ctr_access_raise(table, problem) == SQLITE_OK &&
         ctr_later_show_purged(&showing, &table->floors, problem))

@@ -104,7 +104,7 @@ static void check_journal(ctr_table *table, ctr_problem *problem)
         ctr_problem_set(
             problem, SQLITE_ERROR,
             "a trigger on a stored table cannot check it, because its row is not complete yet");
-    ctr_batch_flush_all(table->replica, problem);
+    ctr_batch_flush_all(table->file, problem);
     ctr_tab *tab = ctr_tab_to_read(table->db, table->schema, table->name, &table->shape, problem);
     if (!tab) return;
     check_levels(&run);
@@ -159,7 +159,7 @@ int ctr_integrity_method(sqlite3_vtab *base, const char *schema, const char *nam
     enum { IS_QUICK_CHECK = 1 };
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_batch_flush_all(table->replica, &problem);
+    ctr_batch_flush_all(table->file, &problem);
     ctr_integrity_check(table, flags & IS_QUICK_CHECK ? CTR_INTEGRITY_QUICK : CTR_INTEGRITY_PRAGMA,
                         &problem);
     int rc = problem.rc, code = rc & 0xff;

@@ -17,7 +17,7 @@ bool ctr_replaced_note(ctr_table *table, ctr_problem *problem)
     if (table->may_go_in != nth) table->n_may_go = 0;
     table->may_go_in = nth;
     if (ctr_access_find(table, problem) || !table->rows->found) return false;
-    ctr_may_go it = {table->rows->rowid, ctr_writing_is_at_work(table->replica)};
+    ctr_may_go it = {table->rows->rowid, ctr_writing_is_at_work(table->file)};
     for (int i = 0; i < table->n_may_go; i++)
         if (table->may_go[i].rowid == it.rowid && table->may_go[i].at_work == it.at_work)
             return true;
@@ -61,7 +61,7 @@ static bool look_for_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
 /* Looks up those noted while the library wrote a merged row, or the others. */
 void ctr_replaced_look_up(ctr_table *table, ctr_problem *problem)
 {
-    bool at_work = ctr_writing_is_at_work(table->replica);
+    bool at_work = ctr_writing_is_at_work(table->file);
     if (table->may_go_in != table->joined.conn->ended) table->n_may_go = 0;
     for (int i = table->n_may_go - 1; i >= 0 && problem->rc == SQLITE_OK; i--) {
         if (i >= table->n_may_go) continue; /* a row was remembered twice */

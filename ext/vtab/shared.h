@@ -3,7 +3,7 @@
 #ifndef CTR_VTAB_SHARED_H
 #define CTR_VTAB_SHARED_H
 
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "sqlite/problem.h"
 #include "sync/session.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "identity/replica.h"
+#include "identity/file.h"
 #include "identity/succession.h"
 #include "sqlite/args.h"
 #include "table/batch.h"
@@ -43,7 +43,7 @@ int ctr_table_fail(ctr_table *table, ctr_problem *problem)
 static int table_disconnect(sqlite3_vtab *base)
 {
     ctr_table *table = (ctr_table *)base;
-    if (table->replica) ctr_tab_forget(table->replica, table->name);
+    if (table->file) ctr_tab_forget(table->file, table->name);
     ctr_scan_release(table);
     if (table->looks) ctr_showing_close(table->looks);
     sqlite3_free(table->looks);
@@ -51,7 +51,7 @@ static int table_disconnect(sqlite3_vtab *base)
     ctr_request_release(table);
     ctr_rows_close(&table->own_rows);
     ctr_shape_close(&table->shape);
-    ctr_replica_release(table->held);
+    ctr_file_release(table->held);
     sqlite3_free(table->keys);
     sqlite3_free(table->given);
     sqlite3_free(table->may_go);
@@ -65,17 +65,17 @@ static int table_disconnect(sqlite3_vtab *base)
 static void open_table(ctr_table *table, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
-    table->held = table->replica = ctr_replica_hold(table->joined.conn, table->schema);
+    table->held = table->file = ctr_file_hold(table->joined.conn, table->schema);
     size_t n_keys = (size_t)table->shape.n_keys, n_counters = (size_t)table->shape.n_counters;
     table->keys = sqlite3_malloc64(n_keys * sizeof *table->keys);
     table->given = sqlite3_malloc64((n_counters + 1) * sizeof *table->given);
-    if (!table->replica || !table->keys || !table->given) {
+    if (!table->file || !table->keys || !table->given) {
         ctr_problem_nomem(problem);
         return;
     }
     ctr_rows_open(&table->own_rows, table->db, table->schema, table->name, &table->shape,
-                  table->replica, problem);
-    ctr_tab_forget(table->replica, table->name); /* it may be the journal of another table */
+                  table->file, problem);
+    ctr_tab_forget(table->file, table->name); /* it may be the journal of another table */
     table->streams = (ctr_streams){
         .db = table->db, .schema = table->schema, .table = table->name, .shape = &table->shape};
     table->floors = ctr_floors_on(table->own_rows.tab, &table->shape);
@@ -166,8 +166,8 @@ ctr_showing *ctr_table_look(ctr_table *table, ctr_problem *problem)
         ctr_problem_nomem(problem);
         return NULL;
     }
-    if (ctr_showing_look(looks, table->db, table->schema, table->name, &table->shape,
-                         table->replica, problem)) {
+    if (ctr_showing_look(looks, table->db, table->schema, table->name, &table->shape, table->file,
+                         problem)) {
         table->looks = looks;
     } else {
         ctr_showing_close(looks);
@@ -190,9 +190,9 @@ void ctr_table_show(ctr_table *table, bool is_trigger, const ctr_shown *from,
     else
         ctr_problem_nomem(problem);
     bool open = is_trigger ? ctr_showing_look(&showing, table->db, table->schema, table->name,
-                                              &table->shape, table->replica, problem)
+                                              &table->shape, table->file, problem)
                            : ctr_showing_open(&showing, table->db, table->schema, table->name,
-                                              &table->shape, table->replica, problem) == SQLITE_OK;
+                                              &table->shape, table->file, problem) == SQLITE_OK;
     if (open) ctr_showing_row(&showing, rowid, keys, from, before, after, problem);
     ctr_showing_close(&showing);
     sqlite3_free(keys);
@@ -309,9 +309,9 @@ static void make_stored(ctr_conn *conn, sqlite3 *db, const char *schema, const c
                         const char *tracked, const ctr_shape *shape, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
-    ctr_replica *replica = ctr_replica_of(conn, schema);
-    if (replica)
-        ctr_succession_create(replica, NULL, problem);
+    ctr_file *file = ctr_file_of(conn, schema);
+    if (file)
+        ctr_succession_create(file, NULL, problem);
     else
         ctr_problem_nomem(problem);
     ctr_catalog_add(db, schema, name, tracked ? tracked : name, problem);
@@ -378,7 +378,7 @@ static bool has_shards(ctr_table *table, ctr_problem *problem)
 static void tell_another(ctr_table *table, ctr_problem *problem)
 {
     if (sqlite3_stricmp(table->schema, "main") == 0) ctr_conn_join(table->joined.conn, problem);
-    if (ctr_replica_has_counted(table->replica)) ctr_joined_pass_on(&table->joined, problem);
+    if (ctr_file_has_counted(table->file)) ctr_joined_pass_on(&table->joined, problem);
 }
 
 /* When a DROP fails, SQLite shows the text of the code instead of the table's message. */
@@ -414,21 +414,21 @@ static int table_destroy(sqlite3_vtab *base)
                         "counter_untrack('%s') stops tracking",
                         tracked, tracked);
     ctr_schema_objects_close(&objects);
-    ctr_batch_flush_all(table->replica, &problem);
+    ctr_batch_flush_all(table->file, &problem);
     ctr_stream_release(&table->streams);
     ctr_tab_release(table->own_rows.tab);
     ctr_request_release(table);
     tell_another(table, &problem);
     bool forgets = has_shards(table, &problem);
-    ctr_tab_forget(table->replica, table->name);
+    ctr_tab_forget(table->file, table->name);
     ctr_stored_drop(table->db, table->schema, table->name, &problem);
     ctr_catalog_remove(table->db, table->schema, table->name, &problem);
     if (forgets && problem.rc == SQLITE_OK)
-        ctr_succession_lineage_changed(table->replica, CTR_WHY_DROPPED, &problem);
+        ctr_succession_lineage_changed(table->file, CTR_WHY_DROPPED, &problem);
     ctr_conn_release_kept(table->joined.conn);
     if (problem.rc != SQLITE_OK) return ctr_table_fail(table, &problem);
     ctr_joined_leave(&table->joined);
-    if (table->joined.conn->told == 0) ctr_replica_forget(table->replica);
+    if (table->joined.conn->told == 0) ctr_file_forget(table->file);
     return table_disconnect(base);
 }
 
@@ -441,9 +441,9 @@ static int table_rename(sqlite3_vtab *base, const char *to)
         ctr_problem_set(&problem, SQLITE_ERROR,
                         "it holds the counters of a tracked table and cannot be renamed");
     ctr_table_check_name(&table->shape, to, &problem);
-    if (ctr_batch_flush_all(table->replica, &problem) == SQLITE_OK) {
-        ctr_tab_forget(table->replica, table->name);
-        ctr_tab_forget(table->replica, to);
+    if (ctr_batch_flush_all(table->file, &problem) == SQLITE_OK) {
+        ctr_tab_forget(table->file, table->name);
+        ctr_tab_forget(table->file, to);
     }
     ctr_stored_rename(table->db, table->schema, table->name, to, &problem);
     ctr_catalog_rename(table->db, table->schema, table->name, to, &problem);

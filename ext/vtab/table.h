@@ -80,10 +80,10 @@ typedef struct ctr_table {
     bool holds_keys;               /* `keys` are copies, which ctr_access_end frees */
     const struct ctr_front *front; /* borrowed; NULL for the table of one file */
 
-    /* The rows and the replica of the current row; a front sets them. */
+    /* The rows and the file of the current row; a front sets them. */
     ctr_rows *rows;
-    ctr_replica *replica;
-    ctr_replica *held; /* the replica of its own schema; see identity/replica.h */
+    ctr_file *file;
+    ctr_file *held; /* the file of its own schema; see identity/file.h */
 
     bool read;                /* the stored tables were read; see ctr_table_read */
     struct scan_cursor *idle; /* the cursor that was closed last; owned */

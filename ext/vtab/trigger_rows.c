@@ -172,7 +172,7 @@ static void show_again(handed_row *row, ctr_problem *problem)
     ctr_table *table = row->table;
     int64_t rowid = table->rows->rowid;
     ctr_showing *looks = ctr_table_look(table, problem);
-    bool later = ctr_writing_is_at_work(table->replica) || ctr_foreign_broken(table->db);
+    bool later = ctr_writing_is_at_work(table->file) || ctr_foreign_broken(table->db);
     if (looks && later) {
         ctr_showing_set_apart(looks, rowid, row->now, row->after, problem);
     } else if (looks) {
@@ -195,8 +195,8 @@ static void write_and_show(handed_row *row, ctr_problem *problem)
 static bool is_being_shown(const handed_row *row, const ctr_shown *shown, ctr_problem *problem)
 {
     const ctr_table *table = row->table;
-    bool is = ctr_writing_is_rowid(table->replica, table->name, table->rows->rowid, shown);
-    if (is && ctr_writing_refuses(table->replica))
+    bool is = ctr_writing_is_rowid(table->file, table->name, table->rows->rowid, shown);
+    if (is && ctr_writing_refuses(table->file))
         ctr_problem_set(problem, SQLITE_CONSTRAINT, "the row breaks a deferred foreign key");
     return is;
 }
@@ -239,7 +239,7 @@ static void set_aside(handed_row *row, ctr_problem *problem)
         row->after[i] = ctr_rows_state(table->rows, i);
     ctr_showing *looks = ctr_table_look(table, problem);
     if (looks) ctr_showing_set_apart(looks, table->rows->rowid, row->now, row->after, problem);
-    ctr_writing_note_aside(table->replica, table->name, table->rows->rowid);
+    ctr_writing_note_aside(table->file, table->name, table->rows->rowid);
 }
 
 /* Refuses a row below a floor. OR IGNORE must not hide this error, because the row is in the
@@ -249,7 +249,7 @@ static bool is_below(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (table->rows->found) return false;
-    if (ctr_writing_is_at_work(table->replica)) return ctr_access_is_below(table, problem);
+    if (ctr_writing_is_at_work(table->file)) return ctr_access_is_below(table, problem);
     if (ctr_write_check_floors(table, problem) == SQLITE_CONSTRAINT) problem->rc = SQLITE_ERROR;
     return problem->rc != SQLITE_OK;
 }
@@ -272,7 +272,7 @@ static void row_updated(handed_row *row, ctr_problem *problem)
     ctr_table *table = row->table;
     if (take_values(table, row->columns, row->was, true, true, problem)) return;
     if (ctr_access_find(table, problem)) return;
-    if (ctr_writing_is_at_work(table->replica) && table->rows->found) {
+    if (ctr_writing_is_at_work(table->file) && table->rows->found) {
         if (!is_being_shown(row, row->now, problem)) set_aside(row, problem);
         return;
     }
@@ -299,7 +299,7 @@ static void row_inserted(handed_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (ctr_access_find(table, problem)) return;
-    if (ctr_writing_is_at_work(table->replica) && table->rows->found) {
+    if (ctr_writing_is_at_work(table->file) && table->rows->found) {
         bool is_live = ctr_access_is_live(table), is_shown = is_being_shown(row, row->now, problem);
         if (is_live && !is_shown) set_aside(row, problem);
         if (is_live) return; /* else a trigger deleted it and inserts it again */
@@ -330,12 +330,12 @@ static void row_deleted(handed_row *row, ctr_problem *problem)
     bool is_live = table->rows->found && ctr_access_is_live(table);
     if (!is_live) note_disorder(table);
     if (!table->rows->found || is_being_shown(row, NULL, problem)) return;
-    bool at_work = ctr_writing_is_at_work(table->replica);
+    bool at_work = ctr_writing_is_at_work(table->file);
     if ((at_work || is_disorder(table)) && is_there(row, NULL, false, problem))
         return; /* inserted again */
     ctr_replaced_forget(table, table->rows->rowid);
     if (at_work || !is_live || !is_as_counted(row, problem)) look_apart(row, problem);
-    ctr_writing_note_ended(table->replica, table->name, table->rows->rowid);
+    ctr_writing_note_ended(table->file, table->name, table->rows->rowid);
     ctr_trigger_rows_delete(table, problem);
     if (row->is_apart) ctr_apart_remove(&table->looks->apart, table->rows->rowid, problem);
 }
@@ -478,7 +478,7 @@ bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_proble
     ctr_table_note_names(table, problem);
     if (make_row_room(&row, &few, problem)) take_handed(&row, event, problem);
     bool shown = problem->rc == SQLITE_OK && event->is_update &&
-                 ctr_writing_is_row(table->replica, table->name, table->keys, row.now);
+                 ctr_writing_is_row(table->file, table->name, table->keys, row.now);
     if (problem->rc == SQLITE_OK && event->call && !shown) event->call(&row, problem);
     ctr_apart_close_row(&row.apart);
     if (problem->rc == SQLITE_OK && event->replaces && table->n_may_go > 0)

@@ -85,7 +85,7 @@ int ctr_write_collect_key(ctr_table *table, sqlite3_value **columns, ctr_problem
 static const uint8_t *id_to_count(ctr_table *table, ctr_problem *problem)
 {
     table->rows->writing = true;
-    const uint8_t *id = ctr_replica_id(table->replica, problem);
+    const uint8_t *id = ctr_file_id(table->file, problem);
     table->rows->writing = false;
     return id;
 }
@@ -119,8 +119,7 @@ int ctr_write_add(ctr_table *table, int counter, int64_t n, ctr_problem *problem
     if (overflows(&state.sum, n)) return refuse_overflow(table, counter, n, problem);
     const uint8_t *id = id_to_count(table, problem);
     if (!id) return problem->rc;
-    if (ctr_stage_add(table->rows, counter, n, id, ctr_replica_least_clock(table->replica),
-                      problem))
+    if (ctr_stage_add(table->rows, counter, n, id, ctr_file_least_clock(table->file), problem))
         return refuse_overflow(table, counter, n, problem);
     note_increment(table, !state.touched);
     return problem->rc;
@@ -178,8 +177,7 @@ int ctr_write_assign(ctr_table *table, int counter, int64_t n, ctr_problem *prob
     if (ctr_sum_value(&state.sum, &value) == CTR_OK && value == n) return problem->rc;
     const uint8_t *id = id_to_count(table, problem);
     if (!id) return problem->rc;
-    if (ctr_stage_assign(table->rows, counter, n, id, ctr_replica_least_clock(table->replica),
-                         problem))
+    if (ctr_stage_assign(table->rows, counter, n, id, ctr_file_least_clock(table->file), problem))
         return ctr_problem_set(problem, SQLITE_ERROR,
                                "column %s: integer overflow: with the value %lld, the count of "
                                "this file would exceed 64 bits",
@@ -216,7 +214,7 @@ int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given, c
     const uint8_t *id = given->is ? id_to_count(table, problem) : NULL;
     if (problem->rc != SQLITE_OK) return problem->rc;
     ctr_status status = ctr_stage_next_life(table->rows, counter, given->n, id,
-                                            ctr_replica_least_clock(table->replica), problem);
+                                            ctr_file_least_clock(table->file), problem);
     if (id && status == CTR_OK) note_increment(table, false);
     return refuse_life(table, counter, status, problem);
 }
@@ -471,7 +469,7 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
     if (!table->read) ctr_table_read(table, &problem);
     if (problem.rc == SQLITE_OK && table->joined.conn->told == 0)
         ctr_joined_witness(&table->joined, &problem);
-    if (table->replica) ctr_spill_check(table->replica);
+    if (table->file) ctr_spill_check(table->file);
     if (problem.rc == SQLITE_OK) change_row(table, argc, argv, inserts, &problem);
     if (argc > 1 && !inserts && problem.rc == SQLITE_OK)
         table->updated++;

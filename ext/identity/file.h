@@ -1,10 +1,10 @@
-/* identity/replica.h - the files of a connection, with the state of each in this transaction.
+/* identity/file.h - the files of a connection, with the state of each in this transaction.
  *
  * The first count of a transaction compares the identity with the file; later ones rely on that. If
  * they differ, it takes a new id in the same transaction, or refuses (identity/succession.h). While
  * nobody else has committed, the stat is enough until the witness is due:
  *
- *     transaction begins --> ctr_replica_id: read, stat, getxattr --> checked --> counts, counts
+ *     transaction begins --> ctr_file_id: read, stat, getxattr --> checked --> counts, counts
  *                                                                         |
  *           rollback, rollback to, commit: nothing is remembered <--------'
  *
@@ -12,8 +12,8 @@
  * witness in the row; its attribute is written after the commit, so a file may be ahead of its
  * attribute, never behind.
  */
-#ifndef CTR_IDENTITY_REPLICA_H
-#define CTR_IDENTITY_REPLICA_H
+#ifndef CTR_IDENTITY_FILE_H
+#define CTR_IDENTITY_FILE_H
 
 #include "identity/identity.h"
 #include "identity/storage.h"
@@ -31,22 +31,22 @@ typedef enum ctr_after_commit {
  * that append to their journals: the ones that prepared theirs last. */
 enum { CTR_TABS_KEPT = 32 };
 
-typedef struct ctr_replica {
+typedef struct ctr_file {
     ctr_conn *conn;
     char *schema;
     int holders;
-    struct ctr_replica *next;
+    struct ctr_file *next;
 
     /* Rises when what was checked may hold no longer: when a transaction ends or is rolled back to
      * a savepoint, and when the identity changes. While it stays, the write lock is held, so nobody
      * else commits, and those who noted it need not check again. At first 1. */
     unsigned version;
-    unsigned counts_at; /* the version for which ctr_replica_id has checked that the file counts */
+    unsigned counts_at; /* the version for which ctr_file_id has checked that the file counts */
 
     /* True for this transaction alone. */
     bool checked, renewed;
     bool counted; /* the id was handed out; ROLLBACK TO clears neither this nor the next */
-    const struct ctr_replica *taken_from; /* the file took counts of that one; usually NULL */
+    const struct ctr_file *taken_from; /* the file took counts of that one; usually NULL */
     ctr_identity identity;
     ctr_fingerprint seen;
     ctr_attribute attribute;
@@ -68,7 +68,7 @@ typedef struct ctr_replica {
     ctr_storage storage;
     ctr_kept read, renew, probe, schema_look;
     bool has_objects;        /* the next was read, and is valid until the schema changes */
-    ctr_objects objects;     /* owned; lent by ctr_replica_objects */
+    ctr_objects objects;     /* owned; lent by ctr_file_objects */
     struct ctr_tab *tabs;    /* its tables: table/tab.h */
     struct ctr_tab *touched; /* those with a batch or with rows of this transaction */
     struct ctr_tab *keepers[CTR_TABS_KEPT]; /* the tables whose statements are kept */
@@ -77,83 +77,83 @@ typedef struct ctr_replica {
     int spill;                   /* cache_spill of the file, to restore when it ends; 0: nothing */
     struct ctr_writing *writing; /* the row of a tracked table being written, or NULL */
     bool raised;                 /* a pull could not lower the cache again; see sync/session.h */
-} ctr_replica;
+} ctr_file;
 
 /* Hooks of a file's counter tables: for a change of its identity, and when it is closed. */
-typedef struct ctr_replica_tables {
-    int (*fold)(ctr_replica *, ctr_problem *);        /* before the id changes */
-    void (*void_marks)(ctr_replica *, ctr_problem *); /* that other files have for these tables */
-    void (*close)(ctr_replica *);
-} ctr_replica_tables;
+typedef struct ctr_file_tables {
+    int (*fold)(ctr_file *, ctr_problem *);        /* before the id changes */
+    void (*void_marks)(ctr_file *, ctr_problem *); /* that other files have for these tables */
+    void (*close)(ctr_file *);
+} ctr_file_tables;
 
 /* Returns the file of a schema, lent until the running statement ends; NULL without memory. A
  * caller that needs it for longer holds it: a detached file without holders is closed. */
-ctr_replica *ctr_replica_of(ctr_conn *conn, const char *schema);
-ctr_replica *ctr_replica_hold(ctr_conn *conn, const char *schema);
-void ctr_replica_release(ctr_replica *replica); /* NULL is harmless */
+ctr_file *ctr_file_of(ctr_conn *conn, const char *schema);
+ctr_file *ctr_file_hold(ctr_conn *conn, const char *schema);
+void ctr_file_release(ctr_file *file); /* NULL is harmless */
 
 /* Closes all files of a connection. */
-void ctr_replica_close_all(ctr_conn *conn);
+void ctr_file_close_all(ctr_conn *conn);
 
 /* Returns the data version of the file. Once the identity is checked, the lock is held and the
  * version cannot change, so SQLite is not asked again. */
-unsigned ctr_replica_version(ctr_replica *replica);
+unsigned ctr_file_version(ctr_file *file);
 
 /* Returns the objects of the schema, with the triggers in temp, lent until the next call; NULL on a
  * problem. Reads them again only if SQLite prepares a statement on the schema again, as it does
  * after each change of it, by whichever connection, also one that was rolled back. */
-ctr_objects *ctr_replica_objects(ctr_replica *replica, ctr_problem *problem);
+ctr_objects *ctr_file_objects(ctr_file *file, ctr_problem *problem);
 
 /* Forgets that the identity was checked, for it has changed or was rolled back. */
-void ctr_replica_uncheck(ctr_replica *replica);
+void ctr_file_uncheck(ctr_file *file);
 
 /* Forgets the state of a file, if SQLite will call no table at the end of the transaction. */
-void ctr_replica_forget(ctr_replica *replica);
+void ctr_file_forget(ctr_file *file);
 
 /* Forgets the identity, whose table may be dropped. */
-void ctr_replica_removed(ctr_replica *replica);
+void ctr_file_removed(ctr_file *file);
 
 /* ---- the check of the identity: in each transaction once, before it counts ---- */
 
-/* Reads the row into replica->identity. An absent row is not an error. */
-int ctr_replica_read(ctr_replica *replica, ctr_problem *problem);
+/* Reads the row into file->identity. An absent row is not an error. */
+int ctr_file_read(ctr_file *file, ctr_problem *problem);
 
-/* Reads the present fingerprint and attribute into replica->seen and replica->attribute. */
-int ctr_replica_look(ctr_replica *replica, ctr_problem *problem);
+/* Reads the present fingerprint and attribute into file->seen and file->attribute. */
+int ctr_file_look(ctr_file *file, ctr_problem *problem);
 
 /* Returns the id if this transaction has checked that the file may count, else NULL. Reads memory
  * only. */
-const uint8_t *ctr_replica_known_id(const ctr_replica *replica);
+const uint8_t *ctr_file_known_id(const ctr_file *file);
 
 /* Returns the id to count under in this transaction; it is valid until the transaction ends. Renews
  * the witness if it is due. Fails, with NULL, if there is no id or the file must not count. */
-const uint8_t *ctr_replica_id(ctr_replica *replica, ctr_problem *problem);
+const uint8_t *ctr_file_id(ctr_file *file, ctr_problem *problem);
 
 /* Returns the lowest clock to write under that id. */
-int64_t ctr_replica_least_clock(const ctr_replica *replica);
+int64_t ctr_file_least_clock(const ctr_file *file);
 
 /* Does the same without noting that the file has counted: to choose a file to count in. Returns
  * whether it may. */
-bool ctr_replica_prepare_to_count(ctr_replica *replica, ctr_problem *problem);
+bool ctr_file_prepare_to_count(ctr_file *file, ctr_problem *problem);
 
 /* Returns whether the file is known to have counted under its id in this transaction. */
-bool ctr_replica_has_counted(const ctr_replica *replica);
+bool ctr_file_has_counted(const ctr_file *file);
 
 /* Notes that the file takes counts from `giver` that this transaction made, there or in a file that
- * `giver` took them from. ctr_replica_taken_from returns the schema of the last such giver, which
+ * `giver` took them from. ctr_file_taken_from returns the schema of the last such giver, which
  * commits last; NULL if there is none. */
-void ctr_replica_note_taken(ctr_replica *replica, const ctr_replica *giver);
-const char *ctr_replica_taken_from(const ctr_replica *replica);
+void ctr_file_note_taken(ctr_file *file, const ctr_file *giver);
+const char *ctr_file_taken_from(const ctr_file *file);
 
 /* Returns whether the file has uncommitted counts, its own or those of others. */
-bool ctr_replica_is_pending(const ctr_replica *replica);
+bool ctr_file_is_pending(const ctr_file *file);
 
 /* Returns the identity, checked in this transaction, before a merge into the file. A file that
  * refuses to count may still merge. Lent like the id. */
-const ctr_identity *ctr_replica_identity(ctr_replica *replica, ctr_problem *problem);
+const ctr_identity *ctr_file_identity(ctr_file *file, ctr_problem *problem);
 
 /* The caller calls this before it writes a row, whichever replica counted in it. The first call in
  * a transaction renews the witness. */
-int ctr_replica_before_write(ctr_replica *replica, ctr_problem *problem);
+int ctr_file_before_write(ctr_file *file, ctr_problem *problem);
 
 #endif
