@@ -8,9 +8,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXTENSION = str(ROOT / "build" / "counter")
 
 
-def connect(path, timeout=0.0):
+def connect(path, timeout=0.0, uri=False):
     """A connection in autocommit; transactions are written out as SQL."""
-    db = sqlite3.connect(path, timeout=timeout, isolation_level=None)
+    db = sqlite3.connect(path, timeout=timeout, isolation_level=None, uri=uri)
     db.enable_load_extension(True)
     db.load_extension(EXTENSION)
     db.enable_load_extension(False)
