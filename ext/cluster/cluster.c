@@ -7,8 +7,8 @@
 #include "cluster/clusters.h"
 #include "identity/os.h"
 #include "sqlite/text.h"
-#include "table/shape.h"
 #include "sync/source.h"
+#include "table/shape.h"
 #include "table/stored.h"
 
 /* ---- waiting --------------------------------------------------------------------------------- */

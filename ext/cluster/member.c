@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "sqlite/text.h"
-#include "table/shape.h"
 #include "sync/durable.h"
 #include "table/events.h"
+#include "table/shape.h"
 #include "table/stored.h"
 
 /* Columns of CTR_SQL_CLUSTER_LOOK. */

@@ -113,16 +113,15 @@ static bool is_same_schema(ctr_file *file, ctr_problem *problem)
     return problem->rc == SQLITE_OK && !is_new && !again;
 }
 
-/* A large schema is not kept in memory. */
 ctr_objects *ctr_file_objects(ctr_file *file, ctr_problem *problem)
 {
-    enum { MOST = 4000 };
     ctr_objects *objects = &file->objects;
+    if (problem->rc != SQLITE_OK) return NULL;
     if (is_same_schema(file, problem) && file->has_objects) return objects;
     ctr_schema_objects_close(objects);
     ctr_schema_objects_read(objects, file->conn->db, file->schema, true, problem);
-    file->has_objects = problem->rc == SQLITE_OK && objects->n + objects->n_triggers <= MOST;
-    return problem->rc == SQLITE_OK ? objects : NULL;
+    file->has_objects = problem->rc == SQLITE_OK;
+    return file->has_objects ? objects : NULL;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

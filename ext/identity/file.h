@@ -17,8 +17,8 @@
 
 #include "identity/identity.h"
 #include "identity/storage.h"
-#include "sqlite/schema.h"
 #include "sqlite/conn.h"
+#include "sqlite/schema.h"
 
 /* What to do with the attribute after the transaction has committed. */
 typedef enum ctr_after_commit {

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "identity/file.h"
 #include "identity/names.h"
 #include "identity/os.h"
-#include "identity/file.h"
 #include "identity/uuid.h"
 #include "sqlite/schema.h"
 

@@ -25,7 +25,11 @@ void ctr_conn_close_kept(ctr_kept *kept)
 
 void ctr_conn_release_kept(ctr_conn *conn)
 {
-    while (conn->kept) ctr_conn_close_kept(conn->kept);
+    for (ctr_kept *kept = conn->kept, *next; kept; kept = next) {
+        next = kept->next;
+        kept->expired = kept->taken;
+        if (!kept->taken) ctr_conn_close_kept(kept);
+    }
 }
 
 /* Preparing a statement creates counter_statements, and locks nothing. */

@@ -46,6 +46,8 @@ typedef enum ctr_call {
 typedef struct ctr_kept {
     sqlite3_stmt *statement;
     struct ctr_kept *next, **link; /* the list of the connection */
+    bool taken;                    /* it may be running: nobody but its owner closes it */
+    bool expired;                  /* its owner closes it as soon as it is not taken */
 } ctr_kept;
 
 typedef struct ctr_conn ctr_conn;
@@ -150,7 +152,8 @@ void ctr_conn_keep_no_more(ctr_conn *conn);
 /* Closes a kept statement, before its owner is freed; a second call does nothing. */
 void ctr_conn_close_kept(ctr_kept *kept);
 
-/* Closes all kept statements; they are prepared again when needed. None of them may be running. */
+/* Closes all kept statements, those that are taken when they are given back; they are prepared
+ * again when needed. */
 void ctr_conn_release_kept(ctr_conn *conn);
 
 /* Creates counter_statements while no connection locks main, so that counting in another file does

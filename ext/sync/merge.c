@@ -61,7 +61,6 @@ void ctr_merge_close(ctr_merge *merge)
     ctr_openings_close(&merge->openings);
     sqlite3_free(merge->reduced.bytes);
     sqlite3_free(merge->unanswered.key);
-    if (merge->rows.tab) merge->rows.tab->objects = NULL;
     ctr_rows_close(&merge->rows);
     ctr_shape_close(&merge->shape);
     ctr_catalog_close_entry(&merge->entry);

@@ -1,8 +1,8 @@
 /* sync/pull.c - merges a file: its identity, its tables, the values that tracked tables show. */
 #include "sync/pull.h"
 
-#include "identity/names.h"
 #include "identity/file.h"
+#include "identity/names.h"
 #include "identity/succession.h"
 #include "sync/session.h"
 #include "sync/shards.h"

@@ -301,7 +301,6 @@ static void open_table_here(merge_job *job, const ctr_catalog_entry *mine, ctr_p
                               pull->file, &pull->conflicts, problem))
         return;
     job->to.rows.origin = CTR_PULLED;
-    job->to.rows.tab->objects = pull->mine;
 }
 
 static void open_sides(merge_job *job, ctr_problem *problem)

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "identity/os.h"
 #include "identity/file.h"
+#include "identity/os.h"
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 #include "table/batch.h"

@@ -29,12 +29,17 @@ void ctr_batch_abandon(ctr_tab *tab)
 int ctr_batch_refuse_triggers(ctr_tab *tab, ctr_problem *problem)
 {
     if (tab->untriggered) return problem->rc;
-    if (tab->objects)
-        ctr_refuse_triggers_among(tab->objects, tab->table, false, problem);
-    else
-        ctr_refuse_triggers(tab->db, tab->schema, tab->table, false, problem);
+    const ctr_objects *objects = ctr_file_objects(tab->file, problem);
+    if (objects) ctr_refuse_triggers_among(objects, tab->table, false, problem);
     tab->untriggered = problem->rc == SQLITE_OK;
     return problem->rc;
+}
+
+int ctr_batch_refuse_triggers_anew(ctr_tab *tab, ctr_problem *problem)
+{
+    tab->untriggered = false;
+    tab->ready_at = 0;
+    return ctr_batch_refuse_triggers(tab, problem);
 }
 
 /* Adds the journal to those of this transaction. */
@@ -158,9 +163,7 @@ static void step_write(ctr_tab *tab, sqlite3_stmt *row, bool extends, ctr_proble
     ctr_run_write(&run, row);
     bool written = problem->rc == SQLITE_OK;
     if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) {
-        tab->untriggered = false;
-        tab->ready_at = 0;
-        ctr_batch_refuse_triggers(tab, problem);
+        ctr_batch_refuse_triggers_anew(tab, problem);
         if (extends) refuse_ignored(tab, problem);
     }
     if (written && problem->rc != SQLITE_OK) ctr_conn_spoil(conn, nth);
@@ -173,8 +176,11 @@ static void write_open_row(ctr_tab *tab, bool extends, ctr_problem *problem)
     int64_t number = extends ? tab->open_number : draw_number(tab, problem);
     ctr_slot *slot = ctr_tab_take(tab, extends ? CTR_TAB_EXTEND : CTR_TAB_APPEND, problem);
     if (!slot) return;
-    if (extends && !slot->reads_all) refuse_ignored(tab, problem);
-    slot->reads_all = problem->rc == SQLITE_OK;
+    if (!slot->checked) {
+        ctr_batch_refuse_triggers_anew(tab, problem);
+        if (extends) refuse_ignored(tab, problem);
+        slot->checked = problem->rc == SQLITE_OK;
+    }
     sqlite3_stmt *row = slot->kept.statement;
     ctr_run run = ctr_tab_run(tab, problem);
     ctr_run_bind_int(&run, row, ":number", number);

@@ -36,6 +36,9 @@ static inline bool ctr_batch_is_ahead(const ctr_tab *tab)
 /* Refuses to write if the write would run triggers. */
 int ctr_batch_refuse_triggers(ctr_tab *tab, ctr_problem *problem);
 
+/* The same for a statement that was just prepared, or prepared again: there may be new triggers. */
+int ctr_batch_refuse_triggers_anew(ctr_tab *tab, ctr_problem *problem);
+
 /* Makes room for `n` entries, and appends the batch if it has grown long. */
 int ctr_batch_expect(ctr_tab *tab, int n, ctr_problem *problem);
 

@@ -88,8 +88,9 @@ static void take_entries(ctr_tab *tab, sqlite3_stmt *stands, ctr_problem *proble
 }
 
 /* Reads the rows after the last number. Returns false if memory cannot be brought up to date: the
- * row with that number is gone, or segments follow it. */
-static bool read_on(ctr_tab *tab, ctr_problem *problem)
+ * row with that number is gone, or segments follow it. A kept statement that has not read any may
+ * hide the entries, as an authorizer wanted that is gone since: it is prepared `again`. */
+static bool read_on(ctr_tab *tab, bool again, ctr_problem *problem)
 {
     bool fits = tab->last == 0, first = true;
     ctr_run run = ctr_tab_run(tab, problem);
@@ -108,7 +109,13 @@ static bool read_on(ctr_tab *tab, ctr_problem *problem)
         } else {
             if (segment && tab->known) fits = false;
             if (!fits) break;
+            bool none = sqlite3_column_type(row, CTR_JOURNAL_ENTRIES) == SQLITE_NULL;
+            if (!segment && none && !slot->checked && !again) {
+                ctr_tab_drop(tab, slot);
+                return read_on(tab, true, problem);
+            }
             if (!segment) take_entries(tab, row, problem);
+            slot->checked = slot->checked || !segment;
             tab->last = number;
         }
         first = false;
@@ -137,7 +144,7 @@ static void read_anew(ctr_tab *tab, ctr_problem *problem)
 {
     ctr_journal_drop(tab);
     read_id(tab, problem);
-    read_on(tab, problem);
+    read_on(tab, false, problem);
     take_batch(tab, problem);
     tab->known = problem->rc == SQLITE_OK;
     if (!tab->known) ctr_journal_drop(tab);
@@ -171,7 +178,7 @@ int ctr_journal_refresh(ctr_tab *tab, ctr_problem *problem)
     unsigned version =
         tab->file ? ctr_file_version(tab->file) : ctr_run_data_version(tab->db, tab->schema);
     if (tab->known && version == tab->version && !tab->doubtful) return SQLITE_OK;
-    if (!tab->known || !read_on(tab, problem)) read_anew(tab, problem);
+    if (!tab->known || !read_on(tab, false, problem)) read_anew(tab, problem);
     if (problem->rc != SQLITE_OK) ctr_journal_drop(tab);
     tab->version = version;
     tab->doubtful = false;

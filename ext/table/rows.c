@@ -231,9 +231,9 @@ static int find(ctr_rows *rows, ctr_slot *slot, ctr_problem *problem)
     sqlite3_stmt *statement = slot->kept.statement;
     int rc = problem->rc == SQLITE_OK ? sqlite3_step(statement) : SQLITE_DONE;
     bool again = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
-    if (!slot->reads_all || again) {
-        slot->reads_all = !ctr_refuse_is_hiding(rows->shape, statement, true);
-        if (!slot->reads_all) ctr_refuse_hidden(rows->tab->table, problem);
+    if (!slot->checked || again) {
+        slot->checked = !ctr_refuse_is_hiding(rows->shape, statement, true);
+        if (!slot->checked) ctr_refuse_hidden(rows->tab->table, problem);
     }
     if (rc == SQLITE_ROW)
         take_row(rows, statement, problem);

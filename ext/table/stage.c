@@ -182,27 +182,30 @@ static int bind_spelling(const ctr_rows *rows, sqlite3_stmt *statement)
     return rc;
 }
 
-/* A new cell replaces the one that was read, so no cell may be hidden. */
-static void refuse_hidden_cells(ctr_rows *rows, ctr_slot *slot, ctr_problem *problem)
+/* Looks at a statement that was just prepared, or prepared again. A new cell replaces the one that
+ * was read, so no cell may be hidden. */
+static void check_write(ctr_rows *rows, ctr_slot *slot, ctr_problem *problem)
 {
-    ctr_refuse_ignored_columns(rows->tab, rows->shape, problem);
-    slot->reads_all = problem->rc == SQLITE_OK;
+    ctr_batch_refuse_triggers_anew(rows->tab, problem);
+    if (rows->found && problem->rc == SQLITE_OK)
+        ctr_refuse_ignored_columns(rows->tab, rows->shape, problem);
+    slot->checked = problem->rc == SQLITE_OK;
 }
 
-/* Looks again if SQLite has prepared the statement again, as for another authorizer. Then the row
- * is written already. */
+/* Looks again if SQLite has prepared the statement again, as for another authorizer or a new
+ * trigger. Then the row is written already. */
 static void write_row(ctr_rows *rows, ctr_slot *slot, ctr_problem *problem)
 {
     ctr_conn *conn = rows->tab->file->conn;
     unsigned nth = conn->ended;
     ctr_run run = ctr_tab_run(rows->tab, problem);
-    if (rows->found && !slot->reads_all) refuse_hidden_cells(rows, slot, problem);
+    if (!slot->checked) check_write(rows, slot, problem);
     if (problem->rc != SQLITE_OK) return;
     ctr_spill_check(rows->tab->file);
     ctr_run_write(&run, slot->kept.statement);
     bool again = sqlite3_stmt_status(slot->kept.statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
-    if (!again || !rows->found || problem->rc != SQLITE_OK) return;
-    refuse_hidden_cells(rows, slot, problem);
+    if (!again || problem->rc != SQLITE_OK) return;
+    check_write(rows, slot, problem);
     if (problem->rc != SQLITE_OK) ctr_conn_spoil(conn, nth);
 }
 
@@ -296,10 +299,18 @@ static int note_staged_cells(ctr_rows *rows, ctr_problem *problem)
     return problem->rc;
 }
 
+int ctr_stage_refuse_writing(ctr_problem *problem)
+{
+    return ctr_problem_set(problem, SQLITE_ERROR,
+                           "a row of the table is being written: the collation of its key must not "
+                           "change the table");
+}
+
 /* A trigger on the tables of the file must not use this row. */
 int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
-    rows->writing = true;
+    if (rows->tab->writing) return ctr_stage_refuse_writing(problem);
+    rows->writing = rows->tab->writing = true;
     if (ctr_file_before_write(rows->tab->file, problem) == SQLITE_OK &&
         ctr_journal_refresh(rows->tab, problem) == SQLITE_OK &&
         ctr_batch_expect(rows->tab, rows->shape->n_counters + 1, problem) == SQLITE_OK) {
@@ -312,7 +323,7 @@ int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
             if (!rows->whole) know_new_row(rows);
         }
     }
-    rows->writing = false;
+    rows->writing = rows->tab->writing = false;
     return problem->rc;
 }
 
@@ -397,7 +408,7 @@ static void try_update(ctr_update *update, ctr_problem *problem)
     ctr_problem_sqlite(problem, update->rows->tab->db, sqlite3_step(statement));
     sqlite3_reset(statement);
     if (sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0)
-        update->by_key->reads_all = false;
+        update->by_key->checked = false;
 }
 
 bool ctr_stage_open_update(ctr_update *update, ctr_rows *rows, ctr_update_merge *merge, void *with,
@@ -410,7 +421,7 @@ bool ctr_stage_open_update(ctr_update *update, ctr_rows *rows, ctr_update_merge 
     update->keys = sqlite3_malloc64((size_t)n_keys * sizeof *update->keys);
     if (!update->keys) ctr_problem_nomem(&refused);
     update->by_key = take_update(update, CTR_TAB_MERGE_KEY, &refused);
-    if (refused.rc == SQLITE_OK && update->by_key->reads_all) try_update(update, &refused);
+    if (refused.rc == SQLITE_OK && update->by_key->checked) try_update(update, &refused);
     if (refused.rc == SQLITE_ERROR || refused.rc == SQLITE_AUTH) {
         ctr_tab_give_back(rows->sql, update->by_key, &refused);
         ctr_problem_close(&refused);
@@ -419,9 +430,9 @@ bool ctr_stage_open_update(ctr_update *update, ctr_rows *rows, ctr_update_merge 
     }
     if (refused.rc != SQLITE_OK)
         *problem = refused;
-    else if (!update->by_key->reads_all)
+    else if (!update->by_key->checked)
         ctr_refuse_ignored_columns(rows->tab, rows->shape, problem);
-    if (update->by_key) update->by_key->reads_all = problem->rc == SQLITE_OK;
+    if (update->by_key) update->by_key->checked = problem->rc == SQLITE_OK;
     return problem->rc == SQLITE_OK;
 }
 

@@ -54,6 +54,9 @@ bool ctr_stage_any(const ctr_rows *rows);
  * be NULL. */
 int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
 
+/* Sets the problem that a row is being written, and a collation of the host writes another. */
+int ctr_stage_refuse_writing(ctr_problem *problem);
+
 /* ---- an UPDATE that merges ------------------------------------------------------------------- */
 
 /* Merges into rows of a stored table while SQLite writes them.

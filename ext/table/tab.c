@@ -122,7 +122,7 @@ static void prepare_slot(ctr_tab *tab, ctr_slot *slot, ctr_tab_sql which, ctr_pr
     run.slots.columns = run.slots.changes = run.slots.keys = columns;
     run.slots.constraint = run.slots.values = constraint;
     run.slots.value = value;
-    slot->reads_all = false;
+    slot->checked = false;
     if (tab->file && !slot->temporary)
         ctr_conn_keep(tab->file->conn, &slot->kept, &run, sql);
     else
@@ -135,7 +135,7 @@ static void prepare_slot(ctr_tab *tab, ctr_slot *slot, ctr_tab_sql which, ctr_pr
 static void release(ctr_tab *tab, ctr_tab_sql first, ctr_tab_sql end)
 {
     for (ctr_tab_sql which = first; which < end; which++)
-        if (!tab->slots[which].taken) ctr_conn_close_kept(&tab->slots[which].kept);
+        if (!tab->slots[which].kept.taken) ctr_conn_close_kept(&tab->slots[which].kept);
 }
 
 void ctr_tab_release(ctr_tab *tab)
@@ -171,7 +171,7 @@ ctr_slot *ctr_tab_take(ctr_tab *tab, ctr_tab_sql which, ctr_problem *problem)
         tab->stale = false;
     }
     ctr_slot *slot = &tab->slots[which];
-    if (slot->taken || tab->stale) {
+    if (slot->kept.taken || tab->stale) {
         slot = sqlite3_malloc64(sizeof *slot);
         if (!slot) {
             ctr_problem_nomem(problem);
@@ -179,7 +179,7 @@ ctr_slot *ctr_tab_take(ctr_tab *tab, ctr_tab_sql which, ctr_problem *problem)
         }
         *slot = (ctr_slot){.temporary = true};
     }
-    slot->taken = true;
+    slot->kept.taken = true;
     tab->n_taken++;
     if (!slot->kept.statement && which < CTR_TAB_APPEND) become_keeper(tab);
     if (!slot->kept.statement) prepare_slot(tab, slot, which, problem);
@@ -197,14 +197,20 @@ static bool stays(const ctr_tab *tab, const ctr_slot *slot)
 void ctr_tab_give_back(ctr_tab *tab, ctr_slot *slot, const ctr_problem *problem)
 {
     if (!slot) return;
-    tab->n_taken--;
-    slot->taken = false;
-    if (problem->rc != SQLITE_OK || !stays(tab, slot)) {
-        ctr_conn_close_kept(&slot->kept);
-    } else {
-        sqlite3_reset(slot->kept.statement);
-        sqlite3_clear_bindings(slot->kept.statement);
+    if (problem->rc != SQLITE_OK || slot->kept.expired || !stays(tab, slot)) {
+        ctr_tab_drop(tab, slot);
+        return;
     }
+    tab->n_taken--;
+    slot->kept.taken = false;
+    sqlite3_reset(slot->kept.statement);
+    sqlite3_clear_bindings(slot->kept.statement);
+}
+
+void ctr_tab_drop(ctr_tab *tab, ctr_slot *slot)
+{
+    tab->n_taken--;
+    ctr_conn_close_kept(&slot->kept);
     if (slot->temporary) sqlite3_free(slot);
 }
 

@@ -35,8 +35,8 @@ typedef enum ctr_tab_sql {
 /* A statement that is taken until it is given back. */
 typedef struct ctr_slot {
     ctr_kept kept;
-    bool taken, temporary;
-    bool reads_all; /* set by those who look: an authorizer hides no column of it */
+    bool temporary;
+    bool checked; /* set by those who look: no authorizer hides a column, no trigger is fired */
 } ctr_slot;
 
 /* The length of a batch when a savepoint began. */
@@ -45,15 +45,16 @@ typedef struct ctr_journal_mark {
 } ctr_journal_mark;
 
 typedef struct ctr_tab {
-    const ctr_identity *giver;  /* borrowed; the known identity of a snapshot, or NULL */
-    const ctr_objects *objects; /* borrowed; the known objects of the schema, or NULL */
-    ctr_file *file;             /* borrowed; NULL: the table is only read */
+    const ctr_identity *giver; /* borrowed; the known identity of a snapshot, or NULL */
+    ctr_file *file;            /* borrowed; NULL: the table is only read */
     sqlite3 *db;
     char *schema, *table; /* owned */
     ctr_shape shape;      /* owned: the columns that the statements name */
     unsigned shapes;      /* how often the number of counters changed */
     struct ctr_tab *next;
 
+    bool
+        writing; /* a row is being written; only SQL of the host within a collation could write another */
     ctr_slot slots[CTR_TAB_STATEMENTS];
     int n_taken;
     bool keeps; /* it is one of the file's keepers */
@@ -62,14 +63,14 @@ typedef struct ctr_tab {
     /* Memory. */
     ctr_amounts amounts; /* amounts that the cells lack, with those of the batch */
     ctr_cache cache;
-    bool known;          /* memory is valid */
-    bool untriggered;    /* the stored tables have no triggers */
-    unsigned ready_at;   /* the file's version for which all is checked: ctr_tab_is_ready */
-    const int64_t *only; /* the only row to be read, or NULL */
-    int looks;           /* look-ups of one row while memory was not known */
-    bool doubtful;       /* the file may be another one */
-    unsigned version;    /* the data version of the file for which memory is valid */
-    int64_t last;        /* the highest number in the journal, 0: it is empty */
+    bool known;                /* memory is valid */
+    bool untriggered;          /* the stored tables have no triggers */
+    unsigned ready_at;         /* the file's version for which all is checked: ctr_tab_is_ready */
+    const int64_t *only;       /* the only row to be read, or NULL */
+    int looks;                 /* look-ups of one row while memory was not known */
+    bool doubtful;             /* the file may be another one */
+    unsigned version;          /* the data version of the file for which memory is valid */
+    int64_t last;              /* the highest number in the journal, 0: it is empty */
     int64_t n_rows, n_entries; /* rows of transactions; their amounts and other changes */
     uint8_t id[CTR_ID_SIZE];   /* the id of the shards to which amounts belong */
     int64_t least;             /* the lowest clock under that id */
@@ -115,6 +116,7 @@ ctr_slot *ctr_tab_take(ctr_tab *tab, ctr_tab_sql which, ctr_problem *problem);
 /* Gives a statement back: resets it and clears its bindings; NULL is harmless. After a problem it
  * is finalized, for it may hide columns, as an authorizer wanted it. */
 void ctr_tab_give_back(ctr_tab *tab, ctr_slot *slot, const ctr_problem *problem);
+void ctr_tab_drop(ctr_tab *tab, ctr_slot *slot); /* the same, and finalizes it */
 
 /* Finalizes the statements that nobody has taken. */
 void ctr_tab_release(ctr_tab *tab);

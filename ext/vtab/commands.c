@@ -14,13 +14,14 @@
  */
 #include <string.h>
 
-#include "identity/os.h"
 #include "identity/file.h"
+#include "identity/os.h"
 #include "identity/succession.h"
 #include "sqlite/text.h"
 #include "table/columns.h"
 #include "table/fold.h"
 #include "table/refuse.h"
+#include "table/stage.h"
 #include "table/stored.h"
 #include "track/foreign.h"
 #include "track/later.h"
@@ -330,11 +331,20 @@ static void refuse_command(sqlite3_value *value, const ctr_front *front, ctr_pro
     sqlite3_free(shown);
 }
 
+/* Others than the check may fold the journal, and with it the room for what is being written. */
+static int refuse_while_writing(const ctr_table *table, const char *command, ctr_problem *problem)
+{
+    if (table->front || !table->rows->tab->writing) return problem->rc;
+    return sqlite3_stricmp(command, "integrity-check") == 0 ? problem->rc
+                                                            : ctr_stage_refuse_writing(problem);
+}
+
 int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     sqlite3_value *value = columns[CTR_COLUMN_COMMAND];
     const char *text = ctr_text_value(value, problem), *command = text ? text : "";
-    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (problem->rc != SQLITE_OK || refuse_while_writing(table, command, problem))
+        return problem->rc;
     const char *to_reset = ctr_commands_name(command, "reset"),
                *to_delete = ctr_commands_name(command, "delete");
     int named = -1;

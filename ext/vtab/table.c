@@ -81,16 +81,19 @@ static void open_table(ctr_table *table, ctr_problem *problem)
     table->floors = ctr_floors_on(table->own_rows.tab, &table->shape);
 }
 
-/* The identity is read first, because the columns may have another meaning in a newer format. */
+/* The identity is read first, unless it was checked, because the columns may have another meaning
+ * in a newer format. */
 int ctr_table_read(ctr_table *table, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || table->read || table->front) return problem->rc;
     ctr_identity identity;
     ctr_shape shape = {0};
-    if (ctr_identity_read(&identity, table->db, table->schema, problem))
+    if (!table->file->checked && ctr_identity_read(&identity, table->db, table->schema, problem))
         ctr_identity_offer_fork(table->db, table->schema, problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_stored_read(&shape, table->db, table->schema, table->name, problem);
+    const ctr_objects *objects = ctr_file_objects(table->file, problem);
+    if (objects)
+        ctr_stored_read_among(&shape, table->db, table->schema, table->name, objects, false,
+                              problem);
     if (problem->rc == SQLITE_OK && !ctr_shape_same_columns(&shape, &table->shape))
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "the stored table %s_cells is damaged: it has other columns than declared",
