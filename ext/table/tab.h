@@ -53,8 +53,7 @@ typedef struct ctr_tab {
     unsigned shapes;      /* how often the number of counters changed */
     struct ctr_tab *next;
 
-    bool
-        writing; /* a row is being written; only SQL of the host within a collation could write another */
+    bool writing; /* a row of it is being written */
     ctr_slot slots[CTR_TAB_STATEMENTS];
     int n_taken;
     bool keeps; /* it is one of the file's keepers */
