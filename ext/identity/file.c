@@ -124,6 +124,14 @@ ctr_objects *ctr_file_objects(ctr_file *file, ctr_problem *problem)
     return file->has_objects ? objects : NULL;
 }
 
+ctr_objects *ctr_file_objects_read_on(ctr_file *file, ctr_problem *problem)
+{
+    if (!file->has_objects) return ctr_file_objects(file, problem);
+    if (ctr_schema_objects_read_on(&file->objects, problem)) return NULL;
+    is_same_schema(file, problem); /* it is from now on */
+    return &file->objects;
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* Its table may be missing to a kept statement, because its creation was rolled back to a

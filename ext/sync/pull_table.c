@@ -267,7 +267,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
     ctr_run_do(&run, CTR_SQL_SYNC_CREATE_TABLE, NULL);
     sqlite3_free(definition);
     ctr_columns_list(pull->db, pull->target, birth, &job->from, problem);
-    ctr_schema_objects_read_on(pull->mine, problem);
+    if (problem->rc == SQLITE_OK) pull->mine = ctr_file_objects_read_on(pull->file, problem);
     ctr_catalog_list_born(&pull->here, pull->db, pull->target, birth, problem);
     job->report->created = true;
     job->report->in_empty = pull->in_empty;
