@@ -104,7 +104,7 @@ unsigned ctr_file_version(ctr_file *file);
  * after each change of it, by whichever connection, also one that was rolled back. */
 ctr_objects *ctr_file_objects(ctr_file *file, ctr_problem *problem);
 
-/* The same after the caller has created tables and changed nothing else: reads only the new ones. */
+/* The same after the caller has created tables and changed nothing else: reads only these. */
 ctr_objects *ctr_file_objects_read_on(ctr_file *file, ctr_problem *problem);
 
 /* Forgets that the identity was checked, for it has changed or was rolled back. */
