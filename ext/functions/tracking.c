@@ -96,10 +96,9 @@ static void refuse_values_again(ctr_tracking *call, int counter, const char *bir
 static void take_untracked(ctr_tracking *call, const bool *opens, ctr_problem *problem)
 {
     ctr_catalog_entry entry = {0};
-    if (ctr_schema_object(call->db, call->schema, "counter_untracked", problem) !=
-            CTR_OBJECT_TABLE ||
-        !ctr_catalog_named(&entry, call->db, call->schema, call->counters, problem))
+    if (ctr_schema_object(call->db, call->schema, "counter_untracked", problem) != CTR_OBJECT_TABLE)
         return;
+    ctr_catalog_named(&entry, call->db, call->schema, call->counters, problem);
     ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
     for (int i = 0; i < call->shape.n_counters && !call->again; i++)
         if (opens[i]) refuse_values_again(call, i, entry.birth, problem);

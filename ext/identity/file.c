@@ -71,7 +71,7 @@ void ctr_file_release(ctr_file *file)
     if (file) file->holders--;
 }
 
-unsigned ctr_file_version(ctr_file *file)
+unsigned ctr_file_data_version(ctr_file *file)
 {
     return file->checked ? file->data_version : ctr_run_data_version(file->conn->db, file->schema);
 }

@@ -97,7 +97,7 @@ void ctr_file_close_all(ctr_conn *conn);
 
 /* Returns the data version of the file. Once the identity is checked, the lock is held and the
  * version cannot change, so SQLite is not asked again. */
-unsigned ctr_file_version(ctr_file *file);
+unsigned ctr_file_data_version(ctr_file *file);
 
 /* Returns the objects of the schema, with the triggers in temp, lent until the next call; NULL on a
  * problem. Reads them again only if SQLite prepares a statement on the schema again, as it does

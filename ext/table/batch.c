@@ -131,7 +131,7 @@ void ctr_batch_note(ctr_tab *tab, int64_t row, ctr_entry_kind kind, int counter,
 static int64_t draw_number(ctr_tab *tab, ctr_problem *problem)
 {
     ctr_file *file = tab->file;
-    unsigned version = ctr_file_version(file);
+    unsigned version = ctr_file_data_version(file);
     if (!file->numbered || file->numbers_version != version) {
         file->next_number = ctr_journal_next(tab->db, tab->schema, problem);
         file->numbers_version = version;
@@ -315,7 +315,7 @@ void ctr_batch_committed(ctr_file *file)
 {
     for (ctr_tab *tab = file->touched; tab; tab = tab->next_touched) {
         if (ctr_batch_is_ahead(tab)) {
-            tab->version = ctr_file_version(file);
+            tab->version = ctr_file_data_version(file);
             file->numbers_version = tab->version;
         }
         tab->appended = false;

@@ -176,7 +176,7 @@ int ctr_journal_refresh(ctr_tab *tab, ctr_problem *problem)
     if (problem->rc != SQLITE_OK) return problem->rc;
     if (tab->known && (ctr_batch_is_ahead(tab) || !tab->file)) return SQLITE_OK;
     unsigned version =
-        tab->file ? ctr_file_version(tab->file) : ctr_run_data_version(tab->db, tab->schema);
+        tab->file ? ctr_file_data_version(tab->file) : ctr_run_data_version(tab->db, tab->schema);
     if (tab->known && version == tab->version && !tab->doubtful) return SQLITE_OK;
     if (!tab->known || !read_on(tab, false, problem)) read_anew(tab, problem);
     if (problem->rc != SQLITE_OK) ctr_journal_drop(tab);

@@ -1,4 +1,4 @@
-/* table/tab.c - makes, finds and frees the tables of a file. */
+/* table/tab.c - makes, finds and frees the tables of a file, and keeps their statements. */
 #include "table/tab.h"
 
 #include "table/batch.h"

@@ -1,5 +1,4 @@
-/* vtab/shared.c - what the modules and functions of one connection share; refuses their
- * names under another schema. */
+/* vtab/shared.c - registers functions; refuses names of modules under another schema. */
 #include "vtab/shared.h"
 
 #include <ctype.h>

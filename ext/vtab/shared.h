@@ -1,5 +1,5 @@
-/* vtab/shared.h - the objects that the modules and functions of one connection share; the
- * registration of the modules table.c and changes.c. joined.h has that of the internal ones. */
+/* vtab/shared.h - registers SQL functions, and the modules table.c and changes.c; joined.h
+ * registers the internal ones. */
 #ifndef CTR_VTAB_SHARED_H
 #define CTR_VTAB_SHARED_H
 
