@@ -356,18 +356,15 @@ bool ctr_file_prepare_to_count(ctr_file *file, ctr_problem *problem)
     return problem->rc == SQLITE_OK && renew_once(file, problem) == SQLITE_OK;
 }
 
-const uint8_t *ctr_file_id(ctr_file *file, ctr_problem *problem)
+const ctr_leader *ctr_file_leader(ctr_file *file, ctr_problem *problem)
 {
-    if (problem->rc == SQLITE_OK && file->counts_at == file->version) return file->identity.id;
+    if (problem->rc == SQLITE_OK && file->leads_at == file->version) return &file->leader;
     if (!ctr_file_prepare_to_count(file, problem)) return NULL;
     file->counted = true;
-    file->counts_at = file->version;
-    return file->identity.id;
-}
-
-int64_t ctr_file_least_clock(const ctr_file *file)
-{
-    return ctr_identity_least_clock(&file->identity);
+    memcpy(file->leader.id, file->identity.id, CTR_ID_SIZE);
+    file->leader.least = ctr_identity_least_clock(&file->identity);
+    file->leads_at = file->version;
+    return &file->leader;
 }
 
 bool ctr_file_has_counted(const ctr_file *file)

@@ -4,7 +4,7 @@
  * they differ, it takes a new id in the same transaction, or refuses (identity/succession.h). While
  * nobody else has committed, the stat is enough until the witness is due:
  *
- *     transaction begins --> ctr_file_id: read, stat, getxattr --> checked --> counts, counts
+ *     transaction begins --> ctr_file_leader: read, stat, getxattr --> checked --> counts, counts
  *                                                                         |
  *           rollback, rollback to, commit: nothing is remembered <--------'
  *
@@ -31,6 +31,12 @@ typedef enum ctr_after_commit {
  * that append to their journals: the ones that prepared theirs last. */
 enum { CTR_TABS_KEPT = 32 };
 
+/* Under whom a file counts: the id of the shards that it writes, and the lowest clock under it. */
+typedef struct ctr_leader {
+    uint8_t id[CTR_ID_SIZE];
+    int64_t least;
+} ctr_leader;
+
 typedef struct ctr_file {
     ctr_conn *conn;
     char *schema;
@@ -41,7 +47,8 @@ typedef struct ctr_file {
      * a savepoint, and when the identity changes. While it stays, the write lock is held, so nobody
      * else commits, and those who noted it need not check again. At first 1. */
     unsigned version;
-    unsigned counts_at; /* the version for which ctr_file_id has checked that the file counts */
+    ctr_leader leader;
+    unsigned leads_at; /* the version for which `leader` was checked */
 
     /* True for this transaction alone. */
     bool checked, renewed;
@@ -128,12 +135,9 @@ int ctr_file_look(ctr_file *file, ctr_problem *problem);
  * only. */
 const uint8_t *ctr_file_known_id(const ctr_file *file);
 
-/* Returns the id to count under in this transaction; it is valid until the transaction ends. Renews
+/* Returns under whom to count in this transaction; it is valid until the transaction ends. Renews
  * the witness if it is due. Fails, with NULL, if there is no id or the file must not count. */
-const uint8_t *ctr_file_id(ctr_file *file, ctr_problem *problem);
-
-/* Returns the lowest clock to write under that id. */
-int64_t ctr_file_least_clock(const ctr_file *file);
+const ctr_leader *ctr_file_leader(ctr_file *file, ctr_problem *problem);
 
 /* Does the same without noting that the file has counted: to choose a file to count in. Returns
  * whether it may. */
