@@ -71,7 +71,7 @@ INSERT INTO "{table}"("{table}", "{columns}") VALUES ('row deleted', "{changes}"
 -- recursive_triggers is on. So triggers find these rows before, and check after whether they are
 -- gone.
 -- name: TRACK_ON_REPLACE_BY_INSERT
-CREATE TRIGGER "{schema}"."{table}_before_insert" BEFORE INSERT ON "{name}" BEGIN
+CREATE TRIGGER "{schema}"."{table}_before_insert" BEFORE INSERT ON "{name}" "{order}" BEGIN
 INSERT INTO "{table}"("{table}", "{columns}") SELECT '{value}', "{values}" FROM "{name}" WHERE "{constraint}"; END;
 
 -- name: TRACK_ON_REPLACE_BY_UPDATE

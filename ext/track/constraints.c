@@ -311,6 +311,7 @@ typedef struct unique_in {
     sqlite3 *db; /* borrowed, as are the names */
     const char *schema, *table;
     ctr_unique *rows;
+    bool has_primary; /* an index of the PRIMARY KEY: the key is not the row id */
 } unique_in;
 
 /* Returns the text of the index; NULL on a problem, or if it is one of a constraint. */
@@ -388,8 +389,9 @@ static void match_expression(const unique_in *in, const char *text, const char *
 /* Appends "u" = NEW."u", or the same of an expression. */
 static void match_term(void *with, const index_term *term, ctr_problem *problem)
 {
-    const unique_in *in = with;
+    unique_in *in = with;
     sqlite3_str *match = in->rows->match, *names = in->rows->names;
+    in->has_primary = in->has_primary || term->is_primary;
     if (term->is_primary) return;
     if (!term->name || term->is_partial) in->rows->any_column = true;
     bool reads = !term->name || (term->is_partial && term->number == 0);
@@ -416,10 +418,35 @@ static void match_term(void *with, const index_term *term, ctr_problem *problem)
     sqlite3_free(sql);
 }
 
+/* The names of a row id; a column that has one of them takes it away, least likely the first. */
+static const char *const ROWID_NAMES[] = {"_rowid_", "oid", "rowid"};
+enum { ROWID_NAMES_N = sizeof ROWID_NAMES / sizeof *ROWID_NAMES };
+
+/* Appends "rowid" = NEW."rowid", for a statement may give the row id of another row. In a BEFORE
+ * INSERT, NEW has -1 for one that SQLite has yet to choose. A table named NEW has no such NEW. */
+static void match_rowid(const unique_in *in, const bool *taken, ctr_problem *problem)
+{
+    int i = 0;
+    while (i < ROWID_NAMES_N && taken[i]) i++;
+    bool shadows = sqlite3_stricmp(in->table, "NEW") == 0 || sqlite3_stricmp(in->table, "OLD") == 0;
+    if (!in->has_primary || i == ROWID_NAMES_N || shadows) return;
+    int rc = sqlite3_table_column_metadata(in->db, in->schema, in->table, ROWID_NAMES[i], NULL,
+                                           NULL, NULL, NULL, NULL);
+    if (rc == SQLITE_ERROR) return; /* WITHOUT ROWID */
+    if (ctr_problem_sqlite(problem, in->db, rc)) return;
+    in->rows->rowid_alone = sqlite3_str_length(in->rows->match) == 0 ? ROWID_NAMES[i] : NULL;
+    begin_index(in, NULL);
+    sqlite3_str_appendf(in->rows->match, "\"%w\" = NEW.\"%w\"", ROWID_NAMES[i], ROWID_NAMES[i]);
+    for (i = 0; i < ROWID_NAMES_N; i++)
+        sqlite3_str_appendf(in->rows->names, "%s%s", ctr_text_separator(in->rows->names, ", "),
+                            ROWID_NAMES[i]);
+}
+
 void ctr_constraints_list_unique(ctr_unique *rows, sqlite3 *db, const char *schema,
                                  const char *table, ctr_problem *problem)
 {
-    unique_in in = {db, schema, table, rows};
+    unique_in in = {db, schema, table, rows, false};
+    bool taken[ROWID_NAMES_N] = {false};
     each_term(db, schema, table, match_term, &in, problem);
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     run.slots.name = table;
@@ -430,7 +457,10 @@ void ctr_constraints_list_unique(ctr_unique *rows, sqlite3 *db, const char *sche
         rows->any_generated = rows->any_generated || is_generated;
         if (name && !is_generated)
             sqlite3_str_appendf(rows->stored, "NEW.\"%w\" IS NULL OR ", name);
+        for (int i = 0; name && i < ROWID_NAMES_N; i++)
+            taken[i] = taken[i] || sqlite3_stricmp(name, ROWID_NAMES[i]) == 0;
     }
     sqlite3_finalize(row);
+    match_rowid(&in, taken, problem);
     rows->any_column = rows->any_column || rows->any_generated;
 }

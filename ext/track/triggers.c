@@ -96,10 +96,12 @@ static void exclude_keys(const ctr_tracked *tracked, bool updates, sqlite3_str *
 /* Lists the rows with another key that OR REPLACE removes: one INSERT for each UNIQUE index. SQLite
  * 3.40 to 3.49 finds not all rows of "u" = 'x' COLLATE a OR "u" = 'x' COLLATE b. The other triggers
  * report rows with the same key. `columns`, `what` and `values` are those of each INSERT. */
-static void list_replaced(const ctr_tracked *tracked, bool updates, const char *columns,
+static void list_replaced(const ctr_tracked *tracked, ctr_sql trigger, const char *columns,
                           const char *what, const char *values, sqlite3_str *order,
                           sqlite3_str *constraint, ctr_problem *problem)
 {
+    bool updates = trigger == CTR_SQL_TRACK_ON_REPLACE_BY_UPDATE;
+    bool inserts = trigger == CTR_SQL_TRACK_ON_REPLACE_BY_INSERT;
     sqlite3_str *out = sqlite3_str_new(NULL);
     exclude_keys(tracked, updates, out, problem);
     char *own_keys = ctr_text_finish(out, problem);
@@ -119,7 +121,9 @@ static void list_replaced(const ctr_tracked *tracked, bool updates, const char *
     char *match = ctr_text_finish(rows.match, problem),
          *names = ctr_text_finish(rows.names, problem),
          *stored = ctr_text_finish(rows.stored, problem);
-    if (names && !rows.any_column) sqlite3_str_appendf(order, "OF %s", names);
+    if (!inserts && names && !rows.any_column) sqlite3_str_appendf(order, "OF %s", names);
+    if (inserts && rows.rowid_alone) /* most statements give no row id: NEW has -1 */
+        sqlite3_str_appendf(order, "WHEN NEW.\"%w\" IS NOT -1", rows.rowid_alone);
     if (match && *match) {
         /* In a trigger that reads a table named NEW, NEW."sku" is a column of that table. */
         const char *table = tracked->table;
@@ -173,9 +177,8 @@ static char *trigger_text(const ctr_tracked *tracked, const struct tracked_trigg
         if (ctr_tracked_resolves(tracked, "REPLACE", problem)) what = "row may go anyway";
         ctr_tracked_list_own_names(tracked, columns, false);
         ctr_tracked_list_keys(tracked, values, "");
-        list_replaced(tracked, trigger->text == CTR_SQL_TRACK_ON_REPLACE_BY_UPDATE,
-                      sqlite3_str_value(columns), what, sqlite3_str_value(values), order,
-                      constraint, problem);
+        list_replaced(tracked, trigger->text, sqlite3_str_value(columns), what,
+                      sqlite3_str_value(values), order, constraint, problem);
     } else {
         ctr_tracked_list_own_names(tracked, columns, true);
         list_values(tracked, values, "NEW.");

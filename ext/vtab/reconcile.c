@@ -99,16 +99,14 @@ static bool is_there(ctr_tracked_row *row, ctr_shown *shown, bool said, ctr_prob
     return ctr_writing_look(&looks->writing, table->keys, shown, NULL, problem);
 }
 
-/* Refuses a row below a floor; a merged one and one of counter_track are skipped. OR IGNORE must
- * not hide this error, because the row is in the tracked table. */
+/* Refuses a row below a floor; a merged one and one of counter_track are skipped. */
 static bool is_below(const ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (table->rows->found) return false;
     if (row->event == CTR_ROW_FOUND || ctr_writing_is_at_work(table->file))
         return ctr_access_is_below(table, problem);
-    if (ctr_write_check_floors(table, problem) == SQLITE_CONSTRAINT) problem->rc = SQLITE_ERROR;
-    return problem->rc != SQLITE_OK;
+    return ctr_write_check_floors(table, problem) != SQLITE_OK;
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */

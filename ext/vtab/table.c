@@ -118,7 +118,9 @@ void ctr_table_declare(ctr_table *table, ctr_problem *problem)
     }
     ctr_problem_sqlite(problem, table->db, sqlite3_declare_vtab(table->db, declaration));
     sqlite3_free(declaration);
-    sqlite3_vtab_config(table->db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
+    /* With it, a statement OR IGNORE or OR FAIL on a tracked table would keep the row whose trigger
+     * was refused. */
+    if (!table->tracked) sqlite3_vtab_config(table->db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
     if (!table->front) sqlite3_vtab_config(table->db, SQLITE_VTAB_INNOCUOUS);
 }
 

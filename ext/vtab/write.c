@@ -363,7 +363,8 @@ int ctr_write_check_altered(const ctr_table *table, ctr_problem *problem)
 /* With SQLITE_CONSTRAINT and OR IGNORE, SQLite skips the row and does not count it as changed. */
 static bool is_ignored(const ctr_table *table, const ctr_problem *problem)
 {
-    return problem->rc == SQLITE_CONSTRAINT && sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE;
+    return problem->rc == SQLITE_CONSTRAINT && !table->tracked &&
+           sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE;
 }
 
 /* The counters of a tracked table change only with that table. */
