@@ -325,8 +325,7 @@ static void show_tracked(ctr_answer *answer, const ctr_objects *objects,
     ctr_showing showing = {0};
     ctr_problem broken = {SQLITE_OK, NULL};
     if (!ctr_tracked_is_among(objects, entry->name)) return;
-    if (ctr_stored_read_among(&shape, objects->db, objects->schema, entry->name, objects, false,
-                              problem) == SQLITE_OK)
+    if (ctr_stored_read_among(&shape, objects, entry->name, false, problem) == SQLITE_OK)
         ctr_showing_open_among(&showing, objects, entry->name, &shape, NULL, &broken);
     if (problem->rc == SQLITE_OK && broken.rc == SQLITE_OK)
         show_whole(answer, &showing, problem);

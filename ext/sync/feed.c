@@ -255,8 +255,7 @@ static int open_target(ctr_apply *apply, const char *birth, ctr_file *file, ctr_
     close_target(apply);
     apply->open = true;
     if (problem->rc == SQLITE_OK &&
-        !ctr_merge_open(&apply->merge, apply->db, "main", birth, file, &apply->conflicts,
-                        problem) &&
+        !ctr_merge_open(&apply->merge, file, birth, &apply->conflicts, problem) &&
         ctr_merge_refuse_name(apply->db, "main", "main", birth, problem) == SQLITE_OK)
         ctr_problem_set(
             problem, SQLITE_ERROR,
@@ -379,7 +378,7 @@ static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_file *
     if (open_target(apply, change->table, file, problem)) return problem->rc;
     const ctr_identity *identity = ctr_file_identity(file, problem);
     if (!identity) return problem->rc;
-    apply->conflicts = (ctr_conflicts){.db = apply->db, .schema = "main"};
+    apply->conflicts = (ctr_conflicts){.file = file};
     ctr_conflicts_set_mine(&apply->conflicts, identity);
     memcpy(apply->conflicts.theirs, change->source, CTR_ID_SIZE);
     if (change->kind == CTR_CHANGE_COUNTER || change->kind == CTR_CHANGE_ANSWER)

@@ -42,7 +42,7 @@ static void remember_source(const ctr_pull *pull, const ctr_identity *mine, ctr_
                  ctr_names_named_epoch(&from, mine->name) >= mine->epoch &&
                  ctr_shards_digest(source, pull->db, pull->target, mine->id, digest, problem);
     ctr_names_take_over(&run, &from);
-    ctr_names_write(&run, pull->giver);
+    ctr_names_write(pull->file, pull->giver, problem);
     ctr_names_pulled(&run, pull->giver, holds ? digest : NULL);
     ctr_succession_note(pull->file, problem);
 }
@@ -86,8 +86,7 @@ static int64_t show_table(ctr_pull *pull, const char *birth, ctr_later *rows, bo
     ctr_merge merge = {0};
     int64_t apart = 0;
     const ctr_catalog_entry *here = ctr_catalog_find(&pull->here, birth);
-    bool open = here && ctr_merge_open_among(&merge, pull->db, pull->target, here, pull->mine,
-                                             false, pull->file, &pull->conflicts, problem);
+    bool open = here && ctr_merge_open_table(&merge, pull->file, here, &pull->conflicts, problem);
     if (open && merge.tracked && rows)
         ctr_later_show(rows, &merge.showing, &merge.rows, problem);
     else if (open && merge.tracked)
@@ -180,8 +179,7 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "the giving file has counter tables but no replica id: it is damaged");
     /* In a newer format the same columns may mean something else. */
-    if (problem->rc == SQLITE_OK &&
-        ctr_identity_read_among(&pull.taker, db, target, pull.mine, problem)) {
+    if (problem->rc == SQLITE_OK && ctr_file_peek(pull.file, &pull.taker, problem)) {
         ctr_identity_offer_fork(db, target, problem);
         ctr_problem_where(problem, "the taking file");
     }

@@ -22,7 +22,6 @@ typedef struct merge_job {
     const ctr_catalog_entry *theirs; /* at the source */
     ctr_newest newest;               /* of that table */
     int64_t mark;                    /* the first number to read; 0: the whole table is read */
-    bool plain;                      /* our table has no generations of counters */
     ctr_shape from;
     ctr_rows from_rows;
     ctr_merge to;
@@ -277,8 +276,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
 void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem)
 {
     if (problem->rc == SQLITE_OK) pull->mine = ctr_file_objects(pull->file, problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_catalog_list(&pull->here, pull->db, pull->target, pull->mine, problem);
+    if (problem->rc == SQLITE_OK) ctr_catalog_of_file(&pull->here, pull->file, problem);
 }
 
 void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem)
@@ -289,18 +287,16 @@ void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     const ctr_identity *identity = ctr_file_identity(pull->file, problem);
     if (identity && !pull->checked)
-        ctr_conflicts_open(&pull->conflicts, pull->db, pull->target, pull->mine, identity,
-                           pull->giver, problem);
+        ctr_conflicts_open(&pull->conflicts, pull->file, pull->mine, identity, pull->giver,
+                           problem);
     pull->checked = true;
 }
 
 static void open_table_here(merge_job *job, const ctr_catalog_entry *mine, ctr_problem *problem)
 {
     ctr_pull *pull = job->pull;
-    if (!ctr_merge_open_among(&job->to, pull->db, pull->target, mine, pull->mine, job->plain,
-                              pull->file, &pull->conflicts, problem))
-        return;
-    job->to.rows.origin = CTR_PULLED;
+    if (ctr_merge_open_table(&job->to, pull->file, mine, &pull->conflicts, problem))
+        job->to.rows.origin = CTR_PULLED;
 }
 
 static void open_sides(merge_job *job, ctr_problem *problem)
@@ -345,8 +341,8 @@ static void note_rows_for_later(merge_job *job, ctr_problem *problem)
 static int read_theirs(const merge_job *job, ctr_shape *theirs, ctr_problem *problem)
 {
     const ctr_source *source = job->pull->source;
-    return ctr_stored_read_among(theirs, source->db, source->schema, job->theirs->name,
-                                 &source->objects, !job->newest.has_columns, problem);
+    return ctr_stored_read_among(theirs, &source->objects, job->theirs->name,
+                                 !job->newest.has_columns, problem);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -369,7 +365,6 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     open_table_here(job, mine, problem);
     if (problem->rc == SQLITE_OK && ctr_shape_is_behind(&job->to.shape, &job->from)) {
         ctr_merge_close(&job->to);
-        job->plain = false;
         job->report->changed += ctr_merge_generations(pull->file, pull->db, pull->target,
                                                       mine->name, &job->from, problem);
         ctr_pull_table_look(pull, problem);
@@ -383,7 +378,7 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     merge_rows(job, problem);
     refuse_unanswered(job, problem);
     job->report->conflicts += job->to.n_conflicts;
-    ctr_marks_write(pull->db, pull->target, pull->giver, job->theirs, &job->to.entry,
+    ctr_marks_write(pull->file, pull->giver, job->theirs, &job->to.entry,
                     job->mark == 0 && !pull->marked, problem);
     pull->marked = pull->marked || job->mark == 0;
 }
@@ -406,7 +401,7 @@ static bool has_changes(merge_job *job, const char *name, ctr_problem *problem)
     ctr_shape theirs = {0}, mine = {0}; /* the shapes that both files store */
     const ctr_pull *pull = job->pull;
     read_theirs(job, &theirs, problem);
-    ctr_stored_read_among(&mine, pull->db, pull->target, name, pull->mine, false, problem);
+    ctr_tab_read_shape(pull->file, name, &mine, problem);
     bool any = problem->rc == SQLITE_OK && ctr_shape_is_behind(&mine, &theirs);
     ctr_shape_close(&theirs);
     ctr_shape_close(&mine);
@@ -439,8 +434,7 @@ static void check_tracked(const ctr_objects *objects, const char *name, const ch
 {
     ctr_shape shape = {0};
     if (problem->rc != SQLITE_OK || !ctr_tracked_is_among(objects, name)) return;
-    if (ctr_stored_read_among(&shape, objects->db, objects->schema, name, objects, false,
-                              problem) == SQLITE_OK)
+    if (ctr_stored_read_among(&shape, objects, name, false, problem) == SQLITE_OK)
         ctr_triggers_check(objects, name, &shape, problem);
     ctr_problem_where(problem, "%s", file);
     ctr_shape_close(&shape);
@@ -479,8 +473,7 @@ void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_p
         is_there ? ctr_schema_objects_stored(pull->mine, mine->name, "state", problem) : NULL;
     bool is_plain = state && state->object == CTR_OBJECT_TABLE && !state->may_generate;
     if (is_plain && !(pull->how & CTR_PULL_WHOLE)) /* else ctr_stored_read refuses it later */
-        job.mark =
-            ctr_marks_read(pull->db, pull->target, pull->giver, theirs, mine, &job.plain, problem);
+        job.mark = ctr_marks_read(pull->file, pull->giver, theirs, mine, problem);
     const char *taker = is_there ? mine->name : theirs->birth;
     name_in_report(&job, taker, problem);
     check_stored(&job, problem);

@@ -2,6 +2,7 @@
 #include "table/tab.h"
 
 #include "table/batch.h"
+#include "table/stored.h"
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
@@ -95,6 +96,7 @@ static const struct {
     [CTR_TAB_KEY_IS] = {CTR_SQL_ROWS_KEY_IS, NULL, same_key, NULL},
     [CTR_TAB_BELOW] = {CTR_SQL_FLOORS_BELOW, NULL, some_above, NULL},
     [CTR_TAB_AMOUNTS] = {CTR_SQL_JOURNAL_AMOUNTS, NULL, NULL, NULL},
+    [CTR_TAB_COUNTERS] = {CTR_SQL_COLUMNS_ALL, NULL, NULL, NULL},
     [CTR_TAB_APPEND] = {CTR_SQL_JOURNAL_NOTE, NULL, NULL, NULL},
     [CTR_TAB_EXTEND] = {CTR_SQL_JOURNAL_EXTEND, NULL, NULL, NULL},
 };
@@ -269,6 +271,22 @@ static ctr_tab *find_tab(ctr_file *file, const char *table)
     ctr_tab *tab = file->tabs;
     while (tab && sqlite3_stricmp(tab->table, table) != 0) tab = tab->next;
     return tab;
+}
+
+int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape, ctr_problem *problem)
+{
+    *shape = (ctr_shape){0};
+    const ctr_objects *objects = ctr_file_objects(file, problem);
+    ctr_tab *tab = find_tab(file, table);
+    if (!objects) return problem->rc;
+    if (!tab || !ctr_stored_read_text(shape, objects, table, problem))
+        return ctr_stored_read_among(shape, objects, table, false, problem);
+    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_COUNTERS, problem);
+    if (!slot) return problem->rc;
+    ctr_run run = ctr_tab_run(tab, problem);
+    ctr_stored_read_generations(shape, &run, slot->kept.statement);
+    ctr_tab_give_back(tab, slot, problem);
+    return problem->rc;
 }
 
 /* The statements name columns, so they are those of one shape. */

@@ -27,7 +27,8 @@ typedef enum ctr_tab_sql {
     CTR_TAB_KEY_IS,
     CTR_TAB_BELOW,
     CTR_TAB_AMOUNTS,
-    CTR_TAB_APPEND, /* this and the next: kept by all tables */
+    CTR_TAB_COUNTERS, /* that were added or dropped */
+    CTR_TAB_APPEND,   /* this and the next: kept by all tables */
     CTR_TAB_EXTEND,
     CTR_TAB_STATEMENTS
 } ctr_tab_sql;
@@ -92,6 +93,9 @@ typedef struct ctr_tab {
  * without memory. It keeps its memory, unless it had another number of counters. */
 ctr_tab *ctr_tab_of(ctr_file *file, const char *table, const ctr_shape *shape,
                     ctr_problem *problem);
+
+/* Reads the shape of a table with its generations; the caller closes it, also after a failure. */
+int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape, ctr_problem *problem);
 
 /* Returns a table of a snapshot that its owner holds, to be read, or NULL and a problem without
  * memory. The caller frees it with ctr_tab_free. */

@@ -90,10 +90,7 @@ int ctr_table_read(ctr_table *table, ctr_problem *problem)
     ctr_shape shape = {0};
     if (!table->file->checked && ctr_identity_read(&identity, table->db, table->schema, problem))
         ctr_identity_offer_fork(table->db, table->schema, problem);
-    const ctr_objects *objects = ctr_file_objects(table->file, problem);
-    if (objects)
-        ctr_stored_read_among(&shape, table->db, table->schema, table->name, objects, false,
-                              problem);
+    ctr_tab_read_shape(table->file, table->name, &shape, problem);
     if (problem->rc == SQLITE_OK && !ctr_shape_same_columns(&shape, &table->shape))
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "the stored table %s_cells is damaged: it has other columns than declared",
