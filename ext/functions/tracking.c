@@ -23,8 +23,7 @@ int64_t ctr_tracking_count(ctr_tracking *call, ctr_problem *problem)
     run.slots.values = values;
     run.slots.keys = keys;
     run.slots.constraint = match;
-    run.slots.value =
-        ctr_apart_count(call->db, call->schema, call->counters, problem) > 0 ? " or apart" : "";
+    run.slots.value = file && ctr_apart_count(file, call->counters, problem) > 0 ? " or apart" : "";
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_GONE, NULL);
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
     if (file && file->raised) file->raised = !ctr_session_lower_cache(call->db, call->schema);

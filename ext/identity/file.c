@@ -138,6 +138,7 @@ ctr_objects *ctr_file_objects(ctr_file *file, ctr_problem *problem)
     if (is_same_schema(file, problem) && file->has_objects) return objects;
     ctr_schema_objects_close(objects);
     ctr_schema_objects_read(objects, file->conn->db, file->schema, true, problem);
+    file->schemas++;
     file->has_objects = problem->rc == SQLITE_OK;
     return file->has_objects ? objects : NULL;
 }

@@ -83,6 +83,7 @@ typedef struct ctr_file {
     ctr_kept statements[CTR_FILE_STATEMENTS];
     bool has_objects;        /* the next was read, and is valid until the schema changes */
     ctr_objects objects;     /* owned; lent by ctr_file_objects */
+    unsigned schemas;        /* how often they were read anew */
     struct ctr_tab *tabs;    /* its tables: table/tab.h */
     struct ctr_tab *touched; /* those with a batch or with rows of this transaction */
     struct ctr_tab *keepers[CTR_TABS_KEPT]; /* the tables whose statements are kept */

@@ -88,7 +88,7 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     feed->table = feed->source.catalog.entries[feed->entry].birth;
     if (ctr_stored_read(&feed->shape, source->db, source->schema, name, problem)) return false;
     if (ctr_refuse_triggers(source->db, source->schema, name, false, problem)) return false;
-    if (ctr_triggers_check(&source->objects, name, &feed->shape, problem)) return false;
+    if (ctr_triggers_check_among(&source->objects, name, &feed->shape, problem)) return false;
     feed->keys = sqlite3_malloc64((size_t)feed->shape.n_keys * sizeof *feed->keys);
     feed->key_text = ctr_shape_key_text(&feed->shape);
     if (!feed->keys || !feed->key_text) ctr_problem_nomem(problem);
@@ -365,9 +365,9 @@ static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_file *
         ctr_columns_raise(file, apply->db, "main", table, &shape, change->column,
                           change->generation, problem);
     ctr_shape_close(&shape);
-    if (!ctr_tracked_is(apply->db, "main", table, problem)) return;
+    if (!apply->merge.tracked || problem->rc != SQLITE_OK) return;
     ctr_stored_read(&shape, apply->db, "main", table, problem);
-    ctr_triggers_follow(apply->db, "main", table, &shape, &change->column, 1, problem);
+    ctr_triggers_follow(file, table, &shape, &change->column, 1, problem);
     ctr_shape_close(&shape);
 }
 
@@ -419,7 +419,7 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_fil
     if (counter >= 0 && ctr_merge_find(&apply->merge, apply->keys, problem)) {
         ctr_merge *merge = &apply->merge;
         ctr_merge_cell(merge, counter, &cell, problem);
-        ctr_answers_refuse_missing(merge, merge->tracked ? merge->showing.tracked.table : "",
+        ctr_answers_refuse_missing(merge, merge->tracked ? merge->showing.tracked->table : "",
                                    "here", "in the change", false, problem);
         ctr_conflicts_change_identity(&apply->conflicts, file,
                                       problem); /* before the row is written */

@@ -43,8 +43,7 @@ bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_en
     merge->before = sqlite3_malloc64(size);
     merge->now = sqlite3_malloc64(size);
     if (!merge->before || !merge->now) ctr_problem_nomem(problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_showing_open_among(&merge->showing, objects, name, &merge->shape, file, problem);
+    if (problem->rc == SQLITE_OK) ctr_showing_open(&merge->showing, merge->rows.tab, problem);
     return problem->rc == SQLITE_OK;
 }
 
@@ -257,7 +256,7 @@ bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem)
  * before anything is written. A pull, which shows its rows later, undoes what it has written. */
 static void refuse_broken_keys(const ctr_merge *merge, ctr_problem *problem)
 {
-    const ctr_tracked *tracked = &merge->showing.tracked;
+    const ctr_tracked *tracked = merge->showing.tracked;
     if (merge->tracked && !merge->later)
         ctr_foreign_refuse_broken(tracked->db, tracked->table, problem);
 }
@@ -325,7 +324,7 @@ int64_t ctr_merge_generations(ctr_file *file, sqlite3 *db, const char *schema, c
     }
     ctr_shape_close(&here);
     ctr_stored_read(&here, db, schema, table, problem);
-    ctr_triggers_follow(db, schema, table, &here, raised, (int)n_raised, problem);
+    ctr_triggers_follow(file, table, &here, raised, (int)n_raised, problem);
     ctr_shape_close(&here);
     sqlite3_free(raised);
     return changed;

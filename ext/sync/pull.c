@@ -106,7 +106,7 @@ static int64_t show_each_apart_again(ctr_pull *pull, bool backwards, int64_t *be
     for (int i = 0; i < here->n && problem->rc == SQLITE_OK; i++) {
         const ctr_catalog_entry *entry = &here->entries[i];
         if (!ctr_tracked_is_among(pull->mine, entry->name)) continue;
-        int64_t n = ctr_apart_count(pull->db, pull->target, entry->name, problem);
+        int64_t n = ctr_apart_count(pull->file, entry->name, problem);
         if (n == 0) continue;
         *before += n;
         if (!pull->checked) ctr_pull_table_join(pull, entry->name, problem);

@@ -429,15 +429,21 @@ static int check_stored(const merge_job *job, ctr_problem *problem)
 
 /* Checks the triggers also if the journal has no changes, because changes without triggers are not
  * in the journal. */
-static void check_tracked(const ctr_objects *objects, const char *name, const char *file,
-                          ctr_problem *problem)
+static void check_giver(const ctr_objects *objects, const char *name, ctr_problem *problem)
 {
     ctr_shape shape = {0};
     if (problem->rc != SQLITE_OK || !ctr_tracked_is_among(objects, name)) return;
     if (ctr_stored_read_among(&shape, objects, name, false, problem) == SQLITE_OK)
-        ctr_triggers_check(objects, name, &shape, problem);
-    ctr_problem_where(problem, "%s", file);
+        ctr_triggers_check_among(objects, name, &shape, problem);
+    ctr_problem_where(problem, "the giving file");
     ctr_shape_close(&shape);
+}
+
+static void check_taker(ctr_pull *pull, const char *name, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    if (ctr_triggers_check(pull->file, name, problem))
+        ctr_problem_where(problem, "the taking file");
 }
 
 /* The report names a table as main does: a tracked table by its own name, not by the name of its
@@ -477,8 +483,8 @@ void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_p
     const char *taker = is_there ? mine->name : theirs->birth;
     name_in_report(&job, taker, problem);
     check_stored(&job, problem);
-    check_tracked(&pull->source->objects, theirs->name, "the giving file", problem);
-    if (is_there) check_tracked(pull->mine, taker, "the taking file", problem);
+    check_giver(&pull->source->objects, theirs->name, problem);
+    if (is_there) check_taker(pull, taker, problem);
     if (has_changes(&job, taker, problem)) merge_changes(&job, is_there, problem);
     ctr_problem_where(problem, "table %s", theirs->birth);
     ctr_rows_close(&job.from_rows);
