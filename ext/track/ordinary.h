@@ -1,5 +1,5 @@
-/* track/ordinary.h - an ordinary table as SQLite describes it, read once: its columns, and the terms
- * of its UNIQUE indexes and of its PRIMARY KEY.
+/* track/ordinary.h - an ordinary table as SQLite describes it: its columns, and the terms of its
+ * UNIQUE indexes and of its PRIMARY KEY.
  */
 #ifndef CTR_TRACK_ORDINARY_H
 #define CTR_TRACK_ORDINARY_H
