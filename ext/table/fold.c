@@ -29,10 +29,7 @@ static void open_folding(folding *job, ctr_problem *problem)
 {
     ctr_tab *tab = job->tab;
     job->run = ctr_tab_run(tab, problem);
-    const ctr_objects *objects = ctr_file_objects(tab->file, problem);
-    if (!objects || ctr_stored_read_among(&job->shape, tab->db, tab->schema, tab->table, objects,
-                                          false, problem))
-        return;
+    if (ctr_tab_read_shape(tab->file, tab->table, &job->shape, problem)) return;
     if (job->shape.n_counters != tab->cache.n_counters) {
         ctr_problem_set(problem, SQLITE_SCHEMA, "the stored table has changed");
         return;

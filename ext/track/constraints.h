@@ -40,14 +40,15 @@ typedef struct ctr_unique {
     sqlite3_str *stored;     /* NEW."a" IS NULL OR ..., for each column that is not generated */
 } ctr_unique;
 
-/* Appends to `match`, `names` and `stored`, which the caller makes and finishes. */
-void ctr_constraints_list_unique(ctr_unique *rows, sqlite3 *db, const char *schema,
-                                 const char *table, ctr_problem *problem);
+/* Appends to `match`, `names` and `stored`, which the caller makes and finishes. The terms of the
+ * indexes were read. */
+void ctr_constraints_list_unique(ctr_unique *rows, const ctr_tracked *tracked,
+                                 ctr_problem *problem);
 
 /* Appends NEW."name" for a BEFORE trigger; for a column with NOT NULL and DEFAULT, the value that
  * OR REPLACE stores in place of a NULL. A DEFAULT that calls a function, or has a
  * name in quotes among others, is left out. */
-void ctr_constraints_append_new(sqlite3_str *out, sqlite3 *db, const char *schema,
-                                const char *table, const char *name, ctr_problem *problem);
+void ctr_constraints_append_new(sqlite3_str *out, const ctr_tracked *tracked, const char *name,
+                                ctr_problem *problem);
 
 #endif

@@ -165,7 +165,7 @@ int ctr_trigger_rows_write(ctr_table *table, ctr_problem *problem)
     if (!table->tracked) return ctr_access_write(table, problem);
     unsigned nth = table->joined.conn->ended;
     const ctr_showing *looks = ctr_table_look(table, problem);
-    if (looks) ctr_foreign_refuse_broken(table->db, looks->tracked.table, problem);
+    if (looks) ctr_foreign_refuse_broken(table->db, looks->tracked->table, problem);
     if (make_row_room(&row, &few, problem)) ctr_reconcile_write(&row, problem);
     if (problem->rc == SQLITE_OK) {
         ctr_table_show(table, false, NULL, row.before, row.after, problem);

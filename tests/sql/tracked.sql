@@ -1582,11 +1582,13 @@ UPDATE OR IGNORE t SET rowid = 3 WHERE k = 'd';
 SELECT k, n FROM t_counters ORDER BY k;
 --= c|3
 --= d|5
-CREATE TABLE named(rowid TEXT PRIMARY KEY, oid INTEGER, _rowid_ INTEGER);
-SELECT counter_track('named', 'oid', '_rowid_');
+CREATE TABLE named(k TEXT PRIMARY KEY, n INTEGER, rowid INTEGER, oid INTEGER, _rowid_ INTEGER);
+SELECT counter_track('named', 'n');
 --= 0
-INSERT INTO named VALUES ('a', 1, 1), ('b', 2, 2);
-INSERT OR REPLACE INTO named VALUES ('b', 1, 1);
-SELECT rowid, oid, _rowid_ FROM named_counters ORDER BY 1;
---= a|1|1
---= b|1|1
+INSERT INTO named VALUES ('a', 1, 1, 1, 1), ('b', 2, 2, 2, 2);
+INSERT OR REPLACE INTO named VALUES ('c', 3, 1, 1, 1);
+UPDATE OR REPLACE named SET _rowid_ = 2 WHERE k = 'a';
+SELECT k, n FROM named_counters ORDER BY k;
+--= a|1
+--= b|2
+--= c|3
