@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/declaration.h"
+#include "sqlite/text.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -17,17 +17,6 @@ static ctr_span trim(const char *text, size_t size)
     while (size > 0 && is_blank(*text)) text++, size--;
     while (size > 0 && is_blank(text[size - 1])) size--;
     return (ctr_span){text, size};
-}
-
-/* Returns the text without its quotes; the caller frees it with sqlite3_free. */
-static char *unquoted(ctr_span span, ctr_problem *problem)
-{
-    char *out = sqlite3_malloc64(span.size + 1);
-    if (out)
-        ctr_declaration_unquote(span, out);
-    else
-        ctr_problem_nomem(problem);
-    return out;
 }
 
 static ctr_level read_level(const char *option, const char *value, ctr_problem *problem)
@@ -76,8 +65,8 @@ static bool split(const char *clause, char **name, char **value, ctr_problem *pr
 {
     const char *equals = strchr(clause, '=');
     if (!equals) return false;
-    *name = unquoted(trim(clause, (size_t)(equals - clause)), problem);
-    *value = unquoted(trim(equals + 1, strlen(equals + 1)), problem);
+    *name = ctr_text_unquoted(trim(clause, (size_t)(equals - clause)), problem);
+    *value = ctr_text_unquoted(trim(equals + 1, strlen(equals + 1)), problem);
     return true;
 }
 
@@ -156,7 +145,7 @@ int ctr_clusters_read_options(ctr_options *options, int n, const char *const *cl
     *options = (ctr_options){.levels = {CTR_LEVEL_QUORUM, CTR_LEVEL_QUORUM, false}};
     if (problem->rc != SQLITE_OK) return problem->rc;
     ctr_span table = n > 0 ? trim(clauses[0], strlen(clauses[0])) : (ctr_span){"", 0};
-    options->table = unquoted(table, problem);
+    options->table = ctr_text_unquoted(table, problem);
     if (problem->rc == SQLITE_OK && (!*options->table || strchr(options->table, '=')))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "the first argument must be the name of a counter table");
