@@ -284,7 +284,7 @@ static int cluster_destroy(sqlite3_vtab *base)
 {
     coordinator *front = (coordinator *)base;
     if (front->cluster->locked) return SQLITE_LOCKED;
-    ctr_joined_leave(&front->table.joined);
+    ctr_events_leave(&front->table.joined);
     return cluster_disconnect(base);
 }
 
@@ -434,25 +434,25 @@ static int cluster_rename(sqlite3_vtab *base, const char *to)
 static int cluster_begin(sqlite3_vtab *base)
 {
     ((coordinator *)base)->cluster->writes = true;
-    return ctr_joined_begin(base);
+    return ctr_events_begin(base);
 }
 
 static int cluster_savepoint(sqlite3_vtab *base, int level)
 {
     ((coordinator *)base)->cluster->begun = true;
-    return ctr_joined_savepoint(base, level);
+    return ctr_events_savepoint(base, level);
 }
 
 static int cluster_commit(sqlite3_vtab *base)
 {
     ctr_cluster_end(((coordinator *)base)->cluster);
-    return ctr_joined_commit(base);
+    return ctr_events_commit(base);
 }
 
 static int cluster_rollback(sqlite3_vtab *base)
 {
     ctr_cluster_end(((coordinator *)base)->cluster);
-    return ctr_joined_rollback(base);
+    return ctr_events_rollback(base);
 }
 
 /* ---- registration ---------------------------------------------------------------------------- */
@@ -481,12 +481,12 @@ int ctr_coordinator_register(sqlite3 *db, ctr_conn *conn)
                                           .xUpdate = ctr_write_update,
                                           .xRename = cluster_rename,
                                           .xBegin = cluster_begin,
-                                          .xSync = ctr_joined_sync,
+                                          .xSync = ctr_events_sync,
                                           .xCommit = cluster_commit,
                                           .xRollback = cluster_rollback,
                                           .xSavepoint = cluster_savepoint,
-                                          .xRelease = ctr_joined_release,
-                                          .xRollbackTo = ctr_joined_rollback_to};
+                                          .xRelease = ctr_events_release,
+                                          .xRollbackTo = ctr_events_rollback_to};
     ctr_clusters *clusters = sqlite3_malloc64(sizeof *clusters);
     if (!clusters) return SQLITE_NOMEM;
     *clusters = (ctr_clusters){NULL};

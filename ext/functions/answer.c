@@ -6,7 +6,6 @@
 #include "sqlite/args.h"
 #include "sqlite/array.h"
 #include "sqlite/text.h"
-#include "table/events.h"
 
 enum { MOST_ARGS = 4 };
 
@@ -20,16 +19,15 @@ typedef struct item {
 } item;
 
 typedef struct answer_table {
-    sqlite3_vtab base;
-    sqlite3 *db;
+    ctr_joined joined;
     const ctr_answer_kind *kind;
-    ctr_conn *conn; /* borrowed */
 } answer_table;
 
 /* The user data of a module. */
 typedef struct answer_module {
     const ctr_answer_kind *kind;
     ctr_conn *conn;
+    sqlite3_module module;
 } answer_module;
 
 struct ctr_answer {
@@ -48,12 +46,12 @@ static answer_table *table_behind(const ctr_answer *answer)
 
 sqlite3 *ctr_answer_db(const ctr_answer *answer)
 {
-    return table_behind(answer)->db;
+    return ctr_answer_conn(answer)->db;
 }
 
 ctr_conn *ctr_answer_conn(const ctr_answer *answer)
 {
-    return table_behind(answer)->conn;
+    return table_behind(answer)->joined.conn;
 }
 
 const ctr_answer_kind *ctr_answer_kind_of(const ctr_answer *answer)
@@ -133,8 +131,8 @@ const char *ctr_answer_schema(const ctr_answer *answer, sqlite3_value *value, ct
 
 /* ---- the virtual table ----------------------------------------------------------------------- */
 
-static int answer_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
-                          sqlite3_vtab **base, char **message)
+int ctr_answer_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                       sqlite3_vtab **base, char **message)
 {
     (void)argc;
     (void)argv;
@@ -150,12 +148,12 @@ static int answer_connect(sqlite3 *db, void *aux, int argc, const char *const *a
     if (module->kind->pure) sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
     answer_table *table = sqlite3_malloc64(sizeof *table);
     if (!table) return SQLITE_NOMEM;
-    *table = (answer_table){.db = db, .kind = module->kind, .conn = module->conn};
-    *base = &table->base;
+    *table = (answer_table){.joined.conn = module->conn, .kind = module->kind};
+    *base = &table->joined.base;
     return SQLITE_OK;
 }
 
-static int answer_disconnect(sqlite3_vtab *base)
+int ctr_answer_disconnect(sqlite3_vtab *base)
 {
     sqlite3_free(base->zErrMsg);
     sqlite3_free(base);
@@ -253,11 +251,11 @@ static int answer_filter(sqlite3_vtab_cursor *base, int given, const char *plan_
         answer->args[i] = sqlite3_value_dup(args[i]);
         if (!answer->args[i]) ctr_problem_nomem(&problem);
     }
-    if (!kind->pure) {
-        ctr_shared_check_name(table_behind(answer)->db, kind->name, &problem);
+    if (!kind->pure && kind->fill) {
+        ctr_shared_check_name(ctr_answer_db(answer), kind->name, &problem);
         ctr_events_append(ctr_answer_conn(answer), &problem);
     }
-    if (problem.rc == SQLITE_OK) kind->fill(answer, answer->args, &problem);
+    if (kind->fill && problem.rc == SQLITE_OK) kind->fill(answer, answer->args, &problem);
     answer->filled = problem.rc == SQLITE_OK;
     if (answer->filled) return SQLITE_OK;
     forget_answer(answer);
@@ -312,25 +310,32 @@ static void drop_module(void *aux)
     sqlite3_free(module);
 }
 
+int ctr_answer_register_as(ctr_conn *conn, const ctr_answer_kind *kind, const char *name)
+{
+    answer_module *module = sqlite3_malloc64(sizeof *module);
+    if (!module) return SQLITE_NOMEM;
+    /* No xCreate: the tables exist by themselves and cannot be created. */
+    *module = (answer_module){.kind = kind,
+                              .conn = ctr_conn_hold(conn),
+                              .module = {.xConnect = ctr_answer_connect,
+                                         .xBestIndex = answer_best_index,
+                                         .xDisconnect = ctr_answer_disconnect,
+                                         .xOpen = answer_open,
+                                         .xClose = answer_close,
+                                         .xFilter = answer_filter,
+                                         .xNext = answer_next,
+                                         .xEof = answer_eof,
+                                         .xColumn = answer_column,
+                                         .xRowid = answer_rowid}};
+    if (kind->extend) kind->extend(&module->module);
+    return sqlite3_create_module_v2(conn->db, name, &module->module, module, drop_module);
+}
+
 int ctr_answer_register(sqlite3 *db, ctr_conn *conn, const ctr_answer_kind *kinds, size_t n)
 {
-    /* No xCreate: the tables exist by themselves and cannot be created. */
-    static const sqlite3_module MODULE = {.xConnect = answer_connect,
-                                          .xBestIndex = answer_best_index,
-                                          .xDisconnect = answer_disconnect,
-                                          .xOpen = answer_open,
-                                          .xClose = answer_close,
-                                          .xFilter = answer_filter,
-                                          .xNext = answer_next,
-                                          .xEof = answer_eof,
-                                          .xColumn = answer_column,
-                                          .xRowid = answer_rowid};
+    (void)db;
     int rc = SQLITE_OK;
-    for (size_t i = 0; i < n && rc == SQLITE_OK; i++) {
-        answer_module *module = sqlite3_malloc64(sizeof *module);
-        if (!module) return SQLITE_NOMEM;
-        *module = (answer_module){.kind = &kinds[i], .conn = ctr_conn_hold(conn)};
-        rc = sqlite3_create_module_v2(db, kinds[i].name, &MODULE, module, drop_module);
-    }
+    for (size_t i = 0; i < n && rc == SQLITE_OK; i++)
+        rc = ctr_answer_register_as(conn, &kinds[i], kinds[i].name);
     return rc;
 }

@@ -12,6 +12,7 @@
 #define CTR_FUNCTIONS_ANSWER_H
 
 #include "functions/register.h"
+#include "table/events.h"
 
 typedef struct ctr_answer ctr_answer;
 
@@ -24,7 +25,9 @@ typedef struct ctr_answer_kind {
     bool works;        /* it changes something: expensive, and not for views and triggers */
     bool pure;         /* its rows depend on the arguments alone: cheap, and in all schemas;
                         row ids begin at 1 */
-    void (*fill)(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem);
+    void (*fill)(ctr_answer *answer, sqlite3_value **args,
+                 ctr_problem *problem);     /* NULL: no rows */
+    void (*extend)(sqlite3_module *module); /* sets more methods; NULL: there are none */
 } ctr_answer_kind;
 
 /* For `fill`. */
@@ -50,5 +53,13 @@ const char *ctr_answer_arg(sqlite3_value *value, const char *what, const char *m
 
 /* Registers n functions; `kinds` are static. */
 int ctr_answer_register(sqlite3 *db, ctr_conn *conn, const ctr_answer_kind *kinds, size_t n);
+
+/* Registers one of them under another name. */
+int ctr_answer_register_as(ctr_conn *conn, const ctr_answer_kind *kind, const char *name);
+
+/* The methods of the module that `extend` may replace. The table is a ctr_joined. */
+int ctr_answer_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                       sqlite3_vtab **base, char **message);
+int ctr_answer_disconnect(sqlite3_vtab *base);
 
 #endif

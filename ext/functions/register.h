@@ -14,6 +14,14 @@ int ctr_contents_register(sqlite3 *db, ctr_conn *conn);  /* digests, floors, cel
 int ctr_status_register(sqlite3 *db, ctr_conn *conn);    /* counter_cluster_status, _stats, ... */
 int ctr_track_register(sqlite3 *db, ctr_conn *conn);     /* counter_track, _untrack */
 int ctr_opening_register(sqlite3 *db, ctr_conn *conn);   /* counter_opening */
+int ctr_internal_register(sqlite3 *db, ctr_conn *conn);  /* counter_witness, counter_statements */
+
+/* Sets `is` if this connection has the library already. Two copies would not see each other's
+ * batches, so a second load does nothing. Returns an SQLite code. */
+int ctr_internal_is_registered(sqlite3 *db, bool *is);
+
+/* Registers one more counter_witness, for a new schema of main. */
+int ctr_internal_renew_witness(ctr_conn *conn, const char *name);
 
 /* Returns a checked packed key as JSON; NULL: no memory. The caller frees it with sqlite3_free. */
 char *ctr_keys_json(const uint8_t *key, size_t size);

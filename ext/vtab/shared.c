@@ -3,7 +3,6 @@
 
 #include "sqlite/run.h"
 #include "sqlite/text.h"
-#include "vtab/joined.h"
 
 int ctr_shared_functions(sqlite3 *db, ctr_conn *conn, const ctr_function *functions, size_t n)
 {

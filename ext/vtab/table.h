@@ -35,7 +35,8 @@
 #include "table/rows.h"
 #include "table/stream.h"
 #include "track/tracked.h"
-#include "vtab/joined.h"
+#include "table/events.h"
+#include "vtab/shared.h"
 
 enum { CTR_COLUMN_COMMAND = 0 };
 
