@@ -7,8 +7,8 @@
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
 
-#include "cluster/clusters.h"
-#include "functions/register.h"
+#include "cluster/cluster.h"
+#include "functions/functions.h"
 #include "table/events.h"
 #include "table/stage.h"
 

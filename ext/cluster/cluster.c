@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "cluster/clusters.h"
 #include "identity/os.h"
 #include "sqlite/text.h"
 #include "sync/source.h"

@@ -1,5 +1,5 @@
 /* cluster/clusters.c - reads options, name = value, and keeps them with their clusters. */
-#include "cluster/clusters.h"
+#include "cluster/cluster.h"
 
 #include <string.h>
 

@@ -13,11 +13,8 @@
  */
 #include <string.h>
 
-#include "cluster/clusters.h"
-#include "cluster/quorum.h"
-#include "cluster/reading.h"
+#include "cluster/cluster.h"
 #include "table/values.h"
-#include "vtab/plan.h"
 #include "vtab/table.h"
 
 typedef struct coordinator {
@@ -152,7 +149,7 @@ static void start_reading(ctr_reading *reading, ctr_table *table, bool unique, c
     ctr_cluster *cluster = cluster_of(table);
     reading->is_writing = ctr_cluster_is_writing(cluster);
     if (reading->is_writing)
-        ctr_leader_prepare(cluster, problem);
+        ctr_quorum_prepare(cluster, problem);
     else if (!cluster->locked && cluster->levels->repairs)
         ctr_reading_repair(cluster, table->name, plan, argc, argv, problem);
     ctr_reading_start(reading, plan, argc, argv, unique, problem);

@@ -1,5 +1,5 @@
 /* cluster/member.c - opens, looks at and locks one replica. */
-#include "cluster/member.h"
+#include "cluster/cluster.h"
 
 #include <string.h>
 

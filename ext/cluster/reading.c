@@ -1,9 +1,8 @@
 /* cluster/reading.c - contacts replicas, gathers their rows, and merges them; read repair. */
-#include "cluster/reading.h"
+#include "cluster/cluster.h"
 
 #include <string.h>
 
-#include "cluster/quorum.h"
 #include "identity/file.h"
 #include "sqlite/text.h"
 #include "sync/session.h"

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "core/id.h"
-#include "functions/answer.h"
+#include "functions/functions.h"
 #include "identity/identity.h"
 #include "identity/os.h"
 #include "identity/storage.h"

@@ -1,5 +1,5 @@
 /* functions/answer.c - the virtual table of functions that make all rows at once. */
-#include "functions/answer.h"
+#include "functions/functions.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include "core/context.h"
 #include "core/id.h"
 #include "counter.h"
-#include "functions/answer.h"
+#include "functions/functions.h"
 #include "identity/uuid.h"
 #include "sqlite/args.h"
 

@@ -26,7 +26,7 @@
 #include <string.h>
 
 #include "core/id.h"
-#include "functions/answer.h"
+#include "functions/functions.h"
 #include "sqlite/args.h"
 #include "sqlite/array.h"
 #include "sync/digest.h"

@@ -17,7 +17,7 @@
  */
 #include <string.h>
 
-#include "functions/answer.h"
+#include "functions/functions.h"
 #include "sqlite/run.h"
 #include "sync/pull.h"
 #include "sync/session.h"

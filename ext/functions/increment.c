@@ -12,9 +12,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "cluster/clusters.h"
+#include "cluster/cluster.h"
 #include "core/id.h"
-#include "functions/register.h"
+#include "functions/functions.h"
 #include "identity/file.h"
 #include "identity/identity.h"
 #include "identity/succession.h"

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "functions/answer.h"
+#include "functions/functions.h"
 #include "sqlite/text.h"
 
 static ctr_conn *conn_of(sqlite3_vtab *base)

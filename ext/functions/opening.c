@@ -15,7 +15,7 @@
  */
 #include <string.h>
 
-#include "functions/register.h"
+#include "functions/functions.h"
 #include "identity/file.h"
 #include "sqlite/args.h"
 #include "sqlite/array.h"

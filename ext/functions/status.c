@@ -6,9 +6,9 @@
  */
 #include <string.h>
 
-#include "cluster/clusters.h"
+#include "cluster/cluster.h"
 #include "core/id.h"
-#include "functions/answer.h"
+#include "functions/functions.h"
 #include "identity/storage.h"
 #include "sync/digest.h"
 #include "sync/session.h"

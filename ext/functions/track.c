@@ -27,7 +27,7 @@
  */
 #include <string.h>
 
-#include "functions/tracking.h"
+#include "functions/functions.h"
 #include "identity/file.h"
 #include "identity/succession.h"
 #include "sqlite/args.h"

@@ -11,8 +11,6 @@
 #include "table/stored.h"
 #include "track/showing.h"
 #include "track/triggers.h"
-#include "vtab/plan.h"
-#include "vtab/shared.h"
 
 /* The arguments of xCreate and xConnect. */
 enum { ARG_SCHEMA = 1, ARG_TABLE = 2, ARG_CLAUSES = 3 };
