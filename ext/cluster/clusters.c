@@ -95,9 +95,8 @@ static void read_replicas(ctr_options *options, const char *list, ctr_problem *p
             list++;
             continue;
         }
-        char *name = sqlite3_mprintf("%.*s", (int)size, list);
+        char *name = ctr_text_of((ctr_span){list, size}, problem);
         list += size;
-        if (!name) ctr_problem_nomem(problem);
         for (int i = 0; name && i < options->n; i++)
             if (sqlite3_stricmp(options->replicas[i], name) == 0)
                 ctr_problem_set(problem, SQLITE_ERROR, "replicas: %s is named twice", name);
@@ -176,10 +175,9 @@ static void clear_seen(ctr_cluster_seen *seen)
 void ctr_clusters_note_seen(ctr_cluster_seen *seen, const char *birth, const char *schema,
                             const char *table, const ctr_shape *shape, ctr_problem *problem)
 {
-    ctr_cluster_seen made = {.birth = sqlite3_mprintf("%s", birth),
-                             .schema = sqlite3_mprintf("%s", schema),
-                             .table = sqlite3_mprintf("%s", table)};
-    if (!made.birth || !made.schema || !made.table) ctr_problem_nomem(problem);
+    ctr_cluster_seen made = {.birth = ctr_text_copy(birth, problem),
+                             .schema = ctr_text_copy(schema, problem),
+                             .table = ctr_text_copy(table, problem)};
     ctr_shape_copy(&made.shape, shape, problem);
     if (problem->rc == SQLITE_OK) {
         clear_seen(seen);
@@ -230,11 +228,8 @@ void ctr_clusters_declare(ctr_cluster_entry *entry, const char *declaration, boo
 {
     if (problem->rc != SQLITE_OK) return;
     if (!is_new && entry->declaration && strcmp(entry->declaration, declaration) == 0) return;
-    char *copy = sqlite3_mprintf("%s", declaration);
-    if (!copy) {
-        ctr_problem_nomem(problem);
-        return;
-    }
+    char *copy = ctr_text_copy(declaration, problem);
+    if (!copy) return;
     sqlite3_free(entry->declaration);
     entry->declaration = copy;
     entry->levels = *levels;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "cluster/cluster.h"
+#include "sqlite/text.h"
 #include "table/values.h"
 #include "vtab/table.h"
 
@@ -359,9 +360,8 @@ static coordinator *make_front(sqlite3 *db, ctr_conn *conn, const char *const *a
     table->joined.conn = conn;
     front->clusters = conn->fronts;
     table->rows = &table->own_rows;
-    table->schema = sqlite3_mprintf("%s", argv[CLUSTER_SCHEMA]);
-    table->name = sqlite3_mprintf("%s", argv[CLUSTER_TABLE]);
-    if (!table->schema || !table->name) ctr_problem_nomem(problem);
+    table->schema = ctr_text_copy(argv[CLUSTER_SCHEMA], problem);
+    table->name = ctr_text_copy(argv[CLUSTER_TABLE], problem);
     return front;
 }
 

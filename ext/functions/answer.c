@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/id.h"
 #include "sqlite/args.h"
 #include "sqlite/array.h"
 #include "sqlite/text.h"
@@ -21,6 +22,7 @@ typedef struct item {
 typedef struct answer_table {
     ctr_joined joined;
     const ctr_answer_kind *kind;
+    int n_columns, n_args;
 } answer_table;
 
 /* The user data of a module. */
@@ -111,6 +113,13 @@ void ctr_answer_value(ctr_answer *answer, sqlite3_value *value, ctr_problem *pro
     if (!made->value) ctr_problem_nomem(problem);
 }
 
+void ctr_answer_id(ctr_answer *answer, const uint8_t *id, ctr_problem *problem)
+{
+    char text[CTR_ID_TEXT_SIZE];
+    if (id) ctr_id_to_text(id, text);
+    ctr_answer_text(answer, id ? text : NULL, problem);
+}
+
 const char *ctr_answer_arg(sqlite3_value *value, const char *what, const char *missing,
                            ctr_problem *problem)
 {
@@ -127,6 +136,13 @@ const char *ctr_answer_schema(const ctr_answer *answer, sqlite3_value *value, ct
     if (!schema || ctr_run_has_schema(ctr_answer_db(answer), schema)) return schema;
     ctr_problem_set(problem, SQLITE_ERROR, "no attached database has the name '%s'", schema);
     return NULL;
+}
+
+static int count_items(const char *list)
+{
+    int n = *list != '\0';
+    for (; *list; list++) n += *list == ',';
+    return n;
 }
 
 /* ---- the virtual table ----------------------------------------------------------------------- */
@@ -148,7 +164,10 @@ int ctr_answer_connect(sqlite3 *db, void *aux, int argc, const char *const *argv
     if (module->kind->pure) sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
     answer_table *table = sqlite3_malloc64(sizeof *table);
     if (!table) return SQLITE_NOMEM;
-    *table = (answer_table){.joined.conn = module->conn, .kind = module->kind};
+    *table = (answer_table){.joined.conn = module->conn,
+                            .kind = module->kind,
+                            .n_columns = count_items(module->kind->columns),
+                            .n_args = count_items(module->kind->args)};
     *base = &table->joined.base;
     return SQLITE_OK;
 }
@@ -169,16 +188,17 @@ static int fail_answer(sqlite3_vtab *base, ctr_problem *problem)
  * planner puts it into an inner loop only if an argument comes from an outer one. */
 static int answer_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    const ctr_answer_kind *kind = ((answer_table *)base)->kind;
+    const answer_table *table = (answer_table *)base;
+    const ctr_answer_kind *kind = table->kind;
     int at[MOST_ARGS], given = 0, n = 0;
     for (int i = 0; i < MOST_ARGS; i++) at[i] = -1;
     for (int i = 0; i < info->nConstraint; i++) {
-        int arg = info->aConstraint[i].iColumn - kind->n_columns;
+        int arg = info->aConstraint[i].iColumn - table->n_columns;
         if (arg < 0 || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
         if (!info->aConstraint[i].usable) return SQLITE_CONSTRAINT;
         at[arg] = i;
     }
-    for (int i = 0; i < kind->n_args; i++) {
+    for (int i = 0; i < table->n_args; i++) {
         if (at[i] < 0) continue;
         given |= 1 << i;
         info->aConstraintUsage[at[i]].argvIndex = ++n;
@@ -235,7 +255,7 @@ static int answer_filter(sqlite3_vtab_cursor *base, int given, const char *plan_
     ctr_answer *answer = (ctr_answer *)base;
     const ctr_answer_kind *kind = table_behind(answer)->kind;
     sqlite3_value *args[MOST_ARGS] = {NULL};
-    for (int i = 0; i < kind->n_args; i++)
+    for (int i = 0; i < table_behind(answer)->n_args; i++)
         if (given & 1 << i) args[i] = *argv++;
     answer->row = 0;
     bool answered = kind->works && answer->filled;
@@ -271,13 +291,13 @@ static int answer_next(sqlite3_vtab_cursor *base)
 static int answer_eof(sqlite3_vtab_cursor *base)
 {
     const ctr_answer *answer = (ctr_answer *)base;
-    return answer->row * (size_t)table_behind(answer)->kind->n_columns >= answer->n;
+    return answer->row * (size_t)table_behind(answer)->n_columns >= answer->n;
 }
 
 static int answer_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 {
     const ctr_answer *answer = (ctr_answer *)base;
-    int n = table_behind(answer)->kind->n_columns;
+    int n = table_behind(answer)->n_columns;
     if (column >= n) {
         if (answer->args[column - n]) sqlite3_result_value(ctx, answer->args[column - n]);
         return SQLITE_OK;

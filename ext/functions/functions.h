@@ -45,10 +45,10 @@ typedef struct ctr_answer_kind {
     const char *name;
     const char *columns; /* "a TEXT, b INTEGER" */
     const char *args;    /* "x HIDDEN, y HIDDEN"; "" for none */
-    int n_columns, n_args, n_needed;
-    const char *usage; /* the message if arguments are missing */
-    bool works;        /* it changes something: expensive, and not for views and triggers */
-    bool pure;         /* its rows depend on the arguments alone: cheap, and in all schemas;
+    int n_needed;        /* arguments */
+    const char *usage;   /* the message if arguments are missing */
+    bool works;          /* it changes something: expensive, and not for views and triggers */
+    bool pure;           /* its rows depend on the arguments alone: cheap, and in all schemas;
                         row ids begin at 1 */
     void (*fill)(ctr_answer *answer, sqlite3_value **args,
                  ctr_problem *problem);     /* NULL: no rows */
@@ -66,6 +66,7 @@ void ctr_answer_integer(ctr_answer *answer, int64_t n, ctr_problem *problem);
 void ctr_answer_real(ctr_answer *answer, double x, ctr_problem *problem);
 void ctr_answer_blob(ctr_answer *answer, const uint8_t *bytes, size_t size, ctr_problem *problem);
 void ctr_answer_value(ctr_answer *answer, sqlite3_value *value, ctr_problem *problem);
+void ctr_answer_id(ctr_answer *answer, const uint8_t *id, ctr_problem *problem); /* as text */
 
 /* Returns the schema that an argument names, or main if it is missing; NULL and a problem if there
  * is no such schema. */

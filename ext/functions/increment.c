@@ -45,10 +45,7 @@ static bool lead_file(ctr_conn *conn, sqlite3 *db, const char *schema, leader *l
     bool alone = !mine && problem->rc == SQLITE_OK;
     if (alone) {
         ctr_session_begin(&session, db, NULL, problem);
-        if (ctr_conn_join(conn, problem)) mine = ctr_file_id(file, problem);
-        if (!mine)
-            ctr_problem_set(problem, SQLITE_ERROR,
-                            "a table in main has the name counter_witness, which is reserved");
+        if (ctr_conn_require_join(conn, problem)) mine = ctr_file_id(file, problem);
     }
     if (mine) {
         memcpy(led->id, mine, CTR_ID_SIZE);
@@ -76,8 +73,7 @@ static char *schema_with_id(sqlite3 *db, const uint8_t id[CTR_ID_SIZE], ctr_prob
             ctr_problem_set(problem, rc, "%s", ctr_problem_text(&damage));
         ctr_problem_close(&damage);
         if (!has) continue;
-        found = sqlite3_mprintf("%s", schema);
-        if (!found) ctr_problem_nomem(problem);
+        found = ctr_text_copy(schema, problem);
     }
     sqlite3_finalize(row);
     return found;
@@ -206,9 +202,8 @@ static bool look_in(void *with, const char *schema, const char *table, ctr_probl
     ctr_catalog_entry entry;
     bool found = ctr_catalog_named(&entry, to->db, schema, table, problem);
     if (found) {
-        to->schema = sqlite3_mprintf("%s", schema);
-        to->table = sqlite3_mprintf("%s", entry.name);
-        if (!to->schema || !to->table) ctr_problem_nomem(problem);
+        to->schema = ctr_text_copy(schema, problem);
+        to->table = ctr_text_copy(entry.name, problem);
         if (problem->rc == SQLITE_OK && ctr_identity_read(&identity, to->db, schema, problem)) {
             ctr_identity_offer_fork(to->db, schema, problem);
             ctr_problem_where(problem, "%s", entry.name);
@@ -225,9 +220,8 @@ static void find_table(target *to, ctr_conn *conn, const char *name, const char 
 {
     ctr_cluster_entry *entry = ctr_clusters_connected(conn->fronts, to->db, name, problem);
     if (entry) {
-        to->schema = sqlite3_mprintf("temp");
-        to->table = sqlite3_mprintf("%s", entry->name);
-        if (!to->schema || !to->table) ctr_problem_nomem(problem);
+        to->schema = ctr_text_copy("temp", problem);
+        to->table = ctr_text_copy(entry->name, problem);
         ctr_shape_copy(&to->shape, &entry->cluster->shape, problem);
     } else if (problem->rc == SQLITE_OK && !ctr_schema_find(to->db, name, look_in, to, problem)) {
         ctr_problem_set(problem, SQLITE_ERROR, "there is no counter table '%s'", name);

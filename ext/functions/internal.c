@@ -100,13 +100,11 @@ static const ctr_answer_kind INTERNAL[] = {
     {.name = "counter_statements",
      .columns = "empty",
      .args = "",
-     .n_columns = 1,
      .works = true,
      .extend = extend_statements},
     {.name = "counter_witness",
      .columns = "empty",
      .args = "",
-     .n_columns = 1,
      .works = true,
      .extend = extend_witness},
 };

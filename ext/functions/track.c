@@ -52,9 +52,8 @@ static bool look_for_table(void *with, const char *schema, const char *table, ct
     ctr_run_bind_text(&run, row, ":name", table);
     const char *name = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
     if (name) {
-        call->schema = sqlite3_mprintf("%s", schema);
-        call->table = sqlite3_mprintf("%s", name);
-        if (!call->schema || !call->table) ctr_problem_nomem(problem);
+        call->schema = ctr_text_copy(schema, problem);
+        call->table = ctr_text_copy(name, problem);
     }
     sqlite3_finalize(row);
     return name != NULL;
@@ -308,9 +307,9 @@ static void drop_tracked_column(ctr_tracking *call, const char *name, ctr_proble
                         "table",
                         call->table, name, call->table);
     if (problem->rc != SQLITE_OK) return;
-    char *own = sqlite3_mprintf("%s", ctr_shape_counter_name(&call->shape, counter));
+    char *own = ctr_text_copy(ctr_shape_counter_name(&call->shape, counter), problem);
     ctr_file *file = ctr_file_of(call->conn, call->schema);
-    if (!own || !file) ctr_problem_nomem(problem);
+    if (!file) ctr_problem_nomem(problem);
     const ctr_identity *identity =
         problem->rc == SQLITE_OK ? ctr_file_identity(file, problem) : NULL;
     if (identity && !*identity->name)

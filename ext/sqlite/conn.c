@@ -160,6 +160,15 @@ bool ctr_conn_join(ctr_conn *conn, ctr_problem *problem)
     return ctr_conn_leave(conn, problem) == SQLITE_OK && conn->joined;
 }
 
+bool ctr_conn_require_join(ctr_conn *conn, ctr_problem *problem)
+{
+    bool joined = ctr_conn_join(conn, problem);
+    if (!joined)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "a table in main has the name counter_witness, which is reserved");
+    return joined;
+}
+
 /* ---- failures half-way ----------------------------------------------------------------------- */
 
 void ctr_conn_spoil(ctr_conn *conn, unsigned nth)

@@ -121,6 +121,9 @@ void ctr_conn_drop(void *conn);
  * end. */
 bool ctr_conn_join(ctr_conn *conn, ctr_problem *problem);
 
+/* The same; fails if there is none, because a table of the user has the name counter_witness. */
+bool ctr_conn_require_join(ctr_conn *conn, ctr_problem *problem);
+
 /* Ends the round of calls, for what follows needs the next call even if it is the same again. */
 static inline void ctr_conn_end_round(ctr_conn *conn)
 {

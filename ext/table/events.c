@@ -279,17 +279,9 @@ int ctr_events_rollback_to(sqlite3_vtab *base, int level)
 
 /* ---- a table that is created or dropped within a transaction --------------------------------- */
 
-static int tell_main(ctr_joined *joined, ctr_problem *problem)
-{
-    if (!ctr_conn_join(joined->conn, problem))
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "a table in main has the name counter_witness, which is reserved");
-    return problem->rc;
-}
-
 int ctr_events_witness(ctr_joined *joined, ctr_problem *problem)
 {
-    tell_main(joined, problem);
+    ctr_conn_require_join(joined->conn, problem);
     ctr_problem_where(problem, "counting in a table that this transaction has created, without a "
                                "SAVEPOINT in between, locks main until the COMMIT");
     return problem->rc;
@@ -298,7 +290,8 @@ int ctr_events_witness(ctr_joined *joined, ctr_problem *problem)
 int ctr_events_pass_on(ctr_joined *joined, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || joined->conn->told > joined->told) return problem->rc;
-    return tell_main(joined, problem);
+    ctr_conn_require_join(joined->conn, problem);
+    return problem->rc;
 }
 
 /* The next round may begin with another table. */

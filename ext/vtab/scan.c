@@ -21,6 +21,7 @@
 
 #include "sqlite/args.h"
 #include "sqlite/array.h"
+#include "sqlite/text.h"
 #include "table/values.h"
 #include "vtab/table.h"
 
@@ -134,7 +135,7 @@ static void open_searches(in_searches *elements, const ctr_shape *shape, const c
                           sqlite3_value **argv, ctr_problem *problem)
 {
     size_t size = (size_t)argc * sizeof *elements->args;
-    elements->plan = owned(sqlite3_mprintf("%s", plan), problem);
+    elements->plan = ctr_text_copy(plan, problem);
     elements->args = owned(sqlite3_malloc64(size), problem);
     if (!elements->plan || !elements->args) return;
     elements->place = place_in_plan(plan);
@@ -249,9 +250,9 @@ static void start_stream(scan_cursor *cursor, bool unique, const char *plan, int
     forget_rest(cursor);
     cursor->stream.has_exact = false;
     if (unique && !exact) {
-        cursor->rest_plan = sqlite3_mprintf("%s", plan);
+        cursor->rest_plan = ctr_text_copy(plan, problem);
         cursor->rest = sqlite3_malloc64((size_t)argc * sizeof *cursor->rest);
-        if (!cursor->rest_plan || !cursor->rest) ctr_problem_nomem(problem);
+        if (!cursor->rest) ctr_problem_nomem(problem);
         for (int i = 0; cursor->rest && i < argc; i++) {
             sqlite3_value *copy = sqlite3_value_dup(argv[i]);
             if (!copy) ctr_problem_nomem(problem);
