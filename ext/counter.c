@@ -7,10 +7,10 @@
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
 
-#include "cluster/clusters.h"
-#include "functions/register.h"
+#include "cluster/cluster.h"
+#include "functions/functions.h"
+#include "table/events.h"
 #include "table/stage.h"
-#include "vtab/joined.h"
 
 enum { OLDEST_SQLITE = 3031000 }; /* INNOCUOUS and DIRECTONLY came with 3.31 */
 
@@ -21,14 +21,14 @@ static int (*const FUNCTIONS[])(sqlite3 *) = {
 };
 
 static int (*const SHARING[])(sqlite3 *, ctr_conn *) = {
-    ctr_cells_register,     ctr_joined_register,  ctr_table_register,    ctr_exchange_register,
-    ctr_increment_register, ctr_changes_register, ctr_contents_register, ctr_coordinator_register,
-    ctr_status_register,    ctr_admin_register,   ctr_track_register,    ctr_opening_register,
+    ctr_cells_register,     ctr_internal_register, ctr_table_register,    ctr_exchange_register,
+    ctr_increment_register, ctr_changes_register,  ctr_contents_register, ctr_coordinator_register,
+    ctr_status_register,    ctr_admin_register,    ctr_track_register,    ctr_opening_register,
 };
 
 static int register_all(sqlite3 *db, ctr_conn **lent)
 {
-    ctr_conn *conn = ctr_conn_new(db, (ctr_conn_above){register_all, ctr_joined_renew_witness,
+    ctr_conn *conn = ctr_conn_new(db, (ctr_conn_above){register_all, ctr_internal_renew_witness,
                                                        ctr_file_close_all, ctr_events_tables()});
     if (!conn) return SQLITE_NOMEM;
     int rc = SQLITE_OK;
@@ -84,7 +84,7 @@ static int start(sqlite3 *db, char **message, const struct sqlite3_api_routines 
     }
     bool is_there;
     ctr_conn *conn;
-    int rc = ctr_joined_is_registered(db, &is_there);
+    int rc = ctr_internal_is_registered(db, &is_there);
     if (rc == SQLITE_OK && !is_there) rc = register_all(db, &conn);
     if (rc != SQLITE_OK && message)
         *message = sqlite3_mprintf("sqlite-counter: %s", sqlite3_errmsg(db));

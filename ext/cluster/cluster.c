@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "cluster/clusters.h"
 #include "identity/os.h"
 #include "sqlite/text.h"
 #include "sync/source.h"
@@ -46,8 +45,7 @@ static void find_birth(ctr_cluster *cluster, const char *table, ctr_problem *pro
         bool there = ctr_run_has_schema(cluster->db, schema) &&
                      (i < cluster->n ? ctr_catalog_named : ctr_catalog_born)(
                          &entry, cluster->db, schema, table, &trouble);
-        if (there) cluster->birth = sqlite3_mprintf("%s", entry.birth);
-        if (there && !cluster->birth) ctr_problem_nomem(problem);
+        if (there) cluster->birth = ctr_text_copy(entry.birth, problem);
         ctr_catalog_close_entry(&entry);
         if (ctr_member_ends_statement(trouble.rc))
             ctr_problem_set(problem, trouble.rc, "%s", ctr_problem_text(&trouble));
@@ -125,8 +123,7 @@ static void open_as_seen(ctr_cluster *cluster, ctr_problem *problem)
 {
     const ctr_cluster_seen *seen = cluster->seen;
     ctr_problem trouble = {SQLITE_OK, NULL};
-    cluster->birth = sqlite3_mprintf("%s", seen->birth);
-    if (!cluster->birth) ctr_problem_nomem(problem);
+    cluster->birth = ctr_text_copy(seen->birth, problem);
     if (problem->rc != SQLITE_OK) return;
     if (ctr_run_has_schema(cluster->db, seen->schema) &&
         ctr_stored_describe(&cluster->shape, cluster->db, seen->schema, seen->table, &seen->shape,

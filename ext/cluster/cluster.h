@@ -2,22 +2,103 @@
  * one table.
  *
  *     cluster.c      finds and locks the replicas, decides whether they are enough for a level
- *     leader.c       the replica whose id counts
  *     member.c       one replica
- *     quorum.c       one row: found in all replicas, merged, written to all
+ *     quorum.c       the replica whose id counts; one row: found in all, merged, written to all
  *     reading.c      the rows of as many replicas as a level demands; read repair
  *     coordinator.c  the virtual table in front of them; clusters.c has their options
  *
  * Cassandra's coordinator, in one process and inside one transaction. A read contacts as many
  * replicas as its level demands. A write first takes the write locks of all replicas. Those that it
- * can lock are available, and it writes all of them. This header declares the functions of
- * cluster.c and leader.c.
+ * can lock are available, and it writes all of them.
  */
 #ifndef CTR_CLUSTER_CLUSTER_H
 #define CTR_CLUSTER_CLUSTER_H
 
-#include "cluster/member.h"
 #include "core/level.h"
+#include "sync/merge.h"
+#include "table/stream.h"
+#include "vtab/shared.h"
+
+/* ---- member.c: one replica, as this connection sees its file --------------------------------- */
+
+/* The file of a schema may change between two statements: another file is attached, the table is
+ * dropped, another connection locks it. So each statement looks at its members again. A member that
+ * takes no part has a `trouble`, the reason.
+ */
+typedef struct ctr_member {
+    sqlite3 *db;
+    ctr_conn *conn;              /* borrowed */
+    ctr_file *file;              /* held while it is open */
+    char *schema;                /* owned */
+    bool met;                    /* `name` was read once, and stays while it is away */
+    char name[CTR_NAME_MAX + 1]; /* "dc:rack"; "" for a random id */
+    uint8_t id[CTR_ID_SIZE];
+    char refuses[CTR_REFUSAL_MAX + 1]; /* why it does not count; "" if it does */
+    ctr_problem trouble;               /* why it takes no part; SQLITE_OK: it takes part */
+    const bool *within;                /* the cluster's; borrowed */
+
+    /* The table, while it is open. */
+    bool open;
+    ctr_merge merge; /* in the order of the cluster's columns */
+    ctr_conflicts conflicts;
+    ctr_floors floors; /* for reads, which write nothing */
+    ctr_streams streams;
+    sqlite3_stmt *schema_look, *look, *lock;
+    bool stale; /* it has changed, and a cursor still reads it */
+
+    /* In this transaction. */
+    bool locked, durable;
+    bool left_out;        /* of the current row, because of `trouble` */
+    ctr_problem unlocked; /* why it could not be locked */
+} ctr_member;
+
+int ctr_member_open(ctr_member *member, sqlite3 *db, ctr_conn *conn, const char *schema,
+                    const bool *within, ctr_problem *problem);
+void ctr_member_close(ctr_member *member);
+
+/* Looks at the file that is attached now. Returns whether it has the table with the birth name
+ * `birth` and the columns of `shape`; NULL: any columns. A failure becomes its trouble; only an
+ * error that ends the statement becomes the problem. */
+bool ctr_member_look(ctr_member *member, const char *birth, const ctr_shape *shape,
+                     ctr_problem *problem);
+
+/* Takes the write lock by writing nothing. Call it before the file is read. Forgets conflicts and
+ * syncs of earlier transactions. */
+bool ctr_member_lock(ctr_member *member, ctr_problem *problem);
+
+/* Looks at the file for a writing statement, after ctr_member_lock. If that failed, its reason
+ * becomes the trouble. */
+int ctr_member_look_to_write(ctr_member *member, const char *birth, const ctr_shape *shape,
+                             ctr_problem *problem);
+
+/* Returns whether it takes part in writes. */
+bool ctr_member_takes_part(const ctr_member *member);
+
+/* Closes the table; the next look opens it again. */
+void ctr_member_forget(ctr_member *member);
+
+/* Returns whether it is an error for which SQLite rolls back all files, also those of other
+ * replicas: no memory, an interrupt, a full or failing disk, an earlier rollback; or a schema that
+ * must be read again. */
+bool ctr_member_ends_statement(int rc);
+
+/* Moves a problem into the member's trouble, unless it ends the statement or the transaction was
+ * rolled back. */
+void ctr_member_fail(ctr_member *member, ctr_problem *problem);
+
+/* The same for a separate problem; it becomes `problem` only if it ends the statement. */
+void ctr_member_blame(ctr_member *member, ctr_problem *trouble, ctr_problem *problem);
+
+/* Excludes the member from the rest of the transaction, because of its present trouble. */
+void ctr_member_bar(ctr_member *member, ctr_problem *problem);
+
+/* Makes the file durable before others take its cells; once in a transaction. */
+int ctr_member_make_durable(ctr_member *member, ctr_problem *problem);
+
+/* Call it at the end of a transaction. */
+void ctr_member_end(ctr_member *member);
+
+/* ---- cluster.c ------------------------------------------------------------------------------- */
 
 typedef struct ctr_levels {
     ctr_level read, write;
@@ -51,7 +132,7 @@ typedef struct ctr_cluster {
     int readings;       /* open scans of writing statements */
     uint64_t read_from; /* the replicas that all of these read; 0: not all read the same */
 
-    /* The current row; see cluster/quorum.h. */
+    /* The current row; see below. */
     struct ctr_quorum {
         sqlite3_value **keys;     /* borrowed */
         sqlite3_value **spelling; /* borrowed; as in ctr_rows */
@@ -106,21 +187,175 @@ void ctr_cluster_end(ctr_cluster *cluster);
  * again. The data center of a replica is that of its name; the local one is that of main. */
 int ctr_cluster_require_write(const ctr_cluster *cluster, ctr_problem *problem);
 
-/* leader.c */
+/* ---- quorum.c: one row of all replicas that take part ---------------------------------------- */
 
-/* Chooses the leader, after locking. A leader that still takes part stays. Fails if too few
- * replicas are available for the level of writes; if a power cut could undo the leader's commits;
- * or if some replica has counted in this transaction outside the cluster, or has merged from one
- * that did and commits later. */
-int ctr_leader_choose(ctr_cluster *cluster, ctr_problem *problem);
+/*     ctr_quorum_find(cluster, keys, problem);         the leader's rows have the merged cells
+ *     ... ctr_stage_room, ctr_stage_set on these ...   stages the changes of the statement
+ *     ctr_quorum_write(cluster, problem);              one write for each replica
+ *
+ * A replica whose row cannot be read takes no part in this row. Every refusal comes before the
+ * first write; if a later write fails, the transaction is spoiled (sqlite/conn.h), because
+ * SQLite does not roll back the first one within a transaction.
+ */
 
 /* Locks the replicas, and chooses the leader, which leaves those out that cannot take part, before
  * a statement that writes reads. It may write no row, so problems of the write alone are reported
  * by the next choice. */
-void ctr_leader_prepare(ctr_cluster *cluster, ctr_problem *problem);
+void ctr_quorum_prepare(ctr_cluster *cluster, ctr_problem *problem);
 
-/* Returns whether conflicts in the row have made the leader stop counting. Then the caller chooses
- * another one. */
-bool ctr_leader_is_lost(ctr_cluster *cluster, ctr_problem *problem);
+/* Locks and looks at the replicas, chooses the leader, and finds the row; `keys` in key order. */
+int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *problem);
+
+/* Writes the cells staged in the leader's rows, and otherwise the merged cells, to all replicas. */
+int ctr_quorum_write(ctr_cluster *cluster, ctr_problem *problem);
+
+/* Raises floors in all replicas that take part; see ctr_floors_raise. */
+int ctr_quorum_raise(ctr_cluster *cluster, sqlite3_value **values, ctr_problem *problem);
+
+/* Makes *cell the merge of both; the bytes live until the next row. `merged` holds *cell. */
+int ctr_quorum_merge(struct ctr_merged_cell *merged, const ctr_cell *with, ctr_problem *problem);
+
+/* ---- reading.c: the rows of as many replicas as the level demands ---------------------------- */
+
+/*     ctr_reading_open(reading, cluster, problem);
+ *     ctr_reading_start(reading, plan, argc, argv, unique, problem);
+ *     while (ctr_reading_step(reading, problem)) ... reading->cells, ctr_reading_row(reading)
+ *     ctr_reading_close(reading);
+ *
+ * If a replica turns out to be damaged, another one is contacted instead, and the reading continues
+ * after the key that it returned last. An UPDATE then fails: rows that it has read with the damaged
+ * replica would be written without it.
+ */
+
+/* The rows of several replicas of a stored table, gathered by key. Each step stands on one key, and
+ * on all streams that have a row with it. */
+typedef struct ctr_gather {
+    ctr_stream *streams; /* owned */
+    int n;
+    uint64_t here;        /* a bit for each stream with a row of the current key */
+    int first;            /* the lowest of them */
+    sqlite3_value **keys; /* of that row, in key order; lent until the next step */
+    int failed;           /* the stream that failed; -1: none */
+
+    ctr_cluster *cluster;   /* borrowed */
+    const ctr_shape *shape; /* of the cluster */
+    uint64_t rows;          /* streams that stand on a row */
+    char *order;            /* owned */
+    sqlite3_value **heads;  /* the keys of the current rows, stream by stream */
+} ctr_gather;
+
+typedef struct ctr_reading {
+    ctr_cluster *cluster;          /* borrowed */
+    struct ctr_merged_cell *cells; /* of the current row, by counter; owned */
+    int contacts[CTR_LEVEL_SITES]; /* the replicas contacted, by number */
+    int n;
+    bool is_writing; /* set by the reader: the statement writes to the cluster */
+    bool compares;   /* set by the reader: compute `lack` */
+    uint64_t lack;   /* a bit for each contact whose row differs, by its index in `contacts` */
+
+    /* Private. */
+    ctr_gather rows;
+    uint64_t failed; /* a bit for each replica that turned out to be damaged */
+    char *plan;      /* owned */
+    sqlite3_value **args, **last;
+    int n_args;
+    bool unique, rest, skips;
+    bool is_counted; /* in the `readings` of the cluster */
+} ctr_reading;
+
+/* The caller closes the reading, also after a failure. */
+int ctr_reading_open(ctr_reading *reading, ctr_cluster *cluster, ctr_problem *problem);
+void ctr_reading_close(ctr_reading *reading);
+
+/* Starts a new scan. For a `unique` row, the row with exactly these values comes first; if the
+ * arguments may match other rows, too, those follow. */
+void ctr_reading_start(ctr_reading *reading, const char *plan, int argc, sqlite3_value **argv,
+                       bool unique, ctr_problem *problem);
+
+bool ctr_reading_step(ctr_reading *reading, ctr_problem *problem);
+
+/* Returns a stored row with the current key: _id and the declared columns. */
+sqlite3_stmt *ctr_reading_row(const ctr_reading *reading);
+
+/* Returns its key values, in key order; lent until the next step. */
+sqlite3_value **ctr_reading_keys(const ctr_reading *reading);
+
+/* Returns the number of the replica of this row. */
+int ctr_reading_replica(const ctr_reading *reading);
+
+/* Blocking read repair: before a read with this plan returns a row, as in Cassandra, writes the
+ * merged row to the contacted replicas that lack it. Others, and those that cannot be written now,
+ * stay unchanged. `name` is that of the cluster's table in temp, which joins the transaction. A
+ * failed repair is no problem, unless the statement must end. */
+void ctr_reading_repair(ctr_cluster *cluster, const char *name, const char *plan, int argc,
+                        sqlite3_value **argv, ctr_problem *problem);
+
+/* ---- clusters.c: the clusters of a connection, by the names of their tables, with options ---- */
+
+/* SQLite may disconnect a table and connect it again at any time. Options for the rest of the
+ * connection, INSERT INTO traffic(traffic) VALUES ('read=ALL'), are kept here meanwhile.
+ */
+
+/* The clauses of USING counter_cluster(...), and the commands that set levels.
+ *
+ *     page_views                      the counter table
+ *     replicas = 'main east west'     names of attached databases, 1 ... 64
+ *     read = QUORUM                   a level, see core/level.h; default QUORUM
+ *     write = QUORUM
+ *     read_repair = blocking          or none, the default
+ */
+typedef struct ctr_options {
+    char *table;                     /* owned */
+    char *replicas[CTR_LEVEL_SITES]; /* owned; main first */
+    int n;
+    ctr_levels levels;
+} ctr_options;
+
+/* The caller closes the options, also after a failure. */
+int ctr_clusters_read_options(ctr_options *options, int n, const char *const *clauses,
+                              ctr_problem *problem);
+void ctr_clusters_close_options(ctr_options *options);
+
+/* Returns whether the command sets a level, such as "read=ALL"; then sets it in *levels. */
+bool ctr_clusters_set_option(ctr_levels *levels, const char *command, ctr_problem *problem);
+
+typedef struct ctr_cluster_entry {
+    char *name;        /* owned */
+    char *declaration; /* owned; the other members belong to this cluster; NULL: none */
+    ctr_levels levels;
+    ctr_cluster_seen seen;
+    ctr_cluster *cluster; /* borrowed; NULL while the table is not connected */
+    struct ctr_cluster_entry *next;
+} ctr_cluster_entry;
+
+/* Zero it first. */
+typedef struct ctr_clusters {
+    ctr_cluster_entry *first;
+} ctr_clusters;
+
+/* Returns the entry of this name with its cluster, connecting a disconnected one first. NULL: there
+ * is none; or it was dropped, or its CREATE was rolled back, although a statement may still hold
+ * it; or, with a problem, it could not be connected. */
+ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 *db,
+                                          const char *name, ctr_problem *problem);
+
+/* Returns the entry of this name, a new one if there is none. Lent as long as the connection; NULL:
+ * no memory. */
+ctr_cluster_entry *ctr_clusters_entry(ctr_clusters *clusters, const char *name);
+
+/* Notes the declaration of the cluster. Options and seen tables stay if the declaration is the same
+ * and the cluster is not new: a transaction that drops a cluster and creates another one of its
+ * name may be rolled back without notice. */
+void ctr_clusters_declare(ctr_cluster_entry *entry, const char *declaration, bool is_new,
+                          const ctr_levels *levels, ctr_problem *problem);
+
+/* Notes the tables of a cluster as this connection has just seen them. */
+void ctr_clusters_note_seen(ctr_cluster_seen *seen, const char *birth, const char *schema,
+                            const char *table, const ctr_shape *shape, ctr_problem *problem);
+
+void ctr_clusters_close(ctr_clusters *clusters);
+
+/* coordinator.c: USING counter_cluster(...). `conn` has the list as its fronts. */
+int ctr_coordinator_register(sqlite3 *db, ctr_conn *conn);
 
 #endif

@@ -1,9 +1,9 @@
 /* cluster/clusters.c - reads options, name = value, and keeps them with their clusters. */
-#include "cluster/clusters.h"
+#include "cluster/cluster.h"
 
 #include <string.h>
 
-#include "core/declaration.h"
+#include "sqlite/text.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -17,17 +17,6 @@ static ctr_span trim(const char *text, size_t size)
     while (size > 0 && is_blank(*text)) text++, size--;
     while (size > 0 && is_blank(text[size - 1])) size--;
     return (ctr_span){text, size};
-}
-
-/* Returns the text without its quotes; the caller frees it with sqlite3_free. */
-static char *unquoted(ctr_span span, ctr_problem *problem)
-{
-    char *out = sqlite3_malloc64(span.size + 1);
-    if (out)
-        ctr_declaration_unquote(span, out);
-    else
-        ctr_problem_nomem(problem);
-    return out;
 }
 
 static ctr_level read_level(const char *option, const char *value, ctr_problem *problem)
@@ -76,8 +65,8 @@ static bool split(const char *clause, char **name, char **value, ctr_problem *pr
 {
     const char *equals = strchr(clause, '=');
     if (!equals) return false;
-    *name = unquoted(trim(clause, (size_t)(equals - clause)), problem);
-    *value = unquoted(trim(equals + 1, strlen(equals + 1)), problem);
+    *name = ctr_text_unquoted(trim(clause, (size_t)(equals - clause)), problem);
+    *value = ctr_text_unquoted(trim(equals + 1, strlen(equals + 1)), problem);
     return true;
 }
 
@@ -106,9 +95,8 @@ static void read_replicas(ctr_options *options, const char *list, ctr_problem *p
             list++;
             continue;
         }
-        char *name = sqlite3_mprintf("%.*s", (int)size, list);
+        char *name = ctr_text_of((ctr_span){list, size}, problem);
         list += size;
-        if (!name) ctr_problem_nomem(problem);
         for (int i = 0; name && i < options->n; i++)
             if (sqlite3_stricmp(options->replicas[i], name) == 0)
                 ctr_problem_set(problem, SQLITE_ERROR, "replicas: %s is named twice", name);
@@ -156,7 +144,7 @@ int ctr_clusters_read_options(ctr_options *options, int n, const char *const *cl
     *options = (ctr_options){.levels = {CTR_LEVEL_QUORUM, CTR_LEVEL_QUORUM, false}};
     if (problem->rc != SQLITE_OK) return problem->rc;
     ctr_span table = n > 0 ? trim(clauses[0], strlen(clauses[0])) : (ctr_span){"", 0};
-    options->table = unquoted(table, problem);
+    options->table = ctr_text_unquoted(table, problem);
     if (problem->rc == SQLITE_OK && (!*options->table || strchr(options->table, '=')))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "the first argument must be the name of a counter table");
@@ -187,10 +175,9 @@ static void clear_seen(ctr_cluster_seen *seen)
 void ctr_clusters_note_seen(ctr_cluster_seen *seen, const char *birth, const char *schema,
                             const char *table, const ctr_shape *shape, ctr_problem *problem)
 {
-    ctr_cluster_seen made = {.birth = sqlite3_mprintf("%s", birth),
-                             .schema = sqlite3_mprintf("%s", schema),
-                             .table = sqlite3_mprintf("%s", table)};
-    if (!made.birth || !made.schema || !made.table) ctr_problem_nomem(problem);
+    ctr_cluster_seen made = {.birth = ctr_text_copy(birth, problem),
+                             .schema = ctr_text_copy(schema, problem),
+                             .table = ctr_text_copy(table, problem)};
     ctr_shape_copy(&made.shape, shape, problem);
     if (problem->rc == SQLITE_OK) {
         clear_seen(seen);
@@ -241,11 +228,8 @@ void ctr_clusters_declare(ctr_cluster_entry *entry, const char *declaration, boo
 {
     if (problem->rc != SQLITE_OK) return;
     if (!is_new && entry->declaration && strcmp(entry->declaration, declaration) == 0) return;
-    char *copy = sqlite3_mprintf("%s", declaration);
-    if (!copy) {
-        ctr_problem_nomem(problem);
-        return;
-    }
+    char *copy = ctr_text_copy(declaration, problem);
+    if (!copy) return;
     sqlite3_free(entry->declaration);
     entry->declaration = copy;
     entry->levels = *levels;

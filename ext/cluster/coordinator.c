@@ -13,11 +13,9 @@
  */
 #include <string.h>
 
-#include "cluster/clusters.h"
-#include "cluster/quorum.h"
-#include "cluster/reading.h"
+#include "cluster/cluster.h"
+#include "sqlite/text.h"
 #include "table/values.h"
-#include "vtab/plan.h"
 #include "vtab/table.h"
 
 typedef struct coordinator {
@@ -152,7 +150,7 @@ static void start_reading(ctr_reading *reading, ctr_table *table, bool unique, c
     ctr_cluster *cluster = cluster_of(table);
     reading->is_writing = ctr_cluster_is_writing(cluster);
     if (reading->is_writing)
-        ctr_leader_prepare(cluster, problem);
+        ctr_quorum_prepare(cluster, problem);
     else if (!cluster->locked && cluster->levels->repairs)
         ctr_reading_repair(cluster, table->name, plan, argc, argv, problem);
     ctr_reading_start(reading, plan, argc, argv, unique, problem);
@@ -284,7 +282,7 @@ static int cluster_destroy(sqlite3_vtab *base)
 {
     coordinator *front = (coordinator *)base;
     if (front->cluster->locked) return SQLITE_LOCKED;
-    ctr_joined_leave(&front->table.joined);
+    ctr_events_leave(&front->table.joined);
     return cluster_disconnect(base);
 }
 
@@ -362,9 +360,8 @@ static coordinator *make_front(sqlite3 *db, ctr_conn *conn, const char *const *a
     table->joined.conn = conn;
     front->clusters = conn->fronts;
     table->rows = &table->own_rows;
-    table->schema = sqlite3_mprintf("%s", argv[CLUSTER_SCHEMA]);
-    table->name = sqlite3_mprintf("%s", argv[CLUSTER_TABLE]);
-    if (!table->schema || !table->name) ctr_problem_nomem(problem);
+    table->schema = ctr_text_copy(argv[CLUSTER_SCHEMA], problem);
+    table->name = ctr_text_copy(argv[CLUSTER_TABLE], problem);
     return front;
 }
 
@@ -434,25 +431,25 @@ static int cluster_rename(sqlite3_vtab *base, const char *to)
 static int cluster_begin(sqlite3_vtab *base)
 {
     ((coordinator *)base)->cluster->writes = true;
-    return ctr_joined_begin(base);
+    return ctr_events_begin(base);
 }
 
 static int cluster_savepoint(sqlite3_vtab *base, int level)
 {
     ((coordinator *)base)->cluster->begun = true;
-    return ctr_joined_savepoint(base, level);
+    return ctr_events_savepoint(base, level);
 }
 
 static int cluster_commit(sqlite3_vtab *base)
 {
     ctr_cluster_end(((coordinator *)base)->cluster);
-    return ctr_joined_commit(base);
+    return ctr_events_commit(base);
 }
 
 static int cluster_rollback(sqlite3_vtab *base)
 {
     ctr_cluster_end(((coordinator *)base)->cluster);
-    return ctr_joined_rollback(base);
+    return ctr_events_rollback(base);
 }
 
 /* ---- registration ---------------------------------------------------------------------------- */
@@ -481,12 +478,12 @@ int ctr_coordinator_register(sqlite3 *db, ctr_conn *conn)
                                           .xUpdate = ctr_write_update,
                                           .xRename = cluster_rename,
                                           .xBegin = cluster_begin,
-                                          .xSync = ctr_joined_sync,
+                                          .xSync = ctr_events_sync,
                                           .xCommit = cluster_commit,
                                           .xRollback = cluster_rollback,
                                           .xSavepoint = cluster_savepoint,
-                                          .xRelease = ctr_joined_release,
-                                          .xRollbackTo = ctr_joined_rollback_to};
+                                          .xRelease = ctr_events_release,
+                                          .xRollbackTo = ctr_events_rollback_to};
     ctr_clusters *clusters = sqlite3_malloc64(sizeof *clusters);
     if (!clusters) return SQLITE_NOMEM;
     *clusters = (ctr_clusters){NULL};

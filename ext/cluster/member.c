@@ -1,5 +1,5 @@
 /* cluster/member.c - opens, looks at and locks one replica. */
-#include "cluster/member.h"
+#include "cluster/cluster.h"
 
 #include <string.h>
 
@@ -18,8 +18,8 @@ int ctr_member_open(ctr_member *member, sqlite3 *db, ctr_conn *conn, const char 
                     const bool *within, ctr_problem *problem)
 {
     *member = (ctr_member){
-        .db = db, .conn = conn, .within = within, .schema = sqlite3_mprintf("%s", schema)};
-    return member->schema ? problem->rc : ctr_problem_nomem(problem);
+        .db = db, .conn = conn, .within = within, .schema = ctr_text_copy(schema, problem)};
+    return problem->rc;
 }
 
 void ctr_member_forget(ctr_member *member)

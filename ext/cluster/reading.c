@@ -1,9 +1,8 @@
 /* cluster/reading.c - contacts replicas, gathers their rows, and merges them; read repair. */
-#include "cluster/reading.h"
+#include "cluster/cluster.h"
 
 #include <string.h>
 
-#include "cluster/quorum.h"
 #include "identity/file.h"
 #include "sqlite/text.h"
 #include "sync/session.h"
@@ -87,8 +86,7 @@ static void start_gather(ctr_gather *gather, const char *plan, sqlite3_value **a
     gather->here = gather->rows = 0;
     gather->failed = -1;
     sqlite3_free(gather->order);
-    gather->order = sqlite3_mprintf("%s", order_of(plan));
-    if (!gather->order) ctr_problem_nomem(problem);
+    gather->order = ctr_text_copy(order_of(plan), problem);
     for (int i = 0; i < gather->n && problem->rc == SQLITE_OK; i++) {
         ctr_stream_start(&gather->streams[i], plan, argv, all, problem);
         if (problem->rc != SQLITE_OK) gather->failed = i;

@@ -3,187 +3,34 @@
 
 #include <string.h>
 
-/* ---- characters and words -------------------------------------------------------------------- */
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* As in SQLite, every byte of a multibyte character may be in a name. */
-static bool is_word(char c)
-{
-    return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z') || c == '_' || c == '$' ||
-           (unsigned char)c >= 0x80;
-}
-
-static bool span_is(ctr_span span, const char *word)
-{
-    if (strlen(word) != span.size) return false;
-    for (size_t i = 0; i < span.size; i++)
-        if (lower(span.text[i]) != word[i]) return false;
-    return true;
-}
-
-static bool span_is_one_of(ctr_span span, const char *const *words)
+static bool is_any_word(ctr_span span, const char *const *words)
 {
     for (; *words; words++)
-        if (span_is(span, *words)) return true;
+        if (ctr_word_is(span, *words)) return true;
     return false;
-}
-
-/* ---- tokens ---------------------------------------------------------------------------------- */
-
-typedef enum token_kind {
-    TOKEN_END,
-    TOKEN_WORD,
-    TOKEN_QUOTED,
-    TOKEN_NUMBER,
-    TOKEN_OTHER
-} token_kind;
-
-typedef struct scanner {
-    const char *at;
-    token_kind kind;
-    ctr_span token;
-} scanner;
-
-static const char *skip_blank(const char *at)
-{
-    for (;;) {
-        while (*at == ' ' || (*at >= '\t' && *at <= '\r')) at++;
-        if (at[0] == '-' && at[1] == '-') {
-            while (*at && *at != '\n') at++;
-        } else if (at[0] == '/' && at[1] == '*') {
-            const char *end = strstr(at + 2, "*/");
-            at = end ? end + 2 : at + strlen(at);
-        } else {
-            return at;
-        }
-    }
-}
-
-static char closing_quote(char c)
-{
-    return c == '[' ? ']' : c == '"' || c == '`' || c == '\'' ? c : '\0';
-}
-
-/* Returns the end of a quoted name, or NULL if it has none. Brackets cannot be doubled. */
-static const char *quoted_end(const char *at)
-{
-    char quote = closing_quote(*at);
-    for (at++; *at; at++) {
-        if (*at != quote) continue;
-        if (quote == ']' || at[1] != quote) return at + 1;
-        at++;
-    }
-    return NULL;
-}
-
-static void scan(scanner *s)
-{
-    const char *start = skip_blank(s->at), *end = start + 1;
-    if (!*start) {
-        s->kind = TOKEN_END;
-        end = start;
-    } else if (closing_quote(*start)) {
-        const char *close = quoted_end(start);
-        s->kind = close ? TOKEN_QUOTED : TOKEN_OTHER;
-        if (close) end = close;
-    } else if (is_digit(*start) || ((*start == '-' || *start == '+') && is_digit(start[1]))) {
-        s->kind = TOKEN_NUMBER;
-        while (is_digit(*end)) end++;
-    } else if (is_word(*start)) {
-        s->kind = TOKEN_WORD;
-        while (is_word(*end)) end++;
-    } else {
-        s->kind = TOKEN_OTHER;
-    }
-    s->token = (ctr_span){start, (size_t)(end - start)};
-    s->at = end;
-}
-
-static bool at_word(const scanner *s, const char *word)
-{
-    return s->kind == TOKEN_WORD && span_is(s->token, word);
-}
-
-static bool at_mark(const scanner *s, char mark)
-{
-    return s->kind == TOKEN_OTHER && *s->token.text == mark;
-}
-
-static bool at_name(const scanner *s)
-{
-    return s->kind == TOKEN_WORD || s->kind == TOKEN_QUOTED;
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Returns the next character of a name without its quotes, '\0' at the end. Start with *at = 0. */
-static char name_next(ctr_span name, size_t *at)
-{
-    char quote = name.size > 0 ? closing_quote(name.text[0]) : '\0';
-    size_t end = quote ? name.size - 1 : name.size;
-    if (quote && *at == 0) *at = 1;
-    if (*at >= end) return '\0';
-    char c = name.text[(*at)++];
-    if (quote && quote != ']' && c == quote) ++*at;
-    return c;
-}
-
-void ctr_declaration_unquote(ctr_span span, char *out)
-{
-    size_t at = 0;
-    while ((*out = name_next(span, &at)) != '\0') out++;
-}
-
-static bool same_name(ctr_span a, ctr_span b)
-{
-    size_t i = 0, j = 0;
-    for (;;) {
-        char x = lower(name_next(a, &i)), y = lower(name_next(b, &j));
-        if (x != y) return false;
-        if (!x) return true;
-    }
-}
-
-static bool name_is(ctr_span name, const char *text)
-{
-    size_t at = 0;
-    for (;; text++) {
-        char c = lower(name_next(name, &at));
-        if (c != lower(*text)) return false;
-        if (!c) return true;
-    }
-}
-
 static bool name_is_reserved(ctr_span name)
 {
-    size_t at = 0;
-    char first = name_next(name, &at);
-    return first == '\0' || first == '_' || name_is(name, "rowid") || name_is(name, "oid") ||
-           name_is(name, "request_id");
+    bool is_quoted = name.size > 1 && strchr("\"`['", *name.text);
+    return ctr_word_names(name, "") || name.text[is_quoted] == '_' ||
+           ctr_word_names(name, "rowid") || ctr_word_names(name, "oid") ||
+           ctr_word_names(name, "request_id");
 }
 
 /* The name is plain text; name_is_reserved would remove a quote at its start. */
 bool ctr_declaration_reserves(const char *name)
 {
-    if (closing_quote(*name)) return false;
+    if (*name && strchr("\"`['", *name)) return false;
     return name_is_reserved((ctr_span){name, strlen(name)});
 }
 
 bool ctr_declaration_reserves_table(const char *table)
 {
     static const char PREFIX[] = "counter_";
-    size_t i = 0;
-    while (PREFIX[i] && lower(table[i]) == PREFIX[i]) i++;
-    return PREFIX[i] == '\0';
+    return ctr_word_is((ctr_span){table, sizeof PREFIX - 1}, PREFIX);
 }
 
 /* ---- types ----------------------------------------------------------------------------------- */
@@ -193,76 +40,68 @@ static const char *const CONSTRAINT_WORDS[] = {
     "primary",    "collate",   "not", "null", "unique", "check",   "default",       "references",
     "constraint", "generated", "as",  "on",   "ttl",    "foreign", "autoincrement", NULL};
 
-static bool at_type_word(const scanner *s)
+static bool at_type_word(const ctr_words *s)
 {
-    return s->kind == TOKEN_WORD && !span_is_one_of(s->token, CONSTRAINT_WORDS);
+    return s->kind == CTR_WORD_PLAIN && !is_any_word(s->word, CONSTRAINT_WORDS);
 }
 
 /* Reads words and (n) or (n,m). The scanner starts at the first token and ends after the last one.
  * Refuses HIDDEN: SQLite would hide a column of a virtual table whose type has this word. */
-static bool scan_type(scanner *s, ctr_span *type, int *words)
+static bool scan_type(ctr_words *s, ctr_span *type, int *words)
 {
-    type->text = s->token.text;
+    type->text = s->word.text;
     type->size = 0;
     *words = 0;
-    for (; at_type_word(s); scan(s), ++*words) {
-        if (span_is(s->token, "hidden")) return false;
+    for (; at_type_word(s); ctr_word_next(s), ++*words) {
+        if (ctr_word_is(s->word, "hidden")) return false;
         type->size = (size_t)(s->at - type->text);
     }
-    if (!at_mark(s, '(')) return s->kind != TOKEN_QUOTED;
+    if (!ctr_word_at_mark(s, '(')) return s->kind != CTR_WORD_QUOTED;
     if (*words == 0) return false;
     do {
-        scan(s);
-        if (s->kind != TOKEN_NUMBER) return false;
-        scan(s);
-    } while (at_mark(s, ','));
-    if (!at_mark(s, ')')) return false;
+        ctr_word_next(s);
+        if (s->kind != CTR_WORD_NUMBER) return false;
+        ctr_word_next(s);
+    } while (ctr_word_at_mark(s, ','));
+    if (!ctr_word_at_mark(s, ')')) return false;
     type->size = (size_t)(s->at - type->text);
-    scan(s);
+    ctr_word_next(s);
     ++*words;
     return true;
 }
 
 void ctr_declaration_type(ctr_span span, char *out)
 {
-    scanner s = {.at = span.text};
+    ctr_words s = {.at = span.text};
     const char *end = span.text + span.size;
     bool word_before = false;
-    for (scan(&s); s.kind != TOKEN_END && s.token.text < end; scan(&s)) {
-        if (word_before && s.kind == TOKEN_WORD) *out++ = ' ';
-        memcpy(out, s.token.text, s.token.size);
-        out += s.token.size;
-        word_before = s.kind == TOKEN_WORD;
+    for (ctr_word_next(&s); s.kind != CTR_WORD_END && s.word.text < end; ctr_word_next(&s)) {
+        if (word_before && s.kind == CTR_WORD_PLAIN) *out++ = ' ';
+        memcpy(out, s.word.text, s.word.size);
+        out += s.word.size;
+        word_before = s.kind == CTR_WORD_PLAIN;
     }
     *out = '\0';
 }
 
 bool ctr_declaration_is_plain(const char *type)
 {
-    scanner s = {.at = type};
+    ctr_words s = {.at = type};
     ctr_span span;
     int words;
-    scan(&s);
-    return scan_type(&s, &span, &words) && s.kind == TOKEN_END;
-}
-
-static bool contains(const char *text, const char *word)
-{
-    for (; *text; text++) {
-        size_t i = 0;
-        while (word[i] && lower(text[i]) == word[i]) i++;
-        if (!word[i]) return true;
-    }
-    return false;
+    ctr_word_next(&s);
+    return scan_type(&s, &span, &words) && s.kind == CTR_WORD_END;
 }
 
 ctr_affinity ctr_declaration_affinity(const char *type)
 {
-    if (contains(type, "int")) return CTR_AFFINITY_INTEGER;
-    if (contains(type, "char") || contains(type, "clob") || contains(type, "text"))
+    if (ctr_word_is_in("int", type)) return CTR_AFFINITY_INTEGER;
+    if (ctr_word_is_in("char", type) || ctr_word_is_in("clob", type) ||
+        ctr_word_is_in("text", type))
         return CTR_AFFINITY_TEXT;
-    if (!*type || contains(type, "blob")) return CTR_AFFINITY_BLOB;
-    if (contains(type, "real") || contains(type, "floa") || contains(type, "doub"))
+    if (!*type || ctr_word_is_in("blob", type)) return CTR_AFFINITY_BLOB;
+    if (ctr_word_is_in("real", type) || ctr_word_is_in("floa", type) ||
+        ctr_word_is_in("doub", type))
         return CTR_AFFINITY_REAL;
     return CTR_AFFINITY_NUMERIC;
 }
@@ -283,84 +122,87 @@ static ctr_span whole(const char *clause)
 
 static bool has_word(ctr_span type, const char *word)
 {
-    scanner s = {.at = type.text};
-    for (scan(&s); s.kind != TOKEN_END && s.token.text < type.text + type.size; scan(&s))
-        if (at_word(&s, word)) return true;
+    ctr_words s = {.at = type.text};
+    for (ctr_word_next(&s); s.kind != CTR_WORD_END && s.word.text < type.text + type.size;
+         ctr_word_next(&s))
+        if (ctr_word_at(&s, word)) return true;
     return false;
 }
 
 static bool check_name(ctr_declaration *d, ctr_span name, const char *table)
 {
-    if (name_is(name, table)) return refuse_clause(d, CTR_REFUSE_NAME_OF_TABLE, name);
+    if (ctr_word_names(name, table)) return refuse_clause(d, CTR_REFUSE_NAME_OF_TABLE, name);
     if (name_is_reserved(name)) return refuse_clause(d, CTR_REFUSE_NAME_RESERVED, name);
     for (int i = 0; i < d->n_columns; i++)
-        if (same_name(d->columns[i].name, name))
+        if (ctr_word_same_name(d->columns[i].name, name))
             return refuse_clause(d, CTR_REFUSE_NAME_TWICE, name);
     return true;
 }
 
 /* Accepts 0 or '0', also with a sign or in parentheses. The scanner starts at DEFAULT and ends
  * after the value. */
-static bool parse_default(ctr_declaration *d, scanner *s, const ctr_declared *column)
+static bool parse_default(ctr_declaration *d, ctr_words *s, const ctr_declared *column)
 {
-    scan(s);
-    if (s->kind == TOKEN_END) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(column->name.text));
-    const char *value = s->token.text;
-    bool in_parentheses = at_mark(s, '(');
-    if (in_parentheses) scan(s);
-    bool is_number = s->kind == TOKEN_NUMBER && s->token.text[s->token.size - 1] == '0' &&
-                     strspn(s->token.text, "+-0") >= s->token.size;
-    bool is_zero = is_number || (s->kind == TOKEN_QUOTED && span_is(s->token, "'0'"));
+    ctr_word_next(s);
+    if (s->kind == CTR_WORD_END)
+        return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(column->name.text));
+    const char *value = s->word.text;
+    bool in_parentheses = ctr_word_at_mark(s, '(');
+    if (in_parentheses) ctr_word_next(s);
+    bool is_number = s->kind == CTR_WORD_NUMBER && s->word.text[s->word.size - 1] == '0' &&
+                     strspn(s->word.text, "+-0") >= s->word.size;
+    bool is_zero = is_number || (s->kind == CTR_WORD_QUOTED && ctr_word_is(s->word, "'0'"));
     if (in_parentheses) {
-        scan(s);
-        is_zero = is_zero && at_mark(s, ')');
+        ctr_word_next(s);
+        is_zero = is_zero && ctr_word_at_mark(s, ')');
     }
     const char *end = s->at;
-    scan(s);
-    bool ends = s->kind == TOKEN_WORD || s->kind == TOKEN_END;
+    ctr_word_next(s);
+    bool ends = s->kind == CTR_WORD_PLAIN || s->kind == CTR_WORD_END;
     if (is_zero && ends) return true;
     d->word = ends ? (ctr_span){value, (size_t)(end - value)} : whole(value);
     return refuse_clause(d, CTR_REFUSE_DEFAULT, column->name);
 }
 
 /* Skips CONSTRAINT and a name, which have no effect. */
-static void skip_constraint_name(scanner *s)
+static void skip_constraint_name(ctr_words *s)
 {
-    scan(s);
-    if (at_name(s)) scan(s);
+    ctr_word_next(s);
+    if (ctr_word_at_name(s)) ctr_word_next(s);
 }
 
 /* Reads NOT NULL, COLLATE, PRIMARY KEY and the DEFAULT of a counter, in any order. Any other word
  * is an unsupported constraint. */
-static bool parse_constraints(ctr_declaration *d, scanner *s, ctr_declared *column)
+static bool parse_constraints(ctr_declaration *d, ctr_words *s, ctr_declared *column)
 {
-    while (s->kind != TOKEN_END) {
-        if (at_word(s, "collate") && column->collation.size == 0) {
-            scan(s);
-            if (!at_name(s)) return refuse_clause(d, CTR_REFUSE_SYNTAX, column->name);
-            column->collation = s->token;
-            scan(s);
-        } else if (at_word(s, "primary")) {
-            scan(s);
-            if (!at_word(s, "key")) return refuse_clause(d, CTR_REFUSE_SYNTAX, column->name);
+    while (s->kind != CTR_WORD_END) {
+        if (ctr_word_at(s, "collate") && column->collation.size == 0) {
+            ctr_word_next(s);
+            if (!ctr_word_at_name(s)) return refuse_clause(d, CTR_REFUSE_SYNTAX, column->name);
+            column->collation = s->word;
+            ctr_word_next(s);
+        } else if (ctr_word_at(s, "primary")) {
+            ctr_word_next(s);
+            if (!ctr_word_at(s, "key")) return refuse_clause(d, CTR_REFUSE_SYNTAX, column->name);
             if (d->n_keys > 0) return refuse_clause(d, CTR_REFUSE_KEY_TWICE, column->name);
             column->key = d->n_keys++;
-            scan(s);
-        } else if (at_word(s, "not")) {
-            scan(s);
-            if (!at_word(s, "null"))
+            ctr_word_next(s);
+        } else if (ctr_word_at(s, "not")) {
+            ctr_word_next(s);
+            if (!ctr_word_at(s, "null"))
                 return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(column->name.text));
-            scan(s);
-        } else if (at_word(s, "default") && column->counter) {
+            ctr_word_next(s);
+        } else if (ctr_word_at(s, "default") && column->counter) {
             if (!parse_default(d, s, column)) return false;
-        } else if (at_word(s, "constraint")) {
+        } else if (ctr_word_at(s, "constraint")) {
             skip_constraint_name(s);
-        } else if (at_word(s, "ttl")) {
+        } else if (ctr_word_at(s, "ttl")) {
             return refuse_clause(d, CTR_REFUSE_TTL, column->name);
         } else {
-            d->word = s->token;
+            d->word = s->word;
             return refuse_clause(
-                d, s->kind == TOKEN_WORD ? CTR_REFUSE_CONSTRAINT : CTR_REFUSE_SYNTAX, column->name);
+                d, s->kind == CTR_WORD_PLAIN ? CTR_REFUSE_CONSTRAINT : CTR_REFUSE_SYNTAX,
+                column->name);
         }
     }
     return true;
@@ -369,13 +211,13 @@ static bool parse_constraints(ctr_declaration *d, scanner *s, ctr_declared *colu
 /* If `is_counter`, a column without a type is a counter. */
 static bool parse_column(ctr_declaration *d, const char *clause, const char *table, bool is_counter)
 {
-    scanner s = {.at = clause};
-    scan(&s);
-    if (!at_name(&s)) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
+    ctr_words s = {.at = clause};
+    ctr_word_next(&s);
+    if (!ctr_word_at_name(&s)) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
 
-    ctr_declared column = {.name = s.token, .key = -1};
-    scan(&s);
-    if (at_mark(&s, '=')) return refuse_clause(d, CTR_REFUSE_OPTION, whole(clause));
+    ctr_declared column = {.name = s.word, .key = -1};
+    ctr_word_next(&s);
+    if (ctr_word_at_mark(&s, '=')) return refuse_clause(d, CTR_REFUSE_OPTION, whole(clause));
     if (!check_name(d, column.name, table)) return false;
     int words;
     if (!scan_type(&s, &column.type, &words)) return refuse_clause(d, CTR_REFUSE_TYPE, column.name);
@@ -397,7 +239,7 @@ static bool add_key(ctr_declaration *d, ctr_span name)
 {
     for (int i = 0; i < d->n_columns; i++) {
         ctr_declared *column = &d->columns[i];
-        if (!same_name(column->name, name)) continue;
+        if (!ctr_word_same_name(column->name, name)) continue;
         if (column->counter) return refuse_clause(d, CTR_REFUSE_COUNTER_IN_KEY, name);
         if (column->key >= 0) return refuse_clause(d, CTR_REFUSE_KEY_REPEATED, name);
         column->key = d->n_keys++;
@@ -407,23 +249,23 @@ static bool add_key(ctr_declaration *d, ctr_span name)
 }
 
 /* Reads PRIMARY KEY (name, ...). The scanner starts after PRIMARY. */
-static bool parse_key(ctr_declaration *d, scanner *s, const char *clause)
+static bool parse_key(ctr_declaration *d, ctr_words *s, const char *clause)
 {
     if (d->n_keys > 0) return refuse_clause(d, CTR_REFUSE_KEY_TWICE, whole(clause));
-    scan(s);
-    if (!at_word(s, "key")) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
-    scan(s);
-    if (!at_mark(s, '(')) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
+    ctr_word_next(s);
+    if (!ctr_word_at(s, "key")) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
+    ctr_word_next(s);
+    if (!ctr_word_at_mark(s, '(')) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
     do {
-        scan(s);
-        if (!at_name(s)) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
-        if (!add_key(d, s->token)) return false;
-        scan(s);
-        if (at_word(s, "asc")) scan(s);
-    } while (at_mark(s, ','));
-    if (!at_mark(s, ')')) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
-    scan(s);
-    if (s->kind != TOKEN_END) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
+        ctr_word_next(s);
+        if (!ctr_word_at_name(s)) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
+        if (!add_key(d, s->word)) return false;
+        ctr_word_next(s);
+        if (ctr_word_at(s, "asc")) ctr_word_next(s);
+    } while (ctr_word_at_mark(s, ','));
+    if (!ctr_word_at_mark(s, ')')) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
+    ctr_word_next(s);
+    if (s->kind != CTR_WORD_END) return refuse_clause(d, CTR_REFUSE_SYNTAX, whole(clause));
     return true;
 }
 
@@ -450,15 +292,15 @@ bool ctr_declaration_parse(ctr_declaration *d, ctr_declared *room, const char *t
     *d = (ctr_declaration){.columns = room};
     bool key_clause = false;
     for (int i = 0; i < n; i++) {
-        scanner s = {.at = clauses[i]};
-        scan(&s);
+        ctr_words s = {.at = clauses[i]};
+        ctr_word_next(&s);
         if (key_clause) return refuse_clause(d, CTR_REFUSE_KEY_NOT_LAST, whole(clauses[i]));
-        scanner named = s;
-        if (at_word(&s, "constraint")) skip_constraint_name(&named);
-        if (at_word(&named, "primary")) s = named;
-        if (s.kind == TOKEN_WORD && span_is_one_of(s.token, TABLE_CONSTRAINTS))
+        ctr_words named = s;
+        if (ctr_word_at(&s, "constraint")) skip_constraint_name(&named);
+        if (ctr_word_at(&named, "primary")) s = named;
+        if (s.kind == CTR_WORD_PLAIN && is_any_word(s.word, TABLE_CONSTRAINTS))
             return refuse_clause(d, CTR_REFUSE_TABLE_CONSTRAINT, whole(clauses[i]));
-        key_clause = at_word(&s, "primary");
+        key_clause = ctr_word_at(&s, "primary");
         if (key_clause ? !parse_key(d, &s, clauses[i]) : !parse_column(d, clauses[i], table, false))
             return false;
     }

@@ -12,14 +12,7 @@
 #ifndef CTR_CORE_DECLARATION_H
 #define CTR_CORE_DECLARATION_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-/* A piece of the caller's text. Names have their quotes. */
-typedef struct ctr_span {
-    const char *text;
-    size_t size;
-} ctr_span;
+#include "core/words.h"
 
 typedef struct ctr_declared {
     ctr_span name;
@@ -71,10 +64,6 @@ bool ctr_declaration_parse(ctr_declaration *declaration, ctr_declared *room, con
  * NOT NULL or DEFAULT 0. `room` has room for one column. */
 bool ctr_declaration_counter(ctr_declaration *declaration, ctr_declared *room, const char *table,
                              const char *clause);
-
-/* Writes a name without its quotes, doubled quotes as single ones, with a NUL. `out` has
- * span.size + 1 bytes. */
-void ctr_declaration_unquote(ctr_span span, char *out);
 
 /* Writes the type in one spelling: words with one space between, then (n) or (n,m). `out` has
  * span.size + 1 bytes. */

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "core/id.h"
-#include "functions/answer.h"
+#include "functions/functions.h"
 #include "identity/identity.h"
 #include "identity/os.h"
 #include "identity/storage.h"
@@ -332,14 +332,12 @@ static void show_history(ctr_answer *answer, sqlite3_value **args, ctr_problem *
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_HISTORY);
     while (ctr_run_row(&run, row)) {
-        char text[CTR_ID_TEXT_SIZE];
         const void *id = sqlite3_column_blob(row, HISTORY_ID);
         bool whole = id && sqlite3_column_bytes(row, HISTORY_ID) == CTR_ID_SIZE;
-        if (whole) ctr_id_to_text(id, text);
         const char *state = ctr_text_column(row, HISTORY_STATE, problem);
         bool current = state && strcmp(state, "former") != 0;
 
-        ctr_answer_text(answer, whole ? text : NULL, problem);
+        ctr_answer_id(answer, whole ? id : NULL, problem);
         for (int i = HISTORY_NAME; i <= HISTORY_WHY; i++)
             ctr_answer_value(answer, sqlite3_column_value(row, i), problem);
         ctr_answer_text(answer, current ? fingerprint : NULL, problem);
@@ -358,8 +356,6 @@ int ctr_admin_register(sqlite3 *db, ctr_conn *conn)
         .columns = "id TEXT, name TEXT, state TEXT, since TEXT, why TEXT, fingerprint TEXT, "
                    "witness TEXT, refuses TEXT",
         .args = "schema HIDDEN",
-        .n_columns = 8,
-        .n_args = 1,
         .fill = show_history};
     static const ctr_function FUNCTIONS[] = {
         {"counter_init", 0, 2, CTR_ADMIN, fn_init},

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "functions/register.h"
+#include "functions/functions.h"
 #include "sqlite/args.h"
 
 /* ---- counter_merge --------------------------------------------------------------------------- */

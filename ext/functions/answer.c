@@ -1,12 +1,12 @@
 /* functions/answer.c - the virtual table of functions that make all rows at once. */
-#include "functions/answer.h"
+#include "functions/functions.h"
 
 #include <string.h>
 
+#include "core/id.h"
 #include "sqlite/args.h"
 #include "sqlite/array.h"
 #include "sqlite/text.h"
-#include "table/events.h"
 
 enum { MOST_ARGS = 4 };
 
@@ -20,16 +20,16 @@ typedef struct item {
 } item;
 
 typedef struct answer_table {
-    sqlite3_vtab base;
-    sqlite3 *db;
+    ctr_joined joined;
     const ctr_answer_kind *kind;
-    ctr_conn *conn; /* borrowed */
+    int n_columns, n_args;
 } answer_table;
 
 /* The user data of a module. */
 typedef struct answer_module {
     const ctr_answer_kind *kind;
     ctr_conn *conn;
+    sqlite3_module module;
 } answer_module;
 
 struct ctr_answer {
@@ -48,12 +48,12 @@ static answer_table *table_behind(const ctr_answer *answer)
 
 sqlite3 *ctr_answer_db(const ctr_answer *answer)
 {
-    return table_behind(answer)->db;
+    return ctr_answer_conn(answer)->db;
 }
 
 ctr_conn *ctr_answer_conn(const ctr_answer *answer)
 {
-    return table_behind(answer)->conn;
+    return table_behind(answer)->joined.conn;
 }
 
 const ctr_answer_kind *ctr_answer_kind_of(const ctr_answer *answer)
@@ -113,6 +113,13 @@ void ctr_answer_value(ctr_answer *answer, sqlite3_value *value, ctr_problem *pro
     if (!made->value) ctr_problem_nomem(problem);
 }
 
+void ctr_answer_id(ctr_answer *answer, const uint8_t *id, ctr_problem *problem)
+{
+    char text[CTR_ID_TEXT_SIZE];
+    if (id) ctr_id_to_text(id, text);
+    ctr_answer_text(answer, id ? text : NULL, problem);
+}
+
 const char *ctr_answer_arg(sqlite3_value *value, const char *what, const char *missing,
                            ctr_problem *problem)
 {
@@ -131,10 +138,17 @@ const char *ctr_answer_schema(const ctr_answer *answer, sqlite3_value *value, ct
     return NULL;
 }
 
+static int count_items(const char *list)
+{
+    int n = *list != '\0';
+    for (; *list; list++) n += *list == ',';
+    return n;
+}
+
 /* ---- the virtual table ----------------------------------------------------------------------- */
 
-static int answer_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
-                          sqlite3_vtab **base, char **message)
+int ctr_answer_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                       sqlite3_vtab **base, char **message)
 {
     (void)argc;
     (void)argv;
@@ -150,12 +164,15 @@ static int answer_connect(sqlite3 *db, void *aux, int argc, const char *const *a
     if (module->kind->pure) sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
     answer_table *table = sqlite3_malloc64(sizeof *table);
     if (!table) return SQLITE_NOMEM;
-    *table = (answer_table){.db = db, .kind = module->kind, .conn = module->conn};
-    *base = &table->base;
+    *table = (answer_table){.joined.conn = module->conn,
+                            .kind = module->kind,
+                            .n_columns = count_items(module->kind->columns),
+                            .n_args = count_items(module->kind->args)};
+    *base = &table->joined.base;
     return SQLITE_OK;
 }
 
-static int answer_disconnect(sqlite3_vtab *base)
+int ctr_answer_disconnect(sqlite3_vtab *base)
 {
     sqlite3_free(base->zErrMsg);
     sqlite3_free(base);
@@ -171,16 +188,17 @@ static int fail_answer(sqlite3_vtab *base, ctr_problem *problem)
  * planner puts it into an inner loop only if an argument comes from an outer one. */
 static int answer_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    const ctr_answer_kind *kind = ((answer_table *)base)->kind;
+    const answer_table *table = (answer_table *)base;
+    const ctr_answer_kind *kind = table->kind;
     int at[MOST_ARGS], given = 0, n = 0;
     for (int i = 0; i < MOST_ARGS; i++) at[i] = -1;
     for (int i = 0; i < info->nConstraint; i++) {
-        int arg = info->aConstraint[i].iColumn - kind->n_columns;
+        int arg = info->aConstraint[i].iColumn - table->n_columns;
         if (arg < 0 || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
         if (!info->aConstraint[i].usable) return SQLITE_CONSTRAINT;
         at[arg] = i;
     }
-    for (int i = 0; i < kind->n_args; i++) {
+    for (int i = 0; i < table->n_args; i++) {
         if (at[i] < 0) continue;
         given |= 1 << i;
         info->aConstraintUsage[at[i]].argvIndex = ++n;
@@ -237,7 +255,7 @@ static int answer_filter(sqlite3_vtab_cursor *base, int given, const char *plan_
     ctr_answer *answer = (ctr_answer *)base;
     const ctr_answer_kind *kind = table_behind(answer)->kind;
     sqlite3_value *args[MOST_ARGS] = {NULL};
-    for (int i = 0; i < kind->n_args; i++)
+    for (int i = 0; i < table_behind(answer)->n_args; i++)
         if (given & 1 << i) args[i] = *argv++;
     answer->row = 0;
     bool answered = kind->works && answer->filled;
@@ -253,11 +271,11 @@ static int answer_filter(sqlite3_vtab_cursor *base, int given, const char *plan_
         answer->args[i] = sqlite3_value_dup(args[i]);
         if (!answer->args[i]) ctr_problem_nomem(&problem);
     }
-    if (!kind->pure) {
-        ctr_shared_check_name(table_behind(answer)->db, kind->name, &problem);
+    if (!kind->pure && kind->fill) {
+        ctr_shared_check_name(ctr_answer_db(answer), kind->name, &problem);
         ctr_events_append(ctr_answer_conn(answer), &problem);
     }
-    if (problem.rc == SQLITE_OK) kind->fill(answer, answer->args, &problem);
+    if (kind->fill && problem.rc == SQLITE_OK) kind->fill(answer, answer->args, &problem);
     answer->filled = problem.rc == SQLITE_OK;
     if (answer->filled) return SQLITE_OK;
     forget_answer(answer);
@@ -273,13 +291,13 @@ static int answer_next(sqlite3_vtab_cursor *base)
 static int answer_eof(sqlite3_vtab_cursor *base)
 {
     const ctr_answer *answer = (ctr_answer *)base;
-    return answer->row * (size_t)table_behind(answer)->kind->n_columns >= answer->n;
+    return answer->row * (size_t)table_behind(answer)->n_columns >= answer->n;
 }
 
 static int answer_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 {
     const ctr_answer *answer = (ctr_answer *)base;
-    int n = table_behind(answer)->kind->n_columns;
+    int n = table_behind(answer)->n_columns;
     if (column >= n) {
         if (answer->args[column - n]) sqlite3_result_value(ctx, answer->args[column - n]);
         return SQLITE_OK;
@@ -312,25 +330,32 @@ static void drop_module(void *aux)
     sqlite3_free(module);
 }
 
+int ctr_answer_register_as(ctr_conn *conn, const ctr_answer_kind *kind, const char *name)
+{
+    answer_module *module = sqlite3_malloc64(sizeof *module);
+    if (!module) return SQLITE_NOMEM;
+    /* No xCreate: the tables exist by themselves and cannot be created. */
+    *module = (answer_module){.kind = kind,
+                              .conn = ctr_conn_hold(conn),
+                              .module = {.xConnect = ctr_answer_connect,
+                                         .xBestIndex = answer_best_index,
+                                         .xDisconnect = ctr_answer_disconnect,
+                                         .xOpen = answer_open,
+                                         .xClose = answer_close,
+                                         .xFilter = answer_filter,
+                                         .xNext = answer_next,
+                                         .xEof = answer_eof,
+                                         .xColumn = answer_column,
+                                         .xRowid = answer_rowid}};
+    if (kind->extend) kind->extend(&module->module);
+    return sqlite3_create_module_v2(conn->db, name, &module->module, module, drop_module);
+}
+
 int ctr_answer_register(sqlite3 *db, ctr_conn *conn, const ctr_answer_kind *kinds, size_t n)
 {
-    /* No xCreate: the tables exist by themselves and cannot be created. */
-    static const sqlite3_module MODULE = {.xConnect = answer_connect,
-                                          .xBestIndex = answer_best_index,
-                                          .xDisconnect = answer_disconnect,
-                                          .xOpen = answer_open,
-                                          .xClose = answer_close,
-                                          .xFilter = answer_filter,
-                                          .xNext = answer_next,
-                                          .xEof = answer_eof,
-                                          .xColumn = answer_column,
-                                          .xRowid = answer_rowid};
+    (void)db;
     int rc = SQLITE_OK;
-    for (size_t i = 0; i < n && rc == SQLITE_OK; i++) {
-        answer_module *module = sqlite3_malloc64(sizeof *module);
-        if (!module) return SQLITE_NOMEM;
-        *module = (answer_module){.kind = &kinds[i], .conn = ctr_conn_hold(conn)};
-        rc = sqlite3_create_module_v2(db, kinds[i].name, &MODULE, module, drop_module);
-    }
+    for (size_t i = 0; i < n && rc == SQLITE_OK; i++)
+        rc = ctr_answer_register_as(conn, &kinds[i], kinds[i].name);
     return rc;
 }

@@ -10,7 +10,7 @@
 #include "core/context.h"
 #include "core/id.h"
 #include "counter.h"
-#include "functions/answer.h"
+#include "functions/functions.h"
 #include "identity/uuid.h"
 #include "sqlite/args.h"
 
@@ -137,10 +137,8 @@ static void fn_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     if (!ctr_arg_cell(ctx, "counter_digest", argv[0], &cell)) return;
     if (ctr_cell_is_untouched(&cell)) return;
     uint8_t digest[CTR_ID_SIZE];
-    char text[CTR_ID_TEXT_SIZE];
     ctr_uuid_of_bytes(cell.bytes, cell.size, digest);
-    ctr_id_to_text(digest, text);
-    sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+    ctr_arg_result_id(ctx, digest);
 }
 
 static void fn_json(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -299,7 +297,6 @@ static void show_shards(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
 {
     ctr_cell cell;
     ctr_shard shard;
-    char id[CTR_ID_TEXT_SIZE];
     int type = sqlite3_value_type(args[0]);
     if (type == SQLITE_NULL) return;
     const uint8_t *bytes = sqlite3_value_blob(args[0]);
@@ -312,8 +309,7 @@ static void show_shards(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
     else if ((status = ctr_cell_open(&cell, bytes, size)) != CTR_OK)
         ctr_problem_set(problem, SQLITE_ERROR, "the cell %s", ctr_status_text(status));
     for (size_t at = 0; problem->rc == SQLITE_OK && ctr_cell_next(&cell, &at, &shard);) {
-        ctr_id_to_text(shard.id, id);
-        ctr_answer_text(answer, id, problem);
+        ctr_answer_id(answer, shard.id, problem);
         ctr_answer_integer(answer, shard.clock, problem);
         ctr_answer_integer(answer, shard.value, problem);
     }
@@ -324,8 +320,6 @@ int ctr_cells_register(sqlite3 *db, ctr_conn *conn)
     static const ctr_answer_kind SHARDS = {.name = "counter_shards",
                                            .columns = "id TEXT, clock INTEGER, value INTEGER",
                                            .args = "cell HIDDEN",
-                                           .n_columns = 3,
-                                           .n_args = 1,
                                            .n_needed = 1,
                                            .usage = "one argument is needed, a cell",
                                            .pure = true,

@@ -25,8 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/id.h"
-#include "functions/answer.h"
+#include "functions/functions.h"
 #include "sqlite/args.h"
 #include "sqlite/array.h"
 #include "sync/digest.h"
@@ -85,7 +84,6 @@ static void fn_table_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv
     ctr_problem problem = {SQLITE_OK, NULL};
     subject asked;
     uint8_t digest[CTR_ID_SIZE];
-    char text[CTR_ID_TEXT_SIZE];
     ctr_conn *conn = sqlite3_user_data(ctx);
     ctr_events_append(conn, &problem);
     if (!ctr_run_has_schema(db, schema))
@@ -93,9 +91,7 @@ static void fn_table_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv
     if (open_subject(&asked, db, schema, table, &problem) == SQLITE_OK)
         ctr_digest_table(digest, db, schema, table, &asked.shape, &problem);
     close_subject(&asked);
-    if (!ctr_arg_problem(ctx, NAME, &problem)) return;
-    ctr_id_to_text(digest, text);
-    sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+    if (ctr_arg_problem(ctx, NAME, &problem)) ctr_arg_result_id(ctx, digest);
 }
 
 static void show_digests(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
@@ -103,11 +99,9 @@ static void show_digests(ctr_answer *answer, sqlite3_value **args, ctr_problem *
     int64_t n = 0;
     if (!ctr_arg_take_integer(ctr_answer_db(answer), args[1], &n, problem) || n < 1 ||
         n > CTR_BUCKETS_MAX) {
-        char *shown = ctr_problem_describe_value(args[1]);
-        if (!shown) ctr_problem_nomem(problem);
-        ctr_problem_set(problem, SQLITE_MISMATCH, "buckets must be an INTEGER, 1 ... %d, not %s",
-                        CTR_BUCKETS_MAX, shown ? shown : "");
-        sqlite3_free(shown);
+        char wanted[48];
+        sqlite3_snprintf(sizeof wanted, wanted, "an INTEGER, 1 ... %d", CTR_BUCKETS_MAX);
+        ctr_problem_mismatch(problem, "buckets", wanted, args[1]);
     }
     subject asked;
     open_asked(&asked, answer, args[0], args[2], problem);
@@ -121,13 +115,12 @@ static void show_digests(ctr_answer *answer, sqlite3_value **args, ctr_problem *
     }
     for (int64_t i = 0; digests && i < n; i++) {
         uint8_t digest[CTR_ID_SIZE];
-        char text[CTR_ID_TEXT_SIZE], bucket[48];
+        char bucket[48];
         sqlite3_snprintf(sizeof bucket, bucket, "%lld/%lld", (long long)i, (long long)n);
         ctr_digest_finish(&digests[i], NULL, NULL, digest);
-        ctr_id_to_text(digest, text);
         ctr_answer_text(answer, bucket, problem);
         ctr_answer_integer(answer, digests[i].rows, problem);
-        ctr_answer_text(answer, text, problem);
+        ctr_answer_id(answer, digest, problem);
     }
     sqlite3_free(digests);
     close_subject(&asked);
@@ -392,9 +385,7 @@ static void fill_ids(ctr_answer *answer, sqlite3_value **args, ctr_problem *prob
     take_census(&all, answer, args, problem);
     if (all.n_ids > 0) qsort(all.ids, all.n_ids, sizeof *all.ids, by_cells);
     for (size_t i = 0; i < all.n_ids && problem->rc == SQLITE_OK; i++) {
-        char text[CTR_ID_TEXT_SIZE];
-        ctr_id_to_text(all.ids[i].id, text);
-        ctr_answer_text(answer, text, problem);
+        ctr_answer_id(answer, all.ids[i].id, problem);
         ctr_answer_integer(answer, all.ids[i].cells, problem);
     }
     close_census(&all);
@@ -404,32 +395,24 @@ static const ctr_answer_kind CONTENTS[] = {
     {.name = "counter_digests",
      .columns = "bucket TEXT, rows INTEGER, digest TEXT",
      .args = "\"table\" HIDDEN, buckets HIDDEN, schema HIDDEN",
-     .n_columns = 3,
-     .n_args = 3,
      .n_needed = 2,
      .usage = "two arguments are needed, the name of a counter table and the number of buckets",
      .fill = show_digests},
     {.name = "counter_cells",
      .columns = "key TEXT, column_name TEXT, cell BLOB",
      .args = "\"table\" HIDDEN, schema HIDDEN",
-     .n_columns = 3,
-     .n_args = 2,
      .n_needed = 1,
      .usage = "one argument is needed, the name of a counter table",
      .fill = show_cells},
     {.name = "counter_floors",
      .columns = "column_name TEXT, floor",
      .args = "\"table\" HIDDEN, schema HIDDEN",
-     .n_columns = 2,
-     .n_args = 2,
      .n_needed = 1,
      .usage = "one argument is needed, the name of a counter table",
      .fill = show_floors},
     {.name = "counter_purge",
      .columns = "table_name TEXT, rows INTEGER, bytes INTEGER",
      .args = "\"table\" HIDDEN, schema HIDDEN",
-     .n_columns = 3,
-     .n_args = 2,
      .n_needed = 1,
      .usage = "one argument is needed, the name of a counter table",
      .fill = show_purged},
@@ -437,16 +420,12 @@ static const ctr_answer_kind CONTENTS[] = {
      .columns = "rows INTEGER, live INTEGER, deleted INTEGER, cells INTEGER, bytes INTEGER, "
                 "shards_mean REAL, shards_p99 INTEGER, shards_max INTEGER, ids INTEGER",
      .args = "\"table\" HIDDEN, schema HIDDEN",
-     .n_columns = 9,
-     .n_args = 2,
      .n_needed = 1,
      .usage = "the name of a counter table is needed",
      .fill = fill_size},
     {.name = "counter_ids",
      .columns = "id TEXT, cells INTEGER",
      .args = "\"table\" HIDDEN, schema HIDDEN",
-     .n_columns = 2,
-     .n_args = 2,
      .n_needed = 1,
      .usage = "the name of a counter table is needed",
      .fill = fill_ids},

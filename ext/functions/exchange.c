@@ -17,7 +17,7 @@
  */
 #include <string.h>
 
-#include "functions/answer.h"
+#include "functions/functions.h"
 #include "sqlite/run.h"
 #include "sync/pull.h"
 #include "sync/session.h"
@@ -326,7 +326,7 @@ static void report_exchange(ctr_answer *answer, sqlite3_value **args, ctr_proble
         .name = function,                                                                 \
         .columns = "table_name TEXT, rows_read INTEGER, rows_changed INTEGER, "           \
                    "conflicts INTEGER, note TEXT",                                        \
-        .args = "peer HIDDEN, how HIDDEN", .n_columns = 5, .n_args = 2, .n_needed = 1,    \
+        .args = "peer HIDDEN, how HIDDEN", .n_needed = 1,                                 \
         .usage = "one argument is needed, an attached database or a file", .works = true, \
         .fill = report_exchange                                                           \
     }

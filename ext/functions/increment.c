@@ -12,14 +12,13 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "cluster/clusters.h"
+#include "cluster/cluster.h"
 #include "core/id.h"
-#include "functions/register.h"
+#include "functions/functions.h"
 #include "identity/file.h"
 #include "identity/identity.h"
 #include "identity/succession.h"
 #include "sqlite/args.h"
-#include "sqlite/array.h"
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 #include "sync/session.h"
@@ -41,10 +40,7 @@ static bool lead_file(ctr_conn *conn, sqlite3 *db, const char *schema, ctr_leade
     bool alone = !leader && problem->rc == SQLITE_OK;
     if (alone) {
         ctr_session_begin(&session, db, NULL, problem);
-        if (ctr_conn_join(conn, problem)) leader = ctr_file_leader(file, problem);
-        if (!leader)
-            ctr_problem_set(problem, SQLITE_ERROR,
-                            "a table in main has the name counter_witness, which is reserved");
+        if (ctr_conn_require_join(conn, problem)) leader = ctr_file_leader(file, problem);
     }
     if (leader) *led = *leader;
     if (alone) ctr_session_end(&session, problem);
@@ -69,8 +65,7 @@ static char *schema_with_id(sqlite3 *db, const uint8_t id[CTR_ID_SIZE], ctr_prob
             ctr_problem_set(problem, rc, "%s", ctr_problem_text(&damage));
         ctr_problem_close(&damage);
         if (!has) continue;
-        found = sqlite3_mprintf("%s", schema);
-        if (!found) ctr_problem_nomem(problem);
+        found = ctr_text_copy(schema, problem);
     }
     sqlite3_finalize(row);
     return found;
@@ -199,9 +194,8 @@ static bool look_in(void *with, const char *schema, const char *table, ctr_probl
     ctr_catalog_entry entry;
     bool found = ctr_catalog_named(&entry, to->db, schema, table, problem);
     if (found) {
-        to->schema = sqlite3_mprintf("%s", schema);
-        to->table = sqlite3_mprintf("%s", entry.name);
-        if (!to->schema || !to->table) ctr_problem_nomem(problem);
+        to->schema = ctr_text_copy(schema, problem);
+        to->table = ctr_text_copy(entry.name, problem);
         if (problem->rc == SQLITE_OK && ctr_identity_read(&identity, to->db, schema, problem)) {
             ctr_identity_offer_fork(to->db, schema, problem);
             ctr_problem_where(problem, "%s", entry.name);
@@ -218,9 +212,8 @@ static void find_table(target *to, ctr_conn *conn, const char *name, const char 
 {
     ctr_cluster_entry *entry = ctr_clusters_connected(conn->fronts, to->db, name, problem);
     if (entry) {
-        to->schema = sqlite3_mprintf("temp");
-        to->table = sqlite3_mprintf("%s", entry->name);
-        if (!to->schema || !to->table) ctr_problem_nomem(problem);
+        to->schema = ctr_text_copy("temp", problem);
+        to->table = ctr_text_copy(entry->name, problem);
         ctr_shape_copy(&to->shape, &entry->cluster->shape, problem);
     } else if (problem->rc == SQLITE_OK && !ctr_schema_find(to->db, name, look_in, to, problem)) {
         ctr_problem_set(problem, SQLITE_ERROR, "there is no counter table '%s'", name);
@@ -293,92 +286,58 @@ static void add(sqlite3_context *ctx, const target *to, const char *column, sqli
 
 /* ---- the same call in two places ------------------------------------------------------------- */
 
-/* The last call from one place in the statement. Each place has its own context. */
+/* The last call from one place in the statement: its context, and what it adds where, in bytes. */
 typedef struct add_call {
     const sqlite3_context *place;
-    char *counter;   /* owned: schema, table, counter and n */
-    ctr_packed keys; /* owned */
+    int size;
+    char bytes[];
 } add_call;
 
-typedef struct add_calls {
-    add_call *calls; /* owned */
-    size_t n, room;
-} add_calls;
-
-/* SQLite keeps auxiliary data with a negative number for the whole statement, until its reset. */
+/* SQLite keeps auxiliary data with a negative number for the whole statement, until its reset. The
+ * calls have this number and those below it. */
 enum { CALLS_OF_STATEMENT = -0x637472 };
 
-static void free_call(add_call *one)
+/* Notes a call. Fails if the last call from another place is the same. */
+static void note_call(sqlite3_context *ctx, const target *to, const char *bytes, int size,
+                      ctr_problem *problem)
 {
-    sqlite3_free(one->counter);
-    sqlite3_free(one->keys.bytes);
-}
-
-static void free_calls(void *all)
-{
-    add_calls *of = all;
-    for (size_t i = 0; i < of->n; i++) free_call(&of->calls[i]);
-    sqlite3_free(of->calls);
-    sqlite3_free(of);
-}
-
-static bool is_same_call(const add_call *a, const add_call *b)
-{
-    return strcmp(a->counter, b->counter) == 0 && a->keys.size == b->keys.size &&
-           memcmp(a->keys.bytes, b->keys.bytes, a->keys.size) == 0;
-}
-
-/* Replaces the last call from its place. Returns whether the last call from another place is the
- * same. */
-static bool is_made_elsewhere(add_calls *all, add_call *made, ctr_problem *problem)
-{
-    size_t own = all->n;
-    bool elsewhere = false;
-    for (size_t i = 0; i < all->n; i++) {
-        const add_call *call = &all->calls[i];
-        if (call->place == made->place)
+    const add_call *call;
+    int i = 0, own = -1;
+    for (; (call = sqlite3_get_auxdata(ctx, CALLS_OF_STATEMENT - i)); i++) {
+        if (call->place == ctx)
             own = i;
-        else
-            elsewhere = elsewhere || is_same_call(call, made);
+        else if (call->size == size && memcmp(call->bytes, bytes, (size_t)size) == 0)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "%s: the statement makes this call in two places, as SQLite does if "
+                            "the column of a subquery is used twice; the first has counted, this "
+                            "one has not: write WITH x AS MATERIALIZED (SELECT counter_add(...))",
+                            to->table);
     }
-    add_call *list = ctr_array_room(all->calls, &all->room, own + 1, sizeof *list, problem);
-    if (!list) {
-        free_call(made);
-        return elsewhere;
-    }
-    all->calls = list;
-    if (own < all->n)
-        free_call(&list[own]);
-    else
-        all->n++;
-    list[own] = *made;
-    return elsewhere;
+    add_call *made = sqlite3_malloc64(sizeof *made + (size_t)size);
+    if (own < 0) own = i;
+    if (made) {
+        made->place = ctx;
+        made->size = size;
+        memcpy(made->bytes, bytes, (size_t)size);
+        sqlite3_set_auxdata(ctx, CALLS_OF_STATEMENT - own, made, sqlite3_free);
+    } /* NULL without memory: it is freed */
+    if (!made || !sqlite3_get_auxdata(ctx, CALLS_OF_STATEMENT - own)) ctr_problem_nomem(problem);
 }
 
 static void refuse_second_place(sqlite3_context *ctx, const target *to, const char *column,
                                 int64_t n, sqlite3_value **keys, ctr_problem *problem)
 {
-    add_calls *all = sqlite3_get_auxdata(ctx, CALLS_OF_STATEMENT);
-    add_calls *first = all ? NULL : sqlite3_malloc64(sizeof *first);
-    if (first) {
-        *first = (add_calls){0};
-        sqlite3_set_auxdata(ctx, CALLS_OF_STATEMENT, first, free_calls);
-        all = sqlite3_get_auxdata(ctx, CALLS_OF_STATEMENT); /* NULL without memory: it is freed */
-    }
-    if (!all) ctr_problem_nomem(problem);
-    add_call made = {.place = ctx};
-    made.counter = sqlite3_mprintf("%s %s %d %lld", to->schema, to->table,
-                                   ctr_shape_counter_like(&to->shape, column), (long long)n);
-    if (!made.counter) ctr_problem_nomem(problem);
-    if (!all || ctr_pack_values(&made.keys, keys, to->shape.n_keys, problem)) {
-        free_call(&made);
-    } else if (is_made_elsewhere(all, &made, problem)) {
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s: the statement makes this call in two places, as SQLite does if the "
-                        "column of a subquery is used twice; the first has counted, this one has "
-                        "not: write WITH x AS MATERIALIZED (SELECT counter_add(...))",
-                        to->table);
-    }
+    ctr_packed packed = {0};
+    sqlite3_str *call = sqlite3_str_new(NULL);
+    sqlite3_str_appendf(call, "%s %s %d %lld ", to->schema, to->table,
+                        ctr_shape_counter_like(&to->shape, column), (long long)n);
+    if (ctr_pack_values(&packed, keys, to->shape.n_keys, problem) == SQLITE_OK)
+        sqlite3_str_append(call, (const char *)packed.bytes, (int)packed.size);
+    if (sqlite3_str_errcode(call) != SQLITE_OK) ctr_problem_nomem(problem);
+    if (problem->rc == SQLITE_OK)
+        note_call(ctx, to, sqlite3_str_value(call), sqlite3_str_length(call), problem);
+    sqlite3_free(sqlite3_str_finish(call));
+    sqlite3_free(packed.bytes);
 }
 
 /* ---- the function ---------------------------------------------------------------------------- */

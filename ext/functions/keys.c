@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "functions/register.h"
+#include "functions/functions.h"
 #include "sqlite/args.h"
 #include "sqlite/text.h"
 #include "sync/marks.h"

@@ -15,10 +15,11 @@
  */
 #include <string.h>
 
-#include "functions/register.h"
+#include "functions/functions.h"
 #include "identity/file.h"
 #include "sqlite/args.h"
 #include "sqlite/array.h"
+#include "sqlite/text.h"
 #include "sync/answers.h"
 #include "sync/session.h"
 #include "table/events.h"
@@ -54,8 +55,7 @@ static bool look_for_counters(void *with, const char *schema, const char *table,
     bool found =
         ctr_catalog_named(&call->entry, call->db, schema, counters ? counters : table, problem);
     sqlite3_free(counters);
-    if (found) call->schema = sqlite3_mprintf("%s", schema);
-    if (found && !call->schema) ctr_problem_nomem(problem);
+    if (found) call->schema = ctr_text_copy(schema, problem);
     return found;
 }
 

@@ -6,10 +6,10 @@
  */
 #include <string.h>
 
-#include "cluster/clusters.h"
-#include "core/id.h"
-#include "functions/answer.h"
+#include "cluster/cluster.h"
+#include "functions/functions.h"
 #include "identity/storage.h"
+#include "sqlite/text.h"
 #include "sync/digest.h"
 #include "sync/session.h"
 #include "table/catalog.h"
@@ -42,10 +42,7 @@
 static int64_t count_all(const ctr_member *member, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(member->db, member->schema, member->merge.entry.name, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CLUSTER_ROWS);
-    int64_t n = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
-    sqlite3_finalize(row);
-    return n;
+    return ctr_run_number(&run, CTR_SQL_CLUSTER_ROWS);
 }
 
 /* Returns whether the other table has the row, too, and sets *same. A damaged row differs. */
@@ -108,16 +105,14 @@ static void answer_rows(ctr_answer *answer, const ctr_member *first, const ctr_m
         return;
     }
     uint8_t digest[CTR_ID_SIZE];
-    char text[CTR_ID_TEXT_SIZE];
     ctr_problem damage = {SQLITE_OK, NULL};
     int rc = ctr_digest_table(digest, member->db, member->schema, member->merge.entry.name,
                               &member->merge.shape, &damage);
     if (ctr_member_ends_statement(rc))
         ctr_problem_set(problem, rc, "%s", ctr_problem_text(&damage));
     ctr_problem_close(&damage);
-    if (rc == SQLITE_OK) ctr_id_to_text(digest, text);
     ctr_answer_integer(answer, count_all(member, problem), problem);
-    ctr_answer_text(answer, rc == SQLITE_OK ? text : NULL, problem);
+    ctr_answer_id(answer, rc == SQLITE_OK ? digest : NULL, problem);
     if (first->open)
         ctr_answer_integer(answer, count_different(member, first, problem), problem);
     else
@@ -138,13 +133,11 @@ static void answer_member(ctr_answer *answer, ctr_member *member, ctr_problem *p
         ctr_storage_close(&storage);
         ctr_member_blame(member, &trouble, problem);
     }
-    char id[CTR_ID_TEXT_SIZE];
-    ctr_id_to_text(member->id, id);
     const char *colon = strchr(member->name, ':');
-    char *dc = colon ? sqlite3_mprintf("%.*s", (int)(colon - member->name), member->name) : NULL;
-    if (colon && !dc) ctr_problem_nomem(problem);
+    const ctr_span dc_span = {member->name, (size_t)(colon ? colon - member->name : 0)};
+    char *dc = colon ? ctr_text_of(dc_span, problem) : NULL;
     ctr_answer_text(answer, member->schema, problem);
-    ctr_answer_text(answer, member->met ? id : NULL, problem);
+    ctr_answer_id(answer, member->met ? member->id : NULL, problem);
     ctr_answer_text(answer, dc, problem);
     ctr_answer_text(answer, colon ? colon + 1 : NULL, problem);
     sqlite3_free(dc);
@@ -362,8 +355,6 @@ int ctr_status_register(sqlite3 *db, ctr_conn *conn)
 {
     static const ctr_answer_kind KINDS[] = {
         {.name = "counter_cluster_status",
-         .n_columns = 9,
-         .n_args = 1,
          .n_needed = 1,
          .works = true,
          .columns = "schema TEXT, id TEXT, dc TEXT, rack TEXT, available INTEGER, reason TEXT, "
@@ -374,14 +365,11 @@ int ctr_status_register(sqlite3 *db, ctr_conn *conn)
         {.name = "counter_stats",
          .columns = "figure TEXT, count INTEGER",
          .args = "",
-         .n_columns = 2,
          .fill = show_figures},
         {.name = "counter_tracked",
          .columns = "table_name TEXT, column_name TEXT, state TEXT, row_key TEXT, shown INTEGER, "
                     "merged INTEGER",
          .args = "schema HIDDEN",
-         .n_columns = 6,
-         .n_args = 1,
          .fill = show_all_tracked}};
     static const ctr_function RESET = {"counter_stats_reset", 0, 0, CTR_ADMIN, fn_stats_reset};
     int rc = ctr_shared_functions(db, conn, &RESET, 1);

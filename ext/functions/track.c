@@ -27,7 +27,7 @@
  */
 #include <string.h>
 
-#include "functions/tracking.h"
+#include "functions/functions.h"
 #include "identity/file.h"
 #include "identity/succession.h"
 #include "sqlite/args.h"
@@ -52,9 +52,8 @@ static bool look_for_table(void *with, const char *schema, const char *table, ct
     ctr_run_bind_text(&run, row, ":name", table);
     const char *name = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
     if (name) {
-        call->schema = sqlite3_mprintf("%s", schema);
-        call->table = sqlite3_mprintf("%s", name);
-        if (!call->schema || !call->table) ctr_problem_nomem(problem);
+        call->schema = ctr_text_copy(schema, problem);
+        call->table = ctr_text_copy(name, problem);
     }
     sqlite3_finalize(row);
     return name != NULL;
@@ -310,8 +309,7 @@ static void drop_tracked_column(ctr_tracking *call, const char *name, ctr_proble
                         "table",
                         call->table, name, call->table);
     if (problem->rc != SQLITE_OK) return;
-    char *own = sqlite3_mprintf("%s", ctr_shape_counter_name(&call->shape, counter));
-    if (!own) ctr_problem_nomem(problem);
+    char *own = ctr_text_copy(ctr_shape_counter_name(&call->shape, counter), problem);
     const ctr_identity *identity = ctr_file_identity(call->file, problem);
     if (identity && !*identity->name)
         ctr_succession_lineage_changed(call->file, CTR_WHY_DROPPED, problem);

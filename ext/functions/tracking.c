@@ -1,5 +1,5 @@
-/* functions/tracking.c - implements functions/tracking.h: counts the present values of a table. */
-#include "functions/tracking.h"
+/* functions/tracking.c - counts the present values of a table. */
+#include "functions/functions.h"
 #include "sync/answers.h"
 #include "sync/session.h"
 #include "table/catalog.h"

@@ -82,12 +82,6 @@ void ctr_conn_prepare(ctr_conn *conn, ctr_problem *problem)
     ctr_problem_close(&trouble);
 }
 
-void ctr_conn_set_statements(ctr_conn *conn, bool there)
-{
-    conn->has_statements = there;
-    if (!there) ctr_conn_release_kept(conn);
-}
-
 /* ---- life ------------------------------------------------------------------------------------ */
 
 ctr_conn *ctr_conn_new(sqlite3 *db, ctr_conn_above above)
@@ -115,6 +109,14 @@ void ctr_conn_drop(void *holder)
 
 /* ---- joining --------------------------------------------------------------------------------- */
 
+enum { NAME_SIZE = 32 };
+
+static const char *name_witness(const ctr_conn *conn, char name[NAME_SIZE])
+{
+    const char *format = conn->witnesses == 0 ? "counter_witness" : "counter_witness_%d";
+    return sqlite3_snprintf(NAME_SIZE, name, format, conn->witnesses);
+}
+
 /* Registers a new witness table for a deserialized database: sqlite3_deserialize() frees the schema
  * of main without disconnecting eponymous tables, and preparing a write to one again would crash.
  * From then on main uses the VFS "memdb", where each new schema may be that of another file.
@@ -138,16 +140,10 @@ static void renew_witness(ctr_conn *conn, ctr_problem *problem)
     ctr_conn_give_back(conn, &conn->schema, schema, problem);
     if (!conn->witness_used || !is_new) return;
     ctr_conn_close_kept(&conn->join);
-    ctr_problem_sqlite(problem, conn->db, conn->above.renew_witness(conn, ++conn->witnesses));
-}
-
-const char *ctr_conn_witness_name(int number, char name[CTR_WITNESS_NAME_SIZE])
-{
-    if (number == 0)
-        sqlite3_snprintf(CTR_WITNESS_NAME_SIZE, name, "counter_witness");
-    else
-        sqlite3_snprintf(CTR_WITNESS_NAME_SIZE, name, "counter_witness_%d", number);
-    return name;
+    char name[NAME_SIZE];
+    conn->witnesses++;
+    int rc = conn->above.renew_witness(conn, name_witness(conn, name));
+    ctr_problem_sqlite(problem, conn->db, rc);
 }
 
 bool ctr_conn_enter(ctr_conn *conn, ctr_problem *problem)
@@ -170,20 +166,23 @@ int ctr_conn_leave(ctr_conn *conn, ctr_problem *problem)
 bool ctr_conn_join(ctr_conn *conn, ctr_problem *problem)
 {
     if (!ctr_conn_enter(conn, problem)) return false;
-    char name[CTR_WITNESS_NAME_SIZE];
+    char name[NAME_SIZE];
     renew_witness(conn, problem);
     conn->witness_used = true;
-    ctr_conn_witness_name(conn->witnesses, name);
-    ctr_run run = ctr_run_on(conn->db, "main", name, problem);
+    ctr_run run = ctr_run_on(conn->db, "main", name_witness(conn, name), problem);
     sqlite3_stmt *join = ctr_conn_take(conn, &conn->join, &run, CTR_SQL_TRANSACTION_JOIN);
     ctr_run_row(&run, join);
     ctr_conn_give_back(conn, &conn->join, join, problem);
     return ctr_conn_leave(conn, problem) == SQLITE_OK && conn->joined;
 }
 
-void ctr_conn_set_joined(ctr_conn *conn, bool joined)
+bool ctr_conn_require_join(ctr_conn *conn, ctr_problem *problem)
 {
-    conn->joined = joined;
+    bool joined = ctr_conn_join(conn, problem);
+    if (!joined)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "a table in main has the name counter_witness, which is reserved");
+    return joined;
 }
 
 /* ---- failures half-way ----------------------------------------------------------------------- */

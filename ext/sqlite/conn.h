@@ -56,8 +56,8 @@ typedef struct ctr_conn ctr_conn;
 typedef struct ctr_conn_above {
     /* Registers the library on another connection, and lends that connection's object. */
     int (*register_all)(sqlite3 *db, ctr_conn **conn);
-    /* Registers one more counter_witness, named by ctr_conn_witness_name for its number. */
-    int (*renew_witness)(ctr_conn *conn, int number);
+    /* Registers one more counter_witness. */
+    int (*renew_witness)(ctr_conn *conn, const char *name);
     void (*close_files)(ctr_conn *conn);
     const struct ctr_file_tables *tables; /* hooks of the counter tables: identity/file.h */
 } ctr_conn_above;
@@ -73,12 +73,13 @@ struct ctr_conn {
     void (*close_fronts)(void *fronts);
 
     ctr_kept *kept, schema, join;
-    int witnesses;     /* the number of the last counter_witness */
-    bool is_memory;    /* main used the VFS "memdb" when the last transaction was joined */
-    bool witness_used; /* a statement was prepared on it, and may be finalized since */
-    bool has_statements, joined;
-    int told;  /* the number of tables that SQLite calls in this transaction */
-    bool busy; /* with an identity; a trigger on its table must not use it again */
+    int witnesses;       /* the number of the last counter_witness */
+    bool is_memory;      /* main used the VFS "memdb" when the last transaction was joined */
+    bool witness_used;   /* a statement was prepared on it, and may be finalized since */
+    bool has_statements; /* counter_statements exists */
+    bool joined;         /* counter_witness is in a transaction */
+    int told;            /* the number of tables that SQLite calls in this transaction */
+    bool busy;           /* with an identity; a trigger on its table must not use it again */
 
     struct ctr_opening *opening; /* of the running counter_track: table/openings.h; or NULL */
     unsigned answered;           /* the number of answers about openings that were recorded */
@@ -91,7 +92,7 @@ struct ctr_conn {
 
     bool noted; /* some batch may have pending entries */
 
-    /* The round of calls that is going on: vtab/joined.c. Work in between ends it. */
+    /* The round of calls that is going on: table/events.c. Work in between ends it. */
     struct {
         ctr_call call;
         int level;
@@ -115,13 +116,13 @@ ctr_conn *ctr_conn_new(sqlite3 *db, ctr_conn_above above);
 ctr_conn *ctr_conn_hold(ctr_conn *conn);
 void ctr_conn_drop(void *conn);
 
-enum { CTR_WITNESS_NAME_SIZE = 32 };
-const char *ctr_conn_witness_name(int number, char name[CTR_WITNESS_NAME_SIZE]);
-
 /* Joins the transaction that is open or that the running statement has begun; takes the write lock
  * of main. Returns false, without a problem, if there is none: SQLite would call no table at its
  * end. */
 bool ctr_conn_join(ctr_conn *conn, ctr_problem *problem);
+
+/* The same; fails if there is none, because a table of the user has the name counter_witness. */
+bool ctr_conn_require_join(ctr_conn *conn, ctr_problem *problem);
 
 /* Ends the round of calls, for what follows needs the next call even if it is the same again. */
 static inline void ctr_conn_end_round(ctr_conn *conn)
@@ -165,10 +166,5 @@ void ctr_conn_release_kept(ctr_conn *conn);
 /* Creates counter_statements while no connection locks main, so that counting in another file does
  * not need main later. Fails only on errors for which SQLite rolls back. */
 void ctr_conn_prepare(ctr_conn *conn, ctr_problem *problem);
-
-/* For the internal tables: whether counter_witness is in a transaction, and counter_statements
- * exists. */
-void ctr_conn_set_joined(ctr_conn *conn, bool joined);
-void ctr_conn_set_statements(ctr_conn *conn, bool there);
 
 #endif

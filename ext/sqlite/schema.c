@@ -109,23 +109,6 @@ static int by_name(const void *a, const void *b)
     return (x->object == CTR_OBJECT_TABLE) - (y->object == CTR_OBJECT_TABLE);
 }
 
-static bool is_in_word(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-           c == '$' || (c & 0x80);
-}
-
-/* Generated columns are declared with AS. A table may have the word without them, as the name of a
- * column. */
-static bool may_generate(const char *sql)
-{
-    for (const char *at = sql; *at; at++)
-        if (sqlite3_strnicmp(at, "AS", 2) == 0 && !is_in_word(at[2]) &&
-            (at == sql || !is_in_word(at[-1])))
-            return true;
-    return false;
-}
-
 static char *add_text(char *at, const char **keep, const char *text, size_t size)
 {
     *keep = text ? at : NULL;
@@ -160,7 +143,7 @@ static void add_object(ctr_objects *objects, sqlite3_stmt *row, ctr_problem *pro
     size_t sizes[] = {size_of(name), size_of(on), size_of(sql)};
     named[*n] = (ctr_named){.name = sqlite3_malloc64(sizes[0] + sizes[1] + sizes[2]),
                             .object = kind_of_object(type, sqlite3_column_int64(row, OBJECT_ROOT)),
-                            .may_generate = sql && may_generate(sql),
+                            .may_generate = sql && ctr_word_follow(sql, "as", NULL),
                             .temp = sqlite3_column_type(row, OBJECT_ROWID) == SQLITE_NULL};
     if (!named[*n].name) {
         ctr_problem_nomem(problem);

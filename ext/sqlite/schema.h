@@ -48,7 +48,7 @@ typedef struct ctr_named {
     char *name;           /* owned; its allocation has all texts */
     const char *on, *sql; /* the table of a trigger; sql NULL: it has none */
     ctr_object object;
-    bool may_generate; /* its declaration may have generated columns */
+    bool may_generate; /* its declaration has AS: perhaps of generated columns */
     bool temp;         /* a trigger in temp */
 } ctr_named;
 

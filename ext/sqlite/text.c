@@ -42,80 +42,31 @@ bool ctr_text_alike(sqlite3_value *a, sqlite3_value *b)
     return (x && y && memcmp(x, y, (size_t)size) == 0) || (size == 0 && !text);
 }
 
-bool ctr_text_contains(const char *text, const char *word)
-{
-    size_t n = strlen(word);
-    for (; *text; text++)
-        if (sqlite3_strnicmp(text, word, (int)n) == 0) return true;
-    return false;
-}
-
 const char *ctr_text_separator(sqlite3_str *list, const char *word)
 {
     return sqlite3_str_length(list) > 0 ? word : "";
 }
 
-const char *ctr_text_behind(const char *at)
+char *ctr_text_copy(const char *text, ctr_problem *problem)
 {
-    if (at[0] == '-' && at[1] == '-') return at + strcspn(at, "\n");
-    if (at[0] == '/' && at[1] == '*') {
-        const char *end = strstr(at + 2, "*/");
-        return end ? end + 2 : at + strlen(at);
-    }
-    char quote = *at == '[' ? ']' : *at;
-    if (!*at || !strchr("\"'`]", quote)) return NULL;
-    for (at++; *at; at++) {
-        if (*at != quote) continue;
-        if (at[1] != quote || quote == ']') return at + 1;
-        at++;
-    }
-    return at;
+    return ctr_text_of((ctr_span){text, strlen(text)}, problem);
 }
 
-static bool is_word_char(char c)
+char *ctr_text_of(ctr_span span, ctr_problem *problem)
 {
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c & 0x80);
+    char *copy = sqlite3_mprintf("%.*s", (int)span.size, span.text);
+    if (!copy) ctr_problem_nomem(problem);
+    return copy;
 }
 
-bool ctr_text_is_word(const char *text)
+char *ctr_text_unquoted(ctr_span name, ctr_problem *problem)
 {
-    bool is = *text && !(*text >= '0' && *text <= '9');
-    for (; *text; text++) is = is && is_word_char(*text);
-    return is;
-}
-
-const char *ctr_text_behind_blanks(const char *at)
-{
-    for (;;) {
-        bool is_comment = (at[0] == '-' && at[1] == '-') || (at[0] == '/' && at[1] == '*');
-        const char *behind = is_comment ? ctr_text_behind(at) : at + strspn(at, " \t\r\n\f");
-        if (behind == at) return at;
-        at = behind;
-    }
-}
-
-/* Returns the end of the word and of the spaces and comments that follow; NULL: another word is
- * there. */
-static const char *behind_word(const char *at, const char *word)
-{
-    size_t n = strlen(word);
-    if (sqlite3_strnicmp(at, word, (int)n) != 0 || is_word_char(at[n])) return NULL;
-    return ctr_text_behind_blanks(at + n);
-}
-
-bool ctr_text_has_words(const char *sql, const char *one, const char *other)
-{
-    for (const char *at = sql; *at;) {
-        const char *behind = ctr_text_behind(at), *second = behind ? NULL : behind_word(at, one);
-        if (second && behind_word(second, other)) return true;
-        if (!behind) {
-            behind = at + 1;
-            while (is_word_char(*at) && is_word_char(*behind)) behind++;
-        }
-        at = behind;
-    }
-    return false;
+    char *text = sqlite3_malloc64(name.size + 1);
+    if (text)
+        ctr_word_unquote(name, text);
+    else
+        ctr_problem_nomem(problem);
+    return text;
 }
 
 char *ctr_text_finish(sqlite3_str *list, ctr_problem *problem)

@@ -6,6 +6,7 @@
 #ifndef CTR_SQLITE_TEXT_H
 #define CTR_SQLITE_TEXT_H
 
+#include "core/words.h"
 #include "sqlite/problem.h"
 
 /* Returns the text of a column. NULL is no text. */
@@ -21,28 +22,17 @@ int ctr_text_bind_value(sqlite3_stmt *statement, int i, sqlite3_value *value);
 /* Returns whether two values have one type and the same bytes. A REAL is like no other value. */
 bool ctr_text_alike(sqlite3_value *a, sqlite3_value *b);
 
-/* Returns whether a text has a word, in letters of either case, also inside of another word:
- * UNREPLACED has REPLACE. */
-bool ctr_text_contains(const char *text, const char *word);
-
-/* Returns the end of a quoted name, a quoted text or a comment that begins at `at` in SQL; NULL if
- * none begins there. */
-const char *ctr_text_behind(const char *at);
-
-/* Returns whether a text is one word of SQL: a keyword or a name without quotes. */
-bool ctr_text_is_word(const char *text);
-
-/* Returns the end of spaces and comments in SQL. */
-const char *ctr_text_behind_blanks(const char *at);
-
-/* Returns whether two words follow each other in SQL, outside of quotes and comments. */
-bool ctr_text_has_words(const char *sql, const char *one, const char *other);
-
 /* Returns whether it has U+FFFE or U+FFFF, which SQLite stores as U+FFFD in UTF-16. */
 bool ctr_text_has_noncharacter(const void *utf8, size_t size);
 
 /* Returns whether it is UTF-8 (RFC 3629). Applications can bind any bytes as a text. */
 bool ctr_text_is_utf8(const void *bytes, size_t size);
+
+/* Return a copy: of a text, of a piece of one, of a name without its quotes. Fail, with NULL,
+ * without memory. The caller frees it with sqlite3_free. */
+char *ctr_text_copy(const char *text, ctr_problem *problem);
+char *ctr_text_of(ctr_span span, ctr_problem *problem);
+char *ctr_text_unquoted(ctr_span name, ctr_problem *problem);
 
 /* Returns the separator before the next item of a list: the word, "" before the first. */
 const char *ctr_text_separator(sqlite3_str *list, const char *word);

@@ -2,19 +2,62 @@
 #include "table/events.h"
 
 #include "identity/spill.h"
+#include "sqlite/args.h"
 #include "table/batch.h"
 #include "table/catalog.h"
 #include "table/fold.h"
 
-void ctr_events_tell(ctr_conn *conn, int change)
+static ctr_conn *transaction_of(sqlite3_vtab *base)
 {
+    return ((ctr_joined *)base)->conn;
+}
+
+/* SQLite does not fetch the message of a SAVEPOINT that failed, and would show it for a later
+ * error; so it is freed here. */
+static void free_message(ctr_joined *joined)
+{
+    sqlite3_free(joined->base.zErrMsg);
+    joined->base.zErrMsg = NULL;
+}
+
+/* `told` holds for this transaction alone. SQLite calls the tables that are told at savepoints and
+ * at the end. */
+static void set_told(ctr_joined *joined, bool told)
+{
+    ctr_conn *conn = joined->conn;
+    free_message(joined);
+    if (told == joined->told) return;
     if (conn->told == 0) { /* no table saw savepoints end meanwhile */
         for (ctr_file *file = conn->files; file; file = file->next)
             ctr_batch_end_savepoint(file, 0);
         conn->depth = 0;
     }
-    conn->told += change;
+    conn->told += told ? 1 : -1;
     if (conn->told < 0) conn->told = 0; /* the first table called at the end cleared it */
+    joined->told = told;
+}
+
+/* SQLite makes each call to all tables that have joined, one after the other and always in the same
+ * order: one round. Returns whether the call begins a round. Only this first one has work to do. */
+static bool begins_round(ctr_joined *joined, ctr_call call, int level)
+{
+    ctr_conn *conn = joined->conn;
+    bool goes_on = conn->round.call == call && conn->round.level == level &&
+                   joined->round != conn->round.number;
+    if (!goes_on) conn->round.number++;
+    conn->round.call = call;
+    conn->round.level = level;
+    joined->round = conn->round.number;
+    return !goes_on;
+}
+
+int ctr_events_begin(sqlite3_vtab *base)
+{
+    ctr_joined *joined = (ctr_joined *)base;
+    set_told(joined, true);
+    joined->round = 0;
+    ctr_conn_end_round(joined->conn);
+    return SQLITE_OK;
 }
 
 /* ---- what runs ------------------------------------------------------------------------------- */
@@ -80,7 +123,7 @@ int ctr_events_write_ahead(ctr_conn *conn, ctr_problem *problem)
 /* `version` is the data version that our own commit makes. SQLite calls xCommit when the locks are
  * gone: another connection of a shared cache may have committed by then, and the version at that
  * time would stand for its changes, too. */
-int ctr_events_sync(ctr_conn *conn, ctr_problem *problem)
+static void sync_files(ctr_conn *conn, ctr_problem *problem)
 {
     bool waited = is_writing(conn); /* else a COMMIT runs, which may wait once */
     for (ctr_file *file = conn->files; file; file = file->next)
@@ -99,7 +142,16 @@ int ctr_events_sync(ctr_conn *conn, ctr_problem *problem)
                              (ctr_run_transaction(db, file->schema) == CTR_TXN_WRITE);
         ctr_spill_restore(file);
     }
-    return problem->rc;
+}
+
+/* A table of another module may have counted since the first call. */
+int ctr_events_sync(sqlite3_vtab *base)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_conn *conn = transaction_of(base);
+    if (begins_round((ctr_joined *)base, CTR_CALL_SYNC, 0) || conn->noted)
+        sync_files(conn, &problem);
+    return ctr_arg_table_problem(base, "COMMIT", &problem);
 }
 
 static void end_transaction(ctr_conn *conn)
@@ -117,8 +169,19 @@ static void end_transaction(ctr_conn *conn)
     conn->ended++;
 }
 
-void ctr_events_commit(ctr_conn *conn)
+/* Returns whether no other table that was told has noted the end. */
+static bool is_first_at_end(ctr_joined *joined)
 {
+    bool is = !joined->told || joined->conn->told > 0;
+    free_message(joined);
+    joined->told = false;
+    return is;
+}
+
+int ctr_events_commit(sqlite3_vtab *base)
+{
+    if (!is_first_at_end((ctr_joined *)base)) return SQLITE_OK;
+    ctr_conn *conn = transaction_of(base);
     for (ctr_file *file = conn->files; file; file = file->next) {
         ctr_batch_committed(file);
         if (file->checked) file->known_data_version = file->data_version;
@@ -127,15 +190,19 @@ void ctr_events_commit(ctr_conn *conn)
         ctr_storage_write(&file->storage, conn->db, file->schema, &file->seen, &file->pair);
     }
     end_transaction(conn);
+    return SQLITE_OK;
 }
 
-void ctr_events_rollback(ctr_conn *conn)
+int ctr_events_rollback(sqlite3_vtab *base)
 {
+    if (!is_first_at_end((ctr_joined *)base)) return SQLITE_OK;
+    ctr_conn *conn = transaction_of(base);
     for (ctr_file *file = conn->files; file; file = file->next) {
         ctr_batch_rolled_back(file);
         file->known = false;
     }
     end_transaction(conn);
+    return SQLITE_OK;
 }
 
 /* ---- savepoints ------------------------------------------------------------------------------ */
@@ -158,7 +225,7 @@ static bool is_any_pending(ctr_conn *conn)
  * savepoint of a statement this would cost too much; a rollback to it cuts the batch. If a batch
  * cannot be appended or marked, a rollback would drop its entries, so the transaction must not
  * commit. */
-int ctr_events_savepoint(ctr_conn *conn, int level, ctr_problem *problem)
+static void begin_savepoint(ctr_conn *conn, int level, ctr_problem *problem)
 {
     unsigned nth = conn->ended;
     if (is_any_pending(conn) && !is_writing(conn)) ctr_events_append(conn, problem);
@@ -168,19 +235,36 @@ int ctr_events_savepoint(ctr_conn *conn, int level, ctr_problem *problem)
         conn->depth = level + 1;
     else
         ctr_conn_spoil(conn, nth);
-    return problem->rc;
 }
 
-void ctr_events_release(ctr_conn *conn, int level)
+/* A table that joins is told of the last savepoint, even if other tables were told before. After
+ * its first savepoint, a table is also called for older ones. */
+int ctr_events_savepoint(sqlite3_vtab *base, int level)
 {
+    ctr_joined *joined = (ctr_joined *)base;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    set_told(joined, true);
+    bool is_known = joined->round == 0 && level < joined->conn->depth;
+    if (!is_known && begins_round(joined, CTR_CALL_SAVEPOINT, level))
+        begin_savepoint(joined->conn, level, &problem);
+    return ctr_arg_table_problem(base, "SAVEPOINT", &problem);
+}
+
+int ctr_events_release(sqlite3_vtab *base, int level)
+{
+    ctr_conn *conn = transaction_of(base);
+    if (!begins_round((ctr_joined *)base, CTR_CALL_RELEASE, level)) return SQLITE_OK;
     conn->depth = level;
     for (ctr_file *file = conn->files; file; file = file->next)
         ctr_batch_end_savepoint(file, level);
     if (conn->spoiled_depth > level) conn->spoiled_depth = level;
+    return SQLITE_OK;
 }
 
-void ctr_events_rollback_to(ctr_conn *conn, int level)
+int ctr_events_rollback_to(sqlite3_vtab *base, int level)
 {
+    ctr_conn *conn = transaction_of(base);
+    if (!begins_round((ctr_joined *)base, CTR_CALL_ROLLBACK_TO, level)) return SQLITE_OK;
     for (ctr_file *file = conn->files; file; file = file->next) {
         ctr_file_uncheck(file);
         file->known = false;
@@ -190,6 +274,31 @@ void ctr_events_rollback_to(ctr_conn *conn, int level)
     conn->noted = true; /* appended entries may be pending again */
     if (level < conn->spoiled_depth) conn->spoiled = false;
     conn->depth = level + 1;
+    return SQLITE_OK;
+}
+
+/* ---- a table that is created or dropped within a transaction --------------------------------- */
+
+int ctr_events_witness(ctr_joined *joined, ctr_problem *problem)
+{
+    ctr_conn_require_join(joined->conn, problem);
+    ctr_problem_where(problem, "counting in a table that this transaction has created, without a "
+                               "SAVEPOINT in between, locks main until the COMMIT");
+    return problem->rc;
+}
+
+int ctr_events_pass_on(ctr_joined *joined, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || joined->conn->told > joined->told) return problem->rc;
+    ctr_conn_require_join(joined->conn, problem);
+    return problem->rc;
+}
+
+/* The next round may begin with another table. */
+void ctr_events_leave(ctr_joined *joined)
+{
+    set_told(joined, false);
+    ctr_conn_end_round(joined->conn);
 }
 
 /* ---- hooks for a change of identity ---------------------------------------------------------- */

@@ -283,62 +283,43 @@ int ctr_stored_read(ctr_shape *shape, sqlite3 *db, const char *schema, const cha
 
 /* ---- reading: the text of CREATE TABLE ------------------------------------------------------- */
 
-static const char *behind(const char *at, const char *word)
+/* Returns the position of a name among those in the parentheses at which the words stand, or -1. */
+static int position_in(ctr_words keys, ctr_span name)
 {
-    size_t size = strlen(word);
-    return at && strncmp(at, word, size) == 0 ? at + size : NULL;
+    for (int i = 0;; i++) {
+        ctr_word_next(&keys);
+        if (keys.kind != CTR_WORD_QUOTED) return -1;
+        if (ctr_word_same_name(keys.word, name)) return i;
+        ctr_word_next(&keys);
+    }
 }
 
-/* Copies the quoted name at `at` to *out and moves *out behind it. Returns the text after the name,
- * or NULL. */
-static const char *unquote_name(const char *at, char **out, const char **name)
+/* Reads one column, up to the comma behind it. Returns false if we do not declare one like this. */
+static bool read_declared_column(ctr_words *at, const ctr_words *keys, ctr_shape *shape,
+                                 ctr_problem *problem)
 {
-    if (!at || *at++ != '"') return NULL;
-    *name = *out;
-    for (; *at; at++) {
-        if (*at == '"' && *++at != '"') {
-            *(*out)++ = '\0';
-            return at;
-        }
-        *(*out)++ = *at;
+    const ctr_span quoted = at->word;
+    ctr_span type_span = {"BLOB", 4}, collated = {"", 0};
+    int key = position_in(*keys, quoted);
+    ctr_word_next(at);
+    if (key >= 0) { /* type COLLATE "collation" NOT NULL */
+        type_span = (ctr_span){at->word.text, 0};
+        for (; at->kind != CTR_WORD_END && !ctr_word_at(at, "COLLATE"); ctr_word_next(at))
+            type_span.size = (size_t)(at->at - type_span.text);
+        ctr_word_next(at);
+        collated = at->word;
+        for (int i = 0; i < 2; i++) ctr_word_next(at);
     }
-    return NULL;
-}
-
-/* Returns the position of the name in the list of key columns, or -1. */
-static int position_in(const char *list, const char *name, char *spare)
-{
-    const char *at = list, *key;
-    for (int i = 0; at; i++, at = behind(at, ", ")) {
-        char *out = spare;
-        at = unquote_name(at, &out, &key);
-        if (at && strcmp(key, name) == 0) return i;
-    }
-    return -1;
-}
-
-/* Reads one column. Returns the text after it; NULL if we do not declare a column like this. */
-static const char *read_declared_column(const char *at, const char *keys, char *spare,
-                                        ctr_shape *shape, ctr_problem *problem)
-{
-    char *out = spare;
-    const char *name, *collation = "", *type = "BLOB";
-    at = unquote_name(at, &out, &name);
-    const char *counter = behind(at, " BLOB"), *end = NULL;
-    int key = -1;
-    if (at && !(counter && *counter == ',')) {
-        end = *at == ' ' ? strstr(at, " COLLATE \"") : NULL;
-        if (!end) return NULL;
-        type = out;
-        for (const char *of = at + 1; of < end; of++) *out++ = *of;
-        *out++ = '\0';
-        counter = behind(unquote_name(end + strlen(" COLLATE "), &out, &collation), " NOT NULL");
-        key = position_in(keys, name, out);
-        if (key < 0 || !ctr_declaration_is_plain(type)) return NULL;
-    }
-    if (!counter || *name == '_' || ctr_declaration_reserves(name)) return NULL;
-    ctr_shape_add(shape, name, type, collation, key, problem);
-    return counter;
+    ctr_word_next(at);
+    char *name = ctr_text_unquoted(quoted, problem), *type = ctr_text_of(type_span, problem),
+         *collation = ctr_text_unquoted(collated, problem);
+    bool is = problem->rc == SQLITE_OK && ctr_declaration_is_plain(type) &&
+              !ctr_declaration_reserves(name) &&
+              ctr_shape_add(shape, name, type, collation, key, problem) == SQLITE_OK;
+    sqlite3_free(name);
+    sqlite3_free(type);
+    sqlite3_free(collation);
+    return is && ctr_word_at_mark(at, ',');
 }
 
 /* Would we declare the shape by this text? */
@@ -349,9 +330,9 @@ static bool would_declare(const ctr_shape *shape, const char *table, const char 
     ctr_slots slots = {.schema = "", .table = table, .definition = definition, .keys = keys};
     char *ours = definition && keys ? ctr_run_sql(CTR_SQL_SCHEMA_CREATE_CELLS, &slots) : NULL;
     if (!ours) ctr_problem_nomem(problem);
-    const char *name = behind(ours, "CREATE TABLE \"\".");
-    const char *theirs = behind(sql, "CREATE TABLE ");
-    bool is = name && theirs && strcmp(name, theirs) == 0;
+    static const char OURS[] = "CREATE TABLE \"\".", THEIRS[] = "CREATE TABLE ";
+    bool is = ours && strncmp(sql, THEIRS, sizeof THEIRS - 1) == 0 &&
+              strcmp(ours + sizeof OURS - 1, sql + sizeof THEIRS - 1) == 0;
     sqlite3_free(definition);
     sqlite3_free(keys);
     sqlite3_free(ours);
@@ -363,25 +344,25 @@ static bool would_declare(const ctr_shape *shape, const char *table, const char 
 static bool read_declared(ctr_shape *shape, const char *table, const char *sql,
                           ctr_problem *problem)
 {
-    static const char FIRST[] = "(\n_id INTEGER PRIMARY KEY,\n", LAST[] = ",\nUNIQUE(";
-    const char *at = sql ? strstr(sql, FIRST) : NULL;
-    const char *keys = at ? strstr(at, LAST) : NULL;
-    if (!keys || problem->rc != SQLITE_OK) return false;
-    keys += strlen(LAST);
-    size_t n = 0, size = strlen(sql);
-    for (const char *quote = at; (quote = strchr(quote, '"')); quote++) n++;
-    char *spare = sqlite3_malloc64(2 * size + 2);
-    if (!spare) ctr_problem_nomem(problem);
-    ctr_shape_open(shape, (int)(n / 2), problem);
-    for (size_t i = 0; i < n / 2 && shape->keys; i++) shape->keys[i] = -1;
-    at += strlen(FIRST);
-    bool more = problem->rc == SQLITE_OK;
-    while (more && (at = read_declared_column(at, keys, spare, shape, problem)))
-        more = (at = behind(at, ", ")) != NULL;
-    bool is = at == NULL && !more && shape->n_keys > 0 && shape->n_counters > 0;
+    int n = 0; /* more names than columns */
+    ctr_words at = {.at = sql}, keys = {.at = sql};
+    if (!sql || problem->rc != SQLITE_OK) return false;
+    for (ctr_words all = at;; keys = ctr_word_at(&all, "UNIQUE") ? all : keys) {
+        ctr_word_next(&all);
+        if (all.kind == CTR_WORD_END) break;
+        n += all.kind == CTR_WORD_QUOTED;
+    }
+    ctr_word_next(&keys);
+    bool is = ctr_shape_open(shape, n, problem) == SQLITE_OK;
+    for (int i = 0; i < n && is; i++) shape->keys[i] = -1;
+    do { /* behind _id INTEGER PRIMARY KEY */
+        ctr_word_next(&at);
+    } while (at.kind != CTR_WORD_END && !ctr_word_at_mark(&at, ','));
+    for (ctr_word_next(&at); is && at.kind == CTR_WORD_QUOTED; ctr_word_next(&at))
+        is = read_declared_column(&at, &keys, shape, problem);
+    is = is && shape->n_keys > 0 && shape->n_counters > 0;
     for (int i = 0; i < shape->n_keys; i++) is = is && shape->keys[i] >= 0;
     is = is && would_declare(shape, table, sql, problem) && problem->rc == SQLITE_OK;
-    sqlite3_free(spare);
     if (!is) ctr_shape_close(shape);
     return is;
 }

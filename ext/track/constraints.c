@@ -1,7 +1,6 @@
 /* track/constraints.c - reads columns, UNIQUE indexes and foreign keys of a table. */
 #include "track/constraints.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "sqlite/run.h"
@@ -131,55 +130,38 @@ void ctr_constraints_refuse_own_keys(const ctr_shape *shape, sqlite3 *db, const 
 
 /* ---- UNIQUE ---------------------------------------------------------------------------------- */
 
-/* Copies a term without ASC or DESC. */
-static char *copy_term(const char *from, const char *to)
+/* Returns the next term of an index, without ASC or DESC, and moves to the mark behind it. */
+static ctr_span next_term(ctr_words *words)
 {
-    static const char *const ORDERS[] = {"ASC", "DESC"};
-    while (to > from && strchr(" \t\r\n", to[-1])) to--;
-    for (size_t i = 0; i < 2; i++) {
-        const size_t n = strlen(ORDERS[i]);
-        if ((size_t)(to - from) > n && sqlite3_strnicmp(to - n, ORDERS[i], (int)n) == 0 &&
-            strchr(" \t\r\n)", to[-(ptrdiff_t)n - 1]))
-            to -= n;
+    ctr_word_next(words);
+    const char *from = words->word.text, *to = from;
+    for (int depth = 0; words->kind != CTR_WORD_END; ctr_word_next(words)) {
+        bool closes = ctr_word_at_mark(words, ')');
+        if (depth == 0 && (closes || ctr_word_at_mark(words, ','))) break;
+        depth += ctr_word_at_mark(words, '(') - closes;
+        if (!ctr_word_at(words, "ASC") && !ctr_word_at(words, "DESC")) to = words->at;
     }
-    return sqlite3_mprintf("%.*s", (int)(to - from), from);
+    return (ctr_span){from, (size_t)(to - from)};
 }
 
-/* Returns the text of term `n` in the first parentheses of a CREATE INDEX, or NULL; sets `end` to
- * the end of the parentheses if there is none. */
-static char *term_of(const char *sql, int n, const char **end)
+/* Finds term `number` and the condition of a CREATE INDEX; an index without one leaves it as it
+ * is. */
+static void split_index(const char *sql, int number, ctr_span *term, ctr_span *condition)
 {
-    const char *from = NULL;
-    int depth = 0, term = 0;
-    for (const char *at = sql; *at; at++) {
-        const char *behind = ctr_text_behind(at);
-        if (behind) {
-            at = behind - 1;
-            continue;
-        }
-        if (*at == '(' && depth++ == 0) from = at + 1;
-        bool ends = depth == 1 && (*at == ',' || *at == ')');
-        if (*at == ')') depth--;
-        if (!ends) continue;
-        if (term++ == n) return copy_term(from, at);
-        *end = at + 1;
-        if (depth == 0) return NULL;
-        from = at + 1;
+    ctr_words words = {.at = sql};
+    do {
+        ctr_word_next(&words);
+    } while (words.kind != CTR_WORD_END && !ctr_word_at_mark(&words, '('));
+    for (int i = 0; words.kind != CTR_WORD_END && !ctr_word_at_mark(&words, ')'); i++) {
+        const ctr_span next = next_term(&words);
+        if (i == number) *term = next;
     }
-    return NULL;
-}
-
-/* Returns the condition of a CREATE INDEX, or NULL. */
-static const char *condition_of(const char *sql)
-{
-    static const char WHERE[] = "WHERE";
-    const char *at = sql;
-    sqlite3_free(term_of(sql, -1, &at));
-    while (*at && sqlite3_strnicmp(at, WHERE, sizeof WHERE - 1) != 0) {
-        const char *behind = ctr_text_behind(at);
-        at = behind ? behind : at + 1;
-    }
-    return *at ? at + sizeof WHERE - 1 : NULL;
+    ctr_word_next(&words);
+    if (!ctr_word_at(&words, "WHERE")) return;
+    ctr_word_next(&words);
+    condition->text = words.word.text;
+    for (; words.kind != CTR_WORD_END; ctr_word_next(&words))
+        condition->size = (size_t)(words.at - condition->text);
 }
 
 /* Returns whether a DEFAULT is one word or name in quotes, which means its text. */
@@ -189,20 +171,18 @@ static bool is_default_text(const char *value)
                                          "CURRENT_TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP"};
     for (size_t i = 0; i < sizeof VALUES / sizeof *VALUES; i++)
         if (sqlite3_stricmp(value, VALUES[i]) == 0) return false;
-    const char *end = *value == '\'' ? NULL : ctr_text_behind(value);
-    if (end) return !*end;
-    return ctr_text_is_word(value);
+    ctr_words words = {.at = value};
+    ctr_word_next(&words);
+    return ctr_word_at_name(&words) && *value != '\'' && !*words.at;
 }
 
 /* Returns whether an expression calls no function, which may be missing, or not be permitted in
  * triggers, and has no name in quotes, which could mean a column there. */
 static bool is_constant(const char *expression)
 {
-    for (const char *at = expression; *at;) {
-        if (strchr("([\"`", *at)) return false;
-        const char *behind = ctr_text_behind(at);
-        at = behind ? behind : at + 1;
-    }
+    ctr_words words = {.at = expression};
+    for (ctr_word_next(&words); words.kind != CTR_WORD_END; ctr_word_next(&words))
+        if (strchr("([\"`", *words.word.text)) return false;
     return true;
 }
 
@@ -213,10 +193,11 @@ static void append_new(const ctr_described *column, sqlite3_str *out, ctr_proble
     const char *name = column->name, *value = column->value;
     bool is_text = value && is_default_text(value);
     bool replaced = value && column->not_null && (is_text || is_constant(value));
-    char *text = replaced ? sqlite3_mprintf("%s", value) : NULL;
-    if (replaced && !text) ctr_problem_nomem(problem);
+    char *text = NULL;
+    if (replaced)
+        text = is_text ? ctr_text_unquoted((ctr_span){value, strlen(value)}, problem)
+                       : ctr_text_copy(value, problem);
     if (replaced && !text) return;
-    if (is_text && replaced) ctr_declaration_unquote((ctr_span){value, strlen(value)}, text);
     const char *format = is_text ? "ifnull(NEW.\"%w\", %Q)" : "ifnull(NEW.\"%w\", (%s\n))";
     sqlite3_str_appendf(out, replaced ? format : "NEW.\"%w\"", name, text);
     sqlite3_free(text);
@@ -239,7 +220,7 @@ static void list_new_row(const ctr_ordinary *ordinary, const char *term, sqlite3
         const char *name = ordinary->columns[i].name;
         char *quoted = sqlite3_mprintf("%w", name);
         if (!quoted) ctr_problem_nomem(problem);
-        bool may = quoted && (ctr_text_contains(term, name) || ctr_text_contains(term, quoted));
+        bool may = quoted && (ctr_word_is_in(name, term) || ctr_word_is_in(quoted, term));
         sqlite3_free(quoted);
         if (!may) continue;
         sqlite3_str_appendall(out, n++ ? ", " : "");
@@ -263,24 +244,17 @@ static char *read_index_text(const unique_in *in, const char *index, ctr_problem
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEX);
     ctr_run_bind_text(&run, row, ":name", index);
     const char *sql = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
-    char *copy = sql ? sqlite3_mprintf("%s", sql) : NULL;
-    if (sql && !copy) ctr_problem_nomem(problem);
+    char *copy = sql ? ctr_text_copy(sql, problem) : NULL;
     sqlite3_finalize(row);
     return copy;
 }
 
-/* Returns whether a name in quotes, which ends before `end`, is that of a column. */
-static bool names_column(const unique_in *in, const char *quoted, const char *end,
-                         ctr_problem *problem)
+/* Returns whether a name in quotes is that of a column. */
+static bool names_column(const unique_in *in, ctr_span quoted, ctr_problem *problem)
 {
-    const size_t size = (size_t)(end - quoted);
-    char *name = sqlite3_malloc64(size + 1);
-    if (!name) {
-        ctr_problem_nomem(problem);
-        return false;
-    }
-    ctr_declaration_unquote((ctr_span){quoted, size}, name);
     const ctr_tracked *tracked = in->tracked;
+    char *name = ctr_text_unquoted(quoted, problem);
+    if (!name) return false;
     int rc = sqlite3_table_column_metadata(tracked->db, tracked->schema, tracked->table, name, NULL,
                                            NULL, NULL, NULL, NULL);
     if (rc != SQLITE_ERROR) ctr_problem_sqlite(problem, tracked->db, rc);
@@ -289,18 +263,14 @@ static bool names_column(const unique_in *in, const char *quoted, const char *en
 }
 
 /* Returns whether a condition means in a trigger what it means in its index: each name in quotes is
- * a column, not a text; no name has a schema or table before it; and each comment ends. */
+ * a column, not a text; and no name has a schema or table before it. */
 static bool means_the_same(const unique_in *in, const char *condition, ctr_problem *problem)
 {
-    for (const char *at = condition; *at;) {
-        const char *behind = ctr_text_behind(at);
-        if (*at == '.') return false;
-        if (strchr("\"`[", *at) && (!behind || !names_column(in, at, behind, problem)))
+    ctr_words words = {.at = condition};
+    for (ctr_word_next(&words); words.kind != CTR_WORD_END; ctr_word_next(&words)) {
+        if (ctr_word_at_mark(&words, '.')) return false;
+        if (strchr("\"`[", *words.word.text) && !names_column(in, words.word, problem))
             return false;
-        if (behind && *at == '/' && !*behind &&
-            (behind - at < 4 || behind[-1] != '/' || behind[-2] != '*'))
-            return false;
-        at = behind ? behind : at + 1;
     }
     return true;
 }
@@ -337,13 +307,15 @@ static void match_term(const unique_in *in, const ctr_term *term, ctr_problem *p
     if (!term->name || term->is_partial) in->rows->any_column = true;
     bool reads = !term->name || (term->is_partial && term->number == 0);
     char *sql = reads ? read_index_text(in, term->index, problem) : NULL;
-    const char *condition = sql && term->is_partial ? condition_of(sql) : NULL, *end = NULL;
-    if (condition && !means_the_same(in, condition, problem)) condition = NULL;
+    ctr_span expression = {NULL, 0}, where = {NULL, 0};
+    if (sql) split_index(sql, term->number, &expression, &where);
+    char *text = !term->name && sql ? ctr_text_of(expression, problem) : NULL;
+    char *copy = where.text ? ctr_text_of(where, problem) : NULL;
+    const char *condition = copy && means_the_same(in, copy, problem) ? copy : NULL;
     if (term->number == 0)
         begin_index(in, condition);
     else
         sqlite3_str_appendall(match, " AND ");
-    char *text = !term->name && sql ? term_of(sql, term->number, &end) : NULL;
     if (term->name) {
         sqlite3_str_appendf(match, "\"%w\" = ", term->name);
         ctr_constraints_append_new(match, in->tracked, term->name, problem);
@@ -352,10 +324,10 @@ static void match_term(const unique_in *in, const ctr_term *term, ctr_problem *p
     } else if (text) {
         match_expression(in, text, condition, problem);
     } else {
-        if (sql) ctr_problem_nomem(problem);
         sqlite3_str_appendall(match, "1");
     }
     sqlite3_free(text);
+    sqlite3_free(copy);
     sqlite3_free(sql);
 }
 

@@ -128,28 +128,6 @@ bool ctr_tracked_same_row(const ctr_tracked *tracked, const ctr_shown *a, const 
 
 /* ---- names in the trigger -------------------------------------------------------------------- */
 
-/* Reads a name in double quotes and moves after it. The caller frees the name. NULL: there is none,
- * or a problem. */
-static char *take_name(const char **at, ctr_problem *problem)
-{
-    const char *from = *at;
-    if (*from != '"') return NULL;
-    const char *end = from + 1;
-    while (*end && (*end != '"' || end[1] == '"')) end += *end == '"' ? 2 : 1;
-    if (!*end) return NULL;
-    char *name = sqlite3_malloc64((size_t)(end - from));
-    if (!name) ctr_problem_nomem(problem);
-    if (!name) return NULL;
-    char *out = name;
-    for (const char *c = from + 1; c < end; c++) {
-        *out++ = *c;
-        if (*c == '"') c++;
-    }
-    *out = '\0';
-    *at = end + 1;
-    return name;
-}
-
 static int column_named(const ctr_shape *shape, const char *name)
 {
     for (int i = 0; name && i < shape->n_columns; i++)
@@ -157,40 +135,25 @@ static int column_named(const ctr_shape *shape, const char *name)
     return -1;
 }
 
-static bool take_words(const char **at, const char *words)
-{
-    size_t n = strlen(words);
-    if (strncmp(*at, words, n) != 0) return false;
-    *at += n;
-    return true;
-}
-
-/* Skips words and a name. */
-static bool pass_name(const char **at, const char *words, ctr_problem *problem)
-{
-    if (!take_words(at, words)) return false;
-    char *name = take_name(at, problem);
-    sqlite3_free(name);
-    return name != NULL;
-}
-
 /* Takes one column: the name of its counter or key column, and its name in the table. Skips a
- * dropped counter. Returns false after the last. */
-static bool take_pair(ctr_tracked *tracked, const char **own, const char **theirs,
-                      ctr_problem *problem)
+ * dropped counter, and the request_id. Returns false after the last. */
+static bool take_pair(ctr_tracked *tracked, ctr_words *own, ctr_words *theirs, ctr_problem *problem)
 {
-    if (!take_words(own, ", ") || !take_words(theirs, ", ")) return false;
-    char *name = take_name(own, problem);
-    bool none = take_words(theirs, "NULL");
-    char *column = !none && take_words(theirs, "NEW.") ? take_name(theirs, problem) : NULL;
-    bool is_pair = none || column;
-    int i = column_named(tracked->shape, name);
-    if (i >= 0 && !tracked->columns[i].name)
-        tracked->columns[i].name = column;
-    else
-        sqlite3_free(column);
+    if (!ctr_word_at_mark(own, ',') || !ctr_word_at_mark(theirs, ',')) return false;
+    ctr_word_next(own);
+    ctr_word_next(theirs);
+    bool is_new = ctr_word_at(theirs, "NEW");
+    if (!is_new && !ctr_word_at(theirs, "NULL") && !ctr_word_at(own, "request_id")) return false;
+    if (is_new) ctr_word_next(theirs); /* the full stop */
+    if (is_new) ctr_word_next(theirs);
+    char *name = ctr_text_unquoted(own->word, problem);
+    int i = is_new ? column_named(tracked->shape, name) : -1;
     sqlite3_free(name);
-    return is_pair;
+    if (i >= 0 && !tracked->columns[i].name)
+        tracked->columns[i].name = ctr_text_unquoted(theirs->word, problem);
+    ctr_word_next(own);
+    ctr_word_next(theirs);
+    return true;
 }
 
 /* Reads the names from the trigger on INSERT,
@@ -202,17 +165,18 @@ static bool take_pair(ctr_tracked *tracked, const char **own, const char **their
  * A name that it lacks stays NULL; the comparison of the texts then fails. */
 static void read_names(ctr_tracked *tracked, const char *text, ctr_problem *problem)
 {
-    const char *own = text;
-    if (!pass_name(&own, "CREATE TRIGGER ", problem) ||
-        !pass_name(&own, " AFTER INSERT ON ", problem) ||
-        !pass_name(&own, " BEGIN\nINSERT INTO ", problem) || !pass_name(&own, "(", problem))
-        return;
-    const char *theirs = own;
-    while (take_words(&theirs, ", "))
-        if (!take_words(&theirs, "request_id")) sqlite3_free(take_name(&theirs, problem));
-    if (!take_words(&theirs, ") VALUES ('row inserted'")) return;
-    while (take_pair(tracked, &own, &theirs, problem)) {
-    }
+    static const char VALUES[] = ") VALUES ('row inserted'";
+    ctr_words own = {.at = text};
+    do {
+        ctr_word_next(&own);
+    } while (own.kind != CTR_WORD_END && !ctr_word_at_mark(&own, '('));
+    ctr_words theirs = own;
+    while (theirs.kind != CTR_WORD_END && !ctr_word_at_mark(&theirs, ')')) ctr_word_next(&theirs);
+    if (strncmp(theirs.word.text, VALUES, sizeof VALUES - 1) != 0) return;
+    theirs.at = theirs.word.text + sizeof VALUES - 1;
+    ctr_word_next(&theirs);
+    for (int i = 0; i < 2; i++) ctr_word_next(&own); /* behind the column of commands */
+    while (take_pair(tracked, &own, &theirs, problem)) continue;
 }
 
 /* ---- noted names ----------------------------------------------------------------------------- */
@@ -228,8 +192,7 @@ static void read_noted(ctr_tracked *tracked, ctr_problem *problem)
                    *name = ctr_text_column(row, NOTED_NAME, problem);
         int i = counter && *counter && name ? column_named(tracked->shape, counter) : -1;
         if (i < 0 || tracked->columns[i].name) continue;
-        tracked->columns[i].name = sqlite3_mprintf("%s", name);
-        if (!tracked->columns[i].name) ctr_problem_nomem(problem);
+        tracked->columns[i].name = ctr_text_copy(name, problem);
     }
     sqlite3_finalize(row);
 }
@@ -243,8 +206,7 @@ char *ctr_tracked_noted(sqlite3 *db, const char *schema, const char *counters, c
         const char *counter = ctr_text_column(row, NOTED_COUNTER, problem),
                    *name = ctr_text_column(row, NOTED_NAME, problem);
         if (!counter || *counter || !name || table) continue;
-        table = sqlite3_mprintf("%s", name);
-        if (!table) ctr_problem_nomem(problem);
+        table = ctr_text_copy(name, problem);
     }
     sqlite3_finalize(row);
     return table;
@@ -322,8 +284,8 @@ static void look_at_table(ctr_tracked *tracked, const ctr_objects *objects, ctr_
     if (!tracked->table || problem->rc != SQLITE_OK) return;
     const ctr_named *named = ctr_schema_objects_find(objects, tracked->table);
     const char *text = named && named->sql ? named->sql : "";
-    tracked->replaces = ctr_text_has_words(text, "CONFLICT", "REPLACE");
-    tracked->rolls_back = ctr_text_has_words(text, "CONFLICT", "ROLLBACK");
+    tracked->replaces = ctr_word_follow(text, "conflict", "REPLACE");
+    tracked->rolls_back = ctr_word_follow(text, "conflict", "ROLLBACK");
     ctr_ordinary_read(&tracked->ordinary, tracked->db, tracked->schema, tracked->table, problem);
     if (problem->rc == SQLITE_OK) look_up_columns(tracked);
 }
@@ -334,7 +296,7 @@ static void look_at_table(ctr_tracked *tracked, const ctr_objects *objects, ctr_
  * table: counter_track writes the word as the last clause. */
 static bool declares_tracked(const char *sql)
 {
-    return sql && ctr_text_contains(sql, ", TRACKED \"");
+    return sql && ctr_word_is_in(", TRACKED \"", sql);
 }
 
 bool ctr_tracked_is_among(const ctr_objects *objects, const char *counters)

@@ -20,7 +20,8 @@
 #include "sqlite/args.h"
 #include "sqlite/text.h"
 #include "sync/feed.h"
-#include "vtab/joined.h"
+#include "table/events.h"
+#include "vtab/shared.h"
 
 enum {
     COLUMN_TABLE,
@@ -336,19 +337,19 @@ static int changes_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
 static int changes_commit(sqlite3_vtab *base)
 {
     ctr_feed_release(&((changes_table *)base)->apply);
-    return ctr_joined_commit(base);
+    return ctr_events_commit(base);
 }
 
 static int changes_rollback(sqlite3_vtab *base)
 {
     ctr_feed_release(&((changes_table *)base)->apply);
-    return ctr_joined_rollback(base);
+    return ctr_events_rollback(base);
 }
 
 static int changes_rollback_to(sqlite3_vtab *base, int level)
 {
     ctr_feed_release(&((changes_table *)base)->apply);
-    return ctr_joined_rollback_to(base, level);
+    return ctr_events_rollback_to(base, level);
 }
 
 int ctr_changes_register(sqlite3 *db, ctr_conn *conn)
@@ -366,12 +367,12 @@ int ctr_changes_register(sqlite3 *db, ctr_conn *conn)
                                           .xColumn = changes_column,
                                           .xRowid = changes_rowid,
                                           .xUpdate = changes_update,
-                                          .xBegin = ctr_joined_begin,
-                                          .xSync = ctr_joined_sync,
+                                          .xBegin = ctr_events_begin,
+                                          .xSync = ctr_events_sync,
                                           .xCommit = changes_commit,
                                           .xRollback = changes_rollback,
-                                          .xSavepoint = ctr_joined_savepoint,
-                                          .xRelease = ctr_joined_release,
+                                          .xSavepoint = ctr_events_savepoint,
+                                          .xRelease = ctr_events_release,
                                           .xRollbackTo = changes_rollback_to};
     return sqlite3_create_module_v2(db, FUNCTION, &MODULE, ctr_conn_hold(conn), ctr_conn_drop);
 }

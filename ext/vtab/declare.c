@@ -1,6 +1,7 @@
 /* vtab/declare.c - turns the clauses of USING counter(...) into a shape, or refuses them. */
 #include <string.h>
 
+#include "sqlite/text.h"
 #include "vtab/table.h"
 
 /* Each has a %s for the culprit and, in some, a second one for the word. */
@@ -34,18 +35,11 @@ static const char *const SENTENCES[] = {
     [CTR_REFUSE_NOT_A_COUNTER] = "column %s: only a COUNTER can be added",
 };
 
-static char *copy_span(ctr_span span)
-{
-    return sqlite3_mprintf("%.*s", (int)span.size, span.text ? span.text : "");
-}
-
 static void refuse_declaration(const ctr_declaration *declaration, ctr_problem *problem)
 {
-    char *culprit = copy_span(declaration->culprit), *word = copy_span(declaration->word);
-    if (culprit && word)
-        ctr_problem_set(problem, SQLITE_ERROR, SENTENCES[declaration->refusal], culprit, word);
-    else
-        ctr_problem_nomem(problem);
+    char *culprit = ctr_text_of(declaration->culprit, problem),
+         *word = ctr_text_of(declaration->word, problem);
+    ctr_problem_set(problem, SQLITE_ERROR, SENTENCES[declaration->refusal], culprit, word);
     sqlite3_free(culprit);
     sqlite3_free(word);
 }
@@ -64,17 +58,11 @@ int ctr_declare_shape(ctr_shape *shape, const char *table, int n, const char *co
         refuse_declaration(&declaration, problem);
     for (int i = 0; whole && i < declaration.n_columns; i++) {
         const ctr_declared *column = &declaration.columns[i];
-        char *name = sqlite3_malloc64(column->name.size + 1);
-        char *type = sqlite3_malloc64(column->type.size + 1);
-        char *collation = sqlite3_malloc64(column->collation.size + 1);
-        if (name && type && collation) {
-            ctr_declaration_unquote(column->name, name);
-            ctr_declaration_type(column->type, type);
-            ctr_declaration_unquote(column->collation, collation);
-            ctr_shape_add(shape, name, type, collation, column->key, problem);
-        } else {
-            ctr_problem_nomem(problem);
-        }
+        char *name = ctr_text_unquoted(column->name, problem),
+             *type = ctr_text_of(column->type, problem),
+             *collation = ctr_text_unquoted(column->collation, problem);
+        if (type) ctr_declaration_type(column->type, type);
+        ctr_shape_add(shape, name, type, collation, column->key, problem);
         sqlite3_free(name);
         sqlite3_free(type);
         sqlite3_free(collation);
@@ -89,14 +77,9 @@ char *ctr_declare_tracked(int *n, const char *const *clauses, ctr_problem *probl
     static const char TRACKED[] = "TRACKED \"";
     const char *last = *n > 0 ? clauses[*n - 1] : "";
     if (strncmp(last, TRACKED, sizeof TRACKED - 1) != 0) return NULL;
-    size_t size = strlen(last) - (sizeof TRACKED - 2);
-    char *name = sqlite3_malloc64(size + 1);
-    if (name)
-        ctr_declaration_unquote((ctr_span){last + sizeof TRACKED - 2, size}, name);
-    else
-        ctr_problem_nomem(problem);
+    last += sizeof TRACKED - 2;
     --*n;
-    return name;
+    return ctr_text_unquoted((ctr_span){last, strlen(last)}, problem);
 }
 
 char *ctr_declare_counter(const char *table, const char *clause, ctr_problem *problem)
@@ -107,12 +90,7 @@ char *ctr_declare_counter(const char *table, const char *clause, ctr_problem *pr
         refuse_declaration(&declaration, problem);
         return NULL;
     }
-    char *name = sqlite3_malloc64(column.name.size + 1);
-    if (name)
-        ctr_declaration_unquote(column.name, name);
-    else
-        ctr_problem_nomem(problem);
-    return name;
+    return ctr_text_unquoted(column.name, problem);
 }
 
 /* Counters and hidden columns have a type, because some schema readers fail on a column without

@@ -1,5 +1,4 @@
-/* vtab/plan.c - xBestIndex: equalities on a prefix of the key, a range after it, the order; and the
- * elements of an IN.
+/* vtab/plan.c - xBestIndex: equalities on a prefix of the key, a range after it, the order.
  *
  * A plan is a text; see table/stream.h. It serves the first CTR_STREAM_KEYS columns of a key.
  * SQLite checks all constraints again: `omit` is never set, because SQLite's comparison may differ
@@ -8,15 +7,9 @@
  * On columns of TEXT affinity or none, SQLite's comparison may differ, and the search may be unable
  * to use the argument (scan.c). So such an equality fixes no column for ORDER BY, and a whole key
  * does not promise a single row, except in an UPDATE, which runs in one pass only with that
- * promise. On these columns one IN for each plan is passed all at once (plan.h); on a column of
+ * promise. On these columns one IN for each plan is passed all at once (scan.c); on a column of
  * numbers SQLite turns an IN into equalities.
  */
-#include "vtab/plan.h"
-
-#include <string.h>
-
-#include "sqlite/array.h"
-#include "table/stream.h"
 #include "vtab/table.h"
 
 enum { COST_UNIQUE = 5, ROWS_ALL = 1000000, ELEMENTS = 25 };
@@ -226,115 +219,4 @@ int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     info->idxStr = sqlite3_str_finish(plan);
     info->needToFreeIdxStr = 1;
     return info->idxStr && !lost ? SQLITE_OK : SQLITE_NOMEM;
-}
-
-/* ---- the elements of an IN ------------------------------------------------------------------- */
-
-/* Returns the number of the argument that is an IN, or -1. */
-static int place_in_plan(const char *plan)
-{
-    for (int i = 0; *plan != '.'; plan += 2, i++)
-        if (*plan == 'I') return i;
-    return -1;
-}
-
-bool ctr_plan_has_in(const char *plan)
-{
-    return place_in_plan(plan) >= 0;
-}
-
-static void forget_elements(ctr_elements *elements)
-{
-    if (elements->args && elements->place >= 0) elements->args[elements->place] = NULL; /* lent */
-    for (int i = 0; i < elements->n; i++) sqlite3_value_free(elements->elements[i]);
-    sqlite3_free(elements->elements);
-    elements->elements = NULL;
-    elements->n = 0;
-    elements->room = 0;
-}
-
-void ctr_plan_elements_close(ctr_elements *elements)
-{
-    forget_elements(elements);
-    for (int i = 0; i < elements->argc; i++) sqlite3_value_free(elements->args[i]);
-    sqlite3_free(elements->args);
-    sqlite3_free(elements->plan);
-    *elements = (ctr_elements){.place = -1};
-}
-
-static void *owned(void *memory, ctr_problem *problem)
-{
-    if (!memory) ctr_problem_nomem(problem);
-    return memory;
-}
-
-/* Removes the IN from the plan: a single search follows. */
-static void leave_out(ctr_elements *elements)
-{
-    forget_elements(elements);
-    size_t place = (size_t)elements->place, behind = (size_t)elements->argc - place - 1;
-    char *pair = elements->plan + 2 * place;
-    memmove(pair, pair + 2, strlen(pair + 2) + 1);
-    memmove(elements->args + place, elements->args + place + 1, behind * sizeof *elements->args);
-    elements->argc--;
-    elements->place = -1;
-}
-
-static int walk_list(sqlite3_value *list, bool first, sqlite3_value **value)
-{
-#if SQLITE_VERSION_NUMBER >= 3038000
-    return first ? sqlite3_vtab_in_first(list, value) : sqlite3_vtab_in_next(list, value);
-#else
-    (void)list, (void)first, (void)value;
-    return SQLITE_DONE;
-#endif
-}
-
-/* Skips NULL: a key is never NULL. */
-static void take_elements(ctr_elements *elements, const ctr_shape *shape, sqlite3_value *list,
-                          ctr_problem *problem)
-{
-    const char pair[] = {'=', elements->plan[2 * elements->place + 1], '\0'};
-    sqlite3_value *value = NULL;
-    int rc = walk_list(list, true, &value);
-    for (; rc == SQLITE_OK && problem->rc == SQLITE_OK; rc = walk_list(list, false, &value)) {
-        if (sqlite3_value_type(value) == SQLITE_NULL) continue;
-        if (!ctr_stream_is_exact(shape, pair, &value)) {
-            leave_out(elements);
-            return;
-        }
-        sqlite3_value **more = ctr_array_room(elements->elements, &elements->room,
-                                              (size_t)elements->n + 1, sizeof *more, problem);
-        if (!more) return;
-        elements->elements = more;
-        more[elements->n] = owned(sqlite3_value_dup(value), problem);
-        if (more[elements->n]) elements->n++;
-    }
-    if (rc != SQLITE_OK && rc != SQLITE_DONE)
-        ctr_problem_set(problem, rc, "the list of an IN: %s", sqlite3_errstr(rc));
-}
-
-void ctr_plan_elements_open(ctr_elements *elements, const ctr_shape *shape, const char *plan,
-                            int argc, sqlite3_value **argv, ctr_problem *problem)
-{
-    size_t size = (size_t)argc * sizeof *elements->args;
-    elements->plan = owned(sqlite3_mprintf("%s", plan), problem);
-    elements->args = owned(sqlite3_malloc64(size), problem);
-    if (!elements->plan || !elements->args) return;
-    elements->place = place_in_plan(plan);
-    elements->plan[2 * elements->place] = '=';
-    for (int i = 0; i < argc; i++) {
-        bool is_list = i == elements->place;
-        elements->args[i] = is_list ? NULL : owned(sqlite3_value_dup(argv[i]), problem);
-        elements->argc++;
-    }
-    if (problem->rc == SQLITE_OK) take_elements(elements, shape, argv[elements->place], problem);
-}
-
-bool ctr_plan_elements_next(ctr_elements *elements)
-{
-    if (!elements->plan || elements->next >= (elements->place < 0 ? 1 : elements->n)) return false;
-    int i = elements->next++;
-    if (elements->place >= 0) elements->args[elements->place] = elements->elements[i];
-    return true;
 }

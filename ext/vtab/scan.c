@@ -12,17 +12,152 @@
  * One row. A whole key names one row at most. It is found as an INSERT finds it, in memory if it is
  * cached (table/cache.h), and the cursor keeps copies of its key and counters.
  *
- * IN. If SQLite passes all elements of an IN at once (plan.h), there is one scan for each of
- * them, one after the other.
+ * IN. If SQLite passes all elements of an IN at once, there is one scan for each of them, one after
+ * the other.
  *
  * Front. If the table stands in front of others, its front reads the rows (vtab/table.h).
  */
 #include <string.h>
 
 #include "sqlite/args.h"
+#include "sqlite/array.h"
+#include "sqlite/text.h"
 #include "table/values.h"
-#include "vtab/plan.h"
 #include "vtab/table.h"
+
+/* ---- the elements of an IN ------------------------------------------------------------------- */
+
+/* SQLite passes the elements of an IN one by one, each as the argument of an `=`, and checks each
+ * row by that `=` again. On a column of TEXT affinity or none, this differs from the IN. Since 3.38
+ * SQLite passes all elements at once on request, and checks a row by the IN itself. In a plan, such
+ * an argument has the operator I, one at most:
+ *
+ *     "=0I1."        path = ? AND referrer IN (...)
+ *
+ * Streams never see it: they get one plan for each element, with = in place of I. If some element
+ * may match more than its exact value, they get a single plan without that condition.
+ */
+
+/* The searches of a plan. */
+typedef struct in_searches {
+    char *plan;           /* of one search; owned */
+    sqlite3_value **args; /* of the current search; owned */
+    int argc;
+
+    int place;                /* the argument that is an element, or -1 */
+    sqlite3_value **elements; /* owned copies; NULL if there is a single search without them */
+    int n, next;
+    size_t room;
+} in_searches;
+
+/* Returns the number of the argument that is an IN, or -1. */
+static int place_in_plan(const char *plan)
+{
+    for (int i = 0; *plan != '.'; plan += 2, i++)
+        if (*plan == 'I') return i;
+    return -1;
+}
+
+static void forget_elements(in_searches *elements)
+{
+    if (elements->args && elements->place >= 0) elements->args[elements->place] = NULL; /* lent */
+    for (int i = 0; i < elements->n; i++) sqlite3_value_free(elements->elements[i]);
+    sqlite3_free(elements->elements);
+    elements->elements = NULL;
+    elements->n = 0;
+    elements->room = 0;
+}
+
+/* Frees everything; a second call does nothing. */
+static void close_searches(in_searches *elements)
+{
+    forget_elements(elements);
+    for (int i = 0; i < elements->argc; i++) sqlite3_value_free(elements->args[i]);
+    sqlite3_free(elements->args);
+    sqlite3_free(elements->plan);
+    *elements = (in_searches){.place = -1};
+}
+
+static void *owned(void *memory, ctr_problem *problem)
+{
+    if (!memory) ctr_problem_nomem(problem);
+    return memory;
+}
+
+/* Removes the IN from the plan: a single search follows. */
+static void leave_out(in_searches *elements)
+{
+    forget_elements(elements);
+    size_t place = (size_t)elements->place, behind = (size_t)elements->argc - place - 1;
+    char *pair = elements->plan + 2 * place;
+    memmove(pair, pair + 2, strlen(pair + 2) + 1);
+    memmove(elements->args + place, elements->args + place + 1, behind * sizeof *elements->args);
+    elements->argc--;
+    elements->place = -1;
+}
+
+static int walk_list(sqlite3_value *list, bool first, sqlite3_value **value)
+{
+#if SQLITE_VERSION_NUMBER >= 3038000
+    return first ? sqlite3_vtab_in_first(list, value) : sqlite3_vtab_in_next(list, value);
+#else
+    (void)list, (void)first, (void)value;
+    return SQLITE_DONE;
+#endif
+}
+
+/* Skips NULL: a key is never NULL. */
+static void take_elements(in_searches *elements, const ctr_shape *shape, sqlite3_value *list,
+                          ctr_problem *problem)
+{
+    const char pair[] = {'=', elements->plan[2 * elements->place + 1], '\0'};
+    sqlite3_value *value = NULL;
+    int rc = walk_list(list, true, &value);
+    for (; rc == SQLITE_OK && problem->rc == SQLITE_OK; rc = walk_list(list, false, &value)) {
+        if (sqlite3_value_type(value) == SQLITE_NULL) continue;
+        if (!ctr_stream_is_exact(shape, pair, &value)) {
+            leave_out(elements);
+            return;
+        }
+        sqlite3_value **more = ctr_array_room(elements->elements, &elements->room,
+                                              (size_t)elements->n + 1, sizeof *more, problem);
+        if (!more) return;
+        elements->elements = more;
+        more[elements->n] = owned(sqlite3_value_dup(value), problem);
+        if (more[elements->n]) elements->n++;
+    }
+    if (rc != SQLITE_OK && rc != SQLITE_DONE)
+        ctr_problem_set(problem, rc, "the list of an IN: %s", sqlite3_errstr(rc));
+}
+
+/* Copies the elements and the other arguments. */
+static void open_searches(in_searches *elements, const ctr_shape *shape, const char *plan, int argc,
+                          sqlite3_value **argv, ctr_problem *problem)
+{
+    size_t size = (size_t)argc * sizeof *elements->args;
+    elements->plan = ctr_text_copy(plan, problem);
+    elements->args = owned(sqlite3_malloc64(size), problem);
+    if (!elements->plan || !elements->args) return;
+    elements->place = place_in_plan(plan);
+    elements->plan[2 * elements->place] = '=';
+    for (int i = 0; i < argc; i++) {
+        bool is_list = i == elements->place;
+        elements->args[i] = is_list ? NULL : owned(sqlite3_value_dup(argv[i]), problem);
+        elements->argc++;
+    }
+    if (problem->rc == SQLITE_OK) take_elements(elements, shape, argv[elements->place], problem);
+}
+
+/* Moves to the next search; returns false if there is none. */
+static bool next_search(in_searches *elements)
+{
+    if (!elements->plan || elements->next >= (elements->place < 0 ? 1 : elements->n)) return false;
+    int i = elements->next++;
+    if (elements->place >= 0) elements->args[elements->place] = elements->elements[i];
+    return true;
+}
+
+/* ---- cursors -------------------------------------------------------------------------------- */
 
 /* One counter of the row under the cursor. */
 typedef struct seen_counter {
@@ -32,11 +167,11 @@ typedef struct seen_counter {
 
 typedef struct scan_cursor {
     sqlite3_vtab_cursor base;
-    void *reading;         /* of a front */
-    ctr_stream stream;     /* of one file */
-    ctr_elements elements; /* of an IN, if the plan has one */
-    bool started;          /* xFilter began a scan to be stepped, and did not find one row */
-    sqlite3_value **rest;  /* owned copies of all arguments if a second scan follows, else NULL */
+    void *reading;        /* of a front */
+    ctr_stream stream;    /* of one file */
+    in_searches elements; /* of an IN, if the plan has one */
+    bool started;         /* xFilter began a scan to be stepped, and did not find one row */
+    sqlite3_value **rest; /* owned copies of all arguments if a second scan follows, else NULL */
     int n_rest;
     char *rest_plan;  /* its plan; owned */
     bool eof, unique; /* unique: there is one row at most */
@@ -102,7 +237,7 @@ int ctr_scan_close(sqlite3_vtab_cursor *base)
     if (cursor->reading) table_of(cursor)->front->close(cursor->reading);
     ctr_stream_close(&cursor->stream);
     forget_rest(cursor);
-    ctr_plan_elements_close(&cursor->elements);
+    close_searches(&cursor->elements);
     free_cursor(table_of(cursor)->idle);
     table_of(cursor)->idle = cursor;
     return SQLITE_OK;
@@ -115,9 +250,9 @@ static void start_stream(scan_cursor *cursor, bool unique, const char *plan, int
     forget_rest(cursor);
     cursor->stream.has_exact = false;
     if (unique && !exact) {
-        cursor->rest_plan = sqlite3_mprintf("%s", plan);
+        cursor->rest_plan = ctr_text_copy(plan, problem);
         cursor->rest = sqlite3_malloc64((size_t)argc * sizeof *cursor->rest);
-        if (!cursor->rest_plan || !cursor->rest) ctr_problem_nomem(problem);
+        if (!cursor->rest) ctr_problem_nomem(problem);
         for (int i = 0; cursor->rest && i < argc; i++) {
             sqlite3_value *copy = sqlite3_value_dup(argv[i]);
             if (!copy) ctr_problem_nomem(problem);
@@ -249,11 +384,11 @@ static bool step_scan(scan_cursor *cursor, ctr_problem *problem)
 /* Steps to the first row, if the scan has just begun, or to the next one. */
 static bool step(scan_cursor *cursor, bool begins, ctr_problem *problem)
 {
-    ctr_elements *elements = &cursor->elements;
+    in_searches *elements = &cursor->elements;
     bool row = begins && cursor->single;
     if (!begins) cursor->row++;
     if (!row) row = step_scan(cursor, problem);
-    while (!row && problem->rc == SQLITE_OK && ctr_plan_elements_next(elements)) {
+    while (!row && problem->rc == SQLITE_OK && next_search(elements)) {
         cursor->row++;
         start_scan(cursor, elements->plan, elements->argc, elements->args, problem);
         row = problem->rc == SQLITE_OK && (cursor->single || step_scan(cursor, problem));
@@ -282,14 +417,13 @@ int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int
     cursor->unique = number & CTR_PLAN_UNIQUE;
     cursor->started = cursor->single = false;
     cursor->row++;
-    cursor->eof = true;                         /* until there is a row; also after an error */
-    ctr_plan_elements_close(&cursor->elements); /* the terms of an OR share a cursor */
+    cursor->eof = true;                /* until there is a row; also after an error */
+    close_searches(&cursor->elements); /* the terms of an OR share a cursor */
     table_of(cursor)->updated = 0;
     table_of(cursor)->joined.conn->stats.reads++;
     ctr_table_read(table_of(cursor), &problem);
-    if (ctr_plan_has_in(plan))
-        ctr_plan_elements_open(&cursor->elements, &table_of(cursor)->shape, plan, argc, argv,
-                               &problem);
+    if (place_in_plan(plan) >= 0)
+        open_searches(&cursor->elements, &table_of(cursor)->shape, plan, argc, argv, &problem);
     else
         start_scan(cursor, plan, argc, argv, &problem);
     if (problem.rc != SQLITE_OK) return ctr_table_fail(table_of(cursor), &problem);

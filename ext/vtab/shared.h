@@ -1,5 +1,4 @@
-/* vtab/shared.h - registers SQL functions, and the modules table.c and changes.c; joined.h
- * registers the internal ones. */
+/* vtab/shared.h - registers SQL functions, and the modules table.c and changes.c. */
 #ifndef CTR_VTAB_SHARED_H
 #define CTR_VTAB_SHARED_H
 

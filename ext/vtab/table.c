@@ -11,8 +11,6 @@
 #include "table/stored.h"
 #include "track/showing.h"
 #include "track/triggers.h"
-#include "vtab/plan.h"
-#include "vtab/shared.h"
 
 /* The arguments of xCreate and xConnect. */
 enum { ARG_SCHEMA = 1, ARG_TABLE = 2, ARG_CLAUSES = 3 };
@@ -377,7 +375,7 @@ static bool has_shards(ctr_table *table, ctr_problem *problem)
 static void tell_another(ctr_table *table, ctr_problem *problem)
 {
     if (sqlite3_stricmp(table->schema, "main") == 0) ctr_conn_join(table->joined.conn, problem);
-    if (ctr_file_has_counted(table->file)) ctr_joined_pass_on(&table->joined, problem);
+    if (ctr_file_has_counted(table->file)) ctr_events_pass_on(&table->joined, problem);
 }
 
 /* When a DROP fails, SQLite shows the text of the code instead of the table's message. */
@@ -426,7 +424,7 @@ static int table_destroy(sqlite3_vtab *base)
         ctr_succession_lineage_changed(table->file, CTR_WHY_DROPPED, &problem);
     ctr_conn_release_kept(table->joined.conn);
     if (problem.rc != SQLITE_OK) return ctr_table_fail(table, &problem);
-    ctr_joined_leave(&table->joined);
+    ctr_events_leave(&table->joined);
     if (table->joined.conn->told == 0) ctr_file_forget(table->file);
     return table_disconnect(base);
 }
@@ -473,13 +471,13 @@ int ctr_table_register(sqlite3 *db, ctr_conn *conn)
                                                 .module.xRowid = ctr_scan_rowid,
                                                 .module.xUpdate = ctr_write_update,
                                                 .module.xRename = table_rename,
-                                                .module.xBegin = ctr_joined_begin,
-                                                .module.xSync = ctr_joined_sync,
-                                                .module.xCommit = ctr_joined_commit,
-                                                .module.xRollback = ctr_joined_rollback,
-                                                .module.xSavepoint = ctr_joined_savepoint,
-                                                .module.xRelease = ctr_joined_release,
-                                                .module.xRollbackTo = ctr_joined_rollback_to,
+                                                .module.xBegin = ctr_events_begin,
+                                                .module.xSync = ctr_events_sync,
+                                                .module.xCommit = ctr_events_commit,
+                                                .module.xRollback = ctr_events_rollback,
+                                                .module.xSavepoint = ctr_events_savepoint,
+                                                .module.xRelease = ctr_events_release,
+                                                .module.xRollbackTo = ctr_events_rollback_to,
                                                 .module.xShadowName = table_shadow_name,
                                                 .CTR_X_INTEGRITY = ctr_integrity_method};
     return sqlite3_create_module_v2(db, "counter", &MODULE.module, ctr_conn_hold(conn),

@@ -2,8 +2,8 @@
  *
  *     table.c         its life: create, connect, rename, drop; registration
  *     declare.c       turns the clauses of USING counter(...) into a shape, or refuses them
- *     plan.c          chooses the constraints and the order that the key can serve; walks an IN
- *     scan.c          cursors: rows and values
+ *     plan.c          chooses the constraints and the order that the key can serve
+ *     scan.c          cursors: rows and values; the elements of an IN
  *     write.c         INSERT, UPDATE and DELETE
  *     trigger_rows.c  rows that the triggers of a tracked table insert
  *     reconcile.c     a row of a tracked table and its counters
@@ -13,8 +13,7 @@
  *     integrity.c     checks the stored content
  *     commands.c      commands: INSERT INTO t(t, ...) VALUES ('reset', ...)
  *
- * This header declares the functions of all but plan.c, which has plan.h. joined.h and shared.h
- * have what the virtual tables of a connection share.
+ * shared.h has what the virtual tables of a connection share.
  *
  * Columns as SQLite sees them, for page_views(path, hour, hits, bytes):
  *
@@ -31,12 +30,13 @@
 
 #include "sync/session.h"
 #include "table/columns.h"
+#include "table/events.h"
 #include "table/floors.h"
 #include "table/openings.h"
 #include "table/rows.h"
 #include "table/stream.h"
 #include "track/apart.h"
-#include "vtab/joined.h"
+#include "vtab/shared.h"
 
 enum { CTR_COLUMN_COMMAND = 0 };
 
@@ -205,6 +205,10 @@ char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool tracked);
  * table; the caller frees it with sqlite3_free. Returns NULL if there is no such clause, or on a
  * problem. */
 char *ctr_declare_tracked(int *n, const char *const *clauses, ctr_problem *problem);
+
+/* plan.c: xBestIndex. The number of the plan is CTR_PLAN_UNIQUE if it finds one row at most. */
+enum { CTR_PLAN_UNIQUE = 1 };
+int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
 
 /* scan.c */
 int ctr_scan_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor);

@@ -460,7 +460,7 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
     table->repeated = false;
     if (!table->read) ctr_table_read(table, &problem);
     if (problem.rc == SQLITE_OK && table->joined.conn->told == 0)
-        ctr_joined_witness(&table->joined, &problem);
+        ctr_events_witness(&table->joined, &problem);
     if (table->file) ctr_spill_check(table->file);
     if (problem.rc == SQLITE_OK) change_row(table, argc, argv, inserts, &problem);
     if (argc > 1 && !inserts && problem.rc == SQLITE_OK)

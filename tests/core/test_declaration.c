@@ -46,13 +46,13 @@ static void a_declaration_is_read_in_declared_order(void **state)
     assert_int_equal(room[0].key, -1);
     assert_int_equal(room[1].key, 1);
     assert_int_equal(room[2].key, 0);
-    ctr_declaration_unquote(room[1].name, text);
+    ctr_word_unquote(room[1].name, text);
     assert_string_equal(text, "the \"path");
     ctr_declaration_type(room[1].type, text);
     assert_string_equal(text, "VARCHAR(20,3)");
     ctr_declaration_type(room[2].type, text);
     assert_string_equal(text, "BIG INT");
-    ctr_declaration_unquote(room[2].collation, text);
+    ctr_word_unquote(room[2].collation, text);
     assert_string_equal(text, "no case");
     free_all(copies, 4);
 }
@@ -121,9 +121,9 @@ static void a_dollar_sign_stands_in_a_name_and_a_brace_ends_it(void **state)
     ctr_declared room[ROOM];
     char *copies[ROOM], text[64];
     assert_true(parse(&d, room, copies, 2, dollar));
-    ctr_declaration_unquote(room[0].name, text);
+    ctr_word_unquote(room[0].name, text);
     assert_string_equal(text, "k$1");
-    ctr_declaration_unquote(room[1].name, text);
+    ctr_word_unquote(room[1].name, text);
     assert_string_equal(text, "n$");
     free_all(copies, 2);
     assert_false(parse(&d, room, copies, 2, brace));

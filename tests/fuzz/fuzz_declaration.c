@@ -33,7 +33,7 @@ static void check_column(const ctr_declared *column, const char *const *clauses,
 {
     fuzz_assert(lies_within(column->name, clauses, n) && lies_within(column->type, clauses, n));
     char *name = fuzz_room(column->name.size + 1, 1), *type = fuzz_room(column->type.size + 1, 1);
-    ctr_declaration_unquote(column->name, name);
+    ctr_word_unquote(column->name, name);
     ctr_declaration_type(column->type, type);
     fuzz_assert(*name && !ctr_declaration_reserves(name));
     if (!column->counter) fuzz_assert(ctr_declaration_is_plain(type));

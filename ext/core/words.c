@@ -1,0 +1,165 @@
+/* core/words.c - reads SQL word by word. */
+#include "core/words.h"
+
+#include <string.h>
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* As in SQLite, every byte of a multibyte character may be in a name. */
+static bool is_word(char c)
+{
+    return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z') || c == '_' || c == '$' ||
+           (unsigned char)c >= 0x80;
+}
+
+/* ---- one after the other --------------------------------------------------------------------- */
+
+static const char *skip_blank(const char *at)
+{
+    for (;;) {
+        while (*at == ' ' || (*at >= '\t' && *at <= '\r')) at++;
+        if (at[0] == '-' && at[1] == '-') {
+            while (*at && *at != '\n') at++;
+        } else if (at[0] == '/' && at[1] == '*') {
+            const char *end = strstr(at + 2, "*/");
+            at = end ? end + 2 : at + strlen(at);
+        } else {
+            return at;
+        }
+    }
+}
+
+static char closing_quote(char c)
+{
+    return c == '[' ? ']' : c == '"' || c == '`' || c == '\'' ? c : '\0';
+}
+
+/* Returns the end of a quoted name, or NULL if it has none. Brackets cannot be doubled. */
+static const char *quoted_end(const char *at)
+{
+    char quote = closing_quote(*at);
+    for (at++; *at; at++) {
+        if (*at != quote) continue;
+        if (quote == ']' || at[1] != quote) return at + 1;
+        at++;
+    }
+    return NULL;
+}
+
+void ctr_word_next(ctr_words *words)
+{
+    const char *start = skip_blank(words->at), *end = start + 1;
+    if (!*start) {
+        words->kind = CTR_WORD_END;
+        end = start;
+    } else if (closing_quote(*start)) {
+        const char *close = quoted_end(start);
+        words->kind = close ? CTR_WORD_QUOTED : CTR_WORD_MARK;
+        if (close) end = close;
+    } else if (is_digit(*start) || ((*start == '-' || *start == '+') && is_digit(start[1]))) {
+        words->kind = CTR_WORD_NUMBER;
+        while (is_digit(*end)) end++;
+    } else if (is_word(*start)) {
+        words->kind = CTR_WORD_PLAIN;
+        while (is_word(*end)) end++;
+    } else {
+        words->kind = CTR_WORD_MARK;
+    }
+    words->word = (ctr_span){start, (size_t)(end - start)};
+    words->at = end;
+}
+
+bool ctr_word_at(const ctr_words *words, const char *word)
+{
+    return words->kind == CTR_WORD_PLAIN && ctr_word_is(words->word, word);
+}
+
+bool ctr_word_at_mark(const ctr_words *words, char mark)
+{
+    return words->kind == CTR_WORD_MARK && *words->word.text == mark;
+}
+
+bool ctr_word_at_name(const ctr_words *words)
+{
+    return words->kind == CTR_WORD_PLAIN || words->kind == CTR_WORD_QUOTED;
+}
+
+bool ctr_word_follow(const char *sql, const char *one, const char *other)
+{
+    bool found = false;
+    ctr_words words = {.at = sql};
+    for (ctr_word_next(&words); words.kind != CTR_WORD_END; ctr_word_next(&words)) {
+        if (found && other && ctr_word_at(&words, other)) return true;
+        found = ctr_word_at(&words, one);
+        if (found && !other) return true;
+    }
+    return false;
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+bool ctr_word_is(ctr_span span, const char *word)
+{
+    if (strlen(word) != span.size) return false;
+    for (size_t i = 0; i < span.size; i++)
+        if (lower(span.text[i]) != lower(word[i])) return false;
+    return true;
+}
+
+bool ctr_word_is_in(const char *word, const char *text)
+{
+    for (; *text; text++) {
+        size_t i = 0;
+        while (word[i] && lower(text[i]) == lower(word[i])) i++;
+        if (!word[i]) return true;
+    }
+    return false;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* Returns the next character of a name without its quotes, '\0' at the end. Start with *at = 0. */
+static char name_next(ctr_span name, size_t *at)
+{
+    char quote = name.size > 0 ? closing_quote(name.text[0]) : '\0';
+    size_t end = quote ? name.size - 1 : name.size;
+    if (quote && *at == 0) *at = 1;
+    if (*at >= end) return '\0';
+    char c = name.text[(*at)++];
+    if (quote && quote != ']' && c == quote) ++*at;
+    return c;
+}
+
+void ctr_word_unquote(ctr_span span, char *out)
+{
+    size_t at = 0;
+    while ((*out = name_next(span, &at)) != '\0') out++;
+}
+
+bool ctr_word_same_name(ctr_span a, ctr_span b)
+{
+    size_t i = 0, j = 0;
+    for (;;) {
+        char x = lower(name_next(a, &i)), y = lower(name_next(b, &j));
+        if (x != y) return false;
+        if (!x) return true;
+    }
+}
+
+bool ctr_word_names(ctr_span name, const char *text)
+{
+    size_t at = 0;
+    for (;; text++) {
+        char c = lower(name_next(name, &at));
+        if (c != lower(*text)) return false;
+        if (!c) return true;
+    }
+}

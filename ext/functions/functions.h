@@ -1,0 +1,119 @@
+/* functions/functions.h - registers the functions of each file; what several files use. */
+#ifndef CTR_FUNCTIONS_FUNCTIONS_H
+#define CTR_FUNCTIONS_FUNCTIONS_H
+
+#include "table/events.h"
+#include "table/openings.h"
+#include "track/tracked.h"
+#include "vtab/shared.h"
+
+int ctr_aggregates_register(sqlite3 *db); /* counter_merge(cell), counter_sum, counter_collect */
+int ctr_keys_register(sqlite3 *db);       /* counter_key, _key_json, _mark, _seen */
+int ctr_cells_register(sqlite3 *db, ctr_conn *conn);     /* functions of cells, _shards */
+int ctr_increment_register(sqlite3 *db, ctr_conn *conn); /* counter_inc, _dec, _id, _add */
+int ctr_admin_register(sqlite3 *db, ctr_conn *conn);     /* counter_init, ..., _identity */
+int ctr_exchange_register(sqlite3 *db, ctr_conn *conn);  /* counter_pull, _push, _sync */
+int ctr_contents_register(sqlite3 *db, ctr_conn *conn);  /* digests, floors, cells, sizes */
+int ctr_status_register(sqlite3 *db, ctr_conn *conn);    /* counter_cluster_status, _stats, ... */
+int ctr_track_register(sqlite3 *db, ctr_conn *conn);     /* counter_track, _untrack */
+int ctr_opening_register(sqlite3 *db, ctr_conn *conn);   /* counter_opening */
+int ctr_internal_register(sqlite3 *db, ctr_conn *conn);  /* counter_witness, counter_statements */
+
+/* Sets `is` if this connection has the library already. Two copies would not see each other's
+ * batches, so a second load does nothing. Returns an SQLite code. */
+int ctr_internal_is_registered(sqlite3 *db, bool *is);
+
+/* Registers one more counter_witness, for a new schema of main. */
+int ctr_internal_renew_witness(ctr_conn *conn, const char *name);
+
+/* Returns a checked packed key as JSON; NULL: no memory. The caller frees it with sqlite3_free. */
+char *ctr_keys_json(const uint8_t *key, size_t size);
+
+/* ---- answer.c: table-valued functions that make all rows before they return the first -------- */
+
+/* Each of them is a description and one function that makes the rows:
+ *
+ *     static void fill(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem);
+ *
+ * The function receives an argument or NULL for each hidden column, and appends values column by
+ * column. A cursor calls it once for the same arguments, because the planner may put the table into
+ * an inner loop.
+ */
+typedef struct ctr_answer ctr_answer;
+
+typedef struct ctr_answer_kind {
+    const char *name;
+    const char *columns; /* "a TEXT, b INTEGER" */
+    const char *args;    /* "x HIDDEN, y HIDDEN"; "" for none */
+    int n_needed;        /* arguments */
+    const char *usage;   /* the message if arguments are missing */
+    bool works;          /* it changes something: expensive, and not for views and triggers */
+    bool pure;           /* its rows depend on the arguments alone: cheap, and in all schemas;
+                        row ids begin at 1 */
+    void (*fill)(ctr_answer *answer, sqlite3_value **args,
+                 ctr_problem *problem);     /* NULL: no rows */
+    void (*extend)(sqlite3_module *module); /* sets more methods; NULL: there are none */
+} ctr_answer_kind;
+
+/* For `fill`. */
+sqlite3 *ctr_answer_db(const ctr_answer *answer);
+ctr_conn *ctr_answer_conn(const ctr_answer *answer);
+const ctr_answer_kind *ctr_answer_kind_of(const ctr_answer *answer);
+
+/* Append a copy of a value. A NULL text and an empty BLOB become NULL. */
+void ctr_answer_text(ctr_answer *answer, const char *text, ctr_problem *problem);
+void ctr_answer_integer(ctr_answer *answer, int64_t n, ctr_problem *problem);
+void ctr_answer_real(ctr_answer *answer, double x, ctr_problem *problem);
+void ctr_answer_blob(ctr_answer *answer, const uint8_t *bytes, size_t size, ctr_problem *problem);
+void ctr_answer_value(ctr_answer *answer, sqlite3_value *value, ctr_problem *problem);
+void ctr_answer_id(ctr_answer *answer, const uint8_t *id, ctr_problem *problem); /* as text */
+
+/* Returns the schema that an argument names, or main if it is missing; NULL and a problem if there
+ * is no such schema. */
+const char *ctr_answer_schema(const ctr_answer *answer, sqlite3_value *value, ctr_problem *problem);
+
+/* Returns an argument as text, or `missing` if it was not given; NULL and a problem if it is not
+ * TEXT. */
+const char *ctr_answer_arg(sqlite3_value *value, const char *what, const char *missing,
+                           ctr_problem *problem);
+
+/* Registers n functions; `kinds` are static. */
+int ctr_answer_register(sqlite3 *db, ctr_conn *conn, const ctr_answer_kind *kinds, size_t n);
+
+/* Registers one of them under another name. */
+int ctr_answer_register_as(ctr_conn *conn, const ctr_answer_kind *kind, const char *name);
+
+/* The methods of the module that `extend` may replace. The table is a ctr_joined. */
+int ctr_answer_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                       sqlite3_vtab **base, char **message);
+int ctr_answer_disconnect(sqlite3_vtab *base);
+
+/* ---- tracking.c: how counter_track counts a table -------------------------------------------- */
+
+/* One call of counter_track or counter_untrack. */
+typedef struct ctr_tracking {
+    sqlite3 *db;
+    ctr_conn *conn;
+    char *schema, *table; /* owned; the table as it is spelled in the schema */
+    char *counters;       /* owned: its counter table, if there is one */
+    bool taken_up;        /* its stored tables existed without it */
+    ctr_file *file;       /* borrowed */
+    ctr_shape shape;      /* of the counter table, present or future */
+    ctr_tracked tracked;
+    int n; /* the named columns */
+    const char **names;
+    bool keys_assigned, again; /* options, as is the answer in `opening` */
+    ctr_opening opening;
+} ctr_tracking;
+
+/* Compares every row with its counters, and every counter with the rows. Returns the number of rows
+ * that were counted. */
+int64_t ctr_tracking_count(ctr_tracking *call, ctr_problem *problem);
+
+/* The same; the values of columns that `opens` names, by counter, are counted under a new opening,
+ * with the answer of the call. */
+int64_t ctr_tracking_count_opening(ctr_tracking *call,
+                                   bool (*opens)(const ctr_tracking *, int counter),
+                                   ctr_problem *problem);
+
+#endif
