@@ -12,6 +12,10 @@ SELECT 1 FROM "{schema}"."{table}_cells" LIMIT 1;
 -- name: ROWS_INSERT
 INSERT INTO "{schema}"."{table}_cells"("{columns}") VALUES ("{values}");
 
+-- Inserts nothing if there is a row with this key.
+-- name: ROWS_INSERT_NEW
+INSERT OR IGNORE INTO "{schema}"."{table}_cells"("{columns}") VALUES ("{values}");
+
 -- name: ROWS_UPDATE
 UPDATE "{schema}"."{table}_cells" SET "{changes}" WHERE _id = ?1;
 

@@ -324,6 +324,12 @@ static void read_ahead(ctr_rows *rows, ctr_problem *problem)
         ctr_problem_close(&trouble);
 }
 
+bool ctr_rows_may_be_new(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
+{
+    return !find_known(rows, keys, problem) && problem->rc == SQLITE_OK && rows->packed &&
+           rows->exact;
+}
+
 int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     if (find_known(rows, keys, problem) || problem->rc != SQLITE_OK) return problem->rc;

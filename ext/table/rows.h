@@ -62,6 +62,10 @@ int ctr_rows_reorder(ctr_rows *rows, ctr_problem *problem);
 int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
 int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem);
 
+/* Looks for the row in memory alone, and returns whether it may still be written as a new one: it
+ * is not there, and its key is stored as it is. */
+bool ctr_rows_may_be_new(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
+
 /* Returns whether the table has no row. */
 bool ctr_rows_is_empty(ctr_rows *rows, ctr_problem *problem);
 

@@ -194,7 +194,7 @@ static void check_write(ctr_rows *rows, ctr_slot *slot, ctr_problem *problem)
 
 /* Looks again if SQLite has prepared the statement again, as for another authorizer or a new
  * trigger. Then the row is written already. */
-static void write_row(ctr_rows *rows, ctr_slot *slot, ctr_problem *problem)
+static void write_row(ctr_rows *rows, ctr_slot *slot, bool may_be_there, ctr_problem *problem)
 {
     ctr_conn *conn = rows->tab->file->conn;
     unsigned nth = conn->ended;
@@ -202,7 +202,10 @@ static void write_row(ctr_rows *rows, ctr_slot *slot, ctr_problem *problem)
     if (!slot->checked) check_write(rows, slot, problem);
     if (problem->rc != SQLITE_OK) return;
     ctr_spill_check(rows->tab->file);
-    ctr_run_write(&run, slot->kept.statement);
+    if (may_be_there)
+        ctr_problem_sqlite(problem, run.db, ctr_run_to_end(slot->kept.statement));
+    else
+        ctr_run_write(&run, slot->kept.statement);
     bool again = sqlite3_stmt_status(slot->kept.statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
     if (!again || problem->rc != SQLITE_OK) return;
     check_write(rows, slot, problem);
@@ -210,12 +213,10 @@ static void write_row(ctr_rows *rows, ctr_slot *slot, ctr_problem *problem)
 }
 
 /* Writes new cells. */
-static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
+static int write_cells(ctr_rows *rows, ctr_tab_sql which, sqlite3_value **keys,
+                       ctr_problem *problem)
 {
     const ctr_shape *shape = rows->shape;
-    ctr_tab_sql which = rows->spelling ? CTR_TAB_SPELL
-                        : rows->found  ? CTR_TAB_UPDATE
-                                       : CTR_TAB_INSERT;
     ctr_slot *slot = ctr_tab_take(rows->sql, which, problem);
     if (!slot) return problem->rc;
     sqlite3_stmt *statement = slot->kept.statement;
@@ -236,7 +237,7 @@ static int write_cells(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
     }
     if (rows->spelling && rc == SQLITE_OK) rc = bind_spelling(rows, statement);
     ctr_problem_sqlite(problem, rows->tab->db, rc);
-    write_row(rows, slot, problem);
+    write_row(rows, slot, which == CTR_TAB_INSERT_NEW, problem);
     ctr_tab_give_back(rows->sql, slot, problem);
     return problem->rc;
 }
@@ -268,7 +269,8 @@ static int write_found(ctr_rows *rows, ctr_problem *problem)
     int n = rows->shape->n_counters, n_cells = 0;
     for (int i = 0; i < n; i++) n_cells += rows->staged[i].kind == CTR_STAGED_CELL;
     bool writes = n_cells > 0 || rows->spelling;
-    if (problem->rc != SQLITE_OK || (writes && write_cells(rows, NULL, problem)))
+    ctr_tab_sql which = rows->spelling ? CTR_TAB_SPELL : CTR_TAB_UPDATE;
+    if (problem->rc != SQLITE_OK || (writes && write_cells(rows, which, NULL, problem)))
         return problem->rc;
     if (rows->spelling) { /* so that caches forget the row, those of other connections, too */
         ctr_batch_note(rows->tab, rows->rowid, CTR_ENTRY_CHANGED, 0, CTR_MADE_HERE);
@@ -306,26 +308,54 @@ int ctr_stage_refuse_writing(ctr_problem *problem)
                            "change the table");
 }
 
+/* Returns whether the row was inserted. */
+static bool insert_cells(ctr_rows *rows, ctr_tab_sql which, sqlite3_value **keys,
+                         ctr_problem *problem)
+{
+    int before = sqlite3_total_changes(rows->tab->db);
+    if (write_cells(rows, which, keys, problem)) return false;
+    if (sqlite3_total_changes(rows->tab->db) == before) return false;
+    rows->rowid = sqlite3_last_insert_rowid(rows->tab->db);
+    ctr_batch_note(rows->tab, rows->rowid, CTR_ENTRY_CHANGED, 0, rows->origin);
+    note_own_part(rows);
+    if (!rows->whole) know_new_row(rows);
+    return true;
+}
+
 /* A trigger on the tables of the file must not use this row. */
+static bool begin_writing(ctr_rows *rows, ctr_problem *problem)
+{
+    ctr_tab *tab = rows->tab;
+    if (tab->writing) {
+        ctr_stage_refuse_writing(problem);
+        return false;
+    }
+    rows->writing = tab->writing = true;
+    bool ready = ctr_tab_is_ready(tab) && tab->file->renewed;
+    if (!ready && ctr_file_before_write(tab->file, problem) == SQLITE_OK)
+        ctr_journal_refresh(tab, problem);
+    if (problem->rc == SQLITE_OK) ctr_batch_expect(tab, rows->shape->n_counters + 1, problem);
+    if (problem->rc != SQLITE_OK) rows->writing = tab->writing = false;
+    return problem->rc == SQLITE_OK;
+}
+
 int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
-    if (rows->tab->writing) return ctr_stage_refuse_writing(problem);
-    rows->writing = rows->tab->writing = true;
-    bool ready = ctr_tab_is_ready(rows->tab) && rows->tab->file->renewed;
-    if ((ready || (ctr_file_before_write(rows->tab->file, problem) == SQLITE_OK &&
-                   ctr_journal_refresh(rows->tab, problem) == SQLITE_OK)) &&
-        ctr_batch_expect(rows->tab, rows->shape->n_counters + 1, problem) == SQLITE_OK) {
-        if (rows->found) {
-            write_found(rows, problem);
-        } else if (write_cells(rows, keys, problem) == SQLITE_OK) {
-            rows->rowid = sqlite3_last_insert_rowid(rows->tab->db);
-            ctr_batch_note(rows->tab, rows->rowid, CTR_ENTRY_CHANGED, 0, rows->origin);
-            note_own_part(rows);
-            if (!rows->whole) know_new_row(rows);
-        }
-    }
+    if (!begin_writing(rows, problem)) return problem->rc;
+    if (rows->found)
+        write_found(rows, problem);
+    else
+        insert_cells(rows, CTR_TAB_INSERT, keys, problem);
     rows->writing = rows->tab->writing = false;
     return problem->rc;
+}
+
+bool ctr_stage_write_new(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
+{
+    if (!begin_writing(rows, problem)) return false;
+    bool inserted = insert_cells(rows, CTR_TAB_INSERT_NEW, keys, problem);
+    rows->writing = rows->tab->writing = false;
+    return inserted;
 }
 
 /* ---- an UPDATE that merges ------------------------------------------------------------------- */

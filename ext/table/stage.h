@@ -54,6 +54,9 @@ bool ctr_stage_any(const ctr_rows *rows);
  * be NULL. */
 int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
 
+/* The same for a row that was not looked for. Returns false if it exists; then nothing changed. */
+bool ctr_stage_write_new(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
+
 /* Sets the problem that a row is being written, and a collation of the host writes another. */
 int ctr_stage_refuse_writing(ctr_problem *problem);
 

@@ -88,6 +88,7 @@ static const struct {
     [CTR_TAB_FIND_ROWID] = {CTR_SQL_ROWS_FIND_ROWID, ctr_shape_column_list, NULL, NULL},
     [CTR_TAB_FOLLOW] = {CTR_SQL_ROWS_FOLLOW, ctr_shape_column_list, NULL, NULL},
     [CTR_TAB_INSERT] = {CTR_SQL_ROWS_INSERT, new_columns, new_values, NULL},
+    [CTR_TAB_INSERT_NEW] = {CTR_SQL_ROWS_INSERT_NEW, new_columns, new_values, NULL},
     [CTR_TAB_UPDATE] = {CTR_SQL_ROWS_UPDATE, ctr_shape_update_changes, NULL, NULL},
     [CTR_TAB_SPELL] = {CTR_SQL_ROWS_UPDATE, cells_and_keys, NULL, NULL},
     [CTR_TAB_MERGE_KEY] = {CTR_SQL_UPDATE_KEY, merged_by_key, ctr_shape_key_match, merges_by_key},

@@ -19,6 +19,7 @@ typedef enum ctr_tab_sql {
     CTR_TAB_FIND_ROWID,
     CTR_TAB_FOLLOW,
     CTR_TAB_INSERT,
+    CTR_TAB_INSERT_NEW, /* unless there is such a row */
     CTR_TAB_UPDATE,
     CTR_TAB_SPELL,     /* an UPDATE of cells and keys */
     CTR_TAB_MERGE_KEY, /* see table/stage.h */

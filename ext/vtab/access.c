@@ -29,6 +29,12 @@ int ctr_access_find(ctr_table *table, ctr_problem *problem)
     return problem->rc;
 }
 
+bool ctr_access_may_be_new(ctr_table *table, ctr_problem *problem)
+{
+    return !table->front && make_ready(table, problem) == SQLITE_OK &&
+           ctr_rows_may_be_new(table->rows, table->keys, problem);
+}
+
 int ctr_access_find_rowid(ctr_table *table, int64_t rowid, ctr_problem *problem)
 {
     if (table->front) return table->front->find_rowid(table, rowid, problem);

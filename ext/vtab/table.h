@@ -265,6 +265,9 @@ int ctr_write_check_altered(const ctr_table *table, ctr_problem *problem);
 /* Looks for the row with table->keys. */
 int ctr_access_find(ctr_table *table, ctr_problem *problem);
 
+/* Returns whether memory knows no row with table->keys, so that it may be written as a new one. */
+bool ctr_access_may_be_new(ctr_table *table, ctr_problem *problem);
+
 /* Looks for the row under a cursor, by the row id that xRowid returned. */
 int ctr_access_find_rowid(ctr_table *table, int64_t rowid, ctr_problem *problem);
 
