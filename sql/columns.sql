@@ -3,7 +3,7 @@
 -- 1.
 
 -- name: COLUMNS_ALL
-SELECT _name, _value FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'counter' AND 'counter'
+SELECT _name, _value, _kind FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'counter' AND 'counter'
  ORDER BY _name COLLATE NOCASE;
 
 -- name: COLUMNS_WRITE

@@ -9,11 +9,8 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_peers"(
   mark INTEGER NOT NULL,
   PRIMARY KEY (id, theirs, mine));
 
--- The mark, and whether the table has generations of counters.
 -- name: MARKS_READ
-SELECT mark, EXISTS (SELECT 1 FROM "{schema}"."{table}_state"
-                      WHERE _kind BETWEEN 'counter' AND 'counter')
-  FROM "{schema}".counter_peers WHERE id = :id AND theirs = :theirs AND mine = :mine;
+SELECT mark, id, theirs, mine FROM "{schema}".counter_peers WHERE id = :id AND theirs = :theirs AND mine = :mine;
 
 -- name: MARKS_WRITE
 INSERT OR REPLACE INTO "{schema}".counter_peers(id, theirs, mine, mark)

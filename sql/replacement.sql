@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_sources"(
 SELECT count(*) FROM (SELECT 1 FROM "{schema}".counter_sources LIMIT :most);
 
 -- name: KNOWN_READ
-SELECT number, random FROM "{schema}".counter_sources
+SELECT number, random, holder, id FROM "{schema}".counter_sources
  WHERE holder = :holder AND id = :id AND number IS NOT NULL;
 
 -- name: KNOWN_WRITE

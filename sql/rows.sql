@@ -19,10 +19,6 @@ UPDATE "{schema}"."{table}_cells" SET "{changes}" WHERE _id = ?1;
 -- name: ROWS_EXPLAIN
 EXPLAIN UPDATE "{schema}"."{table}_cells" SET "{changes}" WHERE _id = ?1;
 
--- The cells of a row that a fold writes.
--- name: FOLD_FIND
-SELECT "{columns}" FROM "{schema}"."{table}_cells" WHERE _id = ?1;
-
 -- name: ROWS_KEY
 SELECT "{keys}" FROM "{schema}"."{table}_cells" WHERE _id = ?1;
 

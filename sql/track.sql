@@ -71,7 +71,7 @@ INSERT INTO "{table}"("{table}", "{columns}") VALUES ('row deleted', "{changes}"
 -- recursive_triggers is on. So triggers find these rows before, and check after whether they are
 -- gone.
 -- name: TRACK_ON_REPLACE_BY_INSERT
-CREATE TRIGGER "{schema}"."{table}_before_insert" BEFORE INSERT ON "{name}" BEGIN
+CREATE TRIGGER "{schema}"."{table}_before_insert" BEFORE INSERT ON "{name}" "{order}" BEGIN
 INSERT INTO "{table}"("{table}", "{columns}") SELECT '{value}', "{values}" FROM "{name}" WHERE "{constraint}"; END;
 
 -- name: TRACK_ON_REPLACE_BY_UPDATE
@@ -81,9 +81,6 @@ INSERT INTO "{table}"("{table}", "{columns}") SELECT '{value}', "{values}" FROM 
 -- name: TRACK_ON_REPLACED
 CREATE TRIGGER "{schema}"."{table}_replaced" AFTER UPDATE "{order}" ON "{name}" BEGIN
 INSERT INTO "{table}"("{table}") VALUES ('rows gone'); END;
-
--- name: TRACK_TRIGGER
-SELECT tbl_name, sql FROM "{schema}".sqlite_master WHERE type = 'trigger' AND name = :name COLLATE NOCASE;
 
 -- name: TRACK_DROP_TRIGGER
 DROP TRIGGER IF EXISTS "{schema}"."{name}";
@@ -118,11 +115,11 @@ SELECT 0, "{keys}" FROM "{schema}"."{name}" AS t
 
 -- The parameters: the key, the new values, the old values, and the rowid if the table has rowids.
 -- name: TRACK_SHOW
-UPDATE "{schema}"."{name}" SET "{changes}" WHERE "{constraint}";
+UPDATE "{schema}"."{name}" SET "{changes}" WHERE "{constraint}" AND "{value}";
 
 -- OR ABORT overrides the conflict clauses of the table's constraints, and those of its triggers.
 -- name: TRACK_SHOW_STRICTLY
-UPDATE OR ABORT "{schema}"."{name}" SET "{changes}" WHERE "{constraint}";
+UPDATE OR ABORT "{schema}"."{name}" SET "{changes}" WHERE "{constraint}" AND "{value}";
 
 -- name: TRACK_SHOW_NEW
 INSERT INTO "{schema}"."{name}"("{columns}") VALUES ("{values}");

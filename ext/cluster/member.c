@@ -174,8 +174,7 @@ static void open_merge(ctr_member *member, const char *birth, const ctr_shape *s
     sqlite3 *db = member->db;
     const char *schema = member->schema;
     read_identity(member, problem);
-    bool there = ctr_merge_open(&member->merge, db, schema, birth, member->file, &member->conflicts,
-                                problem);
+    bool there = ctr_merge_open(&member->merge, member->file, birth, &member->conflicts, problem);
     if (!there) ctr_problem_set(problem, SQLITE_ERROR, "it has no counter table %s", birth);
     if (there && member->merge.tracked)
         ctr_problem_set(problem, SQLITE_ERROR,
@@ -206,7 +205,7 @@ static void open_tables(ctr_member *member, const char *birth, const ctr_shape *
         return;
     }
     member->open = true;
-    member->conflicts = (ctr_conflicts){.db = member->db, .schema = member->schema};
+    member->conflicts = (ctr_conflicts){.file = member->file};
     member->streams = (ctr_streams){.db = member->db};
     member->floors = (ctr_floors){0};
     open_merge(member, birth, shape, problem);

@@ -97,7 +97,7 @@ bool ctr_word_follow(const char *sql, const char *one, const char *other)
     bool found = false;
     ctr_words words = {.at = sql};
     for (ctr_word_next(&words); words.kind != CTR_WORD_END; ctr_word_next(&words)) {
-        if (found && ctr_word_at(&words, other)) return true;
+        if (found && other && ctr_word_at(&words, other)) return true;
         found = ctr_word_at(&words, one);
         if (found && !other) return true;
     }

@@ -102,7 +102,7 @@ typedef struct ctr_tracking {
     char *schema, *table; /* owned; the table as it is spelled in the schema */
     char *counters;       /* owned: its counter table, if there is one */
     bool taken_up;        /* its stored tables existed without it */
-    ctr_objects objects;  /* of the schema, when the call began */
+    ctr_file *file;       /* borrowed */
     ctr_shape shape;      /* of the counter table, present or future */
     ctr_tracked tracked;
     int n; /* the named columns */

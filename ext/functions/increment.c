@@ -26,33 +26,25 @@
 #include "table/pack.h"
 #include "table/stored.h"
 
-/* The id to count under. */
-typedef struct leader {
-    uint8_t id[CTR_ID_SIZE];
-    int64_t least; /* clock */
-} leader;
-
 /* In a transaction, or in a writing statement, the first call checks the identity of the file, once
  * for all calls. A SELECT alone gets its own transaction, because the check writes. */
-static bool lead_file(ctr_conn *conn, sqlite3 *db, const char *schema, leader *led,
+static bool lead_file(ctr_conn *conn, sqlite3 *db, const char *schema, ctr_leader *led,
                       ctr_problem *problem)
 {
     ctr_file *file = ctr_file_of(conn, schema);
     if (!file) return ctr_problem_nomem(problem) == SQLITE_OK;
-    const uint8_t *mine = ctr_file_known_id(file);
-    if (!mine && ctr_conn_join(conn, problem)) mine = ctr_file_id(file, problem);
+    const ctr_leader *leader = NULL;
+    if (ctr_file_known_id(file) || ctr_conn_join(conn, problem))
+        leader = ctr_file_leader(file, problem);
     ctr_session session;
-    bool alone = !mine && problem->rc == SQLITE_OK;
+    bool alone = !leader && problem->rc == SQLITE_OK;
     if (alone) {
         ctr_session_begin(&session, db, NULL, problem);
-        if (ctr_conn_require_join(conn, problem)) mine = ctr_file_id(file, problem);
+        if (ctr_conn_require_join(conn, problem)) leader = ctr_file_leader(file, problem);
     }
-    if (mine) {
-        memcpy(led->id, mine, CTR_ID_SIZE);
-        led->least = ctr_file_least_clock(file);
-    }
+    if (leader) *led = *leader;
     if (alone) ctr_session_end(&session, problem);
-    return mine && problem->rc == SQLITE_OK;
+    return leader && problem->rc == SQLITE_OK;
 }
 
 /* Returns the database of the connection with this id; the caller frees it with sqlite3_free. NULL:
@@ -83,7 +75,7 @@ static char *schema_with_id(sqlite3 *db, const uint8_t id[CTR_ID_SIZE], ctr_prob
  * transaction must be joined; otherwise its witness would not be renewed, and clocks could be
  * reused after a restore. */
 static bool find_leader(sqlite3_context *ctx, const char *function, int argc, sqlite3_value **argv,
-                        leader *found)
+                        ctr_leader *found)
 {
     ctr_conn *conn = sqlite3_user_data(ctx);
     sqlite3 *db = sqlite3_context_db_handle(ctx);
@@ -111,7 +103,7 @@ static void increment(sqlite3_context *ctx, const char *function, int argc, sqli
 {
     ctr_cell cell;
     int64_t n = 1;
-    leader found;
+    ctr_leader found;
     if (!ctr_arg_cell(ctx, function, argv[0], &cell)) return;
     int64_t least = sign < 0 ? -INT64_MAX : INT64_MIN; /* -2^63 cannot be negated */
     if (argc > 1 && !ctr_arg_integer(ctx, function, "n", argv[1], least, INT64_MAX, &n)) return;
@@ -153,7 +145,7 @@ static void check_if_writing(ctr_conn *conn, sqlite3 *db, const char *schema, ct
     ctr_file *file = ctr_file_of(conn, schema);
     if (!file) ctr_problem_nomem(problem);
     if (problem->rc != SQLITE_OK || ctr_file_known_id(file)) return;
-    if (ctr_conn_join(conn, problem)) ctr_file_id(file, problem);
+    if (ctr_conn_join(conn, problem)) ctr_file_leader(file, problem);
 #else
     (void)conn, (void)db, (void)schema, (void)problem;
 #endif

@@ -102,14 +102,14 @@ static int64_t take_answers(answering *call, ctr_problem *problem)
 {
     int64_t changed = 0;
     ctr_merge merge;
-    ctr_conflicts conflicts = {.db = call->db, .schema = call->schema};
     ctr_file *file = ctr_file_of(call->conn, call->schema);
+    ctr_conflicts conflicts = {.file = file};
     if (!file) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(call->db, call->schema, call->entry.name, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     if (problem->rc == SQLITE_OK) ctr_file_identity(file, problem);
     if (problem->rc != SQLITE_OK) return 0;
-    ctr_merge_open(&merge, call->db, call->schema, call->entry.birth, file, &conflicts, problem);
+    ctr_merge_open(&merge, file, call->entry.birth, &conflicts, problem);
     const ctr_openings *openings =
         problem->rc == SQLITE_OK ? ctr_merge_openings(&merge, problem) : NULL;
     if (openings) make_answers(call, openings, problem);

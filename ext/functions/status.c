@@ -271,12 +271,12 @@ static void show_apart_value(ctr_answer *answer, ctr_showing *showing, ctr_rows 
 {
     ctr_shown merged, none = {.null = true};
     ctr_summary state = ctr_rows_state(rows, counter);
-    const ctr_tracked_column *column = ctr_tracked_column_of(&showing->tracked, counter);
+    const ctr_tracked_column *column = ctr_tracked_column_of(showing->tracked, counter);
     if (!column || (!apart->waits && !apart->differs_in[counter])) return;
     bool counts = ctr_summary_counts(&state);
     bool is = ctr_showing_value(showing, counter, &state, &merged);
     char *key = ctr_values_key_text(rows, rows->rowid, problem);
-    ctr_answer_text(answer, showing->tracked.table, problem);
+    ctr_answer_text(answer, showing->tracked->table, problem);
     ctr_answer_text(answer, column->name, problem);
     ctr_answer_text(answer, apart->waits ? "waits" : "differs", problem);
     ctr_answer_text(answer, key, problem);
@@ -288,7 +288,7 @@ static void show_apart_value(ctr_answer *answer, ctr_showing *showing, ctr_rows 
 static void show_whole(ctr_answer *answer, ctr_showing *showing, ctr_problem *problem)
 {
     ctr_rows rows = {0};
-    const ctr_tracked *tracked = &showing->tracked;
+    const ctr_tracked *tracked = showing->tracked;
     const ctr_shape *shape = tracked->shape;
     for (int i = 0; i < shape->n_counters; i++)
         if (ctr_tracked_column_of(tracked, i))
@@ -311,22 +311,24 @@ static void show_whole(ctr_answer *answer, ctr_showing *showing, ctr_problem *pr
     ctr_rows_close(&rows);
 }
 
-static void show_tracked(ctr_answer *answer, const ctr_objects *objects,
-                         const ctr_catalog_entry *entry, ctr_problem *problem)
+static void show_tracked(ctr_answer *answer, ctr_file *file, const ctr_catalog_entry *entry,
+                         ctr_problem *problem)
 {
     ctr_shape shape = {0};
     ctr_showing showing = {0};
     ctr_problem broken = {SQLITE_OK, NULL};
-    if (!ctr_tracked_is_among(objects, entry->name)) return;
-    if (ctr_stored_read_among(&shape, objects->db, objects->schema, entry->name, objects, false,
-                              problem) == SQLITE_OK)
-        ctr_showing_open_among(&showing, objects, entry->name, &shape, NULL, &broken);
+    const ctr_objects *objects = ctr_file_objects(file, problem);
+    if (!objects || !ctr_tracked_is_among(objects, entry->name)) return;
+    ctr_tab_read_shape(file, entry->name, &shape, problem);
+    ctr_tab *tab = ctr_tab_of(file, entry->name, &shape, problem);
+    if (tab) ctr_showing_open(&showing, tab, &broken);
+    const char *table = ctr_triggers_table(objects, entry->name, problem);
     if (problem->rc == SQLITE_OK && broken.rc == SQLITE_OK)
         show_whole(answer, &showing, problem);
     else if (problem->rc == SQLITE_OK && broken.rc == SQLITE_ERROR)
         for (int i = 0; i < shape.n_counters; i++)
-            show_state(answer, showing.tracked.table ? showing.tracked.table : entry->birth,
-                       ctr_shape_counter_name(&shape, i), "broken", problem);
+            show_state(answer, table ? table : entry->birth, ctr_shape_counter_name(&shape, i),
+                       "broken", problem);
     else if (problem->rc == SQLITE_OK)
         ctr_problem_set(problem, broken.rc, "%s", ctr_problem_text(&broken));
     ctr_problem_close(&broken);
@@ -336,19 +338,16 @@ static void show_tracked(ctr_answer *answer, const ctr_objects *objects,
 
 static void show_all_tracked(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
-    sqlite3 *db = answer->conn->db;
     ctr_catalog catalog = {0};
-    ctr_objects objects = {0};
     const char *schema = ctr_answer_schema(answer, args[0], problem);
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run run = ctr_run_on(answer->conn->db, schema, NULL, problem);
     sqlite3_stmt *snapshot = schema ? ctr_run_hold(&run) : NULL;
-    if (problem->rc == SQLITE_OK &&
-        ctr_schema_objects_read(&objects, db, schema, false, problem) == SQLITE_OK)
-        ctr_catalog_list(&catalog, db, schema, &objects, problem);
+    ctr_file *file = schema ? ctr_file_of(answer->conn, schema) : NULL;
+    if (!file) ctr_problem_nomem(problem);
+    if (problem->rc == SQLITE_OK) ctr_catalog_of_file(&catalog, file, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++)
-        show_tracked(answer, &objects, &catalog.entries[i], problem);
+        show_tracked(answer, file, &catalog.entries[i], problem);
     ctr_catalog_close(&catalog);
-    ctr_schema_objects_close(&objects);
     sqlite3_finalize(snapshot);
 }
 

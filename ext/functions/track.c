@@ -82,18 +82,18 @@ static void take_up_counters(ctr_tracking *call, ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
     const ctr_catalog_entry *born = NULL;
-    ctr_catalog_list(&catalog, call->db, call->schema, &call->objects, problem);
+    ctr_catalog_of_file(&catalog, call->file, problem);
+    const ctr_objects *objects = ctr_file_objects(call->file, problem);
     for (int i = 0; i < catalog.n && !call->counters && problem->rc == SQLITE_OK; i++) {
         const ctr_catalog_entry *entry = &catalog.entries[i];
         if (sqlite3_stricmp(entry->birth, call->table) == 0) born = entry;
-        if (!ctr_triggers_stand_on(&call->objects, entry->name, call->table, problem) ||
-            ctr_schema_objects_find(&call->objects, entry->name))
+        if (!ctr_triggers_stand_on(objects, entry->name, call->table, problem) ||
+            ctr_schema_objects_find(objects, entry->name))
             continue;
         call->counters = sqlite3_mprintf("%s", entry->name);
         call->taken_up = true;
         ctr_stored_read(&call->shape, call->db, call->schema, entry->name, problem);
         create_counter_table(call, entry->birth, problem);
-        ctr_schema_objects_read_on(&call->objects, problem);
     }
     if (!call->counters && born)
         ctr_problem_set(problem, SQLITE_ERROR,
@@ -109,9 +109,10 @@ static void open_counters(ctr_tracking *call, ctr_problem *problem)
     ctr_tracked_close(&call->tracked);
     ctr_shape_close(&call->shape);
     ctr_stored_read(&call->shape, call->db, call->schema, call->counters, problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_tracked_begin(&call->tracked, call->db, call->schema, call->counters, call->table,
-                          &call->shape, problem);
+    const ctr_objects *objects = ctr_file_objects(call->file, problem);
+    if (objects)
+        ctr_tracked_begin(&call->tracked, objects, call->counters, call->table, &call->shape,
+                          problem);
 }
 
 /* Raises a counter to its next generation. */
@@ -206,7 +207,7 @@ static bool are_triggers_whole(const ctr_tracking *call, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return false;
     ctr_problem broken = {SQLITE_OK, NULL};
-    ctr_triggers_check(&call->objects, call->counters, &call->shape, &broken);
+    ctr_triggers_check(call->file, call->counters, &broken);
     if (broken.rc == SQLITE_OK) return true;
     if (broken.rc == SQLITE_ERROR)
         ctr_problem_close(&broken);
@@ -233,7 +234,7 @@ static int64_t go_on_tracking(ctr_tracking *call, ctr_problem *problem)
     if (problem->rc == SQLITE_OK && (added || !whole)) ctr_triggers_create(&call->tracked, problem);
     if (problem->rc != SQLITE_OK) return 0;
 
-    bool renamed = ctr_tracked_note(call->db, call->schema, call->counters, &call->shape, problem);
+    bool renamed = ctr_tracked_note(call->file, call->counters, &call->shape, problem);
     /* Adopted columns: those that this call has given to counters that existed before. */
     for (int i = 0; i < n_before && problem->rc == SQLITE_OK; i++)
         call->tracked.columns[i].adopted = call->tracked.columns[i].given;
@@ -277,7 +278,8 @@ static int64_t track(ctr_tracking *call, ctr_problem *problem)
 {
     if (!call->counters) take_up_counters(call, problem);
     if (call->counters) return go_on_tracking(call, problem);
-    if (problem->rc == SQLITE_OK) refuse_orphans(&call->objects, call->table, problem);
+    const ctr_objects *objects = ctr_file_objects(call->file, problem);
+    if (objects) refuse_orphans(objects, call->table, problem);
     if (problem->rc == SQLITE_OK) {
         if (call->n == 0)
             ctr_problem_set(problem, SQLITE_ERROR, "%s: name the columns to be tracked",
@@ -293,7 +295,7 @@ static int64_t track(ctr_tracking *call, ctr_problem *problem)
     open_counters(call, problem);
     if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, problem);
     if (problem->rc == SQLITE_OK)
-        ctr_tracked_note(call->db, call->schema, call->counters, &call->shape, problem);
+        ctr_tracked_note(call->file, call->counters, &call->shape, problem);
     return ctr_tracking_count_opening(call, opens_each, problem);
 }
 
@@ -333,12 +335,9 @@ static void drop_tracked_column(ctr_tracking *call, const char *name, ctr_proble
                         call->table, name, call->table);
     if (problem->rc != SQLITE_OK) return;
     char *own = ctr_text_copy(ctr_shape_counter_name(&call->shape, counter), problem);
-    ctr_file *file = ctr_file_of(call->conn, call->schema);
-    if (!file) ctr_problem_nomem(problem);
-    const ctr_identity *identity =
-        problem->rc == SQLITE_OK ? ctr_file_identity(file, problem) : NULL;
+    const ctr_identity *identity = ctr_file_identity(call->file, problem);
     if (identity && !*identity->name)
-        ctr_succession_lineage_changed(file, CTR_WHY_DROPPED, problem);
+        ctr_succession_lineage_changed(call->file, CTR_WHY_DROPPED, problem);
     if (problem->rc == SQLITE_OK) raise_column(call, own, problem);
     sqlite3_free(own);
     open_counters(call, problem);
@@ -364,7 +363,7 @@ static int64_t untrack(ctr_tracking *call, ctr_problem *problem)
     if (!whole && problem->rc == SQLITE_OK) {
         /* SQLite changes no table while a trigger names a missing column. The names in the triggers
          * are noted, for they may be newer than the notes. */
-        ctr_tracked_note(call->db, call->schema, call->counters, &call->shape, problem);
+        ctr_tracked_note(call->file, call->counters, &call->shape, problem);
         ctr_triggers_drop(call->db, call->schema, call->counters, problem);
     }
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
@@ -394,10 +393,11 @@ static int64_t in_session(ctr_tracking *call, const char *table,
                             "%s is %s: only an ordinary table has columns that can be tracked",
                             call->table, ctr_schema_object_text(object));
         if (problem->rc == SQLITE_OK) ctr_events_append(call->conn, problem);
-        if (problem->rc == SQLITE_OK &&
-            ctr_schema_objects_read(&call->objects, call->db, call->schema, false, problem) ==
-                SQLITE_OK)
-            call->counters = ctr_triggers_counters(&call->objects, call->table, problem);
+        call->file = problem->rc == SQLITE_OK ? ctr_file_of(call->conn, call->schema) : NULL;
+        if (!call->file) ctr_problem_nomem(problem);
+        const ctr_objects *objects =
+            problem->rc == SQLITE_OK ? ctr_file_objects(call->file, problem) : NULL;
+        if (objects) call->counters = ctr_triggers_counters(objects, call->table, problem);
         if (problem->rc == SQLITE_OK) result = work(call, problem);
         ctr_events_write_ahead(call->conn, problem);
     }
@@ -454,7 +454,6 @@ static void run_tracking(sqlite3_context *ctx, const char *function, int argc, s
     }
     if (call.tracked.db) ctr_tracked_close(&call.tracked);
     ctr_shape_close(&call.shape);
-    ctr_schema_objects_close(&call.objects);
     sqlite3_free(call.schema);
     sqlite3_free(call.table);
     sqlite3_free(call.counters);

@@ -41,8 +41,7 @@ int64_t ctr_tracking_count(ctr_tracking *call, ctr_problem *problem)
     run.slots.values = values;
     run.slots.keys = keys;
     run.slots.constraint = match;
-    run.slots.value =
-        ctr_apart_count(call->db, call->schema, call->counters, problem) > 0 ? " or apart" : "";
+    run.slots.value = file && ctr_apart_count(file, call->counters, problem) > 0 ? " or apart" : "";
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_GONE, NULL);
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
     if (file && file->raised) file->raised = !ctr_session_lower_cache(call->db, call->schema);
@@ -67,14 +66,14 @@ static void answer_opening(ctr_tracking *call, ctr_problem *problem)
     if (problem->rc == SQLITE_OK) ctr_openings_of_birth(entry.birth, birth, problem);
     if (problem->rc == SQLITE_OK) {
         size_t n = 0;
-        ctr_conflicts conflicts = {.db = call->db, .schema = call->schema};
+        ctr_conflicts conflicts = {.file = file};
         ctr_merge merge;
         for (size_t i = 0; i < opening->n_met; i++)
             ctr_openings_write(answers + n++ * CTR_ANSWER_SIZE, opening->id,
                                opening->met + i * CTR_ID_SIZE, opening->answer);
         if (opening->answer == CTR_SAME)
             ctr_openings_write(answers + n++ * CTR_ANSWER_SIZE, opening->id, birth, CTR_SAME);
-        ctr_merge_open(&merge, call->db, call->schema, entry.birth, file, &conflicts, problem);
+        ctr_merge_open(&merge, file, entry.birth, &conflicts, problem);
         if (problem->rc == SQLITE_OK) ctr_answers_take(&merge, answers, n, problem);
         ctr_merge_close(&merge);
     }

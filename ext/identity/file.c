@@ -10,10 +10,7 @@
 
 static void free_file(ctr_file *file)
 {
-    ctr_conn_close_kept(&file->read);
-    ctr_conn_close_kept(&file->renew);
-    ctr_conn_close_kept(&file->probe);
-    ctr_conn_close_kept(&file->schema_look);
+    for (int i = 0; i < CTR_FILE_STATEMENTS; i++) ctr_conn_close_kept(&file->statements[i]);
     ctr_schema_objects_close(&file->objects);
     ctr_storage_close(&file->storage);
     if (file->tabs) file->conn->above.tables->close(file);
@@ -71,6 +68,29 @@ void ctr_file_release(ctr_file *file)
     if (file) file->holders--;
 }
 
+ctr_run ctr_file_run(const ctr_file *file, ctr_problem *problem)
+{
+    return ctr_run_on(file->conn->db, file->schema, NULL, problem);
+}
+
+sqlite3_stmt *ctr_file_take(ctr_file *file, ctr_file_sql which, ctr_problem *problem)
+{
+    static const ctr_sql TEXTS[CTR_FILE_STATEMENTS] = {
+        [CTR_FILE_READ] = CTR_SQL_IDENTITY_READ,    [CTR_FILE_RENEW] = CTR_SQL_IDENTITY_RENEW,
+        [CTR_FILE_PROBE] = CTR_SQL_IDENTITY_PROBE,  [CTR_FILE_SCHEMA] = CTR_SQL_TRANSACTION_SCHEMA,
+        [CTR_FILE_LIST] = CTR_SQL_CATALOG_LIST,     [CTR_FILE_MARK] = CTR_SQL_MARKS_READ,
+        [CTR_FILE_SET_MARK] = CTR_SQL_MARKS_WRITE,  [CTR_FILE_SOURCE] = CTR_SQL_KNOWN_READ,
+        [CTR_FILE_SET_SOURCE] = CTR_SQL_KNOWN_WRITE};
+    ctr_run run = ctr_file_run(file, problem);
+    return ctr_conn_take(file->conn, &file->statements[which], &run, TEXTS[which]);
+}
+
+void ctr_file_give_back(ctr_file *file, ctr_file_sql which, sqlite3_stmt *statement,
+                        const ctr_problem *problem)
+{
+    ctr_conn_give_back(file->conn, &file->statements[which], statement, problem);
+}
+
 unsigned ctr_file_data_version(ctr_file *file)
 {
     return file->checked ? file->data_version : ctr_run_data_version(file->conn->db, file->schema);
@@ -101,15 +121,13 @@ enum { DAY_LIMIT = 2 }; /* the limit of new ids in a day because of the fingerpr
 
 static bool is_same_schema(ctr_file *file, ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(file->conn->db, file->schema, NULL, problem);
-    sqlite3_stmt *look =
-        ctr_conn_keep(file->conn, &file->schema_look, &run, CTR_SQL_TRANSACTION_SCHEMA);
+    ctr_run run = ctr_file_run(file, problem);
+    sqlite3_stmt *look = ctr_file_take(file, CTR_FILE_SCHEMA, problem);
     if (!look) return false;
     bool is_new = sqlite3_stmt_status(look, SQLITE_STMTSTATUS_RUN, 0) == 0;
     ctr_run_row(&run, look);
-    sqlite3_reset(look);
     bool again = sqlite3_stmt_status(look, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
-    ctr_conn_keep_no_more(file->conn);
+    ctr_file_give_back(file, CTR_FILE_SCHEMA, look, problem);
     return problem->rc == SQLITE_OK && !is_new && !again;
 }
 
@@ -120,6 +138,7 @@ ctr_objects *ctr_file_objects(ctr_file *file, ctr_problem *problem)
     if (is_same_schema(file, problem) && file->has_objects) return objects;
     ctr_schema_objects_close(objects);
     ctr_schema_objects_read(objects, file->conn->db, file->schema, true, problem);
+    file->schemas++;
     file->has_objects = problem->rc == SQLITE_OK;
     return file->has_objects ? objects : NULL;
 }
@@ -136,36 +155,41 @@ ctr_objects *ctr_file_objects_read_on(ctr_file *file, ctr_problem *problem)
 
 /* Its table may be missing to a kept statement, because its creation was rolled back to a
  * savepoint. */
-int ctr_file_read(ctr_file *file, ctr_problem *problem)
+int ctr_file_peek(ctr_file *file, ctr_identity *identity, ctr_problem *problem)
 {
-    file->identity = (ctr_identity){0};
-    file->version++;
+    *identity = (ctr_identity){0};
     if (problem->rc != SQLITE_OK) return problem->rc;
-    if (file->read.statement) {
+    if (file->statements[CTR_FILE_READ].statement) {
         ctr_problem trouble = {SQLITE_OK, NULL};
-        ctr_identity_take(&file->identity, file->read.statement, &trouble);
+        sqlite3_stmt *rows = ctr_file_take(file, CTR_FILE_READ, &trouble);
+        if (rows) ctr_identity_take(identity, rows, &trouble);
+        ctr_file_give_back(file, CTR_FILE_READ, rows, &trouble);
         if (trouble.rc != SQLITE_ERROR) {
             *problem = trouble;
             return problem->rc;
         }
         ctr_problem_close(&trouble);
     }
-    sqlite3 *db = file->conn->db;
-    if (ctr_identity_read(&file->identity, db, file->schema, problem)) return problem->rc;
-    if (!file->identity.present) return SQLITE_OK;
-    ctr_run run = ctr_run_on(db, file->schema, NULL, problem);
-    sqlite3_stmt *rows = ctr_conn_keep(file->conn, &file->read, &run, CTR_SQL_IDENTITY_READ);
-    if (rows) ctr_identity_take(&file->identity, rows, problem);
-    ctr_conn_keep_no_more(file->conn);
+    if (ctr_identity_read(identity, file->conn->db, file->schema, problem)) return problem->rc;
+    if (!identity->present) return SQLITE_OK;
+    sqlite3_stmt *rows = ctr_file_take(file, CTR_FILE_READ, problem);
+    if (rows) ctr_identity_take(identity, rows, problem);
+    ctr_file_give_back(file, CTR_FILE_READ, rows, problem);
     return problem->rc;
+}
+
+int ctr_file_read(ctr_file *file, ctr_problem *problem)
+{
+    file->version++;
+    return ctr_file_peek(file, &file->identity, problem);
 }
 
 /* DETACH expires every statement, and the next file's object may have the same address. So if the
  * statement was prepared again, nothing is known about the file. */
 int ctr_file_look(ctr_file *file, ctr_problem *problem)
 {
-    bool anew = file->read.statement &&
-                sqlite3_stmt_status(file->read.statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    sqlite3_stmt *read = file->statements[CTR_FILE_READ].statement;
+    bool anew = read && sqlite3_stmt_status(read, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
     file->looked = ctr_os_now();
     return ctr_storage_see(&file->storage, file->conn->db, file->schema, anew, &file->seen,
                            &file->attribute, problem);
@@ -203,7 +227,7 @@ static void judge(ctr_file *file, ctr_problem *problem)
     ctr_verdict verdict = ctr_lineage_judge(lineage, &file->seen, &file->attribute);
     int64_t today = 0;
     if (verdict.why != CTR_WHY_NONE && verdict.alone) {
-        ctr_run run = ctr_run_on(file->conn->db, file->schema, NULL, problem);
+        ctr_run run = ctr_file_run(file, problem);
         sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_ALONE);
         ctr_run_bind_int(&run, row, ":now", ctr_os_now());
         if (ctr_run_row(&run, row)) today = sqlite3_column_int64(row, 0);
@@ -227,17 +251,15 @@ static bool is_known(ctr_file *file, ctr_problem *problem)
     if (sqlite3_get_autocommit(file->conn->db) && ctr_storage_stays(&file->storage, file->schema))
         return true;
     ctr_problem trouble = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(file->conn->db, file->schema, NULL, problem);
-    sqlite3_stmt *probe = ctr_conn_keep(file->conn, &file->probe, &run, CTR_SQL_IDENTITY_PROBE);
+    ctr_run run = ctr_file_run(file, &trouble);
+    sqlite3_stmt *probe = ctr_file_take(file, CTR_FILE_PROBE, problem);
     bool is_new = probe && sqlite3_stmt_status(probe, SQLITE_STMTSTATUS_RUN, 0) == 0;
     if (!probe) return false;
-    run.problem = &trouble;
     ctr_run_row(&run, probe);
-    sqlite3_reset(probe);
     bool anew = sqlite3_stmt_status(probe, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
     bool known = trouble.rc == SQLITE_OK && !is_new && !anew;
+    ctr_file_give_back(file, CTR_FILE_PROBE, probe, &trouble);
     ctr_problem_close(&trouble);
-    ctr_conn_keep_no_more(file->conn);
     return known;
 }
 
@@ -290,16 +312,15 @@ static void renew(ctr_file *file, ctr_problem *problem)
     file->after = CTR_AFTER_READ;
     file->conn->stats.renewals++;
 
-    ctr_run run = ctr_run_on(file->conn->db, file->schema, NULL, problem);
-    sqlite3_stmt *row = ctr_conn_keep(file->conn, &file->renew, &run, CTR_SQL_IDENTITY_RENEW);
+    ctr_run run = ctr_file_run(file, problem);
+    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_RENEW, problem);
     bool witnessed = file->attribute.state == CTR_ATTRIBUTE_READ || identity->lineage.witnessed;
     ctr_run_bind_int(&run, row, ":number", identity->lineage.pair.number);
     ctr_run_bind_int(&run, row, ":random", identity->lineage.pair.random);
     ctr_run_bind_int(&run, row, ":renewed", identity->renewed);
     ctr_run_bind_int(&run, row, ":witnessed", witnessed);
     ctr_run_row(&run, row);
-    sqlite3_reset(row);
-    ctr_conn_keep_no_more(file->conn);
+    ctr_file_give_back(file, CTR_FILE_RENEW, row, problem);
 }
 
 static int renew_once(ctr_file *file, ctr_problem *problem)
@@ -356,18 +377,15 @@ bool ctr_file_prepare_to_count(ctr_file *file, ctr_problem *problem)
     return problem->rc == SQLITE_OK && renew_once(file, problem) == SQLITE_OK;
 }
 
-const uint8_t *ctr_file_id(ctr_file *file, ctr_problem *problem)
+const ctr_leader *ctr_file_leader(ctr_file *file, ctr_problem *problem)
 {
-    if (problem->rc == SQLITE_OK && file->counts_at == file->version) return file->identity.id;
+    if (problem->rc == SQLITE_OK && file->leads_at == file->version) return &file->leader;
     if (!ctr_file_prepare_to_count(file, problem)) return NULL;
     file->counted = true;
-    file->counts_at = file->version;
-    return file->identity.id;
-}
-
-int64_t ctr_file_least_clock(const ctr_file *file)
-{
-    return ctr_identity_least_clock(&file->identity);
+    memcpy(file->leader.id, file->identity.id, CTR_ID_SIZE);
+    file->leader.least = ctr_identity_least_clock(&file->identity);
+    file->leads_at = file->version;
+    return &file->leader;
 }
 
 bool ctr_file_has_counted(const ctr_file *file)

@@ -4,7 +4,7 @@
  * they differ, it takes a new id in the same transaction, or refuses (identity/succession.h). While
  * nobody else has committed, the stat is enough until the witness is due:
  *
- *     transaction begins --> ctr_file_id: read, stat, getxattr --> checked --> counts, counts
+ *     transaction begins --> ctr_file_leader: read, stat, getxattr --> checked --> counts, counts
  *                                                                         |
  *           rollback, rollback to, commit: nothing is remembered <--------'
  *
@@ -31,6 +31,26 @@ typedef enum ctr_after_commit {
  * that append to their journals: the ones that prepared theirs last. */
 enum { CTR_TABS_KEPT = 32 };
 
+/* Statements on the tables of a file, each prepared at its first use and kept. */
+typedef enum ctr_file_sql {
+    CTR_FILE_READ,
+    CTR_FILE_RENEW,
+    CTR_FILE_PROBE,
+    CTR_FILE_SCHEMA,
+    CTR_FILE_LIST, /* its counter tables */
+    CTR_FILE_MARK, /* sync/marks.h */
+    CTR_FILE_SET_MARK,
+    CTR_FILE_SOURCE, /* the witness of a source: identity/names.h */
+    CTR_FILE_SET_SOURCE,
+    CTR_FILE_STATEMENTS
+} ctr_file_sql;
+
+/* Under whom a file counts: the id of the shards that it writes, and the lowest clock under it. */
+typedef struct ctr_leader {
+    uint8_t id[CTR_ID_SIZE];
+    int64_t least;
+} ctr_leader;
+
 typedef struct ctr_file {
     ctr_conn *conn;
     char *schema;
@@ -41,7 +61,8 @@ typedef struct ctr_file {
      * a savepoint, and when the identity changes. While it stays, the write lock is held, so nobody
      * else commits, and those who noted it need not check again. At first 1. */
     unsigned version;
-    unsigned counts_at; /* the version for which ctr_file_id has checked that the file counts */
+    ctr_leader leader;
+    unsigned leads_at; /* the version for which `leader` was checked */
 
     /* True for this transaction alone. */
     bool checked, renewed;
@@ -66,9 +87,10 @@ typedef struct ctr_file {
     int64_t looked; /* milliseconds: when `seen` and `attribute` were read */
 
     ctr_storage storage;
-    ctr_kept read, renew, probe, schema_look;
+    ctr_kept statements[CTR_FILE_STATEMENTS];
     bool has_objects;        /* the next was read, and is valid until the schema changes */
     ctr_objects objects;     /* owned; lent by ctr_file_objects */
+    unsigned schemas;        /* how often they were read anew */
     struct ctr_tab *tabs;    /* its tables: table/tab.h */
     struct ctr_tab *touched; /* those with a batch or with rows of this transaction */
     struct ctr_tab *keepers[CTR_TABS_KEPT]; /* the tables whose statements are kept */
@@ -95,6 +117,14 @@ void ctr_file_release(ctr_file *file); /* NULL is harmless */
 /* Closes all files of a connection. */
 void ctr_file_close_all(ctr_conn *conn);
 
+/* Returns a run of statements on the tables of the file. */
+ctr_run ctr_file_run(const ctr_file *file, ctr_problem *problem);
+
+/* Take a statement, and give it back: ctr_conn_take. */
+sqlite3_stmt *ctr_file_take(ctr_file *file, ctr_file_sql which, ctr_problem *problem);
+void ctr_file_give_back(ctr_file *file, ctr_file_sql which, sqlite3_stmt *statement,
+                        const ctr_problem *problem);
+
 /* Returns the data version of the file. Once the identity is checked, the lock is held and the
  * version cannot change, so SQLite is not asked again. */
 unsigned ctr_file_data_version(ctr_file *file);
@@ -118,8 +148,9 @@ void ctr_file_removed(ctr_file *file);
 
 /* ---- the check of the identity: in each transaction once, before it counts ---- */
 
-/* Reads the row into file->identity. An absent row is not an error. */
+/* Reads the row into file->identity, or only into `identity`. An absent row is not an error. */
 int ctr_file_read(ctr_file *file, ctr_problem *problem);
+int ctr_file_peek(ctr_file *file, ctr_identity *identity, ctr_problem *problem);
 
 /* Reads the present fingerprint and attribute into file->seen and file->attribute. */
 int ctr_file_look(ctr_file *file, ctr_problem *problem);
@@ -128,12 +159,9 @@ int ctr_file_look(ctr_file *file, ctr_problem *problem);
  * only. */
 const uint8_t *ctr_file_known_id(const ctr_file *file);
 
-/* Returns the id to count under in this transaction; it is valid until the transaction ends. Renews
+/* Returns under whom to count in this transaction; it is valid until the transaction ends. Renews
  * the witness if it is due. Fails, with NULL, if there is no id or the file must not count. */
-const uint8_t *ctr_file_id(ctr_file *file, ctr_problem *problem);
-
-/* Returns the lowest clock to write under that id. */
-int64_t ctr_file_least_clock(const ctr_file *file);
+const ctr_leader *ctr_file_leader(ctr_file *file, ctr_problem *problem);
 
 /* Does the same without noting that the file has counted: to choose a file to count in. Returns
  * whether it may. */

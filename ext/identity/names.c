@@ -14,28 +14,42 @@ static bool is_id(sqlite3_stmt *row, int column)
 
 /* ---- replicas -------------------------------------------------------------------------------- */
 
-bool ctr_names_witness(ctr_run *run, const ctr_identity *source, ctr_pair *pair)
+bool ctr_names_witness(ctr_file *file, const ctr_identity *source, ctr_pair *pair,
+                       ctr_problem *problem)
 {
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_READ);
-    ctr_run_bind_id(run, row, ":holder", source->holder);
-    ctr_run_bind_id(run, row, ":id", source->id);
-    bool known = ctr_run_row(run, row);
-    if (known) *pair = (ctr_pair){sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1)};
-    sqlite3_finalize(row);
+    ctr_run run = ctr_file_run(file, problem);
+    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_SOURCE, problem);
+    ctr_run_bind_id(&run, row, ":holder", source->holder);
+    ctr_run_bind_id(&run, row, ":id", source->id);
+    bool known = ctr_run_row(&run, row);
+    if (known)
+        *pair = (ctr_pair){sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1)};
+    else
+        ctr_run_refuse_hidden(&run, row, 4, "counter_sources");
+    ctr_file_give_back(file, CTR_FILE_SOURCE, row, problem);
     return known;
 }
 
-void ctr_names_write(ctr_run *run, const ctr_identity *source)
+/* An authorizer may have ignored a column when the statement was prepared, which is noticed because
+ * the witness is read again. */
+void ctr_names_write(ctr_file *file, const ctr_identity *source, ctr_problem *problem)
 {
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_WRITE);
-    ctr_run_bind_id(run, row, ":holder", source->holder);
-    ctr_run_bind_id(run, row, ":id", source->id);
-    ctr_run_bind_int(run, row, ":epoch", source->epoch);
-    ctr_run_bind_text(run, row, ":name", *source->name ? source->name : NULL);
-    ctr_run_bind_int(run, row, ":pending", source->turn != CTR_TURN_NONE);
-    ctr_run_bind_int(run, row, ":number", source->lineage.pair.number);
-    ctr_run_bind_int(run, row, ":random", source->lineage.pair.random);
-    ctr_run_once(run, row);
+    ctr_run run = ctr_file_run(file, problem);
+    ctr_pair written = {0, 0}, wanted = source->lineage.pair;
+    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_SET_SOURCE, problem);
+    ctr_run_bind_id(&run, row, ":holder", source->holder);
+    ctr_run_bind_id(&run, row, ":id", source->id);
+    ctr_run_bind_int(&run, row, ":epoch", source->epoch);
+    ctr_run_bind_text(&run, row, ":name", *source->name ? source->name : NULL);
+    ctr_run_bind_int(&run, row, ":pending", source->turn != CTR_TURN_NONE);
+    ctr_run_bind_int(&run, row, ":number", wanted.number);
+    ctr_run_bind_int(&run, row, ":random", wanted.random);
+    ctr_run_row(&run, row);
+    bool known = ctr_names_witness(file, source, &written, problem);
+    if (!known || written.number != wanted.number || written.random != wanted.random)
+        ctr_problem_set(problem, SQLITE_AUTH,
+                        "an authorizer of this connection ignores columns of counter_sources");
+    ctr_file_give_back(file, CTR_FILE_SET_SOURCE, row, problem);
 }
 
 void ctr_names_pulled(ctr_run *run, const ctr_identity *source, const uint8_t *holds)

@@ -9,11 +9,12 @@
 #ifndef CTR_IDENTITY_NAMES_H
 #define CTR_IDENTITY_NAMES_H
 
-#include "identity/identity.h"
+#include "identity/file.h"
 
 /* Reads the witness of a replica as of the last pull. Returns false if there was none. */
-bool ctr_names_witness(ctr_run *run, const ctr_identity *source, ctr_pair *pair);
-void ctr_names_write(ctr_run *run, const ctr_identity *source);
+bool ctr_names_witness(ctr_file *file, const ctr_identity *source, ctr_pair *pair,
+                       ctr_problem *problem);
+void ctr_names_write(ctr_file *file, const ctr_identity *source, ctr_problem *problem);
 
 /* Records a complete pull from a source. `holds` is a digest of the shards under my id that the
  * source has, NULL if it lacks some. */

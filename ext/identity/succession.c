@@ -365,7 +365,7 @@ int ctr_succession_promote(ctr_file *file, const uint8_t holds[CTR_ID_SIZE], ctr
             "%s is not a pending file: SELECT counter_init('dc:rack', 'pending') makes "
             "a new file one",
             file->schema);
-    if (!ctr_file_id(file, problem) || !ctr_conn_enter(file->conn, problem)) return problem->rc;
+    if (!ctr_file_leader(file, problem) || !ctr_conn_enter(file->conn, problem)) return problem->rc;
 
     uint8_t holder[CTR_ID_SIZE];
     ctr_uuid_of_name(identity->name, holder);

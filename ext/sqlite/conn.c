@@ -48,9 +48,28 @@ sqlite3_stmt *ctr_conn_keep(ctr_conn *conn, ctr_kept *kept, ctr_run *run, ctr_sq
     return kept->statement;
 }
 
-void ctr_conn_keep_no_more(ctr_conn *conn)
+sqlite3_stmt *ctr_conn_take(ctr_conn *conn, ctr_kept *kept, ctr_run *run, ctr_sql which)
 {
-    if (!conn->has_statements) ctr_conn_release_kept(conn);
+    if (kept->taken) return ctr_run_prepare(run, which);
+    sqlite3_stmt *statement = ctr_conn_keep(conn, kept, run, which);
+    kept->taken = statement != NULL;
+    return statement;
+}
+
+void ctr_conn_give_back(ctr_conn *conn, ctr_kept *kept, sqlite3_stmt *statement,
+                        const ctr_problem *problem)
+{
+    if (statement != kept->statement) { /* NULL, too */
+        sqlite3_finalize(statement);
+        return;
+    }
+    if (problem->rc != SQLITE_OK || kept->expired || !conn->has_statements) {
+        ctr_conn_close_kept(kept);
+        return;
+    }
+    kept->taken = false;
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
 }
 
 void ctr_conn_prepare(ctr_conn *conn, ctr_problem *problem)
@@ -114,11 +133,11 @@ static void renew_witness(ctr_conn *conn, ctr_problem *problem)
     if (!conn->is_memory || problem->rc != SQLITE_OK) return;
     bool had = conn->schema.statement != NULL;
     ctr_run run = ctr_run_on(conn->db, "main", NULL, problem);
-    sqlite3_stmt *schema = ctr_conn_keep(conn, &conn->schema, &run, CTR_SQL_TRANSACTION_SCHEMA);
+    sqlite3_stmt *schema = ctr_conn_take(conn, &conn->schema, &run, CTR_SQL_TRANSACTION_SCHEMA);
     if (!schema) return;
-    ctr_problem_sqlite(problem, conn->db, sqlite3_step(schema));
-    sqlite3_reset(schema);
+    ctr_run_row(&run, schema);
     if (!had || sqlite3_stmt_status(schema, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) is_new = true;
+    ctr_conn_give_back(conn, &conn->schema, schema, problem);
     if (!conn->witness_used || !is_new) return;
     ctr_conn_close_kept(&conn->join);
     char name[NAME_SIZE];
@@ -151,12 +170,9 @@ bool ctr_conn_join(ctr_conn *conn, ctr_problem *problem)
     renew_witness(conn, problem);
     conn->witness_used = true;
     ctr_run run = ctr_run_on(conn->db, "main", name_witness(conn, name), problem);
-    sqlite3_stmt *join = ctr_conn_keep(conn, &conn->join, &run, CTR_SQL_TRANSACTION_JOIN);
-    if (join) {
-        ctr_problem_sqlite(problem, conn->db, sqlite3_step(join));
-        sqlite3_reset(join);
-    }
-    ctr_conn_keep_no_more(conn);
+    sqlite3_stmt *join = ctr_conn_take(conn, &conn->join, &run, CTR_SQL_TRANSACTION_JOIN);
+    ctr_run_row(&run, join);
+    ctr_conn_give_back(conn, &conn->join, join, problem);
     return ctr_conn_leave(conn, problem) == SQLITE_OK && conn->joined;
 }
 

@@ -146,9 +146,15 @@ void ctr_conn_spoil(ctr_conn *conn, unsigned nth);
 /* Returns the kept statement; prepares it if need be. */
 sqlite3_stmt *ctr_conn_keep(ctr_conn *conn, ctr_kept *kept, ctr_run *run, ctr_sql which);
 
-/* The caller calls this after the statement has run: no statement can be kept if another object has
- * the name counter_statements. */
-void ctr_conn_keep_no_more(ctr_conn *conn);
+/* Takes the kept statement, which nobody else uses until it is given back: prepares it if need be,
+ * or another one if it is taken. NULL on error. */
+sqlite3_stmt *ctr_conn_take(ctr_conn *conn, ctr_kept *kept, ctr_run *run, ctr_sql which);
+
+/* Gives a statement back: resets it and clears its bindings; NULL is harmless. After a problem it
+ * is finalized, for it may hide columns, as an authorizer wanted it; and if no statement can be
+ * kept, because another object has the name counter_statements. */
+void ctr_conn_give_back(ctr_conn *conn, ctr_kept *kept, sqlite3_stmt *statement,
+                        const ctr_problem *problem);
 
 /* Closes a kept statement, before its owner is freed; a second call does nothing. */
 void ctr_conn_close_kept(ctr_kept *kept);

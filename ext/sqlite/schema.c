@@ -235,12 +235,6 @@ const ctr_named *ctr_schema_objects_find(const ctr_objects *objects, const char 
     return find_first(objects->named, objects->n, name);
 }
 
-void ctr_schema_objects_note_whole(const ctr_objects *objects, const char *table)
-{
-    const ctr_named *found = ctr_schema_objects_find(objects, table);
-    if (found) objects->named[found - objects->named].whole = true;
-}
-
 const ctr_named *ctr_schema_objects_stored(const ctr_objects *objects, const char *table,
                                            const char *suffix, ctr_problem *problem)
 {

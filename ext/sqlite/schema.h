@@ -50,7 +50,6 @@ typedef struct ctr_named {
     ctr_object object;
     bool may_generate; /* its declaration has AS: perhaps of generated columns */
     bool temp;         /* a trigger in temp */
-    bool whole;        /* a counter table whose triggers are whole: ctr_schema_objects_note_whole */
 } ctr_named;
 
 /* Sorted by name, in letters of either case. The caller zeroes it first and closes it. */
@@ -73,9 +72,6 @@ void ctr_schema_objects_close(ctr_objects *objects);
 /* Adds the objects that were created since. If others may have been changed or dropped, the caller
  * closes and reads all. */
 int ctr_schema_objects_read_on(ctr_objects *objects, ctr_problem *problem);
-
-/* Notes that the triggers of this table were found whole, which holds as long as the objects do. */
-void ctr_schema_objects_note_whole(const ctr_objects *objects, const char *table);
 
 /* Return the object with this name, or with <table>_<suffix>, triggers aside; NULL if there is
  * none, or without memory. If a damaged schema has the name twice, return the object that is no

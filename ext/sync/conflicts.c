@@ -56,7 +56,7 @@ int64_t ctr_conflicts_record(ctr_conflicts *conflicts, const char *table, const 
                              const char *column, const ctr_cell *mine, const ctr_cell *theirs,
                              ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(conflicts->db, conflicts->schema, NULL, problem);
+    ctr_run run = ctr_file_run(conflicts->file, problem);
     ctr_shard shard, left;
     size_t at = 0, mine_at = 0;
     int64_t n = 0;
@@ -114,21 +114,20 @@ int ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_file *file, ctr_
     return problem->rc;
 }
 
-int ctr_conflicts_open(ctr_conflicts *conflicts, sqlite3 *db, const char *schema,
-                       const ctr_objects *objects, const ctr_identity *mine,
-                       const ctr_identity *source, ctr_problem *problem)
+int ctr_conflicts_open(ctr_conflicts *conflicts, ctr_file *file, const ctr_objects *objects,
+                       const ctr_identity *mine, const ctr_identity *source, ctr_problem *problem)
 {
-    *conflicts = (ctr_conflicts){.db = db, .schema = schema};
+    *conflicts = (ctr_conflicts){.file = file};
     ctr_conflicts_set_mine(conflicts, mine);
     memcpy(conflicts->theirs, source->id, CTR_ID_SIZE);
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run run = ctr_file_run(file, problem);
     ctr_pair last = {0, 0}, now = source->lineage.pair;
     if (!ctr_schema_objects_find(objects, "counter_sources"))
         ctr_run_do(&run, CTR_SQL_KNOWN_CREATE, NULL);
     if (*source->refuses) return problem->rc; /* it writes nothing under its id */
-    bool known = ctr_names_witness(&run, source, &last);
+    bool known = ctr_names_witness(file, source, &last, problem);
     conflicts->went_back = known && (now.number < last.number ||
                                      (now.number == last.number && now.random != last.random));
-    if (!known || now.number > last.number) ctr_names_write(&run, source);
+    if (!known || now.number > last.number) ctr_names_write(file, source, problem);
     return problem->rc;
 }

@@ -20,8 +20,7 @@
 #include "sync/source.h"
 
 typedef struct ctr_conflicts {
-    sqlite3 *db;
-    const char *schema;          /* of the taking file; borrowed */
+    ctr_file *file;              /* the taking one; borrowed */
     uint8_t mine[CTR_ID_SIZE];   /* its current id */
     int64_t least, beyond;       /* clocks under that id that prove something: [least, beyond) */
     uint8_t theirs[CTR_ID_SIZE]; /* the source's */
@@ -35,9 +34,8 @@ void ctr_conflicts_set_mine(ctr_conflicts *conflicts, const ctr_identity *mine);
 
 /* Opens for one merge: compares the witness of the source with that of the last merge, and records
  * it in counter_sources, which is created unless `objects` has it. */
-int ctr_conflicts_open(ctr_conflicts *conflicts, sqlite3 *db, const char *schema,
-                       const ctr_objects *objects, const ctr_identity *mine,
-                       const ctr_identity *source, ctr_problem *problem);
+int ctr_conflicts_open(ctr_conflicts *conflicts, ctr_file *file, const ctr_objects *objects,
+                       const ctr_identity *mine, const ctr_identity *source, ctr_problem *problem);
 
 /* Acts on the conflicts found: the taking file takes another id, or stops counting. */
 int ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_file *file, ctr_problem *problem);

@@ -88,7 +88,7 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     feed->table = feed->source.catalog.entries[feed->entry].birth;
     if (ctr_stored_read(&feed->shape, source->db, source->schema, name, problem)) return false;
     if (ctr_refuse_triggers(source->db, source->schema, name, false, problem)) return false;
-    if (ctr_triggers_check(&source->objects, name, &feed->shape, problem)) return false;
+    if (ctr_triggers_check_among(&source->objects, name, &feed->shape, problem)) return false;
     feed->keys = sqlite3_malloc64((size_t)feed->shape.n_keys * sizeof *feed->keys);
     feed->key_text = ctr_shape_key_text(&feed->shape);
     if (!feed->keys || !feed->key_text) ctr_problem_nomem(problem);
@@ -255,8 +255,7 @@ static int open_target(ctr_apply *apply, const char *birth, ctr_file *file, ctr_
     close_target(apply);
     apply->open = true;
     if (problem->rc == SQLITE_OK &&
-        !ctr_merge_open(&apply->merge, apply->db, "main", birth, file, &apply->conflicts,
-                        problem) &&
+        !ctr_merge_open(&apply->merge, file, birth, &apply->conflicts, problem) &&
         ctr_merge_refuse_name(apply->db, "main", "main", birth, problem) == SQLITE_OK)
         ctr_problem_set(
             problem, SQLITE_ERROR,
@@ -366,9 +365,9 @@ static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_file *
         ctr_columns_raise(file, apply->db, "main", table, &shape, change->column,
                           change->generation, problem);
     ctr_shape_close(&shape);
-    if (!ctr_tracked_is(apply->db, "main", table, problem)) return;
+    if (!apply->merge.tracked || problem->rc != SQLITE_OK) return;
     ctr_stored_read(&shape, apply->db, "main", table, problem);
-    ctr_triggers_follow(apply->db, "main", table, &shape, &change->column, 1, problem);
+    ctr_triggers_follow(file, table, &shape, &change->column, 1, problem);
     ctr_shape_close(&shape);
 }
 
@@ -379,7 +378,7 @@ static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_file *
     if (open_target(apply, change->table, file, problem)) return problem->rc;
     const ctr_identity *identity = ctr_file_identity(file, problem);
     if (!identity) return problem->rc;
-    apply->conflicts = (ctr_conflicts){.db = apply->db, .schema = "main"};
+    apply->conflicts = (ctr_conflicts){.file = file};
     ctr_conflicts_set_mine(&apply->conflicts, identity);
     memcpy(apply->conflicts.theirs, change->source, CTR_ID_SIZE);
     if (change->kind == CTR_CHANGE_COUNTER || change->kind == CTR_CHANGE_ANSWER)
@@ -420,7 +419,7 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_fil
     if (counter >= 0 && ctr_merge_find(&apply->merge, apply->keys, problem)) {
         ctr_merge *merge = &apply->merge;
         ctr_merge_cell(merge, counter, &cell, problem);
-        ctr_answers_refuse_missing(merge, merge->tracked ? merge->showing.tracked.table : "",
+        ctr_answers_refuse_missing(merge, merge->tracked ? merge->showing.tracked->table : "",
                                    "here", "in the change", false, problem);
         ctr_conflicts_change_identity(&apply->conflicts, file,
                                       problem); /* before the row is written */

@@ -16,19 +16,17 @@ static void bind_tables(ctr_run *run, sqlite3_stmt *row, const ctr_identity *sou
     ctr_run_bind_id(run, row, ":mine", mine->token);
 }
 
-int64_t ctr_marks_read(sqlite3 *db, const char *schema, const ctr_identity *source,
-                       const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine, bool *plain,
-                       ctr_problem *problem)
+int64_t ctr_marks_read(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,
+                       const ctr_catalog_entry *mine, ctr_problem *problem)
 {
     ctr_problem missing = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(db, schema, mine->name, &missing);
+    ctr_run run = ctr_file_run(file, &missing);
     if (problem->rc != SQLITE_OK) return 0;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_READ);
+    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_MARK, &missing);
     bind_tables(&run, row, source, theirs, mine);
-    bool there = ctr_run_row(&run, row);
-    int64_t mark = there ? sqlite3_column_int64(row, 0) : 0;
-    *plain = there && !sqlite3_column_int(row, 1);
-    sqlite3_finalize(row);
+    int64_t mark = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
+    if (mark == 0) ctr_run_refuse_hidden(&run, row, 4, "counter_peers");
+    ctr_file_give_back(file, CTR_FILE_MARK, row, &missing);
     if (missing.rc != SQLITE_OK && missing.rc != SQLITE_ERROR)
         *problem = missing;
     else
@@ -36,17 +34,17 @@ int64_t ctr_marks_read(sqlite3 *db, const char *schema, const ctr_identity *sour
     return mark > 0 && mark <= source->next ? mark : 0;
 }
 
-int ctr_marks_write(sqlite3 *db, const char *schema, const ctr_identity *source,
-                    const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine, bool first,
-                    ctr_problem *problem)
+int ctr_marks_write(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,
+                    const ctr_catalog_entry *mine, bool first, ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run run = ctr_file_run(file, problem);
     if (first) ctr_run_do(&run, CTR_SQL_MARKS_CREATE, NULL);
     if (first) ctr_run_do(&run, CTR_SQL_MARKS_FORGET, NULL);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_WRITE);
+    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_SET_MARK, problem);
     bind_tables(&run, row, source, theirs, mine);
     ctr_run_bind_int(&run, row, ":mark", source->next);
-    ctr_run_once(&run, row);
+    ctr_run_row(&run, row);
+    ctr_file_give_back(file, CTR_FILE_SET_MARK, row, problem);
     return problem->rc;
 }
 

@@ -10,20 +10,17 @@
 #ifndef CTR_SYNC_MARKS_H
 #define CTR_SYNC_MARKS_H
 
-#include "identity/identity.h"
+#include "identity/file.h"
 #include "table/catalog.h"
 
-/* Returns the mark; 0 if there is none, or if the source has not reached it. For a table with a
- * mark and ordinary stored tables, *plain tells that it has no generations of counters. */
-int64_t ctr_marks_read(sqlite3 *db, const char *schema, const ctr_identity *source,
-                       const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine, bool *plain,
-                       ctr_problem *problem);
+/* Returns the mark; 0 if there is none, or if the source has not reached it. */
+int64_t ctr_marks_read(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,
+                       const ctr_catalog_entry *mine, ctr_problem *problem);
 
 /* Writes the mark after reading the source. The `first` mark between two tables creates the table
  * of marks, if need be, and removes the marks of tables that no longer exist. */
-int ctr_marks_write(sqlite3 *db, const char *schema, const ctr_identity *source,
-                    const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine, bool first,
-                    ctr_problem *problem);
+int ctr_marks_write(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,
+                    const ctr_catalog_entry *mine, bool first, ctr_problem *problem);
 
 /* The name of a source in the feed: its id as text, then, for a twist other than 0, a slash and 16
  * hexadecimal digits. */

@@ -11,34 +11,29 @@
 #include "table/stored.h"
 #include "track/foreign.h"
 
-bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const char *birth,
-                    ctr_file *file, ctr_conflicts *conflicts, ctr_problem *problem)
+bool ctr_merge_open(ctr_merge *merge, ctr_file *file, const char *birth, ctr_conflicts *conflicts,
+                    ctr_problem *problem)
 {
-    ctr_objects objects = {0};
-    ctr_catalog_entry entry;
-    *merge = (ctr_merge){.conflicts = conflicts};
-    bool open =
-        ctr_catalog_born(&entry, db, schema, birth, problem) &&
-        ctr_schema_objects_read(&objects, db, schema, true, problem) == SQLITE_OK &&
-        ctr_merge_open_among(merge, db, schema, &entry, &objects, false, file, conflicts, problem);
+    ctr_catalog_entry entry = {0};
+    *merge = (ctr_merge){0};
+    bool open = problem->rc == SQLITE_OK &&
+                ctr_catalog_born(&entry, file->conn->db, file->schema, birth, problem) &&
+                ctr_merge_open_table(merge, file, &entry, conflicts, problem);
     ctr_catalog_close_entry(&entry);
-    ctr_schema_objects_close(&objects);
     return open;
 }
 
-bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
-                          const ctr_catalog_entry *entry, const ctr_objects *objects,
-                          bool without_generations, ctr_file *file, ctr_conflicts *conflicts,
-                          ctr_problem *problem)
+bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_entry *entry,
+                          ctr_conflicts *conflicts, ctr_problem *problem)
 {
     *merge = (ctr_merge){.conflicts = conflicts};
     if (problem->rc != SQLITE_OK || ctr_catalog_copy(&merge->entry, entry, problem)) return false;
     const char *name = merge->entry.name;
-    if (ctr_stored_read_among(&merge->shape, db, schema, name, objects, without_generations,
-                              problem) ||
+    const ctr_objects *objects = ctr_file_objects(file, problem);
+    if (!objects || ctr_tab_read_shape(file, name, &merge->shape, problem) ||
         ctr_refuse_triggers_among(objects, name, true, problem))
         return false;
-    ctr_rows_open(&merge->rows, db, schema, name, &merge->shape, file, problem);
+    ctr_rows_open(&merge->rows, file->conn->db, file->schema, name, &merge->shape, file, problem);
     merge->rows.whole = true;
     merge->floors = ctr_floors_on(merge->rows.tab, &merge->shape);
     if (problem->rc != SQLITE_OK || !ctr_tracked_is_among(objects, name))
@@ -48,8 +43,7 @@ bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
     merge->before = sqlite3_malloc64(size);
     merge->now = sqlite3_malloc64(size);
     if (!merge->before || !merge->now) ctr_problem_nomem(problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_showing_open_among(&merge->showing, objects, name, &merge->shape, file, problem);
+    if (problem->rc == SQLITE_OK) ctr_showing_open(&merge->showing, merge->rows.tab, problem);
     return problem->rc == SQLITE_OK;
 }
 
@@ -262,7 +256,7 @@ bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem)
  * before anything is written. A pull, which shows its rows later, undoes what it has written. */
 static void refuse_broken_keys(const ctr_merge *merge, ctr_problem *problem)
 {
-    const ctr_tracked *tracked = &merge->showing.tracked;
+    const ctr_tracked *tracked = merge->showing.tracked;
     if (merge->tracked && !merge->later)
         ctr_foreign_refuse_broken(tracked->db, tracked->table, problem);
 }
@@ -330,7 +324,7 @@ int64_t ctr_merge_generations(ctr_file *file, sqlite3 *db, const char *schema, c
     }
     ctr_shape_close(&here);
     ctr_stored_read(&here, db, schema, table, problem);
-    ctr_triggers_follow(db, schema, table, &here, raised, (int)n_raised, problem);
+    ctr_triggers_follow(file, table, &here, raised, (int)n_raised, problem);
     ctr_shape_close(&here);
     sqlite3_free(raised);
     return changed;

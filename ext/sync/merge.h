@@ -50,18 +50,13 @@ typedef struct ctr_merge {
     ctr_summary *before, *now; /* owned: room, by counter */
 } ctr_merge;
 
-/* Opens the table with the birth name `birth`; refuses triggers on it. Returns false, without a
- * problem, if there is none. The caller closes it, also after a failure, and does not move it while
- * it is open. */
-bool ctr_merge_open(ctr_merge *merge, sqlite3 *db, const char *schema, const char *birth,
-                    ctr_file *file, ctr_conflicts *conflicts, ctr_problem *problem);
-
-/* The same for the table `entry` in a schema whose objects are known. `without_generations`: its
- * counters are known to have none. */
-bool ctr_merge_open_among(ctr_merge *merge, sqlite3 *db, const char *schema,
-                          const ctr_catalog_entry *entry, const ctr_objects *objects,
-                          bool without_generations, ctr_file *file, ctr_conflicts *conflicts,
-                          ctr_problem *problem);
+/* Open the table with the birth name `birth`, or `entry`; refuse triggers on it. Return false,
+ * without a problem, if there is none. The caller closes the merge, also after a failure, and does
+ * not move it while it is open. */
+bool ctr_merge_open(ctr_merge *merge, ctr_file *file, const char *birth, ctr_conflicts *conflicts,
+                    ctr_problem *problem);
+bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_entry *entry,
+                          ctr_conflicts *conflicts, ctr_problem *problem);
 void ctr_merge_close(ctr_merge *merge);
 
 /* Refuses a birth name that something else has in the schema, which messages call `called`: a

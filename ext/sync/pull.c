@@ -42,7 +42,7 @@ static void remember_source(const ctr_pull *pull, const ctr_identity *mine, ctr_
                  ctr_names_named_epoch(&from, mine->name) >= mine->epoch &&
                  ctr_shards_digest(source, pull->db, pull->target, mine->id, digest, problem);
     ctr_names_take_over(&run, &from);
-    ctr_names_write(&run, pull->giver);
+    ctr_names_write(pull->file, pull->giver, problem);
     ctr_names_pulled(&run, pull->giver, holds ? digest : NULL);
     ctr_succession_note(pull->file, problem);
 }
@@ -78,22 +78,40 @@ static void meet(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *p
 
 /* ---- tracked tables -------------------------------------------------------------------------- */
 
-/* Shows `rows` of one tracked table, or if NULL the rows that are listed as apart. Returns the
- * number of values that are listed as apart now, 0 for `rows`. */
-static int64_t show_table(ctr_pull *pull, const char *birth, ctr_later *rows, bool backwards,
+void ctr_pull_close_merge(ctr_pull_merge *merge)
+{
+    if (!merge) return;
+    ctr_later_close(&merge->later);
+    ctr_merge_close(&merge->to);
+    sqlite3_free(merge);
+}
+
+/* Opens the merge again if the schema has changed since. */
+static void show_later(ctr_pull *pull, ctr_pull_merge *merge, ctr_problem *problem)
+{
+    ctr_merge *to = &merge->to;
+    if (!ctr_file_objects(pull->file, problem)) return;
+    const ctr_catalog_entry *here = ctr_catalog_find(&pull->here, to->entry.birth);
+    bool open = here != NULL;
+    if (open && to->showing.tracked->as_of != pull->file->schemas) {
+        ctr_merge_close(to);
+        open = ctr_merge_open_table(to, pull->file, here, &pull->conflicts, problem);
+    }
+    if (open) ctr_later_show(&merge->later, &to->showing, &to->rows, problem);
+    if (here) ctr_problem_where(problem, "table %s", here->birth);
+}
+
+/* Shows the rows of one tracked table that are listed as apart. Returns the number of values that
+ * are listed now. */
+static int64_t show_apart(ctr_pull *pull, const ctr_catalog_entry *here, bool backwards,
                           ctr_problem *problem)
 {
     ctr_merge merge = {0};
     int64_t apart = 0;
-    const ctr_catalog_entry *here = ctr_catalog_find(&pull->here, birth);
-    bool open = here && ctr_merge_open_among(&merge, pull->db, pull->target, here, pull->mine,
-                                             false, pull->file, &pull->conflicts, problem);
-    if (open && merge.tracked && rows)
-        ctr_later_show(rows, &merge.showing, &merge.rows, problem);
-    else if (open && merge.tracked)
+    if (ctr_merge_open_table(&merge, pull->file, here, &pull->conflicts, problem))
         apart = ctr_later_show_apart(&merge.showing, &merge.rows, backwards, problem);
     ctr_merge_close(&merge);
-    ctr_problem_where(problem, "table %s", birth);
+    ctr_problem_where(problem, "table %s", here->birth);
     return apart;
 }
 
@@ -107,12 +125,11 @@ static int64_t show_each_apart_again(ctr_pull *pull, bool backwards, int64_t *be
     for (int i = 0; i < here->n && problem->rc == SQLITE_OK; i++) {
         const ctr_catalog_entry *entry = &here->entries[i];
         if (!ctr_tracked_is_among(pull->mine, entry->name)) continue;
-        int64_t n = ctr_apart_count(pull->db, pull->target, entry->name, problem);
+        int64_t n = ctr_apart_count(pull->file, entry->name, problem);
         if (n == 0) continue;
         *before += n;
         if (!pull->checked) ctr_pull_table_join(pull, entry->name, problem);
-        if (problem->rc == SQLITE_OK)
-            apart += show_table(pull, entry->birth, NULL, backwards, problem);
+        if (problem->rc == SQLITE_OK) apart += show_apart(pull, entry, backwards, problem);
     }
     return apart;
 }
@@ -135,8 +152,14 @@ static void report_apart(ctr_pull *pull, ctr_problem *problem)
  * triggers of the user that change rows in turn may list them again for ever. */
 static void show_merged(ctr_pull *pull, ctr_problem *problem)
 {
-    for (int i = 0; i < pull->n_later && problem->rc == SQLITE_OK; i++)
-        show_table(pull, pull->later[i].birth, &pull->later[i].rows, false, problem);
+    for (ctr_pull_merge *merge = pull->first; merge && problem->rc == SQLITE_OK;
+         merge = merge->next)
+        show_later(pull, merge, problem);
+    while (pull->first) {
+        ctr_pull_merge *merge = pull->first;
+        pull->first = merge->next;
+        ctr_pull_close_merge(merge);
+    }
 
     int64_t least = 0;
     bool any = false;
@@ -152,12 +175,6 @@ static void show_merged(ctr_pull *pull, ctr_problem *problem)
     }
 
     if (any) report_apart(pull, problem);
-
-    for (int i = 0; i < pull->n_later; i++) {
-        sqlite3_free(pull->later[i].birth);
-        ctr_later_close(&pull->later[i].rows);
-    }
-    sqlite3_free(pull->later);
 }
 
 int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db, ctr_conn *conn,
@@ -174,14 +191,14 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
                      .how = how,
                      .side = side,
                      .report = report};
+    pull.last = &pull.first;
     if (!pull.file) ctr_problem_nomem(problem);
     ctr_pull_table_look(&pull, problem);
     if (problem->rc == SQLITE_OK && catalog->n > 0 && !giver->present)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "the giving file has counter tables but no replica id: it is damaged");
     /* In a newer format the same columns may mean something else. */
-    if (problem->rc == SQLITE_OK &&
-        ctr_identity_read_among(&pull.taker, db, target, pull.mine, problem)) {
+    if (problem->rc == SQLITE_OK && ctr_file_peek(pull.file, &pull.taker, problem)) {
         ctr_identity_offer_fork(db, target, problem);
         ctr_problem_where(problem, "the taking file");
     }

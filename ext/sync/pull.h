@@ -54,11 +54,13 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
 
 /* ---- one table, in sync/pull_table.c --------------------------------------------------------- */
 
-/* Rows of a tracked table to show when all tables are merged. */
-typedef struct ctr_pull_later {
-    char *birth; /* owned */
-    ctr_later rows;
-} ctr_pull_later;
+/* A merge into a table. That of a tracked one stays open until all tables are merged, for then its
+ * rows are shown. */
+typedef struct ctr_pull_merge {
+    ctr_merge to;
+    ctr_later later; /* the rows to show */
+    struct ctr_pull_merge *next;
+} ctr_pull_merge;
 
 /* The state that all tables of one pull share. */
 typedef struct ctr_pull {
@@ -80,10 +82,12 @@ typedef struct ctr_pull {
     bool in_empty;      /* the target was empty before the pull */
     ctr_side side;
     ctr_report *report;
-    ctr_pull_later *later; /* owned: the rows to show, by tracked table */
-    int n_later;
-    size_t room_later;
+    ctr_pull_merge *first,
+        **last; /* owned: those of tracked tables, in order; where the next goes */
 } ctr_pull;
+
+/* NULL is harmless. */
+void ctr_pull_close_merge(ctr_pull_merge *merge);
 
 /* Reads the objects of the target. The pull calls this when it begins, and after it has added or
  * dropped columns. */

@@ -1,4 +1,6 @@
 /* sync/pull_table.c - merges one table. */
+#include <string.h>
+
 #include "identity/file.h"
 #include "sqlite/array.h"
 #include "sqlite/text.h"
@@ -22,14 +24,14 @@ typedef struct merge_job {
     const ctr_catalog_entry *theirs; /* at the source */
     ctr_newest newest;               /* of that table */
     int64_t mark;                    /* the first number to read; 0: the whole table is read */
-    bool plain;                      /* our table has no generations of counters */
     ctr_shape from;
     ctr_rows from_rows;
-    ctr_merge to;
-    int *counters;        /* for each counter of `to`, the one of `from` to be merged, or -1 */
-    ctr_walk walk;        /* stands at the source's row */
-    sqlite3_value **keys; /* of that row, lent by its statement */
-    bool more;            /* the walk stands at a row */
+    ctr_pull_merge *merge; /* owned, unless it is kept for later */
+    ctr_merge *to;         /* its merge */
+    int *counters;         /* for each counter of `to`, the one of `from` to be merged, or -1 */
+    ctr_walk walk;         /* stands at the source's row */
+    sqlite3_value **keys;  /* of that row, lent by its statement */
+    bool more;             /* the walk stands at a row */
     struct ctr_report_row *report;
 
     /* How the rows of `to` are found. */
@@ -55,20 +57,20 @@ static void next_row(merge_job *job, ctr_problem *problem)
                             "key column %s of the giving file is NULL",
                             job->from.columns[column].name);
     }
-    job->more = job->more && ctr_merge_check_key(&job->to, job->keys, problem) == SQLITE_OK;
+    job->more = job->more && ctr_merge_check_key(job->to, job->keys, problem) == SQLITE_OK;
     if (job->more) job->report->read++;
 }
 
 static void merge_all_cells(merge_job *job, ctr_problem *problem)
 {
-    for (int i = 0; i < job->to.shape.n_counters; i++) {
+    for (int i = 0; i < job->to->shape.n_counters; i++) {
         int theirs = job->counters[i];
         ctr_cell cell;
         if (theirs < 0) continue;
         if (ctr_values_open_cell(&job->from_rows, job->walk.row,
                                  CTR_WALK_COLUMNS + job->from.counters[theirs], theirs, &cell,
                                  problem) ||
-            ctr_merge_cell(&job->to, i, &cell, problem))
+            ctr_merge_cell(job->to, i, &cell, problem))
             return;
     }
 }
@@ -91,10 +93,10 @@ static bool merge_found(void *with, sqlite3_value **keys, ctr_problem *problem)
 {
     merge_job *job = with;
     if (keys && (!job->more || !has_key(job, keys))) return false;
-    ctr_merge_begin(&job->to);
+    ctr_merge_begin(job->to);
     merge_all_cells(job, problem);
-    if (!ctr_merge_end(&job->to, problem)) return false;
-    job->last = job->to.rows.rowid;
+    if (!ctr_merge_end(job->to, problem)) return false;
+    job->last = job->to->rows.rowid;
     job->matched = true;
     if (keys && problem->rc == SQLITE_OK) next_row(job, problem);
     return problem->rc == SQLITE_OK;
@@ -103,15 +105,15 @@ static bool merge_found(void *with, sqlite3_value **keys, ctr_problem *problem)
 static void write_merged(merge_job *job, ctr_problem *problem)
 {
     merge_all_cells(job, problem);
-    if (ctr_merge_write(&job->to, problem)) job->report->changed++;
+    if (ctr_merge_write(job->to, problem)) job->report->changed++;
 }
 
 static void merge_row(merge_job *job, ctr_problem *problem)
 {
-    ctr_rows *rows = &job->to.rows;
+    ctr_rows *rows = &job->to->rows;
     if (job->empty) {
         if (ctr_rows_find_none(rows, problem) == SQLITE_OK &&
-            ctr_merge_is_wanted(&job->to, job->keys, problem))
+            ctr_merge_is_wanted(job->to, job->keys, problem))
             write_merged(job, problem);
         return;
     }
@@ -120,8 +122,8 @@ static void merge_row(merge_job *job, ctr_problem *problem)
         job->report->changed++;
     if (problem->rc != SQLITE_OK || job->matched) return;
     bool is_new = job->updates && !rows->found && job->update.called;
-    if (is_new ? ctr_merge_is_wanted(&job->to, job->keys, problem)
-               : ctr_merge_find(&job->to, job->keys, problem))
+    if (is_new ? ctr_merge_is_wanted(job->to, job->keys, problem)
+               : ctr_merge_find(job->to, job->keys, problem))
         write_merged(job, problem);
 }
 
@@ -151,9 +153,9 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
     const ctr_source *source = pull->source;
     ctr_stream_walk_open(&job->walk, source->db, source->schema, job->theirs->name, &job->from,
                          job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL, job->mark, problem);
-    job->empty = job->mark == 0 && ctr_rows_is_empty(&job->to.rows, problem);
+    job->empty = job->mark == 0 && ctr_rows_is_empty(&job->to->rows, problem);
     job->updates = !job->empty &&
-                   ctr_stage_open_update(&job->update, &job->to.rows, merge_found, job, problem);
+                   ctr_stage_open_update(&job->update, &job->to->rows, merge_found, job, problem);
     job->last = INT64_MIN;
     next_row(job, problem);
     while (job->more && problem->rc == SQLITE_OK) {
@@ -181,7 +183,7 @@ static void merge_floors(merge_job *job, ctr_problem *problem)
     ctr_run run = ctr_run_on(source->db, source->schema, job->theirs->name, problem);
     if (ctr_run_row(&run, row)) {
         for (int i = 0; i < job->from.n_keys; i++) job->keys[i] = sqlite3_column_value(row, i);
-        job->report->changed += ctr_merge_floors(&job->to, job->keys, problem);
+        job->report->changed += ctr_merge_floors(job->to, job->keys, problem);
     }
     sqlite3_finalize(row);
 }
@@ -194,7 +196,7 @@ static void merge_answers(merge_job *job, ctr_problem *problem)
     if (problem->rc != SQLITE_OK || job->newest.answers == 0 || job->newest.answers < job->mark)
         return;
     ctr_openings_list(&theirs, source->db, source->schema, job->theirs->name, job->mark, problem);
-    job->report->changed += ctr_answers_take(&job->to, theirs.answers, theirs.n, problem);
+    job->report->changed += ctr_answers_take(job->to, theirs.answers, theirs.n, problem);
     ctr_openings_close(&theirs);
 }
 
@@ -205,7 +207,7 @@ static void refuse_unanswered(merge_job *job, ctr_problem *problem)
     char *in_taker = sqlite3_mprintf(gives ? "in %s" : "here", pull->called),
          *in_giver = sqlite3_mprintf(gives ? "here" : "in %s", pull->source->called);
     if (!in_taker || !in_giver) ctr_problem_nomem(problem);
-    ctr_answers_refuse_missing(&job->to, job->report->name, in_taker, in_giver, gives, problem);
+    ctr_answers_refuse_missing(job->to, job->report->name, in_taker, in_giver, gives, problem);
     sqlite3_free(in_taker);
     sqlite3_free(in_giver);
 }
@@ -277,30 +279,29 @@ static void create_table(merge_job *job, ctr_problem *problem)
 void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem)
 {
     if (problem->rc == SQLITE_OK) pull->mine = ctr_file_objects(pull->file, problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_catalog_list(&pull->here, pull->db, pull->target, pull->mine, problem);
+    if (problem->rc == SQLITE_OK) ctr_catalog_of_file(&pull->here, pull->file, problem);
 }
 
 void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(pull->db, pull->target, table, problem);
-    if (pull->checked && pull->file->conn->told > 0) return;
+    ctr_conn *conn = pull->file->conn;
+    if (pull->checked && conn->told > 0) return;
     ctr_refuse_triggers_among(pull->mine, table, true, problem);
-    ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
+    bool is_main = strcmp(pull->target, "main") == 0;
+    if (!is_main || !ctr_conn_join(conn, problem)) ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     const ctr_identity *identity = ctr_file_identity(pull->file, problem);
     if (identity && !pull->checked)
-        ctr_conflicts_open(&pull->conflicts, pull->db, pull->target, pull->mine, identity,
-                           pull->giver, problem);
+        ctr_conflicts_open(&pull->conflicts, pull->file, pull->mine, identity, pull->giver,
+                           problem);
     pull->checked = true;
 }
 
 static void open_table_here(merge_job *job, const ctr_catalog_entry *mine, ctr_problem *problem)
 {
     ctr_pull *pull = job->pull;
-    if (!ctr_merge_open_among(&job->to, pull->db, pull->target, mine, pull->mine, job->plain,
-                              pull->file, &pull->conflicts, problem))
-        return;
-    job->to.rows.origin = CTR_PULLED;
+    if (ctr_merge_open_table(job->to, pull->file, mine, &pull->conflicts, problem))
+        job->to->rows.origin = CTR_PULLED;
 }
 
 static void open_sides(merge_job *job, ctr_problem *problem)
@@ -308,16 +309,16 @@ static void open_sides(merge_job *job, ctr_problem *problem)
     const ctr_pull *pull = job->pull;
     const ctr_source *source = pull->source;
     const char *name = job->theirs->name;
-    size_t n = (size_t)job->to.shape.n_counters + 1;
+    size_t n = (size_t)job->to->shape.n_counters + 1;
     job->counters = sqlite3_malloc64(n * sizeof *job->counters);
-    job->keys = sqlite3_malloc64((size_t)job->to.shape.n_keys * sizeof *job->keys);
+    job->keys = sqlite3_malloc64((size_t)job->to->shape.n_keys * sizeof *job->keys);
     if (!job->counters || !job->keys) ctr_problem_nomem(problem);
     if (problem->rc != SQLITE_OK ||
-        ctr_shape_check_keys(&job->from, "the giving file", &job->to.shape, "the taking file",
+        ctr_shape_check_keys(&job->from, "the giving file", &job->to->shape, "the taking file",
                              problem))
         return;
-    for (int i = 0; i < job->to.shape.n_counters; i++) {
-        const ctr_column *column = &job->to.shape.columns[job->to.shape.counters[i]];
+    for (int i = 0; i < job->to->shape.n_counters; i++) {
+        const ctr_column *column = &job->to->shape.columns[job->to->shape.counters[i]];
         job->counters[i] = ctr_shape_counter_of(&job->from, column->name, column->generation);
     }
     if (ctr_rows_open(&job->from_rows, source->db, source->schema, name, &job->from, NULL, problem))
@@ -325,28 +326,20 @@ static void open_sides(merge_job *job, ctr_problem *problem)
     if (source->own) job->from_rows.tab->giver = pull->giver;
 }
 
-static void note_rows_for_later(merge_job *job, ctr_problem *problem)
+static void keep_for_later(merge_job *job, ctr_problem *problem)
 {
-    ctr_pull *pull = job->pull;
-    if (!job->to.tracked) return;
-    ctr_pull_later *later = ctr_array_room(pull->later, &pull->room_later,
-                                           (size_t)pull->n_later + 1, sizeof *later, problem);
-    if (!later) return;
-    pull->later = later;
-    char *birth = sqlite3_mprintf("%s", job->theirs->birth);
-    if (!birth) {
-        ctr_problem_nomem(problem);
-        return;
-    }
-    later[pull->n_later] = (ctr_pull_later){.birth = birth};
-    job->to.later = &later[pull->n_later++].rows;
+    if (problem->rc != SQLITE_OK || !job->to->tracked) return;
+    job->to->later = &job->merge->later;
+    *job->pull->last = job->merge;
+    job->pull->last = &job->merge->next;
+    job->merge = NULL;
 }
 
 static int read_theirs(const merge_job *job, ctr_shape *theirs, ctr_problem *problem)
 {
     const ctr_source *source = job->pull->source;
-    return ctr_stored_read_among(theirs, source->db, source->schema, job->theirs->name,
-                                 &source->objects, !job->newest.has_columns, problem);
+    return ctr_stored_read_among(theirs, &source->objects, job->theirs->name,
+                                 !job->newest.has_columns, problem);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -365,11 +358,17 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     if (!is_there) create_table(job, problem);
     const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, job->theirs->birth);
     if (problem->rc != SQLITE_OK || !mine) return;
+    job->merge = sqlite3_malloc64(sizeof *job->merge);
+    if (!job->merge) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    *job->merge = (ctr_pull_merge){.next = NULL};
+    job->to = &job->merge->to;
     ctr_pull_table_join(pull, mine->name, problem);
     open_table_here(job, mine, problem);
-    if (problem->rc == SQLITE_OK && ctr_shape_is_behind(&job->to.shape, &job->from)) {
-        ctr_merge_close(&job->to);
-        job->plain = false;
+    if (problem->rc == SQLITE_OK && ctr_shape_is_behind(&job->to->shape, &job->from)) {
+        ctr_merge_close(job->to);
         job->report->changed += ctr_merge_generations(pull->file, pull->db, pull->target,
                                                       mine->name, &job->from, problem);
         ctr_pull_table_look(pull, problem);
@@ -377,13 +376,13 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
         if (mine) open_table_here(job, mine, problem);
     }
     open_sides(job, problem);
-    note_rows_for_later(job, problem);
+    keep_for_later(job, problem);
     merge_answers(job, problem);
     merge_floors(job, problem);
     merge_rows(job, problem);
     refuse_unanswered(job, problem);
-    job->report->conflicts += job->to.n_conflicts;
-    ctr_marks_write(pull->db, pull->target, pull->giver, job->theirs, &job->to.entry,
+    job->report->conflicts += job->to->n_conflicts;
+    ctr_marks_write(pull->file, pull->giver, job->theirs, &job->to->entry,
                     job->mark == 0 && !pull->marked, problem);
     pull->marked = pull->marked || job->mark == 0;
 }
@@ -406,7 +405,7 @@ static bool has_changes(merge_job *job, const char *name, ctr_problem *problem)
     ctr_shape theirs = {0}, mine = {0}; /* the shapes that both files store */
     const ctr_pull *pull = job->pull;
     read_theirs(job, &theirs, problem);
-    ctr_stored_read_among(&mine, pull->db, pull->target, name, pull->mine, false, problem);
+    ctr_tab_read_shape(pull->file, name, &mine, problem);
     bool any = problem->rc == SQLITE_OK && ctr_shape_is_behind(&mine, &theirs);
     ctr_shape_close(&theirs);
     ctr_shape_close(&mine);
@@ -434,16 +433,21 @@ static int check_stored(const merge_job *job, ctr_problem *problem)
 
 /* Checks the triggers also if the journal has no changes, because changes without triggers are not
  * in the journal. */
-static void check_tracked(const ctr_objects *objects, const char *name, const char *file,
-                          ctr_problem *problem)
+static void check_giver(const ctr_objects *objects, const char *name, ctr_problem *problem)
 {
     ctr_shape shape = {0};
     if (problem->rc != SQLITE_OK || !ctr_tracked_is_among(objects, name)) return;
-    if (ctr_stored_read_among(&shape, objects->db, objects->schema, name, objects, false,
-                              problem) == SQLITE_OK)
-        ctr_triggers_check(objects, name, &shape, problem);
-    ctr_problem_where(problem, "%s", file);
+    if (ctr_stored_read_among(&shape, objects, name, false, problem) == SQLITE_OK)
+        ctr_triggers_check_among(objects, name, &shape, problem);
+    ctr_problem_where(problem, "the giving file");
     ctr_shape_close(&shape);
+}
+
+static void check_taker(ctr_pull *pull, const char *name, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    if (ctr_triggers_check(pull->file, name, problem))
+        ctr_problem_where(problem, "the taking file");
 }
 
 /* The report names a table as main does: a tracked table by its own name, not by the name of its
@@ -479,18 +483,17 @@ void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_p
         is_there ? ctr_schema_objects_stored(pull->mine, mine->name, "state", problem) : NULL;
     bool is_plain = state && state->object == CTR_OBJECT_TABLE && !state->may_generate;
     if (is_plain && !(pull->how & CTR_PULL_WHOLE)) /* else ctr_stored_read refuses it later */
-        job.mark =
-            ctr_marks_read(pull->db, pull->target, pull->giver, theirs, mine, &job.plain, problem);
+        job.mark = ctr_marks_read(pull->file, pull->giver, theirs, mine, problem);
     const char *taker = is_there ? mine->name : theirs->birth;
     name_in_report(&job, taker, problem);
     check_stored(&job, problem);
-    check_tracked(&pull->source->objects, theirs->name, "the giving file", problem);
-    if (is_there) check_tracked(pull->mine, taker, "the taking file", problem);
+    check_giver(&pull->source->objects, theirs->name, problem);
+    if (is_there) check_taker(pull, taker, problem);
     if (has_changes(&job, taker, problem)) merge_changes(&job, is_there, problem);
     ctr_problem_where(problem, "table %s", theirs->birth);
     ctr_rows_close(&job.from_rows);
     ctr_shape_close(&job.from);
-    ctr_merge_close(&job.to);
+    ctr_pull_close_merge(job.merge);
     sqlite3_free(job.counters);
     sqlite3_free(job.keys);
 }

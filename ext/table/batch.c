@@ -112,7 +112,7 @@ void ctr_batch_add(ctr_tab *tab, int64_t row, int counter, int64_t n)
     amount->n += n;
     amount->ticks++;
     note_amount(tab, amount, n);
-    if (known && ctr_journal_advance(tab, &tick, &known->states[counter]) != CTR_OK)
+    if (known && ctr_cache_advance(&known->states[counter], &tick, tab->least) != CTR_OK)
         ctr_cache_forget(&tab->cache, row);
 }
 

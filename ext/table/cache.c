@@ -75,6 +75,19 @@ void ctr_cache_clear_amounts(ctr_amounts *amounts)
     *amounts = (ctr_amounts){0};
 }
 
+ctr_status ctr_cache_advance(ctr_summary *state, const ctr_amount *amount, int64_t least)
+{
+    ctr_sum value = {0, 0};
+    ctr_sum_add(&value, state->value);
+    ctr_sum_add(&value, amount->n);
+    ctr_sum_add(&state->sum, amount->n);
+    state->touched = state->has_shards = true;
+    if (state->clock < least) state->clock = least - 1;
+    if (state->life % 2 == 0 || state->clock > INT64_MAX - amount->ticks) return CTR_OUT_OF_RANGE;
+    state->clock += amount->ticks;
+    return ctr_sum_value(&value, &state->value) == CTR_OK ? CTR_OK : CTR_OUT_OF_RANGE;
+}
+
 enum { FIRST_SLOTS = 64 };
 
 /* ---- slots ----------------------------------------------------------------------------------- */

@@ -47,6 +47,10 @@ void ctr_cache_drop_amount(ctr_amounts *amounts, int64_t row, int counter);
 /* Drops all amounts, and frees the memory. */
 void ctr_cache_clear_amounts(ctr_amounts *amounts);
 
+/* Adds an amount to a state with the shard to which it belongs; `least` is the lowest clock of that
+ * shard. Returns CTR_OUT_OF_RANGE if the amount cannot belong to this state. */
+ctr_status ctr_cache_advance(ctr_summary *state, const ctr_amount *amount, int64_t least);
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Rows of the table: the key, and the state of each counter, with the journal's amounts.

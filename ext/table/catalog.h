@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "core/id.h"
-#include "sqlite/schema.h"
+#include "identity/file.h"
 
 typedef struct ctr_catalog_entry {
     char *name, *birth; /* owned */
@@ -56,6 +56,8 @@ void ctr_catalog_close(ctr_catalog *catalog);
  * schema. */
 int ctr_catalog_list(ctr_catalog *catalog, sqlite3 *db, const char *schema,
                      const ctr_objects *objects, ctr_problem *problem);
+
+int ctr_catalog_of_file(ctr_catalog *catalog, ctr_file *file, ctr_problem *problem);
 
 /* Adds the table with this birth name, which was created since. */
 int ctr_catalog_list_born(ctr_catalog *catalog, sqlite3 *db, const char *schema, const char *birth,

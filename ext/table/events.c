@@ -184,8 +184,8 @@ int ctr_events_commit(sqlite3_vtab *base)
     ctr_conn *conn = transaction_of(base);
     for (ctr_file *file = conn->files; file; file = file->next) {
         ctr_batch_committed(file);
-        file->known = file->checked && file->identity.present; /* an interrupt may have hidden it */
-        file->known_data_version = file->data_version;
+        if (file->checked) file->known_data_version = file->data_version;
+        file->known = (file->checked || file->known) && file->identity.present; /* see read_pair */
         if (file->after != CTR_AFTER_WRITE) continue;
         ctr_storage_write(&file->storage, conn->db, file->schema, &file->seen, &file->pair);
     }

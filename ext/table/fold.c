@@ -17,10 +17,10 @@ typedef struct folding {
     ctr_tab *tab;
     ctr_shape shape;
     ctr_run run;
-    sqlite3_blob **cells; /* by counter: to write a cell in place; some are NULL */
-    sqlite3_stmt *find, *update;
-    ctr_packed old, out; /* a stored cell, and the new cells */
-    bool wrote;          /* any cell */
+    ctr_slot *find, *update;
+    sqlite3_blob **cells; /* by counter: the cell of a row, to be written in place; some are NULL */
+    ctr_packed old, out;  /* a stored cell, and the new cells of a row */
+    bool wrote;           /* any cell */
 } folding;
 
 /* ---- cells ----------------------------------------------------------------------------------- */
@@ -29,60 +29,30 @@ static void open_folding(folding *job, ctr_problem *problem)
 {
     ctr_tab *tab = job->tab;
     job->run = ctr_tab_run(tab, problem);
-    const ctr_objects *objects = ctr_file_objects(tab->file, problem);
-    if (!objects || ctr_stored_read_among(&job->shape, tab->db, tab->schema, tab->table, objects,
-                                          false, problem))
-        return;
+    if (ctr_tab_read_shape(tab->file, tab->table, &job->shape, problem)) return;
     if (job->shape.n_counters != tab->cache.n_counters) {
         ctr_problem_set(problem, SQLITE_SCHEMA, "the stored table has changed");
         return;
     }
     if (job->shape.n_counters == 0) return;
     ctr_refuse_ignored_columns(tab, &job->shape, problem);
-    size_t n = (size_t)job->shape.n_counters;
-    char *columns = ctr_shape_counter_list(&job->shape),
-         *changes = ctr_shape_list(&job->shape, CTR_COUNTERS, "@ = #", ", ", CTR_UPDATE_COUNTERS);
-    job->cells = sqlite3_malloc64(n * sizeof *job->cells);
-    if (!columns || !changes || !job->cells) ctr_problem_nomem(problem);
-    if (job->cells) memset(job->cells, 0, n * sizeof *job->cells);
-    job->run.slots.columns = columns;
-    job->run.slots.changes = changes;
-    job->find = ctr_run_prepare(&job->run, CTR_SQL_FOLD_FIND);
-    job->update = ctr_run_prepare(&job->run, CTR_SQL_ROWS_UPDATE);
-    sqlite3_free(columns);
-    sqlite3_free(changes);
+    size_t size = (size_t)job->shape.n_counters * sizeof *job->cells;
+    job->cells = sqlite3_malloc64(size);
+    if (!job->cells) ctr_problem_nomem(problem);
+    if (job->cells) memset(job->cells, 0, size);
+    job->find = ctr_tab_take(tab, CTR_TAB_FIND_ROWID, problem);
+    job->update = ctr_tab_take(tab, CTR_TAB_UPDATE, problem);
 }
 
-/* Binds the cell of a counter with the amount of the journal added. */
-static void bind_folded(folding *job, int64_t id, int counter)
+static void close_folding(folding *job)
 {
-    ctr_cell cell = ctr_cell_untouched();
-    const ctr_amount *amount = ctr_journal_amount(job->tab, id, counter);
-    const uint8_t *bytes = sqlite3_column_blob(job->find, counter);
-    size_t size = (size_t)sqlite3_column_bytes(job->find, counter);
-    ctr_status status = bytes ? ctr_cell_open(&cell, bytes, size) : CTR_OK;
-    ctr_problem *problem = job->run.problem;
-    if (sqlite3_column_type(job->find, counter) != SQLITE_NULL && !bytes) status = CTR_NOT_A_CELL;
-    size_t before = job->out.size;
-    uint8_t *out = ctr_pack_room(&job->out, size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
-    if (!out) return;
-    ctr_sum sum = {0, 0};
-    if (amount) ctr_sum_add(&sum, amount->n);
-    if (status == CTR_OK && amount)
-        status =
-            ctr_cell_add(&cell, job->tab->id, &sum, amount->ticks, job->tab->least, out, &size);
-    else if (size > 0)
-        memcpy(out, bytes, size);
-    if (status != CTR_OK) {
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "column %s of row %lld: the cell %s",
-                        ctr_shape_counter_name(&job->shape, counter), (long long)id,
-                        ctr_status_text(status));
-        return;
-    }
-    job->out.size = before + size;
-    int rc = size > 0 ? sqlite3_bind_blob64(job->update, counter + 2, out, size, SQLITE_TRANSIENT)
-                      : sqlite3_bind_null(job->update, counter + 2);
-    ctr_problem_sqlite(problem, job->run.db, rc);
+    ctr_tab_give_back(job->tab, job->find, job->run.problem);
+    ctr_tab_give_back(job->tab, job->update, job->run.problem);
+    for (int i = 0; job->cells && i < job->shape.n_counters; i++) sqlite3_blob_close(job->cells[i]);
+    sqlite3_free(job->cells);
+    sqlite3_free(job->old.bytes);
+    sqlite3_free(job->out.bytes);
+    ctr_shape_close(&job->shape);
 }
 
 /* Opens the cell of a counter of a row to write it in place. Returns NULL if the cell is NULL or
@@ -106,69 +76,99 @@ static sqlite3_blob *open_in_place(folding *job, int64_t id, int counter)
     return rc == SQLITE_OK ? *cell : NULL;
 }
 
+static void refuse_cell(folding *job, int64_t id, int counter, ctr_status status)
+{
+    ctr_problem_set(job->run.problem, SQLITE_CORRUPT_VTAB, "column %s of row %lld: the cell %s",
+                    ctr_shape_counter_name(&job->shape, counter), (long long)id,
+                    ctr_status_text(status));
+}
+
+/* Copies the cell of a counter of a row from its BLOB. Returns false if it cannot be read there. */
+static bool read_in_place(folding *job, sqlite3_blob *blob)
+{
+    size_t size = (size_t)sqlite3_blob_bytes(blob);
+    uint8_t *old = ctr_pack_room(&job->old, size + 1, job->run.problem);
+    job->old.size = size;
+    return old && sqlite3_blob_read(blob, old, (int)size, 0) == SQLITE_OK;
+}
+
+/* Copies it by a SELECT; the size of an untouched counter is 0. */
+static void read_by_select(folding *job, int64_t id, int counter)
+{
+    ctr_problem *problem = job->run.problem;
+    sqlite3_stmt *find = job->find->kept.statement;
+    int column = CTR_FIND_COLUMNS + job->shape.counters[counter];
+    sqlite3_bind_int64(find, 1, id);
+    bool found = ctr_run_row(&job->run, find);
+    if (!found && problem->rc == SQLITE_OK)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "%s_journal is damaged: it has amounts for row %lld, which does not exist",
+                        job->tab->table, (long long)id);
+    const void *bytes = found ? sqlite3_column_blob(find, column) : NULL;
+    size_t size = found ? (size_t)sqlite3_column_bytes(find, column) : 0;
+    if (found && !bytes && sqlite3_column_type(find, column) != SQLITE_NULL)
+        refuse_cell(job, id, counter, CTR_NOT_A_CELL);
+    uint8_t *old = bytes ? ctr_pack_room(&job->old, size, problem) : NULL;
+    if (old) memcpy(old, bytes, size);
+    if (old) job->old.size = size;
+    sqlite3_reset(find);
+}
+
 /* Most cells keep their size when an amount is added. They are written in place, which costs a
- * third of an UPDATE. Returns false if the size changes, or on a problem; then nothing was
- * written. */
-static bool fold_in_place(folding *job, int64_t id, int counter, const ctr_amount *amount)
+ * third of an UPDATE. Others are bound to the UPDATE of the row. Returns whether this one is. */
+static bool fold_cell(folding *job, int64_t id, int counter, const ctr_amount *amount)
 {
     ctr_problem *problem = job->run.problem;
-    sqlite3_blob *blob = open_in_place(job, id, counter);
-    size_t size = blob ? (size_t)sqlite3_blob_bytes(blob) : 0, grown;
-    job->old.size = job->out.size = 0;
-    uint8_t *old = ctr_pack_room(&job->old, size + 1, problem);
-    uint8_t *out = ctr_pack_room(&job->out, size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
-    if (!blob || !old || !out || sqlite3_blob_read(blob, old, (int)size, 0) != SQLITE_OK)
-        return false;
-    ctr_cell cell;
+    ctr_cell cell = ctr_cell_untouched();
     ctr_sum sum = {0, 0};
-    ctr_sum_add(&sum, amount->n);
-    if (ctr_cell_open(&cell, old, size) != CTR_OK ||
-        ctr_cell_add(&cell, job->tab->id, &sum, amount->ticks, job->tab->least, out, &grown) !=
-            CTR_OK ||
-        grown != size)
-        return false;
-    ctr_problem_sqlite(problem, job->run.db, sqlite3_blob_write(blob, out, (int)size, 0));
-    return problem->rc == SQLITE_OK;
-}
-
-static void fold_by_update(folding *job, int64_t id)
-{
-    ctr_problem *problem = job->run.problem;
-    sqlite3_bind_int64(job->find, 1, id);
-    if (!ctr_run_row(&job->run, job->find)) {
-        if (problem->rc == SQLITE_OK)
-            ctr_problem_set(
-                problem, SQLITE_CORRUPT_VTAB,
-                "%s_journal is damaged: it has amounts for row %lld, which does not exist",
-                job->tab->table, (long long)id);
-        return;
+    size_t size;
+    job->old.size = 0;
+    sqlite3_blob *blob = open_in_place(job, id, counter);
+    if (problem->rc == SQLITE_OK && (!blob || !read_in_place(job, blob))) {
+        job->old.size = 0;
+        read_by_select(job, id, counter);
     }
-    job->out.size = 0;
-    for (int i = 0; i < job->shape.n_counters && problem->rc == SQLITE_OK; i++)
-        bind_folded(job, id, i);
-    sqlite3_reset(job->find);
-    if (problem->rc != SQLITE_OK) return;
-    sqlite3_bind_int64(job->update, 1, id);
-    ctr_run_write(&job->run, job->update);
-    sqlite3_reset(job->update);
-    job->wrote = true;
-    for (int i = 0; i < job->shape.n_counters; i++)
-        ctr_cache_drop_amount(&job->tab->amounts, id, i);
+    uint8_t *out =
+        ctr_pack_room(&job->out, job->old.size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
+    if (!out) return false;
+    ctr_sum_add(&sum, amount->n);
+    ctr_status status =
+        job->old.size > 0 ? ctr_cell_open(&cell, job->old.bytes, job->old.size) : CTR_OK;
+    if (status == CTR_OK)
+        status =
+            ctr_cell_add(&cell, job->tab->id, &sum, amount->ticks, job->tab->least, out, &size);
+    if (status != CTR_OK) {
+        refuse_cell(job, id, counter, status);
+        return false;
+    }
+    bool in_place = blob && size == job->old.size;
+    int rc = in_place
+                 ? sqlite3_blob_write(blob, out, (int)size, 0)
+                 : sqlite3_bind_blob64(job->update->kept.statement, CTR_UPDATE_COUNTERS + counter,
+                                       out, size, SQLITE_TRANSIENT);
+    ctr_problem_sqlite(problem, job->run.db, rc);
+    job->wrote = job->wrote || in_place;
+    return !in_place && problem->rc == SQLITE_OK;
 }
 
-/* An amount that was folded in place becomes 0, so that the UPDATE of the rest does not add it
- * again. */
 static void fold_row(folding *job, int64_t id)
 {
-    bool in_place = true;
-    for (int i = 0; i < job->shape.n_counters && in_place; i++) {
-        ctr_amount *amount = ctr_cache_find_amount(&job->tab->amounts, id, i);
-        if (!amount || amount->ticks == 0) continue;
-        in_place = fold_in_place(job, id, i, amount);
-        if (in_place) amount->n = amount->ticks = 0;
-        if (in_place) job->wrote = true;
+    ctr_problem *problem = job->run.problem;
+    bool updates = false;
+    for (int i = 0; i < job->shape.n_counters && problem->rc == SQLITE_OK; i++) {
+        const ctr_amount *amount = ctr_journal_amount(job->tab, id, i);
+        if (amount) updates = fold_cell(job, id, i, amount) || updates;
     }
-    if (!in_place && job->run.problem->rc == SQLITE_OK) fold_by_update(job, id);
+    if (updates && problem->rc == SQLITE_OK) {
+        sqlite3_stmt *update = job->update->kept.statement;
+        sqlite3_bind_int64(update, CTR_UPDATE_ROWID, id);
+        ctr_run_write(&job->run, update);
+        sqlite3_reset(update);
+        sqlite3_clear_bindings(update);
+        job->wrote = true;
+    }
+    for (int i = 0; i < job->shape.n_counters && problem->rc == SQLITE_OK; i++)
+        ctr_cache_drop_amount(&job->tab->amounts, id, i);
 }
 
 /* Returns where part i of n rows in ascending order begins; the part before ends there. */
@@ -261,13 +261,7 @@ static int fold_table(ctr_tab *tab, fold_extent extent, ctr_problem *problem)
     if (is_folded(tab) && extent != FOLD_AND_COMPACT) return problem->rc;
     open_folding(&job, problem);
     if (problem->rc == SQLITE_OK) fold(&job, extent);
-    sqlite3_finalize(job.find);
-    sqlite3_finalize(job.update);
-    for (int i = 0; job.cells && i < job.shape.n_counters; i++) sqlite3_blob_close(job.cells[i]);
-    sqlite3_free(job.cells);
-    sqlite3_free(job.old.bytes);
-    sqlite3_free(job.out.bytes);
-    ctr_shape_close(&job.shape);
+    close_folding(&job);
     if (problem->rc != SQLITE_OK) {
         if (job.wrote) ctr_conn_spoil(conn, nth);
         ctr_batch_abandon(tab);

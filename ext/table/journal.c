@@ -205,19 +205,6 @@ int ctr_journal_list_amounts(const ctr_tab *tab, ctr_changes *list, ctr_problem 
     return ctr_changes_latest(list, problem);
 }
 
-ctr_status ctr_journal_advance(const ctr_tab *tab, const ctr_amount *amount, ctr_summary *state)
-{
-    ctr_sum value = {0, 0};
-    ctr_sum_add(&value, state->value);
-    ctr_sum_add(&value, amount->n);
-    ctr_sum_add(&state->sum, amount->n);
-    state->touched = state->has_shards = true;
-    if (state->clock < tab->least) state->clock = tab->least - 1;
-    if (state->life % 2 == 0 || state->clock > INT64_MAX - amount->ticks) return CTR_OUT_OF_RANGE;
-    state->clock += amount->ticks;
-    return ctr_sum_value(&value, &state->value) == CTR_OK ? CTR_OK : CTR_OUT_OF_RANGE;
-}
-
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 int64_t ctr_journal_next(sqlite3 *db, const char *schema, ctr_problem *problem)

@@ -50,9 +50,6 @@ static inline const ctr_amount *ctr_journal_amount(const ctr_tab *tab, int64_t r
     return amount && amount->ticks > 0 ? amount : NULL;
 }
 
-/* Adds an amount to a state. Returns CTR_OUT_OF_RANGE if the amount cannot belong to this state. */
-ctr_status ctr_journal_advance(const ctr_tab *tab, const ctr_amount *amount, ctr_summary *state);
-
 /* Lists the rows with amounts, in ascending order; numbers are 0. */
 int ctr_journal_list_amounts(const ctr_tab *tab, ctr_changes *list, ctr_problem *problem);
 

@@ -198,8 +198,8 @@ ctr_summary ctr_rows_state(const ctr_rows *rows, int counter)
 
 static int refuse_reentry(const ctr_rows *rows, ctr_problem *problem)
 {
+    if (rows->shapes == rows->tab->shapes && !rows->writing) return problem->rc;
     if (ctr_rows_refuse_other_shape(rows, problem)) return problem->rc;
-    if (!rows->writing) return problem->rc;
     return ctr_problem_set(problem, SQLITE_ERROR,
                            "a trigger on a stored table of %s writes to the table itself",
                            rows->tab->table);
@@ -289,7 +289,8 @@ static bool find_known(ctr_rows *rows, sqlite3_value **keys, ctr_problem *proble
     if (refuse_reentry(rows, problem)) return false;
     forget(rows);
     if (rows->whole || !pack_key(rows, keys, problem)) return false;
-    if (!rows->tab->known || ctr_journal_refresh(rows->tab, problem)) return false;
+    if (!rows->tab->known) return false;
+    if (!ctr_tab_is_ready(rows->tab) && ctr_journal_refresh(rows->tab, problem)) return false;
     const ctr_row *row =
         ctr_cache_key(&rows->tab->cache, rows->hash, rows->key.bytes, rows->key.size);
     if (row) take_known(rows, row);

@@ -72,27 +72,27 @@ ctr_summary ctr_stage_state(const ctr_rows *rows, int counter)
     return state;
 }
 
-/* Stages a new cell: `base` with a difference in the shard of `id`. */
+/* Stages a new cell: `base` with a difference in the shard of the leader. */
 static ctr_status stage_cell(ctr_rows *rows, int counter, const ctr_cell *base,
-                             const ctr_sum *difference, const uint8_t *id, int64_t least,
+                             const ctr_sum *difference, const ctr_leader *leader,
                              ctr_problem *problem)
 {
     size_t size;
     uint8_t *out = ctr_stage_room(rows, base->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
     if (!out) return CTR_OK;
-    ctr_status status = ctr_cell_add(base, id, difference, 1, least, out, &size);
+    ctr_status status = ctr_cell_add(base, leader->id, difference, 1, leader->least, out, &size);
     if (status == CTR_OK) ctr_stage_set(rows, counter, size);
     return status;
 }
 
 /* Stages an amount for an existing row, or else a new cell. */
 static ctr_status stage_difference(ctr_rows *rows, int counter, const ctr_sum *difference,
-                                   const uint8_t *id, int64_t least, ctr_problem *problem)
+                                   const ctr_leader *leader, ctr_problem *problem)
 {
     ctr_staged *staged = &rows->staged[counter];
     const ctr_cell *cell = &rows->cells[counter];
     if (rows->whole || !rows->found)
-        return stage_cell(rows, counter, cell, difference, id, least, problem);
+        return stage_cell(rows, counter, cell, difference, leader, problem);
 
     int64_t value;
     const ctr_summary *state = &rows->states[counter];
@@ -110,37 +110,37 @@ static ctr_status stage_difference(ctr_rows *rows, int counter, const ctr_sum *d
         return CTR_OK;
     staged->kind = CTR_STAGED_NOTHING;
     if (ctr_rows_load_cells(rows, problem)) return CTR_OK;
-    return stage_cell(rows, counter, cell, difference, id, least, problem);
+    return stage_cell(rows, counter, cell, difference, leader, problem);
 }
 
-ctr_status ctr_stage_add(ctr_rows *rows, int counter, int64_t n, const uint8_t id[CTR_ID_SIZE],
-                         int64_t least, ctr_problem *problem)
+ctr_status ctr_stage_add(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader,
+                         ctr_problem *problem)
 {
     ctr_sum difference = {0, 0};
     ctr_sum_add(&difference, n);
-    return stage_difference(rows, counter, &difference, id, least, problem);
+    return stage_difference(rows, counter, &difference, leader, problem);
 }
 
-ctr_status ctr_stage_assign(ctr_rows *rows, int counter, int64_t n, const uint8_t id[CTR_ID_SIZE],
-                            int64_t least, ctr_problem *problem)
+ctr_status ctr_stage_assign(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader,
+                            ctr_problem *problem)
 {
     ctr_sum difference = {0, 0}, sum = ctr_rows_state(rows, counter).sum;
     ctr_sum_add(&difference, n);
     ctr_sum_subtract_sum(&difference, &sum);
-    return stage_difference(rows, counter, &difference, id, least, problem);
+    return stage_difference(rows, counter, &difference, leader, problem);
 }
 
-ctr_status ctr_stage_open(ctr_rows *rows, int counter, int64_t n,
-                          const uint8_t opening[CTR_ID_SIZE], ctr_problem *problem)
+ctr_status ctr_stage_open(ctr_rows *rows, int counter, int64_t n, const ctr_leader *opening,
+                          ctr_problem *problem)
 {
     ctr_sum difference = {0, 0};
     ctr_sum_add(&difference, n);
     if (rows->found && !rows->whole && ctr_rows_load_cells(rows, problem)) return CTR_OK;
-    return stage_cell(rows, counter, &rows->cells[counter], &difference, opening, 1, problem);
+    return stage_cell(rows, counter, &rows->cells[counter], &difference, opening, problem);
 }
 
-ctr_status ctr_stage_next_life(ctr_rows *rows, int counter, int64_t n, const uint8_t *id,
-                               int64_t least, ctr_problem *problem)
+ctr_status ctr_stage_next_life(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader,
+                               ctr_problem *problem)
 {
     uint8_t empty[CTR_CELL_HEADER_MAX], *out;
     size_t size;
@@ -150,7 +150,7 @@ ctr_status ctr_stage_next_life(ctr_rows *rows, int counter, int64_t n, const uin
     if (status != CTR_OK) return status;
     cell = ctr_cell_written(empty, size);
     ctr_sum_add(&difference, n);
-    if (id) return stage_cell(rows, counter, &cell, &difference, id, least, problem);
+    if (leader) return stage_cell(rows, counter, &cell, &difference, leader, problem);
     out = ctr_stage_room(rows, size, problem);
     if (!out) return CTR_OK;
     memcpy(out, empty, size);
@@ -311,8 +311,9 @@ int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 {
     if (rows->tab->writing) return ctr_stage_refuse_writing(problem);
     rows->writing = rows->tab->writing = true;
-    if (ctr_file_before_write(rows->tab->file, problem) == SQLITE_OK &&
-        ctr_journal_refresh(rows->tab, problem) == SQLITE_OK &&
+    bool ready = ctr_tab_is_ready(rows->tab) && rows->tab->file->renewed;
+    if ((ready || (ctr_file_before_write(rows->tab->file, problem) == SQLITE_OK &&
+                   ctr_journal_refresh(rows->tab, problem) == SQLITE_OK)) &&
         ctr_batch_expect(rows->tab, rows->shape->n_counters + 1, problem) == SQLITE_OK) {
         if (rows->found) {
             write_found(rows, problem);

@@ -2,7 +2,7 @@
  * an UPDATE that merges.
  *
  *     ctr_rows_find_key(rows, keys, problem);
- *     ctr_stage_add(rows, counter, n, id, least, problem);     for each counter that changes
+ *     ctr_stage_add(rows, counter, n, leader, problem);     for each counter that changes
  *     ctr_stage_write(rows, keys, problem);
  *
  * An increment of an existing row goes to the journal (table/batch.h), every other change to the
@@ -14,21 +14,21 @@
 
 #include "table/rows.h"
 
-/* Adds n to a counter, or sets it to n, in the shard of `id`, whose lowest clock is `least`. Stages
- * nothing and returns CTR_DELETED or CTR_OVERFLOW if that is impossible. */
-ctr_status ctr_stage_add(ctr_rows *rows, int counter, int64_t n, const uint8_t id[CTR_ID_SIZE],
-                         int64_t least, ctr_problem *problem);
-ctr_status ctr_stage_assign(ctr_rows *rows, int counter, int64_t n, const uint8_t id[CTR_ID_SIZE],
-                            int64_t least, ctr_problem *problem);
+/* Adds n to a counter, or sets it to n, in the shard of the leader. Stages nothing and returns
+ * CTR_DELETED or CTR_OVERFLOW if that is impossible. */
+ctr_status ctr_stage_add(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader,
+                         ctr_problem *problem);
+ctr_status ctr_stage_assign(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader,
+                            ctr_problem *problem);
 
-/* Adds n, in the shard of an opening (table/openings.h), to the cell itself. */
-ctr_status ctr_stage_open(ctr_rows *rows, int counter, int64_t n,
-                          const uint8_t opening[CTR_ID_SIZE], ctr_problem *problem);
+/* Adds n to the cell itself: the leader is an opening (table/openings.h). */
+ctr_status ctr_stage_open(ctr_rows *rows, int counter, int64_t n, const ctr_leader *opening,
+                          ctr_problem *problem);
 
-/* Begins the next life of a counter, with n unless `id` is NULL; deletes it. Both may return
+/* Begins the next life of a counter, with n unless `leader` is NULL; deletes it. Both may return
  * CTR_LAST_LIFE. */
-ctr_status ctr_stage_next_life(ctr_rows *rows, int counter, int64_t n, const uint8_t *id,
-                               int64_t least, ctr_problem *problem);
+ctr_status ctr_stage_next_life(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader,
+                               ctr_problem *problem);
 ctr_status ctr_stage_delete(ctr_rows *rows, int counter, ctr_problem *problem);
 
 /* Returns room for a new cell, valid until the next call; NULL if there is no memory. The second

@@ -215,10 +215,20 @@ static void read_generation(ctr_run *run, sqlite3_stmt *row, ctr_shape *shape)
     shape->columns[shape->counters[counter]].listed = true;
 }
 
+void ctr_stored_read_generations(ctr_shape *shape, ctr_run *run, sqlite3_stmt *row)
+{
+    enum { KIND = 2 };
+    while (ctr_run_row(run, row)) read_generation(run, row, shape);
+    if (row && ctr_run_is_hidden(row, KIND))
+        ctr_problem_set(run->problem, SQLITE_AUTH,
+                        "an authorizer of this connection hides columns of %s_state",
+                        run->slots.table);
+}
+
 static void read_all_generations(ctr_run *run, ctr_shape *shape)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_COLUMNS_ALL);
-    while (ctr_run_row(run, row)) read_generation(run, row, shape);
+    ctr_stored_read_generations(shape, run, row);
     sqlite3_finalize(row);
 }
 
@@ -357,8 +367,7 @@ static bool read_declared(ctr_shape *shape, const char *table, const char *sql,
     return is;
 }
 
-int ctr_stored_read_among(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
-                          const ctr_objects *objects, bool without_generations,
+bool ctr_stored_read_text(ctr_shape *shape, const ctr_objects *objects, const char *table,
                           ctr_problem *problem)
 {
     *shape = (ctr_shape){0};
@@ -366,9 +375,15 @@ int ctr_stored_read_among(ctr_shape *shape, sqlite3 *db, const char *schema, con
                     *state = ctr_schema_objects_stored(objects, table, "state", problem);
     bool plain = cells && cells->object == CTR_OBJECT_TABLE && state &&
                  state->object == CTR_OBJECT_TABLE && !state->may_generate;
-    if (!plain || !read_declared(shape, table, cells->sql, problem))
-        return ctr_stored_read(shape, db, schema, table, problem);
-    ctr_run run = ctr_run_on(db, schema, table, problem);
+    return plain && read_declared(shape, table, cells->sql, problem);
+}
+
+int ctr_stored_read_among(ctr_shape *shape, const ctr_objects *objects, const char *table,
+                          bool without_generations, ctr_problem *problem)
+{
+    if (!ctr_stored_read_text(shape, objects, table, problem))
+        return ctr_stored_read(shape, objects->db, objects->schema, table, problem);
+    ctr_run run = ctr_run_on(objects->db, objects->schema, table, problem);
     if (!without_generations) read_all_generations(&run, shape);
     return problem->rc;
 }

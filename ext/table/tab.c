@@ -2,6 +2,7 @@
 #include "table/tab.h"
 
 #include "table/batch.h"
+#include "table/stored.h"
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
@@ -95,6 +96,18 @@ static const struct {
     [CTR_TAB_KEY_IS] = {CTR_SQL_ROWS_KEY_IS, NULL, same_key, NULL},
     [CTR_TAB_BELOW] = {CTR_SQL_FLOORS_BELOW, NULL, some_above, NULL},
     [CTR_TAB_AMOUNTS] = {CTR_SQL_JOURNAL_AMOUNTS, NULL, NULL, NULL},
+    [CTR_TAB_COUNTERS] = {CTR_SQL_COLUMNS_ALL, NULL, NULL, NULL},
+    [CTR_TAB_APART] = {CTR_SQL_TRACK_APART, NULL, NULL, NULL},
+    [CTR_TAB_SET_APART] = {CTR_SQL_TRACK_SET_APART, NULL, NULL, NULL},
+    [CTR_TAB_NOT_APART] = {CTR_SQL_TRACK_NOT_APART, NULL, NULL, NULL},
+    [CTR_TAB_COUNT_APART] = {CTR_SQL_TRACK_COUNT_APART, NULL, NULL, NULL},
+    [CTR_TAB_SHOW] = {CTR_SQL_TRACK_SHOW, NULL, NULL, NULL},
+    [CTR_TAB_SHOW_STRICTLY] = {CTR_SQL_TRACK_SHOW_STRICTLY, NULL, NULL, NULL},
+    [CTR_TAB_SHOW_NEW] = {CTR_SQL_TRACK_SHOW_NEW, NULL, NULL, NULL},
+    [CTR_TAB_SHOW_NEW_STRICTLY] = {CTR_SQL_TRACK_SHOW_NEW_STRICTLY, NULL, NULL, NULL},
+    [CTR_TAB_SHOW_DELETED] = {CTR_SQL_TRACK_SHOW_DELETED, NULL, NULL, NULL},
+    [CTR_TAB_SHOWN] = {CTR_SQL_TRACK_LOOK, NULL, NULL, NULL},
+    [CTR_TAB_FIND_SHOWN] = {CTR_SQL_TRACK_FIND, NULL, NULL, NULL},
     [CTR_TAB_APPEND] = {CTR_SQL_JOURNAL_NOTE, NULL, NULL, NULL},
     [CTR_TAB_EXTEND] = {CTR_SQL_JOURNAL_EXTEND, NULL, NULL, NULL},
 };
@@ -112,9 +125,17 @@ static char *list(list_of *of, const ctr_shape *shape, ctr_problem *problem)
     return text;
 }
 
+static void keep_in(ctr_tab *tab, ctr_slot *slot, ctr_run *run, ctr_sql sql)
+{
+    slot->checked = false;
+    if (tab->file && !slot->temporary)
+        ctr_conn_keep(tab->file->conn, &slot->kept, run, sql);
+    else
+        slot->kept.statement = ctr_run_prepare(run, sql);
+}
+
 static void prepare_slot(ctr_tab *tab, ctr_slot *slot, ctr_tab_sql which, ctr_problem *problem)
 {
-    ctr_sql sql = TAB_STATEMENTS[which].sql;
     char *columns = list(TAB_STATEMENTS[which].columns, &tab->shape, problem),
          *constraint = list(TAB_STATEMENTS[which].constraint, &tab->shape, problem),
          *value = list(TAB_STATEMENTS[which].value, &tab->shape, problem);
@@ -122,11 +143,7 @@ static void prepare_slot(ctr_tab *tab, ctr_slot *slot, ctr_tab_sql which, ctr_pr
     run.slots.columns = run.slots.changes = run.slots.keys = columns;
     run.slots.constraint = run.slots.values = constraint;
     run.slots.value = value;
-    slot->checked = false;
-    if (tab->file && !slot->temporary)
-        ctr_conn_keep(tab->file->conn, &slot->kept, &run, sql);
-    else
-        slot->kept.statement = ctr_run_prepare(&run, sql);
+    keep_in(tab, slot, &run, TAB_STATEMENTS[which].sql);
     sqlite3_free(columns);
     sqlite3_free(constraint);
     sqlite3_free(value);
@@ -163,7 +180,8 @@ static void keep_no_more(ctr_tab *tab)
     tab->keeps = false;
 }
 
-ctr_slot *ctr_tab_take(ctr_tab *tab, ctr_tab_sql which, ctr_problem *problem)
+/* Takes a slot, or another one if it is taken or may not be `shared`. */
+static ctr_slot *take_slot(ctr_tab *tab, ctr_tab_sql which, bool shared, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return NULL;
     if (tab->stale && tab->n_taken == 0) {
@@ -171,7 +189,7 @@ ctr_slot *ctr_tab_take(ctr_tab *tab, ctr_tab_sql which, ctr_problem *problem)
         tab->stale = false;
     }
     ctr_slot *slot = &tab->slots[which];
-    if (slot->kept.taken || tab->stale) {
+    if (slot->kept.taken || tab->stale || !shared) {
         slot = sqlite3_malloc64(sizeof *slot);
         if (!slot) {
             ctr_problem_nomem(problem);
@@ -182,10 +200,43 @@ ctr_slot *ctr_tab_take(ctr_tab *tab, ctr_tab_sql which, ctr_problem *problem)
     slot->kept.taken = true;
     tab->n_taken++;
     if (!slot->kept.statement && which < CTR_TAB_APPEND) become_keeper(tab);
-    if (!slot->kept.statement) prepare_slot(tab, slot, which, problem);
-    if (slot->kept.statement) return slot;
+    return slot;
+}
+
+/* Returns the slot if it has a statement. */
+static ctr_slot *prepared(ctr_tab *tab, ctr_slot *slot, const ctr_problem *problem)
+{
+    if (!slot || slot->kept.statement) return slot;
     ctr_tab_give_back(tab, slot, problem);
     return NULL;
+}
+
+ctr_slot *ctr_tab_take(ctr_tab *tab, ctr_tab_sql which, ctr_problem *problem)
+{
+    ctr_slot *slot = take_slot(tab, which, true, problem);
+    if (slot && !slot->kept.statement) prepare_slot(tab, slot, which, problem);
+    return prepared(tab, slot, problem);
+}
+
+ctr_slot *ctr_tab_take_shown(ctr_tab *tab, ctr_tab_sql which, const struct ctr_tracked *tracked,
+                             const ctr_slots *lists, ctr_problem *problem)
+{
+    ctr_slot *slot = take_slot(tab, which, tracked == tab->tracked, problem);
+    ctr_run run = {.db = tab->db, .slots = *lists, .problem = problem};
+    if (slot && !slot->kept.statement) keep_in(tab, slot, &run, TAB_STATEMENTS[which].sql);
+    return prepared(tab, slot, problem);
+}
+
+void ctr_tab_track(ctr_tab *tab, struct ctr_tracked *tracked, void (*drop)(struct ctr_tracked *))
+{
+    for (ctr_tab_sql which = CTR_TAB_SHOW; which <= CTR_TAB_FIND_SHOWN; which++) {
+        ctr_kept *kept = &tab->slots[which].kept;
+        kept->expired = kept->taken;
+        if (!kept->taken) ctr_conn_close_kept(kept);
+    }
+    if (tab->tracked) tab->release_tracked(tab->tracked);
+    tab->tracked = tracked;
+    tab->release_tracked = drop;
 }
 
 /* No statement can be kept if another object has the name counter_statements. */
@@ -253,6 +304,7 @@ void ctr_tab_free(ctr_tab *tab)
     if (!tab) return;
     keep_no_more(tab);
     ctr_tab_release(tab);
+    ctr_tab_track(tab, NULL, NULL);
     ctr_cache_clear(&tab->cache);
     ctr_cache_clear_amounts(&tab->amounts);
     sqlite3_free(tab->batch);
@@ -264,11 +316,27 @@ void ctr_tab_free(ctr_tab *tab)
     sqlite3_free(tab);
 }
 
-static ctr_tab *find_tab(ctr_file *file, const char *table)
+ctr_tab *ctr_tab_known(ctr_file *file, const char *table)
 {
     ctr_tab *tab = file->tabs;
     while (tab && sqlite3_stricmp(tab->table, table) != 0) tab = tab->next;
     return tab;
+}
+
+int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape, ctr_problem *problem)
+{
+    *shape = (ctr_shape){0};
+    const ctr_objects *objects = ctr_file_objects(file, problem);
+    ctr_tab *tab = ctr_tab_known(file, table);
+    if (!objects) return problem->rc;
+    if (!tab || !ctr_stored_read_text(shape, objects, table, problem))
+        return ctr_stored_read_among(shape, objects, table, false, problem);
+    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_COUNTERS, problem);
+    if (!slot) return problem->rc;
+    ctr_run run = ctr_tab_run(tab, problem);
+    ctr_stored_read_generations(shape, &run, slot->kept.statement);
+    ctr_tab_give_back(tab, slot, problem);
+    return problem->rc;
 }
 
 /* The statements name columns, so they are those of one shape. */
@@ -283,6 +351,7 @@ static void take_shape(ctr_tab *tab, const ctr_shape *shape, ctr_problem *proble
     ctr_shape_close(&tab->shape);
     tab->shape = copy;
     tab->stale = true;
+    ctr_tab_track(tab, NULL, NULL);
     if (tab->cache.n_counters == shape->n_counters) return;
     ctr_journal_drop(tab);
     tab->cache.n_counters = shape->n_counters;
@@ -291,7 +360,7 @@ static void take_shape(ctr_tab *tab, const ctr_shape *shape, ctr_problem *proble
 
 ctr_tab *ctr_tab_of(ctr_file *file, const char *table, const ctr_shape *shape, ctr_problem *problem)
 {
-    ctr_tab *tab = find_tab(file, table);
+    ctr_tab *tab = ctr_tab_known(file, table);
     if (problem->rc != SQLITE_OK) return NULL;
     if (!tab) {
         tab = make_tab(file, file->conn->db, file->schema, table, shape, problem);
@@ -307,7 +376,7 @@ ctr_tab *ctr_tab_of(ctr_file *file, const char *table, const ctr_shape *shape, c
 
 void ctr_tab_forget(ctr_file *file, const char *table)
 {
-    ctr_tab *tab = find_tab(file, table);
+    ctr_tab *tab = ctr_tab_known(file, table);
     if (tab) tab->stale = true;
     if (tab && ctr_batch_pending(tab) == 0) ctr_journal_drop(tab);
 }

@@ -27,6 +27,18 @@ typedef enum ctr_tab_sql {
     CTR_TAB_KEY_IS,
     CTR_TAB_BELOW,
     CTR_TAB_AMOUNTS,
+    CTR_TAB_COUNTERS, /* that were added or dropped */
+    CTR_TAB_APART,    /* rows of the tracked table that are apart: track/apart.h */
+    CTR_TAB_SET_APART,
+    CTR_TAB_NOT_APART,
+    CTR_TAB_COUNT_APART,
+    CTR_TAB_SHOW, /* this and the next: on the tracked table, see track/writing.h */
+    CTR_TAB_SHOW_STRICTLY,
+    CTR_TAB_SHOW_NEW,
+    CTR_TAB_SHOW_NEW_STRICTLY,
+    CTR_TAB_SHOW_DELETED,
+    CTR_TAB_SHOWN,
+    CTR_TAB_FIND_SHOWN,
     CTR_TAB_APPEND, /* this and the next: kept by all tables */
     CTR_TAB_EXTEND,
     CTR_TAB_STATEMENTS
@@ -52,6 +64,10 @@ typedef struct ctr_tab {
     ctr_shape shape;      /* owned: the columns that the statements name */
     unsigned shapes;      /* how often the number of counters changed */
     struct ctr_tab *next;
+
+    /* The ordinary table that it counts, or NULL: track/tracked.h. */
+    struct ctr_tracked *tracked;
+    void (*release_tracked)(struct ctr_tracked *);
 
     bool writing; /* a row of it is being written */
     ctr_slot slots[CTR_TAB_STATEMENTS];
@@ -93,6 +109,12 @@ typedef struct ctr_tab {
 ctr_tab *ctr_tab_of(ctr_file *file, const char *table, const ctr_shape *shape,
                     ctr_problem *problem);
 
+/* Returns the table of this name if there is one already, or NULL. */
+ctr_tab *ctr_tab_known(ctr_file *file, const char *table);
+
+/* Reads the shape of a table with its generations; the caller closes it, also after a failure. */
+int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape, ctr_problem *problem);
+
 /* Returns a table of a snapshot that its owner holds, to be read, or NULL and a problem without
  * memory. The caller frees it with ctr_tab_free. */
 ctr_tab *ctr_tab_to_read(sqlite3 *db, const char *schema, const char *table, const ctr_shape *shape,
@@ -111,6 +133,14 @@ ctr_run ctr_tab_run(const ctr_tab *tab, ctr_problem *problem);
 /* Takes a statement, which nobody else uses until it is given back; NULL on error. If it is taken
  * already, because the collation of a key runs SQL of the host, another one is prepared. */
 ctr_slot *ctr_tab_take(ctr_tab *tab, ctr_tab_sql which, ctr_problem *problem);
+
+/* The same for one on the tracked table, with its lists. Only the table that the ctr_tab knows has
+ * kept ones. */
+ctr_slot *ctr_tab_take_shown(ctr_tab *tab, ctr_tab_sql which, const struct ctr_tracked *tracked,
+                             const ctr_slots *lists, ctr_problem *problem);
+
+/* Takes what the table tracks now; releases the former. */
+void ctr_tab_track(ctr_tab *tab, struct ctr_tracked *tracked, void (*drop)(struct ctr_tracked *));
 
 /* Gives a statement back: resets it and clears its bindings; NULL is harmless. After a problem it
  * is finalized, for it may hide columns, as an authorizer wanted it. */

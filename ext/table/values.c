@@ -163,6 +163,6 @@ void ctr_values_state(ctr_rows *rows, sqlite3_stmt *stands, int counter, ctr_pro
     ctr_status status =
         bytes_of(rows->tab->db, sqlite3_column_value(stands, column), &bytes, &size, problem);
     if (status == CTR_OK && bytes) status = ctr_cell_summarize(state, rows->tab->id, bytes, size);
-    if (status == CTR_OK && amount) status = ctr_journal_advance(rows->tab, amount, state);
+    if (status == CTR_OK && amount) status = ctr_cache_advance(state, amount, rows->tab->least);
     if (status != CTR_OK) malformed(rows, rows->rowid, counter, status, problem);
 }

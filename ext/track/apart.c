@@ -5,31 +5,14 @@
 
 #include "sqlite/text.h"
 
-ctr_apart ctr_apart_of(const ctr_tracked *tracked)
+/* Takes a statement, bound to this row; NULL on a problem. */
+static ctr_slot *take_apart(ctr_apart *apart, ctr_tab_sql which, int64_t rowid,
+                            ctr_problem *problem)
 {
-    return (ctr_apart){.tracked = tracked};
-}
-
-void ctr_apart_close(ctr_apart *apart)
-{
-    sqlite3_finalize(apart->read);
-    sqlite3_finalize(apart->add);
-    sqlite3_finalize(apart->remove);
-    *apart = (ctr_apart){0};
-}
-
-static ctr_run run_apart(const ctr_apart *apart, ctr_problem *problem)
-{
-    const ctr_tracked *tracked = apart->tracked;
-    return ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
-}
-
-/* Returns a kept statement, bound to this row. */
-static sqlite3_stmt *prepare_apart(ctr_run *run, sqlite3_stmt **keep, ctr_sql which, int64_t rowid)
-{
-    if (!*keep) *keep = ctr_run_prepare(run, which);
-    ctr_run_bind_int(run, *keep, ":row", rowid);
-    return *keep;
+    ctr_run run = ctr_tab_run(apart->tab, problem);
+    ctr_slot *slot = ctr_tab_take(apart->tab, which, problem);
+    if (slot) ctr_run_bind_int(&run, slot->kept.statement, ":row", rowid);
+    return slot;
 }
 
 int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row, ctr_problem *problem)
@@ -40,8 +23,9 @@ int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row, ctr_prob
                            .shown = sqlite3_malloc64(n * sizeof *row->shown)};
     if (!row->differs_in || !row->shown) return ctr_problem_nomem(problem);
     memset(row->differs_in, 0, n * sizeof *row->differs_in);
-    ctr_run run = run_apart(apart, problem);
-    sqlite3_stmt *entry = prepare_apart(&run, &apart->read, CTR_SQL_TRACK_APART, rowid);
+    ctr_run run = ctr_tab_run(apart->tab, problem);
+    ctr_slot *slot = take_apart(apart, CTR_TAB_APART, rowid, problem);
+    sqlite3_stmt *entry = slot ? slot->kept.statement : NULL;
     while (ctr_run_row(&run, entry)) {
         const char *name = ctr_text_column(entry, 0, problem);
         int i = name ? ctr_shape_counter_like(shape, name) : -1;
@@ -51,7 +35,7 @@ int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row, ctr_prob
         row->shown[i] = (ctr_shown){.null = sqlite3_column_type(entry, 1) == SQLITE_NULL,
                                     .n = sqlite3_column_int64(entry, 1)};
     }
-    sqlite3_reset(entry);
+    ctr_tab_give_back(apart->tab, slot, problem);
     return problem->rc;
 }
 
@@ -64,31 +48,40 @@ void ctr_apart_close_row(ctr_apart_row *row)
 
 int ctr_apart_remove(ctr_apart *apart, int64_t rowid, ctr_problem *problem)
 {
-    ctr_run run = run_apart(apart, problem);
-    sqlite3_stmt *entry = prepare_apart(&run, &apart->remove, CTR_SQL_TRACK_NOT_APART, rowid);
-    ctr_run_row(&run, entry);
-    sqlite3_reset(entry);
+    ctr_run run = ctr_tab_run(apart->tab, problem);
+    ctr_slot *slot = take_apart(apart, CTR_TAB_NOT_APART, rowid, problem);
+    if (slot) ctr_run_row(&run, slot->kept.statement);
+    ctr_tab_give_back(apart->tab, slot, problem);
     return problem->rc;
 }
 
 void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const ctr_shown *shown,
                    ctr_problem *problem)
 {
-    ctr_run run = run_apart(apart, problem);
-    sqlite3_stmt *entry = prepare_apart(&run, &apart->add, CTR_SQL_TRACK_SET_APART, rowid);
+    ctr_run run = ctr_tab_run(apart->tab, problem);
+    ctr_slot *slot = take_apart(apart, CTR_TAB_SET_APART, rowid, problem);
+    sqlite3_stmt *entry = slot ? slot->kept.statement : NULL;
     ctr_run_bind_text(&run, entry, ":counter", counter ? counter : "");
     if (!shown || shown->null)
         ctr_run_bind_text(&run, entry, ":shown", NULL);
     else
         ctr_run_bind_int(&run, entry, ":shown", shown->n);
     ctr_run_row(&run, entry);
-    sqlite3_reset(entry);
+    ctr_tab_give_back(apart->tab, slot, problem);
 }
 
-int64_t ctr_apart_count(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
+/* A table that keeps no statements is not to keep this one alone. */
+int64_t ctr_apart_count(ctr_file *file, const char *counters, ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(db, schema, counters, problem);
-    return ctr_run_number(&run, CTR_SQL_TRACK_COUNT_APART);
+    ctr_tab *tab = ctr_tab_known(file, counters);
+    ctr_run run = ctr_run_on(file->conn->db, file->schema, counters, problem);
+    if (!tab || !tab->keeps) return ctr_run_number(&run, CTR_SQL_TRACK_COUNT_APART);
+    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_COUNT_APART, problem);
+    int64_t n = 0;
+    if (slot && ctr_run_row(&run, slot->kept.statement))
+        n = sqlite3_column_int64(slot->kept.statement, 0);
+    ctr_tab_give_back(tab, slot, problem);
+    return n;
 }
 
 void ctr_apart_count_rows(sqlite3 *db, const char *schema, const char *counters, int64_t *wait,

@@ -11,10 +11,10 @@
 
 #include "track/tracked.h"
 
-/* The list, with its statements. The caller closes it. */
+/* The list. All is borrowed. */
 typedef struct ctr_apart {
-    const ctr_tracked *tracked; /* borrowed */
-    sqlite3_stmt *read, *add, *remove;
+    const ctr_tracked *tracked;
+    ctr_tab *tab; /* has the statements */
 } ctr_apart;
 
 /* A row, listed or not. */
@@ -23,9 +23,6 @@ typedef struct ctr_apart_row {
     bool *differs_in; /* owned; by counter */
     ctr_shown *shown; /* owned; by counter: what the column shows */
 } ctr_apart_row;
-
-ctr_apart ctr_apart_of(const ctr_tracked *tracked);
-void ctr_apart_close(ctr_apart *apart);
 
 /* Reads whether the row is listed. The caller closes the row, even if this fails. */
 int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row, ctr_problem *problem);
@@ -38,8 +35,7 @@ void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const c
 int ctr_apart_remove(ctr_apart *apart, int64_t rowid, ctr_problem *problem);
 
 /* Returns the number of entries. */
-int64_t ctr_apart_count(sqlite3 *db, const char *schema, const char *counters,
-                        ctr_problem *problem);
+int64_t ctr_apart_count(ctr_file *file, const char *counters, ctr_problem *problem);
 
 /* Sets the numbers of rows that wait, and of those that differ. */
 void ctr_apart_count_rows(sqlite3 *db, const char *schema, const char *counters, int64_t *wait,

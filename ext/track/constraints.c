@@ -6,48 +6,6 @@
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 
-/* ---- indexes --------------------------------------------------------------------------------- */
-
-/* One term of a UNIQUE index, or of the index of a PRIMARY KEY. All is borrowed. */
-typedef struct index_term {
-    const char *index;
-    const char *name, *collation; /* of the column; no name: an expression */
-    int number;                   /* within the index, from 0 */
-    bool is_primary, is_partial;  /* the index */
-} index_term;
-
-typedef void visit_term(void *with, const index_term *term, ctr_problem *problem);
-
-/* Calls `visit` for each term of each UNIQUE index of the table. Uses PRAGMAs instead of their
- * table-valued functions: SQLite frees the schema of those functions when the host calls
- * sqlite3_deserialize(), and uses it afterwards. */
-static void each_term(sqlite3 *db, const char *schema, const char *table, visit_term *visit,
-                      void *with, ctr_problem *problem)
-{
-    ctr_run run = ctr_run_on(db, schema, NULL, problem), of_index = run;
-    run.slots.name = table;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_INDEXES);
-    while (ctr_run_row(&run, row)) {
-        const char *index = ctr_text_column(row, 1, problem),
-                   *origin = ctr_text_column(row, 3, problem);
-        if (!index || !origin || !sqlite3_column_int(row, 2)) continue;
-        index_term term = {.index = index,
-                           .is_primary = strcmp(origin, "pk") == 0,
-                           .is_partial = sqlite3_column_int(row, 4) != 0};
-        of_index.slots.name = index;
-        sqlite3_stmt *part = ctr_run_prepare(&of_index, CTR_SQL_SCHEMA_INDEX_COLUMNS);
-        while (ctr_run_row(&of_index, part)) {
-            if (!sqlite3_column_int(part, 5)) continue; /* not a part of the key */
-            term.number = sqlite3_column_int(part, 0);
-            term.name = ctr_text_column(part, 2, problem);
-            term.collation = ctr_text_column(part, 4, problem);
-            if (problem->rc == SQLITE_OK) visit(with, &term, problem);
-        }
-        sqlite3_finalize(part);
-    }
-    sqlite3_finalize(row);
-}
-
 /* ---- columns --------------------------------------------------------------------------------- */
 
 /* A request to track columns, and the resulting shape. */
@@ -67,11 +25,10 @@ static bool is_named(const trackable *want, const char *name)
 }
 
 /* Adds a column of the table to the shape of its counter table. */
-static void take_column(const trackable *want, sqlite3_stmt *row, ctr_problem *problem)
+static void take_column(const trackable *want, const ctr_described *column, ctr_problem *problem)
 {
-    const char *name = ctr_text_column(row, 1, problem), *type = ctr_text_column(row, 2, problem),
-               *collation = NULL;
-    int key = sqlite3_column_int(row, 5) - 1;
+    const char *name = column->name, *type = column->type, *collation = NULL;
+    int key = column->key;
     if (!name || !type ||
         (key < 0 && !is_named(want, name) && ctr_tracked_counter(want->tracked, name) < 0))
         return;
@@ -92,7 +49,7 @@ static void take_column(const trackable *want, sqlite3_stmt *row, ctr_problem *p
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s: the type of the key column %s must be plain words, not %s",
                         want->table, name, type);
-    if (key < 0 && sqlite3_column_int(row, 6))
+    if (key < 0 && column->generated)
         ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is generated and cannot be tracked",
                         want->table, name);
     if (key < 0 && (affinity == CTR_AFFINITY_TEXT || affinity == CTR_AFFINITY_REAL))
@@ -110,9 +67,8 @@ static void take_column(const trackable *want, sqlite3_stmt *row, ctr_problem *p
 
 /* Fails unless the key compares as its columns do; otherwise two rows of the table could have one
  * key here. */
-static void check_key_term(void *with, const index_term *term, ctr_problem *problem)
+static void check_key_term(const trackable *want, const ctr_term *term, ctr_problem *problem)
 {
-    const trackable *want = with;
     if (!term->is_primary || !term->name || !term->collation) return;
     for (int i = 0; i < want->shape->n_keys; i++) {
         const ctr_column *column = &want->shape->columns[want->shape->keys[i]];
@@ -130,12 +86,12 @@ int ctr_constraints_read_shape(ctr_shape *shape, sqlite3 *db, const char *schema
 {
     enum { COLUMNS_MAX = 32767 };
     trackable want = {db, schema, table, names, n, tracked, shape};
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    run.slots.name = table;
+    ctr_ordinary ordinary = {0};
+    ctr_ordinary_read(&ordinary, db, schema, table, problem);
+    ctr_ordinary_read_terms(&ordinary, db, schema, table, problem);
     ctr_shape_open(shape, COLUMNS_MAX, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
-    while (ctr_run_row(&run, row)) take_column(&want, row, problem);
-    sqlite3_finalize(row);
+    for (size_t i = 0; i < ordinary.n && problem->rc == SQLITE_OK; i++)
+        take_column(&want, &ordinary.columns[i], problem);
     for (int i = 0; i < n; i++) {
         if (ctr_shape_counter_like(shape, names[i]) < 0)
             ctr_problem_set(problem, SQLITE_ERROR, "%s: there is no column '%s'", table, names[i]);
@@ -144,7 +100,9 @@ int ctr_constraints_read_shape(ctr_shape *shape, sqlite3 *db, const char *schema
                 ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is named twice", table,
                                 names[i]);
     }
-    each_term(db, schema, table, check_key_term, &want, problem);
+    for (size_t i = 0; i < ordinary.n_terms && problem->rc == SQLITE_OK; i++)
+        check_key_term(&want, &ordinary.terms[i], problem);
+    ctr_ordinary_close(&ordinary);
     if (shape->n_keys == 0)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s has no PRIMARY KEY, which must identify its rows in other files",
@@ -152,18 +110,15 @@ int ctr_constraints_read_shape(ctr_shape *shape, sqlite3 *db, const char *schema
     return problem->rc;
 }
 
-static void note_primary(void *with, const index_term *term, ctr_problem *problem)
-{
-    (void)problem;
-    bool *has_index = with;
-    *has_index = *has_index || term->is_primary;
-}
-
 void ctr_constraints_refuse_own_keys(const ctr_shape *shape, sqlite3 *db, const char *schema,
                                      const char *table, ctr_problem *problem)
 {
     bool has_index = false;
-    if (problem->rc == SQLITE_OK) each_term(db, schema, table, note_primary, &has_index, problem);
+    ctr_ordinary ordinary = {0};
+    ctr_ordinary_read_terms(&ordinary, db, schema, table, problem);
+    for (size_t i = 0; i < ordinary.n_terms; i++)
+        has_index = has_index || ordinary.terms[i].is_primary;
+    ctr_ordinary_close(&ordinary);
     if (problem->rc == SQLITE_OK && !has_index)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s: SQLite gives out the key %s by itself, so two files would give the "
@@ -232,72 +187,60 @@ static bool is_constant(const char *expression)
 }
 
 /* Appends the value that a row of the table gets for a column: NEW."u", or the DEFAULT, with which
- * OR REPLACE replaces a NULL after the BEFORE triggers. `column` is a row of SCHEMA_COLUMNS. */
-static void append_new(sqlite3_stmt *column, sqlite3_str *out, ctr_problem *problem)
+ * OR REPLACE replaces a NULL after the BEFORE triggers. */
+static void append_new(const ctr_described *column, sqlite3_str *out, ctr_problem *problem)
 {
-    const char *name = ctr_text_column(column, 1, problem),
-               *value = ctr_text_column(column, 4, problem);
+    const char *name = column->name, *value = column->value;
     bool is_text = value && is_default_text(value);
-    bool replaced = value && sqlite3_column_int(column, 3) && (is_text || is_constant(value));
+    bool replaced = value && column->not_null && (is_text || is_constant(value));
     char *text = NULL;
     if (replaced)
         text = is_text ? ctr_text_unquoted((ctr_span){value, strlen(value)}, problem)
                        : ctr_text_copy(value, problem);
-    if (!name || (replaced && !text)) return;
+    if (replaced && !text) return;
     const char *format = is_text ? "ifnull(NEW.\"%w\", %Q)" : "ifnull(NEW.\"%w\", (%s\n))";
     sqlite3_str_appendf(out, replaced ? format : "NEW.\"%w\"", name, text);
     sqlite3_free(text);
 }
 
-void ctr_constraints_append_new(sqlite3_str *out, sqlite3 *db, const char *schema,
-                                const char *table, const char *name, ctr_problem *problem)
+void ctr_constraints_append_new(sqlite3_str *out, const ctr_tracked *tracked, const char *name,
+                                ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    run.slots.name = table;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
-    while (ctr_run_row(&run, row)) {
-        const char *column = ctr_text_column(row, 1, problem);
-        if (column && sqlite3_stricmp(column, name) == 0) append_new(row, out, problem);
-    }
-    sqlite3_finalize(row);
+    const ctr_described *column = ctr_ordinary_column(&tracked->ordinary, name);
+    if (column) append_new(column, out, problem);
 }
 
 /* Lists the columns of NEW that an expression may name, under their own names, so that it can be
  * evaluated for the new row. */
-static void list_new_row(sqlite3 *db, const char *schema, const char *table, const char *term,
-                         sqlite3_str *out, ctr_problem *problem)
+static void list_new_row(const ctr_ordinary *ordinary, const char *term, sqlite3_str *out,
+                         ctr_problem *problem)
 {
     int n = 0;
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    run.slots.name = table;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
-    while (ctr_run_row(&run, row)) {
-        const char *name = ctr_text_column(row, 1, problem);
-        char *quoted = name ? sqlite3_mprintf("%w", name) : NULL;
-        if (name && !quoted) ctr_problem_nomem(problem);
+    for (size_t i = 0; i < ordinary->n; i++) {
+        const char *name = ordinary->columns[i].name;
+        char *quoted = sqlite3_mprintf("%w", name);
+        if (!quoted) ctr_problem_nomem(problem);
         bool may = quoted && (ctr_word_is_in(name, term) || ctr_word_is_in(quoted, term));
         sqlite3_free(quoted);
         if (!may) continue;
         sqlite3_str_appendall(out, n++ ? ", " : "");
-        append_new(row, out, problem);
+        append_new(&ordinary->columns[i], out, problem);
         sqlite3_str_appendf(out, " AS \"%w\"", name);
     }
-    sqlite3_finalize(row);
     if (n == 0) sqlite3_str_appendall(out, "NULL");
 }
 
 /* ---- the condition --------------------------------------------------------------------------- */
 
 typedef struct unique_in {
-    sqlite3 *db; /* borrowed, as are the names */
-    const char *schema, *table;
+    const ctr_tracked *tracked;
     ctr_unique *rows;
 } unique_in;
 
 /* Returns the text of the index; NULL on a problem, or if it is one of a constraint. */
 static char *read_index_text(const unique_in *in, const char *index, ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(in->db, in->schema, NULL, problem);
+    ctr_run run = ctr_run_on(in->tracked->db, in->tracked->schema, NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEX);
     ctr_run_bind_text(&run, row, ":name", index);
     const char *sql = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
@@ -309,11 +252,12 @@ static char *read_index_text(const unique_in *in, const char *index, ctr_problem
 /* Returns whether a name in quotes is that of a column. */
 static bool names_column(const unique_in *in, ctr_span quoted, ctr_problem *problem)
 {
+    const ctr_tracked *tracked = in->tracked;
     char *name = ctr_text_unquoted(quoted, problem);
     if (!name) return false;
-    int rc = sqlite3_table_column_metadata(in->db, in->schema, in->table, name, NULL, NULL, NULL,
-                                           NULL, NULL);
-    if (rc != SQLITE_ERROR) ctr_problem_sqlite(problem, in->db, rc);
+    int rc = sqlite3_table_column_metadata(tracked->db, tracked->schema, tracked->table, name, NULL,
+                                           NULL, NULL, NULL, NULL);
+    if (rc != SQLITE_ERROR) ctr_problem_sqlite(problem, tracked->db, rc);
     sqlite3_free(name);
     return rc == SQLITE_OK;
 }
@@ -348,7 +292,7 @@ static void match_expression(const unique_in *in, const char *text, const char *
     char *named = condition ? sqlite3_mprintf("%s %s", text, condition) : NULL;
     if (condition && !named) ctr_problem_nomem(problem);
     sqlite3_str_appendf(match, "(%s\n) = (SELECT %s\n FROM (SELECT ", text, text);
-    list_new_row(in->db, in->schema, in->table, named ? named : text, match, problem);
+    list_new_row(&in->tracked->ordinary, named ? named : text, match, problem);
     sqlite3_str_appendall(match, ")");
     if (condition) sqlite3_str_appendf(match, " WHERE %s\n", condition);
     sqlite3_str_appendall(match, ")");
@@ -356,9 +300,8 @@ static void match_expression(const unique_in *in, const char *text, const char *
 }
 
 /* Appends "u" = NEW."u", or the same of an expression. */
-static void match_term(void *with, const index_term *term, ctr_problem *problem)
+static void match_term(const unique_in *in, const ctr_term *term, ctr_problem *problem)
 {
-    const unique_in *in = with;
     sqlite3_str *match = in->rows->match, *names = in->rows->names;
     if (term->is_primary) return;
     if (!term->name || term->is_partial) in->rows->any_column = true;
@@ -375,7 +318,7 @@ static void match_term(void *with, const index_term *term, ctr_problem *problem)
         sqlite3_str_appendall(match, " AND ");
     if (term->name) {
         sqlite3_str_appendf(match, "\"%w\" = ", term->name);
-        ctr_constraints_append_new(match, in->db, in->schema, in->table, term->name, problem);
+        ctr_constraints_append_new(match, in->tracked, term->name, problem);
         sqlite3_str_appendf(match, " COLLATE \"%w\"", term->collation ? term->collation : "BINARY");
         sqlite3_str_appendf(names, "%s\"%w\"", ctr_text_separator(names, ", "), term->name);
     } else if (text) {
@@ -388,21 +331,55 @@ static void match_term(void *with, const index_term *term, ctr_problem *problem)
     sqlite3_free(sql);
 }
 
-void ctr_constraints_list_unique(ctr_unique *rows, sqlite3 *db, const char *schema,
-                                 const char *table, ctr_problem *problem)
+/* The names of a row id; a column that has one of them takes it away, least likely the first. */
+static const char *const ROWID_NAMES[] = {"_rowid_", "oid", "rowid"};
+enum { ROWID_NAMES_N = sizeof ROWID_NAMES / sizeof *ROWID_NAMES };
+
+static bool is_column(const ctr_ordinary *ordinary, const char *name)
 {
-    unique_in in = {db, schema, table, rows};
-    each_term(db, schema, table, match_term, &in, problem);
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    run.slots.name = table;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
-    while (ctr_run_row(&run, row)) {
-        const char *name = ctr_text_column(row, 1, problem);
-        bool is_generated = sqlite3_column_int(row, 6) != 0;
-        rows->any_generated = rows->any_generated || is_generated;
-        if (name && !is_generated)
-            sqlite3_str_appendf(rows->stored, "NEW.\"%w\" IS NULL OR ", name);
+    for (size_t i = 0; i < ordinary->n; i++)
+        if (sqlite3_stricmp(ordinary->columns[i].name, name) == 0) return true;
+    return false;
+}
+
+/* Appends "rowid" = NEW."rowid", for a statement may give the row id of another row. In a BEFORE
+ * INSERT, NEW has -1 for one that SQLite has yet to choose. A table named NEW has no such NEW. */
+static void match_rowid(const unique_in *in, ctr_problem *problem)
+{
+    int i = 0;
+    bool has_primary = false; /* an index of the key, which is not the row id */
+    const ctr_tracked *tracked = in->tracked;
+    const ctr_ordinary *ordinary = &tracked->ordinary;
+    for (size_t t = 0; t < ordinary->n_terms; t++)
+        has_primary = has_primary || ordinary->terms[t].is_primary;
+    while (i < ROWID_NAMES_N && is_column(ordinary, ROWID_NAMES[i])) i++;
+    bool shadows =
+        sqlite3_stricmp(tracked->table, "NEW") == 0 || sqlite3_stricmp(tracked->table, "OLD") == 0;
+    if (!has_primary || i == ROWID_NAMES_N || shadows) return;
+    int rc = sqlite3_table_column_metadata(tracked->db, tracked->schema, tracked->table,
+                                           ROWID_NAMES[i], NULL, NULL, NULL, NULL, NULL);
+    if (rc == SQLITE_ERROR) return; /* WITHOUT ROWID */
+    if (ctr_problem_sqlite(problem, tracked->db, rc)) return;
+    in->rows->rowid_alone = sqlite3_str_length(in->rows->match) == 0 ? ROWID_NAMES[i] : NULL;
+    begin_index(in, NULL);
+    sqlite3_str_appendf(in->rows->match, "\"%w\" = NEW.\"%w\"", ROWID_NAMES[i], ROWID_NAMES[i]);
+    for (i = 0; i < ROWID_NAMES_N; i++)
+        sqlite3_str_appendf(in->rows->names, "%s%s", ctr_text_separator(in->rows->names, ", "),
+                            ROWID_NAMES[i]);
+}
+
+void ctr_constraints_list_unique(ctr_unique *rows, const ctr_tracked *tracked, ctr_problem *problem)
+{
+    const ctr_ordinary *ordinary = &tracked->ordinary;
+    unique_in in = {tracked, rows};
+    for (size_t i = 0; i < ordinary->n_terms && problem->rc == SQLITE_OK; i++)
+        match_term(&in, &ordinary->terms[i], problem);
+    for (size_t i = 0; i < ordinary->n; i++) {
+        const ctr_described *column = &ordinary->columns[i];
+        rows->any_generated = rows->any_generated || column->generated;
+        if (!column->generated)
+            sqlite3_str_appendf(rows->stored, "NEW.\"%w\" IS NULL OR ", column->name);
     }
-    sqlite3_finalize(row);
+    match_rowid(&in, problem);
     rows->any_column = rows->any_column || rows->any_generated;
 }

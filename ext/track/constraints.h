@@ -28,25 +28,27 @@ void ctr_constraints_refuse_own_keys(const ctr_shape *shape, sqlite3 *db, const 
 /* ---- UNIQUE ---------------------------------------------------------------------------------- */
 
 /* Which rows OR REPLACE removes for a new row: a condition for each UNIQUE index of a table, except
- * for the PRIMARY KEY, within a trigger on the table. */
+ * for the PRIMARY KEY, and for a row id that is not the key, within a trigger on the table. */
 
 typedef struct ctr_unique {
-    sqlite3_str *match;  /* "code" = NEW."code" AND ..., for each index */
-    const char *between; /* what stands between the conditions of two indexes; borrowed */
-    sqlite3_str *names;  /* of the columns in these indexes */
-    bool any_column;     /* other columns count, too: in expressions or conditions */
-    bool any_generated;  /* the table has generated columns */
-    sqlite3_str *stored; /* NEW."a" IS NULL OR ..., for each column that is not generated */
+    sqlite3_str *match;      /* "code" = NEW."code" AND ..., for each index */
+    const char *between;     /* what stands between the conditions of two indexes; borrowed */
+    sqlite3_str *names;      /* of the columns in these indexes, and of the row id */
+    const char *rowid_alone; /* a name of the row id, if there is no other condition; else NULL */
+    bool any_column;         /* other columns count, too: in expressions or conditions */
+    bool any_generated;      /* the table has generated columns */
+    sqlite3_str *stored;     /* NEW."a" IS NULL OR ..., for each column that is not generated */
 } ctr_unique;
 
-/* Appends to `match`, `names` and `stored`, which the caller makes and finishes. */
-void ctr_constraints_list_unique(ctr_unique *rows, sqlite3 *db, const char *schema,
-                                 const char *table, ctr_problem *problem);
+/* Appends to `match`, `names` and `stored`, which the caller makes and finishes. The terms of the
+ * indexes were read. */
+void ctr_constraints_list_unique(ctr_unique *rows, const ctr_tracked *tracked,
+                                 ctr_problem *problem);
 
 /* Appends NEW."name" for a BEFORE trigger; for a column with NOT NULL and DEFAULT, the value that
  * OR REPLACE stores in place of a NULL. A DEFAULT that calls a function, or has a
  * name in quotes among others, is left out. */
-void ctr_constraints_append_new(sqlite3_str *out, sqlite3 *db, const char *schema,
-                                const char *table, const char *name, ctr_problem *problem);
+void ctr_constraints_append_new(sqlite3_str *out, const ctr_tracked *tracked, const char *name,
+                                ctr_problem *problem);
 
 #endif

@@ -10,7 +10,7 @@
 int ctr_later_add(ctr_later *later, const ctr_showing *showing, int64_t rowid,
                   const ctr_summary *before, ctr_problem *problem)
 {
-    const int n = showing->tracked.shape->n_counters;
+    const int n = showing->tracked->shape->n_counters;
     size_t size = sizeof(ctr_later_row) + (size_t)n * sizeof(ctr_shown);
     uint8_t *rows = ctr_array_room(later->rows, &later->room, later->n + 1, size, problem);
     if (!rows) return problem->rc;
@@ -36,18 +36,6 @@ static int by_rowid(const void *a, const void *b)
     return x->rowid < y->rowid ? -1 : x->rowid > y->rowid;
 }
 
-static sqlite3_stmt *prepare_cells(ctr_showing *showing, ctr_problem *problem)
-{
-    const ctr_tracked *tracked = &showing->tracked;
-    char *columns = ctr_shape_column_list(tracked->shape);
-    if (!columns) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
-    run.slots.columns = columns;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_FOLLOW);
-    sqlite3_free(columns);
-    return row;
-}
-
 /* Steps to the row with this id. Many are only a few steps after the previous one. */
 static bool step_to_row(ctr_run *run, sqlite3_stmt *row, int64_t rowid)
 {
@@ -70,8 +58,8 @@ static bool step_to_cells(ctr_showing *showing, sqlite3_stmt *row, int64_t rowid
                           ctr_summary *now, ctr_problem *problem)
 {
     enum { CELLS_ID = 1 };
-    const ctr_shape *shape = showing->tracked.shape;
-    ctr_run run = ctr_run_on(showing->tracked.db, showing->tracked.schema, NULL, problem);
+    const ctr_shape *shape = showing->tracked->shape;
+    ctr_run run = ctr_run_on(showing->tracked->db, showing->tracked->schema, NULL, problem);
     if (!step_to_row(&run, row, rowid) || ctr_rows_take(rows, row, problem)) return false;
     for (int i = 0; i < shape->n_keys; i++)
         showing->writing.keys[i] = sqlite3_column_value(row, CELLS_ID + shape->keys[i]);
@@ -83,8 +71,8 @@ static bool step_to_cells(ctr_showing *showing, sqlite3_stmt *row, int64_t rowid
 static bool make_show_room(const ctr_showing *showing, sqlite3_value ***keys, ctr_summary **now,
                            ctr_problem *problem)
 {
-    *keys = sqlite3_malloc64(((size_t)showing->tracked.shape->n_keys + 1) * sizeof **keys);
-    *now = sqlite3_malloc64(((size_t)showing->tracked.shape->n_counters + 1) * sizeof **now);
+    *keys = sqlite3_malloc64(((size_t)showing->tracked->shape->n_keys + 1) * sizeof **keys);
+    *now = sqlite3_malloc64(((size_t)showing->tracked->shape->n_counters + 1) * sizeof **now);
     if (!*keys || !*now) ctr_problem_nomem(problem);
     return problem->rc == SQLITE_OK;
 }
@@ -93,8 +81,9 @@ int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, ctr_p
 {
     sqlite3_value **keys;
     ctr_summary *now;
-    size_t counters = (size_t)showing->tracked.shape->n_counters;
-    sqlite3_stmt *row = prepare_cells(showing, problem);
+    size_t counters = (size_t)showing->tracked->shape->n_counters;
+    ctr_slot *slot = ctr_tab_take(rows->tab, CTR_TAB_FOLLOW, problem);
+    sqlite3_stmt *row = slot ? slot->kept.statement : NULL;
     if (make_show_room(showing, &keys, &now, problem) && later->n > 0)
         qsort(later->rows, later->n, later->size, by_rowid);
     showing->writing.keys = keys;
@@ -104,7 +93,7 @@ int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, ctr_p
         if (step_to_cells(showing, row, due->rowid, rows, now, problem))
             ctr_showing_write(showing, due->rowid, due->was, due->known, now, problem);
     }
-    sqlite3_finalize(row);
+    ctr_tab_give_back(rows->tab, slot, problem);
     sqlite3_free(keys);
     sqlite3_free(now);
     return problem->rc;
@@ -165,7 +154,7 @@ static void list_value(apart_job *job, int64_t rowid, int counter, const ctr_sho
 /* Reads the list, and sorts the values that the rows should show. */
 static void read_listed(apart_job *job, ctr_problem *problem)
 {
-    const ctr_tracked *tracked = &job->showing->tracked;
+    const ctr_tracked *tracked = job->showing->tracked;
     const ctr_shown nothing = {.null = true};
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_APART_ROWS);
@@ -225,7 +214,7 @@ static bool is_row_apart(apart_job *job, int64_t rowid, ctr_problem *problem)
 static void show_from(apart_job *job, size_t entry, ctr_problem *problem)
 {
     ctr_showing *showing = job->showing;
-    size_t n = (size_t)showing->tracked.shape->n_counters;
+    size_t n = (size_t)showing->tracked->shape->n_counters;
     job->n_due = 0;
     job->due[job->n_due++] = entry;
     while (job->n_due > 0 && problem->rc == SQLITE_OK) {
@@ -250,8 +239,8 @@ int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backward
                              ctr_problem *problem)
 {
     sqlite3_value **keys;
-    const ctr_tracked *of = &showing->tracked;
-    apart_job job = {.showing = showing, .rows = rows, .cells = prepare_cells(showing, problem)};
+    ctr_slot *slot = ctr_tab_take(rows->tab, CTR_TAB_FOLLOW, problem);
+    apart_job job = {.showing = showing, .rows = rows, .cells = slot ? slot->kept.statement : NULL};
     if (make_show_room(showing, &keys, &job.now, problem)) {
         showing->writing.keys = keys;
         read_listed(&job, problem);
@@ -261,13 +250,13 @@ int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backward
             if (!again) show_from(&job, at, problem);
         }
     }
-    sqlite3_finalize(job.cells);
+    ctr_tab_give_back(rows->tab, slot, problem);
     sqlite3_free(job.entries);
     sqlite3_free(job.wanted);
     sqlite3_free(job.due);
     sqlite3_free(keys);
     sqlite3_free(job.now);
-    return ctr_apart_count(of->db, of->schema, of->counters, problem);
+    return ctr_apart_count(rows->tab->file, rows->tab->table, problem);
 }
 
 /* ---- rows below floors ----------------------------------------------------------------------- */
@@ -277,14 +266,14 @@ int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backward
 static void show_nothing_below(ctr_showing *showing, sqlite3_stmt *row, ctr_floors *floors,
                                ctr_problem *problem)
 {
-    int n = showing->tracked.shape->n_keys;
+    int n = showing->tracked->shape->n_keys;
     sqlite3_value **keys = showing->writing.keys;
     showing->writing.rowid = sqlite3_column_int64(row, 0);
     for (int i = 0; i < n; i++) keys[i] = sqlite3_value_dup(sqlite3_column_value(row, 1 + i));
     for (int i = 0; i < n; i++)
         if (!keys[i]) ctr_problem_nomem(problem);
     bool below = problem->rc == SQLITE_OK && ctr_floors_is_below(floors, keys, problem);
-    for (int i = 0; below && i < showing->tracked.shape->n_counters; i++) {
+    for (int i = 0; below && i < showing->tracked->shape->n_counters; i++) {
         const ctr_summary none = {.life = 1};
         ctr_showing_value(showing, i, &none, &showing->to[i]);
     }
@@ -295,7 +284,7 @@ static void show_nothing_below(ctr_showing *showing, sqlite3_stmt *row, ctr_floo
 
 int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem *problem)
 {
-    const ctr_tracked *tracked = &showing->tracked;
+    const ctr_tracked *tracked = showing->tracked;
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
     ctr_run_do(&run, CTR_SQL_TRACK_FORGET_APART, NULL);
 

@@ -5,7 +5,7 @@
 
 static bool is_live(const ctr_showing *showing, const ctr_summary *states)
 {
-    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
+    for (int i = 0; i < showing->tracked->shape->n_counters; i++)
         if (ctr_summary_is_live(&states[i])) return true;
     return false;
 }
@@ -13,7 +13,7 @@ static bool is_live(const ctr_showing *showing, const ctr_summary *states)
 bool ctr_showing_value(const ctr_showing *showing, int counter, const ctr_summary *state,
                        ctr_shown *shown)
 {
-    const ctr_tracked_column *column = ctr_tracked_column_of(&showing->tracked, counter);
+    const ctr_tracked_column *column = ctr_tracked_column_of(showing->tracked, counter);
     *shown = column ? column->blank : (ctr_shown){.null = true};
     if (!ctr_summary_counts(state)) return true;
     shown->null = false;
@@ -23,13 +23,13 @@ bool ctr_showing_value(const ctr_showing *showing, int counter, const ctr_summar
 int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,
                           const ctr_summary *now, ctr_problem *problem)
 {
-    const ctr_shape *shape = showing->tracked.shape;
+    const ctr_shape *shape = showing->tracked->shape;
     bool live = is_live(showing, now);
     ctr_apart_remove(&showing->apart, rowid, problem);
     if (!shown) ctr_apart_add(&showing->apart, rowid, NULL, NULL, problem);
     for (int i = 0; shown && i < shape->n_counters; i++) {
         ctr_shown wanted;
-        if (!ctr_tracked_column_of(&showing->tracked, i)) continue;
+        if (!ctr_tracked_column_of(showing->tracked, i)) continue;
         bool is = ctr_showing_value(showing, i, &now[i], &wanted);
         if (!is || !live || !ctr_tracked_same_shown(&shown[i], &wanted))
             ctr_apart_add(&showing->apart, rowid, ctr_shape_counter_name(shape, i), &shown[i],
@@ -40,7 +40,7 @@ int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *
 
 static int refuse_uncounted(ctr_showing *showing, const char *what, ctr_problem *problem)
 {
-    const ctr_tracked *tracked = &showing->tracked;
+    const ctr_tracked *tracked = showing->tracked;
     char *key = ctr_problem_describe_key(showing->writing.keys, tracked->shape->n_keys);
     if (!key) return ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_ERROR,
@@ -58,7 +58,7 @@ static void list_again(ctr_showing *showing, int64_t rowid, const ctr_summary *n
 {
     const ctr_writing *written = &showing->writing;
     if (!written->aside || written->ended || problem->rc != SQLITE_OK) return;
-    size_t n = (size_t)showing->tracked.shape->n_counters + 1;
+    size_t n = (size_t)showing->tracked->shape->n_counters + 1;
     ctr_shown *shown = sqlite3_malloc64(n * sizeof *shown);
     if (!shown) ctr_problem_nomem(problem);
     if (shown && ctr_writing_look(&showing->writing, showing->writing.keys, shown, NULL, problem))
@@ -87,7 +87,7 @@ static void show_in_row(ctr_showing *showing, int64_t rowid, const ctr_shown *sh
                         const ctr_summary *now, bool complete, ctr_problem *problem)
 {
     bool deleted = false, taken = false;
-    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
+    for (int i = 0; i < showing->tracked->shape->n_counters; i++)
         deleted = deleted || now[i].life % 2 == 0;
     ctr_apart_remove(&showing->apart, rowid, problem); /* a trigger may list it again */
     if (deleted && !is_live(showing, now))
@@ -103,7 +103,7 @@ int ctr_showing_look_and_write(ctr_showing *showing, int64_t rowid, bool was_liv
 {
     ctr_apart_row apart;
     bool is_integer;
-    size_t n = (size_t)showing->tracked.shape->n_counters + 1;
+    size_t n = (size_t)showing->tracked->shape->n_counters + 1;
     ctr_shown *shown = sqlite3_malloc64(n * sizeof *shown);
     if (!shown) ctr_problem_nomem(problem);
     showing->writing.aside = showing->writing.ended = false;
@@ -113,15 +113,15 @@ int ctr_showing_look_and_write(ctr_showing *showing, int64_t rowid, bool was_liv
     for (size_t i = 0; problem->rc == SQLITE_OK && i + 1 < n; i++)
         if (apart.differs_in[i])
             showing->from[i] = apart.shown[i];
-        else if (apart.differs && there && ctr_tracked_column_of(&showing->tracked, (int)i) &&
+        else if (apart.differs && there && ctr_tracked_column_of(showing->tracked, (int)i) &&
                  ctr_tracked_same_shown(&shown[i], &showing->to[i]))
             showing->from[i] = shown[i]; /* listed by a trigger, after the merge */
     if (problem->rc == SQLITE_OK && there) {
         if (is_integer && complete && is_live(showing, now) &&
-            ctr_tracked_same_row(&showing->tracked, shown, showing->to))
+            ctr_tracked_same_row(showing->tracked, shown, showing->to))
             ctr_apart_remove(&showing->apart, rowid, problem);
         else if (apart.waits || !is_integer ||
-                 !ctr_tracked_same_row(&showing->tracked, shown, showing->from))
+                 !ctr_tracked_same_row(showing->tracked, shown, showing->from))
             refuse_uncounted(showing, "was changed", problem);
         else
             show_in_row(showing, rowid, shown, now, complete, problem);
@@ -143,7 +143,7 @@ int ctr_showing_look_and_write(ctr_showing *showing, int64_t rowid, bool was_liv
 bool ctr_showing_take_wanted(ctr_showing *showing, const ctr_summary *now)
 {
     bool complete = true;
-    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
+    for (int i = 0; i < showing->tracked->shape->n_counters; i++)
         complete = ctr_showing_value(showing, i, &now[i], &showing->to[i]) && complete;
     return complete;
 }
@@ -169,7 +169,7 @@ ctr_shown_before ctr_showing_before(const ctr_showing *showing, const ctr_summar
 {
     if (is_live(showing, before)) return CTR_SHOWN_LIVE;
     bool touched = false;
-    for (int i = 0; i < showing->tracked.shape->n_counters; i++)
+    for (int i = 0; i < showing->tracked->shape->n_counters; i++)
         touched = touched || before[i].touched;
     return touched ? CTR_SHOWN_DELETED : CTR_SHOWN_NEW;
 }
@@ -181,7 +181,7 @@ int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
     bool known = true;
     if (problem->rc != SQLITE_OK) return problem->rc;
     showing->writing.keys = keys;
-    for (int i = 0; i < showing->tracked.shape->n_counters; i++) {
+    for (int i = 0; i < showing->tracked->shape->n_counters; i++) {
         if (from)
             showing->from[i] = from[i];
         else
@@ -193,59 +193,39 @@ int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static int begin_showing(ctr_showing *showing, const ctr_shape *shape, ctr_problem *problem)
+/* Takes what the table tracks, if it is known. */
+static int begin_showing(ctr_showing *showing, ctr_tab *tab, ctr_tracked *tracked,
+                         ctr_problem *problem)
 {
-    size_t n = (size_t)shape->n_counters + 1;
-    *showing = (ctr_showing){.from = sqlite3_malloc64(n * sizeof *showing->from),
+    size_t n = (size_t)tab->shape.n_counters + 1;
+    *showing = (ctr_showing){.tracked = tracked,
+                             .apart = {.tracked = tracked, .tab = tab},
+                             .from = sqlite3_malloc64(n * sizeof *showing->from),
                              .to = sqlite3_malloc64(n * sizeof *showing->to)};
     if (!showing->from || !showing->to) ctr_problem_nomem(problem);
+    if (tracked && tracked->table && problem->rc == SQLITE_OK)
+        showing->writing = ctr_writing_on(tracked, tab);
     return problem->rc;
 }
 
-static int finish_showing(ctr_showing *showing, ctr_file *file, ctr_problem *problem)
+int ctr_showing_open(ctr_showing *showing, ctr_tab *tab, ctr_problem *problem)
 {
-    showing->apart = ctr_apart_of(&showing->tracked);
-    if (showing->tracked.table && problem->rc == SQLITE_OK)
-        showing->writing = ctr_writing_on(&showing->tracked, file, problem);
-    return problem->rc;
+    return begin_showing(showing, tab, ctr_triggers_hold(tab, problem), problem);
 }
 
-int ctr_showing_open_among(ctr_showing *showing, const ctr_objects *objects, const char *counters,
-                           const ctr_shape *shape, ctr_file *file, ctr_problem *problem)
+bool ctr_showing_look(ctr_showing *showing, ctr_tab *tab, ctr_problem *problem)
 {
-    if (begin_showing(showing, shape, problem)) return problem->rc;
-    ctr_triggers_open(&showing->tracked, objects, counters, shape, problem);
-    return finish_showing(showing, file, problem);
-}
-
-int ctr_showing_open(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
-                     const ctr_shape *shape, ctr_file *file, ctr_problem *problem)
-{
-    ctr_objects objects = {0};
-    *showing = (ctr_showing){0};
-    if (ctr_schema_objects_read(&objects, db, schema, false, problem) == SQLITE_OK)
-        ctr_showing_open_among(showing, &objects, counters, shape, file, problem);
-    ctr_schema_objects_close(&objects);
-    return problem->rc;
-}
-
-bool ctr_showing_look(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
-                      const ctr_shape *shape, ctr_file *file, ctr_problem *problem)
-{
-    if (begin_showing(showing, shape, problem)) return false;
-    ctr_tracked_look(&showing->tracked, db, schema, counters, shape, problem);
-    finish_showing(showing, file, problem);
-    bool known = showing->tracked.table != NULL;
-    for (int i = 0; known && i < shape->n_keys; i++)
-        known = ctr_tracked_key(&showing->tracked, i)->name != NULL;
-    return known && problem->rc == SQLITE_OK;
+    if (begin_showing(showing, tab, ctr_tracked_hold(tab, problem), problem)) return false;
+    bool known = showing->tracked->table != NULL;
+    for (int i = 0; known && i < tab->shape.n_keys; i++)
+        known = ctr_tracked_key(showing->tracked, i)->name != NULL;
+    return known;
 }
 
 void ctr_showing_close(ctr_showing *showing)
 {
     ctr_writing_close(&showing->writing);
-    ctr_apart_close(&showing->apart);
-    if (showing->tracked.db) ctr_tracked_close(&showing->tracked);
+    ctr_tracked_release(showing->tracked);
     sqlite3_free(showing->from);
     sqlite3_free(showing->to);
     *showing = (ctr_showing){0};

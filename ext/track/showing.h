@@ -1,6 +1,6 @@
 /* track/showing.h - writes the values of counters into their tracked table.
  *
- *     ctr_showing_open(&showing, db, schema, "products_counters", &shape, replica, problem);
+ *     ctr_showing_open(&showing, tab, problem);
  *     ctr_showing_row(&showing, rowid, keys, NULL, before, now, problem);
  *
  * If a constraint of the table refuses a value, the row is apart, and <counters>_state lists it
@@ -17,7 +17,7 @@
 #include "track/writing.h"
 
 typedef struct ctr_showing {
-    ctr_tracked tracked;
+    ctr_tracked *tracked; /* held */
     ctr_apart apart;
     ctr_writing writing;
     ctr_shown *from, *to; /* owned: room for the current row, by counter */
@@ -26,18 +26,14 @@ typedef struct ctr_showing {
 /* The state of a row before it was merged. */
 typedef enum ctr_shown_before { CTR_SHOWN_NEW, CTR_SHOWN_LIVE, CTR_SHOWN_DELETED } ctr_shown_before;
 
-/* Opens as ctr_triggers_open does. The caller closes it, even if this fails, and does not move it
+/* Opens as ctr_triggers_hold does. The caller closes it, even if this fails, and does not move it
  * while it is open. */
-int ctr_showing_open(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
-                     const ctr_shape *shape, ctr_file *file, ctr_problem *problem);
-int ctr_showing_open_among(ctr_showing *showing, const ctr_objects *objects, const char *counters,
-                           const ctr_shape *shape, ctr_file *file, ctr_problem *problem);
+int ctr_showing_open(ctr_showing *showing, ctr_tab *tab, ctr_problem *problem);
 void ctr_showing_close(ctr_showing *showing);
 
 /* The same for a table that may lack some of its triggers, as while these run. Returns false,
  * mostly without a problem, if the table is not known. */
-bool ctr_showing_look(ctr_showing *showing, sqlite3 *db, const char *schema, const char *counters,
-                      const ctr_shape *shape, ctr_file *file, ctr_problem *problem);
+bool ctr_showing_look(ctr_showing *showing, ctr_tab *tab, ctr_problem *problem);
 
 /* Sets *shown to the value that a counter in this state shows. Returns false if its sum does not
  * fit in 64 bits. */

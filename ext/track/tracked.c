@@ -247,49 +247,31 @@ static void write_notes(const ctr_tracked *tracked, ctr_problem *problem)
 }
 
 /* Looks up each column in the table. A name that the table lacks is lost. */
-static void look_up_columns(ctr_tracked *tracked, ctr_problem *problem)
+static void look_up_columns(ctr_tracked *tracked)
 {
-    bool *there = sqlite3_malloc64((size_t)tracked->shape->n_columns + 1);
-    if (!there) {
-        ctr_problem_nomem(problem);
-        return;
-    }
-    memset(there, 0, (size_t)tracked->shape->n_columns + 1);
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
-    run.slots.name = tracked->table;
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
-    while (ctr_run_row(&run, row)) {
-        const char *name = ctr_text_column(row, 1, problem);
-        for (int i = 0; name && i < tracked->shape->n_columns; i++) {
-            ctr_tracked_column *column = &tracked->columns[i];
-            if (!column->name || sqlite3_stricmp(column->name, name) != 0) continue;
-            there[i] = true;
-            column->blank = (ctr_shown){.null = !sqlite3_column_int(row, 3)};
-        }
-    }
-    sqlite3_finalize(row);
     for (int i = 0; i < tracked->shape->n_columns; i++) {
-        if (there[i]) continue;
-        tracked->columns[i].lost = tracked->columns[i].name != NULL;
-        sqlite3_free(tracked->columns[i].name);
-        tracked->columns[i].name = NULL;
+        ctr_tracked_column *column = &tracked->columns[i];
+        const ctr_described *there =
+            column->name ? ctr_ordinary_column(&tracked->ordinary, column->name) : NULL;
+        if (there) {
+            column->blank = (ctr_shown){.null = !there->not_null};
+            continue;
+        }
+        column->lost = column->name != NULL;
+        sqlite3_free(column->name);
+        column->name = NULL;
     }
-    sqlite3_free(there);
 }
 
-bool ctr_tracked_resolves(const ctr_tracked *tracked, const char *how, ctr_problem *problem)
+static void look_at_table(ctr_tracked *tracked, const ctr_objects *objects, ctr_problem *problem)
 {
-    if (tracked->objects) {
-        const ctr_named *table = ctr_schema_objects_find(tracked->objects, tracked->table);
-        return table && table->sql && ctr_word_follow(table->sql, "conflict", how);
-    }
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
-    ctr_run_bind_text(&run, row, ":name", tracked->table);
-    const char *text = ctr_run_row(&run, row) ? ctr_text_column(row, 2, problem) : NULL;
-    bool resolves = text && ctr_word_follow(text, "conflict", how);
-    sqlite3_finalize(row);
-    return resolves;
+    if (!tracked->table || problem->rc != SQLITE_OK) return;
+    const ctr_named *named = ctr_schema_objects_find(objects, tracked->table);
+    const char *text = named && named->sql ? named->sql : "";
+    tracked->replaces = ctr_word_follow(text, "conflict", "REPLACE");
+    tracked->rolls_back = ctr_word_follow(text, "conflict", "ROLLBACK");
+    ctr_ordinary_read(&tracked->ordinary, tracked->db, tracked->schema, tracked->table, problem);
+    if (problem->rc == SQLITE_OK) look_up_columns(tracked);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -301,35 +283,10 @@ static bool declares_tracked(const char *sql)
     return sql && ctr_word_is_in(", TRACKED \"", sql);
 }
 
-bool ctr_tracked_is(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
-{
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
-    ctr_run_bind_text(&run, row, ":name", counters);
-    bool is = ctr_run_row(&run, row) && declares_tracked(ctr_text_column(row, 2, problem));
-    sqlite3_finalize(row);
-    return is && problem->rc == SQLITE_OK;
-}
-
 bool ctr_tracked_is_among(const ctr_objects *objects, const char *counters)
 {
     const ctr_named *table = ctr_schema_objects_find(objects, counters);
     return table && table->object == CTR_OBJECT_VIRTUAL_TABLE && declares_tracked(table->sql);
-}
-
-/* Reads the names from the text of the trigger on INSERT of a table; NULL: there is none. */
-static int take_names(ctr_tracked *tracked, const char *text, const char *table, bool is,
-                      ctr_problem *problem)
-{
-    if (text)
-        read_names(tracked, text, problem);
-    else if (is)
-        read_noted(tracked, problem);
-    if (table) {
-        tracked->table = sqlite3_mprintf("%s", table);
-        if (!tracked->table) ctr_problem_nomem(problem);
-    }
-    return problem->rc;
 }
 
 static int open_tracked(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
@@ -339,76 +296,64 @@ static int open_tracked(ctr_tracked *tracked, sqlite3 *db, const char *schema, c
     *tracked = (ctr_tracked){.db = db,
                              .schema = sqlite3_mprintf("%s", schema),
                              .counters = sqlite3_mprintf("%s", counters),
-                             .shape = shape,
+                             .shape = sqlite3_malloc64(sizeof *tracked->shape),
                              .columns = sqlite3_malloc64(size)};
     if (tracked->columns) memset(tracked->columns, 0, size);
-    if (!tracked->schema || !tracked->counters || !tracked->columns) ctr_problem_nomem(problem);
-    return problem->rc;
+    if (tracked->shape) *tracked->shape = (ctr_shape){0};
+    if (!tracked->schema || !tracked->counters || !tracked->shape || !tracked->columns)
+        return ctr_problem_nomem(problem);
+    return problem->rc == SQLITE_OK ? ctr_shape_copy(tracked->shape, shape, problem) : problem->rc;
 }
 
 /* If `table` is NULL, it is the table with the triggers. */
-static int ask_names(ctr_tracked *tracked, const char *table, ctr_problem *problem)
+static int take_names(ctr_tracked *tracked, const ctr_objects *objects, const char *table,
+                      ctr_problem *problem)
 {
-    char *name = sqlite3_mprintf("%s_insert", tracked->counters);
-    if (!name) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TRIGGER);
-    ctr_run_bind_text(&run, row, ":name", name);
-    bool there = ctr_run_row(&run, row);
-    const char *on = there ? ctr_text_column(row, 0, problem) : NULL,
-               *text = there ? ctr_text_column(row, 1, problem) : NULL;
-    bool is = !text && ctr_tracked_is(tracked->db, tracked->schema, tracked->counters, problem);
-    if (problem->rc == SQLITE_OK) take_names(tracked, text, table ? table : on, is, problem);
-    sqlite3_finalize(row);
-    sqlite3_free(name);
-    return problem->rc;
+    const ctr_named *trigger =
+        ctr_schema_objects_trigger(objects, tracked->counters, "insert", problem);
+    if (trigger && trigger->sql)
+        read_names(tracked, trigger->sql, problem);
+    else if (ctr_tracked_is_among(objects, tracked->counters))
+        read_noted(tracked, problem);
+    if (!table && trigger) table = trigger->on;
+    if (!table) return problem->rc;
+    tracked->table = sqlite3_mprintf("%s", table);
+    return tracked->table ? problem->rc : ctr_problem_nomem(problem);
 }
 
-int ctr_tracked_look(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
+int ctr_tracked_open(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
                      const ctr_shape *shape, ctr_problem *problem)
 {
-    if (open_tracked(tracked, db, schema, counters, shape, problem) ||
-        ask_names(tracked, NULL, problem))
+    if (open_tracked(tracked, objects->db, objects->schema, counters, shape, problem) ||
+        take_names(tracked, objects, NULL, problem))
         return problem->rc;
-    if (tracked->table) look_up_columns(tracked, problem);
+    look_at_table(tracked, objects, problem);
     return problem->rc;
 }
 
-int ctr_tracked_look_among(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
-                           const ctr_shape *shape, ctr_problem *problem)
-{
-    if (open_tracked(tracked, objects->db, objects->schema, counters, shape, problem))
-        return problem->rc;
-    tracked->objects = objects;
-    const ctr_named *trigger = ctr_schema_objects_trigger(objects, counters, "insert", problem);
-    bool is = ctr_tracked_is_among(objects, counters);
-    take_names(tracked, trigger ? trigger->sql : NULL, trigger ? trigger->on : NULL, is, problem);
-    if (tracked->table) look_up_columns(tracked, problem);
-    return problem->rc;
-}
-
-int ctr_tracked_begin(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
+int ctr_tracked_begin(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
                       const char *table, const ctr_shape *shape, ctr_problem *problem)
 {
     bool any = false;
-    if (open_tracked(tracked, db, schema, counters, shape, problem) ||
-        ask_names(tracked, table, problem))
+    if (open_tracked(tracked, objects->db, objects->schema, counters, shape, problem) ||
+        take_names(tracked, objects, table, problem))
         return problem->rc;
     for (int i = 0; i < shape->n_columns; i++) any = any || tracked->columns[i].name;
     for (int i = 0; i < shape->n_columns && !any; i++) {
         tracked->columns[i].name = sqlite3_mprintf("%s", shape->columns[i].name);
         if (!tracked->columns[i].name) return ctr_problem_nomem(problem);
     }
-    look_up_columns(tracked, problem);
+    look_at_table(tracked, objects, problem);
     return problem->rc;
 }
 
-bool ctr_tracked_note(sqlite3 *db, const char *schema, const char *counters, const ctr_shape *shape,
+bool ctr_tracked_note(ctr_file *file, const char *counters, const ctr_shape *shape,
                       ctr_problem *problem)
 {
     ctr_tracked tracked;
-    if (open_tracked(&tracked, db, schema, counters, shape, problem) == SQLITE_OK)
-        ask_names(&tracked, NULL, problem);
+    const ctr_objects *objects = ctr_file_objects(file, problem);
+    if (open_tracked(&tracked, file->conn->db, file->schema, counters, shape, problem) == SQLITE_OK)
+        take_names(&tracked, objects, NULL, problem);
     bool known = problem->rc == SQLITE_OK && tracked.table;
     bool writes = known && !are_names_noted(&tracked, problem) && problem->rc == SQLITE_OK;
     if (writes) write_notes(&tracked, problem);
@@ -428,16 +373,58 @@ void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ct
     to->name = sqlite3_mprintf("%s", column);
     to->given = to->name != NULL;
     if (!to->name) ctr_problem_nomem(problem);
-    look_up_columns(tracked, problem);
+    look_up_columns(tracked);
 }
 
 void ctr_tracked_close(ctr_tracked *tracked)
 {
-    for (int i = 0; tracked->columns && i < tracked->shape->n_columns; i++)
+    for (int i = 0; tracked->columns && tracked->shape && i < tracked->shape->n_columns; i++)
         sqlite3_free(tracked->columns[i].name);
+    if (tracked->shape) ctr_shape_close(tracked->shape);
+    ctr_ordinary_close(&tracked->ordinary);
+    sqlite3_free(tracked->shape);
     sqlite3_free(tracked->columns);
     sqlite3_free(tracked->schema);
     sqlite3_free(tracked->counters);
     sqlite3_free(tracked->table);
+    sqlite3_free((char *)tracked->lists.columns);
+    sqlite3_free((char *)tracked->lists.values);
+    sqlite3_free((char *)tracked->lists.changes);
+    sqlite3_free((char *)tracked->lists.constraint);
+    sqlite3_free((char *)tracked->lists.value);
     *tracked = (ctr_tracked){0};
+}
+
+/* ---- kept by the counter table --------------------------------------------------------------- */
+
+void ctr_tracked_release(ctr_tracked *tracked)
+{
+    if (!tracked || --tracked->holders > 0) return;
+    ctr_tracked_close(tracked);
+    sqlite3_free(tracked);
+}
+
+/* Noted names are read from the file each time. */
+ctr_tracked *ctr_tracked_hold(ctr_tab *tab, ctr_problem *problem)
+{
+    const ctr_objects *objects = ctr_file_objects(tab->file, problem);
+    ctr_tracked *tracked = tab->tracked;
+    if (!objects) return NULL;
+    if (!tracked || tracked->as_of != tab->file->schemas) {
+        tracked = sqlite3_malloc64(sizeof *tracked);
+        if (!tracked) ctr_problem_nomem(problem);
+        if (!tracked) return NULL;
+        ctr_tracked_open(tracked, objects, tab->table, &tab->shape, problem);
+        if (problem->rc != SQLITE_OK) {
+            ctr_tracked_close(tracked);
+            sqlite3_free(tracked);
+            return NULL;
+        }
+        if (ctr_schema_objects_trigger(objects, tab->table, "insert", problem))
+            tracked->as_of = tab->file->schemas;
+        tracked->holders = 1;
+        ctr_tab_track(tab, tracked, ctr_tracked_release);
+    }
+    tracked->holders++;
+    return tracked;
 }

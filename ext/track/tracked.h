@@ -12,8 +12,8 @@
 #ifndef CTR_TRACK_TRACKED_H
 #define CTR_TRACK_TRACKED_H
 
-#include "sqlite/schema.h"
-#include "table/shape.h"
+#include "table/tab.h"
+#include "track/ordinary.h"
 
 /* The value that the column of a counter shows. */
 typedef struct ctr_shown {
@@ -34,31 +34,40 @@ typedef struct ctr_tracked_column {
 
 typedef struct ctr_tracked {
     sqlite3 *db;
-    const ctr_objects *objects;      /* of the schema, borrowed; NULL: SQLite is asked */
     char *schema, *counters, *table; /* owned; the counter table and the tracked table */
-    const ctr_shape *shape;          /* of the counter table; borrowed */
+    ctr_shape *shape;                /* owned; of the counter table */
     ctr_tracked_column *columns;     /* owned; by column of the shape */
+    ctr_ordinary ordinary;           /* the tracked table */
+    bool replaces, rolls_back;       /* some constraint of it says ON CONFLICT REPLACE, ROLLBACK */
+
+    /* Of one that its ctr_tab keeps. */
+    int holders;
+    unsigned as_of;  /* ctr_file.schemas when it was read; 0: it is read again */
+    bool whole;      /* its triggers are those that counter_track makes: track/triggers.h */
+    ctr_slots lists; /* owned: for statements on the tracked table: track/writing.h */
 } ctr_tracked;
 
-/* Return whether `counters` is the counter table of a tracked table. */
-bool ctr_tracked_is(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
+/* Returns whether `counters` is the counter table of a tracked table. */
 bool ctr_tracked_is_among(const ctr_objects *objects, const char *counters);
 
 /* Reads the names from the trigger on INSERT or, if that is missing, the noted ones; unknown names
  * are NULL. The caller closes it, even if this fails. */
-int ctr_tracked_look(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
+int ctr_tracked_open(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
                      const ctr_shape *shape, ctr_problem *problem);
-int ctr_tracked_look_among(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
-                           const ctr_shape *shape, ctr_problem *problem);
 
 /* The same for a `table` whose triggers are about to be made. Without triggers, each counter has
  * the column of its own name, or none if the table has no such column. */
-int ctr_tracked_begin(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
+int ctr_tracked_begin(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
                       const char *table, const ctr_shape *shape, ctr_problem *problem);
 void ctr_tracked_close(ctr_tracked *tracked);
 
+/* Returns what a counter table tracks, or NULL on a problem. The table keeps it until the schema
+ * changes; the caller releases it. */
+ctr_tracked *ctr_tracked_hold(ctr_tab *tab, ctr_problem *problem);
+void ctr_tracked_release(ctr_tracked *tracked); /* NULL is harmless */
+
 /* Notes the names in the trigger on INSERT. Returns true if they have changed. */
-bool ctr_tracked_note(sqlite3 *db, const char *schema, const char *counters, const ctr_shape *shape,
+bool ctr_tracked_note(ctr_file *file, const char *counters, const ctr_shape *shape,
                       ctr_problem *problem);
 
 /* Returns the last noted name of the table, or NULL if there is none. The caller frees it. */
@@ -67,9 +76,6 @@ char *ctr_tracked_noted(sqlite3 *db, const char *schema, const char *counters,
 
 /* Gives a counter the column of its own name. */
 void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ctr_problem *problem);
-
-/* Returns whether some constraint of the table says ON CONFLICT `how`. */
-bool ctr_tracked_resolves(const ctr_tracked *tracked, const char *how, ctr_problem *problem);
 
 /* Return the table's column for a key column, and for a counter; the second returns NULL if the
  * counter has none. */

@@ -73,8 +73,7 @@ static void match_key(const ctr_tracked *tracked, bool old, sqlite3_str *out, ct
         if (old)
             sqlite3_str_appendf(out, "OLD.\"%w\"", name);
         else
-            ctr_constraints_append_new(out, tracked->db, tracked->schema, tracked->table, name,
-                                       problem);
+            ctr_constraints_append_new(out, tracked, name, problem);
     }
 }
 
@@ -96,10 +95,12 @@ static void exclude_keys(const ctr_tracked *tracked, bool updates, sqlite3_str *
 /* Lists the rows with another key that OR REPLACE removes: one INSERT for each UNIQUE index. SQLite
  * 3.40 to 3.49 finds not all rows of "u" = 'x' COLLATE a OR "u" = 'x' COLLATE b. The other triggers
  * report rows with the same key. `columns`, `what` and `values` are those of each INSERT. */
-static void list_replaced(const ctr_tracked *tracked, bool updates, const char *columns,
+static void list_replaced(const ctr_tracked *tracked, ctr_sql trigger, const char *columns,
                           const char *what, const char *values, sqlite3_str *order,
                           sqlite3_str *constraint, ctr_problem *problem)
 {
+    bool updates = trigger == CTR_SQL_TRACK_ON_REPLACE_BY_UPDATE;
+    bool inserts = trigger == CTR_SQL_TRACK_ON_REPLACE_BY_INSERT;
     sqlite3_str *out = sqlite3_str_new(NULL);
     exclude_keys(tracked, updates, out, problem);
     char *own_keys = ctr_text_finish(out, problem);
@@ -114,12 +115,13 @@ static void list_replaced(const ctr_tracked *tracked, bool updates, const char *
                        .between = between,
                        .names = sqlite3_str_new(NULL),
                        .stored = sqlite3_str_new(NULL)};
-    if (between)
-        ctr_constraints_list_unique(&rows, tracked->db, tracked->schema, tracked->table, problem);
+    if (between) ctr_constraints_list_unique(&rows, tracked, problem);
     char *match = ctr_text_finish(rows.match, problem),
          *names = ctr_text_finish(rows.names, problem),
          *stored = ctr_text_finish(rows.stored, problem);
-    if (names && !rows.any_column) sqlite3_str_appendf(order, "OF %s", names);
+    if (!inserts && names && !rows.any_column) sqlite3_str_appendf(order, "OF %s", names);
+    if (inserts && rows.rowid_alone) /* most statements give no row id: NEW has -1 */
+        sqlite3_str_appendf(order, "WHEN NEW.\"%w\" IS NOT -1", rows.rowid_alone);
     if (match && *match) {
         /* In a trigger that reads a table named NEW, NEW."sku" is a column of that table. */
         const char *table = tracked->table;
@@ -170,12 +172,11 @@ static char *trigger_text(const ctr_tracked *tracked, const struct tracked_trigg
                 *constraint = sqlite3_str_new(NULL);
     const char *what = "row may go";
     if (trigger->replaces) {
-        if (ctr_tracked_resolves(tracked, "REPLACE", problem)) what = "row may go anyway";
+        if (tracked->replaces) what = "row may go anyway";
         ctr_tracked_list_own_names(tracked, columns, false);
         ctr_tracked_list_keys(tracked, values, "");
-        list_replaced(tracked, trigger->text == CTR_SQL_TRACK_ON_REPLACE_BY_UPDATE,
-                      sqlite3_str_value(columns), what, sqlite3_str_value(values), order,
-                      constraint, problem);
+        list_replaced(tracked, trigger->text, sqlite3_str_value(columns), what,
+                      sqlite3_str_value(values), order, constraint, problem);
     } else {
         ctr_tracked_list_own_names(tracked, columns, true);
         list_values(tracked, values, "NEW.");
@@ -261,9 +262,16 @@ static void refuse_taken_name(const ctr_tracked *tracked, ctr_problem *problem)
     sqlite3_free(writes);
 }
 
-void ctr_triggers_create(const ctr_tracked *tracked, ctr_problem *problem)
+static int read_terms(ctr_tracked *tracked, ctr_problem *problem)
+{
+    return ctr_ordinary_read_terms(&tracked->ordinary, tracked->db, tracked->schema, tracked->table,
+                                   problem);
+}
+
+void ctr_triggers_create(ctr_tracked *tracked, ctr_problem *problem)
 {
     refuse_taken_name(tracked, problem);
+    read_terms(tracked, problem);
     if (problem->rc != SQLITE_OK) return;
     ctr_triggers_drop(tracked->db, tracked->schema, tracked->counters, problem);
     for (int i = 0; i < N_TRIGGERS && problem->rc == SQLITE_OK; i++) {
@@ -301,14 +309,14 @@ static int refuse_lost(const ctr_objects *objects, const char *counters, ctr_pro
 }
 
 /* Compares a trigger with the one in the file. SQLite stores a text without the schema. */
-static void compare(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
-                    const char *quoted, ctr_problem *problem)
+static void compare(const ctr_tracked *tracked, const ctr_objects *objects,
+                    const struct tracked_trigger *trigger, const char *quoted, ctr_problem *problem)
 {
     static const char CREATE[] = "CREATE TRIGGER ";
     const size_t n = sizeof CREATE - 1;
     char *wanted = trigger_text(tracked, trigger, problem);
     const ctr_named *stored =
-        ctr_schema_objects_trigger(tracked->objects, tracked->counters, trigger->suffix, problem);
+        ctr_schema_objects_trigger(objects, tracked->counters, trigger->suffix, problem);
     const char *text = stored ? stored->sql : NULL;
     bool is = !wanted && !text;
     if (wanted && text)
@@ -317,37 +325,40 @@ static void compare(const ctr_tracked *tracked, const struct tracked_trigger *tr
     sqlite3_free(wanted);
 }
 
-static void compare_all(const ctr_tracked *tracked, ctr_problem *problem)
+/* Compares all triggers, unless that was done. */
+static int check_triggers(ctr_tracked *tracked, const ctr_objects *objects, ctr_problem *problem)
 {
+    if (problem->rc != SQLITE_OK || tracked->whole) return problem->rc;
+    if (!tracked->table) return refuse_lost(objects, tracked->counters, problem);
+    for (int i = 0; i < tracked->shape->n_keys && problem->rc == SQLITE_OK; i++)
+        if (!ctr_tracked_key(tracked, i)->name) refuse_broken(tracked, "insert", problem);
     char *quoted = sqlite3_mprintf("\"%w\".", tracked->schema);
     if (!quoted) ctr_problem_nomem(problem);
+    read_terms(tracked, problem);
     for (int i = 0; i < N_TRIGGERS && problem->rc == SQLITE_OK; i++)
-        compare(tracked, &TRIGGERS[i], quoted, problem);
+        compare(tracked, objects, &TRIGGERS[i], quoted, problem);
     sqlite3_free(quoted);
-}
-
-int ctr_triggers_open(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
-                      const ctr_shape *shape, ctr_problem *problem)
-{
-    if (ctr_tracked_look_among(tracked, objects, counters, shape, problem)) return problem->rc;
-    if (!tracked->table) return refuse_lost(objects, counters, problem);
-    for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++)
-        if (!ctr_tracked_key(tracked, i)->name) refuse_broken(tracked, "insert", problem);
-    const ctr_named *known = ctr_schema_objects_find(objects, counters);
-    if (!known || !known->whole) compare_all(tracked, problem);
-    if (problem->rc == SQLITE_OK) ctr_schema_objects_note_whole(objects, counters);
-    tracked->objects = NULL; /* the schema may change from now on */
+    tracked->whole = problem->rc == SQLITE_OK;
     return problem->rc;
 }
 
-int ctr_triggers_follow(sqlite3 *db, const char *schema, const char *counters,
-                        const ctr_shape *shape, const char *const *raised, int n_raised,
-                        ctr_problem *problem)
+ctr_tracked *ctr_triggers_hold(ctr_tab *tab, ctr_problem *problem)
+{
+    ctr_tracked *tracked = ctr_tracked_hold(tab, problem);
+    if (tracked) check_triggers(tracked, ctr_file_objects(tab->file, problem), problem);
+    if (problem->rc == SQLITE_OK) return tracked;
+    ctr_tracked_release(tracked);
+    return NULL;
+}
+
+int ctr_triggers_follow(ctr_file *file, const char *counters, const ctr_shape *shape,
+                        const char *const *raised, int n_raised, ctr_problem *problem)
 {
     ctr_tracked tracked;
-    if (!ctr_tracked_is(db, schema, counters, problem)) return problem->rc;
-    ctr_tracked_look(&tracked, db, schema, counters, shape, problem);
-    ctr_run run = ctr_run_on(db, schema, counters, problem);
+    const ctr_objects *objects = ctr_file_objects(file, problem);
+    if (!objects || !ctr_tracked_is_among(objects, counters)) return problem->rc;
+    ctr_tracked_open(&tracked, objects, counters, shape, problem);
+    ctr_run run = ctr_run_on(file->conn->db, file->schema, counters, problem);
     for (int i = 0; i < n_raised && problem->rc == SQLITE_OK; i++) {
         int counter = ctr_shape_counter_like(shape, raised[i]);
         if (counter < 0) continue;
@@ -361,13 +372,30 @@ int ctr_triggers_follow(sqlite3 *db, const char *schema, const char *counters,
     return problem->rc;
 }
 
-int ctr_triggers_check(const ctr_objects *objects, const char *counters, const ctr_shape *shape,
-                       ctr_problem *problem)
+int ctr_triggers_check_among(const ctr_objects *objects, const char *counters,
+                             const ctr_shape *shape, ctr_problem *problem)
 {
     ctr_tracked tracked;
     if (problem->rc != SQLITE_OK || !ctr_tracked_is_among(objects, counters)) return problem->rc;
-    ctr_triggers_open(&tracked, objects, counters, shape, problem);
+    ctr_tracked_open(&tracked, objects, counters, shape, problem);
+    check_triggers(&tracked, objects, problem);
     ctr_tracked_close(&tracked);
+    return problem->rc;
+}
+
+/* What a table tracks stays whole until the schema changes. */
+int ctr_triggers_check(ctr_file *file, const char *counters, ctr_problem *problem)
+{
+    ctr_shape shape = {0};
+    const ctr_objects *objects = ctr_file_objects(file, problem);
+    if (!objects || !ctr_tracked_is_among(objects, counters)) return problem->rc;
+    ctr_tab *tab = ctr_tab_known(file, counters);
+    const ctr_tracked *known = tab ? tab->tracked : NULL;
+    if (known && known->whole && known->as_of == file->schemas) return problem->rc;
+    if (ctr_tab_read_shape(file, counters, &shape, problem) == SQLITE_OK)
+        tab = ctr_tab_of(file, counters, &shape, problem);
+    if (problem->rc == SQLITE_OK) ctr_tracked_release(ctr_triggers_hold(tab, problem));
+    ctr_shape_close(&shape);
     return problem->rc;
 }
 

@@ -9,26 +9,25 @@
 
 #include "track/tracked.h"
 
-/* As ctr_tracked_look_among. Fails with SQLITE_ERROR if a trigger is missing or has another text;
- * the message names the function to call. */
-int ctr_triggers_open(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
-                      const ctr_shape *shape, ctr_problem *problem);
+/* As ctr_tracked_hold. Fails with SQLITE_ERROR if a trigger is missing or has another text; the
+ * message names the function to call. */
+ctr_tracked *ctr_triggers_hold(ctr_tab *tab, ctr_problem *problem);
 
-/* Checks the triggers of any counter table; does nothing unless it holds the counters of a tracked
- * table. */
-int ctr_triggers_check(const ctr_objects *objects, const char *counters, const ctr_shape *shape,
-                       ctr_problem *problem);
+/* Check the triggers of any counter table; do nothing unless it holds the counters of a tracked
+ * table. The second does so for a snapshot. */
+int ctr_triggers_check(ctr_file *file, const char *counters, ctr_problem *problem);
+int ctr_triggers_check_among(const ctr_objects *objects, const char *counters,
+                             const ctr_shape *shape, ctr_problem *problem);
 
 /* Create the triggers in place of existing ones, and drop them. */
-void ctr_triggers_create(const ctr_tracked *tracked, ctr_problem *problem);
+void ctr_triggers_create(ctr_tracked *tracked, ctr_problem *problem);
 void ctr_triggers_drop(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
 
 /* Call it after a merge has added or dropped the counters `raised`: creates the triggers again, for
  * the columns that are tracked already. A counter that another file dropped and added again has no
  * column here, as if both changes had arrived one by one. */
-int ctr_triggers_follow(sqlite3 *db, const char *schema, const char *counters,
-                        const ctr_shape *shape, const char *const *raised, int n_raised,
-                        ctr_problem *problem);
+int ctr_triggers_follow(ctr_file *file, const char *counters, const ctr_shape *shape,
+                        const char *const *raised, int n_raised, ctr_problem *problem);
 
 /* Returns the table that has triggers of `counters`, lent by the objects. NULL: none. */
 const char *ctr_triggers_table(const ctr_objects *objects, const char *counters,

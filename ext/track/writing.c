@@ -42,66 +42,68 @@ static bool has_columns(const ctr_writing *writing)
     return false;
 }
 
-/* "sku" = ?1 and, with `values`, AND "stock" IS ?3 AND rowid = ?4 */
-static void match_row(const ctr_writing *writing, sqlite3_str *out, bool values)
-{
-    const ctr_shape *shape = writing->tracked->shape;
-    for (int i = 0; i < shape->n_keys; i++)
-        sqlite3_str_appendf(out, "%s\"%w\" = ?%d", i ? " AND " : "",
-                            ctr_tracked_key(writing->tracked, i)->name, key_parameter(i));
-    for (int i = 0; values && i < shape->n_counters; i++)
-        if (counter_column_name(writing, i))
-            sqlite3_str_appendf(out, " AND \"%w\" IS ?%d", counter_column_name(writing, i),
-                                old_parameter(writing, i));
-    if (values && writing->by_rowid)
-        sqlite3_str_appendf(out, " AND rowid = ?%d", rowid_parameter(writing));
-}
+/* match: "sku" = ?1; columns: "sku", "stock"; values: ?1, ?2; changes: "stock" = ?2; present:
+ * "stock" IS ?3 AND rowid = ?4 */
+typedef struct row_lists {
+    sqlite3_str *match, *columns, *values, *changes, *present;
+} row_lists;
 
-/* columns: "sku", "stock"; values: ?1, ?2; changes: "stock" = ?2 */
-static void list_row(const ctr_writing *writing, sqlite3_str *columns, sqlite3_str *values,
-                     sqlite3_str *changes)
+static void list_row(const ctr_writing *writing, const row_lists *to)
 {
     const ctr_shape *shape = writing->tracked->shape;
     for (int i = 0; i < shape->n_keys; i++) {
-        sqlite3_str_appendf(columns, "%s\"%w\"", i ? ", " : "",
-                            ctr_tracked_key(writing->tracked, i)->name);
-        sqlite3_str_appendf(values, "%s?%d", i ? ", " : "", key_parameter(i));
+        const char *name = ctr_tracked_key(writing->tracked, i)->name;
+        sqlite3_str_appendf(to->match, "%s\"%w\" = ?%d", i ? " AND " : "", name, key_parameter(i));
+        sqlite3_str_appendf(to->columns, "%s\"%w\"", i ? ", " : "", name);
+        sqlite3_str_appendf(to->values, "%s?%d", i ? ", " : "", key_parameter(i));
     }
     for (int i = 0; i < shape->n_counters; i++) {
-        if (!counter_column_name(writing, i)) continue;
-        sqlite3_str_appendf(columns, ", \"%w\"", counter_column_name(writing, i));
-        sqlite3_str_appendf(values, ", ?%d", new_parameter(writing, i));
-        sqlite3_str_appendf(changes, "%s\"%w\" = ?%d", sqlite3_str_length(changes) ? ", " : "",
-                            counter_column_name(writing, i), new_parameter(writing, i));
+        const char *name = counter_column_name(writing, i);
+        if (!name) continue;
+        sqlite3_str_appendf(to->columns, ", \"%w\"", name);
+        sqlite3_str_appendf(to->values, ", ?%d", new_parameter(writing, i));
+        sqlite3_str_appendf(to->changes, "%s\"%w\" = ?%d", ctr_text_separator(to->changes, ", "),
+                            name, new_parameter(writing, i));
+        sqlite3_str_appendf(to->present, "%s\"%w\" IS ?%d",
+                            ctr_text_separator(to->present, " AND "), name,
+                            old_parameter(writing, i));
     }
+    if (writing->by_rowid)
+        sqlite3_str_appendf(to->present, "%srowid = ?%d", ctr_text_separator(to->present, " AND "),
+                            rowid_parameter(writing));
 }
 
-/* Returns a kept statement; prepares it if need be. */
-static sqlite3_stmt *prepare_kept(ctr_writing *writing, sqlite3_stmt **keep, ctr_sql which,
-                                  ctr_problem *problem)
+static void make_lists(ctr_writing *writing, ctr_problem *problem)
 {
-    if (*keep || problem->rc != SQLITE_OK) return *keep;
-    const ctr_tracked *tracked = writing->tracked;
-    sqlite3_str *columns = sqlite3_str_new(NULL), *values = sqlite3_str_new(NULL),
-                *changes = sqlite3_str_new(NULL), *match = sqlite3_str_new(NULL);
-    list_row(writing, columns, values, changes);
-    match_row(writing, match, which == CTR_SQL_TRACK_SHOW || which == CTR_SQL_TRACK_SHOW_STRICTLY);
-    char *column_list = ctr_text_finish(columns, problem),
-         *value_list = ctr_text_finish(values, problem),
-         *change_list = ctr_text_finish(changes, problem),
-         *constraint = ctr_text_finish(match, problem);
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
-    run.slots.name = tracked->table;
-    run.slots.columns = column_list;
-    run.slots.values = value_list;
-    run.slots.changes = change_list;
-    run.slots.constraint = constraint;
-    *keep = ctr_run_prepare(&run, which);
-    sqlite3_free(column_list);
-    sqlite3_free(value_list);
-    sqlite3_free(change_list);
-    sqlite3_free(constraint);
-    return *keep;
+    ctr_tracked *tracked = writing->tracked;
+    row_lists to = {sqlite3_str_new(NULL), sqlite3_str_new(NULL), sqlite3_str_new(NULL),
+                    sqlite3_str_new(NULL), sqlite3_str_new(NULL)};
+    list_row(writing, &to);
+    tracked->lists = (ctr_slots){.schema = tracked->schema,
+                                 .table = tracked->counters,
+                                 .name = tracked->table,
+                                 .constraint = ctr_text_finish(to.match, problem),
+                                 .columns = ctr_text_finish(to.columns, problem),
+                                 .values = ctr_text_finish(to.values, problem),
+                                 .changes = ctr_text_finish(to.changes, problem),
+                                 .value = ctr_text_finish(to.present, problem)};
+}
+
+/* Takes a statement; NULL on a problem. */
+static ctr_slot *take_shown(ctr_writing *writing, ctr_tab_sql which, ctr_problem *problem)
+{
+    ctr_tracked *tracked = writing->tracked;
+    if (problem->rc == SQLITE_OK && !tracked->lists.schema) make_lists(writing, problem);
+    return ctr_tab_take_shown(writing->tab, which, tracked, &tracked->lists, problem);
+}
+
+/* Gives it back. `proven`: it has found what it looked for, so no authorizer hid a column when it
+ * was prepared. */
+static void give_shown_back(ctr_writing *writing, ctr_slot *slot, bool proven, ctr_problem *problem)
+{
+    bool again = sqlite3_stmt_status(slot->kept.statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    slot->checked = proven || (slot->checked && !again);
+    ctr_tab_give_back(writing->tab, slot, problem);
 }
 
 static void bind_shown(sqlite3_stmt *statement, int parameter, const ctr_shown *shown)
@@ -218,14 +220,16 @@ static void bind_rowid(const ctr_writing *writing, sqlite3_stmt *row)
 static bool find_rowid(ctr_writing *writing, ctr_problem *problem)
 {
     if (!writing->by_rowid || problem->rc != SQLITE_OK) return false;
-    sqlite3_stmt *row = prepare_kept(writing, &writing->find, CTR_SQL_TRACK_FIND, problem);
-    if (!row || bind_row(writing, row, NULL, NULL, problem)) return false;
+    ctr_slot *slot = take_shown(writing, CTR_TAB_FIND_SHOWN, problem);
+    if (!slot) return false;
+    sqlite3_stmt *row = slot->kept.statement;
+    bind_row(writing, row, NULL, NULL, problem);
     ctr_run run = ctr_run_on(writing->tracked->db, writing->tracked->schema, NULL, problem);
     bool there = ctr_run_row(&run, row);
     uint64_t rowid = there ? (uint64_t)sqlite3_column_int64(row, 0) : 0;
     if (there && sqlite3_column_type(row, 0) == SQLITE_NULL)
         ctr_run_refuse_hidden(&run, row, 1, writing->tracked->table);
-    sqlite3_reset(row);
+    give_shown_back(writing, slot, there, problem);
     if (!there) return false;
     int64_t distance = (int64_t)(rowid - (uint64_t)writing->rowid);
     bool same = distance == writing->distance, tried = writing->steady;
@@ -237,11 +241,13 @@ static bool find_rowid(ctr_writing *writing, ctr_problem *problem)
 bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
                         ctr_problem *problem)
 {
-    ctr_sql which = writing->strict ? CTR_SQL_TRACK_SHOW_STRICTLY : CTR_SQL_TRACK_SHOW;
     if (!has_columns(writing)) return problem->rc == SQLITE_OK; /* there is nothing to show */
-    sqlite3_stmt *row = prepare_kept(writing, &writing->update, which, problem);
-    if (!row || bind_row(writing, row, to, from, problem)) return false;
+    ctr_slot *slot =
+        take_shown(writing, writing->strict ? CTR_TAB_SHOW_STRICTLY : CTR_TAB_SHOW, problem);
+    if (!slot) return false;
+    sqlite3_stmt *row = slot->kept.statement;
     answer_of_table answer = TABLE_REFUSES;
+    bind_row(writing, row, to, from, problem);
     bind_rowid(writing, row);
     if (!writing->by_rowid || writing->steady) answer = ask_table(writing, row, to, problem);
     if (answer == TABLE_REFUSES && find_rowid(writing, problem)) {
@@ -250,16 +256,21 @@ bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_s
     }
     if (answer == TABLE_DEFERS && bind_row(writing, row, from, to, problem) == SQLITE_OK)
         run_shown(writing, row, from, problem);
-    return answer == TABLE_TAKES && has_taken(writing, from, to, problem);
+    bool taken = answer == TABLE_TAKES && has_taken(writing, from, to, problem);
+    give_shown_back(writing, slot, taken, problem);
+    return taken;
 }
 
 /* Writes within a savepoint, so that the changes of triggers and cascades can be rolled back, too.
  * While a statement is writing, SQLite opens no savepoint. Then our trigger fails a statement that
  * has broken a foreign key; one that breaks it after our trigger is a problem. */
-static bool write_in_savepoint(ctr_writing *writing, sqlite3_stmt *row, const ctr_shown *want,
+static bool write_in_savepoint(ctr_writing *writing, ctr_tab_sql which, const ctr_shown *want,
                                ctr_problem *problem)
 {
     sqlite3 *db = writing->tracked->db;
+    ctr_slot *slot = take_shown(writing, which, problem);
+    if (!slot) return false;
+    bind_row(writing, slot->kept.statement, want, NULL, problem);
     ctr_run run = ctr_run_on(db, writing->tracked->schema, NULL, problem);
     ctr_problem none = {SQLITE_OK, NULL};
     ctr_run begin = ctr_run_on(db, writing->tracked->schema, NULL, &none);
@@ -270,7 +281,7 @@ static bool write_in_savepoint(ctr_writing *writing, sqlite3_stmt *row, const ct
         ctr_problem_set(problem, none.rc, "%s", ctr_problem_text(&none));
     ctr_problem_close(&none);
     writing->unsaved = !in_savepoint;
-    answer_of_table answer = ask_table(writing, row, want, problem);
+    answer_of_table answer = ask_table(writing, slot->kept.statement, want, problem);
     writing->unsaved = false;
     if (in_savepoint && answer == TABLE_DEFERS) ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
     if (in_savepoint && problem->rc == SQLITE_OK) ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
@@ -279,16 +290,14 @@ static bool write_in_savepoint(ctr_writing *writing, sqlite3_stmt *row, const ct
                         "a merged row of the tracked table %s would break a foreign key: "
                         "counter_pull, which can undo it, leaves it waiting",
                         writing->tracked->table);
+    give_shown_back(writing, slot, answer == TABLE_TAKES, problem);
     return answer == TABLE_TAKES;
 }
 
 bool ctr_writing_delete(ctr_writing *writing, ctr_problem *problem)
 {
     if (ctr_foreign_has_children(&writing->foreign, writing->keys, problem)) return false;
-    sqlite3_stmt *row =
-        prepare_kept(writing, &writing->remove, CTR_SQL_TRACK_SHOW_DELETED, problem);
-    if (!row || bind_row(writing, row, NULL, NULL, problem)) return false;
-    if (write_in_savepoint(writing, row, NULL, problem)) return true;
+    if (write_in_savepoint(writing, CTR_TAB_SHOW_DELETED, NULL, problem)) return true;
     /* A trigger may have deleted it before the statement did. */
     return problem->rc == SQLITE_OK &&
            !ctr_writing_look(writing, writing->keys, NULL, NULL, problem) &&
@@ -297,20 +306,20 @@ bool ctr_writing_delete(ctr_writing *writing, ctr_problem *problem)
 
 bool ctr_writing_insert(ctr_writing *writing, const ctr_shown *to, ctr_problem *problem)
 {
-    ctr_sql which = writing->strict ? CTR_SQL_TRACK_SHOW_NEW_STRICTLY : CTR_SQL_TRACK_SHOW_NEW;
-    sqlite3_stmt *row = prepare_kept(writing, &writing->insert, which, problem);
-    if (!row || bind_row(writing, row, to, NULL, problem)) return false;
-    return write_in_savepoint(writing, row, to, problem);
+    ctr_tab_sql which = writing->strict ? CTR_TAB_SHOW_NEW_STRICTLY : CTR_TAB_SHOW_NEW;
+    return write_in_savepoint(writing, which, to, problem);
 }
 
 bool ctr_writing_look(ctr_writing *writing, sqlite3_value **keys, ctr_shown *shown,
                       bool *is_integer, ctr_problem *problem)
 {
-    bool whole = true;
+    bool whole = true, any_null = false;
     const ctr_shape *shape = writing->tracked->shape;
     writing->keys = keys;
-    sqlite3_stmt *row = prepare_kept(writing, &writing->look, CTR_SQL_TRACK_LOOK, problem);
-    if (!row || bind_row(writing, row, NULL, NULL, problem)) return false;
+    ctr_slot *slot = take_shown(writing, CTR_TAB_SHOWN, problem);
+    if (!slot) return false;
+    sqlite3_stmt *row = slot->kept.statement;
+    bind_row(writing, row, NULL, NULL, problem);
     ctr_run run = ctr_run_on(writing->tracked->db, writing->tracked->schema, NULL, problem);
     bool there = ctr_run_row(&run, row);
     for (int i = 0, column = shape->n_keys; there && shown && i < shape->n_counters; i++) {
@@ -318,13 +327,14 @@ bool ctr_writing_look(ctr_writing *writing, sqlite3_value **keys, ctr_shown *sho
         int type = sqlite3_column_type(row, column);
         shown[i].null = type == SQLITE_NULL;
         shown[i].n = sqlite3_column_int64(row, column);
+        any_null = any_null || shown[i].null;
         if (type == SQLITE_FLOAT)
             whole = whole && sqlite3_column_double(row, column) == (double)shown[i].n;
         else
             whole = whole && (type == SQLITE_NULL || type == SQLITE_INTEGER);
         column++;
     }
-    sqlite3_reset(row);
+    give_shown_back(writing, slot, there && shown && !any_null, problem);
     if (is_integer) *is_integer = whole;
     return there;
 }
@@ -400,23 +410,25 @@ static bool has_rowids(const ctr_tracked *tracked)
     return rc == SQLITE_OK && is_key;
 }
 
-ctr_writing ctr_writing_on(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem)
+ctr_writing ctr_writing_on(ctr_tracked *tracked, ctr_tab *tab)
 {
     return (ctr_writing){.tracked = tracked,
-                         .file = file,
+                         .tab = tab,
+                         .file = tab->file,
                          .foreign = {.tracked = tracked},
                          .by_rowid = has_rowids(tracked),
-                         .strict = ctr_tracked_resolves(tracked, "REPLACE", problem) ||
-                                   ctr_tracked_resolves(tracked, "ROLLBACK", problem)};
+                         .strict = tracked->replaces || tracked->rolls_back};
 }
 
+/* A statement that is not proven may hide columns, as an authorizer wanted that is gone when it is
+ * used again. */
 void ctr_writing_close(ctr_writing *writing)
 {
-    sqlite3_finalize(writing->update);
-    sqlite3_finalize(writing->insert);
-    sqlite3_finalize(writing->remove);
-    sqlite3_finalize(writing->look);
-    sqlite3_finalize(writing->find);
+    ctr_tab *tab = writing->tab;
+    for (ctr_tab_sql which = CTR_TAB_SHOW; tab && which <= CTR_TAB_FIND_SHOWN; which++) {
+        ctr_slot *slot = &tab->slots[which];
+        if (!slot->checked && !slot->kept.taken) ctr_conn_close_kept(&slot->kept);
+    }
     ctr_foreign_close(&writing->foreign);
     *writing = (ctr_writing){0};
 }

@@ -7,13 +7,13 @@
 #ifndef CTR_TRACK_WRITING_H
 #define CTR_TRACK_WRITING_H
 
-#include "identity/file.h"
 #include "track/foreign.h"
 
 /* The caller closes it, and does not move it while a statement runs. */
 typedef struct ctr_writing {
-    const ctr_tracked *tracked; /* borrowed */
-    ctr_file *file;             /* borrowed */
+    ctr_tracked *tracked; /* borrowed, as are the next two */
+    ctr_tab *tab;         /* has the statements */
+    ctr_file *file;
 
     /* The row being written: its id among the cells, 0 if it has none; its key; the values to show,
      * by counter, or NULL to delete it. All borrowed. */
@@ -21,14 +21,11 @@ typedef struct ctr_writing {
     sqlite3_value **keys;
     const ctr_shown *want;
 
-    sqlite3_stmt *update, *insert, *remove, *look;
-
     /* An UPDATE by rowid saves the search of an index. Most rows are as far from the ids of their
      * cells as the row before, because both were stored in the same order. */
     bool by_rowid;    /* the table has rowids, and its key is not one */
     bool steady;      /* the last two rows were equally far */
     int64_t distance; /* from the id of the last row's cells to its rowid */
-    sqlite3_stmt *find;
 
     ctr_foreign foreign;
     int level;     /* of the statement: triggers may write rows again, by a command */
@@ -39,7 +36,7 @@ typedef struct ctr_writing {
     bool unsaved;  /* no savepoint can undo the statement: see ctr_writing_refuses */
 } ctr_writing;
 
-ctr_writing ctr_writing_on(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem);
+ctr_writing ctr_writing_on(ctr_tracked *tracked, ctr_tab *tab);
 void ctr_writing_close(ctr_writing *writing);
 
 /* Change the row from the values `from` to `to`; insert it with `to`; delete it. Return false if

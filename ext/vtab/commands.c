@@ -258,9 +258,8 @@ static void purge(ctr_table *table, sqlite3_value **columns, ctr_problem *proble
     }
     ctr_showing showing; /* the values of the rows that the floor purges are cleared */
     unsigned nth = table->joined.conn->ended;
-    if (ctr_showing_open(&showing, table->db, table->schema, table->name, &table->shape,
-                         table->file, problem) == SQLITE_OK)
-        ctr_foreign_refuse_broken(table->db, showing.tracked.table, problem);
+    if (ctr_showing_open(&showing, table->rows->tab, problem) == SQLITE_OK)
+        ctr_foreign_refuse_broken(table->db, showing.tracked->table, problem);
     if (problem->rc == SQLITE_OK && ctr_access_raise(table, problem) == SQLITE_OK &&
         ctr_later_show_purged(&showing, &table->floors, problem))
         ctr_conn_spoil(table->joined.conn, nth);

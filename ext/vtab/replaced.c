@@ -48,11 +48,9 @@ static bool look_for_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
                 problem->rc == SQLITE_OK;
     if (gone && ctr_access_find_rowid(table, rowid, problem) == SQLITE_OK &&
         ctr_access_is_live(table)) {
-        ctr_apart_row apart;
-        ctr_apart_read(&looks->apart, rowid, &apart, problem);
-        if (!apart.waits) ctr_trigger_rows_delete(table, problem);
-        if (apart.differs) ctr_apart_remove(&looks->apart, rowid, problem);
-        ctr_apart_close_row(&apart);
+        ctr_tracked_row row = {.table = table};
+        ctr_reconcile_gone(&row, false, problem);
+        ctr_apart_close_row(&row.apart);
     }
     ctr_access_end(table);
     return gone;

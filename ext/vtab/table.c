@@ -88,10 +88,7 @@ int ctr_table_read(ctr_table *table, ctr_problem *problem)
     ctr_shape shape = {0};
     if (!table->file->checked && ctr_identity_read(&identity, table->db, table->schema, problem))
         ctr_identity_offer_fork(table->db, table->schema, problem);
-    const ctr_objects *objects = ctr_file_objects(table->file, problem);
-    if (objects)
-        ctr_stored_read_among(&shape, table->db, table->schema, table->name, objects, false,
-                              problem);
+    ctr_tab_read_shape(table->file, table->name, &shape, problem);
     if (problem->rc == SQLITE_OK && !ctr_shape_same_columns(&shape, &table->shape))
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "the stored table %s_cells is damaged: it has other columns than declared",
@@ -116,7 +113,9 @@ void ctr_table_declare(ctr_table *table, ctr_problem *problem)
     }
     ctr_problem_sqlite(problem, table->db, sqlite3_declare_vtab(table->db, declaration));
     sqlite3_free(declaration);
-    sqlite3_vtab_config(table->db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
+    /* With it, a statement OR IGNORE or OR FAIL on a tracked table would keep the row whose trigger
+     * was refused. */
+    if (!table->tracked) sqlite3_vtab_config(table->db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
     if (!table->front) sqlite3_vtab_config(table->db, SQLITE_VTAB_INNOCUOUS);
 }
 
@@ -167,8 +166,7 @@ ctr_showing *ctr_table_look(ctr_table *table, ctr_problem *problem)
         ctr_problem_nomem(problem);
         return NULL;
     }
-    if (ctr_showing_look(looks, table->db, table->schema, table->name, &table->shape, table->file,
-                         problem)) {
+    if (ctr_showing_look(looks, table->rows->tab, problem)) {
         table->looks = looks;
     } else {
         ctr_showing_close(looks);
@@ -190,10 +188,9 @@ void ctr_table_show(ctr_table *table, bool is_trigger, const ctr_shown *from,
         memcpy(keys, table->keys, size);
     else
         ctr_problem_nomem(problem);
-    bool open = is_trigger ? ctr_showing_look(&showing, table->db, table->schema, table->name,
-                                              &table->shape, table->file, problem)
-                           : ctr_showing_open(&showing, table->db, table->schema, table->name,
-                                              &table->shape, table->file, problem) == SQLITE_OK;
+    ctr_tab *tab = table->rows->tab;
+    bool open = is_trigger ? ctr_showing_look(&showing, tab, problem)
+                           : ctr_showing_open(&showing, tab, problem) == SQLITE_OK;
     if (open) ctr_showing_row(&showing, rowid, keys, from, before, after, problem);
     ctr_showing_close(&showing);
     sqlite3_free(keys);
@@ -203,8 +200,7 @@ void ctr_table_note_names(ctr_table *table, ctr_problem *problem)
 {
     unsigned nth = table->joined.conn->ended + 1;
     if (table->noted) return;
-    if (ctr_tracked_note(table->db, table->schema, table->name, &table->shape, problem))
-        table->noted_in = nth;
+    if (ctr_tracked_note(table->file, table->name, &table->shape, problem)) table->noted_in = nth;
     table->noted = problem->rc == SQLITE_OK && table->noted_in != nth;
 }
 

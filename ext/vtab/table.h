@@ -6,6 +6,7 @@
  *     scan.c          cursors: rows and values; the elements of an IN
  *     write.c         INSERT, UPDATE and DELETE
  *     trigger_rows.c  rows that the triggers of a tracked table insert
+ *     reconcile.c     a row of a tracked table and its counters
  *     replaced.c      rows of a tracked table that OR REPLACE removes
  *     request.c       requests that count once, however often they are repeated
  *     access.c        the current row: of one file, or of the front
@@ -34,7 +35,7 @@
 #include "table/openings.h"
 #include "table/rows.h"
 #include "table/stream.h"
-#include "track/tracked.h"
+#include "track/apart.h"
 #include "vtab/shared.h"
 
 enum { CTR_COLUMN_COMMAND = 0 };
@@ -307,8 +308,46 @@ bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_proble
 /* Does as ctr_access_write and writes the counters into the tracked table. */
 int ctr_trigger_rows_write(ctr_table *table, ctr_problem *problem);
 
+/* reconcile.c: the row of a tracked table with table->keys, as an event reports it. */
+typedef enum ctr_row_event {
+    CTR_ROW_UPDATED,
+    CTR_ROW_INSERTED,
+    CTR_ROW_DELETED,
+    CTR_ROW_FOUND, /* by counter_track, as the next */
+    CTR_ROW_MISSING,
+    CTR_ROW_MAY_GO
+} ctr_row_event;
+
+typedef struct ctr_tracked_row {
+    ctr_table *table;
+    ctr_row_event event;
+    bool looks;                  /* CTR_ROW_FOUND: some row is apart; it may be this one */
+    ctr_shown *now, *was;        /* by counter: what it shows, and showed before; see `event` */
+    ctr_summary *before, *after; /* by counter: room */
+    ctr_apart_row apart;         /* owned: how it is listed, if `is_apart` */
+    bool is_apart;
+} ctr_tracked_row;
+
+/* Count a row that is there. The second is for counter_track. */
+void ctr_reconcile_row(ctr_tracked_row *row, ctr_problem *problem);
+void ctr_reconcile_found(ctr_tracked_row *row, ctr_problem *problem);
+
+/* End the counters of a row that was deleted, or is missing. */
+void ctr_reconcile_deleted(ctr_tracked_row *row, ctr_problem *problem);
+void ctr_reconcile_missing(ctr_tracked_row *row, ctr_problem *problem);
+
+/* Ends the counters of the row that was found, unless it waits, and takes it off the list; returns
+ * whether it does. `expected`: the row is not listed. */
+bool ctr_reconcile_gone(ctr_tracked_row *row, bool expected, ctr_problem *problem);
+
 /* Deletes the counters of the row that was found. */
-void ctr_trigger_rows_delete(ctr_table *table, ctr_problem *problem);
+void ctr_reconcile_end(ctr_table *table, ctr_problem *problem);
+
+/* Remembers a row that the statement may remove unnoticed. */
+void ctr_reconcile_may_go(ctr_tracked_row *row, ctr_problem *problem);
+
+/* Writes what is staged; notes the states of the counters before and after. */
+void ctr_reconcile_write(ctr_tracked_row *row, ctr_problem *problem);
 
 /* replaced.c: remembers the row with table->keys, which a statement may remove; returns false if
  * there is no such row. The second forgets a row. */

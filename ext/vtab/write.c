@@ -37,11 +37,6 @@ static const char *column_name(const ctr_table *table, int column)
     return table->shape.columns[column].name;
 }
 
-static int counter_column(const ctr_table *table, int counter)
-{
-    return table->shape.counters[counter];
-}
-
 static int take_given(const ctr_table *table, int counter, sqlite3_value *value, int64_t *n,
                       ctr_problem *problem)
 {
@@ -58,7 +53,7 @@ static int take_given(const ctr_table *table, int counter, sqlite3_value *value,
 int ctr_write_collect_amounts(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
-        sqlite3_value *value = columns[ctr_table_column(counter_column(table, i))];
+        sqlite3_value *value = columns[ctr_table_column(table->shape.counters[i])];
         ctr_given *given = &table->given[i];
         *given = (ctr_given){.is = ctr_table_given(value)};
         if (given->is) take_given(table, i, value, &given->n, problem);
@@ -80,19 +75,14 @@ int ctr_write_collect_key(ctr_table *table, sqlite3_value **columns, ctr_problem
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-/* Returns the id to count under, before the row is changed, or NULL and a problem if the file must
+/* Returns under whom to count, before the row is changed, or NULL and a problem if the file must
  * not count. A trigger on counter_replica must not use this row, so `writing` is set. */
-static const uint8_t *id_to_count(ctr_table *table, ctr_problem *problem)
+static const ctr_leader *lead(ctr_table *table, ctr_problem *problem)
 {
     table->rows->writing = true;
-    const uint8_t *id = ctr_file_id(table->file, problem);
+    const ctr_leader *leader = ctr_file_leader(table->file, problem);
     table->rows->writing = false;
-    return id;
-}
-
-static void note_increment(const ctr_table *table, bool created)
-{
-    ctr_conn_count(table->joined.conn, created);
+    return leader;
 }
 
 /* Returns whether n would move the counter out of 64 bits or, if counts of other files have done so
@@ -117,11 +107,11 @@ int ctr_write_add(ctr_table *table, int counter, int64_t n, ctr_problem *problem
 {
     ctr_summary state = ctr_rows_state(table->rows, counter);
     if (overflows(&state.sum, n)) return refuse_overflow(table, counter, n, problem);
-    const uint8_t *id = id_to_count(table, problem);
-    if (!id) return problem->rc;
-    if (ctr_stage_add(table->rows, counter, n, id, ctr_file_least_clock(table->file), problem))
+    const ctr_leader *leader = lead(table, problem);
+    if (!leader) return problem->rc;
+    if (ctr_stage_add(table->rows, counter, n, leader, problem))
         return refuse_overflow(table, counter, n, problem);
-    note_increment(table, !state.touched);
+    ctr_conn_count(table->joined.conn, !state.touched);
     return problem->rc;
 }
 
@@ -154,9 +144,11 @@ int ctr_write_open(ctr_table *table, ctr_opening *opening, int counter, int64_t 
 {
     ctr_summary state = ctr_rows_state(table->rows, counter);
     if (overflows(&state.sum, n)) return refuse_overflow(table, counter, n, problem);
+    ctr_leader leader = {.least = 1};
+    memcpy(leader.id, opening->id, CTR_ID_SIZE);
     ctr_status status = state.life % 2 == 0
-                            ? ctr_stage_next_life(table->rows, counter, n, opening->id, 1, problem)
-                            : ctr_stage_open(table->rows, counter, n, opening->id, problem);
+                            ? ctr_stage_next_life(table->rows, counter, n, &leader, problem)
+                            : ctr_stage_open(table->rows, counter, n, &leader, problem);
     if (problem->rc != SQLITE_OK || refuse_life(table, counter, status, problem))
         return problem->rc;
     const ctr_cell *cell = &table->rows->cells[counter];
@@ -165,7 +157,7 @@ int ctr_write_open(ctr_table *table, ctr_opening *opening, int counter, int64_t 
         if (ctr_id_is_opening(shard.id) && shard.clock == 1)
             meet_opening(table, opening, counter, n, &shard, problem);
     opening->n++;
-    note_increment(table, !state.touched);
+    ctr_conn_count(table->joined.conn, !state.touched);
     return problem->rc;
 }
 
@@ -175,14 +167,14 @@ int ctr_write_assign(ctr_table *table, int counter, int64_t n, ctr_problem *prob
     int64_t value;
     ctr_summary state = ctr_rows_state(table->rows, counter);
     if (ctr_sum_value(&state.sum, &value) == CTR_OK && value == n) return problem->rc;
-    const uint8_t *id = id_to_count(table, problem);
-    if (!id) return problem->rc;
-    if (ctr_stage_assign(table->rows, counter, n, id, ctr_file_least_clock(table->file), problem))
+    const ctr_leader *leader = lead(table, problem);
+    if (!leader) return problem->rc;
+    if (ctr_stage_assign(table->rows, counter, n, leader, problem))
         return ctr_problem_set(problem, SQLITE_ERROR,
                                "column %s: integer overflow: with the value %lld, the count of "
                                "this file would exceed 64 bits",
                                ctr_shape_counter_name(&table->shape, counter), (long long)n);
-    note_increment(table, !state.touched);
+    ctr_conn_count(table->joined.conn, !state.touched);
     return problem->rc;
 }
 
@@ -211,11 +203,10 @@ void ctr_write_refuse_no_counter(ctr_problem *problem)
 
 int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given, ctr_problem *problem)
 {
-    const uint8_t *id = given->is ? id_to_count(table, problem) : NULL;
+    const ctr_leader *leader = given->is ? lead(table, problem) : NULL;
     if (problem->rc != SQLITE_OK) return problem->rc;
-    ctr_status status = ctr_stage_next_life(table->rows, counter, given->n, id,
-                                            ctr_file_least_clock(table->file), problem);
-    if (id && status == CTR_OK) note_increment(table, false);
+    ctr_status status = ctr_stage_next_life(table->rows, counter, given->n, leader, problem);
+    if (leader && status == CTR_OK) ctr_conn_count(table->joined.conn, false);
     return refuse_life(table, counter, status, problem);
 }
 
@@ -345,7 +336,7 @@ static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *prob
     if (!ctr_access_found(table)) return;
 
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
-        sqlite3_value *value = columns[ctr_table_column(counter_column(table, i))];
+        sqlite3_value *value = columns[ctr_table_column(table->shape.counters[i])];
         ctr_given given = {.is = true};
         bool deleted = is_deleted(table, i);
         if (sqlite3_value_nochange(value) || (deleted && !ctr_table_given(value))) continue;
@@ -372,7 +363,8 @@ int ctr_write_check_altered(const ctr_table *table, ctr_problem *problem)
 /* With SQLITE_CONSTRAINT and OR IGNORE, SQLite skips the row and does not count it as changed. */
 static bool is_ignored(const ctr_table *table, const ctr_problem *problem)
 {
-    return problem->rc == SQLITE_CONSTRAINT && sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE;
+    return problem->rc == SQLITE_CONSTRAINT && !table->tracked &&
+           sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE;
 }
 
 /* The counters of a tracked table change only with that table. */

@@ -113,6 +113,16 @@ class Statements:
         clause, names, marks, match = draw.choice(clauses), self.names, self.marks, self.match
         new_key = "k = ?, k2 = ?" if self.two else "rowid = ?" if self.kind == "integer" and self.rowid else "k = ?"
         row = "k, k2 + 1" if self.two else "k"
+        if self.rowid and self.kind != "integer" and draw.random() < .1:
+            given = draw.choice(["rowid", "oid", "_rowid_"])
+            if self.recursive:  # after a DELETE trigger, SQLite takes the row of an UPDATE OR REPLACE for another one
+                clause = ""
+            return draw.choice([
+                (f"INSERT {clause} INTO t({given}, {names}, stock, code) VALUES (?, {marks}, ?, ?)",
+                 (draw.choice([1, 2, 3, 4, None]), *key(), value(), code())),
+                (f"UPDATE {clause} t SET {given} = ? WHERE {match}", (draw.randint(1, 6), *key())),
+                (f"UPDATE {clause} t SET {given} = ?, stock = coalesce(stock, 0) + 1, {new_key} WHERE {match}",
+                 (draw.randint(1, 6), *key(), *key()))])
         return draw.choice([
             (f"INSERT {clause} INTO t({names}, stock, sold, code) VALUES ({marks}, ?, ?, ?)",
              (*key(), value(), value(), code())),

@@ -1562,3 +1562,33 @@ SELECT counter_track('t', 'n');
 --= 0
 SELECT counter_untrack('t', 'keys=assigned');
 --! counter_untrack: t: column 'keys=assigned' is not tracked
+
+-- # or-replace-may-give-the-row-id-of-another-row
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t VALUES ('a', 1), ('b', 2), ('c', 3);
+INSERT OR REPLACE INTO t(rowid, k, n) VALUES (2, 'd', 4);
+SELECT k, n FROM t_counters ORDER BY k;
+--= a|1
+--= c|3
+--= d|4
+UPDATE OR REPLACE t SET oid = 1, n = n + 1 WHERE k = 'd';
+SELECT k, n FROM t_counters ORDER BY k;
+--= c|3
+--= d|5
+INSERT OR IGNORE INTO t(_rowid_, k, n) VALUES (3, 'e', 6);
+UPDATE OR IGNORE t SET rowid = 3 WHERE k = 'd';
+SELECT k, n FROM t_counters ORDER BY k;
+--= c|3
+--= d|5
+CREATE TABLE named(k TEXT PRIMARY KEY, n INTEGER, rowid INTEGER, oid INTEGER, _rowid_ INTEGER);
+SELECT counter_track('named', 'n');
+--= 0
+INSERT INTO named VALUES ('a', 1, 1, 1, 1), ('b', 2, 2, 2, 2);
+INSERT OR REPLACE INTO named VALUES ('c', 3, 1, 1, 1);
+UPDATE OR REPLACE named SET _rowid_ = 2 WHERE k = 'a';
+SELECT k, n FROM named_counters ORDER BY k;
+--= a|1
+--= b|2
+--= c|3

@@ -1,0 +1,328 @@
+/* vtab/reconcile.c - brings the counters of a row to what the tracked table shows, or ends them.
+ *
+ *     count = what the row shows - its base
+ *
+ * The base is what the row showed when it was last counted: the value of its counter or, in a row
+ * that is apart (track/apart.h), the listed value. A base is absent, NULL or a number.
+ *
+ *                  no base        a number                            deleted
+ *     a number     it is added    the difference is added             next life, the number
+ *     NULL         nothing        next life, without a count          the same, unless another
+ *                                                                     counter of the row is live
+ *
+ * Then the row shows its counters, or is listed with what it shows.
+ *
+ * A statement that is as expected is counted from the values that its trigger hands over. But
+ * triggers of the application that run before ours change rows within the statement, so that ours
+ * report changes in another order than they happened. The first that does not fit the counters is
+ * a disorder: from then on, until the transaction ends, the rows themselves are read.
+ *
+ * While the library writes a merged row, births and deletions count. Differences do not: the file
+ * that counted the merged value has counted what triggers made of it, too. Such a row is listed,
+ * and the next merge of it shows it again.
+ */
+#include <string.h>
+
+#include "table/stage.h"
+#include "track/showing.h"
+#include "vtab/table.h"
+
+/* ---- what the row showed --------------------------------------------------------------------- */
+
+/* Returns whether a column of a live row shows the value of a counter that has none: NULL, or 0 if
+ * NULL is not allowed. */
+static bool shows_nothing(const ctr_tracked_row *row, int counter, const ctr_shown *shown,
+                          ctr_problem *problem)
+{
+    ctr_shown nothing;
+    ctr_summary state = ctr_rows_state(row->table->rows, counter);
+    if (ctr_summary_counts(&state) || !ctr_access_is_live(row->table)) return false;
+    if (shown->null) return true;
+    ctr_showing *looks = ctr_table_look(row->table, problem);
+    return looks && ctr_showing_value(looks, counter, &state, &nothing) &&
+           ctr_tracked_same_shown(shown, &nothing);
+}
+
+/* Returns whether the counters have the values that the row showed. */
+static bool is_as_counted(const ctr_tracked_row *row, const ctr_shown *showed, ctr_problem *problem)
+{
+    for (int i = 0; i < row->table->shape.n_counters; i++) {
+        int64_t value = 0;
+        const ctr_shown *was = &showed[i];
+        ctr_summary state = ctr_rows_state(row->table->rows, i);
+        bool counts = ctr_summary_counts(&state);
+        if (was->none) continue;
+        if (was->odd) return false;
+        if (!counts && !was->null && !shows_nothing(row, i, was, problem)) return false;
+        if (counts && (was->null || ctr_sum_value(&state.sum, &value) != CTR_OK || value != was->n))
+            return false;
+    }
+    return true;
+}
+
+/* Looks up whether the row is listed as apart. Called only if the row is not as expected. */
+static void look_apart(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    ctr_showing *looks = table->rows->found ? ctr_table_look(table, problem) : NULL;
+    if (!looks) return;
+    ctr_apart_close_row(&row->apart);
+    ctr_apart_read(&looks->apart, table->rows->rowid, &row->apart, problem);
+    row->is_apart = problem->rc == SQLITE_OK && (row->apart.waits || row->apart.differs);
+}
+
+/* Returns the value that a column of a row apart shows in place of its counter; NULL: it shows the
+ * counter. */
+static const ctr_shown *shown_apart(const ctr_tracked_row *row, int counter)
+{
+    return row->is_apart && row->apart.differs_in[counter] ? &row->apart.shown[counter] : NULL;
+}
+
+static void note_disorder(ctr_table *table)
+{
+    table->disorder_in = table->joined.conn->ended;
+}
+
+static bool is_disorder(const ctr_table *table)
+{
+    return table->disorder_in == table->joined.conn->ended;
+}
+
+/* Returns whether the row exists in the tracked table, and its present values if `shown` is not
+ * NULL; they may differ from those that the trigger inserted. If the tracked table is not known,
+ * returns `said`. */
+static bool is_there(ctr_tracked_row *row, ctr_shown *shown, bool said, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    ctr_showing *looks = ctr_table_look(table, problem);
+    if (!looks) return said && problem->rc == SQLITE_OK;
+    return ctr_writing_look(&looks->writing, table->keys, shown, NULL, problem);
+}
+
+/* Refuses a row below a floor; a merged one and one of counter_track are skipped. */
+static bool is_below(const ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (table->rows->found) return false;
+    if (row->event == CTR_ROW_FOUND || ctr_writing_is_at_work(table->file))
+        return ctr_access_is_below(table, problem);
+    return ctr_write_check_floors(table, problem) != SQLITE_OK;
+}
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+/* Counts one counter of the row that was found: its column shows `now`, and showed `base`, or its
+ * counter if `base` is NULL. `adds`: the counter has counts that the row never showed. */
+static void count_value(ctr_table *table, int counter, const ctr_shown *base, const ctr_shown *now,
+                        bool adds, ctr_problem *problem)
+{
+    ctr_summary state = ctr_rows_state(table->rows, counter);
+    bool counts = ctr_summary_counts(&state);
+    bool deleted = state.life % 2 == 0;
+    if (problem->rc != SQLITE_OK || now->none) return;
+    if (base && !deleted && ctr_tracked_same_shown(base, now)) return;
+    if (now->null) {
+        if (!adds && (counts || (deleted && !ctr_access_is_live(table))))
+            ctr_write_next_life(table, counter, &(ctr_given){.is = false}, problem);
+    } else if (deleted) {
+        ctr_write_next_life(table, counter, &(ctr_given){.is = true, .n = now->n}, problem);
+    } else if (base && !base->null) {
+        ctr_write_change(table, counter, base->n, now->n, problem);
+    } else if (base || adds || !counts) {
+        ctr_write_add(table, counter, now->n, problem);
+    } else {
+        ctr_write_assign(table, counter, now->n, problem);
+    }
+}
+
+/* Returns the opening of the running counter_track, if it counts this value under it: tracking of
+ * the column begins, and the value is not 0. */
+static ctr_opening *opening_of(const ctr_tracked_row *row, int counter, const ctr_shown *value)
+{
+    const ctr_table *table = row->table;
+    ctr_opening *opening = table->joined.conn->opening;
+    bool is = row->event == CTR_ROW_FOUND && opening && opening->opens[counter] && !value->none &&
+              !value->null && value->n != 0 &&
+              sqlite3_stricmp(opening->schema, table->schema) == 0 &&
+              sqlite3_stricmp(opening->counters, table->name) == 0;
+    return is ? opening : NULL;
+}
+
+/* Counts each counter; those that the statement left alone, too, unless it is `expected`. */
+static void count_values(ctr_tracked_row *row, bool expected, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    bool waits = row->is_apart && row->apart.waits;
+    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
+        const ctr_shown *base = shown_apart(row, i), *now = &row->now[i];
+        ctr_opening *opening = opening_of(row, i, now);
+        bool same = expected
+                        ? row->event == CTR_ROW_UPDATED && ctr_tracked_same_shown(&row->was[i], now)
+                    : base ? ctr_tracked_same_shown(base, now)
+                           : !now->adopted && shows_nothing(row, i, now, problem);
+        if (opening)
+            ctr_write_open(table, opening, i, now->n, problem);
+        else if (!same)
+            count_value(table, i, base, now, waits || now->adopted, problem);
+    }
+}
+
+static void write_staged(ctr_table *table, ctr_problem *problem)
+{
+    if (problem->rc == SQLITE_OK && ctr_stage_any(table->rows)) ctr_access_write(table, problem);
+}
+
+void ctr_reconcile_write(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        row->before[i] = ctr_rows_state(table->rows, i);
+        row->after[i] = ctr_stage_state(table->rows, i);
+    }
+    write_staged(table, problem);
+}
+
+/* ---- showing --------------------------------------------------------------------------------- */
+
+/* Shows the counters in a row that was apart, or lists it again to be shown later. While a row is
+ * being written, its triggers may come back here for each row that is shown, without an end. */
+static void show_again(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    int64_t rowid = table->rows->rowid;
+    ctr_showing *looks = ctr_table_look(table, problem);
+    bool later = ctr_writing_is_at_work(table->file) || ctr_foreign_broken(table->db);
+    if (looks && later) {
+        ctr_showing_set_apart(looks, rowid, row->now, row->after, problem);
+    } else if (looks) {
+        ctr_apart_remove(&looks->apart, rowid, problem);
+        ctr_table_show(table, true, row->now, row->before, row->after, problem);
+    }
+}
+
+/* Lists a row that a trigger has made differ. Its values are read: other triggers may have changed
+ * it since. */
+static void set_aside(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (!is_there(row, row->now, true, problem)) return;
+    for (int i = 0; i < table->shape.n_counters; i++)
+        row->after[i] = ctr_rows_state(table->rows, i);
+    ctr_showing *looks = ctr_table_look(table, problem);
+    if (looks) ctr_showing_set_apart(looks, table->rows->rowid, row->now, row->after, problem);
+    ctr_writing_note_aside(table->file, table->name, table->rows->rowid);
+}
+
+/* Returns whether the library is writing this row; then there is nothing to count. */
+static bool is_being_shown(const ctr_tracked_row *row, const ctr_shown *shown, ctr_problem *problem)
+{
+    const ctr_table *table = row->table;
+    bool is = ctr_writing_is_rowid(table->file, table->name, table->rows->rowid, shown);
+    if (is && ctr_writing_refuses(table->file))
+        ctr_problem_set(problem, SQLITE_CONSTRAINT, "the row breaks a deferred foreign key");
+    return is;
+}
+
+/* ---- a row that is there --------------------------------------------------------------------- */
+
+/* Returns whether the counters are as the event has it: those of a new row are missing, those of
+ * another one have the values that it showed. */
+static bool is_expected(const ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (row->event == CTR_ROW_INSERTED) return !table->rows->found;
+    bool gone = table->rows->found && !ctr_access_is_live(table);
+    return !gone && is_as_counted(row, row->event == CTR_ROW_FOUND ? row->now : row->was, problem);
+}
+
+void ctr_reconcile_row(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (ctr_access_find(table, problem)) return;
+    bool live = table->rows->found && ctr_access_is_live(table);
+    if (table->rows->found && ctr_writing_is_at_work(table->file)) {
+        bool counts = !live && row->event == CTR_ROW_INSERTED; /* a trigger deleted it before */
+        if (!is_being_shown(row, row->now, problem) && !counts) set_aside(row, problem);
+        if (!counts) return;
+    }
+    if (is_below(row, problem)) return;
+    bool expected = is_expected(row, problem);
+    if (!expected) look_apart(row, problem);
+    if (!expected && !row->is_apart) note_disorder(table);
+    expected = expected && !is_disorder(table);
+    if (!expected && !is_there(row, row->now, true, problem)) return;
+    count_values(row, expected, problem);
+    if (row->is_apart) {
+        ctr_reconcile_write(row, problem);
+        show_again(row, problem);
+    } else {
+        write_staged(table, problem);
+    }
+}
+
+void ctr_reconcile_found(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    bool adopts = false;
+    if (ctr_access_find(table, problem)) return;
+    for (int i = 0; i < table->shape.n_counters; i++) adopts = adopts || row->now[i].adopted;
+    bool expected = table->rows->found && !adopts && is_expected(row, problem);
+    if (expected && !row->looks) return;
+    if (is_below(row, problem)) return;
+    look_apart(row, problem);
+    if (expected && !row->is_apart) return;
+    count_values(row, false, problem);
+    table->joined.conn->stats.tracked += ctr_stage_any(table->rows);
+    ctr_reconcile_write(row, problem);
+    /* A newly tracked column also shows the counts that its counter has from other files. */
+    bool shows = row->is_apart || (adopts && table->rows->found && ctr_table_look(table, problem));
+    if (shows) show_again(row, problem);
+}
+
+/* ---- a row that is gone ---------------------------------------------------------------------- */
+
+void ctr_reconcile_end(ctr_table *table, ctr_problem *problem)
+{
+    for (int i = 0; i < table->shape.n_counters; i++)
+        if (ctr_rows_state(table->rows, i).touched) ctr_write_tombstone(table, i, problem);
+    write_staged(table, problem);
+}
+
+bool ctr_reconcile_gone(ctr_tracked_row *row, bool expected, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (!expected) look_apart(row, problem);
+    if (problem->rc != SQLITE_OK || (row->is_apart && row->apart.waits)) return false;
+    ctr_replaced_forget(table, table->rows->rowid);
+    ctr_writing_note_ended(table->file, table->name, table->rows->rowid);
+    ctr_reconcile_end(table, problem);
+    if (row->is_apart) ctr_apart_remove(&table->looks->apart, table->rows->rowid, problem);
+    return true;
+}
+
+void ctr_reconcile_deleted(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (ctr_access_find(table, problem)) return;
+    bool live = table->rows->found && ctr_access_is_live(table);
+    if (!live) note_disorder(table);
+    if (!table->rows->found || is_being_shown(row, NULL, problem)) return;
+    bool at_work = ctr_writing_is_at_work(table->file);
+    if ((at_work || is_disorder(table)) && is_there(row, NULL, false, problem))
+        return; /* inserted again */
+    bool expected = !at_work && live && is_as_counted(row, row->now, problem);
+    ctr_reconcile_gone(row, expected, problem);
+}
+
+void ctr_reconcile_missing(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (ctr_access_find(table, problem) || !ctr_access_is_live(table)) return;
+    table->joined.conn->stats.tracked += ctr_reconcile_gone(row, false, problem);
+}
+
+void ctr_reconcile_may_go(ctr_tracked_row *row, ctr_problem *problem)
+{
+    if (!ctr_replaced_note(row->table, problem) && problem->rc == SQLITE_OK)
+        note_disorder(row->table); /* the insertion of the row was not reported */
+}
