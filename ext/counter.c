@@ -3,12 +3,14 @@
 #include "counter.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
 
 #include "cluster/cluster.h"
 #include "functions/functions.h"
+#include "sqlite/text.h"
 #include "table/events.h"
 #include "table/stage.h"
 
@@ -71,6 +73,24 @@ static bool is_ours(const struct sqlite3_api_routines *api, char **message)
 #endif
 }
 
+/* An SQLite built without PRAGMA module_list always gives false. */
+static int is_registered(sqlite3 *db, bool *is)
+{
+    bool found = false;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_run run = ctr_run_on(db, "main", NULL, &problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRANSACTION_MODULES);
+    while (!found && ctr_run_row(&run, row)) {
+        const char *name = ctr_text_column(row, 0, &problem);
+        found = name && strcmp(name, "counter_statements") == 0;
+    }
+    sqlite3_finalize(row);
+    int rc = ctr_problem_rolls_back(problem.rc) ? problem.rc : SQLITE_OK;
+    ctr_problem_close(&problem);
+    *is = found;
+    return rc;
+}
+
 /* Not exported: with two versions in one process, each must call its own. */
 static int start(sqlite3 *db, char **message, const struct sqlite3_api_routines *api)
 {
@@ -84,7 +104,7 @@ static int start(sqlite3 *db, char **message, const struct sqlite3_api_routines 
     }
     bool is_there;
     ctr_conn *conn;
-    int rc = ctr_internal_is_registered(db, &is_there);
+    int rc = is_registered(db, &is_there);
     if (rc == SQLITE_OK && !is_there) rc = register_all(db, &conn);
     if (rc != SQLITE_OK && message)
         *message = sqlite3_mprintf("sqlite-counter: %s", sqlite3_errmsg(db));

@@ -138,6 +138,21 @@ static void open_as_seen(ctr_cluster *cluster, ctr_problem *problem)
     ctr_shape_copy(&cluster->shape, &seen->shape, problem);
 }
 
+/* Copies generations and dropped counters of `from`, which was read from the file. */
+static int take_generations(ctr_shape *shape, const ctr_shape *from, ctr_problem *problem)
+{
+    for (int i = 0; i < shape->n_counters; i++) {
+        int found = ctr_shape_counter(from, ctr_shape_counter_name(shape, i));
+        if (found < 0) continue;
+        ctr_column *to = &shape->columns[shape->counters[i]];
+        to->generation = from->columns[from->counters[found]].generation;
+        to->listed = from->columns[from->counters[found]].listed;
+    }
+    for (int i = 0; i < from->n_gone; i++)
+        ctr_shape_add_gone(shape, from->gone[i].name, from->gone[i].generation, problem);
+    return problem->rc;
+}
+
 /* Takes the columns of the first table that can be opened. In a new cluster the others must agree;
  * in an existing one, a replica with other counters is unavailable. */
 static void find_shape(ctr_cluster *cluster, bool is_new, ctr_problem *problem)
@@ -152,7 +167,7 @@ static void find_shape(ctr_cluster *cluster, bool is_new, ctr_problem *problem)
         if (cluster->shape.n_columns == 0)
             ctr_shape_copy(&cluster->shape, shape, problem);
         else if (first)
-            ctr_shape_take_generations(&cluster->shape, shape, problem);
+            take_generations(&cluster->shape, shape, problem);
         if (first && problem->rc == SQLITE_OK)
             ctr_clusters_note_seen(cluster->seen, cluster->birth, member->schema,
                                    member->merge.entry.name, shape, problem);
@@ -216,13 +231,6 @@ void ctr_cluster_close(ctr_cluster *cluster)
     for (int i = 0; i < CTR_STREAM_KEYS; i++) sqlite3_finalize(cluster->compares[i]);
     ctr_shape_close(&cluster->shape);
     *cluster = (ctr_cluster){0};
-}
-
-void ctr_cluster_end(ctr_cluster *cluster)
-{
-    for (int i = 0; i < cluster->n; i++) ctr_member_end(&cluster->members[i]);
-    cluster->leader = NULL;
-    cluster->writes = cluster->locked = cluster->begun = false;
 }
 
 /* ---- enough replicas for a level ------------------------------------------------------------- */
@@ -354,15 +362,6 @@ int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem)
             ctr_member_look(&cluster->members[i], cluster->birth, &cluster->shape, problem);
     }
     return problem->rc;
-}
-
-bool ctr_cluster_is_writing(const ctr_cluster *cluster)
-{
-    if (!cluster->writes) return false;
-    sqlite3_stmt *statement = sqlite3_next_stmt(cluster->db, NULL);
-    while (statement && (sqlite3_stmt_readonly(statement) || !sqlite3_stmt_busy(statement)))
-        statement = sqlite3_next_stmt(cluster->db, statement);
-    return statement != NULL;
 }
 
 /* Contacts all replicas that take part in the write. */

@@ -157,10 +157,6 @@ void ctr_cluster_close(ctr_cluster *cluster);
 /* Looks at the files of all replicas; see ctr_member_look. */
 int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem);
 
-/* Returns whether a statement that writes is running in a transaction that writes to the
- * cluster. */
-bool ctr_cluster_is_writing(const ctr_cluster *cluster);
-
 /* Chooses the replicas that a read contacts: their numbers go into `contacts`, which has room for
  * all. Leaves out those in `failed`. Returns their number. Fails if the level cannot be met. If the
  * statement is writing, these are all that take part in the write: an UPDATE counts the difference
@@ -176,9 +172,6 @@ int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem);
 
 /* Returns a bit for each replica that takes part in the write of the current row. */
 uint64_t ctr_cluster_parts(const ctr_cluster *cluster);
-
-/* Call it at the end of a transaction. */
-void ctr_cluster_end(ctr_cluster *cluster);
 
 /* Fails unless enough replicas take part in a write, and says why not:
  *
@@ -273,15 +266,6 @@ void ctr_reading_start(ctr_reading *reading, const char *plan, int argc, sqlite3
                        bool unique, ctr_problem *problem);
 
 bool ctr_reading_step(ctr_reading *reading, ctr_problem *problem);
-
-/* Returns a stored row with the current key: _id and the declared columns. */
-sqlite3_stmt *ctr_reading_row(const ctr_reading *reading);
-
-/* Returns its key values, in key order; lent until the next step. */
-sqlite3_value **ctr_reading_keys(const ctr_reading *reading);
-
-/* Returns the number of the replica of this row. */
-int ctr_reading_replica(const ctr_reading *reading);
 
 /* Blocking read repair: before a read with this plan returns a row, as in Cassandra, writes the
  * merged row to the contacted replicas that lack it. Others, and those that cannot be written now,

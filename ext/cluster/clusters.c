@@ -7,15 +7,12 @@
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
-}
+static const char BETWEEN[] = ", \t\n\r\f"; /* items of a list; those behind the comma are blank */
 
 static ctr_span trim(const char *text, size_t size)
 {
-    while (size > 0 && is_blank(*text)) text++, size--;
-    while (size > 0 && is_blank(text[size - 1])) size--;
+    while (size > 0 && strchr(BETWEEN + 1, *text)) text++, size--;
+    while (size > 0 && strchr(BETWEEN + 1, text[size - 1])) size--;
     return (ctr_span){text, size};
 }
 
@@ -88,13 +85,8 @@ bool ctr_clusters_set_option(ctr_levels *levels, const char *command, ctr_proble
 static void read_replicas(ctr_options *options, const char *list, ctr_problem *problem)
 {
     if (options->n > 0) ctr_problem_set(problem, SQLITE_ERROR, "replicas is given twice");
-    while (*list && problem->rc == SQLITE_OK) {
-        size_t size = 0;
-        while (list[size] && !is_blank(list[size]) && list[size] != ',') size++;
-        if (size == 0) {
-            list++;
-            continue;
-        }
+    while (*(list += strspn(list, BETWEEN)) && problem->rc == SQLITE_OK) {
+        size_t size = strcspn(list, BETWEEN);
         char *name = ctr_text_of((ctr_span){list, size}, problem);
         list += size;
         for (int i = 0; name && i < options->n; i++)

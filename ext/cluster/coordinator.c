@@ -125,6 +125,18 @@ static ctr_rows *stored_row(const ctr_table *table)
 
 /* ---- cursors --------------------------------------------------------------------------------- */
 
+/* Returns a stored row with the current key: _id and the declared columns. */
+static sqlite3_stmt *row_of_reading(const ctr_reading *reading)
+{
+    return reading->rows.streams[reading->rows.first].statement;
+}
+
+/* Returns the number of the replica of this row. */
+static int replica_of_reading(const ctr_reading *reading)
+{
+    return reading->contacts[reading->rows.first];
+}
+
 static ctr_reading *open_reading(ctr_table *table, ctr_problem *problem)
 {
     ctr_reading *reading = sqlite3_malloc64(sizeof *reading);
@@ -143,12 +155,23 @@ static void close_reading(ctr_reading *reading)
     sqlite3_free(reading);
 }
 
+/* Returns whether a statement that writes is running in a transaction that writes to the
+ * cluster. */
+static bool is_writing_to(const ctr_cluster *cluster)
+{
+    if (!cluster->writes) return false;
+    sqlite3_stmt *statement = sqlite3_next_stmt(cluster->db, NULL);
+    while (statement && (sqlite3_stmt_readonly(statement) || !sqlite3_stmt_busy(statement)))
+        statement = sqlite3_next_stmt(cluster->db, statement);
+    return statement != NULL;
+}
+
 /* A statement that writes takes the locks before it reads. */
 static void start_reading(ctr_reading *reading, ctr_table *table, bool unique, const char *plan,
                           int argc, sqlite3_value **argv, ctr_problem *problem)
 {
     ctr_cluster *cluster = cluster_of(table);
-    reading->is_writing = ctr_cluster_is_writing(cluster);
+    reading->is_writing = is_writing_to(cluster);
     if (reading->is_writing)
         ctr_quorum_prepare(cluster, problem);
     else if (!cluster->locked && cluster->levels->repairs)
@@ -165,12 +188,12 @@ static void sum_merged(const ctr_reading *reading, int counter, ctr_summary *sta
 
 static int64_t name_row_of_reading(const ctr_reading *reading, int64_t id)
 {
-    return name_in_replica(ctr_reading_replica(reading), id);
+    return name_in_replica(replica_of_reading(reading), id);
 }
 
 static ctr_rows *rows_of_reading(const ctr_reading *reading)
 {
-    return &reading->cluster->members[ctr_reading_replica(reading)].merge.rows;
+    return &reading->cluster->members[replica_of_reading(reading)].merge.rows;
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */
@@ -243,7 +266,7 @@ static const ctr_front FRONT = {
     .close = close_reading,
     .start = start_reading,
     .step = ctr_reading_step,
-    .row = ctr_reading_row,
+    .row = row_of_reading,
     .sum = sum_merged,
     .name_row = name_row_of_reading,
     .rows = rows_of_reading,
@@ -440,15 +463,23 @@ static int cluster_savepoint(sqlite3_vtab *base, int level)
     return ctr_events_savepoint(base, level);
 }
 
+/* Call it at the end of a transaction. */
+static void end_in_replicas(ctr_cluster *cluster)
+{
+    for (int i = 0; i < cluster->n; i++) ctr_member_end(&cluster->members[i]);
+    cluster->leader = NULL;
+    cluster->writes = cluster->locked = cluster->begun = false;
+}
+
 static int cluster_commit(sqlite3_vtab *base)
 {
-    ctr_cluster_end(((coordinator *)base)->cluster);
+    end_in_replicas(((coordinator *)base)->cluster);
     return ctr_events_commit(base);
 }
 
 static int cluster_rollback(sqlite3_vtab *base)
 {
-    ctr_cluster_end(((coordinator *)base)->cluster);
+    end_in_replicas(((coordinator *)base)->cluster);
     return ctr_events_rollback(base);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "identity/file.h"
+#include "sqlite/args.h"
 #include "sqlite/text.h"
 #include "sync/session.h"
 #include "table/events.h"
@@ -124,25 +125,6 @@ static bool step_gather(ctr_gather *gather, ctr_problem *problem)
     return problem->rc == SQLITE_OK && gather->here != 0;
 }
 
-/* ---- copies of values ------------------------------------------------------------------------ */
-
-static void free_values(sqlite3_value **values, int n)
-{
-    for (int i = 0; values && i < n; i++) sqlite3_value_free(values[i]);
-    sqlite3_free(values);
-}
-
-static sqlite3_value **copy_values(sqlite3_value **values, int n, ctr_problem *problem)
-{
-    sqlite3_value **copies = sqlite3_malloc64(((size_t)n + 1) * sizeof *copies);
-    if (!copies) ctr_problem_nomem(problem);
-    for (int i = 0; copies && i < n; i++) {
-        copies[i] = sqlite3_value_dup(values[i]);
-        if (!copies[i]) ctr_problem_nomem(problem);
-    }
-    return copies;
-}
-
 /* ---- opening and closing --------------------------------------------------------------------- */
 
 int ctr_reading_open(ctr_reading *reading, ctr_cluster *cluster, ctr_problem *problem)
@@ -164,8 +146,8 @@ static void set_counted(ctr_reading *reading, bool is_counted)
 static void forget_scan(ctr_reading *reading)
 {
     close_gather(&reading->rows);
-    free_values(reading->args, reading->n_args);
-    free_values(reading->last, reading->cluster->shape.n_keys);
+    ctr_arg_free(reading->args, reading->n_args);
+    ctr_arg_free(reading->last, reading->cluster->shape.n_keys);
     sqlite3_free(reading->plan);
     reading->args = reading->last = NULL;
     reading->plan = NULL;
@@ -250,7 +232,7 @@ void ctr_reading_start(ctr_reading *reading, const char *plan, int argc, sqlite3
         if (!*at) sqlite3_str_appendf(out, "+%c", '0' + i);
     }
     reading->plan = sqlite3_str_finish(out);
-    reading->args = copy_values(argv, argc, problem);
+    reading->args = ctr_arg_copies(argv, argc, problem);
     reading->n_args = reading->args ? argc : 0;
     reading->unique = unique;
     if (!reading->plan) ctr_problem_nomem(problem);
@@ -260,21 +242,6 @@ void ctr_reading_start(ctr_reading *reading, const char *plan, int argc, sqlite3
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
-
-sqlite3_stmt *ctr_reading_row(const ctr_reading *reading)
-{
-    return reading->rows.streams[reading->rows.first].statement;
-}
-
-sqlite3_value **ctr_reading_keys(const ctr_reading *reading)
-{
-    return reading->rows.keys;
-}
-
-int ctr_reading_replica(const ctr_reading *reading)
-{
-    return reading->contacts[reading->rows.first];
-}
 
 static bool is_here(const ctr_reading *reading, int contact)
 {
@@ -374,8 +341,8 @@ bool ctr_reading_step(ctr_reading *reading, ctr_problem *problem)
     while (problem->rc != SQLITE_OK && replace(reading, problem)) row = find_row(reading, problem);
     if (!row) return false;
     int n = reading->cluster->shape.n_keys;
-    free_values(reading->last, n);
-    reading->last = copy_values(reading->rows.keys, n, problem);
+    ctr_arg_free(reading->last, n);
+    reading->last = ctr_arg_copies(reading->rows.keys, n, problem);
     return problem->rc == SQLITE_OK;
 }
 
@@ -417,7 +384,7 @@ static void repair_row(repair_job *job, ctr_problem *problem)
         ctr_merge *merge = &member->merge;
         const ctr_identity *identity = ctr_file_identity(merge->rows.tab->file, problem);
         if (identity) ctr_conflicts_set_mine(&member->conflicts, identity);
-        if (!identity || !ctr_merge_find(merge, ctr_reading_keys(&job->reading), problem)) continue;
+        if (!identity || !ctr_merge_find(merge, job->reading.rows.keys, problem)) continue;
         for (int c = 0; c < cluster->shape.n_counters; c++)
             ctr_merge_cell(merge, c, &job->reading.cells[c].cell, problem);
         ctr_merge_write(merge, problem);

@@ -314,7 +314,7 @@ enum { HISTORY_ID, HISTORY_NAME, HISTORY_STATE, HISTORY_SINCE, HISTORY_WHY, HIST
 static void show_history(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     ctr_identity identity;
-    sqlite3 *db = ctr_answer_db(answer);
+    sqlite3 *db = answer->conn->db;
     const char *schema = ctr_answer_schema(answer, args[0], problem);
     if (!schema || ctr_identity_read(&identity, db, schema, problem) || !identity.present) return;
 

@@ -94,33 +94,28 @@ typedef struct total {
     int64_t cells; /* live ones in the window */
 } total;
 
-static total *total_and_cell(sqlite3_context *ctx, sqlite3_value *value, ctr_cell *cell)
+static void change_total(sqlite3_context *ctx, sqlite3_value *value, bool adds)
 {
+    ctr_cell cell;
     total *state = sqlite3_aggregate_context(ctx, sizeof *state);
     if (!state) sqlite3_result_error_nomem(ctx);
-    if (!state || !ctr_arg_cell(ctx, "counter_sum", value, cell)) return NULL;
-    return ctr_cell_is_live(cell) ? state : NULL;
+    if (!state || !ctr_arg_cell(ctx, "counter_sum", value, &cell)) return;
+    if (!ctr_cell_is_live(&cell)) return;
+    (adds ? ctr_sum_add_cell : ctr_sum_subtract_cell)(&state->sum, &cell);
+    state->cells += adds ? 1 : -1;
 }
 
 static void sum_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    ctr_cell cell;
-    total *state = total_and_cell(ctx, argv[0], &cell);
-    if (!state) return;
-    ctr_sum_add_cell(&state->sum, &cell);
-    state->cells++;
+    change_total(ctx, argv[0], true);
 }
 
 /* Subtracts a row that leaves the window. */
 static void sum_inverse(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    ctr_cell cell;
-    total *state = total_and_cell(ctx, argv[0], &cell);
-    if (!state) return;
-    ctr_sum_subtract_cell(&state->sum, &cell);
-    state->cells--;
+    change_total(ctx, argv[0], false);
 }
 
 static void sum_value(sqlite3_context *ctx)

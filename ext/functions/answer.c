@@ -8,10 +8,8 @@
 #include "sqlite/array.h"
 #include "sqlite/text.h"
 
-enum { MOST_ARGS = 4 };
-
 /* One value of the answer. */
-typedef struct item {
+typedef struct answer_item {
     enum { ITEM_NULL, ITEM_INTEGER, ITEM_REAL, ITEM_TEXT, ITEM_BLOB, ITEM_VALUE } type;
     int64_t integer; /* of a BLOB its size */
     double real;
@@ -32,33 +30,9 @@ typedef struct answer_module {
     sqlite3_module module;
 } answer_module;
 
-struct ctr_answer {
-    sqlite3_vtab_cursor base;
-    bool filled;
-    sqlite3_value *args[MOST_ARGS]; /* owned; NULL: not given */
-    item *items;
-    size_t n, room;
-    size_t row;
-};
-
 static answer_table *table_behind(const ctr_answer *answer)
 {
     return (answer_table *)answer->base.pVtab;
-}
-
-sqlite3 *ctr_answer_db(const ctr_answer *answer)
-{
-    return ctr_answer_conn(answer)->db;
-}
-
-ctr_conn *ctr_answer_conn(const ctr_answer *answer)
-{
-    return table_behind(answer)->joined.conn;
-}
-
-const ctr_answer_kind *ctr_answer_kind_of(const ctr_answer *answer)
-{
-    return table_behind(answer)->kind;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -133,7 +107,7 @@ const char *ctr_answer_arg(sqlite3_value *value, const char *what, const char *m
 const char *ctr_answer_schema(const ctr_answer *answer, sqlite3_value *value, ctr_problem *problem)
 {
     const char *schema = ctr_answer_arg(value, "the name of a database", "main", problem);
-    if (!schema || ctr_run_has_schema(ctr_answer_db(answer), schema)) return schema;
+    if (!schema || ctr_run_has_schema(answer->conn->db, schema)) return schema;
     ctr_problem_set(problem, SQLITE_ERROR, "no attached database has the name '%s'", schema);
     return NULL;
 }
@@ -190,8 +164,8 @@ static int answer_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const answer_table *table = (answer_table *)base;
     const ctr_answer_kind *kind = table->kind;
-    int at[MOST_ARGS], given = 0, n = 0;
-    for (int i = 0; i < MOST_ARGS; i++) at[i] = -1;
+    int at[CTR_ANSWER_ARGS], given = 0, n = 0;
+    for (int i = 0; i < CTR_ANSWER_ARGS; i++) at[i] = -1;
     for (int i = 0; i < info->nConstraint; i++) {
         int arg = info->aConstraint[i].iColumn - table->n_columns;
         if (arg < 0 || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
@@ -216,10 +190,9 @@ static int answer_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 static int answer_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor)
 {
-    (void)base;
     ctr_answer *made = sqlite3_malloc64(sizeof *made);
     if (!made) return SQLITE_NOMEM;
-    memset(made, 0, sizeof *made);
+    *made = (ctr_answer){.conn = ((ctr_joined *)base)->conn, .kind = ((answer_table *)base)->kind};
     *cursor = &made->base;
     return SQLITE_OK;
 }
@@ -230,7 +203,7 @@ static void forget_answer(ctr_answer *answer)
         sqlite3_free(answer->items[i].text);
         sqlite3_value_free(answer->items[i].value);
     }
-    for (int i = 0; i < MOST_ARGS; i++) {
+    for (int i = 0; i < CTR_ANSWER_ARGS; i++) {
         sqlite3_value_free(answer->args[i]);
         answer->args[i] = NULL;
     }
@@ -253,27 +226,27 @@ static int answer_filter(sqlite3_vtab_cursor *base, int given, const char *plan_
     (void)plan_text;
     (void)argc;
     ctr_answer *answer = (ctr_answer *)base;
-    const ctr_answer_kind *kind = table_behind(answer)->kind;
-    sqlite3_value *args[MOST_ARGS] = {NULL};
+    const ctr_answer_kind *kind = answer->kind;
+    sqlite3_value *args[CTR_ANSWER_ARGS] = {NULL};
     for (int i = 0; i < table_behind(answer)->n_args; i++)
         if (given & 1 << i) args[i] = *argv++;
     answer->row = 0;
     bool answered = kind->works && answer->filled;
-    for (int i = 0; i < MOST_ARGS && answered; i++)
+    for (int i = 0; i < CTR_ANSWER_ARGS && answered; i++)
         answered = answer->args[i] && args[i] ? ctr_text_alike(answer->args[i], args[i])
                                               : !answer->args[i] && !args[i];
     if (answered) return SQLITE_OK;
 
     ctr_problem problem = {SQLITE_OK, NULL};
     forget_answer(answer);
-    for (int i = 0; i < MOST_ARGS; i++) {
+    for (int i = 0; i < CTR_ANSWER_ARGS; i++) {
         if (!args[i]) continue;
         answer->args[i] = sqlite3_value_dup(args[i]);
         if (!answer->args[i]) ctr_problem_nomem(&problem);
     }
     if (!kind->pure && kind->fill) {
-        ctr_shared_check_name(ctr_answer_db(answer), kind->name, &problem);
-        ctr_events_append(ctr_answer_conn(answer), &problem);
+        ctr_shared_check_name(answer->conn->db, kind->name, &problem);
+        ctr_events_append(answer->conn, &problem);
     }
     if (kind->fill && problem.rc == SQLITE_OK) kind->fill(answer, answer->args, &problem);
     answer->filled = problem.rc == SQLITE_OK;
@@ -319,7 +292,7 @@ static int answer_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
 static int answer_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
     const ctr_answer *answer = (ctr_answer *)base;
-    *rowid = (sqlite3_int64)answer->row + table_behind(answer)->kind->pure;
+    *rowid = (sqlite3_int64)answer->row + answer->kind->pure;
     return SQLITE_OK;
 }
 

@@ -45,6 +45,19 @@ typedef struct subject {
     ctr_shape shape;
 } subject;
 
+/* Fails unless the file has a known format and a counter table of that name. */
+static int require_table(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
+{
+    ctr_identity identity;
+    ctr_catalog_entry entry = {0};
+    if (problem->rc != SQLITE_OK || ctr_identity_read(&identity, db, schema, problem))
+        return problem->rc;
+    if (!ctr_catalog_named(&entry, db, schema, table, problem))
+        ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter table '%s'", schema, table);
+    ctr_catalog_close_entry(&entry);
+    return problem->rc;
+}
+
 /* The caller closes it, also after a failure. */
 static int open_subject(subject *asked, sqlite3 *db, const char *schema, const char *table,
                         ctr_problem *problem)
@@ -53,7 +66,7 @@ static int open_subject(subject *asked, sqlite3 *db, const char *schema, const c
     if (problem->rc != SQLITE_OK) return problem->rc;
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     asked->snapshot = ctr_run_hold(&run);
-    if (ctr_catalog_require(db, schema, table, problem)) return problem->rc;
+    if (require_table(db, schema, table, problem)) return problem->rc;
     return ctr_stored_read(&asked->shape, db, schema, table, problem);
 }
 
@@ -62,7 +75,7 @@ static int open_asked(subject *asked, ctr_answer *answer, sqlite3_value *table,
 {
     const char *name = ctr_answer_arg(table, "the name of the table", NULL, problem);
     const char *where = ctr_answer_schema(answer, schema, problem);
-    return open_subject(asked, ctr_answer_db(answer), where, name, problem);
+    return open_subject(asked, answer->conn->db, where, name, problem);
 }
 
 static void close_subject(subject *asked)
@@ -97,7 +110,7 @@ static void fn_table_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv
 static void show_digests(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     int64_t n = 0;
-    if (!ctr_arg_take_integer(ctr_answer_db(answer), args[1], &n, problem) || n < 1 ||
+    if (!ctr_arg_take_integer(answer->conn->db, args[1], &n, problem) || n < 1 ||
         n > CTR_BUCKETS_MAX) {
         char wanted[48];
         sqlite3_snprintf(sizeof wanted, wanted, "an INTEGER, 1 ... %d", CTR_BUCKETS_MAX);

@@ -308,10 +308,10 @@ static int take_how(const char *text, ctr_problem *problem)
 
 static void report_exchange(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
-    sqlite3 *db = ctr_answer_db(answer);
-    ctr_conn *conn = ctr_answer_conn(answer);
+    sqlite3 *db = answer->conn->db;
+    ctr_conn *conn = answer->conn;
     exchange x = {.way = directions};
-    while (strcmp(x.way->function, ctr_answer_kind_of(answer)->name) != 0) x.way++;
+    while (strcmp(x.way->function, answer->kind->name) != 0) x.way++;
     x.peer = ctr_answer_arg(args[0], "the argument", NULL, problem);
     const char *how = ctr_answer_arg(args[1], "the second argument", "", problem);
     if (how) x.how = take_how(how, problem);

@@ -19,10 +19,6 @@ int ctr_track_register(sqlite3 *db, ctr_conn *conn);     /* counter_track, _untr
 int ctr_opening_register(sqlite3 *db, ctr_conn *conn);   /* counter_opening */
 int ctr_internal_register(sqlite3 *db, ctr_conn *conn);  /* counter_witness, counter_statements */
 
-/* Sets `is` if this connection has the library already. Two copies would not see each other's
- * batches, so a second load does nothing. Returns an SQLite code. */
-int ctr_internal_is_registered(sqlite3 *db, bool *is);
-
 /* Registers one more counter_witness, for a new schema of main. */
 int ctr_internal_renew_witness(ctr_conn *conn, const char *name);
 
@@ -55,10 +51,19 @@ typedef struct ctr_answer_kind {
     void (*extend)(sqlite3_module *module); /* sets more methods; NULL: there are none */
 } ctr_answer_kind;
 
-/* For `fill`. */
-sqlite3 *ctr_answer_db(const ctr_answer *answer);
-ctr_conn *ctr_answer_conn(const ctr_answer *answer);
-const ctr_answer_kind *ctr_answer_kind_of(const ctr_answer *answer);
+enum { CTR_ANSWER_ARGS = 4 };
+
+struct ctr_answer {
+    sqlite3_vtab_cursor base;
+    ctr_conn *conn; /* borrowed */
+    const ctr_answer_kind *kind;
+
+    /* Private. */
+    bool filled;
+    sqlite3_value *args[CTR_ANSWER_ARGS]; /* owned; NULL: not given */
+    struct answer_item *items;            /* owned; row by row */
+    size_t n, room, row;
+};
 
 /* Append a copy of a value. A NULL text and an empty BLOB become NULL. */
 void ctr_answer_text(ctr_answer *answer, const char *text, ctr_problem *problem);

@@ -258,9 +258,9 @@ static void add(sqlite3_context *ctx, const target *to, const char *column, sqli
         sqlite3_str *list = sqlite3_str_new(NULL); /* the parameters 1 ...: the key, then n */
         for (int i = 0; i <= to->shape.n_keys; i++)
             sqlite3_str_appendf(list, "%s?%d", i ? ", " : "", i + 1);
-        char *values = sqlite3_str_finish(list);
+        char *values = ctr_text_finish(list, problem);
         char *columns = sqlite3_mprintf("%s, \"%w\"", keys ? keys : "", column);
-        if (!keys || !values || !columns) ctr_problem_nomem(problem);
+        if (!keys || !columns) ctr_problem_nomem(problem);
         ctr_run run = ctr_run_on(to->db, to->schema, to->table, problem);
         run.slots.columns = columns;
         run.slots.values = values;

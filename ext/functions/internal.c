@@ -6,10 +6,7 @@
  *     counter_statements    keeps prepared statements until the connection closes. No kept
  *                           statement may name it, or it would never be freed; so there are two
  */
-#include <string.h>
-
 #include "functions/functions.h"
-#include "sqlite/text.h"
 
 static ctr_conn *conn_of(sqlite3_vtab *base)
 {
@@ -76,24 +73,6 @@ static void extend_statements(sqlite3_module *module)
 {
     module->xConnect = statements_connect;
     module->xDisconnect = statements_disconnect;
-}
-
-/* An SQLite built without PRAGMA module_list always gives false. */
-int ctr_internal_is_registered(sqlite3 *db, bool *is)
-{
-    bool found = false;
-    ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(db, "main", NULL, &problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRANSACTION_MODULES);
-    while (!found && ctr_run_row(&run, row)) {
-        const char *name = ctr_text_column(row, 0, &problem);
-        found = name && strcmp(name, "counter_statements") == 0;
-    }
-    sqlite3_finalize(row);
-    int rc = ctr_problem_rolls_back(problem.rc) ? problem.rc : SQLITE_OK;
-    ctr_problem_close(&problem);
-    *is = found;
-    return rc;
 }
 
 static const ctr_answer_kind INTERNAL[] = {

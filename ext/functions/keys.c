@@ -37,7 +37,7 @@ static void fn_key(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 static void append_hex(sqlite3_str *out, const char *what, const uint8_t *bytes, size_t size)
 {
     sqlite3_str_appendf(out, "{\"%s\":\"", what);
-    for (size_t i = 0; i < size; i++) sqlite3_str_appendf(out, "%02x", bytes[i]);
+    ctr_text_append_hex(out, bytes, (int)size);
     sqlite3_str_appendall(out, "\"}");
 }
 

@@ -151,16 +151,16 @@ static void answer_member(ctr_answer *answer, ctr_member *member, ctr_problem *p
 static void fill_status(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     const char *name = ctr_answer_arg(args[0], "the name of the cluster", NULL, problem);
-    const ctr_clusters *clusters = ctr_answer_conn(answer)->fronts;
+    const ctr_clusters *clusters = answer->conn->fronts;
     const ctr_cluster_entry *entry =
-        name ? ctr_clusters_connected(clusters, ctr_answer_db(answer), name, problem) : NULL;
+        name ? ctr_clusters_connected(clusters, answer->conn->db, name, problem) : NULL;
     if (!entry) {
         ctr_problem_set(problem, SQLITE_ERROR, "no cluster has the name '%s'", name ? name : "");
         return;
     }
     ctr_session session = {0};
-    ctr_run run = ctr_run_on(ctr_answer_db(answer), "temp", name, problem);
-    ctr_session_begin(&session, ctr_answer_db(answer), NULL, problem);
+    ctr_run run = ctr_run_on(answer->conn->db, "temp", name, problem);
+    ctr_session_begin(&session, answer->conn->db, NULL, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     ctr_cluster *cluster = entry->cluster; /* the cluster of the joined table */
     if (problem->rc == SQLITE_OK) ctr_cluster_lock(cluster, problem);
@@ -196,7 +196,7 @@ static void fill_status(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
 static void show_figures(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     (void)args;
-    const ctr_stats *stats = &ctr_answer_conn(answer)->stats;
+    const ctr_stats *stats = &answer->conn->stats;
     const struct {
         const char *name;
         int64_t count;
@@ -340,9 +340,9 @@ static void show_all_tracked(ctr_answer *answer, sqlite3_value **args, ctr_probl
 {
     ctr_catalog catalog = {0};
     const char *schema = ctr_answer_schema(answer, args[0], problem);
-    ctr_run run = ctr_run_on(ctr_answer_db(answer), schema, NULL, problem);
+    ctr_run run = ctr_run_on(answer->conn->db, schema, NULL, problem);
     sqlite3_stmt *snapshot = schema ? ctr_run_hold(&run) : NULL;
-    ctr_file *file = schema ? ctr_file_of(ctr_answer_conn(answer), schema) : NULL;
+    ctr_file *file = schema ? ctr_file_of(answer->conn, schema) : NULL;
     if (!file) ctr_problem_nomem(problem);
     if (problem->rc == SQLITE_OK) ctr_catalog_of_file(&catalog, file, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++)

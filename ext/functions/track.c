@@ -249,12 +249,37 @@ static int64_t go_on_tracking(ctr_tracking *call, ctr_problem *problem)
     return 0;
 }
 
+/* Refuses to track `table` while some tracked table is missing. `table` may be that table, renamed
+ * and then rebuilt; new counters for it would belong to those of no other file. */
+static void refuse_orphans(const ctr_objects *objects, const char *table, ctr_problem *problem)
+{
+    ctr_catalog catalog = {0};
+    ctr_catalog_list(&catalog, objects->db, objects->schema, objects, problem);
+    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
+        const ctr_catalog_entry *entry = &catalog.entries[i];
+        if (!ctr_tracked_is_among(objects, entry->name) ||
+            ctr_triggers_table(objects, entry->name, problem))
+            continue;
+        char *noted = ctr_tracked_noted(objects->db, objects->schema, entry->name, problem);
+        const char *last = noted ? noted : entry->birth;
+        if (!ctr_schema_objects_find(objects, last))
+            ctr_problem_set(
+                problem, SQLITE_ERROR,
+                "%s: %s holds the counters of a tracked table %s, which is missing: if %s is "
+                "that table, rename it to %s, call counter_track('%s', ...), and rename it "
+                "back",
+                table, entry->name, last, table, last, last);
+        sqlite3_free(noted);
+    }
+    ctr_catalog_close(&catalog);
+}
+
 static int64_t track(ctr_tracking *call, ctr_problem *problem)
 {
     if (!call->counters) take_up_counters(call, problem);
     if (call->counters) return go_on_tracking(call, problem);
     const ctr_objects *objects = ctr_file_objects(call->file, problem);
-    if (objects) ctr_triggers_refuse_orphans(objects, call->table, problem);
+    if (objects) refuse_orphans(objects, call->table, problem);
     if (problem->rc == SQLITE_OK) {
         if (call->n == 0)
             ctr_problem_set(problem, SQLITE_ERROR, "%s: name the columns to be tracked",

@@ -5,6 +5,25 @@
 #include "table/catalog.h"
 #include "track/apart.h"
 
+/* Lists the key and the counters by their names in the counter table. */
+static char *list_counters(const ctr_tracked *tracked)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    ctr_tracked_list_own_names(tracked, out, true);
+    return sqlite3_str_finish(out);
+}
+
+/* Lists the same columns by their names in the tracked table, NULL for a missing one, with marks
+ * for adopted ones. */
+static char *list_columns(const ctr_tracked *tracked)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    ctr_tracked_list_keys(tracked, out, "");
+    ctr_tracked_list_values(tracked, out, "");
+    ctr_tracked_list_lacking(tracked, out);
+    return sqlite3_str_finish(out);
+}
+
 /* Each new row of the counters goes to some page of their index, so SQLite needs a larger cache. */
 int64_t ctr_tracking_count(ctr_tracking *call, ctr_problem *problem)
 {
@@ -13,8 +32,7 @@ int64_t ctr_tracking_count(ctr_tracking *call, ctr_problem *problem)
     if (file && ctr_session_raise_cache(call->db, call->schema)) file->raised = true;
     ctr_stats *stats = &call->conn->stats;
     int64_t before = stats->tracked;
-    char *columns = ctr_tracked_counter_list(&call->tracked),
-         *values = ctr_tracked_column_list(&call->tracked),
+    char *columns = list_counters(&call->tracked), *values = list_columns(&call->tracked),
          *match = ctr_tracked_key_match(&call->tracked), *keys = ctr_shape_key_list(&call->shape);
     if (!columns || !values || !match || !keys) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);

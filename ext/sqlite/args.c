@@ -25,13 +25,10 @@ void ctr_arg_error(sqlite3_context *ctx, const char *format, ...)
 bool ctr_arg_refuse(sqlite3_context *ctx, const char *function, const char *name,
                     const char *wanted, sqlite3_value *value)
 {
-    char *shown = ctr_problem_describe_value(value);
-    if (shown)
-        ctr_arg_error(ctx, "%s: %s must be %s, not %s", function, name, wanted, shown);
-    else
-        sqlite3_result_error_nomem(ctx);
-    sqlite3_free(shown);
-    return false;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    if (ctr_problem_mismatch(&problem, name, wanted, value) == SQLITE_MISMATCH)
+        problem.rc = SQLITE_ERROR;
+    return ctr_arg_problem(ctx, function, &problem);
 }
 
 const char *ctr_arg_text(sqlite3_context *ctx, const char *function, const char *name,
@@ -59,13 +56,12 @@ bool ctr_arg_cell(sqlite3_context *ctx, const char *function, sqlite3_value *val
     ctr_status status = ctr_cell_open(cell, bytes, size);
     if (status == CTR_OK) return true;
 
+    ctr_problem problem = {SQLITE_OK, NULL};
     char *shown = ctr_problem_describe_value(value);
-    if (shown)
-        ctr_arg_error(ctx, "%s: the cell %s: %s", function, ctr_status_text(status), shown);
-    else
-        sqlite3_result_error_nomem(ctx);
+    if (!shown) ctr_problem_nomem(&problem);
+    ctr_problem_set(&problem, SQLITE_ERROR, "the cell %s: %s", ctr_status_text(status), shown);
     sqlite3_free(shown);
-    return false;
+    return ctr_arg_problem(ctx, function, &problem);
 }
 
 bool ctr_arg_integer(sqlite3_context *ctx, const char *function, const char *name,
@@ -76,12 +72,10 @@ bool ctr_arg_integer(sqlite3_context *ctx, const char *function, const char *nam
     if (!ctr_arg_problem(ctx, function, &problem)) return false;
     if (!is_integer) {
         char *refusal = ctr_arg_integer_refusal(value);
-        if (refusal)
-            ctr_arg_error(ctx, "%s: %s must be %s", function, name, refusal);
-        else
-            sqlite3_result_error_nomem(ctx);
+        if (!refusal) ctr_problem_nomem(&problem);
+        ctr_problem_set(&problem, SQLITE_ERROR, "%s must be %s", name, refusal);
         sqlite3_free(refusal);
-        return false;
+        return ctr_arg_problem(ctx, function, &problem);
     }
     if (*n >= least && *n <= most) return true;
     ctr_arg_error(ctx, "%s: %s must be %lld ... %lld, not %lld", function, name, (long long)least,
@@ -172,6 +166,23 @@ void ctr_arg_result_id(sqlite3_context *ctx, const uint8_t id[CTR_ID_SIZE])
     char text[CTR_ID_TEXT_SIZE];
     ctr_id_to_text(id, text);
     sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+}
+
+void ctr_arg_free(sqlite3_value **values, int n)
+{
+    for (int i = 0; values && i < n; i++) sqlite3_value_free(values[i]);
+    sqlite3_free(values);
+}
+
+sqlite3_value **ctr_arg_copies(sqlite3_value **values, int n, ctr_problem *problem)
+{
+    sqlite3_value **copies = sqlite3_malloc64(((size_t)n + 1) * sizeof *copies);
+    if (!copies) ctr_problem_nomem(problem);
+    for (int i = 0; copies && i < n; i++) {
+        copies[i] = sqlite3_value_dup(values[i]);
+        if (!copies[i]) ctr_problem_nomem(problem);
+    }
+    return copies;
 }
 
 /* ---- integers -------------------------------------------------------------------------------- */

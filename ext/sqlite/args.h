@@ -52,6 +52,10 @@ int ctr_arg_table_problem(sqlite3_vtab *table, const char *name, ctr_problem *pr
 /* Calls sqlite3_result_error with a formatted text. */
 void ctr_arg_error(sqlite3_context *ctx, const char *format, ...);
 
+/* Returns copies of n values. Fails without memory; the caller frees them all the same. */
+sqlite3_value **ctr_arg_copies(sqlite3_value **values, int n, ctr_problem *problem);
+void ctr_arg_free(sqlite3_value **values, int n);
+
 /* ---- integers -------------------------------------------------------------------------------- */
 
 /* Hosts bind numbers in their own ways: JavaScript binds 1 as REAL, Perl and Tcl bind it as TEXT. A

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "sqlite/text.h"
+
 int ctr_problem_set(ctr_problem *problem, int rc, const char *format, ...)
 {
     if (problem->rc != SQLITE_OK) return problem->rc;
@@ -93,7 +95,7 @@ static bool append_blob(sqlite3_str *out, sqlite3_value *value)
     int size = sqlite3_value_bytes(value);
     if (!bytes && size > 0) return false;
     sqlite3_str_appendall(out, "x'");
-    for (int i = 0; i < size && i < SHOWN_MAX / 2; i++) sqlite3_str_appendf(out, "%02x", bytes[i]);
+    ctr_text_append_hex(out, bytes, size < SHOWN_MAX / 2 ? size : SHOWN_MAX / 2);
     sqlite3_str_appendall(out, size > SHOWN_MAX / 2 ? "...'" : "'");
     return true;
 }

@@ -47,6 +47,12 @@ const char *ctr_text_separator(sqlite3_str *list, const char *word)
     return sqlite3_str_length(list) > 0 ? word : "";
 }
 
+void ctr_text_append_hex(sqlite3_str *out, const void *bytes, int size)
+{
+    const unsigned char *at = bytes;
+    for (int i = 0; i < size; i++) sqlite3_str_appendf(out, "%02x", at[i]);
+}
+
 char *ctr_text_copy(const char *text, ctr_problem *problem)
 {
     return ctr_text_of((ctr_span){text, strlen(text)}, problem);

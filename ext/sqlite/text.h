@@ -34,6 +34,9 @@ char *ctr_text_copy(const char *text, ctr_problem *problem);
 char *ctr_text_of(ctr_span span, ctr_problem *problem);
 char *ctr_text_unquoted(ctr_span name, ctr_problem *problem);
 
+/* Appends bytes as hexadecimal digits. */
+void ctr_text_append_hex(sqlite3_str *out, const void *bytes, int size);
+
 /* Returns the separator before the next item of a list: the word, "" before the first. */
 const char *ctr_text_separator(sqlite3_str *list, const char *word);
 

@@ -72,18 +72,6 @@ bool ctr_catalog_named(ctr_catalog_entry *entry, sqlite3 *db, const char *schema
     return look_up(entry, db, schema, CTR_SQL_CATALOG_NAMED, table, problem);
 }
 
-int ctr_catalog_require(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
-{
-    ctr_identity identity;
-    ctr_catalog_entry entry = {0};
-    if (problem->rc != SQLITE_OK || ctr_identity_read(&identity, db, schema, problem))
-        return problem->rc;
-    if (!ctr_catalog_named(&entry, db, schema, table, problem))
-        ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter table '%s'", schema, table);
-    ctr_catalog_close_entry(&entry);
-    return problem->rc;
-}
-
 void ctr_catalog_add(sqlite3 *db, const char *schema, const char *table, const char *birth,
                      ctr_problem *problem)
 {

@@ -34,9 +34,6 @@ bool ctr_catalog_born(ctr_catalog_entry *entry, sqlite3 *db, const char *schema,
 bool ctr_catalog_named(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *table,
                        ctr_problem *problem);
 
-/* Fails unless the file has a known format and a counter table of that name. */
-int ctr_catalog_require(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
-
 int ctr_catalog_copy(ctr_catalog_entry *entry, const ctr_catalog_entry *of, ctr_problem *problem);
 void ctr_catalog_close_entry(ctr_catalog_entry *entry);
 

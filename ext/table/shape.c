@@ -89,20 +89,6 @@ int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem)
     return problem->rc;
 }
 
-int ctr_shape_take_generations(ctr_shape *shape, const ctr_shape *from, ctr_problem *problem)
-{
-    for (int i = 0; i < shape->n_counters; i++) {
-        int found = ctr_shape_counter(from, ctr_shape_counter_name(shape, i));
-        if (found < 0) continue;
-        ctr_column *to = &shape->columns[shape->counters[i]];
-        to->generation = from->columns[from->counters[found]].generation;
-        to->listed = from->columns[from->counters[found]].listed;
-    }
-    for (int i = 0; i < from->n_gone; i++)
-        ctr_shape_add_gone(shape, from->gone[i].name, from->gone[i].generation, problem);
-    return problem->rc;
-}
-
 bool ctr_shape_same_columns(const ctr_shape *a, const ctr_shape *b)
 {
     bool same = a->n_columns == b->n_columns;

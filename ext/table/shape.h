@@ -59,9 +59,6 @@ int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem);
 /* Returns whether the two have the same columns. Does not compare generations. */
 bool ctr_shape_same_columns(const ctr_shape *a, const ctr_shape *b);
 
-/* Copies generations and dropped counters of `from`, which was read from the file. */
-int ctr_shape_take_generations(ctr_shape *shape, const ctr_shape *from, ctr_problem *problem);
-
 /* Return the counter of this name, or -1. The second ignores case. */
 int ctr_shape_counter(const ctr_shape *shape, const char *name);
 int ctr_shape_counter_like(const ctr_shape *shape, const char *name);

@@ -80,22 +80,6 @@ void ctr_tracked_list_values(const ctr_tracked *tracked, sqlite3_str *out, const
     }
 }
 
-char *ctr_tracked_counter_list(const ctr_tracked *tracked)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    ctr_tracked_list_own_names(tracked, out, true);
-    return sqlite3_str_finish(out);
-}
-
-char *ctr_tracked_column_list(const ctr_tracked *tracked)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    ctr_tracked_list_keys(tracked, out, "");
-    ctr_tracked_list_values(tracked, out, "");
-    ctr_tracked_list_lacking(tracked, out);
-    return sqlite3_str_finish(out);
-}
-
 char *ctr_tracked_key_match(const ctr_tracked *tracked)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);

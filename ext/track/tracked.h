@@ -95,11 +95,8 @@ bool ctr_tracked_same_shown(const ctr_shown *a, const ctr_shown *b);
  * counter. */
 bool ctr_tracked_same_row(const ctr_tracked *tracked, const ctr_shown *a, const ctr_shown *b);
 
-/* For statements on both tables: the key and the counters by their names in the counter table; the
- * same columns by their names in the tracked table, NULL for a missing one, with marks for adopted
- * ones; c.key = t.key. The caller frees them with sqlite3_free; NULL: no memory. */
-char *ctr_tracked_counter_list(const ctr_tracked *tracked);
-char *ctr_tracked_column_list(const ctr_tracked *tracked);
+/* Returns c.key = t.key, for a statement on both tables. The caller frees it with sqlite3_free;
+ * NULL: no memory. */
 char *ctr_tracked_key_match(const ctr_tracked *tracked);
 
 /* Append parts of these lists. own_names: the key, and the counters if wanted, by their names in

@@ -439,27 +439,3 @@ char *ctr_triggers_counters(const ctr_objects *objects, const char *table, ctr_p
     ctr_catalog_close(&catalog);
     return counters;
 }
-
-void ctr_triggers_refuse_orphans(const ctr_objects *objects, const char *table,
-                                 ctr_problem *problem)
-{
-    ctr_catalog catalog = {0};
-    ctr_catalog_list(&catalog, objects->db, objects->schema, objects, problem);
-    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
-        const ctr_catalog_entry *entry = &catalog.entries[i];
-        if (!ctr_tracked_is_among(objects, entry->name) ||
-            ctr_triggers_table(objects, entry->name, problem))
-            continue;
-        char *noted = ctr_tracked_noted(objects->db, objects->schema, entry->name, problem);
-        const char *last = noted ? noted : entry->birth;
-        if (!ctr_schema_objects_find(objects, last))
-            ctr_problem_set(
-                problem, SQLITE_ERROR,
-                "%s: %s holds the counters of a tracked table %s, which is missing: if %s is "
-                "that table, rename it to %s, call counter_track('%s', ...), and rename it "
-                "back",
-                table, entry->name, last, table, last, last);
-        sqlite3_free(noted);
-    }
-    ctr_catalog_close(&catalog);
-}

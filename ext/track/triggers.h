@@ -41,9 +41,4 @@ bool ctr_triggers_stand_on(const ctr_objects *objects, const char *counters, con
  * name; the caller frees it with sqlite3_free. NULL: it has none. */
 char *ctr_triggers_counters(const ctr_objects *objects, const char *table, ctr_problem *problem);
 
-/* Refuses to track `table` while some tracked table is missing. `table` may be that table, renamed
- * and then rebuilt; new counters for it would belong to those of no other file. */
-void ctr_triggers_refuse_orphans(const ctr_objects *objects, const char *table,
-                                 ctr_problem *problem);
-
 #endif

@@ -27,8 +27,6 @@
 
 enum { REQUEST_MAX = 255 /* bytes of an id */ };
 
-static const char HEX[] = "0123456789abcdef";
-
 /* ---- the text of a request ------------------------------------------------------------------- */
 
 static void append_blob_exactly(sqlite3_str *out, sqlite3_value *value)
@@ -36,10 +34,7 @@ static void append_blob_exactly(sqlite3_str *out, sqlite3_value *value)
     const uint8_t *bytes = sqlite3_value_blob(value);
     int size = sqlite3_value_bytes(value);
     sqlite3_str_appendall(out, "x'");
-    for (int i = 0; bytes && i < size; i++) {
-        sqlite3_str_appendchar(out, 1, HEX[bytes[i] >> 4]);
-        sqlite3_str_appendchar(out, 1, HEX[bytes[i] & 15]);
-    }
+    if (bytes) ctr_text_append_hex(out, bytes, size);
     sqlite3_str_appendall(out, "'");
 }
 

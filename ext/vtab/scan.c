@@ -61,8 +61,7 @@ static int place_in_plan(const char *plan)
 static void forget_elements(in_searches *elements)
 {
     if (elements->args && elements->place >= 0) elements->args[elements->place] = NULL; /* lent */
-    for (int i = 0; i < elements->n; i++) sqlite3_value_free(elements->elements[i]);
-    sqlite3_free(elements->elements);
+    ctr_arg_free(elements->elements, elements->n);
     elements->elements = NULL;
     elements->n = 0;
     elements->room = 0;
@@ -72,8 +71,7 @@ static void forget_elements(in_searches *elements)
 static void close_searches(in_searches *elements)
 {
     forget_elements(elements);
-    for (int i = 0; i < elements->argc; i++) sqlite3_value_free(elements->args[i]);
-    sqlite3_free(elements->args);
+    ctr_arg_free(elements->args, elements->argc);
     sqlite3_free(elements->plan);
     *elements = (in_searches){.place = -1};
 }
@@ -157,7 +155,7 @@ static bool next_search(in_searches *elements)
     return true;
 }
 
-/* ---- cursors -------------------------------------------------------------------------------- */
+/* ---- cursors --------------------------------------------------------------------------------- */
 
 /* One counter of the row under the cursor. */
 typedef struct seen_counter {
@@ -223,8 +221,7 @@ int ctr_scan_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor)
 
 static void forget_rest(scan_cursor *cursor)
 {
-    for (int i = 0; i < cursor->n_rest; i++) sqlite3_value_free(cursor->rest[i]);
-    sqlite3_free(cursor->rest);
+    ctr_arg_free(cursor->rest, cursor->n_rest);
     sqlite3_free(cursor->rest_plan);
     cursor->rest = NULL;
     cursor->rest_plan = NULL;
@@ -251,13 +248,8 @@ static void start_stream(scan_cursor *cursor, bool unique, const char *plan, int
     cursor->stream.has_exact = false;
     if (unique && !exact) {
         cursor->rest_plan = ctr_text_copy(plan, problem);
-        cursor->rest = sqlite3_malloc64((size_t)argc * sizeof *cursor->rest);
-        if (!cursor->rest) ctr_problem_nomem(problem);
-        for (int i = 0; cursor->rest && i < argc; i++) {
-            sqlite3_value *copy = sqlite3_value_dup(argv[i]);
-            if (!copy) ctr_problem_nomem(problem);
-            cursor->rest[cursor->n_rest++] = copy;
-        }
+        cursor->rest = ctr_arg_copies(argv, argc, problem);
+        cursor->n_rest = argc;
     }
     ctr_stream_start(&cursor->stream, plan, argv, exact || unique, problem);
 }
