@@ -83,7 +83,7 @@ static void take_up_counters(ctr_tracking *call, ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
     const ctr_catalog_entry *born = NULL;
-    ctr_catalog_of_file(&catalog, call->file, problem);
+    ctr_catalog_read(&catalog, call->file, problem);
     const ctr_objects *objects = ctr_file_objects(call->file, problem);
     for (int i = 0; i < catalog.n && !call->counters && problem->rc == SQLITE_OK; i++) {
         const ctr_catalog_entry *entry = &catalog.entries[i];
@@ -254,8 +254,7 @@ static int64_t track(ctr_tracking *call, ctr_problem *problem)
 {
     if (!call->counters) take_up_counters(call, problem);
     if (call->counters) return go_on_tracking(call, problem);
-    const ctr_objects *objects = ctr_file_objects(call->file, problem);
-    if (objects) ctr_triggers_refuse_orphans(objects, call->table, problem);
+    ctr_triggers_refuse_orphans(call->file, call->table, problem);
     if (problem->rc == SQLITE_OK) {
         if (call->n == 0)
             ctr_problem_set(problem, SQLITE_ERROR, "%s: name the columns to be tracked",
@@ -372,9 +371,7 @@ static int64_t in_session(ctr_tracking *call, const char *table,
         if (problem->rc == SQLITE_OK) ctr_events_append(call->conn, problem);
         call->file = problem->rc == SQLITE_OK ? ctr_file_of(call->conn, call->schema) : NULL;
         if (!call->file) ctr_problem_nomem(problem);
-        const ctr_objects *objects =
-            problem->rc == SQLITE_OK ? ctr_file_objects(call->file, problem) : NULL;
-        if (objects) call->counters = ctr_triggers_counters(objects, call->table, problem);
+        if (call->file) call->counters = ctr_triggers_counters(call->file, call->table, problem);
         if (problem->rc == SQLITE_OK) result = work(call, problem);
         ctr_events_write_ahead(call->conn, problem);
     }

@@ -151,6 +151,11 @@ ctr_objects *ctr_file_objects_read_on(ctr_file *file, ctr_problem *problem)
     return &file->objects;
 }
 
+static bool is_table_among(const ctr_objects *objects, const char *name, ctr_problem *problem)
+{
+    return objects && ctr_schema_objects_is_table(objects, name, problem);
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* Its table may be missing to a kept statement, because its creation was rolled back to a
@@ -170,8 +175,11 @@ int ctr_file_peek(ctr_file *file, ctr_identity *identity, ctr_problem *problem)
         }
         ctr_problem_close(&trouble);
     }
-    if (ctr_identity_read(identity, file->conn->db, file->schema, problem)) return problem->rc;
-    if (!identity->present) return SQLITE_OK;
+    bool there =
+        file->has_objects
+            ? is_table_among(ctr_file_objects(file, problem), "counter_replica", problem)
+            : ctr_schema_is_table(file->conn->db, file->schema, "counter_replica", problem);
+    if (!there) return problem->rc;
     sqlite3_stmt *rows = ctr_file_take(file, CTR_FILE_READ, problem);
     if (rows) ctr_identity_take(identity, rows, problem);
     ctr_file_give_back(file, CTR_FILE_READ, rows, problem);

@@ -369,17 +369,6 @@ int ctr_triggers_follow(ctr_file *file, const char *counters, const ctr_shape *s
     return problem->rc;
 }
 
-int ctr_triggers_check_among(const ctr_objects *objects, const char *counters,
-                             const ctr_shape *shape, ctr_problem *problem)
-{
-    ctr_tracked tracked;
-    if (problem->rc != SQLITE_OK || !ctr_tracked_is_among(objects, counters)) return problem->rc;
-    ctr_tracked_open(&tracked, objects, counters, shape, problem);
-    check_triggers(&tracked, objects, problem);
-    ctr_tracked_close(&tracked);
-    return problem->rc;
-}
-
 /* What a table tracks stays whole until the schema changes. */
 int ctr_triggers_check(ctr_file *file, const char *counters, ctr_problem *problem)
 {
@@ -419,11 +408,12 @@ static bool is_noted_for(const ctr_objects *objects, const ctr_catalog_entry *en
     return is;
 }
 
-char *ctr_triggers_counters(const ctr_objects *objects, const char *table, ctr_problem *problem)
+char *ctr_triggers_counters(ctr_file *file, const char *table, ctr_problem *problem)
 {
     char *counters = NULL;
     ctr_catalog catalog = {0};
-    ctr_catalog_list(&catalog, objects->db, objects->schema, objects, problem);
+    ctr_catalog_read(&catalog, file, problem);
+    const ctr_objects *objects = ctr_file_objects(file, problem);
     for (int i = 0; i < 2 * catalog.n && !counters && problem->rc == SQLITE_OK; i++) {
         const ctr_catalog_entry *entry = &catalog.entries[i % catalog.n];
         if (!ctr_tracked_is_among(objects, entry->name)) continue;
@@ -437,11 +427,11 @@ char *ctr_triggers_counters(const ctr_objects *objects, const char *table, ctr_p
     return counters;
 }
 
-void ctr_triggers_refuse_orphans(const ctr_objects *objects, const char *table,
-                                 ctr_problem *problem)
+void ctr_triggers_refuse_orphans(ctr_file *file, const char *table, ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
-    ctr_catalog_list(&catalog, objects->db, objects->schema, objects, problem);
+    ctr_catalog_read(&catalog, file, problem);
+    const ctr_objects *objects = ctr_file_objects(file, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
         const ctr_catalog_entry *entry = &catalog.entries[i];
         if (!ctr_tracked_is_among(objects, entry->name) ||
