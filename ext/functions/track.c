@@ -232,7 +232,8 @@ static int64_t go_on_tracking(ctr_tracking *call, ctr_problem *problem)
                         "renamed, rename them back, call counter_track, and rename them again",
                         call->table);
     if (problem->rc == SQLITE_OK && call->n == 0) check_lost(call, problem);
-    if (problem->rc == SQLITE_OK && (added || !whole)) ctr_triggers_create(&call->tracked, problem);
+    if (problem->rc == SQLITE_OK && (added || !whole))
+        ctr_triggers_create(&call->tracked, call->file, problem);
     if (problem->rc != SQLITE_OK) return 0;
 
     bool renamed = ctr_tracked_note(call->file, call->counters, &call->shape, problem);
@@ -268,7 +269,7 @@ static int64_t track(ctr_tracking *call, ctr_problem *problem)
         create_counter_table(call, call->table, problem);
     }
     open_counters(call, problem);
-    if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, problem);
+    if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, call->file, problem);
     if (problem->rc == SQLITE_OK)
         ctr_tracked_note(call->file, call->counters, &call->shape, problem);
     return ctr_tracking_count_opening(call, opens_each, problem);
@@ -346,7 +347,7 @@ static int64_t untrack(ctr_tracking *call, ctr_problem *problem)
     for (int i = 0; i < call->n && problem->rc == SQLITE_OK; i++)
         drop_tracked_column(call, call->names[i], problem);
     if (problem->rc == SQLITE_OK) check_lost(call, problem);
-    if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, problem);
+    if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, call->file, problem);
     if (!whole) ctr_tracking_count(call, problem);
     return n;
 }

@@ -158,6 +158,16 @@ static bool is_table_among(const ctr_objects *objects, const char *name, ctr_pro
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* A statement that finds no row is not kept: it may hide columns, as an authorizer wanted that may be
+ * gone the next time. */
+static void read_row(ctr_file *file, ctr_identity *identity, ctr_problem *problem)
+{
+    const ctr_problem absent = {SQLITE_NOTFOUND, NULL};
+    sqlite3_stmt *rows = ctr_file_take(file, CTR_FILE_READ, problem);
+    if (rows) ctr_identity_take(identity, rows, problem);
+    ctr_file_give_back(file, CTR_FILE_READ, rows, identity->present ? problem : &absent);
+}
+
 /* Its table may be missing to a kept statement, because its creation was rolled back to a
  * savepoint. */
 int ctr_file_peek(ctr_file *file, ctr_identity *identity, ctr_problem *problem)
@@ -166,9 +176,7 @@ int ctr_file_peek(ctr_file *file, ctr_identity *identity, ctr_problem *problem)
     if (problem->rc != SQLITE_OK) return problem->rc;
     if (file->statements[CTR_FILE_READ].statement) {
         ctr_problem trouble = {SQLITE_OK, NULL};
-        sqlite3_stmt *rows = ctr_file_take(file, CTR_FILE_READ, &trouble);
-        if (rows) ctr_identity_take(identity, rows, &trouble);
-        ctr_file_give_back(file, CTR_FILE_READ, rows, &trouble);
+        read_row(file, identity, &trouble);
         if (trouble.rc != SQLITE_ERROR) {
             *problem = trouble;
             return problem->rc;
@@ -179,10 +187,7 @@ int ctr_file_peek(ctr_file *file, ctr_identity *identity, ctr_problem *problem)
         file->has_objects
             ? is_table_among(ctr_file_objects(file, problem), "counter_replica", problem)
             : ctr_schema_is_table(file->conn->db, file->schema, "counter_replica", problem);
-    if (!there) return problem->rc;
-    sqlite3_stmt *rows = ctr_file_take(file, CTR_FILE_READ, problem);
-    if (rows) ctr_identity_take(identity, rows, problem);
-    ctr_file_give_back(file, CTR_FILE_READ, rows, problem);
+    if (there) read_row(file, identity, problem);
     return problem->rc;
 }
 

@@ -458,7 +458,15 @@ void ctr_tracked_release(ctr_tracked *tracked)
     sqlite3_free(tracked);
 }
 
-/* Noted names are read from the file each time. */
+/* Returns whether it may be kept: noted names are read from the file each time, and a lost column
+ * may have been hidden by an authorizer. */
+static bool may_stay(const ctr_tracked *tracked, const ctr_objects *objects, ctr_problem *problem)
+{
+    for (int i = 0; i < tracked->shape->n_columns; i++)
+        if (tracked->columns[i].lost) return false;
+    return ctr_schema_objects_trigger(objects, tracked->counters, "insert", problem) != NULL;
+}
+
 ctr_tracked *ctr_tracked_hold(ctr_tab *tab, ctr_problem *problem)
 {
     const ctr_objects *objects = ctr_file_objects(tab->file, problem);
@@ -474,8 +482,7 @@ ctr_tracked *ctr_tracked_hold(ctr_tab *tab, ctr_problem *problem)
             sqlite3_free(tracked);
             return NULL;
         }
-        if (ctr_schema_objects_trigger(objects, tab->table, "insert", problem))
-            tracked->as_of = tab->file->schemas;
+        if (may_stay(tracked, objects, problem)) tracked->as_of = tab->file->schemas;
         tracked->holders = 1;
         ctr_tab_track(tab, tracked, ctr_tracked_release);
     }

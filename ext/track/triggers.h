@@ -18,7 +18,7 @@ ctr_tracked *ctr_triggers_hold(ctr_tab *tab, ctr_problem *problem);
 int ctr_triggers_check(ctr_file *file, const char *counters, ctr_problem *problem);
 
 /* Create the triggers in place of existing ones, and drop them. */
-void ctr_triggers_create(ctr_tracked *tracked, ctr_problem *problem);
+void ctr_triggers_create(ctr_tracked *tracked, ctr_file *file, ctr_problem *problem);
 void ctr_triggers_drop(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
 
 /* Call it after a merge has added or dropped the counters `raised`: creates the triggers again, for
