@@ -203,22 +203,19 @@ static void refuse_counter_tables(ctr_file *file, const ctr_objects *objects, ct
 static int64_t remove_stored(ctr_file *file, ctr_problem *problem)
 {
     int64_t n = 0;
-    ctr_objects objects = {0};
-    sqlite3 *db = file->conn->db;
-    ctr_schema_objects_read(&objects, db, file->schema, false, problem);
-    refuse_counter_tables(file, &objects, problem);
-    ctr_run run = ctr_run_on(db, file->schema, NULL, problem);
+    const ctr_objects *objects = ctr_file_objects(file, problem);
+    if (objects) refuse_counter_tables(file, objects, problem);
+    ctr_run run = ctr_file_run(file, problem);
     for (const char *const *of = ctr_stored_of_file(); *of && problem->rc == SQLITE_OK; of++) {
-        const ctr_named *named = ctr_schema_objects_find(&objects, *of);
+        const ctr_named *named = ctr_schema_objects_find(objects, *of);
         if (!named || named->object != CTR_OBJECT_TABLE) continue;
         run.slots.name = *of;
         ctr_run_do(&run, CTR_SQL_SCHEMA_DROP, NULL);
-        if (ctr_schema_object(db, file->schema, *of, problem) != CTR_OBJECT_NONE)
+        if (ctr_schema_object(run.db, file->schema, *of, problem) != CTR_OBJECT_NONE)
             ctr_problem_set(problem, SQLITE_AUTH,
                             "an authorizer of this connection ignores DROP TABLE");
         n++;
     }
-    ctr_schema_objects_close(&objects);
     return n;
 }
 

@@ -137,7 +137,7 @@ ctr_objects *ctr_file_objects(ctr_file *file, ctr_problem *problem)
     if (problem->rc != SQLITE_OK) return NULL;
     if (is_same_schema(file, problem) && file->has_objects) return objects;
     ctr_schema_objects_close(objects);
-    ctr_schema_objects_read(objects, file->conn->db, file->schema, true, problem);
+    ctr_schema_objects_read(objects, file->conn->db, file->schema, problem);
     file->schemas++;
     file->has_objects = problem->rc == SQLITE_OK;
     return file->has_objects ? objects : NULL;
@@ -158,8 +158,8 @@ static bool is_table_among(const ctr_objects *objects, const char *name, ctr_pro
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* A statement that finds no row is not kept: it may hide columns, as an authorizer wanted that may be
- * gone the next time. */
+/* A statement that finds no row is not kept: it may hide columns, as an authorizer wanted that may
+ * be gone the next time. */
 static void read_row(ctr_file *file, ctr_identity *identity, ctr_problem *problem)
 {
     const ctr_problem absent = {SQLITE_NOTFOUND, NULL};

@@ -184,12 +184,11 @@ static void add_object(ctr_objects *objects, sqlite3_stmt *row, ctr_problem *pro
     ++*n;
 }
 
-int ctr_schema_objects_read(ctr_objects *objects, sqlite3 *db, const char *schema, bool temp,
+int ctr_schema_objects_read(ctr_objects *objects, sqlite3 *db, const char *schema,
                             ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    ctr_sql which = temp ? CTR_SQL_SCHEMA_OBJECTS_AND_TEMP : CTR_SQL_SCHEMA_OBJECTS;
-    sqlite3_stmt *row = prepare_objects(&run, which);
+    sqlite3_stmt *row = prepare_objects(&run, CTR_SQL_SCHEMA_OBJECTS);
     objects->db = db;
     objects->schema = schema;
     while (ctr_run_row(&run, row)) add_object(objects, row, problem);

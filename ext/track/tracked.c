@@ -430,6 +430,16 @@ void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ct
     look_up_columns(tracked);
 }
 
+void ctr_tracked_close_lists(ctr_tracked *tracked)
+{
+    sqlite3_free((char *)tracked->lists.columns);
+    sqlite3_free((char *)tracked->lists.values);
+    sqlite3_free((char *)tracked->lists.changes);
+    sqlite3_free((char *)tracked->lists.constraint);
+    sqlite3_free((char *)tracked->lists.value);
+    tracked->lists = (ctr_slots){0};
+}
+
 void ctr_tracked_close(ctr_tracked *tracked)
 {
     for (int i = 0; tracked->columns && tracked->shape && i < tracked->shape->n_columns; i++)
@@ -441,11 +451,7 @@ void ctr_tracked_close(ctr_tracked *tracked)
     sqlite3_free(tracked->schema);
     sqlite3_free(tracked->counters);
     sqlite3_free(tracked->table);
-    sqlite3_free((char *)tracked->lists.columns);
-    sqlite3_free((char *)tracked->lists.values);
-    sqlite3_free((char *)tracked->lists.changes);
-    sqlite3_free((char *)tracked->lists.constraint);
-    sqlite3_free((char *)tracked->lists.value);
+    ctr_tracked_close_lists(tracked);
     *tracked = (ctr_tracked){0};
 }
 
