@@ -63,8 +63,8 @@ typedef struct ctr_objects {
     int64_t last; /* the highest rowid in sqlite_master */
 } ctr_objects;
 
-/* Reads the objects, and the triggers in temp, which may be on tables of any schema. The name of the
- * schema must live as long. */
+/* Reads the objects, and the triggers in temp, which may be on tables of any schema. The name of
+ * the schema must live as long. */
 int ctr_schema_objects_read(ctr_objects *objects, sqlite3 *db, const char *schema,
                             ctr_problem *problem);
 void ctr_schema_objects_close(ctr_objects *objects);
