@@ -57,11 +57,8 @@ ALTER TABLE "{schema}"."{table}_cells" RENAME TO "{name}_cells";
 SELECT type, rootpage, name FROM "{schema}".sqlite_master
  WHERE name = :name COLLATE NOCASE AND type <> 'trigger';
 
--- All names, of triggers too.
+-- All names, of triggers too, and the triggers in temp.
 -- name: SCHEMA_OBJECTS
-SELECT name, type, rootpage, sql, tbl_name, rowid FROM "{schema}".sqlite_master;
-
--- name: SCHEMA_OBJECTS_AND_TEMP
 SELECT name, type, rootpage, sql, tbl_name, rowid FROM "{schema}".sqlite_master
 UNION ALL
 SELECT name, type, rootpage, sql, tbl_name, NULL FROM temp.sqlite_master WHERE type = 'trigger';

@@ -11,7 +11,7 @@ SELECT _name, _value FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _
 SELECT DISTINCT _row FROM "{schema}"."{table}_state" WHERE _kind = 'apart' ORDER BY _row;
 
 -- name: TRACK_COUNT_APART
-SELECT count(*) FROM "{schema}"."{table}_state" WHERE _kind = 'apart';
+SELECT count(*), _kind FROM "{schema}"."{table}_state" WHERE _kind = 'apart';
 
 -- Rows that wait, and rows that differ.
 -- name: TRACK_COUNT_APART_ROWS

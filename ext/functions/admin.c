@@ -147,7 +147,7 @@ static int promote(ctr_file *file, ctr_problem *problem)
     uint8_t digest[CTR_ID_SIZE];
     sqlite3 *db = file->conn->db;
     ctr_identity_read(&identity, db, file->schema, problem);
-    ctr_shards_digest(NULL, db, file->schema, identity.id, digest, problem);
+    ctr_shards_digest(NULL, file, identity.id, digest, problem);
     if (problem->rc == SQLITE_OK) ctr_succession_promote(file, digest, problem);
     return problem->rc;
 }
@@ -178,12 +178,11 @@ static bool is_counter_table(const ctr_objects *objects, const ctr_named *named,
 
 /* Fails if the file has counter tables, and names them. A clone of the shell has only their stored
  * tables, which the catalog lists; a damaged catalog may list none. */
-static void refuse_counter_tables(sqlite3 *db, const char *schema, const ctr_objects *objects,
-                                  ctr_problem *problem)
+static void refuse_counter_tables(ctr_file *file, const ctr_objects *objects, ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
     sqlite3_str *names = sqlite3_str_new(NULL);
-    ctr_catalog_list(&catalog, db, schema, objects, problem);
+    ctr_catalog_read(&catalog, file, problem);
     for (int i = 0; i < catalog.n; i++)
         sqlite3_str_appendf(names, "%s%s", ctr_text_separator(names, ", "),
                             catalog.entries[i].name);
@@ -195,7 +194,8 @@ static void refuse_counter_tables(sqlite3 *db, const char *schema, const ctr_obj
     char *list = sqlite3_str_length(names) ? sqlite3_str_value(names) : NULL;
     if (sqlite3_str_errcode(names)) ctr_problem_nomem(problem);
     if (list)
-        ctr_problem_set(problem, SQLITE_ERROR, "%s still has counter tables: %s", schema, list);
+        ctr_problem_set(problem, SQLITE_ERROR, "%s still has counter tables: %s", file->schema,
+                        list);
     sqlite3_free(sqlite3_str_finish(names));
 }
 
@@ -203,22 +203,19 @@ static void refuse_counter_tables(sqlite3 *db, const char *schema, const ctr_obj
 static int64_t remove_stored(ctr_file *file, ctr_problem *problem)
 {
     int64_t n = 0;
-    ctr_objects objects = {0};
-    sqlite3 *db = file->conn->db;
-    ctr_schema_objects_read(&objects, db, file->schema, false, problem);
-    refuse_counter_tables(db, file->schema, &objects, problem);
-    ctr_run run = ctr_run_on(db, file->schema, NULL, problem);
+    const ctr_objects *objects = ctr_file_objects(file, problem);
+    if (objects) refuse_counter_tables(file, objects, problem);
+    ctr_run run = ctr_file_run(file, problem);
     for (const char *const *of = ctr_stored_of_file(); *of && problem->rc == SQLITE_OK; of++) {
-        const ctr_named *named = ctr_schema_objects_find(&objects, *of);
+        const ctr_named *named = ctr_schema_objects_find(objects, *of);
         if (!named || named->object != CTR_OBJECT_TABLE) continue;
         run.slots.name = *of;
         ctr_run_do(&run, CTR_SQL_SCHEMA_DROP, NULL);
-        if (ctr_schema_object(db, file->schema, *of, problem) != CTR_OBJECT_NONE)
+        if (ctr_schema_object(run.db, file->schema, *of, problem) != CTR_OBJECT_NONE)
             ctr_problem_set(problem, SQLITE_AUTH,
                             "an authorizer of this connection ignores DROP TABLE");
         n++;
     }
-    ctr_schema_objects_close(&objects);
     return n;
 }
 

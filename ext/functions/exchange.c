@@ -94,6 +94,7 @@ static void note_lock(exchange *x, const char *name, const ctr_problem *problem)
 static void open_files(exchange *x, ctr_problem *problem)
 {
     sqlite3 *db = x->main.db;
+    ctr_conn *conn = x->main.conn;
     bool attached = ctr_run_has_schema(db, x->peer);
     if (sqlite3_stricmp(x->peer, "main") == 0 ||
         (attached && ctr_source_same_file(db, x->peer, "main"))) {
@@ -103,10 +104,10 @@ static void open_files(exchange *x, ctr_problem *problem)
     if (!attached && x->way->gives) open_taker(x, problem);
     note_lock(x, x->peer, problem);
     if (problem->rc != SQLITE_OK) return;
-    if (!attached && x->way->takes) ctr_source_open_path(&x->theirs, db, x->peer, problem);
-    if (attached && x->way->takes) ctr_source_open(&x->theirs, db, x->peer, problem);
+    if (!attached && x->way->takes) ctr_source_open_path(&x->theirs, conn, x->peer, problem);
+    if (attached && x->way->takes) ctr_source_open(&x->theirs, conn, x->peer, problem);
     note_lock(x, x->peer, problem);
-    if (x->way->gives) ctr_source_open(&x->ours, db, "main", problem);
+    if (x->way->gives) ctr_source_open(&x->ours, conn, "main", problem);
     x->theirs.called = x->peer;
     x->ours.called = "main";
     note_lock(x, "main", problem);
@@ -147,7 +148,7 @@ static void merge_into(const exchange *x, const taker *to, const ctr_source *fro
                        const ctr_identity *giver, ctr_side side, ctr_report *report,
                        ctr_problem *problem)
 {
-    ctr_source_append(from, x->main.conn, problem);
+    ctr_source_append(from, problem);
     if (problem->rc != SQLITE_OK) return;
     ctr_conn *conn = to->conn;
     ctr_pull_all(from, giver, to->db, conn, to->schema, to->own ? x->peer : to->schema, side,

@@ -129,10 +129,12 @@ static bool take_source(sqlite3_context *ctx, const char *function, sqlite3_valu
                           value);
 }
 
-static bool check_tables(sqlite3 *db, ctr_problem *problem)
+static bool check_tables(ctr_conn *conn, ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
-    ctr_catalog_read(&catalog, db, "main", problem);
+    ctr_file *file = ctr_file_of(conn, "main");
+    if (!file) ctr_problem_nomem(problem);
+    if (file) ctr_catalog_read(&catalog, file, problem);
     if (problem->rc == SQLITE_OK && catalog.n == 0)
         ctr_problem_set(problem, SQLITE_ERROR, "main has no counter tables");
     ctr_catalog_close(&catalog);
@@ -147,7 +149,8 @@ static void fn_mark(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     sqlite3 *db = sqlite3_context_db_handle(ctx);
     ctr_problem problem = {SQLITE_OK, NULL};
     int64_t mark = 0;
-    if (check_tables(db, &problem)) mark = ctr_marks_of_feed(db, source.id, source.twist, &problem);
+    if (check_tables(sqlite3_user_data(ctx), &problem))
+        mark = ctr_marks_of_feed(db, source.id, source.twist, &problem);
     if (ctr_arg_problem(ctx, "counter_mark", &problem)) sqlite3_result_int64(ctx, mark);
 }
 
@@ -163,7 +166,7 @@ static void fn_seen(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_session session = {0};
     sqlite3 *db = sqlite3_context_db_handle(ctx);
-    if (check_tables(db, &problem) &&
+    if (check_tables(sqlite3_user_data(ctx), &problem) &&
         ctr_session_begin(&session, db, NULL, &problem) == SQLITE_OK) {
         ctr_session_lock(&session, "main", &problem);
         mark = ctr_marks_of_feed(db, source.id, source.twist, &problem);
@@ -176,7 +179,7 @@ static void fn_seen(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     if (ctr_arg_problem(ctx, NAME, &problem)) sqlite3_result_int64(ctx, mark);
 }
 
-int ctr_keys_register(sqlite3 *db)
+int ctr_keys_register(sqlite3 *db, ctr_conn *conn)
 {
     static const ctr_function FUNCTIONS[] = {
         {"counter_key", -1, -1, CTR_PURE, fn_key},
@@ -184,5 +187,5 @@ int ctr_keys_register(sqlite3 *db)
         {"counter_mark", 1, 1, CTR_READS, fn_mark},
         {"counter_seen", 3, 3, CTR_ADMIN, fn_seen},
     };
-    return ctr_shared_functions(db, NULL, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
+    return ctr_shared_functions(db, conn, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
 }

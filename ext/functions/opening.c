@@ -46,12 +46,10 @@ static bool look_for_counters(void *with, const char *schema, const char *table,
 {
     answering *call = with;
     ctr_identity identity;
-    ctr_objects objects = {0};
     if (ctr_identity_read(&identity, call->db, schema, problem)) return false;
-    char *counters = NULL;
-    if (ctr_schema_objects_read(&objects, call->db, schema, false, problem) == SQLITE_OK)
-        counters = ctr_triggers_counters(&objects, table, problem);
-    ctr_schema_objects_close(&objects);
+    ctr_file *file = ctr_file_of(call->conn, schema);
+    if (!file) ctr_problem_nomem(problem);
+    char *counters = file ? ctr_triggers_counters(file, table, problem) : NULL;
     bool found =
         ctr_catalog_named(&call->entry, call->db, schema, counters ? counters : table, problem);
     sqlite3_free(counters);

@@ -344,7 +344,7 @@ static void show_all_tracked(ctr_answer *answer, sqlite3_value **args, ctr_probl
     sqlite3_stmt *snapshot = schema ? ctr_run_hold(&run) : NULL;
     ctr_file *file = schema ? ctr_file_of(answer->conn, schema) : NULL;
     if (!file) ctr_problem_nomem(problem);
-    if (problem->rc == SQLITE_OK) ctr_catalog_of_file(&catalog, file, problem);
+    if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, file, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++)
         show_tracked(answer, file, &catalog.entries[i], problem);
     ctr_catalog_close(&catalog);

@@ -82,7 +82,7 @@ static void take_up_counters(ctr_tracking *call, ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
     const ctr_catalog_entry *born = NULL;
-    ctr_catalog_of_file(&catalog, call->file, problem);
+    ctr_catalog_read(&catalog, call->file, problem);
     const ctr_objects *objects = ctr_file_objects(call->file, problem);
     for (int i = 0; i < catalog.n && !call->counters && problem->rc == SQLITE_OK; i++) {
         const ctr_catalog_entry *entry = &catalog.entries[i];
@@ -231,7 +231,8 @@ static int64_t go_on_tracking(ctr_tracking *call, ctr_problem *problem)
                         "renamed, rename them back, call counter_track, and rename them again",
                         call->table);
     if (problem->rc == SQLITE_OK && call->n == 0) check_lost(call, problem);
-    if (problem->rc == SQLITE_OK && (added || !whole)) ctr_triggers_create(&call->tracked, problem);
+    if (problem->rc == SQLITE_OK && (added || !whole))
+        ctr_triggers_create(&call->tracked, call->file, problem);
     if (problem->rc != SQLITE_OK) return 0;
 
     bool renamed = ctr_tracked_note(call->file, call->counters, &call->shape, problem);
@@ -251,10 +252,11 @@ static int64_t go_on_tracking(ctr_tracking *call, ctr_problem *problem)
 
 /* Refuses to track `table` while some tracked table is missing. `table` may be that table, renamed
  * and then rebuilt; new counters for it would belong to those of no other file. */
-static void refuse_orphans(const ctr_objects *objects, const char *table, ctr_problem *problem)
+static void refuse_orphans(ctr_file *file, const char *table, ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
-    ctr_catalog_list(&catalog, objects->db, objects->schema, objects, problem);
+    ctr_catalog_read(&catalog, file, problem);
+    const ctr_objects *objects = ctr_file_objects(file, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
         const ctr_catalog_entry *entry = &catalog.entries[i];
         if (!ctr_tracked_is_among(objects, entry->name) ||
@@ -278,8 +280,7 @@ static int64_t track(ctr_tracking *call, ctr_problem *problem)
 {
     if (!call->counters) take_up_counters(call, problem);
     if (call->counters) return go_on_tracking(call, problem);
-    const ctr_objects *objects = ctr_file_objects(call->file, problem);
-    if (objects) refuse_orphans(objects, call->table, problem);
+    refuse_orphans(call->file, call->table, problem);
     if (problem->rc == SQLITE_OK) {
         if (call->n == 0)
             ctr_problem_set(problem, SQLITE_ERROR, "%s: name the columns to be tracked",
@@ -293,7 +294,7 @@ static int64_t track(ctr_tracking *call, ctr_problem *problem)
         create_counter_table(call, call->table, problem);
     }
     open_counters(call, problem);
-    if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, problem);
+    if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, call->file, problem);
     if (problem->rc == SQLITE_OK)
         ctr_tracked_note(call->file, call->counters, &call->shape, problem);
     return ctr_tracking_count_opening(call, opens_each, problem);
@@ -370,7 +371,7 @@ static int64_t untrack(ctr_tracking *call, ctr_problem *problem)
     for (int i = 0; i < call->n && problem->rc == SQLITE_OK; i++)
         drop_tracked_column(call, call->names[i], problem);
     if (problem->rc == SQLITE_OK) check_lost(call, problem);
-    if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, problem);
+    if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, call->file, problem);
     if (!whole) ctr_tracking_count(call, problem);
     return n;
 }
@@ -395,9 +396,7 @@ static int64_t in_session(ctr_tracking *call, const char *table,
         if (problem->rc == SQLITE_OK) ctr_events_append(call->conn, problem);
         call->file = problem->rc == SQLITE_OK ? ctr_file_of(call->conn, call->schema) : NULL;
         if (!call->file) ctr_problem_nomem(problem);
-        const ctr_objects *objects =
-            problem->rc == SQLITE_OK ? ctr_file_objects(call->file, problem) : NULL;
-        if (objects) call->counters = ctr_triggers_counters(objects, call->table, problem);
+        if (call->file) call->counters = ctr_triggers_counters(call->file, call->table, problem);
         if (problem->rc == SQLITE_OK) result = work(call, problem);
         ctr_events_write_ahead(call->conn, problem);
     }

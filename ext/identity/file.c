@@ -137,7 +137,7 @@ ctr_objects *ctr_file_objects(ctr_file *file, ctr_problem *problem)
     if (problem->rc != SQLITE_OK) return NULL;
     if (is_same_schema(file, problem) && file->has_objects) return objects;
     ctr_schema_objects_close(objects);
-    ctr_schema_objects_read(objects, file->conn->db, file->schema, true, problem);
+    ctr_schema_objects_read(objects, file->conn->db, file->schema, problem);
     file->schemas++;
     file->has_objects = problem->rc == SQLITE_OK;
     return file->has_objects ? objects : NULL;
@@ -151,7 +151,22 @@ ctr_objects *ctr_file_objects_read_on(ctr_file *file, ctr_problem *problem)
     return &file->objects;
 }
 
+static bool is_table_among(const ctr_objects *objects, const char *name, ctr_problem *problem)
+{
+    return objects && ctr_schema_objects_is_table(objects, name, problem);
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
+
+/* A statement that finds no row is not kept: it may hide columns, as an authorizer wanted that may
+ * be gone the next time. */
+static void read_row(ctr_file *file, ctr_identity *identity, ctr_problem *problem)
+{
+    const ctr_problem absent = {SQLITE_NOTFOUND, NULL};
+    sqlite3_stmt *rows = ctr_file_take(file, CTR_FILE_READ, problem);
+    if (rows) ctr_identity_take(identity, rows, problem);
+    ctr_file_give_back(file, CTR_FILE_READ, rows, identity->present ? problem : &absent);
+}
 
 /* Its table may be missing to a kept statement, because its creation was rolled back to a
  * savepoint. */
@@ -161,20 +176,18 @@ int ctr_file_peek(ctr_file *file, ctr_identity *identity, ctr_problem *problem)
     if (problem->rc != SQLITE_OK) return problem->rc;
     if (file->statements[CTR_FILE_READ].statement) {
         ctr_problem trouble = {SQLITE_OK, NULL};
-        sqlite3_stmt *rows = ctr_file_take(file, CTR_FILE_READ, &trouble);
-        if (rows) ctr_identity_take(identity, rows, &trouble);
-        ctr_file_give_back(file, CTR_FILE_READ, rows, &trouble);
+        read_row(file, identity, &trouble);
         if (trouble.rc != SQLITE_ERROR) {
             *problem = trouble;
             return problem->rc;
         }
         ctr_problem_close(&trouble);
     }
-    if (ctr_identity_read(identity, file->conn->db, file->schema, problem)) return problem->rc;
-    if (!identity->present) return SQLITE_OK;
-    sqlite3_stmt *rows = ctr_file_take(file, CTR_FILE_READ, problem);
-    if (rows) ctr_identity_take(identity, rows, problem);
-    ctr_file_give_back(file, CTR_FILE_READ, rows, problem);
+    bool there =
+        file->has_objects
+            ? is_table_among(ctr_file_objects(file, problem), "counter_replica", problem)
+            : ctr_schema_is_table(file->conn->db, file->schema, "counter_replica", problem);
+    if (there) read_row(file, identity, problem);
     return problem->rc;
 }
 

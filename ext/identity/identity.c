@@ -170,28 +170,15 @@ int ctr_identity_take(ctr_identity *identity, sqlite3_stmt *rows, ctr_problem *p
     return problem->rc;
 }
 
-static int read_there(ctr_identity *identity, sqlite3 *db, const char *schema, ctr_problem *problem)
+int ctr_identity_read(ctr_identity *identity, sqlite3 *db, const char *schema, ctr_problem *problem)
 {
+    *identity = (ctr_identity){0};
+    if (!ctr_schema_is_table(db, schema, "counter_replica", problem)) return problem->rc;
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
     sqlite3_stmt *rows = ctr_run_prepare(&run, CTR_SQL_IDENTITY_READ);
     if (rows) ctr_identity_take(identity, rows, problem);
     sqlite3_finalize(rows);
     return problem->rc;
-}
-
-int ctr_identity_read(ctr_identity *identity, sqlite3 *db, const char *schema, ctr_problem *problem)
-{
-    *identity = (ctr_identity){0};
-    if (!ctr_schema_is_table(db, schema, "counter_replica", problem)) return problem->rc;
-    return read_there(identity, db, schema, problem);
-}
-
-int ctr_identity_read_among(ctr_identity *identity, sqlite3 *db, const char *schema,
-                            const ctr_objects *objects, ctr_problem *problem)
-{
-    *identity = (ctr_identity){0};
-    if (!ctr_schema_objects_is_table(objects, "counter_replica", problem)) return problem->rc;
-    return read_there(identity, db, schema, problem);
 }
 
 int ctr_identity_check_name(const ctr_identity *identity, const char *schema, const char *name,

@@ -58,10 +58,6 @@ typedef struct ctr_identity {
 int ctr_identity_read(ctr_identity *identity, sqlite3 *db, const char *schema,
                       ctr_problem *problem);
 
-/* The same for a schema whose objects are known. */
-int ctr_identity_read_among(ctr_identity *identity, sqlite3 *db, const char *schema,
-                            const ctr_objects *objects, ctr_problem *problem);
-
 /* The same from CTR_SQL_IDENTITY_READ, prepared on the schema; resets the statement. */
 int ctr_identity_take(ctr_identity *identity, sqlite3_stmt *rows, ctr_problem *problem);
 

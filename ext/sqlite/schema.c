@@ -121,6 +121,20 @@ static size_t size_of(const char *text)
     return text ? strlen(text) + 1 : 0;
 }
 
+static void refuse_hidden(ctr_problem *problem)
+{
+    ctr_problem_set(problem, SQLITE_AUTH, "an authorizer of this connection hides columns of %s",
+                    "sqlite_master");
+}
+
+static sqlite3_stmt *prepare_objects(ctr_run *run, ctr_sql which)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, which);
+    for (int i = OBJECT_NAME; row && i <= OBJECT_ROWID; i++)
+        if (ctr_run_is_hidden(row, i)) refuse_hidden(run->problem);
+    return row;
+}
+
 static void add_object(ctr_objects *objects, sqlite3_stmt *row, ctr_problem *problem)
 {
     const char *name = ctr_text_column(row, OBJECT_NAME, problem),
@@ -132,9 +146,7 @@ static void add_object(ctr_objects *objects, sqlite3_stmt *row, ctr_problem *pro
     bool trigger = type && strcmp(type, "trigger") == 0;
     ctr_named **list = trigger ? &objects->triggers : &objects->named;
     size_t *n = trigger ? &objects->n_triggers : &objects->n;
-    if (type && strcmp(type, "table") == 0 && !sql)
-        ctr_problem_set(problem, SQLITE_AUTH,
-                        "an authorizer of this connection hides columns of %s", "sqlite_master");
+    if (type && strcmp(type, "table") == 0 && !sql) refuse_hidden(problem);
     if (!name || problem->rc != SQLITE_OK) return;
     ctr_named *named = ctr_array_room(*list, trigger ? &objects->room_triggers : &objects->room,
                                       *n + 1, sizeof *named, problem);
@@ -155,12 +167,11 @@ static void add_object(ctr_objects *objects, sqlite3_stmt *row, ctr_problem *pro
     ++*n;
 }
 
-int ctr_schema_objects_read(ctr_objects *objects, sqlite3 *db, const char *schema, bool temp,
+int ctr_schema_objects_read(ctr_objects *objects, sqlite3 *db, const char *schema,
                             ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    ctr_sql which = temp ? CTR_SQL_SCHEMA_OBJECTS_AND_TEMP : CTR_SQL_SCHEMA_OBJECTS;
-    sqlite3_stmt *row = ctr_run_prepare(&run, which);
+    sqlite3_stmt *row = prepare_objects(&run, CTR_SQL_SCHEMA_OBJECTS);
     objects->db = db;
     objects->schema = schema;
     while (ctr_run_row(&run, row)) add_object(objects, row, problem);
@@ -205,7 +216,7 @@ static void place_last(ctr_named *list, size_t n)
 int ctr_schema_objects_read_on(ctr_objects *objects, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(objects->db, objects->schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_OBJECTS_SINCE);
+    sqlite3_stmt *row = prepare_objects(&run, CTR_SQL_SCHEMA_OBJECTS_SINCE);
     ctr_run_bind_int(&run, row, ":last", objects->last);
     while (ctr_run_row(&run, row)) {
         size_t n = objects->n, n_triggers = objects->n_triggers;

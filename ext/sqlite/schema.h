@@ -63,9 +63,9 @@ typedef struct ctr_objects {
     int64_t last; /* the highest rowid in sqlite_master */
 } ctr_objects;
 
-/* Reads the objects; with `temp` also the triggers in temp, which may be on tables of any schema.
- * The name of the schema must live as long. */
-int ctr_schema_objects_read(ctr_objects *objects, sqlite3 *db, const char *schema, bool temp,
+/* Reads the objects, and the triggers in temp, which may be on tables of any schema. The name of
+ * the schema must live as long. */
+int ctr_schema_objects_read(ctr_objects *objects, sqlite3 *db, const char *schema,
                             ctr_problem *problem);
 void ctr_schema_objects_close(ctr_objects *objects);
 

@@ -86,9 +86,11 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     const ctr_source *source = &feed->source;
     const char *name = present_name(feed);
     feed->table = feed->source.catalog.entries[feed->entry].birth;
-    if (ctr_stored_read(&feed->shape, source->db, source->schema, name, problem)) return false;
-    if (ctr_refuse_triggers(source->db, source->schema, name, false, problem)) return false;
-    if (ctr_triggers_check_among(&source->objects, name, &feed->shape, problem)) return false;
+    const ctr_objects *objects = ctr_file_objects(source->file, problem);
+    if (!objects || ctr_tab_read_shape(source->file, name, &feed->shape, problem) ||
+        ctr_refuse_triggers_among(objects, name, false, problem) ||
+        ctr_triggers_check(source->file, name, problem))
+        return false;
     feed->keys = sqlite3_malloc64((size_t)feed->shape.n_keys * sizeof *feed->keys);
     feed->key_text = ctr_shape_key_text(&feed->shape);
     if (!feed->keys || !feed->key_text) ctr_problem_nomem(problem);
@@ -122,7 +124,7 @@ static bool step_row(ctr_feed *feed, ctr_problem *problem)
         if (!in_bucket) continue;
         feed->number = feed->walk.number;
         feed->counter = 0;
-        ctr_source_append(&feed->source, feed->conn, problem);
+        ctr_source_append(&feed->source, problem);
         if (ctr_rows_take(&feed->rows, row, problem)) return false;
         return ctr_pack_values(&feed->key, feed->keys, feed->shape.n_keys, problem) == SQLITE_OK;
     }
@@ -177,19 +179,16 @@ int ctr_feed_next(ctr_feed *feed, ctr_problem *problem)
 
 /* ---- the feed -------------------------------------------------------------------------------- */
 
-int ctr_feed_open(ctr_feed *feed, sqlite3 *host, ctr_conn *conn, int64_t since,
-                  const ctr_bucket *bucket, ctr_problem *problem)
+int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, int64_t since, const ctr_bucket *bucket,
+                  ctr_problem *problem)
 {
-    *feed = (ctr_feed){.conn = conn, .since = since, .bucket = *bucket, .eof = true};
-    if (ctr_source_open(&feed->source, host, "main", problem)) return problem->rc;
-    if (!feed->source.own) {
-        feed->file = ctr_file_of(conn, "main");
-        if (!feed->file) return ctr_problem_nomem(problem);
-    }
+    *feed = (ctr_feed){.since = since, .bucket = *bucket, .eof = true};
+    if (ctr_source_open(&feed->source, conn, "main", problem)) return problem->rc;
+    if (!feed->source.own) feed->file = feed->source.file;
     if (ctr_source_hold(&feed->source, problem)) return problem->rc;
     if (ctr_pull_open(&feed->source, &feed->giver, problem)) return problem->rc;
     ctr_durable_source(&feed->source, problem);
-    ctr_source_append(&feed->source, conn, problem);
+    ctr_source_append(&feed->source, problem);
     if (problem->rc != SQLITE_OK || feed->source.catalog.n == 0) return problem->rc;
     if (!feed->giver.present) return ctr_identity_missing("main", problem);
     ctr_marks_source_to_text(feed->giver.id, feed->giver.twist, feed->name);

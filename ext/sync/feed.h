@@ -45,7 +45,6 @@ typedef struct ctr_feed {
     char name[CTR_MARKS_SOURCE_SIZE]; /* the name of the source in marks */
 
     /* Private: the query, and the current table. */
-    ctr_conn *conn;
     ctr_file *file; /* of main, if it is read through the connection of the host; else NULL */
     int64_t since;
     ctr_bucket bucket;
@@ -61,8 +60,8 @@ typedef struct ctr_feed {
 
 /* Opens the feed at its first row. The caller closes it, also after a failure, and does not move
  * it. */
-int ctr_feed_open(ctr_feed *feed, sqlite3 *host, ctr_conn *conn, int64_t since,
-                  const ctr_bucket *bucket, ctr_problem *problem);
+int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, int64_t since, const ctr_bucket *bucket,
+                  ctr_problem *problem);
 int ctr_feed_next(ctr_feed *feed, ctr_problem *problem);
 void ctr_feed_close(ctr_feed *feed);
 

@@ -23,8 +23,7 @@ int ctr_pull_open(ctr_source *source, ctr_identity *giver, ctr_problem *problem)
 {
     *giver = (ctr_identity){0};
     ctr_source_check(source, problem);
-    if (problem->rc == SQLITE_OK &&
-        ctr_identity_read_among(giver, source->db, source->schema, &source->objects, problem))
+    if (problem->rc == SQLITE_OK && ctr_file_peek(source->file, giver, problem))
         ctr_problem_where(problem, "the giving file");
     if (problem->rc == SQLITE_OK) giver->next = ctr_source_look_at_all(source, problem);
     return problem->rc;
@@ -40,7 +39,7 @@ static void remember_source(const ctr_pull *pull, const ctr_identity *mine, ctr_
     uint8_t digest[CTR_ID_SIZE];
     bool holds = mine->turn == CTR_TURN_COUNTS &&
                  ctr_names_named_epoch(&from, mine->name) >= mine->epoch &&
-                 ctr_shards_digest(source, pull->db, pull->target, mine->id, digest, problem);
+                 ctr_shards_digest(source, pull->file, mine->id, digest, problem);
     ctr_names_take_over(&run, &from);
     ctr_names_write(pull->file, pull->giver, problem);
     ctr_names_pulled(&run, pull->giver, holds ? digest : NULL);

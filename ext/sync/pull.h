@@ -54,8 +54,8 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *d
 
 /* ---- one table, in sync/pull_table.c --------------------------------------------------------- */
 
-/* A merge into a table. That of a tracked one stays open until all tables are merged, for then its
- * rows are shown. */
+/* A merge into a table. If it is a tracked one, the merge stays open until all tables are merged,
+ * for then its rows are shown. */
 typedef struct ctr_pull_merge {
     ctr_merge to;
     ctr_later later; /* the rows to show */

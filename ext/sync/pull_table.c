@@ -258,7 +258,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
     if (taken && ctr_merge_refuse_name(pull->db, pull->target, pull->called, birth, problem))
         return;
     bool creates = (pull->how & CTR_PULL_CREATES) != 0;
-    if (!creates && ctr_tracked_is_among(&pull->source->objects, job->theirs->name))
+    if (!creates && ctr_tracked_is_among(pull->source->objects, job->theirs->name))
         refuse_tracked(job, problem);
 
     ctr_refuse_triggers_among(pull->mine, NULL, true, problem);
@@ -279,7 +279,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
 void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem)
 {
     if (problem->rc == SQLITE_OK) pull->mine = ctr_file_objects(pull->file, problem);
-    if (problem->rc == SQLITE_OK) ctr_catalog_of_file(&pull->here, pull->file, problem);
+    if (problem->rc == SQLITE_OK) ctr_catalog_read(&pull->here, pull->file, problem);
 }
 
 void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem)
@@ -338,7 +338,7 @@ static void keep_for_later(merge_job *job, ctr_problem *problem)
 static int read_theirs(const merge_job *job, ctr_shape *theirs, ctr_problem *problem)
 {
     const ctr_source *source = job->pull->source;
-    return ctr_stored_read_among(theirs, &source->objects, job->theirs->name,
+    return ctr_stored_read_among(theirs, source->objects, job->theirs->name,
                                  !job->newest.has_columns, problem);
 }
 
@@ -353,7 +353,7 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     if (!pull->durable) ctr_durable_source(source, problem);
     pull->durable = true;
     if (read_theirs(job, &job->from, problem) ||
-        ctr_refuse_triggers_among(&source->objects, theirs, false, problem))
+        ctr_refuse_triggers_among(source->objects, theirs, false, problem))
         return;
     if (!is_there) create_table(job, problem);
     const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, job->theirs->birth);
@@ -419,7 +419,7 @@ static int check_stored(const merge_job *job, ctr_problem *problem)
     const char *table = job->theirs->name;
     for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++) {
         const ctr_named *stored =
-            ctr_schema_objects_stored(&job->pull->source->objects, table, *suffix, problem);
+            ctr_schema_objects_stored(job->pull->source->objects, table, *suffix, problem);
         if (!stored)
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table %s_%s is missing",
                             table, *suffix);
@@ -433,21 +433,11 @@ static int check_stored(const merge_job *job, ctr_problem *problem)
 
 /* Checks the triggers also if the journal has no changes, because changes without triggers are not
  * in the journal. */
-static void check_giver(const ctr_objects *objects, const char *name, ctr_problem *problem)
-{
-    ctr_shape shape = {0};
-    if (problem->rc != SQLITE_OK || !ctr_tracked_is_among(objects, name)) return;
-    if (ctr_stored_read_among(&shape, objects, name, false, problem) == SQLITE_OK)
-        ctr_triggers_check_among(objects, name, &shape, problem);
-    ctr_problem_where(problem, "the giving file");
-    ctr_shape_close(&shape);
-}
-
-static void check_taker(ctr_pull *pull, const char *name, ctr_problem *problem)
+static void check_tracked(ctr_file *file, const char *name, const char *called,
+                          ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
-    if (ctr_triggers_check(pull->file, name, problem))
-        ctr_problem_where(problem, "the taking file");
+    if (ctr_triggers_check(file, name, problem)) ctr_problem_where(problem, "%s", called);
 }
 
 /* The report names a table as main does: a tracked table by its own name, not by the name of its
@@ -457,7 +447,7 @@ static void name_in_report(merge_job *job, const char *taker, ctr_problem *probl
     const ctr_pull *pull = job->pull;
     bool takes = pull->side == CTR_MAIN_TAKES;
     const char *name = takes ? taker : job->theirs->name, *tracked = NULL;
-    const ctr_objects *objects = takes ? pull->mine : &pull->source->objects;
+    const ctr_objects *objects = takes ? pull->mine : pull->source->objects;
     if (ctr_tracked_is_among(objects, name)) tracked = ctr_triggers_table(objects, name, problem);
     ctr_report *report = pull->report;
     const char *birth = job->theirs->birth;
@@ -487,8 +477,8 @@ void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_p
     const char *taker = is_there ? mine->name : theirs->birth;
     name_in_report(&job, taker, problem);
     check_stored(&job, problem);
-    check_giver(&pull->source->objects, theirs->name, problem);
-    if (is_there) check_taker(pull, taker, problem);
+    check_tracked(pull->source->file, theirs->name, "the giving file", problem);
+    if (is_there) check_tracked(pull->file, taker, "the taking file", problem);
     if (has_changes(&job, taker, problem)) merge_changes(&job, is_there, problem);
     ctr_problem_where(problem, "table %s", theirs->birth);
     ctr_rows_close(&job.from_rows);

@@ -106,18 +106,17 @@ static void walk_table(holds_job *job, ctr_problem *problem)
     ctr_stream_walk_close(&walk);
 }
 
-bool ctr_shards_digest(const ctr_source *source, sqlite3 *db, const char *schema,
-                       const uint8_t id[CTR_ID_SIZE], uint8_t digest[CTR_ID_SIZE],
-                       ctr_problem *problem)
+bool ctr_shards_digest(const ctr_source *source, ctr_file *file, const uint8_t id[CTR_ID_SIZE],
+                       uint8_t digest[CTR_ID_SIZE], ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
     ctr_digest sum = {0, 0, 0};
     bool holds = true;
-    if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, db, schema, problem);
+    ctr_catalog_read(&catalog, file, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
         holds_job job = {.source = source,
-                         .db = db,
-                         .schema = schema,
+                         .db = file->conn->db,
+                         .schema = file->schema,
                          .id = id,
                          .entry = &catalog.entries[i],
                          .holds = true,

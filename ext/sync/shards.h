@@ -11,8 +11,7 @@
 
 /* Computes the digest of all shards under `id` in the schema. Unless `source` is NULL, returns
  * whether the source has them all too, or later lives. */
-bool ctr_shards_digest(const ctr_source *source, sqlite3 *db, const char *schema,
-                       const uint8_t id[CTR_ID_SIZE], uint8_t digest[CTR_ID_SIZE],
-                       ctr_problem *problem);
+bool ctr_shards_digest(const ctr_source *source, ctr_file *file, const uint8_t id[CTR_ID_SIZE],
+                       uint8_t digest[CTR_ID_SIZE], ctr_problem *problem);
 
 #endif

@@ -32,11 +32,8 @@ enum { LOOKS = 10 }; /* at most, a millisecond apart */
  * hot journal, which a read-only connection cannot roll back. So this tries again. */
 static void read_objects(ctr_source *source, ctr_problem *problem)
 {
-    if (problem->rc != SQLITE_OK) return;
-    for (int looks = 1;; looks++) {
-        ctr_schema_objects_close(&source->objects);
-        ctr_schema_objects_read(&source->objects, source->db,
-                                source->schema ? source->schema : "main", !source->own, problem);
+    for (int looks = 1; source->file; looks++) {
+        source->objects = ctr_file_objects(source->file, problem);
         if ((problem->rc & 0xff) != SQLITE_READONLY || looks == LOOKS) return;
         ctr_problem_close(problem);
         sqlite3_sleep(1);
@@ -165,13 +162,26 @@ static void open_connection(sqlite3 **db, sqlite3 *host, const char *path, const
     sqlite3_db_config(*db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 }
 
-/* Without a mutex, because only one thread uses the connection. */
-static void open_own(ctr_source *source, sqlite3 *host, const char *path, const char *vfs,
+static int use_file(ctr_source *source, ctr_conn *conn, const char *schema, ctr_problem *problem)
+{
+    source->file = conn ? ctr_file_of(conn, schema) : NULL;
+    if (!source->file) return ctr_problem_nomem(problem);
+    source->schema = source->file->schema;
+    return problem->rc;
+}
+
+/* Without a mutex, because only one thread uses the connection. Its statements are kept until the
+ * source is closed. */
+static void open_own(ctr_source *source, ctr_conn *host, const char *path, const char *vfs,
                      ctr_problem *problem)
 {
     source->own = true;
-    open_connection(&source->db, host, path, vfs, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
+    open_connection(&source->db, host->db, path, vfs, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
                     problem);
+    if (problem->rc != SQLITE_OK) return;
+    source->conn = ctr_conn_new(source->db, host->above);
+    if (source->conn) source->conn->has_statements = true;
+    use_file(source, source->conn, "main", problem);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -188,14 +198,13 @@ int ctr_source_check(ctr_source *source, ctr_problem *problem)
     ctr_catalog *catalog = &source->catalog;
     if (!source->own) read_objects(source, problem);
     for (const char *const *of = ctr_stored_of_file(); *of && problem->rc == SQLITE_OK; of++)
-        refuse_generated_in(source, ctr_schema_objects_find(&source->objects, *of), problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_catalog_list(catalog, source->db, source->schema, &source->objects, problem);
+        refuse_generated_in(source, ctr_schema_objects_find(source->objects, *of), problem);
+    if (problem->rc == SQLITE_OK) ctr_catalog_read(catalog, source->file, problem);
     for (int i = 0; i < catalog->n && problem->rc == SQLITE_OK; i++) {
         const ctr_catalog_entry *of = &catalog->entries[i];
         for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++)
             refuse_generated_in(
-                source, ctr_schema_objects_stored(&source->objects, of->name, *suffix, problem),
+                source, ctr_schema_objects_stored(source->objects, of->name, *suffix, problem),
                 problem);
         ctr_problem_where(problem, "table %s", of->birth);
     }
@@ -234,7 +243,7 @@ int64_t ctr_source_look_at_all(ctr_source *source, ctr_problem *problem)
         ctr_newest *newest = &source->newest[i];
         *newest = (ctr_newest){0};
         const char *table = catalog->entries[i].name;
-        const ctr_objects *of = &source->objects;
+        const ctr_objects *of = source->objects;
         const ctr_named *tab = ctr_schema_objects_stored(of, table, "journal", problem),
                         *state = ctr_schema_objects_stored(of, table, "state", problem);
         if (tab && tab->object == CTR_OBJECT_TABLE && state && state->object == CTR_OBJECT_TABLE)
@@ -246,35 +255,31 @@ int64_t ctr_source_look_at_all(ctr_source *source, ctr_problem *problem)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int name_schema(ctr_source *source, const char *schema, ctr_problem *problem)
+static int open_at_hand(ctr_source *source, ctr_conn *host, const char *schema,
+                        ctr_problem *problem)
 {
-    source->schema = sqlite3_mprintf("%s", schema);
-    return source->schema ? problem->rc : ctr_problem_nomem(problem);
+    source->db = host->db;
+    return use_file(source, host, schema, problem);
 }
 
-static int open_at_hand(ctr_source *source, sqlite3 *host, const char *schema, ctr_problem *problem)
-{
-    source->db = host;
-    return name_schema(source, schema, problem);
-}
-
-int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_problem *problem)
+int ctr_source_open(ctr_source *source, ctr_conn *host, const char *schema, ctr_problem *problem)
 {
     *source = (ctr_source){0};
     if (problem->rc != SQLITE_OK) return problem->rc;
-    if (!is_file(host, schema)) return open_at_hand(source, host, schema, problem);
+    if (!is_file(host->db, schema)) return open_at_hand(source, host, schema, problem);
 
     ctr_problem own = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(host, schema, NULL, problem);
+    ctr_run run = ctr_run_on(host->db, schema, NULL, problem);
     bool exclusive = ctr_run_gives(&run, CTR_SQL_SYNC_LOCKING_MODE, "exclusive");
     if (problem->rc != SQLITE_OK) return problem->rc;
     if (exclusive)
         own.rc = SQLITE_LOCKED;
     else
-        open_own(source, host, sqlite3_db_filename(host, schema), vfs_name(host, schema), &own);
+        open_own(source, host, sqlite3_db_filename(host->db, schema), vfs_name(host->db, schema),
+                 &own);
     read_objects(source, &own);
     explain_journal(source, &own);
-    if (own.rc == SQLITE_OK) return name_schema(source, "main", problem);
+    if (own.rc == SQLITE_OK) return SQLITE_OK;
     int code = own.rc & 0xff;
     bool is_final = code == SQLITE_BUSY || code == SQLITE_LOCKED || code == SQLITE_NOMEM ||
                     code == SQLITE_INTERRUPT || code == SQLITE_IOERR;
@@ -285,7 +290,7 @@ int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_p
     ctr_source_close(source);
     int cause = own.rc;
     ctr_problem_close(&own);
-    if (ctr_run_transaction(host, schema) == CTR_TXN_WRITE)
+    if (ctr_run_transaction(host->db, schema) == CTR_TXN_WRITE)
         return ctr_problem_set(
             problem, cause,
             "only this connection can read the file of %s, and it has an open write "
@@ -314,15 +319,14 @@ static int check_path(sqlite3 *db, const char *path, ctr_problem *problem)
     return problem->rc;
 }
 
-int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ctr_problem *problem)
+int ctr_source_open_path(ctr_source *source, ctr_conn *host, const char *path, ctr_problem *problem)
 {
     *source = (ctr_source){0};
     if (!*path) return refuse_path(path, problem);
-    if (ask_host(host, path, problem)) return problem->rc;
-    open_own(source, host, path, vfs_name(host, "main"), problem);
-    if (check_path(source->db, path, problem)) return problem->rc;
+    if (ask_host(host->db, path, problem)) return problem->rc;
+    open_own(source, host, path, vfs_name(host->db, "main"), problem);
     source->path = path;
-    return name_schema(source, "main", problem);
+    return check_path(source->db, path, problem);
 }
 
 int ctr_source_hold(ctr_source *source, ctr_problem *problem)
@@ -348,17 +352,15 @@ int ctr_source_open_to_write(sqlite3 **db, sqlite3 *host, const char *path, ctr_
     return check_path(*db, path, problem);
 }
 
-int ctr_source_append(const ctr_source *source, ctr_conn *conn, ctr_problem *problem)
+int ctr_source_append(const ctr_source *source, ctr_problem *problem)
 {
     if (source->own || problem->rc != SQLITE_OK) return problem->rc;
-    ctr_file *file = ctr_file_of(conn, source->schema);
-    if (!file) return ctr_problem_nomem(problem);
-    if (ctr_file_is_pending(file))
+    if (ctr_file_is_pending(source->file))
         return ctr_problem_set(problem, SQLITE_ERROR,
                                "%s has counted in this transaction, and only what is committed is "
                                "given to other files: COMMIT first",
                                source->schema);
-    return ctr_batch_flush_all(file, problem);
+    return ctr_batch_flush_all(source->file, problem);
 }
 
 bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other)
@@ -376,10 +378,9 @@ bool ctr_source_is_file_of(sqlite3 *db, sqlite3 *host, const char *schema)
 
 void ctr_source_close(ctr_source *source)
 {
-    ctr_schema_objects_close(&source->objects);
     ctr_catalog_close(&source->catalog);
     sqlite3_free(source->newest);
+    if (source->conn) ctr_conn_drop(source->conn);
     if (source->own) sqlite3_close(source->db);
-    sqlite3_free(source->schema);
     *source = (ctr_source){0};
 }

@@ -28,22 +28,25 @@ typedef struct ctr_newest {
 } ctr_newest;
 
 typedef struct ctr_source {
-    sqlite3 *db;  /* its own, or the host's */
-    char *schema; /* owned */
+    sqlite3 *db; /* its own, or the host's */
     bool own;
-    const char *path;    /* the path that opened it, borrowed; or NULL */
-    const char *called;  /* its name in messages, borrowed; set by the owner */
-    ctr_objects objects; /* of the snapshot */
-    ctr_catalog catalog; /* after ctr_source_check */
-    ctr_newest *newest;  /* owned; of the tables in the catalog, after ctr_source_look_at_all */
+    ctr_conn *conn;             /* of the own one, owned; else NULL */
+    ctr_file *file;             /* lent; NULL: it could not be opened */
+    const char *schema;         /* of the file */
+    const char *path;           /* the path that opened it, borrowed; or NULL */
+    const char *called;         /* its name in messages, borrowed; set by the owner */
+    const ctr_objects *objects; /* of the snapshot, lent by the file */
+    ctr_catalog catalog;        /* after ctr_source_check */
+    ctr_newest *newest; /* owned; of the tables in the catalog, after ctr_source_look_at_all */
 } ctr_source;
 
-/* Opens `schema`, attached to `host`. The caller closes the source, also after a failure. */
-int ctr_source_open(ctr_source *source, sqlite3 *host, const char *schema, ctr_problem *problem);
+/* Opens `schema`, attached to the host. The caller closes the source, also after a failure. */
+int ctr_source_open(ctr_source *source, ctr_conn *host, const char *schema, ctr_problem *problem);
 
 /* Opens a file by its path, which is borrowed; ctr_source_hold fails if it is no database. The
  * caller refuses the file of main (ctr_source_is_file_of). */
-int ctr_source_open_path(ctr_source *source, sqlite3 *host, const char *path, ctr_problem *problem);
+int ctr_source_open_path(ctr_source *source, ctr_conn *host, const char *path,
+                         ctr_problem *problem);
 
 /* Reads the objects of the source. Fails if one of our tables is no ordinary table, or has
  * generated columns, because reading them runs a stranger's expressions. The caller calls this
@@ -69,7 +72,7 @@ int ctr_source_open_to_write(sqlite3 **db, sqlite3 *host, const char *path, ctr_
 /* Appends the pending batches of a source that is read through the host's connection. Fails if it
  * has uncommitted counts, because a file that takes them may commit although this one is rolled
  * back. */
-int ctr_source_append(const ctr_source *source, ctr_conn *conn, ctr_problem *problem);
+int ctr_source_append(const ctr_source *source, ctr_problem *problem);
 
 /* Returns whether two attached schemas are one file. */
 bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other);

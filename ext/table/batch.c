@@ -133,7 +133,7 @@ static int64_t draw_number(ctr_tab *tab, ctr_problem *problem)
     ctr_file *file = tab->file;
     unsigned version = ctr_file_data_version(file);
     if (!file->numbered || file->numbers_version != version) {
-        file->next_number = ctr_journal_next(tab->db, tab->schema, problem);
+        file->next_number = ctr_journal_next(file, problem);
         file->numbers_version = version;
         file->numbered = problem->rc == SQLITE_OK;
     }

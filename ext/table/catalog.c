@@ -143,43 +143,7 @@ static ctr_catalog_entry *add_entry(ctr_catalog *catalog, ctr_problem *problem)
     return &entries[catalog->n++];
 }
 
-static int take_all(ctr_catalog *catalog, ctr_run *run, sqlite3_stmt *row)
-{
-    ctr_problem *problem = run->problem;
-    while (ctr_run_row(run, row)) {
-        ctr_catalog_entry *entry = add_entry(catalog, problem);
-        if (entry) take_entry(entry, row, problem);
-    }
-    if (problem->rc == SQLITE_OK && catalog->n > 0)
-        qsort(catalog->entries, (size_t)catalog->n, sizeof *catalog->entries, by_birth);
-    return problem->rc;
-}
-
-static int list_all(ctr_catalog *catalog, sqlite3 *db, const char *schema, ctr_problem *problem)
-{
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_LIST);
-    take_all(catalog, &run, row);
-    sqlite3_finalize(row);
-    return problem->rc;
-}
-
-int ctr_catalog_read(ctr_catalog *catalog, sqlite3 *db, const char *schema, ctr_problem *problem)
-{
-    *catalog = (ctr_catalog){0};
-    if (!ctr_schema_is_table(db, schema, "counter_tables", problem)) return problem->rc;
-    return list_all(catalog, db, schema, problem);
-}
-
-int ctr_catalog_list(ctr_catalog *catalog, sqlite3 *db, const char *schema,
-                     const ctr_objects *objects, ctr_problem *problem)
-{
-    ctr_catalog_close(catalog);
-    if (!ctr_schema_objects_is_table(objects, "counter_tables", problem)) return problem->rc;
-    return list_all(catalog, db, schema, problem);
-}
-
-int ctr_catalog_of_file(ctr_catalog *catalog, ctr_file *file, ctr_problem *problem)
+int ctr_catalog_read(ctr_catalog *catalog, ctr_file *file, ctr_problem *problem)
 {
     const ctr_objects *objects = ctr_file_objects(file, problem);
     ctr_catalog_close(catalog);
@@ -187,8 +151,13 @@ int ctr_catalog_of_file(ctr_catalog *catalog, ctr_file *file, ctr_problem *probl
         return problem->rc;
     ctr_run run = ctr_file_run(file, problem);
     sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_LIST, problem);
-    take_all(catalog, &run, row);
+    while (ctr_run_row(&run, row)) {
+        ctr_catalog_entry *entry = add_entry(catalog, problem);
+        if (entry) take_entry(entry, row, problem);
+    }
     ctr_file_give_back(file, CTR_FILE_LIST, row, problem);
+    if (problem->rc == SQLITE_OK && catalog->n > 0)
+        qsort(catalog->entries, (size_t)catalog->n, sizeof *catalog->entries, by_birth);
     return problem->rc;
 }
 

@@ -47,17 +47,10 @@ typedef struct ctr_catalog {
     size_t room;
 } ctr_catalog;
 
-/* Reads the catalog. A file without one has no tables. The caller closes it, also after a
- * failure. */
-int ctr_catalog_read(ctr_catalog *catalog, sqlite3 *db, const char *schema, ctr_problem *problem);
+/* Reads the catalog in place of the present content. A file without one has no tables. The caller
+ * zeroes it first, and closes it, also after a failure. */
+int ctr_catalog_read(ctr_catalog *catalog, ctr_file *file, ctr_problem *problem);
 void ctr_catalog_close(ctr_catalog *catalog);
-
-/* The same, in place of the catalog's present content; `objects` is the known content of the
- * schema. */
-int ctr_catalog_list(ctr_catalog *catalog, sqlite3 *db, const char *schema,
-                     const ctr_objects *objects, ctr_problem *problem);
-
-int ctr_catalog_of_file(ctr_catalog *catalog, ctr_file *file, ctr_problem *problem);
 
 /* Adds the table with this birth name, which was created since. */
 int ctr_catalog_list_born(ctr_catalog *catalog, sqlite3 *db, const char *schema, const char *birth,

@@ -294,7 +294,7 @@ int ctr_fold_file(ctr_file *file, ctr_problem *problem)
 {
     ctr_catalog catalog = {0};
     sqlite3 *db = file->conn->db;
-    ctr_catalog_read(&catalog, db, file->schema, problem);
+    ctr_catalog_read(&catalog, file, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
         ctr_shape shape = {0};
         const char *name = catalog.entries[i].name;

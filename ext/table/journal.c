@@ -207,12 +207,12 @@ int ctr_journal_list_amounts(const ctr_tab *tab, ctr_changes *list, ctr_problem 
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-int64_t ctr_journal_next(sqlite3 *db, const char *schema, ctr_problem *problem)
+int64_t ctr_journal_next(ctr_file *file, ctr_problem *problem)
 {
     int64_t next = 1;
     ctr_catalog catalog = {0};
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
-    if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, db, schema, problem);
+    ctr_run run = ctr_file_run(file, problem);
+    ctr_catalog_read(&catalog, file, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
         run.slots.table = catalog.entries[i].name;
         int64_t last = ctr_run_number(&run, CTR_SQL_JOURNAL_LAST);

@@ -60,6 +60,6 @@ void ctr_journal_drop(ctr_tab *tab);
 void ctr_journal_read_again(ctr_tab *tab, ctr_problem *problem);
 
 /* Returns the number after the last one in the file. */
-int64_t ctr_journal_next(sqlite3 *db, const char *schema, ctr_problem *problem);
+int64_t ctr_journal_next(ctr_file *file, ctr_problem *problem);
 
 #endif

@@ -78,8 +78,12 @@ int64_t ctr_apart_count(ctr_file *file, const char *counters, ctr_problem *probl
     if (!tab || !tab->keeps) return ctr_run_number(&run, CTR_SQL_TRACK_COUNT_APART);
     ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_COUNT_APART, problem);
     int64_t n = 0;
-    if (slot && ctr_run_row(&run, slot->kept.statement))
+    if (slot && ctr_run_row(&run, slot->kept.statement)) {
         n = sqlite3_column_int64(slot->kept.statement, 0);
+        if (ctr_run_is_hidden(slot->kept.statement, 1))
+            ctr_problem_set(problem, SQLITE_AUTH,
+                            "an authorizer of this connection hides columns of %s_state", counters);
+    }
     ctr_tab_give_back(tab, slot, problem);
     return n;
 }

@@ -376,6 +376,16 @@ void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ct
     look_up_columns(tracked);
 }
 
+void ctr_tracked_close_lists(ctr_tracked *tracked)
+{
+    sqlite3_free((char *)tracked->lists.columns);
+    sqlite3_free((char *)tracked->lists.values);
+    sqlite3_free((char *)tracked->lists.changes);
+    sqlite3_free((char *)tracked->lists.constraint);
+    sqlite3_free((char *)tracked->lists.value);
+    tracked->lists = (ctr_slots){0};
+}
+
 void ctr_tracked_close(ctr_tracked *tracked)
 {
     for (int i = 0; tracked->columns && tracked->shape && i < tracked->shape->n_columns; i++)
@@ -387,11 +397,7 @@ void ctr_tracked_close(ctr_tracked *tracked)
     sqlite3_free(tracked->schema);
     sqlite3_free(tracked->counters);
     sqlite3_free(tracked->table);
-    sqlite3_free((char *)tracked->lists.columns);
-    sqlite3_free((char *)tracked->lists.values);
-    sqlite3_free((char *)tracked->lists.changes);
-    sqlite3_free((char *)tracked->lists.constraint);
-    sqlite3_free((char *)tracked->lists.value);
+    ctr_tracked_close_lists(tracked);
     *tracked = (ctr_tracked){0};
 }
 
@@ -404,7 +410,15 @@ void ctr_tracked_release(ctr_tracked *tracked)
     sqlite3_free(tracked);
 }
 
-/* Noted names are read from the file each time. */
+/* Returns whether it may be kept: noted names are read from the file each time, and a lost column
+ * may have been hidden by an authorizer. */
+static bool may_stay(const ctr_tracked *tracked, const ctr_objects *objects, ctr_problem *problem)
+{
+    for (int i = 0; i < tracked->shape->n_columns; i++)
+        if (tracked->columns[i].lost) return false;
+    return ctr_schema_objects_trigger(objects, tracked->counters, "insert", problem) != NULL;
+}
+
 ctr_tracked *ctr_tracked_hold(ctr_tab *tab, ctr_problem *problem)
 {
     const ctr_objects *objects = ctr_file_objects(tab->file, problem);
@@ -420,8 +434,7 @@ ctr_tracked *ctr_tracked_hold(ctr_tab *tab, ctr_problem *problem)
             sqlite3_free(tracked);
             return NULL;
         }
-        if (ctr_schema_objects_trigger(objects, tab->table, "insert", problem))
-            tracked->as_of = tab->file->schemas;
+        if (may_stay(tracked, objects, problem)) tracked->as_of = tab->file->schemas;
         tracked->holders = 1;
         ctr_tab_track(tab, tracked, ctr_tracked_release);
     }

@@ -241,16 +241,15 @@ void ctr_triggers_drop(sqlite3 *db, const char *schema, const char *counters, ct
 
 /* Fails if a trigger of the application on another table has the name of one of ours. After a
  * rebuild of the tracked table, ours may still stand on the old one. */
-static void refuse_taken_name(const ctr_tracked *tracked, ctr_problem *problem)
+static void refuse_taken_name(const ctr_tracked *tracked, const ctr_objects *objects,
+                              ctr_problem *problem)
 {
-    ctr_objects objects = {0};
     char *writes = sqlite3_mprintf("\"%w\"(\"%w\"", tracked->counters, tracked->counters);
     if (!writes) ctr_problem_nomem(problem);
-    ctr_schema_objects_read(&objects, tracked->db, tracked->schema, false, problem);
     for (int i = 0; i < N_TRIGGERS && problem->rc == SQLITE_OK; i++) {
         const char *suffix = TRIGGERS[i].suffix;
         const ctr_named *stored =
-            ctr_schema_objects_trigger(&objects, tracked->counters, suffix, problem);
+            ctr_schema_objects_trigger(objects, tracked->counters, suffix, problem);
         if (stored && stored->on && stored->sql &&
             sqlite3_stricmp(stored->on, tracked->table) != 0 && !strstr(stored->sql, writes))
             ctr_problem_set(problem, SQLITE_ERROR,
@@ -258,7 +257,6 @@ static void refuse_taken_name(const ctr_tracked *tracked, ctr_problem *problem)
                             "name",
                             tracked->table, tracked->counters, suffix, stored->on);
     }
-    ctr_schema_objects_close(&objects);
     sqlite3_free(writes);
 }
 
@@ -268,9 +266,9 @@ static int read_terms(ctr_tracked *tracked, ctr_problem *problem)
                                    problem);
 }
 
-void ctr_triggers_create(ctr_tracked *tracked, ctr_problem *problem)
+void ctr_triggers_create(ctr_tracked *tracked, ctr_file *file, ctr_problem *problem)
 {
-    refuse_taken_name(tracked, problem);
+    refuse_taken_name(tracked, ctr_file_objects(file, problem), problem);
     read_terms(tracked, problem);
     if (problem->rc != SQLITE_OK) return;
     ctr_triggers_drop(tracked->db, tracked->schema, tracked->counters, problem);
@@ -339,6 +337,7 @@ static int check_triggers(ctr_tracked *tracked, const ctr_objects *objects, ctr_
         compare(tracked, objects, &TRIGGERS[i], quoted, problem);
     sqlite3_free(quoted);
     tracked->whole = problem->rc == SQLITE_OK;
+    if (!tracked->whole) tracked->as_of = 0;
     return problem->rc;
 }
 
@@ -367,18 +366,7 @@ int ctr_triggers_follow(ctr_file *file, const char *counters, const ctr_shape *s
         column->name = NULL;
         ctr_run_do(&run, CTR_SQL_TRACK_NONE_APART, raised[i]);
     }
-    if (problem->rc == SQLITE_OK && tracked.table) ctr_triggers_create(&tracked, problem);
-    ctr_tracked_close(&tracked);
-    return problem->rc;
-}
-
-int ctr_triggers_check_among(const ctr_objects *objects, const char *counters,
-                             const ctr_shape *shape, ctr_problem *problem)
-{
-    ctr_tracked tracked;
-    if (problem->rc != SQLITE_OK || !ctr_tracked_is_among(objects, counters)) return problem->rc;
-    ctr_tracked_open(&tracked, objects, counters, shape, problem);
-    check_triggers(&tracked, objects, problem);
+    if (problem->rc == SQLITE_OK && tracked.table) ctr_triggers_create(&tracked, file, problem);
     ctr_tracked_close(&tracked);
     return problem->rc;
 }
@@ -422,11 +410,12 @@ static bool is_noted_for(const ctr_objects *objects, const ctr_catalog_entry *en
     return is;
 }
 
-char *ctr_triggers_counters(const ctr_objects *objects, const char *table, ctr_problem *problem)
+char *ctr_triggers_counters(ctr_file *file, const char *table, ctr_problem *problem)
 {
     char *counters = NULL;
     ctr_catalog catalog = {0};
-    ctr_catalog_list(&catalog, objects->db, objects->schema, objects, problem);
+    ctr_catalog_read(&catalog, file, problem);
+    const ctr_objects *objects = ctr_file_objects(file, problem);
     for (int i = 0; i < 2 * catalog.n && !counters && problem->rc == SQLITE_OK; i++) {
         const ctr_catalog_entry *entry = &catalog.entries[i % catalog.n];
         if (!ctr_tracked_is_among(objects, entry->name)) continue;

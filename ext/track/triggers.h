@@ -13,14 +13,12 @@
  * message names the function to call. */
 ctr_tracked *ctr_triggers_hold(ctr_tab *tab, ctr_problem *problem);
 
-/* Check the triggers of any counter table; do nothing unless it holds the counters of a tracked
- * table. The second does so for a snapshot. */
+/* Checks the triggers of any counter table; does nothing unless it holds the counters of a tracked
+ * table. */
 int ctr_triggers_check(ctr_file *file, const char *counters, ctr_problem *problem);
-int ctr_triggers_check_among(const ctr_objects *objects, const char *counters,
-                             const ctr_shape *shape, ctr_problem *problem);
 
 /* Create the triggers in place of existing ones, and drop them. */
-void ctr_triggers_create(ctr_tracked *tracked, ctr_problem *problem);
+void ctr_triggers_create(ctr_tracked *tracked, ctr_file *file, ctr_problem *problem);
 void ctr_triggers_drop(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
 
 /* Call it after a merge has added or dropped the counters `raised`: creates the triggers again, for
@@ -39,6 +37,6 @@ bool ctr_triggers_stand_on(const ctr_objects *objects, const char *counters, con
 
 /* Returns the counter table of a table, found by its triggers or, if there are none, by the noted
  * name; the caller frees it with sqlite3_free. NULL: it has none. */
-char *ctr_triggers_counters(const ctr_objects *objects, const char *table, ctr_problem *problem);
+char *ctr_triggers_counters(ctr_file *file, const char *table, ctr_problem *problem);
 
 #endif

@@ -87,6 +87,7 @@ static void make_lists(ctr_writing *writing, ctr_problem *problem)
                                  .values = ctr_text_finish(to.values, problem),
                                  .changes = ctr_text_finish(to.changes, problem),
                                  .value = ctr_text_finish(to.present, problem)};
+    if (problem->rc != SQLITE_OK) ctr_tracked_close_lists(tracked);
 }
 
 /* Takes a statement; NULL on a problem. */
@@ -257,7 +258,8 @@ bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_s
     if (answer == TABLE_DEFERS && bind_row(writing, row, from, to, problem) == SQLITE_OK)
         run_shown(writing, row, from, problem);
     bool taken = answer == TABLE_TAKES && has_taken(writing, from, to, problem);
-    give_shown_back(writing, slot, taken, problem);
+    bool changed = !ctr_tracked_same_row(writing->tracked, from, to);
+    give_shown_back(writing, slot, taken && changed, problem);
     return taken;
 }
 

@@ -177,7 +177,7 @@ static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_
         ctr_problem_mismatch(&problem, "bucket", "TEXT such as '3/64', from counter_digests",
                              argv[1]);
     if (problem.rc == SQLITE_OK)
-        ctr_feed_open(&cursor->feed, table->db, table->joined.conn, since, &bucket, &problem);
+        ctr_feed_open(&cursor->feed, table->joined.conn, since, &bucket, &problem);
     return fail_changes(base->pVtab, &problem);
 }
 

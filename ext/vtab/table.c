@@ -15,25 +15,23 @@
 /* The arguments of xCreate and xConnect. */
 enum { ARG_SCHEMA = 1, ARG_TABLE = 2, ARG_CLAUSES = 3 };
 
-/* Returns the tracked table, lent by the objects, which the caller closes; NULL: there is none. */
-static const char *tracked_table(const ctr_table *table, ctr_objects *objects, ctr_problem *problem)
+/* Returns the tracked table, lent by the objects of the file; NULL: there is none. */
+static const char *tracked_table(const ctr_table *table, ctr_problem *problem)
 {
-    ctr_schema_objects_read(objects, table->db, table->schema, false, problem);
-    return problem->rc == SQLITE_OK ? ctr_triggers_table(objects, table->name, problem) : NULL;
+    const ctr_objects *objects = ctr_file_objects(table->file, problem);
+    return objects ? ctr_triggers_table(objects, table->name, problem) : NULL;
 }
 
 int ctr_table_fail(ctr_table *table, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
-    ctr_objects objects = {0};
     const char *tracked =
-        problem->rc != SQLITE_OK && table->handed ? tracked_table(table, &objects, &trouble) : NULL;
+        problem->rc != SQLITE_OK && table->handed ? tracked_table(table, &trouble) : NULL;
     if (trouble.rc != SQLITE_OK) {
         ctr_problem_close(problem);
         *problem = trouble;
     }
     int rc = ctr_arg_table_problem(&table->joined.base, tracked ? tracked : table->name, problem);
-    ctr_schema_objects_close(&objects);
     table->handed = false;
     return rc;
 }
@@ -402,15 +400,12 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
     refuse_newer(table, &problem);
-    ctr_objects objects = {0};
-    const char *tracked =
-        table->tracked && problem.rc == SQLITE_OK ? tracked_table(table, &objects, &problem) : NULL;
+    const char *tracked = table->tracked ? tracked_table(table, &problem) : NULL;
     if (tracked) /* its triggers name this table */
         ctr_problem_set(&problem, SQLITE_PERM,
                         "it holds the counters of the tracked table %s and cannot be dropped: "
                         "counter_untrack('%s') stops tracking",
                         tracked, tracked);
-    ctr_schema_objects_close(&objects);
     ctr_batch_flush_all(table->file, &problem);
     ctr_stream_release(&table->streams);
     ctr_tab_release(table->own_rows.tab);
