@@ -15,11 +15,22 @@ static void link_kept(ctr_conn *conn, ctr_kept *kept)
     conn->kept = kept;
 }
 
+static void unlink_kept(const ctr_kept *kept)
+{
+    if (kept->link) *kept->link = kept->next;
+    if (kept->link && kept->next) kept->next->link = kept->link;
+}
+
+void ctr_conn_list_first(ctr_conn *conn, ctr_kept *kept)
+{
+    unlink_kept(kept);
+    link_kept(conn, kept);
+}
+
 void ctr_conn_close_kept(ctr_kept *kept)
 {
     sqlite3_finalize(kept->statement);
-    if (kept->link) *kept->link = kept->next;
-    if (kept->link && kept->next) kept->next->link = kept->link;
+    unlink_kept(kept);
     *kept = (ctr_kept){0};
 }
 

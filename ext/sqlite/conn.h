@@ -156,6 +156,9 @@ sqlite3_stmt *ctr_conn_take(ctr_conn *conn, ctr_kept *kept, ctr_run *run, ctr_sq
 void ctr_conn_give_back(ctr_conn *conn, ctr_kept *kept, sqlite3_stmt *statement,
                         const ctr_problem *problem);
 
+/* Makes it the first in the list of those that are kept, in which they have no order. */
+void ctr_conn_list_first(ctr_conn *conn, ctr_kept *kept);
+
 /* Closes a kept statement, before its owner is freed; a second call does nothing. */
 void ctr_conn_close_kept(ctr_kept *kept);
 

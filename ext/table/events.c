@@ -70,18 +70,21 @@ static bool is_any_writing(sqlite3 *db, sqlite3_stmt *statement, int looks)
 }
 
 /* Returns whether a writing statement is running. Then a savepoint belongs to that statement,
- * because SQLite refuses a SAVEPOINT meanwhile. The statement is the newest one, or older than all
- * that are kept for this connection; among other statements, the search stops after LOOKS. */
-static bool is_writing(const ctr_conn *conn)
+ * because SQLite refuses a SAVEPOINT meanwhile. The statement is the newest one, or was prepared
+ * shortly before one of those that are kept, usually the same as the last time; among other
+ * statements, the search stops after LOOKS. */
+static bool is_writing(ctr_conn *conn)
 {
     enum { SOME = 4, LOOKS = 32 };
     sqlite3 *db = conn->db;
     sqlite3_stmt *newest = sqlite3_next_stmt(db, NULL);
-    const ctr_kept *first = conn->kept;
-    while (first && first->next) first = first->next;
-    return is_any_writing(db, newest, 1) ||
-           (first && is_any_writing(db, sqlite3_next_stmt(db, first->statement), SOME)) ||
-           is_any_writing(db, newest, LOOKS);
+    if (is_any_writing(db, newest, 1)) return true;
+    for (ctr_kept *kept = conn->kept; kept; kept = kept->next) {
+        if (!is_any_writing(db, sqlite3_next_stmt(db, kept->statement), SOME)) continue;
+        ctr_conn_list_first(conn, kept);
+        return true;
+    }
+    return is_any_writing(db, newest, LOOKS);
 }
 
 /* ---- the end of a transaction ---------------------------------------------------------------- */
