@@ -213,14 +213,15 @@ static void set_aside(ctr_tracked_row *row, ctr_problem *problem)
     ctr_writing_note_aside(table->file, table->name, table->rows->rowid);
 }
 
-/* Returns whether the library is writing this row; then there is nothing to count. */
+/* Returns whether the library is writing this row; then there is nothing to count. A row that a
+ * trigger has deleted and inserted again is the trigger's, though it shows the same. */
 static bool is_being_shown(const ctr_tracked_row *row, const ctr_shown *shown, ctr_problem *problem)
 {
     const ctr_table *table = row->table;
     bool is = ctr_writing_is_rowid(table->file, table->name, table->rows->rowid, shown);
     if (is && ctr_writing_refuses(table->file))
         ctr_problem_set(problem, SQLITE_CONSTRAINT, "the row breaks a deferred foreign key");
-    return is;
+    return is && !table->file->writing->ended;
 }
 
 /* ---- a row that is there --------------------------------------------------------------------- */
