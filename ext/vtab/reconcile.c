@@ -324,10 +324,11 @@ void ctr_reconcile_deleted(ctr_tracked_row *row, ctr_problem *problem)
     if (!live) note_disorder(table);
     if (!table->rows->found || is_being_shown(row, NULL, problem)) return;
     bool at_work = ctr_writing_is_at_work(table->file);
-    if ((at_work || is_disorder(table)) && is_there(row, NULL, false, problem))
-        return; /* inserted again */
     bool expected = !at_work && live && is_as_counted(row, row->now, problem);
-    ctr_reconcile_gone(row, expected, problem);
+    if ((!expected || is_disorder(table)) && is_there(row, NULL, false, problem))
+        note_disorder(table); /* inserted again */
+    else
+        ctr_reconcile_gone(row, expected, problem);
 }
 
 void ctr_reconcile_missing(ctr_tracked_row *row, ctr_problem *problem)

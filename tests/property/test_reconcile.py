@@ -6,19 +6,28 @@ errors, and each counter the value that its row shows. The ordinary table keeps 
 a number of its own: they tell whether a row was deleted, inserted again, given another key or set to NULL within the
 statement. A life of a counter goes on unless it was.
 
+Files that merge are compared with a model of operations in each life of each counter, as in test_tracked.py. Where
+triggers of the application fire at merges, what they make of merged rows must not be counted, but by a new life.
+
 What docs/tracked-columns.md leaves open is left out:
 
- 1  OR REPLACE where a BEFORE trigger writes the table.
- 2  The row id -1. A DEFAULT with a function for a UNIQUE column.
- 3  A constraint or trigger of the application that keeps what was done, by FAIL, while a newer trigger may write.
- 4  A BEFORE UPDATE trigger that writes the row which is being updated.
- 5  UPDATE OR REPLACE of a key that is removed with a cascade to the row itself.
+ 1  OR REPLACE where a BEFORE trigger changes rows, but for deleting them.
+ 2  The row id -1; NULL for a UNIQUE column with NOT NULL and DEFAULT beside an index on an expression of it.
+ 3  RAISE(FAIL) and OR FAIL beside AFTER triggers that are newer or TEMP.
+ 4  A BEFORE UPDATE trigger beside others, or with recursive_triggers: it may come back to the row that is updated.
+ 5  UPDATE OR REPLACE of a key in a table whose rows refer to each other with ON DELETE CASCADE.
+ 6  A feed whose rows fire triggers that insert rows which the feed brings later.
+
+What SQLite does wrong itself is left out, too: self references with SET NULL, which it does not always look at, and keys
+that come twice where triggers on DELETE insert rows while REPLACE deletes one.
 """
 
 import copy
 import json
+import pathlib
 import random
 import sqlite3
+import tempfile
 
 import pytest
 
@@ -48,7 +57,7 @@ CODES = ["INTEGER", "INTEGER", "INTEGER UNIQUE", "INTEGER UNIQUE ON CONFLICT REP
 INDEXES = ["CREATE UNIQUE INDEX t_part ON t(u) WHERE v > 1", "CREATE UNIQUE INDEX t_sum ON t(u + v)",
            "CREATE UNIQUE INDEX t_pair ON t(u, v)", "CREATE INDEX t_n ON t(n)", "CREATE UNIQUE INDEX t_low ON t(lower(u)) WHERE u > 1",
            "CREATE UNIQUE INDEX t_v ON t(v COLLATE NOCASE)"]
-PARENTS = ["", "", "", "ON DELETE CASCADE", "ON DELETE RESTRICT", "ON UPDATE CASCADE ON DELETE CASCADE", "ON UPDATE SET NULL",
+PARENTS = ["", "", "", "ON DELETE CASCADE", "ON DELETE RESTRICT", "ON UPDATE CASCADE ON DELETE CASCADE", "ON UPDATE CASCADE",
            "ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED"]
 ACTIONS = ["", "ON DELETE CASCADE", "ON DELETE SET NULL", "ON UPDATE CASCADE ON DELETE CASCADE"]
 
@@ -93,7 +102,7 @@ class Program:
             self.triggers = [(when, sql.replace("RAISE(FAIL", "RAISE(ABORT")) for when, sql in self.triggers]
         self.fails = all(" BEFORE " in sql or when == "older" and "TEMP" not in sql for when, sql in self.triggers)
         self.within = []
-        self.files = draw.randint(2, 3)
+        self.files, self.steps = draw.randint(2, 3), []
         if merges:
             self.triggers = [one for one in self.triggers if "RAISE" not in one[1]] if draw.random() < .5 else []
             self.steps = [self.step() for _ in range(draw.randint(4, 30))]
@@ -117,7 +126,7 @@ class Program:
         match = f"k = {other_k}" + (f" AND k2 = {row}.k2" if self.two else "")
         n = draw.choice(["n", "m"])
         bodies = [f"UPDATE t SET {n} = {n} + 1 WHERE {match}", f"UPDATE t SET {n} = {draw.randint(0, 4)} WHERE {match}",
-                  f"DELETE FROM t WHERE {match}"]
+                  f"DELETE FROM t WHERE {match}"][2 * (self.replaces and time == "BEFORE"):]
         if time == "AFTER" or not self.replaces:
             bodies += [f"INSERT OR IGNORE INTO t({self.names}, n, u) VALUES ({other}, 3, 3)",
                   f"INSERT INTO t({self.names}, n) VALUES ({other}, 1) ON CONFLICT DO UPDATE SET n = n + 1",
@@ -340,6 +349,7 @@ def check(before, after, log, note, blank, apart=()):
             had, has = life_of(before.cells, key, name), life_of(after.cells, key, name)
             cell, where = after.cells.get((key, name)), (note, key, name, was, now, had, has)
             events = {what for k, what in log if k == key}
+            nulls = sum(k == key and what == name for k, what in log)
             assert has >= had, where
             if now is None and was is None and key in apart:
                 assert has == had, where
@@ -371,7 +381,7 @@ def check(before, after, log, note, blank, apart=()):
             elif was[i] is None and n is None:
                 assert has == had or had == 0, where
             elif had % 2 and was[i] is not None and n is None and events <= {name}:
-                assert has == had + 2 or (not before.cells[key, name]["shards"] and has == had), where
+                assert had < has <= had + 2 * nulls and has % 2 or (not before.cells[key, name]["shards"] and has == had), where
 
 
 def log_of(plain, program):
@@ -430,36 +440,6 @@ class Damaged(Exception):
 def require_sound(plain):
     if rows(plain, "PRAGMA integrity_check") != [("ok",)]:
         raise Damaged
-
-
-def fails(program):
-    try:
-        play(program)
-    except (AssertionError, Damaged) as error:
-        return None if isinstance(error, Damaged) else error
-    return None
-
-
-def shrink(program):
-    """Leaves out triggers, indexes and statements as long as the program fails."""
-    shrinks = True
-    while shrinks:
-        shrinks = False
-        for part in "statements", "triggers", "indexes":
-            for i in reversed(range(len(getattr(program, part)))):
-                kept = getattr(program, part)
-                setattr(program, part, kept[:i] + kept[i + 1:])
-                try:
-                    error = fails(program)
-                except sqlite3.Error:
-                    error = None
-                if error:
-                    shrinks = True
-                else:
-                    setattr(program, part, kept)
-    return "\n".join([f"recursive {program.recursive} foreign {program.foreign}", *program.schema(False), *map(str, program.triggers), *map(str, program.statements),
-                      str(fails(program))])
-
 
 
 # ---- files that merge ----
@@ -669,9 +649,53 @@ def play_files(path, program):
             file.close()
 
 
+def fails(play, program):
+    try:
+        play(program)
+    except Damaged:
+        return None
+    except (AssertionError, KeyError) as error:
+        return error
+    return None
+
+
+def shrink(play, program):
+    """Leaves out steps, triggers and indexes as long as the program fails, and tells what is left."""
+    shrinks = True
+    while shrinks:
+        shrinks = False
+        for part in "steps", "statements", "triggers", "indexes":
+            for i in reversed(range(len(getattr(program, part)))):
+                kept = getattr(program, part)
+                setattr(program, part, kept[:i] + kept[i + 1:])
+                try:
+                    still = fails(play, program)
+                except sqlite3.Error:
+                    still = None
+                if still:
+                    shrinks = True
+                else:
+                    setattr(program, part, kept)
+    settings = f"recursive_triggers {program.recursive:d}, foreign_keys {program.foreign:d}, files {program.files}"
+    steps = program.steps or program.statements
+    return "\n".join([settings, *program.schema(False), *map(str, program.triggers), *map(str, steps), repr(fails(play, program))])
+
+
 @pytest.mark.parametrize("part", range(PARTS))
 def test_counters_and_lives_follow_the_rows(part):
     for number in range(part, EXAMPLES, PARTS):
         program = Program(random.Random(f"{SEED} {number}"))
-        if fails(program):
-            pytest.fail(shrink(program))
+        if fails(play, program):
+            pytest.fail(shrink(play, program))
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_counters_and_lives_follow_the_rows_of_files_that_merge(tmp_path, part):
+    def play_here(program):
+        with tempfile.TemporaryDirectory(dir=tmp_path) as folder:
+            play_files(pathlib.Path(folder), program)
+
+    for number in range(part, EXAMPLES // 4, PARTS):
+        program = Program(random.Random(f"{SEED} merge {number}"), merges=True)
+        if fails(play_here, program):
+            pytest.fail(shrink(play_here, program))
