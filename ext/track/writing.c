@@ -364,7 +364,7 @@ bool ctr_writing_is_row(const ctr_file *file, const char *counters, sqlite3_valu
     if (!writing || strcmp(writing->tracked->counters, counters) != 0) return false;
     for (int i = 0; i < writing->tracked->shape->n_keys; i++)
         if (!ctr_text_alike(keys[i], writing->keys[i])) return false;
-    return is_wanted(writing, shown);
+    return is_wanted(writing, shown) && !writing->ended;
 }
 
 static bool is_writing_rowid(const ctr_file *file, const char *counters, int64_t rowid)

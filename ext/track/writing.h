@@ -53,7 +53,7 @@ bool ctr_writing_look(ctr_writing *writing, sqlite3_value **keys, ctr_shown *sho
                       bool *is_integer, ctr_problem *problem);
 
 /* Return whether the library is writing a row of the schema; whether it is the row with this id, or
- * with exactly this key, and with these values (NULL: deleted). */
+ * with exactly this key and not ended, and with these values (NULL: deleted). */
 bool ctr_writing_is_at_work(const ctr_file *file);
 bool ctr_writing_is_rowid(const ctr_file *file, const char *counters, int64_t rowid,
                           const ctr_shown *shown);

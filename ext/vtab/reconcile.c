@@ -213,14 +213,15 @@ static void set_aside(ctr_tracked_row *row, ctr_problem *problem)
     ctr_writing_note_aside(table->file, table->name, table->rows->rowid);
 }
 
-/* Returns whether the library is writing this row; then there is nothing to count. */
+/* Returns whether the library is writing this row; then there is nothing to count. A row that a
+ * trigger has deleted and inserted again is the trigger's, though it shows the same. */
 static bool is_being_shown(const ctr_tracked_row *row, const ctr_shown *shown, ctr_problem *problem)
 {
     const ctr_table *table = row->table;
     bool is = ctr_writing_is_rowid(table->file, table->name, table->rows->rowid, shown);
     if (is && ctr_writing_refuses(table->file))
         ctr_problem_set(problem, SQLITE_CONSTRAINT, "the row breaks a deferred foreign key");
-    return is;
+    return is && !table->file->writing->ended;
 }
 
 /* ---- a row that is there --------------------------------------------------------------------- */
@@ -323,10 +324,11 @@ void ctr_reconcile_deleted(ctr_tracked_row *row, ctr_problem *problem)
     if (!live) note_disorder(table);
     if (!table->rows->found || is_being_shown(row, NULL, problem)) return;
     bool at_work = ctr_writing_is_at_work(table->file);
-    if ((at_work || is_disorder(table)) && is_there(row, NULL, false, problem))
-        return; /* inserted again */
     bool expected = !at_work && live && is_as_counted(row, row->now, problem);
-    ctr_reconcile_gone(row, expected, problem);
+    if ((!expected || is_disorder(table)) && is_there(row, NULL, false, problem))
+        note_disorder(table); /* inserted again */
+    else
+        ctr_reconcile_gone(row, expected, problem);
 }
 
 void ctr_reconcile_missing(ctr_tracked_row *row, ctr_problem *problem)

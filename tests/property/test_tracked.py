@@ -1524,6 +1524,19 @@ def test_a_row_that_a_newer_trigger_inserts_again_while_it_is_shown_keeps_its_co
     assert apart(one) == []
 
 
+def test_a_row_that_a_trigger_inserts_again_and_changes_back_while_it_is_shown_is_listed(tmp_path):
+    """It shows what the merge wanted, but its counters have begun a new life with what was inserted."""
+    one, two = pair(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER); INSERT INTO t VALUES ('a', 1, NULL)",
+                    ("t", "n", "m"))
+    one.execute("CREATE TRIGGER a AFTER UPDATE OF n ON t BEGIN DELETE FROM t WHERE k = NEW.k;"
+                " INSERT INTO t VALUES (NEW.k, NEW.n, 4); UPDATE t SET m = NULL; END")
+    for _ in range(2):
+        two.execute("UPDATE t SET n = n + 1")
+        pull(one, tmp_path)
+        assert rows(one, "SELECT * FROM t") == [("a", 2, None)]
+        assert apart(one) == [("differs", "('a')", None, 4)]
+
+
 def test_a_real_number_that_is_whole_is_the_value_that_a_row_shows(tmp_path):
     one, two = pair(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY, n CHECK (n < 9)); INSERT INTO t VALUES ('a', 5.0)", ("t", "n"))
     two.execute("UPDATE t SET n = 8")

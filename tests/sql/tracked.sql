@@ -1592,3 +1592,15 @@ SELECT k, n FROM named_counters ORDER BY k;
 --= a|1
 --= b|2
 --= c|3
+
+-- # a-row-that-a-newer-trigger-inserts-again-when-it-is-deleted-counts-though-it-never-had
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+CREATE TRIGGER again AFTER DELETE ON t BEGIN INSERT INTO t VALUES(OLD.k, 4); END;
+INSERT INTO t VALUES('a', NULL);
+DELETE FROM t;
+SELECT * FROM t;
+--= a|4
+SELECT * FROM t_counters;
+--= a|4
