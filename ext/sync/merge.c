@@ -33,7 +33,7 @@ bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_en
     if (!objects || ctr_tab_read_shape(file, name, &merge->shape, problem) ||
         ctr_refuse_triggers_among(objects, name, true, problem))
         return false;
-    ctr_rows_open(&merge->rows, file->conn->db, file->schema, name, &merge->shape, file, problem);
+    ctr_rows_open(&merge->rows, file, name, &merge->shape, problem);
     merge->rows.whole = true;
     merge->floors = ctr_floors_on(merge->rows.tab, &merge->shape);
     if (problem->rc != SQLITE_OK || !ctr_tracked_is_among(objects, name))

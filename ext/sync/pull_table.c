@@ -150,9 +150,8 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
 {
     enum { MANY = 1000 }; /* changed rows; after these the cache is raised */
     ctr_pull *pull = job->pull;
-    const ctr_source *source = pull->source;
-    ctr_stream_walk_open(&job->walk, source->db, source->schema, job->theirs->name, &job->from,
-                         job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL, job->mark, problem);
+    ctr_stream_walk_open(&job->walk, &job->from_rows, job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL,
+                         job->mark, problem);
     job->empty = job->mark == 0 && ctr_rows_is_empty(&job->to->rows, problem);
     job->updates = !job->empty &&
                    ctr_stage_open_update(&job->update, &job->to->rows, merge_found, job, problem);
@@ -176,16 +175,13 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
  * floors below the mark. */
 static void merge_floors(merge_job *job, ctr_problem *problem)
 {
-    const ctr_source *source = job->pull->source;
+    ctr_tab *from = job->from_rows.tab;
     if (job->newest.floors == 0 || job->newest.floors < job->mark) return;
-    sqlite3_stmt *row =
-        ctr_floors_read(source->db, source->schema, job->theirs->name, &job->from, problem);
-    ctr_run run = ctr_run_on(source->db, source->schema, job->theirs->name, problem);
-    if (ctr_run_row(&run, row)) {
-        for (int i = 0; i < job->from.n_keys; i++) job->keys[i] = sqlite3_column_value(row, i);
-        job->report->changed += ctr_merge_floors(job->to, job->keys, problem);
-    }
-    sqlite3_finalize(row);
+    ctr_slot *floors = ctr_floors_read(from, problem);
+    for (int i = 0; floors && i < job->from.n_keys; i++)
+        job->keys[i] = sqlite3_column_value(floors->kept.statement, i);
+    if (floors) job->report->changed += ctr_merge_floors(job->to, job->keys, problem);
+    ctr_tab_give_back(from, floors, problem);
 }
 
 /* Takes answers about openings before the rows that they are about. */
@@ -307,8 +303,6 @@ static void open_table_here(merge_job *job, const ctr_catalog_entry *mine, ctr_p
 static void open_sides(merge_job *job, ctr_problem *problem)
 {
     const ctr_pull *pull = job->pull;
-    const ctr_source *source = pull->source;
-    const char *name = job->theirs->name;
     size_t n = (size_t)job->to->shape.n_counters + 1;
     job->counters = sqlite3_malloc64(n * sizeof *job->counters);
     job->keys = sqlite3_malloc64((size_t)job->to->shape.n_keys * sizeof *job->keys);
@@ -321,9 +315,8 @@ static void open_sides(merge_job *job, ctr_problem *problem)
         const ctr_column *column = &job->to->shape.columns[job->to->shape.counters[i]];
         job->counters[i] = ctr_shape_counter_of(&job->from, column->name, column->generation);
     }
-    if (ctr_rows_open(&job->from_rows, source->db, source->schema, name, &job->from, NULL, problem))
-        return;
-    if (source->own) job->from_rows.tab->giver = pull->giver;
+    ctr_rows_open(&job->from_rows, pull->source->file, job->theirs->name, &job->from, problem);
+    job->from_rows.whole = true;
 }
 
 static void keep_for_later(merge_job *job, ctr_problem *problem)
@@ -333,13 +326,6 @@ static void keep_for_later(merge_job *job, ctr_problem *problem)
     *job->pull->last = job->merge;
     job->pull->last = &job->merge->next;
     job->merge = NULL;
-}
-
-static int read_theirs(const merge_job *job, ctr_shape *theirs, ctr_problem *problem)
-{
-    const ctr_source *source = job->pull->source;
-    return ctr_stored_read_among(theirs, source->objects, job->theirs->name,
-                                 !job->newest.has_columns, problem);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -352,7 +338,7 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     const char *theirs = job->theirs->name;
     if (!pull->durable) ctr_durable_source(source, problem);
     pull->durable = true;
-    if (read_theirs(job, &job->from, problem) ||
+    if (ctr_tab_read_shape(source->file, theirs, &job->from, problem) ||
         ctr_refuse_triggers_among(source->objects, theirs, false, problem))
         return;
     if (!is_there) create_table(job, problem);
@@ -404,7 +390,7 @@ static bool has_changes(merge_job *job, const char *name, ctr_problem *problem)
     if (!job->newest.has_columns) return false;
     ctr_shape theirs = {0}, mine = {0}; /* the shapes that both files store */
     const ctr_pull *pull = job->pull;
-    read_theirs(job, &theirs, problem);
+    ctr_tab_read_shape(source->file, job->theirs->name, &theirs, problem);
     ctr_tab_read_shape(pull->file, name, &mine, problem);
     bool any = problem->rc == SQLITE_OK && ctr_shape_is_behind(&mine, &theirs);
     ctr_shape_close(&theirs);

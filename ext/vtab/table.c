@@ -69,8 +69,7 @@ static void open_table(ctr_table *table, ctr_problem *problem)
         ctr_problem_nomem(problem);
         return;
     }
-    ctr_rows_open(&table->own_rows, table->db, table->schema, table->name, &table->shape,
-                  table->file, problem);
+    ctr_rows_open(&table->own_rows, table->file, table->name, &table->shape, problem);
     ctr_tab_forget(table->file, table->name); /* it may be the journal of another table */
     table->streams = (ctr_streams){
         .db = table->db, .schema = table->schema, .table = table->name, .shape = &table->shape};
@@ -357,9 +356,9 @@ static bool has_shards(ctr_table *table, ctr_problem *problem)
     ctr_run run = ctr_run_on(table->db, table->schema, table->name, &damage);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ANY);
     bool any = ctr_run_once(&run, row);
-    row = ctr_floors_read(table->db, table->schema, table->name, &table->shape, &damage);
-    any = ctr_run_row(&run, row) || any || damage.rc != SQLITE_OK;
-    sqlite3_finalize(row);
+    ctr_slot *floors = ctr_floors_read(table->own_rows.tab, &damage);
+    any = any || floors || damage.rc != SQLITE_OK;
+    ctr_tab_give_back(table->own_rows.tab, floors, &damage);
     if (ctr_problem_rolls_back(damage.rc))
         *problem = damage;
     else
