@@ -253,7 +253,7 @@ static int open_target(ctr_apply *apply, const char *birth, ctr_file *file, ctr_
     apply->open = true;
     if (problem->rc == SQLITE_OK &&
         !ctr_merge_open(&apply->merge, file, birth, &apply->conflicts, problem) &&
-        ctr_merge_refuse_name(apply->db, "main", "main", birth, problem) == SQLITE_OK)
+        ctr_merge_refuse_name(file, "main", birth, problem) == SQLITE_OK)
         ctr_problem_set(
             problem, SQLITE_ERROR,
             "no counter table was created with this name here: CREATE it first, as at the source");
@@ -359,8 +359,7 @@ static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_file *
     if (problem->rc == SQLITE_OK &&
         ctr_shape_generation(&shape, change->column, &spelling) < change->generation &&
         ctr_columns_check(&shape, apply->db, table, change->column, problem) == SQLITE_OK)
-        ctr_columns_raise(file, apply->db, "main", table, &shape, change->column,
-                          change->generation, problem);
+        ctr_columns_raise(file, table, &shape, change->column, change->generation, problem);
     ctr_shape_close(&shape);
     if (!apply->merge.tracked || problem->rc != SQLITE_OK) return;
     ctr_stored_read(&shape, apply->db, "main", table, problem);

@@ -160,7 +160,7 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
     while (job->more && problem->rc == SQLITE_OK) {
         if (job->report->changed >= MANY && !pull->asked) {
             pull->asked = true;
-            if (ctr_session_raise_cache(pull->db, pull->target)) pull->raised = true;
+            if (ctr_session_raise_cache(pull->file)) pull->raised = true;
         }
         if (job->updates && job->mark == 0) merge_in_order(job, problem);
         if (!job->more || problem->rc != SQLITE_OK) break;
@@ -251,8 +251,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
     bool taken = ctr_schema_objects_find(pull->mine, birth) != NULL;
     for (int i = 0; i < pull->here.n && !taken; i++) /* a virtual table may be missing */
         taken = sqlite3_stricmp(pull->here.entries[i].name, birth) == 0;
-    if (taken && ctr_merge_refuse_name(pull->db, pull->target, pull->called, birth, problem))
-        return;
+    if (taken && ctr_merge_refuse_name(pull->file, pull->called, birth, problem)) return;
     bool creates = (pull->how & CTR_PULL_CREATES) != 0;
     if (!creates && ctr_tracked_is_among(pull->source->objects, job->theirs->name))
         refuse_tracked(job, problem);
@@ -260,13 +259,14 @@ static void create_table(merge_job *job, ctr_problem *problem)
     ctr_refuse_triggers_among(pull->mine, NULL, true, problem);
     char *definition = ctr_shape_declaration(&job->from);
     if (!definition) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(pull->db, pull->target, birth, problem);
+    ctr_run run = ctr_file_run(pull->file, problem);
+    run.slots.table = birth;
     run.slots.definition = definition;
     ctr_run_do(&run, CTR_SQL_SYNC_CREATE_TABLE, NULL);
     sqlite3_free(definition);
-    ctr_columns_list(pull->db, pull->target, birth, &job->from, problem);
+    ctr_columns_list(pull->file, birth, &job->from, problem);
     if (problem->rc == SQLITE_OK) pull->mine = ctr_file_objects_read_on(pull->file, problem);
-    ctr_catalog_list_born(&pull->here, pull->db, pull->target, birth, problem);
+    ctr_catalog_list_born(&pull->here, pull->file, birth, problem);
     job->report->created = true;
     job->report->in_empty = pull->in_empty;
     job->report->created_by = pull->side;
@@ -280,11 +280,12 @@ void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem)
 
 void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(pull->db, pull->target, table, problem);
+    ctr_run run = ctr_file_run(pull->file, problem);
+    run.slots.table = table;
     ctr_conn *conn = pull->file->conn;
     if (pull->checked && conn->told > 0) return;
     ctr_refuse_triggers_among(pull->mine, table, true, problem);
-    bool is_main = strcmp(pull->target, "main") == 0;
+    bool is_main = strcmp(pull->file->schema, "main") == 0;
     if (!is_main || !ctr_conn_join(conn, problem)) ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     const ctr_identity *identity = ctr_file_identity(pull->file, problem);
     if (identity && !pull->checked)
@@ -355,8 +356,7 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     open_table_here(job, mine, problem);
     if (problem->rc == SQLITE_OK && ctr_shape_is_behind(&job->to->shape, &job->from)) {
         ctr_merge_close(job->to);
-        job->report->changed += ctr_merge_generations(pull->file, pull->db, pull->target,
-                                                      mine->name, &job->from, problem);
+        job->report->changed += ctr_merge_generations(pull->file, mine->name, &job->from, problem);
         ctr_pull_table_look(pull, problem);
         mine = ctr_catalog_find(&pull->here, job->theirs->birth);
         if (mine) open_table_here(job, mine, problem);

@@ -100,6 +100,8 @@ static const struct {
     [CTR_TAB_FLOORS] = {CTR_SQL_FLOORS_READ, ctr_shape_key_list, NULL, NULL},
     [CTR_TAB_AMOUNTS] = {CTR_SQL_JOURNAL_AMOUNTS, NULL, NULL, NULL},
     [CTR_TAB_COUNTERS] = {CTR_SQL_COLUMNS_ALL, NULL, NULL, NULL},
+    [CTR_TAB_REQUEST] = {CTR_SQL_REQUESTS_FIND, NULL, NULL, NULL},
+    [CTR_TAB_SET_REQUEST] = {CTR_SQL_REQUESTS_INSERT, NULL, NULL, NULL},
     [CTR_TAB_APART] = {CTR_SQL_TRACK_APART, NULL, NULL, NULL},
     [CTR_TAB_SET_APART] = {CTR_SQL_TRACK_SET_APART, NULL, NULL, NULL},
     [CTR_TAB_NOT_APART] = {CTR_SQL_TRACK_NOT_APART, NULL, NULL, NULL},
@@ -322,10 +324,11 @@ int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape, ctr_
 {
     *shape = (ctr_shape){0};
     const ctr_objects *objects = ctr_file_objects(file, problem);
-    ctr_tab *tab = ctr_tab_known(file, table);
     if (!objects) return problem->rc;
-    if (!tab || !ctr_stored_read_text(shape, objects, table, problem))
-        return ctr_stored_read_among(shape, objects, table, false, problem);
+    if (!ctr_stored_read_text(shape, objects, table, problem))
+        return ctr_stored_read(shape, file->conn->db, file->schema, table, problem);
+    ctr_tab *tab = ctr_tab_known(file, table);
+    if (!tab) tab = ctr_tab_of(file, table, shape, problem);
     ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_COUNTERS, problem);
     if (!slot) return problem->rc;
     ctr_run run = ctr_tab_run(tab, problem);
@@ -363,6 +366,8 @@ ctr_tab *ctr_tab_of(ctr_file *file, const char *table, const ctr_shape *shape, c
         tab->next = file->tabs;
         file->tabs = tab;
     }
+    if (tab->schemas != file->schemas) ctr_tab_forget(file, table);
+    tab->schemas = file->schemas;
     take_shape(tab, shape, problem);
     tab->doubtful = true;
     tab->ready_at = 0;

@@ -31,7 +31,9 @@ typedef enum ctr_tab_sql {
     CTR_TAB_FLOORS, /* the key columns, _seq, rows and bytes removed so far; a row at most */
     CTR_TAB_AMOUNTS,
     CTR_TAB_COUNTERS, /* that were added or dropped */
-    CTR_TAB_APART,    /* rows of the tracked table that are apart: track/apart.h */
+    CTR_TAB_REQUEST,  /* vtab/request.c */
+    CTR_TAB_SET_REQUEST,
+    CTR_TAB_APART, /* rows of the tracked table that are apart: track/apart.h */
     CTR_TAB_SET_APART,
     CTR_TAB_NOT_APART,
     CTR_TAB_COUNT_APART,
@@ -65,6 +67,7 @@ typedef struct ctr_tab {
     const char *schema; /* of the file */
     char *table;        /* owned */
     ctr_shape shape;    /* owned: the columns that the statements name */
+    unsigned schemas;   /* file->schemas when somebody asked for the table last */
     unsigned shapes;    /* how often the number of counters changed */
     struct ctr_tab *next;
 
@@ -108,7 +111,7 @@ typedef struct ctr_tab {
 } ctr_tab;
 
 /* Returns the table of a file with this shape, lent as long as the file, or NULL and a problem
- * without memory. It keeps its memory, unless it had another number of counters. */
+ * without memory. It keeps its memory, unless the schema has changed since the last call. */
 ctr_tab *ctr_tab_of(ctr_file *file, const char *table, const ctr_shape *shape,
                     ctr_problem *problem);
 

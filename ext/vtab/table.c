@@ -44,7 +44,6 @@ static int table_disconnect(sqlite3_vtab *base)
     if (table->looks) ctr_showing_close(table->looks);
     sqlite3_free(table->looks);
     ctr_stream_release(&table->streams);
-    ctr_request_release(table);
     ctr_rows_close(&table->own_rows);
     ctr_shape_close(&table->shape);
     ctr_file_release(table->held);
@@ -408,7 +407,6 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_batch_flush_all(table->file, &problem);
     ctr_stream_release(&table->streams);
     ctr_tab_release(table->own_rows.tab);
-    ctr_request_release(table);
     tell_another(table, &problem);
     bool forgets = has_shards(table, &problem);
     ctr_tab_forget(table->file, table->name);
