@@ -39,35 +39,38 @@
 
 /* The table that the arguments name. */
 typedef struct subject {
-    sqlite3 *db;
-    const char *schema, *table;
+    const char *table;
     sqlite3_stmt *snapshot; /* all reads are of one commit */
     ctr_shape shape;
+    ctr_rows rows;
 } subject;
 
 /* Fails unless the file has a known format and a counter table of that name. */
-static int require_table(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
+static int require_table(ctr_file *file, const char *table, ctr_problem *problem)
 {
     ctr_identity identity;
     ctr_catalog_entry entry = {0};
-    if (problem->rc != SQLITE_OK || ctr_identity_read(&identity, db, schema, problem))
-        return problem->rc;
-    if (!ctr_catalog_named(&entry, db, schema, table, problem))
-        ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter table '%s'", schema, table);
+    if (ctr_file_peek(file, &identity, problem)) return problem->rc;
+    if (!ctr_catalog_named(&entry, file->conn->db, file->schema, table, problem))
+        ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter table '%s'", file->schema, table);
     ctr_catalog_close_entry(&entry);
     return problem->rc;
 }
 
 /* The caller closes it, also after a failure. */
-static int open_subject(subject *asked, sqlite3 *db, const char *schema, const char *table,
+static int open_subject(subject *asked, ctr_conn *conn, const char *schema, const char *table,
                         ctr_problem *problem)
 {
-    *asked = (subject){.db = db, .schema = schema, .table = table};
+    *asked = (subject){.table = table};
     if (problem->rc != SQLITE_OK) return problem->rc;
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run run = ctr_run_on(conn->db, schema, NULL, problem);
     asked->snapshot = ctr_run_hold(&run);
-    if (require_table(db, schema, table, problem)) return problem->rc;
-    return ctr_stored_read(&asked->shape, db, schema, table, problem);
+    ctr_file *file = ctr_file_of(conn, schema);
+    if (!file) return ctr_problem_nomem(problem);
+    if (require_table(file, table, problem) ||
+        ctr_tab_read_shape(file, table, &asked->shape, problem))
+        return problem->rc;
+    return ctr_rows_open(&asked->rows, file, table, &asked->shape, problem);
 }
 
 static int open_asked(subject *asked, ctr_answer *answer, sqlite3_value *table,
@@ -75,11 +78,12 @@ static int open_asked(subject *asked, ctr_answer *answer, sqlite3_value *table,
 {
     const char *name = ctr_answer_arg(table, "the name of the table", NULL, problem);
     const char *where = ctr_answer_schema(answer, schema, problem);
-    return open_subject(asked, answer->conn->db, where, name, problem);
+    return open_subject(asked, answer->conn, where, name, problem);
 }
 
 static void close_subject(subject *asked)
 {
+    ctr_rows_close(&asked->rows);
     ctr_shape_close(&asked->shape);
     sqlite3_finalize(asked->snapshot);
 }
@@ -101,8 +105,8 @@ static void fn_table_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv
     ctr_events_append(conn, &problem);
     if (!ctr_run_has_schema(db, schema))
         ctr_problem_set(&problem, SQLITE_ERROR, "no attached database has the name '%s'", schema);
-    if (open_subject(&asked, db, schema, table, &problem) == SQLITE_OK)
-        ctr_digest_table(digest, db, schema, table, &asked.shape, &problem);
+    if (open_subject(&asked, conn, schema, table, &problem) == SQLITE_OK)
+        ctr_digest_table(digest, &asked.rows, &problem);
     close_subject(&asked);
     if (ctr_arg_problem(ctx, NAME, &problem)) ctr_arg_result_id(ctx, digest);
 }
@@ -122,7 +126,7 @@ static void show_digests(ctr_answer *answer, sqlite3_value **args, ctr_problem *
     ctr_digest *digests = problem->rc == SQLITE_OK ? sqlite3_malloc64(size) : NULL;
     if (digests) {
         memset(digests, 0, size);
-        ctr_digest_rows(digests, n, asked.db, asked.schema, asked.table, &asked.shape, problem);
+        ctr_digest_rows(digests, n, &asked.rows, problem);
     } else {
         ctr_problem_nomem(problem);
     }
@@ -141,25 +145,18 @@ static void show_digests(ctr_answer *answer, sqlite3_value **args, ctr_problem *
 
 /* ---- floors ---------------------------------------------------------------------------------- */
 
-static sqlite3_stmt *read_floors(const subject *asked, ctr_problem *problem)
-{
-    if (problem->rc != SQLITE_OK) return NULL;
-    return ctr_floors_read(asked->db, asked->schema, asked->table, &asked->shape, problem);
-}
-
 static void show_floors(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     subject asked;
     open_asked(&asked, answer, args[0], args[1], problem);
-    ctr_run run = ctr_run_on(asked.db, asked.schema, asked.table, problem);
-    sqlite3_stmt *row = read_floors(&asked, problem);
-    bool any = ctr_run_row(&run, row);
-    for (int i = 0; any && i < asked.shape.n_keys; i++) {
-        if (sqlite3_column_type(row, i) == SQLITE_NULL) continue;
+    ctr_slot *floors = ctr_floors_read(asked.rows.tab, problem);
+    for (int i = 0; floors && i < asked.shape.n_keys; i++) {
+        sqlite3_value *value = sqlite3_column_value(floors->kept.statement, i);
+        if (sqlite3_value_type(value) == SQLITE_NULL) continue;
         ctr_answer_text(answer, asked.shape.columns[asked.shape.keys[i]].name, problem);
-        ctr_answer_value(answer, sqlite3_column_value(row, i), problem);
+        ctr_answer_value(answer, value, problem);
     }
-    sqlite3_finalize(row);
+    ctr_tab_give_back(asked.rows.tab, floors, problem);
     close_subject(&asked);
 }
 
@@ -167,14 +164,14 @@ static void show_purged(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
 {
     subject asked;
     open_asked(&asked, answer, args[0], args[1], problem);
-    ctr_run run = ctr_run_on(asked.db, asked.schema, asked.table, problem);
-    sqlite3_stmt *row = read_floors(&asked, problem);
+    ctr_slot *floors = ctr_floors_read(asked.rows.tab, problem);
     int rows = asked.shape.n_keys + 1; /* after the floors and _seq */
-    bool any = ctr_run_row(&run, row);
     ctr_answer_text(answer, asked.table, problem);
-    ctr_answer_integer(answer, any ? sqlite3_column_int64(row, rows) : 0, problem);
-    ctr_answer_integer(answer, any ? sqlite3_column_int64(row, rows + 1) : 0, problem);
-    sqlite3_finalize(row);
+    ctr_answer_integer(answer, floors ? sqlite3_column_int64(floors->kept.statement, rows) : 0,
+                       problem);
+    ctr_answer_integer(answer, floors ? sqlite3_column_int64(floors->kept.statement, rows + 1) : 0,
+                       problem);
+    ctr_tab_give_back(asked.rows.tab, floors, problem);
     close_subject(&asked);
 }
 
@@ -199,7 +196,6 @@ static void show_touched(ctr_answer *answer, ctr_rows *rows, sqlite3_stmt *row, 
 static void show_cells(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
 {
     subject asked;
-    ctr_rows rows = {0};
     ctr_walk walk = {0};
     ctr_packed packed = {0};
     open_asked(&asked, answer, args[0], args[1], problem);
@@ -207,22 +203,18 @@ static void show_cells(ctr_answer *answer, sqlite3_value **args, ctr_problem *pr
     sqlite3_value **keys = sqlite3_malloc64(((size_t)shape->n_keys + 1) * sizeof(sqlite3_value *));
     if (!keys) ctr_problem_nomem(problem);
     if (problem->rc == SQLITE_OK)
-        ctr_rows_open(&rows, asked.db, asked.schema, asked.table, shape, NULL, problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_stream_walk_open(&walk, asked.db, asked.schema, asked.table, shape, CTR_WALK_ALL, 0,
-                             problem);
+        ctr_stream_walk_open(&walk, &asked.rows, CTR_WALK_ALL, 0, problem);
     while (ctr_stream_walk_next(&walk, problem)) {
         for (int i = 0; i < shape->n_keys; i++)
             keys[i] = sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + shape->keys[i]);
         if (ctr_pack_values(&packed, keys, shape->n_keys, problem)) break;
         char *key = ctr_keys_json(packed.bytes, packed.size);
         if (!key) ctr_problem_nomem(problem);
-        show_touched(answer, &rows, walk.row, key, problem);
+        show_touched(answer, &asked.rows, walk.row, key, problem);
         sqlite3_free(key);
     }
     ctr_stream_walk_close(&walk);
     sqlite3_free(packed.bytes);
-    ctr_rows_close(&rows);
     sqlite3_free(keys);
     close_subject(&asked);
 }
@@ -337,14 +329,10 @@ static void take_census(census *all, ctr_answer *answer, sqlite3_value **args, c
 {
     subject asked;
     ctr_walk walk;
-    ctr_rows rows = {0};
     if (open_asked(&asked, answer, args[0], args[1], problem) == SQLITE_OK) {
-        ctr_rows_open(&rows, asked.db, asked.schema, asked.table, &asked.shape, NULL, problem);
-        ctr_stream_walk_open(&walk, asked.db, asked.schema, asked.table, &asked.shape, CTR_WALK_ALL,
-                             0, problem);
-        while (ctr_stream_walk_next(&walk, problem)) count_row(all, &rows, walk.row, problem);
+        ctr_stream_walk_open(&walk, &asked.rows, CTR_WALK_ALL, 0, problem);
+        while (ctr_stream_walk_next(&walk, problem)) count_row(all, &asked.rows, walk.row, problem);
         ctr_stream_walk_close(&walk);
-        ctr_rows_close(&rows);
     }
     gather_ids(all);
     close_subject(&asked);

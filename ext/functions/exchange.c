@@ -148,12 +148,14 @@ static void merge_into(const exchange *x, const taker *to, const ctr_source *fro
                        const ctr_identity *giver, ctr_side side, ctr_report *report,
                        ctr_problem *problem)
 {
-    ctr_source_append(from, problem);
-    if (problem->rc != SQLITE_OK) return;
-    ctr_conn *conn = to->conn;
-    ctr_pull_all(from, giver, to->db, conn, to->schema, to->own ? x->peer : to->schema, side,
-                 x->how, report, problem);
-    ctr_events_write_ahead(conn, problem);
+    if (ctr_source_append(from, problem)) return;
+    ctr_file *file = ctr_file_of(to->conn, to->schema);
+    if (file)
+        ctr_pull_all(from, giver, file, to->own ? x->peer : to->schema, side, x->how, report,
+                     problem);
+    else
+        ctr_problem_nomem(problem);
+    ctr_events_write_ahead(to->conn, problem);
 }
 
 /* If main is read through the host's connection, it has the merged rows now, and its identity is

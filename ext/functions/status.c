@@ -71,33 +71,26 @@ static bool compare_row(ctr_rows *rows, sqlite3_stmt *row, ctr_rows *other, sqli
 
 /* Returns the number of rows that differ, or that only one of the two has. A row that is damaged in
  * one of them counts as different. */
-static int64_t count_different(const ctr_member *one, const ctr_member *two, ctr_problem *problem)
+static int64_t count_different(ctr_member *one, ctr_member *two, ctr_problem *problem)
 {
     ctr_walk walk;
-    ctr_rows rows = {0}, other = {0};
     int64_t met = 0, different = 0; /* rows that both have; that differ, or that only one has */
     const ctr_shape *shape = &one->merge.shape;
     sqlite3_value **keys = sqlite3_malloc64((size_t)shape->n_keys * sizeof *keys);
     if (!keys) ctr_problem_nomem(problem);
-    ctr_rows_open(&rows, one->db, one->schema, one->merge.entry.name, shape, NULL, problem);
-    ctr_rows_open(&other, two->db, two->schema, two->merge.entry.name, &two->merge.shape, NULL,
-                  problem);
-    ctr_stream_walk_open(&walk, one->db, one->schema, one->merge.entry.name, shape, CTR_WALK_ALL, 0,
-                         problem);
+    ctr_stream_walk_open(&walk, &one->merge.rows, CTR_WALK_ALL, 0, problem);
     while (ctr_stream_walk_next(&walk, problem)) {
         bool same = false;
-        met += compare_row(&rows, walk.row, &other, keys, &same, problem);
+        met += compare_row(&one->merge.rows, walk.row, &two->merge.rows, keys, &same, problem);
         different += !same;
     }
     ctr_stream_walk_close(&walk);
-    ctr_rows_close(&rows);
-    ctr_rows_close(&other);
     sqlite3_free(keys);
     return different + count_all(two, problem) - met;
 }
 
 /* A damaged row has no digest, which is no problem. */
-static void answer_rows(ctr_answer *answer, const ctr_member *first, const ctr_member *member,
+static void answer_rows(ctr_answer *answer, ctr_member *first, ctr_member *member,
                         ctr_problem *problem)
 {
     if (!member->open) {
@@ -106,8 +99,7 @@ static void answer_rows(ctr_answer *answer, const ctr_member *first, const ctr_m
     }
     uint8_t digest[CTR_ID_SIZE];
     ctr_problem damage = {SQLITE_OK, NULL};
-    int rc = ctr_digest_table(digest, member->db, member->schema, member->merge.entry.name,
-                              &member->merge.shape, &damage);
+    int rc = ctr_digest_table(digest, &member->merge.rows, &damage);
     if (ctr_member_ends_statement(rc))
         ctr_problem_set(problem, rc, "%s", ctr_problem_text(&damage));
     ctr_problem_close(&damage);
@@ -285,7 +277,7 @@ static void show_apart_value(ctr_answer *answer, ctr_showing *showing, ctr_rows 
     sqlite3_free(key);
 }
 
-static void show_whole(ctr_answer *answer, ctr_showing *showing, ctr_problem *problem)
+static void show_whole(ctr_answer *answer, ctr_tab *tab, ctr_showing *showing, ctr_problem *problem)
 {
     ctr_rows rows = {0};
     const ctr_tracked *tracked = showing->tracked;
@@ -295,7 +287,8 @@ static void show_whole(ctr_answer *answer, ctr_showing *showing, ctr_problem *pr
             show_state(answer, tracked->table, ctr_tracked_column_of(tracked, i)->name, "tracked",
                        problem);
     if (problem->rc == SQLITE_OK)
-        ctr_rows_open(&rows, tracked->db, tracked->schema, tracked->counters, shape, NULL, problem);
+        ctr_rows_open(&rows, tab->file, tracked->counters, shape, problem);
+    rows.whole = true;
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_APART_ROWS);
     while (ctr_run_row(&run, row)) {
@@ -324,7 +317,7 @@ static void show_tracked(ctr_answer *answer, ctr_file *file, const ctr_catalog_e
     if (tab) ctr_showing_open(&showing, tab, &broken);
     const char *table = ctr_triggers_table(objects, entry->name, problem);
     if (problem->rc == SQLITE_OK && broken.rc == SQLITE_OK)
-        show_whole(answer, &showing, problem);
+        show_whole(answer, tab, &showing, problem);
     else if (problem->rc == SQLITE_OK && broken.rc == SQLITE_ERROR)
         for (int i = 0; i < shape.n_counters; i++)
             show_state(answer, table ? table : entry->birth, ctr_shape_counter_name(&shape, i),

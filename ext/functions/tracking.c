@@ -29,7 +29,7 @@ int64_t ctr_tracking_count(ctr_tracking *call, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return 0;
     ctr_file *file = ctr_file_of(call->conn, call->schema);
-    if (file && ctr_session_raise_cache(call->db, call->schema)) file->raised = true;
+    if (file && ctr_session_raise_cache(file)) file->raised = true;
     ctr_stats *stats = &call->conn->stats;
     int64_t before = stats->tracked;
     char *columns = list_counters(&call->tracked), *values = list_columns(&call->tracked),
@@ -44,7 +44,7 @@ int64_t ctr_tracking_count(ctr_tracking *call, ctr_problem *problem)
     run.slots.value = file && ctr_apart_count(file, call->counters, problem) > 0 ? " or apart" : "";
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_GONE, NULL);
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
-    if (file && file->raised) file->raised = !ctr_session_lower_cache(call->db, call->schema);
+    if (file && file->raised) file->raised = !ctr_session_lower_cache(file);
     sqlite3_free(columns);
     sqlite3_free(values);
     sqlite3_free(match);

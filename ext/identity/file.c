@@ -93,7 +93,8 @@ void ctr_file_give_back(ctr_file *file, ctr_file_sql which, sqlite3_stmt *statem
 
 unsigned ctr_file_data_version(ctr_file *file)
 {
-    return file->checked ? file->data_version : ctr_run_data_version(file->conn->db, file->schema);
+    return file->checked || file->held ? file->data_version
+                                       : ctr_run_data_version(file->conn->db, file->schema);
 }
 
 void ctr_file_uncheck(ctr_file *file)

@@ -98,6 +98,7 @@ typedef struct ctr_file {
     bool spills_safely;                     /* in this transaction; see identity/spill.h */
     int spill;                   /* cache_spill of the file, to restore when it ends; 0: nothing */
     struct ctr_writing *writing; /* the row of a tracked table being written, or NULL */
+    bool held;                   /* it is a snapshot, which nobody changes */
     bool raised;                 /* a pull could not lower the cache again; see sync/session.h */
 } ctr_file;
 

@@ -75,8 +75,7 @@ static void list_rows_to_reduce(ctr_merge *merge, ctr_changes *due, ctr_problem 
     ctr_walk walk;
     ctr_rows *rows = &merge->rows;
     size_t size;
-    ctr_stream_walk_open(&walk, rows->tab->db, rows->tab->schema, rows->tab->table, rows->shape,
-                         CTR_WALK_ALL, 0, problem);
+    ctr_stream_walk_open(&walk, rows, CTR_WALK_ALL, 0, problem);
     while (ctr_stream_walk_next(&walk, problem)) {
         bool reduces = false;
         for (int i = 0; i < rows->shape->n_counters && !reduces && problem->rc == SQLITE_OK; i++) {

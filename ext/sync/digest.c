@@ -8,8 +8,6 @@
 #include "identity/uuid.h"
 #include "table/floors.h"
 #include "table/pack.h"
-#include "table/rows.h"
-#include "table/shape.h"
 #include "table/stream.h"
 #include "table/values.h"
 
@@ -46,7 +44,7 @@ bool ctr_digest_bucket_from_text(ctr_bucket *bucket, const char *text)
 /* A table while its rows are hashed. */
 typedef struct hashing {
     const ctr_shape *shape;
-    ctr_rows rows;
+    ctr_rows *rows;
     int *by_name; /* counters in the order of their names */
     sqlite3_value **keys;
     ctr_packed bytes;
@@ -82,7 +80,7 @@ static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt 
     for (int i = 0; i < job->shape->n_counters && problem->rc == SQLITE_OK; i++) {
         ctr_cell cell;
         int counter = job->by_name[i], column = job->shape->counters[counter];
-        if (ctr_values_open_cell(&job->rows, row, CTR_WALK_COLUMNS + column, counter, &cell,
+        if (ctr_values_open_cell(job->rows, row, CTR_WALK_COLUMNS + column, counter, &cell,
                                  problem))
             return;
         if (ctr_cell_is_untouched(&cell)) continue;
@@ -94,14 +92,13 @@ static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt 
     if (any && problem->rc == SQLITE_OK) ctr_digest_add(&digests[bucket], &job->bytes);
 }
 
-int ctr_digest_rows(ctr_digest *digests, int64_t n, sqlite3 *db, const char *schema,
-                    const char *table, const ctr_shape *shape, ctr_problem *problem)
+int ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows, ctr_problem *problem)
 {
-    hashing job = {.shape = shape};
+    const ctr_shape *shape = rows->shape;
+    hashing job = {.shape = shape, .rows = rows};
     job.by_name = sqlite3_malloc64(((size_t)shape->n_counters + 1) * sizeof *job.by_name);
     job.keys = sqlite3_malloc64((size_t)shape->n_keys * sizeof *job.keys);
     if (!job.by_name || !job.keys) ctr_problem_nomem(problem);
-    ctr_rows_open(&job.rows, db, schema, table, shape, NULL, problem);
     if (problem->rc == SQLITE_OK) {
         ctr_walk walk;
         for (int i = 0, at; i < shape->n_counters; i++) { /* an insertion sort */
@@ -113,11 +110,10 @@ int ctr_digest_rows(ctr_digest *digests, int64_t n, sqlite3 *db, const char *sch
             }
             job.by_name[at] = i;
         }
-        ctr_stream_walk_open(&walk, db, schema, table, shape, CTR_WALK_ALL, 0, problem);
+        ctr_stream_walk_open(&walk, rows, CTR_WALK_ALL, 0, problem);
         while (ctr_stream_walk_next(&walk, problem)) hash_row(&job, digests, n, walk.row, problem);
         ctr_stream_walk_close(&walk);
     }
-    ctr_rows_close(&job.rows);
     sqlite3_free(job.by_name);
     sqlite3_free(job.keys);
     sqlite3_free(job.bytes.bytes);
@@ -154,22 +150,20 @@ static const char *next_name(const ctr_shape *shape, const char *last, int64_t *
     return least;
 }
 
-int ctr_digest_table(uint8_t out[CTR_ID_SIZE], sqlite3 *db, const char *schema, const char *table,
-                     const ctr_shape *shape, ctr_problem *problem)
+int ctr_digest_table(uint8_t out[CTR_ID_SIZE], ctr_rows *rows, ctr_problem *problem)
 {
+    const ctr_shape *shape = rows->shape;
     ctr_digest digest = {0, 0, 0};
     ctr_packed floors = {NULL, 0, 0}, columns = {NULL, 0, 0};
-    ctr_digest_rows(&digest, 1, db, schema, table, shape, problem);
+    ctr_digest_rows(&digest, 1, rows, problem);
 
     sqlite3_value **values = sqlite3_malloc64((size_t)shape->n_keys * sizeof *values);
     if (!values) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(db, schema, table, problem);
-    sqlite3_stmt *row = ctr_floors_read(db, schema, table, shape, problem);
-    if (ctr_run_row(&run, row)) {
-        for (int i = 0; i < shape->n_keys; i++) values[i] = sqlite3_column_value(row, i);
-        ctr_pack_folded(&floors, shape, values, problem);
-    }
-    sqlite3_finalize(row);
+    ctr_slot *found = ctr_floors_read(rows->tab, problem);
+    for (int i = 0; found && i < shape->n_keys; i++)
+        values[i] = sqlite3_column_value(found->kept.statement, i);
+    if (found) ctr_pack_folded(&floors, shape, values, problem);
+    ctr_tab_give_back(rows->tab, found, problem);
     sqlite3_free(values);
 
     const char *name = NULL;

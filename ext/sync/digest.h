@@ -14,6 +14,7 @@
 #define CTR_SYNC_DIGEST_H
 
 #include "table/pack.h"
+#include "table/rows.h"
 
 enum { CTR_BUCKETS_MAX = 65536 };
 
@@ -37,8 +38,7 @@ typedef struct ctr_digest {
 void ctr_digest_add(ctr_digest *digest, const ctr_packed *row);
 
 /* Adds up the rows of a table, each in the digest of its bucket. Zeroes the n digests first. */
-int ctr_digest_rows(ctr_digest *digests, int64_t n, sqlite3 *db, const char *schema,
-                    const char *table, const ctr_shape *shape, ctr_problem *problem);
+int ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows, ctr_problem *problem);
 
 /* Writes the digest as users see it, with the floors and the generations of a table unless they are
  * NULL or empty. */
@@ -46,7 +46,6 @@ void ctr_digest_finish(const ctr_digest *digest, const ctr_packed *floors,
                        const ctr_packed *columns, uint8_t out[CTR_ID_SIZE]);
 
 /* Writes the digest of a whole table, with its floors and generations. */
-int ctr_digest_table(uint8_t out[CTR_ID_SIZE], sqlite3 *db, const char *schema, const char *table,
-                     const ctr_shape *shape, ctr_problem *problem);
+int ctr_digest_table(uint8_t out[CTR_ID_SIZE], ctr_rows *rows, ctr_problem *problem);
 
 #endif

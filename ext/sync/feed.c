@@ -41,10 +41,9 @@ static const char *present_name(const ctr_feed *feed)
 static bool take_floors(ctr_feed *feed, ctr_problem *problem)
 {
     int n = feed->shape.n_keys;
-    ctr_run run = ctr_run_on(feed->source.db, feed->source.schema, present_name(feed), problem);
-    sqlite3_stmt *row =
-        ctr_floors_read(run.db, run.slots.schema, run.slots.table, &feed->shape, problem);
-    bool found = ctr_run_row(&run, row) && sqlite3_column_int64(row, n) >= feed->since;
+    ctr_slot *floors = ctr_floors_read(feed->rows.tab, problem);
+    sqlite3_stmt *row = floors ? floors->kept.statement : NULL;
+    bool found = row && sqlite3_column_int64(row, n) >= feed->since;
     if (found) {
         for (int i = 0; i < n; i++) feed->keys[i] = sqlite3_column_value(row, i);
         ctr_pack_values(&feed->key, feed->keys, n, problem);
@@ -53,7 +52,7 @@ static bool take_floors(ctr_feed *feed, ctr_problem *problem)
         feed->generation = 0;
         feed->has_cell = false;
     }
-    sqlite3_finalize(row);
+    ctr_tab_give_back(feed->rows.tab, floors, problem);
     return found && problem->rc == SQLITE_OK;
 }
 
@@ -94,9 +93,9 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     feed->keys = sqlite3_malloc64((size_t)feed->shape.n_keys * sizeof *feed->keys);
     feed->key_text = ctr_shape_key_text(&feed->shape);
     if (!feed->keys || !feed->key_text) ctr_problem_nomem(problem);
-    ctr_rows_open(&feed->rows, source->db, source->schema, name, &feed->shape, feed->file, problem);
+    ctr_rows_open(&feed->rows, source->file, name, &feed->shape, problem);
     feed->rows.whole = true;
-    ctr_stream_walk_open(&feed->walk, source->db, source->schema, name, &feed->shape,
+    ctr_stream_walk_open(&feed->walk, &feed->rows,
                          feed->since > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL_NUMBERED, feed->since,
                          problem);
     ctr_run run = ctr_run_on(source->db, source->schema, name, problem);
@@ -184,7 +183,6 @@ int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, int64_t since, const ctr_bucke
 {
     *feed = (ctr_feed){.since = since, .bucket = *bucket, .eof = true};
     if (ctr_source_open(&feed->source, conn, "main", problem)) return problem->rc;
-    if (!feed->source.own) feed->file = feed->source.file;
     if (ctr_source_hold(&feed->source, problem)) return problem->rc;
     if (ctr_pull_open(&feed->source, &feed->giver, problem)) return problem->rc;
     ctr_durable_source(&feed->source, problem);
@@ -255,7 +253,7 @@ static int open_target(ctr_apply *apply, const char *birth, ctr_file *file, ctr_
     apply->open = true;
     if (problem->rc == SQLITE_OK &&
         !ctr_merge_open(&apply->merge, file, birth, &apply->conflicts, problem) &&
-        ctr_merge_refuse_name(apply->db, "main", "main", birth, problem) == SQLITE_OK)
+        ctr_merge_refuse_name(file, "main", birth, problem) == SQLITE_OK)
         ctr_problem_set(
             problem, SQLITE_ERROR,
             "no counter table was created with this name here: CREATE it first, as at the source");
@@ -361,8 +359,7 @@ static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_file *
     if (problem->rc == SQLITE_OK &&
         ctr_shape_generation(&shape, change->column, &spelling) < change->generation &&
         ctr_columns_check(&shape, apply->db, table, change->column, problem) == SQLITE_OK)
-        ctr_columns_raise(file, apply->db, "main", table, &shape, change->column,
-                          change->generation, problem);
+        ctr_columns_raise(file, table, &shape, change->column, change->generation, problem);
     ctr_shape_close(&shape);
     if (!apply->merge.tracked || problem->rc != SQLITE_OK) return;
     ctr_stored_read(&shape, apply->db, "main", table, problem);

@@ -45,7 +45,6 @@ typedef struct ctr_feed {
     char name[CTR_MARKS_SOURCE_SIZE]; /* the name of the source in marks */
 
     /* Private: the query, and the current table. */
-    ctr_file *file; /* of main, if it is read through the connection of the host; else NULL */
     int64_t since;
     ctr_bucket bucket;
     ctr_source source;

@@ -33,7 +33,7 @@ bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_en
     if (!objects || ctr_tab_read_shape(file, name, &merge->shape, problem) ||
         ctr_refuse_triggers_among(objects, name, true, problem))
         return false;
-    ctr_rows_open(&merge->rows, file->conn->db, file->schema, name, &merge->shape, file, problem);
+    ctr_rows_open(&merge->rows, file, name, &merge->shape, problem);
     merge->rows.whole = true;
     merge->floors = ctr_floors_on(merge->rows.tab, &merge->shape);
     if (problem->rc != SQLITE_OK || !ctr_tracked_is_among(objects, name))
@@ -61,12 +61,12 @@ void ctr_merge_close(ctr_merge *merge)
     *merge = (ctr_merge){0};
 }
 
-int ctr_merge_refuse_name(sqlite3 *db, const char *schema, const char *called, const char *birth,
+int ctr_merge_refuse_name(ctr_file *file, const char *called, const char *birth,
                           ctr_problem *problem)
 {
     ctr_catalog_entry entry;
-    ctr_object object = ctr_schema_object(db, schema, birth, problem);
-    if (ctr_catalog_named(&entry, db, schema, birth, problem))
+    ctr_object object = ctr_schema_object(file->conn->db, file->schema, birth, problem);
+    if (ctr_catalog_named(&entry, file->conn->db, file->schema, birth, problem))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s has a counter table %s that was created as '%s', and tables match by "
                         "the name they were created with: rename it there",
@@ -297,9 +297,11 @@ int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *
 
 /* Reads the shape again after each change of a column. The triggers of a tracked table name its
  * counters, so they are made anew. */
-int64_t ctr_merge_generations(ctr_file *file, sqlite3 *db, const char *schema, const char *table,
-                              const ctr_shape *from, ctr_problem *problem)
+int64_t ctr_merge_generations(ctr_file *file, const char *table, const ctr_shape *from,
+                              ctr_problem *problem)
 {
+    sqlite3 *db = file->conn->db;
+    const char *schema = file->schema;
     int64_t generation, changed = 0;
     const char *name, *spelling, **raised = NULL; /* counters that begin anew */
     size_t n_raised = 0, room = 0;
@@ -311,7 +313,7 @@ int64_t ctr_merge_generations(ctr_file *file, sqlite3 *db, const char *schema, c
         if (ctr_shape_generation(&here, name, &spelling) >= generation) continue;
         if (ctr_columns_check(&here, db, table, name, problem)) break;
         if (generation % 2 == 0 && ctr_shape_counter(&here, name) < 0) {
-            ctr_columns_raise(file, db, schema, table, &here, name, generation, problem);
+            ctr_columns_raise(file, table, &here, name, generation, problem);
             continue;
         }
         const char **more = ctr_array_room(raised, &room, n_raised + 1, sizeof *raised, problem);

@@ -61,7 +61,7 @@ void ctr_merge_close(ctr_merge *merge);
 
 /* Refuses a birth name that something else has in the schema, which messages call `called`: a
  * counter table that was created under another name, an ordinary table, or anything else. */
-int ctr_merge_refuse_name(sqlite3 *db, const char *schema, const char *called, const char *birth,
+int ctr_merge_refuse_name(ctr_file *file, const char *called, const char *birth,
                           ctr_problem *problem);
 
 /* Refuses a key with a character that UTF-16 cannot keep, if the files of `db` are in UTF-16. */
@@ -94,8 +94,8 @@ ctr_openings *ctr_merge_openings(ctr_merge *merge, ctr_problem *problem);
 /* Raises each counter of `table` to its generation in `from`, the shape at the source. A pull takes
  * all generations before the rows, whatever the marks say, because rows are merged by generation.
  * Returns the number of emptied cells. */
-int64_t ctr_merge_generations(ctr_file *file, sqlite3 *db, const char *schema, const char *table,
-                              const ctr_shape *from, ctr_problem *problem);
+int64_t ctr_merge_generations(ctr_file *file, const char *table, const ctr_shape *from,
+                              ctr_problem *problem);
 
 /* Raises floors; returns the number of rows removed. */
 int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem);

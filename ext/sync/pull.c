@@ -34,8 +34,8 @@ int ctr_pull_open(ctr_source *source, ctr_identity *giver, ctr_problem *problem)
 static void remember_source(const ctr_pull *pull, const ctr_identity *mine, ctr_problem *problem)
 {
     const ctr_source *source = pull->source;
-    ctr_run run = ctr_run_on(pull->db, pull->target, NULL, problem);
-    ctr_run from = ctr_run_on(source->db, source->schema, NULL, problem);
+    ctr_run run = ctr_file_run(pull->file, problem);
+    ctr_run from = ctr_file_run(source->file, problem);
     uint8_t digest[CTR_ID_SIZE];
     bool holds = mine->turn == CTR_TURN_COUNTS &&
                  ctr_names_named_epoch(&from, mine->name) >= mine->epoch &&
@@ -56,7 +56,7 @@ static void meet(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *p
     const ctr_identity *giver = pull->giver, *mine = &pull->taker;
     bool names = giver->names != 0 && giver->names != mine->names;
     if (!names && mine->turn == CTR_TURN_NONE) return;
-    ctr_run run = ctr_run_on(source->db, source->schema, NULL, problem);
+    ctr_run run = ctr_file_run(source->file, problem);
     if (!ctr_schema_is_table(source->db, source->schema, "counter_sources", problem))
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "counter_sources of the giving file is missing");
@@ -140,8 +140,7 @@ static void report_apart(ctr_pull *pull, ctr_problem *problem)
         struct ctr_report_apart *apart = &report->rows[i].apart[pull->side];
         const ctr_catalog_entry *here = ctr_catalog_find(&pull->here, report->rows[i].birth);
         if (here && ctr_tracked_is_among(pull->mine, here->name))
-            ctr_apart_count_rows(pull->db, pull->target, here->name, &apart->wait, &apart->differ,
-                                 problem);
+            ctr_apart_count_rows(pull->file, here->name, &apart->wait, &apart->differ, problem);
     }
 }
 
@@ -176,39 +175,36 @@ static void show_merged(ctr_pull *pull, ctr_problem *problem)
     if (any) report_apart(pull, problem);
 }
 
-int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db, ctr_conn *conn,
-                 const char *target, const char *called, ctr_side side, int how, ctr_report *report,
+int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, ctr_file *file,
+                 const char *called, ctr_side side, int how, ctr_report *report,
                  ctr_problem *problem)
 {
     const ctr_catalog *catalog = &source->catalog;
     ctr_pull pull = {.source = source,
                      .giver = giver,
-                     .db = db,
-                     .target = target,
+                     .file = file,
                      .called = called,
-                     .file = ctr_file_of(conn, target),
                      .how = how,
                      .side = side,
                      .report = report};
     pull.last = &pull.first;
-    if (!pull.file) ctr_problem_nomem(problem);
     ctr_pull_table_look(&pull, problem);
     if (problem->rc == SQLITE_OK && catalog->n > 0 && !giver->present)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "the giving file has counter tables but no replica id: it is damaged");
     /* In a newer format the same columns may mean something else. */
-    if (problem->rc == SQLITE_OK && ctr_file_peek(pull.file, &pull.taker, problem)) {
-        ctr_identity_offer_fork(db, target, problem);
+    if (problem->rc == SQLITE_OK && ctr_file_peek(file, &pull.taker, problem)) {
+        ctr_identity_offer_fork(file->conn->db, file->schema, problem);
         ctr_problem_where(problem, "the taking file");
     }
-    pull.raised = pull.file && pull.file->raised;
+    pull.raised = file->raised;
     pull.in_empty = pull.mine && pull.mine->n == 0;
     for (int i = 0; i < catalog->n && problem->rc == SQLITE_OK; i++)
         ctr_pull_table_merge(&pull, &catalog->entries[i], problem);
     show_merged(&pull, problem);
     if (problem->rc == SQLITE_OK && catalog->n > 0) meet(&pull, &catalog->entries[0], problem);
-    ctr_conflicts_change_identity(&pull.conflicts, pull.file, problem);
-    if (pull.raised) pull.file->raised = !ctr_session_lower_cache(db, target);
+    ctr_conflicts_change_identity(&pull.conflicts, file, problem);
+    if (pull.raised) file->raised = !ctr_session_lower_cache(file);
     ctr_catalog_close(&pull.here);
     return problem->rc;
 }

@@ -44,12 +44,12 @@ void ctr_pull_report_close(ctr_report *report);
  * before the transaction writes anything, because marks must describe committed content. */
 int ctr_pull_open(ctr_source *source, ctr_identity *giver, ctr_problem *problem);
 
-/* Merges the changes in `source`, as `how` says, into the schema `target` of the connection.
- * Messages call the target `called`. Checks the identity of the target first, and makes
+/* Merges the changes in `source`, as `how` says, into `file`, the target.
+ * Messages call it `called`. Checks the identity of the target first, and makes
  * the source durable if it takes anything. The caller makes the pull all or nothing, and has
  * appended the batches of the source. */
-int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, sqlite3 *db, ctr_conn *conn,
-                 const char *target, const char *called, ctr_side side, int how, ctr_report *report,
+int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, ctr_file *file,
+                 const char *called, ctr_side side, int how, ctr_report *report,
                  ctr_problem *problem);
 
 /* ---- one table, in sync/pull_table.c --------------------------------------------------------- */
@@ -68,10 +68,8 @@ typedef struct ctr_pull {
     ctr_objects *mine; /* the objects of the target; borrowed from its ctr_file */
     ctr_catalog here;  /* owned: its tables */
     const ctr_identity *giver;
-    sqlite3 *db;
-    const char *target; /* schema */
-    const char *called; /* the target's name in messages */
-    ctr_file *file;     /* the target's */
+    ctr_file *file;     /* the target */
+    const char *called; /* its name in messages */
     ctr_conflicts conflicts;
     ctr_identity taker; /* the target's, before the pull */
     bool checked;       /* the target's identity, in this transaction */

@@ -150,9 +150,8 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
 {
     enum { MANY = 1000 }; /* changed rows; after these the cache is raised */
     ctr_pull *pull = job->pull;
-    const ctr_source *source = pull->source;
-    ctr_stream_walk_open(&job->walk, source->db, source->schema, job->theirs->name, &job->from,
-                         job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL, job->mark, problem);
+    ctr_stream_walk_open(&job->walk, &job->from_rows, job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL,
+                         job->mark, problem);
     job->empty = job->mark == 0 && ctr_rows_is_empty(&job->to->rows, problem);
     job->updates = !job->empty &&
                    ctr_stage_open_update(&job->update, &job->to->rows, merge_found, job, problem);
@@ -161,7 +160,7 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
     while (job->more && problem->rc == SQLITE_OK) {
         if (job->report->changed >= MANY && !pull->asked) {
             pull->asked = true;
-            if (ctr_session_raise_cache(pull->db, pull->target)) pull->raised = true;
+            if (ctr_session_raise_cache(pull->file)) pull->raised = true;
         }
         if (job->updates && job->mark == 0) merge_in_order(job, problem);
         if (!job->more || problem->rc != SQLITE_OK) break;
@@ -176,16 +175,13 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
  * floors below the mark. */
 static void merge_floors(merge_job *job, ctr_problem *problem)
 {
-    const ctr_source *source = job->pull->source;
+    ctr_tab *from = job->from_rows.tab;
     if (job->newest.floors == 0 || job->newest.floors < job->mark) return;
-    sqlite3_stmt *row =
-        ctr_floors_read(source->db, source->schema, job->theirs->name, &job->from, problem);
-    ctr_run run = ctr_run_on(source->db, source->schema, job->theirs->name, problem);
-    if (ctr_run_row(&run, row)) {
-        for (int i = 0; i < job->from.n_keys; i++) job->keys[i] = sqlite3_column_value(row, i);
-        job->report->changed += ctr_merge_floors(job->to, job->keys, problem);
-    }
-    sqlite3_finalize(row);
+    ctr_slot *floors = ctr_floors_read(from, problem);
+    for (int i = 0; floors && i < job->from.n_keys; i++)
+        job->keys[i] = sqlite3_column_value(floors->kept.statement, i);
+    if (floors) job->report->changed += ctr_merge_floors(job->to, job->keys, problem);
+    ctr_tab_give_back(from, floors, problem);
 }
 
 /* Takes answers about openings before the rows that they are about. */
@@ -255,8 +251,7 @@ static void create_table(merge_job *job, ctr_problem *problem)
     bool taken = ctr_schema_objects_find(pull->mine, birth) != NULL;
     for (int i = 0; i < pull->here.n && !taken; i++) /* a virtual table may be missing */
         taken = sqlite3_stricmp(pull->here.entries[i].name, birth) == 0;
-    if (taken && ctr_merge_refuse_name(pull->db, pull->target, pull->called, birth, problem))
-        return;
+    if (taken && ctr_merge_refuse_name(pull->file, pull->called, birth, problem)) return;
     bool creates = (pull->how & CTR_PULL_CREATES) != 0;
     if (!creates && ctr_tracked_is_among(pull->source->objects, job->theirs->name))
         refuse_tracked(job, problem);
@@ -264,13 +259,14 @@ static void create_table(merge_job *job, ctr_problem *problem)
     ctr_refuse_triggers_among(pull->mine, NULL, true, problem);
     char *definition = ctr_shape_declaration(&job->from);
     if (!definition) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(pull->db, pull->target, birth, problem);
+    ctr_run run = ctr_file_run(pull->file, problem);
+    run.slots.table = birth;
     run.slots.definition = definition;
     ctr_run_do(&run, CTR_SQL_SYNC_CREATE_TABLE, NULL);
     sqlite3_free(definition);
-    ctr_columns_list(pull->db, pull->target, birth, &job->from, problem);
+    ctr_columns_list(pull->file, birth, &job->from, problem);
     if (problem->rc == SQLITE_OK) pull->mine = ctr_file_objects_read_on(pull->file, problem);
-    ctr_catalog_list_born(&pull->here, pull->db, pull->target, birth, problem);
+    ctr_catalog_list_born(&pull->here, pull->file, birth, problem);
     job->report->created = true;
     job->report->in_empty = pull->in_empty;
     job->report->created_by = pull->side;
@@ -284,11 +280,12 @@ void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem)
 
 void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(pull->db, pull->target, table, problem);
+    ctr_run run = ctr_file_run(pull->file, problem);
+    run.slots.table = table;
     ctr_conn *conn = pull->file->conn;
     if (pull->checked && conn->told > 0) return;
     ctr_refuse_triggers_among(pull->mine, table, true, problem);
-    bool is_main = strcmp(pull->target, "main") == 0;
+    bool is_main = strcmp(pull->file->schema, "main") == 0;
     if (!is_main || !ctr_conn_join(conn, problem)) ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     const ctr_identity *identity = ctr_file_identity(pull->file, problem);
     if (identity && !pull->checked)
@@ -307,8 +304,6 @@ static void open_table_here(merge_job *job, const ctr_catalog_entry *mine, ctr_p
 static void open_sides(merge_job *job, ctr_problem *problem)
 {
     const ctr_pull *pull = job->pull;
-    const ctr_source *source = pull->source;
-    const char *name = job->theirs->name;
     size_t n = (size_t)job->to->shape.n_counters + 1;
     job->counters = sqlite3_malloc64(n * sizeof *job->counters);
     job->keys = sqlite3_malloc64((size_t)job->to->shape.n_keys * sizeof *job->keys);
@@ -321,9 +316,8 @@ static void open_sides(merge_job *job, ctr_problem *problem)
         const ctr_column *column = &job->to->shape.columns[job->to->shape.counters[i]];
         job->counters[i] = ctr_shape_counter_of(&job->from, column->name, column->generation);
     }
-    if (ctr_rows_open(&job->from_rows, source->db, source->schema, name, &job->from, NULL, problem))
-        return;
-    if (source->own) job->from_rows.tab->giver = pull->giver;
+    ctr_rows_open(&job->from_rows, pull->source->file, job->theirs->name, &job->from, problem);
+    job->from_rows.whole = true;
 }
 
 static void keep_for_later(merge_job *job, ctr_problem *problem)
@@ -333,13 +327,6 @@ static void keep_for_later(merge_job *job, ctr_problem *problem)
     *job->pull->last = job->merge;
     job->pull->last = &job->merge->next;
     job->merge = NULL;
-}
-
-static int read_theirs(const merge_job *job, ctr_shape *theirs, ctr_problem *problem)
-{
-    const ctr_source *source = job->pull->source;
-    return ctr_stored_read_among(theirs, source->objects, job->theirs->name,
-                                 !job->newest.has_columns, problem);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -352,7 +339,7 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     const char *theirs = job->theirs->name;
     if (!pull->durable) ctr_durable_source(source, problem);
     pull->durable = true;
-    if (read_theirs(job, &job->from, problem) ||
+    if (ctr_tab_read_shape(source->file, theirs, &job->from, problem) ||
         ctr_refuse_triggers_among(source->objects, theirs, false, problem))
         return;
     if (!is_there) create_table(job, problem);
@@ -369,8 +356,7 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     open_table_here(job, mine, problem);
     if (problem->rc == SQLITE_OK && ctr_shape_is_behind(&job->to->shape, &job->from)) {
         ctr_merge_close(job->to);
-        job->report->changed += ctr_merge_generations(pull->file, pull->db, pull->target,
-                                                      mine->name, &job->from, problem);
+        job->report->changed += ctr_merge_generations(pull->file, mine->name, &job->from, problem);
         ctr_pull_table_look(pull, problem);
         mine = ctr_catalog_find(&pull->here, job->theirs->birth);
         if (mine) open_table_here(job, mine, problem);
@@ -404,7 +390,7 @@ static bool has_changes(merge_job *job, const char *name, ctr_problem *problem)
     if (!job->newest.has_columns) return false;
     ctr_shape theirs = {0}, mine = {0}; /* the shapes that both files store */
     const ctr_pull *pull = job->pull;
-    read_theirs(job, &theirs, problem);
+    ctr_tab_read_shape(source->file, job->theirs->name, &theirs, problem);
     ctr_tab_read_shape(pull->file, name, &mine, problem);
     bool any = problem->rc == SQLITE_OK && ctr_shape_is_behind(&mine, &theirs);
     ctr_shape_close(&theirs);

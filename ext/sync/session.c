@@ -143,10 +143,10 @@ int ctr_session_keep_pages(ctr_session *session, ctr_problem *problem)
     return problem->rc;
 }
 
-bool ctr_session_raise_cache(sqlite3 *db, const char *schema)
+bool ctr_session_raise_cache(const ctr_file *file)
 {
     ctr_problem none = {SQLITE_OK, NULL}; /* ignored: it costs only speed */
-    ctr_run run = ctr_run_on(db, schema, NULL, &none);
+    ctr_run run = ctr_file_run(file, &none);
     bool raises = ctr_run_number(&run, CTR_SQL_SYNC_CACHE) == -DEFAULT_CACHE;
     if (raises)
         ctr_run_set(&run, CTR_SQL_SYNC_SET_CACHE, -PULL_CACHE); /* an interrupt may follow */
@@ -154,10 +154,10 @@ bool ctr_session_raise_cache(sqlite3 *db, const char *schema)
     return raises;
 }
 
-bool ctr_session_lower_cache(sqlite3 *db, const char *schema)
+bool ctr_session_lower_cache(const ctr_file *file)
 {
     ctr_problem none = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(db, schema, NULL, &none);
+    ctr_run run = ctr_file_run(file, &none);
     ctr_run_set(&run, CTR_SQL_SYNC_SET_CACHE, -DEFAULT_CACHE);
     bool lowered = none.rc == SQLITE_OK;
     ctr_problem_close(&none);

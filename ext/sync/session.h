@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#include "sqlite/conn.h"
+#include "identity/file.h"
 
 typedef struct ctr_session {
     sqlite3 *db;
@@ -41,8 +41,8 @@ int ctr_session_keep_pages(ctr_session *session, ctr_problem *problem);
  * any order would read most of them from the disk. Returns false if the size stays, for example
  * because the host has set one. ctr_session_lower_cache restores SQLite's size; it returns false
  * after an interrupt, which stops every PRAGMA, and then the next pull restores it. */
-bool ctr_session_raise_cache(sqlite3 *db, const char *schema);
-bool ctr_session_lower_cache(sqlite3 *db, const char *schema);
+bool ctr_session_raise_cache(const ctr_file *file);
+bool ctr_session_lower_cache(const ctr_file *file);
 
 /* Prepares the statements again. xCreate of a virtual table calls this. */
 int ctr_session_renew(ctr_conn *conn, ctr_problem *problem);

@@ -15,8 +15,7 @@
 /* One table on both sides. */
 typedef struct holds_job {
     const ctr_source *source; /* NULL: there is no other side */
-    sqlite3 *db;
-    const char *schema;
+    ctr_file *file;
     const uint8_t *id;
     const ctr_catalog_entry *entry;
     ctr_shape shape, other_shape;
@@ -81,27 +80,25 @@ static void walk_table(holds_job *job, ctr_problem *problem)
 {
     ctr_walk walk;
     const char *name = job->entry->name;
-    ctr_stored_read(&job->shape, job->db, job->schema, name, problem);
-    if (problem->rc != SQLITE_OK) return;
+    if (ctr_tab_read_shape(job->file, name, &job->shape, problem)) return;
     job->keys = sqlite3_malloc64((size_t)job->shape.n_keys * sizeof *job->keys);
     if (!job->keys) ctr_problem_nomem(problem);
-    ctr_rows_open(&job->rows, job->db, job->schema, name, &job->shape, NULL, problem);
+    ctr_rows_open(&job->rows, job->file, name, &job->shape, problem);
     const ctr_source *source = job->source;
     if (source && problem->rc == SQLITE_OK) {
         ctr_catalog_entry theirs = {0};
         const char *birth = job->entry->birth;
         job->there = ctr_catalog_born(&theirs, source->db, source->schema, birth, problem);
-        if (job->there)
-            ctr_stored_read(&job->other_shape, source->db, source->schema, theirs.name, problem);
+        if (job->there) ctr_tab_read_shape(source->file, theirs.name, &job->other_shape, problem);
         if (job->there)
             ctr_shape_check_keys(&job->other_shape, "the giving file", &job->shape,
                                  "the taking file", problem);
         if (job->there && problem->rc == SQLITE_OK)
-            ctr_rows_open(&job->other, source->db, source->schema, theirs.name, &job->other_shape,
-                          NULL, problem);
+            ctr_rows_open(&job->other, source->file, theirs.name, &job->other_shape, problem);
+        job->other.whole = true;
         ctr_catalog_close_entry(&theirs);
     }
-    ctr_stream_walk_open(&walk, job->db, job->schema, name, &job->shape, CTR_WALK_ALL, 0, problem);
+    ctr_stream_walk_open(&walk, &job->rows, CTR_WALK_ALL, 0, problem);
     while (ctr_stream_walk_next(&walk, problem)) walk_row(job, walk.row, problem);
     ctr_stream_walk_close(&walk);
 }
@@ -115,8 +112,7 @@ bool ctr_shards_digest(const ctr_source *source, ctr_file *file, const uint8_t i
     ctr_catalog_read(&catalog, file, problem);
     for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
         holds_job job = {.source = source,
-                         .db = file->conn->db,
-                         .schema = file->schema,
+                         .file = file,
                          .id = id,
                          .entry = &catalog.entries[i],
                          .holds = true,

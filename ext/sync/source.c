@@ -334,6 +334,7 @@ int ctr_source_hold(ctr_source *source, ctr_problem *problem)
     if (!source->own || problem->rc != SQLITE_OK) return problem->rc;
     ctr_run run = ctr_run_on(source->db, "main", NULL, problem);
     ctr_run_do(&run, CTR_SQL_SYNC_SNAPSHOT, NULL);
+    source->file->held = true;
     read_objects(source, problem);
     explain_journal(source, problem);
     return source->path ? check_path(source->db, source->path, problem) : problem->rc;

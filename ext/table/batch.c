@@ -56,7 +56,7 @@ static void touch(ctr_tab *tab)
 
 int ctr_batch_expect(ctr_tab *tab, int n, ctr_problem *problem)
 {
-    if (tab->file) touch(tab);
+    touch(tab);
     size_t most = (size_t)sqlite3_limit(tab->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
     ctr_batch_refuse_triggers(tab, problem);
     size_t pending = ctr_batch_pending(tab);

@@ -161,12 +161,13 @@ int ctr_catalog_read(ctr_catalog *catalog, ctr_file *file, ctr_problem *problem)
     return problem->rc;
 }
 
-int ctr_catalog_list_born(ctr_catalog *catalog, sqlite3 *db, const char *schema, const char *birth,
+int ctr_catalog_list_born(ctr_catalog *catalog, ctr_file *file, const char *birth,
                           ctr_problem *problem)
 {
     int at = count_born_before(catalog, birth);
     ctr_catalog_entry born = {0};
-    bool found = ask_entry(&born, db, schema, CTR_SQL_CATALOG_BORN, birth, problem);
+    bool found =
+        ask_entry(&born, file->conn->db, file->schema, CTR_SQL_CATALOG_BORN, birth, problem);
     if (!found || !add_entry(catalog, problem)) {
         ctr_catalog_close_entry(&born);
         return problem->rc;

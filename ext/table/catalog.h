@@ -53,7 +53,7 @@ int ctr_catalog_read(ctr_catalog *catalog, ctr_file *file, ctr_problem *problem)
 void ctr_catalog_close(ctr_catalog *catalog);
 
 /* Adds the table with this birth name, which was created since. */
-int ctr_catalog_list_born(ctr_catalog *catalog, sqlite3 *db, const char *schema, const char *birth,
+int ctr_catalog_list_born(ctr_catalog *catalog, ctr_file *file, const char *birth,
                           ctr_problem *problem);
 
 /* Returns the table with this birth name, or NULL. */

@@ -60,19 +60,18 @@ static void take_changes(ctr_changes *changes, int64_t number, int64_t level, co
         ctr_changes_damaged(table, number, ctr_entries_status_text(walk.status), problem);
 }
 
-int ctr_changes_read(ctr_changes *changes, sqlite3 *db, const char *schema, const char *table,
-                     int64_t since, ctr_problem *problem)
+int ctr_changes_read(ctr_changes *changes, ctr_tab *tab, int64_t since, ctr_problem *problem)
 {
     *changes = (ctr_changes){0};
-    ctr_run run = ctr_run_on(db, schema, table, problem);
+    ctr_run run = ctr_tab_run(tab, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_JOURNAL_SINCE);
     ctr_run_bind_int(&run, row, ":number", since);
     while (ctr_run_row(&run, row)) {
         const uint8_t *bytes = sqlite3_column_blob(row, CTR_JOURNAL_ENTRIES);
         take_changes(changes, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER),
                      sqlite3_column_int64(row, CTR_JOURNAL_LEVEL), bytes,
-                     bytes ? (size_t)sqlite3_column_bytes(row, CTR_JOURNAL_ENTRIES) : 0, table,
-                     problem);
+                     bytes ? (size_t)sqlite3_column_bytes(row, CTR_JOURNAL_ENTRIES) : 0,
+                     run.slots.table, problem);
     }
     sqlite3_finalize(row);
     size_t n = 0;

@@ -1,6 +1,6 @@
 /* table/changes.h - the changed rows of a table, read from its journal.
  *
- *     ctr_changes_read(&changes, db, schema, table, since, problem);
+ *     ctr_changes_read(&changes, tab, since, problem);
  *     ctr_changes_latest(&changes, problem);      by row, each once, with its highest number
  *     sqlite3_free(changes.rows);
  */
@@ -8,7 +8,7 @@
 #define CTR_TABLE_CHANGES_H
 
 #include "core/entries.h"
-#include "sqlite/run.h"
+#include "table/tab.h"
 
 /* Columns of CTR_SQL_JOURNAL_SINCE and CTR_SQL_JOURNAL_LEVELS. */
 enum { CTR_JOURNAL_NUMBER, CTR_JOURNAL_LEVEL, CTR_JOURNAL_ENTRIES };
@@ -25,8 +25,7 @@ typedef struct ctr_changes {
 int ctr_changes_add(ctr_changes *changes, const ctr_change_of_row *change, ctr_problem *problem);
 
 /* Reads all changes with `since` or a higher number, in no order. */
-int ctr_changes_read(ctr_changes *changes, sqlite3 *db, const char *schema, const char *table,
-                     int64_t since, ctr_problem *problem);
+int ctr_changes_read(ctr_changes *changes, ctr_tab *tab, int64_t since, ctr_problem *problem);
 
 /* Sorts by row, ascending, and keeps each row once, with its highest number and all its origins. */
 int ctr_changes_latest(ctr_changes *changes, ctr_problem *problem);

@@ -66,10 +66,9 @@ static void write_generation(ctr_run *run, const char *name, int64_t generation)
     ctr_run_once(run, row);
 }
 
-int ctr_columns_list(sqlite3 *db, const char *schema, const char *table, const ctr_shape *from,
-                     ctr_problem *problem)
+int ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from, ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(db, schema, table, problem);
+    ctr_run run = ctr_run_on(file->conn->db, file->schema, table, problem);
     for (int i = 0; i < from->n_counters; i++) {
         const ctr_column *counter = &from->columns[from->counters[i]];
         if (counter->listed) write_generation(&run, counter->name, counter->generation);
@@ -83,13 +82,12 @@ int ctr_columns_list(sqlite3 *db, const char *schema, const char *table, const c
  *
  * A counter that stays begins anew: its column gets the name of a dropped one and its own name
  * again, so that the schema changes for every connection. */
-int64_t ctr_columns_raise(ctr_file *file, sqlite3 *db, const char *schema, const char *table,
-                          const ctr_shape *shape, const char *name, int64_t generation,
-                          ctr_problem *problem)
+int64_t ctr_columns_raise(ctr_file *file, const char *table, const ctr_shape *shape,
+                          const char *name, int64_t generation, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return 0;
     int64_t emptied = 0;
-    ctr_run run = ctr_run_on(db, schema, table, problem);
+    ctr_run run = ctr_run_on(file->conn->db, file->schema, table, problem);
     run.slots.name = name;
     bool is_there = ctr_shape_counter(shape, name) >= 0, stays = generation % 2 == 1;
     bool retired = stays && is_retired(&run, name);
@@ -107,7 +105,7 @@ int64_t ctr_columns_raise(ctr_file *file, sqlite3 *db, const char *schema, const
         write_generation(&run, name, stays ? generation - 1 : generation);
         ctr_run_do(&run, CTR_SQL_COLUMNS_RETIRE, NULL);
         ctr_run_do(&run, CTR_SQL_COLUMNS_EMPTY, NULL);
-        if (problem->rc == SQLITE_OK) emptied = sqlite3_changes(db);
+        if (problem->rc == SQLITE_OK) emptied = sqlite3_changes(run.db);
     }
     if (is_there && stays) sqlite3_finalize(ctr_run_prepare(&run, CTR_SQL_SYNC_JOIN));
     if (stays || !is_there) write_generation(&run, name, generation);

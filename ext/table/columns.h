@@ -29,7 +29,7 @@ int ctr_columns_check(const ctr_shape *shape, sqlite3 *db, const char *table, co
 
 /* Lists the counters that `from` lists, in a new table with the same counters, so that its feed has
  * the same rows for them. */
-int ctr_columns_list(sqlite3 *db, const char *schema, const char *table, const ctr_shape *from,
+int ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from,
                      ctr_problem *problem);
 
 /* Raises a counter to `generation`, which is higher than its generation in `shape`. The caller has
@@ -37,9 +37,8 @@ int ctr_columns_list(sqlite3 *db, const char *schema, const char *table, const c
  * on the table are out of date. Returns the number of emptied cells.
  *
  * A failure after the first write spoils the transaction. */
-int64_t ctr_columns_raise(ctr_file *file, sqlite3 *db, const char *schema, const char *table,
-                          const ctr_shape *shape, const char *name, int64_t generation,
-                          ctr_problem *problem);
+int64_t ctr_columns_raise(ctr_file *file, const char *table, const ctr_shape *shape,
+                          const char *name, int64_t generation, ctr_problem *problem);
 
 /* A request to raise a counter to a generation. */
 typedef struct ctr_wanted {

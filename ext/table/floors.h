@@ -35,10 +35,9 @@ bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *
  * first write spoils the transaction. */
 int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem *problem);
 
-/* Returns a statement for the floors, one row at most: the key columns, _seq, the rows and the
- * bytes that were removed so far. NULL on error. The caller finalizes it, and has read the shape
- * before, which checks that <table>_state is an ordinary table. */
-sqlite3_stmt *ctr_floors_read(sqlite3 *db, const char *schema, const char *table,
-                              const ctr_shape *shape, ctr_problem *problem);
+/* Returns the statement of CTR_TAB_FLOORS if the table has floors, at their row, else NULL. The
+ * caller gives it back, and has read the shape, which checks that <table>_state is an ordinary
+ * table. */
+ctr_slot *ctr_floors_read(ctr_tab *tab, ctr_problem *problem);
 
 #endif

@@ -24,13 +24,10 @@ void ctr_journal_drop(ctr_tab *tab)
 static void read_id(ctr_tab *tab, ctr_problem *problem)
 {
     ctr_identity read, *identity = &read;
-    bool checked = tab->file && tab->file->checked;
-    if (checked)
+    if (tab->file->checked)
         identity = &tab->file->identity;
-    else if (tab->giver)
-        read = *tab->giver;
     else
-        ctr_identity_read(&read, tab->db, tab->schema, problem);
+        ctr_file_peek(tab->file, &read, problem);
     if (problem->rc != SQLITE_OK) return;
     memcpy(tab->id, identity->id, CTR_ID_SIZE);
     tab->least = ctr_identity_least_clock(identity);
@@ -155,7 +152,7 @@ static void read_anew(ctr_tab *tab, ctr_problem *problem)
  * another connection changed it, or a file that waited for a name began to count. */
 static bool is_of_another_id(const ctr_tab *tab)
 {
-    if (!tab->known || !tab->file || !tab->file->checked) return false;
+    if (!tab->known || !tab->file->checked) return false;
     const ctr_identity *identity = &tab->file->identity;
     return memcmp(tab->id, identity->id, CTR_ID_SIZE) != 0 ||
            tab->least != ctr_identity_least_clock(identity);
@@ -174,9 +171,8 @@ int ctr_journal_refresh(ctr_tab *tab, ctr_problem *problem)
     if (problem->rc != SQLITE_OK || ctr_tab_is_ready(tab)) return problem->rc;
     if (is_of_another_id(tab)) ctr_journal_read_again(tab, problem);
     if (problem->rc != SQLITE_OK) return problem->rc;
-    if (tab->known && (ctr_batch_is_ahead(tab) || !tab->file)) return SQLITE_OK;
-    unsigned version =
-        tab->file ? ctr_file_data_version(tab->file) : ctr_run_data_version(tab->db, tab->schema);
+    if (tab->known && ctr_batch_is_ahead(tab)) return SQLITE_OK;
+    unsigned version = ctr_file_data_version(tab->file);
     if (tab->known && version == tab->version && !tab->doubtful) return SQLITE_OK;
     if (!tab->known || !read_on(tab, false, problem)) read_anew(tab, problem);
     if (problem->rc != SQLITE_OK) ctr_journal_drop(tab);

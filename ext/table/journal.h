@@ -20,6 +20,7 @@
 #ifndef CTR_TABLE_JOURNAL_H
 #define CTR_TABLE_JOURNAL_H
 
+#include "table/changes.h"
 #include "table/tab.h"
 
 /* The limits beyond which a commit shortens a journal: amounts and other changes, rows of

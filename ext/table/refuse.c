@@ -82,6 +82,12 @@ int ctr_refuse_hidden(const char *table, ctr_problem *problem)
                            table, table);
 }
 
+void ctr_refuse_hidden_by(ctr_slot *slot, const ctr_tab *tab, ctr_problem *problem)
+{
+    slot->checked = !ctr_refuse_is_hiding(&tab->shape, slot->kept.statement, true);
+    if (!slot->checked) ctr_refuse_hidden(tab->table, problem);
+}
+
 int ctr_refuse_ignored_entries(const ctr_tab *tab, ctr_problem *problem)
 {
     enum { PARAMETERS = 2 };

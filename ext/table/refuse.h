@@ -18,6 +18,10 @@ int ctr_refuse_hidden(const char *table, ctr_problem *problem);
  * that reads _id and the columns of the shape. */
 bool ctr_refuse_is_hiding(const ctr_shape *shape, sqlite3_stmt *row, bool keys);
 
+/* Checks a statement of the table that reads _id and all columns, and notes that in its slot. Fails
+ * if an authorizer hides one. */
+void ctr_refuse_hidden_by(ctr_slot *slot, const ctr_tab *tab, ctr_problem *problem);
+
 /* Fail if an authorizer of the host answers IGNORE, so that SQLite would leave out a column: the
  * entries of a journal row that is extended; a cell that is read or written. */
 int ctr_refuse_ignored_entries(const ctr_tab *tab, ctr_problem *problem);

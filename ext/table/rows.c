@@ -7,12 +7,11 @@
 #include "table/refuse.h"
 #include "table/values.h"
 
-int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *table,
-                  const ctr_shape *shape, ctr_file *file, ctr_problem *problem)
+int ctr_rows_open(ctr_rows *rows, ctr_file *file, const char *table, const ctr_shape *shape,
+                  ctr_problem *problem)
 {
     size_t n = (size_t)shape->n_counters + 1;
     *rows = (ctr_rows){.shape = shape,
-                       .whole = !file,
                        .origin = CTR_MADE_HERE,
                        .states = sqlite3_malloc64(n * sizeof *rows->states),
                        .cells = sqlite3_malloc64(n * sizeof *rows->cells),
@@ -20,10 +19,8 @@ int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *t
                        .values = sqlite3_malloc64(n * sizeof *rows->values)};
     if (!rows->states || !rows->cells || !rows->staged || !rows->values)
         return ctr_problem_nomem(problem);
-    rows->tab = file ? ctr_tab_of(file, table, shape, problem)
-                     : ctr_tab_to_read(db, schema, table, shape, problem);
+    rows->tab = rows->sql = ctr_tab_of(file, table, shape, problem);
     if (rows->tab) rows->shapes = rows->tab->shapes;
-    rows->sql = rows->tab;
     return problem->rc;
 }
 
@@ -39,7 +36,6 @@ int ctr_rows_reorder(ctr_rows *rows, ctr_problem *problem)
 void ctr_rows_close(ctr_rows *rows)
 {
     if (rows->sql != rows->tab) ctr_tab_free(rows->sql);
-    if (rows->tab && !rows->tab->file) ctr_tab_free(rows->tab);
     sqlite3_free(rows->states);
     sqlite3_free(rows->cells);
     sqlite3_free(rows->staged);
@@ -231,10 +227,7 @@ static int find(ctr_rows *rows, ctr_slot *slot, ctr_problem *problem)
     sqlite3_stmt *statement = slot->kept.statement;
     int rc = problem->rc == SQLITE_OK ? sqlite3_step(statement) : SQLITE_DONE;
     bool again = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
-    if (!slot->checked || again) {
-        slot->checked = !ctr_refuse_is_hiding(rows->shape, statement, true);
-        if (!slot->checked) ctr_refuse_hidden(rows->tab->table, problem);
-    }
+    if (!slot->checked || again) ctr_refuse_hidden_by(slot, rows->sql, problem);
     if (rc == SQLITE_ROW)
         take_row(rows, statement, problem);
     else

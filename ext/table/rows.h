@@ -22,7 +22,7 @@ typedef struct ctr_staged {
 
 typedef struct ctr_rows {
     const ctr_shape *shape; /* borrowed */
-    ctr_tab *tab;           /* of the file, or an own one: read-only */
+    ctr_tab *tab;           /* borrowed */
     ctr_tab *sql;           /* whose statements are used: see ctr_rows_reorder */
     bool whole;             /* set by the owner: finds whole cells, else only states */
     ctr_origin origin;      /* set by the owner: of what is written; at first CTR_MADE_HERE */
@@ -47,10 +47,9 @@ typedef struct ctr_rows {
     sqlite3_value **values; /* by counter: of the row being taken */
 } ctr_rows;
 
-/* If `file` is NULL, rows are read-only and `whole`. The caller closes `rows`,
- * also after a failure. */
-int ctr_rows_open(ctr_rows *rows, sqlite3 *db, const char *schema, const char *table,
-                  const ctr_shape *shape, ctr_file *file, ctr_problem *problem);
+/* Borrows the shape. The caller closes `rows`, also after a failure. */
+int ctr_rows_open(ctr_rows *rows, ctr_file *file, const char *table, const ctr_shape *shape,
+                  ctr_problem *problem);
 void ctr_rows_close(ctr_rows *rows);
 
 /* Call it after the columns of the shape were put into another order: from now on statements with

@@ -225,13 +225,6 @@ void ctr_stored_read_generations(ctr_shape *shape, ctr_run *run, sqlite3_stmt *r
                         run->slots.table);
 }
 
-static void read_all_generations(ctr_run *run, ctr_shape *shape)
-{
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_COLUMNS_ALL);
-    ctr_stored_read_generations(shape, run, row);
-    sqlite3_finalize(row);
-}
-
 static void read_generations(ctr_run *run, ctr_shape *shape)
 {
     char *stored = sqlite3_mprintf("%s_state", run->slots.table);
@@ -243,7 +236,9 @@ static void read_generations(ctr_run *run, ctr_shape *shape)
     if (run->problem->rc == SQLITE_OK)
         ctr_schema_refuse_generated(run->db, run->slots.schema, stored, run->problem);
     sqlite3_free(stored);
-    read_all_generations(run, shape);
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_COLUMNS_ALL);
+    ctr_stored_read_generations(shape, run, row);
+    sqlite3_finalize(row);
 }
 
 int ctr_stored_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
@@ -376,16 +371,6 @@ bool ctr_stored_read_text(ctr_shape *shape, const ctr_objects *objects, const ch
     bool plain = cells && cells->object == CTR_OBJECT_TABLE && state &&
                  state->object == CTR_OBJECT_TABLE && !state->may_generate;
     return plain && read_declared(shape, table, cells->sql, problem);
-}
-
-int ctr_stored_read_among(ctr_shape *shape, const ctr_objects *objects, const char *table,
-                          bool without_generations, ctr_problem *problem)
-{
-    if (!ctr_stored_read_text(shape, objects, table, problem))
-        return ctr_stored_read(shape, objects->db, objects->schema, table, problem);
-    ctr_run run = ctr_run_on(objects->db, objects->schema, table, problem);
-    if (!without_generations) read_all_generations(&run, shape);
-    return problem->rc;
 }
 
 /* ---- without a lock -------------------------------------------------------------------------- */

@@ -52,13 +52,8 @@ void ctr_stored_rename(sqlite3 *db, const char *schema, const char *table, const
 int ctr_stored_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                     ctr_problem *problem);
 
-/* The same for a schema whose objects are known: it reads stored tables from the text of CREATE
- * TABLE, if that is the text we write. `without_generations`: <table>_state lists no counters. */
-int ctr_stored_read_among(ctr_shape *shape, const ctr_objects *objects, const char *table,
-                          bool without_generations, ctr_problem *problem);
-
-/* Its two steps, for table/tab.h: the columns, by that text alone (returns false if it is another);
- * the generations, from CTR_SQL_COLUMNS_ALL. */
+/* The same in two steps, for table/tab.h: the columns, from the text of CREATE TABLE alone, if that
+ * is the text we write (else returns false); the generations, from CTR_SQL_COLUMNS_ALL. */
 bool ctr_stored_read_text(ctr_shape *shape, const ctr_objects *objects, const char *table,
                           ctr_problem *problem);
 void ctr_stored_read_generations(ctr_shape *shape, ctr_run *run, sqlite3_stmt *row);

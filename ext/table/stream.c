@@ -193,24 +193,25 @@ bool ctr_stream_step(ctr_stream *stream, ctr_problem *problem)
 
 /* ---- all rows, or those that have changed ---------------------------------------------------- */
 
-int ctr_stream_walk_open(ctr_walk *walk, sqlite3 *db, const char *schema, const char *table,
-                         const ctr_shape *shape, ctr_walk_kind kind, int64_t since,
+int ctr_stream_walk_open(ctr_walk *walk, ctr_rows *rows, ctr_walk_kind kind, int64_t since,
                          ctr_problem *problem)
 {
-    *walk = (ctr_walk){.run = ctr_run_on(db, schema, table, problem), .kind = kind};
-    if (kind != CTR_WALK_ALL && problem->rc == SQLITE_OK)
-        ctr_changes_read(&walk->changes, db, schema, table, since, problem);
+    *walk = (ctr_walk){.of = rows->sql, .run = ctr_tab_run(rows->tab, problem), .kind = kind};
+    if (kind != CTR_WALK_ALL) ctr_changes_read(&walk->changes, rows->tab, since, problem);
     ctr_changes_latest(&walk->changes, problem);
-    char *columns = ctr_shape_column_list(shape);
-    if (!columns) ctr_problem_nomem(problem);
-    walk->run.slots.columns = columns;
-    walk->row = ctr_run_prepare(&walk->run, kind == CTR_WALK_SINCE ? CTR_SQL_ROWS_FIND_ROWID
-                                                                   : CTR_SQL_ROWS_ALL);
-    walk->run.slots.columns = NULL;
-    if (walk->row && ctr_refuse_is_hiding(shape, walk->row, true))
-        ctr_refuse_hidden(table, problem);
-    sqlite3_free(columns);
+    walk->slot =
+        ctr_tab_take(walk->of, kind == CTR_WALK_SINCE ? CTR_TAB_FIND_ROWID : CTR_TAB_WALK, problem);
+    walk->row = walk->slot ? walk->slot->kept.statement : NULL;
     return problem->rc;
+}
+
+static bool step_walk(ctr_walk *walk, ctr_problem *problem)
+{
+    bool is_row = ctr_run_row(&walk->run, walk->row);
+    bool again = walk->row && sqlite3_stmt_status(walk->row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    if (is_row && (!walk->slot->checked || again))
+        ctr_refuse_hidden_by(walk->slot, walk->of, problem);
+    return is_row && problem->rc == SQLITE_OK;
 }
 
 /* Skips changed rows that no longer exist. */
@@ -224,11 +225,11 @@ bool ctr_stream_walk_next(ctr_walk *walk, ctr_problem *problem)
             walk->number = change->number;
             sqlite3_reset(walk->row);
             sqlite3_bind_int64(walk->row, 1, change->row);
-            if (ctr_run_row(&walk->run, walk->row)) return true;
+            if (step_walk(walk, problem)) return true;
         }
         return false;
     }
-    if (!ctr_run_row(&walk->run, walk->row)) return false;
+    if (!step_walk(walk, problem)) return false;
     if (walk->kind == CTR_WALK_ALL) return true;
     int64_t id = sqlite3_column_int64(walk->row, CTR_WALK_ID);
     while (walk->at < changes->n && changes->rows[walk->at].row < id) walk->at++;
@@ -239,7 +240,11 @@ bool ctr_stream_walk_next(ctr_walk *walk, ctr_problem *problem)
 
 void ctr_stream_walk_close(ctr_walk *walk)
 {
-    sqlite3_finalize(walk->row);
+    const ctr_problem none = {SQLITE_OK, NULL};
+    if (walk->slot && walk->slot->checked)
+        ctr_tab_give_back(walk->of, walk->slot, &none);
+    else if (walk->slot)
+        ctr_tab_drop(walk->of, walk->slot);
     sqlite3_free(walk->changes.rows);
     *walk = (ctr_walk){0};
 }

@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #include "table/changes.h"
-#include "table/shape.h"
+#include "table/rows.h"
 
 /* Columns of a row; those of the shape follow. */
 enum { CTR_STREAM_ID, CTR_STREAM_COLUMNS };
@@ -78,7 +78,7 @@ bool ctr_stream_plan_has_argument(const char *plan);
 
 /* The rows of a stored table: all, or those changed since a number.
  *
- *     ctr_stream_walk_open(&walk, db, schema, table, shape, CTR_WALK_SINCE, since, problem);
+ *     ctr_stream_walk_open(&walk, rows, CTR_WALK_SINCE, since, problem);
  *     while (ctr_stream_walk_next(&walk, problem))
  *         value = sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + i);
  *     ctr_stream_walk_close(&walk);
@@ -98,17 +98,18 @@ typedef enum ctr_walk_kind {
 } ctr_walk_kind;
 
 typedef struct ctr_walk {
-    sqlite3_stmt *row; /* its current row */
+    sqlite3_stmt *row; /* its current row; lent by the slot */
     int64_t number;    /* of its last change; 0 if unknown */
+    ctr_tab *of;       /* borrowed */
+    ctr_slot *slot;
     ctr_run run;
     ctr_walk_kind kind;
     ctr_changes changes;
     size_t at;
 } ctr_walk;
 
-/* The caller closes the walk, also after a failure. The names are borrowed until then. */
-int ctr_stream_walk_open(ctr_walk *walk, sqlite3 *db, const char *schema, const char *table,
-                         const ctr_shape *shape, ctr_walk_kind kind, int64_t since,
+/* The caller closes the walk, also after a failure, before the rows. */
+int ctr_stream_walk_open(ctr_walk *walk, ctr_rows *rows, ctr_walk_kind kind, int64_t since,
                          ctr_problem *problem);
 bool ctr_stream_walk_next(ctr_walk *walk, ctr_problem *problem);
 void ctr_stream_walk_close(ctr_walk *walk);

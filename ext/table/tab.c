@@ -86,6 +86,7 @@ static const struct {
 } TAB_STATEMENTS[CTR_TAB_STATEMENTS] = {
     [CTR_TAB_FIND_KEY] = {CTR_SQL_ROWS_FIND_KEY, ctr_shape_column_list, ctr_shape_key_match, NULL},
     [CTR_TAB_FIND_ROWID] = {CTR_SQL_ROWS_FIND_ROWID, ctr_shape_column_list, NULL, NULL},
+    [CTR_TAB_WALK] = {CTR_SQL_ROWS_ALL, ctr_shape_column_list, NULL, NULL},
     [CTR_TAB_FOLLOW] = {CTR_SQL_ROWS_FOLLOW, ctr_shape_column_list, NULL, NULL},
     [CTR_TAB_INSERT] = {CTR_SQL_ROWS_INSERT, new_columns, new_values, NULL},
     [CTR_TAB_INSERT_NEW] = {CTR_SQL_ROWS_INSERT_NEW, new_columns, new_values, NULL},
@@ -96,8 +97,11 @@ static const struct {
     [CTR_TAB_KEY] = {CTR_SQL_ROWS_KEY, ctr_shape_key_list, NULL, NULL},
     [CTR_TAB_KEY_IS] = {CTR_SQL_ROWS_KEY_IS, NULL, same_key, NULL},
     [CTR_TAB_BELOW] = {CTR_SQL_FLOORS_BELOW, NULL, some_above, NULL},
+    [CTR_TAB_FLOORS] = {CTR_SQL_FLOORS_READ, ctr_shape_key_list, NULL, NULL},
     [CTR_TAB_AMOUNTS] = {CTR_SQL_JOURNAL_AMOUNTS, NULL, NULL, NULL},
     [CTR_TAB_COUNTERS] = {CTR_SQL_COLUMNS_ALL, NULL, NULL, NULL},
+    [CTR_TAB_REQUEST] = {CTR_SQL_REQUESTS_FIND, NULL, NULL, NULL},
+    [CTR_TAB_SET_REQUEST] = {CTR_SQL_REQUESTS_INSERT, NULL, NULL, NULL},
     [CTR_TAB_APART] = {CTR_SQL_TRACK_APART, NULL, NULL, NULL},
     [CTR_TAB_SET_APART] = {CTR_SQL_TRACK_SET_APART, NULL, NULL, NULL},
     [CTR_TAB_NOT_APART] = {CTR_SQL_TRACK_NOT_APART, NULL, NULL, NULL},
@@ -129,7 +133,7 @@ static char *list(list_of *of, const ctr_shape *shape, ctr_problem *problem)
 static void keep_in(ctr_tab *tab, ctr_slot *slot, ctr_run *run, ctr_sql sql)
 {
     slot->checked = false;
-    if (tab->file && !slot->temporary)
+    if (!slot->temporary)
         ctr_conn_keep(tab->file->conn, &slot->kept, run, sql);
     else
         slot->kept.statement = ctr_run_prepare(run, sql);
@@ -164,7 +168,7 @@ void ctr_tab_release(ctr_tab *tab)
 /* Another table keeps statements no longer. */
 static void become_keeper(ctr_tab *tab)
 {
-    if (tab->keeps || !tab->file) return;
+    if (tab->keeps) return;
     ctr_tab **place = &tab->file->keepers[tab->file->n_keepers++ % CTR_TABS_KEPT];
     if (*place) {
         (*place)->keeps = false;
@@ -243,7 +247,7 @@ void ctr_tab_track(ctr_tab *tab, struct ctr_tracked *tracked, void (*drop)(struc
 /* No statement can be kept if another object has the name counter_statements. */
 static bool stays(const ctr_tab *tab, const ctr_slot *slot)
 {
-    return !slot->temporary && (!tab->file || tab->file->conn->has_statements);
+    return !slot->temporary && tab->file->conn->has_statements;
 }
 
 void ctr_tab_give_back(ctr_tab *tab, ctr_slot *slot, const ctr_problem *problem)
@@ -268,8 +272,8 @@ void ctr_tab_drop(ctr_tab *tab, ctr_slot *slot)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static ctr_tab *make_tab(ctr_file *file, sqlite3 *db, const char *schema, const char *table,
-                         const ctr_shape *shape, ctr_problem *problem)
+static ctr_tab *make_tab(ctr_file *file, const char *table, const ctr_shape *shape,
+                         ctr_problem *problem)
 {
     ctr_tab *tab = sqlite3_malloc64(sizeof *tab);
     if (!tab) {
@@ -277,27 +281,20 @@ static ctr_tab *make_tab(ctr_file *file, sqlite3 *db, const char *schema, const 
         return NULL;
     }
     *tab = (ctr_tab){.file = file,
-                     .db = db,
-                     .schema = sqlite3_mprintf("%s", schema),
+                     .db = file->conn->db,
+                     .schema = file->schema,
                      .table = sqlite3_mprintf("%s", table),
                      .cache.n_counters = shape->n_counters};
-    if (!tab->schema || !tab->table) ctr_problem_nomem(problem);
+    if (!tab->table) ctr_problem_nomem(problem);
     if (problem->rc == SQLITE_OK && ctr_shape_copy(&tab->shape, shape, problem) == SQLITE_OK)
         return tab;
     ctr_tab_free(tab);
     return NULL;
 }
 
-ctr_tab *ctr_tab_to_read(sqlite3 *db, const char *schema, const char *table, const ctr_shape *shape,
-                         ctr_problem *problem)
-{
-    return problem->rc == SQLITE_OK ? make_tab(NULL, db, schema, table, shape, problem) : NULL;
-}
-
 ctr_tab *ctr_tab_reordered(const ctr_tab *tab, const ctr_shape *shape, ctr_problem *problem)
 {
-    if (problem->rc != SQLITE_OK) return NULL;
-    return make_tab(tab->file, tab->db, tab->schema, tab->table, shape, problem);
+    return problem->rc == SQLITE_OK ? make_tab(tab->file, tab->table, shape, problem) : NULL;
 }
 
 void ctr_tab_free(ctr_tab *tab)
@@ -312,7 +309,6 @@ void ctr_tab_free(ctr_tab *tab)
     sqlite3_free(tab->marks);
     sqlite3_free(tab->open.bytes);
     ctr_shape_close(&tab->shape);
-    sqlite3_free(tab->schema);
     sqlite3_free(tab->table);
     sqlite3_free(tab);
 }
@@ -328,10 +324,11 @@ int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape, ctr_
 {
     *shape = (ctr_shape){0};
     const ctr_objects *objects = ctr_file_objects(file, problem);
-    ctr_tab *tab = ctr_tab_known(file, table);
     if (!objects) return problem->rc;
-    if (!tab || !ctr_stored_read_text(shape, objects, table, problem))
-        return ctr_stored_read_among(shape, objects, table, false, problem);
+    if (!ctr_stored_read_text(shape, objects, table, problem))
+        return ctr_stored_read(shape, file->conn->db, file->schema, table, problem);
+    ctr_tab *tab = ctr_tab_known(file, table);
+    if (!tab) tab = ctr_tab_of(file, table, shape, problem);
     ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_COUNTERS, problem);
     if (!slot) return problem->rc;
     ctr_run run = ctr_tab_run(tab, problem);
@@ -361,14 +358,16 @@ static void take_shape(ctr_tab *tab, const ctr_shape *shape, ctr_problem *proble
 
 ctr_tab *ctr_tab_of(ctr_file *file, const char *table, const ctr_shape *shape, ctr_problem *problem)
 {
-    ctr_tab *tab = ctr_tab_known(file, table);
     if (problem->rc != SQLITE_OK) return NULL;
+    ctr_tab *tab = ctr_tab_known(file, table);
     if (!tab) {
-        tab = make_tab(file, file->conn->db, file->schema, table, shape, problem);
+        tab = make_tab(file, table, shape, problem);
         if (!tab) return NULL;
         tab->next = file->tabs;
         file->tabs = tab;
     }
+    if (tab->schemas != file->schemas) ctr_tab_forget(file, table);
+    tab->schemas = file->schemas;
     take_shape(tab, shape, problem);
     tab->doubtful = true;
     tab->ready_at = 0;

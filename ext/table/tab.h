@@ -1,15 +1,15 @@
 /* table/tab.h - a counter table of a file, one object for each table of each file of a connection.
  *
  * Everybody who works on the table shares it: its virtual table, merges, folds. It lives as long as
- * its file (identity/file.h). A snapshot, which is only read, has tables of its own.
+ * its file (identity/file.h), which may be the snapshot that is the source of a pull.
  */
 #ifndef CTR_TABLE_TAB_H
 #define CTR_TABLE_TAB_H
 
+#include "core/entries.h"
 #include "identity/file.h"
 #include "sqlite/schema.h"
 #include "table/cache.h"
-#include "table/changes.h"
 #include "table/pack.h"
 #include "table/shape.h"
 
@@ -17,6 +17,7 @@
 typedef enum ctr_tab_sql {
     CTR_TAB_FIND_KEY,
     CTR_TAB_FIND_ROWID,
+    CTR_TAB_WALK,
     CTR_TAB_FOLLOW,
     CTR_TAB_INSERT,
     CTR_TAB_INSERT_NEW, /* unless there is such a row */
@@ -27,9 +28,12 @@ typedef enum ctr_tab_sql {
     CTR_TAB_KEY,
     CTR_TAB_KEY_IS,
     CTR_TAB_BELOW,
+    CTR_TAB_FLOORS, /* the key columns, _seq, rows and bytes removed so far; a row at most */
     CTR_TAB_AMOUNTS,
     CTR_TAB_COUNTERS, /* that were added or dropped */
-    CTR_TAB_APART,    /* rows of the tracked table that are apart: track/apart.h */
+    CTR_TAB_REQUEST,  /* vtab/request.c */
+    CTR_TAB_SET_REQUEST,
+    CTR_TAB_APART, /* rows of the tracked table that are apart: track/apart.h */
     CTR_TAB_SET_APART,
     CTR_TAB_NOT_APART,
     CTR_TAB_COUNT_APART,
@@ -58,12 +62,13 @@ typedef struct ctr_journal_mark {
 } ctr_journal_mark;
 
 typedef struct ctr_tab {
-    const ctr_identity *giver; /* borrowed; the known identity of a snapshot, or NULL */
-    ctr_file *file;            /* borrowed; NULL: the table is only read */
-    sqlite3 *db;
-    char *schema, *table; /* owned */
-    ctr_shape shape;      /* owned: the columns that the statements name */
-    unsigned shapes;      /* how often the number of counters changed */
+    ctr_file *file;     /* borrowed */
+    sqlite3 *db;        /* of the file */
+    const char *schema; /* of the file */
+    char *table;        /* owned */
+    ctr_shape shape;    /* owned: the columns that the statements name */
+    unsigned schemas;   /* file->schemas when somebody asked for the table last */
+    unsigned shapes;    /* how often the number of counters changed */
     struct ctr_tab *next;
 
     /* The ordinary table that it counts, or NULL: track/tracked.h. */
@@ -106,7 +111,7 @@ typedef struct ctr_tab {
 } ctr_tab;
 
 /* Returns the table of a file with this shape, lent as long as the file, or NULL and a problem
- * without memory. It keeps its memory, unless it had another number of counters. */
+ * without memory. It keeps its memory, unless the schema has changed since the last call. */
 ctr_tab *ctr_tab_of(ctr_file *file, const char *table, const ctr_shape *shape,
                     ctr_problem *problem);
 
@@ -116,12 +121,8 @@ ctr_tab *ctr_tab_known(ctr_file *file, const char *table);
 /* Reads the shape of a table with its generations; the caller closes it, also after a failure. */
 int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape, ctr_problem *problem);
 
-/* Returns a table of a snapshot that its owner holds, to be read, or NULL and a problem without
- * memory. The caller frees it with ctr_tab_free. */
-ctr_tab *ctr_tab_to_read(sqlite3 *db, const char *schema, const char *table, const ctr_shape *shape,
-                         ctr_problem *problem);
-
-/* Returns one that has only statements, with the columns in another order; likewise. */
+/* Returns one that has only statements, with the columns in another order, or NULL and a problem
+ * without memory. The caller frees it with ctr_tab_free. */
 ctr_tab *ctr_tab_reordered(const ctr_tab *tab, const ctr_shape *shape, ctr_problem *problem);
 void ctr_tab_free(ctr_tab *tab);
 
@@ -157,7 +158,7 @@ void ctr_tab_release(ctr_tab *tab);
  * because SQLite prepares the statements that write again. */
 static inline bool ctr_tab_is_ready(const ctr_tab *tab)
 {
-    return tab->file && tab->ready_at == tab->file->version;
+    return tab->ready_at == tab->file->version;
 }
 
 /* Call it for a table that was dropped or created, or is another one now: drops its statements,

@@ -88,10 +88,10 @@ int64_t ctr_apart_count(ctr_file *file, const char *counters, ctr_problem *probl
     return n;
 }
 
-void ctr_apart_count_rows(sqlite3 *db, const char *schema, const char *counters, int64_t *wait,
-                          int64_t *differ, ctr_problem *problem)
+void ctr_apart_count_rows(ctr_file *file, const char *counters, int64_t *wait, int64_t *differ,
+                          ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(db, schema, counters, problem);
+    ctr_run run = ctr_run_on(file->conn->db, file->schema, counters, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_COUNT_APART_ROWS);
     bool is = ctr_run_row(&run, row);
     *wait = is ? sqlite3_column_int64(row, 0) : 0;

@@ -38,7 +38,7 @@ int ctr_apart_remove(ctr_apart *apart, int64_t rowid, ctr_problem *problem);
 int64_t ctr_apart_count(ctr_file *file, const char *counters, ctr_problem *problem);
 
 /* Sets the numbers of rows that wait, and of those that differ. */
-void ctr_apart_count_rows(sqlite3 *db, const char *schema, const char *counters, int64_t *wait,
-                          int64_t *differ, ctr_problem *problem);
+void ctr_apart_count_rows(ctr_file *file, const char *counters, int64_t *wait, int64_t *differ,
+                          ctr_problem *problem);
 
 #endif

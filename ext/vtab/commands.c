@@ -47,8 +47,7 @@
 static int64_t raise_counter_of(ctr_table *table, const ctr_shape *shape, const char *name,
                                 int64_t generation, ctr_problem *problem)
 {
-    int64_t emptied = ctr_columns_raise(table->file, table->db, table->schema, table->name, shape,
-                                        name, generation, problem);
+    int64_t emptied = ctr_columns_raise(table->file, table->name, shape, name, generation, problem);
     bool changes = ctr_shape_counter(shape, name) >= 0 || generation % 2 == 1;
     if (changes && problem->rc == SQLITE_OK) table->altered = true;
     return emptied;

@@ -23,8 +23,7 @@
 static void check_rows(ctr_table *table, ctr_problem *problem)
 {
     ctr_walk walk;
-    ctr_stream_walk_open(&walk, table->db, table->schema, table->name, &table->shape, CTR_WALK_ALL,
-                         0, problem);
+    ctr_stream_walk_open(&walk, table->rows, CTR_WALK_ALL, 0, problem);
     while (ctr_stream_walk_next(&walk, problem)) {
         int64_t rowid = sqlite3_column_int64(walk.row, CTR_WALK_ID);
         for (int i = 0; i < table->shape.n_columns; i++) {
@@ -95,9 +94,11 @@ static void check_changed_rows(ctr_run *run, const ctr_changes *changes, const c
                         run->slots.table);
 }
 
-/* Appends the batches first, because the journal must have the changes of this transaction. */
+/* Appends the batches first, because the journal must have the changes of this transaction, and
+ * reads all of it anew. */
 static void check_journal(ctr_table *table, ctr_problem *problem)
 {
+    ctr_tab *tab = table->rows->tab;
     ctr_changes changes = {0}, amounts = {0};
     ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
     if (table->rows->writing)
@@ -105,17 +106,16 @@ static void check_journal(ctr_table *table, ctr_problem *problem)
             problem, SQLITE_ERROR,
             "a trigger on a stored table cannot check it, because its row is not complete yet");
     ctr_batch_flush_all(table->file, problem);
-    ctr_tab *tab = ctr_tab_to_read(table->db, table->schema, table->name, &table->shape, problem);
-    if (!tab) return;
+    if (problem->rc != SQLITE_OK) return;
     check_levels(&run);
-    ctr_changes_read(&changes, table->db, table->schema, table->name, 0, problem);
+    ctr_changes_read(&changes, tab, 0, problem);
     ctr_changes_latest(&changes, problem);
+    ctr_journal_read_again(tab, problem);
     if (ctr_journal_refresh(tab, problem) == SQLITE_OK)
         ctr_journal_list_amounts(tab, &amounts, problem);
     if (problem->rc == SQLITE_OK) check_changed_rows(&run, &changes, &amounts);
     if (tab->last >= CTR_JOURNAL_NUMBERS)
         ctr_changes_damaged(table->name, tab->last, "has a number that is out of range", problem);
-    ctr_tab_free(tab);
     sqlite3_free(changes.rows);
     sqlite3_free(amounts.rows);
 }

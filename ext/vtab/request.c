@@ -144,11 +144,10 @@ bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *p
     table->asks = describe_request(table, columns, problem);
     if (problem->rc != SQLITE_OK) return false;
 
-    ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
-    sqlite3_stmt **keep = &table->find_request;
-    if (!*keep) *keep = ctr_run_prepare(&run, CTR_SQL_REQUESTS_FIND);
-    sqlite3_stmt *row = *keep;
-    if (!row) return false;
+    ctr_run run = ctr_tab_run(table->rows->tab, problem);
+    ctr_slot *slot = ctr_tab_take(table->rows->tab, CTR_TAB_REQUEST, problem);
+    if (!slot) return false;
+    sqlite3_stmt *row = slot->kept.statement;
     ctr_run_bind_value(&run, row, ":request", id);
     bool done = ctr_run_row(&run, row);
     const char *before = done ? ctr_text_column(row, 0, problem) : NULL;
@@ -161,27 +160,24 @@ bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *p
                         table->asks);
         sqlite3_free(shown);
     }
-    sqlite3_reset(row);
-    sqlite3_clear_bindings(row);
+    ctr_tab_give_back(table->rows->tab, slot, problem);
     table->repeated = done && problem->rc == SQLITE_OK;
     return table->repeated;
 }
 
 int ctr_request_remember(ctr_table *table, ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
-    sqlite3_stmt **keep = &table->add_request;
-    if (!*keep) *keep = ctr_run_prepare(&run, CTR_SQL_REQUESTS_INSERT);
-    sqlite3_stmt *row = *keep;
-    if (!row) return problem->rc;
+    ctr_run run = ctr_tab_run(table->rows->tab, problem);
+    ctr_slot *slot = ctr_tab_take(table->rows->tab, CTR_TAB_SET_REQUEST, problem);
+    if (!slot) return problem->rc;
+    sqlite3_stmt *row = slot->kept.statement;
     ctr_run_bind_value(&run, row, ":request", table->request);
     ctr_run_bind_text(&run, row, ":text", table->asks);
     ctr_run_bind_int(&run, row, ":now", ctr_os_now());
     sqlite3_int64 inserted = sqlite3_last_insert_rowid(table->db);
     ctr_run_row(&run, row);
     sqlite3_set_last_insert_rowid(table->db, inserted); /* SQLite sets it, unless OR IGNORE skips */
-    sqlite3_reset(row);
-    sqlite3_clear_bindings(row);
+    ctr_tab_give_back(table->rows->tab, slot, problem);
     return problem->rc;
 }
 
@@ -190,11 +186,4 @@ void ctr_request_end(ctr_table *table)
     sqlite3_free(table->asks);
     table->asks = NULL;
     table->request = NULL;
-}
-
-void ctr_request_release(ctr_table *table)
-{
-    sqlite3_finalize(table->find_request);
-    sqlite3_finalize(table->add_request);
-    table->find_request = table->add_request = NULL;
 }

@@ -44,7 +44,6 @@ static int table_disconnect(sqlite3_vtab *base)
     if (table->looks) ctr_showing_close(table->looks);
     sqlite3_free(table->looks);
     ctr_stream_release(&table->streams);
-    ctr_request_release(table);
     ctr_rows_close(&table->own_rows);
     ctr_shape_close(&table->shape);
     ctr_file_release(table->held);
@@ -69,8 +68,7 @@ static void open_table(ctr_table *table, ctr_problem *problem)
         ctr_problem_nomem(problem);
         return;
     }
-    ctr_rows_open(&table->own_rows, table->db, table->schema, table->name, &table->shape,
-                  table->file, problem);
+    ctr_rows_open(&table->own_rows, table->file, table->name, &table->shape, problem);
     ctr_tab_forget(table->file, table->name); /* it may be the journal of another table */
     table->streams = (ctr_streams){
         .db = table->db, .schema = table->schema, .table = table->name, .shape = &table->shape};
@@ -357,9 +355,9 @@ static bool has_shards(ctr_table *table, ctr_problem *problem)
     ctr_run run = ctr_run_on(table->db, table->schema, table->name, &damage);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ANY);
     bool any = ctr_run_once(&run, row);
-    row = ctr_floors_read(table->db, table->schema, table->name, &table->shape, &damage);
-    any = ctr_run_row(&run, row) || any || damage.rc != SQLITE_OK;
-    sqlite3_finalize(row);
+    ctr_slot *floors = ctr_floors_read(table->own_rows.tab, &damage);
+    any = any || floors || damage.rc != SQLITE_OK;
+    ctr_tab_give_back(table->own_rows.tab, floors, &damage);
     if (ctr_problem_rolls_back(damage.rc))
         *problem = damage;
     else
@@ -409,7 +407,6 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_batch_flush_all(table->file, &problem);
     ctr_stream_release(&table->streams);
     ctr_tab_release(table->own_rows.tab);
-    ctr_request_release(table);
     tell_another(table, &problem);
     bool forgets = has_shards(table, &problem);
     ctr_tab_forget(table->file, table->name);

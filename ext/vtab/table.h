@@ -93,7 +93,6 @@ typedef struct ctr_table {
     ctr_rows own_rows;
     ctr_floors floors;
     ctr_streams streams;
-    sqlite3_stmt *find_request, *add_request; /* prepared when needed */
 
     /* A counter was added or dropped: SQLite makes a new object of the table for the next
      * statement. */
@@ -372,9 +371,6 @@ bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *p
 /* Records the current request; there must be one. */
 int ctr_request_remember(ctr_table *table, ctr_problem *problem);
 void ctr_request_end(ctr_table *table);
-
-/* Finalizes the kept statements. */
-void ctr_request_release(ctr_table *table);
 
 /* commands.c: `columns` are the columns of the INSERT, by number. */
 int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
