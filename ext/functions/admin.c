@@ -26,7 +26,7 @@
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 #include "sync/session.h"
-#include "sync/shards.h"
+#include "sync/digest.h"
 #include "table/catalog.h"
 #include "table/stored.h"
 
@@ -147,7 +147,7 @@ static int promote(ctr_file *file, ctr_problem *problem)
     uint8_t digest[CTR_ID_SIZE];
     sqlite3 *db = file->conn->db;
     ctr_identity_read(&identity, db, file->schema, problem);
-    ctr_shards_digest(NULL, file, identity.id, digest, problem);
+    ctr_digest_shards(NULL, file, identity.id, digest, problem);
     if (problem->rc == SQLITE_OK) ctr_succession_promote(file, digest, problem);
     return problem->rc;
 }

@@ -137,10 +137,10 @@ static void begin_work(exchange *x, ctr_problem *problem)
     if (x->way->takes && x->way->gives && problem->rc == SQLITE_OK)
         ctr_session_keep_pages(&main->session, problem);
     if (x->way->takes && ctr_source_hold(&x->theirs, problem) == SQLITE_OK)
-        ctr_pull_open(&x->theirs, &x->their_identity, problem);
+        ctr_source_read(&x->theirs, &x->their_identity, problem);
     note_lock(x, x->peer, problem);
     if (x->way->gives && ctr_source_hold(&x->ours, problem) == SQLITE_OK)
-        ctr_pull_open(&x->ours, &x->our_identity, problem);
+        ctr_source_read(&x->ours, &x->our_identity, problem);
     note_lock(x, "main", problem);
 }
 
@@ -166,7 +166,7 @@ static bool look_again_at_ours(exchange *x, ctr_problem *problem)
     int64_t before = x->our_identity.next;
     if (x->ours.own || !x->way->takes || problem->rc != SQLITE_OK) return true;
     if (!x->our_identity.present) return false;
-    ctr_pull_open(&x->ours, &x->our_identity, problem);
+    ctr_source_read(&x->ours, &x->our_identity, problem);
     x->our_identity.next = before;
     return true;
 }

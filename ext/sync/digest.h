@@ -13,6 +13,7 @@
 #ifndef CTR_SYNC_DIGEST_H
 #define CTR_SYNC_DIGEST_H
 
+#include "sync/source.h"
 #include "table/pack.h"
 #include "table/rows.h"
 
@@ -34,9 +35,6 @@ typedef struct ctr_digest {
     int64_t rows;
 } ctr_digest;
 
-/* Adds one row, given its bytes. */
-void ctr_digest_add(ctr_digest *digest, const ctr_packed *row);
-
 /* Adds up the rows of a table, each in the digest of its bucket. Zeroes the n digests first. */
 int ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows, ctr_problem *problem);
 
@@ -47,5 +45,14 @@ void ctr_digest_finish(const ctr_digest *digest, const ctr_packed *floors,
 
 /* Writes the digest of a whole table, with its floors and generations. */
 int ctr_digest_table(uint8_t out[CTR_ID_SIZE], ctr_rows *rows, ctr_problem *problem);
+
+/* Computes the digest of all shards under `id` in a file. Unless `source` is NULL, returns whether
+ * the source has them all too, or later lives.
+ *
+ * Before a file takes over a name, every replica must have its shards under the negated id, because
+ * no file writes them again. Each pull from a replica checks that it has them. The digest proves
+ * that none was added since. */
+bool ctr_digest_shards(const ctr_source *source, ctr_file *file, const uint8_t id[CTR_ID_SIZE],
+                       uint8_t digest[CTR_ID_SIZE], ctr_problem *problem);
 
 #endif

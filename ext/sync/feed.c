@@ -184,7 +184,7 @@ int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, int64_t since, const ctr_bucke
     *feed = (ctr_feed){.since = since, .bucket = *bucket, .eof = true};
     if (ctr_source_open(&feed->source, conn, "main", problem)) return problem->rc;
     if (ctr_source_hold(&feed->source, problem)) return problem->rc;
-    if (ctr_pull_open(&feed->source, &feed->giver, problem)) return problem->rc;
+    if (ctr_source_read(&feed->source, &feed->giver, problem)) return problem->rc;
     ctr_durable_source(&feed->source, problem);
     ctr_source_append(&feed->source, problem);
     if (problem->rc != SQLITE_OK || feed->source.catalog.n == 0) return problem->rc;

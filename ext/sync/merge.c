@@ -127,8 +127,7 @@ ctr_openings *ctr_merge_openings(ctr_merge *merge, ctr_problem *problem)
     unsigned now = rows->tab->file->conn->answered + 1;
     if (problem->rc == SQLITE_OK && merge->openings_read_at != now) {
         ctr_openings_close(&merge->openings);
-        ctr_openings_read(&merge->openings, rows->tab->db, rows->tab->schema, rows->tab->table,
-                          problem);
+        ctr_openings_read(&merge->openings, rows->tab, problem);
         merge->openings_read_at = problem->rc == SQLITE_OK ? now : 0;
     }
     return problem->rc == SQLITE_OK ? &merge->openings : NULL;

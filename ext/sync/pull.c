@@ -4,8 +4,8 @@
 #include "identity/file.h"
 #include "identity/names.h"
 #include "identity/succession.h"
+#include "sync/digest.h"
 #include "sync/session.h"
-#include "sync/shards.h"
 
 void ctr_pull_report_close(ctr_report *report)
 {
@@ -19,16 +19,6 @@ void ctr_pull_report_close(ctr_report *report)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-int ctr_pull_open(ctr_source *source, ctr_identity *giver, ctr_problem *problem)
-{
-    *giver = (ctr_identity){0};
-    ctr_source_check(source, problem);
-    if (problem->rc == SQLITE_OK && ctr_file_peek(source->file, giver, problem))
-        ctr_problem_where(problem, "the giving file");
-    if (problem->rc == SQLITE_OK) giver->next = ctr_source_look_at_all(source, problem);
-    return problem->rc;
-}
-
 /* A file that takes over a name records the source of this pull, and copies the sources that this
  * source knows. A source that does not know our epoch yet has none of our shards. */
 static void remember_source(const ctr_pull *pull, const ctr_identity *mine, ctr_problem *problem)
@@ -39,7 +29,7 @@ static void remember_source(const ctr_pull *pull, const ctr_identity *mine, ctr_
     uint8_t digest[CTR_ID_SIZE];
     bool holds = mine->turn == CTR_TURN_COUNTS &&
                  ctr_names_named_epoch(&from, mine->name) >= mine->epoch &&
-                 ctr_shards_digest(source, pull->file, mine->id, digest, problem);
+                 ctr_digest_shards(source, pull->file, mine->id, digest, problem);
     ctr_names_take_over(&run, &from);
     ctr_names_write(pull->file, pull->giver, problem);
     ctr_names_pulled(&run, pull->giver, holds ? digest : NULL);

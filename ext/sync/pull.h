@@ -40,10 +40,6 @@ typedef struct ctr_report {
 
 void ctr_pull_report_close(ctr_report *report);
 
-/* Reads the identity of the source, with the next number, for the marks. The caller calls this
- * before the transaction writes anything, because marks must describe committed content. */
-int ctr_pull_open(ctr_source *source, ctr_identity *giver, ctr_problem *problem);
-
 /* Merges the changes in `source`, as `how` says, into `file`, the target.
  * Messages call it `called`. Checks the identity of the target first, and makes
  * the source durable if it takes anything. The caller makes the pull all or nothing, and has

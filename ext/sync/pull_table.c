@@ -187,11 +187,10 @@ static void merge_floors(merge_job *job, ctr_problem *problem)
 /* Takes answers about openings before the rows that they are about. */
 static void merge_answers(merge_job *job, ctr_problem *problem)
 {
-    const ctr_source *source = job->pull->source;
     ctr_openings theirs;
     if (problem->rc != SQLITE_OK || job->newest.answers == 0 || job->newest.answers < job->mark)
         return;
-    ctr_openings_list(&theirs, source->db, source->schema, job->theirs->name, job->mark, problem);
+    ctr_openings_list(&theirs, job->from_rows.tab, job->mark, problem);
     job->report->changed += ctr_answers_take(job->to, theirs.answers, theirs.n, problem);
     ctr_openings_close(&theirs);
 }

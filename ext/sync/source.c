@@ -193,7 +193,7 @@ static void refuse_generated_in(const ctr_source *source, const ctr_named *named
         ctr_schema_refuse_generated(source->db, source->schema, named->name, problem);
 }
 
-int ctr_source_check(ctr_source *source, ctr_problem *problem)
+static int check_source(ctr_source *source, ctr_problem *problem)
 {
     ctr_catalog *catalog = &source->catalog;
     if (!source->own) read_objects(source, problem);
@@ -232,7 +232,9 @@ int ctr_source_look(const ctr_source *source, const char *table, ctr_newest *new
     return problem->rc;
 }
 
-int64_t ctr_source_look_at_all(ctr_source *source, ctr_problem *problem)
+/* Reads the newest numbers of all tables. Returns the number after the highest of them. Skips a
+ * table with a stored table that is not an ordinary one. */
+static int64_t look_at_all(ctr_source *source, ctr_problem *problem)
 {
     int64_t next = 1;
     const ctr_catalog *catalog = &source->catalog;
@@ -251,6 +253,16 @@ int64_t ctr_source_look_at_all(ctr_source *source, ctr_problem *problem)
         if (newest->last >= next && newest->last < INT64_MAX) next = newest->last + 1;
     }
     return next;
+}
+
+int ctr_source_read(ctr_source *source, ctr_identity *giver, ctr_problem *problem)
+{
+    *giver = (ctr_identity){0};
+    check_source(source, problem);
+    if (problem->rc == SQLITE_OK && ctr_file_peek(source->file, giver, problem))
+        ctr_problem_where(problem, "the giving file");
+    if (problem->rc == SQLITE_OK) giver->next = look_at_all(source, problem);
+    return problem->rc;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */

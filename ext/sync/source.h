@@ -36,8 +36,8 @@ typedef struct ctr_source {
     const char *path;           /* the path that opened it, borrowed; or NULL */
     const char *called;         /* its name in messages, borrowed; set by the owner */
     const ctr_objects *objects; /* of the snapshot, lent by the file */
-    ctr_catalog catalog;        /* after ctr_source_check */
-    ctr_newest *newest; /* owned; of the tables in the catalog, after ctr_source_look_at_all */
+    ctr_catalog catalog;        /* after ctr_source_read */
+    ctr_newest *newest;         /* owned; of the tables in the catalog, after ctr_source_read */
 } ctr_source;
 
 /* Opens `schema`, attached to the host. The caller closes the source, also after a failure. */
@@ -48,18 +48,16 @@ int ctr_source_open(ctr_source *source, ctr_conn *host, const char *schema, ctr_
 int ctr_source_open_path(ctr_source *source, ctr_conn *host, const char *path,
                          ctr_problem *problem);
 
-/* Reads the objects of the source. Fails if one of our tables is no ordinary table, or has
- * generated columns, because reading them runs a stranger's expressions. The caller calls this
- * before it reads anything else of the source. */
-int ctr_source_check(ctr_source *source, ctr_problem *problem);
+/* Reads the objects, the tables, and the identity of the source, with the next number, for the
+ * marks. Fails if one of our tables is no ordinary table, or has generated columns, because reading
+ * them runs a stranger's expressions. The caller calls this before it reads anything else of the
+ * source, and before the transaction writes anything, because marks must describe committed
+ * content. */
+int ctr_source_read(ctr_source *source, ctr_identity *giver, ctr_problem *problem);
 
 /* Reads the newest numbers of a table with ordinary stored tables. */
 int ctr_source_look(const ctr_source *source, const char *table, ctr_newest *newest,
                     ctr_problem *problem);
-
-/* The same for all tables. Returns the number after the highest of them. Skips a table with a
- * stored table that is not an ordinary one. */
-int64_t ctr_source_look_at_all(ctr_source *source, ctr_problem *problem);
 
 /* Begins the snapshot. The caller first locks the files that it will write: with a rollback journal
  * no other connection could commit to this file while the caller waits for those locks. */

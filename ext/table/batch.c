@@ -4,6 +4,7 @@
 #include "identity/os.h"
 #include "identity/spill.h"
 #include "sqlite/array.h"
+#include "table/catalog.h"
 #include "table/refuse.h"
 
 enum {
@@ -127,13 +128,29 @@ void ctr_batch_note(ctr_tab *tab, int64_t row, ctr_entry_kind kind, int counter,
 
 /* ---- appending ------------------------------------------------------------------------------- */
 
+/* Returns the number after the last one in the file. */
+static int64_t next_number(ctr_file *file, ctr_problem *problem)
+{
+    int64_t next = 1;
+    ctr_catalog catalog = {0};
+    ctr_run run = ctr_file_run(file, problem);
+    ctr_catalog_read(&catalog, file, problem);
+    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
+        run.slots.table = catalog.entries[i].name;
+        int64_t last = ctr_run_number(&run, CTR_SQL_JOURNAL_LAST);
+        if (last >= next && last < INT64_MAX) next = last + 1;
+    }
+    ctr_catalog_close(&catalog);
+    return next;
+}
+
 /* The write lock is held, so no other connection draws numbers. */
 static int64_t draw_number(ctr_tab *tab, ctr_problem *problem)
 {
     ctr_file *file = tab->file;
     unsigned version = ctr_file_data_version(file);
     if (!file->numbered || file->numbers_version != version) {
-        file->next_number = ctr_journal_next(file, problem);
+        file->next_number = next_number(file, problem);
         file->numbers_version = version;
         file->numbered = problem->rc == SQLITE_OK;
     }

@@ -1,4 +1,7 @@
-/* table/cache.c - open addressing over amounts; two hash tables over rows. */
+/* table/cache.c - open addressing over amounts; two hash tables over rows.
+ *
+ * They are two mechanisms: an amount is small, is found by its place in an array that a fresh
+ * connection fills at once, and never leaves it; a row has any size, two keys, and goes alone. */
 #include "table/cache.h"
 
 #include <string.h>
@@ -115,7 +118,7 @@ ctr_row *ctr_cache_row(const ctr_cache *cache, int64_t id)
     if (cache->n == 0) return NULL;
     if (cache->last && cache->last->id == id) return cache->last;
     ctr_row *row = cache->by_id[slot_of_id(cache, id)];
-    while (row && row->id != id) row = row->next_by_id;
+    while (row && row->id != id) row = row->next[0];
     return row;
 }
 
@@ -124,24 +127,26 @@ ctr_row *ctr_cache_key(ctr_cache *cache, uint64_t hash, const uint8_t *key, size
     if (cache->n == 0) return NULL;
     ctr_row *row = cache->by_key[hash & (cache->slots - 1)];
     while (row && (row->hash != hash || row->key_size != size || memcmp(row->key, key, size) != 0))
-        row = row->next_by_key;
+        row = row->next[1];
     if (row) row->used = true;
     if (row) cache->last = row;
     return row;
 }
 
-static void link_id(ctr_cache *cache, ctr_row *row)
+/* Returns the list of a row by id, or by key. */
+static ctr_row **row_list(const ctr_cache *cache, const ctr_row *row, bool by_key)
 {
-    ctr_row **slot = &cache->by_id[slot_of_id(cache, row->id)];
-    row->next_by_id = *slot;
-    *slot = row;
+    return by_key ? &cache->by_key[row->hash & (cache->slots - 1)]
+                  : &cache->by_id[slot_of_id(cache, row->id)];
 }
 
-static void link_key(ctr_cache *cache, ctr_row *row)
+static void link_row(ctr_cache *cache, ctr_row *row)
 {
-    ctr_row **slot = &cache->by_key[row->hash & (cache->slots - 1)];
-    row->next_by_key = *slot;
-    *slot = row;
+    for (int by_key = 0; by_key < 2; by_key++) {
+        ctr_row **list = row_list(cache, row, by_key);
+        row->next[by_key] = *list;
+        *list = row;
+    }
 }
 
 static bool grow_slots(ctr_cache *cache)
@@ -157,9 +162,8 @@ static bool grow_slots(ctr_cache *cache)
     cache->slots = slots;
     for (size_t i = 0; i < before; i++) {
         for (ctr_row *row = old[i], *next; row; row = next) {
-            next = row->next_by_id;
-            link_id(cache, row);
-            link_key(cache, row);
+            next = row->next[0];
+            link_row(cache, row);
         }
     }
     sqlite3_free(old);
@@ -175,12 +179,11 @@ static size_t size_of_row(const ctr_cache *cache)
 
 static void free_row(ctr_cache *cache, ctr_row *row)
 {
-    ctr_row **key = &cache->by_key[row->hash & (cache->slots - 1)];
-    while (*key != row) key = &(*key)->next_by_key;
-    *key = row->next_by_key;
-    ctr_row **id = &cache->by_id[slot_of_id(cache, row->id)];
-    while (*id != row) id = &(*id)->next_by_id;
-    *id = row->next_by_id;
+    for (int by_key = 0; by_key < 2; by_key++) {
+        ctr_row **at = row_list(cache, row, by_key);
+        while (*at != row) at = &(*at)->next[by_key];
+        *at = row->next[by_key];
+    }
     if (cache->last == row) cache->last = NULL;
     cache->bytes -= size_of_row(cache) + row->key_size;
     cache->n--;
@@ -201,7 +204,7 @@ static bool make_room(ctr_cache *cache, size_t size)
     while (cache->bytes + size > CTR_CACHE_BYTES) {
         cache->hand = (cache->hand + 1) & (cache->slots - 1);
         for (ctr_row *row = cache->by_id[cache->hand], *next; row; row = next) {
-            next = row->next_by_id;
+            next = row->next[0];
             if (row->used)
                 row->used = false;
             else
@@ -221,8 +224,7 @@ bool ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_t *k
     row->key = (uint8_t *)row + size_of_row(cache);
     memcpy(row->key, key, size);
     memcpy(row->states, states, (size_t)cache->n_counters * sizeof *states);
-    link_id(cache, row);
-    link_key(cache, row);
+    link_row(cache, row);
     cache->bytes += size_of_row(cache) + size;
     cache->last = row;
     cache->n++;
@@ -233,7 +235,7 @@ void ctr_cache_clear(ctr_cache *cache)
 {
     for (size_t i = 0; i < cache->slots && cache->n > 0; i++) {
         for (ctr_row *row = cache->by_id[i], *next; row; row = next) {
-            next = row->next_by_id;
+            next = row->next[0];
             sqlite3_free(row);
         }
     }

@@ -72,8 +72,8 @@ ctr_status ctr_cache_advance(ctr_summary *state, const ctr_amount *amount, int64
 
 typedef struct ctr_row {
     int64_t id;
-    struct ctr_row *next_by_id, *next_by_key;
-    uint8_t *key; /* after the states */
+    struct ctr_row *next[2]; /* by id, by key */
+    uint8_t *key;            /* after the states */
     size_t key_size;
     uint64_t hash;        /* of the key */
     bool used;            /* since the clock hand last passed */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "table/batch.h"
-#include "table/catalog.h"
 #include "table/refuse.h"
 
 enum { FIRST_LOOKS = 1 /* look-ups of one row before all amounts are kept */ };
@@ -199,21 +198,4 @@ int ctr_journal_list_amounts(const ctr_tab *tab, ctr_changes *list, ctr_problem 
         if (amounts->slots[i].counter != CTR_AMOUNT_UNUSED && amounts->slots[i].ticks > 0)
             ctr_changes_add(list, &(ctr_change_of_row){amounts->slots[i].row, 0, 0}, problem);
     return ctr_changes_latest(list, problem);
-}
-
-/* ---- numbers --------------------------------------------------------------------------------- */
-
-int64_t ctr_journal_next(ctr_file *file, ctr_problem *problem)
-{
-    int64_t next = 1;
-    ctr_catalog catalog = {0};
-    ctr_run run = ctr_file_run(file, problem);
-    ctr_catalog_read(&catalog, file, problem);
-    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
-        run.slots.table = catalog.entries[i].name;
-        int64_t last = ctr_run_number(&run, CTR_SQL_JOURNAL_LAST);
-        if (last >= next && last < INT64_MAX) next = last + 1;
-    }
-    ctr_catalog_close(&catalog);
-    return next;
 }

@@ -60,7 +60,4 @@ void ctr_journal_drop(ctr_tab *tab);
 /* Appends the batch and drops memory, which is read again when needed. */
 void ctr_journal_read_again(ctr_tab *tab, ctr_problem *problem);
 
-/* Returns the number after the last one in the file. */
-int64_t ctr_journal_next(ctr_file *file, ctr_problem *problem);
-
 #endif

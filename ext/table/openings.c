@@ -164,11 +164,11 @@ static bool append_bytes_to(uint8_t **list, size_t *n, size_t *room, const uint8
     return true;
 }
 
-int ctr_openings_list(ctr_openings *openings, sqlite3 *db, const char *schema, const char *table,
-                      int64_t since, ctr_problem *problem)
+int ctr_openings_list(ctr_openings *openings, const ctr_tab *tab, int64_t since,
+                      ctr_problem *problem)
 {
     *openings = (ctr_openings){0};
-    ctr_run run = ctr_run_on(db, schema, table, problem);
+    ctr_run run = ctr_tab_run(tab, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_OPENINGS_ANSWERS);
     ctr_run_bind_int(&run, row, ":number", since);
     while (ctr_run_row(&run, row)) {
@@ -181,11 +181,10 @@ int ctr_openings_list(ctr_openings *openings, sqlite3 *db, const char *schema, c
     return problem->rc;
 }
 
-int ctr_openings_read(ctr_openings *openings, sqlite3 *db, const char *schema, const char *table,
-                      ctr_problem *problem)
+int ctr_openings_read(ctr_openings *openings, const ctr_tab *tab, ctr_problem *problem)
 {
-    ctr_run run = ctr_run_on(db, schema, table, problem);
-    ctr_openings_list(openings, db, schema, table, INT64_MIN, problem);
+    ctr_run run = ctr_tab_run(tab, problem);
+    ctr_openings_list(openings, tab, INT64_MIN, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_OPENINGS_OWN);
     while (ctr_run_row(&run, row)) {
         const void *id = sqlite3_column_blob(row, 0);

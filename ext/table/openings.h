@@ -30,6 +30,7 @@
 #define CTR_TABLE_OPENINGS_H
 
 #include "table/pack.h"
+#include "table/tab.h"
 
 /* Makes a new opening, at random. */
 void ctr_openings_new(uint8_t id[CTR_ID_SIZE]);
@@ -68,13 +69,12 @@ typedef struct ctr_openings {
 
 /* Lists the answers of a table with the number `since` or a higher one, without any groups. The
  * caller closes it, also after a failure. */
-int ctr_openings_list(ctr_openings *openings, sqlite3 *db, const char *schema, const char *table,
-                      int64_t since, ctr_problem *problem);
+int ctr_openings_list(ctr_openings *openings, const ctr_tab *tab, int64_t since,
+                      ctr_problem *problem);
 
 /* Reads all answers of a table, and which openings this file made. The caller closes it, also after
  * a failure. */
-int ctr_openings_read(ctr_openings *openings, sqlite3 *db, const char *schema, const char *table,
-                      ctr_problem *problem);
+int ctr_openings_read(ctr_openings *openings, const ctr_tab *tab, ctr_problem *problem);
 void ctr_openings_close(ctr_openings *openings);
 
 /* Adds an answer. Returns whether it is new. Groups are made when they are next needed, so that
