@@ -80,12 +80,12 @@ static const ctr_shown *shown_apart(const ctr_tracked_row *row, int counter)
 
 static void note_disorder(ctr_table *table)
 {
-    table->disorder_in = table->joined.conn->ended;
+    table->disorder_in = table->joined.conn->ended + 1;
 }
 
 static bool is_disorder(const ctr_table *table)
 {
-    return table->disorder_in == table->joined.conn->ended;
+    return table->disorder_in == table->joined.conn->ended + 1;
 }
 
 /* Returns whether the row exists in the tracked table, and its present values if `shown` is not

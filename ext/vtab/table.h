@@ -109,7 +109,7 @@ typedef struct ctr_table {
     int n_may_go;
     size_t room_may_go;
     unsigned may_go_in;   /* the transaction in which they were noted */
-    unsigned disorder_in; /* the last transaction in which a trigger ran before ours */
+    unsigned disorder_in; /* the last transaction in which one ran before ours, from 1 */
 
     int updated; /* rows that UPDATE has changed since the last scan began */
 

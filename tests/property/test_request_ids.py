@@ -132,7 +132,7 @@ def test_nothing_else_is_looked_for_among_all_requests_after_analyze():
                 text = text.replace(slot, value)
             parameters = re.findall(r":\w+", text)
             plans[name] = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {text}", {each[1:]: None for each in parameters})]
-    assert {"REQUESTS_FIND", "COLUMNS_ALL", "FLOORS_READ", "FLOORS_BELOW", "SYNC_NEWEST", "MARKS_READ"} <= {*plans}
+    assert {"REQUESTS_FIND", "COLUMNS_ALL", "FLOORS_READ", "FLOORS_BELOW", "SYNC_NEWEST", "OPENINGS_ANSWERS"} <= {*plans}
     assert [name for name, plan in plans.items() if any(re.search("SCAN.*t_state", step) for step in plan)] == []
     db.close()
 
