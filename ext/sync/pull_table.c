@@ -328,6 +328,16 @@ static void keep_for_later(merge_job *job, ctr_problem *problem)
     job->merge = NULL;
 }
 
+/* The look at the table has told whether it has generations of counters. */
+static int read_theirs(const merge_job *job, ctr_shape *theirs, ctr_problem *problem)
+{
+    const ctr_source *source = job->pull->source;
+    const char *name = job->theirs->name;
+    bool is_read =
+        !job->newest.has_columns && ctr_stored_read_text(theirs, source->objects, name, problem);
+    return is_read ? problem->rc : ctr_tab_read_shape(source->file, name, theirs, problem);
+}
+
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Merges the changes of the source. Creates our table if it is missing. */
@@ -338,7 +348,7 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     const char *theirs = job->theirs->name;
     if (!pull->durable) ctr_durable_source(source, problem);
     pull->durable = true;
-    if (ctr_tab_read_shape(source->file, theirs, &job->from, problem) ||
+    if (read_theirs(job, &job->from, problem) ||
         ctr_refuse_triggers_among(source->objects, theirs, false, problem))
         return;
     if (!is_there) create_table(job, problem);
@@ -389,7 +399,7 @@ static bool has_changes(merge_job *job, const char *name, ctr_problem *problem)
     if (!job->newest.has_columns) return false;
     ctr_shape theirs = {0}, mine = {0}; /* the shapes that both files store */
     const ctr_pull *pull = job->pull;
-    ctr_tab_read_shape(source->file, job->theirs->name, &theirs, problem);
+    read_theirs(job, &theirs, problem);
     ctr_tab_read_shape(pull->file, name, &mine, problem);
     bool any = problem->rc == SQLITE_OK && ctr_shape_is_behind(&mine, &theirs);
     ctr_shape_close(&theirs);

@@ -52,8 +52,8 @@ void ctr_stored_rename(sqlite3 *db, const char *schema, const char *table, const
 int ctr_stored_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
                     ctr_problem *problem);
 
-/* The same in two steps, for table/tab.h: the columns, from the text of CREATE TABLE alone, if that
- * is the text we write (else returns false); the generations, from CTR_SQL_COLUMNS_ALL. */
+/* The same in two steps, for ctr_tab_read_shape: the columns, from the text of CREATE TABLE alone,
+ * if that is the text we write (else returns false); the generations, from CTR_SQL_COLUMNS_ALL. */
 bool ctr_stored_read_text(ctr_shape *shape, const ctr_objects *objects, const char *table,
                           ctr_problem *problem);
 void ctr_stored_read_generations(ctr_shape *shape, ctr_run *run, sqlite3_stmt *row);
