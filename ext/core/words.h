@@ -36,12 +36,14 @@ bool ctr_word_at(const ctr_words *words, const char *word);
 bool ctr_word_at_mark(const ctr_words *words, char mark);
 bool ctr_word_at_name(const ctr_words *words);
 
-/* Returns whether `sql` has the plain word `one` with `other` behind it; NULL: whatever is. */
+/* Returns whether `sql` has the plain word `one`, with `other` right behind it unless that is
+ * NULL. */
 bool ctr_word_follow(const char *sql, const char *one, const char *other);
 
-/* Returns whether the text is the word, or has it, also inside of another word: UNREPLACED has
- * replace. */
+/* Returns whether the text is the word. */
 bool ctr_word_is(ctr_span span, const char *word);
+
+/* Returns whether the text has the word, also inside of another one: UNREPLACED has replace. */
 bool ctr_word_is_in(const char *word, const char *text);
 
 /* Writes a name without its quotes, doubled quotes as single ones, with a NUL. `out` has

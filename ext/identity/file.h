@@ -4,7 +4,7 @@
  * they differ, it takes a new id in the same transaction, or refuses (identity/succession.h). While
  * nobody else has committed, the stat is enough until the witness is due:
  *
- *     transaction begins --> ctr_file_leader: read, stat, getxattr --> checked --> counts, counts
+ *     transaction begins --> ctr_file_identity: read, stat, getxattr --> checked --> counts, merges
  *                                                                         |
  *           rollback, rollback to, commit: nothing is remembered <--------'
  *

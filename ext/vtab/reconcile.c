@@ -297,7 +297,7 @@ void ctr_reconcile_found(ctr_tracked_row *row, ctr_problem *problem)
 
 /* ---- a row that is gone ---------------------------------------------------------------------- */
 
-void ctr_reconcile_end(ctr_table *table, ctr_problem *problem)
+static void end_counters(ctr_table *table, ctr_problem *problem)
 {
     for (int i = 0; i < table->shape.n_counters; i++)
         if (ctr_rows_state(table->rows, i).touched) ctr_write_tombstone(table, i, problem);
@@ -311,7 +311,7 @@ bool ctr_reconcile_gone(ctr_tracked_row *row, bool expected, ctr_problem *proble
     if (problem->rc != SQLITE_OK || (row->is_apart && row->apart.waits)) return false;
     ctr_replaced_forget(table, table->rows->rowid);
     ctr_writing_note_ended(table->file, table->name, table->rows->rowid);
-    ctr_reconcile_end(table, problem);
+    end_counters(table, problem);
     if (row->is_apart) ctr_apart_remove(&table->looks->apart, table->rows->rowid, problem);
     return true;
 }

@@ -342,9 +342,6 @@ void ctr_reconcile_missing(ctr_tracked_row *row, ctr_problem *problem);
  * whether it does. `expected`: the row is not listed. */
 bool ctr_reconcile_gone(ctr_tracked_row *row, bool expected, ctr_problem *problem);
 
-/* Deletes the counters of the row that was found. */
-void ctr_reconcile_end(ctr_table *table, ctr_problem *problem);
-
 /* Remembers a row that the statement may remove unnoticed. */
 void ctr_reconcile_may_go(ctr_tracked_row *row, ctr_problem *problem);
 
