@@ -31,15 +31,12 @@ import tempfile
 
 import pytest
 
+import test_tracked
 from conftest import EXAMPLES, SEED
 from files import connect
-from test_tracked import Counter, meet
+from test_tracked import Counter, meet, rows
 
 PARTS = 10  # each plays a tenth of the examples
-
-
-def rows(db, sql, *arguments):
-    return db.execute(sql, arguments).fetchall()
 
 
 # ---- programs ----
@@ -295,12 +292,9 @@ class Program:
 
 
 def outcome(db, sql, values, rowid):
-    try:
-        found = rows(db, sql, *values)
-    except sqlite3.Error as error:
-        return type(error).__name__, str(error)
-    control = sql.split()[0] in ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
-    return sorted(found, key=repr), control or rows(db, "SELECT changes()"), rowid and rows(db, "SELECT last_insert_rowid()")
+    """The rows in an order of their own: RETURNING has none."""
+    found, *rest = test_tracked.outcome(db, sql, values, rowid)
+    return (sorted(found, key=repr) if isinstance(found, list) else found), *rest
 
 
 # ---- what is compared ----
