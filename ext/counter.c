@@ -12,13 +12,13 @@ SQLITE_EXTENSION_INIT1
 #include "functions/functions.h"
 #include "sqlite/text.h"
 #include "table/events.h"
-#include "table/stage.h"
+#include "table/update.h"
 
 enum { OLDEST_SQLITE = 3031000 }; /* INNOCUOUS and DIRECTONLY came with 3.31 */
 
 static int (*const FUNCTIONS[])(sqlite3 *) = {
     ctr_aggregates_register,
-    ctr_stage_register,
+    ctr_update_register,
 };
 
 static int (*const SHARING[])(sqlite3 *, ctr_conn *) = {

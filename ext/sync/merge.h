@@ -81,7 +81,7 @@ bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem);
 /* The second half of ctr_merge_find, for a row that was not found. */
 bool ctr_merge_is_wanted(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem);
 
-/* Begin and end a merge within an UPDATE, which writes the staged cells (table/stage.h). The end
+/* Begin and end a merge within an UPDATE, which writes the staged cells (table/update.h). The end
  * returns false if there is something to record: then nothing was merged, and the caller merges
  * with the three functions above. */
 void ctr_merge_begin(ctr_merge *merge);

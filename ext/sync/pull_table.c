@@ -16,6 +16,7 @@
 #include "table/shape.h"
 #include "table/stored.h"
 #include "table/stream.h"
+#include "table/update.h"
 #include "table/values.h"
 
 /* One table on both sides while it is merged. */
@@ -118,8 +119,7 @@ static void merge_row(merge_job *job, ctr_problem *problem)
         return;
     }
     job->matched = false;
-    if (job->updates && ctr_stage_update_key(&job->update, job->keys, problem))
-        job->report->changed++;
+    if (job->updates && ctr_update_key(&job->update, job->keys, problem)) job->report->changed++;
     if (problem->rc != SQLITE_OK || job->matched) return;
     bool is_new = job->updates && !rows->found && job->update.called;
     if (is_new ? ctr_merge_is_wanted(job->to, job->keys, problem)
@@ -138,7 +138,7 @@ static void merge_in_order(merge_job *job, ctr_problem *problem)
     }
     do {
         job->matched = false;
-        job->report->changed += ctr_stage_update_behind(&job->update, job->last, problem);
+        job->report->changed += ctr_update_behind(&job->update, job->last, problem);
         if (job->matched) job->strays = 0;
     } while (job->matched && job->more && problem->rc == SQLITE_OK);
     if (++job->strays < STRAYS) return;
@@ -153,8 +153,8 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
     ctr_stream_walk_open(&job->walk, &job->from_rows, job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL,
                          job->mark, problem);
     job->empty = job->mark == 0 && ctr_rows_is_empty(&job->to->rows, problem);
-    job->updates = !job->empty &&
-                   ctr_stage_open_update(&job->update, &job->to->rows, merge_found, job, problem);
+    job->updates =
+        !job->empty && ctr_update_open(&job->update, &job->to->rows, merge_found, job, problem);
     job->last = INT64_MIN;
     next_row(job, problem);
     while (job->more && problem->rc == SQLITE_OK) {
@@ -167,7 +167,7 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
         merge_row(job, problem);
         next_row(job, problem);
     }
-    ctr_stage_close_update(&job->update, problem);
+    ctr_update_close(&job->update, problem);
     ctr_stream_walk_close(&job->walk);
 }
 

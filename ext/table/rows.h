@@ -75,7 +75,7 @@ int ctr_rows_find_none(ctr_rows *rows, ctr_problem *problem);
  * if it were found. */
 int ctr_rows_take(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem);
 
-/* The same for the arguments of the function in table/stage.h: the row id and the columns of the
+/* The same for the arguments of the function in table/update.h: the row id and the columns of the
  * shape. The cells are whole. */
 int ctr_rows_take_values(ctr_rows *rows, sqlite3_value *rowid, sqlite3_value **columns,
                          ctr_problem *problem);

@@ -23,7 +23,7 @@ typedef enum ctr_tab_sql {
     CTR_TAB_INSERT_NEW, /* unless there is such a row */
     CTR_TAB_UPDATE,
     CTR_TAB_SPELL,     /* an UPDATE of cells and keys */
-    CTR_TAB_MERGE_KEY, /* see table/stage.h */
+    CTR_TAB_MERGE_KEY, /* see table/update.h */
     CTR_TAB_MERGE_BEHIND,
     CTR_TAB_KEY,
     CTR_TAB_KEY_IS,
@@ -37,7 +37,7 @@ typedef enum ctr_tab_sql {
     CTR_TAB_SET_APART,
     CTR_TAB_NOT_APART,
     CTR_TAB_COUNT_APART,
-    CTR_TAB_SHOW, /* this and the next: on the tracked table, see track/writing.h */
+    CTR_TAB_SHOW, /* to CTR_TAB_FIND_SHOWN: on the tracked table, see track/writing.h */
     CTR_TAB_SHOW_STRICTLY,
     CTR_TAB_SHOW_NEW,
     CTR_TAB_SHOW_NEW_STRICTLY,
