@@ -1,0 +1,331 @@
+/* core/row_cell.c - joins, writes and reads the states of rows. */
+#include "core/row_cell.h"
+
+#include <string.h>
+
+#include "core/bytes.h"
+
+/* ---- stamps ---------------------------------------------------------------------------------- */
+
+bool ctr_stamp_beats(const ctr_stamp *a, const ctr_stamp *b)
+{
+    if (a->number != b->number) return a->number > b->number;
+    return memcmp(a->id, b->id, CTR_ID_SIZE) > 0;
+}
+
+static bool is_same(const ctr_stamp *a, const ctr_stamp *b)
+{
+    return a->number == b->number && memcmp(a->id, b->id, CTR_ID_SIZE) == 0;
+}
+
+const ctr_stamp *ctr_row_cell_stamp(const ctr_row_cell *cell, int column)
+{
+    const ctr_column_stamp *stamp = &cell->columns[column];
+    if (stamp->kind == CTR_STAMP_NONE) return NULL;
+    return stamp->kind == CTR_STAMP_OWN ? &stamp->own : &cell->row;
+}
+
+int64_t ctr_row_cell_highest_of(const ctr_row_cell *cell, const bool *mask)
+{
+    int64_t highest = 0;
+    for (int i = 0; i < cell->n; i++) {
+        const ctr_stamp *stamp = mask[i] ? ctr_row_cell_stamp(cell, i) : NULL;
+        if (stamp && stamp->number > highest) highest = stamp->number;
+    }
+    return highest;
+}
+
+int64_t ctr_row_cell_highest(const ctr_row_cell *cell)
+{
+    if (!ctr_row_cell_is_live(cell)) return 0;
+    int64_t highest = cell->row.number;
+    for (int i = 0; i < cell->n; i++) {
+        const ctr_column_stamp *column = &cell->columns[i];
+        if (column->kind == CTR_STAMP_OWN && column->own.number > highest)
+            highest = column->own.number;
+    }
+    return highest;
+}
+
+/* The stamp of a column beside that of the row. */
+static ctr_column_stamp kind_of(const ctr_stamp *stamp, const ctr_stamp *row)
+{
+    if (!stamp) return (ctr_column_stamp){.kind = CTR_STAMP_NONE};
+    if (is_same(stamp, row)) return (ctr_column_stamp){.kind = CTR_STAMP_OF_ROW};
+    return (ctr_column_stamp){.kind = CTR_STAMP_OWN, .own = *stamp};
+}
+
+/* ---- writes ---------------------------------------------------------------------------------- */
+
+static void stamp_all(ctr_row_cell *cell, ctr_stamp_kind kind)
+{
+    for (int i = 0; i < cell->n; i++) cell->columns[i] = (ctr_column_stamp){.kind = kind};
+}
+
+ctr_status ctr_row_cell_insert(ctr_row_cell *cell, const ctr_stamp *stamp)
+{
+    bool live = ctr_row_cell_is_live(cell);
+    if (!live && cell->life >= CTR_LIFE_MAX - 1 && cell->life != 0) return CTR_LAST_LIFE;
+    if (!live) cell->life++;
+    cell->row = *stamp;
+    stamp_all(cell, CTR_STAMP_OF_ROW);
+    return CTR_OK;
+}
+
+void ctr_row_cell_set(ctr_row_cell *cell, const bool *mask, const ctr_stamp *stamp)
+{
+    for (int i = 0; i < cell->n; i++)
+        if (mask[i]) cell->columns[i] = kind_of(stamp, &cell->row);
+}
+
+ctr_status ctr_row_cell_delete(ctr_row_cell *cell)
+{
+    if (cell->life == CTR_LIFE_MAX) return CTR_LAST_LIFE;
+    cell->life++;
+    cell->row = (ctr_stamp){0};
+    stamp_all(cell, CTR_STAMP_OF_ROW);
+    return CTR_OK;
+}
+
+/* ---- the join -------------------------------------------------------------------------------- */
+
+static void take_all(ctr_row_cell *mine, const ctr_row_cell *theirs, const int *map, bool *taken)
+{
+    mine->life = theirs->life;
+    mine->row = theirs->row;
+    bool live = ctr_row_cell_is_live(theirs);
+    for (int i = 0; i < mine->n; i++) {
+        ctr_column_stamp none = {.kind = live ? CTR_STAMP_NONE : CTR_STAMP_OF_ROW};
+        mine->columns[i] = live && map[i] >= 0 ? theirs->columns[map[i]] : none;
+        taken[i] = live && mine->columns[i].kind != CTR_STAMP_NONE;
+    }
+}
+
+ctr_row_outcome ctr_row_cell_join(ctr_row_cell *mine, const ctr_row_cell *theirs, const int *map,
+                                  bool *taken)
+{
+    memset(taken, 0, (size_t)mine->n * sizeof *taken);
+    if (theirs->life < mine->life) return CTR_ROW_STAYS;
+    if (theirs->life > mine->life) {
+        take_all(mine, theirs, map, taken);
+        return CTR_ROW_REPLACED;
+    }
+    if (!ctr_row_cell_is_live(mine)) return CTR_ROW_STAYS;
+    ctr_stamp before = mine->row;
+    if (ctr_stamp_beats(&theirs->row, &mine->row)) mine->row = theirs->row;
+    for (int i = 0; i < mine->n; i++) {
+        ctr_column_stamp *column = &mine->columns[i];
+        const ctr_stamp own = column->own;
+        const ctr_stamp *here = column->kind == CTR_STAMP_NONE  ? NULL
+                                : column->kind == CTR_STAMP_OWN ? &own
+                                                                : &before;
+        const ctr_stamp *there = map[i] >= 0 ? ctr_row_cell_stamp(theirs, map[i]) : NULL;
+        taken[i] = there && (!here || ctr_stamp_beats(there, here));
+        *column = kind_of(taken[i] ? there : here, &mine->row);
+    }
+    return CTR_ROW_MERGES;
+}
+
+/* ---- as stored ------------------------------------------------------------------------------- */
+
+static uint8_t *put_stamp(uint8_t *out, const ctr_stamp *stamp, const ctr_writer_map *writers)
+{
+    out = ctr_varint_put(out, (uint64_t)stamp->number);
+    return ctr_varint_put(out, writers->number(writers->with, stamp->id));
+}
+
+size_t ctr_row_cell_write(const ctr_row_cell *cell, const ctr_writer_map *writers, uint8_t *out)
+{
+    uint8_t *at = ctr_varint_put(out, cell->life);
+    if (!ctr_row_cell_is_live(cell)) return (size_t)(at - out);
+    at = put_stamp(at, &cell->row, writers);
+    at = ctr_varint_put(at, (uint64_t)cell->n);
+    for (int i = 0; i < cell->n; i++) {
+        const ctr_column_stamp *column = &cell->columns[i];
+        if (column->kind == CTR_STAMP_OF_ROW) continue;
+        at = ctr_varint_put(at, 2 * (uint64_t)i + (column->kind == CTR_STAMP_NONE));
+        if (column->kind == CTR_STAMP_OWN) at = put_stamp(at, &column->own, writers);
+    }
+    return (size_t)(at - out);
+}
+
+static ctr_status take_number(const uint8_t **at, const uint8_t *end, uint64_t most, uint64_t *n)
+{
+    ctr_status status = ctr_varint_take(at, end, n);
+    return status == CTR_OK && *n > most ? CTR_OUT_OF_RANGE : status;
+}
+
+static ctr_status take_stamp(const uint8_t **at, const uint8_t *end, const ctr_writer_map *writers,
+                             ctr_stamp *stamp)
+{
+    uint64_t number, writer;
+    ctr_status status = take_number(at, end, CTR_STAMP_MAX, &number);
+    if (status == CTR_OK) status = ctr_varint_take(at, end, &writer);
+    if (status != CTR_OK) return status;
+    const uint8_t *id = writers->id(writers->with, writer);
+    if (!id) return CTR_OUT_OF_RANGE;
+    stamp->number = (int64_t)number;
+    memcpy(stamp->id, id, CTR_ID_SIZE);
+    return CTR_OK;
+}
+
+static ctr_status take_life(const uint8_t **at, const uint8_t *end, uint32_t *life)
+{
+    uint64_t n;
+    ctr_status status = take_number(at, end, CTR_LIFE_MAX, &n);
+    *life = (uint32_t)n;
+    return status == CTR_OK && n == 0 ? CTR_OUT_OF_RANGE : status;
+}
+
+static ctr_status read_columns(ctr_row_cell *cell, uint64_t known, const uint8_t *at,
+                               const uint8_t *end, const ctr_writer_map *writers)
+{
+    uint64_t next = 0;
+    for (int i = (int)known; i < cell->n; i++)
+        cell->columns[i] = (ctr_column_stamp){.kind = CTR_STAMP_NONE};
+    while (at < end) {
+        uint64_t code;
+        ctr_status status = ctr_varint_take(&at, end, &code);
+        if (status == CTR_OK && code / 2 < next) status = CTR_UNSORTED;
+        if (status == CTR_OK && code / 2 >= known) status = CTR_OUT_OF_RANGE;
+        if (status != CTR_OK) return status;
+        ctr_column_stamp *column = &cell->columns[code / 2];
+        column->kind = code % 2 ? CTR_STAMP_NONE : CTR_STAMP_OWN;
+        if (code % 2 == 0) status = take_stamp(&at, end, writers, &column->own);
+        if (status != CTR_OK) return status;
+        next = code / 2 + 1;
+    }
+    return CTR_OK;
+}
+
+ctr_status ctr_row_cell_read(ctr_row_cell *cell, const ctr_writer_map *writers,
+                             const uint8_t *bytes, size_t size)
+{
+    const uint8_t *at = bytes, *end = bytes + size;
+    uint64_t known;
+    cell->row = (ctr_stamp){0};
+    stamp_all(cell, CTR_STAMP_OF_ROW);
+    ctr_status status = take_life(&at, end, &cell->life);
+    if (status != CTR_OK) return status;
+    if (!ctr_row_cell_is_live(cell)) return at == end ? CTR_OK : CTR_TRAILING;
+    status = take_stamp(&at, end, writers, &cell->row);
+    if (status == CTR_OK) status = take_number(&at, end, (uint64_t)cell->n, &known);
+    return status == CTR_OK ? read_columns(cell, known, at, end, writers) : status;
+}
+
+/* ---- between files --------------------------------------------------------------------------- */
+
+enum { ROW_FORMAT_1 = 0xA1, ROW_KIND = 0xA0 };
+
+static uint8_t *put_whole_stamp(uint8_t *out, const ctr_stamp *stamp)
+{
+    out = ctr_varint_put(out, (uint64_t)stamp->number);
+    memcpy(out, stamp->id, CTR_ID_SIZE);
+    return out + CTR_ID_SIZE;
+}
+
+uint8_t *ctr_row_begin(uint8_t *out, uint32_t life, const ctr_stamp *row, uint64_t n)
+{
+    *out++ = ROW_FORMAT_1;
+    out = ctr_varint_put(out, life);
+    if (life % 2 == 0) return out;
+    out = put_whole_stamp(out, row);
+    return ctr_varint_put(out, n);
+}
+
+uint8_t *ctr_row_put(uint8_t *out, const ctr_row_column *column)
+{
+    out = ctr_varint_put(out, column->size);
+    memcpy(out, column->name, column->size);
+    out += column->size;
+    *out++ = (uint8_t)column->stamp.kind;
+    return column->stamp.kind == CTR_STAMP_OWN ? put_whole_stamp(out, &column->stamp.own) : out;
+}
+
+static ctr_status take_whole_stamp(const uint8_t **at, const uint8_t *end, ctr_stamp *stamp)
+{
+    uint64_t number;
+    ctr_status status = take_number(at, end, INT64_MAX, &number);
+    if (status != CTR_OK) return status;
+    if (end - *at < CTR_ID_SIZE) return CTR_TRUNCATED;
+    stamp->number = (int64_t)number;
+    memcpy(stamp->id, *at, CTR_ID_SIZE);
+    *at += CTR_ID_SIZE;
+    return CTR_OK;
+}
+
+static ctr_status take_column(const uint8_t **at, const uint8_t *end, ctr_row_column *column)
+{
+    uint64_t size;
+    ctr_status status = ctr_varint_take(at, end, &size);
+    if (status != CTR_OK) return status;
+    if (size >= (uint64_t)(end - *at)) return CTR_TRUNCATED;
+    column->name = *at;
+    column->size = (size_t)size;
+    *at += size;
+    column->stamp = (ctr_column_stamp){.kind = (ctr_stamp_kind) * (*at)++};
+    if (column->stamp.kind > CTR_STAMP_NONE || size == 0) return CTR_OUT_OF_RANGE;
+    if (column->stamp.kind != CTR_STAMP_OWN) return CTR_OK;
+    return take_whole_stamp(at, end, &column->stamp.own);
+}
+
+static bool is_ascending(const ctr_row_column *a, const ctr_row_column *b)
+{
+    size_t least = a->size < b->size ? a->size : b->size;
+    int order = memcmp(a->name, b->name, least);
+    return order < 0 || (order == 0 && a->size < b->size);
+}
+
+/* Checks the columns and the values. */
+static ctr_status open_columns(ctr_row_image *image, const uint8_t *at)
+{
+    ctr_row_column before = {0}, column = {0};
+    int values = 0;
+    for (int i = 0; i < image->n; i++, before = column) {
+        ctr_status status = take_column(&at, image->end, &column);
+        if (status == CTR_OK && i > 0 && !is_ascending(&before, &column)) status = CTR_UNSORTED;
+        if (status != CTR_OK) return status;
+    }
+    image->values = at;
+    if (image->n == 0) return at == image->end ? CTR_OK : CTR_TRAILING;
+    ctr_status status = ctr_key_check(at, (size_t)(image->end - at), true, &values);
+    if (status == CTR_NOT_A_CELL && at == image->end) status = CTR_TRUNCATED;
+    if (status != CTR_OK) return status;
+    return values == image->n ? CTR_OK : values < image->n ? CTR_TRUNCATED : CTR_TRAILING;
+}
+
+ctr_status ctr_row_open(ctr_row_image *image, const uint8_t *bytes, size_t size)
+{
+    enum { MOST_COLUMNS = 32767 };
+    uint64_t n = 0;
+    const uint8_t *at = bytes + 1;
+    *image = (ctr_row_image){.end = bytes + size};
+    if (size == 0 || (bytes[0] & 0xf0) != ROW_KIND || bytes[0] == ROW_KIND) return CTR_NOT_A_CELL;
+    if (bytes[0] != ROW_FORMAT_1) return CTR_NEWER_FORMAT;
+    ctr_status status = take_life(&at, image->end, &image->life);
+    if (status == CTR_OK && image->life % 2 == 1) {
+        status = take_whole_stamp(&at, image->end, &image->row);
+        if (status == CTR_OK) status = take_number(&at, image->end, MOST_COLUMNS, &n);
+    }
+    if (status != CTR_OK) return status;
+    image->n = (int)n;
+    image->at = at;
+    return open_columns(image, at);
+}
+
+bool ctr_row_next(ctr_row_image *image, ctr_row_column *column)
+{
+    if (image->at >= image->values) return false;
+    return take_column(&image->at, image->end, column) == CTR_OK;
+}
+
+const char *ctr_row_status_text(ctr_status status)
+{
+    switch (status) {
+    case CTR_NOT_A_CELL: return "is no row of a replicated table";
+    case CTR_NEWER_FORMAT: return "is a row of a newer format";
+    case CTR_OUT_OF_RANGE: return "has a number or a kind that is out of range";
+    case CTR_UNSORTED: return "has columns that are not in order";
+    default: return ctr_status_text(status);
+    }
+}
