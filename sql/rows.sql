@@ -26,6 +26,9 @@ EXPLAIN UPDATE "{schema}"."{table}_cells" SET "{changes}" WHERE _id = ?1;
 -- name: ROWS_KEY
 SELECT "{keys}" FROM "{schema}"."{table}_cells" WHERE _id = ?1;
 
+-- name: ROWS_ROW_CELL
+SELECT _row FROM "{schema}"."{table}_cells" WHERE _id = ?1;
+
 -- Does the row have exactly these key values?
 -- name: ROWS_KEY_IS
 SELECT 1 FROM "{schema}"."{table}_cells" WHERE _id = ?1 AND "{constraint}";

@@ -48,7 +48,7 @@ int64_t ctr_row_cell_highest(const ctr_row_cell *cell)
 }
 
 /* The stamp of a column beside that of the row. */
-static ctr_column_stamp kind_of(const ctr_stamp *stamp, const ctr_stamp *row)
+static ctr_column_stamp beside_row(const ctr_stamp *stamp, const ctr_stamp *row)
 {
     if (!stamp) return (ctr_column_stamp){.kind = CTR_STAMP_NONE};
     if (is_same(stamp, row)) return (ctr_column_stamp){.kind = CTR_STAMP_OF_ROW};
@@ -75,7 +75,7 @@ ctr_status ctr_row_cell_insert(ctr_row_cell *cell, const ctr_stamp *stamp)
 void ctr_row_cell_set(ctr_row_cell *cell, const bool *mask, const ctr_stamp *stamp)
 {
     for (int i = 0; i < cell->n; i++)
-        if (mask[i]) cell->columns[i] = kind_of(stamp, &cell->row);
+        if (mask[i]) cell->columns[i] = beside_row(stamp, &cell->row);
 }
 
 ctr_status ctr_row_cell_delete(ctr_row_cell *cell)
@@ -121,14 +121,14 @@ ctr_row_outcome ctr_row_cell_join(ctr_row_cell *mine, const ctr_row_cell *theirs
                                                                 : &before;
         const ctr_stamp *there = map[i] >= 0 ? ctr_row_cell_stamp(theirs, map[i]) : NULL;
         taken[i] = there && (!here || ctr_stamp_beats(there, here));
-        *column = kind_of(taken[i] ? there : here, &mine->row);
+        *column = beside_row(taken[i] ? there : here, &mine->row);
     }
     return CTR_ROW_MERGES;
 }
 
 /* ---- as stored ------------------------------------------------------------------------------- */
 
-static uint8_t *put_stamp(uint8_t *out, const ctr_stamp *stamp, const ctr_writer_map *writers)
+static uint8_t *put_short_stamp(uint8_t *out, const ctr_stamp *stamp, const ctr_writer_map *writers)
 {
     out = ctr_varint_put(out, (uint64_t)stamp->number);
     return ctr_varint_put(out, writers->number(writers->with, stamp->id));
@@ -138,28 +138,28 @@ size_t ctr_row_cell_write(const ctr_row_cell *cell, const ctr_writer_map *writer
 {
     uint8_t *at = ctr_varint_put(out, cell->life);
     if (!ctr_row_cell_is_live(cell)) return (size_t)(at - out);
-    at = put_stamp(at, &cell->row, writers);
+    at = put_short_stamp(at, &cell->row, writers);
     at = ctr_varint_put(at, (uint64_t)cell->n);
     for (int i = 0; i < cell->n; i++) {
         const ctr_column_stamp *column = &cell->columns[i];
         if (column->kind == CTR_STAMP_OF_ROW) continue;
         at = ctr_varint_put(at, 2 * (uint64_t)i + (column->kind == CTR_STAMP_NONE));
-        if (column->kind == CTR_STAMP_OWN) at = put_stamp(at, &column->own, writers);
+        if (column->kind == CTR_STAMP_OWN) at = put_short_stamp(at, &column->own, writers);
     }
     return (size_t)(at - out);
 }
 
-static ctr_status take_number(const uint8_t **at, const uint8_t *end, uint64_t most, uint64_t *n)
+static ctr_status take_up_to(const uint8_t **at, const uint8_t *end, uint64_t most, uint64_t *n)
 {
     ctr_status status = ctr_varint_take(at, end, n);
     return status == CTR_OK && *n > most ? CTR_OUT_OF_RANGE : status;
 }
 
-static ctr_status take_stamp(const uint8_t **at, const uint8_t *end, const ctr_writer_map *writers,
-                             ctr_stamp *stamp)
+static ctr_status take_short_stamp(const uint8_t **at, const uint8_t *end,
+                                   const ctr_writer_map *writers, ctr_stamp *stamp)
 {
     uint64_t number, writer;
-    ctr_status status = take_number(at, end, CTR_STAMP_MAX, &number);
+    ctr_status status = take_up_to(at, end, CTR_STAMP_MAX, &number);
     if (status == CTR_OK) status = ctr_varint_take(at, end, &writer);
     if (status != CTR_OK) return status;
     const uint8_t *id = writers->id(writers->with, writer);
@@ -171,8 +171,8 @@ static ctr_status take_stamp(const uint8_t **at, const uint8_t *end, const ctr_w
 
 static ctr_status take_life(const uint8_t **at, const uint8_t *end, uint32_t *life)
 {
-    uint64_t n;
-    ctr_status status = take_number(at, end, CTR_LIFE_MAX, &n);
+    uint64_t n = 0;
+    ctr_status status = take_up_to(at, end, CTR_LIFE_MAX, &n);
     *life = (uint32_t)n;
     return status == CTR_OK && n == 0 ? CTR_OUT_OF_RANGE : status;
 }
@@ -191,7 +191,7 @@ static ctr_status read_columns(ctr_row_cell *cell, uint64_t known, const uint8_t
         if (status != CTR_OK) return status;
         ctr_column_stamp *column = &cell->columns[code / 2];
         column->kind = code % 2 ? CTR_STAMP_NONE : CTR_STAMP_OWN;
-        if (code % 2 == 0) status = take_stamp(&at, end, writers, &column->own);
+        if (code % 2 == 0) status = take_short_stamp(&at, end, writers, &column->own);
         if (status != CTR_OK) return status;
         next = code / 2 + 1;
     }
@@ -208,8 +208,8 @@ ctr_status ctr_row_cell_read(ctr_row_cell *cell, const ctr_writer_map *writers,
     ctr_status status = take_life(&at, end, &cell->life);
     if (status != CTR_OK) return status;
     if (!ctr_row_cell_is_live(cell)) return at == end ? CTR_OK : CTR_TRAILING;
-    status = take_stamp(&at, end, writers, &cell->row);
-    if (status == CTR_OK) status = take_number(&at, end, (uint64_t)cell->n, &known);
+    status = take_short_stamp(&at, end, writers, &cell->row);
+    if (status == CTR_OK) status = take_up_to(&at, end, (uint64_t)cell->n, &known);
     return status == CTR_OK ? read_columns(cell, known, at, end, writers) : status;
 }
 
@@ -245,7 +245,7 @@ uint8_t *ctr_row_put(uint8_t *out, const ctr_row_column *column)
 static ctr_status take_whole_stamp(const uint8_t **at, const uint8_t *end, ctr_stamp *stamp)
 {
     uint64_t number;
-    ctr_status status = take_number(at, end, INT64_MAX, &number);
+    ctr_status status = take_up_to(at, end, INT64_MAX, &number);
     if (status != CTR_OK) return status;
     if (end - *at < CTR_ID_SIZE) return CTR_TRUNCATED;
     stamp->number = (int64_t)number;
@@ -254,7 +254,7 @@ static ctr_status take_whole_stamp(const uint8_t **at, const uint8_t *end, ctr_s
     return CTR_OK;
 }
 
-static ctr_status take_column(const uint8_t **at, const uint8_t *end, ctr_row_column *column)
+static ctr_status take_row_column(const uint8_t **at, const uint8_t *end, ctr_row_column *column)
 {
     uint64_t size;
     ctr_status status = ctr_varint_take(at, end, &size);
@@ -282,7 +282,7 @@ static ctr_status open_columns(ctr_row_image *image, const uint8_t *at)
     ctr_row_column before = {0}, column = {0};
     int values = 0;
     for (int i = 0; i < image->n; i++, before = column) {
-        ctr_status status = take_column(&at, image->end, &column);
+        ctr_status status = take_row_column(&at, image->end, &column);
         if (status == CTR_OK && i > 0 && !is_ascending(&before, &column)) status = CTR_UNSORTED;
         if (status != CTR_OK) return status;
     }
@@ -305,7 +305,7 @@ ctr_status ctr_row_open(ctr_row_image *image, const uint8_t *bytes, size_t size)
     ctr_status status = take_life(&at, image->end, &image->life);
     if (status == CTR_OK && image->life % 2 == 1) {
         status = take_whole_stamp(&at, image->end, &image->row);
-        if (status == CTR_OK) status = take_number(&at, image->end, MOST_COLUMNS, &n);
+        if (status == CTR_OK) status = take_up_to(&at, image->end, MOST_COLUMNS, &n);
     }
     if (status != CTR_OK) return status;
     image->n = (int)n;
@@ -316,7 +316,7 @@ ctr_status ctr_row_open(ctr_row_image *image, const uint8_t *bytes, size_t size)
 bool ctr_row_next(ctr_row_image *image, ctr_row_column *column)
 {
     if (image->at >= image->values) return false;
-    return take_column(&image->at, image->end, column) == CTR_OK;
+    return take_row_column(&image->at, image->end, column) == CTR_OK;
 }
 
 const char *ctr_row_status_text(ctr_status status)

@@ -36,11 +36,13 @@
 #include "table/catalog.h"
 #include "table/columns.h"
 #include "table/events.h"
+#include "table/regular.h"
 #include "table/stored.h"
 #include "track/constraints.h"
 #include "track/triggers.h"
 
-static const char COUNTER_TRACK[] = "counter_track", COUNTER_UNTRACK[] = "counter_untrack";
+static const char COUNTER_TRACK[] = "counter_track", COUNTER_REPLICATE[] = "counter_replicate",
+                  COUNTER_UNTRACK[] = "counter_untrack";
 
 /* ---- finding the table ----------------------------------------------------------------------- */
 
@@ -189,6 +191,57 @@ static bool add_columns(ctr_tracking *call, bool whole, ctr_problem *problem)
     return added;
 }
 
+/* ---- replicating ----------------------------------------------------------------------------- */
+
+/* Gives the rows of the counter table row cells. */
+static void make_replicated(ctr_tracking *call, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || call->shape.replicated) return;
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    ctr_run_do(&run, CTR_SQL_REGULAR_BEGIN, NULL);
+    open_counters(call, problem);
+}
+
+/* Returns whether a column of the table is neither key nor counter, and can be written. */
+static bool is_regular(const ctr_tracking *call, const ctr_described *column)
+{
+    return column->name && column->key < 0 && !column->generated &&
+           ctr_tracked_counter(&call->tracked, column->name) < 0;
+}
+
+/* Notes the columns of the table that are not replicated yet. Returns whether there were any. */
+static bool add_regular(ctr_tracking *call, ctr_problem *problem)
+{
+    bool added = false;
+    make_replicated(call, problem);
+    if (problem->rc != SQLITE_OK) return false;
+    ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape, problem);
+    for (size_t i = 0; tab && i < call->tracked.ordinary.n && problem->rc == SQLITE_OK; i++) {
+        const ctr_described *column = &call->tracked.ordinary.columns[i];
+        bool known = !is_regular(call, column);
+        for (int k = 0; k < call->tracked.n_regular && !known; k++) {
+            const char *name = call->tracked.regular[k].column;
+            known = name && sqlite3_stricmp(name, column->name) == 0;
+        }
+        if (known) continue;
+        const ctr_registry *registry = ctr_regular_of(tab, problem);
+        if (!registry) break;
+        if (!*column->name)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "%s: a column without a name cannot be replicated", call->table);
+        if (ctr_regular_named(registry, column->name, strlen(column->name)) >= 0)
+            ctr_problem_set(
+                problem, SQLITE_ERROR,
+                "%s: another column was called %s when it was replicated, and other files "
+                "still know it by that name: rename this one",
+                call->table, column->name);
+        ctr_regular_note(tab, registry->n, column->name, column->name, problem);
+        added = true;
+    }
+    if (added) open_counters(call, problem);
+    return added;
+}
+
 static bool opens_each(const ctr_tracking *call, int counter)
 {
     (void)call;
@@ -222,7 +275,10 @@ static int64_t go_on_tracking(ctr_tracking *call, ctr_problem *problem)
     open_counters(call, problem);
     bool whole = are_triggers_whole(call, problem);
     int n_before = call->shape.n_columns;
+    bool was_replicated = call->shape.replicated;
     bool added = add_columns(call, whole, problem), any = false;
+    if (call->replicates && problem->rc == SQLITE_OK) added = add_regular(call, problem) || added;
+    any = call->shape.replicated;
     for (int i = 0; i < call->shape.n_counters && !any && problem->rc == SQLITE_OK; i++)
         any = ctr_tracked_column_of(&call->tracked, i) != NULL;
     if (!any)
@@ -235,6 +291,7 @@ static int64_t go_on_tracking(ctr_tracking *call, ctr_problem *problem)
         ctr_triggers_create(&call->tracked, call->file, problem);
     if (problem->rc != SQLITE_OK) return 0;
 
+    call->stamps = call->replicates && (added || !was_replicated);
     bool renamed = ctr_tracked_note(call->file, call->counters, &call->shape, problem);
     /* Adopted columns: those that this call has given to counters that existed before. */
     for (int i = 0; i < n_before && problem->rc == SQLITE_OK; i++)
@@ -282,7 +339,7 @@ static int64_t track(ctr_tracking *call, ctr_problem *problem)
     if (call->counters) return go_on_tracking(call, problem);
     refuse_orphans(call->file, call->table, problem);
     if (problem->rc == SQLITE_OK) {
-        if (call->n == 0)
+        if (call->n == 0 && !call->replicates)
             ctr_problem_set(problem, SQLITE_ERROR, "%s: name the columns to be tracked",
                             call->table);
         ctr_constraints_read_shape(&call->shape, call->db, call->schema, call->table, call->names,
@@ -294,6 +351,8 @@ static int64_t track(ctr_tracking *call, ctr_problem *problem)
         create_counter_table(call, call->table, problem);
     }
     open_counters(call, problem);
+    if (call->replicates && problem->rc == SQLITE_OK) add_regular(call, problem);
+    call->stamps = call->replicates;
     if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, call->file, problem);
     if (problem->rc == SQLITE_OK)
         ctr_tracked_note(call->file, call->counters, &call->shape, problem);
@@ -321,9 +380,26 @@ static void note_untracked(const ctr_tracking *call, ctr_problem *problem)
     ctr_catalog_close_entry(&entry);
 }
 
+/* Ends the replication of a regular column; returns false if it is none. */
+static bool drop_regular(ctr_tracking *call, const char *name, ctr_problem *problem)
+{
+    for (int i = 0; i < call->tracked.n_regular && problem->rc == SQLITE_OK; i++) {
+        const ctr_tracked_regular *regular = &call->tracked.regular[i];
+        const char *column = regular->column ? regular->column : regular->name;
+        if (sqlite3_stricmp(column, name) != 0) continue;
+        ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape, problem);
+        ctr_tracked_note(call->file, call->counters, &call->shape, problem);
+        if (tab) ctr_regular_note(tab, regular->number, regular->name, NULL, problem);
+        open_counters(call, problem);
+        return true;
+    }
+    return false;
+}
+
 static void drop_tracked_column(ctr_tracking *call, const char *name, ctr_problem *problem)
 {
     int counter = ctr_tracked_counter(&call->tracked, name);
+    if (counter < 0 && drop_regular(call, name, problem)) return;
     int like = counter < 0 ? ctr_shape_counter_like(&call->shape, name) : -1;
     bool lost = like >= 0 && call->tracked.columns[call->shape.counters[like]].lost;
     if (lost) counter = like; /* its column was dropped from the table unnoticed */
@@ -407,7 +483,8 @@ static int64_t in_session(ctr_tracking *call, const char *table,
 
 /* Takes an argument of counter_track with an '='. Returns false, and sets the error, if there is no
  * such option. */
-static bool take_option(sqlite3_context *ctx, ctr_tracking *call, const char *option)
+static bool take_option(sqlite3_context *ctx, ctr_tracking *call, const char *function,
+                        const char *option)
 {
     bool assigned = sqlite3_stricmp(option, "keys=assigned") == 0,
          same = sqlite3_stricmp(option, "opening=same") == 0,
@@ -420,7 +497,7 @@ static bool take_option(sqlite3_context *ctx, ctr_tracking *call, const char *op
         ctr_arg_error(ctx,
                       "%s: unknown option '%s'; the options are: 'keys=assigned', 'opening=same', "
                       "'opening=add', 'values=again'",
-                      COUNTER_TRACK, option);
+                      function, option);
     return assigned || same || add || again;
 }
 
@@ -428,7 +505,8 @@ static bool take_argument(sqlite3_context *ctx, ctr_tracking *call, const char *
                           sqlite3_value *value)
 {
     const char *text = ctr_arg_text(ctx, function, "the name of a column", value);
-    if (text && function == COUNTER_TRACK && strchr(text, '=')) return take_option(ctx, call, text);
+    if (text && function != COUNTER_UNTRACK && strchr(text, '='))
+        return take_option(ctx, call, function, text);
     if (text) call->names[call->n++] = text;
     return text != NULL;
 }
@@ -440,7 +518,9 @@ static void run_tracking(sqlite3_context *ctx, const char *function, int argc, s
         ctr_arg_error(ctx, "%s: the arguments are a table and its columns", function);
         return;
     }
-    ctr_tracking call = {.db = sqlite3_context_db_handle(ctx), .conn = sqlite3_user_data(ctx)};
+    ctr_tracking call = {.db = sqlite3_context_db_handle(ctx),
+                         .conn = sqlite3_user_data(ctx),
+                         .replicates = function == COUNTER_REPLICATE};
     ctr_problem problem = {SQLITE_OK, NULL};
     const char *table = ctr_arg_text(ctx, function, "the table", argv[0]);
     call.names = table ? sqlite3_malloc64(((size_t)argc + 1) * sizeof *call.names) : NULL;
@@ -465,6 +545,11 @@ static void fn_track(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     run_tracking(ctx, COUNTER_TRACK, argc, argv, track);
 }
 
+static void fn_replicate(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    run_tracking(ctx, COUNTER_REPLICATE, argc, argv, track);
+}
+
 static void fn_untrack(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     run_tracking(ctx, COUNTER_UNTRACK, argc, argv, untrack);
@@ -474,6 +559,7 @@ int ctr_track_register(sqlite3 *db, ctr_conn *conn)
 {
     static const ctr_function FUNCTIONS[] = {
         {COUNTER_TRACK, -1, -1, CTR_ADMIN, fn_track},
+        {COUNTER_REPLICATE, -1, -1, CTR_ADMIN, fn_replicate},
         {COUNTER_UNTRACK, -1, -1, CTR_ADMIN, fn_untrack},
     };
     return ctr_shared_functions(db, conn, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);

@@ -23,6 +23,13 @@ bool ctr_merge_open(ctr_merge *merge, ctr_file *file, const char *birth, ctr_con
     return open;
 }
 
+static void make_room_for_row(ctr_merge *merge, ctr_problem *problem)
+{
+    const ctr_registry *registry = ctr_regular_of(merge->rows.tab, problem);
+    if (registry) merge->taken = sqlite3_malloc64((size_t)registry->n + 1);
+    if (registry && !merge->taken) ctr_problem_nomem(problem);
+}
+
 bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_entry *entry,
                           ctr_conflicts *conflicts, ctr_problem *problem)
 {
@@ -43,6 +50,7 @@ bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_en
     merge->before = sqlite3_malloc64(size);
     merge->now = sqlite3_malloc64(size);
     if (!merge->before || !merge->now) ctr_problem_nomem(problem);
+    if (merge->shape.replicated) make_room_for_row(merge, problem);
     if (problem->rc == SQLITE_OK) ctr_showing_open(&merge->showing, merge->rows.tab, problem);
     return problem->rc == SQLITE_OK;
 }
@@ -52,6 +60,7 @@ void ctr_merge_close(ctr_merge *merge)
     if (merge->tracked) ctr_showing_close(&merge->showing);
     sqlite3_free(merge->before);
     sqlite3_free(merge->now);
+    sqlite3_free(merge->taken);
     ctr_openings_close(&merge->openings);
     sqlite3_free(merge->reduced.bytes);
     sqlite3_free(merge->unanswered.key);
@@ -233,6 +242,51 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
     return problem->rc;
 }
 
+/* ---- rows of replicated tables --------------------------------------------------------------- */
+
+static void refuse_stamp(const ctr_merge *merge, int64_t number, ctr_problem *problem)
+{
+    char *key = ctr_problem_describe_key(merge->keys, merge->shape.n_keys);
+    if (!key) ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "row %s has a stamp with the number %lld, which lies beyond the year 2200; the "
+                    "highest is %lld",
+                    key, (long long)number, (long long)CTR_STAMP_MAX);
+    sqlite3_free(key);
+}
+
+/* The row of the other file replaces mine whole, with its counters. */
+static void drop_counters(ctr_merge *merge)
+{
+    ctr_rows *rows = &merge->rows;
+    for (int i = 0; i < merge->shape.n_counters; i++) {
+        if (!ctr_cell_is_untouched(&rows->cells[i])) ctr_stage_empty(rows, i);
+        rows->cells[i] = ctr_cell_untouched();
+    }
+}
+
+ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, const int *map,
+                              ctr_problem *problem)
+{
+    ctr_row_cell *mine = ctr_rows_row(&merge->rows, problem);
+    if (!mine) return CTR_ROW_STAYS;
+    int64_t highest = ctr_row_cell_highest(theirs);
+    if (highest > CTR_STAMP_MAX) refuse_stamp(merge, highest, problem);
+    if (problem->rc != SQLITE_OK) return CTR_ROW_STAYS;
+    const ctr_stamp before = mine->row;
+    merge->was_live = ctr_row_cell_is_live(mine);
+    for (int i = 0; i < merge->shape.n_counters; i++)
+        merge->before[i] = ctr_rows_state(&merge->rows, i);
+    ctr_row_outcome outcome = ctr_row_cell_join(mine, theirs, map, merge->taken);
+    if (outcome == CTR_ROW_REPLACED) drop_counters(merge);
+    bool changed = outcome == CTR_ROW_REPLACED || ctr_stamp_beats(&mine->row, &before);
+    for (int i = 0; i < mine->n; i++) changed = changed || merge->taken[i];
+    if (changed) ctr_stage_row(&merge->rows, problem);
+    return outcome;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
 void ctr_merge_begin(ctr_merge *merge)
 {
     merge->within = true;
@@ -264,7 +318,7 @@ bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || !ctr_stage_any(&merge->rows)) return false;
     for (int i = 0; merge->tracked && i < merge->shape.n_counters; i++) {
-        merge->before[i] = ctr_rows_state(&merge->rows, i);
+        if (!merge->shape.replicated) merge->before[i] = ctr_rows_state(&merge->rows, i);
         merge->now[i] = ctr_stage_state(&merge->rows, i);
     }
     ctr_conn *conn = merge->rows.tab->file->conn;

@@ -43,6 +43,10 @@ typedef struct ctr_merge {
     ctr_unanswered unanswered; /* until ctr_answers_refuse_missing */
     bool row_unanswered;       /* the row at hand is one of them */
 
+    /* Of a replicated table, for the row at hand. */
+    bool *taken;   /* owned; by regular column: its value is that of the other file */
+    bool was_live; /* before the merge */
+
     /* Of a tracked table. */
     bool tracked;
     ctr_showing showing;
@@ -90,6 +94,12 @@ bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem);
 /* Returns the answers about openings of the table, lent; NULL on a problem. They are read when they
  * are first needed, and again when this connection has recorded others. */
 ctr_openings *ctr_merge_openings(ctr_merge *merge, ctr_problem *problem);
+
+/* Joins the row cell of a row of a replicated table that was found, or is missing, with that of
+ * another file, which has the regular column map[i] for my column i, or -1. Call it before the
+ * cells are merged; if it returns CTR_ROW_STAYS, they are not. */
+ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, const int *map,
+                              ctr_problem *problem);
 
 /* Raises each counter of `table` to its generation in `from`, the shape at the source. A pull takes
  * all generations before the rows, whatever the marks say, because rows are merged by generation.

@@ -33,6 +33,9 @@ typedef struct merge_job {
     ctr_walk walk;         /* stands at the source's row */
     sqlite3_value **keys;  /* of that row, lent by its statement */
     bool more;             /* the walk stands at a row */
+    ctr_row_cell row;      /* its row cell, of a replicated table; owned columns */
+    int room_row;
+    int *regular; /* owned: for each regular column of `to`, that of `from`, or -1 */
     struct ctr_report_row *report;
 
     /* How the rows of `to` are found. */
@@ -103,8 +106,21 @@ static bool merge_found(void *with, sqlite3_value **keys, ctr_problem *problem)
     return problem->rc == SQLITE_OK;
 }
 
+/* Joins the row cells of a replicated table. Returns whether the cells are to be merged. */
+static bool merge_row_cell(merge_job *job, ctr_problem *problem)
+{
+    if (!job->to->shape.replicated) return true;
+    ctr_tab *from = job->from_rows.tab;
+    int64_t rowid = sqlite3_column_int64(job->walk.row, CTR_WALK_ID);
+    if (!ctr_regular_room(from, &job->row, &job->room_row, problem) ||
+        ctr_regular_read(from, rowid, &job->row, problem))
+        return false;
+    return ctr_merge_row(job->to, &job->row, job->regular, problem) != CTR_ROW_STAYS;
+}
+
 static void write_merged(merge_job *job, ctr_problem *problem)
 {
+    if (!merge_row_cell(job, problem)) return;
     merge_all_cells(job, problem);
     if (ctr_merge_write(job->to, problem)) job->report->changed++;
 }
@@ -153,8 +169,8 @@ static void merge_rows(merge_job *job, ctr_problem *problem)
     ctr_stream_walk_open(&job->walk, &job->from_rows, job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL,
                          job->mark, problem);
     job->empty = job->mark == 0 && ctr_rows_is_empty(&job->to->rows, problem);
-    job->updates =
-        !job->empty && ctr_update_open(&job->update, &job->to->rows, merge_found, job, problem);
+    job->updates = !job->empty && !job->to->shape.replicated &&
+                   ctr_update_open(&job->update, &job->to->rows, merge_found, job, problem);
     job->last = INT64_MIN;
     next_row(job, problem);
     while (job->more && problem->rc == SQLITE_OK) {
@@ -300,6 +316,59 @@ static void open_table_here(merge_job *job, const ctr_catalog_entry *mine, ctr_p
         job->to->rows.origin = CTR_PULLED;
 }
 
+/* Refuses to merge a replicated table with one that is not. */
+static void check_replicated(const merge_job *job, ctr_problem *problem)
+{
+    const ctr_pull *pull = job->pull;
+    bool theirs = job->from.replicated, mine = job->to->shape.replicated;
+    if (theirs == mine) return;
+    bool gives = pull->side == CTR_MAIN_GIVES;
+    const char *giver = gives ? "main" : pull->source->called;
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "it is replicated in %s, but not in %s, and a replicated table merges with "
+                    "replicated ones only: call counter_replicate('%s', ...) there",
+                    theirs ? giver : pull->called, theirs ? pull->called : giver,
+                    job->theirs->birth);
+}
+
+/* A column of our table that the source replicates, and this file does not yet. */
+static void refuse_unreplicated(const merge_job *job, const char *name, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = job->to->showing.tracked;
+    if (!ctr_ordinary_column(&tracked->ordinary, name)) return;
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "column %s is replicated in the giving file and not yet in %s: call "
+                    "counter_replicate('%s') there",
+                    name, job->pull->called, tracked->table);
+}
+
+/* Finds for each of our regular columns the one of the same name at the source. */
+static void match_regular(merge_job *job, ctr_problem *problem)
+{
+    check_replicated(job, problem);
+    if (!job->to->shape.replicated || problem->rc != SQLITE_OK) return;
+    ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, &job->from, problem);
+    const ctr_registry *mine = ctr_regular_of(job->to->rows.tab, problem),
+                       *theirs = from ? ctr_regular_of(from, problem) : NULL;
+    if (!mine || !theirs) return;
+    job->regular = sqlite3_malloc64(((size_t)mine->n + 1) * sizeof *job->regular);
+    if (!job->regular) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    for (int i = 0; i < mine->n; i++) {
+        const ctr_regular *column = &mine->columns[i];
+        job->regular[i] = column->noted && column->name
+                              ? ctr_regular_named(theirs, column->name, strlen(column->name))
+                              : -1;
+    }
+    for (int i = 0; i < theirs->n; i++) {
+        const ctr_regular *column = &theirs->columns[i];
+        if (column->noted && ctr_regular_named(mine, column->name, strlen(column->name)) < 0)
+            refuse_unreplicated(job, column->name, problem);
+    }
+}
+
 static void open_sides(merge_job *job, ctr_problem *problem)
 {
     const ctr_pull *pull = job->pull;
@@ -311,6 +380,7 @@ static void open_sides(merge_job *job, ctr_problem *problem)
         ctr_shape_check_keys(&job->from, "the giving file", &job->to->shape, "the taking file",
                              problem))
         return;
+    match_regular(job, problem);
     for (int i = 0; i < job->to->shape.n_counters; i++) {
         const ctr_column *column = &job->to->shape.columns[job->to->shape.counters[i]];
         job->counters[i] = ctr_shape_counter_of(&job->from, column->name, column->generation);
@@ -480,5 +550,7 @@ void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_p
     ctr_shape_close(&job.from);
     ctr_pull_close_merge(job.merge);
     sqlite3_free(job.counters);
+    sqlite3_free(job.regular);
+    sqlite3_free(job.row.columns);
     sqlite3_free(job.keys);
 }

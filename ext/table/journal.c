@@ -5,6 +5,7 @@
 
 #include "table/batch.h"
 #include "table/refuse.h"
+#include "table/regular.h"
 
 enum { FIRST_LOOKS = 1 /* look-ups of one row before all amounts are kept */ };
 
@@ -12,6 +13,7 @@ void ctr_journal_drop(ctr_tab *tab)
 {
     ctr_cache_clear(&tab->cache);
     ctr_cache_clear_amounts(&tab->amounts);
+    ctr_regular_forget(tab);
     tab->known = tab->untriggered = tab->appended = false;
     tab->ready_at = 0;
     tab->n_rows = tab->n_entries = tab->last = tab->open_number = 0;

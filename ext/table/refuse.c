@@ -107,7 +107,8 @@ int ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape, ctr_p
     run.slots.changes = changes;
     if (count_opcodes(&run, CTR_SQL_SCHEMA_EXPLAIN_CELLS, "Column", "Rowid") < shape->n_counters ||
         count_opcodes(&run, CTR_SQL_SCHEMA_EXPLAIN_JOURNAL, "Column", "Rowid") < JOURNAL_COLUMNS ||
-        count_opcodes(&run, CTR_SQL_ROWS_EXPLAIN, "Variable", "Variable") <= shape->n_counters)
+        count_opcodes(&run, CTR_SQL_ROWS_EXPLAIN, "Variable", "Variable") <=
+            shape->n_counters + shape->replicated)
         ctr_refuse_hidden(tab->table, problem);
     sqlite3_free(counters);
     sqlite3_free(changes);

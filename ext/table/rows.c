@@ -39,6 +39,7 @@ void ctr_rows_close(ctr_rows *rows)
     sqlite3_free(rows->states);
     sqlite3_free(rows->cells);
     sqlite3_free(rows->staged);
+    sqlite3_free(rows->row.columns);
     sqlite3_free(rows->values);
     sqlite3_free(rows->old.bytes);
     sqlite3_free(rows->fresh.bytes);
@@ -73,6 +74,8 @@ static void forget(ctr_rows *rows)
 {
     rows->found = rows->packed = rows->exact = rows->also_here = false;
     rows->spelling = NULL;
+    rows->has_row = false;
+    rows->staged_row.kind = CTR_STAGED_NOTHING;
     rows->old.size = rows->fresh.size = 0;
     for (int i = 0; i < rows->shape->n_counters; i++) {
         rows->states[i] = (ctr_summary){.life = 1};
@@ -188,6 +191,16 @@ ctr_summary ctr_rows_state(const ctr_rows *rows, int counter)
         .life = cell->life, .touched = cell->size > 0, .has_shards = cell->header < cell->size};
     ctr_sum_add_cell(&state.sum, cell);
     return state;
+}
+
+ctr_row_cell *ctr_rows_row(ctr_rows *rows, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return NULL;
+    if (rows->has_row) return &rows->row;
+    if (!ctr_regular_room(rows->tab, &rows->row, &rows->room_row, problem)) return NULL;
+    if (rows->found) ctr_regular_read(rows->tab, rows->rowid, &rows->row, problem);
+    rows->has_row = problem->rc == SQLITE_OK;
+    return rows->has_row ? &rows->row : NULL;
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */

@@ -11,13 +11,14 @@
 #define CTR_TABLE_ROWS_H
 
 #include "table/journal.h"
+#include "table/regular.h"
 #include "table/shape.h"
 
 /* A staged change of a counter. */
 typedef struct ctr_staged {
     enum { CTR_STAGED_NOTHING, CTR_STAGED_AMOUNT, CTR_STAGED_CELL } kind;
     int64_t n;           /* of an amount */
-    size_t offset, size; /* of a cell, which is not empty */
+    size_t offset, size; /* of a cell; 0: it is emptied */
 } ctr_staged;
 
 typedef struct ctr_rows {
@@ -38,12 +39,15 @@ typedef struct ctr_rows {
     uint64_t hash;       /* of `key` */
     ctr_packed key;
     sqlite3_value **spelling; /* staged: new key values, equal to the old ones; NULL: none */
+    ctr_row_cell row;         /* of a replicated table: see ctr_rows_row */
+    bool has_row;
 
     /* Private: statements, copies of the cells found, new cells by counter. */
     unsigned shapes; /* shape number of the journal when these were opened */
     bool writing;
     ctr_packed old, fresh, advanced;
-    ctr_staged *staged;
+    ctr_staged *staged, staged_row;
+    int room_row;           /* for columns of `row` */
     sqlite3_value **values; /* by counter: of the row being taken */
 } ctr_rows;
 
@@ -84,6 +88,10 @@ int ctr_rows_take_values(ctr_rows *rows, sqlite3_value *rowid, sqlite3_value **c
 
 /* Returns the state of a counter of the row found last. */
 ctr_summary ctr_rows_state(const ctr_rows *rows, int counter);
+
+/* Returns the row cell of the row found last, read at the first call; life 0 if none was found or
+ * it has none. NULL on a problem. Only for a replicated table. */
+ctr_row_cell *ctr_rows_row(ctr_rows *rows, ctr_problem *problem);
 
 /* ---- for table/stage.h and table/values.h ---------------------------------------------------- */
 

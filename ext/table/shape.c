@@ -77,6 +77,7 @@ void ctr_shape_add_gone(ctr_shape *shape, const char *name, int64_t generation,
 int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem)
 {
     ctr_shape_open(shape, of->n_columns, problem);
+    shape->replicated = of->replicated;
     for (int i = 0; i < of->n_columns; i++) {
         const ctr_column *column = &of->columns[i];
         ctr_shape_add(shape, column->name, column->type, column->collation, column->key, problem);
@@ -91,7 +92,7 @@ int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem)
 
 bool ctr_shape_same_columns(const ctr_shape *a, const ctr_shape *b)
 {
-    bool same = a->n_columns == b->n_columns;
+    bool same = a->n_columns == b->n_columns && a->replicated == b->replicated;
     for (int i = 0; i < a->n_columns && same; i++) {
         const ctr_column *x = &a->columns[i], *y = &b->columns[i];
         same = x->key == y->key && strcmp(x->name, y->name) == 0 &&
@@ -203,9 +204,16 @@ char *ctr_shape_key_match(const ctr_shape *shape)
     return ctr_shape_list(shape, CTR_KEYS, "@ = #", " AND ", 1);
 }
 
+/* A NULL leaves a cell as it is; an empty blob empties it, which a new life of a row does. */
 char *ctr_shape_update_changes(const ctr_shape *shape)
 {
-    return ctr_shape_list(shape, CTR_COUNTERS, "@ = coalesce(#, @)", ", ", CTR_UPDATE_COUNTERS);
+    const char *item = shape->replicated ? "@ = nullif(coalesce(#, @), x'')" : "@ = coalesce(#, @)";
+    char *cells = ctr_shape_list(shape, CTR_COUNTERS, item, ", ", CTR_UPDATE_COUNTERS);
+    if (!shape->replicated || (shape->n_counters > 0 && !cells)) return cells;
+    char *both = sqlite3_mprintf("%s%s\"_row\" = coalesce(?%d, \"_row\")", cells ? cells : "",
+                                 cells ? ", " : "", CTR_UPDATE_COUNTERS + shape->n_counters);
+    sqlite3_free(cells);
+    return both;
 }
 
 const char *ctr_shape_affinity_name(ctr_affinity affinity)

@@ -38,6 +38,7 @@ typedef struct ctr_shape {
     int n_columns, n_keys, n_counters, room;
     ctr_gone *gone; /* owned; sorted by name, ignoring case */
     int n_gone;
+    bool replicated; /* the rows have row cells: table/regular.h */
 } ctr_shape;
 
 /* Makes room for n columns. */
@@ -104,7 +105,7 @@ char *ctr_shape_list(const ctr_shape *shape, ctr_part part, const char *item, co
 enum { CTR_FIND_ROWID, CTR_FIND_COLUMNS };
 
 /* Parameters of a write: the key of a new row, or the row id of an existing one; then the
- * counters. */
+ * counters, and the row cell of a replicated table. */
 enum { CTR_INSERT_KEYS = 1, CTR_UPDATE_ROWID = 1, CTR_UPDATE_COUNTERS };
 
 char *ctr_shape_key_match(const ctr_shape *shape);

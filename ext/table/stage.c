@@ -28,9 +28,26 @@ void ctr_stage_cell(const ctr_rows *rows, int counter, ctr_cell *cell)
         *cell = ctr_cell_written(rows->fresh.bytes + staged->offset, staged->size);
 }
 
+void ctr_stage_empty(ctr_rows *rows, int counter)
+{
+    ctr_stage_set(rows, counter, 0);
+}
+
+int ctr_stage_row(ctr_rows *rows, ctr_problem *problem)
+{
+    size_t room = ctr_row_cell_room(rows->row.n);
+    uint8_t *out = ctr_stage_room(rows, room, problem);
+    size_t size = out ? ctr_regular_write(rows->tab, &rows->row, out, problem) : 0;
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    rows->staged_row =
+        (ctr_staged){.kind = CTR_STAGED_CELL, .offset = rows->fresh.size, .size = size};
+    rows->fresh.size += size;
+    return problem->rc;
+}
+
 bool ctr_stage_any(const ctr_rows *rows)
 {
-    if (rows->spelling) return true;
+    if (rows->spelling || rows->staged_row.kind != CTR_STAGED_NOTHING) return true;
     for (int i = 0; i < rows->shape->n_counters; i++)
         if (rows->staged[i].kind != CTR_STAGED_NOTHING) return true;
     return false;
@@ -63,7 +80,9 @@ ctr_summary ctr_stage_state(const ctr_rows *rows, int counter)
 {
     const ctr_staged *staged = &rows->staged[counter];
     ctr_summary state = ctr_rows_state(rows, counter);
-    if (staged->kind == CTR_STAGED_CELL) {
+    if (staged->kind == CTR_STAGED_CELL && staged->size == 0) {
+        state = (ctr_summary){.life = 1};
+    } else if (staged->kind == CTR_STAGED_CELL) {
         ctr_cell_summarize(&state, NULL, rows->fresh.bytes + staged->offset, staged->size);
     } else if (staged->kind == CTR_STAGED_AMOUNT) {
         ctr_sum_add(&state.sum, staged->n);
@@ -174,7 +193,7 @@ ctr_status ctr_stage_delete(ctr_rows *rows, int counter, ctr_problem *problem)
 static int bind_spelling(const ctr_rows *rows, sqlite3_stmt *statement)
 {
     const ctr_shape *shape = rows->shape;
-    int rc = SQLITE_OK, first = CTR_UPDATE_COUNTERS + shape->n_counters;
+    int rc = SQLITE_OK, first = CTR_UPDATE_COUNTERS + shape->n_counters + shape->replicated;
     for (int i = 0; i < shape->n_keys && rc == SQLITE_OK; i++)
         if (rows->spelling[i])
             rc = ctr_pack_bind_stored(statement, first + i, &shape->columns[shape->keys[i]],
@@ -227,8 +246,9 @@ static int write_cells(ctr_rows *rows, ctr_tab_sql which, sqlite3_value **keys,
         rc = ctr_pack_bind_keys(statement, CTR_INSERT_KEYS, shape, keys);
         first = CTR_INSERT_KEYS + shape->n_keys;
     }
-    for (int i = 0; i < shape->n_counters && rc == SQLITE_OK; i++) {
-        const ctr_staged *cell = &rows->staged[i];
+    int n = shape->n_counters + shape->replicated;
+    for (int i = 0; i < n && rc == SQLITE_OK; i++) {
+        const ctr_staged *cell = i < shape->n_counters ? &rows->staged[i] : &rows->staged_row;
         if (cell->kind != CTR_STAGED_CELL)
             rc = sqlite3_bind_null(statement, first + i);
         else
@@ -268,7 +288,8 @@ static int write_found(ctr_rows *rows, ctr_problem *problem)
 {
     int n = rows->shape->n_counters, n_cells = 0;
     for (int i = 0; i < n; i++) n_cells += rows->staged[i].kind == CTR_STAGED_CELL;
-    bool writes = n_cells > 0 || rows->spelling;
+    bool stamps = rows->staged_row.kind == CTR_STAGED_CELL;
+    bool writes = n_cells > 0 || rows->spelling || stamps;
     ctr_tab_sql which = rows->spelling ? CTR_TAB_SPELL : CTR_TAB_UPDATE;
     if (problem->rc != SQLITE_OK || (writes && write_cells(rows, which, NULL, problem)))
         return problem->rc;
@@ -276,6 +297,8 @@ static int write_found(ctr_rows *rows, ctr_problem *problem)
         ctr_batch_note(rows->tab, rows->rowid, CTR_ENTRY_CHANGED, 0, CTR_MADE_HERE);
         ctr_cache_forget(&rows->tab->cache, rows->rowid);
     }
+    if (stamps && n_cells == 0)
+        ctr_batch_note(rows->tab, rows->rowid, CTR_ENTRY_CHANGED, 0, rows->origin);
     for (int i = 0; i < n; i++) {
         const ctr_staged *staged = &rows->staged[i];
         if (staged->kind == CTR_STAGED_AMOUNT)
@@ -333,7 +356,7 @@ static bool begin_writing(ctr_rows *rows, ctr_problem *problem)
     bool ready = ctr_tab_is_ready(tab) && tab->file->renewed;
     if (!ready && ctr_file_before_write(tab->file, problem) == SQLITE_OK)
         ctr_journal_refresh(tab, problem);
-    if (problem->rc == SQLITE_OK) ctr_batch_expect(tab, rows->shape->n_counters + 1, problem);
+    if (problem->rc == SQLITE_OK) ctr_batch_expect(tab, rows->shape->n_counters + 3, problem);
     if (problem->rc != SQLITE_OK) rows->writing = tab->writing = false;
     return problem->rc == SQLITE_OK;
 }

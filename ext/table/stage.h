@@ -40,6 +40,12 @@ void ctr_stage_set(ctr_rows *rows, int counter, size_t size);
  * the row is written. */
 void ctr_stage_spell(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
 
+/* Empties the cell of a counter of a replicated table, whose row ends or begins a life. */
+void ctr_stage_empty(ctr_rows *rows, int counter);
+
+/* Makes rows->row the new row cell. */
+int ctr_stage_row(ctr_rows *rows, ctr_problem *problem);
+
 /* Returns the state of a counter of the row with the staged change. */
 ctr_summary ctr_stage_state(const ctr_rows *rows, int counter);
 

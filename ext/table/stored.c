@@ -36,6 +36,7 @@ static char *definition_list(const ctr_shape *shape)
         else
             sqlite3_str_appendf(out, "%s COLLATE \"%w\" NOT NULL", column->type, column->collation);
     }
+    if (shape->replicated) sqlite3_str_appendall(out, ", \"_row\" BLOB");
     return sqlite3_str_finish(out);
 }
 
@@ -168,6 +169,7 @@ static bool read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys
         damaged(run, "its row id is not _id but ", name);
     int key = keys->n - 1;
     while (key >= 0 && keys->cids[key] != sqlite3_column_int(row, 0)) key--;
+    if (strcmp(name, "_row") == 0) shape->replicated = true;
     if (*name == '_') return is_rowid;
     if (ctr_declaration_reserves(name)) damaged(run, "a column has the reserved name ", name);
     if (key < 0 && sqlite3_stricmp(type, "BLOB") != 0)
@@ -272,7 +274,8 @@ int ctr_stored_read(ctr_shape *shape, sqlite3 *db, const char *schema, const cha
     key_columns_close(&keys);
     sqlite3_free(stored);
     read_generations(&run, shape);
-    if (shape->n_counters + shape->n_gone == 0) damaged(&run, "it has no counter", "");
+    if (shape->n_counters + shape->n_gone == 0 && !shape->replicated)
+        damaged(&run, "it has no counter", "");
     return problem->rc;
 }
 
@@ -294,6 +297,12 @@ static bool read_declared_column(ctr_words *at, const ctr_words *keys, ctr_shape
                                  ctr_problem *problem)
 {
     const ctr_span quoted = at->word;
+    static const ctr_span ROW = {"\"_row\"", 6};
+    if (ctr_word_same_name(quoted, ROW)) { /* BLOB */
+        shape->replicated = true;
+        for (int i = 0; i < 2; i++) ctr_word_next(at);
+        return ctr_word_at_mark(at, ',');
+    }
     ctr_span type_span = {"BLOB", 4}, collated = {"", 0};
     int key = position_in(*keys, quoted);
     ctr_word_next(at);
@@ -355,7 +364,7 @@ static bool read_declared(ctr_shape *shape, const char *table, const char *sql,
     } while (at.kind != CTR_WORD_END && !ctr_word_at_mark(&at, ','));
     for (ctr_word_next(&at); is && at.kind == CTR_WORD_QUOTED; ctr_word_next(&at))
         is = read_declared_column(&at, &keys, shape, problem);
-    is = is && shape->n_keys > 0 && shape->n_counters > 0;
+    is = is && shape->n_keys > 0 && (shape->n_counters > 0 || shape->replicated);
     for (int i = 0; i < shape->n_keys; i++) is = is && shape->keys[i] >= 0;
     is = is && would_declare(shape, table, sql, problem) && problem->rc == SQLITE_OK;
     if (!is) ctr_shape_close(shape);
@@ -382,6 +391,7 @@ static bool describe_column(ctr_run *run, const char *stored, const char *name,
     const char *type = NULL, *collation = NULL;
     int key = declared->n_keys - 1;
     while (key >= 0 && strcmp(declared->columns[declared->keys[key]].name, name) != 0) key--;
+    if (strcmp(name, "_row") == 0) shape->replicated = true;
     if (*name == '_') return true;
     int rc = sqlite3_table_column_metadata(run->db, run->slots.schema, stored, name, &type,
                                            &collation, NULL, NULL, NULL);

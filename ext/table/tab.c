@@ -2,18 +2,30 @@
 #include "table/tab.h"
 
 #include "table/batch.h"
+#include "table/regular.h"
 #include "table/stored.h"
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
+/* Appends to a list the item of the row cell, which has this parameter. */
+static char *with_row_cell(const ctr_shape *shape, char *list, const char *item, int parameter)
+{
+    if (!shape->replicated || !list) return list;
+    char *both = sqlite3_mprintf(item, list, parameter);
+    sqlite3_free(list);
+    return both;
+}
+
 static char *new_columns(const ctr_shape *shape)
 {
-    return ctr_shape_list(shape, CTR_KEYS_FIRST, "@", ", ", 1);
+    char *columns = ctr_shape_list(shape, CTR_KEYS_FIRST, "@", ", ", 1);
+    return with_row_cell(shape, columns, "%s, \"_row\"", 0);
 }
 
 static char *new_values(const ctr_shape *shape)
 {
-    return ctr_shape_list(shape, CTR_KEYS_FIRST, "#", ", ", CTR_INSERT_KEYS);
+    char *values = ctr_shape_list(shape, CTR_KEYS_FIRST, "#", ", ", CTR_INSERT_KEYS);
+    return with_row_cell(shape, values, "%s, ?%d", CTR_INSERT_KEYS + shape->n_columns);
 }
 
 static char *same_key(const ctr_shape *shape)
@@ -25,7 +37,7 @@ static char *cells_and_keys(const ctr_shape *shape)
 {
     char *cells = ctr_shape_update_changes(shape);
     char *keys = ctr_shape_list(shape, CTR_KEYS, "@ = coalesce(#, @)", ", ",
-                                CTR_UPDATE_COUNTERS + shape->n_counters);
+                                CTR_UPDATE_COUNTERS + shape->n_counters + shape->replicated);
     char *both = cells && keys ? sqlite3_mprintf("%s, %s", cells, keys) : NULL;
     sqlite3_free(cells);
     sqlite3_free(keys);
@@ -96,6 +108,7 @@ static const struct {
     [CTR_TAB_MERGE_BEHIND] = {CTR_SQL_UPDATE_BEHIND, merged_behind, NULL, merges_behind},
     [CTR_TAB_KEY] = {CTR_SQL_ROWS_KEY, ctr_shape_key_list, NULL, NULL},
     [CTR_TAB_KEY_IS] = {CTR_SQL_ROWS_KEY_IS, NULL, same_key, NULL},
+    [CTR_TAB_ROW] = {CTR_SQL_ROWS_ROW_CELL, NULL, NULL, NULL},
     [CTR_TAB_BELOW] = {CTR_SQL_FLOORS_BELOW, NULL, some_above, NULL},
     [CTR_TAB_FLOORS] = {CTR_SQL_FLOORS_READ, ctr_shape_key_list, NULL, NULL},
     [CTR_TAB_AMOUNTS] = {CTR_SQL_JOURNAL_AMOUNTS, NULL, NULL, NULL},
@@ -308,6 +321,7 @@ void ctr_tab_free(ctr_tab *tab)
     sqlite3_free(tab->batch);
     sqlite3_free(tab->marks);
     sqlite3_free(tab->open.bytes);
+    ctr_regular_forget(tab);
     ctr_shape_close(&tab->shape);
     sqlite3_free(tab->table);
     sqlite3_free(tab);

@@ -27,6 +27,7 @@ typedef enum ctr_tab_sql {
     CTR_TAB_MERGE_BEHIND,
     CTR_TAB_KEY,
     CTR_TAB_KEY_IS,
+    CTR_TAB_ROW, /* the row cell */
     CTR_TAB_BELOW,
     CTR_TAB_FLOORS, /* the key columns, _seq, rows and bytes removed so far; a row at most */
     CTR_TAB_AMOUNTS,
@@ -95,6 +96,8 @@ typedef struct ctr_tab {
     int64_t n_rows, n_entries; /* rows of transactions; their amounts and other changes */
     uint8_t id[CTR_ID_SIZE];   /* the id of the shards to which amounts belong */
     int64_t least;             /* the lowest clock under that id */
+
+    struct ctr_registry *registry; /* owned; of a replicated table: table/regular.h */
 
     /* Of the current transaction: table/batch.h. */
     bool is_touched; /* it is in the list of such journals */

@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+#include "sqlite/array.h"
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 #include "table/pack.h"
+#include "table/regular.h"
 
 /* ---- lists for the statements ---------------------------------------------------------------- */
 
@@ -163,6 +165,58 @@ static void read_names(ctr_tracked *tracked, const char *text, ctr_problem *prob
     while (take_pair(tracked, &own, &theirs, problem)) continue;
 }
 
+/* ---- regular columns ------------------------------------------------------------------------- */
+
+/* Takes those that are noted. */
+static void read_regular(ctr_tracked *tracked, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_COLUMNS);
+    while (ctr_run_row(&run, row)) {
+        const char *name = ctr_text_column(row, 1, problem),
+                   *column = ctr_text_column(row, 2, problem);
+        if (!name || !column) continue;
+        ctr_tracked_regular *regular =
+            ctr_array_room(tracked->regular, &tracked->room_regular, (size_t)tracked->n_regular + 1,
+                           sizeof *regular, problem);
+        if (!regular) break;
+        tracked->regular = regular;
+        regular[tracked->n_regular++] =
+            (ctr_tracked_regular){.number = sqlite3_column_int(row, 0),
+                                  .name = ctr_text_copy(name, problem),
+                                  .column = ctr_text_copy(column, problem)};
+    }
+    sqlite3_finalize(row);
+}
+
+/* Takes their present names from the trigger
+ *
+ *     CREATE TRIGGER "products_counters_row" AFTER UPDATE OF "name", "price" ON "products" ...
+ *
+ * which SQLite rewrites when a column is renamed. It lacks those that were noted last, whose
+ * trigger is about to be made, and has others if one is replicated no longer: then the notes are
+ * newer. */
+static void read_regular_names(ctr_tracked *tracked, const char *text, ctr_problem *problem)
+{
+    int n = 0;
+    ctr_words words = {.at = text};
+    do {
+        ctr_word_next(&words);
+    } while (words.kind != CTR_WORD_END && !ctr_word_at(&words, "OF"));
+    ctr_words first = words;
+    do {
+        ctr_word_next(&words);
+        n += words.kind == CTR_WORD_QUOTED;
+        ctr_word_next(&words);
+    } while (ctr_word_at_mark(&words, ','));
+    for (int i = 0; n <= tracked->n_regular && i < n && problem->rc == SQLITE_OK; i++) {
+        ctr_word_next(&first);
+        sqlite3_free(tracked->regular[i].column);
+        tracked->regular[i].column = ctr_text_unquoted(first.word, problem);
+        ctr_word_next(&first);
+    }
+}
+
 /* ---- noted names ----------------------------------------------------------------------------- */
 
 enum { NOTED_COUNTER, NOTED_NAME };
@@ -246,6 +300,23 @@ static void write_notes(const ctr_tracked *tracked, ctr_problem *problem)
     sqlite3_finalize(note);
 }
 
+/* Notes the present names of regular columns. Returns whether some was noted by another name. */
+static bool note_regular(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem)
+{
+    bool any = false;
+    ctr_tab *tab = ctr_tab_of(file, tracked->counters, tracked->shape, problem);
+    for (int i = 0; tab && i < tracked->n_regular; i++) {
+        const ctr_tracked_regular *regular = &tracked->regular[i];
+        const ctr_registry *registry = ctr_regular_of(tab, problem);
+        if (!registry) break;
+        const char *noted = registry->columns[regular->number].noted;
+        if (!regular->column || (noted && strcmp(noted, regular->column) == 0)) continue;
+        ctr_regular_note(tab, regular->number, regular->name, regular->column, problem);
+        any = true;
+    }
+    return any;
+}
+
 /* Looks up each column in the table. A name that the table lacks is lost. */
 static void look_up_columns(ctr_tracked *tracked)
 {
@@ -260,6 +331,12 @@ static void look_up_columns(ctr_tracked *tracked)
         column->lost = column->name != NULL;
         sqlite3_free(column->name);
         column->name = NULL;
+    }
+    for (int i = 0; i < tracked->n_regular; i++) {
+        ctr_tracked_regular *regular = &tracked->regular[i];
+        if (regular->column && ctr_ordinary_column(&tracked->ordinary, regular->column)) continue;
+        sqlite3_free(regular->column);
+        regular->column = NULL;
     }
 }
 
@@ -315,6 +392,9 @@ static int take_names(ctr_tracked *tracked, const ctr_objects *objects, const ch
         read_names(tracked, trigger->sql, problem);
     else if (ctr_tracked_is_among(objects, tracked->counters))
         read_noted(tracked, problem);
+    const ctr_named *row = ctr_schema_objects_trigger(objects, tracked->counters, "row", problem);
+    if (tracked->shape->replicated) read_regular(tracked, problem);
+    if (row && row->sql) read_regular_names(tracked, row->sql, problem);
     if (!table && trigger) table = trigger->on;
     if (!table) return problem->rc;
     tracked->table = sqlite3_mprintf("%s", table);
@@ -357,6 +437,7 @@ bool ctr_tracked_note(ctr_file *file, const char *counters, const ctr_shape *sha
     bool known = problem->rc == SQLITE_OK && tracked.table;
     bool writes = known && !are_names_noted(&tracked, problem) && problem->rc == SQLITE_OK;
     if (writes) write_notes(&tracked, problem);
+    if (known && shape->replicated) writes = note_regular(&tracked, file, problem) || writes;
     ctr_tracked_close(&tracked);
     return writes;
 }
@@ -391,6 +472,11 @@ void ctr_tracked_close(ctr_tracked *tracked)
     for (int i = 0; tracked->columns && tracked->shape && i < tracked->shape->n_columns; i++)
         sqlite3_free(tracked->columns[i].name);
     if (tracked->shape) ctr_shape_close(tracked->shape);
+    for (int i = 0; i < tracked->n_regular; i++) {
+        sqlite3_free(tracked->regular[i].name);
+        sqlite3_free(tracked->regular[i].column);
+    }
+    sqlite3_free(tracked->regular);
     ctr_ordinary_close(&tracked->ordinary);
     sqlite3_free(tracked->shape);
     sqlite3_free(tracked->columns);

@@ -32,13 +32,23 @@ typedef struct ctr_tracked_column {
     ctr_shown blank; /* the value that it shows while its counter has none */
 } ctr_tracked_column;
 
+/* A regular column of a replicated table (table/regular.h). */
+typedef struct ctr_tracked_regular {
+    int number;
+    char *name;   /* owned; between files */
+    char *column; /* owned; in the table; NULL: the table has no such column now */
+} ctr_tracked_regular;
+
 typedef struct ctr_tracked {
     sqlite3 *db;
     char *schema, *counters, *table; /* owned; the counter table and the tracked table */
     ctr_shape *shape;                /* owned; of the counter table */
     ctr_tracked_column *columns;     /* owned; by column of the shape */
-    ctr_ordinary ordinary;           /* the tracked table */
-    bool replaces, rolls_back;       /* some constraint of it says ON CONFLICT REPLACE, ROLLBACK */
+    ctr_tracked_regular *regular;    /* owned: n_regular, by number */
+    int n_regular;
+    size_t room_regular;
+    ctr_ordinary ordinary;     /* the tracked table */
+    bool replaces, rolls_back; /* some constraint of it says ON CONFLICT REPLACE, ROLLBACK */
 
     /* Of one that its ctr_tab keeps. */
     int holders;

@@ -44,14 +44,15 @@ static void refuse_declaration(const ctr_declaration *declaration, ctr_problem *
     sqlite3_free(word);
 }
 
-int ctr_declare_shape(ctr_shape *shape, const char *table, int n, const char *const *clauses,
-                      ctr_problem *problem)
+int ctr_declare_shape(ctr_shape *shape, const char *table, bool tracked, int n,
+                      const char *const *clauses, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return problem->rc;
     ctr_declaration declaration;
     ctr_declared *room = sqlite3_malloc64(((size_t)n + 1) * sizeof *room);
     if (!room) return ctr_problem_nomem(problem);
     bool whole = ctr_declaration_parse(&declaration, room, table, clauses, n);
+    if (tracked && !whole && declaration.refusal == CTR_REFUSE_NO_COUNTER) whole = true;
     if (whole)
         ctr_shape_open(shape, declaration.n_columns, problem);
     else

@@ -139,7 +139,7 @@ static ctr_table *connect(sqlite3 *db, ctr_conn *conn, char *schema, char *name,
     sqlite3_free(tracked);
     if (!table->schema || !table->name) ctr_problem_nomem(problem);
     ctr_shape declared = {0};
-    ctr_declare_shape(&declared, table->name, n, clauses, problem);
+    ctr_declare_shape(&declared, table->name, table->tracked, n, clauses, problem);
     if (problem->rc == SQLITE_OK)
         ctr_stored_describe(&table->shape, table->db, table->schema, table->name, &declared,
                             problem);
@@ -327,7 +327,7 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
     if (!schema || !name) ctr_problem_nomem(&problem);
     int n = argc - ARG_CLAUSES;
     char *tracked = ctr_declare_tracked(&n, argv + ARG_CLAUSES, &problem);
-    ctr_declare_shape(&shape, name, n, argv + ARG_CLAUSES, &problem);
+    ctr_declare_shape(&shape, name, tracked != NULL, n, argv + ARG_CLAUSES, &problem);
     ctr_session_renew(conn, &problem);
     ctr_table_check_name(&shape, name, &problem);
     if (!take_up(db, schema, name, tracked, &shape, &problem))

@@ -191,9 +191,9 @@ void ctr_table_show(ctr_table *table, bool is_trigger, const ctr_shown *from,
  * again in the next one. */
 void ctr_table_note_names(ctr_table *table, ctr_problem *problem);
 
-/* declare.c */
-int ctr_declare_shape(ctr_shape *shape, const char *table, int n, const char *const *clauses,
-                      ctr_problem *problem);
+/* declare.c: a tracked table that is replicated may have no counter. */
+int ctr_declare_shape(ctr_shape *shape, const char *table, bool tracked, int n,
+                      const char *const *clauses, ctr_problem *problem);
 
 /* Returns the name in a clause that adds a counter; the caller frees it with sqlite3_free. Returns
  * NULL and sets the problem if the clause is refused. */

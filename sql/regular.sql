@@ -1,0 +1,30 @@
+-- Regular columns of a replicated table: table/regular.h.
+
+-- name: REGULAR_BEGIN
+ALTER TABLE "{schema}"."{table}_cells" ADD COLUMN "_row" BLOB;
+
+-- name: REGULAR_COLUMNS
+SELECT _row, _name, _value FROM "{schema}"."{table}_state"
+ WHERE _kind BETWEEN 'regular' AND 'regular' ORDER BY _row;
+
+-- name: REGULAR_NOTE
+INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _row, _name, _value)
+VALUES ('regular', :number, :name, :column);
+
+-- name: REGULAR_WRITERS
+SELECT _name, _value FROM "{schema}"."{table}_state"
+ WHERE _kind BETWEEN 'writer' AND 'writer' ORDER BY _value;
+
+-- name: REGULAR_NEW_WRITER
+INSERT INTO "{schema}"."{table}_state"(_kind, _name, _value)
+SELECT 'writer', :id, count(*) + 1 FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'writer' AND 'writer';
+
+-- name: REGULAR_LIST
+INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _row, _name, _value)
+VALUES ('merged', :row, :name, :value);
+
+-- name: REGULAR_UNLIST
+DELETE FROM "{schema}"."{table}_state" WHERE _kind = 'merged' AND _row = :row AND (:name IS NULL OR _name = :name);
+
+-- name: REGULAR_LISTED
+SELECT _name, _value FROM "{schema}"."{table}_state" WHERE _kind = 'merged' AND _row = :row;
