@@ -52,35 +52,35 @@ DELETE FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'named' AND 'named';
 
 -- name: TRACK_ON_INSERT
 CREATE TRIGGER "{schema}"."{table}_insert" AFTER INSERT ON "{name}" BEGIN
-INSERT INTO "{table}"("{table}", "{columns}") VALUES ('row inserted', "{values}"); END;
+INSERT INTO "{table}"(_event, "{columns}") VALUES ('inserted', "{values}"); END;
 
 -- name: TRACK_ON_UPDATE
 CREATE TRIGGER "{schema}"."{table}_update" AFTER UPDATE OF "{order}" ON "{name}" WHEN "{constraint}" BEGIN
-INSERT INTO "{table}"("{table}", "{columns}") VALUES ('row updated', "{values}"); END;
+INSERT INTO "{table}"(_event, "{columns}") VALUES ('updated', "{values}"); END;
 
 -- name: TRACK_ON_KEY
 CREATE TRIGGER "{schema}"."{table}_key" AFTER UPDATE OF "{order}" ON "{name}" WHEN "{constraint}" BEGIN
-INSERT INTO "{table}"("{table}", "{columns}") VALUES ('row deleted', "{changes}"); INSERT INTO
-"{table}"("{table}", "{columns}") VALUES ('row inserted', "{values}"); END;
+INSERT INTO "{table}"(_event, "{columns}") VALUES ('deleted', "{changes}"); INSERT INTO
+"{table}"(_event, "{columns}") VALUES ('inserted', "{values}"); END;
 
 -- name: TRACK_ON_DELETE
 CREATE TRIGGER "{schema}"."{table}_delete" AFTER DELETE ON "{name}" BEGIN
-INSERT INTO "{table}"("{table}", "{columns}") VALUES ('row deleted', "{changes}"); END;
+INSERT INTO "{table}"(_event, "{columns}") VALUES ('deleted', "{changes}"); END;
 
 -- OR REPLACE removes rows that are equal in a UNIQUE index, and fires triggers for them only if
 -- recursive_triggers is on. So triggers find these rows before, and check after whether they are
 -- gone.
 -- name: TRACK_ON_REPLACE_BY_INSERT
 CREATE TRIGGER "{schema}"."{table}_before_insert" BEFORE INSERT ON "{name}" "{order}" BEGIN
-INSERT INTO "{table}"("{table}", "{columns}") SELECT '{value}', "{values}" FROM "{name}" WHERE "{constraint}"; END;
+INSERT INTO "{table}"(_event, "{columns}") SELECT '{value}', "{values}" FROM "{name}" WHERE "{constraint}"; END;
 
 -- name: TRACK_ON_REPLACE_BY_UPDATE
 CREATE TRIGGER "{schema}"."{table}_before_update" BEFORE UPDATE "{order}" ON "{name}" BEGIN
-INSERT INTO "{table}"("{table}", "{columns}") SELECT '{value}', "{values}" FROM "{name}" WHERE "{constraint}"; END;
+INSERT INTO "{table}"(_event, "{columns}") SELECT '{value}', "{values}" FROM "{name}" WHERE "{constraint}"; END;
 
 -- name: TRACK_ON_REPLACED
 CREATE TRIGGER "{schema}"."{table}_replaced" AFTER UPDATE "{order}" ON "{name}" BEGIN
-INSERT INTO "{table}"("{table}") VALUES ('rows gone'); END;
+INSERT INTO "{table}"(_event) VALUES ('gone'); END;
 
 -- name: TRACK_DROP_TRIGGER
 DROP TRIGGER IF EXISTS "{schema}"."{name}";
@@ -95,7 +95,7 @@ DROP TABLE "{schema}"."{table}";
 
 -- All rows. Those that show their counters change nothing.
 -- name: TRACK_COUNT_ROWS
-INSERT INTO "{schema}"."{table}"("{table}", "{columns}") SELECT 'row found{value}', "{values}" FROM "{schema}"."{name}";
+INSERT INTO "{schema}"."{table}"(_event, "{columns}") SELECT 'found{value}', "{values}" FROM "{schema}"."{name}";
 
 -- Rows that show a value in a column.
 -- name: TRACK_COUNT_VALUES
@@ -103,7 +103,7 @@ SELECT count(*) FROM "{schema}"."{name}" WHERE "{value}" <> 0;
 
 -- Counters without a row in the table.
 -- name: TRACK_COUNT_GONE
-INSERT INTO "{schema}"."{table}"("{table}", "{keys}") SELECT 'row missing', "{keys}" FROM "{schema}"."{table}_cells" AS c
+INSERT INTO "{schema}"."{table}"(_event, "{keys}") SELECT 'missing', "{keys}" FROM "{schema}"."{table}_cells" AS c
  WHERE NOT EXISTS (SELECT 1 FROM "{schema}"."{name}" AS t WHERE "{constraint}");
 
 -- Rows of the table without counters: 0, and the key.

@@ -20,7 +20,7 @@ static char *list_columns(const ctr_tracked *tracked)
     sqlite3_str *out = sqlite3_str_new(NULL);
     ctr_tracked_list_keys(tracked, out, "");
     ctr_tracked_list_values(tracked, out, "");
-    ctr_tracked_list_lacking(tracked, out);
+    ctr_tracked_list_marks(tracked, out);
     return sqlite3_str_finish(out);
 }
 

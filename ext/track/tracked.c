@@ -52,7 +52,7 @@ void ctr_tracked_list_own_names(const ctr_tracked *tracked, sqlite3_str *out, bo
                             shape->columns[shape->keys[i]].name);
     for (int i = 0; counters && i < shape->n_counters; i++)
         sqlite3_str_appendf(out, ", \"%w\"", ctr_shape_counter_name(shape, i));
-    if (counters && lacks_column(tracked)) sqlite3_str_appendall(out, ", request_id");
+    if (counters && lacks_column(tracked)) sqlite3_str_appendall(out, ", _marks");
 }
 
 void ctr_tracked_list_keys(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
@@ -62,7 +62,7 @@ void ctr_tracked_list_keys(const ctr_tracked *tracked, sqlite3_str *out, const c
                             ctr_tracked_key(tracked, i)->name);
 }
 
-void ctr_tracked_list_lacking(const ctr_tracked *tracked, sqlite3_str *out)
+void ctr_tracked_list_marks(const ctr_tracked *tracked, sqlite3_str *out)
 {
     if (!lacks_column(tracked)) return;
     sqlite3_str_appendall(out, ", '");
@@ -122,14 +122,14 @@ static int column_named(const ctr_shape *shape, const char *name)
 }
 
 /* Takes one column: the name of its counter or key column, and its name in the table. Skips a
- * dropped counter, and the request_id. Returns false after the last. */
+ * dropped counter, and the marks. Returns false after the last. */
 static bool take_pair(ctr_tracked *tracked, ctr_words *own, ctr_words *theirs, ctr_problem *problem)
 {
     if (!ctr_word_at_mark(own, ',') || !ctr_word_at_mark(theirs, ',')) return false;
     ctr_word_next(own);
     ctr_word_next(theirs);
     bool is_new = ctr_word_at(theirs, "NEW");
-    if (!is_new && !ctr_word_at(theirs, "NULL") && !ctr_word_at(own, "request_id")) return false;
+    if (!is_new && !ctr_word_at(theirs, "NULL") && !ctr_word_at(own, "_marks")) return false;
     if (is_new) ctr_word_next(theirs); /* the full stop */
     if (is_new) ctr_word_next(theirs);
     char *name = ctr_text_unquoted(own->word, problem);
@@ -145,13 +145,13 @@ static bool take_pair(ctr_tracked *tracked, ctr_words *own, ctr_words *theirs, c
 /* Reads the names from the trigger on INSERT,
  *
  *     CREATE TRIGGER "products_counters_insert" AFTER INSERT ON "products" BEGIN
- *     INSERT INTO "products_counters"("products_counters", "sku", "stock")
- *     VALUES ('row inserted', NEW."sku", NEW."stock")
+ *     INSERT INTO "products_counters"(_event, "sku", "stock")
+ *     VALUES ('inserted', NEW."sku", NEW."stock")
  *
  * A name that it lacks stays NULL; the comparison of the texts then fails. */
 static void read_names(ctr_tracked *tracked, const char *text, ctr_problem *problem)
 {
-    static const char VALUES[] = ") VALUES ('row inserted'";
+    static const char VALUES[] = ") VALUES ('inserted'";
     ctr_words own = {.at = text};
     do {
         ctr_word_next(&own);
@@ -161,7 +161,7 @@ static void read_names(ctr_tracked *tracked, const char *text, ctr_problem *prob
     if (strncmp(theirs.word.text, VALUES, sizeof VALUES - 1) != 0) return;
     theirs.at = theirs.word.text + sizeof VALUES - 1;
     ctr_word_next(&theirs);
-    for (int i = 0; i < 2; i++) ctr_word_next(&own); /* behind the column of commands */
+    for (int i = 0; i < 2; i++) ctr_word_next(&own); /* behind the column of events */
     while (take_pair(tracked, &own, &theirs, problem)) continue;
 }
 

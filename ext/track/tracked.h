@@ -112,11 +112,11 @@ char *ctr_tracked_key_match(const ctr_tracked *tracked);
 
 /* Append parts of these lists. own_names: the key, and the counters if wanted, by their names in
  * the counter table. keys, values: the key, and a value for each counter or NULL, by their names in
- * the tracked table, with a prefix such as NEW. lacking: the marks, '102' if the second counter has
+ * the tracked table, with a prefix such as NEW. marks: '102' if the second counter has
  * no column and the third was adopted; nothing if each has a column. */
 void ctr_tracked_list_own_names(const ctr_tracked *tracked, sqlite3_str *out, bool counters);
 void ctr_tracked_list_keys(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
 void ctr_tracked_list_values(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
-void ctr_tracked_list_lacking(const ctr_tracked *tracked, sqlite3_str *out);
+void ctr_tracked_list_marks(const ctr_tracked *tracked, sqlite3_str *out);
 
 #endif

@@ -12,7 +12,7 @@ static void list_values(const ctr_tracked *tracked, sqlite3_str *out, const char
 {
     ctr_tracked_list_keys(tracked, out, prefix);
     ctr_tracked_list_values(tracked, out, prefix);
-    ctr_tracked_list_lacking(tracked, out);
+    ctr_tracked_list_marks(tracked, out);
 }
 
 /* Lists what the trigger on UPDATE of counters passes on beside the new values, the old ones; and
@@ -105,11 +105,11 @@ static void list_replaced(const ctr_tracked *tracked, ctr_sql trigger, const cha
     exclude_keys(tracked, updates, out, problem);
     char *own_keys = ctr_text_finish(out, problem);
     char *between =
-        own_keys ? sqlite3_mprintf("%s; INSERT INTO \"%w\"(\"%w\", %s) SELECT '%s', %s FROM \"%w\" "
-                                   "WHERE (",
-                                   own_keys, tracked->counters, tracked->counters, columns, what,
-                                   values, tracked->table)
-                 : NULL;
+        own_keys
+            ? sqlite3_mprintf("%s; INSERT INTO \"%w\"(_event, %s) SELECT '%s', %s FROM \"%w\" "
+                              "WHERE (",
+                              own_keys, tracked->counters, columns, what, values, tracked->table)
+            : NULL;
     if (!between) ctr_problem_nomem(problem);
     ctr_unique rows = {.match = sqlite3_str_new(NULL),
                        .between = between,
@@ -170,9 +170,9 @@ static char *trigger_text(const ctr_tracked *tracked, const struct tracked_trigg
     sqlite3_str *columns = sqlite3_str_new(NULL), *values = sqlite3_str_new(NULL),
                 *changes = sqlite3_str_new(NULL), *order = sqlite3_str_new(NULL),
                 *constraint = sqlite3_str_new(NULL);
-    const char *what = "row may go";
+    const char *what = "may go";
     if (trigger->replaces) {
-        if (tracked->replaces) what = "row may go anyway";
+        if (tracked->replaces) what = "may go anyway";
         ctr_tracked_list_own_names(tracked, columns, false);
         ctr_tracked_list_keys(tracked, values, "");
         list_replaced(tracked, trigger->text, sqlite3_str_value(columns), what,
@@ -244,7 +244,7 @@ void ctr_triggers_drop(sqlite3 *db, const char *schema, const char *counters, ct
 static void refuse_taken_name(const ctr_tracked *tracked, const ctr_objects *objects,
                               ctr_problem *problem)
 {
-    char *writes = sqlite3_mprintf("\"%w\"(\"%w\"", tracked->counters, tracked->counters);
+    char *writes = sqlite3_mprintf("\"%w\"(_event", tracked->counters);
     if (!writes) ctr_problem_nomem(problem);
     for (int i = 0; i < N_TRIGGERS && problem->rc == SQLITE_OK; i++) {
         const char *suffix = TRIGGERS[i].suffix;

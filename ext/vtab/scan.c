@@ -482,13 +482,13 @@ static void result_key(const scan_cursor *cursor, sqlite3_context *ctx, int key)
     }
 }
 
-/* The command and request_id read NULL. Columns that an UPDATE does not assign are not read. */
+/* Hidden columns read NULL. Columns that an UPDATE does not assign are not read. */
 int ctr_scan_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 {
     scan_cursor *cursor = (scan_cursor *)base;
     const ctr_shape *shape = &table_of(cursor)->shape;
     int i = column - ctr_table_column(0);
-    if (i < 0 || i == shape->n_columns || sqlite3_vtab_nochange(ctx)) return SQLITE_OK;
+    if (i < 0 || i >= shape->n_columns || sqlite3_vtab_nochange(ctx)) return SQLITE_OK;
     if (shape->columns[i].counter >= 0)
         result_counter(cursor, ctx, shape->columns[i].counter);
     else if (cursor->single)

@@ -21,9 +21,12 @@
  *     1  path ... 4  bytes
  *     5  request_id    hidden
  *
- * The counter table of a tracked table has more columns, in which its triggers insert old values:
+ * The counter table of a tracked table has more hidden columns, into which only its triggers and
+ * counter_track insert:
  *
- *     6  _was_hits  7  _was_bytes      hidden
+ *     6  _event                    what happened to a row; see trigger_rows.c
+ *     7  _marks                    '102': the second counter has no column, the third was adopted
+ *     8  _was_hits  9  _was_bytes  old values
  */
 #ifndef CTR_VTAB_TABLE_H
 #define CTR_VTAB_TABLE_H
@@ -46,11 +49,20 @@ static inline int ctr_table_column(int i)
     return 1 + i;
 }
 
-/* The number of the column for the old value of a counter, in the counter table of a tracked
- * table. */
+/* The numbers of the columns for triggers, in the counter table of a tracked table. */
+static inline int ctr_table_event(const ctr_shape *shape)
+{
+    return ctr_table_column(shape->n_columns) + 1;
+}
+
+static inline int ctr_table_marks(const ctr_shape *shape)
+{
+    return ctr_table_event(shape) + 1;
+}
+
 static inline int ctr_table_was(const ctr_shape *shape, int counter)
 {
-    return ctr_table_column(shape->n_columns) + 1 + counter;
+    return ctr_table_marks(shape) + 1 + counter;
 }
 
 /* Returns whether a value was given for a column. */

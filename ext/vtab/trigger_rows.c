@@ -1,18 +1,20 @@
 /* vtab/trigger_rows.c - takes rows that the triggers of a tracked table insert into its counter
  * table.
  *
- *     ('row inserted', key, NEW values)              also after REPLACE removed a row
- *     ('row updated', key, NEW values, OLD values)   the key is the same
- *     ('row deleted', key, OLD values)
- *     ('row may go', key)        BEFORE: an OR REPLACE would remove it; looked up later
- *     ('row may go anyway', key)    the same if a constraint of the table says ON CONFLICT REPLACE
- *     ('rows gone')              AFTER: looks up those rows
+ *     _event            key and counters     _was_...
+ *
+ *     'inserted'        key, NEW values                     also after REPLACE removed a row
+ *     'updated'         key, NEW values      OLD values     the key is the same
+ *     'deleted'         key, OLD values
+ *     'may go'          key                                 BEFORE: OR REPLACE would remove it
+ *     'may go anyway'   key                                 so would a constraint of the table
+ *     'gone'                                                AFTER: looks up the rows that may go
  *
  * counter_track compares the table with its counters, and inserts:
  *
- *     ('row found', key, values)
- *     ('row found or apart', key, values)    the same if some rows are apart
- *     ('row missing', key)
+ *     'found'           key, values
+ *     'found or apart'  key, values                         the same if some rows are apart
+ *     'missing'         key
  *
  * The tracked table has changed already. vtab/reconcile.c counts the row.
  */
@@ -32,12 +34,13 @@
 static int take_values(ctr_table *table, sqlite3_value **columns, ctr_shown *shown, bool behind,
                        bool was, ctr_problem *problem)
 {
-    sqlite3_value *marks = columns[ctr_table_column(table->shape.n_columns)];
-    const char *lacking = ctr_text_value(marks, problem); /* '101': see track/tracked.c */
+    sqlite3_value *given = columns[ctr_table_marks(&table->shape)];
+    const char *marks = ctr_text_value(given, problem);
+    int n_marks = marks ? sqlite3_value_bytes(given) : 0;
     for (int i = 0; i < table->shape.n_counters; i++) {
         sqlite3_value *value = columns[behind ? ctr_table_was(&table->shape, i)
                                               : ctr_table_column(table->shape.counters[i])];
-        char mark = lacking && i < sqlite3_value_bytes(marks) ? lacking[i] : '1';
+        char mark = i < n_marks ? marks[i] : '1';
         int type = sqlite3_value_type(value);
         shown[i] =
             (ctr_shown){.null = type == SQLITE_NULL, .none = mark == '0', .adopted = mark == '2'};
@@ -73,17 +76,17 @@ static const struct event {
     bool replaces; /* rows that may be gone are looked up after it */
     bool looks;    /* some row is apart; it may be this one */
 } EVENTS[] = {
-    {"row updated", ctr_reconcile_row, CTR_ROW_UPDATED, .has_key = true, .has_values = true},
-    {"row inserted", ctr_reconcile_row, CTR_ROW_INSERTED, .has_key = true, .has_values = true,
+    {"updated", ctr_reconcile_row, CTR_ROW_UPDATED, .has_key = true, .has_values = true},
+    {"inserted", ctr_reconcile_row, CTR_ROW_INSERTED, .has_key = true, .has_values = true,
      .replaces = true},
-    {"row deleted", ctr_reconcile_deleted, CTR_ROW_DELETED, .has_key = true, .has_values = true,
+    {"deleted", ctr_reconcile_deleted, CTR_ROW_DELETED, .has_key = true, .has_values = true,
      .replaces = true},
-    {"row may go", row_may_go, CTR_ROW_MAY_GO, .has_key = true},
-    {"row found", ctr_reconcile_found, CTR_ROW_FOUND, .has_key = true, .has_values = true},
-    {"row missing", ctr_reconcile_missing, CTR_ROW_MISSING, .has_key = true},
-    {"rows gone", NULL, CTR_ROW_MAY_GO, .replaces = true},
-    {"row may go anyway", ctr_reconcile_may_go, CTR_ROW_MAY_GO, .has_key = true},
-    {"row found or apart", ctr_reconcile_found, CTR_ROW_FOUND, .has_key = true, .has_values = true,
+    {"may go", row_may_go, CTR_ROW_MAY_GO, .has_key = true},
+    {"found", ctr_reconcile_found, CTR_ROW_FOUND, .has_key = true, .has_values = true},
+    {"missing", ctr_reconcile_missing, CTR_ROW_MISSING, .has_key = true},
+    {"gone", NULL, CTR_ROW_MAY_GO, .replaces = true},
+    {"may go anyway", ctr_reconcile_may_go, CTR_ROW_MAY_GO, .has_key = true},
+    {"found or apart", ctr_reconcile_found, CTR_ROW_FOUND, .has_key = true, .has_values = true,
      .looks = true},
 };
 
@@ -130,16 +133,31 @@ static void take_handed(ctr_tracked_row *row, sqlite3_value **columns, const str
     sqlite3_free(key);
 }
 
+/* Fails for a row that none of our triggers inserts. */
+static const struct event *find_event(const ctr_shape *shape, sqlite3_value **columns,
+                                      ctr_problem *problem)
+{
+    sqlite3_value *value = columns[ctr_table_event(shape)];
+    const char *what = ctr_text_value(value, problem);
+    bool alone = !ctr_table_given(columns[CTR_COLUMN_COMMAND]) &&
+                 !ctr_table_given(columns[ctr_table_column(shape->n_columns)]);
+    for (size_t i = 0; what && alone && i < sizeof EVENTS / sizeof *EVENTS; i++)
+        if (strcmp(EVENTS[i].what, what) == 0) return &EVENTS[i];
+    char *shown = ctr_problem_describe_value(value);
+    if (!shown) ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "_event is for the triggers of the tracked table, which insert no such row: %s",
+                    shown ? shown : "");
+    sqlite3_free(shown);
+    return NULL;
+}
+
 bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
-    sqlite3_value *value = columns[CTR_COLUMN_COMMAND];
-    if (sqlite3_value_type(value) != SQLITE_TEXT) return false;
-    const char *what = ctr_text_value(value, problem);
-    const struct event *event = NULL;
-    for (size_t i = 0; what && !event && i < sizeof EVENTS / sizeof *EVENTS; i++)
-        if (strcmp(EVENTS[i].what, what) == 0) event = &EVENTS[i];
+    if (!ctr_table_given(columns[ctr_table_event(&table->shape)])) return false;
+    const struct event *event = find_event(&table->shape, columns, problem);
     table->handed = event != NULL;
-    if (!event) return false;
+    if (!event) return true;
 
     row_room few;
     ctr_tracked_row row = {.table = table, .event = event->event, .looks = event->looks};

@@ -947,17 +947,25 @@ CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
 INSERT INTO t VALUES('a', 1);
 SELECT counter_track('t', 'n');
 --= 1
-INSERT INTO t_counters(t_counters, k, n) VALUES('row updated', NULL, 1);
+INSERT INTO t_counters(_event, k, n) VALUES('updated', NULL, 1);
 --! t: row (NULL): key column k must not be NULL
-INSERT INTO t_counters(t_counters, k, n) VALUES('row found', 'a', 2.5);
+INSERT INTO t_counters(_event, k, n) VALUES('found', 'a', 2.5);
 --! t: row ('a'): column n: a tracked column takes an INTEGER, not REAL 2.5
-INSERT INTO t_counters(t_counters, k) VALUES('row moved', 'a');
---! t_counters: unknown command TEXT 'row moved'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>', 'forget requests older than <n> days'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
+INSERT INTO t_counters(_event, k) VALUES('moved', 'a');
+--! t_counters: _event is for the triggers of the tracked table, which insert no such row: TEXT 'moved'
+INSERT INTO t_counters(_event, k) VALUES(x'00', 'a');
+--! t_counters: _event is for the triggers of the tracked table, which insert no such row: BLOB x'00'
+INSERT INTO t_counters(t_counters, _event, k) VALUES('reset', 'deleted', 'a');
+--! t_counters: _event is for the triggers of the tracked table, which insert no such row: TEXT 'deleted'
+INSERT INTO t_counters(request_id, _event, k) VALUES('x', 'deleted', 'a');
+--! t_counters: _event is for the triggers of the tracked table, which insert no such row: TEXT 'deleted'
+INSERT INTO t_counters(t_counters, k) VALUES('row deleted', 'a');
+--! t_counters: unknown command TEXT 'row deleted'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>', 'forget requests older than <n> days'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
 INSERT INTO t_counters(t_counters, k, n) VALUES(x'00', 'a', 1);
 --! t_counters: unknown command BLOB x'00'; the commands are 'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>', 'forget requests older than <n> days'; these delete counts: 'purge below', 'drop column <counter>', 'reset', 'reset <counter>', 'delete <counter>'
-INSERT INTO t_counters(t_counters, k) VALUES('row missing', 'b');
-SELECT * FROM t_counters;
---= a|1
+INSERT INTO t_counters(_event, k) VALUES('missing', 'b');
+SELECT *, t_counters, request_id, _event, _marks, _was_n FROM t_counters WHERE _event IS NULL;
+--= a|1|NULL|NULL|NULL|NULL|NULL
 
 -- # counters-that-were-stored-without-their-table-are-taken-up
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
@@ -1231,13 +1239,13 @@ SELECT counter_track('t', 'n');
 --= 0
 DROP TRIGGER t_counters_insert;
 CREATE TRIGGER "t_counters_insert" AFTER INSERT ON "t" BEGIN
-INSERT INTO "t_counters"("t_counters", "k", "n") SELECT 'row inserted', NEW."k", NEW."n"; END;
+INSERT INTO "t_counters"(_event, "k", "n") SELECT 'inserted', NEW."k", NEW."n"; END;
 SELECT counter_track('t', 'n');
 --= 0
 DROP TRIGGER t_counters_insert;
 CREATE TRIGGER "t_counters_insert" AFTER INSERT ON "t" BEGIN
-INSERT INTO "t_counters"("t_counters", "k", "k", "x", "n")
-VALUES ('row inserted', NEW."k", NEW."n", NEW."u", 5); END;
+INSERT INTO "t_counters"(_event, "k", "k", "x", "n")
+VALUES ('inserted', NEW."k", NEW."n", NEW."u", 5); END;
 SELECT count(*) FROM counter_changes(0);
 --! counter_changes: the trigger t_counters_insert of the tracked table t is not as counter_track makes it, so changes may not have been counted: call counter_track('t', ...) again, which counts them
 SELECT counter_track('t', 'n');
@@ -1415,7 +1423,7 @@ SELECT counter_track('t', 'n');
 --= 0
 DROP TRIGGER t_counters_insert;
 CREATE TRIGGER "t_counters_insert" AFTER INSERT ON "t" BEGIN
-INSERT INTO "t_counters"("t_counters", "k", "k", "x", "n") VALUES ('row inserted', NEW."k", NEW."n", NEW."k", 5); END;
+INSERT INTO "t_counters"(_event, "k", "k", "x", "n") VALUES ('inserted', NEW."k", NEW."n", NEW."k", 5); END;
 SELECT state FROM counter_tracked;
 --= broken
 SELECT counter_track('t');
@@ -1424,7 +1432,7 @@ SELECT counter_track('t', 'n');
 --= 0
 DROP TRIGGER t_counters_insert;
 CREATE TRIGGER "t_counters_insert" AFTER INSERT ON "t" BEGIN
-INSERT INTO "t_counters"("t_counters", "k", "n") VALUES ('row inserted', NEW."k"); END;
+INSERT INTO "t_counters"(_event, "k", "n") VALUES ('inserted', NEW."k"); END;
 SELECT state FROM counter_tracked;
 --= broken
 SELECT counter_track('t', 'n');
