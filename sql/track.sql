@@ -63,6 +63,10 @@ CREATE TRIGGER "{schema}"."{table}_key" AFTER UPDATE OF "{order}" ON "{name}" WH
 INSERT INTO "{table}"(_event, "{columns}") VALUES ('deleted', "{changes}"); INSERT INTO
 "{table}"(_event, "{columns}") VALUES ('inserted', "{values}"); END;
 
+-- name: TRACK_ON_REGULAR
+CREATE TRIGGER "{schema}"."{table}_row" AFTER UPDATE OF "{order}" ON "{name}" WHEN "{constraint}" BEGIN
+INSERT INTO "{table}"(_event, "{columns}", _marks) VALUES ('written', "{values}"); END;
+
 -- name: TRACK_ON_DELETE
 CREATE TRIGGER "{schema}"."{table}_delete" AFTER DELETE ON "{name}" BEGIN
 INSERT INTO "{table}"(_event, "{columns}") VALUES ('deleted', "{changes}"); END;

@@ -7,7 +7,7 @@
 
 /* ---- stamps ---------------------------------------------------------------------------------- */
 
-bool ctr_stamp_beats(const ctr_stamp *a, const ctr_stamp *b)
+bool ctr_row_cell_beats(const ctr_stamp *a, const ctr_stamp *b)
 {
     if (a->number != b->number) return a->number > b->number;
     return memcmp(a->id, b->id, CTR_ID_SIZE) > 0;
@@ -112,7 +112,7 @@ ctr_row_outcome ctr_row_cell_join(ctr_row_cell *mine, const ctr_row_cell *theirs
     }
     if (!ctr_row_cell_is_live(mine)) return CTR_ROW_STAYS;
     ctr_stamp before = mine->row;
-    if (ctr_stamp_beats(&theirs->row, &mine->row)) mine->row = theirs->row;
+    if (ctr_row_cell_beats(&theirs->row, &mine->row)) mine->row = theirs->row;
     for (int i = 0; i < mine->n; i++) {
         ctr_column_stamp *column = &mine->columns[i];
         const ctr_stamp own = column->own;
@@ -120,7 +120,7 @@ ctr_row_outcome ctr_row_cell_join(ctr_row_cell *mine, const ctr_row_cell *theirs
                                 : column->kind == CTR_STAMP_OWN ? &own
                                                                 : &before;
         const ctr_stamp *there = map[i] >= 0 ? ctr_row_cell_stamp(theirs, map[i]) : NULL;
-        taken[i] = there && (!here || ctr_stamp_beats(there, here));
+        taken[i] = there && (!here || ctr_row_cell_beats(there, here));
         *column = beside_row(taken[i] ? there : here, &mine->row);
     }
     return CTR_ROW_MERGES;
@@ -224,7 +224,7 @@ static uint8_t *put_whole_stamp(uint8_t *out, const ctr_stamp *stamp)
     return out + CTR_ID_SIZE;
 }
 
-uint8_t *ctr_row_begin(uint8_t *out, uint32_t life, const ctr_stamp *row, uint64_t n)
+uint8_t *ctr_row_cell_begin(uint8_t *out, uint32_t life, const ctr_stamp *row, uint64_t n)
 {
     *out++ = ROW_FORMAT_1;
     out = ctr_varint_put(out, life);
@@ -233,7 +233,7 @@ uint8_t *ctr_row_begin(uint8_t *out, uint32_t life, const ctr_stamp *row, uint64
     return ctr_varint_put(out, n);
 }
 
-uint8_t *ctr_row_put(uint8_t *out, const ctr_row_column *column)
+uint8_t *ctr_row_cell_put(uint8_t *out, const ctr_row_column *column)
 {
     out = ctr_varint_put(out, column->size);
     memcpy(out, column->name, column->size);
@@ -294,7 +294,7 @@ static ctr_status open_columns(ctr_row_image *image, const uint8_t *at)
     return values == image->n ? CTR_OK : values < image->n ? CTR_TRUNCATED : CTR_TRAILING;
 }
 
-ctr_status ctr_row_open(ctr_row_image *image, const uint8_t *bytes, size_t size)
+ctr_status ctr_row_cell_open(ctr_row_image *image, const uint8_t *bytes, size_t size)
 {
     enum { MOST_COLUMNS = 32767 };
     uint64_t n = 0;
@@ -313,13 +313,13 @@ ctr_status ctr_row_open(ctr_row_image *image, const uint8_t *bytes, size_t size)
     return open_columns(image, at);
 }
 
-bool ctr_row_next(ctr_row_image *image, ctr_row_column *column)
+bool ctr_row_cell_next(ctr_row_image *image, ctr_row_column *column)
 {
     if (image->at >= image->values) return false;
     return take_row_column(&image->at, image->end, column) == CTR_OK;
 }
 
-const char *ctr_row_status_text(ctr_status status)
+const char *ctr_row_cell_status_text(ctr_status status)
 {
     switch (status) {
     case CTR_NOT_A_CELL: return "is no row of a replicated table";

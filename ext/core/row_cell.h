@@ -81,7 +81,7 @@ static inline bool ctr_row_cell_is_live(const ctr_row_cell *cell)
 }
 
 /* Returns whether a wins over b. */
-bool ctr_stamp_beats(const ctr_stamp *a, const ctr_stamp *b);
+bool ctr_row_cell_beats(const ctr_stamp *a, const ctr_stamp *b);
 
 /* Returns the stamp of a column of a live row; NULL: it has none. */
 const ctr_stamp *ctr_row_cell_stamp(const ctr_row_cell *cell, int column);
@@ -140,8 +140,8 @@ typedef struct ctr_row_column {
 /* Write the beginning of a row with n columns, and a column; both return the end. Room:
  * CTR_ROW_HEADER_MAX, and for each column CTR_ROW_COLUMN_MAX and its name. The values follow. */
 enum { CTR_ROW_HEADER_MAX = 40, CTR_ROW_COLUMN_MAX = 40 };
-uint8_t *ctr_row_begin(uint8_t *out, uint32_t life, const ctr_stamp *row, uint64_t n);
-uint8_t *ctr_row_put(uint8_t *out, const ctr_row_column *column);
+uint8_t *ctr_row_cell_begin(uint8_t *out, uint32_t life, const ctr_stamp *row, uint64_t n);
+uint8_t *ctr_row_cell_put(uint8_t *out, const ctr_row_column *column);
 
 /* A checked view of such bytes. */
 typedef struct ctr_row_image {
@@ -152,12 +152,12 @@ typedef struct ctr_row_image {
 } ctr_row_image;
 
 /* Checks all of the bytes. */
-ctr_status ctr_row_open(ctr_row_image *image, const uint8_t *bytes, size_t size);
+ctr_status ctr_row_cell_open(ctr_row_image *image, const uint8_t *bytes, size_t size);
 
 /* Walks the columns: call it until it returns false. */
-bool ctr_row_next(ctr_row_image *image, ctr_row_column *column);
+bool ctr_row_cell_next(ctr_row_image *image, ctr_row_column *column);
 
 /* Returns a clause that follows a noun. Static text. */
-const char *ctr_row_status_text(ctr_status status);
+const char *ctr_row_cell_status_text(ctr_status status);
 
 #endif

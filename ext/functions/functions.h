@@ -108,7 +108,8 @@ typedef struct ctr_tracking {
     int n; /* the named columns */
     const char **names;
     bool keys_assigned, again; /* options, as is the answer in `opening` */
-    bool replicates, stamps;   /* counter_replicate; it stamps rows and columns that have no stamp */
+    bool newest;               /* another option, of counter_replicate */
+    bool replicates, stamps; /* counter_replicate; it stamps rows and columns that have no stamp */
     ctr_opening opening;
 } ctr_tracking;
 

@@ -194,12 +194,10 @@ static bool add_columns(ctr_tracking *call, bool whole, ctr_problem *problem)
 /* ---- replicating ----------------------------------------------------------------------------- */
 
 /* Gives the rows of the counter table row cells. */
-static void make_replicated(ctr_tracking *call, ctr_problem *problem)
+static void begin_row_cells(ctr_tracking *call, ctr_problem *problem)
 {
-    if (problem->rc != SQLITE_OK || call->shape.replicated) return;
     ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
     ctr_run_do(&run, CTR_SQL_REGULAR_BEGIN, NULL);
-    open_counters(call, problem);
 }
 
 /* Returns whether a column of the table is neither key nor counter, and can be written. */
@@ -213,7 +211,8 @@ static bool is_regular(const ctr_tracking *call, const ctr_described *column)
 static bool add_regular(ctr_tracking *call, ctr_problem *problem)
 {
     bool added = false;
-    make_replicated(call, problem);
+    if (!call->shape.replicated) begin_row_cells(call, problem);
+    if (!call->shape.replicated) open_counters(call, problem);
     if (problem->rc != SQLITE_OK) return false;
     ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape, problem);
     for (size_t i = 0; tab && i < call->tracked.ordinary.n && problem->rc == SQLITE_OK; i++) {
@@ -349,6 +348,7 @@ static int64_t track(ctr_tracking *call, ctr_problem *problem)
                                             problem);
         call->counters = sqlite3_mprintf("%s_counters", call->table);
         create_counter_table(call, call->table, problem);
+        if (call->replicates) begin_row_cells(call, problem);
     }
     open_counters(call, problem);
     if (call->replicates && problem->rc == SQLITE_OK) add_regular(call, problem);
@@ -489,16 +489,18 @@ static bool take_option(sqlite3_context *ctx, ctr_tracking *call, const char *fu
     bool assigned = sqlite3_stricmp(option, "keys=assigned") == 0,
          same = sqlite3_stricmp(option, "opening=same") == 0,
          add = sqlite3_stricmp(option, "opening=add") == 0,
-         again = sqlite3_stricmp(option, "values=again") == 0;
+         again = sqlite3_stricmp(option, "values=again") == 0,
+         newest = call->replicates && sqlite3_stricmp(option, "values=newest") == 0;
     if (assigned) call->keys_assigned = true;
     if (same || add) call->opening.answer = same ? CTR_SAME : CTR_ADD;
     if (again) call->again = true;
-    if (!assigned && !same && !add && !again)
+    if (newest) call->newest = true;
+    if (!assigned && !same && !add && !again && !newest)
         ctr_arg_error(ctx,
                       "%s: unknown option '%s'; the options are: 'keys=assigned', 'opening=same', "
-                      "'opening=add', 'values=again'",
-                      function, option);
-    return assigned || same || add || again;
+                      "'opening=add', 'values=again'%s",
+                      function, option, call->replicates ? ", 'values=newest'" : "");
+    return assigned || same || add || again || newest;
 }
 
 static bool take_argument(sqlite3_context *ctx, ctr_tracking *call, const char *function,

@@ -146,6 +146,8 @@ int64_t ctr_tracking_count_opening(ctr_tracking *call,
     opening->schema = call->schema;
     opening->counters = call->counters;
     opening->opens = list;
+    opening->stamps = call->stamps;
+    opening->newest = call->newest;
     ctr_openings_new(opening->id);
     conn->opening = opening;
     take_untracked(call, list, problem);

@@ -279,7 +279,7 @@ ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, cons
         merge->before[i] = ctr_rows_state(&merge->rows, i);
     ctr_row_outcome outcome = ctr_row_cell_join(mine, theirs, map, merge->taken);
     if (outcome == CTR_ROW_REPLACED) drop_counters(merge);
-    bool changed = outcome == CTR_ROW_REPLACED || ctr_stamp_beats(&mine->row, &before);
+    bool changed = outcome == CTR_ROW_REPLACED || ctr_row_cell_beats(&mine->row, &before);
     for (int i = 0; i < mine->n; i++) changed = changed || merge->taken[i];
     if (changed) ctr_stage_row(&merge->rows, problem);
     return outcome;

@@ -113,6 +113,7 @@ typedef struct ctr_opening {
     const char *schema, *counters; /* borrowed */
     uint8_t id[CTR_ID_SIZE];
     const bool *opens;    /* borrowed; by counter: its values are opening values */
+    bool stamps, newest;  /* of counter_replicate: rows without stamps get some; all get new ones */
     ctr_answer_to answer; /* about openings of other files that stand in the cells already */
     int64_t n;            /* values that were counted under the id */
     uint8_t *met;         /* owned: the ids of those openings */

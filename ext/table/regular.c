@@ -194,7 +194,7 @@ int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell, ctr_proble
         if (status != CTR_OK)
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                             "the stored table %s_cells is damaged: the row cell of row %lld %s",
-                            tab->table, (long long)rowid, ctr_row_status_text(status));
+                            tab->table, (long long)rowid, ctr_row_cell_status_text(status));
     }
     ctr_tab_give_back(tab, slot, problem);
     return problem->rc;
@@ -227,6 +227,17 @@ void ctr_regular_list(ctr_tab *tab, int64_t rowid, const char *name, sqlite3_val
     ctr_run_bind_value(&run, row, ":value", value);
     if (row && problem->rc == SQLITE_OK) ctr_run_row(&run, row);
     sqlite3_finalize(row);
+}
+
+bool ctr_regular_any_listed(ctr_tab *tab, int64_t rowid, ctr_problem *problem)
+{
+    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_LISTED, problem);
+    if (!slot) return false;
+    sqlite3_bind_int64(slot->kept.statement, 1, rowid);
+    ctr_run run = ctr_tab_run(tab, problem);
+    bool any = ctr_run_row(&run, slot->kept.statement);
+    ctr_tab_give_back(tab, slot, problem);
+    return any;
 }
 
 void ctr_regular_unlist(ctr_tab *tab, int64_t rowid, const char *name, ctr_problem *problem)

@@ -67,6 +67,7 @@ int64_t ctr_regular_number(int64_t above);
  * or of all (NULL). */
 void ctr_regular_list(ctr_tab *tab, int64_t rowid, const char *name, sqlite3_value *value,
                       ctr_problem *problem);
+bool ctr_regular_any_listed(ctr_tab *tab, int64_t rowid, ctr_problem *problem);
 void ctr_regular_unlist(ctr_tab *tab, int64_t rowid, const char *name, ctr_problem *problem);
 
 #endif

@@ -41,6 +41,67 @@ static void compare_columns(const ctr_tracked *tracked, sqlite3_str *out, bool k
     }
 }
 
+/* ---- regular columns ------------------------------------------------------------------------- */
+
+/* The comparison is that of bytes and types: under the column's own, 'jam' and 'Jam', or 1 and 1.0,
+ * may be the same. */
+static void compare_regular(const ctr_tracked_regular *regular, sqlite3_str *out)
+{
+    sqlite3_str_appendf(out,
+                        "(NEW.\"%w\" IS NOT OLD.\"%w\" COLLATE BINARY OR "
+                        "typeof(NEW.\"%w\") <> typeof(OLD.\"%w\"))",
+                        regular->column, regular->column, regular->column, regular->column);
+}
+
+/* Has (one OP (two OP three)) of the n columns from the first on, as a tree, because SQLite limits
+ * the depth of an expression. `bits`: each is multiplied by its bit. */
+static void combine_regular(const ctr_tracked_regular *first, int n, bool bits, sqlite3_str *out)
+{
+    if (n > 1) {
+        sqlite3_str_appendall(out, "(");
+        combine_regular(first, n / 2, bits, out);
+        sqlite3_str_appendall(out, bits ? " + " : " OR ");
+        combine_regular(first + n / 2, n - n / 2, bits, out);
+        sqlite3_str_appendall(out, ")");
+        return;
+    }
+    if (bits && first->number % CTR_MASK_COLUMNS > 0)
+        sqlite3_str_appendf(out, "%lld * ", (long long)1 << first->number % CTR_MASK_COLUMNS);
+    compare_regular(first, out);
+}
+
+/* Appends the mask of the changed columns, CTR_MASK_COLUMNS to a number: m0 or m0||','||m1. */
+static void list_mask(const ctr_tracked_regular *columns, int n, sqlite3_str *out)
+{
+    int last = columns[n - 1].number / CTR_MASK_COLUMNS;
+    for (int part = 0, i = 0; part <= last; part++) {
+        int from = i;
+        while (i < n && columns[i].number / CTR_MASK_COLUMNS == part) i++;
+        if (part > 0) sqlite3_str_appendall(out, "||','||");
+        if (i == from) sqlite3_str_appendall(out, "0");
+        if (i > from && last > 0) sqlite3_str_appendall(out, "(");
+        if (i > from) combine_regular(columns + from, i - from, true, out);
+        if (i > from && last > 0) sqlite3_str_appendall(out, ")");
+    }
+}
+
+/* Lists what the trigger on UPDATE of regular columns fires for, when, and what it passes on. */
+static void list_regular(const ctr_tracked *tracked, sqlite3_str *fires, sqlite3_str *when,
+                         sqlite3_str *passed)
+{
+    int n = tracked->n_regular;
+    for (int i = 0; i < n; i++)
+        if (!tracked->regular[i].column) n = i; /* refused: see check_triggers */
+    if (n == 0) return;
+    for (int i = 0; i < n; i++)
+        sqlite3_str_appendf(fires, "%s\"%w\"", i ? ", " : "", tracked->regular[i].column);
+    compare_columns(tracked, when, true, true);
+    sqlite3_str_appendall(when, " AND ");
+    combine_regular(tracked->regular, n, false, when);
+    sqlite3_str_appendall(passed, ", ");
+    list_mask(tracked->regular, n, passed);
+}
+
 /* ---- the texts of the triggers --------------------------------------------------------------- */
 
 /* The triggers; the name of each is that of the counter table, _ and the suffix. */
@@ -52,6 +113,7 @@ static const struct tracked_trigger {
     {"insert", CTR_SQL_TRACK_ON_INSERT, false},
     {"update", CTR_SQL_TRACK_ON_UPDATE, false},
     {"key", CTR_SQL_TRACK_ON_KEY, false},
+    {"row", CTR_SQL_TRACK_ON_REGULAR, false},
     {"delete", CTR_SQL_TRACK_ON_DELETE, false},
     {"before_insert", CTR_SQL_TRACK_ON_REPLACE_BY_INSERT, true},
     {"before_update", CTR_SQL_TRACK_ON_REPLACE_BY_UPDATE, true},
@@ -145,9 +207,10 @@ static void list_replaced(const ctr_tracked *tracked, ctr_sql trigger, const cha
 static char *text_with(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
                        const trigger_lists *lists, ctr_problem *problem)
 {
-    bool updates = trigger->text == CTR_SQL_TRACK_ON_UPDATE;
+    bool updates =
+        trigger->text == CTR_SQL_TRACK_ON_UPDATE || trigger->text == CTR_SQL_TRACK_ON_REGULAR;
     if (problem->rc != SQLITE_OK || (trigger->replaces && !*lists->constraint)) return NULL;
-    if (updates && !*lists->order) return NULL; /* no counter has a column here */
+    if (updates && !*lists->order) return NULL; /* there is no such column */
     ctr_slots slots = {.schema = tracked->schema,
                        .table = tracked->counters,
                        .name = tracked->table,
@@ -189,6 +252,12 @@ static char *trigger_text(const ctr_tracked *tracked, const struct tracked_trigg
         sqlite3_str_appendall(constraint, " AND (");
         compare_columns(tracked, constraint, false, false);
         sqlite3_str_appendall(constraint, ")");
+    } else if (trigger->text == CTR_SQL_TRACK_ON_REGULAR) {
+        sqlite3_str_reset(columns);
+        sqlite3_str_reset(values);
+        ctr_tracked_list_own_names(tracked, columns, false);
+        ctr_tracked_list_keys(tracked, values, "NEW.");
+        list_regular(tracked, order, constraint, values);
     } else if (trigger->text == CTR_SQL_TRACK_ON_KEY) {
         ctr_tracked_list_keys(tracked, order, "");
         sqlite3_str_appendall(order, ", rowid, oid, _rowid_"); /* an INTEGER PRIMARY KEY */

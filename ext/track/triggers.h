@@ -9,6 +9,9 @@
 
 #include "track/tracked.h"
 
+/* Regular columns to a number of the mask that the trigger on UPDATE hands over. */
+enum { CTR_MASK_COLUMNS = 60 };
+
 /* As ctr_tracked_hold. Fails with SQLITE_ERROR if a trigger is missing or has another text; the
  * message names the function to call. */
 ctr_tracked *ctr_triggers_hold(ctr_tab *tab, ctr_problem *problem);

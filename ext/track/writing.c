@@ -341,6 +341,28 @@ bool ctr_writing_look(ctr_writing *writing, sqlite3_value **keys, ctr_shown *sho
     return there;
 }
 
+/* The DEFAULT is an expression without columns, so it can stand in a SELECT. */
+bool ctr_writing_is_unlike_default(ctr_writing *writing, sqlite3_value **keys, const char *column,
+                                   ctr_problem *problem)
+{
+    const ctr_described *described = ctr_ordinary_column(&writing->tracked->ordinary, column);
+    if (!described || problem->rc != SQLITE_OK) return false;
+    if (!writing->tracked->lists.schema) make_lists(writing, problem);
+    ctr_run run = ctr_run_on(writing->tracked->db, writing->tracked->schema, NULL, problem);
+    run.slots = writing->tracked->lists;
+    char *unlike = sqlite3_mprintf("\"%w\" IS NOT (%s\n)", column,
+                                   described->value ? described->value : "NULL");
+    if (!unlike) ctr_problem_nomem(problem);
+    run.slots.columns = unlike;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_LOOK);
+    writing->keys = keys;
+    if (row) bind_row(writing, row, NULL, NULL, problem);
+    bool is = ctr_run_row(&run, row) && sqlite3_column_int(row, 0);
+    sqlite3_finalize(row);
+    sqlite3_free(unlike);
+    return is;
+}
+
 /* ---- the row being written ------------------------------------------------------------------- */
 
 bool ctr_writing_is_at_work(const ctr_file *file)
@@ -367,7 +389,7 @@ bool ctr_writing_is_row(const ctr_file *file, const char *counters, sqlite3_valu
     return is_wanted(writing, shown) && !writing->ended;
 }
 
-static bool is_writing_rowid(const ctr_file *file, const char *counters, int64_t rowid)
+bool ctr_writing_is_of_rowid(const ctr_file *file, const char *counters, int64_t rowid)
 {
     const ctr_writing *writing = file->writing;
     return writing && strcmp(writing->tracked->counters, counters) == 0 && writing->rowid == rowid;
@@ -376,7 +398,7 @@ static bool is_writing_rowid(const ctr_file *file, const char *counters, int64_t
 bool ctr_writing_is_rowid(const ctr_file *file, const char *counters, int64_t rowid,
                           const ctr_shown *shown)
 {
-    return is_writing_rowid(file, counters, rowid) && is_wanted(file->writing, shown);
+    return ctr_writing_is_of_rowid(file, counters, rowid) && is_wanted(file->writing, shown);
 }
 
 bool ctr_writing_refuses(const ctr_file *file)
@@ -387,12 +409,12 @@ bool ctr_writing_refuses(const ctr_file *file)
 
 void ctr_writing_note_aside(const ctr_file *file, const char *counters, int64_t rowid)
 {
-    if (is_writing_rowid(file, counters, rowid)) file->writing->aside = true;
+    if (ctr_writing_is_of_rowid(file, counters, rowid)) file->writing->aside = true;
 }
 
 void ctr_writing_note_ended(const ctr_file *file, const char *counters, int64_t rowid)
 {
-    if (is_writing_rowid(file, counters, rowid)) file->writing->ended = true;
+    if (ctr_writing_is_of_rowid(file, counters, rowid)) file->writing->ended = true;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

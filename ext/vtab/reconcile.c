@@ -36,7 +36,7 @@ static bool shows_nothing(const ctr_tracked_row *row, int counter, const ctr_sho
 {
     ctr_shown nothing;
     ctr_summary state = ctr_rows_state(row->table->rows, counter);
-    if (ctr_summary_counts(&state) || !ctr_access_is_live(row->table)) return false;
+    if (ctr_summary_counts(&state) || !ctr_stamping_is_live(row->table, problem)) return false;
     if (shown->null) return true;
     ctr_showing *looks = ctr_table_look(row->table, problem);
     return looks && ctr_showing_value(looks, counter, &state, &nothing) &&
@@ -122,7 +122,7 @@ static void count_value(ctr_table *table, int counter, const ctr_shown *base, co
     if (problem->rc != SQLITE_OK || now->none) return;
     if (base && !deleted && ctr_tracked_same_shown(base, now)) return;
     if (now->null) {
-        if (!adds && (counts || (deleted && !ctr_access_is_live(table))))
+        if (!adds && (counts || (deleted && !ctr_stamping_is_live(table, problem))))
             ctr_write_next_life(table, counter, &(ctr_given){.is = false}, problem);
     } else if (deleted) {
         ctr_write_next_life(table, counter, &(ctr_given){.is = true, .n = now->n}, problem);
@@ -232,7 +232,7 @@ static bool is_expected(const ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (row->event == CTR_ROW_INSERTED) return !table->rows->found;
-    bool gone = table->rows->found && !ctr_access_is_live(table);
+    bool gone = table->rows->found && !ctr_stamping_is_live(table, problem);
     return !gone && is_as_counted(row, row->event == CTR_ROW_FOUND ? row->now : row->was, problem);
 }
 
@@ -246,6 +246,7 @@ static bool count_new(ctr_tracked_row *row, ctr_problem *problem)
         ctr_access_is_below(table, problem))
         return false;
     count_values(row, true, problem);
+    ctr_stamping_insert(table, problem);
     return problem->rc == SQLITE_OK && ctr_stage_any(table->rows) &&
            ctr_stage_write_new(table->rows, table->keys, problem);
 }
@@ -255,7 +256,7 @@ void ctr_reconcile_row(ctr_tracked_row *row, ctr_problem *problem)
     ctr_table *table = row->table;
     if (count_new(row, problem) || problem->rc != SQLITE_OK) return;
     if (ctr_access_find(table, problem)) return;
-    bool live = table->rows->found && ctr_access_is_live(table);
+    bool live = table->rows->found && ctr_stamping_is_live(table, problem);
     if (table->rows->found && ctr_writing_is_at_work(table->file)) {
         bool counts = !live && row->event == CTR_ROW_INSERTED; /* a trigger deleted it before */
         if (!is_being_shown(row, row->now, problem) && !counts) set_aside(row, problem);
@@ -268,6 +269,7 @@ void ctr_reconcile_row(ctr_tracked_row *row, ctr_problem *problem)
     expected = expected && !is_disorder(table);
     if (!expected && !is_there(row, row->now, true, problem)) return;
     count_values(row, expected, problem);
+    if (row->event == CTR_ROW_INSERTED || !live) ctr_stamping_insert(table, problem);
     if (row->is_apart) {
         ctr_reconcile_write(row, problem);
         show_again(row, problem);
@@ -282,12 +284,14 @@ void ctr_reconcile_found(ctr_tracked_row *row, ctr_problem *problem)
     bool adopts = false;
     if (ctr_access_find(table, problem)) return;
     for (int i = 0; i < table->shape.n_counters; i++) adopts = adopts || row->now[i].adopted;
+    bool stamps = table->shape.replicated;
     bool expected = table->rows->found && !adopts && is_expected(row, problem);
-    if (expected && !row->looks) return;
+    if (expected && !row->looks && !stamps) return;
     if (is_below(row, problem)) return;
     look_apart(row, problem);
-    if (expected && !row->is_apart) return;
+    if (expected && !row->is_apart && !stamps) return;
     count_values(row, false, problem);
+    if (stamps && !ctr_stamping_found(table, problem) && expected && !row->is_apart) return;
     table->joined.conn->stats.tracked += ctr_stage_any(table->rows);
     ctr_reconcile_write(row, problem);
     /* A newly tracked column also shows the counts that its counter has from other files. */
@@ -299,8 +303,10 @@ void ctr_reconcile_found(ctr_tracked_row *row, ctr_problem *problem)
 
 static void end_counters(ctr_table *table, ctr_problem *problem)
 {
-    for (int i = 0; i < table->shape.n_counters; i++)
+    bool replicated = table->shape.replicated;
+    for (int i = 0; i < table->shape.n_counters && !replicated; i++)
         if (ctr_rows_state(table->rows, i).touched) ctr_write_tombstone(table, i, problem);
+    if (replicated) ctr_stamping_delete(table, problem);
     write_staged(table, problem);
 }
 
@@ -320,7 +326,7 @@ void ctr_reconcile_deleted(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (ctr_access_find(table, problem)) return;
-    bool live = table->rows->found && ctr_access_is_live(table);
+    bool live = table->rows->found && ctr_stamping_is_live(table, problem);
     if (!live) note_disorder(table);
     if (!table->rows->found || is_being_shown(row, NULL, problem)) return;
     bool at_work = ctr_writing_is_at_work(table->file);
@@ -334,7 +340,10 @@ void ctr_reconcile_deleted(ctr_tracked_row *row, ctr_problem *problem)
 void ctr_reconcile_missing(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    if (ctr_access_find(table, problem) || !ctr_access_is_live(table)) return;
+    if (ctr_access_find(table, problem)) return;
+    if (table->shape.replicated) look_apart(row, problem);
+    ctr_stamping_missing(table, row->is_apart && row->apart.waits, problem);
+    if (!ctr_stamping_is_live(table, problem)) return;
     table->joined.conn->stats.tracked += ctr_reconcile_gone(row, false, problem);
 }
 

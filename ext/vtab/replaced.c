@@ -47,7 +47,7 @@ static bool look_for_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
     bool gone = taken && !ctr_writing_look(&looks->writing, table->keys, NULL, NULL, problem) &&
                 problem->rc == SQLITE_OK;
     if (gone && ctr_access_find_rowid(table, rowid, problem) == SQLITE_OK &&
-        ctr_access_is_live(table)) {
+        ctr_stamping_is_live(table, problem)) {
         ctr_tracked_row row = {.table = table};
         ctr_reconcile_gone(&row, false, problem);
         ctr_apart_close_row(&row.apart);

@@ -7,6 +7,7 @@
  *     write.c         INSERT, UPDATE and DELETE
  *     trigger_rows.c  rows that the triggers of a tracked table insert
  *     reconcile.c     a row of a tracked table and its counters
+ *     stamping.c      rows of a replicated table
  *     replaced.c      rows of a tracked table that OR REPLACE removes
  *     request.c       requests that count once, however often they are repeated
  *     access.c        the current row: of one file, or of the front
@@ -329,7 +330,8 @@ typedef enum ctr_row_event {
     CTR_ROW_DELETED,
     CTR_ROW_FOUND, /* by counter_track, as the next */
     CTR_ROW_MISSING,
-    CTR_ROW_MAY_GO
+    CTR_ROW_MAY_GO,
+    CTR_ROW_WRITTEN /* regular columns of it: `marks` */
 } ctr_row_event;
 
 typedef struct ctr_tracked_row {
@@ -340,6 +342,7 @@ typedef struct ctr_tracked_row {
     ctr_summary *before, *after; /* by counter: room */
     ctr_apart_row apart;         /* owned: how it is listed, if `is_apart` */
     bool is_apart;
+    sqlite3_value *marks; /* as the trigger hands them over */
 } ctr_tracked_row;
 
 /* Count a row that is there. The second is for counter_track. */
@@ -359,6 +362,24 @@ void ctr_reconcile_may_go(ctr_tracked_row *row, ctr_problem *problem);
 
 /* Writes what is staged; notes the states of the counters before and after. */
 void ctr_reconcile_write(ctr_tracked_row *row, ctr_problem *problem);
+
+/* stamping.c: all but the first do nothing unless the table is replicated.
+ *
+ * Returns whether the row that was found lives: by its row cell or, in other tables, its
+ * counters. */
+bool ctr_stamping_is_live(ctr_table *table, ctr_problem *problem);
+
+/* Stage the row cell of the row that was found or is missing: inserted; deleted. */
+void ctr_stamping_insert(ctr_table *table, ctr_problem *problem);
+void ctr_stamping_delete(ctr_table *table, ctr_problem *problem);
+
+/* Stamps and writes the columns that an UPDATE has changed. */
+void ctr_stamping_write(ctr_tracked_row *row, ctr_problem *problem);
+
+/* Stage the row cell of a row that counter_replicate finds, or only among the cells; the first
+ * returns whether there is anything to write. */
+bool ctr_stamping_found(ctr_table *table, ctr_problem *problem);
+void ctr_stamping_missing(ctr_table *table, bool waits, ctr_problem *problem);
 
 /* replaced.c: remembers the row with table->keys, which a statement may remove; returns false if
  * there is no such row. The second forgets a row. */

@@ -5,6 +5,7 @@
  *
  *     'inserted'        key, NEW values                     also after REPLACE removed a row
  *     'updated'         key, NEW values      OLD values     the key is the same
+ *     'written'         key                                 _marks: which regular columns
  *     'deleted'         key, OLD values
  *     'may go'          key                                 BEFORE: OR REPLACE would remove it
  *     'may go anyway'   key                                 so would a constraint of the table
@@ -77,6 +78,7 @@ static const struct event {
     bool looks;    /* some row is apart; it may be this one */
 } EVENTS[] = {
     {"updated", ctr_reconcile_row, CTR_ROW_UPDATED, .has_key = true, .has_values = true},
+    {"written", ctr_stamping_write, CTR_ROW_WRITTEN, .has_key = true},
     {"inserted", ctr_reconcile_row, CTR_ROW_INSERTED, .has_key = true, .has_values = true,
      .replaces = true},
     {"deleted", ctr_reconcile_deleted, CTR_ROW_DELETED, .has_key = true, .has_values = true,
@@ -160,7 +162,10 @@ bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_proble
     if (!event) return true;
 
     row_room few;
-    ctr_tracked_row row = {.table = table, .event = event->event, .looks = event->looks};
+    ctr_tracked_row row = {.table = table,
+                           .event = event->event,
+                           .looks = event->looks,
+                           .marks = columns[ctr_table_marks(&table->shape)]};
     ctr_table_note_names(table, problem);
     if (make_row_room(&row, &few, problem)) take_handed(&row, columns, event, problem);
     bool updates = problem->rc == SQLITE_OK && event->event == CTR_ROW_UPDATED;

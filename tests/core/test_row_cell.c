@@ -247,12 +247,12 @@ static size_t write_image(const row *a, uint8_t *bytes)
 {
     static const char *const NAMES[COLUMNS] = {"a", "aa", "b", "name", "price"};
     uint64_t n = ctr_row_cell_is_live(&a->cell) ? COLUMNS : 0;
-    uint8_t *at = ctr_row_begin(bytes, a->cell.life, &a->cell.row, n);
+    uint8_t *at = ctr_row_cell_begin(bytes, a->cell.life, &a->cell.row, n);
     for (uint64_t i = 0; i < n; i++) {
         ctr_row_column column = {.name = (const uint8_t *)NAMES[i],
                                  .size = strlen(NAMES[i]),
                                  .stamp = a->columns[i]};
-        at = ctr_row_put(at, &column);
+        at = ctr_row_cell_put(at, &column);
     }
     if (n > 0) at = ctr_key_begin(at);
     for (uint64_t i = 0; i < n; i++)
@@ -271,19 +271,19 @@ static void test_a_row_between_files_comes_back_and_no_prefix_is_taken_for_one(v
         make_row(&a);
         if (a.cell.life == 0) continue;
         size_t size = write_image(&a, bytes);
-        assert_int_equal(ctr_row_open(&image, bytes, size), CTR_OK);
+        assert_int_equal(ctr_row_cell_open(&image, bytes, size), CTR_OK);
         assert_int_equal(image.life, a.cell.life);
         int n = 0;
-        for (; ctr_row_next(&image, &column); n++) {
+        for (; ctr_row_cell_next(&image, &column); n++) {
             assert_int_equal(column.stamp.kind, a.columns[n].kind);
             if (column.stamp.kind == CTR_STAMP_OWN)
                 assert_true(same_stamp(&column.stamp.own, &a.columns[n].own));
         }
         assert_int_equal(n, image.n);
         for (size_t cut = 0; cut < size; cut++)
-            assert_int_not_equal(ctr_row_open(&image, bytes, cut), CTR_OK);
+            assert_int_not_equal(ctr_row_cell_open(&image, bytes, cut), CTR_OK);
         bytes[size] = 0;
-        assert_int_not_equal(ctr_row_open(&image, bytes, size + 1), CTR_OK);
+        assert_int_not_equal(ctr_row_cell_open(&image, bytes, size + 1), CTR_OK);
     }
 }
 
@@ -301,8 +301,8 @@ static void test_random_bytes_are_refused_or_walked_within_their_end(void **stat
         uint8_t *bytes = malloc(size); /* so that the sanitizer sees its end */
         memcpy(bytes, room, size);
         for (int k = rand() % 3; k >= 0; k--) bytes[(size_t)rand() % size] = (uint8_t)rand();
-        if (ctr_row_open(&image, bytes, size) == CTR_OK)
-            while (ctr_row_next(&image, &column)) continue;
+        if (ctr_row_cell_open(&image, bytes, size) == CTR_OK)
+            while (ctr_row_cell_next(&image, &column)) continue;
         row b = {.cell = {.n = COLUMNS}};
         b.cell.columns = b.columns;
         ctr_row_cell_read(&b.cell, &WRITERS, bytes, size);

@@ -1,0 +1,217 @@
+/* vtab/stamping.c - stamps the rows of a replicated table, as its triggers report them.
+ *
+ *     INSERT, REPLACE    the next life, or the same if the row lives; all columns have the stamp
+ *     UPDATE             the columns that the trigger names
+ *     DELETE             the next life, which is even; the counters of the row are empty
+ *
+ * A stamp is higher than those that it replaces, also if the clock of another file is ahead
+ * (core/row_cell.h). Stamping asks under whom the file counts, as counting does. What a trigger of
+ * the application changes in a row while that row is merged is not stamped.
+ *
+ * counter_replicate stamps the rows that are there with (0, its opening), so that of two files one
+ * wins throughout.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sqlite/text.h"
+#include "table/stage.h"
+#include "track/showing.h"
+#include "vtab/table.h"
+
+static int refuse_last_life(ctr_table *table, ctr_problem *problem)
+{
+    char *key = ctr_access_given_key_text(table, problem);
+    ctr_problem_set(problem, SQLITE_FULL, "row %s: there is no further life after %u", key,
+                    (unsigned)CTR_LIFE_MAX);
+    sqlite3_free(key);
+    return problem->rc;
+}
+
+/* Makes a stamp of this file, higher than `above`. Returns false on a problem. */
+static bool make_stamp(ctr_table *table, int64_t above, ctr_stamp *stamp, ctr_problem *problem)
+{
+    const ctr_leader *leader = ctr_file_leader(table->file, problem);
+    if (!leader) return false;
+    *stamp = (ctr_stamp){.number = ctr_regular_number(above)};
+    memcpy(stamp->id, leader->id, CTR_ID_SIZE);
+    if (stamp->number <= CTR_STAMP_MAX) return true;
+    ctr_problem_set(problem, SQLITE_FULL, "the stamps of the row have reached the last one, %lld",
+                    (long long)CTR_STAMP_MAX);
+    return false;
+}
+
+/* A row that was not looked for is taken for one without a row cell. */
+bool ctr_stamping_is_live(ctr_table *table, ctr_problem *problem)
+{
+    if (!table->rows->shape->replicated) return ctr_access_is_live(table);
+    const ctr_row_cell *cell = ctr_rows_row(table->rows, problem);
+    return cell && ctr_row_cell_is_live(cell);
+}
+
+void ctr_stamping_insert(ctr_table *table, ctr_problem *problem)
+{
+    ctr_stamp stamp;
+    ctr_rows *rows = table->rows;
+    if (problem->rc != SQLITE_OK || !rows->shape->replicated) return;
+    ctr_row_cell *cell = ctr_rows_row(rows, problem);
+    if (!cell || !make_stamp(table, ctr_row_cell_highest(cell), &stamp, problem)) return;
+    if (cell->life > 0) ctr_regular_unlist(rows->tab, rows->rowid, NULL, problem);
+    if (ctr_row_cell_insert(cell, &stamp) != CTR_OK)
+        refuse_last_life(table, problem);
+    else
+        ctr_stage_row(rows, problem);
+}
+
+void ctr_stamping_delete(ctr_table *table, ctr_problem *problem)
+{
+    ctr_rows *rows = table->rows;
+    ctr_row_cell *cell = ctr_rows_row(rows, problem);
+    if (!cell || !ctr_row_cell_is_live(cell)) return;
+    if (!ctr_file_leader(table->file, problem)) return;
+    ctr_regular_unlist(rows->tab, rows->rowid, NULL, problem);
+    for (int i = 0; i < rows->shape->n_counters; i++)
+        if (ctr_rows_state(rows, i).touched) ctr_stage_empty(rows, i);
+    if (ctr_row_cell_delete(cell) != CTR_OK)
+        refuse_last_life(table, problem);
+    else
+        ctr_stage_row(rows, problem);
+}
+
+/* ---- an UPDATE ------------------------------------------------------------------------------- */
+
+/* Reads 5 or '5,0,1', CTR_MASK_COLUMNS in each number, into a mask by the numbers of the columns;
+ * see track/triggers.c. */
+static bool *read_mask(sqlite3_value *marks, int n, ctr_problem *problem)
+{
+    bool *mask = sqlite3_malloc64((size_t)n + 1);
+    if (!mask) {
+        ctr_problem_nomem(problem);
+        return NULL;
+    }
+    memset(mask, 0, (size_t)n + 1);
+    const char *at = ctr_text_value(marks, problem); /* NULL: it is a number */
+    int64_t bits = at ? 0 : sqlite3_value_int64(marks);
+    for (int i = 0; i < n && problem->rc == SQLITE_OK; i++) {
+        char *end;
+        if (at && i % CTR_MASK_COLUMNS == 0) {
+            bits = strtoll(at, &end, 10);
+            at = *end == ',' ? end + 1 : end;
+        }
+        mask[i] = bits >> i % CTR_MASK_COLUMNS & 1;
+        if (!at && i == CTR_MASK_COLUMNS - 1) bits = 0;
+    }
+    return mask;
+}
+
+static void stamp_columns(ctr_table *table, ctr_row_cell *cell, const bool *mask,
+                          ctr_problem *problem)
+{
+    ctr_stamp stamp;
+    ctr_rows *rows = table->rows;
+    const ctr_registry *registry = ctr_regular_of(rows->tab, problem);
+    if (!registry || !make_stamp(table, ctr_row_cell_highest_of(cell, mask), &stamp, problem))
+        return;
+    ctr_showing *looks = ctr_table_look(table, problem);
+    bool any = looks && ctr_regular_any_listed(rows->tab, rows->rowid, problem);
+    for (int i = 0; any && i < registry->n; i++)
+        if (mask[i]) ctr_regular_unlist(rows->tab, rows->rowid, registry->columns[i].name, problem);
+    ctr_row_cell_set(cell, mask, &stamp);
+    if (ctr_stage_row(rows, problem) == SQLITE_OK) ctr_access_write(table, problem);
+}
+
+void ctr_stamping_write(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (ctr_access_find(table, problem) || !table->rows->found ||
+        ctr_writing_is_of_rowid(table->file, table->name, table->rows->rowid))
+        return;
+    ctr_row_cell *cell = ctr_rows_row(table->rows, problem);
+    if (!cell || !ctr_row_cell_is_live(cell)) return; /* its INSERT will be reported */
+    bool *mask = read_mask(row->marks, cell->n, problem);
+    if (mask && problem->rc == SQLITE_OK) stamp_columns(table, cell, mask, problem);
+    sqlite3_free(mask);
+}
+
+/* ---- counter_replicate ----------------------------------------------------------------------- */
+
+/* The greatest odd life not above the least of the counters of a row. */
+static uint32_t life_of_counters(const ctr_table *table)
+{
+    uint32_t least = CTR_LIFE_MAX;
+    bool any = false;
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        ctr_summary state = ctr_rows_state(table->rows, i);
+        if (!state.touched) continue;
+        any = true;
+        if (state.life < least) least = state.life;
+    }
+    if (!any) return 1;
+    return least % 2 == 1 ? least : least - 1;
+}
+
+static const ctr_opening *opening_of_table(const ctr_table *table)
+{
+    const ctr_opening *opening = table->joined.conn->opening;
+    bool is = opening && opening->stamps && sqlite3_stricmp(opening->schema, table->schema) == 0 &&
+              sqlite3_stricmp(opening->counters, table->name) == 0;
+    return is ? opening : NULL;
+}
+
+/* A column that was added to a row with a stamp gets one if it shows something else than its
+ * DEFAULT. */
+static bool stamp_new_columns(ctr_table *table, ctr_row_cell *cell, const ctr_stamp *opening,
+                              ctr_problem *problem)
+{
+    bool any = false;
+    ctr_showing *looks = ctr_table_look(table, problem);
+    for (int i = 0; looks && i < looks->tracked->n_regular && problem->rc == SQLITE_OK; i++) {
+        const ctr_tracked_regular *column = &looks->tracked->regular[i];
+        ctr_column_stamp *stamp = &cell->columns[column->number];
+        if (!column->column || stamp->kind != CTR_STAMP_NONE ||
+            !ctr_writing_is_unlike_default(&looks->writing, table->keys, column->column, problem))
+            continue;
+        *stamp = (ctr_column_stamp){.kind = CTR_STAMP_OWN, .own = *opening};
+        any = true;
+    }
+    return any;
+}
+
+bool ctr_stamping_found(ctr_table *table, ctr_problem *problem)
+{
+    ctr_stamp stamp = {.number = 0};
+    const ctr_opening *opening = opening_of_table(table);
+    if (!table->shape.replicated || problem->rc != SQLITE_OK) return false;
+    ctr_row_cell *cell = ctr_rows_row(table->rows, problem);
+    if (!cell) return false;
+    if (opening) memcpy(stamp.id, opening->id, CTR_ID_SIZE);
+    if (cell->life == 0 && opening) {
+        cell->life = life_of_counters(table) - 1;
+        ctr_row_cell_insert(cell, &stamp);
+    } else if (!ctr_row_cell_is_live(cell) || (opening && opening->newest)) {
+        ctr_stamping_insert(table, problem);
+        return true;
+    } else if (!opening || !stamp_new_columns(table, cell, &stamp, problem)) {
+        return false;
+    }
+    ctr_stage_row(table->rows, problem);
+    return true;
+}
+
+/* A row of the cells without one in the table, which has no row cell yet: it was deleted, or waits,
+ * and then it has the values of some other file. */
+void ctr_stamping_missing(ctr_table *table, bool waits, ctr_problem *problem)
+{
+    ctr_rows *rows = table->rows;
+    if (!rows->shape->replicated || !opening_of_table(table)) return;
+    ctr_row_cell *cell = ctr_rows_row(rows, problem);
+    if (!cell || cell->life != 0) return;
+    cell->life = life_of_counters(table);
+    for (int i = 0; i < cell->n; i++) cell->columns[i].kind = CTR_STAMP_NONE;
+    if (!waits && !ctr_access_is_live(table)) {
+        ctr_row_cell_delete(cell);
+        for (int i = 0; i < rows->shape->n_counters; i++)
+            if (ctr_rows_state(rows, i).touched) ctr_stage_empty(rows, i);
+    }
+    if (ctr_stage_row(rows, problem) == SQLITE_OK) ctr_access_write(table, problem);
+}
