@@ -1,0 +1,34 @@
+/* track/row_values.h - reads the merged values of the regular columns of a row.
+ *
+ * They stand in the tracked table alone, or are listed in <counters>_state where the table shows
+ * another value (table/regular.h). The columns are read by their names, so that no CHECK, DEFAULT,
+ * index expression or generated column of the file runs; the collations of keys are built in.
+ */
+#ifndef CTR_TRACK_ROW_VALUES_H
+#define CTR_TRACK_ROW_VALUES_H
+
+#include "table/regular.h"
+#include "track/tracked.h"
+
+typedef struct ctr_row_values {
+    ctr_tab *tab;          /* borrowed */
+    ctr_tracked *tracked;  /* held */
+    sqlite3_stmt *row;     /* owned: the columns in the order of tracked->regular */
+    int n;                 /* regular columns, by number */
+    sqlite3_value **given; /* owned, by number: the values; NULL: there is none */
+    sqlite3_value **list;  /* owned, by number: the listed ones, which it frees */
+} ctr_row_values;
+
+/* Opens a reader of the table that `tab` counts. The caller closes it, even if this fails. */
+int ctr_row_values_open(ctr_row_values *values, ctr_tab *tab, ctr_problem *problem);
+void ctr_row_values_close(ctr_row_values *values);
+
+/* Reads the values of the row with this key, number `rowid` among the cells, into values->given,
+ * lent until the next call. `listed`: only the listed ones. */
+int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **keys, bool listed,
+                        ctr_problem *problem);
+
+/* Lets go of the row of the table that was read last. */
+void ctr_row_values_reset(ctr_row_values *values);
+
+#endif
