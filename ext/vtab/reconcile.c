@@ -23,7 +23,9 @@
  */
 #include <string.h>
 
+#include "sqlite/array.h"
 #include "table/stage.h"
+#include "table/values.h"
 #include "track/showing.h"
 #include "vtab/table.h"
 
@@ -310,12 +312,22 @@ static void end_counters(ctr_table *table, ctr_problem *problem)
     write_staged(table, problem);
 }
 
-bool ctr_reconcile_gone(ctr_tracked_row *row, bool expected, ctr_problem *problem)
+static void forget_may_go(ctr_table *table, int64_t rowid)
+{
+    int n = 0;
+    for (int i = 0; i < table->n_may_go; i++)
+        if (table->may_go[i].rowid != rowid) table->may_go[n++] = table->may_go[i];
+    table->n_may_go = n;
+}
+
+/* Ends the counters of the row that was found, unless it waits, and takes it off the list; returns
+ * whether it does. `expected`: the row is not listed. */
+static bool end_row(ctr_tracked_row *row, bool expected, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (!expected) look_apart(row, problem);
     if (problem->rc != SQLITE_OK || (row->is_apart && row->apart.waits)) return false;
-    ctr_replaced_forget(table, table->rows->rowid);
+    forget_may_go(table, table->rows->rowid);
     ctr_writing_note_ended(table->file, table->name, table->rows->rowid);
     end_counters(table, problem);
     if (row->is_apart) ctr_apart_remove(&table->looks->apart, table->rows->rowid, problem);
@@ -334,7 +346,7 @@ void ctr_reconcile_deleted(ctr_tracked_row *row, ctr_problem *problem)
     if ((!expected || is_disorder(table)) && is_there(row, NULL, false, problem))
         note_disorder(table); /* inserted again */
     else
-        ctr_reconcile_gone(row, expected, problem);
+        end_row(row, expected, problem);
 }
 
 void ctr_reconcile_missing(ctr_tracked_row *row, ctr_problem *problem)
@@ -344,11 +356,64 @@ void ctr_reconcile_missing(ctr_tracked_row *row, ctr_problem *problem)
     if (table->shape.replicated) look_apart(row, problem);
     ctr_stamping_missing(table, row->is_apart && row->apart.waits, problem);
     if (!ctr_stamping_is_live(table, problem)) return;
-    table->joined.conn->stats.tracked += ctr_reconcile_gone(row, false, problem);
+    table->joined.conn->stats.tracked += end_row(row, false, problem);
 }
 
+/* ---- rows that OR REPLACE removes ------------------------------------------------------------ */
+
+/* SQLite fires no delete trigger for them, unless recursive triggers are on. A trigger BEFORE the
+ * write inserts the keys that the statement may remove; one AFTER it has them looked up. The
+ * statement may still keep such a row, or remove it later, after triggers of the application have
+ * written other rows. So it is remembered until it is gone or the transaction ends. */
 void ctr_reconcile_may_go(ctr_tracked_row *row, ctr_problem *problem)
 {
-    if (!ctr_replaced_note(row->table, problem) && problem->rc == SQLITE_OK)
-        note_disorder(row->table); /* the insertion of the row was not reported */
+    ctr_table *table = row->table;
+    unsigned nth = table->joined.conn->ended;
+    if (table->may_go_in != nth) table->n_may_go = 0;
+    table->may_go_in = nth;
+    if (ctr_access_find(table, problem)) return;
+    if (!table->rows->found) {
+        note_disorder(table); /* the insertion of the row was not reported */
+        return;
+    }
+    ctr_may_go it = {table->rows->rowid, ctr_writing_is_at_work(table->file)};
+    for (int i = 0; i < table->n_may_go; i++)
+        if (table->may_go[i].rowid == it.rowid && table->may_go[i].at_work == it.at_work) return;
+    ctr_may_go *may_go = ctr_array_room(table->may_go, &table->room_may_go,
+                                        (size_t)table->n_may_go + 1, sizeof *may_go, problem);
+    if (!may_go) return;
+    table->may_go = may_go;
+    may_go[table->n_may_go++] = it;
+}
+
+/* Returns whether the row is gone; then its counters are deleted, unless it waits. */
+static bool look_for_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
+{
+    ctr_access_end(table);
+    ctr_showing *looks = ctr_table_look(table, problem);
+    table->holds_keys = looks != NULL; /* copies to free, also after a failure */
+    bool taken = looks && ctr_values_take_key(table->rows, rowid, table->keys, problem);
+    bool gone = taken && !ctr_writing_look(&looks->writing, table->keys, NULL, NULL, problem) &&
+                problem->rc == SQLITE_OK;
+    if (gone && ctr_access_find_rowid(table, rowid, problem) == SQLITE_OK &&
+        ctr_stamping_is_live(table, problem)) {
+        ctr_tracked_row row = {.table = table};
+        end_row(&row, false, problem);
+        ctr_apart_close_row(&row.apart);
+    }
+    ctr_access_end(table);
+    return gone;
+}
+
+/* Looks up those remembered while the library wrote a merged row, or the others. */
+void ctr_reconcile_replaced(ctr_table *table, ctr_problem *problem)
+{
+    bool at_work = ctr_writing_is_at_work(table->file);
+    if (table->may_go_in != table->joined.conn->ended) table->n_may_go = 0;
+    for (int i = table->n_may_go - 1; i >= 0 && problem->rc == SQLITE_OK; i--) {
+        if (i >= table->n_may_go) continue; /* a row was remembered twice */
+        int64_t rowid = table->may_go[i].rowid;
+        if (table->may_go[i].at_work == at_work && look_for_row(table, rowid, problem))
+            forget_may_go(table, rowid);
+    }
 }

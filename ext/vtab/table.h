@@ -8,7 +8,6 @@
  *     trigger_rows.c  rows that the triggers of a tracked table insert
  *     reconcile.c     a row of a tracked table and its counters
  *     stamping.c      rows of a replicated table
- *     replaced.c      rows of a tracked table that OR REPLACE removes
  *     request.c       requests that count once, however often they are repeated
  *     access.c        the current row: of one file, or of the front
  *     integrity.c     checks the stored content
@@ -353,12 +352,10 @@ void ctr_reconcile_found(ctr_tracked_row *row, ctr_problem *problem);
 void ctr_reconcile_deleted(ctr_tracked_row *row, ctr_problem *problem);
 void ctr_reconcile_missing(ctr_tracked_row *row, ctr_problem *problem);
 
-/* Ends the counters of the row that was found, unless it waits, and takes it off the list; returns
- * whether it does. `expected`: the row is not listed. */
-bool ctr_reconcile_gone(ctr_tracked_row *row, bool expected, ctr_problem *problem);
-
-/* Remembers a row that the statement may remove unnoticed. */
+/* Remembers a row that the statement may remove unnoticed. The second looks up the remembered rows,
+ * and ends the counters of those that are gone. */
 void ctr_reconcile_may_go(ctr_tracked_row *row, ctr_problem *problem);
+void ctr_reconcile_replaced(ctr_table *table, ctr_problem *problem);
 
 /* Writes what is staged; notes the states of the counters before and after. */
 void ctr_reconcile_write(ctr_tracked_row *row, ctr_problem *problem);
@@ -380,14 +377,6 @@ void ctr_stamping_write(ctr_tracked_row *row, ctr_problem *problem);
  * returns whether there is anything to write. */
 bool ctr_stamping_found(ctr_table *table, ctr_problem *problem);
 void ctr_stamping_missing(ctr_table *table, bool waits, ctr_problem *problem);
-
-/* replaced.c: remembers the row with table->keys, which a statement may remove; returns false if
- * there is no such row. The second forgets a row. */
-bool ctr_replaced_note(ctr_table *table, ctr_problem *problem);
-void ctr_replaced_forget(ctr_table *table, int64_t rowid);
-
-/* Looks up the remembered rows, and deletes the counters of those that are gone. */
-void ctr_replaced_look_up(ctr_table *table, ctr_problem *problem);
 
 /* request.c: `columns` are the columns of the INSERT, by number. */
 

@@ -174,7 +174,7 @@ bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_proble
     if (problem->rc == SQLITE_OK && event->call && !shown) event->call(&row, problem);
     ctr_apart_close_row(&row.apart);
     if (problem->rc == SQLITE_OK && event->replaces && table->n_may_go > 0)
-        ctr_replaced_look_up(table, problem);
+        ctr_reconcile_replaced(table, problem);
     free_row_room(&row, &few);
     return true;
 }
