@@ -96,8 +96,8 @@ static void read_listed_values(ctr_row_values *values, int64_t rowid, ctr_proble
     ctr_tab_give_back(values->tab, slot, problem);
 }
 
-int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **keys, bool listed,
-                        ctr_problem *problem)
+int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **keys,
+                        bool only_listed, ctr_problem *problem)
 {
     const ctr_tracked *tracked = values->tracked;
     if (problem->rc != SQLITE_OK) return problem->rc;
@@ -105,7 +105,7 @@ int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **k
     memset(values->given, 0, ((size_t)values->n + 1) * sizeof *values->given);
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
     sqlite3_reset(values->row);
-    if (!listed && values->row &&
+    if (!only_listed && values->row &&
         ctr_tracked_bind_key(tracked, values->row, keys, problem) == SQLITE_OK &&
         ctr_run_row(&run, values->row))
         for (int i = 0; i < tracked->n_regular; i++)

@@ -24,9 +24,9 @@ int ctr_row_values_open(ctr_row_values *values, ctr_tab *tab, ctr_problem *probl
 void ctr_row_values_close(ctr_row_values *values);
 
 /* Reads the values of the row with this key, number `rowid` among the cells, into values->given,
- * lent until the next call. `listed`: only the listed ones. */
-int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **keys, bool listed,
-                        ctr_problem *problem);
+ * lent until the next call. `only_listed`: only the listed ones. */
+int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **keys,
+                        bool only_listed, ctr_problem *problem);
 
 /* Lets go of the row of the table that was read last. */
 void ctr_row_values_reset(ctr_row_values *values);

@@ -457,14 +457,14 @@ void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ct
     look_up_columns(tracked);
 }
 
-void ctr_tracked_close_lists(ctr_tracked *tracked)
+void ctr_tracked_free_lists(ctr_slots *lists)
 {
-    sqlite3_free((char *)tracked->lists.columns);
-    sqlite3_free((char *)tracked->lists.values);
-    sqlite3_free((char *)tracked->lists.changes);
-    sqlite3_free((char *)tracked->lists.constraint);
-    sqlite3_free((char *)tracked->lists.value);
-    tracked->lists = (ctr_slots){0};
+    sqlite3_free((char *)lists->columns);
+    sqlite3_free((char *)lists->values);
+    sqlite3_free((char *)lists->changes);
+    sqlite3_free((char *)lists->constraint);
+    sqlite3_free((char *)lists->value);
+    *lists = (ctr_slots){0};
 }
 
 void ctr_tracked_close(ctr_tracked *tracked)
@@ -483,7 +483,7 @@ void ctr_tracked_close(ctr_tracked *tracked)
     sqlite3_free(tracked->schema);
     sqlite3_free(tracked->counters);
     sqlite3_free(tracked->table);
-    ctr_tracked_close_lists(tracked);
+    ctr_tracked_free_lists(&tracked->lists);
     *tracked = (ctr_tracked){0};
 }
 

@@ -70,7 +70,7 @@ int ctr_tracked_open(ctr_tracked *tracked, const ctr_objects *objects, const cha
 int ctr_tracked_begin(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
                       const char *table, const ctr_shape *shape, ctr_problem *problem);
 void ctr_tracked_close(ctr_tracked *tracked);
-void ctr_tracked_close_lists(ctr_tracked *tracked); /* only the lists */
+void ctr_tracked_free_lists(ctr_slots *lists);
 
 /* Returns what a counter table tracks, or NULL on a problem. The table keeps it until the schema
  * changes; the caller releases it. */

@@ -29,6 +29,11 @@ static int rowid_parameter(const ctr_writing *writing)
     return old_parameter(writing, writing->tracked->shape->n_counters);
 }
 
+static int regular_parameter(const ctr_writing *writing, int i)
+{
+    return rowid_parameter(writing) + 1 + i;
+}
+
 static const char *counter_column_name(const ctr_writing *writing, int counter)
 {
     const ctr_tracked_column *column = ctr_tracked_column_of(writing->tracked, counter);
@@ -68,26 +73,42 @@ static void list_row(const ctr_writing *writing, const row_lists *to)
                             ctr_text_separator(to->present, " AND "), name,
                             old_parameter(writing, i));
     }
-    if (writing->by_rowid)
+    for (int i = 0; writing->regular && i < writing->tracked->n_regular; i++) {
+        const char *name = writing->tracked->regular[i].column;
+        if (!writing->regular[i]) continue;
+        sqlite3_str_appendf(to->columns, ", \"%w\"", name);
+        sqlite3_str_appendf(to->values, ", ?%d", regular_parameter(writing, i));
+        sqlite3_str_appendf(to->changes, "%s\"%w\" = ?%d", ctr_text_separator(to->changes, ", "),
+                            name, regular_parameter(writing, i));
+    }
+    if (writing->regular && sqlite3_str_length(to->present) == 0)
+        sqlite3_str_appendall(to->present, "1");
+    if (writing->by_rowid && !writing->regular)
         sqlite3_str_appendf(to->present, "%srowid = ?%d", ctr_text_separator(to->present, " AND "),
                             rowid_parameter(writing));
 }
 
-static void make_lists(ctr_writing *writing, ctr_problem *problem)
+static ctr_slots make_row_lists(ctr_writing *writing, ctr_problem *problem)
 {
     ctr_tracked *tracked = writing->tracked;
     row_lists to = {sqlite3_str_new(NULL), sqlite3_str_new(NULL), sqlite3_str_new(NULL),
                     sqlite3_str_new(NULL), sqlite3_str_new(NULL)};
     list_row(writing, &to);
-    tracked->lists = (ctr_slots){.schema = tracked->schema,
-                                 .table = tracked->counters,
-                                 .name = tracked->table,
-                                 .constraint = ctr_text_finish(to.match, problem),
-                                 .columns = ctr_text_finish(to.columns, problem),
-                                 .values = ctr_text_finish(to.values, problem),
-                                 .changes = ctr_text_finish(to.changes, problem),
-                                 .value = ctr_text_finish(to.present, problem)};
-    if (problem->rc != SQLITE_OK) ctr_tracked_close_lists(tracked);
+    return (ctr_slots){.schema = tracked->schema,
+                       .table = tracked->counters,
+                       .name = tracked->table,
+                       .constraint = ctr_text_finish(to.match, problem),
+                       .columns = ctr_text_finish(to.columns, problem),
+                       .values = ctr_text_finish(to.values, problem),
+                       .changes = ctr_text_finish(to.changes, problem),
+                       .value = ctr_text_finish(to.present, problem)};
+}
+
+static void make_lists(ctr_writing *writing, ctr_problem *problem)
+{
+    ctr_tracked *tracked = writing->tracked;
+    tracked->lists = make_row_lists(writing, problem);
+    if (problem->rc != SQLITE_OK) ctr_tracked_free_lists(&tracked->lists);
 }
 
 /* Takes a statement; NULL on a problem. */
@@ -239,9 +260,13 @@ static bool find_rowid(ctr_writing *writing, ctr_problem *problem)
     return !same || !tried;
 }
 
+static bool write_whole(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
+                        ctr_problem *problem);
+
 bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
                         ctr_problem *problem)
 {
+    if (writing->regular) return write_whole(writing, from, to, problem);
     if (!has_columns(writing)) return problem->rc == SQLITE_OK; /* there is nothing to show */
     ctr_slot *slot =
         take_shown(writing, writing->strict ? CTR_TAB_SHOW_STRICTLY : CTR_TAB_SHOW, problem);
@@ -263,16 +288,13 @@ bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_s
     return taken;
 }
 
-/* Writes within a savepoint, so that the changes of triggers and cascades can be rolled back, too.
- * While a statement is writing, SQLite opens no savepoint. Then our trigger fails a statement that
- * has broken a foreign key; one that breaks it after our trigger is a problem. */
-static bool write_in_savepoint(ctr_writing *writing, ctr_tab_sql which, const ctr_shown *want,
-                               ctr_problem *problem)
+/* Steps a statement within a savepoint, so that the changes of triggers and cascades can be rolled
+ * back, too. While a statement is writing, SQLite opens no savepoint. Then our trigger fails a
+ * statement that has broken a foreign key; one that breaks it after our trigger is a problem. */
+static bool ask_in_savepoint(ctr_writing *writing, sqlite3_stmt *statement, const ctr_shown *want,
+                             ctr_problem *problem)
 {
     sqlite3 *db = writing->tracked->db;
-    ctr_slot *slot = take_shown(writing, which, problem);
-    if (!slot) return false;
-    bind_row(writing, slot->kept.statement, want, NULL, problem);
     ctr_run run = ctr_run_on(db, writing->tracked->schema, NULL, problem);
     ctr_problem none = {SQLITE_OK, NULL};
     ctr_run begin = ctr_run_on(db, writing->tracked->schema, NULL, &none);
@@ -283,7 +305,7 @@ static bool write_in_savepoint(ctr_writing *writing, ctr_tab_sql which, const ct
         ctr_problem_set(problem, none.rc, "%s", ctr_problem_text(&none));
     ctr_problem_close(&none);
     writing->unsaved = !in_savepoint;
-    answer_of_table answer = ask_table(writing, slot->kept.statement, want, problem);
+    answer_of_table answer = ask_table(writing, statement, want, problem);
     writing->unsaved = false;
     if (in_savepoint && answer == TABLE_DEFERS) ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
     if (in_savepoint && problem->rc == SQLITE_OK) ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
@@ -292,8 +314,69 @@ static bool write_in_savepoint(ctr_writing *writing, ctr_tab_sql which, const ct
                         "a merged row of the tracked table %s would break a foreign key: "
                         "counter_pull, which can undo it, leaves it waiting",
                         writing->tracked->table);
-    give_shown_back(writing, slot, answer == TABLE_TAKES, problem);
     return answer == TABLE_TAKES;
+}
+
+static bool write_in_savepoint(ctr_writing *writing, ctr_tab_sql which, const ctr_shown *want,
+                               ctr_problem *problem)
+{
+    ctr_slot *slot = take_shown(writing, which, problem);
+    if (!slot) return false;
+    bind_row(writing, slot->kept.statement, want, NULL, problem);
+    bool taken = ask_in_savepoint(writing, slot->kept.statement, want, problem);
+    give_shown_back(writing, slot, taken, problem);
+    return taken;
+}
+
+/* ---- whole rows ------------------------------------------------------------------------------ */
+
+/* Returns a statement on the counters and the regular columns that are given. It stays for the next
+ * row, which mostly has the same ones. */
+static sqlite3_stmt *take_whole(ctr_writing *writing, bool inserts, ctr_problem *problem)
+{
+    struct ctr_whole_statement *whole = &writing->whole[inserts];
+    size_t n = (size_t)writing->tracked->n_regular;
+    bool same = whole->statement != NULL;
+    for (size_t i = 0; i < n && same; i++) same = whole->given[i] == (writing->regular[i] != NULL);
+    if (same || problem->rc != SQLITE_OK) return whole->statement;
+    sqlite3_finalize(whole->statement);
+    whole->statement = NULL;
+    if (!whole->given) whole->given = sqlite3_malloc64(n + 1);
+    if (!whole->given) ctr_problem_nomem(problem);
+    for (size_t i = 0; whole->given && i < n; i++) whole->given[i] = writing->regular[i] != NULL;
+    ctr_run run = {.db = writing->tracked->db, .problem = problem};
+    run.slots = make_row_lists(writing, problem);
+    ctr_sql sql = inserts ? CTR_SQL_TRACK_SHOW_NEW_STRICTLY : CTR_SQL_TRACK_SHOW_STRICTLY;
+    if (problem->rc == SQLITE_OK) whole->statement = ctr_run_prepare(&run, sql);
+    ctr_tracked_free_lists(&run.slots);
+    return whole->statement;
+}
+
+/* Writes counters and regular columns in one statement, so that NOT NULL and CHECK see the whole
+ * row. `from` is NULL for a row that is inserted. */
+static bool write_whole(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
+                        ctr_problem *problem)
+{
+    sqlite3_stmt *row = take_whole(writing, !from, problem);
+    if (!row) return false;
+    bind_row(writing, row, to, from, problem);
+    for (int i = 0; i < writing->tracked->n_regular; i++)
+        if (writing->regular[i])
+            ctr_problem_sqlite(
+                problem, writing->tracked->db,
+                sqlite3_bind_value(row, regular_parameter(writing, i), writing->regular[i]));
+    bool taken = ask_in_savepoint(writing, row, to, problem);
+    sqlite3_reset(row);
+    sqlite3_clear_bindings(row);
+    return taken && (!from || has_taken(writing, from, to, problem));
+}
+
+static void close_whole(ctr_writing *writing)
+{
+    for (int i = 0; i < 2; i++) {
+        sqlite3_finalize(writing->whole[i].statement);
+        sqlite3_free(writing->whole[i].given);
+    }
 }
 
 bool ctr_writing_delete(ctr_writing *writing, ctr_problem *problem)
@@ -308,6 +391,7 @@ bool ctr_writing_delete(ctr_writing *writing, ctr_problem *problem)
 
 bool ctr_writing_insert(ctr_writing *writing, const ctr_shown *to, ctr_problem *problem)
 {
+    if (writing->regular) return write_whole(writing, NULL, to, problem);
     ctr_tab_sql which = writing->strict ? CTR_TAB_SHOW_NEW_STRICTLY : CTR_TAB_SHOW_NEW;
     return write_in_savepoint(writing, which, to, problem);
 }
@@ -453,6 +537,7 @@ void ctr_writing_close(ctr_writing *writing)
         ctr_slot *slot = &tab->slots[which];
         if (!slot->checked && !slot->kept.taken) ctr_conn_close_kept(&slot->kept);
     }
+    close_whole(writing);
     ctr_foreign_close(&writing->foreign);
     *writing = (ctr_writing){0};
 }

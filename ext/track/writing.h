@@ -27,6 +27,14 @@ typedef struct ctr_writing {
     bool steady;      /* the last two rows were equally far */
     int64_t distance; /* from the id of the last row's cells to its rowid */
 
+    /* Of a replicated table: the values of its regular columns, in the order of tracked->regular; a
+     * column without one is left alone. Borrowed; NULL: no column has one. */
+    sqlite3_value **regular;
+    struct ctr_whole_statement {
+        sqlite3_stmt *statement; /* owned */
+        bool *given;             /* owned: the columns that it writes */
+    } whole[2];                  /* an UPDATE, an INSERT */
+
     ctr_foreign foreign;
     int level;     /* of the statement: triggers may write rows again, by a command */
     bool reported; /* our trigger has seen the values to show */
