@@ -285,7 +285,10 @@ static bool write_in_savepoint(ctr_writing *writing, ctr_tab_sql which, const ct
     writing->unsaved = !in_savepoint;
     answer_of_table answer = ask_table(writing, slot->kept.statement, want, problem);
     writing->unsaved = false;
-    if (in_savepoint && answer == TABLE_DEFERS) ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
+    if (in_savepoint && answer == TABLE_DEFERS) {
+        ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
+        writing->aside = writing->ended = false;
+    }
     if (in_savepoint && problem->rc == SQLITE_OK) ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
     if (!in_savepoint && answer == TABLE_DEFERS)
         ctr_problem_set(problem, SQLITE_CONSTRAINT,
