@@ -11,12 +11,10 @@
 #include "table/rows.h"
 #include "track/showing.h"
 
-/* A row, and its state before the merge. */
+/* A row, and its counters before the merge. */
 typedef struct ctr_later_row {
     int64_t rowid;
-    ctr_shown_before was;
-    bool known;        /* the values are known: their sums fit in 64 bits */
-    ctr_shown shown[]; /* by counter */
+    ctr_summary before[];
 } ctr_later_row;
 
 /* Zero it; close it. */

@@ -51,144 +51,115 @@ static int refuse_uncounted(ctr_showing *showing, const char *what, ctr_problem 
     return problem->rc;
 }
 
-/* Lists what the row shows now, if a trigger changed it while it was written. If a trigger deleted
- * it, its counters were deleted, too, and `now` is no longer their state. */
-static void list_again(ctr_showing *showing, int64_t rowid, const ctr_summary *now,
-                       ctr_problem *problem)
-{
-    const ctr_writing *written = &showing->writing;
-    if (!written->aside || written->ended || problem->rc != SQLITE_OK) return;
-    size_t n = (size_t)showing->tracked->shape->n_counters + 1;
-    ctr_shown *shown = sqlite3_malloc64(n * sizeof *shown);
-    if (!shown) ctr_problem_nomem(problem);
-    if (shown && ctr_writing_look(&showing->writing, showing->writing.keys, shown, NULL, problem))
-        ctr_showing_set_apart(showing, rowid, shown, now, problem);
-    sqlite3_free(shown);
-}
+/* ---- one row --------------------------------------------------------------------------------- */
 
-static bool update_row_shown(ctr_showing *showing, int64_t rowid, const ctr_shown *from,
-                             const ctr_summary *now, ctr_problem *problem)
-{
-    bool taken = ctr_writing_update(&showing->writing, from, showing->to, problem);
-    list_again(showing, rowid, now, problem);
-    return taken;
-}
-
-static bool insert_row_shown(ctr_showing *showing, int64_t rowid, const ctr_summary *now,
-                             ctr_problem *problem)
-{
-    bool taken = ctr_writing_insert(&showing->writing, showing->to, problem);
-    list_again(showing, rowid, now, problem);
-    return taken;
-}
-
-/* Deletes the row if one of its counters is deleted and none is live; else updates it. */
-static void show_in_row(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,
-                        const ctr_summary *now, bool complete, ctr_problem *problem)
-{
-    bool deleted = false, taken = false;
-    for (int i = 0; i < showing->tracked->shape->n_counters; i++)
-        deleted = deleted || now[i].life % 2 == 0;
-    ctr_apart_remove(&showing->apart, rowid, problem); /* a trigger may list it again */
-    if (deleted && !is_live(showing, now))
-        taken = ctr_writing_delete(&showing->writing, problem);
-    else if (complete)
-        taken = update_row_shown(showing, rowid, shown, now, problem);
-    if (!taken && !showing->writing.ended && !showing->writing.aside)
-        ctr_showing_set_apart(showing, rowid, shown, now, problem);
-}
-
-int ctr_showing_look_and_write(ctr_showing *showing, int64_t rowid, bool was_live,
-                               const ctr_summary *now, bool complete, ctr_problem *problem)
-{
-    ctr_apart_row apart;
-    bool is_integer;
-    size_t n = (size_t)showing->tracked->shape->n_counters + 1;
-    ctr_shown *shown = sqlite3_malloc64(n * sizeof *shown);
-    if (!shown) ctr_problem_nomem(problem);
-    showing->writing.aside = showing->writing.ended = false;
-    ctr_apart_read(&showing->apart, rowid, &apart, problem);
-    bool there = shown && ctr_writing_look(&showing->writing, showing->writing.keys, shown,
-                                           &is_integer, problem);
-    for (size_t i = 0; problem->rc == SQLITE_OK && i + 1 < n; i++)
-        if (apart.differs_in[i])
-            showing->from[i] = apart.shown[i];
-        else if (apart.differs && there && ctr_tracked_column_of(showing->tracked, (int)i) &&
-                 ctr_tracked_same_shown(&shown[i], &showing->to[i]))
-            showing->from[i] = shown[i]; /* listed by a trigger, after the merge */
-    if (problem->rc == SQLITE_OK && there) {
-        if (is_integer && complete && is_live(showing, now) &&
-            ctr_tracked_same_row(showing->tracked, shown, showing->to))
-            ctr_apart_remove(&showing->apart, rowid, problem);
-        else if (apart.waits || !is_integer ||
-                 !ctr_tracked_same_row(showing->tracked, shown, showing->from))
-            refuse_uncounted(showing, "was changed", problem);
-        else
-            show_in_row(showing, rowid, shown, now, complete, problem);
-    } else if (problem->rc == SQLITE_OK) {
-        bool live = is_live(showing, now);
-        if (was_live && !apart.waits && live) {
-            refuse_uncounted(showing, "was deleted", problem);
-        } else {
-            ctr_apart_remove(&showing->apart, rowid, problem);
-            if (live && !(complete && insert_row_shown(showing, rowid, now, problem)))
-                ctr_showing_set_apart(showing, rowid, NULL, now, problem);
-        }
-    }
-    ctr_apart_close_row(&apart);
-    sqlite3_free(shown);
-    return problem->rc;
-}
-
-bool ctr_showing_take_wanted(ctr_showing *showing, const ctr_summary *now)
+/* Begins with a row. Returns whether its counters fit in 64 bits, so that the table can show
+ * them. */
+static bool begin_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                      const ctr_summary *now)
 {
     bool complete = true;
+    ctr_writing *writing = &showing->writing;
+    writing->rowid = rowid;
+    writing->keys = keys;
+    writing->aside = writing->ended = false;
     for (int i = 0; i < showing->tracked->shape->n_counters; i++)
         complete = ctr_showing_value(showing, i, &now[i], &showing->to[i]) && complete;
     return complete;
 }
 
-int ctr_showing_write(ctr_showing *showing, int64_t rowid, ctr_shown_before was, bool known,
-                      const ctr_summary *now, ctr_problem *problem)
+/* Brings the row from `shown`, NULL if the table has no such row, to its counters. Returns false if
+ * the table refuses. A row that a trigger changed meanwhile is listed. If a trigger deleted it, its
+ * counters were deleted, too, and `now` is no longer their state. */
+static bool write_shown(ctr_showing *showing, const ctr_shown *shown, const ctr_summary *now,
+                        bool complete, ctr_problem *problem)
 {
-    showing->writing.rowid = rowid;
-    showing->writing.aside = showing->writing.ended = false;
-    bool complete = ctr_showing_take_wanted(showing, now);
-    if (complete && known && is_live(showing, now) && problem->rc == SQLITE_OK) {
-        if (was == CTR_SHOWN_NEW && insert_row_shown(showing, rowid, now, problem))
-            return problem->rc;
-        if (was == CTR_SHOWN_LIVE && update_row_shown(showing, rowid, showing->from, now, problem))
-            return problem->rc;
+    ctr_writing *writing = &showing->writing;
+    bool live = is_live(showing, now), deleted = false, taken = !shown && !live;
+    for (int i = 0; i < showing->tracked->shape->n_counters && !live; i++)
+        deleted = deleted || now[i].life % 2 == 0;
+    if (shown && deleted)
+        taken = ctr_writing_delete(writing, problem);
+    else if (shown && complete)
+        taken = ctr_writing_update(writing, shown, showing->to, problem);
+    else if (live && complete)
+        taken = ctr_writing_insert(writing, showing->to, problem);
+    if (!writing->aside || writing->ended) return taken;
+    shown = showing->found;
+    if (!ctr_writing_look(writing, writing->keys, showing->found, NULL, problem)) shown = NULL;
+    if (shown || live) ctr_showing_set_apart(showing, writing->rowid, shown, now, problem);
+    return taken;
+}
+
+/* Looks at the row and at the list, then writes the row; lists it if the table refuses. */
+static int look_and_write(ctr_showing *showing, bool was_live, const ctr_summary *now,
+                          bool complete, ctr_problem *problem)
+{
+    ctr_apart_row apart = {0};
+    ctr_writing *writing = &showing->writing;
+    const ctr_tracked *tracked = showing->tracked;
+    bool live = is_live(showing, now), is_integer = true;
+    writing->aside = writing->ended = false;
+    ctr_apart_read(&showing->apart, writing->rowid, &apart, problem);
+    const ctr_shown *shown = showing->found;
+    if (!ctr_writing_look(writing, writing->keys, showing->found, &is_integer, problem))
+        shown = NULL;
+    if (problem->rc != SQLITE_OK) goto done;
+    for (int i = 0; i < tracked->shape->n_counters; i++)
+        if (apart.differs_in[i])
+            showing->from[i] = apart.shown[i];
+        else if (apart.differs && shown && ctr_tracked_column_of(tracked, i) &&
+                 ctr_tracked_same_shown(&shown[i], &showing->to[i]))
+            showing->from[i] = shown[i]; /* listed by a trigger, after the merge */
+
+    if (shown && is_integer && complete && live &&
+        ctr_tracked_same_row(tracked, shown, showing->to)) {
+        ctr_apart_remove(&showing->apart, writing->rowid, problem);
+    } else if (shown && (apart.waits || !is_integer ||
+                         !ctr_tracked_same_row(tracked, shown, showing->from))) {
+        refuse_uncounted(showing, "was changed", problem);
+    } else if (!shown && live && was_live && !apart.waits) {
+        refuse_uncounted(showing, "was deleted", problem);
+    } else {
+        ctr_apart_remove(&showing->apart, writing->rowid, problem); /* triggers may list it again */
+        if (!write_shown(showing, shown, now, complete, problem) && !writing->ended &&
+            !writing->aside)
+            ctr_showing_set_apart(showing, writing->rowid, shown, now, problem);
     }
-    if (showing->writing.ended || problem->rc != SQLITE_OK) return problem->rc;
-    return ctr_showing_look_and_write(showing, rowid, was == CTR_SHOWN_LIVE, now, complete,
-                                      problem);
+done:
+    ctr_apart_close_row(&apart);
+    return problem->rc;
 }
 
-ctr_shown_before ctr_showing_before(const ctr_showing *showing, const ctr_summary *before)
-{
-    if (is_live(showing, before)) return CTR_SHOWN_LIVE;
-    bool touched = false;
-    for (int i = 0; i < showing->tracked->shape->n_counters; i++)
-        touched = touched || before[i].touched;
-    return touched ? CTR_SHOWN_DELETED : CTR_SHOWN_NEW;
-}
-
+/* Nearly every row shows what it is known to show, so it is written first. */
 int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
                     const ctr_shown *from, const ctr_summary *before, const ctr_summary *now,
                     ctr_problem *problem)
 {
-    bool known = true;
     if (problem->rc != SQLITE_OK) return problem->rc;
-    showing->writing.keys = keys;
+    bool known = begin_row(showing, rowid, keys, now), complete = known, is_new = !from;
+    bool was_live = from || is_live(showing, before);
     for (int i = 0; i < showing->tracked->shape->n_counters; i++) {
+        is_new = is_new && !before[i].touched;
         if (from)
             showing->from[i] = from[i];
         else
             known = ctr_showing_value(showing, i, &before[i], &showing->from[i]) && known;
     }
-    ctr_shown_before was = from ? CTR_SHOWN_LIVE : ctr_showing_before(showing, before);
-    return ctr_showing_write(showing, rowid, was, known, now, problem);
+    if (known && (was_live || is_new) && is_live(showing, now) &&
+        (write_shown(showing, was_live ? showing->from : NULL, now, complete, problem) ||
+         showing->writing.ended))
+        return problem->rc;
+    return look_and_write(showing, was_live, now, complete, problem);
+}
+
+int ctr_showing_again(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                      const ctr_summary *now, ctr_problem *problem)
+{
+    bool complete = begin_row(showing, rowid, keys, now);
+    size_t n = (size_t)showing->tracked->shape->n_counters;
+    memcpy(showing->from, showing->to, n * sizeof *showing->from);
+    return look_and_write(showing, true, now, complete, problem);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -198,11 +169,12 @@ static int begin_showing(ctr_showing *showing, ctr_tab *tab, ctr_tracked *tracke
                          ctr_problem *problem)
 {
     size_t n = (size_t)tab->shape.n_counters + 1;
-    *showing = (ctr_showing){.tracked = tracked,
-                             .apart = {.tracked = tracked, .tab = tab},
-                             .from = sqlite3_malloc64(n * sizeof *showing->from),
-                             .to = sqlite3_malloc64(n * sizeof *showing->to)};
-    if (!showing->from || !showing->to) ctr_problem_nomem(problem);
+    ctr_shown *room = sqlite3_malloc64(3 * n * sizeof *room);
+    *showing = (ctr_showing){.tracked = tracked, .apart = {.tracked = tracked, .tab = tab}};
+    if (!room) return ctr_problem_nomem(problem);
+    showing->from = room;
+    showing->to = room + n;
+    showing->found = room + 2 * n;
     if (tracked && tracked->table && problem->rc == SQLITE_OK)
         showing->writing = ctr_writing_on(tracked, tab);
     return problem->rc;
@@ -227,6 +199,5 @@ void ctr_showing_close(ctr_showing *showing)
     ctr_writing_close(&showing->writing);
     ctr_tracked_release(showing->tracked);
     sqlite3_free(showing->from);
-    sqlite3_free(showing->to);
     *showing = (ctr_showing){0};
 }

@@ -20,11 +20,11 @@ typedef struct ctr_showing {
     ctr_tracked *tracked; /* held */
     ctr_apart apart;
     ctr_writing writing;
-    ctr_shown *from, *to; /* owned: room for the current row, by counter */
-} ctr_showing;
 
-/* The state of a row before it was merged. */
-typedef enum ctr_shown_before { CTR_SHOWN_NEW, CTR_SHOWN_LIVE, CTR_SHOWN_DELETED } ctr_shown_before;
+    /* Owned: room for the current row, by counter: what the table is known to show, what it is to
+     * show, what it was found to show. */
+    ctr_shown *from, *to, *found;
+} ctr_showing;
 
 /* Opens as ctr_triggers_hold does. The caller closes it, even if this fails, and does not move it
  * while it is open. */
@@ -46,19 +46,12 @@ int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
                     const ctr_shown *from, const ctr_summary *before, const ctr_summary *now,
                     ctr_problem *problem);
 
+/* Shows a row that is listed as apart, and has not been merged since. */
+int ctr_showing_again(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                      const ctr_summary *now, ctr_problem *problem);
+
 /* Lists a row that shows `shown` for each counter with another value; NULL: the row waits. */
 int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,
                           const ctr_summary *now, ctr_problem *problem);
-
-/* For track/later.h: the steps of ctr_showing_row. Before returns the state that the row had.
- * Take_wanted puts the new values into showing->to; it returns false if a sum does not fit. Write
- * writes the row; if `known`, it relies on the table showing showing->from. Look_and_write reads
- * the row first. */
-ctr_shown_before ctr_showing_before(const ctr_showing *showing, const ctr_summary *before);
-bool ctr_showing_take_wanted(ctr_showing *showing, const ctr_summary *now);
-int ctr_showing_write(ctr_showing *showing, int64_t rowid, ctr_shown_before was, bool known,
-                      const ctr_summary *now, ctr_problem *problem);
-int ctr_showing_look_and_write(ctr_showing *showing, int64_t rowid, bool was_live,
-                               const ctr_summary *now, bool complete, ctr_problem *problem);
 
 #endif

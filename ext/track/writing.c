@@ -307,7 +307,10 @@ static bool ask_in_savepoint(ctr_writing *writing, sqlite3_stmt *statement, cons
     writing->unsaved = !in_savepoint;
     answer_of_table answer = ask_table(writing, statement, want, problem);
     writing->unsaved = false;
-    if (in_savepoint && answer == TABLE_DEFERS) ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
+    if (in_savepoint && answer == TABLE_DEFERS) {
+        ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
+        writing->aside = writing->ended = false;
+    }
     if (in_savepoint && problem->rc == SQLITE_OK) ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
     if (!in_savepoint && answer == TABLE_DEFERS)
         ctr_problem_set(problem, SQLITE_CONSTRAINT,
