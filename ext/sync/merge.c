@@ -326,11 +326,18 @@ bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
     refuse_broken_keys(merge, problem);
     if (problem->rc != SQLITE_OK) return false;
     if (ctr_stage_write(&merge->rows, merge->keys, problem)) return false;
-    if (merge->tracked && merge->later)
+    const ctr_row_cell *cell = merge->shape.replicated ? ctr_rows_row(&merge->rows, problem) : NULL;
+    ctr_merged_row merged = {merge->was_live, cell && ctr_row_cell_is_live(cell), merge->values};
+    merge->showing.merged = cell ? &merged : NULL;
+    if (cell && merge->later)
+        ctr_later_add_replicated(merge->later, &merge->showing, merge->rows.rowid, merge->before,
+                                 merge->giver, merge->was_live, merge->taken, problem);
+    else if (merge->tracked && merge->later)
         ctr_later_add(merge->later, &merge->showing, merge->rows.rowid, merge->before, problem);
     else if (merge->tracked && ctr_showing_row(&merge->showing, merge->rows.rowid, merge->keys,
                                                NULL, merge->before, merge->now, problem))
         ctr_conn_spoil(conn, nth);
+    merge->showing.merged = NULL;
     return problem->rc == SQLITE_OK;
 }
 

@@ -44,8 +44,10 @@ typedef struct ctr_merge {
     bool row_unanswered;       /* the row at hand is one of them */
 
     /* Of a replicated table, for the row at hand. */
-    bool *taken;   /* owned; by regular column: its value is that of the other file */
-    bool was_live; /* before the merge */
+    bool *taken;            /* owned; by regular column: its value is that of the other file */
+    bool was_live;          /* before the merge */
+    int64_t giver;          /* the row among the cells of the source */
+    sqlite3_value **values; /* from a feed: by the order of tracked->regular; borrowed */
 
     /* Of a tracked table. */
     bool tracked;

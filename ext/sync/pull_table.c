@@ -35,7 +35,7 @@ typedef struct merge_job {
     bool more;             /* the walk stands at a row */
     ctr_row_cell row;      /* its row cell, of a replicated table; owned columns */
     int room_row;
-    int *regular; /* owned: for each regular column of `to`, that of `from`, or -1 */
+    int *regular; /* for each regular column of `to`, that of `from`, or -1; owned by `later` */
     struct ctr_report_row *report;
 
     /* How the rows of `to` are found. */
@@ -115,6 +115,7 @@ static bool merge_row_cell(merge_job *job, ctr_problem *problem)
     if (!ctr_regular_room(from, &job->row, &job->room_row, problem) ||
         ctr_regular_read(from, rowid, &job->row, problem))
         return false;
+    job->to->giver = rowid;
     return ctr_merge_row(job->to, &job->row, job->regular, problem) != CTR_ROW_STAYS;
 }
 
@@ -351,11 +352,14 @@ static void match_regular(merge_job *job, ctr_problem *problem)
     const ctr_registry *mine = ctr_regular_of(job->to->rows.tab, problem),
                        *theirs = from ? ctr_regular_of(from, problem) : NULL;
     if (!mine || !theirs) return;
-    job->regular = sqlite3_malloc64(((size_t)mine->n + 1) * sizeof *job->regular);
+    ctr_later *later = &job->merge->later;
+    later->map = job->regular = sqlite3_malloc64(((size_t)mine->n + 1) * sizeof *job->regular);
     if (!job->regular) {
         ctr_problem_nomem(problem);
         return;
     }
+    later->n_map = mine->n;
+    ctr_row_values_open(&later->values, from, problem);
     for (int i = 0; i < mine->n; i++) {
         const ctr_regular *column = &mine->columns[i];
         job->regular[i] = column->noted && column->name
@@ -550,7 +554,6 @@ void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_p
     ctr_shape_close(&job.from);
     ctr_pull_close_merge(job.merge);
     sqlite3_free(job.counters);
-    sqlite3_free(job.regular);
     sqlite3_free(job.row.columns);
     sqlite3_free(job.keys);
 }

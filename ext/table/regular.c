@@ -218,10 +218,12 @@ int64_t ctr_regular_number(int64_t above)
 /* ---- listed values --------------------------------------------------------------------------- */
 
 void ctr_regular_list(ctr_tab *tab, int64_t rowid, const char *name, sqlite3_value *value,
-                      ctr_problem *problem)
+                      bool refused, ctr_problem *problem)
 {
+    ctr_regular_unlist(tab, rowid, name, problem);
     ctr_run run = ctr_tab_run(tab, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_LIST);
+    ctr_run_bind_text(&run, row, ":kind", refused ? "refused" : "merged");
     ctr_run_bind_int(&run, row, ":row", rowid);
     ctr_run_bind_text(&run, row, ":name", name);
     ctr_run_bind_value(&run, row, ":value", value);
@@ -229,7 +231,13 @@ void ctr_regular_list(ctr_tab *tab, int64_t rowid, const char *name, sqlite3_val
     sqlite3_finalize(row);
 }
 
-bool ctr_regular_any_listed(ctr_tab *tab, int64_t rowid, ctr_problem *problem)
+bool ctr_regular_any_listed(const ctr_tab *tab, ctr_problem *problem)
+{
+    ctr_run run = ctr_tab_run(tab, problem);
+    return ctr_run_number(&run, CTR_SQL_REGULAR_ANY_LISTED) != 0;
+}
+
+bool ctr_regular_is_listed(ctr_tab *tab, int64_t rowid, ctr_problem *problem)
 {
     ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_LISTED, problem);
     if (!slot) return false;

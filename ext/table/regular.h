@@ -8,8 +8,9 @@
  *                 in _name; its present name in _value, NULL if it is replicated no longer
  *     'writer'    the number that row cells have in place of a replica id: the id in _name, the
  *                 number in _value
- *     'merged'    the merged value of a column, in _value, where the tracked table shows another
- *                 one: the row of the cells in _row, the name in _name
+ *     'refused'   the merged value of a column, in _value, which the tracked table refuses to show:
+ *                 the row of the cells in _row, the name in _name
+ *     'merged'    the same, where a trigger of the application shows another value
  *
  * Memory of the first two is a cache, dropped with that of the journal.
  */
@@ -63,11 +64,14 @@ int64_t ctr_regular_number(int64_t above);
 
 /* ---- listed values --------------------------------------------------------------------------- */
 
-/* Lists the merged value of a column of a row in place of the listed one; forgets that of a column,
- * or of all (NULL). */
+/* Lists the merged value of a column of a row in place of the listed one. */
 void ctr_regular_list(ctr_tab *tab, int64_t rowid, const char *name, sqlite3_value *value,
-                      ctr_problem *problem);
-bool ctr_regular_any_listed(ctr_tab *tab, int64_t rowid, ctr_problem *problem);
+                      bool refused, ctr_problem *problem);
+
+/* Return whether a value of the row, or of any, is listed. The third forgets that of a column, or
+ * of all (NULL). */
+bool ctr_regular_is_listed(ctr_tab *tab, int64_t rowid, ctr_problem *problem);
+bool ctr_regular_any_listed(const ctr_tab *tab, ctr_problem *problem);
 void ctr_regular_unlist(ctr_tab *tab, int64_t rowid, const char *name, ctr_problem *problem);
 
 #endif

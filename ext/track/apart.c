@@ -28,6 +28,10 @@ int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row, ctr_prob
     sqlite3_stmt *entry = slot ? slot->kept.statement : NULL;
     while (ctr_run_row(&run, entry)) {
         const char *name = ctr_text_column(entry, 0, problem);
+        if (sqlite3_column_int(entry, 2)) {
+            row->refused = true;
+            continue;
+        }
         int i = name ? ctr_shape_counter_like(shape, name) : -1;
         row->waits = row->waits || (name && !*name);
         if (i < 0) continue;

@@ -20,6 +20,7 @@ typedef struct ctr_apart {
 /* A row, listed or not. */
 typedef struct ctr_apart_row {
     bool waits, differs;
+    bool refused;     /* the table refuses values of regular columns: table/regular.h */
     bool *differs_in; /* owned; by counter */
     ctr_shown *shown; /* owned; by counter: what the column shows */
 } ctr_apart_row;

@@ -15,6 +15,11 @@ typedef struct cells_reader {
     ctr_slot *slot;
     sqlite3_value **keys; /* owned; of the current row, lent by the statement until its next step */
     ctr_summary *now;     /* owned; of the current row */
+
+    /* Of a replicated table. */
+    ctr_row_values listed; /* owned: reads listed values */
+    bool any_listed;       /* there are some */
+    ctr_merged_row merged; /* the current row; its values are owned */
 } cells_reader;
 
 /* The caller closes it, even if this fails. */
@@ -26,6 +31,12 @@ static cells_reader open_cells(ctr_showing *showing, ctr_rows *rows, ctr_problem
     cells.keys = sqlite3_malloc64(((size_t)shape->n_keys + 1) * sizeof *cells.keys);
     cells.now = sqlite3_malloc64(((size_t)shape->n_counters + 1) * sizeof *cells.now);
     if (!cells.keys || !cells.now) ctr_problem_nomem(problem);
+    if (!shape->replicated || problem->rc != SQLITE_OK) return cells;
+    size_t n = (size_t)showing->tracked->n_regular + 1;
+    cells.merged.values = sqlite3_malloc64(n * sizeof *cells.merged.values);
+    if (!cells.merged.values) ctr_problem_nomem(problem);
+    ctr_row_values_open(&cells.listed, rows->tab, problem);
+    cells.any_listed = ctr_regular_any_listed(rows->tab, problem);
     return cells;
 }
 
@@ -34,6 +45,9 @@ static void close_cells(cells_reader *cells, ctr_problem *problem)
     ctr_tab_give_back(cells->rows->tab, cells->slot, problem);
     sqlite3_free(cells->keys);
     sqlite3_free(cells->now);
+    sqlite3_free(cells->merged.values);
+    ctr_row_values_close(&cells->listed);
+    cells->showing->merged = NULL;
 }
 
 /* Steps to the row with this id. Many are only a few steps after the previous one. */
@@ -69,24 +83,52 @@ static bool read_cells(cells_reader *cells, int64_t rowid, ctr_problem *problem)
 
 /* ---- merged rows ----------------------------------------------------------------------------- */
 
-int ctr_later_add(ctr_later *later, const ctr_showing *showing, int64_t rowid,
-                  const ctr_summary *before, ctr_problem *problem)
+static ctr_later_row *add_later_row(ctr_later *later, const ctr_showing *showing, int64_t rowid,
+                                    const ctr_summary *before, ctr_problem *problem)
 {
     size_t counters = (size_t)showing->tracked->shape->n_counters * sizeof *before;
-    size_t size = sizeof(ctr_later_row) + counters;
+    size_t size = sizeof(ctr_later_row) + counters + (size_t)later->n_map;
+    size = (size + 7) / 8 * 8;
     uint8_t *rows = ctr_array_room(later->rows, &later->room, later->n + 1, size, problem);
-    if (!rows) return problem->rc;
+    if (!rows) return NULL;
     later->rows = rows;
     later->size = size;
     ctr_later_row *row = (void *)(rows + later->n++ * size);
+    memset(row, 0, size);
     row->rowid = rowid;
     memcpy(row->before, before, counters);
+    return row;
+}
+
+int ctr_later_add(ctr_later *later, const ctr_showing *showing, int64_t rowid,
+                  const ctr_summary *before, ctr_problem *problem)
+{
+    add_later_row(later, showing, rowid, before, problem);
+    return problem->rc;
+}
+
+static bool *taken_of(const ctr_later_row *row, const ctr_showing *showing)
+{
+    return (bool *)&row->before[showing->tracked->shape->n_counters];
+}
+
+int ctr_later_add_replicated(ctr_later *later, const ctr_showing *showing, int64_t rowid,
+                             const ctr_summary *before, int64_t giver, bool was_live,
+                             const bool *taken, ctr_problem *problem)
+{
+    ctr_later_row *row = add_later_row(later, showing, rowid, before, problem);
+    if (!row) return problem->rc;
+    row->giver = giver;
+    row->was_live = was_live;
+    memcpy(taken_of(row, showing), taken, (size_t)later->n_map);
     return problem->rc;
 }
 
 void ctr_later_close(ctr_later *later)
 {
     sqlite3_free(later->rows);
+    ctr_row_values_close(&later->values);
+    sqlite3_free(later->map);
     *later = (ctr_later){0};
 }
 
@@ -96,13 +138,41 @@ static int by_rowid(const void *a, const void *b)
     return x->rowid < y->rowid ? -1 : x->rowid > y->rowid;
 }
 
+/* Sets what is to be shown of the current row of a replicated table: the values that the merge has
+ * taken, those that are listed, and nothing else. `due` is NULL for a row that was not merged. */
+static void take_merged(cells_reader *cells, ctr_later *later, const ctr_later_row *due,
+                        int64_t rowid, ctr_problem *problem)
+{
+    ctr_showing *showing = cells->showing;
+    const ctr_tracked *tracked = showing->tracked;
+    const ctr_row_cell *cell =
+        tracked->shape->replicated ? ctr_rows_row(cells->rows, problem) : NULL;
+    if (!cell) return;
+    showing->merged = &cells->merged;
+    cells->merged.is_live = ctr_row_cell_is_live(cell);
+    cells->merged.was_live = !due || due->was_live;
+    bool listed = cells->any_listed && cells->merged.is_live;
+    if (listed) ctr_row_values_read(&cells->listed, rowid, cells->keys, true, problem);
+    if (due) ctr_row_values_read(&later->values, due->giver, cells->keys, false, problem);
+    for (int i = 0; i < tracked->n_regular && problem->rc == SQLITE_OK; i++) {
+        int number = tracked->regular[i].number;
+        sqlite3_value **value = &cells->merged.values[i];
+        *value = listed && number < cells->listed.n ? cells->listed.given[number] : NULL;
+        if (!tracked->regular[i].column) *value = NULL;
+        if (due && number < later->n_map && taken_of(due, showing)[number])
+            *value = later->values.given[later->map[number]];
+    }
+}
+
 int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, ctr_problem *problem)
 {
     cells_reader cells = open_cells(showing, rows, problem);
     if (later->n > 0) qsort(later->rows, later->n, later->size, by_rowid);
     for (size_t i = 0; i < later->n && problem->rc == SQLITE_OK; i++) {
         const ctr_later_row *due = (const void *)(later->rows + i * later->size);
-        if (read_cells(&cells, due->rowid, problem))
+        if (!read_cells(&cells, due->rowid, problem)) continue;
+        take_merged(&cells, later, due, due->rowid, problem);
+        if (problem->rc == SQLITE_OK)
             ctr_showing_row(showing, due->rowid, cells.keys, NULL, due->before, cells.now, problem);
     }
     close_cells(&cells, problem);
@@ -200,8 +270,10 @@ static void try_row(apart_job *job, int64_t rowid, ctr_problem *problem)
     ctr_apart *list = &cells->showing->apart;
     ctr_apart_row was, is = {0};
     ctr_apart_read(list, rowid, &was, problem);
-    bool tried = (was.waits || was.differs) && read_cells(cells, rowid, problem);
-    if (tried) ctr_showing_again(cells->showing, rowid, cells->keys, cells->now, problem);
+    bool tried = (was.waits || was.differs || was.refused) && read_cells(cells, rowid, problem);
+    if (tried) take_merged(cells, NULL, NULL, rowid, problem);
+    if (tried && problem->rc == SQLITE_OK)
+        ctr_showing_again(cells->showing, rowid, cells->keys, cells->now, problem);
     if (tried && ctr_apart_read(list, rowid, &is, problem) == SQLITE_OK && !is.waits && !is.differs)
         for (int i = 0; i < list->tracked->shape->n_counters; i++)
             if (was.differs_in[i] && !was.shown[i].null) try_wanting(job, i, was.shown[i].n);

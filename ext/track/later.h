@@ -9,11 +9,15 @@
 
 #include "table/floors.h"
 #include "table/rows.h"
+#include "track/row_values.h"
 #include "track/showing.h"
 
-/* A row, and its counters before the merge. */
+/* A row, and its counters before the merge; behind them, of a replicated table, a bool for each
+ * regular column by its number: its value is to be shown. */
 typedef struct ctr_later_row {
     int64_t rowid;
+    int64_t giver; /* of a replicated table: the row among the cells of the source */
+    bool was_live;
     ctr_summary before[];
 } ctr_later_row;
 
@@ -21,11 +25,21 @@ typedef struct ctr_later_row {
 typedef struct ctr_later {
     uint8_t *rows; /* owned: n, with room for more, of `size` bytes each */
     size_t n, room, size;
+
+    /* Of a replicated table: reads the values of the source, which has the regular column map[i]
+     * for our number i, or -1. Owned. */
+    ctr_row_values values;
+    int *map;
+    int n_map;
 } ctr_later;
 
-/* Add notes a row of `showing`; show shows all of them. `rows` are those of the counter table. */
+/* Add notes a row of `showing`; show shows all of them. `rows` are those of the counter table.
+ * The second is for a row of a replicated table. */
 int ctr_later_add(ctr_later *later, const ctr_showing *showing, int64_t rowid,
                   const ctr_summary *before, ctr_problem *problem);
+int ctr_later_add_replicated(ctr_later *later, const ctr_showing *showing, int64_t rowid,
+                             const ctr_summary *before, int64_t giver, bool was_live,
+                             const bool *taken, ctr_problem *problem);
 int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, ctr_problem *problem);
 void ctr_later_close(ctr_later *later);
 

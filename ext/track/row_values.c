@@ -76,7 +76,7 @@ void ctr_row_values_close(ctr_row_values *values)
     *values = (ctr_row_values){0};
 }
 
-static void read_listed_values(ctr_row_values *values, int64_t rowid, ctr_problem *problem)
+static void read_row_listed(ctr_row_values *values, int64_t rowid, ctr_problem *problem)
 {
     const ctr_registry *registry = ctr_regular_of(values->tab, problem);
     ctr_slot *slot = registry ? ctr_tab_take(values->tab, CTR_TAB_LISTED, problem) : NULL;
@@ -111,6 +111,6 @@ int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **k
         for (int i = 0; i < tracked->n_regular; i++)
             if (tracked->regular[i].column && tracked->regular[i].number < values->n)
                 values->given[tracked->regular[i].number] = sqlite3_column_value(values->row, i);
-    read_listed_values(values, rowid, problem);
+    read_row_listed(values, rowid, problem);
     return problem->rc;
 }

@@ -3,8 +3,12 @@
 
 #include <string.h>
 
+#include "sqlite/text.h"
+#include "track/row_values.h"
+
 static bool is_live(const ctr_showing *showing, const ctr_summary *states)
 {
+    if (showing->tracked->shape->replicated) return !showing->merged || showing->merged->is_live;
     for (int i = 0; i < showing->tracked->shape->n_counters; i++)
         if (ctr_summary_is_live(&states[i])) return true;
     return false;
@@ -51,6 +55,57 @@ static int refuse_uncounted(ctr_showing *showing, const char *what, ctr_problem 
     return problem->rc;
 }
 
+/* ---- regular columns ------------------------------------------------------------------------- */
+
+/* Reads the row back, and lists the merged value of each column that shows another one now: a
+ * trigger of the application has changed it. */
+static void list_changed(ctr_showing *showing, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = showing->tracked;
+    const ctr_writing *writing = &showing->writing;
+    ctr_row_values shown;
+    ctr_row_values_open(&shown, showing->apart.tab, problem);
+    ctr_row_values_read(&shown, writing->rowid, writing->keys, false, problem);
+    for (int i = 0; i < tracked->n_regular && problem->rc == SQLITE_OK; i++) {
+        const ctr_tracked_regular *column = &tracked->regular[i];
+        sqlite3_value *now = shown.given[column->number], *merged = showing->merged->values[i];
+        if (merged && now && !ctr_text_alike(now, merged))
+            ctr_regular_list(showing->apart.tab, writing->rowid, column->name, merged, false,
+                             problem);
+    }
+    ctr_row_values_close(&shown);
+}
+
+/* Lists the merged values if the table has refused them, else takes them off the list. */
+static void list_regular(ctr_showing *showing, bool live, bool taken, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = showing->tracked;
+    const ctr_merged_row *merged = showing->merged;
+    ctr_tab *tab = showing->apart.tab;
+    int64_t rowid = showing->writing.rowid;
+    if (!tracked->shape->replicated || !merged || problem->rc != SQLITE_OK) return;
+    bool any = ctr_regular_is_listed(tab, rowid, problem);
+    if (any && !live) ctr_regular_unlist(tab, rowid, NULL, problem);
+    if (!live || !merged->values || showing->writing.ended) return;
+    for (int i = 0; i < tracked->n_regular; i++) {
+        const char *name = tracked->regular[i].name;
+        if (merged->values[i] && !taken)
+            ctr_regular_list(tab, rowid, name, merged->values[i], true, problem);
+        else if (merged->values[i] && any)
+            ctr_regular_unlist(tab, rowid, name, problem);
+    }
+    if (taken && showing->reads_back && showing->writing.regular) list_changed(showing, problem);
+}
+
+/* Returns whether some regular column has a value to be shown. */
+static bool has_values(const ctr_showing *showing)
+{
+    const ctr_merged_row *merged = showing->merged;
+    for (int i = 0; merged && merged->values && i < showing->tracked->n_regular; i++)
+        if (merged->values[i]) return true;
+    return false;
+}
+
 /* ---- one row --------------------------------------------------------------------------------- */
 
 /* Begins with a row. Returns whether its counters fit in 64 bits, so that the table can show
@@ -63,9 +118,30 @@ static bool begin_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
     writing->rowid = rowid;
     writing->keys = keys;
     writing->aside = writing->ended = false;
+    writing->regular = has_values(showing) ? showing->merged->values : NULL;
     for (int i = 0; i < showing->tracked->shape->n_counters; i++)
         complete = ctr_showing_value(showing, i, &now[i], &showing->to[i]) && complete;
     return complete;
+}
+
+/* Writes the counters and the regular columns or, if the table refuses them together, the regular
+ * ones alone: a stock below its CHECK must not hold back a name. */
+static bool write_columns(ctr_showing *showing, const ctr_shown *shown, bool complete,
+                          ctr_problem *problem)
+{
+    ctr_writing *writing = &showing->writing;
+    bool taken = false;
+    if (complete && shown) taken = ctr_writing_update(writing, shown, showing->to, problem);
+    if (complete && !shown) taken = ctr_writing_insert(writing, showing->to, problem);
+    if (taken || !writing->regular || writing->aside || writing->ended) return taken;
+    if (shown) {
+        writing->aside = ctr_writing_update(writing, shown, shown, problem);
+    } else {
+        writing->without_counters = true;
+        writing->aside = ctr_writing_insert(writing, showing->to, problem);
+        writing->without_counters = false;
+    }
+    return writing->aside;
 }
 
 /* Brings the row from `shown`, NULL if the table has no such row, to its counters. Returns false if
@@ -75,15 +151,15 @@ static bool write_shown(ctr_showing *showing, const ctr_shown *shown, const ctr_
                         bool complete, ctr_problem *problem)
 {
     ctr_writing *writing = &showing->writing;
-    bool live = is_live(showing, now), deleted = false, taken = !shown && !live;
+    bool live = is_live(showing, now), taken = !shown && !live;
+    bool deleted = !live && showing->tracked->shape->replicated;
     for (int i = 0; i < showing->tracked->shape->n_counters && !live; i++)
         deleted = deleted || now[i].life % 2 == 0;
     if (shown && deleted)
         taken = ctr_writing_delete(writing, problem);
-    else if (shown && complete)
-        taken = ctr_writing_update(writing, shown, showing->to, problem);
-    else if (live && complete)
-        taken = ctr_writing_insert(writing, showing->to, problem);
+    else if (shown || live)
+        taken = write_columns(showing, shown, complete, problem);
+    list_regular(showing, live, taken, problem);
     if (!writing->aside || writing->ended) return taken;
     shown = showing->found;
     if (!ctr_writing_look(writing, writing->keys, showing->found, NULL, problem)) shown = NULL;
@@ -112,7 +188,7 @@ static int look_and_write(ctr_showing *showing, bool was_live, const ctr_summary
                  ctr_tracked_same_shown(&shown[i], &showing->to[i]))
             showing->from[i] = shown[i]; /* listed by a trigger, after the merge */
 
-    if (shown && is_integer && complete && live &&
+    if (shown && is_integer && complete && live && !writing->regular &&
         ctr_tracked_same_row(tracked, shown, showing->to)) {
         ctr_apart_remove(&showing->apart, writing->rowid, problem);
     } else if (shown && (apart.waits || !is_integer ||
@@ -139,8 +215,9 @@ int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
     if (problem->rc != SQLITE_OK) return problem->rc;
     bool known = begin_row(showing, rowid, keys, now), complete = known, is_new = !from;
     bool was_live = from || is_live(showing, before);
+    if (showing->merged) was_live = showing->merged->was_live;
     for (int i = 0; i < showing->tracked->shape->n_counters; i++) {
-        is_new = is_new && !before[i].touched;
+        is_new = is_new && (showing->merged || !before[i].touched);
         if (from)
             showing->from[i] = from[i];
         else
@@ -177,6 +254,8 @@ static int begin_showing(ctr_showing *showing, ctr_tab *tab, ctr_tracked *tracke
     showing->found = room + 2 * n;
     if (tracked && tracked->table && problem->rc == SQLITE_OK)
         showing->writing = ctr_writing_on(tracked, tab);
+    if (tracked && tracked->table && tab->shape.replicated)
+        showing->reads_back = ctr_triggers_are_others(tracked, tab->file, problem);
     return problem->rc;
 }
 

@@ -16,10 +16,19 @@
 #include "track/triggers.h"
 #include "track/writing.h"
 
+/* A row of a replicated table that was merged: whether it lived and lives, and the values to show
+ * of its regular columns, in the order of tracked->regular; NULL: the table shows it. */
+typedef struct ctr_merged_row {
+    bool was_live, is_live;
+    sqlite3_value **values;
+} ctr_merged_row;
+
 typedef struct ctr_showing {
     ctr_tracked *tracked; /* held */
     ctr_apart apart;
     ctr_writing writing;
+    const ctr_merged_row *merged; /* borrowed; the row at hand. NULL: it lives as before */
+    bool reads_back;              /* triggers of the application may change what is written */
 
     /* Owned: room for the current row, by counter: what the table is known to show, what it is to
      * show, what it was found to show. */

@@ -86,8 +86,8 @@ static void list_mask(const ctr_tracked_regular *columns, int n, sqlite3_str *ou
 }
 
 /* Lists what the trigger on UPDATE of regular columns fires for, when, and what it passes on. */
-static void list_regular(const ctr_tracked *tracked, sqlite3_str *fires, sqlite3_str *when,
-                         sqlite3_str *passed)
+static void list_regular_columns(const ctr_tracked *tracked, sqlite3_str *fires, sqlite3_str *when,
+                                 sqlite3_str *passed)
 {
     int n = tracked->n_regular;
     for (int i = 0; i < n; i++)
@@ -257,7 +257,7 @@ static char *trigger_text(const ctr_tracked *tracked, const struct tracked_trigg
         sqlite3_str_reset(values);
         ctr_tracked_list_own_names(tracked, columns, false);
         ctr_tracked_list_keys(tracked, values, "NEW.");
-        list_regular(tracked, order, constraint, values);
+        list_regular_columns(tracked, order, constraint, values);
     } else if (trigger->text == CTR_SQL_TRACK_ON_KEY) {
         ctr_tracked_list_keys(tracked, order, "");
         sqlite3_str_appendall(order, ", rowid, oid, _rowid_"); /* an INTEGER PRIMARY KEY */
@@ -284,6 +284,27 @@ const char *ctr_triggers_table(const ctr_objects *objects, const char *counters,
     for (int i = 0; i < N_TRIGGERS && !trigger; i++)
         trigger = ctr_schema_objects_trigger(objects, counters, TRIGGERS[i].suffix, problem);
     return trigger ? trigger->on : NULL;
+}
+
+static bool is_trigger_of(const char *trigger, const char *counters)
+{
+    size_t n = strlen(counters);
+    if (sqlite3_strnicmp(trigger, counters, (int)n) != 0 || trigger[n] != '_') return false;
+    for (int i = 0; i < N_TRIGGERS; i++)
+        if (sqlite3_stricmp(trigger + n + 1, TRIGGERS[i].suffix) == 0) return true;
+    return false;
+}
+
+bool ctr_triggers_are_others(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem)
+{
+    const ctr_objects *objects = ctr_file_objects(file, problem);
+    for (size_t i = 0; objects && i < objects->n_triggers; i++) {
+        const char *on = objects->triggers[i].on, *name = objects->triggers[i].name;
+        if (on && name && sqlite3_stricmp(on, tracked->table) == 0 &&
+            !is_trigger_of(name, tracked->counters))
+            return true;
+    }
+    return false;
 }
 
 static int refuse_broken(const ctr_tracked *tracked, const char *trigger, ctr_problem *problem)

@@ -20,6 +20,9 @@ ctr_tracked *ctr_triggers_hold(ctr_tab *tab, ctr_problem *problem);
  * table. */
 int ctr_triggers_check(ctr_file *file, const char *counters, ctr_problem *problem);
 
+/* Returns whether triggers of the application stand on the tracked table. */
+bool ctr_triggers_are_others(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem);
+
 /* Create the triggers in place of existing ones, and drop them. */
 void ctr_triggers_create(ctr_tracked *tracked, ctr_file *file, ctr_problem *problem);
 void ctr_triggers_drop(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);

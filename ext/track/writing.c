@@ -64,7 +64,7 @@ static void list_row(const ctr_writing *writing, const row_lists *to)
     }
     for (int i = 0; i < shape->n_counters; i++) {
         const char *name = counter_column_name(writing, i);
-        if (!name) continue;
+        if (!name || writing->without_counters) continue;
         sqlite3_str_appendf(to->columns, ", \"%w\"", name);
         sqlite3_str_appendf(to->values, ", ?%d", new_parameter(writing, i));
         sqlite3_str_appendf(to->changes, "%s\"%w\" = ?%d", ctr_text_separator(to->changes, ", "),
@@ -337,7 +337,9 @@ static bool write_in_savepoint(ctr_writing *writing, ctr_tab_sql which, const ct
  * row, which mostly has the same ones. */
 static sqlite3_stmt *take_whole(ctr_writing *writing, bool inserts, ctr_problem *problem)
 {
-    struct ctr_whole_statement *whole = &writing->whole[inserts];
+    struct ctr_whole_statement *whole = &writing->whole[!inserts                    ? 0
+                                                        : writing->without_counters ? 2
+                                                                                    : 1];
     size_t n = (size_t)writing->tracked->n_regular;
     bool same = whole->statement != NULL;
     for (size_t i = 0; i < n && same; i++) same = whole->given[i] == (writing->regular[i] != NULL);
@@ -376,7 +378,7 @@ static bool write_whole(ctr_writing *writing, const ctr_shown *from, const ctr_s
 
 static void close_whole(ctr_writing *writing)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         sqlite3_finalize(writing->whole[i].statement);
         sqlite3_free(writing->whole[i].given);
     }

@@ -33,7 +33,8 @@ typedef struct ctr_writing {
     struct ctr_whole_statement {
         sqlite3_stmt *statement; /* owned */
         bool *given;             /* owned: the columns that it writes */
-    } whole[2];                  /* an UPDATE, an INSERT */
+    } whole[3];                  /* an UPDATE, an INSERT, one without counters */
+    bool without_counters;       /* an INSERT leaves them to their DEFAULT */
 
     ctr_foreign foreign;
     int level;     /* of the statement: triggers may write rows again, by a command */

@@ -113,7 +113,7 @@ static void stamp_columns(ctr_table *table, ctr_row_cell *cell, const bool *mask
     if (!registry || !make_stamp(table, ctr_row_cell_highest_of(cell, mask), &stamp, problem))
         return;
     ctr_showing *looks = ctr_table_look(table, problem);
-    bool any = looks && ctr_regular_any_listed(rows->tab, rows->rowid, problem);
+    bool any = looks && ctr_regular_is_listed(rows->tab, rows->rowid, problem);
     for (int i = 0; any && i < registry->n; i++)
         if (mask[i]) ctr_regular_unlist(rows->tab, rows->rowid, registry->columns[i].name, problem);
     ctr_row_cell_set(cell, mask, &stamp);
