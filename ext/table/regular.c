@@ -143,6 +143,10 @@ static uint64_t number_of_writer(void *with, const uint8_t id[CTR_ID_SIZE])
 {
     writers *of = with;
     uint64_t number = known_number(ctr_regular_of(of->tab, of->problem), id);
+    if (number == 0) { /* another connection may have numbered it */
+        ctr_regular_forget(of->tab);
+        number = known_number(ctr_regular_of(of->tab, of->problem), id);
+    }
     if (number > 0 || of->problem->rc != SQLITE_OK) return number;
     ctr_run run = ctr_tab_run(of->tab, of->problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_NEW_WRITER);
