@@ -29,5 +29,18 @@ DELETE FROM "{schema}"."{table}_state"
 -- name: REGULAR_LISTED
 SELECT _name, _value FROM "{schema}"."{table}_state" WHERE _kind IN ('merged', 'refused') AND _row = :row;
 
--- name: REGULAR_ANY_LISTED
-SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind IN ('merged', 'refused'));
+-- Cells of counters that have come before their rows: sync/row_feed.h.
+-- name: REGULAR_PENDING
+SELECT _value FROM "{schema}"."{table}_state" WHERE _kind = 'pending' AND _row = :life AND _name = :name;
+
+-- name: REGULAR_KEEP_PENDING
+INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _row, _name, _value) VALUES ('pending', :life, :name, :cell);
+
+-- name: REGULAR_ANY_PENDING
+SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'pending' AND 'pending');
+
+-- name: REGULAR_ALL_PENDING
+SELECT _row, _name, _value, _id FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'pending' AND 'pending';
+
+-- name: REGULAR_FORGET_PENDING
+DELETE FROM "{schema}"."{table}_state" WHERE _id = :id;

@@ -24,6 +24,7 @@ static void leave_table(ctr_feed *feed)
     ctr_stream_walk_close(&feed->walk);
     sqlite3_finalize(feed->answers);
     feed->answers = NULL;
+    ctr_row_feed_close(&feed->row);
     ctr_rows_close(&feed->rows);
     ctr_shape_close(&feed->shape);
     sqlite3_free(feed->keys);
@@ -95,6 +96,8 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     if (!feed->keys || !feed->key_text) ctr_problem_nomem(problem);
     ctr_rows_open(&feed->rows, source->file, name, &feed->shape, problem);
     feed->rows.whole = true;
+    if (feed->shape.replicated && problem->rc == SQLITE_OK)
+        ctr_row_feed_open(&feed->row, feed->rows.tab, problem);
     ctr_stream_walk_open(&feed->walk, &feed->rows,
                          feed->since > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL_NUMBERED, feed->since,
                          problem);
@@ -125,6 +128,9 @@ static bool step_row(ctr_feed *feed, ctr_problem *problem)
         feed->counter = 0;
         ctr_source_append(&feed->source, problem);
         if (ctr_rows_take(&feed->rows, row, problem)) return false;
+        int64_t rowid = sqlite3_column_int64(row, CTR_WALK_ID);
+        feed->gives_row =
+            feed->shape.replicated && ctr_row_feed_read(&feed->row, rowid, feed->keys, problem);
         return ctr_pack_values(&feed->key, feed->keys, feed->shape.n_keys, problem) == SQLITE_OK;
     }
     return false;
@@ -149,12 +155,21 @@ static bool step_in_table(ctr_feed *feed, ctr_problem *problem)
     }
     if (step_answer(feed, problem)) return true;
     while (problem->rc == SQLITE_OK) {
+        if (feed->gives_row) {
+            const ctr_packed *image = &feed->row.image;
+            feed->gives_row = false;
+            feed->cell = (ctr_cell){.bytes = image->bytes, .size = image->size};
+            feed->column = "";
+            feed->generation = 0;
+            return feed->has_cell = true;
+        }
         while (feed->counter < shape->n_counters) {
             const ctr_column *column = &shape->columns[shape->counters[feed->counter]];
             feed->cell = feed->rows.cells[feed->counter++];
             if (ctr_cell_is_untouched(&feed->cell)) continue;
             feed->column = column->name;
             feed->generation = column->generation;
+            if (shape->replicated) feed->generation += feed->row.cell.life * CTR_LIVES;
             feed->has_cell = true;
             return true;
         }
@@ -382,6 +397,42 @@ static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_file *
     return take_key(apply, change, problem);
 }
 
+/* A cell of a replicated table has the life of its row, and no other has one. */
+static void check_life(const ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+{
+    bool replicated = apply->merge.shape.replicated;
+    if (change->kind != CTR_CHANGE_CELL && change->kind != CTR_CHANGE_ROW) return;
+    bool comes = change->kind == CTR_CHANGE_ROW || change->life > 0;
+    if (replicated == comes || problem->rc != SQLITE_OK) return;
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "it is replicated %s, and a replicated table merges with replicated ones only: "
+                    "call counter_replicate('%s', ...) %s",
+                    comes ? "at the source, but not here" : "here, but not at the source",
+                    change->table, comes ? "here" : "there");
+}
+
+/* Returns whether the cell is to be merged now, and makes the row of a replicated table ready. */
+static bool admits(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+{
+    ctr_merge *merge = &apply->merge;
+    if (!merge->shape.replicated) return true;
+    if (!ctr_row_feed_admits(merge, change->life, change->column, change->cell, change->cell_size,
+                             problem))
+        return false;
+    merge->was_live = true;
+    for (int i = 0; i < merge->shape.n_counters; i++)
+        merge->before[i] = ctr_rows_state(&merge->rows, i);
+    return true;
+}
+
+static void apply_to_row(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+{
+    check_life(apply, change, problem);
+    if (problem->rc != SQLITE_OK || !ctr_merge_find(&apply->merge, apply->keys, problem)) return;
+    ctr_row_feed_take(&apply->merge, change->cell, change->cell_size, problem);
+    ctr_row_feed_take_pending(&apply->merge, problem);
+}
+
 /* Everything is checked before the first write: SQLite cannot roll back one of two writes. */
 static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_file *file,
                              ctr_problem *problem)
@@ -409,10 +460,12 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_fil
     if (problem->rc != SQLITE_OK || change->kind == CTR_CHANGE_COUNTER) return;
 
     if (rises) prepare_change(apply, change, file, problem);
+    check_life(apply, change, problem);
     int counter = -1; /* none: the generation has risen since the cell was written */
     if (problem->rc == SQLITE_OK)
         counter = ctr_shape_counter_of(&apply->merge.shape, change->column, change->generation);
-    if (counter >= 0 && ctr_merge_find(&apply->merge, apply->keys, problem)) {
+    if (counter >= 0 && ctr_merge_find(&apply->merge, apply->keys, problem) &&
+        admits(apply, change, problem)) {
         ctr_merge *merge = &apply->merge;
         ctr_merge_cell(merge, counter, &cell, problem);
         ctr_answers_refuse_missing(merge, merge->tracked ? merge->showing.tracked->table : "",
@@ -448,6 +501,8 @@ int ctr_feed_take(ctr_apply *apply, const ctr_change *change, ctr_problem *probl
             ctr_merge_floors(&apply->merge, apply->keys, problem);
         else if (change->kind == CTR_CHANGE_ANSWER)
             take_answer(apply, change, problem);
+        else if (change->kind == CTR_CHANGE_ROW)
+            apply_to_row(apply, change, problem);
         else
             apply_to_counter(apply, change, file, problem);
     }

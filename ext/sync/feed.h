@@ -3,9 +3,11 @@
  *
  *     table      the name the table was created with
  *     key        packed (core/key.h)
- *     column     the counter. Without one, the row has the floors of the table: its key has a value
+ *     column     the counter; '' if the cell is the row of a replicated table with its regular
+ *                columns (sync/row_feed.h), which comes before its counters. Without one, the row has the floors of the table: its key has a value
  *                for each key column with a floor and nothing for the others, and no cell follows
- *     generation the generation of the counter (table/columns.h); 0 for floors
+ *     generation the generation of the counter (table/columns.h), with the life of its row if the
+ *                table is replicated; 0 for floors and rows
  *     number     the sequence number of the row
  *     key_text   the key columns in words, so that the taker can compare them with its own
  *
@@ -25,6 +27,7 @@
 #include "sync/digest.h"
 #include "sync/marks.h"
 #include "sync/merge.h"
+#include "sync/row_feed.h"
 #include "sync/source.h"
 #include "table/catalog.h"
 #include "table/rows.h"
@@ -55,6 +58,8 @@ typedef struct ctr_feed {
     ctr_rows rows;
     sqlite3_value **keys;
     ctr_walk walk;
+    ctr_row_giver row; /* of a replicated table */
+    bool gives_row;    /* it is the next one */
 } ctr_feed;
 
 /* Opens the feed at its first row. The caller closes it, also after a failure, and does not move
@@ -74,12 +79,13 @@ void ctr_feed_close(ctr_feed *feed);
  * schema has changed.
  */
 
-/* A cell; no cell: floors in the key, or the generation of a counter; an answer about openings, in
+/* A cell, or a row; no cell: floors in the key, or the generation of a counter; an answer about openings, in
  * place of a cell. */
 typedef enum ctr_change_kind {
     CTR_CHANGE_CELL,
     CTR_CHANGE_FLOORS,
     CTR_CHANGE_COUNTER,
+    CTR_CHANGE_ROW, /* of a replicated table */
     CTR_CHANGE_ANSWER
 } ctr_change_kind;
 
@@ -88,6 +94,7 @@ typedef struct ctr_change {
     const char *table;  /* the name the table was created with */
     const char *column; /* NULL for floors and answers */
     int64_t generation; /* of the counter, in range; odd for a cell */
+    uint32_t life;      /* of the row of a cell, 0 unless the table is replicated */
     const uint8_t *key; /* packed, unchecked; empty for a counter and an answer */
     size_t key_size;
     const uint8_t *cell; /* unchecked; NULL unless it is a cell or an answer */

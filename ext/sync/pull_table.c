@@ -8,6 +8,7 @@
 #include "sync/durable.h"
 #include "sync/marks.h"
 #include "sync/pull.h"
+#include "sync/row_feed.h"
 #include "sync/session.h"
 #include "table/columns.h"
 #include "table/floors.h"
@@ -449,6 +450,7 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     merge_answers(job, problem);
     merge_floors(job, problem);
     merge_rows(job, problem);
+    if (job->to->shape.replicated) ctr_row_feed_take_pending(job->to, problem);
     refuse_unanswered(job, problem);
     job->report->conflicts += job->to->n_conflicts;
     ctr_marks_write(pull->file, pull->giver, job->theirs, &job->to->entry,

@@ -49,9 +49,8 @@ static ctr_key_value to_key_value(sqlite3_value *value, ctr_problem *problem)
     return made;
 }
 
-static void begin_key(ctr_packed *packed, ctr_problem *problem)
+void ctr_pack_begin(ctr_packed *packed, ctr_problem *problem)
 {
-    packed->size = 0;
     uint8_t *out = ctr_pack_room(packed, CTR_KEY_HEADER, problem);
     if (out) packed->size = (size_t)(ctr_key_begin(out) - packed->bytes);
 }
@@ -66,13 +65,19 @@ static uint8_t *put_value(ctr_packed *packed, const ctr_key_value *value, ctr_pr
     return end - value->size;
 }
 
+void ctr_pack_append(ctr_packed *packed, sqlite3_value *value, ctr_problem *problem)
+{
+    ctr_key_value made = {.type = CTR_KEY_NOTHING};
+    if (value) made = to_key_value(value, problem);
+    if (problem->rc == SQLITE_OK) put_value(packed, &made, problem);
+}
+
 int ctr_pack_values(ctr_packed *packed, sqlite3_value **values, int n, ctr_problem *problem)
 {
-    begin_key(packed, problem);
-    for (int i = 0; i < n && problem->rc == SQLITE_OK; i++) {
-        ctr_key_value value = to_key_value(values[i], problem);
-        if (problem->rc == SQLITE_OK) put_value(packed, &value, problem);
-    }
+    packed->size = 0;
+    ctr_pack_begin(packed, problem);
+    for (int i = 0; i < n && problem->rc == SQLITE_OK; i++)
+        ctr_pack_append(packed, values[i], problem);
     return problem->rc;
 }
 
@@ -111,7 +116,8 @@ static void fold_case(uint8_t *text, size_t size)
 int ctr_pack_folded(ctr_packed *packed, const ctr_shape *shape, sqlite3_value **keys,
                     ctr_problem *problem)
 {
-    begin_key(packed, problem);
+    packed->size = 0;
+    ctr_pack_begin(packed, problem);
     for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++) {
         const char *collation = shape->columns[shape->keys[i]].collation;
         ctr_key_value value = to_key_value(keys[i], problem);

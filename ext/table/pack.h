@@ -25,6 +25,10 @@ uint8_t *ctr_pack_room(ctr_packed *packed, size_t size, ctr_problem *problem);
  * a statement's current row. */
 int ctr_pack_values(ctr_packed *packed, sqlite3_value **values, int n, ctr_problem *problem);
 
+/* Append a packed key: begin it, and add a value; NULL is nothing. */
+void ctr_pack_begin(ctr_packed *packed, ctr_problem *problem);
+void ctr_pack_append(ctr_packed *packed, sqlite3_value *value, ctr_problem *problem);
+
 /* The same for the key columns of a row, or for floors, folded. */
 int ctr_pack_folded(ctr_packed *packed, const ctr_shape *shape, sqlite3_value **keys,
                     ctr_problem *problem);

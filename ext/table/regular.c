@@ -235,12 +235,6 @@ void ctr_regular_list(ctr_tab *tab, int64_t rowid, const char *name, sqlite3_val
     sqlite3_finalize(row);
 }
 
-bool ctr_regular_any_listed(const ctr_tab *tab, ctr_problem *problem)
-{
-    ctr_run run = ctr_tab_run(tab, problem);
-    return ctr_run_number(&run, CTR_SQL_REGULAR_ANY_LISTED) != 0;
-}
-
 bool ctr_regular_is_listed(ctr_tab *tab, int64_t rowid, ctr_problem *problem)
 {
     ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_LISTED, problem);

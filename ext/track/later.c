@@ -17,8 +17,6 @@ typedef struct cells_reader {
     ctr_summary *now;     /* owned; of the current row */
 
     /* Of a replicated table. */
-    ctr_row_values listed; /* owned: reads listed values */
-    bool any_listed;       /* there are some */
     ctr_merged_row merged; /* the current row; its values are owned */
 } cells_reader;
 
@@ -35,8 +33,6 @@ static cells_reader open_cells(ctr_showing *showing, ctr_rows *rows, ctr_problem
     size_t n = (size_t)showing->tracked->n_regular + 1;
     cells.merged.values = sqlite3_malloc64(n * sizeof *cells.merged.values);
     if (!cells.merged.values) ctr_problem_nomem(problem);
-    ctr_row_values_open(&cells.listed, rows->tab, problem);
-    cells.any_listed = ctr_regular_any_listed(rows->tab, problem);
     return cells;
 }
 
@@ -46,7 +42,6 @@ static void close_cells(cells_reader *cells, ctr_problem *problem)
     sqlite3_free(cells->keys);
     sqlite3_free(cells->now);
     sqlite3_free(cells->merged.values);
-    ctr_row_values_close(&cells->listed);
     cells->showing->merged = NULL;
 }
 
@@ -139,9 +134,9 @@ static int by_rowid(const void *a, const void *b)
 }
 
 /* Sets what is to be shown of the current row of a replicated table: the values that the merge has
- * taken, those that are listed, and nothing else. `due` is NULL for a row that was not merged. */
+ * taken. `due` is NULL for a row that was not merged. */
 static void take_merged(cells_reader *cells, ctr_later *later, const ctr_later_row *due,
-                        int64_t rowid, ctr_problem *problem)
+                        ctr_problem *problem)
 {
     ctr_showing *showing = cells->showing;
     const ctr_tracked *tracked = showing->tracked;
@@ -151,16 +146,11 @@ static void take_merged(cells_reader *cells, ctr_later *later, const ctr_later_r
     showing->merged = &cells->merged;
     cells->merged.is_live = ctr_row_cell_is_live(cell);
     cells->merged.was_live = !due || due->was_live;
-    bool listed = cells->any_listed && cells->merged.is_live;
-    if (listed) ctr_row_values_read(&cells->listed, rowid, cells->keys, true, problem);
     if (due) ctr_row_values_read(&later->values, due->giver, cells->keys, false, problem);
     for (int i = 0; i < tracked->n_regular && problem->rc == SQLITE_OK; i++) {
         int number = tracked->regular[i].number;
-        sqlite3_value **value = &cells->merged.values[i];
-        *value = listed && number < cells->listed.n ? cells->listed.given[number] : NULL;
-        if (!tracked->regular[i].column) *value = NULL;
-        if (due && number < later->n_map && taken_of(due, showing)[number])
-            *value = later->values.given[later->map[number]];
+        bool is = due && number < later->n_map && taken_of(due, showing)[number];
+        cells->merged.values[i] = is ? later->values.given[later->map[number]] : NULL;
     }
 }
 
@@ -171,7 +161,7 @@ int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, ctr_p
     for (size_t i = 0; i < later->n && problem->rc == SQLITE_OK; i++) {
         const ctr_later_row *due = (const void *)(later->rows + i * later->size);
         if (!read_cells(&cells, due->rowid, problem)) continue;
-        take_merged(&cells, later, due, due->rowid, problem);
+        take_merged(&cells, later, due, problem);
         if (problem->rc == SQLITE_OK)
             ctr_showing_row(showing, due->rowid, cells.keys, NULL, due->before, cells.now, problem);
     }
@@ -271,7 +261,7 @@ static void try_row(apart_job *job, int64_t rowid, ctr_problem *problem)
     ctr_apart_row was, is = {0};
     ctr_apart_read(list, rowid, &was, problem);
     bool tried = (was.waits || was.differs || was.refused) && read_cells(cells, rowid, problem);
-    if (tried) take_merged(cells, NULL, NULL, rowid, problem);
+    if (tried) take_merged(cells, NULL, NULL, problem);
     if (tried && problem->rc == SQLITE_OK)
         ctr_showing_again(cells->showing, rowid, cells->keys, cells->now, problem);
     if (tried && ctr_apart_read(list, rowid, &is, problem) == SQLITE_OK && !is.waits && !is.differs)

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "sqlite/text.h"
-#include "track/row_values.h"
 
 static bool is_live(const ctr_showing *showing, const ctr_summary *states)
 {
@@ -68,7 +67,7 @@ static void list_changed(ctr_showing *showing, ctr_problem *problem)
     ctr_row_values_read(&shown, writing->rowid, writing->keys, false, problem);
     for (int i = 0; i < tracked->n_regular && problem->rc == SQLITE_OK; i++) {
         const ctr_tracked_regular *column = &tracked->regular[i];
-        sqlite3_value *now = shown.given[column->number], *merged = showing->merged->values[i];
+        sqlite3_value *now = shown.given[column->number], *merged = showing->values[i];
         if (merged && now && !ctr_text_alike(now, merged))
             ctr_regular_list(showing->apart.tab, writing->rowid, column->name, merged, false,
                              problem);
@@ -80,30 +79,44 @@ static void list_changed(ctr_showing *showing, ctr_problem *problem)
 static void list_regular(ctr_showing *showing, bool live, bool taken, ctr_problem *problem)
 {
     const ctr_tracked *tracked = showing->tracked;
-    const ctr_merged_row *merged = showing->merged;
     ctr_tab *tab = showing->apart.tab;
     int64_t rowid = showing->writing.rowid;
-    if (!tracked->shape->replicated || !merged || problem->rc != SQLITE_OK) return;
-    bool any = ctr_regular_is_listed(tab, rowid, problem);
-    if (any && !live) ctr_regular_unlist(tab, rowid, NULL, problem);
-    if (!live || !merged->values || showing->writing.ended) return;
+    if (!tracked->shape->replicated || problem->rc != SQLITE_OK) return;
+    if (showing->is_listed && !live) ctr_regular_unlist(tab, rowid, NULL, problem);
+    if (!live || !showing->writing.regular || showing->writing.ended) return;
     for (int i = 0; i < tracked->n_regular; i++) {
         const char *name = tracked->regular[i].name;
-        if (merged->values[i] && !taken)
-            ctr_regular_list(tab, rowid, name, merged->values[i], true, problem);
-        else if (merged->values[i] && any)
+        if (showing->values[i] && !taken)
+            ctr_regular_list(tab, rowid, name, showing->values[i], true, problem);
+        else if (showing->values[i] && showing->is_listed)
             ctr_regular_unlist(tab, rowid, name, problem);
     }
-    if (taken && showing->reads_back && showing->writing.regular) list_changed(showing, problem);
+    if (taken && showing->reads_back) list_changed(showing, problem);
 }
 
-/* Returns whether some regular column has a value to be shown. */
-static bool has_values(const ctr_showing *showing)
+/* Takes the values to be shown of the row at hand: merged ones, and those that are listed, for a row
+ * that waits needs all of them. Returns them, or NULL if there are none. */
+static sqlite3_value **take_values_to_show(ctr_showing *showing, ctr_problem *problem)
 {
+    bool any = false;
+    const ctr_tracked *tracked = showing->tracked;
     const ctr_merged_row *merged = showing->merged;
-    for (int i = 0; merged && merged->values && i < showing->tracked->n_regular; i++)
-        if (merged->values[i]) return true;
-    return false;
+    int64_t rowid = showing->writing.rowid;
+    if (!tracked->shape->replicated || problem->rc != SQLITE_OK) return NULL;
+    showing->is_listed = ctr_regular_is_listed(showing->apart.tab, rowid, problem);
+    if (showing->is_listed && !showing->listed.tab)
+        ctr_row_values_open(&showing->listed, showing->apart.tab, problem);
+    if (showing->is_listed)
+        ctr_row_values_read(&showing->listed, rowid, showing->writing.keys, true, problem);
+    for (int i = 0; i < tracked->n_regular && problem->rc == SQLITE_OK; i++) {
+        int number = tracked->regular[i].number;
+        sqlite3_value *value = merged && merged->values ? merged->values[i] : NULL;
+        if (!value && showing->is_listed && number < showing->listed.n)
+            value = showing->listed.given[number];
+        showing->values[i] = tracked->regular[i].column ? value : NULL;
+        any = any || showing->values[i];
+    }
+    return any ? showing->values : NULL;
 }
 
 /* ---- one row --------------------------------------------------------------------------------- */
@@ -111,14 +124,14 @@ static bool has_values(const ctr_showing *showing)
 /* Begins with a row. Returns whether its counters fit in 64 bits, so that the table can show
  * them. */
 static bool begin_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
-                      const ctr_summary *now)
+                      const ctr_summary *now, ctr_problem *problem)
 {
     bool complete = true;
     ctr_writing *writing = &showing->writing;
     writing->rowid = rowid;
     writing->keys = keys;
     writing->aside = writing->ended = false;
-    writing->regular = has_values(showing) ? showing->merged->values : NULL;
+    writing->regular = take_values_to_show(showing, problem);
     for (int i = 0; i < showing->tracked->shape->n_counters; i++)
         complete = ctr_showing_value(showing, i, &now[i], &showing->to[i]) && complete;
     return complete;
@@ -213,7 +226,7 @@ int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
                     ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return problem->rc;
-    bool known = begin_row(showing, rowid, keys, now), complete = known, is_new = !from;
+    bool known = begin_row(showing, rowid, keys, now, problem), complete = known, is_new = !from;
     bool was_live = from || is_live(showing, before);
     if (showing->merged) was_live = showing->merged->was_live;
     for (int i = 0; i < showing->tracked->shape->n_counters; i++) {
@@ -233,7 +246,7 @@ int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
 int ctr_showing_again(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
                       const ctr_summary *now, ctr_problem *problem)
 {
-    bool complete = begin_row(showing, rowid, keys, now);
+    bool complete = begin_row(showing, rowid, keys, now, problem);
     size_t n = (size_t)showing->tracked->shape->n_counters;
     memcpy(showing->from, showing->to, n * sizeof *showing->from);
     return look_and_write(showing, true, now, complete, problem);
@@ -254,6 +267,11 @@ static int begin_showing(ctr_showing *showing, ctr_tab *tab, ctr_tracked *tracke
     showing->found = room + 2 * n;
     if (tracked && tracked->table && problem->rc == SQLITE_OK)
         showing->writing = ctr_writing_on(tracked, tab);
+    if (tracked && tab->shape.replicated) {
+        size_t size = ((size_t)tracked->n_regular + 1) * sizeof *showing->values;
+        showing->values = sqlite3_malloc64(size);
+        if (!showing->values) ctr_problem_nomem(problem);
+    }
     if (tracked && tracked->table && tab->shape.replicated)
         showing->reads_back = ctr_triggers_are_others(tracked, tab->file, problem);
     return problem->rc;
@@ -276,7 +294,9 @@ bool ctr_showing_look(ctr_showing *showing, ctr_tab *tab, ctr_problem *problem)
 void ctr_showing_close(ctr_showing *showing)
 {
     ctr_writing_close(&showing->writing);
+    ctr_row_values_close(&showing->listed);
     ctr_tracked_release(showing->tracked);
+    sqlite3_free(showing->values);
     sqlite3_free(showing->from);
     *showing = (ctr_showing){0};
 }

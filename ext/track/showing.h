@@ -13,6 +13,7 @@
 #define CTR_TRACK_SHOWING_H
 
 #include "track/apart.h"
+#include "track/row_values.h"
 #include "track/triggers.h"
 #include "track/writing.h"
 
@@ -29,6 +30,9 @@ typedef struct ctr_showing {
     ctr_writing writing;
     const ctr_merged_row *merged; /* borrowed; the row at hand. NULL: it lives as before */
     bool reads_back;              /* triggers of the application may change what is written */
+    ctr_row_values listed;        /* owned: reads the listed values of a replicated table */
+    bool is_listed;               /* the row at hand has some */
+    sqlite3_value **values;       /* owned: as merged->values, with the listed ones */
 
     /* Owned: room for the current row, by counter: what the table is known to show, what it is to
      * show, what it was found to show. */

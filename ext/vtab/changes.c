@@ -252,8 +252,13 @@ static int64_t take_generation(sqlite3 *db, sqlite3_value *value, ctr_change_kin
     static const char GENERATION[] = "generation";
     if (kind == CTR_CHANGE_FLOORS || kind == CTR_CHANGE_ANSWER)
         return take_integer(db, GENERATION, "0 if there is no column", value, 0, 0, problem);
+    if (kind == CTR_CHANGE_ROW)
+        return take_integer(db, GENERATION, "0 in the row of a replicated table", value, 0, 0,
+                            problem);
+    bool is_cell = kind == CTR_CHANGE_CELL;
     int64_t generation =
-        take_integer(db, GENERATION, "1 ... 4294967295", value, 1, CTR_GENERATION_MAX, problem);
+        take_integer(db, GENERATION, is_cell ? "1 ... 9223372036854775807" : "1 ... 4294967295",
+                     value, 1, is_cell ? INT64_MAX : CTR_GENERATION_MAX, problem);
     if (kind == CTR_CHANGE_CELL && generation % 2 == 0 && problem->rc == SQLITE_OK)
         ctr_problem_mismatch(problem, GENERATION, "odd if there is a cell", value);
     return generation;
@@ -264,8 +269,9 @@ static void check_types(sqlite3 *db, sqlite3_value **columns, ctr_change_kind ki
 {
     check_type(columns, COLUMN_TABLE, SQLITE_TEXT, "TEXT", problem);
     check_type(columns, COLUMN_KEY, SQLITE_BLOB, "a BLOB", problem);
-    if (kind == CTR_CHANGE_CELL) check_type(columns, COLUMN_COLUMN, SQLITE_TEXT, "TEXT", problem);
-    if (kind == CTR_CHANGE_CELL || kind == CTR_CHANGE_ANSWER)
+    bool has_cell = kind == CTR_CHANGE_CELL || kind == CTR_CHANGE_ROW;
+    if (has_cell) check_type(columns, COLUMN_COLUMN, SQLITE_TEXT, "TEXT", problem);
+    if (has_cell || kind == CTR_CHANGE_ANSWER)
         check_type(columns, COLUMN_CELL, SQLITE_BLOB, "a BLOB", problem);
     take_integer(db, "seq", "an INTEGER, 0 or more", columns[COLUMN_SEQ], 0, INT64_MAX, problem);
     check_type(columns, COLUMN_SOURCE, SQLITE_TEXT, "TEXT", problem);
@@ -283,6 +289,8 @@ static ctr_change_kind kind_of_change(sqlite3_value **columns)
     int column = sqlite3_value_type(columns[COLUMN_COLUMN]);
     bool no_key = sqlite3_value_type(columns[COLUMN_KEY]) == SQLITE_BLOB &&
                   sqlite3_value_bytes(columns[COLUMN_KEY]) == 0;
+    bool no_name = column == SQLITE_TEXT && sqlite3_value_bytes(columns[COLUMN_COLUMN]) == 0;
+    if (no_name) return CTR_CHANGE_ROW;
     if (sqlite3_value_type(columns[COLUMN_CELL]) != SQLITE_NULL)
         return no_key && column == SQLITE_NULL ? CTR_CHANGE_ANSWER : CTR_CHANGE_CELL;
     if (column == SQLITE_NULL) return CTR_CHANGE_FLOORS;
@@ -296,6 +304,8 @@ static bool take_change(sqlite3 *db, ctr_change *change, sqlite3_value **columns
     bool named = change->kind == CTR_CHANGE_CELL || change->kind == CTR_CHANGE_COUNTER;
     check_types(db, columns, change->kind, problem);
     change->generation = take_generation(db, columns[COLUMN_GENERATION], change->kind, problem);
+    change->life = (uint32_t)(change->generation / CTR_LIVES);
+    change->generation %= CTR_LIVES;
     if (problem->rc != SQLITE_OK) return false;
     change->table = ctr_text_value(columns[COLUMN_TABLE], problem);
     if (named) change->column = ctr_text_value(columns[COLUMN_COLUMN], problem);

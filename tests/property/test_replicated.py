@@ -241,7 +241,7 @@ class Columns(File):
 
 
 def meet(draw, one, other):
-    way = draw.choice(["pull", "push", "sync", "full"])
+    way = draw.choice(["pull", "push", "sync", "full", "feed"])
     name = other.path
     attached = draw.random() < .5
     if attached:
@@ -251,7 +251,13 @@ def meet(draw, one, other):
     if begun:
         one.db.execute("BEGIN")
         one.act(draw)
-    if way == "full":
+    if way == "feed":  # in any order, some rows twice
+        feed = rows(other.db, "SELECT * FROM counter_changes(0)")
+        feed += draw.sample(feed, len(feed) // 3)
+        draw.shuffle(feed)
+        for row in feed:
+            one.db.execute("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)", row[:7])
+    elif way == "full":
         rows(one.db, "SELECT * FROM counter_pull(?, 'full')", name)
     else:
         rows(one.db, f"SELECT * FROM counter_{way}(?)", name)
