@@ -135,9 +135,9 @@ bool ctr_arg_problem(sqlite3_context *ctx, const char *function, ctr_problem *pr
 
 int ctr_arg_table_problem(sqlite3_vtab *table, const char *name, ctr_problem *problem)
 {
+    if (problem->rc == SQLITE_OK) return SQLITE_OK;
     ctr_problem_where(problem, "%s", name);
     int rc = problem->rc;
-    if (rc == SQLITE_OK) return SQLITE_OK;
     sqlite3_free(table->zErrMsg);
     table->zErrMsg = NULL;
     if (rc != SQLITE_NOMEM) {

@@ -64,22 +64,27 @@ int ctr_events_begin(sqlite3_vtab *base)
 
 static bool is_any_writing(sqlite3 *db, sqlite3_stmt *statement, int looks)
 {
-    for (; looks > 0 && statement; looks--, statement = sqlite3_next_stmt(db, statement))
+    while (statement) {
         if (sqlite3_stmt_busy(statement) && !sqlite3_stmt_readonly(statement)) return true;
+        if (--looks == 0) break;
+        statement = sqlite3_next_stmt(db, statement);
+    }
     return false;
 }
 
 /* Returns whether a writing statement is running. Then a savepoint belongs to that statement,
- * because SQLite refuses a SAVEPOINT meanwhile. The statement is the newest one, or was prepared
- * shortly before one of those that are kept, usually the same as the last time; among other
- * statements, the search stops after LOOKS. */
+ * because SQLite refuses a SAVEPOINT meanwhile. The statement was usually prepared just before the
+ * first of those that are kept, as the last time. Else it is the newest one, or was prepared
+ * shortly before another that is kept; among other statements, the search stops after LOOKS. */
 static bool is_writing(ctr_conn *conn)
 {
     enum { SOME = 4, LOOKS = 32 };
     sqlite3 *db = conn->db;
+    ctr_kept *last = conn->kept;
+    if (last && is_any_writing(db, sqlite3_next_stmt(db, last->statement), 1)) return true;
     sqlite3_stmt *newest = sqlite3_next_stmt(db, NULL);
     if (is_any_writing(db, newest, 1)) return true;
-    for (ctr_kept *kept = conn->kept; kept; kept = kept->next) {
+    for (ctr_kept *kept = last; kept; kept = kept->next) {
         if (!is_any_writing(db, sqlite3_next_stmt(db, kept->statement), SOME)) continue;
         ctr_conn_list_first(conn, kept);
         return true;

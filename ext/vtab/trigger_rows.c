@@ -46,8 +46,12 @@ static int take_values(ctr_table *table, sqlite3_value **columns, ctr_shown *sho
         shown[i] =
             (ctr_shown){.null = type == SQLITE_NULL, .none = mark == '0', .adopted = mark == '2'};
         if (shown[i].null || problem->rc != SQLITE_OK) continue;
-        bool number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
-        if (number && ctr_arg_take_integer(table->db, value, &shown[i].n, problem)) continue;
+        if (type == SQLITE_INTEGER) {
+            shown[i].n = sqlite3_value_int64(value);
+            continue;
+        }
+        if (type == SQLITE_FLOAT && ctr_arg_take_integer(table->db, value, &shown[i].n, problem))
+            continue;
         shown[i].odd = was;
         if (was) continue;
         char *refusal = ctr_arg_integer_refusal(value);
