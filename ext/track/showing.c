@@ -56,23 +56,48 @@ static int refuse_uncounted(ctr_showing *showing, const char *what, ctr_problem 
 
 /* ---- regular columns ------------------------------------------------------------------------- */
 
-/* Reads the row back, and lists the merged value of each column that shows another one now: a
- * trigger of the application has changed it. */
+/* Reads the row if a trigger of the application may change more of it than is written. */
+static void remember_row(ctr_showing *showing, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = showing->tracked;
+    const ctr_writing *writing = &showing->writing;
+    if (!showing->reads_back || problem->rc != SQLITE_OK) return;
+    if (!showing->shown.tab) ctr_row_values_open(&showing->shown, showing->apart.tab, problem);
+    ctr_row_values_read(&showing->shown, writing->rowid, writing->keys, false, problem);
+    for (int i = 0; i < tracked->n_regular && problem->rc == SQLITE_OK; i++) {
+        sqlite3_value *value = showing->shown.given[tracked->regular[i].number];
+        sqlite3_value_free(showing->before[i]);
+        showing->before[i] = value ? sqlite3_value_dup(value) : NULL;
+        if (value && !showing->before[i]) ctr_problem_nomem(problem);
+    }
+    ctr_row_values_reset(&showing->shown);
+}
+
+/* Returns whether two values are the same in type and bytes. */
+static bool is_same_value(sqlite3_value *a, sqlite3_value *b)
+{
+    if (sqlite3_value_type(a) != SQLITE_FLOAT || sqlite3_value_type(b) != SQLITE_FLOAT)
+        return ctr_text_alike(a, b);
+    double x = sqlite3_value_double(a), y = sqlite3_value_double(b);
+    return memcmp(&x, &y, sizeof x) == 0;
+}
+
+/* Reads the row again, and lists the merged value of each column that shows another one now. */
 static void list_changed(ctr_showing *showing, ctr_problem *problem)
 {
     const ctr_tracked *tracked = showing->tracked;
     const ctr_writing *writing = &showing->writing;
-    ctr_row_values shown;
-    ctr_row_values_open(&shown, showing->apart.tab, problem);
-    ctr_row_values_read(&shown, writing->rowid, writing->keys, false, problem);
+    if (!showing->reads_back) return;
+    ctr_row_values_read(&showing->shown, writing->rowid, writing->keys, false, problem);
     for (int i = 0; i < tracked->n_regular && problem->rc == SQLITE_OK; i++) {
         const ctr_tracked_regular *column = &tracked->regular[i];
-        sqlite3_value *now = shown.given[column->number], *merged = showing->values[i];
-        if (merged && now && !ctr_text_alike(now, merged))
+        sqlite3_value *now = showing->shown.given[column->number],
+                      *merged = showing->values[i] ? showing->values[i] : showing->before[i];
+        if (merged && now && !is_same_value(now, merged))
             ctr_regular_list(showing->apart.tab, writing->rowid, column->name, merged, false,
                              problem);
     }
-    ctr_row_values_close(&shown);
+    ctr_row_values_reset(&showing->shown);
 }
 
 /* Lists the merged values if the table has refused them, else takes them off the list. */
@@ -83,15 +108,15 @@ static void list_regular(ctr_showing *showing, bool live, bool taken, ctr_proble
     int64_t rowid = showing->writing.rowid;
     if (!tracked->shape->replicated || problem->rc != SQLITE_OK) return;
     if (showing->is_listed && !live) ctr_regular_unlist(tab, rowid, NULL, problem);
-    if (!live || !showing->writing.regular || showing->writing.ended) return;
-    for (int i = 0; i < tracked->n_regular; i++) {
+    if (!live || showing->writing.ended) return;
+    for (int i = 0; showing->writing.regular && i < tracked->n_regular; i++) {
         const char *name = tracked->regular[i].name;
         if (showing->values[i] && !taken)
             ctr_regular_list(tab, rowid, name, showing->values[i], true, problem);
         else if (showing->values[i] && showing->is_listed)
             ctr_regular_unlist(tab, rowid, name, problem);
     }
-    if (taken && showing->reads_back) list_changed(showing, problem);
+    if (taken) list_changed(showing, problem);
 }
 
 /* Takes the values to be shown of the row at hand: merged ones, and those that are listed, for a row
@@ -168,6 +193,7 @@ static bool write_shown(ctr_showing *showing, const ctr_shown *shown, const ctr_
     bool deleted = !live && showing->tracked->shape->replicated;
     for (int i = 0; i < showing->tracked->shape->n_counters && !live; i++)
         deleted = deleted || now[i].life % 2 == 0;
+    if (!deleted) remember_row(showing, problem);
     if (shown && deleted)
         taken = ctr_writing_delete(writing, problem);
     else if (shown || live)
@@ -270,7 +296,10 @@ static int begin_showing(ctr_showing *showing, ctr_tab *tab, ctr_tracked *tracke
     if (tracked && tab->shape.replicated) {
         size_t size = ((size_t)tracked->n_regular + 1) * sizeof *showing->values;
         showing->values = sqlite3_malloc64(size);
-        if (!showing->values) ctr_problem_nomem(problem);
+        showing->before = sqlite3_malloc64(size);
+        if (!showing->values || !showing->before) return ctr_problem_nomem(problem);
+        memset(showing->values, 0, size);
+        memset(showing->before, 0, size);
     }
     if (tracked && tracked->table && tab->shape.replicated)
         showing->reads_back = ctr_triggers_are_others(tracked, tab->file, problem);
@@ -294,7 +323,11 @@ bool ctr_showing_look(ctr_showing *showing, ctr_tab *tab, ctr_problem *problem)
 void ctr_showing_close(ctr_showing *showing)
 {
     ctr_writing_close(&showing->writing);
+    for (int i = 0; showing->before && i < showing->tracked->n_regular; i++)
+        sqlite3_value_free(showing->before[i]);
     ctr_row_values_close(&showing->listed);
+    ctr_row_values_close(&showing->shown);
+    sqlite3_free(showing->before);
     ctr_tracked_release(showing->tracked);
     sqlite3_free(showing->values);
     sqlite3_free(showing->from);

@@ -29,10 +29,12 @@ typedef struct ctr_showing {
     ctr_apart apart;
     ctr_writing writing;
     const ctr_merged_row *merged; /* borrowed; the row at hand. NULL: it lives as before */
-    bool reads_back;              /* triggers of the application may change what is written */
     ctr_row_values listed;        /* owned: reads the listed values of a replicated table */
     bool is_listed;               /* the row at hand has some */
     sqlite3_value **values;       /* owned: as merged->values, with the listed ones */
+    bool reads_back;              /* triggers of the application may change what is written */
+    ctr_row_values shown;         /* owned: reads the row before and after it is written */
+    sqlite3_value **before;       /* owned: its values before, which are owned, too */
 
     /* Owned: room for the current row, by counter: what the table is known to show, what it is to
      * show, what it was found to show. */

@@ -6,6 +6,7 @@ than those that they replace. After each merge the file must show the rows of th
 """
 
 import random
+import sqlite3
 
 import pytest
 
@@ -296,3 +297,147 @@ def test_files_that_merge_show_the_rows_of_the_lattice(tmp_path, number):
     for file in files:
         file.check()
         assert [file.row(key).shown() for key in KEYS] == [files[0].row(key).shown() for key in KEYS]
+
+
+# ---- constraints and triggers of the application ----
+
+class Strict(File):
+    """A table that refuses rows and changes them, so that what it shows is not always what was merged."""
+    regular = ("name", "price", "note", "changed")
+    TRIGGERS = [
+        "CREATE TRIGGER touch AFTER UPDATE OF name, price ON t BEGIN UPDATE t SET changed = ifnull(changed, 0) + 1 WHERE k = NEW.k; END",
+        "CREATE TRIGGER audit AFTER INSERT ON t BEGIN INSERT INTO log VALUES (NEW.k, NEW.name); END",
+        "CREATE TRIGGER trim AFTER INSERT ON t WHEN typeof(NEW.name) = 'text' AND length(NEW.name) > 2 BEGIN "
+        "UPDATE t SET name = substr(NEW.name, 1, 2) WHERE k = NEW.k; END",
+        "CREATE TRIGGER refuse BEFORE INSERT ON t WHEN NEW.price = -5 BEGIN SELECT RAISE(ABORT, 'no'); END",
+        "CREATE TRIGGER skip BEFORE UPDATE ON t WHEN NEW.price = 2.5 BEGIN SELECT RAISE(IGNORE); END"]
+
+    def __init__(self, path, kind, draw):
+        self.path, self.model = str(path), {}
+        self.db = connect(self.path)
+        for sql in ("PRAGMA synchronous = OFF", "CREATE TABLE log(k, name)",
+                    "CREATE TABLE t(k TEXT NOT NULL PRIMARY KEY, name NOT NULL, price CHECK (price IS NOT 1), note UNIQUE, "
+                    f"changed, stock INTEGER CHECK (stock > -12), sold INTEGER) {kind}"):
+            self.db.execute(sql)
+        triggers = draw.sample(self.TRIGGERS, draw.randint(0, 3))
+        before = draw.randint(0, len(triggers))
+        for sql in triggers[:before]:
+            self.db.execute(sql)
+        rows(self.db, "SELECT counter_replicate('t', 'stock', 'sold')")
+        for sql in triggers[before:]:
+            self.db.execute(sql)
+
+    def table(self):
+        return {row[0]: row[1:] for row in rows(self.db, f"SELECT k, {', '.join(self.regular + self.counters)} FROM t")}
+
+    def act(self, draw):
+        key, everything = draw.choice(KEYS), self.regular + self.counters
+        before = self.table()
+        values = self.values(draw, everything)
+        names = ", ".join(everything)
+        marks = ", ".join("?" * len(everything))
+        name = draw.choice(everything)
+        stock = before.get(key, (None,) * 6)[4]
+        act, given = draw.choice([
+            ((f"INSERT INTO t(k, {names}) VALUES (?, {marks})", key, *values.values()), values),
+            ((f"REPLACE INTO t(k, {names}) VALUES (?, {marks})", key, *values.values()), values),
+            ((f"UPDATE t SET {name} = ? WHERE k = ?", values[name], key), {name: values[name]}),
+            ((f"UPDATE t SET {name} = ? WHERE k = ?", values[name], key), {name: values[name]}),
+            (("UPDATE t SET stock = stock - 5, note = ? WHERE k = ?", values["note"], key),
+             {"stock": None if stock is None else stock - 5}),
+            ((f"UPDATE OR IGNORE t SET name = ?, note = ? WHERE k = ?", values["name"], values["note"], key), {}),
+            (("DELETE FROM t WHERE k = ?", key), {})])
+        try:
+            writes = self.db.execute(act[0], act[1:]).rowcount > 0
+        except sqlite3.IntegrityError:
+            assert self.table() == before
+            return
+        after = self.table()
+        for k in before.keys() | after.keys():
+            changed = before.get(k) is None or after.get(k) is None or any(
+                not same(a, b) for a, b in zip(before[k], after[k]))
+            inserts = act[0].startswith(("INSERT", "REPLACE")) and k == key
+            if k not in after:
+                self.deleted(k)
+            elif k not in before or inserts:
+                self.wrote(k, before.get(k), after[k], True, given)
+            elif changed or given and k == key and writes:
+                self.wrote(k, before[k], after[k], False, given if k == key else {})
+
+    def wrote(self, key, before, after, inserts, given):
+        row = self.row(key)
+        waited = before is None and row.is_live()
+        if not row.is_live():
+            row.life += 1
+        before = before or (None,) * len(after)
+        n = len(self.regular)
+        for name, was in zip(self.counters, before[n:]):
+            counter, now = row.counters[name], given.get(name, was)
+            if waited and now is not None:  # it is added to what others have counted
+                counter.add(now)
+            elif not waited and (was is None or now is None):
+                counter.set(now if now is None or counter.value() is None else counter.value() + now)
+            elif not waited and now != was:
+                counter.add(now - was)
+        values = dict(zip(self.regular, after))
+        names = self.regular if inserts else {
+            name for name, was, now in zip(self.regular, before, after) if not same(was, now)}
+        stamps = self.cell(key)[2]
+        again = {name for name, old in row.columns.items()  # the table takes a merged value that it refused before
+                 if not inserts and old and stamps[name] == old[0] and same(values[name], old[1])}
+        self.stamp(key, values, set(names) - again)
+
+    def check(self):
+        shown = self.table()
+        listed, waits = {}, set()
+        for kind, id, name, value in rows(self.db, "SELECT _kind, _row, _name, _value FROM t_counters_state"):
+            key = rows(self.db, "SELECT k FROM t_counters_cells WHERE _id = ?", id)
+            if kind in ("refused", "merged"):
+                listed[key[0][0], name] = value
+            elif kind == "apart" and name == "":
+                waits.add(key[0][0])
+            elif kind == "apart":
+                listed[key[0][0], name] = None
+        assert {key for key, row in self.model.items() if row.is_live()} == shown.keys() | waits
+        assert not waits & shown.keys()
+        merged = {row[0]: row[1:] for row in rows(self.db, "SELECT k, stock, sold FROM t_counters")}
+        for key, row in self.model.items():
+            if row.life:
+                life, stamp, stamps = self.cell(key)
+                assert (life, stamp) == (row.life, row.row)
+            if not row.is_live():
+                continue
+            assert stamps == {name: value and value[0] for name, value in row.columns.items()}
+            now = dict(zip(self.regular + self.counters, shown.get(key, (None,) * 6)))
+            for name in self.regular:
+                value = listed[key, name] if (key, name) in listed else now[name]
+                assert same(value, row.columns[name] and row.columns[name][1]), (key, name)
+            counts = dict(zip(self.counters, merged.get(key, (None, None))))
+            for name, counter in row.counters.items():
+                assert (counts[name] or 0) == (counter.value() or 0)
+                if key in shown and (key, name) not in listed:
+                    assert now[name] == counter.value()
+
+
+@pytest.mark.parametrize("number", range(EXAMPLES // 4))
+def test_what_a_table_refuses_or_changes_is_listed_and_travels_as_it_was_merged(tmp_path, number):
+    draw = random.Random(f"{SEED} strict {number}")
+    kind = draw.choice(["", "", "WITHOUT ROWID"])
+    files = [Strict(tmp_path / f"{i}.db", kind, draw) for i in range(draw.randint(2, 4))]
+    for step in range(draw.choice([10, 40, 80])):
+        one, other = draw.sample(files, 2)
+        if draw.random() < .7:
+            one.transact(draw)
+        else:
+            meet(draw, one, other)
+            other.check()
+        one.check()
+    for _ in range(2):
+        for one in files:
+            for other in files:
+                if one is not other:
+                    rows(one.db, "SELECT * FROM counter_sync(?)", other.path)
+                    one.merge(other)
+                    other.merge(one)
+    for file in files:
+        file.check()
