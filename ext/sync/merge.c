@@ -201,7 +201,10 @@ int ctr_merge_check_clocks(const ctr_cell *theirs, ctr_problem *problem)
 static int refuse_clock(const ctr_merge *merge, int counter, ctr_problem *problem)
 {
     char *key = ctr_problem_describe_key(merge->keys, merge->shape.n_keys);
-    if (!key) return ctr_problem_nomem(problem);
+    if (!key) {
+        ctr_problem_close(problem);
+        return ctr_problem_nomem(problem);
+    }
     ctr_problem_where(problem, "row %s: column %s", key,
                       ctr_shape_counter_name(&merge->shape, counter));
     sqlite3_free(key);
