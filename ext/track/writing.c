@@ -107,7 +107,10 @@ static ctr_slots make_row_lists(ctr_writing *writing, ctr_problem *problem)
 static void make_lists(ctr_writing *writing, ctr_problem *problem)
 {
     ctr_tracked *tracked = writing->tracked;
-    tracked->lists = make_row_lists(writing, problem);
+    ctr_writing counters = *writing; /* without regular columns */
+    counters.regular = NULL;
+    counters.without_counters = false;
+    tracked->lists = make_row_lists(&counters, problem);
     if (problem->rc != SQLITE_OK) ctr_tracked_free_lists(&tracked->lists);
 }
 

@@ -383,8 +383,10 @@ class Strict(File):
         names = self.regular if inserts else {
             name for name, was, now in zip(self.regular, before, after) if not same(was, now)}
         stamps = self.cell(key)[2]
-        again = {name for name, old in row.columns.items()  # the table takes a merged value that it refused before
-                 if not inserts and old and stamps[name] == old[0] and same(values[name], old[1])}
+        listed = dict(rows(self.db, "SELECT _name, _value FROM t_counters_state AS s JOIN t_counters_cells AS c ON c._id = s._row "
+                           "WHERE c.k = ? AND _kind IN ('merged', 'refused')", key))
+        again = {name for name, old in row.columns.items()  # the table takes what it refused before, and its triggers fire
+                 if not inserts and old and stamps[name] == old[0] and same(listed.get(name, values[name]), old[1])}
         self.stamp(key, values, set(names) - again)
 
     def check(self):
