@@ -4,8 +4,10 @@
 ATTACH 'office.db' AS office;
 CREATE TABLE main.products(sku TEXT PRIMARY KEY, name TEXT NOT NULL, price REAL, stock INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE office.products(sku TEXT PRIMARY KEY, name TEXT NOT NULL, price REAL, stock INTEGER NOT NULL DEFAULT 0);
-SELECT counter_replicate('main.products', 'stock'), counter_replicate('office.products', 'stock');
---= 0|0
+SELECT counter_replicate('main.products', 'stock');
+--= 0
+SELECT counter_replicate('office.products', 'stock');
+--= 0
 INSERT INTO main.products VALUES ('jam', 'Plum jam', 4.5, 12);
 SELECT table_name, rows_read, rows_changed FROM counter_sync('office');
 --= products|1|1
@@ -46,8 +48,10 @@ INSERT INTO products_counters(products_counters) VALUES ('integrity-check');
 ATTACH 'office.db' AS office;
 CREATE TABLE main.notes(id TEXT PRIMARY KEY, text TEXT, data BLOB) STRICT;
 CREATE TABLE office.notes(id TEXT PRIMARY KEY, text TEXT, data BLOB) STRICT;
-SELECT counter_replicate('notes'), counter_replicate('office.notes');
---= 0|0
+SELECT counter_replicate('notes');
+--= 0
+SELECT counter_replicate('office.notes');
+--= 0
 INSERT INTO notes VALUES ('a', 'eins', x'00ff'), ('b', 'zwei', NULL);
 UPDATE notes SET text = 'drei' WHERE id = 'b';
 SELECT table_name, rows_changed FROM counter_push('office');
@@ -72,8 +76,10 @@ CREATE TABLE main.p(k TEXT PRIMARY KEY, a, b, n INTEGER);
 CREATE TABLE office.p(k TEXT PRIMARY KEY, a, b, n INTEGER);
 INSERT INTO main.p VALUES ('x', 1, 1, NULL);
 INSERT INTO office.p VALUES ('x', 2, 2, NULL);
-SELECT counter_replicate('main.p', 'n'), counter_replicate('office.p', 'n');
---= 1|1
+SELECT counter_replicate('main.p', 'n');
+--= 1
+SELECT counter_replicate('office.p', 'n');
+--= 1
 SELECT table_name, rows_changed FROM counter_sync('office');
 --= p|1
 SELECT a = b, (SELECT o.a = m.a FROM office.p AS o) FROM main.p AS m;
@@ -109,8 +115,10 @@ SELECT v FROM office.p;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k TEXT PRIMARY KEY, name TEXT NOT NULL, code UNIQUE, n INTEGER CHECK (n >= 0));
 CREATE TABLE office.p(k TEXT PRIMARY KEY, name TEXT, code, n INTEGER);
-SELECT counter_replicate('main.p', 'n'), counter_replicate('office.p', 'n');
---= 0|0
+SELECT counter_replicate('main.p', 'n');
+--= 0
+SELECT counter_replicate('office.p', 'n');
+--= 0
 INSERT INTO office.p VALUES ('a', NULL, 1, 5), ('b', 'B', 2, -3), ('c', 'C', 3, 1), ('d', 'D', 3, 1);
 SELECT table_name, rows_changed, note FROM counter_pull('office');
 --= p|4|2 rows wait, 1 row differs: see counter_tracked()
@@ -153,8 +161,10 @@ SELECT count(*) FROM counter_tracked WHERE row_key IS NOT NULL;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k TEXT PRIMARY KEY, name TEXT NOT NULL, n INTEGER);
 CREATE TABLE office.p(k TEXT PRIMARY KEY, name TEXT, n INTEGER);
-SELECT counter_replicate('main.p', 'n'), counter_replicate('office.p', 'n');
---= 0|0
+SELECT counter_replicate('main.p', 'n');
+--= 0
+SELECT counter_replicate('office.p', 'n');
+--= 0
 INSERT INTO office.p VALUES ('a', NULL, 5);
 SELECT rows_changed, note FROM counter_pull('office');
 --= 1|1 row waits: see counter_tracked()
@@ -175,10 +185,14 @@ CREATE TABLE main.a_child(id TEXT PRIMARY KEY, parent TEXT NOT NULL REFERENCES z
 CREATE TABLE main.z_parent(id TEXT PRIMARY KEY, name TEXT);
 CREATE TABLE office.a_child(id TEXT PRIMARY KEY, parent TEXT NOT NULL REFERENCES z_parent(id) ON DELETE CASCADE, n INTEGER);
 CREATE TABLE office.z_parent(id TEXT PRIMARY KEY, name TEXT);
-SELECT counter_replicate('main.a_child', 'n'), counter_replicate('main.z_parent');
---= 0|0
-SELECT counter_replicate('office.a_child', 'n'), counter_replicate('office.z_parent');
---= 0|0
+SELECT counter_replicate('main.a_child', 'n');
+--= 0
+SELECT counter_replicate('main.z_parent');
+--= 0
+SELECT counter_replicate('office.a_child', 'n');
+--= 0
+SELECT counter_replicate('office.z_parent');
+--= 0
 INSERT INTO office.z_parent VALUES ('p', 'Parent');
 INSERT INTO office.a_child VALUES ('c', 'p', 3), ('d', 'p', 4);
 SELECT table_name, rows_changed, note FROM counter_pull('office');
@@ -205,8 +219,12 @@ CREATE TABLE main.p(k TEXT PRIMARY KEY, name TEXT, changed INTEGER DEFAULT 0);
 CREATE TABLE office.p(k TEXT PRIMARY KEY, name TEXT, changed INTEGER DEFAULT 0);
 CREATE TABLE third.p(k TEXT PRIMARY KEY, name TEXT, changed INTEGER DEFAULT 0);
 CREATE TRIGGER touch AFTER UPDATE OF name ON main.p BEGIN UPDATE p SET changed = changed + 1 WHERE k = NEW.k; END;
-SELECT counter_replicate('main.p'), counter_replicate('office.p'), counter_replicate('third.p');
---= 0|0|0
+SELECT counter_replicate('main.p');
+--= 0
+SELECT counter_replicate('office.p');
+--= 0
+SELECT counter_replicate('third.p');
+--= 0
 INSERT INTO office.p(k, name) VALUES ('a', 'A');
 SELECT rows_changed FROM counter_pull('office');
 --= 1
@@ -237,8 +255,10 @@ CREATE TABLE words(id TEXT, body TEXT);
 CREATE TRIGGER docs_in AFTER INSERT ON docs BEGIN INSERT INTO words VALUES (NEW.id, NEW.body); END;
 CREATE TRIGGER docs_out AFTER DELETE ON docs BEGIN DELETE FROM words WHERE id = OLD.id; END;
 CREATE TRIGGER docs_up AFTER UPDATE ON docs BEGIN DELETE FROM words WHERE id = OLD.id; INSERT INTO words VALUES (NEW.id, NEW.body); END;
-SELECT counter_replicate('main.docs'), counter_replicate('office.docs');
---= 0|0
+SELECT counter_replicate('main.docs');
+--= 0
+SELECT counter_replicate('office.docs');
+--= 0
 INSERT INTO office.docs VALUES ('a', 'red fox'), ('b', 'blue whale');
 SELECT rows_changed FROM counter_pull('office');
 --= 2
@@ -253,8 +273,10 @@ SELECT * FROM words;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k TEXT PRIMARY KEY, n INTEGER);
 CREATE TABLE office.p(k TEXT PRIMARY KEY, n INTEGER);
-SELECT counter_replicate('main.p', 'n'), counter_replicate('office.p', 'n');
---= 0|0
+SELECT counter_replicate('main.p', 'n');
+--= 0
+SELECT counter_replicate('office.p', 'n');
+--= 0
 INSERT INTO main.p VALUES ('a', 1), ('b', 2);
 SELECT rows_changed FROM counter_push('office');
 --= 2
@@ -299,8 +321,10 @@ SELECT * FROM office.p ORDER BY k;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k TEXT PRIMARY KEY, name, n INTEGER);
 CREATE TABLE office.p(k TEXT PRIMARY KEY, name, n INTEGER);
-SELECT counter_track('main.p', 'n'), counter_track('office.p', 'n');
---= 0|0
+SELECT counter_track('main.p', 'n');
+--= 0
+SELECT counter_track('office.p', 'n');
+--= 0
 INSERT INTO main.p VALUES ('a', 'A', 1), ('b', 'B', 2), ('c', 'C', 3);
 SELECT rows_changed FROM counter_sync('office');
 --= 3
@@ -337,8 +361,10 @@ SELECT * FROM office.p ORDER BY k;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k TEXT PRIMARY KEY, v, n INTEGER);
 CREATE TABLE office.p(k TEXT PRIMARY KEY, v, n INTEGER);
-SELECT counter_replicate('main.p', 'n'), counter_replicate('office.p', 'n');
---= 0|0
+SELECT counter_replicate('main.p', 'n');
+--= 0
+SELECT counter_replicate('office.p', 'n');
+--= 0
 INSERT INTO main.p VALUES ('a', 1, 1), ('b', 1, 1);
 SELECT rows_changed FROM counter_sync('office');
 --= 2
@@ -368,8 +394,10 @@ CREATE TABLE main.p(k INTEGER PRIMARY KEY, v, n INTEGER);
 CREATE TABLE office.p(k INTEGER PRIMARY KEY, v, n INTEGER);
 SELECT counter_replicate('main.p', 'n');
 --! counter_replicate: p: SQLite gives out the key k by itself, so two files would give the same key to different rows, whose counts would then be one: use UUIDs as keys, or, if only one file makes rows or the application assigns keys that no two files share, add 'keys=assigned'
-SELECT counter_replicate('main.p', 'n', 'keys=assigned'), counter_replicate('office.p', 'n', 'keys=assigned');
---= 0|0
+SELECT counter_replicate('main.p', 'n', 'keys=assigned');
+--= 0
+SELECT counter_replicate('office.p', 'n', 'keys=assigned');
+--= 0
 INSERT INTO main.p VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', NULL), (4, 'd', NULL);
 SELECT rows_changed FROM counter_sync('office');
 --= 4
@@ -421,7 +449,9 @@ SELECT counter_replicate('w', 'x=1');
 CREATE VIEW x AS SELECT * FROM w;
 SELECT counter_replicate('x');
 --! counter_replicate: x is a view: only an ordinary table has columns that can be tracked
-SELECT counter_replicate('w'), counter_replicate('w');
+SELECT counter_replicate('w');
+--= 0
+SELECT counter_replicate('w');
 --! counter_replicate: w is tracked already, and there is nothing to count
 ATTACH 'office.db' AS office;
 CREATE TABLE office.w(k TEXT PRIMARY KEY, v INTEGER);
