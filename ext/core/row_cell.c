@@ -65,7 +65,7 @@ static void stamp_all(ctr_row_cell *cell, ctr_stamp_kind kind)
 ctr_status ctr_row_cell_insert(ctr_row_cell *cell, const ctr_stamp *stamp)
 {
     bool live = ctr_row_cell_is_live(cell);
-    if (!live && cell->life >= CTR_LIFE_MAX - 1 && cell->life != 0) return CTR_LAST_LIFE;
+    if (!live && cell->life >= CTR_ROW_LIFE_MAX) return CTR_LAST_LIFE;
     if (!live) cell->life++;
     cell->row = *stamp;
     stamp_all(cell, CTR_STAMP_OF_ROW);
@@ -80,7 +80,7 @@ void ctr_row_cell_set(ctr_row_cell *cell, const bool *mask, const ctr_stamp *sta
 
 ctr_status ctr_row_cell_delete(ctr_row_cell *cell)
 {
-    if (cell->life == CTR_LIFE_MAX) return CTR_LAST_LIFE;
+    if (cell->life >= CTR_ROW_LIFE_MAX) return CTR_LAST_LIFE;
     cell->life++;
     cell->row = (ctr_stamp){0};
     stamp_all(cell, CTR_STAMP_OF_ROW);
@@ -172,7 +172,7 @@ static ctr_status take_short_stamp(const uint8_t **at, const uint8_t *end,
 static ctr_status take_life(const uint8_t **at, const uint8_t *end, uint32_t *life)
 {
     uint64_t n = 0;
-    ctr_status status = take_up_to(at, end, CTR_LIFE_MAX, &n);
+    ctr_status status = take_up_to(at, end, CTR_ROW_LIFE_MAX, &n);
     *life = (uint32_t)n;
     return status == CTR_OK && n == 0 ? CTR_OUT_OF_RANGE : status;
 }

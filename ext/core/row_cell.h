@@ -16,7 +16,7 @@
  *
  * As stored in <table>_cells, in the column _row:
  *
- *     life      varint, 1 ... 2^32-1; nothing follows an even one
+ *     life      varint, 1 ... 2^31-1; nothing follows an even one
  *     number    varint: the stamp of the INSERT
  *     writer    varint: the number that the file has given to the id (table/register.h)
  *     n         varint: the regular columns that the file knew. One with a higher number has no
@@ -50,6 +50,9 @@
  * that number has a higher one; no file takes one beyond the second. */
 #define CTR_STAMP_LAST (INT64_C(7289654400000) * 4096)
 #define CTR_STAMP_MAX (CTR_STAMP_LAST + (INT64_C(1) << 40))
+
+/* The last life of a row; it is live. In a feed a life stands in the high half of a generation. */
+#define CTR_ROW_LIFE_MAX INT32_MAX
 
 typedef struct ctr_stamp {
     int64_t number; /* 0 ... CTR_STAMP_MAX; 0: the row was there when replication began */

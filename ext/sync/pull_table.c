@@ -413,7 +413,7 @@ static void match_regular(merge_job *job, ctr_problem *problem)
         if (job->regular[i] >= 0) check_affinity(job, i, job->regular[i], problem);
     for (int i = 0; i < theirs->n; i++) {
         const ctr_regular *column = &theirs->columns[i];
-        if (column->noted && ctr_regular_named(mine, column->name, strlen(column->name)) < 0)
+        if (column->noted && !ctr_regular_was_named(mine, column->name, strlen(column->name)))
             refuse_unreplicated(job, column->name, problem);
     }
 }

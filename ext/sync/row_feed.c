@@ -59,8 +59,11 @@ static void put_columns(ctr_row_giver *giver, const ctr_registry *registry, ctr_
     }
     if (giver->n == 0) return;
     ctr_pack_begin(image, problem);
-    for (int i = 0; i < giver->n && problem->rc == SQLITE_OK; i++)
-        ctr_pack_append(image, giver->values.given[giver->order[i]], problem);
+    for (int i = 0; i < giver->n && problem->rc == SQLITE_OK; i++) {
+        int number = giver->order[i];
+        bool none = giver->cell.columns[number].kind == CTR_STAMP_NONE;
+        ctr_pack_append(image, none ? NULL : giver->values.given[number], problem);
+    }
 }
 
 bool ctr_row_feed_read(ctr_row_giver *giver, int64_t rowid, sqlite3_value **keys,
@@ -130,6 +133,8 @@ static void take_columns(ctr_merge *merge, ctr_row_image *image, taken_row *row,
     }
     for (int i = 0; registry && ctr_row_cell_next(image, &column); i++) {
         int number = ctr_regular_named(registry, (const char *)column.name, column.size);
+        if (number < 0 && ctr_regular_was_named(registry, (const char *)column.name, column.size))
+            continue; /* it is replicated here no longer */
         if (number < 0) {
             refuse_column(merge, &column, problem);
             continue;

@@ -17,7 +17,13 @@ static int damaged_registry(const ctr_tab *tab, const char *what, ctr_problem *p
 
 /* ---- the registry ---------------------------------------------------------------------------- */
 
+/* Somebody may still use it. */
 void ctr_regular_forget(ctr_tab *tab)
+{
+    if (tab->registry) tab->registry->stale = true;
+}
+
+void ctr_regular_close(ctr_tab *tab)
 {
     ctr_registry *registry = tab->registry;
     if (!registry) return;
@@ -70,8 +76,9 @@ static void take_writer(ctr_tab *tab, sqlite3_stmt *row, ctr_problem *problem)
 const ctr_registry *ctr_regular_of(ctr_tab *tab, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return NULL;
-    if (tab->registry && tab->registry->schemas == tab->file->schemas) return tab->registry;
-    ctr_regular_forget(tab);
+    ctr_registry *known = tab->registry;
+    if (known && !known->stale && known->schemas == tab->file->schemas) return known;
+    ctr_regular_close(tab);
     tab->registry = sqlite3_malloc64(sizeof *tab->registry);
     if (!tab->registry) {
         ctr_problem_nomem(problem);
@@ -85,8 +92,9 @@ const ctr_registry *ctr_regular_of(ctr_tab *tab, ctr_problem *problem)
     row = ctr_run_prepare(&run, CTR_SQL_REGULAR_WRITERS);
     while (ctr_run_row(&run, row)) take_writer(tab, row, problem);
     sqlite3_finalize(row);
-    if (problem->rc != SQLITE_OK) ctr_regular_forget(tab);
-    return tab->registry;
+    if (problem->rc == SQLITE_OK) return tab->registry;
+    ctr_regular_forget(tab);
+    return NULL;
 }
 
 int ctr_regular_named(const ctr_registry *registry, const char *name, size_t size)
@@ -98,6 +106,16 @@ int ctr_regular_named(const ctr_registry *registry, const char *name, size_t siz
             return i;
     }
     return -1;
+}
+
+bool ctr_regular_was_named(const ctr_registry *registry, const char *name, size_t size)
+{
+    for (int i = 0; i < registry->n; i++) {
+        const char *ever = registry->columns[i].name;
+        if (ever && strlen(ever) == size && sqlite3_strnicmp(ever, name, (int)size) == 0)
+            return true;
+    }
+    return false;
 }
 
 void ctr_regular_note(ctr_tab *tab, int number, const char *name, const char *column,
@@ -244,10 +262,11 @@ static bool may_be_listed(ctr_tab *tab, ctr_problem *problem)
     if (tab->known && registry->looked && registry->version == tab->version)
         return registry->any_listed;
     ctr_run run = ctr_tab_run(tab, problem);
-    registry->any_listed = ctr_run_number(&run, CTR_SQL_REGULAR_ANY_LISTED) != 0;
+    bool any = ctr_run_number(&run, CTR_SQL_REGULAR_ANY_LISTED) != 0;
+    registry->any_listed = any;
     registry->looked = tab->known && problem->rc == SQLITE_OK;
     registry->version = tab->version;
-    return registry->any_listed;
+    return any;
 }
 
 bool ctr_regular_is_listed(ctr_tab *tab, int64_t rowid, ctr_problem *problem)

@@ -33,15 +33,22 @@ typedef struct ctr_registry {
     size_t n_writers, room_writers;
     size_t room;
     unsigned schemas; /* ctr_file.schemas when it was read */
+    bool stale;
 
     /* Whether any merged value is listed, as of this version of the table's memory. */
     bool any_listed, looked;
     unsigned version;
 } ctr_registry;
 
-/* Returns the columns and writers, lent until memory is dropped; NULL on a problem. */
+/* Returns the columns and writers, lent until they are asked for again after memory was dropped;
+ * NULL on a problem. Forget drops memory; close frees it. */
 const ctr_registry *ctr_regular_of(ctr_tab *tab, ctr_problem *problem);
 void ctr_regular_forget(ctr_tab *tab);
+void ctr_regular_close(ctr_tab *tab);
+
+/* Returns whether a column ever had this name between files, also one that is replicated no
+ * longer. */
+bool ctr_regular_was_named(const ctr_registry *registry, const char *name, size_t size);
 
 /* Returns the number of the column with this name, or -1; upper and lower case are the same. */
 int ctr_regular_named(const ctr_registry *registry, const char *name, size_t size);

@@ -323,7 +323,7 @@ void ctr_tab_free(ctr_tab *tab)
     sqlite3_free(tab->batch);
     sqlite3_free(tab->marks);
     sqlite3_free(tab->open.bytes);
-    ctr_regular_forget(tab);
+    ctr_regular_close(tab);
     ctr_shape_close(&tab->shape);
     sqlite3_free(tab->table);
     sqlite3_free(tab);

@@ -43,9 +43,9 @@ int ctr_row_values_open(ctr_row_values *values, ctr_tab *tab, ctr_problem *probl
     size_t size = ((size_t)registry->n + 1) * sizeof *values->given;
     values->given = sqlite3_malloc64(size);
     values->list = sqlite3_malloc64(size);
+    if (values->given) memset(values->given, 0, size);
+    if (values->list) memset(values->list, 0, size);
     if (!values->given || !values->list) return ctr_problem_nomem(problem);
-    memset(values->given, 0, size);
-    memset(values->list, 0, size);
     bool known = values->tracked->table != NULL;
     for (int i = 0; known && i < tab->shape.n_keys; i++)
         known = ctr_tracked_key(values->tracked, i)->name != NULL;

@@ -297,9 +297,9 @@ static int begin_showing(ctr_showing *showing, ctr_tab *tab, ctr_tracked *tracke
         size_t size = ((size_t)tracked->n_regular + 1) * sizeof *showing->values;
         showing->values = sqlite3_malloc64(size);
         showing->before = sqlite3_malloc64(size);
+        if (showing->values) memset(showing->values, 0, size);
+        if (showing->before) memset(showing->before, 0, size);
         if (!showing->values || !showing->before) return ctr_problem_nomem(problem);
-        memset(showing->values, 0, size);
-        memset(showing->before, 0, size);
     }
     if (tracked && tracked->table && tab->shape.replicated)
         showing->reads_back = ctr_triggers_are_others(tracked, tab->file, problem);

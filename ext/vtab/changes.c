@@ -256,9 +256,8 @@ static int64_t take_generation(sqlite3 *db, sqlite3_value *value, ctr_change_kin
         return take_integer(db, GENERATION, "0 in the row of a replicated table", value, 0, 0,
                             problem);
     bool is_cell = kind == CTR_CHANGE_CELL;
-    int64_t generation =
-        take_integer(db, GENERATION, is_cell ? "1 ... 9223372036854775807" : "1 ... 4294967295",
-                     value, 1, is_cell ? INT64_MAX : CTR_GENERATION_MAX, problem);
+    int64_t generation = take_integer(db, GENERATION, "1 ... 4294967295", value, 1,
+                                      is_cell ? INT64_MAX : CTR_GENERATION_MAX, problem);
     if (kind == CTR_CHANGE_CELL && generation % 2 == 0 && problem->rc == SQLITE_OK)
         ctr_problem_mismatch(problem, GENERATION, "odd if there is a cell", value);
     return generation;
@@ -305,6 +304,9 @@ static bool take_change(sqlite3 *db, ctr_change *change, sqlite3_value **columns
     check_types(db, columns, change->kind, problem);
     change->generation = take_generation(db, columns[COLUMN_GENERATION], change->kind, problem);
     change->life = (uint32_t)(change->generation / CTR_LIVES);
+    if (change->life > 0 && change->life % 2 == 0)
+        ctr_problem_mismatch(problem, "generation", "that of a row that lives",
+                             columns[COLUMN_GENERATION]);
     change->generation %= CTR_LIVES;
     if (problem->rc != SQLITE_OK) return false;
     change->table = ctr_text_value(columns[COLUMN_TABLE], problem);

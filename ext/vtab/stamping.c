@@ -23,7 +23,7 @@ static int refuse_last_life(ctr_table *table, ctr_problem *problem)
 {
     char *key = ctr_access_given_key_text(table, problem);
     ctr_problem_set(problem, SQLITE_FULL, "row %s: there is no further life after %u", key,
-                    (unsigned)CTR_LIFE_MAX);
+                    (unsigned)CTR_ROW_LIFE_MAX);
     sqlite3_free(key);
     return problem->rc;
 }
@@ -138,7 +138,7 @@ void ctr_stamping_write(ctr_tracked_row *row, ctr_problem *problem)
 /* The greatest odd life not above the least of the counters of a row. */
 static uint32_t life_of_counters(const ctr_table *table)
 {
-    uint32_t least = CTR_LIFE_MAX;
+    uint32_t least = CTR_ROW_LIFE_MAX;
     bool any = false;
     for (int i = 0; i < table->shape.n_counters; i++) {
         ctr_summary state = ctr_rows_state(table->rows, i);

@@ -158,7 +158,7 @@ static void test_a_row_lives_and_dies_in_turns(void **state)
     assert_int_equal(ctr_row_cell_highest(&a.cell), 0);
     assert_int_equal(ctr_row_cell_insert(&a.cell, &stamp), CTR_OK);
     assert_int_equal(a.cell.life, 3);
-    a.cell.life = CTR_LIFE_MAX;
+    a.cell.life = CTR_ROW_LIFE_MAX;
     assert_int_equal(ctr_row_cell_delete(&a.cell), CTR_LAST_LIFE);
 }
 
