@@ -728,6 +728,12 @@ CREATE OR REPLACE FUNCTION counter_hub.forget(of_table text) RETURNS void LANGUA
   DELETE FROM counter_hub.sources;
 $$;
 
+-- Takes a regular column out, which all files have ceased to replicate. While their tables still have
+-- it, they refuse to download it.
+CREATE OR REPLACE FUNCTION counter_hub.forget(of_table text, of_column text) RETURNS void LANGUAGE sql AS $$
+  DELETE FROM counter_hub.regular WHERE table_name = of_table AND column_name = of_column;
+$$;
+
 -- ---- download -----------------------------------------------------------------------------------
 
 -- The cells that count, deleted ones too: all that are of the present generation of their counter,
