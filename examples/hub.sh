@@ -1,5 +1,5 @@
 #!/bin/sh
-# hub.sh - carries counters between SQLite files and a hub in PostgreSQL (sql/hub/postgresql.sql).
+# hub.sh - carries counters and rows between SQLite files and a hub in PostgreSQL (sql/hub/postgresql.sql).
 #
 #     examples/hub.sh up FILE      what is new in FILE since its last upload, to the hub
 #     examples/hub.sh down FILE    what is new in the hub since FILE's last download, to FILE

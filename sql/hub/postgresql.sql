@@ -7,7 +7,8 @@
 --     SELECT * FROM counter_hub.rows;                      the rows of replicated tables
 --
 -- The hub merges as the files do, shard by shard and column by column, so uploads may be late,
--- doubled, in any order, from files that have pulled from each other. It never counts itself: it has no shard of its own.
+-- doubled, in any order, from files that have pulled from each other. It never counts itself: it
+-- has no shard of its own.
 -- PostgreSQL 13 or later.
 --
 -- The lattice is made of registers that only rise, each in one row:
@@ -49,7 +50,8 @@
 --
 -- Tables of one name have one key, in all files: names, order, affinities and collations of its
 -- columns; a counter has one spelling; and all replicate the table or none does. The first upload
--- says which; another is refused as a whole. To take a table out of the hub, with all that was counted in it here:
+-- says which; another is refused as a whole. To take a table out of the hub, with all that was
+-- counted in it here:
 --
 --     SELECT counter_hub.forget('page_views');
 --
@@ -763,18 +765,20 @@ SELECT r.table_name, r.key, r.key_json, r.life, r.number, r.id, r.changed
     WHERE f.table_name = r.table_name
       AND counter_hub.is_less(r.key_json -> f.key_column, f.floor, f.collation_name));
 
--- Such a row as bytes, as counter_changes has it.
-CREATE OR REPLACE FUNCTION counter_hub.bytes_of(r counter_hub.held_rows) RETURNS bytea LANGUAGE sql STABLE AS $$
-  SELECT '\xa1' || counter_hub.number_bytes(r.life) || CASE WHEN r.life % 2 = 1 THEN
-           counter_hub.stamp_bytes(r.number, r.id) || counter_hub.number_bytes(count(*)) || coalesce(
+-- These rows as bytes, as counter_changes has them.
+CREATE OR REPLACE VIEW counter_hub.images AS
+SELECT r.table_name, r.key, r.changed,
+       '\xa1' || counter_hub.number_bytes(r.life) ||
+       CASE WHEN r.life % 2 = 1 THEN counter_hub.stamp_bytes(r.number, r.id) || c.bytes ELSE '' END AS bytes
+  FROM counter_hub.held_rows r, LATERAL (
+    SELECT counter_hub.number_bytes(count(*)) || coalesce(
              string_agg(counter_hub.number_bytes(octet_length(v.column_name)) || convert_to(v.column_name, 'UTF8') ||
                         CASE WHEN (v.number, v.id) = (r.number, r.id) THEN '\x00'
                              ELSE '\x01' || counter_hub.stamp_bytes(v.number, v.id) END,
                         '' ORDER BY v.column_name COLLATE "C") ||
-             '\xd1' || string_agg(v.value, '' ORDER BY v.column_name COLLATE "C"), '') ELSE '' END
-    FROM counter_hub.regular v
-   WHERE (v.table_name, v.key, v.life) = (r.table_name, r.key, r.life)
-$$;
+             '\xd1' || string_agg(v.value, '' ORDER BY v.column_name COLLATE "C"), '') AS bytes
+      FROM counter_hub.regular v
+     WHERE (v.table_name, v.key, v.life) = (r.table_name, r.key, r.life)) AS c;
 
 -- What has changed in the uploads from `since` on. A file asks from counter_mark(hub.id), merges
 -- the rows, and then says counter_seen(hub.id, since, hub.number + 1); the number is to be read in
@@ -799,9 +803,9 @@ LANGUAGE sql STABLE AS $$
     FROM counter_hub.columns n JOIN counter_hub.tables t USING (table_name)
    WHERE n.changed >= since
   UNION ALL
-  SELECT table_name, t.key_columns, r.key, '', 0, NULL, NULL, NULL, NULL, r.changed, counter_hub.bytes_of(r)
-    FROM counter_hub.held_rows r JOIN counter_hub.tables t USING (table_name)
-   WHERE r.changed >= since
+  SELECT table_name, t.key_columns, i.key, '', 0, NULL, NULL, NULL, NULL, i.changed, i.bytes
+    FROM counter_hub.images i JOIN counter_hub.tables t USING (table_name)
+   WHERE i.changed >= since
   UNION ALL
   SELECT table_name, t.key_columns, key, column_name, generation, life, s.id, s.clock, s.value, s.changed, NULL
     FROM counter_hub.held c JOIN counter_hub.shards s USING (table_name, key, column_name, generation, life)
