@@ -1,5 +1,5 @@
 #!/bin/sh
-# hub.sh - carries counters between SQLite files and a hub in PostgreSQL (sql/hub/postgresql.sql).
+# hub.sh - carries counters and rows between SQLite files and a hub in PostgreSQL (sql/hub/postgresql.sql).
 #
 #     examples/hub.sh up FILE      what is new in FILE since its last upload, to the hub
 #     examples/hub.sh down FILE    what is new in the hub since FILE's last download, to FILE
@@ -37,7 +37,7 @@ need_hub() {
     [ "$has" = 1 ] || fail 'the database has no hub: run psql -v ON_ERROR_STOP=1 -f sql/hub/postgresql.sql first'
 }
 
-# One row for each shard, and for each answer about opening values; the marks of the feed come along
+# One row for each shard, row of a replicated table, and answer about opening values; the marks of the feed come along
 # in each, so that the hub can keep them.
 up() {
     has=$(shell -list "$1" "SELECT count(*) FROM sqlite_master WHERE name = 'counter_tables'")
@@ -53,10 +53,10 @@ SELECT f.table_name, f.key_columns, '\x' || hex(f.key),
        CASE WHEN length(f.key) = 0 THEN NULL
             WHEN instr(replace(counter_key_json(f.key), '\\\\', ''), '\u0000') = 0 THEN counter_key_json(f.key) END,
        f.column_name, f.generation,
-       CASE WHEN f.column_name IS NOT NULL THEN json_extract(counter_json(f.cell), '\$.life') END, s.id, s.clock, s.value,
-       f.source, $since, f.upto, CASE WHEN f.column_name IS NULL THEN '\x' || nullif(hex(f.cell), '') END
+       CASE WHEN f.column_name <> '' THEN json_extract(counter_json(f.cell), '\$.life') END, s.id, s.clock, s.value,
+       f.source, $since, f.upto, CASE WHEN f.column_name <> '' THEN NULL ELSE '\x' || nullif(hex(f.cell), '') END
   FROM counter_changes($since) AS f
-  LEFT JOIN counter_shards(CASE WHEN f.column_name IS NOT NULL THEN f.cell END) AS s;
+  LEFT JOIN counter_shards(CASE WHEN f.column_name <> '' THEN f.cell END) AS s;
 SQL
     hub --single-transaction \
         --command='COPY counter_hub.incoming FROM STDIN (FORMAT csv)' \
@@ -78,7 +78,7 @@ SELECT format('INSERT INTO down VALUES (%s, %s, X''%s'', %s, %s, %s, %s, %s, %s,
               encode(key, 'hex'), coalesce('''' || replace(column_name, '''', '''''') || '''', 'NULL'), generation,
               coalesce(life::text, 'NULL'), coalesce('''' || id || '''', 'NULL'),
               coalesce(clock::text, 'NULL'), coalesce(value::text, 'NULL'), changed,
-              coalesce('X''' || encode(answer, 'hex') || '''', 'NULL'))
+              coalesce('X''' || encode(bytes, 'hex') || '''', 'NULL'))
   FROM counter_hub.changes(:since);
 COMMIT;
 SQL
@@ -86,11 +86,11 @@ SQL
 BEGIN IMMEDIATE;
 CREATE TEMP TABLE upto(number INTEGER);
 CREATE TEMP TABLE down(table_name TEXT COLLATE NOCASE, key_columns TEXT, key BLOB, column_name TEXT, generation INTEGER,
-  life INTEGER, id TEXT, clock INTEGER, value INTEGER, seq INTEGER, answer BLOB);
+  life INTEGER, id TEXT, clock INTEGER, value INTEGER, seq INTEGER, bytes BLOB);
 .read '$folder/rows.sql'
 DELETE FROM down WHERE table_name NOT IN (SELECT birth FROM counter_tables);
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns)
-  SELECT table_name, key, column_name, generation, answer, seq, '$id', key_columns FROM down WHERE life IS NULL;
+  SELECT table_name, key, column_name, generation, bytes, seq, '$id', key_columns FROM down WHERE life IS NULL;
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns)
   SELECT table_name, key, column_name, generation, counter_collect(id, clock, value, life), max(seq), '$id', key_columns
     FROM down WHERE life IS NOT NULL

@@ -4,9 +4,11 @@
 --     examples/hub.sh up FILE                          what is new in FILE, to the hub
 --     examples/hub.sh down FILE                        what is new in the hub, to FILE
 --     SELECT * FROM counter_hub.totals;                    the counters, for all who speak SQL
+--     SELECT * FROM counter_hub.rows;                      the rows of replicated tables
 --
--- The hub merges as the files do, shard by shard, so uploads may be late, doubled, in any order,
--- from files that have pulled from each other. It never counts itself: it has no shard of its own.
+-- The hub merges as the files do, shard by shard and column by column, so uploads may be late,
+-- doubled, in any order, from files that have pulled from each other. It never counts itself: it
+-- has no shard of its own.
 -- PostgreSQL 13 or later.
 --
 -- The lattice is made of registers that only rise, each in one row:
@@ -16,10 +18,14 @@
 --     floors    floor                     the highest wins, as SQLite sorts the column
 --     columns   generation                the highest wins; even: dropped
 --     answers                             a set: what has come stays
+--     row_cells (life, stamp of the INSERT)     the highest wins; an even life: deleted
+--     regular   (life, stamp), with its value   the highest wins
 --
 -- What the counter is follows from the first four when it is read: the shards whose life is that of their
--- cell, unless it is deleted, below a floor or of a generation that is over. So no order between
--- rows can make a difference, and old rows are removed only to save room.
+-- cell, unless it is deleted, below a floor or of a generation that is over. A row of a replicated
+-- table is its row cell with what has the same life: its regular columns, and its counters, whose
+-- generation is 2^32 times that life plus their own. So no order between rows can make a
+-- difference, and old rows are removed only to save room.
 -- No triggers, no rules, no extensions, nothing that needs to see two keys at once: engines that
 -- speak PostgreSQL and shard by key have what they need, for table_name and key stand first in the
 -- primary keys. It is tested on PostgreSQL alone.
@@ -36,14 +42,16 @@
 --   * A key with a character U+0000 in a text has no JSON here and shows as NULL. It is never below
 --     a floor of the hub; the files that download it see to that themselves. A floor with such a
 --     text, and a text that is not valid UTF-8, are refused.
+--   * A column without a stamp, which has no value to give, is not stored, and left out in downloads.
 --   * Sums are exact and of any size. Files say `integer overflow` beyond 64 bits.
 --   * Answers about opening values are kept for the files, which obey them: an opening that gives way
 --     comes as a shard of clock 2 and value 0. Until a file has sent it, totals have the sum of both.
 --   * Who may upload is trusted, as whoever may write a file is.
 --
 -- Tables of one name have one key, in all files: names, order, affinities and collations of its
--- columns; and a counter has one spelling. The first upload says which; another is refused as a
--- whole. To take a table out of the hub, with all that was counted in it here:
+-- columns; a counter has one spelling; and all replicate the table or none does. The first upload
+-- says which; another is refused as a whole. To take a table out of the hub, with all that was
+-- counted in it here:
 --
 --     SELECT counter_hub.forget('page_views');
 --
@@ -74,10 +82,12 @@ INSERT INTO counter_hub.hub DEFAULT VALUES ON CONFLICT DO NOTHING;
 -- Then make them download everything once, by a new id:
 -- UPDATE counter_hub.hub SET id = gen_random_uuid();
 
--- The tables that have come, and the columns of their keys as counter_changes tells them.
+-- The tables that have come, the columns of their keys as counter_changes tells them, and whether
+-- they are replicated: NULL until a cell or a row has told.
 CREATE TABLE IF NOT EXISTS counter_hub.tables(
   table_name text PRIMARY KEY,
-  key_columns text NOT NULL);
+  key_columns text NOT NULL,
+  replicated boolean);
 
 -- The counters of the tables. A counter is added and dropped by raising its generation: odd, it
 -- is there; even, it was dropped. Cells of a lower one are over: they are removed here, to save
@@ -90,8 +100,35 @@ CREATE TABLE IF NOT EXISTS counter_hub.columns(
   changed bigint NOT NULL,
   PRIMARY KEY (table_name, column_name));
 
+-- A row of a replicated table: its life and the stamp of its INSERT, 0 and 0 if it is deleted.
+-- `changed` is the number of the upload that has raised this row or one of its regular columns.
+CREATE TABLE IF NOT EXISTS counter_hub.row_cells(
+  table_name text NOT NULL,
+  key bytea NOT NULL,
+  key_json jsonb,
+  life bigint NOT NULL,
+  number bigint NOT NULL,
+  id uuid NOT NULL,
+  changed bigint NOT NULL,
+  PRIMARY KEY (table_name, key));
+
+CREATE INDEX IF NOT EXISTS row_cells_changed ON counter_hub.row_cells(changed);
+
+-- A regular column of such a row: the life of the row, the stamp, and the value as counter_key()
+-- packs it, without the first byte; one byte 0 is NULL.
+CREATE TABLE IF NOT EXISTS counter_hub.regular(
+  table_name text NOT NULL,
+  key bytea NOT NULL,
+  column_name text NOT NULL,
+  life bigint NOT NULL,
+  number bigint NOT NULL,
+  id uuid NOT NULL,
+  value bytea NOT NULL,
+  PRIMARY KEY (table_name, key, column_name));
+
 -- A cell. `key` is what counter_key() packs, `key_json` what counter_key_json() makes of it.
--- `changed`, here and below, is the number of the upload that has raised the row.
+-- `changed`, here and below, is the number of the upload that has raised the row. In a replicated
+-- table the generation, here and below, has the life of the row in its high half.
 CREATE TABLE IF NOT EXISTS counter_hub.cells(
   table_name text NOT NULL,
   key bytea NOT NULL,
@@ -150,14 +187,15 @@ CREATE TABLE IF NOT EXISTS counter_hub.sources(
 -- again, so nobody else ever sees them, and uploads at the same time do not meet here. Floors have
 -- no column_name; their key has holes. A counter by itself has an empty key and no life. A cell
 -- that has no shards, deleted or reset, is one row without an id. An answer has an empty key, no
--- column_name and no life.
+-- column_name and no life; a row of a replicated table has the column_name '' and no life. Of these
+-- two counter_changes has the bytes.
 CREATE TABLE IF NOT EXISTS counter_hub.incoming(
   table_name text NOT NULL,
   key_columns text NOT NULL,
   key bytea NOT NULL,
   key_json jsonb CHECK (jsonb_typeof(key_json) = 'array'),
   column_name text,
-  generation bigint NOT NULL CHECK (generation BETWEEN 0 AND 4294967295),
+  generation bigint NOT NULL CHECK (generation >= 0),
   life bigint CHECK (life BETWEEN 1 AND 4294967295),
   id uuid,
   clock bigint CHECK (clock BETWEEN 1 AND 4611686018427387903),
@@ -165,15 +203,31 @@ CREATE TABLE IF NOT EXISTS counter_hub.incoming(
   source text,
   since bigint,
   upto bigint,
-  answer bytea,
-  CHECK (CASE WHEN answer IS NOT NULL
+  bytes bytea,
+  CHECK (CASE WHEN column_name = ''
+                THEN generation = 0 AND key <> '' AND bytes IS NOT NULL AND num_nonnulls(life, id, clock, value) = 0
+              WHEN bytes IS NOT NULL
                 THEN generation = 0 AND key = '' AND num_nonnulls(key_json, column_name, life, id, clock, value) = 0
               WHEN column_name IS NULL
                 THEN generation = 0 AND key_json IS NOT NULL AND num_nonnulls(life, id, clock, value) = 0
-              WHEN life IS NULL THEN generation > 0 AND key = '' AND num_nonnulls(key_json, id, clock, value) = 0
-              WHEN id IS NULL THEN generation % 2 = 1 AND life > 1 AND num_nonnulls(clock, value) = 0
-              ELSE generation % 2 = 1 AND life % 2 = 1 AND num_nonnulls(clock, value) = 2 END),
+              WHEN life IS NULL
+                THEN generation BETWEEN 1 AND 4294967295 AND key = '' AND num_nonnulls(key_json, id, clock, value) = 0
+              WHEN generation % 2 = 0 OR generation > 4294967295 AND (generation >> 32) % 2 = 0 THEN false
+              WHEN id IS NULL THEN life > 1 AND num_nonnulls(clock, value) = 0
+              ELSE life % 2 = 1 AND num_nonnulls(clock, value) = 2 END),
   CHECK (num_nonnulls(source, since, upto) IN (0, 3)));
+
+-- The parts of the rows of replicated tables among them, while merge() runs: each row by itself, with
+-- the column_name '', and its regular columns that have a stamp.
+CREATE TABLE IF NOT EXISTS counter_hub.parts(
+  table_name text NOT NULL,
+  key bytea NOT NULL,
+  key_json jsonb,
+  life bigint NOT NULL,
+  column_name text NOT NULL,
+  number bigint NOT NULL,
+  id uuid NOT NULL,
+  value bytea);
 
 -- ---- floors -------------------------------------------------------------------------------------
 
@@ -206,6 +260,199 @@ RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   END
 $$;
 
+-- ---- rows as bytes ------------------------------------------------------------------------------
+
+-- The bytes of a row of a replicated table, as files have them between each other (core/row_cell.h),
+-- are read from `at` on, the first byte at 0. Bytes that are no row raise a data_exception, or run
+-- into one of PostgreSQL's.
+
+-- Takes a number: LEB128 of minimal length. From 2^63 on it is negative here.
+CREATE OR REPLACE FUNCTION counter_hub.take_number(bytes bytea, INOUT at integer, OUT n bigint)
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  byte integer := get_byte(bytes, at);
+  shift integer := 0;
+BEGIN
+  n := byte & 127;
+  at := at + 1;
+  WHILE byte > 127 LOOP
+    byte := get_byte(bytes, at);
+    at := at + 1;
+    shift := shift + 7;
+    IF byte = 0 OR shift > 63 OR shift = 63 AND byte > 1 THEN RAISE data_exception; END IF;
+    n := n | ((byte & 127)::bigint << shift);
+  END LOOP;
+END
+$$;
+
+-- Takes a stamp. No file takes one beyond the year 2200, so one here would stop all downloads.
+CREATE OR REPLACE FUNCTION counter_hub.take_stamp(bytes bytea, INOUT at integer, OUT number bigint, OUT id uuid)
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  taken record := counter_hub.take_number(bytes, at);
+BEGIN
+  number := taken.n;
+  id := encode(substr(bytes, taken.at + 1, 16), 'hex')::uuid;
+  at := taken.at + 16;
+  IF number < 0 THEN RAISE data_exception; END IF;
+  IF number > 29859523934027776 THEN
+    RAISE EXCEPTION 'counter_hub: a row has a stamp with the number %, which lies beyond the year 2200; the highest is '
+                    '29859523934027776: nothing was taken', number;
+  END IF;
+END
+$$;
+
+-- Takes a value of a packed key (core/key.h), and checks it.
+CREATE OR REPLACE FUNCTION counter_hub.take_value(bytes bytea, INOUT at integer, OUT value bytea)
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  begins integer := at;
+  type integer := get_byte(bytes, at);
+  taken record;
+BEGIN
+  at := at + 1;
+  IF type = 2 THEN
+    at := at + 8;
+  ELSIF type <> 0 THEN
+    taken := counter_hub.take_number(bytes, at);
+    at := taken.at;
+    IF type > 4 OR type > 2 AND taken.n NOT BETWEEN 0 AND length(bytes) - at THEN RAISE data_exception; END IF;
+    IF type > 2 THEN at := at + taken.n; END IF;
+  END IF;
+  value := substr(bytes, begins + 1, at - begins);
+  IF length(value) < at - begins OR type = 2 AND set_bit(value, 15, 0) > '\x027ff0000000000000' THEN  -- not a number
+    RAISE data_exception;
+  END IF;
+END
+$$;
+
+-- The parts of a row.
+CREATE OR REPLACE FUNCTION counter_hub.parts_of(of_table text, image bytea)
+RETURNS TABLE(life bigint, column_name text, number bigint, id uuid, value bytea) LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  bytes bytea := image || '';  -- in memory, and not compressed
+  at integer := 1;
+  taken record;
+  columns bigint := 0;
+  name bytea := '';
+  size bigint;
+  names text[];
+  numbers bigint[];
+  ids uuid[];
+  own_number bigint := 0;
+  own_id uuid := '00000000-0000-0000-0000-000000000000';
+BEGIN
+  IF get_byte(bytes, 0) <> 161 THEN RAISE data_exception; END IF;
+  taken := counter_hub.take_number(bytes, at);
+  at := taken.at;
+  life := taken.n;
+  IF life NOT BETWEEN 1 AND 4294967295 THEN RAISE data_exception; END IF;
+  IF life % 2 = 1 THEN
+    taken := counter_hub.take_stamp(bytes, at);
+    own_number := taken.number;
+    own_id := taken.id;
+    taken := counter_hub.take_number(bytes, taken.at);
+    columns := taken.n;
+    at := taken.at;
+  END IF;
+  IF columns NOT BETWEEN 0 AND 32767 THEN RAISE data_exception; END IF;
+
+  FOR i IN 1 .. columns LOOP
+    taken := counter_hub.take_number(bytes, at);
+    at := taken.at;
+    size := taken.n;
+    IF size NOT BETWEEN 1 AND length(bytes) - at OR substr(bytes, at + 1, size::integer) <= name THEN
+      RAISE data_exception;
+    END IF;
+    name := substr(bytes, at + 1, size::integer);
+    names[i] := convert_from(name, 'UTF8');
+    at := at + size + 1;
+    CASE get_byte(bytes, at - 1)
+      WHEN 0 THEN
+        numbers[i] := own_number;
+        ids[i] := own_id;
+      WHEN 1 THEN
+        taken := counter_hub.take_stamp(bytes, at);
+        at := taken.at;
+        numbers[i] := taken.number;
+        ids[i] := taken.id;
+      WHEN 2 THEN
+        numbers[i] := NULL;
+      ELSE RAISE data_exception;
+    END CASE;
+  END LOOP;
+
+  IF columns > 0 THEN
+    IF get_byte(bytes, at) <> 209 THEN RAISE data_exception; END IF;
+    at := at + 1;
+  END IF;
+  FOR i IN 1 .. columns LOOP
+    taken := counter_hub.take_value(bytes, at);
+    at := taken.at;
+    value := taken.value;
+    column_name := names[i];
+    number := numbers[i];
+    id := ids[i];
+    IF number IS NOT NULL THEN RETURN NEXT; END IF;
+  END LOOP;
+  IF at <> length(bytes) THEN RAISE data_exception; END IF;
+  column_name := '';
+  number := own_number;
+  id := own_id;
+  value := NULL;
+  RETURN NEXT;
+EXCEPTION
+  WHEN data_exception THEN
+    RAISE EXCEPTION 'counter_hub: table %: a row is damaged: %: nothing was taken', of_table,
+                    left(encode(image, 'hex'), 400);
+END
+$$;
+
+CREATE OR REPLACE FUNCTION counter_hub.number_bytes(n bigint) RETURNS bytea LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  bytes bytea := '';
+BEGIN
+  WHILE n > 127 LOOP
+    bytes := bytes || set_byte('\x00', 0, (n & 127 | 128)::integer);
+    n := n >> 7;
+  END LOOP;
+  RETURN bytes || set_byte('\x00', 0, n::integer);
+END
+$$;
+
+CREATE OR REPLACE FUNCTION counter_hub.stamp_bytes(number bigint, id uuid) RETURNS bytea LANGUAGE sql IMMUTABLE AS $$
+  SELECT counter_hub.number_bytes(number) || uuid_send(id)
+$$;
+
+-- A value as JSON, in the words of counter_key_json: a BLOB is {"hex":"00ff"}, a TEXT that is no
+-- text in JSON, for it is not UTF-8 or has a character U+0000, {"text":"61ff"}.
+CREATE OR REPLACE FUNCTION counter_hub.json_of(value bytea) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  type integer := get_byte(value, 0);
+  taken record;
+  bits bigint;
+  exponent integer;
+BEGIN
+  IF type = 0 THEN RETURN 'null'; END IF;
+  IF type = 2 THEN
+    bits := ('x' || encode(substr(value, 2), 'hex'))::bit(64)::bigint;
+    exponent := (bits >> 52 & 2047)::integer;
+    IF exponent = 2047 THEN RETURN CASE WHEN bits < 0 THEN '-9e999' ELSE '9e999' END; END IF;
+    bits := bits & 4503599627370495 | CASE WHEN exponent > 0 THEN 4503599627370496 ELSE 0 END;
+    exponent := greatest(exponent, 1) - 1075;  -- the two powers are exact, one alone might be 0
+    RETURN to_jsonb(CASE WHEN get_bit(value, 15) = 1 THEN -1 ELSE 1 END * bits::float8
+                    * power(2::float8, exponent / 2) * power(2::float8, exponent - exponent / 2));
+  END IF;
+  taken := counter_hub.take_number(value, 1);
+  IF type = 1 THEN RETURN to_jsonb((taken.n >> 1 & 9223372036854775807) # -(taken.n & 1)); END IF;
+  value := substr(value, taken.at + 1);
+  IF type = 4 THEN RETURN jsonb_build_object('hex', encode(value, 'hex')); END IF;
+  RETURN to_jsonb(convert_from(value, 'UTF8'));
+EXCEPTION
+  WHEN character_not_in_repertoire THEN RETURN jsonb_build_object('text', encode(value, 'hex'));
+END
+$$;
+
 -- ---- upload -------------------------------------------------------------------------------------
 
 -- How far a file has uploaded; 0 if never.
@@ -232,6 +479,28 @@ BEGIN
       USING HINT = format('Create the table in the file under another name, or with the key of the hub. If the hub has '
                           'the wrong one: SELECT counter_hub.forget(%L)', wrong.table_name);
   END IF;
+
+  WITH kinds AS (
+    SELECT DISTINCT table_name, column_name = '' OR generation > 4294967295 AS replicated
+      FROM counter_hub.incoming WHERE key <> '' AND column_name IS NOT NULL)
+  UPDATE counter_hub.tables t SET replicated = k.replicated
+    FROM kinds k WHERE k.table_name = t.table_name AND t.replicated IS NULL;
+
+  SELECT i.table_name, t.replicated INTO wrong
+    FROM counter_hub.incoming i JOIN counter_hub.tables t USING (table_name)
+   WHERE i.key <> '' AND (i.column_name = '' OR i.generation > 4294967295) <> t.replicated
+   LIMIT 1;
+  IF FOUND THEN
+    IF wrong.replicated THEN
+      RAISE EXCEPTION 'counter_hub: table %: it is replicated in the hub, but not in the upload: nothing was taken',
+                      wrong.table_name
+        USING HINT = format('Call counter_replicate(%L, ...) in the file.', wrong.table_name);
+    END IF;
+    RAISE EXCEPTION 'counter_hub: table %: it is replicated in the upload, but not in the hub: nothing was taken',
+                    wrong.table_name
+      USING HINT = format('When all files have uploaded, downloaded and called counter_replicate: '
+                          'SELECT counter_hub.forget(%L)', wrong.table_name);
+  END IF;
 END
 $$;
 
@@ -242,9 +511,9 @@ DECLARE
   wrong record;
 BEGIN
   INSERT INTO counter_hub.columns AS c(table_name, column_name, generation, changed)
-  SELECT i.table_name, i.column_name, max(i.generation), this_upload
+  SELECT i.table_name, i.column_name, max(i.generation & 4294967295), this_upload
     FROM counter_hub.incoming i
-   WHERE i.column_name IS NOT NULL
+   WHERE i.column_name <> ''
    GROUP BY i.table_name, i.column_name
   ON CONFLICT (table_name, column_name) DO UPDATE SET generation = excluded.generation, changed = excluded.changed
    WHERE c.generation < excluded.generation;
@@ -261,7 +530,7 @@ BEGIN
 
   DELETE FROM counter_hub.incoming i USING counter_hub.columns c
    WHERE (i.table_name, i.column_name) = (c.table_name, c.column_name)
-     AND (i.life IS NULL OR i.generation < c.generation);
+     AND (i.life IS NULL OR i.generation & 4294967295 < c.generation);
 END
 $$;
 
@@ -270,12 +539,13 @@ CREATE OR REPLACE FUNCTION counter_hub.take_answers(this_upload bigint) RETURNS 
 DECLARE
   wrong record;
 BEGIN
-  SELECT i.table_name, encode(i.answer, 'hex') AS bytes INTO wrong
+  SELECT i.table_name, encode(i.bytes, 'hex') AS bytes INTO wrong
     FROM counter_hub.incoming i
-   WHERE NOT CASE WHEN length(i.answer) <> 34 THEN false
-                  ELSE get_byte(i.answer, 0) = 177 AND get_byte(i.answer, 1) IN (1, 2)
-                       AND get_byte(i.answer, 8) >> 4 = 8 AND get_byte(i.answer, 24) >> 4 = 8
-                       AND substr(i.answer, 3, 16) < substr(i.answer, 19, 16) END
+   WHERE i.column_name IS NULL
+     AND NOT CASE WHEN length(i.bytes) <> 34 THEN false
+                  ELSE get_byte(i.bytes, 0) = 177 AND get_byte(i.bytes, 1) IN (1, 2)
+                       AND get_byte(i.bytes, 8) >> 4 = 8 AND get_byte(i.bytes, 24) >> 4 = 8
+                       AND substr(i.bytes, 3, 16) < substr(i.bytes, 19, 16) END
    LIMIT 1;
   IF FOUND THEN
     RAISE EXCEPTION 'counter_hub: table %: an answer about two openings is damaged: %: nothing was taken',
@@ -283,9 +553,52 @@ BEGIN
   END IF;
 
   INSERT INTO counter_hub.answers(table_name, answer, changed)
-  SELECT DISTINCT table_name, answer, this_upload FROM counter_hub.incoming WHERE answer IS NOT NULL
+  SELECT DISTINCT i.table_name, i.bytes, this_upload
+    FROM counter_hub.incoming i
+   WHERE i.column_name IS NULL AND i.bytes IS NOT NULL
   ON CONFLICT DO NOTHING;
-  DELETE FROM counter_hub.incoming WHERE answer IS NOT NULL;
+  DELETE FROM counter_hub.incoming WHERE column_name IS NULL AND bytes IS NOT NULL;
+END
+$$;
+
+-- Raises the rows of replicated tables that have come, and their regular columns; takes them, and
+-- counters of lives that are over, out of counter_hub.incoming.
+CREATE OR REPLACE FUNCTION counter_hub.take_rows(this_upload bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO counter_hub.parts(table_name, key, key_json, life, column_name, number, id, value)
+  SELECT i.table_name, i.key, i.key_json, p.life, p.column_name, p.number, p.id, p.value
+    FROM counter_hub.incoming i, counter_hub.parts_of(i.table_name, i.bytes) p
+   WHERE i.column_name = '';
+
+  INSERT INTO counter_hub.row_cells AS r(table_name, key, key_json, life, number, id, changed)
+  SELECT DISTINCT ON (p.table_name, p.key) p.table_name, p.key, p.key_json, p.life, p.number, p.id, this_upload
+    FROM counter_hub.parts p
+   WHERE p.column_name = ''
+   ORDER BY p.table_name, p.key, p.life DESC, p.number DESC, p.id DESC
+  ON CONFLICT (table_name, key) DO UPDATE
+     SET life = excluded.life, number = excluded.number, id = excluded.id, changed = excluded.changed
+   WHERE (r.life, r.number, r.id) < (excluded.life, excluded.number, excluded.id);
+
+  -- Regular columns of those lives.
+  WITH risen AS (
+    INSERT INTO counter_hub.regular AS v(table_name, key, column_name, life, number, id, value)
+    SELECT DISTINCT ON (p.table_name, p.key, p.column_name)
+           p.table_name, p.key, p.column_name, p.life, p.number, p.id, p.value
+      FROM counter_hub.parts p JOIN counter_hub.row_cells r USING (table_name, key, life)
+     WHERE p.column_name <> ''
+     ORDER BY p.table_name, p.key, p.column_name, p.number DESC, p.id DESC
+    ON CONFLICT (table_name, key, column_name) DO UPDATE
+       SET life = excluded.life, number = excluded.number, id = excluded.id, value = excluded.value
+     WHERE (v.life, v.number, v.id) < (excluded.life, excluded.number, excluded.id)
+    RETURNING v.table_name, v.key)
+  UPDATE counter_hub.row_cells r SET changed = this_upload
+    FROM risen n
+   WHERE (r.table_name, r.key) = (n.table_name, n.key) AND r.changed < this_upload;
+
+  DELETE FROM counter_hub.parts;
+  DELETE FROM counter_hub.incoming WHERE column_name = '';
+  DELETE FROM counter_hub.incoming i USING counter_hub.row_cells r
+   WHERE (i.table_name, i.key) = (r.table_name, r.key) AND i.generation >> 32 < r.life;
 END
 $$;
 
@@ -337,6 +650,8 @@ BEGIN
    WHERE i.column_name IS NOT NULL AND f.table_name = i.table_name
      AND counter_hub.is_less(i.key_json -> f.key_column, f.floor, f.collation_name);
 
+  PERFORM counter_hub.take_rows(this_upload);
+
   -- Lives.
   INSERT INTO counter_hub.cells AS c(table_name, key, column_name, generation, key_json, life, changed)
   SELECT i.table_name, i.key, i.column_name, i.generation, min(i.key_json::text)::jsonb, max(i.life), this_upload
@@ -361,20 +676,27 @@ BEGIN
   SELECT (SELECT count(*) FROM counter_hub.columns WHERE changed = this_upload)
        + (SELECT count(*) FROM counter_hub.answers WHERE changed = this_upload)
        + (SELECT count(*) FROM counter_hub.floors WHERE changed = this_upload)
+       + (SELECT count(*) FROM counter_hub.row_cells WHERE changed = this_upload)
        + (SELECT count(*) FROM counter_hub.cells WHERE changed = this_upload)
        + (SELECT count(*) FROM counter_hub.shards WHERE changed = this_upload) INTO rows_changed;
 
-  -- To save room: shards of ended lives, what is of ended generations, what is below the floors
-  -- that have risen, and what has come.
+  -- To save room: shards of ended lives, what is of ended lives of rows or of ended generations,
+  -- what is below the floors that have risen, and what has come.
   DELETE FROM counter_hub.shards s USING counter_hub.cells c
    WHERE c.changed = this_upload AND s.life < c.life
      AND (s.table_name, s.key, s.column_name, s.generation) = (c.table_name, c.key, c.column_name, c.generation);
   DELETE FROM counter_hub.shards s USING counter_hub.columns n
    WHERE n.changed = this_upload AND (s.table_name, s.column_name) = (n.table_name, n.column_name)
-     AND s.generation < n.generation;
+     AND s.generation & 4294967295 < n.generation;
   DELETE FROM counter_hub.cells c USING counter_hub.columns n
    WHERE n.changed = this_upload AND (c.table_name, c.column_name) = (n.table_name, n.column_name)
-     AND c.generation < n.generation;
+     AND c.generation & 4294967295 < n.generation;
+  DELETE FROM counter_hub.shards s USING counter_hub.row_cells r
+   WHERE r.changed = this_upload AND (s.table_name, s.key) = (r.table_name, r.key) AND s.generation >> 32 < r.life;
+  DELETE FROM counter_hub.cells c USING counter_hub.row_cells r
+   WHERE r.changed = this_upload AND (c.table_name, c.key) = (r.table_name, r.key) AND c.generation >> 32 < r.life;
+  DELETE FROM counter_hub.regular v USING counter_hub.row_cells r
+   WHERE r.changed = this_upload AND (v.table_name, v.key) = (r.table_name, r.key) AND v.life < r.life;
   DELETE FROM counter_hub.shards s USING counter_hub.cells c, counter_hub.floors f
    WHERE f.changed = this_upload AND c.table_name = f.table_name
      AND counter_hub.is_less(c.key_json -> f.key_column, f.floor, f.collation_name)
@@ -382,6 +704,13 @@ BEGIN
   DELETE FROM counter_hub.cells c USING counter_hub.floors f
    WHERE f.changed = this_upload AND c.table_name = f.table_name
      AND counter_hub.is_less(c.key_json -> f.key_column, f.floor, f.collation_name);
+  DELETE FROM counter_hub.regular v USING counter_hub.row_cells r, counter_hub.floors f
+   WHERE f.changed = this_upload AND r.table_name = f.table_name
+     AND counter_hub.is_less(r.key_json -> f.key_column, f.floor, f.collation_name)
+     AND (v.table_name, v.key) = (r.table_name, r.key);
+  DELETE FROM counter_hub.row_cells r USING counter_hub.floors f
+   WHERE f.changed = this_upload AND r.table_name = f.table_name
+     AND counter_hub.is_less(r.key_json -> f.key_column, f.floor, f.collation_name);
   DELETE FROM counter_hub.incoming;
 END
 $$;
@@ -392,6 +721,8 @@ CREATE OR REPLACE FUNCTION counter_hub.forget(of_table text) RETURNS void LANGUA
   UPDATE counter_hub.hub SET number = number + 1;
   DELETE FROM counter_hub.shards WHERE table_name = of_table;
   DELETE FROM counter_hub.cells WHERE table_name = of_table;
+  DELETE FROM counter_hub.regular WHERE table_name = of_table;
+  DELETE FROM counter_hub.row_cells WHERE table_name = of_table;
   DELETE FROM counter_hub.floors WHERE table_name = of_table;
   DELETE FROM counter_hub.answers WHERE table_name = of_table;
   DELETE FROM counter_hub.columns WHERE table_name = of_table;
@@ -399,11 +730,17 @@ CREATE OR REPLACE FUNCTION counter_hub.forget(of_table text) RETURNS void LANGUA
   DELETE FROM counter_hub.sources;
 $$;
 
+-- Takes a regular column out, which all files have ceased to replicate. While their tables still have
+-- it, they refuse to download it.
+CREATE OR REPLACE FUNCTION counter_hub.forget(of_table text, of_column text) RETURNS void LANGUAGE sql AS $$
+  DELETE FROM counter_hub.regular WHERE table_name = of_table AND column_name = of_column;
+$$;
+
 -- ---- download -----------------------------------------------------------------------------------
 
--- The cells that count, deleted ones too: all that are of the present generation of their counter
--- and not below a floor. merge() lets no others in; where rows, columns and floors have come apart
--- from it, another is stored, but seen by nobody.
+-- The cells that count, deleted ones too: all that are of the present generation of their counter,
+-- of a life of their row that is not over, and not below a floor. merge() lets no others in; where
+-- rows, columns and floors have come apart from it, another is stored, but seen by nobody.
 CREATE OR REPLACE VIEW counter_hub.held AS
 SELECT c.table_name, c.key, c.column_name, c.generation, c.key_json, c.life, c.changed
   FROM counter_hub.cells c
@@ -413,16 +750,45 @@ SELECT c.table_name, c.key, c.column_name, c.generation, c.key_json, c.life, c.c
       AND counter_hub.is_less(c.key_json -> f.key_column, f.floor, f.collation_name))
    AND NOT EXISTS (
    SELECT FROM counter_hub.columns n
-    WHERE (n.table_name, n.column_name) = (c.table_name, c.column_name) AND n.generation > c.generation);
+    WHERE (n.table_name, n.column_name) = (c.table_name, c.column_name)
+      AND n.generation > c.generation & 4294967295)
+   AND NOT EXISTS (
+   SELECT FROM counter_hub.row_cells r
+    WHERE (r.table_name, r.key) = (c.table_name, c.key) AND r.life > c.generation >> 32);
+
+-- The rows of replicated tables, deleted ones too, that are not below a floor.
+CREATE OR REPLACE VIEW counter_hub.held_rows AS
+SELECT r.table_name, r.key, r.key_json, r.life, r.number, r.id, r.changed
+  FROM counter_hub.row_cells r
+ WHERE NOT EXISTS (
+   SELECT FROM counter_hub.floors f
+    WHERE f.table_name = r.table_name
+      AND counter_hub.is_less(r.key_json -> f.key_column, f.floor, f.collation_name));
+
+-- These rows as bytes, as counter_changes has them.
+CREATE OR REPLACE VIEW counter_hub.images AS
+SELECT r.table_name, r.key, r.changed,
+       '\xa1' || counter_hub.number_bytes(r.life) ||
+       CASE WHEN r.life % 2 = 1 THEN counter_hub.stamp_bytes(r.number, r.id) || c.bytes ELSE '' END AS bytes
+  FROM counter_hub.held_rows r, LATERAL (
+    SELECT counter_hub.number_bytes(count(*)) || coalesce(
+             string_agg(counter_hub.number_bytes(octet_length(v.column_name)) || convert_to(v.column_name, 'UTF8') ||
+                        CASE WHEN (v.number, v.id) = (r.number, r.id) THEN '\x00'
+                             ELSE '\x01' || counter_hub.stamp_bytes(v.number, v.id) END,
+                        '' ORDER BY v.column_name COLLATE "C") ||
+             '\xd1' || string_agg(v.value, '' ORDER BY v.column_name COLLATE "C"), '') AS bytes
+      FROM counter_hub.regular v
+     WHERE (v.table_name, v.key, v.life) = (r.table_name, r.key, r.life)) AS c;
 
 -- What has changed in the uploads from `since` on. A file asks from counter_mark(hub.id), merges
 -- the rows, and then says counter_seen(hub.id, since, hub.number + 1); the number is to be read in
 -- the snapshot of the rows, or before. A cell without shards is one row without an id; a counter by
 -- itself has no life either, and an empty key; floors have no column_name, and a key with holes; an
--- answer has neither. Merge answers before cells, which may need them.
+-- answer has neither; a row of a replicated table has the column_name ''. Merge answers and rows
+-- before cells, which may need them.
 CREATE OR REPLACE FUNCTION counter_hub.changes(since bigint)
 RETURNS TABLE(table_name text, key_columns text, key bytea, column_name text, generation bigint, life bigint, id uuid,
-              clock bigint, value bigint, changed bigint, answer bytea)
+              clock bigint, value bigint, changed bigint, bytes bytea)
 LANGUAGE sql STABLE AS $$
   SELECT table_name, t.key_columns, ''::bytea, NULL::text, 0::bigint, NULL::bigint, NULL::uuid, NULL::bigint, NULL::bigint,
          a.changed, a.answer
@@ -436,6 +802,10 @@ LANGUAGE sql STABLE AS $$
   SELECT table_name, t.key_columns, '', n.column_name, n.generation, NULL, NULL, NULL, NULL, n.changed, NULL
     FROM counter_hub.columns n JOIN counter_hub.tables t USING (table_name)
    WHERE n.changed >= since
+  UNION ALL
+  SELECT table_name, t.key_columns, i.key, '', 0, NULL, NULL, NULL, NULL, i.changed, i.bytes
+    FROM counter_hub.images i JOIN counter_hub.tables t USING (table_name)
+   WHERE i.changed >= since
   UNION ALL
   SELECT table_name, t.key_columns, key, column_name, generation, life, s.id, s.clock, s.value, s.changed, NULL
     FROM counter_hub.held c JOIN counter_hub.shards s USING (table_name, key, column_name, generation, life)
@@ -451,11 +821,31 @@ LANGUAGE sql STABLE AS $$
             = (c.table_name, c.key, c.column_name, c.generation, c.life))
 $$;
 
+-- ---- for people ---------------------------------------------------------------------------------
+
+-- The live counters, by key; NULL if they were reset. One that has come before its row waits, and is
+-- not among them.
+CREATE OR REPLACE VIEW counter_hub.sums AS
+SELECT c.table_name, c.key, c.key_json, c.column_name, sum(s.value) AS value
+  FROM counter_hub.held c LEFT JOIN counter_hub.shards s USING (table_name, key, column_name, generation, life)
+  LEFT JOIN counter_hub.row_cells r USING (table_name, key)
+ WHERE c.life % 2 = 1 AND c.generation >> 32 = coalesce(r.life, 0)
+ GROUP BY c.table_name, c.key, c.key_json, c.column_name, c.generation;
+
 -- The live counters. A deleted one has no row, one that was reset has the value 0.
 CREATE OR REPLACE VIEW counter_hub.totals AS
-SELECT c.table_name, c.key_json, c.column_name, coalesce(sum(s.value), 0) AS value
-  FROM counter_hub.held c LEFT JOIN counter_hub.shards s USING (table_name, key, column_name, generation, life)
- WHERE c.life % 2 = 1
- GROUP BY c.table_name, c.key, c.key_json, c.column_name, c.generation;
+SELECT table_name, key_json, column_name, coalesce(value, 0) AS value FROM counter_hub.sums;
+
+-- The rows of replicated tables: their regular columns, and the sums of their counters, of those
+-- that have counted. A deleted row has neither.
+CREATE OR REPLACE VIEW counter_hub.rows AS
+SELECT r.table_name, r.key_json, r.life % 2 = 0 AS deleted,
+       (SELECT coalesce(jsonb_object_agg(v.column_name, counter_hub.json_of(v.value)), '{}')
+          FROM counter_hub.regular v
+         WHERE (v.table_name, v.key, v.life) = (r.table_name, r.key, r.life)) AS columns,
+       (SELECT coalesce(jsonb_object_agg(s.column_name, s.value), '{}')
+          FROM counter_hub.sums s
+         WHERE (s.table_name, s.key) = (r.table_name, r.key) AND s.value IS NOT NULL) AS counters
+  FROM counter_hub.held_rows r;
 
 COMMIT;

@@ -889,7 +889,7 @@ def test_an_answer_that_says_same_repairs_through_the_hub_what_was_added_up(hub,
 
 def upload_answer(hub, answer, table="t"):
     return hub.psql("--single-transaction", "-c", "INSERT INTO counter_hub.incoming(table_name, key_columns, key, generation, "
-                    f"answer) VALUES ('{table}', 'k TEXT BINARY', '', 0, '\\x{answer}')", "-c",
+                    f"bytes) VALUES ('{table}', 'k TEXT BINARY', '', 0, '\\x{answer}')", "-c",
                     "SELECT rows_changed FROM counter_hub.merge()")
 
 
@@ -900,7 +900,7 @@ def test_answers_are_a_set_that_grows_and_a_table_that_is_forgotten_forgets_its_
     same, add = f"b101{LOWER}{HIGHER}", f"b102{LOWER}{HIGHER}"
     assert [upload_answer(hub, answer).stdout for answer in (same, same, add, same)] == ["1\n", "0\n", "1\n", "0\n"]
     upload_answer(hub, same, "other")
-    assert hub.ask("SELECT table_name, answer FROM counter_hub.changes(0) ORDER BY 1, 2") == \
+    assert hub.ask("SELECT table_name, bytes FROM counter_hub.changes(0) ORDER BY 1, 2") == \
         [("other", f"\\x{same}"), ("t", f"\\x{same}"), ("t", f"\\x{add}")]
     assert hub.psql("-c", "SELECT counter_hub.forget('t')").returncode == 0
     assert hub.ask("SELECT table_name FROM counter_hub.answers") == [("other",)]

@@ -1,0 +1,486 @@
+"""test_rows.py - rows of replicated tables go through the hub, and a file that downloads has what it would have had it
+pulled from all that have uploaded: the same rows, stamps and counters, byte for byte."""
+
+import math
+import sqlite3
+
+import pytest
+
+from conftest import SEED
+from files import connect
+from test_hub import Hub, hub  # noqa: F401
+
+KEYS = ["tea", "jam", "it's", "a,b\n\"", "ключ", "\\.", ""]
+VALUES = [None, 0, 1, -1, 2**63 - 1, -2**63, 1.0, 0.1, -2.5, 1e300, 5e-324, 2.2250738585072014e-308, -1.7976931348623157e308,
+          math.inf, -math.inf, "", "jam", "it's", 'say "x"\r\n', "日🙂", "a\0b", "1", b"", b"\x00a", b"x" * 300, "y" * 70000]
+REGULAR, COUNTERS = ["name", "Price", "ünï"], ["stock", "sold"]
+ALL = REGULAR + COUNTERS
+
+
+def make(path, kind="WITHOUT ROWID", counters=COUNTERS, more=""):
+    db = connect(str(path), timeout=10)
+    db.execute("PRAGMA synchronous = OFF")
+    db.execute(f"CREATE TABLE t(k TEXT NOT NULL PRIMARY KEY, {', '.join(REGULAR)}, stock INTEGER DEFAULT 0, "
+               f"sold INTEGER{more}) {kind}")
+    replicate(db, counters)
+    return db
+
+
+def replicate(db, counters=COUNTERS):
+    db.execute(f"SELECT counter_replicate('t'{''.join(f', {name!r}' for name in counters)})").fetchall()
+
+
+def feed(db, columns="table_name, hex(key), column_name, generation, hex(cell)"):
+    return sorted(db.execute(f"SELECT {columns} FROM counter_changes(0)"), key=repr)
+
+
+def state(db):
+    """All that a file has: what it shows, and its feed, which has the stamps."""
+    return (sorted(map(repr, db.execute("SELECT * FROM t"))), feed(db),
+            db.execute("SELECT counter_table_digest('t_counters')").fetchall())
+
+
+def merged(path, others, **made):
+    db = make(path, **made)
+    for other in others:
+        db.execute("SELECT * FROM counter_pull(?)", [str(other)]).fetchall()
+    return db
+
+
+def in_json(value):
+    """A value as the hub tells it."""
+    if isinstance(value, bytes):
+        return repr({"hex": value.hex()})
+    if isinstance(value, str) and "\0" in value:
+        return repr({"text": value.encode().hex()})
+    return repr(float(value) if isinstance(value, int) and float(value) == value else value)
+
+
+def of_json(value):
+    if isinstance(value, int) and abs(value) > 2**63:  # PostgreSQL writes all digits of 1e300, and of 9e999 for an infinity
+        return repr(float(str(value)))
+    return in_json(value) if isinstance(value, int) else repr(value)
+
+
+def hub_rows(hub):
+    """The rows that live: key, regular columns, counters."""
+    return sorted((key, sorted((name, of_json(value)) for name, value in columns.items()), sorted(counters.items()))
+                  for table, (key,), deleted, columns, counters in hub.ask("SELECT * FROM counter_hub.rows") if not deleted)
+
+
+def shown_rows(db):
+    return sorted((key, sorted(zip(REGULAR, map(in_json, values))),
+                   sorted((name, n) for name, n in zip(COUNTERS, values[len(REGULAR):]) if n is not None))
+                  for key, *values in db.execute(f"SELECT k, {', '.join(ALL)} FROM t"))
+
+
+def hub_images(hub):
+    return sorted(hub.ask("SELECT upper(encode(key, 'hex')) AS key, upper(encode(bytes, 'hex')) AS bytes "
+                          "FROM counter_hub.changes(0) WHERE column_name = ''"))
+
+
+def images(db):
+    return sorted(db.execute("SELECT hex(key), hex(cell) FROM counter_changes(0) WHERE column_name = ''"))
+
+
+def act(db, chance):
+    key, column = chance.choice(KEYS), chance.choice(REGULAR)
+    values = [chance.choice(VALUES) for _ in REGULAR] + [chance.choice([None, 0, 5, -3]) for _ in COUNTERS]
+    kind = chance.random()
+    if kind < .25:
+        db.execute(f"INSERT OR IGNORE INTO t(k, {', '.join(ALL)}) VALUES (?, ?, ?, ?, ?, ?)", [key, *values])
+    elif kind < .35:
+        db.execute(f"REPLACE INTO t(k, {', '.join(ALL)}) VALUES (?, ?, ?, ?, ?, ?)", [key, *values])
+    elif kind < .6:
+        db.execute(f'UPDATE t SET "{column}" = ? WHERE k = ?', [values[0], key])
+    elif kind < .85:
+        db.execute(f"UPDATE t SET {chance.choice(COUNTERS)} = ifnull({chance.choice(COUNTERS)}, 0) + ? WHERE k = ?",
+                   [chance.randint(-9, 9), key])
+    else:
+        db.execute("DELETE FROM t WHERE k = ?", [key])
+
+
+@pytest.mark.parametrize("round", range(4))
+def test_a_file_that_downloads_has_the_rows_as_if_it_had_pulled(hub, tmp_path, chance, round):  # noqa: F811
+    paths = [tmp_path / f"{n}.db" for n in range(3)]
+    dbs = [make(path, chance.choice(["", "WITHOUT ROWID"])) for path in paths]
+    fourth = make(tmp_path / "fourth.db")
+    for _ in range(14):
+        n = chance.randrange(3)
+        for _ in range(chance.randint(1, 12)):
+            act(dbs[n], chance)
+        what = chance.random()
+        if what < .5:
+            hub.go("up", paths[chance.randrange(3)])
+        elif what < .6:
+            hub.forget_marks()
+        elif what < .7:
+            dbs[n].execute("SELECT * FROM counter_sync(?)", [str(paths[(n + 1) % 3])]).fetchall()
+        elif what < .9:
+            hub.go("down", paths[n])
+        else:
+            hub.go("down", tmp_path / "fourth.db")
+    for path in chance.sample(paths, 3):
+        hub.go("up", path)
+    hub.forget_marks()
+    assert hub.go("up", chance.choice(paths))[1] == 0  # nothing is news
+
+    hub.go("down", tmp_path / "fourth.db")  # incremental, perhaps
+    direct = merged(tmp_path / "direct.db", paths)
+    assert state(fourth) == state(direct), f"COUNTER_SEED={SEED}"
+    assert hub_images(hub) == images(direct), f"COUNTER_SEED={SEED}"
+    assert hub_rows(hub) == shown_rows(direct), f"COUNTER_SEED={SEED}"
+    fifth = make(tmp_path / "fifth.db", "")
+    hub.go("down", tmp_path / "fifth.db")
+    assert state(fifth) == state(direct), f"COUNTER_SEED={SEED}"
+    for path, db in zip(paths, dbs):
+        hub.go("down", path)
+        assert state(db) == state(direct), f"COUNTER_SEED={SEED}"
+
+
+# ---- rows in any order ----
+
+def lines(db):
+    """The feed as rows of counter_hub.incoming, as hub.sh makes them."""
+    def quoted(value):
+        return "NULL" if value is None else f"'{value}'"
+
+    return [f"({', '.join(map(quoted, row))})" for row in db.execute(
+        r"SELECT f.table_name, f.key_columns, '\x' || hex(f.key), CASE WHEN length(f.key) > 0 "
+        "THEN replace(counter_key_json(f.key), '''', '''''') END, replace(f.column_name, '''', ''''''), f.generation, "
+        "CASE WHEN f.column_name <> '' THEN json_extract(counter_json(f.cell), '$.life') END, s.id, s.clock, s.value, "
+        r"CASE WHEN f.column_name <> '' THEN NULL ELSE '\x' || nullif(hex(f.cell), '') END FROM counter_changes(0) AS f "
+        "LEFT JOIN counter_shards(CASE WHEN f.column_name <> '' THEN f.cell END) AS s")]
+
+
+def upload(hub, rows):  # noqa: F811
+    return hub.psql("--single-transaction", text="INSERT INTO counter_hub.incoming(table_name, key_columns, key, key_json, "
+                    f"column_name, generation, life, id, clock, value, bytes) VALUES {', '.join(rows)};\n"
+                    "SELECT rows_changed FROM counter_hub.merge();")
+
+
+def told(hub):  # noqa: F811
+    """What downloads and people are told."""
+    return [
+        hub.ask("SELECT * FROM counter_hub.rows ORDER BY 1, 2"),
+        hub.ask("SELECT * FROM counter_hub.totals ORDER BY 1, 2, 3"),
+        hub.ask("SELECT table_name, key, column_name, generation, life, id, clock, value, bytes FROM counter_hub.changes(0) "
+                "ORDER BY table_name, key, column_name, generation, id")]
+
+
+def test_rows_and_counters_merge_in_any_order_and_any_batches(hub, tmp_path, chance):  # noqa: F811
+    dbs = [make(tmp_path / f"{n}.db") for n in range(3)]
+    come = []
+    for _ in range(8):  # states that are over come, too
+        for db in dbs:
+            for _ in range(6):
+                act(db, chance)
+            come += lines(db)
+        one, other = chance.sample(range(3), 2)
+        dbs[one].execute("SELECT * FROM counter_pull(?)", [str(tmp_path / f"{other}.db")]).fetchall()
+    wanted = None
+    for _ in range(4):
+        rows = come + chance.sample(come, len(come) // 3)
+        chance.shuffle(rows)
+        while rows:
+            n = chance.randint(1, len(come) // 3)
+            assert upload(hub, rows[:n]).returncode == 0, f"COUNTER_SEED={SEED}"
+            rows = rows[n:]
+        assert upload(hub, come).stdout == "0\n", f"COUNTER_SEED={SEED}"
+        wanted = wanted or told(hub)
+        assert told(hub) == wanted, f"COUNTER_SEED={SEED}"
+        for table, life in ("cells", "generation >> 32"), ("shards", "generation >> 32"), ("regular", "life"):
+            assert hub.ask(f"SELECT count(*) FROM counter_hub.{table} AS c JOIN counter_hub.row_cells AS r "
+                           f"USING (table_name, key) WHERE r.life > c.{life}") == [(0,)]  # nothing of lives that are over
+        hub.say("SELECT counter_hub.forget('t')")
+        assert told(hub) == [[], [], []]
+    direct = merged(tmp_path / "direct.db", [tmp_path / f"{n}.db" for n in range(3)])
+    assert [(row[1], row[8]) for row in wanted[2] if row[2] == ""] == sorted(
+        (f"\\x{key.lower()}", f"\\x{cell.lower()}") for key, cell in images(direct)), f"COUNTER_SEED={SEED}"
+
+
+def test_a_counter_that_comes_before_its_row_waits_and_one_of_a_former_life_is_over(hub, tmp_path):  # noqa: F811
+    db = make(tmp_path / "0.db")
+    taker = make(tmp_path / "taker.db")
+    db.execute("INSERT INTO t(k, name, stock) VALUES ('tea', 'Tea', 5)")
+    first = lines(db)
+    db.execute("DELETE FROM t")
+    db.execute("INSERT INTO t(k, name, stock) VALUES ('tea', 'Green tea', 7)")
+    row, = [line for line in lines(db) if "'stock'" not in line]
+    counter, = [line for line in lines(db) if "'stock'" in line]
+    upload(hub, [counter])
+    assert hub.ask("SELECT * FROM counter_hub.totals") == hub.ask("SELECT * FROM counter_hub.rows") == []
+    hub.go("down", tmp_path / "taker.db")
+    assert taker.execute("SELECT * FROM t").fetchall() == []
+    upload(hub, first)
+    assert hub.ask("SELECT columns, counters FROM counter_hub.rows") == [
+        ({"name": "Tea", "Price": None, "ünï": None}, {"stock": 5})]
+    upload(hub, [row])
+    assert hub.ask("SELECT value FROM counter_hub.totals") == [(7,)]
+    upload(hub, first)
+    hub.go("down", tmp_path / "taker.db")
+    assert taker.execute("SELECT k, name, stock FROM t").fetchall() == [("tea", "Green tea", 7)]
+    assert hub.ask("SELECT count(*) FROM counter_hub.shards") == [(1,)]
+
+
+def test_of_two_rows_with_one_stamp_the_first_stays(hub, tmp_path):  # noqa: F811
+    db = make(tmp_path / "0.db")
+    db.execute("INSERT INTO t(k, name) VALUES ('tea', 'Tea')")
+    row = lines(db)[0]
+    assert row.count("546561") == 1
+    assert [upload(hub, [line]).stdout for line in (row, row.replace("546561", "746561"))] == ["1\n", "0\n"]
+    assert hub.ask("SELECT columns ->> 'name' FROM counter_hub.rows") == [("Tea",)]
+
+
+# ---- what people see ----
+
+def test_rows_show_the_values_in_json_and_deleted_rows_none(hub, tmp_path):  # noqa: F811
+    db = make(tmp_path / "0.db")
+    db.execute("INSERT INTO t VALUES ('jam', 'Plum jam', 4.5, x'00ff', 12, NULL), ('tea', 'Tea', 1, 2, 3, 4), "
+               "('salt', CAST(x'61ff' AS TEXT), 9e999, NULL, 0, -3)")
+    db.execute("DELETE FROM t WHERE k = 'tea'")
+    db.execute("UPDATE t SET stock = stock - 2 WHERE k = 'jam'")
+    hub.go("up", tmp_path / "0.db")
+    assert hub.ask("SELECT * FROM counter_hub.rows ORDER BY key_json") == [
+        ("t", ["jam"], False, {"name": "Plum jam", "Price": 4.5, "ünï": {"hex": "00ff"}}, {"stock": 10}),
+        ("t", ["salt"], False, {"name": {"text": "61ff"}, "Price": 9 * 10**999, "ünï": None}, {"stock": 0, "sold": -3}),
+        ("t", ["tea"], True, {}, {})]
+    assert hub.ask("SELECT key_json ->> 0, column_name, value FROM counter_hub.totals ORDER BY 1, 2") == [
+        ("jam", "stock", 10), ("salt", "sold", -3), ("salt", "stock", 0)]
+
+
+def test_a_value_of_megabytes_goes_through(hub, tmp_path):  # noqa: F811
+    db, taker = make(tmp_path / "0.db"), make(tmp_path / "taker.db")
+    db.execute("INSERT INTO t(k, name, Price) VALUES ('tea', randomblob(3000000), ?)", ["ü" * 1000000])
+    hub.go("up", tmp_path / "0.db")
+    hub.go("down", tmp_path / "taker.db")
+    assert state(taker) == state(db)
+
+
+# ---- tables that differ and change ----
+
+def test_a_table_is_replicated_by_all_files_or_by_none(hub, tmp_path):  # noqa: F811
+    one, two = make(tmp_path / "one.db"), connect(str(tmp_path / "two.db"))
+    two.execute("CREATE TABLE t(k TEXT NOT NULL PRIMARY KEY, name, Price, ünï, stock INTEGER DEFAULT 0, sold INTEGER)")
+    two.execute("SELECT counter_track('t', 'stock', 'sold')").fetchall()
+    for db in one, two:
+        db.execute("INSERT INTO t(k, stock) VALUES ('tea', 5)")
+    hub.go("up", tmp_path / "one.db")
+    refused = hub.carry("up", tmp_path / "two.db")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "table t: it is replicated in the hub, but not in the upload: nothing was taken" in refused.stderr
+    assert "Call counter_replicate('t', ...) in the file" in refused.stderr
+    assert "call counter_replicate('t', ...) here" in hub.carry("down", tmp_path / "two.db").stderr
+    hub.say("SELECT counter_hub.forget('t')")
+    hub.go("up", tmp_path / "two.db")
+    refused = hub.carry("up", tmp_path / "one.db")
+    assert "table t: it is replicated in the upload, but not in the hub: nothing was taken" in refused.stderr
+    assert "counter_replicate: SELECT counter_hub.forget('t')" in refused.stderr
+    assert hub.ask("SELECT * FROM counter_hub.rows") == []
+    assert hub.ask("SELECT value FROM counter_hub.totals") == [(5,)]
+    replicate(two)
+    hub.say("SELECT counter_hub.forget('t')")
+    for way in "up", "down":
+        for name in "one.db", "two.db":
+            hub.go(way, tmp_path / name)
+    assert one.execute("SELECT k, stock FROM t").fetchall() == two.execute("SELECT k, stock FROM t").fetchall() == [("tea", 10)]
+    assert both_in_one_upload(hub, one) != 0
+
+
+def both_in_one_upload(hub, db):  # noqa: F811
+    hub.say("SELECT counter_hub.forget('t')")
+    counter, = [line for line in lines(db) if "'stock'" in line and "'4294967297'" in line][:1]
+    return upload(hub, [counter, counter.replace("'4294967297'", "'1'")]).returncode
+
+
+def test_a_column_that_was_added_later_has_no_value_where_it_has_no_stamp(hub, tmp_path):  # noqa: F811
+    one, two = make(tmp_path / "one.db"), make(tmp_path / "two.db")
+    one.execute("INSERT INTO t(k, name) VALUES ('jam', 'Jam'), ('tea', 'Tea')")
+    for db, default in (one, "'old'"), (two, "'other'"):
+        db.execute(f"ALTER TABLE t ADD COLUMN note DEFAULT {default}")
+        replicate(db, [])
+    one.execute("UPDATE t SET note = 'new' WHERE k = 'tea'")
+    hub.go("up", tmp_path / "one.db")
+    assert hub.ask("SELECT columns ->> 'name' AS name, columns ->> 'note' AS note FROM counter_hub.rows ORDER BY 1") == [
+        ("Jam", None), ("Tea", "new")]
+    hub.go("down", tmp_path / "two.db")
+    assert two.execute("SELECT name, note FROM t ORDER BY 1").fetchall() == [("Jam", "other"), ("Tea", "new")]
+    direct = merged(tmp_path / "direct.db", [tmp_path / "one.db"], more=", note DEFAULT 'other'")
+    assert state(direct) == state(two)
+
+
+def test_a_column_that_no_file_replicates_any_more_is_forgotten(hub, tmp_path):  # noqa: F811
+    one, two = make(tmp_path / "one.db"), make(tmp_path / "two.db")
+    one.execute("INSERT INTO t(k, name, Price) VALUES ('tea', 'Tea', 5)")
+    hub.go("up", tmp_path / "one.db")
+    for db in one, two:
+        db.execute("SELECT counter_untrack('t', 'Price')").fetchall()
+    assert "column Price is replicated at the source and not yet here" in hub.carry("down", tmp_path / "two.db").stderr
+    hub.say("SELECT counter_hub.forget('t', 'Price')")
+    hub.go("down", tmp_path / "two.db")
+    assert two.execute("SELECT k, name, Price FROM t").fetchall() == [("tea", "Tea", None)]
+    assert hub.ask("SELECT columns FROM counter_hub.rows") == [({"name": "Tea", "ünï": None},)]
+
+
+def test_a_counter_that_is_dropped_and_added_again_begins_anew_in_each_row(hub, tmp_path):  # noqa: F811
+    one, two = make(tmp_path / "one.db"), make(tmp_path / "two.db")
+    one.execute("INSERT INTO t(k, name, stock, sold) VALUES ('tea', 'Tea', 5, 7)")
+    hub.go("up", tmp_path / "one.db")
+    hub.go("down", tmp_path / "two.db")
+    two.execute("DELETE FROM t")
+    two.execute("INSERT INTO t(k, name, stock, sold) VALUES ('tea', 'Tea', 1, 100)")  # the third life, the first generation
+    one.execute("SELECT counter_untrack('t', 'sold')").fetchall()
+    hub.go("up", tmp_path / "one.db")
+    assert hub.ask("SELECT counters FROM counter_hub.rows") == [({"stock": 5},)]
+    replicate(one)
+    hub.go("up", tmp_path / "one.db")
+    hub.go("up", tmp_path / "two.db")
+    assert hub.ask("SELECT counters FROM counter_hub.rows") == [({"stock": 1},)]
+    assert hub.ask("SELECT column_name, generation FROM counter_hub.columns ORDER BY 1") == [("sold", 3), ("stock", 1)]
+    hub.go("down", tmp_path / "one.db")
+    one.execute("UPDATE t SET sold = 2")
+    hub.go("up", tmp_path / "one.db")
+    assert hub.ask("SELECT counters FROM counter_hub.rows") == [({"stock": 1, "sold": 2},)]
+    assert hub.ask("SELECT generation FROM counter_hub.cells ORDER BY 1") == [(3 * 2**32 + 1,), (3 * 2**32 + 3,)]
+
+
+def test_rows_below_a_floor_leave_the_hub_and_cannot_come_back(hub, tmp_path):  # noqa: F811
+    db = make(tmp_path / "0.db")
+    db.execute("INSERT INTO t(k, name, stock) VALUES ('jam', 'Jam', 1), ('tea', 'Tea', 2)")
+    before = lines(db)
+    upload(hub, before)
+    db.execute("INSERT INTO t_counters(t_counters, k) VALUES ('purge below', 'm')")
+    hub.go("up", tmp_path / "0.db")
+    upload(hub, before)
+    assert hub.ask("SELECT key_json, counters FROM counter_hub.rows") == [(["tea"], {"stock": 2})]
+    for table in "row_cells", "regular", "cells", "shards":
+        assert hub.ask(f"SELECT DISTINCT encode(key, 'hex') AS key FROM counter_hub.{table}") == [("d10303746561",)]
+
+
+@pytest.mark.parametrize("answer, both", [("same", 10), ("add", 20)])
+def test_two_files_that_had_a_row_agree_on_it_when_the_openings_are_answered(hub, tmp_path, answer, both):  # noqa: F811
+    dbs = []
+    for n in range(2):
+        db = connect(str(tmp_path / f"{n}.db"))
+        db.execute("CREATE TABLE t(k TEXT NOT NULL PRIMARY KEY, name, price, stock INTEGER)")
+        db.execute("INSERT INTO t VALUES ('tea', ?, ?, 10)", [f"name {n}", n])
+        replicate(db, ["stock"])
+        dbs.append(db)
+    for n in range(2):
+        hub.go("up", tmp_path / f"{n}.db")
+    refused = hub.carry("down", tmp_path / "1.db").stderr
+    assert "two files counted the values that they had" in refused
+    found, = {line for line in refused.split("SELECT ") if f"'{answer}'" in line}
+    dbs[1].execute("SELECT " + found[:found.index(")") + 1]).fetchall()
+    for _ in range(2):
+        for way in "up", "down":
+            for n in range(2):
+                hub.go(way, tmp_path / f"{n}.db")
+    shown = [db.execute("SELECT * FROM t").fetchall() for db in dbs]
+    assert shown[0] == shown[1] and shown[0] in [[("tea", f"name {n}", n, both)] for n in range(2)]
+    assert feed(dbs[0]) == feed(dbs[1])
+    assert hub.ask("SELECT columns ->> 'name' AS name, counters -> 'stock' AS stock FROM counter_hub.rows") == [
+        (shown[0][0][1], both)]
+
+
+# ---- what no row can be ----
+
+ID = bytes(range(16))
+STAMP = b"\x05" + ID
+
+
+def row_bytes(columns, values, life=b"\x01", head=b"\xa1", count=None):
+    return head + life + STAMP + bytes([len(columns) if count is None else count]) + b"".join(columns) + values
+
+
+NAMES = [b"\x01a\x00", b"\x02bb\x01\x07" + ID, b"\x01c\x02", b"\x01d\x00", b"\x01e\x00"]
+VALID = row_bytes(NAMES, b"\xd1" + b"\x01\x81\x01" + b"\x02" + bytes(8) + b"\x00" + b"\x03\x02ok" + b"\x04\x01\xff")
+ONE = [b"\x01a\x00"]
+DAMAGED = {
+    "no row": b"", "a cell": b"\xc1\x01", "a newer format": b"\xa2" + VALID[1:],
+    "no life": row_bytes([], b"", life=b"\x00"), "a life beyond 32 bits": row_bytes([], b"", life=b"\x81\x80\x80\x80\x10"),
+    "more behind a deleted row": b"\xa1\x02\x00", "more behind it": VALID + b"\x00",
+    "more behind no columns": row_bytes([], b"\xd1"), "columns out of order": row_bytes([NAMES[1], NAMES[0]], b"\xd1\x00\x00"),
+    "a name twice": row_bytes(ONE * 2, b"\xd1\x00\x00"), "a name that is empty": row_bytes([b"\x00\x00"], b"\xd1\x00"),
+    "a name that is not UTF-8": row_bytes([b"\x01\xff\x00"], b"\xd1\x00"),
+    "an unknown kind": row_bytes([b"\x01a\x03"], b"\xd1\x00"),
+    "more columns than it has": row_bytes(ONE, b"\xd1\x00", count=2),
+    "fewer columns": row_bytes(NAMES, b"\xd1\x00", count=1),
+    "too many columns": row_bytes([], b"")[:-1] + b"\x80\x80\x02", "no values": row_bytes(ONE, b""),
+    "values of another kind": row_bytes(ONE, b"\xd2\x00"), "an unknown type": row_bytes(ONE, b"\xd1\x05\x00"),
+    "not a number": row_bytes(ONE, b"\xd1\x02\x7f\xf0\x00\x00\x00\x00\x00\x01"),
+    "not a number, negative": row_bytes(ONE, b"\xd1\x02\xff\xf8\x00\x00\x00\x00\x00\x00"),
+    "a number that is too long": row_bytes(ONE, b"\xd1\x01\x80\x00"),
+    "one of 11 bytes": row_bytes(ONE, b"\xd1\x01" + b"\x80" * 10 + b"\x01"),
+    "one beyond 64 bits": row_bytes(ONE, b"\xd1\x01" + b"\xff" * 9 + b"\x02"),
+    "a text beyond the end": row_bytes(ONE, b"\xd1\x03\x02a"),
+    "one of 2^63 bytes": row_bytes(ONE, b"\xd1\x03" + b"\xff" * 9 + b"\x01"),
+    "a stamp of 2^63": b"\xa1\x01" + b"\x80" * 9 + b"\x01" + ID + b"\x00",
+    **{f"the first {n} bytes": VALID[:n] for n in range(1, len(VALID))}}
+VALIDS = {"columns of all kinds": VALID, "no columns": row_bytes([], b""), "a deleted row": b"\xa1\x02",
+          "the highest life": row_bytes([], b"", life=b"\xff\xff\xff\xff\x0f"),
+          "infinity": row_bytes(ONE, b"\xd1\x02\xff\xf0" + bytes(6)),
+          "64 bits": row_bytes(ONE, b"\xd1\x01" + b"\xff" * 9 + b"\x01"),
+          "the last stamp": b"\xa1\x01" + bytes([128, 128, 128, 234, 194, 162, 133, 53]) + ID + b"\x00"}
+
+
+def image_line(image):
+    return f"('t', 'k TEXT BINARY', '\\xd1030161', '[\"a\"]', '', 0, NULL, NULL, NULL, NULL, '\\x{image.hex()}')"
+
+
+def test_what_no_row_can_be_is_refused_by_a_sentence(hub):  # noqa: F811
+    def taken(images):
+        """Those that parts_of takes."""
+        rows = ", ".join(f"($j${name}$j$, '\\x{image.hex()}'::bytea)" for name, image in images.items())
+        hub.say("CREATE TEMP TABLE IF NOT EXISTS taken(name text); TRUNCATE taken")
+        hub.say(f"""DO $do$ DECLARE one record; BEGIN
+            FOR one IN SELECT * FROM (VALUES {rows}) AS v(name, image) LOOP
+                BEGIN
+                    PERFORM counter_hub.parts_of('t', one.image);
+                    INSERT INTO taken VALUES (one.name);
+                EXCEPTION WHEN raise_exception THEN
+                    ASSERT SQLERRM = 'counter_hub: table t: a row is damaged: ' || encode(one.image, 'hex') ||
+                                     ': nothing was taken', one.name || ': ' || SQLERRM;
+                END;
+            END LOOP; END $do$""")
+        return [name for name, in hub.ask("SELECT name FROM taken")]
+
+    assert taken(DAMAGED) == []
+    assert sorted(taken(VALIDS)) == sorted(VALIDS)
+    refused = upload(hub, [image_line(VALID), image_line(VALID[:-1])])
+    assert f"counter_hub: table t: a row is damaged: {VALID[:-1].hex()}: nothing was taken" in refused.stderr
+    assert hub.ask("SELECT * FROM counter_hub.rows") == []
+
+
+def test_the_hub_and_a_file_take_the_same_rows(hub, tmp_path):  # noqa: F811
+    db = make(tmp_path / "0.db")
+    for name, image in {**DAMAGED, **VALIDS}.items():
+        if "UTF-8" in name:  # no name of a column that PostgreSQL could store
+            continue
+        told = ""
+        try:
+            db.execute("INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES "
+                       "('t', counter_key(?), '', 0, ?, 1, ?)", [name, image, "00000000-0000-4000-8000-000000000001"])
+        except sqlite3.Error as error:
+            told = str(error)
+        assert ("the row " in told) == (name in DAMAGED) and (told == "") == (name in VALIDS), f"{name}: {told}"
+
+
+def test_a_stamp_beyond_the_year_2200_is_refused(hub):  # noqa: F811
+    beyond = b"\xa1\x01" + bytes([129, 128, 128, 234, 194, 162, 133, 53]) + ID + b"\x00"
+    refused = upload(hub, [image_line(beyond)])
+    assert "counter_hub: a row has a stamp with the number 29859523934027777, which lies beyond the year 2200; the highest " \
+        "is 29859523934027776: nothing was taken" in refused.stderr
+
+
+A = "'\\xd1030161', '[\"a\"]'"
+
+
+@pytest.mark.parametrize("row", [
+    f"{A}, '', 1, NULL, NULL, NULL, NULL, '\\xa102'", "'', NULL, '', 0, NULL, NULL, NULL, NULL, '\\xa102'",
+    f"{A}, '', 0, NULL, NULL, NULL, NULL, NULL", f"{A}, '', 0, 2, NULL, NULL, NULL, '\\xa102'",
+    f"{A}, 'n', 8589934593, 2, NULL, NULL, NULL, NULL", f"{A}, 'n', 4294967298, 2, NULL, NULL, NULL, NULL",
+    "'', NULL, 'n', 4294967297, NULL, NULL, NULL, NULL, NULL"])
+def test_what_no_change_of_a_replicated_table_can_be_is_refused(hub, row):  # noqa: F811
+    assert "violates check constraint" in upload(hub, [f"('t', 'k TEXT BINARY', {row})"]).stderr
+    assert hub.ask("SELECT number FROM counter_hub.hub") == [(0,)]
