@@ -27,5 +27,9 @@ SELECT name, birth, token FROM "{schema}".counter_tables WHERE name = :name;
 -- name: CATALOG_LIST
 SELECT name, birth, token FROM "{schema}".counter_tables NOT INDEXED ORDER BY birth;
 
+-- The same of one table: its rows are to be read again, and those of others for it.
+-- name: CATALOG_REDRAW_TABLE
+UPDATE "{schema}".counter_tables SET token = randomblob(16) WHERE name = :name;
+
 -- name: CATALOG_REDRAW
 UPDATE "{schema}".counter_tables SET token = randomblob(16);

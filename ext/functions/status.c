@@ -232,12 +232,14 @@ static void fn_stats_reset(sqlite3_context *ctx, int argc, sqlite3_value **argv)
  *     table_name   the present name of the table
  *     column_name  the name of its column
  *     state        'tracked'   its changes are counted
+ *                  'regular'   of a replicated table: the last write wins
  *                  'broken'    a trigger is missing or changed: call counter_track again
  *                  'waits'     the table refuses a row with this key; the counter waits for one
  *                  'differs'   the table refuses the value, by a constraint or a foreign key
  *     row_key      of a row that waits or differs, ('tea')
  *     shown        the value of the column, if it differs
- *     merged       the value of its counter; NULL: deleted, or its sum exceeds 64 bits
+ *     merged       the value of its counter, NULL: deleted, or its sum exceeds 64 bits; or the merged
+ *                  value of a regular column
  */
 
 static void show_state(ctr_answer *answer, const char *table, const char *column, const char *state,
@@ -277,6 +279,41 @@ static void show_apart_value(ctr_answer *answer, ctr_showing *showing, ctr_rows 
     sqlite3_free(key);
 }
 
+/* Shows the regular columns of a row that the table refuses. */
+static void show_refused(ctr_answer *answer, ctr_showing *showing, ctr_rows *rows,
+                         const ctr_apart_row *apart, ctr_problem *problem)
+{
+    ctr_row_values listed, shown;
+    const ctr_tracked *tracked = showing->tracked;
+    if (!apart->refused || !rows->found || problem->rc != SQLITE_OK) return;
+    sqlite3_value **keys = sqlite3_malloc64((size_t)tracked->shape->n_keys * sizeof *keys);
+    if (!keys) ctr_problem_nomem(problem);
+    ctr_row_values_open(&listed, rows->tab, problem);
+    ctr_row_values_open(&shown, rows->tab, problem);
+    bool taken = keys && ctr_values_take_key(rows, rows->rowid, keys, problem);
+    char *key = ctr_values_key_text(rows, rows->rowid, problem);
+    ctr_row_values_read(&listed, rows->rowid, keys, true, problem);
+    ctr_row_values_show(&shown, keys, problem);
+    for (int i = 0; i < tracked->n_regular && problem->rc == SQLITE_OK; i++) {
+        const ctr_tracked_regular *column = &tracked->regular[i];
+        if (!column->column || !listed.given[column->number]) continue;
+        ctr_answer_text(answer, tracked->table, problem);
+        ctr_answer_text(answer, column->column, problem);
+        ctr_answer_text(answer, apart->waits ? "waits" : "differs", problem);
+        ctr_answer_text(answer, key, problem);
+        if (shown.given[column->number])
+            ctr_answer_value(answer, shown.given[column->number], problem);
+        else
+            ctr_answer_text(answer, NULL, problem);
+        ctr_answer_value(answer, listed.given[column->number], problem);
+    }
+    for (int i = 0; taken && i < tracked->shape->n_keys; i++) sqlite3_value_free(keys[i]);
+    sqlite3_free(keys);
+    sqlite3_free(key);
+    ctr_row_values_close(&listed);
+    ctr_row_values_close(&shown);
+}
+
 static void show_whole(ctr_answer *answer, ctr_tab *tab, ctr_showing *showing, ctr_problem *problem)
 {
     ctr_rows rows = {0};
@@ -286,6 +323,8 @@ static void show_whole(ctr_answer *answer, ctr_tab *tab, ctr_showing *showing, c
         if (ctr_tracked_column_of(tracked, i))
             show_state(answer, tracked->table, ctr_tracked_column_of(tracked, i)->name, "tracked",
                        problem);
+    for (int i = 0; i < tracked->n_regular; i++)
+        show_state(answer, tracked->table, tracked->regular[i].column, "regular", problem);
     if (problem->rc == SQLITE_OK)
         ctr_rows_open(&rows, tab->file, tracked->counters, shape, problem);
     rows.whole = true;
@@ -298,6 +337,7 @@ static void show_whole(ctr_answer *answer, ctr_tab *tab, ctr_showing *showing, c
         if (problem->rc == SQLITE_OK) ctr_rows_find_rowid(&rows, rowid, problem);
         for (int i = 0; i < shape->n_counters && problem->rc == SQLITE_OK; i++)
             if (rows.found) show_apart_value(answer, showing, &rows, i, &apart, problem);
+        show_refused(answer, showing, &rows, &apart, problem);
         ctr_apart_close_row(&apart);
     }
     sqlite3_finalize(row);

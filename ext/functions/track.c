@@ -237,7 +237,10 @@ static bool add_regular(ctr_tracking *call, ctr_problem *problem)
         ctr_regular_note(tab, registry->n, column->name, column->name, problem);
         added = true;
     }
-    if (added) open_counters(call, problem);
+    if (!added || problem->rc != SQLITE_OK) return added;
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    ctr_run_do(&run, CTR_SQL_CATALOG_REDRAW_TABLE, call->counters);
+    open_counters(call, problem);
     return added;
 }
 
@@ -290,7 +293,7 @@ static int64_t go_on_tracking(ctr_tracking *call, ctr_problem *problem)
         ctr_triggers_create(&call->tracked, call->file, problem);
     if (problem->rc != SQLITE_OK) return 0;
 
-    call->stamps = call->replicates && (added || !was_replicated);
+    call->stamps = call->replicates && (added || !was_replicated || call->newest);
     bool renamed = ctr_tracked_note(call->file, call->counters, &call->shape, problem);
     /* Adopted columns: those that this call has given to counters that existed before. */
     for (int i = 0; i < n_before && problem->rc == SQLITE_OK; i++)
@@ -343,6 +346,8 @@ static int64_t track(ctr_tracking *call, ctr_problem *problem)
                             call->table);
         ctr_constraints_read_shape(&call->shape, call->db, call->schema, call->table, call->names,
                                    call->n, &call->tracked, problem);
+        if (call->replicates && problem->rc == SQLITE_OK)
+            ctr_constraints_refuse_collations(&call->shape, call->table, problem);
         if (!call->keys_assigned)
             ctr_constraints_refuse_own_keys(&call->shape, call->db, call->schema, call->table,
                                             problem);

@@ -6,6 +6,7 @@
 
 #include "core/bytes.h"
 #include "identity/uuid.h"
+#include "sync/row_feed.h"
 #include "table/floors.h"
 #include "table/pack.h"
 #include "table/stream.h"
@@ -48,6 +49,7 @@ typedef struct hashing {
     int *by_name; /* counters in the order of their names */
     sqlite3_value **keys;
     ctr_packed bytes;
+    ctr_row_giver giver; /* of a replicated table */
 } hashing;
 
 static void append_bytes(ctr_packed *packed, const void *bytes, size_t size, ctr_problem *problem)
@@ -76,7 +78,13 @@ static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt 
         job->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + job->shape->keys[i]);
     if (ctr_pack_folded(&job->bytes, job->shape, job->keys, problem)) return;
     int64_t bucket = bucket_of(&job->bytes, n);
-    bool any = false; /* touched counter */
+    bool any = false; /* touched counter, or row cell */
+    if (job->shape->replicated) {
+        int64_t rowid = sqlite3_column_int64(row, CTR_WALK_ID);
+        any = ctr_row_feed_read(&job->giver, rowid, job->keys, problem);
+        if (any) append_bytes(&job->bytes, "", 0, problem);
+        if (any) append_bytes(&job->bytes, job->giver.image.bytes, job->giver.image.size, problem);
+    }
     for (int i = 0; i < job->shape->n_counters && problem->rc == SQLITE_OK; i++) {
         ctr_cell cell;
         int counter = job->by_name[i], column = job->shape->counters[counter];
@@ -99,6 +107,8 @@ int ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows, ctr_problem 
     job.by_name = sqlite3_malloc64(((size_t)shape->n_counters + 1) * sizeof *job.by_name);
     job.keys = sqlite3_malloc64((size_t)shape->n_keys * sizeof *job.keys);
     if (!job.by_name || !job.keys) ctr_problem_nomem(problem);
+    if (shape->replicated && problem->rc == SQLITE_OK)
+        ctr_row_feed_open(&job.giver, rows->tab, problem);
     if (problem->rc == SQLITE_OK) {
         ctr_walk walk;
         for (int i = 0, at; i < shape->n_counters; i++) { /* an insertion sort */
@@ -114,6 +124,7 @@ int ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows, ctr_problem 
         while (ctr_stream_walk_next(&walk, problem)) hash_row(&job, digests, n, walk.row, problem);
         ctr_stream_walk_close(&walk);
     }
+    ctr_row_feed_close(&job.giver);
     sqlite3_free(job.by_name);
     sqlite3_free(job.keys);
     sqlite3_free(job.bytes.bytes);

@@ -259,7 +259,8 @@ static bool look_up_open(ctr_apply *apply, ctr_problem *problem)
     return same && !changed;
 }
 
-static int open_target(ctr_apply *apply, const char *birth, ctr_file *file, ctr_problem *problem)
+static int open_target(ctr_apply *apply, const char *birth, bool replicated, ctr_file *file,
+                       ctr_problem *problem)
 {
     bool current = apply->open && sqlite3_stricmp(apply->merge.entry.birth, birth) == 0 &&
                    look_up_open(apply, problem);
@@ -268,7 +269,7 @@ static int open_target(ctr_apply *apply, const char *birth, ctr_file *file, ctr_
     apply->open = true;
     if (problem->rc == SQLITE_OK &&
         !ctr_merge_open(&apply->merge, file, birth, &apply->conflicts, problem) &&
-        ctr_merge_refuse_name(file, "main", birth, problem) == SQLITE_OK)
+        ctr_merge_refuse_name(file, "main", birth, replicated, problem) == SQLITE_OK)
         ctr_problem_set(
             problem, SQLITE_ERROR,
             "no counter table was created with this name here: CREATE it first, as at the source");
@@ -386,7 +387,8 @@ static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_file *
 static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_file *file,
                           ctr_problem *problem)
 {
-    if (open_target(apply, change->table, file, problem)) return problem->rc;
+    bool replicated = change->kind == CTR_CHANGE_ROW || change->life > 0;
+    if (open_target(apply, change->table, replicated, file, problem)) return problem->rc;
     const ctr_identity *identity = ctr_file_identity(file, problem);
     if (!identity) return problem->rc;
     apply->conflicts = (ctr_conflicts){.file = file};

@@ -70,7 +70,7 @@ void ctr_merge_close(ctr_merge *merge)
     *merge = (ctr_merge){0};
 }
 
-int ctr_merge_refuse_name(ctr_file *file, const char *called, const char *birth,
+int ctr_merge_refuse_name(ctr_file *file, const char *called, const char *birth, bool replicated,
                           ctr_problem *problem)
 {
     ctr_catalog_entry entry;
@@ -82,11 +82,11 @@ int ctr_merge_refuse_name(ctr_file *file, const char *called, const char *birth,
                         called, birth, entry.birth);
     else if (object == CTR_OBJECT_TABLE)
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "in %s it is an ordinary table, which does not count: counter_track('%s', "
+                        "in %s it is an ordinary table, which does not count: %s('%s', "
                         "...) counts the values that stand in it now, and a merge adds them to "
                         "those of the other file, so values that both have copied would count "
                         "twice",
-                        called, birth);
+                        called, replicated ? "counter_replicate" : "counter_track", birth);
     else if (object != CTR_OBJECT_NONE)
         ctr_problem_set(problem, SQLITE_ERROR, "%s in %s has the name of the counter table",
                         ctr_schema_object_text(object), called);

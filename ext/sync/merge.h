@@ -67,7 +67,7 @@ void ctr_merge_close(ctr_merge *merge);
 
 /* Refuses a birth name that something else has in the schema, which messages call `called`: a
  * counter table that was created under another name, an ordinary table, or anything else. */
-int ctr_merge_refuse_name(ctr_file *file, const char *called, const char *birth,
+int ctr_merge_refuse_name(ctr_file *file, const char *called, const char *birth, bool replicated,
                           ctr_problem *problem);
 
 /* Refuses a key with a character that UTF-16 cannot keep, if the files of `db` are in UTF-16. */

@@ -227,6 +227,22 @@ static void refuse_unanswered(merge_job *job, ctr_problem *problem)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
+/* Lists the regular columns of the source's table as it declares them. */
+static void list_regular_of_source(const merge_job *job, sqlite3_str *out, ctr_problem *problem)
+{
+    ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, &job->from, problem);
+    ctr_tracked *tracked = from ? ctr_tracked_hold(from, problem) : NULL;
+    for (int i = 0; tracked && i < tracked->n_regular; i++) {
+        const char *name = tracked->regular[i].column;
+        const ctr_described *column = name ? ctr_ordinary_column(&tracked->ordinary, name) : NULL;
+        if (!column) continue;
+        sqlite3_str_appendf(out, "%s%s%s%s, ", tracked->regular[i].name,
+                            column->type && *column->type ? " " : "",
+                            column->type ? column->type : "", column->not_null ? " NOT NULL" : "");
+    }
+    ctr_tracked_release(tracked);
+}
+
 /* Only the application can create a table that the source tracks: only the key and the counters are
  * known here. */
 static void refuse_tracked(const merge_job *job, ctr_problem *problem)
@@ -245,6 +261,7 @@ static void refuse_tracked(const merge_job *job, ctr_problem *problem)
         sqlite3_str_appendf(columns, "%s INTEGER, ", ctr_shape_counter_name(shape, i));
         sqlite3_str_appendf(counters, ", '%s'", ctr_shape_counter_name(shape, i));
     }
+    if (shape->replicated) list_regular_of_source(job, columns, problem);
     char *column_text = ctr_text_finish(columns, problem),
          *key_text = ctr_text_finish(keys, problem),
          *counter_text = ctr_text_finish(counters, problem);
@@ -252,9 +269,10 @@ static void refuse_tracked(const merge_job *job, ctr_problem *problem)
     ctr_problem_set(
         problem, SQLITE_ERROR,
         "the giving file tracks it, and %s has no such table: CREATE TABLE %s(%sPRIMARY "
-        "KEY (%s)) with the other columns that it has there, then call "
-        "counter_track('%s'%s)",
-        job->pull->called, birth, column_text, key_text, birth, counter_text);
+        "KEY (%s)) %s, then call %s('%s'%s)",
+        job->pull->called, birth, column_text, key_text,
+        shape->replicated ? "with its constraints" : "with the other columns that it has there",
+        shape->replicated ? "counter_replicate" : "counter_track", birth, counter_text);
     sqlite3_free(column_text);
     sqlite3_free(key_text);
     sqlite3_free(counter_text);
@@ -268,9 +286,12 @@ static void create_table(merge_job *job, ctr_problem *problem)
     bool taken = ctr_schema_objects_find(pull->mine, birth) != NULL;
     for (int i = 0; i < pull->here.n && !taken; i++) /* a virtual table may be missing */
         taken = sqlite3_stricmp(pull->here.entries[i].name, birth) == 0;
-    if (taken && ctr_merge_refuse_name(pull->file, pull->called, birth, problem)) return;
+    if (taken &&
+        ctr_merge_refuse_name(pull->file, pull->called, birth, job->from.replicated, problem))
+        return;
     bool creates = (pull->how & CTR_PULL_CREATES) != 0;
-    if (!creates && ctr_tracked_is_among(pull->source->objects, job->theirs->name))
+    if ((!creates || job->from.replicated) &&
+        ctr_tracked_is_among(pull->source->objects, job->theirs->name))
         refuse_tracked(job, problem);
 
     ctr_refuse_triggers_among(pull->mine, NULL, true, problem);
@@ -344,6 +365,27 @@ static void refuse_unreplicated(const merge_job *job, const char *name, ctr_prob
                     name, job->pull->called, tracked->table);
 }
 
+/* Fails unless a column has the same affinity on both sides: values would be converted. */
+static void check_affinity(const merge_job *job, int mine, int theirs, ctr_problem *problem)
+{
+    const ctr_tracked *here = job->to->showing.tracked, *there = job->merge->later.values.tracked;
+    const ctr_described *a = NULL, *b = NULL;
+    for (int i = 0; i < here->n_regular; i++)
+        if (here->regular[i].number == mine && here->regular[i].column)
+            a = ctr_ordinary_column(&here->ordinary, here->regular[i].column);
+    for (int i = 0; i < there->n_regular; i++)
+        if (there->regular[i].number == theirs && there->regular[i].column)
+            b = ctr_ordinary_column(&there->ordinary, there->regular[i].column);
+    if (!a || !b || !a->type || !b->type) return;
+    ctr_affinity x = ctr_declaration_affinity(a->type), y = ctr_declaration_affinity(b->type);
+    if (x != y)
+        ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "the tables differ in the affinity of column %s: the taking file has %s, the "
+            "giving file has %s",
+            a->name, ctr_shape_affinity_name(x), ctr_shape_affinity_name(y));
+}
+
 /* Finds for each of our regular columns the one of the same name at the source. */
 static void match_regular(merge_job *job, ctr_problem *problem)
 {
@@ -367,6 +409,8 @@ static void match_regular(merge_job *job, ctr_problem *problem)
                               ? ctr_regular_named(theirs, column->name, strlen(column->name))
                               : -1;
     }
+    for (int i = 0; i < mine->n && problem->rc == SQLITE_OK; i++)
+        if (job->regular[i] >= 0) check_affinity(job, i, job->regular[i], problem);
     for (int i = 0; i < theirs->n; i++) {
         const ctr_regular *column = &theirs->columns[i];
         if (column->noted && ctr_regular_named(mine, column->name, strlen(column->name)) < 0)

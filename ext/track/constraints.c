@@ -128,6 +128,23 @@ void ctr_constraints_refuse_own_keys(const ctr_shape *shape, sqlite3 *db, const 
                         table, shape->columns[shape->keys[0]].name);
 }
 
+void ctr_constraints_refuse_collations(const ctr_shape *shape, const char *table,
+                                       ctr_problem *problem)
+{
+    static const char *const BUILT_IN[] = {"BINARY", "NOCASE", "RTRIM"};
+    for (int i = 0; i < shape->n_keys; i++) {
+        const ctr_column *column = &shape->columns[shape->keys[i]];
+        bool is = false;
+        for (size_t k = 0; k < sizeof BUILT_IN / sizeof *BUILT_IN; k++)
+            is = is || sqlite3_stricmp(column->collation, BUILT_IN[k]) == 0;
+        if (!is)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "%s: the key column %s has the collation %s, and the keys of a "
+                            "replicated table have BINARY, NOCASE or RTRIM",
+                            table, column->name, column->collation);
+    }
+}
+
 /* ---- UNIQUE ---------------------------------------------------------------------------------- */
 
 /* Returns the next term of an index, without ASC or DESC, and moves to the mark behind it. */

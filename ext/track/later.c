@@ -290,7 +290,8 @@ int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backward
 
 /* ---- rows below floors ----------------------------------------------------------------------- */
 
-/* Clears the values of the statement's current row, if it is below a floor. The row has the id
+/* Clears the values of the statement's current row, if it is below a floor; deletes a row of a
+ * replicated table: without a row cell it would look new, and travel. The row has the id
  * among the cells, 0 if there is none, and the key. */
 static void show_nothing_below(ctr_showing *showing, sqlite3_stmt *row, ctr_floors *floors,
                                ctr_problem *problem)
@@ -306,7 +307,10 @@ static void show_nothing_below(ctr_showing *showing, sqlite3_stmt *row, ctr_floo
         const ctr_summary none = {.life = 1};
         ctr_showing_value(showing, i, &none, &showing->to[i]);
     }
-    if (below && ctr_writing_look(&showing->writing, keys, showing->from, NULL, problem))
+    bool there = below && ctr_writing_look(&showing->writing, keys, showing->from, NULL, problem);
+    if (there && showing->tracked->shape->replicated)
+        ctr_writing_delete(&showing->writing, problem);
+    else if (there)
         ctr_writing_update(&showing->writing, showing->from, showing->to, problem);
     for (int i = 0; i < n; i++) sqlite3_value_free(keys[i]);
 }

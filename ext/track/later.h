@@ -50,7 +50,8 @@ void ctr_later_close(ctr_later *later);
 int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards,
                              ctr_problem *problem);
 
-/* Call it after floors have risen: rows below them no longer show a value. */
+/* Call it after floors have risen: rows below them no longer show a value; in a replicated table
+ * they are deleted. */
 int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem *problem);
 
 #endif

@@ -96,21 +96,30 @@ static void read_row_listed(ctr_row_values *values, int64_t rowid, ctr_problem *
     ctr_tab_give_back(values->tab, slot, problem);
 }
 
-int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **keys,
-                        bool only_listed, ctr_problem *problem)
+int ctr_row_values_show(ctr_row_values *values, sqlite3_value **keys, ctr_problem *problem)
 {
     const ctr_tracked *tracked = values->tracked;
     if (problem->rc != SQLITE_OK) return problem->rc;
-    forget_listed(values);
     memset(values->given, 0, ((size_t)values->n + 1) * sizeof *values->given);
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
     sqlite3_reset(values->row);
-    if (!only_listed && values->row &&
-        ctr_tracked_bind_key(tracked, values->row, keys, problem) == SQLITE_OK &&
+    if (values->row && ctr_tracked_bind_key(tracked, values->row, keys, problem) == SQLITE_OK &&
         ctr_run_row(&run, values->row))
         for (int i = 0; i < tracked->n_regular; i++)
             if (tracked->regular[i].column && tracked->regular[i].number < values->n)
                 values->given[tracked->regular[i].number] = sqlite3_column_value(values->row, i);
+    return problem->rc;
+}
+
+int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **keys,
+                        bool only_listed, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    forget_listed(values);
+    if (only_listed)
+        memset(values->given, 0, ((size_t)values->n + 1) * sizeof *values->given);
+    else
+        ctr_row_values_show(values, keys, problem);
     read_row_listed(values, rowid, problem);
     return problem->rc;
 }

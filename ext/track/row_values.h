@@ -28,6 +28,9 @@ void ctr_row_values_close(ctr_row_values *values);
 int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **keys,
                         bool only_listed, ctr_problem *problem);
 
+/* Reads what the table shows in the row with this key, whatever is listed. */
+int ctr_row_values_show(ctr_row_values *values, sqlite3_value **keys, ctr_problem *problem);
+
 /* Lets go of the row of the table that was read last. */
 void ctr_row_values_reset(ctr_row_values *values);
 

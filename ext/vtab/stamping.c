@@ -185,10 +185,14 @@ bool ctr_stamping_found(ctr_table *table, ctr_problem *problem)
     ctr_row_cell *cell = ctr_rows_row(table->rows, problem);
     if (!cell) return false;
     if (opening) memcpy(stamp.id, opening->id, CTR_ID_SIZE);
+    if (opening && opening->newest) {
+        ctr_stamping_insert(table, problem);
+        return true;
+    }
     if (cell->life == 0 && opening) {
         cell->life = life_of_counters(table) - 1;
         ctr_row_cell_insert(cell, &stamp);
-    } else if (!ctr_row_cell_is_live(cell) || (opening && opening->newest)) {
+    } else if (!ctr_row_cell_is_live(cell)) {
         ctr_stamping_insert(table, problem);
         return true;
     } else if (!opening || !stamp_new_columns(table, cell, &stamp, problem)) {

@@ -185,6 +185,16 @@ bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_proble
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
+/* A command makes no row of a replicated table, which would have none of its values. */
+static void refuse_no_row(ctr_table *table, ctr_problem *problem)
+{
+    char *key = ctr_access_given_key_text(table, problem);
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "the replicated table has no row %s: a command changes only rows that it has",
+                    key);
+    sqlite3_free(key);
+}
+
 int ctr_trigger_rows_write(ctr_table *table, ctr_problem *problem)
 {
     row_room few;
@@ -193,6 +203,8 @@ int ctr_trigger_rows_write(ctr_table *table, ctr_problem *problem)
     unsigned nth = table->joined.conn->ended;
     const ctr_showing *looks = ctr_table_look(table, problem);
     if (looks) ctr_foreign_refuse_broken(table->db, looks->tracked->table, problem);
+    if (table->shape.replicated && !ctr_stamping_is_live(table, problem))
+        refuse_no_row(table, problem);
     if (make_row_room(&row, &few, problem)) ctr_reconcile_write(&row, problem);
     if (problem->rc == SQLITE_OK) {
         ctr_table_show(table, false, NULL, row.before, row.after, problem);

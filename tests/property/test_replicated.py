@@ -373,6 +373,8 @@ class Strict(File):
         n = len(self.regular)
         for name, was in zip(self.counters, before[n:]):
             counter, now = row.counters[name], given.get(name, was)
+            if name not in given or was is None and now is None:
+                continue
             if waited and now is not None:  # it is added to what others have counted
                 counter.add(now)
             elif not waited and (was is None or now is None):

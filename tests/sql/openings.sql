@@ -439,12 +439,12 @@ SELECT sku, stock FROM products ORDER BY sku;
 --= jam|3
 --= tea|22
 
--- # a-feed-row-whose-column-has-no-name-is-refused
+-- # a-feed-row-whose-column-has-no-name-is-a-row-and-refused-if-it-is-none
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('v', counter_key('a'), '', 1, counter_inc(NULL, 1), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: table v: no column can have the name ''
+--! counter_changes: generation must be 0 in the row of a replicated table, not INTEGER 1
 INSERT INTO counter_changes(table_name, key, column_name, generation, seq, source) VALUES ('v', x'', '', 1, 0, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: table v: no column can have the name ''
+--! counter_changes: cell must be a BLOB, not NULL
 SELECT * FROM v;
 
 -- # a-damaged-answer-in-a-file-is-told-and-nothing-of-it-is-taken

@@ -1,0 +1,498 @@
+-- Replicated tables: whole rows merge, counters add up, the other columns keep the last write.
+
+-- # a-new-product-a-new-price-and-sales-on-both-are-the-same-after-one-sync
+ATTACH 'office.db' AS office;
+CREATE TABLE main.products(sku TEXT PRIMARY KEY, name TEXT NOT NULL, price REAL, stock INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE office.products(sku TEXT PRIMARY KEY, name TEXT NOT NULL, price REAL, stock INTEGER NOT NULL DEFAULT 0);
+SELECT counter_replicate('main.products', 'stock');
+--= 0
+SELECT counter_replicate('office.products', 'stock');
+--= 0
+INSERT INTO main.products VALUES ('jam', 'Plum jam', 4.5, 12);
+SELECT table_name, rows_read, rows_changed FROM counter_sync('office');
+--= products|1|1
+UPDATE main.products SET price = 5, stock = stock - 1;
+UPDATE office.products SET name = 'Jam', stock = stock - 2;
+INSERT INTO office.products VALUES ('tea', 'Tea', NULL, 3);
+SELECT table_name, rows_read, rows_changed FROM counter_sync('office');
+--= products|3|3
+SELECT * FROM main.products ORDER BY sku;
+--= jam|Jam|5.0|9
+--= tea|Tea|NULL|3
+SELECT * FROM office.products ORDER BY sku;
+--= jam|Jam|5.0|9
+--= tea|Tea|NULL|3
+SELECT table_name, rows_read, rows_changed FROM counter_sync('office');
+--= products|3|0
+DELETE FROM main.products WHERE sku = 'tea';
+UPDATE office.products SET price = 1 WHERE sku = 'tea';
+SELECT table_name, rows_changed FROM counter_sync('office');
+--= products|1
+SELECT * FROM main.products;
+--= jam|Jam|5.0|9
+SELECT * FROM office.products;
+--= jam|Jam|5.0|9
+INSERT INTO products VALUES ('tea', 'Green tea', 2, 7);
+UPDATE office.products SET stock = stock + 1;
+SELECT table_name, rows_changed FROM counter_sync('office');
+--= products|2
+SELECT * FROM main.products ORDER BY sku;
+--= jam|Jam|5.0|10
+--= tea|Green tea|2.0|7
+SELECT * FROM office.products ORDER BY sku;
+--= jam|Jam|5.0|10
+--= tea|Green tea|2.0|7
+INSERT INTO products_counters(products_counters) VALUES ('integrity-check');
+
+-- # a-table-without-counters-is-replicated
+ATTACH 'office.db' AS office;
+CREATE TABLE main.notes(id TEXT PRIMARY KEY, text TEXT, data BLOB) STRICT;
+CREATE TABLE office.notes(id TEXT PRIMARY KEY, text TEXT, data BLOB) STRICT;
+SELECT counter_replicate('notes');
+--= 0
+SELECT counter_replicate('office.notes');
+--= 0
+INSERT INTO notes VALUES ('a', 'eins', x'00ff'), ('b', 'zwei', NULL);
+UPDATE notes SET text = 'drei' WHERE id = 'b';
+SELECT table_name, rows_changed FROM counter_push('office');
+--= notes|2
+SELECT id, text, hex(data) FROM office.notes ORDER BY id;
+--= a|eins|00FF
+--= b|drei|
+SELECT column_name, state FROM counter_tracked;
+--= text|regular
+--= data|regular
+DELETE FROM office.notes;
+SELECT table_name, rows_changed FROM counter_pull('office');
+--= notes|2
+SELECT count(*) FROM notes;
+--= 0
+SELECT * FROM notes_counters;
+INSERT INTO notes_counters(notes_counters) VALUES ('integrity-check');
+
+-- # of-two-files-that-had-a-row-one-wins-throughout
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, a, b, n INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, a, b, n INTEGER);
+INSERT INTO main.p VALUES ('x', 1, 1, NULL);
+INSERT INTO office.p VALUES ('x', 2, 2, NULL);
+SELECT counter_replicate('main.p', 'n');
+--= 1
+SELECT counter_replicate('office.p', 'n');
+--= 1
+SELECT table_name, rows_changed FROM counter_sync('office');
+--= p|1
+SELECT a = b, (SELECT o.a = m.a FROM office.p AS o) FROM main.p AS m;
+--= 1|1
+
+-- # a-write-after-a-merge-in-one-transaction-beats-what-the-merge-brought
+CREATE TABLE main.p(k TEXT PRIMARY KEY, v);
+SELECT counter_replicate('p');
+--= 0
+ATTACH 'office.db' AS office;
+CREATE TABLE office.p(k TEXT PRIMARY KEY, v);
+SELECT counter_replicate('office.p');
+--= 0
+INSERT INTO p VALUES ('a', 'first');
+SELECT rows_changed FROM counter_push('office');
+--= 1
+UPDATE office.p SET v = 'theirs';
+BEGIN;
+UPDATE p SET v = 'mine';
+COMMIT;
+UPDATE office.p SET v = 'theirs, later';
+SELECT rows_changed FROM counter_pull('office');
+--= 1
+SELECT v FROM p;
+--= theirs, later
+UPDATE p SET v = 'mine again';
+SELECT rows_changed FROM counter_push('office');
+--= 1
+SELECT v FROM office.p;
+--= mine again
+
+-- # rows-that-the-table-refuses-wait-and-differ-and-travel-on
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, name TEXT NOT NULL, code UNIQUE, n INTEGER CHECK (n >= 0));
+CREATE TABLE office.p(k TEXT PRIMARY KEY, name TEXT, code, n INTEGER);
+SELECT counter_replicate('main.p', 'n');
+--= 0
+SELECT counter_replicate('office.p', 'n');
+--= 0
+INSERT INTO office.p VALUES ('a', NULL, 1, 5), ('b', 'B', 2, -3), ('c', 'C', 3, 1), ('d', 'D', 3, 1);
+SELECT table_name, rows_changed, note FROM counter_pull('office');
+--= p|4|2 rows wait, 1 row differs: see counter_tracked()
+SELECT * FROM main.p ORDER BY k;
+--= b|B|2|NULL
+--= c|C|3|1
+SELECT column_name, state, row_key, shown, merged FROM counter_tracked WHERE row_key IS NOT NULL ORDER BY row_key, column_name;
+--= code|waits|('a')|NULL|1
+--= n|waits|('a')|NULL|5
+--= name|waits|('a')|NULL|NULL
+--= n|differs|('b')|NULL|-3
+--= code|waits|('d')|NULL|3
+--= n|waits|('d')|NULL|1
+--= name|waits|('d')|NULL|D
+ATTACH 'third.db' AS third;
+CREATE TABLE third.p(k TEXT PRIMARY KEY, name TEXT, code, n INTEGER);
+SELECT counter_replicate('third.p', 'n');
+--= 0
+SELECT table_name, rows_changed, note FROM counter_push('third');
+--= p|4|NULL
+SELECT * FROM third.p ORDER BY k;
+--= a|NULL|1|5
+--= b|B|2|-3
+--= c|C|3|1
+--= d|D|3|1
+UPDATE office.p SET name = 'A' WHERE k = 'a';
+UPDATE office.p SET code = 4 WHERE k = 'd';
+UPDATE office.p SET n = n + 5 WHERE k = 'b';
+SELECT table_name, rows_changed, note FROM counter_pull('office');
+--= p|3|NULL
+SELECT * FROM main.p ORDER BY k;
+--= a|A|1|5
+--= b|B|2|2
+--= c|C|3|1
+--= d|D|4|1
+SELECT count(*) FROM counter_tracked WHERE row_key IS NOT NULL;
+--= 0
+
+-- # an-insert-of-a-waiting-row-is-a-write-in-the-same-life
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, name TEXT NOT NULL, n INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, name TEXT, n INTEGER);
+SELECT counter_replicate('main.p', 'n');
+--= 0
+SELECT counter_replicate('office.p', 'n');
+--= 0
+INSERT INTO office.p VALUES ('a', NULL, 5);
+SELECT rows_changed, note FROM counter_pull('office');
+--= 1|1 row waits: see counter_tracked()
+INSERT INTO main.p VALUES ('a', 'mine', 2);
+SELECT * FROM main.p;
+--= a|mine|7
+SELECT rows_changed, note FROM counter_push('office');
+--= 1|NULL
+SELECT * FROM office.p;
+--= a|mine|7
+SELECT count(*) FROM counter_tracked WHERE row_key IS NOT NULL;
+--= 0
+
+-- # parents-and-children-that-arrive-in-one-pull-are-shown
+PRAGMA foreign_keys = ON;
+ATTACH 'office.db' AS office;
+CREATE TABLE main.a_child(id TEXT PRIMARY KEY, parent TEXT NOT NULL REFERENCES z_parent(id) ON DELETE CASCADE, n INTEGER);
+CREATE TABLE main.z_parent(id TEXT PRIMARY KEY, name TEXT);
+CREATE TABLE office.a_child(id TEXT PRIMARY KEY, parent TEXT NOT NULL REFERENCES z_parent(id) ON DELETE CASCADE, n INTEGER);
+CREATE TABLE office.z_parent(id TEXT PRIMARY KEY, name TEXT);
+SELECT counter_replicate('main.a_child', 'n');
+--= 0
+SELECT counter_replicate('main.z_parent');
+--= 0
+SELECT counter_replicate('office.a_child', 'n');
+--= 0
+SELECT counter_replicate('office.z_parent');
+--= 0
+INSERT INTO office.z_parent VALUES ('p', 'Parent');
+INSERT INTO office.a_child VALUES ('c', 'p', 3), ('d', 'p', 4);
+SELECT table_name, rows_changed, note FROM counter_pull('office');
+--= a_child|2|NULL
+--= z_parent|1|NULL
+SELECT * FROM main.a_child ORDER BY id;
+--= c|p|3
+--= d|p|4
+SELECT * FROM main.z_parent;
+--= p|Parent
+DELETE FROM office.z_parent;
+SELECT table_name, rows_changed, note FROM counter_pull('office');
+--= a_child|2|NULL
+--= z_parent|1|NULL
+SELECT (SELECT count(*) FROM main.a_child), (SELECT count(*) FROM main.z_parent);
+--= 0|0
+SELECT count(*) FROM counter_tracked WHERE row_key IS NOT NULL;
+--= 0
+
+-- # what-a-trigger-changes-in-a-merged-row-is-not-stamped-and-travels-as-it-was-merged
+ATTACH 'office.db' AS office;
+ATTACH 'third.db' AS third;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, name TEXT, changed INTEGER DEFAULT 0);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, name TEXT, changed INTEGER DEFAULT 0);
+CREATE TABLE third.p(k TEXT PRIMARY KEY, name TEXT, changed INTEGER DEFAULT 0);
+CREATE TRIGGER touch AFTER UPDATE OF name ON main.p BEGIN UPDATE p SET changed = changed + 1 WHERE k = NEW.k; END;
+SELECT counter_replicate('main.p');
+--= 0
+SELECT counter_replicate('office.p');
+--= 0
+SELECT counter_replicate('third.p');
+--= 0
+INSERT INTO office.p(k, name) VALUES ('a', 'A');
+SELECT rows_changed FROM counter_pull('office');
+--= 1
+UPDATE office.p SET name = 'B';
+SELECT rows_changed FROM counter_pull('office');
+--= 1
+SELECT * FROM main.p;
+--= a|B|1
+SELECT rows_changed FROM counter_push('third');
+--= 1
+SELECT * FROM third.p;
+--= a|B|0
+SELECT rows_changed FROM counter_pull('office');
+--= 0
+UPDATE main.p SET name = 'C';
+SELECT * FROM main.p;
+--= a|C|2
+SELECT rows_changed FROM counter_push('third');
+--= 1
+SELECT * FROM third.p;
+--= a|C|2
+
+-- # a-full-text-index-kept-by-triggers-follows-merges
+ATTACH 'office.db' AS office;
+CREATE TABLE main.docs(id TEXT PRIMARY KEY, body TEXT);
+CREATE TABLE office.docs(id TEXT PRIMARY KEY, body TEXT);
+CREATE TABLE words(id TEXT, body TEXT);
+CREATE TRIGGER docs_in AFTER INSERT ON docs BEGIN INSERT INTO words VALUES (NEW.id, NEW.body); END;
+CREATE TRIGGER docs_out AFTER DELETE ON docs BEGIN DELETE FROM words WHERE id = OLD.id; END;
+CREATE TRIGGER docs_up AFTER UPDATE ON docs BEGIN DELETE FROM words WHERE id = OLD.id; INSERT INTO words VALUES (NEW.id, NEW.body); END;
+SELECT counter_replicate('main.docs');
+--= 0
+SELECT counter_replicate('office.docs');
+--= 0
+INSERT INTO office.docs VALUES ('a', 'red fox'), ('b', 'blue whale');
+SELECT rows_changed FROM counter_pull('office');
+--= 2
+UPDATE office.docs SET body = 'grey wolf' WHERE id = 'a';
+DELETE FROM office.docs WHERE id = 'b';
+SELECT rows_changed FROM counter_pull('office');
+--= 2
+SELECT * FROM words;
+--= a|grey wolf
+
+-- # a-column-that-is-added-travels-when-it-is-replicated-in-both-files
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, n INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_replicate('main.p', 'n');
+--= 0
+SELECT counter_replicate('office.p', 'n');
+--= 0
+INSERT INTO main.p VALUES ('a', 1), ('b', 2);
+SELECT rows_changed FROM counter_push('office');
+--= 2
+ALTER TABLE main.p ADD COLUMN color TEXT DEFAULT 'red';
+UPDATE main.p SET color = 'blue' WHERE k = 'a';
+SELECT counter_replicate('main.p');
+--= 1
+SELECT rows_changed FROM counter_push('office');
+--= 0
+ALTER TABLE office.p ADD COLUMN color TEXT DEFAULT 'red';
+SELECT rows_changed FROM counter_push('office');
+--= 0
+UPDATE main.p SET color = 'green' WHERE k = 'b';
+SELECT rows_changed FROM counter_push('office');
+--! counter_push: table p: column color is replicated in the giving file and not yet in office: call counter_replicate('p') there
+SELECT counter_replicate('office.p');
+--= 0
+SELECT rows_changed FROM counter_push('office');
+--= 2
+SELECT * FROM office.p ORDER BY k;
+--= a|1|blue
+--= b|2|green
+ALTER TABLE main.p RENAME COLUMN color TO colour;
+UPDATE main.p SET colour = 'black';
+SELECT rows_changed FROM counter_push('office');
+--= 2
+SELECT * FROM office.p ORDER BY k;
+--= a|1|black
+--= b|2|black
+ALTER TABLE office.p DROP COLUMN color;
+--! error in trigger p_counters_row after drop column: no such column: NEW.color
+SELECT counter_untrack('office.p', 'color');
+--= 1
+ALTER TABLE office.p DROP COLUMN color;
+SELECT rows_changed FROM counter_push('office');
+--= 0
+SELECT * FROM office.p ORDER BY k;
+--= a|1
+--= b|2
+
+-- # a-tracked-table-becomes-a-replicated-one
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, name, n INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, name, n INTEGER);
+SELECT counter_track('main.p', 'n');
+--= 0
+SELECT counter_track('office.p', 'n');
+--= 0
+INSERT INTO main.p VALUES ('a', 'A', 1), ('b', 'B', 2), ('c', 'C', 3);
+SELECT rows_changed FROM counter_sync('office');
+--= 3
+DELETE FROM main.p WHERE k = 'c';
+UPDATE main.p SET n = NULL WHERE k = 'b';
+UPDATE main.p SET n = 7 WHERE k = 'b';
+SELECT rows_changed FROM counter_sync('office');
+--= 2
+SELECT counter_replicate('main.p');
+--= 2
+SELECT rows_changed FROM counter_sync('office');
+--! counter_sync: table p: it is replicated in main, but not in office, and a replicated table merges with replicated ones only: call counter_replicate('p', ...) there
+SELECT counter_replicate('office.p');
+--= 2
+UPDATE main.p SET name = name || '!', n = n + 1;
+UPDATE office.p SET n = n + 10;
+SELECT rows_changed FROM counter_sync('office');
+--= 4
+SELECT * FROM main.p ORDER BY k;
+--= a|A!|12
+--= b|B!|18
+SELECT * FROM office.p ORDER BY k;
+--= a|A!|12
+--= b|B!|18
+INSERT INTO main.p VALUES ('c', 'again', 5);
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT * FROM office.p ORDER BY k;
+--= a|A!|12
+--= b|B!|18
+--= c|again|5
+
+-- # a-rebuilt-table-is-believed-and-may-be-made-the-newest
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, v, n INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, v, n INTEGER);
+SELECT counter_replicate('main.p', 'n');
+--= 0
+SELECT counter_replicate('office.p', 'n');
+--= 0
+INSERT INTO main.p VALUES ('a', 1, 1), ('b', 1, 1);
+SELECT rows_changed FROM counter_sync('office');
+--= 2
+BEGIN;
+CREATE TABLE new_p(k TEXT PRIMARY KEY, v NOT NULL, n INTEGER);
+INSERT INTO new_p SELECT k, v + 1, n + 1 FROM main.p WHERE k = 'a';
+INSERT INTO new_p VALUES ('c', 5, 5);
+DROP TABLE main.p;
+ALTER TABLE new_p RENAME TO p;
+SELECT rows_changed FROM counter_push('office');
+--= 0
+SELECT counter_replicate('main.p', 'values=newest');
+--= 3
+COMMIT;
+SELECT rows_changed FROM counter_sync('office');
+--= 3
+SELECT * FROM office.p ORDER BY k;
+--= a|2|2
+--= c|5|5
+SELECT * FROM main.p ORDER BY k;
+--= a|2|2
+--= c|5|5
+
+-- # floors-delete-replicated-rows
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k INTEGER PRIMARY KEY, v, n INTEGER);
+CREATE TABLE office.p(k INTEGER PRIMARY KEY, v, n INTEGER);
+SELECT counter_replicate('main.p', 'n');
+--! counter_replicate: p: SQLite gives out the key k by itself, so two files would give the same key to different rows, whose counts would then be one: use UUIDs as keys, or, if only one file makes rows or the application assigns keys that no two files share, add 'keys=assigned'
+SELECT counter_replicate('main.p', 'n', 'keys=assigned');
+--= 0
+SELECT counter_replicate('office.p', 'n', 'keys=assigned');
+--= 0
+INSERT INTO main.p VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', NULL), (4, 'd', NULL);
+SELECT rows_changed FROM counter_sync('office');
+--= 4
+INSERT INTO p_counters(p_counters, k) VALUES ('purge below', 3);
+SELECT * FROM main.p;
+--= 3|c|NULL
+--= 4|d|NULL
+SELECT rows_changed FROM counter_sync('office');
+--= 2
+SELECT * FROM office.p;
+--= 3|c|NULL
+--= 4|d|NULL
+INSERT INTO office.p VALUES (1, 'x', 1);
+--! p: the key (1) is below a floor of the table; see counter_floors('p_counters')
+
+-- # commands-change-only-rows-that-a-replicated-table-has
+CREATE TABLE p(k TEXT PRIMARY KEY, v, n INTEGER);
+SELECT counter_replicate('p', 'n');
+--= 0
+INSERT INTO p VALUES ('a', 'A', 3);
+INSERT INTO p_counters(p_counters, k) VALUES ('reset', 'nope');
+--! p_counters: the replicated table has no row ('nope'): a command changes only rows that it has
+INSERT INTO p_counters(p_counters, k) VALUES ('reset', 'a');
+SELECT * FROM p;
+--= a|A|0
+INSERT INTO p_counters(p_counters, k) VALUES ('delete n', 'a');
+SELECT * FROM p;
+--= a|A|NULL
+INSERT INTO p_counters VALUES ('b', 1);
+--! p_counters: it holds the counters of a tracked table and cannot be written: write that table
+UPDATE p SET n = 4;
+SELECT * FROM p;
+--= a|A|4
+
+-- # what-cannot-be-replicated-is-a-sentence
+CREATE TABLE t(a, b);
+SELECT counter_replicate('t');
+--! counter_replicate: t has no PRIMARY KEY, which must identify its rows in other files
+SELECT counter_replicate('nope');
+--! counter_replicate: there is no table 'nope'
+CREATE TABLE u(k INTEGER PRIMARY KEY, v);
+SELECT counter_replicate('u');
+--! counter_replicate: u: SQLite gives out the key k by itself, so two files would give the same key to different rows, whose counts would then be one: use UUIDs as keys, or, if only one file makes rows or the application assigns keys that no two files share, add 'keys=assigned'
+CREATE TABLE w(k TEXT PRIMARY KEY, v TEXT);
+SELECT counter_replicate('w', 'v');
+--! counter_replicate: w: column v holds TEXT by its type TEXT, but a tracked column must hold integers
+SELECT counter_replicate('w', 'x=1');
+--! counter_replicate: unknown option 'x=1'; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again', 'values=newest'
+CREATE VIEW x AS SELECT * FROM w;
+SELECT counter_replicate('x');
+--! counter_replicate: x is a view: only an ordinary table has columns that can be tracked
+SELECT counter_replicate('w');
+--= 0
+SELECT counter_replicate('w');
+--! counter_replicate: w is tracked already, and there is nothing to count
+ATTACH 'office.db' AS office;
+CREATE TABLE office.w(k TEXT PRIMARY KEY, v INTEGER);
+SELECT counter_replicate('office.w');
+--= 0
+SELECT * FROM counter_sync('office');
+--! counter_sync: table w: the tables differ in the affinity of column v: the taking file has TEXT, the giving file has INTEGER
+CREATE TABLE office.z(k TEXT PRIMARY KEY, v INTEGER, c INTEGER NOT NULL);
+SELECT counter_replicate('office.z', 'c');
+--= 0
+SELECT * FROM counter_pull('office');
+--! counter_pull: table w: the tables differ in the affinity of column v: the taking file has TEXT, the giving file has INTEGER
+
+-- # a-feed-has-a-row-before-its-counters-which-have-its-life
+CREATE TABLE p(k TEXT PRIMARY KEY, name TEXT NOT NULL, data, n INTEGER);
+SELECT counter_replicate('p', 'n');
+--= 0
+INSERT INTO p VALUES ('a', 'A', x'00', 3), ('b', 'B', 2.5, 4);
+UPDATE p SET name = 'AA' WHERE k = 'a';
+DELETE FROM p WHERE k = 'b';
+SELECT column_name, generation, length(cell) FROM counter_changes(0) ORDER BY seq, key, column_name;
+--= |0|71
+--= n|4294967297|20
+--= |0|2
+
+-- # a-feed-row-that-is-none-or-lies-beyond-the-year-2200-is-refused
+CREATE TABLE p(k TEXT PRIMARY KEY, v);
+SELECT counter_replicate('p');
+--= 0
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: table p: the row is no row of a replicated table
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A1', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: table p: the row is truncated
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A200', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: table p: the row is a row of a newer format
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101050000000000000000000000000000000001017600D103', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: table p: the row is truncated
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101FFFFFFFFFFFFFFFF7F0000000000000000000000000000000001017600D10102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: table p: row ('a') has a stamp with the number 9223372036854775807, which lies beyond the year 2200; the highest is 29859523934027776
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101050000000000000000000000000000000001017600D10102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+SELECT * FROM p;
+--= a|1
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), 'v', 1, counter_inc(NULL, 1), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: table p: it is replicated here, but not at the source, and a replicated table merges with replicated ones only: call counter_replicate('p', ...) there
