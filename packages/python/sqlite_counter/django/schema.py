@@ -45,25 +45,23 @@ def tracked(editor, model, table=None):
 
 
 def replicated(editor, model, table=None):
-    """The name of the counters of a model whose rows travel, else nothing: their cells have those of rows beside them. A
-    trigger tells which counters these are, so ask before a table is rebuilt."""
+    """Whether the rows of a model travel: the cells of its counters have those of its rows beside them. A trigger tells
+    which counters these are, so ask before a table is rebuilt."""
     if editor.collect_sql:
-        return f"{table or model._meta.db_table}_counters" if getattr(model._meta, REPLICATED, False) else None
-    found = rows(
-        editor, "SELECT substr(t.name, 1, length(t.name) - 7) AS counters FROM sqlite_master AS t JOIN pragma_table_info("
-        "substr(t.name, 1, length(t.name) - 7) || '_cells') AS c WHERE t.type = 'trigger' AND t.tbl_name = %s COLLATE NOCASE "
-        "AND t.name LIKE '%%\\_insert' ESCAPE '\\' AND c.name = '_row'", table or model._meta.db_table)
-    return found[0][0] if found else None
+        return bool(getattr(model._meta, REPLICATED, False))
+    return bool(rows(
+        editor, "SELECT 1 FROM sqlite_master AS t JOIN pragma_table_info(substr(t.name, 1, length(t.name) - 7) || '_cells') AS c "
+        "WHERE t.type = 'trigger' AND t.tbl_name = %s COLLATE NOCASE AND t.name LIKE '%%\\_insert' ESCAPE '\\' "
+        "AND c.name = '_row'", table or model._meta.db_table))
 
 
 def is_regular(editor, model, column):
-    """Whether the last write wins in a column, and travels."""
-    counters = replicated(editor, model)
-    if not counters or editor.collect_sql:
-        return bool(counters) and (model._meta.db_table, same(column)) not in editor.ended
-    state = editor.connection.ops.quote_name(f"{counters}_state")
+    """Whether a column travels with its row, and the last write wins."""
+    if editor.collect_sql:
+        return replicated(editor, model) and (model._meta.db_table, same(column)) not in editor.ended
     return same(column) in {same(name) for name, in rows(
-        editor, f"SELECT _value FROM {state} WHERE _kind = 'regular' AND _value IS NOT NULL")}
+        editor, "SELECT column_name FROM counter_tracked WHERE table_name = %s COLLATE NOCASE AND state = 'regular'",
+        model._meta.db_table)}
 
 
 def broken_tables(editor):
