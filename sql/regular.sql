@@ -20,14 +20,18 @@ INSERT INTO "{schema}"."{table}_state"(_kind, _name, _value)
 SELECT 'writer', :id, count(*) + 1 FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'writer' AND 'writer';
 
 -- name: REGULAR_LIST
-INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name, _value) VALUES (:kind, :row, :name, :value);
+INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name, _value, _seq)
+VALUES ('merged', :row, :name, :value, :refused);
 
 -- name: REGULAR_UNLIST
 DELETE FROM "{schema}"."{table}_state"
- WHERE _kind IN ('merged', 'refused') AND _row = :row AND (:name IS NULL OR _name = :name);
+ WHERE _kind = 'merged' AND _row = :row AND (:name IS NULL OR _name = :name);
+
+-- name: REGULAR_ANY_LISTED
+SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind = 'merged');
 
 -- name: REGULAR_LISTED
-SELECT _name, _value FROM "{schema}"."{table}_state" WHERE _kind IN ('merged', 'refused') AND _row = :row;
+SELECT _name, _value FROM "{schema}"."{table}_state" WHERE _kind = 'merged' AND _row = :row;
 
 -- Cells of counters that have come before their rows: sync/row_feed.h.
 -- name: REGULAR_PENDING

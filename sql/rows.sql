@@ -29,6 +29,9 @@ SELECT "{keys}" FROM "{schema}"."{table}_cells" WHERE _id = ?1;
 -- name: ROWS_ROW_CELL
 SELECT _row FROM "{schema}"."{table}_cells" WHERE _id = ?1;
 
+-- name: ROWS_SET_ROW_CELL
+UPDATE "{schema}"."{table}_cells" SET _row = ?2 WHERE _id = ?1;
+
 -- Does the row have exactly these key values?
 -- name: ROWS_KEY_IS
 SELECT 1 FROM "{schema}"."{table}_cells" WHERE _id = ?1 AND "{constraint}";

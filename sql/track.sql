@@ -5,21 +5,23 @@
 -- counter. Any other has an entry for each counter whose column shows another value.
 
 -- name: TRACK_APART
-SELECT _name, _value, _kind = 'refused' FROM "{schema}"."{table}_state"
- WHERE _kind IN ('apart', 'refused') AND _row = :row;
+SELECT _name, _value, 0 FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = :row
+UNION ALL
+SELECT _name, NULL, 1 FROM "{schema}"."{table}_state" WHERE _kind = 'merged' AND _row = :row AND _seq;
 
 -- name: TRACK_APART_ROWS
-SELECT DISTINCT _row FROM "{schema}"."{table}_state" WHERE _kind IN ('apart', 'refused') ORDER BY _row;
+SELECT DISTINCT _row FROM "{schema}"."{table}_state"
+ WHERE _kind = 'apart' OR (_kind = 'merged' AND _seq) ORDER BY _row;
 
 -- name: TRACK_COUNT_APART
-SELECT count(*), _kind FROM "{schema}"."{table}_state" WHERE _kind IN ('apart', 'refused');
+SELECT count(*), _kind FROM "{schema}"."{table}_state" WHERE _kind = 'apart' OR (_kind = 'merged' AND _seq);
 
 -- Rows that wait, and rows that differ.
 -- name: TRACK_COUNT_APART_ROWS
 SELECT count(DISTINCT _row) FILTER (WHERE waits), count(DISTINCT _row) FILTER (WHERE NOT waits)
   FROM (SELECT _row, EXISTS (SELECT 1 FROM "{schema}"."{table}_state" AS w
                               WHERE w._kind = 'apart' AND w._row = s._row AND w._name = '') AS waits
-          FROM "{schema}"."{table}_state" AS s WHERE _kind IN ('apart', 'refused'));
+          FROM "{schema}"."{table}_state" AS s WHERE _kind = 'apart' OR (_kind = 'merged' AND _seq));
 
 -- name: TRACK_SET_APART
 INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name, _value)
@@ -35,7 +37,7 @@ DELETE FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _name = :counte
 -- Deletes the entries of rows without cells.
 -- name: TRACK_FORGET_APART
 DELETE FROM "{schema}"."{table}_state"
- WHERE _kind IN ('apart', 'refused', 'merged') AND _row NOT IN (SELECT _id FROM "{schema}"."{table}_cells");
+ WHERE _kind IN ('apart', 'merged') AND _row NOT IN (SELECT _id FROM "{schema}"."{table}_cells");
 
 -- The names when the table last had all its triggers: of each column, by the name of its counter or
 -- key column, and of the table, without such a name.

@@ -225,9 +225,10 @@ void ctr_regular_list(ctr_tab *tab, int64_t rowid, const char *name, sqlite3_val
                       bool refused, ctr_problem *problem)
 {
     ctr_regular_unlist(tab, rowid, name, problem);
+    if (tab->registry) tab->registry->looked = false;
     ctr_run run = ctr_tab_run(tab, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_LIST);
-    ctr_run_bind_text(&run, row, ":kind", refused ? "refused" : "merged");
+    ctr_run_bind_int(&run, row, ":refused", refused);
     ctr_run_bind_int(&run, row, ":row", rowid);
     ctr_run_bind_text(&run, row, ":name", name);
     ctr_run_bind_value(&run, row, ":value", value);
@@ -235,8 +236,23 @@ void ctr_regular_list(ctr_tab *tab, int64_t rowid, const char *name, sqlite3_val
     sqlite3_finalize(row);
 }
 
+/* Nearly all tables list nothing. */
+static bool may_be_listed(ctr_tab *tab, ctr_problem *problem)
+{
+    if (!ctr_regular_of(tab, problem)) return false;
+    ctr_registry *registry = tab->registry;
+    if (tab->known && registry->looked && registry->version == tab->version)
+        return registry->any_listed;
+    ctr_run run = ctr_tab_run(tab, problem);
+    registry->any_listed = ctr_run_number(&run, CTR_SQL_REGULAR_ANY_LISTED) != 0;
+    registry->looked = tab->known && problem->rc == SQLITE_OK;
+    registry->version = tab->version;
+    return registry->any_listed;
+}
+
 bool ctr_regular_is_listed(ctr_tab *tab, int64_t rowid, ctr_problem *problem)
 {
+    if (!may_be_listed(tab, problem)) return false;
     ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_LISTED, problem);
     if (!slot) return false;
     sqlite3_bind_int64(slot->kept.statement, 1, rowid);

@@ -8,9 +8,9 @@
  *                 in _name; its present name in _value, NULL if it is replicated no longer
  *     'writer'    the number that row cells have in place of a replica id: the id in _name, the
  *                 number in _value
- *     'refused'   the merged value of a column, in _value, which the tracked table refuses to show:
- *                 the row of the cells in _row, the name in _name
- *     'merged'    the same, where a trigger of the application shows another value
+ *     'merged'    the merged value of a column, in _value, where the tracked table shows another
+ *                 one: the row of the cells in _row, the name in _name; in _seq 1 if the table
+ *                 refuses it, 0 if a trigger of the application has changed it
  *
  * Memory of the first two is a cache, dropped with that of the journal.
  */
@@ -33,7 +33,10 @@ typedef struct ctr_registry {
     size_t n_writers, room_writers;
     size_t room;
     unsigned schemas; /* ctr_file.schemas when it was read */
-    bool known;
+
+    /* Whether any merged value is listed, as of this version of the table's memory. */
+    bool any_listed, looked;
+    unsigned version;
 } ctr_registry;
 
 /* Returns the columns and writers, lent until memory is dropped; NULL on a problem. */

@@ -246,9 +246,12 @@ static int write_cells(ctr_rows *rows, ctr_tab_sql which, sqlite3_value **keys,
         rc = ctr_pack_bind_keys(statement, CTR_INSERT_KEYS, shape, keys);
         first = CTR_INSERT_KEYS + shape->n_keys;
     }
-    int n = shape->n_counters + shape->replicated;
+    int n = which == CTR_TAB_SET_ROW ? 0 : shape->n_counters;
+    if (shape->replicated && rows->staged_row.kind == CTR_STAGED_CELL)
+        rc = sqlite3_bind_blob64(statement, first + n, rows->fresh.bytes + rows->staged_row.offset,
+                                 rows->staged_row.size, SQLITE_STATIC);
     for (int i = 0; i < n && rc == SQLITE_OK; i++) {
-        const ctr_staged *cell = i < shape->n_counters ? &rows->staged[i] : &rows->staged_row;
+        const ctr_staged *cell = &rows->staged[i];
         if (cell->kind != CTR_STAGED_CELL)
             rc = sqlite3_bind_null(statement, first + i);
         else
@@ -290,7 +293,9 @@ static int write_found(ctr_rows *rows, ctr_problem *problem)
     for (int i = 0; i < n; i++) n_cells += rows->staged[i].kind == CTR_STAGED_CELL;
     bool stamps = rows->staged_row.kind == CTR_STAGED_CELL;
     bool writes = n_cells > 0 || rows->spelling || stamps;
-    ctr_tab_sql which = rows->spelling ? CTR_TAB_SPELL : CTR_TAB_UPDATE;
+    ctr_tab_sql which = rows->spelling           ? CTR_TAB_SPELL
+                        : stamps && n_cells == 0 ? CTR_TAB_SET_ROW
+                                                 : CTR_TAB_UPDATE;
     if (problem->rc != SQLITE_OK || (writes && write_cells(rows, which, NULL, problem)))
         return problem->rc;
     if (rows->spelling) { /* so that caches forget the row, those of other connections, too */

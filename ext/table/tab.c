@@ -109,6 +109,7 @@ static const struct {
     [CTR_TAB_KEY] = {CTR_SQL_ROWS_KEY, ctr_shape_key_list, NULL, NULL},
     [CTR_TAB_KEY_IS] = {CTR_SQL_ROWS_KEY_IS, NULL, same_key, NULL},
     [CTR_TAB_ROW] = {CTR_SQL_ROWS_ROW_CELL, NULL, NULL, NULL},
+    [CTR_TAB_SET_ROW] = {CTR_SQL_ROWS_SET_ROW_CELL, NULL, NULL, NULL},
     [CTR_TAB_LISTED] = {CTR_SQL_REGULAR_LISTED, NULL, NULL, NULL},
     [CTR_TAB_BELOW] = {CTR_SQL_FLOORS_BELOW, NULL, some_above, NULL},
     [CTR_TAB_FLOORS] = {CTR_SQL_FLOORS_READ, ctr_shape_key_list, NULL, NULL},

@@ -282,7 +282,7 @@ static void measure_new_shards(void)
         close_db(create("third", s, THIRD, AN_ORDER));
         close_db(create("before", s, THIRD, ANOTHER));
     }
-    measure_pull(&found, THIRD);
+    measure_pull(&found, THIRD, MERGE);
 }
 
 static void measure_nothing_new(void)

@@ -46,9 +46,9 @@ void attach_source(sqlite3 *db, const char *name, side which)
     run_with_path(db, "ATTACH %Q AS source", path);
 }
 
-void measure_pull(result *found, double rows)
+void measure_pull(result *found, double rows, const char *merge)
 {
-    static const char *const takes[] = {PULL, MERGE};
+    const char *const takes[] = {PULL, merge};
     for (int turn = 0; turn < TURNS; turn++) {
         for (side s = COUNTER; s <= PLAIN; s++) {
             copy_file("before", "target", s);

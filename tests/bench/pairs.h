@@ -50,8 +50,8 @@ double run_task(const pair *files, side which, const task *of);
 /* Attaches a file as `source`. */
 void attach_source(sqlite3 *db, const char *name, side which);
 
-/* Copies of the files `before` take what the files `third` have, again and again: adds the
- * nanoseconds for each of `rows` to the result, and prints it. */
-void measure_pull(result *found, double rows);
+/* Copies of the files `before` take what the files `third` have, again and again, plain ones by
+ * `merge`: adds the nanoseconds for each of `rows` to the result, and prints it. */
+void measure_pull(result *found, double rows, const char *merge);
 
 #endif

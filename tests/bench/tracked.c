@@ -1,4 +1,5 @@
-/* tracked.c - the cost of tracked columns, by keys of text and by numbers. */
+/* tracked.c - the cost of tracked columns, by keys of text and by numbers, and of replicated
+ * tables. */
 #include "lines.h"
 #include "pairs.h"
 
@@ -8,18 +9,27 @@
 #define COUNTED_BY_NUMBER \
     "CREATE VIRTUAL TABLE counted USING counter(k INTEGER PRIMARY KEY, n COUNTER)"
 #define TRACK "SELECT counter_track('plain', 'n', 'keys=assigned')"
+#define WHOLE                                                                       \
+    "CREATE TABLE plain(k TEXT PRIMARY KEY, n INTEGER, name TEXT DEFAULT 'a name'," \
+    " price REAL DEFAULT 1.5, note TEXT)"
+#define REPLICATE "SELECT counter_replicate('plain', 'n')"
+#define MERGE_WHOLE                                                       \
+    "INSERT INTO plain SELECT * FROM source.plain WHERE true"             \
+    " ON CONFLICT(k) DO UPDATE SET n = excluded.n, name = excluded.name," \
+    " price = excluded.price, note = excluded.note"
 
 static const texts numbers = {NULL, NULL, NULL, BIG};
 
 /* The same table on both sides; that of the counter side is tracked. SMALL rows. */
 typedef struct table {
-    const char *name, *declaration;
+    const char *name, *declaration, *track;
     const texts *keys;
     bool made;
 } table;
 
-static table by_text = {"tracked", UNCOUNTED, &keys, false},
-             by_number = {"numbered", NUMBERED, &numbers, false};
+static table by_text = {"tracked", UNCOUNTED, TRACK, &keys, false},
+             by_number = {"numbered", NUMBERED, TRACK, &numbers, false},
+             whole = {"whole", WHOLE, REPLICATE, &keys, false};
 
 static void create_tracked(const char *name, const table *of, uint32_t step)
 {
@@ -28,7 +38,7 @@ static void create_tracked(const char *name, const table *of, uint32_t step)
         sqlite3 *db = open_new(name, s, NULL);
         run(db, of->declaration);
         task_run(db, &(task){UPSERT, of->keys, order, SMALL, SMALL, NULL});
-        if (s == COUNTER) run(db, TRACK);
+        if (s == COUNTER) run(db, of->track);
         close_db(db);
     }
     free(order);
@@ -60,6 +70,11 @@ static const struct {
     {"SELECT sum() of a tracked column, 100,000 rows", &by_text, "SELECT sum(n) FROM plain", 30,
      30},
     {"UPDATE, tracked, INTEGER PRIMARY KEY, 1,000 at once", &by_number, UPDATE("plain"), 1000,
+     SOME},
+    {"UPDATE of a regular column, 1,000 per transaction", &whole,
+     "UPDATE plain SET price = price + ?2 WHERE k = ?1", 1000, SOME},
+    {"UPDATE of all columns, one changed, replicated", &whole,
+     "UPDATE plain SET n = n, name = name, price = price + ?2, note = note WHERE k = ?1", 1000,
      SOME},
 };
 
@@ -110,7 +125,29 @@ static void measure_tracked_pull(void)
     if (!table_wants(found.name)) return;
     create_tracked("third", &by_text, AN_ORDER);
     create_tracked("before", &by_text, ANOTHER);
-    measure_pull(&found, SMALL);
+    measure_pull(&found, SMALL, MERGE);
+}
+
+/* The rows are new, or all of their columns are. */
+static void measure_whole_pull(const char *name, bool changes)
+{
+    result found = {name, COST, {{0}}, 0};
+    if (!table_wants(name)) return;
+    create_tracked("third", &whole, AN_ORDER);
+    for (side s = COUNTER; s <= PLAIN; s++) {
+        sqlite3 *db = open_new("before", s, NULL);
+        run(db, WHOLE);
+        if (s == COUNTER) run(db, REPLICATE);
+        if (changes) {
+            attach_source(db, "third", s);
+            run(db, s == COUNTER ? PULL : MERGE_WHOLE);
+        }
+        close_db(db);
+        db = open_again("third", s);
+        if (changes) run(db, "UPDATE plain SET n = n + 1, name = 'b', price = 2, note = 'c'");
+        close_db(db);
+    }
+    measure_pull(&found, SMALL, MERGE_WHOLE);
 }
 
 void measure_tracked(void)
@@ -121,6 +158,10 @@ void measure_tracked(void)
     measure_new_rows(&by_number, "INSERT of new rows, tracked, INTEGER PRIMARY KEY",
                      "DELETE, tracked, INTEGER PRIMARY KEY");
     measure_tracked_pull();
+    measure_new_rows(&whole, "INSERT of new rows, replicated, 1,000 per transaction",
+                     "DELETE, replicated, 1,000 per transaction");
+    measure_whole_pull("pull that brings 100,000 replicated rows", false);
+    measure_whole_pull("pull that changes 100,000 replicated rows", true);
 }
 
 /* ---- counter tables by numbers --------------------------------------------------------------- */

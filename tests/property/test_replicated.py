@@ -232,7 +232,7 @@ class File:
                 life, stamp, stamps = self.cell(key)
                 assert (life, stamp) == (row.life, row.row)
                 assert stamps == {} or stamps == {name: value and value[0] for name, value in row.columns.items()} or life % 2 == 0
-        assert rows(self.db, "SELECT count(*) FROM t_counters_state WHERE _kind IN ('apart', 'merged', 'refused')") == [(0,)]
+        assert rows(self.db, "SELECT count(*) FROM t_counters_state WHERE _kind IN ('apart', 'merged')") == [(0,)]
         assert rows(self.db, "SELECT * FROM counter_tracked WHERE state NOT IN ('tracked', 'regular')") == []
 
 
@@ -386,7 +386,7 @@ class Strict(File):
             name for name, was, now in zip(self.regular, before, after) if not same(was, now)}
         stamps = self.cell(key)[2]
         listed = dict(rows(self.db, "SELECT _name, _value FROM t_counters_state AS s JOIN t_counters_cells AS c ON c._id = s._row "
-                           "WHERE c.k = ? AND _kind IN ('merged', 'refused')", key))
+                           "WHERE c.k = ? AND _kind = 'merged'", key))
         again = {name for name, old in row.columns.items()  # the table takes what it refused before, and its triggers fire
                  if not inserts and old and stamps[name] == old[0] and same(listed.get(name, values[name]), old[1])}
         self.stamp(key, values, set(names) - again)
@@ -396,7 +396,7 @@ class Strict(File):
         listed, waits = {}, set()
         for kind, id, name, value in rows(self.db, "SELECT _kind, _row, _name, _value FROM t_counters_state"):
             key = rows(self.db, "SELECT k FROM t_counters_cells WHERE _id = ?", id)
-            if kind in ("refused", "merged"):
+            if kind == "merged":
                 listed[key[0][0], name] = value
             elif kind == "apart" and name == "":
                 waits.add(key[0][0])
