@@ -2,7 +2,7 @@
 # to load, build/libcounter.a to link, build/counter-preload.so for hosts that cannot load it.
 #
 #   make                  build/counter.so, build/libcounter.a, build/counter-preload.so, build/sqlite-counter
-#   make demo             three files count apart, merge and agree: examples/demo.sh
+#   make demo             two laptops change a shop apart, merge and agree: examples/demo.sh
 #   make test             all tests of tests/run, in minutes; installs what most of them need
 #   make setup            installs what the others need: those of hosts, of the hub and of growth
 #   make install          the libraries into PREFIX=/usr/local, below DESTDIR if given; make uninstall

@@ -1,8 +1,8 @@
 #!/bin/sh
-# demo.sh - three servers count web requests, each in its own file, and then agree.
+# demo.sh - a shop on two laptops, each with a file of its own: what both change apart, one sync makes the same.
 #
 #     examples/demo.sh                     the demonstration; needs build/counter.so and sqlite3
-#     examples/demo.sh agree FILE FILE…    only says whether files agree on page_views
+#     examples/demo.sh agree FILE FILE…    only says whether files agree on products
 #
 # Ends with 1 if a statement fails or the files disagree.
 
@@ -11,11 +11,11 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 
 . "$root/examples/session.sh"
 
-# Every value that a user sees, and a digest of every cell, deleted ones too.
+# Every value that a user sees, and a digest of all that was merged: rows, counters, deletions.
 state() {
     shell -list "$1" "
-        SELECT path, hits FROM page_views ORDER BY path;
-        SELECT key, column_name, counter_digest(cell) FROM counter_cells('page_views') ORDER BY key, column_name;"
+        SELECT sku, name, price, stock FROM products ORDER BY sku;
+        SELECT counter_table_digest('products_counters');"
 }
 
 agree() {
@@ -38,69 +38,60 @@ fi
 
 begin
 
-say '1. THREE FILES with the same table. Each takes a random id of its own when it first counts.'
-for city in paris tokyo lima; do
-    on $city <<'SQL'
-CREATE VIRTUAL TABLE page_views USING counter(path TEXT PRIMARY KEY, hits COUNTER);
-SQL
-done
-
-say '2. COUNTING APART, with no connection between them. INSERT adds, and UPDATE may.'
-on paris <<'SQL'
-INSERT INTO page_views VALUES ('/', 1), ('/', 1), ('/blog', 1);
-UPDATE page_views SET hits = hits + 1 WHERE path = '/';
-SQL
-on tokyo <<'SQL'
-INSERT INTO page_views VALUES ('/', 10), ('/blog', 5);
-SQL
-on lima <<'SQL'
-INSERT INTO page_views VALUES ('/', 100), ('/contact', 7);
+say '1. AN ORDINARY TABLE. One call makes its rows travel: stock is a counter, which adds up; in name and' \
+    '   price the last write wins.'
+on ann <<'SQL'
+CREATE TABLE products(sku TEXT PRIMARY KEY, name TEXT NOT NULL, price REAL, stock INTEGER NOT NULL DEFAULT 0);
+INSERT INTO products VALUES ('tea', 'Tea', 4.5, 10), ('mug', 'Mug', 12.0, 3), ('salt', 'Salt', 1.5, 8);
+SELECT counter_replicate('products', 'stock') AS rows;
 SQL
 
-say '3. MERGING, in any order and any number of times. Paris pulls from Lima twice: the second pull' \
-    '   changes nothing.'
-on tokyo <<'SQL'
-SELECT * FROM counter_sync('paris.db');
+say "2. BOB GETS A COPY. A copy takes an identity of its own with its first change."
+cp ann.db bob.db
+
+say '3. APART. Ann has a new product and a new price; Bob gives a product a better name; both sell tea.'
+on ann <<'SQL'
+INSERT INTO products VALUES ('jam', 'Plum jam', 3.9, 12);
+UPDATE products SET price = 4.8 WHERE sku = 'tea';
+UPDATE products SET stock = stock - 1 WHERE sku = 'tea';
 SQL
-on paris <<'SQL'
-SELECT * FROM counter_pull('lima.db');
-SELECT * FROM counter_pull('lima.db');
-SQL
-on lima <<'SQL'
-SELECT * FROM counter_sync('tokyo.db');
-SELECT * FROM page_views ORDER BY path;
-SQL
-on tokyo <<'SQL'
-SELECT * FROM page_views ORDER BY path;
+on bob <<'SQL'
+UPDATE products SET name = 'Green tea' WHERE sku = 'tea';
+UPDATE products SET stock = stock - 2 WHERE sku = 'tea';
 SQL
 
-say '   Why it adds up: a counter is a set of shards, one for each file that has counted. Only its' \
-    '   owner changes a shard, and a merge takes the one with the higher clock. The hits of "/":'
-on paris <<'SQL'
-SELECT s.* FROM counter_cells('page_views') AS c, counter_shards(c.cell) AS s WHERE key = '["/"]';
+say '4. ONE SYNC. The jam arrives whole, the tea has both changes, and 10 - 1 - 2 = 7.'
+on ann <<'SQL'
+SELECT table_name, rows_changed FROM counter_sync('bob.db');
+SELECT * FROM products ORDER BY sku;
+SQL
+on bob <<'SQL'
+SELECT * FROM products ORDER BY sku;
+SQL
+agree ann.db bob.db
+say '   Values, and digests of all that was merged, compared: both agree.'
+
+say '   Why the stock adds up: a counter is a set of shards, one for each file that has counted, and one for' \
+    '   the 10 at the beginning. Only its owner changes a shard; a merge takes the one with the higher clock:'
+on bob <<'SQL'
+SELECT s.* FROM counter_cells('products_counters') AS c, counter_shards(c.cell) AS s WHERE key = '["tea"]';
 SQL
 
-agree paris.db tokyo.db lima.db
-say '   Values and digests of all cells compared: all three agree.'
-
-say '4. APART AGAIN. Paris deletes a page while Tokyo still counts it; Lima sets "/" back to 0.'
-on paris <<'SQL'
-DELETE FROM page_views WHERE path = '/blog';
+say '5. APART AGAIN. Both change one price; Ann deletes the mug while Bob sells one; Bob counts the shelf.'
+on ann <<'SQL'
+UPDATE products SET price = 5.0 WHERE sku = 'tea';
+DELETE FROM products WHERE sku = 'mug';
+UPDATE products SET stock = stock - 3 WHERE sku = 'jam';
 SQL
-on tokyo <<'SQL'
-UPDATE page_views SET hits = hits + 3 WHERE path IN ('/blog', '/contact');
-SQL
-on lima <<'SQL'
-INSERT INTO page_views(page_views, path) VALUES ('reset', '/');
-UPDATE page_views SET hits = hits + 2 WHERE path = '/';
-SELECT * FROM counter_sync('paris.db');
-SELECT * FROM counter_sync('tokyo.db');
-SQL
-on paris <<'SQL'
-SELECT * FROM counter_pull('lima.db');
-SELECT * FROM page_views ORDER BY path;
+on bob <<'SQL'
+UPDATE products SET price = 5.2 WHERE sku = 'tea';
+UPDATE products SET stock = stock - 1 WHERE sku = 'mug';
+UPDATE products SET stock = 11 WHERE sku = 'jam';
+SELECT table_name, rows_changed FROM counter_sync('ann.db');
+SELECT table_name, rows_changed FROM counter_sync('ann.db');
+SELECT * FROM products ORDER BY sku;
 SQL
 
-agree paris.db tokyo.db lima.db
-say '   The delete and the reset beat what was counted before they arrived; nothing else is lost.' \
-    '   Values and digests of all cells compared: all three agree.'
+agree ann.db bob.db
+say '   The later price wins, a deleted row stays deleted, the number that was set counts as the difference' \
+    '   of 1, and a second sync changes nothing. Values and digests compared: both agree.'

@@ -22,28 +22,29 @@ def files(tmp_path):
         db = sqlite3.connect(tmp_path / f"{name}.db", isolation_level=None)
         db.enable_load_extension(True)
         db.load_extension(str(ROOT / "build" / "counter"))
-        db.execute("CREATE VIRTUAL TABLE page_views USING counter("
-                   "path TEXT PRIMARY KEY, hits COUNTER)")
-        db.execute("INSERT INTO page_views VALUES ('/', 1)")
-        if name == "b":
+        db.execute("CREATE TABLE products(sku TEXT PRIMARY KEY, name TEXT NOT NULL, price REAL, stock INTEGER)")
+        db.execute("SELECT counter_replicate('products', 'stock')").fetchall()
+        if name == "a":
+            db.execute("INSERT INTO products VALUES ('tea', 'Tea', 4.5, 1)")
+        else:
             db.execute("ATTACH ? AS a", [str(tmp_path / "a.db")])
             db.execute("SELECT * FROM counter_sync('a')").fetchall()
         db.close()
     return tmp_path
 
 
-def test_the_demo_ends_with_all_three_in_agreement(tmp_path):
+def test_the_demo_ends_with_both_in_agreement(tmp_path):
     done = run(folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
-    assert done.stdout.count("all three agree") == 2
-    assert done.stdout.rstrip().endswith("all three agree.")
+    assert done.stdout.count("both agree") == 2
+    assert done.stdout.rstrip().endswith("both agree.")
 
 
-def test_the_demo_shows_the_sums(tmp_path):
+def test_the_demo_shows_rows_that_have_the_changes_of_both(tmp_path):
     told = run(folder=tmp_path).stdout
-    assert len(re.findall(r"^/ +113 *$", told, re.M)) == 2  # 3 + 10 + 100 hits, in two files
-    assert re.search(r"^/ +2 *\n/contact +10 *$", told, re.M) and told.count("\n/blog ") == 2
+    assert len(re.findall(r"^jam +Plum jam +3.9 +12 *\n(?:.*\n){2}tea +Green tea +4.8 +7 *$", told, re.M)) == 2  # in both files
+    assert re.search(r"^jam +Plum jam +3.9 +8 *\nsalt +Salt +1.5 +8 *\ntea +Green tea +5.2 +7 *$", told, re.M)
 
 
 def test_the_demo_fits_two_screens(tmp_path):
@@ -62,13 +63,15 @@ def test_files_that_agree_are_said_to_agree(files):
 
 
 @pytest.mark.parametrize("sql", [
-    "UPDATE page_views_cells SET hits = x'c103'",  # another value
-    "INSERT INTO page_views_cells(path, hits) VALUES ('/x', x'c102')",  # a deletion more
-    "DELETE FROM page_views_cells",  # a row less
-    "DROP TABLE page_views_cells"])  # a file that cannot be read
+    "UPDATE products_counters_cells SET stock = x'c103'",  # another count
+    "DROP TRIGGER products_counters_row; UPDATE products SET name = 'Black tea'",  # another name
+    "DROP TRIGGER products_counters_delete; DELETE FROM products",  # a row that is not shown
+    "INSERT INTO products_counters_cells(sku, _row) VALUES ('x', x'02')",  # a deletion more
+    "DELETE FROM products_counters_cells",  # a row less
+    "DROP TABLE products_counters_cells"])  # a file that cannot be read
 def test_files_that_differ_are_said_to_disagree(files, sql):
     with sqlite3.connect(files / "b.db") as db:
-        db.execute(sql)
+        db.executescript(sql)
     db.close()
     done = run("agree", "a.db", "b.db", folder=files)
     assert done.returncode != 0

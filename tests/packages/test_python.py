@@ -331,7 +331,7 @@ class Project:
         """Writes one, or what makemigrations finds behind these operations."""
         (self.migrations / f"{name}.py").write_text(f"""
 from django.db import migrations, models
-from sqlite_counter.django import TrackCounter, UntrackCounter
+from sqlite_counter.django import ReplicateTable, TrackCounter, UnreplicateTable, UntrackCounter
 
 class Migration(migrations.Migration):
     dependencies = [("shop", "{after}")]
@@ -349,7 +349,7 @@ class Migration(migrations.Migration):
         return printed
 
     def tracked(self):
-        return self.rows("SELECT column_name, state FROM counter_tracked ORDER BY 1")
+        return self.rows("SELECT column_name, state FROM counter_tracked WHERE state <> 'regular' ORDER BY 1")
 
 
 @pytest.fixture(scope="module")
@@ -650,6 +650,139 @@ def test_a_migration_that_runs_on_every_device_says_that_their_values_are_one(pr
     assert "No changes detected" in project.manage("makemigrations", "--check", "--dry-run", "shop")
 
 
+# ---- Django, replicated tables ----
+
+OFFICE = """
+import sqlite3, sqlite_counter
+office = sqlite3.connect("office.db", isolation_level=None)
+sqlite_counter.load(office)
+"""
+STOCK = 'ReplicateTable("Product", counters=["stock"])'
+
+
+def test_django_replicates_rows_through_migrations_of_all_kinds(project):
+    """Rebuilt, renamed in place, with columns that come and go; the other file runs the same migrations."""
+    project.migration("0002_replicate", "0001_initial", STOCK)
+    project.manage("migrate", "-v0", "shop", "0001")
+    project("-c", SHOW + "Product.objects.create(sku='tea', name='Tea', stock=10)")
+    assert "Replicate Product with the counters stock" in project.manage("migrate", "--plan")
+    project.manage("migrate", "-v0")
+    assert project.tracked() == [("stock", "tracked")]
+    shutil.copy(project.folder / "till.db", project.folder / "office.db")
+    assert project("-c", SHOW + OFFICE + program("""
+        from django.db.models import F
+        office.execute("UPDATE shop_product SET stock = stock + 20, name = 'Green tea'")
+        office.execute("INSERT INTO shop_product(sku, name, shop, stock, \\"n sold\\") VALUES ('jam', 'Jam', 'there', 5, 2)")
+        Product.objects.filter(sku="tea").update(stock=F("stock") - 1, sold=1)
+        rows("SELECT * FROM counter_sync('office.db')")
+        print(rows("SELECT * FROM shop_product ORDER BY sku") == office.execute("SELECT * FROM shop_product ORDER BY sku").fetchall())
+        print([(p.sku, p.name, p.shop, p.stock, p.sold) for p in Product.objects.order_by("sku")])
+        """)) == "True\n[('jam', 'Jam', 'there', 5, 2), ('tea', 'Green tea', 'here', 29, 1)]\n"
+
+    project.migration("0003_change", "0002_replicate", *[f"migrations.{operation}" for operation in (
+        "AddField('Product', 'at', models.DateField(null=True))", "AddField('Product', 'price', models.FloatField(default=1.5))",
+        "AlterField('Product', 'name', models.CharField(max_length=90))", "RenameField('Product', 'stock', 'count')",
+        "RenameField('Product', 'name', 'title')", "RemoveField('Product', 'sold')", "RenameModel('Product', 'Item')")])
+    columns = project.folder / "columns.db"
+    for name in "till.db", "office.db":
+        if name == "office.db":
+            shutil.move(project.folder / "till.db", columns)
+            shutil.move(project.folder / "office.db", project.folder / "till.db")
+        project.manage("migrate", "-v0")
+        assert project.tracked() == [("count", "tracked")]
+    shutil.move(project.folder / "till.db", project.folder / "office.db")
+    shutil.move(columns, project.folder / "till.db")
+    office = OFFICE + "merge = lambda: rows(\"SELECT * FROM counter_sync('office.db')\")\n"
+    assert project("-c", SHOW.replace("from shop.models import Product\n", "") + office + program("""
+        rows("UPDATE shop_item SET price = 4.5, title = 'Black tea' WHERE sku = 'tea'")
+        office.execute("UPDATE shop_item SET at = '2026-11-24', count = count + 1 WHERE sku = 'tea'")
+        merge()
+        for found in rows("SELECT sku, title, price, at, count FROM shop_item ORDER BY sku"), office.execute(
+                "SELECT sku, title, price, at, count FROM shop_item ORDER BY sku").fetchall():
+            print([tuple(map(str, row)) for row in found])
+        """)) == 2 * "[('jam', 'Jam', '1.5', 'None', '5'), ('tea', 'Black tea', '4.5', '2026-11-24', '30')]\n"
+    project.manage("migrate", "-v0", "shop", "0002")
+    assert project.tracked() == [("stock", "tracked")]
+
+
+def test_a_table_without_counters_is_replicated_and_no_longer(project):
+    project.migration("0002_replicate", "0001_initial", "ReplicateTable('Product')")
+    project.migration("0003_field", "0002_replicate", "migrations.AddField('Product', 'price', models.FloatField(default=1.5))")
+    project.migration("0004_end", "0003_field", "UnreplicateTable('Product')", "migrations.DeleteModel('Product')")
+    project.manage("migrate", "-v0", "shop", "0003")
+    shutil.copy(project.folder / "till.db", project.folder / "office.db")
+    project.rows("INSERT INTO shop_product(sku, name, shop, stock, \"n sold\", price) VALUES ('tea', 'Tea', 'here', 3, 4, 2.5)")
+    project.rows("SELECT * FROM counter_sync('office.db')")
+    assert project("-c", SHOW + OFFICE + "print(office.execute('SELECT name, stock, price FROM shop_product').fetchall())") == "[('Tea', 3, 2.5)]\n"
+    project.manage("migrate", "-v0", "shop", "0004")
+    assert project.rows("SELECT name FROM sqlite_schema WHERE name LIKE 'shop%'") == []
+    project.manage("migrate", "-v0", "shop", "0003")
+    assert len(project.rows("SELECT 1 FROM sqlite_schema WHERE name = 'shop_product_counters'")) == 1
+    project.manage("migrate", "-v0", "shop", "0001")
+    assert project.rows("SELECT name FROM sqlite_schema WHERE name LIKE 'shop_product_counters%'") == []
+
+
+def test_a_tracked_table_becomes_a_replicated_one_and_does_not_go_back(project):
+    project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock')", "TrackCounter('Product', 'sold')")
+    project.migration("0003_replicate", "0002_track", "ReplicateTable('Product', counters=['sold'])")
+    project.manage("migrate", "-v0")
+    assert project.tracked() == [("n sold", "tracked"), ("stock", "tracked")]
+    project.rows("INSERT INTO shop_product(sku, name, shop, stock, \"n sold\") VALUES ('tea', 'Tea', 'here', 3, 4)")
+    assert project.manage("migrate", "-v0", "shop", "0002", ok=False).splitlines()[-1] == (
+        "django.db.utils.NotSupportedError: sqlite_counter: shop_product was tracked before it was replicated, and cannot be tracked as "
+        "it was; restore a backup of the file")
+    project.migration("0004_less", "0003_replicate", "UntrackCounter('Product', 'sold')", "migrations.RemoveField('Product', 'sold')")
+    project.manage("migrate", "-v0")
+    assert project.tracked() == [("stock", "tracked")]
+    assert len(project.rows("SELECT 1 FROM sqlite_schema WHERE name = 'shop_product_counters_row'")) == 1
+    assert statements(project.manage("sqlmigrate", "shop", "0004")).count("SELECT counter_untrack('main.shop_product', 'n sold');") == 1
+
+
+def test_what_sqlmigrate_prints_replicates_as_migrate_does(project):
+    project.migration("0002_replicate", "0001_initial", 'ReplicateTable("Product", ["stock"], opening="same")')
+    project.migration("0003_change", "0002_replicate", "migrations.AddField('Product', 'at', models.DateField(null=True))",
+                      "migrations.RemoveField('Product', 'sold')")
+    project.migration("0004_end", "0003_change", "UnreplicateTable('Product', values='again')")
+    project.manage("migrate", "-v0", "shop", "0001")
+    assert statements(project.by_hand("shop", "0002")) == ["SELECT counter_replicate('main.shop_product', 'stock', 'opening=same');"]
+    printed = statements(project.by_hand("shop", "0003"))
+    assert printed[0] == "SELECT counter_replicate('main.shop_product');" and "SELECT counter_untrack('main.shop_product', 'n sold');" in printed
+    assert project.tracked() == [("stock", "tracked")]
+    assert statements(project.by_hand("shop", "0004")) == ["SELECT counter_untrack('main.shop_product');"]
+    assert project.tracked() == []
+    assert statements(project.by_hand("--backwards", "shop", "0004")) == [
+        "SELECT counter_replicate('main.shop_product', 'stock', 'opening=same', 'values=again');"]
+    assert project.tracked() == [("stock", "tracked")]
+
+
+def test_a_migration_that_removes_a_replicated_table_says_what_to_write(project):
+    project.migration("0002_replicate", "0001_initial", "ReplicateTable('Product')")
+    project.migration("0003_remove", "0002_replicate", "migrations.DeleteModel('Product')")
+    assert project.manage("migrate", "-v0", ok=False).splitlines()[-1] == (
+        "django.db.utils.NotSupportedError: sqlite_counter: the table shop_product is replicated; put "
+        'UnreplicateTable("Product") before this operation')
+
+
+@pytest.mark.parametrize("given, said", [
+    ("['Product']", "one model, not ['Product']; write an operation for each model"),
+    ("'Product', 'stock'", "a list of the names of fields, such as counters=[\"stock\"], not 'stock'"),
+    ("'Product', keys='given'", "keys=\"assigned\" or no keys, not 'given'")])
+def test_a_replication_with_other_arguments_is_told_what_it_takes(project, given, said):
+    project.migration("0002_replicate", "0001_initial", f"ReplicateTable({given})")
+    told = project.manage("migrate", "-v0", ok=False).splitlines()[-1]
+    assert told.startswith("TypeError: sqlite_counter: ReplicateTable takes ") and told.endswith(said.removeprefix("one model").removeprefix("a list"))
+
+
+def test_a_replicated_model_whose_keys_are_given_out_by_each_file_is_warned_of(project):
+    project.migration("0002_replicate", "0001_initial", "ReplicateTable('Product')")
+    project.model("sku = models.CharField(max_length=40, primary_key=True)", "sku = models.CharField(max_length=40)")
+    assert "Product is replicated, and its key is AutoField: two files give the same number to different rows, and a merge makes one row of " \
+        'theirs.\n\tHINT: Give the model a natural key or a UUIDField with primary_key=True. If only one file makes rows, or you assign ' \
+        'keys that no two files share, write ReplicateTable(..., keys="assigned").\n' in project.manage("check", show="stderr")
+    project.migration("0002_replicate", "0001_initial", "ReplicateTable('Product', keys='assigned')")
+    assert "W001" not in project.manage("check", show="stderr")
+
+
 def test_a_tracked_model_whose_keys_are_given_out_by_each_file_is_warned_of(project):
     project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock')")
     assert "W001" not in project.manage("check", show="stderr")
@@ -738,15 +871,18 @@ def test_django_writes_prints_and_names_the_operation(project):
     assert "SELECT counter_untrack('main.shop_product');" in project.manage("sqlmigrate", "shop", "0003")
     assert project("-c", SHOW + program("""
         from django.db.migrations.writer import OperationWriter
-        from sqlite_counter.django import TrackCounter, UntrackCounter
+        from sqlite_counter.django import ReplicateTable, TrackCounter, UnreplicateTable, UntrackCounter
         for operation in TrackCounter("Product", "stock"), TrackCounter("Product", "stock", keys="assigned"), \
-                TrackCounter("Product", "stock", "assigned", "same"), UntrackCounter("Product", "stock"):
+                TrackCounter("Product", "stock", "assigned", "same"), UntrackCounter("Product", "stock"), \
+                ReplicateTable("Product", ["stock", "sold"], opening="same"), ReplicateTable("Product"), UnreplicateTable("Product"):
             text, imports = OperationWriter(operation, indentation=0).serialize()
             for line in imports: exec(line)
             again, = eval(text)
             print(again.deconstruct() == operation.deconstruct(), operation.describe(), operation.migration_name_fragment)
         """)) == (3 * "True Track stock of Product as a counter track_product_stock\n" +
-                  "True Track stock of Product no longer untrack_product_stock\n")
+                  "True Track stock of Product no longer untrack_product_stock\n"
+                  "True Replicate Product with the counters stock, sold replicate_product\n"
+                  "True Replicate Product replicate_product\nTrue Replicate Product no longer unreplicate_product\n")
     project.manage("squashmigrations", "--noinput", "shop", "0003")
     for name in "0001_initial", "0002_track", "0003_untrack":
         (project.migrations / f"{name}.py").unlink()
@@ -758,14 +894,14 @@ def test_other_databases_are_left_alone(project):
     assert project("-c", SHOW + program("""
         from django.apps import apps
         from django.db.migrations.state import ProjectState
-        from sqlite_counter.django import TrackCounter
+        from sqlite_counter.django import ReplicateTable, TrackCounter, UnreplicateTable
         from sqlite_counter.django.apps import set_up
         class Other:
             vendor, alias = "postgresql", "default"
         class Editor:
             connection = Other()
         state = ProjectState.from_apps(apps)
-        for operation in TrackCounter("Product", "stock"),:
+        for operation in TrackCounter("Product", "stock"), ReplicateTable("Product"), UnreplicateTable("Product"):
             operation.database_forwards("shop", Editor(), state, state)
             operation.database_backwards("shop", Editor(), state, state)
         set_up(Other())

@@ -4,9 +4,11 @@
 
     operations = [TrackCounter("Product", "stock")]    # the column stock of Product is a counter that merges
     operations = [UntrackCounter("Product", "stock"), RemoveField("Product", "stock")]
+    operations = [ReplicateTable("Product", counters=["stock"])]    # and its rows travel, too: the last write wins
+    operations = [UnreplicateTable("Product"), DeleteModel("Product")]
 
 A table that a migration rebuilds is tracked again at once; nothing that was counted is lost by that.
 """
-from .operations import TrackCounter, UntrackCounter
+from .operations import ReplicateTable, TrackCounter, UnreplicateTable, UntrackCounter
 
-__all__ = ["TrackCounter", "UntrackCounter"]
+__all__ = ["ReplicateTable", "TrackCounter", "UnreplicateTable", "UntrackCounter"]

@@ -5,7 +5,7 @@ from django.db import connections
 from django.db.migrations.exceptions import BadMigrationError, CircularDependencyError, NodeNotFoundError
 from django.db.migrations.loader import MigrationLoader
 
-from .schema import KEYS, OPTION
+from .schema import KEYS, OPTION, REPLICATED
 
 
 def check_keys(app_configs=None, **_):
@@ -21,16 +21,19 @@ def check_keys(app_configs=None, **_):
     found = []
     for (label, name), of_model in sorted(state.models.items()):
         options = of_model.options
-        if label not in labels or not options.get(OPTION) or options.get(KEYS) or name not in apps.all_models[label]:
+        whole = options.get(REPLICATED, False)
+        if label not in labels or not (whole or options.get(OPTION)) or options.get(KEYS) or name not in apps.all_models[label]:
             continue
         model = apps.get_model(label, name)
         key = model._meta.pk
         while key.remote_field:
             key = key.target_field
         if key.db_type(connection) == "integer":
+            says = "is replicated" if whole else "has tracked columns"
             found.append(Warning(
-                f"{model._meta.object_name} has tracked columns, and its key is {type(key).__name__}: two files give the same number "
-                "to different rows, and a merge makes one counter of theirs.",
+                f"{model._meta.object_name} {says}, and its key is {type(key).__name__}: two files give the same number "
+                f"to different rows, and a merge makes one {'row' if whole else 'counter'} of theirs.",
                 hint='Give the model a natural key or a UUIDField with primary_key=True. If only one file makes rows, or you assign keys '
-                'that no two files share, write TrackCounter(..., keys="assigned").', obj=model, id="sqlite_counter.W001"))
+                f'that no two files share, write {"ReplicateTable" if whole else "TrackCounter"}(..., keys="assigned").',
+                obj=model, id="sqlite_counter.W001"))
     return found

@@ -2,11 +2,46 @@
 from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
 from django.db.migrations.operations.base import Operation
+from django.db.utils import NotSupportedError
 
-from .schema import KEYS, OPENINGS, OPTION, rows, same, tracked
+from .schema import KEYS, OPENINGS, OPTION, REPLICATED, replicated, rows, same, tracked
 
 
-class TrackCounter(Operation):
+class CounterOperation(Operation):
+    """What the operations below have in common."""
+
+    def take_words(self, keys, opening, values):
+        """The options of the functions, as words."""
+        kind = type(self).__name__
+        if keys not in (None, "assigned"):
+            raise TypeError(f'sqlite_counter: {kind} takes keys="assigned" or no keys, not {keys!r}')
+        if opening not in (None, "same", "add"):
+            raise TypeError(f'sqlite_counter: {kind} takes opening="same", opening="add" or no opening, not {opening!r}')
+        if values not in (None, "again"):
+            raise TypeError(f'sqlite_counter: {kind} takes values="again" or no values, not {values!r}')
+        self.keys, self.opening, self.values = keys, opening, values
+
+    def words(self):
+        return {name: word for name in ("keys", "opening", "values") if (word := getattr(self, name))}
+
+    def model(self, app_label, editor, state):
+        """None where nothing is to be done."""
+        model = state.apps.get_model(app_label, self.model_name)
+        if editor.connection.vendor != "sqlite" or not self.allow_migrate_model(editor.connection.alias, model):
+            return None
+        if not apps.is_installed("sqlite_counter.django"):
+            raise ImproperlyConfigured(
+                'sqlite_counter: put "sqlite_counter.django" into INSTALLED_APPS, for it loads the extension into each connection')
+        return model
+
+
+def call(editor, function, model, columns=(), **words):
+    """A function of the extension, with options as arguments: keys="assigned" is 'keys=assigned'."""
+    given = [f"main.{model._meta.db_table}", *columns, *(f"{name}={word}" for name, word in words.items() if word)]
+    rows(editor, f"SELECT {function}({', '.join(['%s'] * len(given))})", *given)
+
+
+class TrackCounter(CounterOperation):
     """Makes an INTEGER column of a model a counter that merges; reversed, an ordinary column with the same values.
     Nothing is done on other databases than SQLite, or where the column is tracked already.
 
@@ -24,17 +59,11 @@ class TrackCounter(Operation):
             if not isinstance(given, str):
                 raise TypeError(f"sqlite_counter: {type(self).__name__} takes the name of one {what}, not {given!r}; "
                                 "write an operation for each field")
-        if keys not in (None, "assigned"):
-            raise TypeError(f'sqlite_counter: {type(self).__name__} takes keys="assigned" or no keys, not {keys!r}')
-        if opening not in (None, "same", "add"):
-            raise TypeError(f'sqlite_counter: {type(self).__name__} takes opening="same", opening="add" or no opening, not {opening!r}')
-        if values not in (None, "again"):
-            raise TypeError(f'sqlite_counter: {type(self).__name__} takes values="again" or no values, not {values!r}')
-        self.model_name, self.name, self.keys, self.opening, self.values = model_name, name, keys, opening, values
+        self.model_name, self.name = model_name, name
+        self.take_words(keys, opening, values)
 
     def deconstruct(self):
-        words = {name: word for name in ("keys", "opening", "values") if (word := getattr(self, name))}
-        return self.__class__.__qualname__, [], {"model_name": self.model_name, "name": self.name, **words}
+        return self.__class__.__qualname__, [], {"model_name": self.model_name, "name": self.name, **self.words()}
 
     def note(self, app_label, state, change):
         """Changes the list of tracked fields that the state of the model carries. With it stand who gives out the
@@ -42,7 +71,7 @@ class TrackCounter(Operation):
         key = app_label, self.model_name.lower()
         model = state.models[key]
         names = model.options[OPTION] = change(list(model.options.get(OPTION, ())), model.fields)
-        if not names:
+        if not names and not model.options.get(REPLICATED):
             model.options.pop(KEYS, None)
         elif self.keys:
             model.options[KEYS] = self.keys
@@ -67,13 +96,8 @@ class TrackCounter(Operation):
 
     def column(self, app_label, editor, state):
         """The model and the name of the column, or None where nothing is to be done."""
-        model = state.apps.get_model(app_label, self.model_name)
-        if editor.connection.vendor != "sqlite" or not self.allow_migrate_model(editor.connection.alias, model):
-            return None
-        if not apps.is_installed("sqlite_counter.django"):
-            raise ImproperlyConfigured(
-                'sqlite_counter: put "sqlite_counter.django" into INSTALLED_APPS, for it loads the extension into each connection')
-        return model, model._meta.get_field(self.name).column
+        model = self.model(app_label, editor, state)
+        return model and (model, model._meta.get_field(self.name).column)
 
     def track(self, app_label, editor, state, keys, opening):
         """`state` is one in which the column is not tracked."""
@@ -82,23 +106,23 @@ class TrackCounter(Operation):
             return
         model, column = named
         if same(column) not in tracked(editor, model):
-            words = [f"main.{model._meta.db_table}", column, *([f"keys={keys}"] if keys else []),
-                     *([f"opening={opening}"] if opening else []), *([f"values={self.values}"] if self.values else [])]
-            rows(editor, f"SELECT counter_track({', '.join(['%s'] * len(words))})", *words)
+            call(editor, "counter_track", model, [column], keys=keys, opening=opening, values=self.values)
         if editor.collect_sql and editor.deferred_sql:
             editor.unsure.add(model._meta.db_table)
 
     def untrack(self, app_label, editor, state):
-        """`state` is one in which the column is tracked. Without the name of a column all of the table are untracked."""
+        """`state` is one in which the column is tracked. Without the name of a column all of the table are untracked, but
+        for a replicated table, whose rows travel still."""
         named = self.column(app_label, editor, state)
         if not named:
             return
         model, column = named
         columns = tracked(editor, model)
-        if columns.keys() == {same(column)}:
-            rows(editor, "SELECT counter_untrack(%s)", f"main.{model._meta.db_table}")
+        if columns.keys() == {same(column)} and not replicated(editor, model):
+            call(editor, "counter_untrack", model)
         elif same(column) in columns or editor.collect_sql:
-            rows(editor, "SELECT counter_untrack(%s, %s)", f"main.{model._meta.db_table}", column)
+            call(editor, "counter_untrack", model, [column])
+            editor.ended.add((model._meta.db_table, same(column)))
 
     def database_forwards(self, app_label, schema_editor, from_state, to_state):
         self.track(app_label, schema_editor, from_state, self.keys, self.opening)
@@ -133,6 +157,107 @@ class UntrackCounter(TrackCounter):
 
     def describe(self):
         return f"Track {self.name} of {self.model_name} no longer"
+
+    @property
+    def migration_name_fragment(self):
+        return f"un{super().migration_name_fragment}"
+
+
+class ReplicateTable(CounterOperation):
+    """Makes the rows of a model travel: the named fields are counters, which add up, and in the others the last write wins.
+    Reversed, the table is an ordinary one with the same values. Nothing is done on other databases than SQLite, or where the
+    table is replicated with these counters already. TrackCounter may come before it, and then needs not be repeated.
+
+    Fields that later migrations add are replicated, too. keys, opening and values are those of TrackCounter."""
+
+    def __init__(self, model_name, counters=(), keys=None, opening=None, values=None):
+        kind = type(self).__name__
+        if not isinstance(model_name, str):
+            raise TypeError(f"sqlite_counter: {kind} takes the name of one model, not {model_name!r}; write an operation for each model")
+        if not isinstance(counters, (list, tuple)) or not all(isinstance(name, str) for name in counters):
+            raise TypeError(f'sqlite_counter: {kind} takes a list of the names of fields, such as counters=["stock"], not {counters!r}')
+        self.model_name, self.counters = model_name, list(counters)
+        self.take_words(keys, opening, values)
+
+    def deconstruct(self):
+        return self.__class__.__qualname__, [], {"model_name": self.model_name, "counters": self.counters, **self.words()}
+
+    def state_forwards(self, app_label, state):
+        key = app_label, self.model_name.lower()
+        given = state.models[key].options
+        given[OPTION] = [*given.get(OPTION, ()), *(name for name in self.counters if name not in given.get(OPTION, ()))]
+        given[REPLICATED] = True
+        if self.keys:
+            given[KEYS] = self.keys
+        if self.opening and self.counters:
+            given[OPENINGS] = {**given.get(OPENINGS, {}), **dict.fromkeys(self.counters, self.opening)}
+        state.reload_model(*key, delay=True)
+
+    def replicate(self, model, editor, counters, **words):
+        there = {} if editor.collect_sql else tracked(editor, model)
+        columns = [model._meta.get_field(name).column for name in counters]
+        missing = [column for column in columns if same(column) not in there]
+        if editor.collect_sql or missing or not replicated(editor, model):
+            call(editor, "counter_replicate", model, missing, **words)
+
+    def unreplicate(self, model, editor):
+        if editor.collect_sql or replicated(editor, model):
+            call(editor, "counter_untrack", model)
+
+    def database_forwards(self, app_label, schema_editor, from_state, to_state):
+        model = self.model(app_label, schema_editor, from_state)
+        if model:
+            self.replicate(model, schema_editor, self.counters, **self.words())
+
+    def database_backwards(self, app_label, schema_editor, from_state, to_state):
+        """The counts that a table had before would not be those that other files have."""
+        model = self.model(app_label, schema_editor, from_state)
+        if model and to_state.models[app_label, self.model_name.lower()].options.get(OPTION):
+            raise NotSupportedError(
+                f"sqlite_counter: {model._meta.db_table} was tracked before it was replicated, and cannot be tracked as it was; "
+                "restore a backup of the file")
+        if model:
+            self.unreplicate(model, schema_editor)
+
+    def describe(self):
+        return f"Replicate {self.model_name}" + (f" with the counters {', '.join(self.counters)}" if self.counters else "")
+
+    @property
+    def migration_name_fragment(self):
+        return f"replicate_{self.model_name}".lower()
+
+
+class UnreplicateTable(ReplicateTable):
+    """The reverse: what comes before DeleteModel. With values="again", reversed, it counts the values once more."""
+
+    def __init__(self, model_name, values=None):
+        super().__init__(model_name, values=values)
+
+    def deconstruct(self):
+        return self.__class__.__qualname__, [], {"model_name": self.model_name, **self.words()}
+
+    def state_forwards(self, app_label, state):
+        key = app_label, self.model_name.lower()
+        for name in OPTION, KEYS, OPENINGS, REPLICATED:
+            state.models[key].options.pop(name, None)
+        state.reload_model(*key, delay=True)
+
+    def database_forwards(self, app_label, schema_editor, from_state, to_state):
+        model = self.model(app_label, schema_editor, from_state)
+        if model:
+            self.unreplicate(model, schema_editor)
+
+    def database_backwards(self, app_label, schema_editor, from_state, to_state):
+        """to_state has the counters, and what was said of them."""
+        model = self.model(app_label, schema_editor, from_state)
+        if not model:
+            return
+        given = to_state.models[app_label, self.model_name.lower()].options
+        opening = next(iter(given.get(OPENINGS, {}).values()), None)
+        self.replicate(model, schema_editor, given.get(OPTION, ()), keys=given.get(KEYS), opening=opening, values=self.values)
+
+    def describe(self):
+        return f"Replicate {self.model_name} no longer"
 
     @property
     def migration_name_fragment(self):

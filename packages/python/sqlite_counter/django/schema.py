@@ -14,8 +14,9 @@ from django.db.models import options
 from django.db.utils import NotSupportedError
 
 OPTION, KEYS, OPENINGS = "sqlite_counters", "sqlite_counters_keys", "sqlite_counters_openings"
+REPLICATED = "sqlite_counters_replicated"
 options.DEFAULT_NAMES = (*options.DEFAULT_NAMES,
-                         *(name for name in (OPTION, KEYS, OPENINGS) if name not in options.DEFAULT_NAMES))
+                         *(name for name in (OPTION, KEYS, OPENINGS, REPLICATED) if name not in options.DEFAULT_NAMES))
 
 
 def same(name):
@@ -43,14 +44,35 @@ def tracked(editor, model, table=None):
         table or model._meta.db_table)}
 
 
+def replicated(editor, model, table=None):
+    """Whether the rows of a model travel: the cells of its counters have those of its rows beside them. A trigger tells
+    which counters these are, so ask before a table is rebuilt."""
+    if editor.collect_sql:
+        return bool(getattr(model._meta, REPLICATED, False))
+    return bool(rows(
+        editor, "SELECT 1 FROM sqlite_master AS t JOIN pragma_table_info(substr(t.name, 1, length(t.name) - 7) || '_cells') AS c "
+        "WHERE t.type = 'trigger' AND t.tbl_name = %s COLLATE NOCASE AND t.name LIKE '%%\\_insert' ESCAPE '\\' "
+        "AND c.name = '_row'", table or model._meta.db_table))
+
+
+def is_regular(editor, model, column):
+    """Whether a column travels with its row, and the last write wins."""
+    if editor.collect_sql:
+        return replicated(editor, model) and (model._meta.db_table, same(column)) not in editor.ended
+    return same(column) in {same(name) for name, in rows(
+        editor, "SELECT column_name FROM counter_tracked WHERE table_name = %s COLLATE NOCASE AND state = 'regular'",
+        model._meta.db_table)}
+
+
 def broken_tables(editor):
     if editor.collect_sql:
         return set()
     return {table for table, in rows(editor, "SELECT DISTINCT table_name FROM counter_tracked WHERE state = 'broken'")}
 
 
-def track_again(editor, table):
-    rows(editor, "SELECT counter_track(%s)", f"main.{table}")
+def track_again(editor, table, whole=False):
+    """`whole`: it is a replicated table, whose new columns are replicated, too."""
+    rows(editor, f"SELECT counter_{'replicate' if whole else 'track'}(%s)", f"main.{table}")
 
 
 def print_track_again(editor, table, name, value):
@@ -79,6 +101,7 @@ class Counting:
     def __enter__(self):
         self.broken_before = broken_tables(self)  # what fails here leaves no transaction open
         self.unsure = set()  # where migrations are printed: tables whose UNIQUE indexes change
+        self.ended = set()  # the table and the name of each counter of a replicated table that was untracked
         return super().__enter__()
 
     def __exit__(self, exc_type, exc_value, traceback):
@@ -113,39 +136,50 @@ class Counting:
         self.note_unique(model)
 
     def _remake_table(self, model, *args, **kwargs):
-        was_tracked = tracked(self, model)
+        whole, was_tracked = replicated(self, model), tracked(self, model)
         super()._remake_table(model, *args, **kwargs)
         self.remade = True
-        if was_tracked:
-            track_again(self, model._meta.db_table)
+        if whole or was_tracked:
+            track_again(self, model._meta.db_table, whole)
+
+    def add_field(self, model, field):
+        self.remade, whole = False, replicated(self, model)
+        super().add_field(model, field)
+        if whole and field.column and not self.remade:
+            track_again(self, model._meta.db_table, whole)
 
     def alter_field(self, model, old_field, new_field, strict=False):
         """A table that is not rebuilt notes a new name of a column that is tracked or in the key; others are not noted."""
         kind = new_field.db_parameters(connection=self.connection)["type"]
         if kind and not holds_integers(kind):
             refuse_tracked(self, model, [old_field], f"is tracked, and {type(new_field).__name__} is not for integers")
-        columns = tracked(self, model)
+        whole, columns = replicated(self, model), tracked(self, model)
         self.remade = False
         super().alter_field(model, old_field, new_field, strict=strict)
-        if old_field.column == new_field.column or self.remade or "tracked" not in columns.values():
+        if old_field.column == new_field.column or self.remade or not (whole or "tracked" in columns.values()):
             return
-        if new_field.primary_key or same(old_field.column) in columns:
-            track_again(self, model._meta.db_table)
+        if whole or new_field.primary_key or same(old_field.column) in columns:
+            track_again(self, model._meta.db_table, whole)
         elif self.collect_sql:
             print_track_again(self, model._meta.db_table, "column_name", new_field.column)
 
     def alter_db_table(self, model, old_db_table, new_db_table, *args, **kwargs):
-        columns = tracked(self, model, old_db_table)
+        whole, columns = replicated(self, model, old_db_table), tracked(self, model, old_db_table)
         super().alter_db_table(model, old_db_table, new_db_table, *args, **kwargs)
-        if old_db_table != new_db_table and "tracked" in columns.values():
-            track_again(self, new_db_table)
+        if old_db_table != new_db_table and (whole or "tracked" in columns.values()):
+            track_again(self, new_db_table, whole)
 
     def remove_field(self, model, field):
         refuse_tracked(self, model, [field])
+        if field.column and is_regular(self, model, field.column):
+            rows(self, "SELECT counter_untrack(%s, %s)", f"main.{model._meta.db_table}", field.column)
         super().remove_field(model, field)
 
     def delete_model(self, model, handle_autom2m=True):
         """Without handle_autom2m it is called for a table that is built anew."""
+        if handle_autom2m and replicated(self, model):
+            raise NotSupportedError(f"sqlite_counter: the table {model._meta.db_table} is replicated; put "
+                                    f'UnreplicateTable("{model._meta.object_name}") before this operation')
         if handle_autom2m:
             refuse_tracked(self, model, model._meta.local_fields)
         super().delete_model(model, handle_autom2m=handle_autom2m)
