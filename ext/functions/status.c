@@ -325,6 +325,8 @@ static void show_whole(ctr_answer *answer, ctr_tab *tab, ctr_showing *showing, c
                        problem);
     for (int i = 0; i < tracked->n_regular; i++)
         show_state(answer, tracked->table, tracked->regular[i].column, "regular", problem);
+    if (shape->replicated && shape->n_counters + tracked->n_regular == 0)
+        show_state(answer, tracked->table, NULL, "regular", problem);
     if (problem->rc == SQLITE_OK)
         ctr_rows_open(&rows, tab->file, tracked->counters, shape, problem);
     rows.whole = true;
@@ -344,6 +346,21 @@ static void show_whole(ctr_answer *answer, ctr_tab *tab, ctr_showing *showing, c
     ctr_rows_close(&rows);
 }
 
+/* Lists the columns of a table whose triggers are not intact; NULL for one that has none. */
+static void show_broken(ctr_answer *answer, ctr_tab *tab, const char *table, ctr_problem *problem)
+{
+    int n = tab->shape.n_counters;
+    const ctr_registry *registry = tab->shape.replicated ? ctr_regular_of(tab, problem) : NULL;
+    for (int i = 0; i < tab->shape.n_counters; i++)
+        show_state(answer, table, ctr_shape_counter_name(&tab->shape, i), "broken", problem);
+    for (int i = 0; registry && i < registry->n; i++) {
+        if (!registry->columns[i].noted) continue;
+        show_state(answer, table, registry->columns[i].noted, "broken", problem);
+        n++;
+    }
+    if (n == 0) show_state(answer, table, NULL, "broken", problem);
+}
+
 static void show_tracked(ctr_answer *answer, ctr_file *file, const ctr_catalog_entry *entry,
                          ctr_problem *problem)
 {
@@ -359,9 +376,7 @@ static void show_tracked(ctr_answer *answer, ctr_file *file, const ctr_catalog_e
     if (problem->rc == SQLITE_OK && broken.rc == SQLITE_OK)
         show_whole(answer, tab, &showing, problem);
     else if (problem->rc == SQLITE_OK && broken.rc == SQLITE_ERROR)
-        for (int i = 0; i < shape.n_counters; i++)
-            show_state(answer, table ? table : entry->birth, ctr_shape_counter_name(&shape, i),
-                       "broken", problem);
+        show_broken(answer, tab, table ? table : entry->birth, problem);
     else if (problem->rc == SQLITE_OK)
         ctr_problem_set(problem, broken.rc, "%s", ctr_problem_text(&broken));
     ctr_problem_close(&broken);

@@ -200,11 +200,32 @@ static void begin_row_cells(ctr_tracking *call, ctr_problem *problem)
     ctr_run_do(&run, CTR_SQL_REGULAR_BEGIN, NULL);
 }
 
+static bool is_to_be_counter(const ctr_tracking *call, const char *name)
+{
+    for (int i = 0; i < call->n; i++)
+        if (sqlite3_stricmp(call->names[i], name) == 0) return true;
+    return false;
+}
+
 /* Returns whether a column of the table is neither key nor counter, and can be written. */
 static bool is_regular(const ctr_tracking *call, const ctr_described *column)
 {
     return column->name && column->key < 0 && !column->generated &&
-           ctr_tracked_counter(&call->tracked, column->name) < 0;
+           ctr_tracked_counter(&call->tracked, column->name) < 0 &&
+           !is_to_be_counter(call, column->name);
+}
+
+/* Ends the replication of regular columns that become counters. Returns whether there are any. */
+static bool end_regular(ctr_tracking *call, ctr_tab *tab, ctr_problem *problem)
+{
+    bool any = false;
+    for (int i = 0; tab && i < call->tracked.n_regular && problem->rc == SQLITE_OK; i++) {
+        const ctr_tracked_regular *regular = &call->tracked.regular[i];
+        if (!regular->column || !is_to_be_counter(call, regular->column)) continue;
+        ctr_regular_note(tab, regular->number, regular->name, NULL, problem);
+        any = true;
+    }
+    return any;
 }
 
 /* Notes the columns of the table that are not replicated yet. Returns whether there were any. */
@@ -215,6 +236,7 @@ static bool add_regular(ctr_tracking *call, ctr_problem *problem)
     if (!call->shape.replicated) open_counters(call, problem);
     if (problem->rc != SQLITE_OK) return false;
     ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape, problem);
+    added = end_regular(call, tab, problem);
     for (size_t i = 0; tab && i < call->tracked.ordinary.n && problem->rc == SQLITE_OK; i++) {
         const ctr_described *column = &call->tracked.ordinary.columns[i];
         bool known = !is_regular(call, column);
@@ -278,9 +300,9 @@ static int64_t go_on_tracking(ctr_tracking *call, ctr_problem *problem)
     bool whole = are_triggers_whole(call, problem);
     int n_before = call->shape.n_columns;
     bool was_replicated = call->shape.replicated;
-    bool added = add_columns(call, whole, problem), any = false;
-    if (call->replicates && problem->rc == SQLITE_OK) added = add_regular(call, problem) || added;
-    any = call->shape.replicated;
+    bool added = call->replicates && problem->rc == SQLITE_OK && add_regular(call, problem);
+    added = add_columns(call, whole, problem) || added;
+    bool any = call->shape.replicated;
     for (int i = 0; i < call->shape.n_counters && !any && problem->rc == SQLITE_OK; i++)
         any = ctr_tracked_column_of(&call->tracked, i) != NULL;
     if (!any)
@@ -410,7 +432,7 @@ static void drop_tracked_column(ctr_tracking *call, const char *name, ctr_proble
     if (lost) counter = like; /* its column was dropped from the table unnoticed */
     if (counter < 0)
         ctr_problem_set(problem, SQLITE_ERROR, "%s: column '%s' is not tracked", call->table, name);
-    else if (call->shape.n_counters == 1)
+    else if (call->shape.n_counters == 1 && !call->shape.replicated)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s: %s is its last tracked column: counter_untrack('%s') untracks the "
                         "table",

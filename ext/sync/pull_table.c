@@ -359,6 +359,11 @@ static void refuse_unreplicated(const merge_job *job, const char *name, ctr_prob
 {
     const ctr_tracked *tracked = job->to->showing.tracked;
     if (!ctr_ordinary_column(&tracked->ordinary, name)) return;
+    if (ctr_tracked_counter(tracked, name) >= 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "column %s is a counter in %s and a regular column in the giving file: "
+                        "counter_replicate('%s', '%s') there makes it a counter",
+                        name, job->pull->called, tracked->table, name);
     ctr_problem_set(problem, SQLITE_ERROR,
                     "column %s is replicated in the giving file and not yet in %s: call "
                     "counter_replicate('%s') there",

@@ -48,8 +48,8 @@ static int refuse_uncounted(ctr_showing *showing, const char *what, ctr_problem 
     if (!key) return ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_ERROR,
                     "the row %s of the tracked table %s %s while its triggers did not run: call "
-                    "counter_track('%s', ...) again, which counts it",
-                    key, tracked->table, what, tracked->table);
+                    "%s('%s', ...) again, which counts it",
+                    key, tracked->table, what, ctr_tracked_function(tracked), tracked->table);
     sqlite3_free(key);
     return problem->rc;
 }

@@ -93,6 +93,12 @@ void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ct
 const ctr_tracked_column *ctr_tracked_key(const ctr_tracked *tracked, int key);
 const ctr_tracked_column *ctr_tracked_column_of(const ctr_tracked *tracked, int counter);
 
+/* Returns the name of the function that tracks the table, for messages. */
+static inline const char *ctr_tracked_function(const ctr_tracked *tracked)
+{
+    return tracked->shape->replicated ? "counter_replicate" : "counter_track";
+}
+
 /* Returns the counter of a column, or -1; upper and lower case are the same. */
 int ctr_tracked_counter(const ctr_tracked *tracked, const char *column);
 

@@ -311,10 +311,11 @@ static int refuse_broken(const ctr_tracked *tracked, const char *trigger, ctr_pr
 {
     return ctr_problem_set(
         problem, SQLITE_ERROR,
-        "the trigger %s_%s of the tracked table %s is not as counter_track makes it, so changes "
-        "may not have been counted: call counter_track('%s', "
+        "the trigger %s_%s of the tracked table %s is not as %s makes it, so changes "
+        "may not have been counted: call %s('%s', "
         "...) again, which counts them",
-        tracked->counters, trigger, tracked->table, tracked->table);
+        tracked->counters, trigger, tracked->table, ctr_tracked_function(tracked),
+        ctr_tracked_function(tracked), tracked->table);
 }
 
 void ctr_triggers_drop(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
