@@ -152,6 +152,7 @@ enum { CLI_LINE_FORMAT = 1 };
 void cli_sync(cli *c, const cli_arguments *given);
 void cli_status(cli *c, const cli_arguments *given);
 void cli_track(cli *c, const cli_arguments *given);
+void cli_replicate(cli *c, const cli_arguments *given);
 void cli_opening(cli *c, const cli_arguments *given);
 void cli_check(cli *c, const cli_arguments *given);
 void cli_export(cli *c, const cli_arguments *given);

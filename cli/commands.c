@@ -1,4 +1,4 @@
-/* commands.c - the commands status, track, opening and check. */
+/* commands.c - the commands status, track, replicate, opening and check. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "cli/cli.h"
@@ -93,7 +93,7 @@ void cli_status(cli *c, const cli_arguments *given)
     cli_close(&file);
 }
 
-/* ---- track and opening ----------------------------------------------------------------------- */
+/* ---- track, replicate and opening ------------------------------------------------------------ */
 
 /* SELECT <function>(?1, ?2, ...) with as many parameters as there are words. */
 static sqlite3_stmt *prepare_call(cli_file *file, const char *function, char *const *words, int n)
@@ -132,6 +132,11 @@ static void call_for_table(cli *c, const char *function, const cli_arguments *gi
 void cli_track(cli *c, const cli_arguments *given)
 {
     call_for_table(c, "counter_track", given, "table\trows counted");
+}
+
+void cli_replicate(cli *c, const cli_arguments *given)
+{
+    call_for_table(c, "counter_replicate", given, "table\trows counted");
 }
 
 void cli_opening(cli *c, const cli_arguments *given)

@@ -33,7 +33,7 @@ static const command COMMANDS[] = {
      "gets a counter table instead, which can be read, and in whose place none can be tracked.\n"},
     {"status", "FILE", 1, 1, NULL, cli_status, "shows the identity of a file and what it holds",
      "Shows the identity of a file and what it holds. Each line begins with its kind: id, name,\n"
-     "fingerprint, witness, refuses, table, counter, tracked, broken, waits, differs, "
+     "fingerprint, witness, refuses, table, counter, tracked, regular, broken, waits, differs, "
      "conflicts.\n"},
     {"track", "FILE TABLE COLUMN...", 3, -1, NULL, cli_track, "makes columns of a table counters",
      "Makes INTEGER columns of an ordinary table counters that merge. Track first, then copy the\n"
@@ -45,6 +45,13 @@ static const command COMMANDS[] = {
      "\n"
      "Where each of several files tracks the table, a further word opening=same says that their\n"
      "values are copies of one, opening=add that they add up: see sqlite-counter opening --help.\n"},
+    {"replicate", "FILE TABLE [COLUMN...]", 2, -1, NULL, cli_replicate,
+     "makes a table one whose whole rows merge",
+     "Makes an ordinary table one whose rows merge whole: the INTEGER columns named are counters\n"
+     "that add up, and of all others the last write wins. Replicate first, then copy the file; each\n"
+     "file must replicate it. Prints the table and the number of rows in which something was "
+     "counted\n"
+     "or stamped. The further words are those of sqlite-counter track.\n"},
     {"opening", "FILE TABLE same|add [ID...]", 3, 5, NULL, cli_opening,
      "says whether two files had one stock or two",
      "Says of the values that two files had when they began to track a table whether they are one,\n"

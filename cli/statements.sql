@@ -31,7 +31,7 @@ SELECT 1 FROM counter_tables WHERE birth = ?1;
 -- The counters of a table that is tracked under the name it was created with, else NULL.
 -- name: GIVEN_TABLES
 SELECT birth, (SELECT group_concat(column_name, ' ') FROM counter_tracked
-                WHERE table_name = t.birth COLLATE NOCASE AND row_key IS NULL)
+                WHERE table_name = t.birth COLLATE NOCASE AND row_key IS NULL AND state <> 'regular')
   FROM counter_tables AS t ORDER BY birth;
 
 -- name: IS_ORDINARY
@@ -85,7 +85,7 @@ SELECT CASE WHEN column_name IS NULL AND cell IS NOT NULL THEN 0 ELSE seq END, u
          'table', table_name, 'key_columns', key_columns,
          'key', json(CASE WHEN length(key) > 0 THEN counter_key_json(key) END), 'packed', hex(key),
          'column', column_name, 'generation', generation,
-         'cell', json(CASE WHEN column_name IS NULL THEN json_quote(nullif(hex(cell), ''))
+         'cell', json(CASE WHEN coalesce(column_name, '') = '' THEN json_quote(nullif(hex(cell), ''))
                            ELSE counter_json(cell) END),
          'seq', seq)
   FROM counter_changes(?1) ORDER BY 1;

@@ -9,7 +9,8 @@
 # without "format" is of format 1, and one of another format is refused.
 #
 # A change of the counter hits of a row, the floors of a table, a counter that was added or dropped,
-# and an answer about opening values, in the bytes of counter_changes:
+# an answer about opening values and a row of a replicated table, both in the bytes of
+# counter_changes:
 #
 #     {"table":"page_views","key_columns":"path TEXT BINARY, hour INTEGER BINARY","key":["/",12],
 #      "packed":"D103012F0118","column":"hits","generation":1,
@@ -20,6 +21,8 @@
 #      "packed":"","column":"errors","generation":2,"cell":null,"seq":0}
 #     {"table":"products","key_columns":…,"key":null,
 #      "packed":"","column":null,"generation":0,"cell":"B101…","seq":9}
+#     {"table":"products","key_columns":…,"key":["jam"],
+#      "packed":"D103036A616D","column":"","generation":0,"cell":"A101…","seq":10}
 #
 # "key" is there to be read. What is taken in is "packed", the same in the bytes of counter_key():
 # JSON cannot tell all keys apart. "key_columns" is compared with the table in TO.db. An export
@@ -55,7 +58,7 @@ SELECT json_object('format', 1, 'source', source, 'since', since, 'upto', upto, 
          'table', table_name, 'key_columns', key_columns,
          'key', json(CASE WHEN length(key) > 0 THEN counter_key_json(key) END), 'packed', hex(key),
          'column', column_name, 'generation', generation,
-         'cell', json(CASE WHEN column_name IS NULL THEN json_quote(nullif(hex(cell), '')) ELSE counter_json(cell) END),
+         'cell', json(CASE WHEN coalesce(column_name, '') = '' THEN json_quote(nullif(hex(cell), '')) ELSE counter_json(cell) END),
          'seq', seq)))
   FROM counter_changes($2)
  GROUP BY source;

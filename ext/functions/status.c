@@ -238,8 +238,8 @@ static void fn_stats_reset(sqlite3_context *ctx, int argc, sqlite3_value **argv)
  *                  'differs'   the table refuses the value, by a constraint or a foreign key
  *     row_key      of a row that waits or differs, ('tea')
  *     shown        the value of the column, if it differs
- *     merged       the value of its counter, NULL: deleted, or its sum exceeds 64 bits; or the merged
- *                  value of a regular column
+ *     merged       the value of its counter, NULL: deleted, or its sum exceeds 64 bits; of a
+ *                  regular column the merged value
  */
 
 static void show_state(ctr_answer *answer, const char *table, const char *column, const char *state,

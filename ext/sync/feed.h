@@ -4,8 +4,9 @@
  *     table      the name the table was created with
  *     key        packed (core/key.h)
  *     column     the counter; '' if the cell is the row of a replicated table with its regular
- *                columns (sync/row_feed.h), which comes before its counters. Without one, the row has the floors of the table: its key has a value
- *                for each key column with a floor and nothing for the others, and no cell follows
+ *                columns (sync/row_feed.h), which comes before its counters. Without one, the row
+ *                has the floors of the table: its key has a value for each key column with a floor
+ *                and nothing for the others, and no cell follows
  *     generation the generation of the counter (table/columns.h), with the life of its row if the
  *                table is replicated; 0 for floors and rows
  *     number     the sequence number of the row
@@ -79,8 +80,8 @@ void ctr_feed_close(ctr_feed *feed);
  * schema has changed.
  */
 
-/* A cell, or a row; no cell: floors in the key, or the generation of a counter; an answer about openings, in
- * place of a cell. */
+/* A cell, or a row; no cell: floors in the key, or the generation of a counter; an answer about
+ * openings, in place of a cell. */
 typedef enum ctr_change_kind {
     CTR_CHANGE_CELL,
     CTR_CHANGE_FLOORS,

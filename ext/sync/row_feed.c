@@ -260,8 +260,8 @@ bool ctr_row_feed_admits(ctr_merge *merge, uint32_t life, const char *column, co
     return mine->life == life && problem->rc == SQLITE_OK;
 }
 
-/* Splits the name of a pending cell into the key, as values of the statement's row, and the counter;
- * returns -1 if it is none of ours. */
+/* Splits the name of a pending cell into the key, whose size it sets, and the counter, which it
+ * returns; -1: it is none of ours. */
 static int counter_of_name(const ctr_merge *merge, const uint8_t *name, size_t size,
                            size_t *key_size)
 {

@@ -119,8 +119,8 @@ static void list_regular(ctr_showing *showing, bool live, bool taken, ctr_proble
     if (taken) list_changed(showing, problem);
 }
 
-/* Takes the values to be shown of the row at hand: merged ones, and those that are listed, for a row
- * that waits needs all of them. Returns them, or NULL if there are none. */
+/* Takes the values to be shown of the row at hand: merged ones, and those that are listed, for a
+ * row that waits needs all of them. Returns them, or NULL if there are none. */
 static sqlite3_value **take_values_to_show(ctr_showing *showing, ctr_problem *problem)
 {
     bool any = false;

@@ -65,8 +65,8 @@ bool ctr_writing_look(ctr_writing *writing, sqlite3_value **keys, ctr_shown *sho
 bool ctr_writing_is_unlike_default(ctr_writing *writing, sqlite3_value **keys, const char *column,
                                    ctr_problem *problem);
 
-/* Return whether the library is writing a row of the schema; the row with this id; whether it is the row with this id, or
- * with exactly this key and not ended, and with these values (NULL: deleted). */
+/* Return whether the library is writing a row of the schema; the row with this id; the row with
+ * this id, or with exactly this key and not ended, and with these values (NULL: deleted). */
 bool ctr_writing_is_at_work(const ctr_file *file);
 bool ctr_writing_is_of_rowid(const ctr_file *file, const char *counters, int64_t rowid);
 bool ctr_writing_is_rowid(const ctr_file *file, const char *counters, int64_t rowid,

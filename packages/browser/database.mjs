@@ -346,7 +346,7 @@ SELECT json_object('format', 1, 'source', source, 'since', since, 'upto', upto, 
          'table', table_name, 'key_columns', key_columns,
          'key', json(CASE WHEN length(key) > 0 THEN counter_key_json(key) END), 'packed', hex(key),
          'column', column_name, 'generation', generation,
-         'cell', json(CASE WHEN column_name IS NULL THEN json_quote(nullif(hex(cell), '')) ELSE counter_json(cell) END),
+         'cell', json(CASE WHEN coalesce(column_name, '') = '' THEN json_quote(nullif(hex(cell), '')) ELSE counter_json(cell) END),
          'seq', seq))) AS batch
   FROM counter_changes(?)
  GROUP BY source`;

@@ -226,6 +226,22 @@ def test_track_takes_several_columns(place):
     assert [row for row in table(ok("status", "t.db")) if row[0] == "tracked"] == [["tracked", "t", "a"], ["tracked", "t", "b"]]
 
 
+def test_rows_of_a_replicated_table_go_whole_by_sync_and_by_batches(place):
+    make("t.db", PRODUCTS)
+    shutil.copy("t.db", "u.db")
+    for name in "t.db", "u.db":
+        assert ok("replicate", name, "products", "stock") == "products\t0\n"
+    make("t.db", "INSERT INTO products VALUES ('tea', 'Tea', 3), ('jam', 'Jam', 4)")
+    ok("sync", "t.db", "u.db")
+    make("t.db", "UPDATE products SET name = 'Green tea', stock = stock - 1 WHERE sku = 'tea'", "DELETE FROM products WHERE sku = 'jam'")
+    make("u.db", "UPDATE products SET stock = stock + 5")
+    run("import", "u.db", text=ok("export", "t.db"))
+    run("import", "t.db", text=ok("export", "u.db"))
+    for name in "t.db", "u.db":
+        assert rows(name, "SELECT sku, name, stock FROM products") == [("tea", "Green tea", 7)]
+    assert [row for row in table(ok("status", "t.db")) if row[0] == "regular"] == [["regular", "products", "name"]]
+
+
 def test_track_takes_an_option_among_the_columns(place):
     make("t.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, a INT, b INT)", "INSERT INTO t VALUES (1, 2, 3)")
     fails(r"t\.db: t: SQLite gives out the key id by itself, .*'keys=assigned'", "track", "t.db", "t", "a")

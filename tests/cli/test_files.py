@@ -32,7 +32,7 @@ def test_a_name_that_looks_like_a_uri_is_that_of_a_file(place, name):
 
 
 def words_for(command, path):
-    return {"sync": ["sync", path, "b.db"], "track": ["track", path, "t", "n"],
+    return {"sync": ["sync", path, "b.db"], "track": ["track", path, "t", "n"], "replicate": ["replicate", path, "t", "n"],
             "opening": ["opening", path, "products", "same"]}.get(command, [command, path])
 
 
@@ -85,7 +85,7 @@ def test_a_file_of_a_newer_format_is_refused_and_not_changed(place, command):
     make("n.db", VIEWS, PRODUCTS)
     sqlite3.connect("n.db", isolation_level=None).execute("UPDATE counter_replica SET format = 99")
     before = (place / "n.db").read_bytes()
-    words = ["track", "n.db", "products", "stock"] if command == "track" else words_for(command, "n.db")
+    words = [command, "n.db", "products", "stock"] if command in ("track", "replicate") else words_for(command, "n.db")
     batch = ok("export", "a.db")
     sentence = "n.db: the file was written by a newer version: format 99, this library knows 3; install .*"
     fails(sentence, *words, text=batch)
