@@ -37,8 +37,8 @@ need_hub() {
     [ "$has" = 1 ] || fail 'the database has no hub: run psql -v ON_ERROR_STOP=1 -f sql/hub/postgresql.sql first'
 }
 
-# One row for each shard, row of a replicated table, and answer about opening values; the marks of the feed come along
-# in each, so that the hub can keep them.
+# What the hub cannot have from other files: one row for each shard of this file, row of a replicated table, and answer
+# about opening values; the marks of the feed come along in each, so that the hub can keep them.
 up() {
     has=$(shell -list "$1" "SELECT count(*) FROM sqlite_master WHERE name = 'counter_tables'")
     [ "$has" = 1 ] || fail "$1: no counter tables"
@@ -56,7 +56,8 @@ SELECT f.table_name, f.key_columns, '\x' || hex(f.key),
        CASE WHEN f.column_name <> '' THEN json_extract(counter_json(f.cell), '\$.life') END, s.id, s.clock, s.value,
        f.source, $since, f.upto, CASE WHEN f.column_name <> '' THEN NULL ELSE '\x' || nullif(hex(f.cell), '') END
   FROM counter_changes($since) AS f
-  LEFT JOIN counter_shards(CASE WHEN f.column_name <> '' THEN f.cell END) AS s;
+  LEFT JOIN counter_shards(CASE WHEN f.column_name <> '' THEN f.cell END) AS s
+ WHERE f.own = 1;
 SQL
     hub --single-transaction \
         --command='COPY counter_hub.incoming FROM STDIN (FORMAT csv)' \

@@ -54,6 +54,10 @@ INSERT OR REPLACE INTO "{schema}".counter_replica(
 VALUES (1, :format, :id, :name, :now, :why, :inode, :birth, :device, :instance, :number, :random,
   :now, :renewal, :witnessed, :alone, :trust, :floors, :epoch, :turn, :names, :holder, :twist);
 
+-- Its present and former ids.
+-- name: IDENTITY_IDS
+SELECT id FROM "{schema}".counter_replica;
+
 -- name: IDENTITY_CLEAR
 DELETE FROM "{schema}".counter_replica WHERE one = 1;
 

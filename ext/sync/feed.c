@@ -5,6 +5,7 @@
 
 #include "identity/file.h"
 #include "sqlite/args.h"
+#include "sqlite/array.h"
 #include "sqlite/text.h"
 #include "sync/answers.h"
 #include "sync/durable.h"
@@ -119,6 +120,7 @@ static bool step_row(ctr_feed *feed, ctr_problem *problem)
     while (ctr_stream_walk_next(&feed->walk, problem)) {
         for (int i = 0; i < feed->shape.n_keys; i++)
             feed->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + feed->shape.keys[i]);
+        if (feed->own && feed->walk.origins == CTR_FED) continue;
         bool in_bucket = feed->bucket.of == 0;
         if (!in_bucket &&
             ctr_pack_folded(&feed->key, &feed->shape, feed->keys, problem) == SQLITE_OK)
@@ -134,6 +136,46 @@ static bool step_row(ctr_feed *feed, ctr_problem *problem)
         return ctr_pack_values(&feed->key, feed->keys, feed->shape.n_keys, problem) == SQLITE_OK;
     }
     return false;
+}
+
+static bool is_own(const ctr_feed *feed, const uint8_t *id)
+{
+    for (size_t i = 0; i < feed->n_ids; i++)
+        if (memcmp(feed->ids + i * CTR_ID_SIZE, id, CTR_ID_SIZE) == 0) return true;
+    return ctr_id_is_opening(id);
+}
+
+/* Takes the shards of others out of the current cell. Its life stays. */
+static void keep_own_shards(ctr_feed *feed, ctr_problem *problem)
+{
+    enum { LEAST = CTR_ID_SIZE + 2 }; /* bytes of a shard */
+    size_t n = 0, at = 0;
+    ctr_shard shard, *kept;
+    feed->own_shards.size = feed->own_cell.size = 0;
+    kept = (void *)ctr_pack_room(&feed->own_shards, (feed->cell.size / LEAST + 1) * sizeof *kept,
+                                 problem);
+    uint8_t *out = ctr_pack_room(&feed->own_cell, feed->cell.size + CTR_CELL_HEADER_MAX, problem);
+    if (!kept || !out) return;
+    while (ctr_cell_next(&feed->cell, &at, &shard))
+        if (is_own(feed, shard.id)) kept[n++] = shard;
+    size_t size = ctr_cell_write(feed->cell.life, kept, n, out);
+    feed->cell = ctr_cell_written(out, size);
+}
+
+static void read_own_ids(ctr_feed *feed, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(feed->source.db, feed->source.schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_IDS);
+    while (ctr_run_row(&run, row)) {
+        const void *id = sqlite3_column_blob(row, 0);
+        if (!id || sqlite3_column_bytes(row, 0) != CTR_ID_SIZE) continue;
+        uint8_t *ids =
+            ctr_array_room(feed->ids, &feed->room_ids, feed->n_ids + 1, CTR_ID_SIZE, problem);
+        if (!ids) break;
+        feed->ids = ids;
+        memcpy(ids + feed->n_ids++ * CTR_ID_SIZE, id, CTR_ID_SIZE);
+    }
+    sqlite3_finalize(row);
 }
 
 /* Steps to the next row of the feed: to each counter that was added or dropped, to each answer,
@@ -166,6 +208,7 @@ static bool step_in_table(ctr_feed *feed, ctr_problem *problem)
         while (feed->counter < shape->n_counters) {
             const ctr_column *column = &shape->columns[shape->counters[feed->counter]];
             feed->cell = feed->rows.cells[feed->counter++];
+            if (feed->own && !(feed->walk.origins & CTR_PULLED)) keep_own_shards(feed, problem);
             if (ctr_cell_is_untouched(&feed->cell)) continue;
             feed->column = column->name;
             feed->generation = column->generation;
@@ -193,10 +236,10 @@ int ctr_feed_next(ctr_feed *feed, ctr_problem *problem)
 
 /* ---- the feed -------------------------------------------------------------------------------- */
 
-int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, int64_t since, const ctr_bucket *bucket,
+int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, int64_t since, const ctr_bucket *bucket, bool own,
                   ctr_problem *problem)
 {
-    *feed = (ctr_feed){.since = since, .bucket = *bucket, .eof = true};
+    *feed = (ctr_feed){.since = since, .bucket = *bucket, .own = own, .eof = true};
     if (ctr_source_open(&feed->source, conn, "main", problem)) return problem->rc;
     if (ctr_source_hold(&feed->source, problem)) return problem->rc;
     if (ctr_source_read(&feed->source, &feed->giver, problem)) return problem->rc;
@@ -204,6 +247,7 @@ int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, int64_t since, const ctr_bucke
     ctr_source_append(&feed->source, problem);
     if (problem->rc != SQLITE_OK || feed->source.catalog.n == 0) return problem->rc;
     if (!feed->giver.present) return ctr_identity_missing("main", problem);
+    if (own) read_own_ids(feed, problem);
     ctr_marks_source_to_text(feed->giver.id, feed->giver.twist, feed->name);
     feed->eof = false;
     if (!enter_table(feed, problem) && problem->rc == SQLITE_OK) ctr_feed_next(feed, problem);
@@ -215,6 +259,9 @@ void ctr_feed_close(ctr_feed *feed)
     leave_table(feed);
     ctr_source_close(&feed->source);
     sqlite3_free(feed->key.bytes);
+    sqlite3_free(feed->ids);
+    sqlite3_free(feed->own_cell.bytes);
+    sqlite3_free(feed->own_shards.bytes);
     *feed = (ctr_feed){.eof = true};
 }
 

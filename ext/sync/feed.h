@@ -17,6 +17,11 @@
  * (table/openings.h), whatever the bucket: with an empty key, without a column, and with the answer
  * as the cell.
  *
+ * Its own changes alone are those that others cannot have from somebody else: of a row that was
+ * changed here the shards of its own ids, present and former, and openings; all of a row that was
+ * pulled, for a file uploads for those that it pulls; nothing of a row that came with a feed. Lives
+ * and row cells have no owner and go whole.
+ *
  * The feed has committed content only: it reads main like the source of a push, and syncs it to
  * disk before the first row. If main is no file, it is read through the connection of the host.
  * Then later rows include counts made since the start, and reading fails while there are
@@ -59,13 +64,17 @@ typedef struct ctr_feed {
     ctr_rows rows;
     sqlite3_value **keys;
     ctr_walk walk;
-    ctr_row_giver row; /* of a replicated table */
-    bool gives_row;    /* it is the next one */
+    bool own;     /* only its own changes */
+    uint8_t *ids; /* owned: n_ids of its own */
+    size_t n_ids, room_ids;
+    ctr_packed own_cell, own_shards; /* owned: room for a cell, for its shards */
+    ctr_row_giver row;               /* of a replicated table */
+    bool gives_row;                  /* it is the next one */
 } ctr_feed;
 
 /* Opens the feed at its first row. The caller closes it, also after a failure, and does not move
  * it. */
-int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, int64_t since, const ctr_bucket *bucket,
+int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, int64_t since, const ctr_bucket *bucket, bool own,
                   ctr_problem *problem);
 int ctr_feed_next(ctr_feed *feed, ctr_problem *problem);
 void ctr_feed_close(ctr_feed *feed);

@@ -223,6 +223,7 @@ bool ctr_stream_walk_next(ctr_walk *walk, ctr_problem *problem)
         while (walk->at < changes->n && problem->rc == SQLITE_OK) {
             const ctr_change_of_row *change = &changes->rows[walk->at++];
             walk->number = change->number;
+            walk->origins = change->origins;
             sqlite3_reset(walk->row);
             sqlite3_bind_int64(walk->row, 1, change->row);
             if (step_walk(walk, problem)) return true;
@@ -235,6 +236,7 @@ bool ctr_stream_walk_next(ctr_walk *walk, ctr_problem *problem)
     while (walk->at < changes->n && changes->rows[walk->at].row < id) walk->at++;
     bool listed = walk->at < changes->n && changes->rows[walk->at].row == id;
     walk->number = listed ? changes->rows[walk->at].number : 0;
+    walk->origins = listed ? changes->rows[walk->at].origins : 0;
     return true;
 }
 

@@ -100,6 +100,7 @@ typedef enum ctr_walk_kind {
 typedef struct ctr_walk {
     sqlite3_stmt *row; /* its current row; lent by the slot */
     int64_t number;    /* of its last change; 0 if unknown */
+    int origins;       /* of its changes, a sum of ctr_origin; 0 if unknown */
     ctr_tab *of;       /* borrowed */
     ctr_slot *slot;
     ctr_run run;

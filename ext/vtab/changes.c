@@ -8,6 +8,8 @@
  *     bucket     TEXT such as '3/64', from counter_digests: only rows of this part
  *     upto       hidden: the number up to which everything was read, for counter_seen(); NULL
  *                with a bucket
+ *     own        hidden: WHERE own = 1 gives only changes that others cannot have from somebody else
+ *                (sync/feed.h), for an upload
  *     key_columns hidden: the key columns in words; an INSERT with them compares them with the
  *                table here, as a pull does
  *
@@ -34,12 +36,13 @@ enum {
     COLUMN_SINCE,
     COLUMN_BUCKET,
     COLUMN_UPTO,
-    COLUMN_KEY_COLUMNS
+    COLUMN_KEY_COLUMNS,
+    COLUMN_OWN
 };
 
 static const char *const NAMES[] = {"table_name", "key",  "column_name", "generation",
                                     "cell",       "seq",  "source",      "since",
-                                    "bucket",     "upto", "key_columns"};
+                                    "bucket",     "upto", "key_columns", "own"};
 
 static const char FUNCTION[] = "counter_changes";
 
@@ -64,7 +67,7 @@ static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *
     int rc = sqlite3_declare_vtab(
         db, "CREATE TABLE x(table_name TEXT, key BLOB, column_name TEXT, generation INTEGER, "
             "cell BLOB, seq INTEGER, source TEXT, since HIDDEN, bucket HIDDEN, upto HIDDEN, "
-            "key_columns HIDDEN)");
+            "key_columns HIDDEN, own HIDDEN)");
     if (rc != SQLITE_OK) return rc;
     sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     changes_table *table = sqlite3_malloc64(sizeof *table);
@@ -100,17 +103,19 @@ static int too_many(sqlite3_vtab *base)
     return fail_changes(base, &problem);
 }
 
-/* The number of the plan: 1 for since alone, 2 for since and bucket. */
+/* The number of the plan is a sum: since alone, a bucket, own. The arguments are in this order. */
+enum { PLAN_SINCE = 1, PLAN_BUCKET = 2, PLAN_OWN = 4 };
+
 static int changes_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    int since = -1, bucket = -1;
+    int since = -1, bucket = -1, own = -1;
     for (int i = 0; i < info->nConstraint; i++) {
         int column = info->aConstraint[i].iColumn;
         if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
-        if (column >= COLUMN_UPTO) return too_many(base);
-        if (column != COLUMN_SINCE && column != COLUMN_BUCKET) continue;
+        if (column == COLUMN_UPTO || column == COLUMN_KEY_COLUMNS) return too_many(base);
+        if (column < COLUMN_SINCE) continue;
         if (!info->aConstraint[i].usable) return SQLITE_CONSTRAINT;
-        *(column == COLUMN_SINCE ? &since : &bucket) = i;
+        *(column == COLUMN_SINCE ? &since : column == COLUMN_OWN ? &own : &bucket) = i;
     }
     if (since < 0) {
         ctr_problem problem = {SQLITE_OK, NULL};
@@ -123,7 +128,9 @@ static int changes_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     info->aConstraintUsage[since].omit = 1;
     if (bucket >= 0) info->aConstraintUsage[bucket].argvIndex = 2;
     if (bucket >= 0) info->aConstraintUsage[bucket].omit = 1;
-    info->idxNum = bucket >= 0 ? 2 : 1;
+    info->idxNum = PLAN_SINCE + (bucket >= 0 ? PLAN_BUCKET : 0) + (own >= 0 ? PLAN_OWN : 0);
+    if (own >= 0) info->aConstraintUsage[own].argvIndex = bucket >= 0 ? 3 : 2;
+    if (own >= 0) info->aConstraintUsage[own].omit = 1;
     info->estimatedCost = 1e6;
     return SQLITE_OK;
 }
@@ -161,7 +168,6 @@ static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_
                           sqlite3_value **argv)
 {
     (void)plan_text;
-    (void)argc;
     changes_cursor *cursor = (changes_cursor *)base;
     changes_table *table = (changes_table *)base->pVtab;
     ctr_problem problem = {SQLITE_OK, NULL};
@@ -171,13 +177,16 @@ static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_
     ctr_shared_check_name(table->db, FUNCTION, &problem);
     int64_t since =
         take_integer(table->db, "since", "an INTEGER, 0 or more", argv[0], 0, INT64_MAX, &problem);
-    const char *part = plan == 2 ? ctr_text_value(argv[1], &problem) : NULL;
-    if (plan == 2 && problem.rc == SQLITE_OK &&
+    bool has_bucket = plan & PLAN_BUCKET, has_own = plan & PLAN_OWN;
+    int64_t own =
+        has_own ? take_integer(table->db, "own", "0 or 1", argv[argc - 1], 0, 1, &problem) : 0;
+    const char *part = has_bucket ? ctr_text_value(argv[1], &problem) : NULL;
+    if (has_bucket && problem.rc == SQLITE_OK &&
         (!part || !ctr_digest_bucket_from_text(&bucket, part)))
         ctr_problem_mismatch(&problem, "bucket", "TEXT such as '3/64', from counter_digests",
                              argv[1]);
     if (problem.rc == SQLITE_OK)
-        ctr_feed_open(&cursor->feed, table->joined.conn, since, &bucket, &problem);
+        ctr_feed_open(&cursor->feed, table->joined.conn, since, &bucket, own, &problem);
     return fail_changes(base->pVtab, &problem);
 }
 
@@ -225,6 +234,7 @@ static int changes_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int c
     case COLUMN_UPTO:
         if (feed->bucket.of == 0) sqlite3_result_int64(ctx, feed->giver.next);
         break;
+    case COLUMN_OWN: sqlite3_result_int(ctx, feed->own); break;
     default: sqlite3_result_text(ctx, feed->key_text, -1, SQLITE_TRANSIENT); break;
     }
     return SQLITE_OK;
@@ -279,6 +289,8 @@ static void check_types(sqlite3 *db, sqlite3_value **columns, ctr_change_kind ki
     for (int i = COLUMN_SINCE; i <= COLUMN_UPTO; i++)
         if (sqlite3_value_type(columns[i]) != SQLITE_NULL)
             ctr_problem_set(problem, SQLITE_ERROR, "column %s cannot be written", NAMES[i]);
+    if (sqlite3_value_type(columns[COLUMN_OWN]) != SQLITE_NULL)
+        ctr_problem_set(problem, SQLITE_ERROR, "column %s cannot be written", NAMES[COLUMN_OWN]);
 }
 
 /* A row without a cell has floors, or, with the name of a counter and no key, that counter's
