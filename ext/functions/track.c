@@ -374,8 +374,9 @@ static int64_t track(ctr_tracking *call, ctr_problem *problem)
             ctr_constraints_refuse_own_keys(&call->shape, call->db, call->schema, call->table,
                                             problem);
         call->counters = sqlite3_mprintf("%s_counters", call->table);
+        call->conn->row_cells = call->replicates;
         create_counter_table(call, call->table, problem);
-        if (call->replicates) begin_row_cells(call, problem);
+        call->conn->row_cells = false;
     }
     open_counters(call, problem);
     if (call->replicates && problem->rc == SQLITE_OK) add_regular(call, problem);

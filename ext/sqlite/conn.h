@@ -82,7 +82,8 @@ struct ctr_conn {
     bool busy;           /* with an identity; a trigger on its table must not use it again */
 
     struct ctr_opening *opening; /* of the running counter_track: table/openings.h; or NULL */
-    unsigned answered;           /* the number of answers about openings that were recorded */
+    bool row_cells;    /* counter_replicate is making a counter table: its rows have row cells */
+    unsigned answered; /* the number of answers about openings that were recorded */
 
     /* Open savepoints, as far as SQLite reported them; and their number when a statement failed
      * half-way. */

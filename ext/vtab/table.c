@@ -328,6 +328,7 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
     int n = argc - ARG_CLAUSES;
     char *tracked = ctr_declare_tracked(&n, argv + ARG_CLAUSES, &problem);
     ctr_declare_shape(&shape, name, tracked != NULL, n, argv + ARG_CLAUSES, &problem);
+    shape.replicated = tracked && conn->row_cells;
     ctr_session_renew(conn, &problem);
     ctr_table_check_name(&shape, name, &problem);
     if (!take_up(db, schema, name, tracked, &shape, &problem))
