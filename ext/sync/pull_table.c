@@ -116,8 +116,7 @@ static bool merge_row_cell(merge_job *job, ctr_problem *problem)
     if (!ctr_regular_room(from, &job->row, &job->room_row, problem) ||
         ctr_regular_read(from, rowid, &job->row, problem))
         return false;
-    job->to->giver = rowid;
-    return ctr_merge_row(job->to, &job->row, job->regular, problem) != CTR_ROW_STAYS;
+    return ctr_merge_row(job->to, &job->row, job->regular, rowid, problem) != CTR_ROW_STAYS;
 }
 
 static void write_merged(merge_job *job, ctr_problem *problem)
