@@ -270,10 +270,8 @@ static void refuse_stamp(const ctr_merge *merge, int64_t number, ctr_problem *pr
 static void drop_counters(ctr_merge *merge)
 {
     ctr_rows *rows = &merge->rows;
-    for (int i = 0; i < merge->shape.n_counters; i++) {
-        if (!ctr_cell_is_untouched(&rows->cells[i])) ctr_stage_empty(rows, i);
-        rows->cells[i] = ctr_cell_untouched();
-    }
+    ctr_stage_empty(rows);
+    for (int i = 0; i < merge->shape.n_counters; i++) rows->cells[i] = ctr_cell_untouched();
 }
 
 ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, const int *map,
