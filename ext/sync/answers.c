@@ -108,6 +108,7 @@ static int64_t reduce_rows(ctr_merge *merge, ctr_problem *problem)
         bool there = ctr_values_take_key(rows, due.rows[i].row, keys, problem) &&
                      ctr_rows_find_rowid(rows, due.rows[i].row, problem) == SQLITE_OK;
         merge->keys = keys;
+        if (there && merge->shape.replicated) ctr_merge_counters(merge, problem);
         for (int c = 0; there && c < rows->shape->n_counters; c++) stage_reduced(merge, c, problem);
         rows->also_here = true;
         changed += there && ctr_merge_write(merge, problem);

@@ -460,20 +460,6 @@ static void check_life(const ctr_apply *apply, const ctr_change *change, ctr_pro
                     change->table, comes ? "here" : "there");
 }
 
-/* Returns whether the cell is to be merged now, and makes the row of a replicated table ready. */
-static bool admits(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
-{
-    ctr_merge *merge = &apply->merge;
-    if (!merge->shape.replicated) return true;
-    if (!ctr_row_feed_admits(merge, change->life, change->column, change->cell, change->cell_size,
-                             problem))
-        return false;
-    merge->was_live = true;
-    for (int i = 0; i < merge->shape.n_counters; i++)
-        merge->before[i] = ctr_rows_state(&merge->rows, i);
-    return true;
-}
-
 static void apply_to_row(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
     check_life(apply, change, problem);
@@ -514,7 +500,7 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_fil
     if (problem->rc == SQLITE_OK)
         counter = ctr_shape_counter_of(&apply->merge.shape, change->column, change->generation);
     if (counter >= 0 && ctr_merge_find(&apply->merge, apply->keys, problem) &&
-        admits(apply, change, problem)) {
+        ctr_row_feed_admits(&apply->merge, change->life, counter, &cell, problem)) {
         ctr_merge *merge = &apply->merge;
         ctr_merge_cell(merge, counter, &cell, problem);
         ctr_answers_refuse_missing(merge, merge->tracked ? merge->showing.tracked->table : "",

@@ -245,6 +245,14 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
     return problem->rc;
 }
 
+/* Notes the counters of the row at hand before the merge, to be compared with what its table
+ * shows. */
+static void note_states(ctr_merge *merge)
+{
+    for (int i = 0; i < merge->shape.n_counters; i++)
+        merge->before[i] = ctr_rows_state(&merge->rows, i);
+}
+
 /* ---- rows of replicated tables --------------------------------------------------------------- */
 
 static void refuse_stamp(const ctr_merge *merge, int64_t number, ctr_problem *problem)
@@ -262,14 +270,12 @@ static void refuse_stamp(const ctr_merge *merge, int64_t number, ctr_problem *pr
 static void drop_counters(ctr_merge *merge)
 {
     ctr_rows *rows = &merge->rows;
-    for (int i = 0; i < merge->shape.n_counters; i++) {
-        if (!ctr_cell_is_untouched(&rows->cells[i])) ctr_stage_empty(rows, i);
-        rows->cells[i] = ctr_cell_untouched();
-    }
+    ctr_stage_empty(rows);
+    for (int i = 0; i < merge->shape.n_counters; i++) rows->cells[i] = ctr_cell_untouched();
 }
 
 ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, const int *map,
-                              ctr_problem *problem)
+                              int64_t giver, ctr_problem *problem)
 {
     ctr_row_cell *mine = ctr_rows_row(&merge->rows, problem);
     if (!mine) return CTR_ROW_STAYS;
@@ -277,15 +283,25 @@ ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, cons
     if (highest > CTR_STAMP_MAX) refuse_stamp(merge, highest, problem);
     if (problem->rc != SQLITE_OK) return CTR_ROW_STAYS;
     const ctr_stamp before = mine->row;
+    merge->giver = giver;
     merge->was_live = ctr_row_cell_is_live(mine);
-    for (int i = 0; i < merge->shape.n_counters; i++)
-        merge->before[i] = ctr_rows_state(&merge->rows, i);
+    note_states(merge);
     ctr_row_outcome outcome = ctr_row_cell_join(mine, theirs, map, merge->taken);
     if (outcome == CTR_ROW_REPLACED) drop_counters(merge);
     bool changed = outcome == CTR_ROW_REPLACED || ctr_row_cell_beats(&mine->row, &before);
     for (int i = 0; i < mine->n; i++) changed = changed || merge->taken[i];
     if (changed) ctr_stage_row(&merge->rows, problem);
     return outcome;
+}
+
+void ctr_merge_counters(ctr_merge *merge, ctr_problem *problem)
+{
+    const ctr_row_cell *mine = ctr_rows_row(&merge->rows, problem);
+    if (!mine) return;
+    merge->giver = 0;
+    merge->was_live = ctr_row_cell_is_live(mine);
+    memset(merge->taken, 0, (size_t)mine->n * sizeof *merge->taken);
+    note_states(merge);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -302,9 +318,9 @@ bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem)
     merge->within = false;
     if (merge->deferred) merge->rows.tab->file->conn->stats = merge->stats;
     if (merge->deferred || !merge->tracked || !ctr_stage_any(&merge->rows)) return !merge->deferred;
-    for (int i = 0; i < merge->shape.n_counters; i++)
-        merge->before[i] = ctr_rows_state(&merge->rows, i);
-    ctr_later_add(merge->later, &merge->showing, merge->rows.rowid, merge->before, problem);
+    note_states(merge);
+    const ctr_later_row row = {.rowid = merge->rows.rowid, .before = merge->before};
+    ctr_later_add(merge->later, &merge->showing, &row, problem);
     return true;
 }
 
@@ -317,31 +333,47 @@ static void refuse_broken_keys(const ctr_merge *merge, ctr_problem *problem)
         ctr_foreign_refuse_broken(tracked->db, tracked->table, problem);
 }
 
-bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
+/* Shows the row that was written, now or later. */
+static void show_row(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem)
+{
+    ctr_rows *rows = &merge->rows;
+    bool replicated = merge->shape.replicated;
+    if (merge->later) {
+        const ctr_later_row row = {.rowid = rows->rowid,
+                                   .before = merge->before,
+                                   .giver = merge->giver,
+                                   .was_live = merge->was_live,
+                                   .taken = replicated ? merge->taken : NULL};
+        ctr_later_add(merge->later, &merge->showing, &row, problem);
+        return;
+    }
+    const ctr_row_cell *cell = replicated ? ctr_rows_row(rows, problem) : NULL;
+    const ctr_merged_row merged = {merge->was_live, cell && ctr_row_cell_is_live(cell), values};
+    merge->showing.merged = cell ? &merged : NULL;
+    ctr_showing_row(&merge->showing, rows->rowid, merge->keys, NULL, merge->before, merge->now,
+                    problem);
+    merge->showing.merged = NULL;
+}
+
+bool ctr_merge_write_values(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || !ctr_stage_any(&merge->rows)) return false;
-    for (int i = 0; merge->tracked && i < merge->shape.n_counters; i++) {
-        if (!merge->shape.replicated) merge->before[i] = ctr_rows_state(&merge->rows, i);
+    if (merge->tracked && !merge->shape.replicated) note_states(merge);
+    for (int i = 0; merge->tracked && i < merge->shape.n_counters; i++)
         merge->now[i] = ctr_stage_state(&merge->rows, i);
-    }
     ctr_conn *conn = merge->rows.tab->file->conn;
     unsigned nth = conn->ended;
     refuse_broken_keys(merge, problem);
     if (problem->rc != SQLITE_OK) return false;
     if (ctr_stage_write(&merge->rows, merge->keys, problem)) return false;
-    const ctr_row_cell *cell = merge->shape.replicated ? ctr_rows_row(&merge->rows, problem) : NULL;
-    ctr_merged_row merged = {merge->was_live, cell && ctr_row_cell_is_live(cell), merge->values};
-    merge->showing.merged = cell ? &merged : NULL;
-    if (cell && merge->later)
-        ctr_later_add_replicated(merge->later, &merge->showing, merge->rows.rowid, merge->before,
-                                 merge->giver, merge->was_live, merge->taken, problem);
-    else if (merge->tracked && merge->later)
-        ctr_later_add(merge->later, &merge->showing, merge->rows.rowid, merge->before, problem);
-    else if (merge->tracked && ctr_showing_row(&merge->showing, merge->rows.rowid, merge->keys,
-                                               NULL, merge->before, merge->now, problem))
-        ctr_conn_spoil(conn, nth);
-    merge->showing.merged = NULL;
+    if (merge->tracked) show_row(merge, values, problem);
+    if (problem->rc != SQLITE_OK && merge->tracked && !merge->later) ctr_conn_spoil(conn, nth);
     return problem->rc == SQLITE_OK;
+}
+
+bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
+{
+    return ctr_merge_write_values(merge, NULL, problem);
 }
 
 int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem)

@@ -1,8 +1,12 @@
 /* sync/merge.h - merges rows of another file into a counter table, from a pull or a feed.
  *
  *     ctr_merge_find(merge, keys, problem)                  false: the row is below a floor
+ *     ctr_merge_row(merge, &row, map, giver, problem)       of a replicated table: its row cell
  *     ctr_merge_cell(merge, counter, &cell, problem)        for each cell of the row
  *     ctr_merge_write(merge, problem)                       one write; true if the row changed
+ *
+ * A feed gives the counters of a replicated row one by one, behind the row: then
+ * ctr_merge_counters stands in place of ctr_merge_row.
  *
  * Conflicts between cells go to counter_conflicts first (sync/conflicts.h).
  */
@@ -43,11 +47,10 @@ typedef struct ctr_merge {
     ctr_unanswered unanswered; /* until ctr_answers_refuse_missing */
     bool row_unanswered;       /* the row at hand is one of them */
 
-    /* Of a replicated table, for the row at hand. */
-    bool *taken;            /* owned; by regular column: its value is that of the other file */
-    bool was_live;          /* before the merge */
-    int64_t giver;          /* the row among the cells of the source */
-    sqlite3_value **values; /* from a feed: by the order of tracked->regular; borrowed */
+    /* Of a replicated table, for the row at hand: set by ctr_merge_row or ctr_merge_counters. */
+    bool *taken;   /* owned; by regular column: its value is that of the other file */
+    bool was_live; /* before the merge */
+    int64_t giver; /* its id among the cells of the source; 0: it comes with a feed */
 
     /* Of a tracked table. */
     bool tracked;
@@ -84,6 +87,10 @@ bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem
 int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem);
 bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem);
 
+/* The same, with the values of regular columns that came with the row: in the order of
+ * tracked->regular, NULL: none. A pull reads them later, from the table of the source. */
+bool ctr_merge_write_values(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem);
+
 /* The second half of ctr_merge_find, for a row that was not found. */
 bool ctr_merge_is_wanted(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem);
 
@@ -99,9 +106,14 @@ ctr_openings *ctr_merge_openings(ctr_merge *merge, ctr_problem *problem);
 
 /* Joins the row cell of a row of a replicated table that was found, or is missing, with that of
  * another file, which has the regular column map[i] for my column i, or -1. Call it before the
- * cells are merged; if it returns CTR_ROW_STAYS, they are not. */
+ * cells are merged; if it returns CTR_ROW_STAYS, also on a problem, they are not. Fails with
+ * SQLITE_ERROR on a stamp beyond CTR_STAMP_MAX. */
 ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, const int *map,
-                              ctr_problem *problem);
+                              int64_t giver, ctr_problem *problem);
+
+/* Begins with cells of a row of a replicated table that was found, whose row cell does not
+ * change. */
+void ctr_merge_counters(ctr_merge *merge, ctr_problem *problem);
 
 /* Raises each counter of `table` to its generation in `from`, the shape at the source. A pull takes
  * all generations before the rows, whatever the marks say, because rows are merged by generation.

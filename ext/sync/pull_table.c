@@ -116,8 +116,7 @@ static bool merge_row_cell(merge_job *job, ctr_problem *problem)
     if (!ctr_regular_room(from, &job->row, &job->room_row, problem) ||
         ctr_regular_read(from, rowid, &job->row, problem))
         return false;
-    job->to->giver = rowid;
-    return ctr_merge_row(job->to, &job->row, job->regular, problem) != CTR_ROW_STAYS;
+    return ctr_merge_row(job->to, &job->row, job->regular, rowid, problem) != CTR_ROW_STAYS;
 }
 
 static void write_merged(merge_job *job, ctr_problem *problem)
@@ -374,13 +373,8 @@ static void refuse_unreplicated(const merge_job *job, const char *name, ctr_prob
 static void check_affinity(const merge_job *job, int mine, int theirs, ctr_problem *problem)
 {
     const ctr_tracked *here = job->to->showing.tracked, *there = job->merge->later.values.tracked;
-    const ctr_described *a = NULL, *b = NULL;
-    for (int i = 0; i < here->n_regular; i++)
-        if (here->regular[i].number == mine && here->regular[i].column)
-            a = ctr_ordinary_column(&here->ordinary, here->regular[i].column);
-    for (int i = 0; i < there->n_regular; i++)
-        if (there->regular[i].number == theirs && there->regular[i].column)
-            b = ctr_ordinary_column(&there->ordinary, there->regular[i].column);
+    const ctr_described *a = ctr_tracked_regular_column(here, mine),
+                        *b = ctr_tracked_regular_column(there, theirs);
     if (!a || !b || !a->type || !b->type) return;
     ctr_affinity x = ctr_declaration_affinity(a->type), y = ctr_declaration_affinity(b->type);
     if (x != y)

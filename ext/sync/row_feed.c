@@ -201,11 +201,9 @@ void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size, ctr_
         take_row_values(merge, &image, &row, problem);
     }
     if (problem->rc == SQLITE_OK &&
-        ctr_merge_row(merge, &row.cell, row.map, problem) != CTR_ROW_STAYS) {
+        ctr_merge_row(merge, &row.cell, row.map, 0, problem) != CTR_ROW_STAYS) {
         choose_values(merge, &row);
-        merge->values = row.shown;
-        ctr_merge_write(merge, problem);
-        merge->values = NULL;
+        ctr_merge_write_values(merge, row.shown, problem);
     }
     close_taken(&row);
 }
@@ -224,22 +222,22 @@ static void pack_name(const ctr_merge *merge, const char *column, ctr_packed *pa
     packed->size += size;
 }
 
-static void keep_pending(ctr_merge *merge, uint32_t life, const char *column, const uint8_t *cell,
-                         size_t size, ctr_problem *problem)
+/* Keeps a cell until its row comes, merged with one that waits already. */
+static void keep_pending(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell,
+                         ctr_problem *problem)
 {
     ctr_packed name = {0};
-    ctr_cell kept = ctr_cell_untouched(), come;
-    pack_name(merge, column, &name, problem);
+    ctr_cell kept = ctr_cell_untouched();
+    pack_name(merge, ctr_shape_counter_name(&merge->shape, counter), &name, problem);
     ctr_run run = ctr_tab_run(merge->rows.tab, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_PENDING);
     ctr_run_bind_int(&run, row, ":life", life);
     ctr_run_bind_blob(&run, row, ":name", name.bytes, name.size);
     if (ctr_run_row(&run, row))
         ctr_cell_open(&kept, sqlite3_column_blob(row, 0), (size_t)sqlite3_column_bytes(row, 0));
-    uint8_t *both = sqlite3_malloc64(kept.size + size + 1);
+    uint8_t *both = sqlite3_malloc64(kept.size + cell->size + 1);
     if (!both) ctr_problem_nomem(problem);
-    ctr_cell_open(&come, cell, size);
-    size_t n = both ? ctr_cell_merge(&kept, &come, both) : 0;
+    size_t n = both ? ctr_cell_merge(&kept, cell, both) : 0;
     sqlite3_finalize(row);
     row = ctr_run_prepare(&run, CTR_SQL_REGULAR_KEEP_PENDING);
     ctr_run_bind_int(&run, row, ":life", life);
@@ -251,13 +249,16 @@ static void keep_pending(ctr_merge *merge, uint32_t life, const char *column, co
     sqlite3_free(name.bytes);
 }
 
-bool ctr_row_feed_admits(ctr_merge *merge, uint32_t life, const char *column, const uint8_t *cell,
-                         size_t size, ctr_problem *problem)
+bool ctr_row_feed_admits(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell,
+                         ctr_problem *problem)
 {
+    if (!merge->shape.replicated) return true;
     const ctr_row_cell *mine = ctr_rows_row(&merge->rows, problem);
     if (!mine) return false;
-    if (mine->life < life) keep_pending(merge, life, column, cell, size, problem);
-    return mine->life == life && problem->rc == SQLITE_OK;
+    if (mine->life < life) keep_pending(merge, life, counter, cell, problem);
+    if (mine->life != life || problem->rc != SQLITE_OK) return false;
+    ctr_merge_counters(merge, problem);
+    return problem->rc == SQLITE_OK;
 }
 
 /* Splits the name of a pending cell into the key, whose size it sets, and the counter, which it
@@ -298,10 +299,7 @@ static bool take_one_pending(ctr_merge *merge, sqlite3_stmt *pending, sqlite3_st
     const void *bytes = sqlite3_column_blob(pending, 2);
     ctr_status status = ctr_cell_open(&cell, bytes, (size_t)sqlite3_column_bytes(pending, 2));
     if (mine->life > life || status != CTR_OK) return true;
-    merge->was_live = true;
-    for (int i = 0; i < merge->shape.n_counters; i++)
-        merge->before[i] = ctr_rows_state(&merge->rows, i);
-    memset(merge->taken, 0, (size_t)mine->n);
+    ctr_merge_counters(merge, problem);
     ctr_merge_cell(merge, counter, &cell, problem);
     ctr_merge_write(merge, problem);
     return problem->rc == SQLITE_OK;

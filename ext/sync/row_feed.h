@@ -38,16 +38,18 @@ bool ctr_row_feed_read(ctr_row_giver *giver, int64_t rowid, sqlite3_value **keys
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-/* Merges the row with the key merge->keys, which was found or is missing, and shows it. Fails if
- * the bytes are no row. */
+/* Merges the row with the key merge->keys, which was found or is missing, and shows it. Fails with
+ * SQLITE_ERROR if the bytes are no row, if a stamp lies beyond CTR_STAMP_MAX, or if the table has a
+ * column of the row and does not replicate it yet. */
 void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size, ctr_problem *problem);
 
-/* Returns whether the counter of the row that was found may be merged: the row has this life. Keeps
- * the cell if the row has not come yet. */
-bool ctr_row_feed_admits(ctr_merge *merge, uint32_t life, const char *column, const uint8_t *cell,
-                         size_t size, ctr_problem *problem);
+/* Returns whether a cell of the row that was found, or is missing, is to be merged now: that of a
+ * table that is not replicated always; else only if the row has this life. Keeps the cell if the
+ * row has not come yet; one of an earlier life is over. */
+bool ctr_row_feed_admits(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell,
+                         ctr_problem *problem);
 
-/* Merges the cells that have waited for rows which have come. */
+/* Merges the cells that have waited for rows which have come, whatever row is at hand. */
 void ctr_row_feed_take_pending(ctr_merge *merge, ctr_problem *problem);
 
 #endif

@@ -28,9 +28,10 @@ void ctr_stage_cell(const ctr_rows *rows, int counter, ctr_cell *cell)
         *cell = ctr_cell_written(rows->fresh.bytes + staged->offset, staged->size);
 }
 
-void ctr_stage_empty(ctr_rows *rows, int counter)
+void ctr_stage_empty(ctr_rows *rows)
 {
-    ctr_stage_set(rows, counter, 0);
+    for (int i = 0; i < rows->shape->n_counters; i++)
+        if (ctr_rows_state(rows, i).touched) ctr_stage_set(rows, i, 0);
 }
 
 int ctr_stage_row(ctr_rows *rows, ctr_problem *problem)

@@ -40,10 +40,10 @@ void ctr_stage_set(ctr_rows *rows, int counter, size_t size);
  * the row is written. */
 void ctr_stage_spell(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
 
-/* Empties the cell of a counter of a replicated table, whose row ends or begins a life. */
-void ctr_stage_empty(ctr_rows *rows, int counter);
+/* Empties the counters of a row of a replicated table, which ends or begins a life. */
+void ctr_stage_empty(ctr_rows *rows);
 
-/* Makes rows->row the new row cell. */
+/* Makes rows->row the new row cell; numbers new writers (table/regular.h). */
 int ctr_stage_row(ctr_rows *rows, ctr_problem *problem);
 
 /* Returns the state of a counter of the row with the staged change. */

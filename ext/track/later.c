@@ -1,5 +1,5 @@
-/* track/later.c - shows merged rows at the end, tries rows that are apart
- * again, and clears rows below floors. */
+/* track/later.c - shows merged rows at the end, tries rows that are apart again, and clears rows
+ * below floors. */
 #include "track/later.h"
 
 #include <stdlib.h>
@@ -78,44 +78,36 @@ static bool read_cells(cells_reader *cells, int64_t rowid, ctr_problem *problem)
 
 /* ---- merged rows ----------------------------------------------------------------------------- */
 
-static ctr_later_row *add_later_row(ctr_later *later, const ctr_showing *showing, int64_t rowid,
-                                    const ctr_summary *before, ctr_problem *problem)
-{
-    size_t counters = (size_t)showing->tracked->shape->n_counters * sizeof *before;
-    size_t size = sizeof(ctr_later_row) + counters + (size_t)later->n_map;
-    size = (size + 7) / 8 * 8;
-    uint8_t *rows = ctr_array_room(later->rows, &later->room, later->n + 1, size, problem);
-    if (!rows) return NULL;
-    later->rows = rows;
-    later->size = size;
-    ctr_later_row *row = (void *)(rows + later->n++ * size);
-    memset(row, 0, size);
-    row->rowid = rowid;
-    memcpy(row->before, before, counters);
-    return row;
-}
+/* A row as it is kept: the states of its counters are followed by a bool for each regular
+ * column. */
+typedef struct due_row {
+    int64_t rowid, giver;
+    bool was_live;
+    ctr_summary before[];
+} due_row;
 
-int ctr_later_add(ctr_later *later, const ctr_showing *showing, int64_t rowid,
-                  const ctr_summary *before, ctr_problem *problem)
-{
-    add_later_row(later, showing, rowid, before, problem);
-    return problem->rc;
-}
-
-static bool *taken_of(const ctr_later_row *row, const ctr_showing *showing)
+static bool *taken_of(const due_row *row, const ctr_showing *showing)
 {
     return (bool *)&row->before[showing->tracked->shape->n_counters];
 }
 
-int ctr_later_add_replicated(ctr_later *later, const ctr_showing *showing, int64_t rowid,
-                             const ctr_summary *before, int64_t giver, bool was_live,
-                             const bool *taken, ctr_problem *problem)
+int ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_later_row *row,
+                  ctr_problem *problem)
 {
-    ctr_later_row *row = add_later_row(later, showing, rowid, before, problem);
-    if (!row) return problem->rc;
-    row->giver = giver;
-    row->was_live = was_live;
-    memcpy(taken_of(row, showing), taken, (size_t)later->n_map);
+    size_t counters = (size_t)showing->tracked->shape->n_counters * sizeof *row->before;
+    size_t size = sizeof(due_row) + counters + (size_t)later->n_map;
+    size = (size + 7) / 8 * 8; /* so that the next row is aligned */
+    uint8_t *rows = ctr_array_room(later->rows, &later->room, later->n + 1, size, problem);
+    if (!rows) return problem->rc;
+    later->rows = rows;
+    later->size = size;
+    due_row *due = (void *)(rows + later->n++ * size);
+    memset(due, 0, size);
+    due->rowid = row->rowid;
+    due->giver = row->giver;
+    due->was_live = row->was_live;
+    memcpy(due->before, row->before, counters);
+    if (row->taken) memcpy(taken_of(due, showing), row->taken, (size_t)later->n_map);
     return problem->rc;
 }
 
@@ -129,13 +121,13 @@ void ctr_later_close(ctr_later *later)
 
 static int by_rowid(const void *a, const void *b)
 {
-    const ctr_later_row *x = a, *y = b;
+    const due_row *x = a, *y = b;
     return x->rowid < y->rowid ? -1 : x->rowid > y->rowid;
 }
 
 /* Sets what is to be shown of the current row of a replicated table: the values that the merge has
  * taken. `due` is NULL for a row that was not merged. */
-static void take_merged(cells_reader *cells, ctr_later *later, const ctr_later_row *due,
+static void take_merged(cells_reader *cells, ctr_later *later, const due_row *due,
                         ctr_problem *problem)
 {
     ctr_showing *showing = cells->showing;
@@ -159,7 +151,7 @@ int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, ctr_p
     cells_reader cells = open_cells(showing, rows, problem);
     if (later->n > 0) qsort(later->rows, later->n, later->size, by_rowid);
     for (size_t i = 0; i < later->n && problem->rc == SQLITE_OK; i++) {
-        const ctr_later_row *due = (const void *)(later->rows + i * later->size);
+        const due_row *due = (const void *)(later->rows + i * later->size);
         if (!read_cells(&cells, due->rowid, problem)) continue;
         take_merged(&cells, later, due, problem);
         if (problem->rc == SQLITE_OK)

@@ -12,13 +12,15 @@
 #include "track/row_values.h"
 #include "track/showing.h"
 
-/* A row, and its counters before the merge; behind them, of a replicated table, a bool for each
- * regular column by its number: its value is to be shown. */
+/* A row that was merged; all of it is borrowed. */
 typedef struct ctr_later_row {
-    int64_t rowid;
-    int64_t giver; /* of a replicated table: the row among the cells of the source */
-    bool was_live;
-    ctr_summary before[];
+    int64_t rowid;             /* among the cells */
+    const ctr_summary *before; /* its counters before the merge */
+
+    /* Of a replicated table. */
+    int64_t giver;     /* its id among the cells of the source */
+    bool was_live;     /* before the merge */
+    const bool *taken; /* by regular column: the value of the source is to be shown */
 } ctr_later_row;
 
 /* Zero it; close it. */
@@ -33,13 +35,9 @@ typedef struct ctr_later {
     int n_map;
 } ctr_later;
 
-/* Add notes a row of `showing`; show shows all of them. `rows` are those of the counter table.
- * The second is for a row of a replicated table. */
-int ctr_later_add(ctr_later *later, const ctr_showing *showing, int64_t rowid,
-                  const ctr_summary *before, ctr_problem *problem);
-int ctr_later_add_replicated(ctr_later *later, const ctr_showing *showing, int64_t rowid,
-                             const ctr_summary *before, int64_t giver, bool was_live,
-                             const bool *taken, ctr_problem *problem);
+/* Add notes a row of `showing`; show shows all of them. `rows` are those of the counter table. */
+int ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_later_row *row,
+                  ctr_problem *problem);
 int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, ctr_problem *problem);
 void ctr_later_close(ctr_later *later);
 

@@ -20,9 +20,7 @@ static void prepare_row(ctr_row_values *values, ctr_problem *problem)
             sqlite3_str_appendf(columns, "%sNULL", comma);
     }
     if (tracked->n_regular == 0) sqlite3_str_appendall(columns, "NULL");
-    for (int i = 0; i < tracked->shape->n_keys; i++)
-        sqlite3_str_appendf(match, "%s\"%w\" = ?%d", i ? " AND " : "",
-                            ctr_tracked_key(tracked, i)->name, i + 1);
+    ctr_tracked_list_bound_key(tracked, match);
     char *column_list = ctr_text_finish(columns, problem),
          *key_match = ctr_text_finish(match, problem);
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
@@ -46,11 +44,13 @@ int ctr_row_values_open(ctr_row_values *values, ctr_tab *tab, ctr_problem *probl
     if (values->given) memset(values->given, 0, size);
     if (values->list) memset(values->list, 0, size);
     if (!values->given || !values->list) return ctr_problem_nomem(problem);
-    bool known = values->tracked->table != NULL;
-    for (int i = 0; known && i < tab->shape.n_keys; i++)
-        known = ctr_tracked_key(values->tracked, i)->name != NULL;
-    if (known) prepare_row(values, problem);
+    if (ctr_tracked_is_known(values->tracked)) prepare_row(values, problem);
     return problem->rc;
+}
+
+static void forget_values(ctr_row_values *values)
+{
+    memset(values->given, 0, ((size_t)values->n + 1) * sizeof *values->given);
 }
 
 static void forget_listed(ctr_row_values *values)
@@ -100,7 +100,7 @@ int ctr_row_values_show(ctr_row_values *values, sqlite3_value **keys, ctr_proble
 {
     const ctr_tracked *tracked = values->tracked;
     if (problem->rc != SQLITE_OK) return problem->rc;
-    memset(values->given, 0, ((size_t)values->n + 1) * sizeof *values->given);
+    forget_values(values);
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
     sqlite3_reset(values->row);
     if (values->row && ctr_tracked_bind_key(tracked, values->row, keys, problem) == SQLITE_OK &&
@@ -117,7 +117,7 @@ int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **k
     if (problem->rc != SQLITE_OK) return problem->rc;
     forget_listed(values);
     if (only_listed)
-        memset(values->given, 0, ((size_t)values->n + 1) * sizeof *values->given);
+        forget_values(values);
     else
         ctr_row_values_show(values, keys, problem);
     read_row_listed(values, rowid, problem);

@@ -19,16 +19,19 @@ typedef struct ctr_row_values {
     sqlite3_value **list;  /* owned, by number: the listed ones, which it frees */
 } ctr_row_values;
 
-/* Opens a reader of the table that `tab` counts. The caller closes it, even if this fails. */
+/* Opens a reader of the table that `tab` counts; if the names of that table are not known, it has
+ * only listed values. The caller closes it, even if this fails. */
 int ctr_row_values_open(ctr_row_values *values, ctr_tab *tab, ctr_problem *problem);
 void ctr_row_values_close(ctr_row_values *values);
 
-/* Reads the values of the row with this key, number `rowid` among the cells, into values->given,
- * lent until the next call. `only_listed`: only the listed ones. */
+/* Reads the values of the row with this key, number `rowid` among the cells, into values->given:
+ * listed ones, else those of the table; NULL for a column without one, and for all if there is no
+ * such row. Lent until the next call, those of the table also until the reset. `only_listed`: only
+ * the listed ones. */
 int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **keys,
                         bool only_listed, ctr_problem *problem);
 
-/* Reads what the table shows in the row with this key, whatever is listed. */
+/* Reads what the table shows in the row with this key, whatever is listed; lent as above. */
 int ctr_row_values_show(ctr_row_values *values, sqlite3_value **keys, ctr_problem *problem);
 
 /* Lets go of the row of the table that was read last. */

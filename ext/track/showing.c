@@ -119,8 +119,8 @@ static void list_regular(ctr_showing *showing, bool live, bool taken, ctr_proble
     if (taken) list_changed(showing, problem);
 }
 
-/* Takes the values to be shown of the row at hand: merged ones, and those that are listed, for a
- * row that waits needs all of them. Returns them, or NULL if there are none. */
+/* Takes the values to be shown of the row at hand: merged ones, else listed ones, because a row
+ * that waits is inserted with all of them. Returns them, or NULL if there are none. */
 static sqlite3_value **take_values_to_show(ctr_showing *showing, ctr_problem *problem)
 {
     bool any = false;
@@ -314,10 +314,7 @@ int ctr_showing_open(ctr_showing *showing, ctr_tab *tab, ctr_problem *problem)
 bool ctr_showing_look(ctr_showing *showing, ctr_tab *tab, ctr_problem *problem)
 {
     if (begin_showing(showing, tab, ctr_tracked_hold(tab, problem), problem)) return false;
-    bool known = showing->tracked->table != NULL;
-    for (int i = 0; known && i < tab->shape.n_keys; i++)
-        known = ctr_tracked_key(showing->tracked, i)->name != NULL;
-    return known;
+    return ctr_tracked_is_known(showing->tracked);
 }
 
 void ctr_showing_close(ctr_showing *showing)

@@ -31,6 +31,21 @@ int ctr_tracked_counter(const ctr_tracked *tracked, const char *column)
     return -1;
 }
 
+bool ctr_tracked_is_known(const ctr_tracked *tracked)
+{
+    for (int i = 0; i < tracked->shape->n_keys; i++)
+        if (!ctr_tracked_key(tracked, i)->name) return false;
+    return tracked->table != NULL;
+}
+
+const ctr_described *ctr_tracked_regular_column(const ctr_tracked *tracked, int number)
+{
+    for (int i = 0; i < tracked->n_regular; i++)
+        if (tracked->regular[i].number == number && tracked->regular[i].column)
+            return ctr_ordinary_column(&tracked->ordinary, tracked->regular[i].column);
+    return NULL;
+}
+
 static char mark_of_column(const ctr_tracked *tracked, int counter)
 {
     const ctr_tracked_column *column = ctr_tracked_column_of(tracked, counter);
@@ -90,6 +105,13 @@ char *ctr_tracked_key_match(const ctr_tracked *tracked)
         sqlite3_str_appendf(out, "%sc.\"%w\" = t.\"%w\"", i ? " AND " : "",
                             shape->columns[shape->keys[i]].name, ctr_tracked_key(tracked, i)->name);
     return sqlite3_str_finish(out);
+}
+
+void ctr_tracked_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out)
+{
+    for (int i = 0; i < tracked->shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%s\"%w\" = ?%d", i ? " AND " : "",
+                            ctr_tracked_key(tracked, i)->name, 1 + i);
 }
 
 int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sqlite3_value **keys,

@@ -3,6 +3,9 @@
  *     products            the application's: products(sku TEXT PRIMARY KEY, stock INTEGER, ...)
  *     products_counters   a counter table with the same key, and a counter for each tracked column
  *
+ * If products is a replicated table, products_counters also has row cells and the names of the
+ * regular columns (table/regular.h).
+ *
  * Triggers on products (track/triggers.h) pass each change to products_counters
  * (vtab/trigger_rows.c). track/showing.h writes all other changes of the counters into products.
  *
@@ -93,6 +96,13 @@ void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ct
 const ctr_tracked_column *ctr_tracked_key(const ctr_tracked *tracked, int key);
 const ctr_tracked_column *ctr_tracked_column_of(const ctr_tracked *tracked, int counter);
 
+/* Returns whether the names of the table and of its key columns are known. */
+bool ctr_tracked_is_known(const ctr_tracked *tracked);
+
+/* Returns the column of the table for the regular column with this number, or NULL if there is
+ * none. */
+const ctr_described *ctr_tracked_regular_column(const ctr_tracked *tracked, int number);
+
 /* Returns the name of the function that tracks the table, for messages. */
 static inline const char *ctr_tracked_function(const ctr_tracked *tracked)
 {
@@ -115,6 +125,9 @@ bool ctr_tracked_same_row(const ctr_tracked *tracked, const ctr_shown *a, const 
 /* Returns c.key = t.key, for a statement on both tables. The caller frees it with sqlite3_free;
  * NULL: no memory. */
 char *ctr_tracked_key_match(const ctr_tracked *tracked);
+
+/* Appends "sku" = ?1 AND ..., for a key that ctr_tracked_bind_key binds. */
+void ctr_tracked_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out);
 
 /* Append parts of these lists. own_names: the key, and the counters if wanted, by their names in
  * the counter table. keys, values: the key, and a value for each counter or NULL, by their names in

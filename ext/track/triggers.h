@@ -9,7 +9,8 @@
 
 #include "track/tracked.h"
 
-/* Regular columns to a number of the mask that the trigger on UPDATE hands over. */
+/* The trigger on UPDATE of regular columns hands over a mask of those that have changed: 5 is the
+ * columns number 0 and 2. One number has this many columns; more of them are a text, '5,0,1'. */
 enum { CTR_MASK_COLUMNS = 60 };
 
 /* As ctr_tracked_hold. Fails with SQLITE_ERROR if a trigger is missing or has another text; the

@@ -141,12 +141,9 @@ static void count_value(ctr_table *table, int counter, const ctr_shown *base, co
  * the column begins, and the value is not 0. */
 static ctr_opening *opening_of(const ctr_tracked_row *row, int counter, const ctr_shown *value)
 {
-    const ctr_table *table = row->table;
-    ctr_opening *opening = table->joined.conn->opening;
+    ctr_opening *opening = ctr_table_opening(row->table);
     bool is = row->event == CTR_ROW_FOUND && opening && opening->opens[counter] && !value->none &&
-              !value->null && value->n != 0 &&
-              sqlite3_stricmp(opening->schema, table->schema) == 0 &&
-              sqlite3_stricmp(opening->counters, table->name) == 0;
+              !value->null && value->n != 0;
     return is ? opening : NULL;
 }
 

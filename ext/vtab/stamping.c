@@ -70,8 +70,7 @@ void ctr_stamping_delete(ctr_table *table, ctr_problem *problem)
     if (!cell || !ctr_row_cell_is_live(cell)) return;
     if (!ctr_file_leader(table->file, problem)) return;
     ctr_regular_unlist(rows->tab, rows->rowid, NULL, problem);
-    for (int i = 0; i < rows->shape->n_counters; i++)
-        if (ctr_rows_state(rows, i).touched) ctr_stage_empty(rows, i);
+    ctr_stage_empty(rows);
     if (ctr_row_cell_delete(cell) != CTR_OK)
         refuse_last_life(table, problem);
     else
@@ -150,12 +149,11 @@ static uint32_t life_of_counters(const ctr_table *table)
     return least % 2 == 1 ? least : least - 1;
 }
 
-static const ctr_opening *opening_of_table(const ctr_table *table)
+/* Returns the opening of the running counter_replicate, if it stamps. */
+static const ctr_opening *stamping_opening(const ctr_table *table)
 {
-    const ctr_opening *opening = table->joined.conn->opening;
-    bool is = opening && opening->stamps && sqlite3_stricmp(opening->schema, table->schema) == 0 &&
-              sqlite3_stricmp(opening->counters, table->name) == 0;
-    return is ? opening : NULL;
+    const ctr_opening *opening = ctr_table_opening(table);
+    return opening && opening->stamps ? opening : NULL;
 }
 
 /* A column that was added to a row with a stamp gets one if it shows something else than its
@@ -177,10 +175,13 @@ static bool stamp_new_columns(ctr_table *table, ctr_row_cell *cell, const ctr_st
     return any;
 }
 
+/* With 'values=newest' each row is stamped as by an INSERT. Else these are: one from before
+ * replication, which takes the life of its counters; one that was inserted while the triggers did
+ * not run; one with a new column. */
 bool ctr_stamping_found(ctr_table *table, ctr_problem *problem)
 {
     ctr_stamp stamp = {.number = 0};
-    const ctr_opening *opening = opening_of_table(table);
+    const ctr_opening *opening = stamping_opening(table);
     if (!table->shape.replicated || problem->rc != SQLITE_OK) return false;
     ctr_row_cell *cell = ctr_rows_row(table->rows, problem);
     if (!cell) return false;
@@ -207,15 +208,14 @@ bool ctr_stamping_found(ctr_table *table, ctr_problem *problem)
 void ctr_stamping_missing(ctr_table *table, bool waits, ctr_problem *problem)
 {
     ctr_rows *rows = table->rows;
-    if (!rows->shape->replicated || !opening_of_table(table)) return;
+    if (!rows->shape->replicated || !stamping_opening(table)) return;
     ctr_row_cell *cell = ctr_rows_row(rows, problem);
     if (!cell || cell->life != 0) return;
     cell->life = life_of_counters(table);
     for (int i = 0; i < cell->n; i++) cell->columns[i].kind = CTR_STAMP_NONE;
     if (!waits && !ctr_access_is_live(table)) {
         ctr_row_cell_delete(cell);
-        for (int i = 0; i < rows->shape->n_counters; i++)
-            if (ctr_rows_state(rows, i).touched) ctr_stage_empty(rows, i);
+        ctr_stage_empty(rows);
     }
     if (ctr_stage_row(rows, problem) == SQLITE_OK) ctr_access_write(table, problem);
 }

@@ -152,6 +152,14 @@ static ctr_table *connect(sqlite3 *db, ctr_conn *conn, char *schema, char *name,
     return NULL;
 }
 
+ctr_opening *ctr_table_opening(const ctr_table *table)
+{
+    ctr_opening *opening = table->joined.conn->opening;
+    bool is = opening && sqlite3_stricmp(opening->schema, table->schema) == 0 &&
+              sqlite3_stricmp(opening->counters, table->name) == 0;
+    return is ? opening : NULL;
+}
+
 /* The view is kept: when the schema changes, SQLite makes a new object of this table. */
 ctr_showing *ctr_table_look(ctr_table *table, ctr_problem *problem)
 {

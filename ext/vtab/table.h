@@ -25,7 +25,8 @@
  * counter_track insert:
  *
  *     6  _event                    what happened to a row; see trigger_rows.c
- *     7  _marks                    '102': the second counter has no column, the third was adopted
+ *     7  _marks                    '102': the second counter has no column, the third was adopted;
+ *                                  or which regular columns have changed: track/triggers.h
  *     8  _was_hits  9  _was_bytes  old values
  */
 #ifndef CTR_VTAB_TABLE_H
@@ -187,6 +188,9 @@ void ctr_table_declare(ctr_table *table, ctr_problem *problem);
 
 /* Makes the problem the message of xCreate or xConnect, closes it, and returns its code. */
 int ctr_table_report(ctr_problem *problem, char **message);
+
+/* Returns the opening of the running counter_track, if that tracks this table; else NULL. */
+ctr_opening *ctr_table_opening(const ctr_table *table);
 
 /* Returns a view of the tracked table, for reading only, or NULL if that table is not known or on a
  * problem. */
@@ -360,7 +364,8 @@ void ctr_reconcile_replaced(ctr_table *table, ctr_problem *problem);
 /* Writes what is staged; notes the states of the counters before and after. */
 void ctr_reconcile_write(ctr_tracked_row *row, ctr_problem *problem);
 
-/* stamping.c: all but the first do nothing unless the table is replicated.
+/* stamping.c: all but the first do nothing unless the table is replicated. They fail with
+ * SQLITE_FULL if a row has no further life or stamp.
  *
  * Returns whether the row that was found lives: by its row cell or, in other tables, its
  * counters. */
@@ -373,9 +378,11 @@ void ctr_stamping_delete(ctr_table *table, ctr_problem *problem);
 /* Stamps and writes the columns that an UPDATE has changed. */
 void ctr_stamping_write(ctr_tracked_row *row, ctr_problem *problem);
 
-/* Stage the row cell of a row that counter_replicate finds, or only among the cells; the first
- * returns whether there is anything to write. */
+/* Stages the row cell of a row that counter_replicate finds. Returns whether it has changed. */
 bool ctr_stamping_found(ctr_table *table, ctr_problem *problem);
+
+/* Writes the row cell of a row that counter_replicate finds among the cells alone. `waits`: it is
+ * listed so. */
 void ctr_stamping_missing(ctr_table *table, bool waits, ctr_problem *problem);
 
 /* request.c: `columns` are the columns of the INSERT, by number. */

@@ -496,3 +496,29 @@ SELECT * FROM p;
 --= a|1
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), 'v', 1, counter_inc(NULL, 1), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table p: it is replicated here, but not at the source, and a replicated table merges with replicated ones only: call counter_replicate('p', ...) there
+
+-- # a-second-answer-about-openings-is-shown-in-rows-that-have-come
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, name TEXT, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, name TEXT, n INTEGER NOT NULL DEFAULT 0);
+INSERT INTO main.p VALUES ('tea', 'Tea', 5);
+INSERT INTO office.p VALUES ('tea', 'Tea', 5);
+SELECT counter_replicate('main.p', 'n');
+--= 1
+SELECT counter_replicate('office.p', 'n');
+--= 1
+SELECT counter_opening('p', 'add', (SELECT _name FROM office.p_counters_state WHERE _kind = 'opening'));
+--= 0
+SELECT rows_changed FROM counter_sync('office');
+--= 2
+SELECT n FROM main.p UNION ALL SELECT n FROM office.p;
+--= 10
+--= 10
+SELECT counter_opening('p', 'same', (SELECT _name FROM office.p_counters_state WHERE _kind = 'opening'));
+--= 1
+SELECT n FROM main.p;
+--= 5
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT n FROM office.p;
+--= 5
