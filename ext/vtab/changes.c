@@ -8,8 +8,8 @@
  *     bucket     TEXT such as '3/64', from counter_digests: only rows of this part
  *     upto       hidden: the number up to which everything was read, for counter_seen(); NULL
  *                with a bucket
- *     own        hidden: WHERE own = 1 gives only changes that others cannot have from somebody else
- *                (sync/feed.h), for an upload
+ *     own        hidden: WHERE own = 1 gives, for an upload, only changes that others cannot have
+ *                from somebody else (sync/feed.h)
  *     key_columns hidden: the key columns in words; an INSERT with them compares them with the
  *                table here, as a pull does
  *
