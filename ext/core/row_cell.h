@@ -18,7 +18,7 @@
  *
  *     life      varint, 1 ... 2^31-1; nothing follows an even one
  *     number    varint: the stamp of the INSERT
- *     writer    varint: the number that the file has given to the id (table/register.h)
+ *     writer    varint: the number that the file has given to the id (table/regular.h)
  *     n         varint: the regular columns that the file knew. One with a higher number has no
  *               stamp
  *     columns whose stamp is another one, in ascending order:
@@ -83,7 +83,7 @@ static inline bool ctr_row_cell_is_live(const ctr_row_cell *cell)
     return cell->life % 2 == 1;
 }
 
-/* Returns whether a wins over b. */
+/* Returns whether a wins over b; the id decides between equal numbers. */
 bool ctr_row_cell_beats(const ctr_stamp *a, const ctr_stamp *b);
 
 /* Returns the stamp of a column of a live row; NULL: it has none. */
@@ -95,13 +95,14 @@ int64_t ctr_row_cell_highest(const ctr_row_cell *cell);
 int64_t ctr_row_cell_highest_of(const ctr_row_cell *cell, const bool *mask);
 
 /* An INSERT: begins the next life unless the row is live, and stamps all columns; a write of the
- * columns in the mask; a DELETE of a live row. CTR_LAST_LIFE: there is no further life. */
+ * columns in the mask of a live row; a DELETE of a live row. They return CTR_LAST_LIFE, and change
+ * nothing, if there is no further life. */
 ctr_status ctr_row_cell_insert(ctr_row_cell *cell, const ctr_stamp *stamp);
 void ctr_row_cell_set(ctr_row_cell *cell, const bool *mask, const ctr_stamp *stamp);
 ctr_status ctr_row_cell_delete(ctr_row_cell *cell);
 
-/* The join with the row of another file, which has the column `theirs[i]` for my column i, or -1.
- * Sets `taken` to the columns whose values are now those of the other file. */
+/* The join with the row of another file, which has the column map[i] for my column i, or -1. Sets
+ * `taken`, a bool for each of my columns: its value is now that of the other file. */
 typedef enum ctr_row_outcome {
     CTR_ROW_STAYS,    /* nothing of mine has changed; counters are not merged, for I am ahead */
     CTR_ROW_MERGES,   /* the same life: the counters are merged, too */
@@ -126,8 +127,10 @@ static inline size_t ctr_row_cell_room(int n)
     return 40 + (size_t)n * 30;
 }
 
-/* Write a cell, and return its size; read one, whose columns beyond those that were known have no
- * stamp. `cell` has room for cell->n columns. */
+/* Write a cell, and return its size; read one into a cell with room for cell->n columns. Those
+ * beyond the ones that were known when it was written have no stamp. The second returns
+ * CTR_TRUNCATED, CTR_TRAILING, CTR_OUT_OF_RANGE (also for an unknown writer) or CTR_UNSORTED if the
+ * bytes are damaged. */
 size_t ctr_row_cell_write(const ctr_row_cell *cell, const ctr_writer_map *writers, uint8_t *out);
 ctr_status ctr_row_cell_read(ctr_row_cell *cell, const ctr_writer_map *writers,
                              const uint8_t *bytes, size_t size);
@@ -154,13 +157,14 @@ typedef struct ctr_row_image {
     const uint8_t *at, *values, *end; /* private but for `values`: a packed key up to `end` */
 } ctr_row_image;
 
-/* Checks all of the bytes. */
+/* Checks all of the bytes, which the image borrows. Fails with CTR_NOT_A_CELL, CTR_NEWER_FORMAT or,
+ * if they are damaged, as ctr_row_cell_read. Numbers of stamps may lie beyond CTR_STAMP_MAX. */
 ctr_status ctr_row_cell_open(ctr_row_image *image, const uint8_t *bytes, size_t size);
 
 /* Walks the columns: call it until it returns false. */
 bool ctr_row_cell_next(ctr_row_image *image, ctr_row_column *column);
 
-/* Returns a clause that follows a noun. Static text. */
+/* Returns a clause for a message that follows a noun: "is truncated". Static text. */
 const char *ctr_row_cell_status_text(ctr_status status);
 
 #endif

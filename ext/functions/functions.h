@@ -15,7 +15,7 @@ int ctr_admin_register(sqlite3 *db, ctr_conn *conn);     /* counter_init, ..., _
 int ctr_exchange_register(sqlite3 *db, ctr_conn *conn);  /* counter_pull, _push, _sync */
 int ctr_contents_register(sqlite3 *db, ctr_conn *conn);  /* digests, floors, cells, sizes */
 int ctr_status_register(sqlite3 *db, ctr_conn *conn);    /* counter_cluster_status, _stats, ... */
-int ctr_track_register(sqlite3 *db, ctr_conn *conn);     /* counter_track, _untrack */
+int ctr_track_register(sqlite3 *db, ctr_conn *conn);     /* counter_track, _replicate, _untrack */
 int ctr_opening_register(sqlite3 *db, ctr_conn *conn);   /* counter_opening */
 int ctr_internal_register(sqlite3 *db, ctr_conn *conn);  /* counter_witness, counter_statements */
 
@@ -95,7 +95,7 @@ int ctr_answer_disconnect(sqlite3_vtab *base);
 
 /* ---- tracking.c: how counter_track counts a table -------------------------------------------- */
 
-/* One call of counter_track or counter_untrack. */
+/* One call of counter_track, counter_replicate or counter_untrack. */
 typedef struct ctr_tracking {
     sqlite3 *db;
     ctr_conn *conn;
@@ -109,7 +109,8 @@ typedef struct ctr_tracking {
     const char **names;
     bool keys_assigned, again; /* options, as is the answer in `opening` */
     bool newest;               /* another option, of counter_replicate */
-    bool replicates, stamps; /* counter_replicate; it stamps rows and columns that have no stamp */
+    bool replicates;           /* it is counter_replicate */
+    bool stamps;               /* it has something to stamp: rows, or columns that are new to it */
     ctr_opening opening;
 } ctr_tracking;
 
@@ -122,5 +123,24 @@ int64_t ctr_tracking_count(ctr_tracking *call, ctr_problem *problem);
 int64_t ctr_tracking_count_opening(ctr_tracking *call,
                                    bool (*opens)(const ctr_tracking *, int counter),
                                    ctr_problem *problem);
+
+/* ---- track.c --------------------------------------------------------------------------------- */
+
+/* Reads call->shape and call->tracked, again if they were read before. */
+void ctr_track_open_counters(ctr_tracking *call, ctr_problem *problem);
+
+/* ---- replicating.c: regular columns ---------------------------------------------------------- */
+
+/* Gives the rows of the counter table row cells, which are empty. */
+void ctr_replicating_begin(ctr_tracking *call, ctr_problem *problem);
+
+/* Makes the table a replicated one, if it is not. Then all of its columns that are neither key nor
+ * counter, and can be written, become regular columns; those that the call makes counters are
+ * regular no longer. Returns whether a column came or went. Fails with SQLITE_ERROR if a column has
+ * no name, or one that files know as another column's. */
+bool ctr_replicating_add(ctr_tracking *call, ctr_problem *problem);
+
+/* Ends the replication of a regular column in this file; returns false if it is none. */
+bool ctr_replicating_drop(ctr_tracking *call, const char *name, ctr_problem *problem);
 
 #endif

@@ -1,10 +1,15 @@
-/* functions/track.c - counter_track and counter_untrack: columns of ordinary tables that count.
+/* functions/track.c - counter_track, counter_replicate and counter_untrack: columns of ordinary
+ * tables that count, and tables whose rows travel whole.
  *
  *     SELECT counter_track('products', 'stock');             tracks stock: rows counted
  *     SELECT counter_track('products', 'sold');              tracks sold, too
  *     SELECT counter_track('orders', 'n', 'keys=assigned');  tracks a table with an option
+ *     SELECT counter_replicate('products', 'stock');         stock counts, the rest is regular
  *     SELECT counter_untrack('products', 'sold');            stops, in all files: columns
  *     SELECT counter_untrack('products');                    untracks the table: columns
+ *
+ * counter_replicate tracks the named columns, of which there may be none, and replicates all others
+ * that can be written (functions/replicating.c). A tracked table becomes a replicated one by it.
  *
  * `table` is a table of temp, main or an attached database, searched in this order, or
  * 'schema.table'. The present values are counted under an opening (table/openings.h). If triggers
@@ -12,7 +17,7 @@
  * rows and their counters, and creates the triggers again, as does counter_untrack of a column.
  * After a rename it notes the names, so that a table that is rebuilt later is recognized.
  *
- * An argument of counter_track with an '=' is an option, not a column:
+ * An argument of the first two with an '=' is an option, not a column:
  *
  *     keys=assigned   SQLite may give out the key: rows are made in one file, or the application
  *                     assigns keys. A table that is tracked already need not repeat it.
@@ -21,6 +26,8 @@
  *     opening=add     they add up with such openings
  *     values=again    the present values count although counter_untrack ended the counter in this
  *                     file, and files that have merged it may hold them as counts already
+ *     values=newest   of counter_replicate: all values of the table are the newest, as if each row
+ *                     had been inserted now
  *
  * Errors: SQLITE_ERROR names a column that cannot be tracked; SQLITE_MISMATCH shows a value that is
  * no integer, with its row. They change nothing.
@@ -36,7 +43,6 @@
 #include "table/catalog.h"
 #include "table/columns.h"
 #include "table/events.h"
-#include "table/regular.h"
 #include "table/stored.h"
 #include "track/constraints.h"
 #include "track/triggers.h"
@@ -105,7 +111,7 @@ static void take_up_counters(ctr_tracking *call, ctr_problem *problem)
     ctr_catalog_close(&catalog);
 }
 
-static void open_counters(ctr_tracking *call, ctr_problem *problem)
+void ctr_track_open_counters(ctr_tracking *call, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
     ctr_tracked_close(&call->tracked);
@@ -179,7 +185,7 @@ static bool add_columns(ctr_tracking *call, bool whole, ctr_problem *problem)
         if (problem->rc == SQLITE_OK) raise_column(call, name, problem);
         added = true;
     }
-    if (added) open_counters(call, problem);
+    if (added) ctr_track_open_counters(call, problem);
     for (int i = 0; i < wanted.n_counters && problem->rc == SQLITE_OK; i++) {
         const char *name = ctr_shape_counter_name(&wanted, i);
         if (ctr_tracked_counter(&call->tracked, name) >= 0) continue;
@@ -191,80 +197,7 @@ static bool add_columns(ctr_tracking *call, bool whole, ctr_problem *problem)
     return added;
 }
 
-/* ---- replicating ----------------------------------------------------------------------------- */
-
-/* Gives the rows of the counter table row cells. */
-static void begin_row_cells(ctr_tracking *call, ctr_problem *problem)
-{
-    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
-    ctr_run_do(&run, CTR_SQL_REGULAR_BEGIN, NULL);
-}
-
-static bool is_to_be_counter(const ctr_tracking *call, const char *name)
-{
-    for (int i = 0; i < call->n; i++)
-        if (sqlite3_stricmp(call->names[i], name) == 0) return true;
-    return false;
-}
-
-/* Returns whether a column of the table is neither key nor counter, and can be written. */
-static bool is_regular(const ctr_tracking *call, const ctr_described *column)
-{
-    return column->name && column->key < 0 && !column->generated &&
-           ctr_tracked_counter(&call->tracked, column->name) < 0 &&
-           !is_to_be_counter(call, column->name);
-}
-
-/* Ends the replication of regular columns that become counters. Returns whether there are any. */
-static bool end_regular(ctr_tracking *call, ctr_tab *tab, ctr_problem *problem)
-{
-    bool any = false;
-    for (int i = 0; tab && i < call->tracked.n_regular && problem->rc == SQLITE_OK; i++) {
-        const ctr_tracked_regular *regular = &call->tracked.regular[i];
-        if (!regular->column || !is_to_be_counter(call, regular->column)) continue;
-        ctr_regular_note(tab, regular->number, regular->name, NULL, problem);
-        any = true;
-    }
-    return any;
-}
-
-/* Notes the columns of the table that are not replicated yet. Returns whether there were any. */
-static bool add_regular(ctr_tracking *call, ctr_problem *problem)
-{
-    bool added = false;
-    if (!call->shape.replicated) begin_row_cells(call, problem);
-    if (!call->shape.replicated) open_counters(call, problem);
-    if (problem->rc != SQLITE_OK) return false;
-    ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape, problem);
-    added = end_regular(call, tab, problem);
-    for (size_t i = 0; tab && i < call->tracked.ordinary.n && problem->rc == SQLITE_OK; i++) {
-        const ctr_described *column = &call->tracked.ordinary.columns[i];
-        bool known = !is_regular(call, column);
-        for (int k = 0; k < call->tracked.n_regular && !known; k++) {
-            const char *name = call->tracked.regular[k].column;
-            known = name && sqlite3_stricmp(name, column->name) == 0;
-        }
-        if (known) continue;
-        const ctr_registry *registry = ctr_regular_of(tab, problem);
-        if (!registry) break;
-        if (!*column->name)
-            ctr_problem_set(problem, SQLITE_ERROR,
-                            "%s: a column without a name cannot be replicated", call->table);
-        if (ctr_regular_named(registry, column->name, strlen(column->name)) >= 0)
-            ctr_problem_set(
-                problem, SQLITE_ERROR,
-                "%s: another column was called %s when it was replicated, and other files "
-                "still know it by that name: rename this one",
-                call->table, column->name);
-        ctr_regular_note(tab, registry->n, column->name, column->name, problem);
-        added = true;
-    }
-    if (!added || problem->rc != SQLITE_OK) return added;
-    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
-    ctr_run_do(&run, CTR_SQL_CATALOG_REDRAW_TABLE, call->counters);
-    open_counters(call, problem);
-    return added;
-}
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static bool opens_each(const ctr_tracking *call, int counter)
 {
@@ -293,14 +226,24 @@ static bool are_triggers_whole(const ctr_tracking *call, ctr_problem *problem)
     return false;
 }
 
+static void refuse_nothing_to_do(const ctr_tracking *call, ctr_problem *problem)
+{
+    if (call->n > 0)
+        ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is tracked already", call->table,
+                        call->names[0]);
+    else
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s is tracked already, and there is nothing to count", call->table);
+}
+
 /* Adds columns to a tracked table, or repairs its triggers and counters. */
 static int64_t go_on_tracking(ctr_tracking *call, ctr_problem *problem)
 {
-    open_counters(call, problem);
+    ctr_track_open_counters(call, problem);
     bool whole = are_triggers_whole(call, problem);
     int n_before = call->shape.n_columns;
     bool was_replicated = call->shape.replicated;
-    bool added = call->replicates && problem->rc == SQLITE_OK && add_regular(call, problem);
+    bool added = call->replicates && problem->rc == SQLITE_OK && ctr_replicating_add(call, problem);
     added = add_columns(call, whole, problem) || added;
     bool any = call->shape.replicated;
     for (int i = 0; i < call->shape.n_counters && !any && problem->rc == SQLITE_OK; i++)
@@ -322,12 +265,7 @@ static int64_t go_on_tracking(ctr_tracking *call, ctr_problem *problem)
         call->tracked.columns[i].adopted = call->tracked.columns[i].given;
     int64_t counted = ctr_tracking_count_opening(call, opens_given, problem);
     if (!whole || added || renamed || call->taken_up || counted > 0) return counted;
-    if (call->n > 0)
-        ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is tracked already", call->table,
-                        call->names[0]);
-    else
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s is tracked already, and there is nothing to count", call->table);
+    refuse_nothing_to_do(call, problem);
     return 0;
 }
 
@@ -378,8 +316,8 @@ static int64_t track(ctr_tracking *call, ctr_problem *problem)
         create_counter_table(call, call->table, problem);
         call->conn->row_cells = false;
     }
-    open_counters(call, problem);
-    if (call->replicates && problem->rc == SQLITE_OK) add_regular(call, problem);
+    ctr_track_open_counters(call, problem);
+    if (call->replicates && problem->rc == SQLITE_OK) ctr_replicating_add(call, problem);
     call->stamps = call->replicates;
     if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, call->file, problem);
     if (problem->rc == SQLITE_OK)
@@ -408,26 +346,10 @@ static void note_untracked(const ctr_tracking *call, ctr_problem *problem)
     ctr_catalog_close_entry(&entry);
 }
 
-/* Ends the replication of a regular column; returns false if it is none. */
-static bool drop_regular(ctr_tracking *call, const char *name, ctr_problem *problem)
-{
-    for (int i = 0; i < call->tracked.n_regular && problem->rc == SQLITE_OK; i++) {
-        const ctr_tracked_regular *regular = &call->tracked.regular[i];
-        const char *column = regular->column ? regular->column : regular->name;
-        if (sqlite3_stricmp(column, name) != 0) continue;
-        ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape, problem);
-        ctr_tracked_note(call->file, call->counters, &call->shape, problem);
-        if (tab) ctr_regular_note(tab, regular->number, regular->name, NULL, problem);
-        open_counters(call, problem);
-        return true;
-    }
-    return false;
-}
-
 static void drop_tracked_column(ctr_tracking *call, const char *name, ctr_problem *problem)
 {
     int counter = ctr_tracked_counter(&call->tracked, name);
-    if (counter < 0 && drop_regular(call, name, problem)) return;
+    if (counter < 0 && ctr_replicating_drop(call, name, problem)) return;
     int like = counter < 0 ? ctr_shape_counter_like(&call->shape, name) : -1;
     bool lost = like >= 0 && call->tracked.columns[call->shape.counters[like]].lost;
     if (lost) counter = like; /* its column was dropped from the table unnoticed */
@@ -445,7 +367,7 @@ static void drop_tracked_column(ctr_tracking *call, const char *name, ctr_proble
         ctr_succession_lineage_changed(call->file, CTR_WHY_DROPPED, problem);
     if (problem->rc == SQLITE_OK) raise_column(call, own, problem);
     sqlite3_free(own);
-    open_counters(call, problem);
+    ctr_track_open_counters(call, problem);
 }
 
 static int64_t untrack(ctr_tracking *call, ctr_problem *problem)
@@ -453,7 +375,7 @@ static int64_t untrack(ctr_tracking *call, ctr_problem *problem)
     int64_t n = call->n;
     if (!call->counters)
         ctr_problem_set(problem, SQLITE_ERROR, "%s is not a tracked table", call->table);
-    open_counters(call, problem);
+    ctr_track_open_counters(call, problem);
     ctr_identity identity;
     if (ctr_identity_read(&identity, call->db, call->schema, problem)) return 0;
     ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);

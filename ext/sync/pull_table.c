@@ -7,6 +7,7 @@
 #include "sync/answers.h"
 #include "sync/durable.h"
 #include "sync/marks.h"
+#include "sync/matching.h"
 #include "sync/pull.h"
 #include "sync/row_feed.h"
 #include "sync/session.h"
@@ -36,7 +37,7 @@ typedef struct merge_job {
     bool more;             /* the walk stands at a row */
     ctr_row_cell row;      /* its row cell, of a replicated table; owned columns */
     int room_row;
-    int *regular; /* for each regular column of `to`, that of `from`, or -1; owned by `later` */
+    const int *regular; /* lent by sync/matching.h; NULL: it is not replicated */
     struct ctr_report_row *report;
 
     /* How the rows of `to` are found. */
@@ -226,22 +227,6 @@ static void refuse_unanswered(merge_job *job, ctr_problem *problem)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* Lists the regular columns of the source's table as it declares them. */
-static void list_regular_of_source(const merge_job *job, sqlite3_str *out, ctr_problem *problem)
-{
-    ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, &job->from, problem);
-    ctr_tracked *tracked = from ? ctr_tracked_hold(from, problem) : NULL;
-    for (int i = 0; tracked && i < tracked->n_regular; i++) {
-        const char *name = tracked->regular[i].column;
-        const ctr_described *column = name ? ctr_ordinary_column(&tracked->ordinary, name) : NULL;
-        if (!column) continue;
-        sqlite3_str_appendf(out, "%s%s%s%s, ", tracked->regular[i].name,
-                            column->type && *column->type ? " " : "",
-                            column->type ? column->type : "", column->not_null ? " NOT NULL" : "");
-    }
-    ctr_tracked_release(tracked);
-}
-
 /* Only the application can create a table that the source tracks: only the key and the counters are
  * known here. */
 static void refuse_tracked(const merge_job *job, ctr_problem *problem)
@@ -260,7 +245,10 @@ static void refuse_tracked(const merge_job *job, ctr_problem *problem)
         sqlite3_str_appendf(columns, "%s INTEGER, ", ctr_shape_counter_name(shape, i));
         sqlite3_str_appendf(counters, ", '%s'", ctr_shape_counter_name(shape, i));
     }
-    if (shape->replicated) list_regular_of_source(job, columns, problem);
+    if (shape->replicated) {
+        ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, shape, problem);
+        if (from) ctr_matching_list_declared(from, columns, problem);
+    }
     char *column_text = ctr_text_finish(columns, problem),
          *key_text = ctr_text_finish(keys, problem),
          *counter_text = ctr_text_finish(counters, problem);
@@ -353,68 +341,14 @@ static void check_replicated(const merge_job *job, ctr_problem *problem)
                     job->theirs->birth);
 }
 
-/* A column of our table that the source replicates, and this file does not yet. */
-static void refuse_unreplicated(const merge_job *job, const char *name, ctr_problem *problem)
-{
-    const ctr_tracked *tracked = job->to->showing.tracked;
-    if (!ctr_ordinary_column(&tracked->ordinary, name)) return;
-    if (ctr_tracked_counter(tracked, name) >= 0)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "column %s is a counter in %s and a regular column in the giving file: "
-                        "counter_replicate('%s', '%s') there makes it a counter",
-                        name, job->pull->called, tracked->table, name);
-    ctr_problem_set(problem, SQLITE_ERROR,
-                    "column %s is replicated in the giving file and not yet in %s: call "
-                    "counter_replicate('%s') there",
-                    name, job->pull->called, tracked->table);
-}
-
-/* Fails unless a column has the same affinity on both sides: values would be converted. */
-static void check_affinity(const merge_job *job, int mine, int theirs, ctr_problem *problem)
-{
-    const ctr_tracked *here = job->to->showing.tracked, *there = job->merge->later.values.tracked;
-    const ctr_described *a = ctr_tracked_regular_column(here, mine),
-                        *b = ctr_tracked_regular_column(there, theirs);
-    if (!a || !b || !a->type || !b->type) return;
-    ctr_affinity x = ctr_declaration_affinity(a->type), y = ctr_declaration_affinity(b->type);
-    if (x != y)
-        ctr_problem_set(
-            problem, SQLITE_ERROR,
-            "the tables differ in the affinity of column %s: the taking file has %s, the "
-            "giving file has %s",
-            a->name, ctr_shape_affinity_name(x), ctr_shape_affinity_name(y));
-}
-
 /* Finds for each of our regular columns the one of the same name at the source. */
 static void match_regular(merge_job *job, ctr_problem *problem)
 {
     check_replicated(job, problem);
     if (!job->to->shape.replicated || problem->rc != SQLITE_OK) return;
     ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, &job->from, problem);
-    const ctr_registry *mine = ctr_regular_of(job->to->rows.tab, problem),
-                       *theirs = from ? ctr_regular_of(from, problem) : NULL;
-    if (!mine || !theirs) return;
-    ctr_later *later = &job->merge->later;
-    later->map = job->regular = sqlite3_malloc64(((size_t)mine->n + 1) * sizeof *job->regular);
-    if (!job->regular) {
-        ctr_problem_nomem(problem);
-        return;
-    }
-    later->n_map = mine->n;
-    ctr_row_values_open(&later->values, from, problem);
-    for (int i = 0; i < mine->n; i++) {
-        const ctr_regular *column = &mine->columns[i];
-        job->regular[i] = column->noted && column->name
-                              ? ctr_regular_named(theirs, column->name, strlen(column->name))
-                              : -1;
-    }
-    for (int i = 0; i < mine->n && problem->rc == SQLITE_OK; i++)
-        if (job->regular[i] >= 0) check_affinity(job, i, job->regular[i], problem);
-    for (int i = 0; i < theirs->n; i++) {
-        const ctr_regular *column = &theirs->columns[i];
-        if (column->noted && !ctr_regular_was_named(mine, column->name, strlen(column->name)))
-            refuse_unreplicated(job, column->name, problem);
-    }
+    if (from) ctr_matching_open(&job->merge->later, job->to, from, job->pull->called, problem);
+    job->regular = job->merge->later.map;
 }
 
 static void open_sides(merge_job *job, ctr_problem *problem)

@@ -107,7 +107,8 @@ static void close_taken(taken_row *row)
     sqlite3_finalize(row->values);
 }
 
-/* A column that the table has, and this file does not replicate yet. */
+/* Refuses a column that the table has, and this file does not replicate yet; passes over one that
+ * the table lacks. */
 static void refuse_column(const ctr_merge *merge, const ctr_row_column *column,
                           ctr_problem *problem)
 {
@@ -121,6 +122,7 @@ static void refuse_column(const ctr_merge *merge, const ctr_row_column *column,
     sqlite3_free(name);
 }
 
+/* Sets the stamps of my columns, and where their values are. */
 static void take_columns(ctr_merge *merge, ctr_row_image *image, taken_row *row,
                          ctr_problem *problem)
 {
@@ -278,7 +280,8 @@ static int counter_of_name(const ctr_merge *merge, const uint8_t *name, size_t s
     return -1;
 }
 
-/* Merges a pending cell. Returns whether it is to be forgotten. */
+/* Merges a pending cell if its row has come. Returns whether it is to be forgotten: it is merged,
+ * or of an earlier life. */
 static bool take_one_pending(ctr_merge *merge, sqlite3_stmt *pending, sqlite3_stmt *values,
                              sqlite3_value **keys, ctr_problem *problem)
 {
@@ -327,5 +330,5 @@ void ctr_row_feed_take_pending(ctr_merge *merge, ctr_problem *problem)
     sqlite3_finalize(values);
     sqlite3_free(list);
     sqlite3_free(keys);
-    merge->keys = NULL;
+    merge->keys = NULL; /* these were the last ones */
 }

@@ -21,8 +21,8 @@
 typedef struct ctr_row_giver {
     ctr_row_values values;
     ctr_row_cell cell; /* of the row read last; owned columns */
-    int room;
-    int *order; /* owned: the regular columns that are given, by number, in order of names */
+    int room;          /* for columns of `cell` */
+    int *order;        /* owned: the regular columns that are given, by number, in order of names */
     int n;
     ctr_packed image; /* owned: the row as bytes */
 } ctr_row_giver;
@@ -31,8 +31,8 @@ typedef struct ctr_row_giver {
 int ctr_row_feed_open(ctr_row_giver *giver, ctr_tab *tab, ctr_problem *problem);
 void ctr_row_feed_close(ctr_row_giver *giver);
 
-/* Reads a row, number `rowid` of the cells, into giver->image. Returns false if it has no row cell,
- * or on a problem. */
+/* Reads a row, number `rowid` of the cells, into giver->image, lent until the next one. Returns
+ * false if it has no row cell, or on a problem. */
 bool ctr_row_feed_read(ctr_row_giver *giver, int64_t rowid, sqlite3_value **keys,
                        ctr_problem *problem);
 

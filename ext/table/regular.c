@@ -17,7 +17,6 @@ static int damaged_registry(const ctr_tab *tab, const char *what, ctr_problem *p
 
 /* ---- the registry ---------------------------------------------------------------------------- */
 
-/* Somebody may still use it. */
 void ctr_regular_forget(ctr_tab *tab)
 {
     if (tab->registry) tab->registry->stale = true;

@@ -33,7 +33,7 @@ typedef struct ctr_registry {
     size_t n_writers, room_writers;
     size_t room;
     unsigned schemas; /* ctr_file.schemas when it was read */
-    bool stale;
+    bool stale;       /* memory was dropped, and somebody may still use this: it is read again */
 
     /* Whether any merged value is listed, as of this version of the table's memory. */
     bool any_listed, looked;
@@ -41,7 +41,8 @@ typedef struct ctr_registry {
 } ctr_registry;
 
 /* Returns the columns and writers, lent until they are asked for again after memory was dropped;
- * NULL on a problem. Forget drops memory; close frees it. */
+ * NULL on a problem, which is SQLITE_CORRUPT_VTAB if they are damaged. Forget drops memory; close
+ * frees it. */
 const ctr_registry *ctr_regular_of(ctr_tab *tab, ctr_problem *problem);
 void ctr_regular_forget(ctr_tab *tab);
 void ctr_regular_close(ctr_tab *tab);
@@ -53,7 +54,7 @@ bool ctr_regular_was_named(const ctr_registry *registry, const char *name, size_
 /* Returns the number of the column with this name, or -1; upper and lower case are the same. */
 int ctr_regular_named(const ctr_registry *registry, const char *name, size_t size);
 
-/* Notes a new column, its present name, or (NULL) that it is replicated no longer. */
+/* Notes a new column, its present name, or (NULL) that it is replicated no longer. Drops memory. */
 void ctr_regular_note(ctr_tab *tab, int number, const char *name, const char *column,
                       ctr_problem *problem);
 
@@ -61,7 +62,8 @@ void ctr_regular_note(ctr_tab *tab, int number, const char *name, const char *co
  * it has room for, 0 at first. The caller frees cell->columns with sqlite3_free. */
 bool ctr_regular_room(ctr_tab *tab, ctr_row_cell *cell, int *room, ctr_problem *problem);
 
-/* Reads the row cell of a row; life 0: there is none. */
+/* Reads the row cell of a row into `cell`, as ctr_regular_room leaves it; life 0: there is none.
+ * Fails with SQLITE_CORRUPT_VTAB if it is damaged. */
 int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell, ctr_problem *problem);
 
 /* Encodes a cell into `out`, with room for ctr_row_cell_room(cell->n) bytes, and returns its size.
@@ -69,12 +71,14 @@ int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell, ctr_proble
 size_t ctr_regular_write(ctr_tab *tab, const ctr_row_cell *cell, uint8_t *out,
                          ctr_problem *problem);
 
-/* Returns the number of a new stamp, which is higher than `above`. */
+/* Returns the number of a new stamp: the time, in the unit of core/row_cell.h, at most
+ * CTR_STAMP_LAST; or above + 1 if that is higher. The caller refuses one beyond CTR_STAMP_MAX. */
 int64_t ctr_regular_number(int64_t above);
 
 /* ---- listed values --------------------------------------------------------------------------- */
 
-/* Lists the merged value of a column of a row in place of the listed one. */
+/* Lists the merged value of a column of a row in place of the listed one. `refused`: the table has
+ * refused it. */
 void ctr_regular_list(ctr_tab *tab, int64_t rowid, const char *name, sqlite3_value *value,
                       bool refused, ctr_problem *problem);
 

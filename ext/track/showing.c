@@ -1,4 +1,4 @@
-/* track/showing.c - writes the values of counters into the table that shows them. */
+/* track/showing.c - writes rows into the table that shows them. */
 #include "track/showing.h"
 
 #include <string.h>

@@ -1,10 +1,13 @@
-/* track/showing.h - writes the values of counters into their tracked table.
+/* track/showing.h - writes the values of counters and merged regular columns into their tracked
+ * table.
  *
  *     ctr_showing_open(&showing, tab, problem);
  *     ctr_showing_row(&showing, rowid, keys, NULL, before, now, problem);
  *
  * If a constraint of the table refuses a value, the row is apart, and <counters>_state lists it
- * (track/apart.h).
+ * (track/apart.h). A row of a replicated table is written whole, in one statement; if the table
+ * refuses it, without its counters. Merged values that the table refuses, or that its triggers
+ * change, are listed, too (table/regular.h).
  *
  * A row that neither shows its counters nor is listed there was changed while the triggers did not
  * run. Overwriting it would lose counts, so it is refused.

@@ -225,47 +225,62 @@ static char *text_with(const ctr_tracked *tracked, const struct tracked_trigger 
     return text;
 }
 
+/* The same lists while they grow. */
+typedef struct growing_lists {
+    sqlite3_str *columns, *values, *changes, *order, *constraint;
+    const char *what;
+} growing_lists;
+
+static void fill_lists(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
+                       const growing_lists *to, ctr_problem *problem)
+{
+    bool keys_only = trigger->replaces || trigger->text == CTR_SQL_TRACK_ON_REGULAR;
+    ctr_tracked_list_own_names(tracked, to->columns, !keys_only);
+    if (trigger->replaces) {
+        ctr_tracked_list_keys(tracked, to->values, "");
+        list_replaced(tracked, trigger->text, sqlite3_str_value(to->columns), to->what,
+                      sqlite3_str_value(to->values), to->order, to->constraint, problem);
+        return;
+    }
+    if (trigger->text == CTR_SQL_TRACK_ON_REGULAR) {
+        ctr_tracked_list_keys(tracked, to->values, "NEW.");
+        list_regular_columns(tracked, to->order, to->constraint, to->values);
+        return;
+    }
+    list_values(tracked, to->values, "NEW.");
+    list_values(tracked, to->changes, "OLD.");
+    if (trigger->text == CTR_SQL_TRACK_ON_UPDATE) {
+        list_update(tracked, to->columns, to->order);
+        ctr_tracked_list_values(tracked, to->values, "OLD.");
+        compare_columns(tracked, to->constraint, true, true);
+        sqlite3_str_appendall(to->constraint, " AND (");
+        compare_columns(tracked, to->constraint, false, false);
+        sqlite3_str_appendall(to->constraint, ")");
+    } else if (trigger->text == CTR_SQL_TRACK_ON_KEY) {
+        ctr_tracked_list_keys(tracked, to->order, "");
+        sqlite3_str_appendall(to->order, ", rowid, oid, _rowid_"); /* an INTEGER PRIMARY KEY */
+        compare_columns(tracked, to->constraint, true, false);
+    }
+}
+
 /* Returns the text of a trigger; the caller frees it with sqlite3_free. NULL: the table does not
  * need it, or there is a problem. */
 static char *trigger_text(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
                           ctr_problem *problem)
 {
-    sqlite3_str *columns = sqlite3_str_new(NULL), *values = sqlite3_str_new(NULL),
-                *changes = sqlite3_str_new(NULL), *order = sqlite3_str_new(NULL),
-                *constraint = sqlite3_str_new(NULL);
-    const char *what = "may go";
-    if (trigger->replaces) {
-        if (tracked->replaces) what = "may go anyway";
-        ctr_tracked_list_own_names(tracked, columns, false);
-        ctr_tracked_list_keys(tracked, values, "");
-        list_replaced(tracked, trigger->text, sqlite3_str_value(columns), what,
-                      sqlite3_str_value(values), order, constraint, problem);
-    } else {
-        ctr_tracked_list_own_names(tracked, columns, true);
-        list_values(tracked, values, "NEW.");
-        list_values(tracked, changes, "OLD.");
-    }
-    if (trigger->text == CTR_SQL_TRACK_ON_UPDATE) {
-        list_update(tracked, columns, order);
-        ctr_tracked_list_values(tracked, values, "OLD.");
-        compare_columns(tracked, constraint, true, true);
-        sqlite3_str_appendall(constraint, " AND (");
-        compare_columns(tracked, constraint, false, false);
-        sqlite3_str_appendall(constraint, ")");
-    } else if (trigger->text == CTR_SQL_TRACK_ON_REGULAR) {
-        sqlite3_str_reset(columns);
-        sqlite3_str_reset(values);
-        ctr_tracked_list_own_names(tracked, columns, false);
-        ctr_tracked_list_keys(tracked, values, "NEW.");
-        list_regular_columns(tracked, order, constraint, values);
-    } else if (trigger->text == CTR_SQL_TRACK_ON_KEY) {
-        ctr_tracked_list_keys(tracked, order, "");
-        sqlite3_str_appendall(order, ", rowid, oid, _rowid_"); /* an INTEGER PRIMARY KEY */
-        compare_columns(tracked, constraint, true, false);
-    }
-    trigger_lists lists = {ctr_text_finish(columns, problem),    ctr_text_finish(values, problem),
-                           ctr_text_finish(changes, problem),    ctr_text_finish(order, problem),
-                           ctr_text_finish(constraint, problem), what};
+    const growing_lists to = {.columns = sqlite3_str_new(NULL),
+                              .values = sqlite3_str_new(NULL),
+                              .changes = sqlite3_str_new(NULL),
+                              .order = sqlite3_str_new(NULL),
+                              .constraint = sqlite3_str_new(NULL),
+                              .what = tracked->replaces ? "may go anyway" : "may go"};
+    fill_lists(tracked, trigger, &to, problem);
+    trigger_lists lists = {.columns = ctr_text_finish(to.columns, problem),
+                           .values = ctr_text_finish(to.values, problem),
+                           .changes = ctr_text_finish(to.changes, problem),
+                           .order = ctr_text_finish(to.order, problem),
+                           .constraint = ctr_text_finish(to.constraint, problem),
+                           .what = to.what};
     char *text = text_with(tracked, trigger, &lists, problem);
     sqlite3_free(lists.columns);
     sqlite3_free(lists.values);

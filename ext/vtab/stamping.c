@@ -4,9 +4,11 @@
  *     UPDATE             the columns that the trigger names
  *     DELETE             the next life, which is even; the counters of the row are empty
  *
- * A stamp is higher than those that it replaces, also if the clock of another file is ahead
- * (core/row_cell.h). Stamping asks under whom the file counts, as counting does. What a trigger of
- * the application changes in a row while that row is merged is not stamped.
+ * They come from vtab/reconcile.c, the second from vtab/trigger_rows.c; the row cell is written
+ * with the counters of the row. A stamp is higher than those that it replaces, also if the clock
+ * of another file is ahead (core/row_cell.h). Stamping asks under whom the file counts, as
+ * counting does. What a trigger of the application changes in a row while that row is merged is
+ * not stamped.
  *
  * counter_replicate stamps the rows that are there with (0, its opening), so that of two files one
  * wins throughout.

@@ -1,0 +1,107 @@
+/* functions/replicating.c - which columns of a table counter_replicate makes regular ones.
+ *
+ * The names by which files match their regular columns are those that the columns had when they
+ * were replicated first; a later rename does not change them (table/regular.h). So a column is
+ * refused whose name still is that of another one.
+ */
+#include <string.h>
+
+#include "functions/functions.h"
+#include "table/regular.h"
+
+void ctr_replicating_begin(ctr_tracking *call, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    ctr_run_do(&run, CTR_SQL_REGULAR_BEGIN, NULL);
+}
+
+static bool is_to_be_counter(const ctr_tracking *call, const char *name)
+{
+    for (int i = 0; i < call->n; i++)
+        if (sqlite3_stricmp(call->names[i], name) == 0) return true;
+    return false;
+}
+
+/* Returns whether a column of the table is neither key nor counter, and can be written. */
+static bool is_regular(const ctr_tracking *call, const ctr_described *column)
+{
+    return column->name && column->key < 0 && !column->generated &&
+           ctr_tracked_counter(&call->tracked, column->name) < 0 &&
+           !is_to_be_counter(call, column->name);
+}
+
+static bool is_replicated(const ctr_tracking *call, const char *name)
+{
+    for (int i = 0; i < call->tracked.n_regular; i++) {
+        const char *column = call->tracked.regular[i].column;
+        if (column && sqlite3_stricmp(column, name) == 0) return true;
+    }
+    return false;
+}
+
+/* Ends the replication of regular columns that become counters. Returns whether there are any. */
+static bool end_regular(ctr_tracking *call, ctr_tab *tab, ctr_problem *problem)
+{
+    bool any = false;
+    for (int i = 0; tab && i < call->tracked.n_regular && problem->rc == SQLITE_OK; i++) {
+        const ctr_tracked_regular *regular = &call->tracked.regular[i];
+        if (!regular->column || !is_to_be_counter(call, regular->column)) continue;
+        ctr_regular_note(tab, regular->number, regular->name, NULL, problem);
+        any = true;
+    }
+    return any;
+}
+
+static void add_regular(const ctr_tracking *call, ctr_tab *tab, const char *name,
+                        ctr_problem *problem)
+{
+    const ctr_registry *registry = ctr_regular_of(tab, problem);
+    if (!registry) return;
+    if (!*name)
+        ctr_problem_set(problem, SQLITE_ERROR, "%s: a column without a name cannot be replicated",
+                        call->table);
+    if (ctr_regular_named(registry, name, strlen(name)) >= 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: another column was called %s when it was replicated, and other files "
+                        "still know it by that name: rename this one",
+                        call->table, name);
+    ctr_regular_note(tab, registry->n, name, name, problem);
+}
+
+bool ctr_replicating_add(ctr_tracking *call, ctr_problem *problem)
+{
+    if (!call->shape.replicated) {
+        ctr_replicating_begin(call, problem);
+        ctr_track_open_counters(call, problem);
+    }
+    if (problem->rc != SQLITE_OK) return false;
+    ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape, problem);
+    bool changed = end_regular(call, tab, problem);
+    for (size_t i = 0; tab && i < call->tracked.ordinary.n && problem->rc == SQLITE_OK; i++) {
+        const ctr_described *column = &call->tracked.ordinary.columns[i];
+        if (!is_regular(call, column) || is_replicated(call, column->name)) continue;
+        add_regular(call, tab, column->name, problem);
+        changed = true;
+    }
+    if (!changed || problem->rc != SQLITE_OK) return changed;
+    /* Other files hold values of the new columns: with a new token all rows are read again. */
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    ctr_run_do(&run, CTR_SQL_CATALOG_REDRAW_TABLE, call->counters);
+    ctr_track_open_counters(call, problem);
+    return changed;
+}
+
+bool ctr_replicating_drop(ctr_tracking *call, const char *name, ctr_problem *problem)
+{
+    for (int i = 0; i < call->tracked.n_regular && problem->rc == SQLITE_OK; i++) {
+        const ctr_tracked_regular *regular = &call->tracked.regular[i];
+        const char *column = regular->column ? regular->column : regular->name;
+        if (sqlite3_stricmp(column, name) != 0) continue;
+        ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape, problem);
+        ctr_tracked_note(call->file, call->counters, &call->shape, problem);
+        if (tab) ctr_regular_note(tab, regular->number, regular->name, NULL, problem);
+        ctr_track_open_counters(call, problem);
+        return true;
+    }
+    return false;
+}
