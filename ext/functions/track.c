@@ -197,7 +197,7 @@ static bool add_columns(ctr_tracking *call, bool whole, ctr_problem *problem)
     return added;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
 static bool opens_each(const ctr_tracking *call, int counter)
 {
@@ -295,27 +295,30 @@ static void refuse_orphans(ctr_file *file, const char *table, ctr_problem *probl
     ctr_catalog_close(&catalog);
 }
 
+/* Creates the counter table of a table that is not tracked yet. */
+static void begin_tracking(ctr_tracking *call, ctr_problem *problem)
+{
+    refuse_orphans(call->file, call->table, problem);
+    if (problem->rc != SQLITE_OK) return;
+    if (call->n == 0 && !call->replicates)
+        ctr_problem_set(problem, SQLITE_ERROR, "%s: name the columns to be tracked", call->table);
+    ctr_constraints_read_shape(&call->shape, call->db, call->schema, call->table, call->names,
+                               call->n, &call->tracked, problem);
+    if (call->replicates && problem->rc == SQLITE_OK)
+        ctr_constraints_refuse_collations(&call->shape, call->table, problem);
+    if (!call->keys_assigned)
+        ctr_constraints_refuse_own_keys(&call->shape, call->db, call->schema, call->table, problem);
+    call->counters = sqlite3_mprintf("%s_counters", call->table);
+    call->conn->row_cells = call->replicates;
+    create_counter_table(call, call->table, problem);
+    call->conn->row_cells = false;
+}
+
 static int64_t track(ctr_tracking *call, ctr_problem *problem)
 {
     if (!call->counters) take_up_counters(call, problem);
     if (call->counters) return go_on_tracking(call, problem);
-    refuse_orphans(call->file, call->table, problem);
-    if (problem->rc == SQLITE_OK) {
-        if (call->n == 0 && !call->replicates)
-            ctr_problem_set(problem, SQLITE_ERROR, "%s: name the columns to be tracked",
-                            call->table);
-        ctr_constraints_read_shape(&call->shape, call->db, call->schema, call->table, call->names,
-                                   call->n, &call->tracked, problem);
-        if (call->replicates && problem->rc == SQLITE_OK)
-            ctr_constraints_refuse_collations(&call->shape, call->table, problem);
-        if (!call->keys_assigned)
-            ctr_constraints_refuse_own_keys(&call->shape, call->db, call->schema, call->table,
-                                            problem);
-        call->counters = sqlite3_mprintf("%s_counters", call->table);
-        call->conn->row_cells = call->replicates;
-        create_counter_table(call, call->table, problem);
-        call->conn->row_cells = false;
-    }
+    begin_tracking(call, problem);
     ctr_track_open_counters(call, problem);
     if (call->replicates && problem->rc == SQLITE_OK) ctr_replicating_add(call, problem);
     call->stamps = call->replicates;

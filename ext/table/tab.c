@@ -7,11 +7,13 @@
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-/* Appends to a list the item of the row cell, which has this parameter. */
-static char *with_row_cell(const ctr_shape *shape, char *list, const char *item, int parameter)
+/* Appends the row cell of a replicated table to a list, which it frees: its name or, unless that is
+ * 0, its parameter. */
+static char *with_row_cell(const ctr_shape *shape, char *list, int parameter)
 {
     if (!shape->replicated || !list) return list;
-    char *both = sqlite3_mprintf(item, list, parameter);
+    char *both = parameter > 0 ? sqlite3_mprintf("%s, ?%d", list, parameter)
+                               : sqlite3_mprintf("%s, \"_row\"", list);
     sqlite3_free(list);
     return both;
 }
@@ -19,13 +21,13 @@ static char *with_row_cell(const ctr_shape *shape, char *list, const char *item,
 static char *new_columns(const ctr_shape *shape)
 {
     char *columns = ctr_shape_list(shape, CTR_KEYS_FIRST, "@", ", ", 1);
-    return with_row_cell(shape, columns, "%s, \"_row\"", 0);
+    return with_row_cell(shape, columns, 0);
 }
 
 static char *new_values(const ctr_shape *shape)
 {
     char *values = ctr_shape_list(shape, CTR_KEYS_FIRST, "#", ", ", CTR_INSERT_KEYS);
-    return with_row_cell(shape, values, "%s, ?%d", CTR_INSERT_KEYS + shape->n_columns);
+    return with_row_cell(shape, values, CTR_INSERT_KEYS + shape->n_columns);
 }
 
 static char *same_key(const ctr_shape *shape)

@@ -23,14 +23,14 @@
 static void check_rows(ctr_table *table, ctr_problem *problem)
 {
     ctr_walk walk;
-    ctr_row_cell cell_of_row = {0};
+    ctr_tab *tab = table->rows->tab;
+    ctr_row_cell row_cell = {0}; /* owned columns; read to be checked */
     int room = 0;
     ctr_stream_walk_open(&walk, table->rows, CTR_WALK_ALL, 0, problem);
     while (ctr_stream_walk_next(&walk, problem)) {
         int64_t rowid = sqlite3_column_int64(walk.row, CTR_WALK_ID);
-        if (table->shape.replicated &&
-            ctr_regular_room(table->rows->tab, &cell_of_row, &room, problem))
-            ctr_regular_read(table->rows->tab, rowid, &cell_of_row, problem);
+        if (table->shape.replicated && ctr_regular_room(tab, &row_cell, &room, problem))
+            ctr_regular_read(tab, rowid, &row_cell, problem);
         for (int i = 0; i < table->shape.n_columns; i++) {
             const ctr_column *column = &table->shape.columns[i];
             ctr_cell cell;
@@ -43,7 +43,7 @@ static void check_rows(ctr_table *table, ctr_problem *problem)
         }
     }
     ctr_stream_walk_close(&walk);
-    sqlite3_free(cell_of_row.columns);
+    sqlite3_free(row_cell.columns);
 }
 
 /* ---- the journal ----------------------------------------------------------------------------- */
