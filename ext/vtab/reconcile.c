@@ -152,8 +152,11 @@ static void count_values(ctr_tracked_row *row, bool expected, ctr_problem *probl
 {
     ctr_table *table = row->table;
     bool waits = row->is_apart && row->apart.waits;
+    bool dead =
+        table->shape.replicated && table->rows->found &&
+        !ctr_stamping_is_live(table, problem); /* its counters are empty, whatever it shows */
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
-        const ctr_shown *base = shown_apart(row, i), *now = &row->now[i];
+        const ctr_shown *base = dead ? NULL : shown_apart(row, i), *now = &row->now[i];
         ctr_opening *opening = opening_of(row, i, now);
         bool same = expected
                         ? row->event == CTR_ROW_UPDATED && ctr_tracked_same_shown(&row->was[i], now)

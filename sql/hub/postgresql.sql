@@ -346,7 +346,7 @@ BEGIN
   taken := counter_hub.take_number(bytes, at);
   at := taken.at;
   life := taken.n;
-  IF life NOT BETWEEN 1 AND 4294967295 THEN RAISE data_exception; END IF;
+  IF life NOT BETWEEN 1 AND 2147483647 THEN RAISE data_exception; END IF;
   IF life % 2 = 1 THEN
     taken := counter_hub.take_stamp(bytes, at);
     own_number := taken.number;

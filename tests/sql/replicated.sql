@@ -522,3 +522,51 @@ SELECT rows_changed FROM counter_sync('office');
 --= 1
 SELECT n FROM office.p;
 --= 5
+
+-- # a-trigger-that-makes-a-counter-what-was-merged-stops-no-merge
+ATTACH 'office.db' AS office;
+CREATE TABLE main.a_product(k TEXT PRIMARY KEY NOT NULL);
+CREATE TABLE main.stock(product TEXT PRIMARY KEY NOT NULL, shelf, n INTEGER NOT NULL DEFAULT 0);
+CREATE TRIGGER main.z AFTER INSERT ON a_product BEGIN INSERT OR IGNORE INTO stock(product, n) VALUES (NEW.k, 3); END;
+CREATE TABLE office.a_product(k TEXT PRIMARY KEY NOT NULL);
+CREATE TABLE office.stock(product TEXT PRIMARY KEY NOT NULL, shelf, n INTEGER NOT NULL DEFAULT 0);
+CREATE TRIGGER office.z AFTER INSERT ON a_product BEGIN INSERT OR IGNORE INTO stock(product, n) VALUES (NEW.k, 3); END;
+SELECT counter_replicate('main.a_product');
+--= 0
+SELECT counter_replicate('main.stock', 'n');
+--= 0
+SELECT counter_replicate('office.a_product');
+--= 0
+SELECT counter_replicate('office.stock', 'n');
+--= 0
+INSERT INTO office.a_product VALUES ('tea');
+SELECT table_name, rows_changed FROM counter_sync('office');
+--= a_product|1
+--= stock|1
+SELECT * FROM main.stock;
+--= tea|NULL|3
+
+-- # a-row-that-a-foreign-key-protects-from-its-deletion-begins-anew-with-what-it-shows
+PRAGMA foreign_keys = ON;
+ATTACH 'office.db' AS office;
+CREATE TABLE main.t(k TEXT PRIMARY KEY NOT NULL, name, n INTEGER);
+CREATE TABLE main.c(k TEXT PRIMARY KEY NOT NULL, p REFERENCES t(k));
+CREATE TABLE office.t(k TEXT PRIMARY KEY NOT NULL, name, n INTEGER);
+SELECT counter_replicate('main.t', 'n');
+--= 0
+SELECT counter_replicate('office.t', 'n');
+--= 0
+INSERT INTO main.t VALUES ('x', 'X', 10);
+SELECT rows_changed FROM counter_push('office');
+--= 1
+DELETE FROM office.t;
+INSERT INTO main.c VALUES ('c', 'x');
+SELECT rows_changed FROM counter_pull('office');
+--= 1
+UPDATE main.t SET n = n + 1;
+SELECT * FROM main.t;
+--= x|X|11
+SELECT rows_changed FROM counter_push('office');
+--= 1
+SELECT * FROM office.t;
+--= x|X|11
