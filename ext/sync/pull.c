@@ -76,7 +76,7 @@ void ctr_pull_close_merge(ctr_pull_merge *merge)
 }
 
 /* Opens the merge again if the schema has changed since. */
-static void show_later(ctr_pull *pull, ctr_pull_merge *merge, ctr_problem *problem)
+static void show_later(ctr_pull *pull, ctr_pull_merge *merge, bool deletions, ctr_problem *problem)
 {
     ctr_merge *to = &merge->to;
     if (!ctr_file_objects(pull->file, problem)) return;
@@ -86,7 +86,7 @@ static void show_later(ctr_pull *pull, ctr_pull_merge *merge, ctr_problem *probl
         ctr_merge_close(to);
         open = ctr_merge_open_table(to, pull->file, here, &pull->conflicts, problem);
     }
-    if (open) ctr_later_show(&merge->later, &to->showing, &to->rows, problem);
+    if (open) ctr_later_show(&merge->later, &to->showing, &to->rows, deletions, problem);
     if (here) ctr_problem_where(problem, "table %s", here->birth);
 }
 
@@ -134,35 +134,52 @@ static void report_apart(ctr_pull *pull, ctr_problem *problem)
     }
 }
 
-/* Runs after all tables are merged, because triggers of the user may read other rows. Then shows
- * the rows that are apart again, because a table may refuse a row until another row is shown. That
- * ends after two turns, one in each direction, that leave no fewer values listed than ever before:
- * triggers of the user that change rows in turn may list them again for ever. */
-static void show_merged(ctr_pull *pull, ctr_problem *problem)
+/* Shows the rows that are apart again, because a table may refuse a row until another row is shown.
+ * That ends after two turns, one in each direction, that leave no fewer values listed than ever
+ * before: triggers of the user that change rows in turn may list them again for ever. Returns
+ * whether there were any. */
+static bool show_all_apart(ctr_pull *pull, ctr_problem *problem)
 {
-    for (ctr_pull_merge *merge = pull->first; merge && problem->rc == SQLITE_OK;
-         merge = merge->next)
-        show_later(pull, merge, problem);
-    while (pull->first) {
-        ctr_pull_merge *merge = pull->first;
-        pull->first = merge->next;
-        ctr_pull_close_merge(merge);
-    }
-
     int64_t least = 0;
     bool any = false;
     for (int turn = 0, idle = 0; idle < 2 && problem->rc == SQLITE_OK; turn++, idle++) {
         int64_t before = 0, apart = show_each_apart_again(pull, turn % 2 == 1, &before, problem);
         if (before == 0) break;
         if (turn == 0) least = before;
-        any = any || before > 0;
+        any = true;
         if (apart < least) {
             idle = -1;
             least = apart;
         }
     }
+    return any;
+}
 
-    if (any) report_apart(pull, problem);
+static bool any_replicated(const ctr_pull *pull)
+{
+    for (const ctr_pull_merge *merge = pull->first; merge; merge = merge->next)
+        if (merge->to.shape.replicated) return true;
+    return false;
+}
+
+/* Runs after all tables are merged, because triggers of the user may read other rows. Rows of
+ * replicated tables are deleted when all others are shown: a cascade must not take children that
+ * have another parent by then. */
+static void show_merged(ctr_pull *pull, ctr_problem *problem)
+{
+    bool replicated = any_replicated(pull);
+    for (int deletions = 0; deletions <= replicated; deletions++) {
+        if (deletions) show_all_apart(pull, problem);
+        for (ctr_pull_merge *merge = pull->first; merge && problem->rc == SQLITE_OK;
+             merge = merge->next)
+            show_later(pull, merge, deletions, problem);
+    }
+    while (pull->first) {
+        ctr_pull_merge *merge = pull->first;
+        pull->first = merge->next;
+        ctr_pull_close_merge(merge);
+    }
+    if (show_all_apart(pull, problem)) report_apart(pull, problem);
 }
 
 int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, ctr_file *file,

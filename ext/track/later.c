@@ -146,14 +146,18 @@ static void take_merged(cells_reader *cells, ctr_later *later, const due_row *du
     }
 }
 
-int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, ctr_problem *problem)
+int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool deletions,
+                   ctr_problem *problem)
 {
+    bool replicated = showing->tracked->shape->replicated;
+    if (deletions && !replicated) return problem->rc;
     cells_reader cells = open_cells(showing, rows, problem);
     if (later->n > 0) qsort(later->rows, later->n, later->size, by_rowid);
     for (size_t i = 0; i < later->n && problem->rc == SQLITE_OK; i++) {
         const due_row *due = (const void *)(later->rows + i * later->size);
         if (!read_cells(&cells, due->rowid, problem)) continue;
         take_merged(&cells, later, due, problem);
+        if (replicated && cells.merged.is_live == deletions) continue;
         if (problem->rc == SQLITE_OK)
             ctr_showing_row(showing, due->rowid, cells.keys, NULL, due->before, cells.now, problem);
     }

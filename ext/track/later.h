@@ -38,7 +38,8 @@ typedef struct ctr_later {
 /* Add notes a row of `showing`; show shows all of them. `rows` are those of the counter table. */
 int ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_later_row *row,
                   ctr_problem *problem);
-int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, ctr_problem *problem);
+int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool deletions,
+                   ctr_problem *problem);
 void ctr_later_close(ctr_later *later);
 
 /* Tries again to show the rows that are listed as apart, in the order of storage or backwards:

@@ -570,3 +570,41 @@ SELECT rows_changed FROM counter_push('office');
 --= 1
 SELECT * FROM office.t;
 --= x|X|11
+
+-- # children-that-have-another-parent-survive-the-deletion-of-the-old-one
+PRAGMA foreign_keys = ON;
+ATTACH 'office.db' AS office;
+CREATE TABLE main.parent(k TEXT PRIMARY KEY NOT NULL);
+CREATE TABLE main.child(k TEXT PRIMARY KEY NOT NULL, p REFERENCES parent(k) ON DELETE CASCADE);
+CREATE TABLE office.parent(k TEXT PRIMARY KEY NOT NULL);
+CREATE TABLE office.child(k TEXT PRIMARY KEY NOT NULL, p REFERENCES parent(k) ON DELETE CASCADE);
+SELECT counter_replicate('main.parent');
+--= 0
+SELECT counter_replicate('main.child');
+--= 0
+SELECT counter_replicate('office.parent');
+--= 0
+SELECT counter_replicate('office.child');
+--= 0
+INSERT INTO main.parent VALUES ('old');
+INSERT INTO main.child VALUES ('c', 'old'), ('d', 'old');
+SELECT table_name, rows_changed FROM counter_push('office');
+--= child|2
+--= parent|1
+INSERT INTO office.parent VALUES ('new');
+UPDATE office.child SET p = 'new' WHERE k = 'c';
+DELETE FROM office.parent WHERE k = 'old';
+SELECT table_name, rows_changed FROM counter_sync('office');
+--= child|2
+--= parent|2
+SELECT * FROM main.child;
+--= c|new
+SELECT * FROM main.parent;
+--= new
+SELECT table_name, rows_changed FROM counter_sync('office');
+--= child|0
+--= parent|0
+SELECT * FROM office.child;
+--= c|new
+SELECT count(*) FROM counter_tracked WHERE row_key IS NOT NULL;
+--= 0
