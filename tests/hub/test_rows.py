@@ -398,7 +398,7 @@ VALID = row_bytes(NAMES, b"\xd1" + b"\x01\x81\x01" + b"\x02" + bytes(8) + b"\x00
 ONE = [b"\x01a\x00"]
 DAMAGED = {
     "no row": b"", "a cell": b"\xc1\x01", "a newer format": b"\xa2" + VALID[1:],
-    "no life": row_bytes([], b"", life=b"\x00"), "a life beyond 32 bits": row_bytes([], b"", life=b"\x81\x80\x80\x80\x10"),
+    "no life": row_bytes([], b"", life=b"\x00"), "a life beyond 31 bits": row_bytes([], b"", life=b"\x81\x80\x80\x80\x08"),
     "more behind a deleted row": b"\xa1\x02\x00", "more behind it": VALID + b"\x00",
     "more behind no columns": row_bytes([], b"\xd1"), "columns out of order": row_bytes([NAMES[1], NAMES[0]], b"\xd1\x00\x00"),
     "a name twice": row_bytes(ONE * 2, b"\xd1\x00\x00"), "a name that is empty": row_bytes([b"\x00\x00"], b"\xd1\x00"),
@@ -418,7 +418,7 @@ DAMAGED = {
     "a stamp of 2^63": b"\xa1\x01" + b"\x80" * 9 + b"\x01" + ID + b"\x00",
     **{f"the first {n} bytes": VALID[:n] for n in range(1, len(VALID))}}
 VALIDS = {"columns of all kinds": VALID, "no columns": row_bytes([], b""), "a deleted row": b"\xa1\x02",
-          "the highest life": row_bytes([], b"", life=b"\xff\xff\xff\xff\x0f"),
+          "the highest life": row_bytes([], b"", life=b"\xff\xff\xff\xff\x07"),
           "infinity": row_bytes(ONE, b"\xd1\x02\xff\xf0" + bytes(6)),
           "64 bits": row_bytes(ONE, b"\xd1\x01" + b"\xff" * 9 + b"\x01"),
           "the last stamp": b"\xa1\x01" + bytes([128, 128, 128, 234, 194, 162, 133, 53]) + ID + b"\x00"}
