@@ -227,12 +227,12 @@ static int look_and_write(ctr_showing *showing, bool was_live, const ctr_summary
                  ctr_tracked_same_shown(&shown[i], &showing->to[i]))
             showing->from[i] = shown[i]; /* listed by a trigger, after the merge */
 
-    bool merged = shown && is_integer && complete && live && !apart.waits &&
-                  ctr_tracked_same_row(tracked, shown, showing->to);
+    bool shows_counts = shown && is_integer && complete && live &&
+                        ctr_tracked_same_row(tracked, shown, showing->to);
     size_t n = (size_t)tracked->shape->n_counters;
-    if (merged) memcpy(showing->from, shown, n * sizeof *showing->from); /* a trigger did it */
-    if (shown && is_integer && complete && live && !writing->regular &&
-        ctr_tracked_same_row(tracked, shown, showing->to)) {
+    if (shows_counts && !apart.waits) /* a trigger did it */
+        memcpy(showing->from, shown, n * sizeof *showing->from);
+    if (shows_counts && !writing->regular) {
         ctr_apart_remove(&showing->apart, writing->rowid, problem);
     } else if (shown && (apart.waits || !is_integer ||
                          !ctr_tracked_same_row(tracked, shown, showing->from))) {

@@ -273,12 +273,8 @@ def meet(draw, one, other):
         other.merge(one)
 
 
-@pytest.mark.parametrize("number", range(EXAMPLES // 4))
-def test_files_that_merge_show_the_rows_of_the_lattice(tmp_path, number):
-    draw = random.Random(f"{SEED} replicated {number}")
-    kind = draw.choice(["", "", "WITHOUT ROWID"])
-    made = draw.choice([File, File, Columns])
-    files = [made(tmp_path / f"{i}.db", kind) for i in range(draw.randint(2, 4))]
+def act_and_meet(draw, files):
+    """Any acts and meetings; at the end each file has met each other one."""
     for step in range(draw.choice([10, 40, 80])):
         one, other = draw.sample(files, 2)
         if draw.random() < .7:
@@ -294,6 +290,15 @@ def test_files_that_merge_show_the_rows_of_the_lattice(tmp_path, number):
                     rows(one.db, "SELECT * FROM counter_sync(?)", other.path)
                     one.merge(other)
                     other.merge(one)
+
+
+@pytest.mark.parametrize("number", range(EXAMPLES // 4))
+def test_files_that_merge_show_the_rows_of_the_lattice(tmp_path, number):
+    draw = random.Random(f"{SEED} replicated {number}")
+    kind = draw.choice(["", "", "WITHOUT ROWID"])
+    made = draw.choice([File, File, Columns])
+    files = [made(tmp_path / f"{i}.db", kind) for i in range(draw.randint(2, 4))]
+    act_and_meet(draw, files)
     for file in files:
         file.check()
         assert [file.row(key).shown() for key in KEYS] == [files[0].row(key).shown() for key in KEYS]
@@ -428,20 +433,6 @@ def test_what_a_table_refuses_or_changes_is_listed_and_travels_as_it_was_merged(
     draw = random.Random(f"{SEED} strict {number}")
     kind = draw.choice(["", "", "WITHOUT ROWID"])
     files = [Strict(tmp_path / f"{i}.db", kind, draw) for i in range(draw.randint(2, 4))]
-    for step in range(draw.choice([10, 40, 80])):
-        one, other = draw.sample(files, 2)
-        if draw.random() < .7:
-            one.transact(draw)
-        else:
-            meet(draw, one, other)
-            other.check()
-        one.check()
-    for _ in range(2):
-        for one in files:
-            for other in files:
-                if one is not other:
-                    rows(one.db, "SELECT * FROM counter_sync(?)", other.path)
-                    one.merge(other)
-                    other.merge(one)
+    act_and_meet(draw, files)
     for file in files:
         file.check()
