@@ -76,7 +76,7 @@ void ctr_pull_close_merge(ctr_pull_merge *merge)
 }
 
 /* Opens the merge again if the schema has changed since. */
-static void show_later(ctr_pull *pull, ctr_pull_merge *merge, bool deletions, ctr_problem *problem)
+static void show_later(ctr_pull *pull, ctr_pull_merge *merge, ctr_problem *problem)
 {
     ctr_merge *to = &merge->to;
     if (!ctr_file_objects(pull->file, problem)) return;
@@ -86,8 +86,14 @@ static void show_later(ctr_pull *pull, ctr_pull_merge *merge, bool deletions, ct
         ctr_merge_close(to);
         open = ctr_merge_open_table(to, pull->file, here, &pull->conflicts, problem);
     }
-    if (open) ctr_later_show(&merge->later, &to->showing, &to->rows, deletions, problem);
+    if (open) ctr_later_show(&merge->later, &to->showing, &to->rows, pull->deletions, problem);
     if (here) ctr_problem_where(problem, "table %s", here->birth);
+}
+
+static void show_each_later(ctr_pull *pull, ctr_problem *problem)
+{
+    ctr_pull_merge *merge = pull->first;
+    for (; merge && problem->rc == SQLITE_OK; merge = merge->next) show_later(pull, merge, problem);
 }
 
 /* Shows the rows of one tracked table that are listed as apart. Returns the number of values that
@@ -98,7 +104,8 @@ static int64_t show_apart(ctr_pull *pull, const ctr_catalog_entry *here, bool ba
     ctr_merge merge = {0};
     int64_t apart = 0;
     if (ctr_merge_open_table(&merge, pull->file, here, &pull->conflicts, problem))
-        apart = ctr_later_show_apart(&merge.showing, &merge.rows, backwards, problem);
+        apart =
+            ctr_later_show_apart(&merge.showing, &merge.rows, backwards, pull->deletions, problem);
     ctr_merge_close(&merge);
     ctr_problem_where(problem, "table %s", here->birth);
     return apart;
@@ -168,12 +175,10 @@ static bool any_replicated(const ctr_pull *pull)
 static void show_merged(ctr_pull *pull, ctr_problem *problem)
 {
     bool replicated = any_replicated(pull);
-    for (int deletions = 0; deletions <= replicated; deletions++) {
-        if (deletions) show_all_apart(pull, problem);
-        for (ctr_pull_merge *merge = pull->first; merge && problem->rc == SQLITE_OK;
-             merge = merge->next)
-            show_later(pull, merge, deletions, problem);
-    }
+    show_each_later(pull, problem);
+    if (replicated) show_all_apart(pull, problem);
+    pull->deletions = true;
+    if (replicated) show_each_later(pull, problem);
     while (pull->first) {
         ctr_pull_merge *merge = pull->first;
         pull->first = merge->next;

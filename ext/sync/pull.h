@@ -76,6 +76,7 @@ typedef struct ctr_pull {
     bool in_empty;      /* the target was empty before the pull */
     ctr_side side;
     ctr_report *report;
+    bool deletions; /* rows of replicated tables that have ended are deleted now */
     ctr_pull_merge *first,
         **last; /* owned: those of tracked tables, in order; where the next goes */
 } ctr_pull;

@@ -250,7 +250,7 @@ static void try_wanting(apart_job *job, int counter, int64_t n)
 }
 
 /* Tries to show a row. If it comes off the list, adds those that want what it showed. */
-static void try_row(apart_job *job, int64_t rowid, ctr_problem *problem)
+static void try_row(apart_job *job, int64_t rowid, bool deletions, ctr_problem *problem)
 {
     cells_reader *cells = &job->cells;
     ctr_apart *list = &cells->showing->apart;
@@ -258,6 +258,7 @@ static void try_row(apart_job *job, int64_t rowid, ctr_problem *problem)
     ctr_apart_read(list, rowid, &was, problem);
     bool tried = (was.waits || was.differs || was.refused) && read_cells(cells, rowid, problem);
     if (tried) take_merged(cells, NULL, NULL, problem);
+    tried = tried && (deletions || !cells->showing->merged || cells->merged.is_live);
     if (tried && problem->rc == SQLITE_OK)
         ctr_showing_again(cells->showing, rowid, cells->keys, cells->now, problem);
     if (tried && ctr_apart_read(list, rowid, &is, problem) == SQLITE_OK && !is.waits && !is.differs)
@@ -267,7 +268,7 @@ static void try_row(apart_job *job, int64_t rowid, ctr_problem *problem)
     ctr_apart_close_row(&is);
 }
 
-int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards,
+int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards, bool deletions,
                              ctr_problem *problem)
 {
     apart_job job = {.cells = open_cells(showing, rows, problem)};
@@ -275,7 +276,7 @@ int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backward
     for (size_t i = 0; i < job.n && problem->rc == SQLITE_OK; i++) {
         job.due[job.n_due++] = job.listed[backwards ? job.n - 1 - i : i];
         while (job.n_due > 0 && problem->rc == SQLITE_OK)
-            try_row(&job, job.due[--job.n_due], problem);
+            try_row(&job, job.due[--job.n_due], deletions, problem);
     }
     close_cells(&job.cells, problem);
     sqlite3_free(job.listed);

@@ -35,7 +35,8 @@ typedef struct ctr_later {
     int n_map;
 } ctr_later;
 
-/* Add notes a row of `showing`; show shows all of them. `rows` are those of the counter table. */
+/* Add notes a row of `showing`; show shows all of them. `rows` are those of the counter table. Rows
+ * of a replicated table that have ended are deleted in a second call, with `deletions`. */
 int ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_later_row *row,
                   ctr_problem *problem);
 int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool deletions,
@@ -45,8 +46,9 @@ void ctr_later_close(ctr_later *later);
 /* Tries again to show the rows that are listed as apart, in the order of storage or backwards:
  * parents are inserted before their children, and deleted after them. When a row no longer shows a
  * value, the rows that want it are tried at once, wherever they are stored: a UNIQUE index may have
- * refused it. Returns how many values are listed now. */
-int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards,
+ * refused it. Rows of a replicated table that have ended are tried with `deletions` only. Returns
+ * how many values are listed now. */
+int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards, bool deletions,
                              ctr_problem *problem);
 
 /* Call it after floors have risen: rows below them no longer show a value; in a replicated table

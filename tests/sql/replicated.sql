@@ -608,3 +608,31 @@ SELECT * FROM office.child;
 --= c|new
 SELECT count(*) FROM counter_tracked WHERE row_key IS NOT NULL;
 --= 0
+
+-- # a-row-that-is-listed-is-deleted-with-the-others-that-have-ended
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, name, n INTEGER CHECK (n < 10), m INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, name, n INTEGER, m INTEGER);
+SELECT counter_replicate('main.p', 'n', 'm');
+--= 0
+SELECT counter_replicate('office.p', 'n', 'm');
+--= 0
+INSERT INTO office.p VALUES ('a', 'A', 5, 1), ('b', 'B', 5, 1);
+SELECT rows_changed FROM counter_pull('office');
+--= 2
+UPDATE main.p SET n = n + 4;
+UPDATE office.p SET n = n + 4, name = name || '!';
+SELECT rows_changed FROM counter_sync('office');
+--= 4
+SELECT * FROM main.p;
+--= a|A!|9|1
+--= b|B!|9|1
+DELETE FROM office.p WHERE k = 'a';
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT * FROM main.p;
+--= b|B!|9|1
+SELECT * FROM office.p;
+--= b|B!|13|1
+SELECT row_key, column_name FROM counter_tracked WHERE row_key IS NOT NULL;
+--= ('b')|n
