@@ -37,13 +37,13 @@ int ctr_matching_open(ctr_later *later, const ctr_merge *to, ctr_tab *from, cons
                       ctr_problem *problem)
 {
     const ctr_tracked *tracked = to->showing.tracked;
+    ctr_row_values_open(&later->values, from, problem);
     const ctr_registry *mine = ctr_regular_of(to->rows.tab, problem),
                        *theirs = ctr_regular_of(from, problem);
     if (!mine || !theirs) return problem->rc;
     later->map = sqlite3_malloc64(((size_t)mine->n + 1) * sizeof *later->map);
     if (!later->map) return ctr_problem_nomem(problem);
     later->n_map = mine->n;
-    ctr_row_values_open(&later->values, from, problem);
     for (int i = 0; i < mine->n; i++) {
         const ctr_regular *column = &mine->columns[i];
         later->map[i] = column->noted && column->name

@@ -45,10 +45,11 @@ void ctr_row_feed_close(ctr_row_giver *giver)
     *giver = (ctr_row_giver){.n = 0};
 }
 
-static void put_columns(ctr_row_giver *giver, const ctr_registry *registry, ctr_problem *problem)
+static void put_columns(ctr_row_giver *giver, ctr_problem *problem)
 {
     ctr_packed *image = &giver->image;
-    for (int i = 0; i < giver->n; i++) {
+    const ctr_registry *registry = ctr_regular_of(giver->values.tab, problem);
+    for (int i = 0; registry && i < giver->n; i++) {
         const char *name = registry->columns[giver->order[i]].name;
         ctr_row_column column = {.name = (const uint8_t *)name,
                                  .size = strlen(name),
@@ -73,15 +74,14 @@ bool ctr_row_feed_read(ctr_row_giver *giver, int64_t rowid, sqlite3_value **keys
     if (!ctr_regular_room(tab, &giver->cell, &giver->room, problem) ||
         ctr_regular_read(tab, rowid, &giver->cell, problem) || giver->cell.life == 0)
         return false;
-    const ctr_registry *registry = ctr_regular_of(tab, problem);
     bool live = ctr_row_cell_is_live(&giver->cell);
     giver->image.size = 0;
     uint8_t *out = ctr_pack_room(&giver->image, CTR_ROW_HEADER_MAX, problem);
-    if (!out || !registry) return false;
+    if (!out) return false;
     out = ctr_row_cell_begin(out, giver->cell.life, &giver->cell.row, (uint64_t)giver->n);
     giver->image.size = (size_t)(out - giver->image.bytes);
     if (live && ctr_row_values_read(&giver->values, rowid, keys, false, problem) == SQLITE_OK)
-        put_columns(giver, registry, problem);
+        put_columns(giver, problem);
     ctr_row_values_reset(&giver->values);
     return problem->rc == SQLITE_OK;
 }

@@ -34,8 +34,8 @@ static void prepare_row(ctr_row_values *values, ctr_problem *problem)
 
 int ctr_row_values_open(ctr_row_values *values, ctr_tab *tab, ctr_problem *problem)
 {
-    const ctr_registry *registry = ctr_regular_of(tab, problem);
     *values = (ctr_row_values){.tab = tab, .tracked = ctr_tracked_hold(tab, problem)};
+    const ctr_registry *registry = ctr_regular_of(tab, problem);
     if (problem->rc != SQLITE_OK || !registry) return problem->rc;
     values->n = registry->n;
     size_t size = ((size_t)registry->n + 1) * sizeof *values->given;

@@ -110,12 +110,11 @@ static void stamp_columns(ctr_table *table, ctr_row_cell *cell, const bool *mask
 {
     ctr_stamp stamp;
     ctr_rows *rows = table->rows;
-    const ctr_registry *registry = ctr_regular_of(rows->tab, problem);
-    if (!registry || !make_stamp(table, ctr_row_cell_highest_of(cell, mask), &stamp, problem))
-        return;
-    ctr_showing *looks = ctr_table_look(table, problem);
-    bool any = looks && ctr_regular_is_listed(rows->tab, rows->rowid, problem);
-    for (int i = 0; any && i < registry->n; i++)
+    if (!make_stamp(table, ctr_row_cell_highest_of(cell, mask), &stamp, problem)) return;
+    bool any =
+        ctr_table_look(table, problem) && ctr_regular_is_listed(rows->tab, rows->rowid, problem);
+    const ctr_registry *registry = any ? ctr_regular_of(rows->tab, problem) : NULL;
+    for (int i = 0; registry && i < cell->n; i++)
         if (mask[i]) ctr_regular_unlist(rows->tab, rows->rowid, registry->columns[i].name, problem);
     ctr_row_cell_set(cell, mask, &stamp);
     if (ctr_stage_row(rows, problem) == SQLITE_OK) ctr_access_write(table, problem);

@@ -636,3 +636,31 @@ SELECT * FROM office.p;
 --= b|B!|13|1
 SELECT row_key, column_name FROM counter_tracked WHERE row_key IS NOT NULL;
 --= ('b')|n
+
+-- # a-listed-row-is-updated-after-detach-when-the-registry-is-read-again-in-between
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, name, changed, n INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, name, changed, n INTEGER);
+SELECT counter_replicate('main.p', 'n');
+--= 0
+SELECT counter_replicate('office.p', 'n');
+--= 0
+CREATE TRIGGER main.touch AFTER UPDATE OF name ON p BEGIN
+UPDATE p SET changed = 'by ' || NEW.name WHERE k = NEW.k; END;
+INSERT INTO main.p VALUES ('a', 'A', 5, 3), ('b', 'A', 5, 3);
+SELECT rows_changed FROM counter_sync('office');
+--= 2
+UPDATE office.p SET name = 'B';
+SELECT rows_changed FROM counter_sync('office');
+--= 2
+SELECT * FROM p_counters;
+--= a|3
+--= b|3
+DETACH office;
+UPDATE p SET n = n - 1, changed = 'good' WHERE k = 'a';
+ATTACH 'office.db' AS office;
+SELECT rows_changed FROM counter_push('office');
+--= 1
+SELECT * FROM office.p;
+--= a|B|good|2
+--= b|B|5|3
