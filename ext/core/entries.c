@@ -6,7 +6,7 @@
 enum { ENTRIES_FORMAT = 0xE2, ENTRIES_KIND = 0xE0 };
 
 /* Codes: those without a counter, and from CODE_FIRST on those of each counter. */
-enum { CODE_CHANGED, CODE_FOLDED, CODE_PULLED, CODE_FED, CODE_KEPT, CODE_FIRST = 6 };
+enum { CODE_CHANGED, CODE_FOLDED, CODE_PULLED, CODE_FED, CODE_STAMPED, CODE_ROW, CODE_FIRST };
 enum { ONE_TICK, SEVERAL_TICKS, CELL_WRITTEN, CELL_PULLED, CELL_FED, CODES };
 
 enum { ORIGINS = 8 /* more than all origins together */ };
@@ -45,11 +45,20 @@ uint8_t *ctr_entries_put(uint8_t *out, int64_t *last, const ctr_entry *entry)
         code = first + (pulled ? CELL_PULLED : fed ? CELL_FED : CELL_WRITTEN);
     else if (entry->kind == CTR_ENTRY_FOLDED)
         code = CODE_FOLDED;
+    else if (entry->kind == CTR_ENTRY_STAMPED)
+        code = CODE_STAMPED;
+    else if (entry->kind == CTR_ENTRY_ROW_WRITTEN)
+        code = CODE_ROW;
     out = ctr_varint_put(out, ctr_varint_zigzag(moved_by(0, less_between(entry->row, *last))));
     out = ctr_varint_put(out, code);
     if (entry->kind == CTR_ENTRY_ADDED) {
         out = ctr_varint_put(out, ctr_varint_zigzag(entry->n));
         if (entry->ticks != 1) out = ctr_varint_put(out, (uint64_t)entry->ticks);
+    }
+    if (entry->kind == CTR_ENTRY_STAMPED) {
+        out = ctr_varint_put(out, 2 * (uint64_t)entry->word + (entry->number > 0));
+        out = ctr_varint_put(out, entry->mask);
+        if (entry->number > 0) out = ctr_varint_put(out, (uint64_t)entry->number);
     }
     *last = entry->row;
     return out;
@@ -118,6 +127,21 @@ static bool refuse_entries(ctr_entries *entries, ctr_status status)
     return false;
 }
 
+static bool take_mask(ctr_entries *entries, ctr_entry *entry)
+{
+    uint64_t word, number = 0;
+    if (!take_number(entries, &word) || !take_number(entries, &entry->mask)) return false;
+    bool own = word % 2 == 1;
+    if (own && !take_number(entries, &number)) return false;
+    word /= 2;
+    if (word >= CTR_ENTRY_COUNTERS / CTR_ENTRY_MASK || entry->mask == 0 ||
+        entry->mask >> CTR_ENTRY_MASK != 0 || number > INT64_MAX || (own && number == 0))
+        return refuse_entries(entries, CTR_OUT_OF_RANGE);
+    entry->word = (int)word;
+    entry->number = (int64_t)number;
+    return true;
+}
+
 bool ctr_entries_next(ctr_entries *entries, ctr_entry *entry)
 {
     uint64_t row, code;
@@ -125,13 +149,16 @@ bool ctr_entries_next(ctr_entries *entries, ctr_entry *entry)
     if (!take_number(entries, &row) || !take_number(entries, &code)) return false;
     entries->row = moved_by(entries->row, (uint64_t)ctr_varint_unzigzag(row));
     *entry = (ctr_entry){.row = entries->row, .origin = CTR_MADE_HERE};
-    if (code < CODE_KEPT) {
+    if (code == CODE_STAMPED || code == CODE_ROW) {
+        entry->kind = code == CODE_ROW ? CTR_ENTRY_ROW_WRITTEN : CTR_ENTRY_STAMPED;
+        return code == CODE_ROW || take_mask(entries, entry);
+    }
+    if (code < CODE_FIRST) {
         entry->kind = code == CODE_FOLDED ? CTR_ENTRY_FOLDED : CTR_ENTRY_CHANGED;
         if (code == CODE_PULLED) entry->origin = CTR_PULLED;
         if (code == CODE_FED) entry->origin = CTR_FED;
         return true;
     }
-    if (code < CODE_FIRST) return refuse_entries(entries, CTR_NEWER_FORMAT);
     code -= CODE_FIRST;
     if (code / CODES >= CTR_ENTRY_COUNTERS) return refuse_entries(entries, CTR_OUT_OF_RANGE);
     entry->counter = (int)(code / CODES);

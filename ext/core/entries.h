@@ -6,11 +6,13 @@
  *     row       zigzag varint: the difference to the row of the previous entry, or to 0
  *     code      varint
  *                 0          the row is new, or has changed; the change was made here
- *                 1          all amounts before this were folded into the cells, or rows were
- *                            removed. Later amounts in the same row of the journal were carried
+ *                 1          all amounts and stamps before this were folded into the cells, or rows
+ *                            were removed. Later ones in the same row of the journal were carried
  *                            over: no cell has them, and their change is older
  *                 2, 3       as 0: the change was pulled from a file, or came with a feed
- *                 4, 5       kept for the stamps of regular columns; refused
+ *                 4          regular columns of the row were written here: their stamps have the
+ *                            number of this row of the journal, or their own (core/row_cell.h)
+ *                 5          the row cell was written here: it has the stamps before this
  *                 6 + 5 c    counter c was incremented by n, at one tick of the clock
  *                 7 + 5 c    the same at several ticks
  *                 8 + 5 c    the cell of counter c was written: it has the amounts before this;
@@ -18,6 +20,9 @@
  *                 9 + 5 c    the same: it was pulled; 10 + 5 c: it came with a feed
  *     n         zigzag varint, for an increment
  *     ticks     varint, 2 ... 2^63-1, for an increment at several ticks
+ *     word      varint, for stamps: 2 w, plus 1 if a number follows the mask
+ *     mask      varint, for stamps, 1 ... 2^60-1: bit b is regular column 60 w + b
+ *     number    varint, for stamps that were carried over: 1 ... 2^63-1
  *
  * Segments, the rows of higher levels, have no amounts. They list the changed rows with the numbers
  * of their last changes and the origins of all changes, in groups of one number and the same
@@ -39,15 +44,18 @@
 
 enum {
     CTR_ENTRIES_HEADER = 1,
-    CTR_ENTRY_MAX = 40,          /* bytes of the longest entry, and of a row in a segment */
-    CTR_ENTRY_COUNTERS = 1 << 15 /* a counter has a lower number than this */
+    CTR_ENTRY_MAX = 40,           /* bytes of the longest entry, and of a row in a segment */
+    CTR_ENTRY_COUNTERS = 1 << 15, /* a counter, or a regular column, has a lower number than this */
+    CTR_ENTRY_MASK = 60           /* regular columns in a mask */
 };
 
 typedef enum ctr_entry_kind {
     CTR_ENTRY_CHANGED,
     CTR_ENTRY_FOLDED,
     CTR_ENTRY_ADDED,
-    CTR_ENTRY_WRITTEN
+    CTR_ENTRY_WRITTEN,
+    CTR_ENTRY_STAMPED,
+    CTR_ENTRY_ROW_WRITTEN
 } ctr_entry_kind;
 
 /* The origins of a change: whoever takes a change from this file asks for some of them. */
@@ -59,6 +67,9 @@ typedef struct ctr_entry {
     ctr_origin origin; /* CTR_MADE_HERE for all but CTR_ENTRY_CHANGED and CTR_ENTRY_WRITTEN */
     int counter;       /* of CTR_ENTRY_ADDED and CTR_ENTRY_WRITTEN */
     int64_t n, ticks;  /* of CTR_ENTRY_ADDED */
+    int word;          /* of CTR_ENTRY_STAMPED, with `mask` */
+    uint64_t mask;
+    int64_t number; /* 0: that of the row of the journal */
 } ctr_entry;
 
 /* Begin entries, and append one; both return the end of the entries. `last` is the row of the entry

@@ -72,10 +72,15 @@ ctr_status ctr_row_cell_insert(ctr_row_cell *cell, const ctr_stamp *stamp)
     return CTR_OK;
 }
 
+void ctr_row_cell_set_column(ctr_row_cell *cell, int column, const ctr_stamp *stamp)
+{
+    cell->columns[column] = beside_row(stamp, &cell->row);
+}
+
 void ctr_row_cell_set(ctr_row_cell *cell, const bool *mask, const ctr_stamp *stamp)
 {
     for (int i = 0; i < cell->n; i++)
-        if (mask[i]) cell->columns[i] = beside_row(stamp, &cell->row);
+        if (mask[i]) ctr_row_cell_set_column(cell, i, stamp);
 }
 
 ctr_status ctr_row_cell_delete(ctr_row_cell *cell)

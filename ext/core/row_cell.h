@@ -99,6 +99,7 @@ int64_t ctr_row_cell_highest_of(const ctr_row_cell *cell, const bool *mask);
  * nothing, if there is no further life. */
 ctr_status ctr_row_cell_insert(ctr_row_cell *cell, const ctr_stamp *stamp);
 void ctr_row_cell_set(ctr_row_cell *cell, const bool *mask, const ctr_stamp *stamp);
+void ctr_row_cell_set_column(ctr_row_cell *cell, int column, const ctr_stamp *stamp);
 ctr_status ctr_row_cell_delete(ctr_row_cell *cell);
 
 /* The join with the row of another file, which has the column map[i] for my column i, or -1. Sets

@@ -78,6 +78,7 @@ typedef struct ctr_file {
     bool numbered;
     unsigned numbers_version;
     int64_t next_number;
+    int64_t learned; /* the highest number of a stamp that this transaction wrote into a cell */
 
     unsigned data_version; /* of the file, while the identity is checked */
 

@@ -1,6 +1,7 @@
 /* table/batch.c - notes entries, appends batches, and cuts them when a savepoint is rolled back. */
 #include "table/batch.h"
 
+#include "core/row_cell.h"
 #include "identity/os.h"
 #include "identity/spill.h"
 #include "sqlite/array.h"
@@ -55,13 +56,20 @@ static void touch(ctr_tab *tab)
     file->touched = tab;
 }
 
+/* Returns whether a stamp was written that is higher than the number of the pending entries. */
+static bool is_overtaken(const ctr_tab *tab)
+{
+    return tab->number != 0 && tab->number < tab->file->learned;
+}
+
 int ctr_batch_expect(ctr_tab *tab, int n, ctr_problem *problem)
 {
     touch(tab);
     size_t most = (size_t)sqlite3_limit(tab->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
     ctr_batch_refuse_triggers(tab, problem);
     size_t pending = ctr_batch_pending(tab);
-    if (pending >= BATCH_ENTRIES || pending >= most) ctr_batch_flush(tab, problem);
+    if (pending >= BATCH_ENTRIES || pending >= most || is_overtaken(tab))
+        ctr_batch_flush(tab, problem);
     if (ctr_cache_expect_amounts(&tab->amounts, (size_t)n, problem)) return problem->rc;
     ctr_entry *batch =
         ctr_array_room(tab->batch, &tab->room, tab->n + (size_t)n, sizeof *batch, problem);
@@ -117,8 +125,41 @@ void ctr_batch_add(ctr_tab *tab, int64_t row, int counter, int64_t n)
         ctr_cache_forget(&tab->cache, row);
 }
 
+/* Adds a column to the pending entry that has its stamp, or to the last entry: an earlier one may
+ * have come before the row cell was written. */
+static void note_stamp(ctr_tab *tab, int64_t row, int column)
+{
+    const ctr_amount *known = ctr_journal_amount(tab, row, CTR_AMOUNT_COLUMNS + column);
+    ctr_amount *amount = ctr_cache_set_stamp(&tab->amounts, row, column, tab->number);
+    size_t places[] = {known ? amount->batch : tab->n, tab->n - 1};
+    for (int i = 0; i < 2; i++) {
+        size_t at = places[i];
+        if (at >= tab->n || at < tab->n_appended || at < length_at_savepoint(tab)) continue;
+        ctr_entry *entry = &tab->batch[at];
+        if (entry->kind != CTR_ENTRY_STAMPED || entry->row != row ||
+            entry->word != column / CTR_ENTRY_MASK)
+            continue;
+        entry->mask |= UINT64_C(1) << column % CTR_ENTRY_MASK;
+        amount->batch = (uint32_t)at;
+        return;
+    }
+    amount->batch = (uint32_t)tab->n;
+    tab->batch[tab->n++] = (ctr_entry){.row = row,
+                                       .kind = CTR_ENTRY_STAMPED,
+                                       .origin = CTR_MADE_HERE,
+                                       .word = column / CTR_ENTRY_MASK,
+                                       .mask = UINT64_C(1) << column % CTR_ENTRY_MASK};
+}
+
+void ctr_batch_stamp(ctr_tab *tab, int64_t row, const bool *mask, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (mask[i]) note_stamp(tab, row, i);
+}
+
 void ctr_batch_note(ctr_tab *tab, int64_t row, ctr_entry_kind kind, int counter, ctr_origin origin)
 {
+    if (kind == CTR_ENTRY_ROW_WRITTEN && !ctr_cache_drop_stamps(&tab->amounts, row)) return;
     tab->batch[tab->n++] =
         (ctr_entry){.row = row, .kind = kind, .origin = origin, .counter = counter};
     if (kind != CTR_ENTRY_WRITTEN) return;
@@ -157,12 +198,32 @@ static int64_t draw_number(ctr_tab *tab, ctr_problem *problem)
     /* a fold may have removed the row with the last number */
     if (file->next_number <= tab->last)
         file->next_number = tab->last < INT64_MAX ? tab->last + 1 : INT64_MAX;
-    int64_t now = ctr_os_now() * NUMBERS_IN_MS;
+    if (file->next_number <= file->learned) file->next_number = file->learned + 1;
+    int64_t now = ctr_os_now(), end = CTR_STAMP_LAST / NUMBERS_IN_MS;
+    now = (now < end ? now : end) * NUMBERS_IN_MS;
     if (file->next_number >= CTR_JOURNAL_NUMBERS)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "%s_journal is damaged: it has the number %lld", tab->table,
                         (long long)file->next_number - 1);
     return now > file->next_number ? now : file->next_number;
+}
+
+int64_t ctr_batch_number(ctr_tab *tab, ctr_problem *problem)
+{
+    if (is_overtaken(tab)) {
+        ctr_batch_flush(tab, problem);
+        tab->number = 0;
+    }
+    if (problem->rc == SQLITE_OK && tab->number == 0) {
+        tab->number = draw_number(tab, problem);
+        tab->file->next_number = tab->number + 1;
+    }
+    return problem->rc == SQLITE_OK ? tab->number : 0;
+}
+
+void ctr_batch_learn(ctr_tab *tab, int64_t number)
+{
+    if (number > tab->file->learned) tab->file->learned = number;
 }
 
 static void refuse_ignored(ctr_tab *tab, ctr_problem *problem)
@@ -190,7 +251,9 @@ static void step_write(ctr_tab *tab, sqlite3_stmt *row, bool extends, ctr_proble
 static void write_open_row(ctr_tab *tab, bool extends, ctr_problem *problem)
 {
     ctr_file *file = tab->file;
-    int64_t number = extends ? tab->open_number : draw_number(tab, problem);
+    int64_t number = extends       ? tab->open_number
+                     : tab->number ? tab->number
+                                   : draw_number(tab, problem);
     ctr_slot *slot = ctr_tab_take(tab, extends ? CTR_TAB_EXTEND : CTR_TAB_APPEND, problem);
     if (!slot) return;
     if (!slot->checked) {
@@ -205,8 +268,9 @@ static void write_open_row(ctr_tab *tab, bool extends, ctr_problem *problem)
     if (problem->rc == SQLITE_OK) step_write(tab, row, extends, problem);
     ctr_tab_give_back(tab, slot, problem);
     if (problem->rc != SQLITE_OK || extends) return;
-    file->next_number = number + 1;
+    if (file->next_number <= number) file->next_number = number + 1;
     tab->last = number;
+    tab->number = 0;
     tab->n_rows++;
 }
 
@@ -224,14 +288,15 @@ static void encode_batch(ctr_tab *tab, bool extends, ctr_problem *problem)
     tab->open.size = (size_t)(out - tab->open.bytes);
 }
 
-/* A transaction has one row that may grow, up to OPEN_BYTES. The host's last_insert_rowid() is
- * restored. */
+/* A transaction has one row that may grow, up to OPEN_BYTES, unless a stamp has to be higher than
+ * its number. The host's last_insert_rowid() is restored. */
 int ctr_batch_flush(ctr_tab *tab, ctr_problem *problem)
 {
     if (ctr_batch_pending(tab) == 0 || problem->rc != SQLITE_OK) return problem->rc;
     size_t before = tab->open.size;
     int64_t last_row = tab->open_row;
-    bool extends = tab->open_number != 0 && before + ctr_batch_pending(tab) * 8 <= OPEN_BYTES;
+    bool extends = tab->open_number > tab->file->learned && tab->number == 0 &&
+                   before + ctr_batch_pending(tab) * 8 <= OPEN_BYTES;
     encode_batch(tab, extends, problem);
     sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(tab->db);
     if (problem->rc == SQLITE_OK) write_open_row(tab, extends, problem);
@@ -250,6 +315,36 @@ int ctr_batch_flush(ctr_tab *tab, ctr_problem *problem)
     return problem->rc;
 }
 
+static void carry_row(ctr_tab *tab, int64_t row)
+{
+    for (int i = 0; i < tab->cache.n_counters; i++) {
+        const ctr_amount *amount = ctr_journal_amount(tab, row, i);
+        if (amount)
+            tab->batch[tab->n++] = (ctr_entry){.row = row,
+                                               .kind = CTR_ENTRY_ADDED,
+                                               .origin = CTR_MADE_HERE,
+                                               .counter = i,
+                                               .n = amount->n,
+                                               .ticks = amount->ticks};
+    }
+    size_t first = tab->n;
+    for (int i = 0; i < tab->amounts.n_columns; i++) {
+        const ctr_amount *amount = ctr_journal_amount(tab, row, CTR_AMOUNT_COLUMNS + i);
+        size_t at = first;
+        const int word = i / CTR_ENTRY_MASK;
+        if (!amount) continue;
+        while (at < tab->n && (tab->batch[at].number != amount->n || tab->batch[at].word != word))
+            at++;
+        if (at == tab->n)
+            tab->batch[tab->n++] = (ctr_entry){.row = row,
+                                               .kind = CTR_ENTRY_STAMPED,
+                                               .origin = CTR_MADE_HERE,
+                                               .word = word,
+                                               .number = amount->n};
+        tab->batch[at].mask |= UINT64_C(1) << i % CTR_ENTRY_MASK;
+    }
+}
+
 /* In the order of rows, entries take the fewest bytes. The memory of such a long batch is freed. */
 void ctr_batch_carry(ctr_tab *tab, ctr_problem *problem)
 {
@@ -263,17 +358,7 @@ void ctr_batch_carry(ctr_tab *tab, ctr_problem *problem)
         tab->batch = batch;
         touch(tab);
         ctr_batch_note(tab, 0, CTR_ENTRY_FOLDED, 0, CTR_MADE_HERE);
-        for (size_t i = 0; i < list.n; i++)
-            for (int c = 0; c < tab->cache.n_counters; c++) {
-                const ctr_amount *amount = ctr_journal_amount(tab, list.rows[i].row, c);
-                if (amount)
-                    tab->batch[tab->n++] = (ctr_entry){.row = amount->row,
-                                                       .kind = CTR_ENTRY_ADDED,
-                                                       .origin = CTR_MADE_HERE,
-                                                       .counter = c,
-                                                       .n = amount->n,
-                                                       .ticks = amount->ticks};
-            }
+        for (size_t i = 0; i < list.n; i++) carry_row(tab, list.rows[i].row);
         ctr_batch_flush(tab, problem);
     }
     sqlite3_free(list.rows);
@@ -324,7 +409,9 @@ static void untouch(ctr_file *file)
         file->touched = tab->next_touched;
         tab->is_touched = false;
         tab->n = tab->n_appended = tab->n_marks = 0;
+        tab->number = 0;
     }
+    file->learned = 0;
 }
 
 /* The connection's own commit changes the data version, too. */

@@ -2,6 +2,7 @@
  *
  *     ctr_batch_expect     before rows are written: makes room, so that the next two cannot fail
  *     ctr_batch_add        an increment
+ *     ctr_batch_stamp      a write of regular columns
  *     ctr_batch_note       another change
  *     ctr_batch_flush      appends the batch
  *
@@ -14,6 +15,12 @@
  *                            mark
  *
  * After a rollback, the journal drops its memory and reads it again.
+ *
+ * The stamps of regular columns have the number of their row of the journal, a hybrid logical
+ * clock: it is drawn with the first of them, and higher than all stamps in the cells of the file.
+ * After a merge in the same transaction, whose stamps may be higher, a new row begins with a higher
+ * number, and so it does after others may have read what was appended. So the stamps in the cells
+ * need not be looked at.
  */
 #ifndef CTR_TABLE_BATCH_H
 #define CTR_TABLE_BATCH_H
@@ -45,8 +52,18 @@ int ctr_batch_expect(ctr_tab *tab, int n, ctr_problem *problem);
 /* Notes an increment of a counter of a row by n: one tick of its clock. */
 void ctr_batch_add(ctr_tab *tab, int64_t row, int counter, int64_t n);
 
-/* Notes that a row is new; that the cell of a counter was written, which drops the row from memory;
- * or that all memory is out of date. */
+/* Returns the number that the entries which follow will have. The write lock is held. 0 on a
+ * problem. */
+int64_t ctr_batch_number(ctr_tab *tab, ctr_problem *problem);
+
+/* Notes a write of the regular columns in a mask, a bool for each of n, with that number. */
+void ctr_batch_stamp(ctr_tab *tab, int64_t row, const bool *mask, int n);
+
+/* Notes that a stamp with this number is written into a cell. */
+void ctr_batch_learn(ctr_tab *tab, int64_t number);
+
+/* Notes that a row is new; that the cell of a counter was written, which drops the row from memory,
+ * or the row cell; or that all memory is out of date. */
 void ctr_batch_note(ctr_tab *tab, int64_t row, ctr_entry_kind kind, int counter, ctr_origin origin);
 
 /* Appends the batch, in a row that may grow until the transaction ends. */

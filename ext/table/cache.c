@@ -44,7 +44,9 @@ int ctr_cache_expect_amounts(ctr_amounts *amounts, size_t n, ctr_problem *proble
     for (size_t i = 0; i < amounts->n_slots; i++) live += adds(&amounts->slots[i]);
     while (3 * slots < 4 * (live + n)) slots *= 2;
     if (slots == amounts->n_slots && live > amounts->n / 4 * 3) slots *= 2;
-    ctr_amounts made = {.slots = sqlite3_malloc64(slots * sizeof *made.slots), .n_slots = slots};
+    ctr_amounts made = {.slots = sqlite3_malloc64(slots * sizeof *made.slots),
+                        .n_slots = slots,
+                        .n_columns = amounts->n_columns};
     if (!made.slots) return ctr_problem_nomem(problem);
     memset(made.slots, 0xff, slots * sizeof *made.slots);
     for (size_t i = 0; i < amounts->n_slots; i++) {
@@ -70,6 +72,33 @@ void ctr_cache_drop_amount(ctr_amounts *amounts, int64_t row, int counter)
 {
     ctr_amount *amount = ctr_cache_find_amount(amounts, row, counter);
     if (amount) amount->n = amount->ticks = 0;
+}
+
+ctr_amount *ctr_cache_set_stamp(ctr_amounts *amounts, int64_t row, int column, int64_t number)
+{
+    ctr_amount *amount = ctr_cache_add_amount(amounts, row, CTR_AMOUNT_COLUMNS + column);
+    if (number > amount->n) amount->n = number;
+    amount->ticks = 1;
+    if (column >= amounts->n_columns) amounts->n_columns = column + 1;
+    return amount;
+}
+
+bool ctr_cache_has_stamps(const ctr_amounts *amounts, int64_t row)
+{
+    bool any = false;
+    for (int i = 0; i < amounts->n_columns && !any; i++) {
+        const ctr_amount *amount = ctr_cache_find_amount(amounts, row, CTR_AMOUNT_COLUMNS + i);
+        any = amount && amount->ticks > 0;
+    }
+    return any;
+}
+
+bool ctr_cache_drop_stamps(ctr_amounts *amounts, int64_t row)
+{
+    if (!ctr_cache_has_stamps(amounts, row)) return false;
+    for (int i = 0; i < amounts->n_columns; i++)
+        ctr_cache_drop_amount(amounts, row, CTR_AMOUNT_COLUMNS + i);
+    return true;
 }
 
 void ctr_cache_clear_amounts(ctr_amounts *amounts)
@@ -214,12 +243,12 @@ static bool make_room(ctr_cache *cache, size_t size)
     return true;
 }
 
-bool ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_t *key, size_t size,
-                   const ctr_summary *states)
+ctr_row *ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_t *key, size_t size,
+                       const ctr_summary *states)
 {
-    if (!make_room(cache, size_of_row(cache) + size) || !grow_slots(cache)) return false;
+    if (!make_room(cache, size_of_row(cache) + size) || !grow_slots(cache)) return NULL;
     ctr_row *row = sqlite3_malloc64(size_of_row(cache) + size);
-    if (!row) return false;
+    if (!row) return NULL;
     *row = (ctr_row){.id = id, .key_size = size, .hash = hash, .used = true};
     row->key = (uint8_t *)row + size_of_row(cache);
     memcpy(row->key, key, size);
@@ -228,7 +257,7 @@ bool ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_t *k
     cache->bytes += size_of_row(cache) + size;
     cache->last = row;
     cache->n++;
-    return true;
+    return row;
 }
 
 void ctr_cache_clear(ctr_cache *cache)

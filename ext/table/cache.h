@@ -14,7 +14,10 @@
 /* ---- amounts --------------------------------------------------------------------------------- */
 
 /* A hash table by row and counter. A journal may have many amounts, and a fresh connection reads
- * them all. So they are in one array, without an allocation for each. */
+ * them all. So they are in one array, without an allocation for each.
+ *
+ * It has the stamps of regular columns, too: CTR_AMOUNT_COLUMNS + c is column c, and its amount
+ * the number of the stamp. */
 
 typedef struct ctr_amount {
     int64_t row;
@@ -26,8 +29,11 @@ typedef struct ctr_amount {
 /* The counter of a slot that is not used. */
 #define CTR_AMOUNT_UNUSED UINT32_MAX
 
+enum { CTR_AMOUNT_COLUMNS = 1 << 20 };
+
 typedef struct ctr_amounts {
     ctr_amount *slots; /* owned */
+    int n_columns;     /* regular columns may have stamps up to this number */
     size_t n_slots;    /* a power of two, or 0; a quarter of them stay unused */
     size_t n;
 } ctr_amounts;
@@ -43,6 +49,12 @@ ctr_amount *ctr_cache_add_amount(ctr_amounts *amounts, int64_t row, int counter)
 
 /* Drops an amount, because its cell was written with it. */
 void ctr_cache_drop_amount(ctr_amounts *amounts, int64_t row, int counter);
+
+/* Sets the stamp of a regular column of a row, which the caller has made room for; the highest
+ * number stays. Return whether a row has stamps; the third drops them. */
+ctr_amount *ctr_cache_set_stamp(ctr_amounts *amounts, int64_t row, int column, int64_t number);
+bool ctr_cache_has_stamps(const ctr_amounts *amounts, int64_t row);
+bool ctr_cache_drop_stamps(ctr_amounts *amounts, int64_t row);
 
 /* Drops all amounts, and frees the memory. */
 void ctr_cache_clear_amounts(ctr_amounts *amounts);
@@ -77,6 +89,7 @@ typedef struct ctr_row {
     size_t key_size;
     uint64_t hash;        /* of the key */
     bool used;            /* since the clock hand last passed */
+    bool live;            /* of a replicated table, by its row cell; false: look */
     ctr_summary states[]; /* by counter, with the shard of the file's id */
 } ctr_row;
 
@@ -99,10 +112,10 @@ uint64_t ctr_cache_hash(const uint8_t *key, size_t size);
 ctr_row *ctr_cache_row(const ctr_cache *cache, int64_t id);
 ctr_row *ctr_cache_key(ctr_cache *cache, uint64_t hash, const uint8_t *key, size_t size);
 
-/* Adds a new row, with copies of its key and its states; may drop other rows. Returns false without
- * memory or room. */
-bool ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_t *key, size_t size,
-                   const ctr_summary *states);
+/* Adds a new row, with copies of its key and its states; may drop other rows. Returns it, or NULL
+ * without memory or room. */
+ctr_row *ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_t *key, size_t size,
+                       const ctr_summary *states);
 
 /* Drops a row, if it is cached. */
 void ctr_cache_forget(ctr_cache *cache, int64_t id);

@@ -46,11 +46,11 @@ static void take_changes(ctr_changes *changes, int64_t number, int64_t level, co
         ctr_entries_open(&walk, bytes, size);
     else
         ctr_entries_segment_open(&walk, bytes, size, number);
-    bool carried = false; /* carried amounts are no changes */
+    bool carried = false; /* carried amounts and stamps are no changes */
     while (problem->rc == SQLITE_OK && level == 0 && ctr_entries_next(&walk, &entry)) {
         if (entry.kind == CTR_ENTRY_FOLDED)
             carried = true;
-        else if (!carried || entry.kind != CTR_ENTRY_ADDED)
+        else if (!carried || (entry.kind != CTR_ENTRY_ADDED && entry.kind != CTR_ENTRY_STAMPED))
             ctr_changes_add(changes, &(ctr_change_of_row){entry.row, number, (int)entry.origin},
                             problem);
     }

@@ -1,4 +1,4 @@
-/* table/fold.c - folds amounts of a journal into cells. */
+/* table/fold.c - folds amounts and stamps of a journal into cells. */
 #include "table/fold.h"
 
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "table/catalog.h"
 #include "table/changes.h"
 #include "table/refuse.h"
+#include "table/regular.h"
 #include "table/stored.h"
 
 enum { PARTS = 32 /* parts of the rows with amounts; a commit folds the densest */ };
@@ -17,9 +18,11 @@ typedef struct folding {
     ctr_tab *tab;
     ctr_shape shape;
     ctr_run run;
-    ctr_slot *find, *update;
+    ctr_slot *find, *update, *set_row;
     sqlite3_blob **cells; /* by counter: the cell of a row, to be written in place; some are NULL */
     ctr_packed old, out;  /* a stored cell, and the new cells of a row */
+    ctr_row_cell row;     /* of a replicated table */
+    int room_row;         /* for columns of `row` */
     bool wrote;           /* any cell */
 } folding;
 
@@ -34,22 +37,25 @@ static void open_folding(folding *job, ctr_problem *problem)
         ctr_problem_set(problem, SQLITE_SCHEMA, "the stored table has changed");
         return;
     }
-    if (job->shape.n_counters == 0) return;
+    if (job->shape.n_counters == 0 && !job->shape.replicated) return;
     ctr_refuse_ignored_columns(tab, &job->shape, problem);
-    size_t size = (size_t)job->shape.n_counters * sizeof *job->cells;
+    size_t size = ((size_t)job->shape.n_counters + 1) * sizeof *job->cells;
     job->cells = sqlite3_malloc64(size);
     if (!job->cells) ctr_problem_nomem(problem);
     if (job->cells) memset(job->cells, 0, size);
     job->find = ctr_tab_take(tab, CTR_TAB_FIND_ROWID, problem);
     job->update = ctr_tab_take(tab, CTR_TAB_UPDATE, problem);
+    if (job->shape.replicated) job->set_row = ctr_tab_take(tab, CTR_TAB_SET_ROW, problem);
 }
 
 static void close_folding(folding *job)
 {
     ctr_tab_give_back(job->tab, job->find, job->run.problem);
     ctr_tab_give_back(job->tab, job->update, job->run.problem);
+    ctr_tab_give_back(job->tab, job->set_row, job->run.problem);
     for (int i = 0; job->cells && i < job->shape.n_counters; i++) sqlite3_blob_close(job->cells[i]);
     sqlite3_free(job->cells);
+    sqlite3_free(job->row.columns);
     sqlite3_free(job->old.bytes);
     sqlite3_free(job->out.bytes);
     ctr_shape_close(&job->shape);
@@ -151,10 +157,37 @@ static bool fold_cell(folding *job, int64_t id, int counter, const ctr_amount *a
     return !in_place && problem->rc == SQLITE_OK;
 }
 
+/* Writes the row cell with the stamps of the journal, if there are any. */
+static void fold_stamps(folding *job, int64_t id)
+{
+    ctr_tab *tab = job->tab;
+    ctr_problem *problem = job->run.problem;
+    if (!ctr_cache_has_stamps(&tab->amounts, id)) return;
+    bool read = job->set_row && ctr_regular_room(tab, &job->row, &job->room_row, problem) &&
+                ctr_regular_read(tab, id, &job->row, problem) == SQLITE_OK;
+    if (problem->rc == SQLITE_OK && (!read || !ctr_row_cell_is_live(&job->row)))
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "%s_journal is damaged: it has stamps for row %lld, which is not there",
+                        tab->table, (long long)id);
+    job->out.size = 0;
+    uint8_t *out = ctr_pack_room(&job->out, ctr_row_cell_room(job->row.n), problem);
+    size_t size = out ? ctr_regular_write(tab, &job->row, out, problem) : 0;
+    if (problem->rc != SQLITE_OK) return;
+    sqlite3_stmt *set = job->set_row->kept.statement;
+    sqlite3_bind_int64(set, 1, id);
+    ctr_problem_sqlite(problem, job->run.db, sqlite3_bind_blob64(set, 2, out, size, SQLITE_STATIC));
+    ctr_run_write(&job->run, set);
+    sqlite3_reset(set);
+    sqlite3_clear_bindings(set);
+    job->wrote = true;
+    ctr_cache_drop_stamps(&tab->amounts, id);
+}
+
 static void fold_row(folding *job, int64_t id)
 {
     ctr_problem *problem = job->run.problem;
     bool updates = false;
+    fold_stamps(job, id);
     for (int i = 0; i < job->shape.n_counters && problem->rc == SQLITE_OK; i++) {
         const ctr_amount *amount = ctr_journal_amount(job->tab, id, i);
         if (amount) updates = fold_cell(job, id, i, amount) || updates;
@@ -210,9 +243,9 @@ static void fold_amounts(folding *job, size_t keep)
 {
     ctr_changes list = {0};
     ctr_problem *problem = job->run.problem;
-    size_t n_counters = (size_t)job->shape.n_counters;
+    size_t n = ctr_journal_count_amounts(job->tab);
     ctr_journal_list_amounts(job->tab, &list, problem);
-    if (n_counters > 0) fold_densest(job, &list, keep / n_counters);
+    if (n > 0) fold_densest(job, &list, keep >= n ? list.n : list.n * keep / n);
     if (keep == 0) ctr_cache_clear_amounts(&job->tab->amounts);
     sqlite3_free(list.rows);
     if (problem->rc != SQLITE_OK) return;

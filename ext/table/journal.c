@@ -54,6 +54,34 @@ static void take_amount(ctr_tab *tab, const ctr_entry *entry, int64_t number, ct
     amount->ticks += entry->ticks;
 }
 
+/* A later row of the journal has a higher number. */
+static void apply_stamps(ctr_tab *tab, const ctr_entry *entry, int64_t number, ctr_problem *problem)
+{
+    if (number > CTR_STAMP_MAX) {
+        ctr_changes_damaged(tab->table, number, "has a stamp out of range", problem);
+        return;
+    }
+    if (ctr_cache_expect_amounts(&tab->amounts, CTR_ENTRY_MASK, problem)) return;
+    for (int i = 0; i < CTR_ENTRY_MASK; i++)
+        if (entry->mask >> i & 1)
+            ctr_cache_set_stamp(&tab->amounts, entry->row, entry->word * CTR_ENTRY_MASK + i,
+                                number);
+}
+
+/* Takes an entry that is not CTR_ENTRY_FOLDED, in a row with this number. */
+static void apply_entry(ctr_tab *tab, const ctr_entry *entry, int64_t number, ctr_problem *problem)
+{
+    switch (entry->kind) {
+    case CTR_ENTRY_ADDED: take_amount(tab, entry, number, problem); break;
+    case CTR_ENTRY_WRITTEN: ctr_cache_drop_amount(&tab->amounts, entry->row, entry->counter); break;
+    case CTR_ENTRY_STAMPED:
+        apply_stamps(tab, entry, entry->number ? entry->number : number, problem);
+        break;
+    case CTR_ENTRY_ROW_WRITTEN: ctr_cache_drop_stamps(&tab->amounts, entry->row); break;
+    default: break;
+    }
+}
+
 static void take_entries(ctr_tab *tab, sqlite3_stmt *stands, ctr_problem *problem)
 {
     enum { BYTES_OF_AMOUNT = 4 }; /* or more */
@@ -76,9 +104,7 @@ static void take_entries(ctr_tab *tab, sqlite3_stmt *stands, ctr_problem *proble
             tab->n_entries = 1;
             continue;
         }
-        if (entry.kind == CTR_ENTRY_ADDED) take_amount(tab, &entry, number, problem);
-        if (entry.kind == CTR_ENTRY_WRITTEN)
-            ctr_cache_drop_amount(&tab->amounts, entry.row, entry.counter);
+        apply_entry(tab, &entry, number, problem);
         ctr_cache_forget(&tab->cache, entry.row);
     }
     if (walk.status != CTR_OK)
@@ -129,11 +155,11 @@ static void take_batch(ctr_tab *tab, ctr_problem *problem)
     for (size_t i = tab->n_appended; i < tab->n && problem->rc == SQLITE_OK; i++) {
         const ctr_entry *entry = &tab->batch[i];
         if (tab->only && entry->row != *tab->only) continue;
-        if (entry->kind == CTR_ENTRY_WRITTEN)
-            ctr_cache_drop_amount(&tab->amounts, entry->row, entry->counter);
-        if (entry->kind != CTR_ENTRY_ADDED) continue;
-        take_amount(tab, entry, tab->last, problem);
-        ctr_amount *amount = ctr_cache_find_amount(&tab->amounts, entry->row, entry->counter);
+        bool stamped = entry->kind == CTR_ENTRY_STAMPED;
+        apply_entry(tab, entry, stamped ? ctr_batch_number(tab, problem) : tab->last, problem);
+        ctr_amount *amount = entry->kind == CTR_ENTRY_ADDED
+                                 ? ctr_cache_find_amount(&tab->amounts, entry->row, entry->counter)
+                                 : NULL;
         if (amount) amount->batch = (uint32_t)i;
     }
 }
@@ -200,4 +226,13 @@ int ctr_journal_list_amounts(const ctr_tab *tab, ctr_changes *list, ctr_problem 
         if (amounts->slots[i].counter != CTR_AMOUNT_UNUSED && amounts->slots[i].ticks > 0)
             ctr_changes_add(list, &(ctr_change_of_row){amounts->slots[i].row, 0, 0}, problem);
     return ctr_changes_latest(list, problem);
+}
+
+size_t ctr_journal_count_amounts(const ctr_tab *tab)
+{
+    const ctr_amounts *amounts = &tab->amounts;
+    size_t n = 0;
+    for (size_t i = 0; i < amounts->n_slots; i++)
+        n += amounts->slots[i].counter != CTR_AMOUNT_UNUSED && amounts->slots[i].ticks > 0;
+    return n;
 }

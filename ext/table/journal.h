@@ -5,7 +5,8 @@
  *
  * The state of a counter is its cell plus the amount of the journal, which belongs to the shard of
  * the file's id. An increment is noted in a batch in memory (table/batch.h), which is appended to
- * the journal. A fold moves amounts into the cells (table/fold.h).
+ * the journal. A fold moves amounts into the cells (table/fold.h). The state of a row is its row
+ * cell with the stamps of the journal in the same way.
  *
  * Memory is only a cache of the file and of the batch. After a rollback, also to a savepoint, it is
  * dropped and read again (ctr_journal_refresh).
@@ -44,15 +45,18 @@ int ctr_journal_refresh(ctr_tab *tab, ctr_problem *problem);
  * look-up without a table of all amounts. */
 int ctr_journal_refresh_row(ctr_tab *tab, int64_t row, ctr_problem *problem);
 
-/* Returns the amount of a counter of a row in the journal; NULL: none. */
+/* Returns the amount of a counter of a row in the journal, or (CTR_AMOUNT_COLUMNS + c) the stamp of
+ * regular column c; NULL: none. */
 static inline const ctr_amount *ctr_journal_amount(const ctr_tab *tab, int64_t row, int counter)
 {
     const ctr_amount *amount = ctr_cache_find_amount(&tab->amounts, row, counter);
     return amount && amount->ticks > 0 ? amount : NULL;
 }
 
-/* Lists the rows with amounts, in ascending order; numbers are 0. */
+/* Lists the rows with amounts or stamps, in ascending order; numbers are 0. The second counts the
+ * amounts and stamps. */
 int ctr_journal_list_amounts(const ctr_tab *tab, ctr_changes *list, ctr_problem *problem);
+size_t ctr_journal_count_amounts(const ctr_tab *tab);
 
 /* Drops memory; the batch must have been appended. */
 void ctr_journal_drop(ctr_tab *tab);

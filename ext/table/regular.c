@@ -6,6 +6,7 @@
 #include "identity/os.h"
 #include "sqlite/array.h"
 #include "sqlite/text.h"
+#include "table/journal.h"
 
 enum { STAMPS_IN_MS = 4096 };
 
@@ -199,8 +200,19 @@ bool ctr_regular_room(ctr_tab *tab, ctr_row_cell *cell, int *room, ctr_problem *
     return true;
 }
 
+static void take_journal_stamps(const ctr_tab *tab, int64_t rowid, ctr_row_cell *cell)
+{
+    for (int i = 0; i < cell->n && i < tab->amounts.n_columns; i++) {
+        const ctr_amount *amount = ctr_journal_amount(tab, rowid, CTR_AMOUNT_COLUMNS + i);
+        ctr_stamp stamp = {.number = amount ? amount->n : 0};
+        memcpy(stamp.id, tab->id, CTR_ID_SIZE);
+        if (amount) ctr_row_cell_set_column(cell, i, &stamp);
+    }
+}
+
 int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell, ctr_problem *problem)
 {
+    if (ctr_journal_refresh(tab, problem)) return problem->rc;
     ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_ROW, problem);
     if (!slot) return problem->rc;
     sqlite3_stmt *row = slot->kept.statement;
@@ -216,6 +228,7 @@ int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell, ctr_proble
             ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                             "the stored table %s_cells is damaged: the row cell of row %lld %s",
                             tab->table, (long long)rowid, ctr_row_cell_status_text(status));
+        if (ctr_row_cell_is_live(cell)) take_journal_stamps(tab, rowid, cell);
     }
     ctr_tab_give_back(tab, slot, problem);
     return problem->rc;

@@ -62,8 +62,8 @@ void ctr_regular_note(ctr_tab *tab, int number, const char *name, const char *co
  * it has room for, 0 at first. The caller frees cell->columns with sqlite3_free. */
 bool ctr_regular_room(ctr_tab *tab, ctr_row_cell *cell, int *room, ctr_problem *problem);
 
-/* Reads the row cell of a row into `cell`, as ctr_regular_room leaves it; life 0: there is none.
- * Fails with SQLITE_CORRUPT_VTAB if it is damaged. */
+/* Reads the row cell of a row, with the stamps of the journal, into `cell`, as ctr_regular_room
+ * leaves it; life 0: there is none. Fails with SQLITE_CORRUPT_VTAB if it is damaged. */
 int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell, ctr_problem *problem);
 
 /* Encodes a cell into `out`, with room for ctr_row_cell_room(cell->n) bytes, and returns its size.

@@ -74,6 +74,7 @@ static void forget(ctr_rows *rows)
 {
     rows->found = rows->packed = rows->exact = rows->also_here = false;
     rows->spelling = NULL;
+    rows->stamped = NULL;
     rows->has_row = false;
     rows->staged_row.kind = CTR_STAGED_NOTHING;
     rows->old.size = rows->fresh.size = 0;
@@ -201,6 +202,19 @@ ctr_row_cell *ctr_rows_row(ctr_rows *rows, ctr_problem *problem)
     if (rows->found) ctr_regular_read(rows->tab, rows->rowid, &rows->row, problem);
     rows->has_row = problem->rc == SQLITE_OK;
     return rows->has_row ? &rows->row : NULL;
+}
+
+bool ctr_rows_is_live(ctr_rows *rows, ctr_problem *problem)
+{
+    const ctr_cache *cache = &rows->tab->cache;
+    if (!rows->found) return false;
+    const ctr_row *known = rows->has_row ? NULL : ctr_cache_row(cache, rows->rowid);
+    if (known && known->live) return problem->rc == SQLITE_OK;
+    const ctr_row_cell *cell = ctr_rows_row(rows, problem);
+    if (!cell || !ctr_row_cell_is_live(cell)) return false;
+    ctr_row *row = ctr_cache_row(cache, rows->rowid);
+    if (row) row->live = true;
+    return true;
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */

@@ -39,7 +39,9 @@ typedef struct ctr_rows {
     uint64_t hash;       /* of `key` */
     ctr_packed key;
     sqlite3_value **spelling; /* staged: new key values, equal to the old ones; NULL: none */
-    ctr_row_cell row;         /* of a replicated table: see ctr_rows_row */
+    const bool *stamped;      /* staged: a mask of regular columns; NULL: none */
+    int n_stamped;
+    ctr_row_cell row; /* of a replicated table: see ctr_rows_row */
     bool has_row;
 
     /* Private: statements, copies of the cells found, new cells by counter. */
@@ -92,6 +94,9 @@ ctr_summary ctr_rows_state(const ctr_rows *rows, int counter);
 /* Returns the row cell of the row found last, read at the first call; life 0 if none was found or
  * it has none. NULL on a problem. Only for a replicated table. */
 ctr_row_cell *ctr_rows_row(ctr_rows *rows, ctr_problem *problem);
+
+/* Returns whether that row is live, by its row cell, which is read only if memory does not say. */
+bool ctr_rows_is_live(ctr_rows *rows, ctr_problem *problem);
 
 /* ---- for table/stage.h and table/values.h ---------------------------------------------------- */
 

@@ -43,12 +43,22 @@ int ctr_stage_row(ctr_rows *rows, ctr_problem *problem)
     rows->staged_row =
         (ctr_staged){.kind = CTR_STAGED_CELL, .offset = rows->fresh.size, .size = size};
     rows->fresh.size += size;
+    ctr_batch_learn(rows->tab, ctr_row_cell_highest(&rows->row));
     return problem->rc;
+}
+
+bool ctr_stage_stamps(ctr_rows *rows, const bool *mask, int n, ctr_problem *problem)
+{
+    int64_t number = ctr_batch_number(rows->tab, problem);
+    if (number == 0 || number > CTR_STAMP_LAST) return false;
+    rows->stamped = mask;
+    rows->n_stamped = n;
+    return true;
 }
 
 bool ctr_stage_any(const ctr_rows *rows)
 {
-    if (rows->spelling || rows->staged_row.kind != CTR_STAGED_NOTHING) return true;
+    if (rows->spelling || rows->stamped || rows->staged_row.kind != CTR_STAGED_NOTHING) return true;
     for (int i = 0; i < rows->shape->n_counters; i++)
         if (rows->staged[i].kind != CTR_STAGED_NOTHING) return true;
     return false;
@@ -284,8 +294,18 @@ static void know_new_row(ctr_rows *rows)
             ctr_cell_summarize(&rows->states[i], rows->tab->id, rows->fresh.bytes + staged->offset,
                                staged->size);
     }
-    ctr_cache_add(&rows->tab->cache, rows->rowid, rows->hash, rows->key.bytes, rows->key.size,
-                  rows->states);
+    ctr_row *row = ctr_cache_add(&rows->tab->cache, rows->rowid, rows->hash, rows->key.bytes,
+                                 rows->key.size, rows->states);
+    if (row)
+        row->live = rows->staged_row.kind == CTR_STAGED_CELL && ctr_row_cell_is_live(&rows->row);
+}
+
+/* The stamps that the journal had are in the row cell now. */
+static void note_row_cell(ctr_rows *rows)
+{
+    ctr_row *known = ctr_cache_row(&rows->tab->cache, rows->rowid);
+    if (known) known->live = ctr_row_cell_is_live(&rows->row);
+    ctr_batch_note(rows->tab, rows->rowid, CTR_ENTRY_ROW_WRITTEN, 0, CTR_MADE_HERE);
 }
 
 static int write_found(ctr_rows *rows, ctr_problem *problem)
@@ -305,6 +325,8 @@ static int write_found(ctr_rows *rows, ctr_problem *problem)
     }
     if (stamps && n_cells == 0)
         ctr_batch_note(rows->tab, rows->rowid, CTR_ENTRY_CHANGED, 0, rows->origin);
+    if (stamps) note_row_cell(rows);
+    if (rows->stamped) ctr_batch_stamp(rows->tab, rows->rowid, rows->stamped, rows->n_stamped);
     for (int i = 0; i < n; i++) {
         const ctr_staged *staged = &rows->staged[i];
         if (staged->kind == CTR_STAGED_AMOUNT)
@@ -362,7 +384,9 @@ static bool begin_writing(ctr_rows *rows, ctr_problem *problem)
     bool ready = ctr_tab_is_ready(tab) && tab->file->renewed;
     if (!ready && ctr_file_before_write(tab->file, problem) == SQLITE_OK)
         ctr_journal_refresh(tab, problem);
-    if (problem->rc == SQLITE_OK) ctr_batch_expect(tab, rows->shape->n_counters + 3, problem);
+    int n = rows->shape->n_counters + 4 + (rows->stamped ? rows->n_stamped : 0);
+    if (problem->rc == SQLITE_OK) ctr_batch_expect(tab, n, problem);
+    if (rows->stamped) ctr_batch_number(tab, problem);
     if (problem->rc != SQLITE_OK) rows->writing = tab->writing = false;
     return problem->rc == SQLITE_OK;
 }

@@ -4,8 +4,8 @@
  *     ctr_stage_add(rows, counter, n, leader, problem);     for each counter that changes
  *     ctr_stage_write(rows, keys, problem);
  *
- * An increment of an existing row goes to the journal (table/batch.h), every other change to the
- * cells, in one INSERT or UPDATE. Every refusal comes before the write: inside a transaction,
+ * An increment and a write of regular columns of an existing row go to the journal
+ * (table/batch.h), every other change to the cells, in one INSERT or UPDATE. Every refusal comes before the write: inside a transaction,
  * SQLite does not roll back half of the writes of a virtual table.
  */
 #ifndef CTR_TABLE_STAGE_H
@@ -45,6 +45,11 @@ void ctr_stage_empty(ctr_rows *rows);
 
 /* Makes rows->row the new row cell; numbers new writers (table/regular.h). */
 int ctr_stage_row(ctr_rows *rows, ctr_problem *problem);
+
+/* Stages a write of the regular columns in a mask, a bool for each of n, which is borrowed until
+ * the row is written. Returns false if the clock is beyond the last number (core/row_cell.h): then
+ * the row cell must be written. */
+bool ctr_stage_stamps(ctr_rows *rows, const bool *mask, int n, ctr_problem *problem);
 
 /* Returns the state of a counter of the row with the staged change. */
 ctr_summary ctr_stage_state(const ctr_rows *rows, int counter);

@@ -110,6 +110,7 @@ typedef struct ctr_tab {
     ctr_journal_mark *marks; /* by the level of the savepoint */
     size_t n_marks, room_for_marks;
     bool appended;       /* this transaction appended to the file */
+    int64_t number;      /* that the entries not yet appended will have, or 0: not drawn yet */
     int64_t open_number; /* the row appended last, if it can grow, or 0 */
     ctr_packed open;     /* its bytes */
     int64_t open_row;    /* the row of its last entry */

@@ -1,7 +1,7 @@
 /* vtab/stamping.c - stamps the rows of a replicated table, as its triggers report them.
  *
  *     INSERT, REPLACE    the next life, or the same if the row lives; all columns have the stamp
- *     UPDATE             the columns that the trigger names
+ *     UPDATE             the columns that the trigger names; the stamp goes to the journal
  *     DELETE             the next life, which is even; the counters of the row are empty
  *
  * They come from vtab/reconcile.c, the second from vtab/trigger_rows.c; the row cell is written
@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "sqlite/text.h"
+#include "table/batch.h"
 #include "table/stage.h"
 #include "track/showing.h"
 #include "vtab/table.h"
@@ -35,9 +36,11 @@ static bool make_stamp(ctr_table *table, int64_t above, ctr_stamp *stamp, ctr_pr
 {
     const ctr_leader *leader = ctr_file_leader(table->file, problem);
     if (!leader) return false;
-    *stamp = (ctr_stamp){.number = ctr_regular_number(above)};
+    int64_t number = ctr_batch_number(table->rows->tab, problem);
+    bool fits = number > above && number <= CTR_STAMP_LAST;
+    *stamp = (ctr_stamp){.number = fits ? number : ctr_regular_number(above)};
     memcpy(stamp->id, leader->id, CTR_ID_SIZE);
-    if (stamp->number <= CTR_STAMP_MAX) return true;
+    if (problem->rc == SQLITE_OK && stamp->number <= CTR_STAMP_MAX) return true;
     ctr_problem_set(problem, SQLITE_FULL, "the stamps of the row have reached the last one, %lld",
                     (long long)CTR_STAMP_MAX);
     return false;
@@ -47,8 +50,7 @@ static bool make_stamp(ctr_table *table, int64_t above, ctr_stamp *stamp, ctr_pr
 bool ctr_stamping_is_live(ctr_table *table, ctr_problem *problem)
 {
     if (!table->rows->shape->replicated) return ctr_access_is_live(table);
-    const ctr_row_cell *cell = ctr_rows_row(table->rows, problem);
-    return cell && ctr_row_cell_is_live(cell);
+    return ctr_rows_is_live(table->rows, problem);
 }
 
 void ctr_stamping_insert(ctr_table *table, ctr_problem *problem)
@@ -105,19 +107,31 @@ static bool *read_mask(sqlite3_value *marks, int n, ctr_problem *problem)
     return mask;
 }
 
-static void stamp_columns(ctr_table *table, ctr_row_cell *cell, const bool *mask,
-                          ctr_problem *problem)
+/* What was merged into the columns is no longer waiting to be shown. */
+static void unlist_columns(ctr_table *table, const bool *mask, int n, ctr_problem *problem)
+{
+    ctr_tab *tab = table->rows->tab;
+    int64_t rowid = table->rows->rowid;
+    if (!ctr_table_look(table, problem) || !ctr_regular_is_listed(tab, rowid, problem)) return;
+    const ctr_registry *registry = ctr_regular_of(tab, problem);
+    for (int i = 0; registry && i < n; i++)
+        if (mask[i]) ctr_regular_unlist(tab, rowid, registry->columns[i].name, problem);
+}
+
+static void stamp_columns(ctr_table *table, const bool *mask, int n, ctr_problem *problem)
 {
     ctr_stamp stamp;
     ctr_rows *rows = table->rows;
-    if (!make_stamp(table, ctr_row_cell_highest_of(cell, mask), &stamp, problem)) return;
-    bool any =
-        ctr_table_look(table, problem) && ctr_regular_is_listed(rows->tab, rows->rowid, problem);
-    const ctr_registry *registry = any ? ctr_regular_of(rows->tab, problem) : NULL;
-    for (int i = 0; registry && i < cell->n; i++)
-        if (mask[i]) ctr_regular_unlist(rows->tab, rows->rowid, registry->columns[i].name, problem);
-    ctr_row_cell_set(cell, mask, &stamp);
-    if (ctr_stage_row(rows, problem) == SQLITE_OK) ctr_access_write(table, problem);
+    if (!ctr_file_leader(table->file, problem)) return;
+    unlist_columns(table, mask, n, problem);
+    if (!ctr_stage_stamps(rows, mask, n, problem)) {
+        ctr_row_cell *cell = ctr_rows_row(rows, problem);
+        if (!cell || !make_stamp(table, ctr_row_cell_highest_of(cell, mask), &stamp, problem))
+            return;
+        ctr_row_cell_set(cell, mask, &stamp);
+        ctr_stage_row(rows, problem);
+    }
+    if (problem->rc == SQLITE_OK) ctr_access_write(table, problem);
 }
 
 void ctr_stamping_write(ctr_tracked_row *row, ctr_problem *problem)
@@ -126,10 +140,12 @@ void ctr_stamping_write(ctr_tracked_row *row, ctr_problem *problem)
     if (ctr_access_find(table, problem) || !table->rows->found ||
         ctr_writing_is_of_rowid(table->file, table->name, table->rows->rowid))
         return;
-    ctr_row_cell *cell = ctr_rows_row(table->rows, problem);
-    if (!cell || !ctr_row_cell_is_live(cell)) return; /* its INSERT will be reported */
-    bool *mask = read_mask(row->marks, cell->n, problem);
-    if (mask && problem->rc == SQLITE_OK) stamp_columns(table, cell, mask, problem);
+    if (!ctr_rows_is_live(table->rows, problem)) return; /* its INSERT will be reported */
+    const ctr_registry *registry = ctr_regular_of(table->rows->tab, problem);
+    int n = registry ? registry->n : 0;
+    bool *mask = registry ? read_mask(row->marks, n, problem) : NULL;
+    if (mask && problem->rc == SQLITE_OK) stamp_columns(table, mask, n, problem);
+    table->rows->stamped = NULL;
     sqlite3_free(mask);
 }
 

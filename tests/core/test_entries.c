@@ -20,11 +20,16 @@ static int64_t random_row(void)
 static ctr_entry random_entry(void)
 {
     ctr_entry entry = {
-        .row = random_row(), .kind = (ctr_entry_kind)(rand() % 4), .origin = CTR_MADE_HERE};
+        .row = random_row(), .kind = (ctr_entry_kind)(rand() % 6), .origin = CTR_MADE_HERE};
     bool counts = entry.kind == CTR_ENTRY_ADDED || entry.kind == CTR_ENTRY_WRITTEN;
     bool travels = entry.kind == CTR_ENTRY_CHANGED || entry.kind == CTR_ENTRY_WRITTEN;
     if (travels) entry.origin = (ctr_origin)(1 << rand() % 3);
     if (counts) entry.counter = rand() % 3 ? 0 : rand() % CTR_ENTRY_COUNTERS;
+    if (entry.kind == CTR_ENTRY_STAMPED) {
+        entry.word = rand() % 3 ? 0 : rand() % (CTR_ENTRY_COUNTERS / CTR_ENTRY_MASK);
+        entry.mask = UINT64_C(1) << rand() % CTR_ENTRY_MASK | (uint64_t)(rand() % 8);
+        entry.number = rand() % 2 ? 0 : rand() % 2 ? INT64_MAX : (int64_t)rand() + 1;
+    }
     if (entry.kind != CTR_ENTRY_ADDED) return entry;
     entry.n = rand() % 5 ? rand() % 100 - 50 : random_row();
     entry.ticks = rand() % 3 ? 1 : rand() % 10 ? rand() % 1000 + 1 : INT64_MAX;
@@ -57,6 +62,9 @@ static void entries_come_back_as_they_were_put(void **state)
             assert_int_equal(found.counter, put[i].counter);
             assert_int_equal(found.n, put[i].n);
             assert_int_equal(found.ticks, put[i].ticks);
+            assert_int_equal(found.word, put[i].word);
+            assert_int_equal(found.mask, put[i].mask);
+            assert_int_equal(found.number, put[i].number);
         }
         assert_int_equal(i, n);
         assert_int_equal(walk.status, CTR_OK);
@@ -145,8 +153,17 @@ static void what_is_wrong_with_entries_is_said(void **state)
     assert_int_equal(ENTRIES("\xe1"), CTR_NOT_A_CELL);
     assert_int_equal(ENTRIES("\xe2"), CTR_OK);
     assert_int_equal(ENTRIES("\xe2\x02\x03"), CTR_OK);
-    assert_int_equal(ENTRIES("\xe2\x02\x04"), CTR_NEWER_FORMAT);
-    assert_int_equal(ENTRIES("\xe2\x02\x05"), CTR_NEWER_FORMAT);
+    assert_int_equal(ENTRIES("\xe2\x02\x04"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\xe2\x02\x04\x02"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\xe2\x02\x04\x02\x03"), CTR_OK);
+    assert_int_equal(ENTRIES("\xe2\x02\x04\x02\x00"), CTR_OUT_OF_RANGE); /* no column */
+    assert_int_equal(ENTRIES("\xe2\x02\x04\x03\x03"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\xe2\x02\x04\x03\x03\x00"), CTR_OUT_OF_RANGE);
+    assert_int_equal(ENTRIES("\xe2\x02\x04\x03\x03\x09"), CTR_OK);
+    assert_int_equal(ENTRIES("\xe2\x02\x04\x02\x80\x80\x80\x80\x80\x80\x80\x80\x10"),
+                     CTR_OUT_OF_RANGE); /* column 60 of a mask */
+    assert_int_equal(ENTRIES("\xe2\x02\x04\xc4\x08\x01"), CTR_OUT_OF_RANGE); /* word 546 */
+    assert_int_equal(ENTRIES("\xe2\x02\x05"), CTR_OK);
     assert_int_equal(ENTRIES("\xe2\x02"), CTR_TRUNCATED);
     assert_int_equal(ENTRIES("\xe2\x02\x06"), CTR_TRUNCATED);
     assert_int_equal(ENTRIES("\xe2\x02\x06\x02"), CTR_OK);

@@ -7,6 +7,7 @@ than those that they replace. After each merge the file must show the rows of th
 
 import random
 import sqlite3
+import time
 
 import pytest
 
@@ -15,6 +16,7 @@ from files import connect
 from test_tracked import Counter, rows
 
 KEYS = ["tea", "jam", "salt", "Tea"]
+LAST_NUMBER = 7289654400000 * 4096  # of a clock
 VALUES = [None, 0, 1, 1.0, -5, 2.5, "a", "A", "", "1", b"", b"\x00a", "jam", 10**15]
 
 
@@ -27,8 +29,32 @@ def varint(data, at):
             return n, at
 
 
-def read_cell(data, writers, columns):
-    """Returns the life, the stamp of the row, and the stamp of each column by its number; None: it has none."""
+def read_cell(data):
+    """Returns the life, the stamp of the row, and the stamp of each column by its name; None: it has none."""
+    assert data[0] == 0xA1
+    life, at = varint(data, 1)
+    if life % 2 == 0:
+        assert at == len(data)
+        return life, None, {}
+
+    def stamp(at):
+        number, at = varint(data, at)
+        return (number, data[at:at + 16]), at + 16
+
+    row, at = stamp(at)
+    n, at = varint(data, at)
+    stamps = {}
+    for _ in range(n):
+        size, at = varint(data, at)
+        name, kind, at = data[at:at + size].decode(), data[at + size], at + size + 1
+        stamps[name] = row if kind == 0 else None
+        if kind == 1:
+            stamps[name], at = stamp(at)
+    return life, row, stamps
+
+
+def read_stored(data, writers, columns):
+    """The same for a cell as stored, its columns by their numbers."""
     life, at = varint(data, 0)
     if life % 2 == 0:
         assert at == len(data)
@@ -48,6 +74,50 @@ def read_cell(data, writers, columns):
         if code % 2 == 0:
             stamps[code // 2], at = stamp(at)
     return life, row, stamps
+
+
+def read_journal(db):
+    """Returns the numbers of the stamps that the journal has, by row and number of the column."""
+    stamps = {}
+    for number, data in rows(db, "SELECT _seq, entries FROM t_counters_journal WHERE level = 0 ORDER BY _seq"):
+        row, at = 0, 1
+        while at < len(data):
+            moved, at = varint(data, at)
+            code, at = varint(data, at)
+            row += moved >> 1 ^ -(moved & 1)
+            if code == 1:
+                stamps = {}
+            elif code == 4:
+                word, at = varint(data, at)
+                mask, at = varint(data, at)
+                own, at = varint(data, at) if word % 2 else (number, at)
+                stamps.update({(row, word // 2 * 60 + bit): own for bit in range(60) if mask >> bit & 1})
+            elif code == 5:
+                stamps = {key: n for key, n in stamps.items() if key[0] != row}
+            elif code >= 6 and (code - 6) % 5 < 2:
+                for _ in range(1 + (code - 6) % 5):
+                    at = varint(data, at)[1]
+    return stamps
+
+
+def in_varint(n):
+    return bytes([n & 127 | 128]) + in_varint(n >> 7) if n > 127 else bytes([n])
+
+
+def set_clock(db, number):
+    """Brings a stamp with this number, as of a file whose clock is ahead, into a table of its own."""
+    cell = b"\xa1\x01" + in_varint(number) + bytes(range(16)) + b"\x00"
+    db.execute("INSERT INTO counter_changes VALUES ('clock', counter_key('ahead'), '', 0, ?, 1, '7529cd67-394b-3247-8020-f2a7272fc8d9')",
+               (cell,))
+
+
+class Later:
+    """A stamp that is not known yet: higher than that of `old`, a (stamp, value) or None, or `old` may stay."""
+
+    def __init__(self, old, may_stay=False):
+        later = old and isinstance(old[0], Later)
+        self.old = old[0].old if later else old
+        self.may_stay = may_stay and (not later or old[0].may_stay)
 
 
 class Row:
@@ -101,6 +171,8 @@ class File:
         self.path, self.model = str(path), {}
         self.db = connect(self.path)
         self.db.execute("PRAGMA synchronous = OFF")
+        rows(self.db, "CREATE TABLE clock(k TEXT NOT NULL PRIMARY KEY)")
+        rows(self.db, "SELECT counter_replicate('clock')")
         counters = ", ".join(f"{name} INTEGER" for name in self.counters)
         regular = ", ".join(self.regular)
         self.db.execute(f"CREATE TABLE t(k TEXT NOT NULL PRIMARY KEY, {regular}{', ' + counters if counters else ''}) {kind}")
@@ -110,28 +182,50 @@ class File:
     def row(self, key):
         return self.model.setdefault(key, Row(self.regular, self.counters))
 
-    def cell(self, key):
-        """The row cell as the file has it."""
+    def cells(self):
+        """The row cells as the feed gives them, by key."""
+        return {key: read_cell(cell) for key, cell in rows(
+            self.db, "SELECT json_extract(counter_key_json(key), '$[0]'), cell FROM counter_changes(0) "
+            "WHERE table_name = 't' AND column_name = ''")}
+
+    def cells_in_transaction(self):
+        """The same of what is not committed yet, which the feed does not give."""
+        rows(self.db, "SAVEPOINT appends")
+        rows(self.db, "RELEASE appends")
         writers = {n: bytes(id) for id, n in rows(
             self.db, "SELECT _name, _value FROM t_counters_state WHERE _kind = 'writer'")}
         numbers = dict(rows(self.db, "SELECT _name, _row FROM t_counters_state WHERE _kind = 'regular'"))
-        data, = rows(self.db, "SELECT _row FROM t_counters_cells WHERE k = ?", key)[0]
-        life, row, stamps = read_cell(data, writers, len(numbers))
-        return life, row, {name: stamps.get(number) for name, number in numbers.items()}
+        mine, = rows(self.db, "SELECT id FROM counter_replica")[0]
+        journal, cells = read_journal(self.db), {}
+        for id, key, data in rows(self.db, "SELECT _id, k, _row FROM t_counters_cells WHERE _row IS NOT NULL"):
+            life, row, stamps = read_stored(data, writers, len(numbers))
+            stamps.update({column: (journal[id, column], mine) for column in stamps if (id, column) in journal})
+            cells[key] = life, row, {name: stamps[number] for name, number in numbers.items()} if stamps else {}
+        return cells
 
-    def stamp(self, key, values, names):
-        """Takes the stamps of the columns with these names from the file; they must be new and higher."""
+    def stamp(self, key, values, names, may_stay=()):
+        """Writes the columns with these names. Their stamps are known when `learn` reads them."""
         row = self.row(key)
-        life, stamp, stamps = self.cell(key)
-        assert life == row.life
-        row.row = stamp
-        for name in self.regular:
-            old = row.columns[name]
-            if name in names:
-                assert stamps[name] is not None and (old is None or stamps[name][0] > old[0][0])
-                row.columns[name] = (stamps[name], values[name])
-            else:
-                assert stamps[name] == (old and old[0])
+        for name in names:
+            row.columns[name] = (Later(row.columns[name], name in may_stay), values[name])
+
+    def learn(self, within=False):
+        """Takes the stamps of what was written from the file; they must be new and higher."""
+        cells = self.cells_in_transaction() if within else self.cells()
+        for key, row in self.model.items():
+            if not row.life:
+                continue
+            life, row.row, stamps = cells[key]
+            assert life == row.life
+            for name, written in row.columns.items() if row.is_live() else ():
+                stamp = stamps[name]
+                if written and isinstance(written[0], Later):
+                    old = written[0].old
+                    stays = old and written[0].may_stay and stamp == old[0]
+                    assert stays or stamp is not None and (old is None or stamp[0] > old[0][0])
+                    row.columns[name] = old if stays else (stamp, written[1])
+                else:
+                    assert stamp == (written and written[0])
 
     def inserted(self, key, values):
         row = self.row(key)
@@ -151,7 +245,6 @@ class File:
 
     def deleted(self, key):
         self.row(key).end()
-        assert self.cell(key)[0] == self.row(key).life
 
     def values(self, draw, names):
         return {name: draw.choice([None, 0, 1, 5, -3, 40]) if name in self.counters else draw.choice(VALUES)
@@ -199,6 +292,7 @@ class File:
         """Writes in a transaction or without one; what is rolled back has not happened."""
         if draw.random() < .5:
             self.act(draw)
+            self.learn()
             return
         self.db.execute("BEGIN")
         before = {key: row.copy() for key, row in self.model.items()}
@@ -214,6 +308,7 @@ class File:
                 self.model = kept
         if draw.random() < .8:
             self.db.execute("COMMIT")
+            self.learn()
         else:
             self.db.execute("ROLLBACK")
             self.model = before
@@ -227,13 +322,16 @@ class File:
         found = sorted(rows(self.db, f"SELECT k, {', '.join(self.regular + self.counters)} FROM t"), key=lambda row: row[0])
         wanted.sort(key=lambda row: row[0])
         assert [tuple(map(repr, row)) for row in found] == [tuple(map(repr, row)) for row in wanted]
-        for key, row in self.model.items():
-            if row.life:
-                life, stamp, stamps = self.cell(key)
-                assert (life, stamp) == (row.life, row.row)
-                assert stamps == {} or stamps == {name: value and value[0] for name, value in row.columns.items()} or life % 2 == 0
+        self.check_cells()
         assert rows(self.db, "SELECT count(*) FROM t_counters_state WHERE _kind IN ('apart', 'merged')") == [(0,)]
         assert rows(self.db, "SELECT * FROM counter_tracked WHERE state NOT IN ('tracked', 'regular')") == []
+
+
+    def check_cells(self):
+        cells = self.cells()
+        for key, row in self.model.items():
+            stamps = {name: value and value[0] for name, value in row.columns.items()} if row.is_live() else {}
+            assert not row.life or cells[key] == (row.life, row.row, stamps)
 
 
 class Columns(File):
@@ -252,6 +350,7 @@ def meet(draw, one, other):
     if begun:
         one.db.execute("BEGIN")
         one.act(draw)
+        one.learn(within=True)
     if way == "feed":  # in any order, some rows twice
         feed = rows(other.db, "SELECT * FROM counter_changes(0)")
         feed += draw.sample(feed, len(feed) // 3)
@@ -267,6 +366,7 @@ def meet(draw, one, other):
     if begun:
         one.act(draw)
         one.db.execute("COMMIT")
+        one.learn()
     if attached:
         one.db.execute("DETACH other")
     if way in ("push", "sync"):
@@ -274,7 +374,10 @@ def meet(draw, one, other):
 
 
 def act_and_meet(draw, files):
-    """Any acts and meetings; at the end each file has met each other one."""
+    """Any acts and meetings, perhaps with a clock that is ahead; at the end each file has met each other one."""
+    if draw.random() < .5:
+        ahead = draw.choice([1, 60, 3600, 10**7]) * 1000
+        set_clock(draw.choice(files).db, (int(time.time() * 1000) + ahead) * 4096 if draw.random() < .8 else LAST_NUMBER)
     for step in range(draw.choice([10, 40, 80])):
         one, other = draw.sample(files, 2)
         if draw.random() < .7:
@@ -320,7 +423,8 @@ class Strict(File):
     def __init__(self, path, kind, draw):
         self.path, self.model = str(path), {}
         self.db = connect(self.path)
-        for sql in ("PRAGMA synchronous = OFF", "CREATE TABLE log(k, name)",
+        for sql in ("PRAGMA synchronous = OFF", "CREATE TABLE log(k, name)", "CREATE TABLE clock(k TEXT NOT NULL PRIMARY KEY)",
+                    "SELECT counter_replicate('clock')",
                     "CREATE TABLE t(k TEXT NOT NULL PRIMARY KEY, name NOT NULL, price CHECK (price IS NOT 1), note UNIQUE, "
                     f"changed, stock INTEGER CHECK (stock > -12), sold INTEGER) {kind}"):
             self.db.execute(sql)
@@ -389,12 +493,12 @@ class Strict(File):
         values = dict(zip(self.regular, after))
         names = self.regular if inserts else {
             name for name, was, now in zip(self.regular, before, after) if not same(was, now)}
-        stamps = self.cell(key)[2]
         listed = dict(rows(self.db, "SELECT _name, _value FROM t_counters_state AS s JOIN t_counters_cells AS c ON c._id = s._row "
                            "WHERE c.k = ? AND _kind = 'merged'", key))
-        again = {name for name, old in row.columns.items()  # the table takes what it refused before, and its triggers fire
-                 if not inserts and old and stamps[name] == old[0] and same(listed.get(name, values[name]), old[1])}
-        self.stamp(key, values, set(names) - again)
+        # the table takes what it refused before, and its triggers fire: that is no write
+        again = {name for name, old in row.columns.items()
+                 if not inserts and old and same(listed.get(name, values[name]), old[1])}
+        self.stamp(key, values, names, again)
 
     def check(self):
         shown = self.table()
@@ -410,13 +514,10 @@ class Strict(File):
         assert {key for key, row in self.model.items() if row.is_live()} == shown.keys() | waits
         assert not waits & shown.keys()
         merged = {row[0]: row[1:] for row in rows(self.db, "SELECT k, stock, sold FROM t_counters")}
+        self.check_cells()
         for key, row in self.model.items():
-            if row.life:
-                life, stamp, stamps = self.cell(key)
-                assert (life, stamp) == (row.life, row.row)
             if not row.is_live():
                 continue
-            assert stamps == {name: value and value[0] for name, value in row.columns.items()}
             now = dict(zip(self.regular + self.counters, shown.get(key, (None,) * 6)))
             for name in self.regular:
                 value = listed[key, name] if (key, name) in listed else now[name]

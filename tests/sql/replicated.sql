@@ -664,3 +664,50 @@ SELECT rows_changed FROM counter_push('office');
 SELECT * FROM office.p;
 --= a|B|good|2
 --= b|B|5|3
+
+-- # a-write-beats-a-stamp-of-a-clock-that-is-ahead-also-beyond-its-last-number
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, v);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, v);
+SELECT counter_replicate('main.p');
+--= 0
+SELECT counter_replicate('office.p');
+--= 0
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A10180EC948DBF8285350707070707070707070707070707070701017600D103056168656164', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+SELECT rows_changed FROM counter_push('office');
+--= 1
+UPDATE office.p SET v = 'office';
+UPDATE office.p SET v = 'office again';
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT v FROM main.p;
+--= office again
+BEGIN;
+UPDATE main.p SET v = 'mine';
+SAVEPOINT s;
+UPDATE main.p SET v = 'not mine';
+ROLLBACK TO s;
+COMMIT;
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT v FROM office.p;
+--= mine
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101858080EAC28285350707070707070707070707070707070701017600D103066265796F6E64', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+SELECT rows_changed FROM counter_push('office');
+--= 1
+UPDATE office.p SET v = 'office';
+UPDATE office.p SET v = 'office again';
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT v FROM main.p;
+--= office again
+BEGIN;
+UPDATE main.p SET v = 'mine';
+SAVEPOINT s;
+UPDATE main.p SET v = 'not mine';
+ROLLBACK TO s;
+COMMIT;
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT v FROM office.p;
+--= mine
