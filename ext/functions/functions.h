@@ -8,7 +8,7 @@
 #include "vtab/shared.h"
 
 int ctr_aggregates_register(sqlite3 *db); /* counter_merge(cell), counter_sum, counter_collect */
-int ctr_keys_register(sqlite3 *db, ctr_conn *conn);      /* counter_key, _key_json, _mark, _seen */
+int ctr_keys_register(sqlite3 *db, ctr_conn *conn);      /* counter_key to counter_differs */
 int ctr_cells_register(sqlite3 *db, ctr_conn *conn);     /* functions of cells, _shards */
 int ctr_increment_register(sqlite3 *db, ctr_conn *conn); /* counter_inc, _dec, _id, _add */
 int ctr_admin_register(sqlite3 *db, ctr_conn *conn);     /* counter_init, ..., _identity */

@@ -6,6 +6,8 @@
  *                                            null, the empty key NULL
  *     counter_mark(source)                 the number from which to read a source's feed; 0: all
  *     counter_seen(source, since, upto)    the changes were merged: raises the mark, returns it
+ *     counter_differs(a, b, c, d, ...)     for triggers: which of up to 50 pairs differ in type or
+ *                                            bytes, pair n as 2^n
  */
 #include <math.h>
 #include <string.h>
@@ -179,11 +181,28 @@ static void fn_seen(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     if (ctr_arg_problem(ctx, NAME, &problem)) sqlite3_result_int64(ctx, mark);
 }
 
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static void fn_differs(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    enum { MOST = 100 };
+    int64_t mask = 0;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    if (argc % 2 != 0 || argc > MOST)
+        ctr_problem_set(&problem, SQLITE_ERROR,
+                        "it compares pairs of values, at most %d: %d values were given", MOST / 2,
+                        argc);
+    for (int i = 0; i + 1 < argc && problem.rc == SQLITE_OK; i += 2)
+        mask |= (int64_t)!ctr_text_same(argv[i], argv[i + 1]) << i / 2;
+    if (ctr_arg_problem(ctx, "counter_differs", &problem)) sqlite3_result_int64(ctx, mask);
+}
+
 int ctr_keys_register(sqlite3 *db, ctr_conn *conn)
 {
     static const ctr_function FUNCTIONS[] = {
         {"counter_key", -1, -1, CTR_PURE, fn_key},
         {"counter_key_json", 1, 1, CTR_PURE, fn_key_json},
+        {"counter_differs", -1, -1, CTR_PURE, fn_differs},
         {"counter_mark", 1, 1, CTR_READS, fn_mark},
         {"counter_seen", 3, 3, CTR_ADMIN, fn_seen},
     };

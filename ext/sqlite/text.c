@@ -42,6 +42,14 @@ bool ctr_text_alike(sqlite3_value *a, sqlite3_value *b)
     return (x && y && memcmp(x, y, (size_t)size) == 0) || (size == 0 && !text);
 }
 
+bool ctr_text_same(sqlite3_value *a, sqlite3_value *b)
+{
+    if (sqlite3_value_type(a) != SQLITE_FLOAT || sqlite3_value_type(b) != SQLITE_FLOAT)
+        return ctr_text_alike(a, b);
+    double x = sqlite3_value_double(a), y = sqlite3_value_double(b);
+    return memcmp(&x, &y, sizeof x) == 0;
+}
+
 const char *ctr_text_separator(sqlite3_str *list, const char *word)
 {
     return sqlite3_str_length(list) > 0 ? word : "";

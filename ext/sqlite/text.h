@@ -22,6 +22,9 @@ int ctr_text_bind_value(sqlite3_stmt *statement, int i, sqlite3_value *value);
 /* Returns whether two values have one type and the same bytes. A REAL is like no other value. */
 bool ctr_text_alike(sqlite3_value *a, sqlite3_value *b);
 
+/* The same, but a REAL is like another one with the same bits. */
+bool ctr_text_same(sqlite3_value *a, sqlite3_value *b);
+
 /* Returns whether it has U+FFFE or U+FFFF, which SQLite stores as U+FFFD in UTF-16. */
 bool ctr_text_has_noncharacter(const void *utf8, size_t size);
 

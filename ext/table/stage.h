@@ -5,8 +5,9 @@
  *     ctr_stage_write(rows, keys, problem);
  *
  * An increment and a write of regular columns of an existing row go to the journal
- * (table/batch.h), every other change to the cells, in one INSERT or UPDATE. Every refusal comes before the write: inside a transaction,
- * SQLite does not roll back half of the writes of a virtual table.
+ * (table/batch.h), every other change to the cells, in one INSERT or UPDATE. Every refusal comes
+ * before the write: inside a transaction, SQLite does not roll back half of the writes of a virtual
+ * table.
  */
 #ifndef CTR_TABLE_STAGE_H
 #define CTR_TABLE_STAGE_H

@@ -73,15 +73,6 @@ static void remember_row(ctr_showing *showing, ctr_problem *problem)
     ctr_row_values_reset(&showing->shown);
 }
 
-/* Returns whether two values are the same in type and bytes. */
-static bool is_same_value(sqlite3_value *a, sqlite3_value *b)
-{
-    if (sqlite3_value_type(a) != SQLITE_FLOAT || sqlite3_value_type(b) != SQLITE_FLOAT)
-        return ctr_text_alike(a, b);
-    double x = sqlite3_value_double(a), y = sqlite3_value_double(b);
-    return memcmp(&x, &y, sizeof x) == 0;
-}
-
 /* Reads the row again, and lists the merged value of each column that shows another one now. */
 static void list_changed(ctr_showing *showing, ctr_problem *problem)
 {
@@ -93,7 +84,7 @@ static void list_changed(ctr_showing *showing, ctr_problem *problem)
         const ctr_tracked_regular *column = &tracked->regular[i];
         sqlite3_value *now = showing->shown.given[column->number],
                       *merged = showing->values[i] ? showing->values[i] : showing->before[i];
-        if (merged && now && !is_same_value(now, merged))
+        if (merged && now && !ctr_text_same(now, merged))
             ctr_regular_list(showing->apart.tab, writing->rowid, column->name, merged, false,
                              problem);
     }

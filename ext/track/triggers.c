@@ -43,45 +43,32 @@ static void compare_columns(const ctr_tracked *tracked, sqlite3_str *out, bool k
 
 /* ---- regular columns ------------------------------------------------------------------------- */
 
-/* The comparison is that of bytes and types: under the column's own, 'jam' and 'Jam', or 1 and 1.0,
- * may be the same. */
-static void compare_regular(const ctr_tracked_regular *regular, sqlite3_str *out)
+/* Appends counter_differs(NEW."a", OLD."a", ...) for the columns of one part of the mask. It
+ * compares bytes and types: under the column's own collation and for SQL, 'jam' and 'Jam', or 1 and
+ * 1.0, may be the same. */
+static void compare_regular(const ctr_tracked_regular *columns, int n, sqlite3_str *out)
 {
-    sqlite3_str_appendf(out,
-                        "(NEW.\"%w\" IS NOT OLD.\"%w\" COLLATE BINARY OR "
-                        "typeof(NEW.\"%w\") <> typeof(OLD.\"%w\"))",
-                        regular->column, regular->column, regular->column, regular->column);
-}
-
-/* Has (one OP (two OP three)) of the n columns from the first on, as a tree, because SQLite limits
- * the depth of an expression. `bits`: each is multiplied by its bit. */
-static void combine_regular(const ctr_tracked_regular *first, int n, bool bits, sqlite3_str *out)
-{
-    if (n > 1) {
-        sqlite3_str_appendall(out, "(");
-        combine_regular(first, n / 2, bits, out);
-        sqlite3_str_appendall(out, bits ? " + " : " OR ");
-        combine_regular(first + n / 2, n - n / 2, bits, out);
-        sqlite3_str_appendall(out, ")");
-        return;
+    sqlite3_str_appendall(out, "counter_differs(");
+    for (int i = 0, bit = 0; i < n; i++) {
+        for (; bit < columns[i].number % CTR_MASK_COLUMNS; bit++)
+            sqlite3_str_appendall(out, "NULL, NULL, ");
+        sqlite3_str_appendf(out, "NEW.\"%w\", OLD.\"%w\"%s", columns[i].column, columns[i].column,
+                            i < n - 1 ? ", " : ")");
+        bit++;
     }
-    if (bits && first->number % CTR_MASK_COLUMNS > 0)
-        sqlite3_str_appendf(out, "%lld * ", (long long)1 << first->number % CTR_MASK_COLUMNS);
-    compare_regular(first, out);
 }
 
-/* Appends the mask of the changed columns, CTR_MASK_COLUMNS to a number: m0 or m0||','||m1. */
-static void list_mask(const ctr_tracked_regular *columns, int n, sqlite3_str *out)
+/* Appends the masks of the changed columns, CTR_MASK_COLUMNS in each, with `word` between them. */
+static void list_masks(const ctr_tracked_regular *columns, int n, const char *word,
+                       sqlite3_str *out)
 {
     int last = columns[n - 1].number / CTR_MASK_COLUMNS;
     for (int part = 0, i = 0; part <= last; part++) {
         int from = i;
         while (i < n && columns[i].number / CTR_MASK_COLUMNS == part) i++;
-        if (part > 0) sqlite3_str_appendall(out, "||','||");
+        if (part > 0) sqlite3_str_appendall(out, word);
         if (i == from) sqlite3_str_appendall(out, "0");
-        if (i > from && last > 0) sqlite3_str_appendall(out, "(");
-        if (i > from) combine_regular(columns + from, i - from, true, out);
-        if (i > from && last > 0) sqlite3_str_appendall(out, ")");
+        if (i > from) compare_regular(columns + from, i - from, out);
     }
 }
 
@@ -96,10 +83,11 @@ static void list_regular_columns(const ctr_tracked *tracked, sqlite3_str *fires,
     for (int i = 0; i < n; i++)
         sqlite3_str_appendf(fires, "%s\"%w\"", i ? ", " : "", tracked->regular[i].column);
     compare_columns(tracked, when, true, true);
-    sqlite3_str_appendall(when, " AND ");
-    combine_regular(tracked->regular, n, false, when);
+    sqlite3_str_appendall(when, " AND (");
+    list_masks(tracked->regular, n, " OR ", when);
+    sqlite3_str_appendall(when, ")");
     sqlite3_str_appendall(passed, ", ");
-    list_mask(tracked->regular, n, passed);
+    list_masks(tracked->regular, n, "||','||", passed);
 }
 
 /* ---- the texts of the triggers --------------------------------------------------------------- */

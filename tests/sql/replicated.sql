@@ -711,3 +711,27 @@ SELECT rows_changed FROM counter_sync('office');
 --= 1
 SELECT v FROM office.p;
 --= mine
+
+-- # a-write-that-changes-the-type-or-the-letters-alone-is-stamped
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, v COLLATE NOCASE, w);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, v COLLATE NOCASE, w);
+SELECT counter_replicate('main.p');
+--= 0
+SELECT counter_replicate('office.p');
+--= 0
+INSERT INTO main.p VALUES ('a', 'jam', 1);
+SELECT rows_changed FROM counter_push('office');
+--= 1
+UPDATE main.p SET v = 'Jam', w = 1.0;
+SELECT rows_changed FROM counter_push('office');
+--= 1
+SELECT * FROM office.p;
+--= a|Jam|1.0
+UPDATE main.p SET v = 'Jam', w = 1.0;
+SELECT rows_changed FROM counter_push('office');
+--= 0
+SELECT counter_differs(1, 1.0, 'a', 'a', NULL, NULL, x'61', 'a', 1.5, 1.5), counter_differs();
+--= 9|0
+SELECT counter_differs(1);
+--! counter_differs: it compares pairs of values, at most 50: 1 values were given
