@@ -664,3 +664,15 @@ SELECT rows_changed FROM counter_push('office');
 SELECT * FROM office.p;
 --= a|B|good|2
 --= b|B|5|3
+
+-- # a-counter-of-a-replicated-row-that-is-refused-does-not-begin-a-counter-of-its-generation
+CREATE VIRTUAL TABLE v USING counter(k TEXT, n COUNTER, PRIMARY KEY(k));
+INSERT INTO v VALUES ('a', 5);
+BEGIN;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('v', counter_key('a'), 'n', 4294967299, counter_inc(NULL, 1), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: table v: it is replicated at the source, but not here, and a replicated table merges with replicated ones only: call counter_replicate('v', ...) here
+SELECT * FROM v;
+--= a|5
+COMMIT;
+SELECT * FROM v;
+--= a|5
