@@ -64,7 +64,7 @@ typedef struct world {
 void world_begin(world *w, uint64_t seed, int mode, bool kills);
 bool world_open(world *w);
 
-/* Makes the table where there is none. */
+/* Makes the tables where there are none. */
 bool world_create(world *w);
 bool world_step(world *w);
 bool world_is_full(const world *w);

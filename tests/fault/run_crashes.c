@@ -10,6 +10,7 @@
  *     PRAGMA integrity_check and our own find nothing
  *     each file holds, to the last amount, one of the states that it had, none older than was
  *     promised (crash_world.h)
+ *     a replicated table shows all of its rows, each column as it was written last
  *     what a file knows of another one, that one has not forgotten
  *     a request that was interrupted, repeated, counts once
  *     from time to time, and in the end, everybody pulls from everybody: all have the same values
