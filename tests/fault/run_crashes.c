@@ -56,6 +56,8 @@ void uuid_generate_random(uuid_t out)
         uint64_t half = crash_random(&played->ids);
         memcpy(out + i, &half, 8);
     }
+    out[6] = (uint8_t)((out[6] & 0x0f) | 0x40); /* those of version 8 are openings */
+    out[8] = (uint8_t)((out[8] & 0x3f) | 0x80);
 }
 
 static void note(const world *w, tally *count)
