@@ -57,6 +57,7 @@ typedef struct world {
     char request[256];       /* to be repeated after the crash, in file `asked`, for `asked_op` */
     int asked, asked_op, asked_row;
     bool lost[MODEL_FILES], repeated; /* by the last crash: what was acknowledged; a request */
+    volatile bool begun;              /* what is killed has tables, and steps */
     volatile bool failed;
     uint64_t seed;
 } world;

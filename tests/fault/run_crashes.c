@@ -39,7 +39,7 @@
 #include "crash.h"
 #include "crash_world.h"
 
-enum { CUTS = 8, KILLS = 3, STEPS = 30, KILL_AFTER = 20000 };
+enum { CUTS = 8, KILLS = 3, STEPS = 30, KILL_AFTER = 20000, WAIT_AT_MOST = 100000 };
 
 /* Of the rounds in which the first file, which does most, has this mode; `lost` is of all files. */
 typedef struct tally {
@@ -143,20 +143,25 @@ static void be_killed(world *w)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when nobody is left to do it */
     bool alive = world_open(w) && world_create(w);
+    w->begun = alive;
     while (alive && !w->failed && !world_is_full(w)) alive = world_step(w);
     for (;;) pause();
 }
 
+/* Mostly while it steps, however long it takes to come so far. */
 static void kill_once(world *w, tally *count, bool is_last)
 {
-    int status = 0;
+    int status = 0, after = world_roll(w, KILL_AFTER);
+    bool waits = world_roll(w, 4) > 0;
+    w->begun = false;
     pid_t child = fork();
     if (child < 0) {
         world_fail(w, "no process: %s", strerror(errno));
         return;
     }
     if (child == 0) be_killed(w);
-    usleep((useconds_t)world_roll(w, KILL_AFTER));
+    for (int i = 0; i < WAIT_AT_MOST && waits && !w->begun && !w->failed; i++) usleep(100);
+    usleep((useconds_t)after);
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
     if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
