@@ -1,7 +1,7 @@
 /* test_rows.c - all states of a row of a replicated table in three files that can be reached by a
  * few operations, breadth first.
  *
- *     test_rows [DEPTH [JOINED [EVERY]]]    3 2 8, if nothing is said
+ *     test_rows [DEPTH [JOINED [EVERY]]]    3 1 64, if nothing is said
  *
  *     insert    INSERT of the row, with new values and a count; refused where the row is there
  *     name      UPDATE of one regular column, to a new value
@@ -11,18 +11,23 @@
  *     pull      of what is new in another file
  *
  * It begins with files that are empty, with a row that b has, that a has from b, and that c has,
- * too. The clock of each file stands still: that of b is ahead of a's, that of c behind it. So what is
- * written over a value of b is just above it, in two files by equal numbers, and what is done in
- * one file does not depend on what was done in others meanwhile: two states are the same if all
- * bytes of their files are.
+ * too; then a has written the name, c the price, and a has pulled from c. The clock of each file
+ * stands still: that of b is ahead of a's, that of c behind it. So what is written over a value of
+ * b is just above it, in two files by equal numbers, and what is done in one file does not depend
+ * on what was done in others meanwhile: two states are the same if all bytes of their files are.
+ *
+ * A second search has a table that refuses a row if its two values are too far apart: a write of
+ * its own never is, but what a and c have written apart is. Then the row waits, or shows what it
+ * showed before, and is listed; a pull shows it as soon as the table takes it.
  *
  * The oracle has of each file what the row must be: its life, the stamp and the value of each
  * regular column, and the set of counts. Stamps are read from the feed of the file that has
  * written them. They must be its own, and higher than those that they replace; whatever the stamps
  * are, of two files that meet the higher life wins, in one life the higher stamp of each column,
- * and counts are united. After each operation the file must show that and pass its integrity
- * check. In every state that is found within JOINED operations, and in one of EVERY others, all
- * files pull from each other, and must show the union of what they had and one digest.
+ * and counts are united. After each operation the file must show that, or list it where the table
+ * refuses it, and pass its integrity check. In every state that is found within JOINED operations,
+ * and in one of EVERY others, all files pull from each other, and must show the union of what they
+ * had and one digest.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +46,7 @@
 #include "disk.h"
 #include "grow.h"
 
-enum { REGULAR = 2, COUNTS = 10, VALUES = 32, HOUR = 3600000 };
+enum { REGULAR = 2, COUNTS = 10, VALUES = 32, APART = 2 * VALUES, HOUR = 3600000 };
 
 static const int64_t CLOCKS[FILES] = {INT64_C(1700000000000), INT64_C(1700000000000) + HOUR,
                                       INT64_C(1700000000000) - HOUR};
@@ -49,7 +54,7 @@ static const char *const PATHS[FILES] = {DISK_FOLDER "a", DISK_FOLDER "b", DISK_
 
 /* ---- the oracle ------------------------------------------------------------------------------ */
 
-/* What a file must show, or does; a value of 0 is none. */
+/* What was merged in a file, or must have been; a value of 0 is none. */
 typedef struct row {
     uint32_t life, counts; /* life 0: there never was such a row */
     ctr_stamp stamps[REGULAR];
@@ -110,12 +115,21 @@ static const char *const KINDS[] = {"insert", "name", "price", "count", "delete"
 static struct connection {
     sqlite3 *db;
     uint8_t id[CTR_ID_SIZE];
-    sqlite3_stmt *statements[FULL + 1], *shown, *fed, *check, *digest;
+    sqlite3_stmt *statements[FULL + 1], *shown, *fed, *counted, *listed, *check, *digest;
 } connections[FILES];
 
+/* What a file says of the row, and what its table shows. */
+typedef struct seen {
+    row merged;
+    bool there, listed;
+    uint32_t counts;
+    int64_t values[REGULAR];
+} seen;
+
 static struct {
-    row *rows; /* what each volume shows */
+    seen *rows; /* of each volume */
     size_t n;
+    bool refuses; /* the table refuses rows */
 } shown;
 
 static void insist(bool holds, const struct connection *in, const char *what)
@@ -146,33 +160,70 @@ static bool read_fed(sqlite3_stmt *fed, row *to)
 {
     ctr_row_image image;
     ctr_row_column column;
+    ctr_key_value value;
+    size_t at = 0;
     const uint8_t *cell = sqlite3_column_blob(fed, 0);
     if (ctr_row_cell_open(&image, cell, (size_t)sqlite3_column_bytes(fed, 0))) return false;
     to->life = image.life;
+    if (lives(to) && image.n != REGULAR) return false;
     for (int i = 0; ctr_row_cell_next(&image, &column); i++) {
-        if (i == REGULAR || column.stamp.kind == CTR_STAMP_NONE) return false;
+        size_t size = (size_t)(image.end - image.values);
+        if (column.stamp.kind == CTR_STAMP_NONE) return false;
         to->stamps[i] = column.stamp.kind == CTR_STAMP_OWN ? column.stamp.own : image.row;
+        if (!ctr_key_next(image.values, size, &at, &value)) return false;
+        to->values[i] = value.integer;
     }
     return true;
 }
 
-/* NULL, or a sentence. */
-static const char *read_row(struct connection *in, row *to)
+/* The first number of the row of a statement; none: 0. */
+static int64_t number_of(sqlite3_stmt *statement)
 {
-    bool good = true, is_there = false;
+    int64_t number = sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    sqlite3_reset(statement);
+    return number;
+}
+
+/* NULL, or a sentence. */
+static const char *read_row(struct connection *in, seen *to)
+{
+    bool good = true;
     memset(to, 0, sizeof *to);
-    if (sqlite3_step(in->fed) == SQLITE_ROW) good = read_fed(in->fed, to);
+    if (sqlite3_step(in->fed) == SQLITE_ROW) good = read_fed(in->fed, &to->merged);
     if (sqlite3_step(in->shown) == SQLITE_ROW) {
-        is_there = true;
+        to->there = true;
         for (int i = 0; i < REGULAR; i++) to->values[i] = sqlite3_column_int64(in->shown, i);
         to->counts = (uint32_t)sqlite3_column_int64(in->shown, REGULAR);
     }
+    to->merged.counts = (uint32_t)number_of(in->counted);
+    to->listed = number_of(in->listed) > 0;
     good = good && sqlite3_reset(in->fed) == SQLITE_OK && sqlite3_reset(in->shown) == SQLITE_OK;
     if (!good) return "its feed cannot be read";
-    if (is_there != lives(to)) return "it shows a row that does not live, or not one that does";
     int rc = sqlite3_step(in->check);
     sqlite3_reset(in->check);
     return rc == SQLITE_DONE ? NULL : sqlite3_errmsg(in->db);
+}
+
+static bool takes(int64_t a, int64_t b)
+{
+    return !shown.refuses || llabs(a - b) < APART;
+}
+
+static bool shows_merged(const seen *in)
+{
+    if (in->there != lives(&in->merged)) return false;
+    return !in->there || (in->counts == in->merged.counts &&
+                          memcmp(in->values, in->merged.values, sizeof in->values) == 0);
+}
+
+/* Is what it shows what it must show, with or without a pull that has tried the row again? */
+static const char *check_shown(const seen *in, bool tried)
+{
+    if (shows_merged(in)) return in->listed ? "it lists a row that it shows" : NULL;
+    if (!lives(&in->merged)) return "it shows a row that has ended";
+    bool takes_it = takes(in->merged.values[0], in->merged.values[1]);
+    if (takes_it && (tried || !shown.refuses)) return "it does not show a row that it takes";
+    return in->listed ? NULL : "it shows another row than it has, and does not list it";
 }
 
 /* The volume of a file as it is now, read once. */
@@ -181,7 +232,7 @@ static const char *keep(int file, uint32_t *volume)
     bool is_new;
     *volume = disk_keep(file, &is_new);
     if (!is_new) return NULL;
-    const char *wrong = read_row(&connections[file], grow(&shown.rows, &shown.n, sizeof(row)));
+    const char *wrong = read_row(&connections[file], grow(&shown.rows, &shown.n, sizeof(seen)));
     disk_keep(file, &is_new);
     return wrong ? wrong : is_new ? "reading has changed the file" : NULL;
 }
@@ -196,14 +247,19 @@ static void open_connection(int file)
     insist(sqlite3_open_v2(PATHS[file], &in->db, flags, "unix-model") == SQLITE_OK, in, "open");
     insist(sqlite3_counter_init(in->db, NULL, NULL) == SQLITE_OK, in, "init");
     run_all(in, "PRAGMA page_size = 512; PRAGMA journal_mode = MEMORY; PRAGMA temp_store = MEMORY;"
-                "PRAGMA cache_spill = OFF;"
-                "CREATE TABLE r(k TEXT PRIMARY KEY NOT NULL, name, price, n INTEGER NOT NULL);"
-                "SELECT counter_replicate('r', 'n')");
+                "PRAGMA cache_spill = OFF");
+    run_all(in, shown.refuses ? "CREATE TABLE r(k TEXT PRIMARY KEY NOT NULL, name, price,"
+                                " n INTEGER NOT NULL, CHECK (abs(name - price) < 64))"
+                              : "CREATE TABLE r(k TEXT PRIMARY KEY NOT NULL, name, price,"
+                                " n INTEGER NOT NULL)");
+    run_all(in, "SELECT counter_replicate('r', 'n')");
     for (operation_kind kind = INSERT; kind <= FULL; kind++)
         in->statements[kind] = prepared(in, SQL[kind]);
     in->shown = prepared(in, "SELECT name, price, n FROM r");
     in->fed = prepared(in, "SELECT cell FROM counter_changes(0)"
                            " WHERE table_name = 'r' AND column_name = ''");
+    in->counted = prepared(in, "SELECT n FROM r_counters");
+    in->listed = prepared(in, "SELECT count(*) FROM counter_tracked WHERE row_key IS NOT NULL");
     in->check = prepared(in, "INSERT INTO r_counters(r_counters) VALUES ('integrity-check')");
     in->digest = prepared(in, "SELECT counter_table_digest('r_counters')");
     sqlite3_stmt *id = prepared(in, "SELECT id FROM counter_replica WHERE one = 1");
@@ -229,12 +285,15 @@ static void close_all(void)
 {
     for (int file = 0; file < FILES; file++) {
         struct connection *in = &connections[file];
-        sqlite3_stmt *others[] = {in->shown, in->fed, in->check, in->digest};
+        sqlite3_stmt *others[] = {in->shown,  in->fed,   in->counted,
+                                  in->listed, in->check, in->digest};
         for (int kind = 0; kind <= FULL; kind++) sqlite3_finalize(in->statements[kind]);
         for (size_t i = 0; i < sizeof others / sizeof *others; i++) sqlite3_finalize(others[i]);
         insist(sqlite3_close(in->db) == SQLITE_OK, in, "close");
     }
     free(shown.rows);
+    memset(&shown, 0, sizeof shown);
+    memset(connections, 0, sizeof connections);
     disk_close();
 }
 
@@ -268,7 +327,9 @@ static int64_t free_value(const state *in, int file)
     for (int64_t value = VALUES * file + 1;; value++) {
         bool used = false;
         for (int i = 0; i < FILES; i++)
-            for (int k = 0; k < REGULAR; k++) used |= in->files[i].must.values[k] == value;
+            for (int k = 0; k < REGULAR; k++)
+                used |= in->files[i].must.values[k] == value ||
+                        shown.rows[in->files[i].volume].values[k] == value;
         if (!used) return value;
     }
 }
@@ -348,15 +409,25 @@ static const char *stamp(row *must, const row *is, const row *before, const uint
     return NULL;
 }
 
-/* Does to the row what the operation must do; returns the mask of the columns that it writes. */
-static int expect(const operation *one, const given *what, const row *other, row *must)
+/* Must the table refuse it? */
+static bool is_refused(const operation *one, const given *what, const seen *before)
+{
+    if (one->kind == INSERT) return before->there;
+    if (one->kind == NAME) return before->there && !takes(what->value, before->values[1]);
+    return one->kind == PRICE && before->there && !takes(before->values[0], what->value);
+}
+
+/* Does to the row what the operation must do; returns the mask of the columns that it writes. An
+ * INSERT of a row that waits is a write to it; other statements do not find one. */
+static int expect(const operation *one, const given *what, const seen *before, const row *other,
+                  row *must)
 {
     static const int MASKS[FULL + 1] = {[INSERT] = 3, [NAME] = 1, [PRICE] = 2};
     if (one->kind >= PULL) join(must, other);
-    if (one->kind >= PULL || lives(must) == (one->kind == INSERT)) return 0;
+    if (one->kind >= PULL || before->there == (one->kind == INSERT)) return 0;
     int mask = MASKS[one->kind];
     if (one->kind == DELETE) *must = (row){.life = must->life + 1};
-    if (one->kind == INSERT) *must = (row){.life = must->life + 1};
+    if (one->kind == INSERT && !lives(must)) *must = (row){.life = must->life + 1};
     for (int i = 0; i < REGULAR; i++)
         if (mask >> i & 1) must->values[i] = what->value;
     if (one->kind == INSERT || one->kind == COUNT) must->counts |= what->count;
@@ -371,7 +442,7 @@ static const char *describe(const row *is, const row *must)
     const row *both[] = {is, must};
     for (int which = 0; which < 2; which++) {
         n += (size_t)snprintf(message + n, sizeof message - n, "%s life %u, counts %x,",
-                              which ? " and must show" : "it shows", both[which]->life,
+                              which ? " and must have" : "it has", both[which]->life,
                               both[which]->counts);
         for (int i = 0; i < REGULAR; i++)
             n += (size_t)snprintf(message + n, sizeof message - n, " %lld stamped %lld %02x",
@@ -403,16 +474,17 @@ static const char *operate(const operation *one, const state *from, state *to)
     }
     const char *wrong = run_once(&what, &done);
     if (wrong) return wrong;
-    int wanted = one->kind == INSERT && lives(&before) ? SQLITE_CONSTRAINT : SQLITE_OK;
+    const seen showed = shown.rows[what.volume], *is = &shown.rows[done.volume];
+    bool refused = is_refused(one, &what, &showed);
+    int wanted = refused ? SQLITE_CONSTRAINT : SQLITE_OK;
     snprintf(message, sizeof message, "it ended with %d", done.rc);
     if (done.rc != wanted) return message;
     file->volume = done.volume;
     file->place = done.place;
-    const row *is = &shown.rows[done.volume];
-    int mask = expect(one, &what, &other->must, &file->must);
-    wrong = stamp(&file->must, is, &before, connections[one->file].id, mask);
-    if (wrong) return wrong;
-    return same_row(&file->must, is) ? NULL : describe(is, &file->must);
+    int mask = refused ? 0 : expect(one, &what, &showed, &other->must, &file->must);
+    wrong = stamp(&file->must, &is->merged, &before, connections[one->file].id, mask);
+    if (!wrong && !same_row(&file->must, &is->merged)) wrong = describe(&is->merged, &file->must);
+    return wrong ? wrong : check_shown(is, one->kind >= PULL);
 }
 
 /* ---- everybody pulls from everybody ---------------------------------------------------------- */
@@ -458,7 +530,7 @@ static const char *join_all(const state *from, uint64_t chance)
 static struct {
     int depth, joined;
     uint64_t every;
-} wanted = {3, 2, 8};
+} wanted = {3, 1, 64};
 
 /* Those of depth d stand behind those of d - 1. */
 static struct {
@@ -471,7 +543,7 @@ static struct {
     } * steps;
     size_t n_states, n_steps;
     lookup lookup;
-    uint64_t operated, joins;
+    uint64_t operated, joins, listed; /* states in which a row is listed */
 } search;
 
 static void list_operations(void)
@@ -538,6 +610,9 @@ static void enter(const state *one, uint32_t parent, int number, int depth)
     *(state *)grow(&search.states, &search.n_states, sizeof *search.states) = *one;
     *(struct step *)grow(&search.steps, &search.n_steps, sizeof *search.steps) =
         (struct step){parent, number};
+    bool listed = false;
+    for (int i = 0; i < FILES; i++) listed |= shown.rows[one->files[i].volume].listed;
+    search.listed += listed;
     if (depth > wanted.joined && hash % wanted.every != 0) return;
     search.joins++;
     const char *wrong = join_all(one, hash);
@@ -556,7 +631,8 @@ static void operate_and_enter(size_t at, int number, int depth)
 /* The states that it begins with; each leads to the next one. */
 static void begin(void)
 {
-    static const operation LEADS[] = {{INSERT, 1, 1}, {PULL, 0, 1}, {PULL, 2, 1}};
+    static const operation LEADS[] = {{INSERT, 1, 1}, {PULL, 0, 1},  {PULL, 2, 1},
+                                      {NAME, 0, 0},   {PRICE, 2, 2}, {PULL, 0, 2}};
     state first;
     open_all(&first);
     enter(&first, 0, -1, 0);
@@ -583,11 +659,10 @@ static void advance(int depth, size_t first)
                       (double)(ended.tv_nsec - began.tv_nsec) / 1e9);
 }
 
-static void
-in_every_state_the_row_is_what_was_written_last_and_all_agree_once_they_have_pulled(void **unused)
+static void search_all(bool refuses)
 {
-    (void)unused;
     size_t begins = 0;
+    shown.refuses = refuses;
     list_operations();
     begin();
     for (int depth = 1; depth <= wanted.depth; depth++) {
@@ -595,9 +670,10 @@ in_every_state_the_row_is_what_was_written_last_and_all_agree_once_they_have_pul
         advance(depth, begins);
         begins = behind;
     }
-    print_message("%zu states of 3 files, %llu operations; %u volumes of %u pages\n",
-                  search.n_states, (unsigned long long)search.operated, disk_volumes(),
-                  disk_pages());
+    print_message("%zu states of 3 files, in %llu a row is listed; %llu operations; %u volumes of"
+                  " %u pages\n",
+                  search.n_states, (unsigned long long)search.listed,
+                  (unsigned long long)search.operated, disk_volumes(), disk_pages());
     close_all();
     assert_int_equal(sqlite3_memory_used(), 0);
     free(known.asked);
@@ -606,6 +682,22 @@ in_every_state_the_row_is_what_was_written_last_and_all_agree_once_they_have_pul
     free(search.states);
     free(search.steps);
     lookup_close(&search.lookup);
+    memset(&search, 0, sizeof search);
+    memset(&known, 0, sizeof known);
+}
+
+static void
+in_every_state_the_row_is_what_was_written_last_and_all_agree_once_they_have_pulled(void **unused)
+{
+    (void)unused;
+    search_all(false);
+}
+
+static void
+a_row_that_the_table_refuses_is_listed_and_travels_and_is_shown_once_it_is_taken(void **unused)
+{
+    (void)unused;
+    search_all(true);
 }
 
 int main(int argc, char **argv)
@@ -614,7 +706,10 @@ int main(int argc, char **argv)
     if (argc > 2) wanted.joined = atoi(argv[2]);
     if (argc > 3) wanted.every = strtoull(argv[3], NULL, 10);
     if (wanted.depth < 1 || !wanted.every) return 2;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(
-        in_every_state_the_row_is_what_was_written_last_and_all_agree_once_they_have_pulled)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            in_every_state_the_row_is_what_was_written_last_and_all_agree_once_they_have_pulled),
+        cmocka_unit_test(
+            a_row_that_the_table_refuses_is_listed_and_travels_and_is_shown_once_it_is_taken)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
