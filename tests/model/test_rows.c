@@ -1,7 +1,7 @@
 /* test_rows.c - all states of a row of a replicated table in three files that can be reached by a
  * few operations, breadth first.
  *
- *     test_rows [DEPTH [JOINED [EVERY]]]    3 1 64, if nothing is said
+ *     test_rows [DEPTH [JOINED [EVERY]]]    2 1 4, if nothing is said
  *
  *     insert    INSERT of the row, with new values and a count; refused where the row is there
  *     name      UPDATE of one regular column, to a new value
@@ -530,7 +530,7 @@ static const char *join_all(const state *from, uint64_t chance)
 static struct {
     int depth, joined;
     uint64_t every;
-} wanted = {3, 1, 64};
+} wanted = {2, 1, 4};
 
 /* Those of depth d stand behind those of d - 1. */
 static struct {
