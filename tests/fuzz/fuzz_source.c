@@ -1,9 +1,9 @@
 /* fuzz_source.c - any file as the source of a pull.
  *
  *     'D' bytes     a database file as it is: damaged pages
- *     'S' text      SQL that is run, without the extension, in a file with a counter table, v, and a
- *                   replicated one, r: stored tables of other columns and types, views, triggers,
- *                   what a hostile writer thinks of
+ *     'S' text      SQL that is run, without the extension, in a file with a counter table, v, and
+ *                   a replicated one, r: stored tables of other columns and types, views,
+ *                   triggers, what a hostile writer thinks of
  *
  * The pull goes well or is refused. Refused, it has changed nothing; done, the target is sound and
  * the next pull of the same file changes nothing.

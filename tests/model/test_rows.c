@@ -299,7 +299,7 @@ static void close_all(void)
 
 /* ---- one operation --------------------------------------------------------------------------- */
 
-/* What it does is a matter of the files that it is given, so it is run once for each set of them. */
+/* What it does is a matter of the files that it is given: it is run once for each set of them. */
 typedef struct given {
     uint32_t kind, file, with, count;
     uint32_t volume, place, other_volume, other_place;
