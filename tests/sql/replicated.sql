@@ -676,3 +676,27 @@ SELECT * FROM v;
 COMMIT;
 SELECT * FROM v;
 --= a|5
+
+-- # a-replicated-table-that-was-rebuilt-or-dropped-is-told-to-be-replicated-again
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, name, n INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, name, n INTEGER);
+SELECT counter_replicate('main.p', 'n');
+--= 0
+SELECT counter_replicate('office.p', 'n');
+--= 0
+INSERT INTO main.p VALUES ('a', 'A', 1), ('b', 'B', 2);
+DROP TABLE main.p;
+SELECT rows_changed FROM counter_push('office');
+--! counter_push: table p: the giving file: the tracked table p is missing, and its counters are in p_counters: if it has another name now, rename it to p, call counter_replicate('p', ...), and rename it back; if it was dropped for good, drop p_counters, too
+CREATE TABLE main.p(k TEXT PRIMARY KEY, name, n INTEGER);
+INSERT INTO main.p VALUES ('a', 'A', 1), ('c', 'C', 4);
+SELECT rows_changed FROM counter_push('office');
+--! counter_push: table p: the giving file: the tracked table p has lost its triggers, so changes may not have been counted: call counter_replicate('p', ...) again, which counts them
+SELECT counter_replicate('p');
+--= 2
+SELECT rows_changed FROM counter_push('office');
+--= 3
+SELECT * FROM office.p;
+--= a|A|1
+--= c|C|4
