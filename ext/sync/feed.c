@@ -486,6 +486,7 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_fil
     if (present > 0 && strcmp(spelling, change->column) != 0)
         ctr_problem_set(problem, SQLITE_ERROR, "the counter is spelled %s here: the tables differ",
                         spelling);
+    check_life(apply, change, problem);
     unsigned nth = apply->conn->ended;
     if (problem->rc != SQLITE_OK) return;
     bool rises = present < change->generation;
@@ -495,7 +496,6 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_fil
     if (problem->rc != SQLITE_OK || change->kind == CTR_CHANGE_COUNTER) return;
 
     if (rises) prepare_change(apply, change, file, problem);
-    check_life(apply, change, problem);
     int counter = -1; /* none: the generation has risen since the cell was written */
     if (problem->rc == SQLITE_OK)
         counter = ctr_shape_counter_of(&apply->merge.shape, change->column, change->generation);

@@ -376,10 +376,11 @@ void ctr_triggers_create(ctr_tracked *tracked, ctr_file *file, ctr_problem *prob
 }
 
 /* Looks for the table by its last noted name, or by its name when tracking began. */
-static int refuse_lost(const ctr_objects *objects, const char *counters, ctr_problem *problem)
+static int refuse_lost(const ctr_tracked *tracked, const ctr_objects *objects, ctr_problem *problem)
 {
     sqlite3 *db = objects->db;
-    const char *schema = objects->schema;
+    const char *schema = objects->schema, *counters = tracked->counters;
+    const char *function = ctr_tracked_function(tracked);
     ctr_catalog_entry entry = {0};
     char *noted = ctr_tracked_noted(db, schema, counters, problem);
     bool known = ctr_catalog_named(&entry, db, schema, counters, problem);
@@ -388,13 +389,13 @@ static int refuse_lost(const ctr_objects *objects, const char *counters, ctr_pro
     if (!ctr_schema_objects_find(objects, table))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "the tracked table %s is missing, and its counters are in %s: if it has "
-                        "another name now, rename it to %s, call counter_track('%s', ...), and "
+                        "another name now, rename it to %s, call %s('%s', ...), and "
                         "rename it back; if it was dropped for good, drop %s, too",
-                        last, counters, last, last, counters);
+                        last, counters, last, function, last, counters);
     ctr_problem_set(problem, SQLITE_ERROR,
                     "the tracked table %s has lost its triggers, so changes may not have been "
-                    "counted: call counter_track('%s', ...) again, which counts them",
-                    table, table);
+                    "counted: call %s('%s', ...) again, which counts them",
+                    table, function, table);
     ctr_catalog_close_entry(&entry);
     sqlite3_free(noted);
     return problem->rc;
@@ -421,7 +422,7 @@ static void compare(const ctr_tracked *tracked, const ctr_objects *objects,
 static int check_triggers(ctr_tracked *tracked, const ctr_objects *objects, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || tracked->whole) return problem->rc;
-    if (!tracked->table) return refuse_lost(objects, tracked->counters, problem);
+    if (!tracked->table) return refuse_lost(tracked, objects, problem);
     for (int i = 0; i < tracked->shape->n_keys && problem->rc == SQLITE_OK; i++)
         if (!ctr_tracked_key(tracked, i)->name) refuse_broken(tracked, "insert", problem);
     char *quoted = sqlite3_mprintf("\"%w\".", tracked->schema);

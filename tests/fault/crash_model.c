@@ -73,6 +73,20 @@ void model_delete(model_row *row)
     begin_life(row, row->life + 1);
 }
 
+void model_write(model_lasting *row, int op, int columns, bool counts)
+{
+    if (!model_lives(&row->row)) begin_life(&row->row, row->row.life + 1);
+    for (int i = 0; i < MODEL_REGULAR; i++)
+        if (columns >> i & 1) row->regular[i] = op;
+    if (counts) model_add(&row->row, op);
+}
+
+void model_end(model_lasting *row)
+{
+    model_delete(&row->row);
+    memset(row->regular, 0, sizeof row->regular);
+}
+
 static void merge_row(model_row *to, const model_row *from)
 {
     if (from->life > to->life) *to = *from;
@@ -80,16 +94,26 @@ static void merge_row(model_row *to, const model_row *from)
     for (int i = 0; i < MODEL_OPS / 64; i++) to->ops[i] |= from->ops[i];
 }
 
+static void merge_lasting(model_lasting *to, const model_lasting *from)
+{
+    bool ends = from->row.life > to->row.life, same = from->row.life == to->row.life;
+    for (int i = 0; i < MODEL_REGULAR; i++)
+        if (ends || (same && from->regular[i] > to->regular[i])) to->regular[i] = from->regular[i];
+    merge_row(&to->row, &from->row);
+}
+
 void model_merge(model_state *to, const model_state *from)
 {
     for (int i = 0; i < MODEL_ROWS; i++) merge_row(&to->rows[i], &from->rows[i]);
+    for (int i = 0; i < MODEL_LASTING; i++) merge_lasting(&to->lasting[i], &from->lasting[i]);
     for (int i = 0; i < MODEL_FILES; i++)
         if (from->known[i] > to->known[i]) to->known[i] = from->known[i];
 }
 
 bool model_same(const model_state *a, const model_state *b)
 {
-    return a->exists == b->exists && memcmp(a->rows, b->rows, sizeof a->rows) == 0;
+    return a->exists == b->exists && memcmp(a->rows, b->rows, sizeof a->rows) == 0 &&
+           memcmp(a->lasting, b->lasting, sizeof a->lasting) == 0;
 }
 
 /* ---- as a text ------------------------------------------------------------------------------- */
@@ -114,6 +138,14 @@ static int64_t sum(const model_row *row, int column)
     int64_t total = 0;
     for (int op = 0; op < MODEL_OPS; op++)
         if (has(row, op) && (model_columns(op) & column)) total += model_amount(op, column);
+    return total;
+}
+
+static int64_t lasting_sum(const model_lasting *row)
+{
+    int64_t total = 0;
+    for (int op = 0; op < MODEL_OPS; op++)
+        if (has(&row->row, op)) total += model_amount(op, MODEL_A);
     return total;
 }
 
@@ -146,4 +178,11 @@ void model_text(const model_state *state, char text[MODEL_TEXT])
         if (model_shows(row))
             print(&to, "k%d|%" PRId64 "|%" PRId64 "\n", i, sum(row, MODEL_A), sum(row, MODEL_B));
     }
+    for (int i = 0; state->exists && i < MODEL_LASTING; i++)
+        if (state->lasting[i].row.life > 0)
+            print(&to, "r%d|%" PRIu32 "\n", i, state->lasting[i].row.life);
+    for (int i = 0; state->exists && i < MODEL_LASTING; i++)
+        if (model_lives(&state->lasting[i].row))
+            print(&to, "r%d|%d|%d|%" PRId64 "\n", i, state->lasting[i].regular[0],
+                  state->lasting[i].regular[1], lasting_sum(&state->lasting[i]));
 }

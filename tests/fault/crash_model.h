@@ -4,6 +4,9 @@
  * sums of different sets differ. A row is its life and the set of operations that count in it; two
  * states merge as cells do: the higher life wins, in the same life the union.
  *
+ * A row of the replicated table has two regular columns more. What an operation writes into one is
+ * its own number, and numbers rise with the clock: the highest wins.
+ *
  * What a replica does by itself is numbered too, and a state says up to which number it knows the
  * doings of each replica: what one knows of another, that one must not forget.
  */
@@ -13,7 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { MODEL_FILES = 3, MODEL_ROWS = 6, MODEL_OPS = 1024, MODEL_TEXT = 2048 };
+enum { MODEL_FILES = 3, MODEL_ROWS = 6, MODEL_OPS = 1024, MODEL_TEXT = 4096 };
+enum { MODEL_LASTING = 4, MODEL_REGULAR = 2 };
 
 /* Columns that an operation adds to. */
 enum { MODEL_A = 1, MODEL_B = 2 };
@@ -23,13 +27,20 @@ typedef struct model_row {
     uint64_t ops[MODEL_OPS / 64];
 } model_row;
 
+/* Of the replicated table; life 0: there never was such a row. */
+typedef struct model_lasting {
+    model_row row;
+    int regular[MODEL_REGULAR]; /* operations */
+} model_lasting;
+
 typedef struct model_state {
-    bool exists; /* the table does */
+    bool exists; /* the tables do */
     int64_t known[MODEL_FILES];
     model_row rows[MODEL_ROWS];
+    model_lasting lasting[MODEL_LASTING];
 } model_state;
 
-/* A table without rows. */
+/* Tables without rows. */
 void model_begin(model_state *state);
 
 int model_columns(int op);
@@ -46,12 +57,18 @@ void model_add(model_row *row, int op);
 void model_reset(model_row *row);
 void model_delete(model_row *row);
 
+/* The operation writes regular columns, of a mask, and adds to the counter of a row that lives, or
+ * begins its next life with all of this. */
+void model_write(model_lasting *row, int op, int columns, bool counts);
+void model_end(model_lasting *row);
+
 void model_merge(model_state *to, const model_state *from);
 
 /* Do they hold the same? What they know of others is not asked. */
 bool model_same(const model_state *a, const model_state *b);
 
-/* As "key|life:a|life:b" for stored rows and "key|a|b" for those that a SELECT shows. */
+/* As "key|life:a|life:b" for stored rows and "key|a|b" for those that a SELECT shows; of the
+ * replicated table as "key|life" and "key|name|price|n". */
 void model_text(const model_state *state, char text[MODEL_TEXT]);
 
 #endif

@@ -106,6 +106,39 @@ static void add_reset(world *w, int file, model_state *next, script *to)
     model_add(&next->rows[row], op);
 }
 
+/* All that is there of a row of the replicated table, or some of it, or its end. Counts are added
+ * in the statement that writes regular columns: what there is of one there is of the other. */
+static void add_lasting(world *w, int file, model_state *next, script *to)
+{
+    int at = world_roll(w, MODEL_LASTING), op = number(w, file, next), what = world_roll(w, 8);
+    long long amount = (long long)model_amount(op, MODEL_A);
+    model_lasting *row = &next->lasting[at];
+    bool lives = model_lives(&row->row);
+    if (what == 0) {
+        add(to, "DELETE FROM r WHERE k = 'r%d';", at);
+        if (lives) model_end(row);
+    } else if (what == 1) {
+        add(to, "REPLACE INTO r SELECT 'r%d', %d, %d, ifnull((SELECT n FROM r WHERE k = 'r%d'), 0)",
+            at, op, op, at);
+        add(to, " + (%lld);", amount);
+        model_write(row, op, 3, true);
+    } else if (what < 5) {
+        add(to, "INSERT INTO r VALUES('r%d', %d, %d, %lld) ON CONFLICT(k) DO UPDATE", at, op, op,
+            amount);
+        add(to, " SET name = excluded.name, n = n + excluded.n;");
+        model_write(row, op, lives ? 1 : 3, true);
+    } else {
+        int columns = world_roll(w, 4);
+        bool counts = columns == 0 || world_roll(w, 2);
+        add(to, "UPDATE r SET k = k");
+        if (counts) add(to, ", n = n + (%lld)", amount);
+        if (columns & 1) add(to, ", name = %d", op);
+        if (columns & 2) add(to, ", price = %d", op);
+        add(to, " WHERE k = 'r%d';", at);
+        if (lives) model_write(row, op, columns, counts);
+    }
+}
+
 /* More pages than the cache has, so that the file is written before the commit. */
 static void add_pad(world *w, script *to)
 {
@@ -118,7 +151,7 @@ static void add_pad(world *w, script *to)
 
 static void add_statement(world *w, int file, model_state *next, script *to)
 {
-    switch (world_roll(w, 12)) {
+    switch (world_roll(w, 16)) {
     case 0:
     case 1: add_update(w, file, next, to); break;
     case 2:
@@ -129,6 +162,10 @@ static void add_statement(world *w, int file, model_state *next, script *to)
     case 5: add_pad(w, to); break;
     case 6: add(to, "SELECT sum(a), sum(b) FROM t;"); break;
     case 7: add(to, "INSERT INTO t(t) VALUES('optimize');"); break;
+    case 8: add(to, "INSERT INTO r_counters(r_counters) VALUES('optimize');"); break;
+    case 9:
+    case 10:
+    case 11: add_lasting(w, file, next, to); break;
     default: add_insert(w, file, next, to);
     }
 }
@@ -264,7 +301,7 @@ static bool count_alone(world *w, int file)
 {
     script sql = {"", 0};
     model_state next = *world_last(&w->files[file]);
-    add_insert(w, file, &next, &sql);
+    (world_roll(w, 2) ? add_insert : add_lasting)(w, file, &next, &sql);
     return commit(w, file, &next, sql.text);
 }
 
@@ -309,8 +346,10 @@ static bool checkpoint(world *w, int file)
     return !crash_is_dead();
 }
 
+/* Steps of all files have one clock, which runs. */
 bool world_step(world *w)
 {
+    w->clock += 5;
     int file = world_roll(w, 2) ? 0 : world_roll(w, MODEL_FILES); /* mostly the first */
     switch (world_roll(w, 12)) {
     case 0:

@@ -200,13 +200,15 @@ bool world_open(world *w)
 
 static bool create(world *w, int file)
 {
-    char sql[512];
+    char sql[640];
     model_state fresh;
     model_begin(&fresh);
     fresh.known[file] = w->ops;
     snprintf(
         sql, sizeof sql,
         "BEGIN; CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, a COUNTER, b COUNTER);"
+        "CREATE TABLE r(k TEXT PRIMARY KEY NOT NULL, name, price, n INTEGER NOT NULL DEFAULT 0);"
+        "SELECT counter_replicate('r', 'n');"
         "CREATE TABLE pad(x); UPDATE counter_replica SET renewal = %d; COMMIT",
         w->renewal);
     world_enter(w, file, &fresh);
@@ -286,7 +288,10 @@ static const char SEEN[] =
     " ifnull(max(iif(column_name = 'b', said, NULL)), '-') FROM t_cells LEFT JOIN"
     " (SELECT key, column_name, json_extract(counter_json(cell), '$.life') || ':' ||"
     "  ifnull(counter_value(cell), '') AS said FROM counter_cells('t')) ON key = json_array(k)"
-    " GROUP BY k ORDER BY k; SELECT k, a, b FROM t ORDER BY k";
+    " GROUP BY k ORDER BY k; SELECT k, a, b FROM t ORDER BY k;"
+    "SELECT CAST(substr(key, 4) AS TEXT), unicode(CAST(substr(cell, 2, 1) AS TEXT))"
+    " FROM counter_changes(0) WHERE table_name = 'r' AND column_name = '' ORDER BY 1;"
+    "SELECT k, name, price, n FROM r ORDER BY k";
 
 static bool see(world *w, int file, char text[MODEL_TEXT])
 {
@@ -307,7 +312,12 @@ static void check_sound(world *w, int file)
 static void check_counters(world *w, int file)
 {
     char text[MODEL_TEXT];
-    if (!world_run(w, file, "INSERT INTO t(t) VALUES('integrity-check')")) return;
+    if (!world_run(w, file,
+                   "INSERT INTO t(t) VALUES('integrity-check');"
+                   "INSERT INTO r_counters(r_counters) VALUES('integrity-check')"))
+        return;
+    if (ask(w, file, "SELECT * FROM counter_tracked WHERE row_key IS NOT NULL", text) && *text)
+        world_fail(w, "file %d does not show %s", file, text);
     if (ask(w, file, "SELECT count(*) FROM counter_conflicts", text) && strcmp(text, "0\n") != 0)
         world_fail(w, "file %d has conflicts: %s", file, text);
 }
@@ -415,7 +425,8 @@ void world_converge(world *w)
     check_states(w);
     for (int i = 0; i < MODEL_FILES && !w->failed; i++) {
         check_counters(w, i);
-        ask(w, i, "SELECT counter_table_digest('t')", digests[i]);
+        ask(w, i, "SELECT counter_table_digest('t'), counter_table_digest('r_counters')",
+            digests[i]);
         if (!w->failed && strcmp(digests[i], digests[0]) != 0)
             world_fail(w, "files %d and 0 have other digests", i);
     }

@@ -57,6 +57,7 @@ typedef struct world {
     char request[256];       /* to be repeated after the crash, in file `asked`, for `asked_op` */
     int asked, asked_op, asked_row;
     bool lost[MODEL_FILES], repeated; /* by the last crash: what was acknowledged; a request */
+    volatile bool begun;              /* what is killed has tables, and steps */
     volatile bool failed;
     uint64_t seed;
 } world;
@@ -64,7 +65,7 @@ typedef struct world {
 void world_begin(world *w, uint64_t seed, int mode, bool kills);
 bool world_open(world *w);
 
-/* Makes the table where there is none. */
+/* Makes the tables where there are none. */
 bool world_create(world *w);
 bool world_step(world *w);
 bool world_is_full(const world *w);

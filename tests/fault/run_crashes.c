@@ -10,6 +10,7 @@
  *     PRAGMA integrity_check and our own find nothing
  *     each file holds, to the last amount, one of the states that it had, none older than was
  *     promised (crash_world.h)
+ *     a replicated table shows all of its rows, each column as it was written last
  *     what a file knows of another one, that one has not forgotten
  *     a request that was interrupted, repeated, counts once
  *     from time to time, and in the end, everybody pulls from everybody: all have the same values
@@ -38,7 +39,7 @@
 #include "crash.h"
 #include "crash_world.h"
 
-enum { CUTS = 8, KILLS = 3, STEPS = 30, KILL_AFTER = 20000 };
+enum { CUTS = 8, KILLS = 3, STEPS = 30, KILL_AFTER = 20000, WAIT_AT_MOST = 100000 };
 
 /* Of the rounds in which the first file, which does most, has this mode; `lost` is of all files. */
 typedef struct tally {
@@ -55,6 +56,8 @@ void uuid_generate_random(uuid_t out)
         uint64_t half = crash_random(&played->ids);
         memcpy(out + i, &half, 8);
     }
+    out[6] = (uint8_t)((out[6] & 0x0f) | 0x40); /* those of version 8 are openings */
+    out[8] = (uint8_t)((out[8] & 0x3f) | 0x80);
 }
 
 static void note(const world *w, tally *count)
@@ -140,20 +143,25 @@ static void be_killed(world *w)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when nobody is left to do it */
     bool alive = world_open(w) && world_create(w);
+    w->begun = alive;
     while (alive && !w->failed && !world_is_full(w)) alive = world_step(w);
     for (;;) pause();
 }
 
+/* Mostly while it steps, however long it takes to come so far. */
 static void kill_once(world *w, tally *count, bool is_last)
 {
-    int status = 0;
+    int status = 0, after = world_roll(w, KILL_AFTER);
+    bool waits = world_roll(w, 4) > 0;
+    w->begun = false;
     pid_t child = fork();
     if (child < 0) {
         world_fail(w, "no process: %s", strerror(errno));
         return;
     }
     if (child == 0) be_killed(w);
-    usleep((useconds_t)world_roll(w, KILL_AFTER));
+    for (int i = 0; i < WAIT_AT_MOST && waits && !w->begun && !w->failed; i++) usleep(100);
+    usleep((useconds_t)after);
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
     if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)

@@ -1,9 +1,9 @@
 /* fuzz_source.c - any file as the source of a pull.
  *
  *     'D' bytes     a database file as it is: damaged pages
- *     'S' text      SQL that is run, without the extension, in a file with a counter table, v:
- *                   stored tables of other columns and types, views, triggers, what a hostile
- *                   writer thinks of
+ *     'S' text      SQL that is run, without the extension, in a file with a counter table, v, and
+ *                   a replicated one, r: stored tables of other columns and types, views,
+ *                   triggers, what a hostile writer thinks of
  *
  * The pull goes well or is refused. Refused, it has changed nothing; done, the target is sound and
  * the next pull of the same file changes nothing.
@@ -15,7 +15,7 @@
 #include "counter.h"
 #include "fuzz.h"
 
-enum { STEPS = 2000, VALUE_MAX = 100000, SQL_MAX = 4000 };
+enum { STEPS = 2000, VALUE_MAX = 100000, SQL_MAX = 4000, STATE = 1000 };
 
 static char folder[] = "/tmp/counter-fuzz-XXXXXX", source[64], base[64];
 static int steps;
@@ -23,7 +23,18 @@ static int steps;
 static const char SETUP[] = "CREATE VIRTUAL TABLE v USING counter(k TEXT, j INTEGER, n COUNTER, m "
                             "COUNTER, PRIMARY KEY(k, j));"
                             "INSERT INTO v VALUES('a', 1, 1, 2), ('b', 2, 3, NULL), ('c', 3, 4, 5);"
-                            "DELETE FROM v WHERE k = 'c'";
+                            "DELETE FROM v WHERE k = 'c';"
+                            "CREATE TABLE r(k TEXT PRIMARY KEY NOT NULL, a TEXT NOT NULL, b UNIQUE,"
+                            " n INTEGER CHECK (n < 1000));"
+                            "SELECT counter_replicate('r', 'n');"
+                            "INSERT INTO r VALUES('d', 'D', 4, 5);";
+
+/* The target has row d, too, with another value of b, and the twin of row e. */
+static const char HERE[] =
+    "UPDATE r SET b = 'x' WHERE k = 'd'; INSERT INTO r VALUES('f', 'F', 7, 1)";
+static const char THERE[] =
+    "INSERT INTO r VALUES('e', 'E', 7, 1), ('g', 'G', 8, 1), ('h', 'H', 9, 1);"
+    "UPDATE r SET a = 'GG' WHERE k = 'g'; DELETE FROM r WHERE k = 'h'";
 
 static sqlite3 *open_with(const char *path)
 {
@@ -60,6 +71,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     sqlite3 *db = open_with(base);
     sqlite3_exec(db, "PRAGMA page_size = 1024; PRAGMA synchronous = OFF", NULL, NULL, NULL);
     fuzz_assert(sqlite3_exec(db, SETUP, NULL, NULL, NULL) == SQLITE_OK);
+    fuzz_assert(sqlite3_exec(db, THERE, NULL, NULL, NULL) == SQLITE_OK);
     fuzz_assert(sqlite3_close(db) == SQLITE_OK);
     atexit(leave);
     return 0;
@@ -132,31 +144,45 @@ static int64_t pull(sqlite3 *db)
     return sqlite3_finalize(row) == SQLITE_OK ? changed : -1;
 }
 
-static void read_digest(sqlite3 *db, char out[40])
+/* The digests, and what r shows. */
+static void read_state(sqlite3 *db, char out[STATE])
 {
     sqlite3_stmt *row;
-    fuzz_assert(sqlite3_prepare_v2(db, "SELECT counter_table_digest('v')", -1, &row, NULL) ==
-                SQLITE_OK);
+    fuzz_assert(sqlite3_prepare_v2(db,
+                                   "SELECT counter_table_digest('v')"
+                                   " || counter_table_digest('r_counters')"
+                                   " || (SELECT total(length(quote(k) || quote(a) || quote(b)"
+                                   " || quote(n))) || group_concat(substr(quote(k) || quote(a)"
+                                   " || quote(b) || quote(n), 1, 40)) FROM r)",
+                                   -1, &row, NULL) == SQLITE_OK);
     fuzz_assert(sqlite3_step(row) == SQLITE_ROW);
-    snprintf(out, 40, "%s", (const char *)sqlite3_column_text(row, 0));
+    snprintf(out, STATE, "%s", (const char *)sqlite3_column_text(row, 0));
     sqlite3_finalize(row);
+}
+
+static bool is_sound(sqlite3 *db, const char *table)
+{
+    char *sql = sqlite3_mprintf("INSERT INTO %s(%s) VALUES('integrity-check')", table, table);
+    int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    sqlite3_free(sql);
+    return rc == SQLITE_OK;
 }
 
 static void check_pull(void)
 {
-    char before[40], after[40];
+    char before[STATE], after[STATE];
     sqlite3 *db = open_with(":memory:");
     fuzz_assert(sqlite3_exec(db, SETUP, NULL, NULL, NULL) == SQLITE_OK);
-    read_digest(db, before);
+    fuzz_assert(sqlite3_exec(db, HERE, NULL, NULL, NULL) == SQLITE_OK);
+    read_state(db, before);
     sqlite3_progress_handler(db, 1000, is_over, NULL);
     int64_t changed = pull(db), again = changed >= 0 ? pull(db) : 0;
     sqlite3_progress_handler(db, 0, NULL, NULL);
-    read_digest(db, after);
+    read_state(db, after);
     fuzz_assert(changed >= 0 || strcmp(before, after) == 0);
     fuzz_assert(again <= 0);
     fuzz_assert(sqlite3_get_autocommit(db));
-    fuzz_assert(sqlite3_exec(db, "INSERT INTO v(v) VALUES('integrity-check')", NULL, NULL, NULL) ==
-                SQLITE_OK);
+    fuzz_assert(is_sound(db, "v") && is_sound(db, "r_counters"));
     fuzz_assert(sqlite3_close(db) == SQLITE_OK);
 }
 

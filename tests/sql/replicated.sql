@@ -735,3 +735,39 @@ SELECT counter_differs(1, 1.0, 'a', 'a', NULL, NULL, x'61', 'a', 1.5, 1.5), coun
 --= 9|0
 SELECT counter_differs(1);
 --! counter_differs: it compares pairs of values, at most 50: 1 values were given
+
+-- # a-counter-of-a-replicated-row-that-is-refused-does-not-begin-a-counter-of-its-generation
+CREATE VIRTUAL TABLE v USING counter(k TEXT, n COUNTER, PRIMARY KEY(k));
+INSERT INTO v VALUES ('a', 5);
+BEGIN;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('v', counter_key('a'), 'n', 4294967299, counter_inc(NULL, 1), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: table v: it is replicated at the source, but not here, and a replicated table merges with replicated ones only: call counter_replicate('v', ...) here
+SELECT * FROM v;
+--= a|5
+COMMIT;
+SELECT * FROM v;
+--= a|5
+
+-- # a-replicated-table-that-was-rebuilt-or-dropped-is-told-to-be-replicated-again
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, name, n INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, name, n INTEGER);
+SELECT counter_replicate('main.p', 'n');
+--= 0
+SELECT counter_replicate('office.p', 'n');
+--= 0
+INSERT INTO main.p VALUES ('a', 'A', 1), ('b', 'B', 2);
+DROP TABLE main.p;
+SELECT rows_changed FROM counter_push('office');
+--! counter_push: table p: the giving file: the tracked table p is missing, and its counters are in p_counters: if it has another name now, rename it to p, call counter_replicate('p', ...), and rename it back; if it was dropped for good, drop p_counters, too
+CREATE TABLE main.p(k TEXT PRIMARY KEY, name, n INTEGER);
+INSERT INTO main.p VALUES ('a', 'A', 1), ('c', 'C', 4);
+SELECT rows_changed FROM counter_push('office');
+--! counter_push: table p: the giving file: the tracked table p has lost its triggers, so changes may not have been counted: call counter_replicate('p', ...) again, which counts them
+SELECT counter_replicate('p');
+--= 2
+SELECT rows_changed FROM counter_push('office');
+--= 3
+SELECT * FROM office.p;
+--= a|A|1
+--= c|C|4
