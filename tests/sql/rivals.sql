@@ -9,8 +9,10 @@
 ATTACH 'office.db' AS office;
 CREATE TABLE main.products(sku TEXT PRIMARY KEY NOT NULL, price);
 CREATE TABLE office.products(sku TEXT PRIMARY KEY NOT NULL, price);
-SELECT counter_replicate('main.products'), counter_replicate('office.products');
---= 0|0
+SELECT counter_replicate('main.products');
+--= 0
+SELECT counter_replicate('office.products');
+--= 0
 INSERT INTO main.products VALUES ('tea', 0);
 SELECT rows_changed FROM counter_sync('office');
 --= 1
@@ -30,8 +32,10 @@ SELECT m.price, o.price FROM main.products AS m, office.products AS o;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.products(sku TEXT PRIMARY KEY NOT NULL, stock INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE office.products(sku TEXT PRIMARY KEY NOT NULL, stock INTEGER NOT NULL DEFAULT 0);
-SELECT counter_replicate('main.products', 'stock'), counter_replicate('office.products', 'stock');
---= 0|0
+SELECT counter_replicate('main.products', 'stock');
+--= 0
+SELECT counter_replicate('office.products', 'stock');
+--= 0
 INSERT INTO main.products VALUES ('tea', 10);
 SELECT rows_changed FROM counter_sync('office');
 --= 1
@@ -47,8 +51,10 @@ SELECT m.stock, o.stock FROM main.products AS m, office.products AS o;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, price, origin TEXT, stock INTEGER);
 CREATE TABLE office.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, price, origin TEXT, stock INTEGER);
-SELECT counter_replicate('main.products', 'stock'), counter_replicate('office.products', 'stock');
---= 0|0
+SELECT counter_replicate('main.products', 'stock');
+--= 0
+SELECT counter_replicate('office.products', 'stock');
+--= 0
 INSERT INTO main.products VALUES ('p1', 'Zucchini', 2, 'Spain', 5);
 SELECT length(randomblob(4000000));
 --= 4000000
@@ -64,8 +70,10 @@ SELECT * FROM office.products;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, price);
 CREATE TABLE office.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, price);
-SELECT counter_replicate('main.products'), counter_replicate('office.products');
---= 0|0
+SELECT counter_replicate('main.products');
+--= 0
+SELECT counter_replicate('office.products');
+--= 0
 INSERT INTO main.products VALUES ('p1', 'Tee', 2);
 SELECT rows_changed FROM counter_sync('office');
 --= 1
@@ -81,8 +89,10 @@ SELECT * FROM main.products UNION ALL SELECT * FROM office.products;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, price);
 CREATE TABLE office.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, price);
-SELECT counter_replicate('main.products'), counter_replicate('office.products');
---= 0|0
+SELECT counter_replicate('main.products');
+--= 0
+SELECT counter_replicate('office.products');
+--= 0
 INSERT INTO main.products VALUES ('p1', 'Tea', 2);
 SELECT rows_changed FROM counter_sync('office');
 --= 1
@@ -101,8 +111,10 @@ SELECT * FROM main.products UNION ALL SELECT * FROM office.products;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.products(price, sku TEXT PRIMARY KEY NOT NULL, name TEXT);
 CREATE TABLE office.products(price, sku TEXT PRIMARY KEY NOT NULL, name TEXT);
-SELECT counter_replicate('main.products'), counter_replicate('office.products');
---= 0|0
+SELECT counter_replicate('main.products');
+--= 0
+SELECT counter_replicate('office.products');
+--= 0
 INSERT INTO main.products VALUES (1, 'p1', 'Tea');
 UPDATE main.products SET price = 2;
 INSERT INTO office.products VALUES (1, 'p1', 'Tea');
@@ -121,8 +133,10 @@ SELECT counter_table_digest('products_counters', 'main') = counter_table_digest(
 ATTACH 'office.db' AS office;
 CREATE TABLE main.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, stock INTEGER);
 CREATE TABLE office.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, stock INTEGER);
-SELECT counter_replicate('main.products', 'stock'), counter_replicate('office.products', 'stock');
---= 0|0
+SELECT counter_replicate('main.products', 'stock');
+--= 0
+SELECT counter_replicate('office.products', 'stock');
+--= 0
 INSERT INTO main.products VALUES ('p1', 'Tea', 10);
 SELECT rows_changed FROM counter_sync('office');
 --= 1
@@ -140,8 +154,10 @@ SELECT count(*) FROM main.products UNION ALL SELECT count(*) FROM office.product
 ATTACH 'office.db' AS office;
 CREATE TABLE main.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, stock INTEGER);
 CREATE TABLE office.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, stock INTEGER);
-SELECT counter_replicate('main.products', 'stock'), counter_replicate('office.products', 'stock');
---= 0|0
+SELECT counter_replicate('main.products', 'stock');
+--= 0
+SELECT counter_replicate('office.products', 'stock');
+--= 0
 INSERT INTO main.products VALUES ('p1', 'Tea', 10);
 SELECT rows_changed FROM counter_sync('office');
 --= 1
@@ -163,8 +179,10 @@ SELECT * FROM main.products UNION ALL SELECT * FROM office.products;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, stock INTEGER);
 CREATE TABLE office.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, stock INTEGER);
-SELECT counter_replicate('main.products', 'stock'), counter_replicate('office.products', 'stock');
---= 0|0
+SELECT counter_replicate('main.products', 'stock');
+--= 0
+SELECT counter_replicate('office.products', 'stock');
+--= 0
 INSERT INTO main.products VALUES ('p1', 'Tea', 10), ('p2', 'Jam', 4);
 SELECT rows_changed FROM counter_sync('office');
 --= 2
@@ -186,8 +204,10 @@ SELECT counter_table_digest('products_counters', 'main') = counter_table_digest(
 ATTACH 'office.db' AS office;
 CREATE TABLE main.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, stock INTEGER);
 CREATE TABLE office.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, stock INTEGER);
-SELECT counter_replicate('main.products', 'stock'), counter_replicate('office.products', 'stock');
---= 0|0
+SELECT counter_replicate('main.products', 'stock');
+--= 0
+SELECT counter_replicate('office.products', 'stock');
+--= 0
 INSERT INTO main.products VALUES ('p1', 'Tea', 10);
 SELECT rows_changed FROM counter_sync('office');
 --= 1
@@ -206,8 +226,10 @@ SELECT * FROM main.products UNION ALL SELECT * FROM office.products;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.products(shop TEXT NOT NULL, sku TEXT NOT NULL, name TEXT, stock INTEGER, PRIMARY KEY (shop, sku));
 CREATE TABLE office.products(shop TEXT NOT NULL, sku TEXT NOT NULL, name TEXT, stock INTEGER, PRIMARY KEY (shop, sku));
-SELECT counter_replicate('main.products', 'stock'), counter_replicate('office.products', 'stock');
---= 0|0
+SELECT counter_replicate('main.products', 'stock');
+--= 0
+SELECT counter_replicate('office.products', 'stock');
+--= 0
 INSERT INTO main.products VALUES ('north', 'p1', 'Tea', 10), ('north', 'p2', 'Jam', 4);
 SELECT rows_changed FROM counter_sync('office');
 --= 2
@@ -229,8 +251,10 @@ SELECT * FROM office.products ORDER BY sku;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, stock INTEGER);
 CREATE TABLE office.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, stock INTEGER);
-SELECT counter_replicate('main.products', 'stock'), counter_replicate('office.products', 'stock');
---= 0|0
+SELECT counter_replicate('main.products', 'stock');
+--= 0
+SELECT counter_replicate('office.products', 'stock');
+--= 0
 INSERT INTO main.products VALUES ('p1', 'Tea', 10), ('p2', 'Jam', 4);
 SELECT rows_changed FROM counter_sync('office');
 --= 2
@@ -251,8 +275,10 @@ SELECT counter_table_digest('products_counters', 'main') = counter_table_digest(
 ATTACH 'office.db' AS office;
 CREATE TABLE main.tags(product TEXT NOT NULL, tag TEXT NOT NULL, PRIMARY KEY (tag, product)) WITHOUT ROWID;
 CREATE TABLE office.tags(product TEXT NOT NULL, tag TEXT NOT NULL, PRIMARY KEY (tag, product)) WITHOUT ROWID;
-SELECT counter_replicate('main.tags'), counter_replicate('office.tags');
---= 0|0
+SELECT counter_replicate('main.tags');
+--= 0
+SELECT counter_replicate('office.tags');
+--= 0
 INSERT INTO main.tags VALUES ('tea', 'hot'), ('jam', 'sweet');
 INSERT INTO office.tags VALUES ('tea', 'hot'), ('ice', 'cold');
 SELECT rows_changed FROM counter_sync('office');
@@ -278,8 +304,10 @@ SELECT * FROM main.tags WHERE tag = 'hot';
 ATTACH 'office.db' AS office;
 CREATE TABLE main.notes(id TEXT PRIMARY KEY NOT NULL, v);
 CREATE TABLE office.notes(id TEXT PRIMARY KEY NOT NULL, v);
-SELECT counter_replicate('main.notes'), counter_replicate('office.notes');
---= 0|0
+SELECT counter_replicate('main.notes');
+--= 0
+SELECT counter_replicate('office.notes');
+--= 0
 INSERT INTO main.notes VALUES ('empty blob', x''), ('blob', x'00ff00'), ('empty text', ''), ('text', '0x1'), ('null', NULL),
   ('least', -9223372036854775808), ('sci', 2.0e2), ('whole', 9007199254740993.0), ('zero', -0.0), ('inf', 9e999),
   ('tiny', -1.1754943508222875e-38), ('next', -1.1754943508222872e-38), ('million', zeroblob(1000000));
@@ -307,8 +335,10 @@ CREATE TABLE main."Kunden 'ß' 🚀"("a ""key""" TEXT NOT NULL, "key[2]" TEXT NO
   PRIMARY KEY ("a ""key""", "key[2]"));
 CREATE TABLE office."Kunden 'ß' 🚀"("a ""key""" TEXT NOT NULL, "key[2]" TEXT NOT NULL, "not null" TEXT, "order" INTEGER, "🚀" TEXT,
   PRIMARY KEY ("a ""key""", "key[2]"));
-SELECT counter_replicate('main.Kunden ''ß'' 🚀', 'order'), counter_replicate('office.Kunden ''ß'' 🚀', 'order');
---= 0|0
+SELECT counter_replicate('main.Kunden ''ß'' 🚀', 'order');
+--= 0
+SELECT counter_replicate('office.Kunden ''ß'' 🚀', 'order');
+--= 0
 INSERT INTO main."Kunden 'ß' 🚀" VALUES ('''', '"', 'x', 1, 'y');
 SELECT rows_changed FROM counter_sync('office');
 --= 1
@@ -325,8 +355,10 @@ SELECT * FROM main."Kunden 'ß' 🚀" UNION ALL SELECT * FROM office."Kunden 'ß
 ATTACH 'office.db' AS office;
 CREATE TABLE main.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, stock INTEGER);
 CREATE TABLE office.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, stock INTEGER);
-SELECT counter_replicate('main.products', 'stock'), counter_replicate('office.products', 'stock');
---= 0|0
+SELECT counter_replicate('main.products', 'stock');
+--= 0
+SELECT counter_replicate('office.products', 'stock');
+--= 0
 INSERT INTO main.products VALUES ('p1', 'Tea', 10);
 SELECT rows_changed FROM counter_sync('office');
 --= 1
@@ -360,13 +392,17 @@ ATTACH 'office.db' AS office;
 CREATE TABLE main.products(sku TEXT PRIMARY KEY NOT NULL, price DEFAULT 4);
 CREATE TABLE office.products(sku TEXT PRIMARY KEY NOT NULL, price DEFAULT 4);
 INSERT INTO main.products(sku) VALUES ('p1');
-SELECT counter_replicate('main.products'), counter_replicate('office.products');
---= 1|0
+SELECT counter_replicate('main.products');
+--= 1
+SELECT counter_replicate('office.products');
+--= 0
 INSERT INTO office.products VALUES ('p1', 2);
 ALTER TABLE main.products ADD COLUMN grams DEFAULT 500;
 ALTER TABLE office.products ADD COLUMN grams DEFAULT 500;
-SELECT counter_replicate('main.products'), counter_replicate('office.products');
---= 0|0
+SELECT counter_replicate('main.products');
+--= 0
+SELECT counter_replicate('office.products');
+--= 0
 UPDATE office.products SET grams = 250;
 SELECT rows_changed FROM counter_sync('office');
 --= 1
@@ -379,8 +415,10 @@ SELECT * FROM main.products UNION ALL SELECT * FROM office.products;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, stock INTEGER);
 CREATE TABLE office.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, stock INTEGER);
-SELECT counter_replicate('main.products', 'stock'), counter_replicate('office.products', 'stock');
---= 0|0
+SELECT counter_replicate('main.products', 'stock');
+--= 0
+SELECT counter_replicate('office.products', 'stock');
+--= 0
 INSERT INTO main.products VALUES ('p1', 'Tea', 10);
 SELECT rows_changed FROM counter_sync('office');
 --= 1
@@ -402,8 +440,10 @@ SELECT name FROM office.products;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, price);
 CREATE TABLE office.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, price);
-SELECT counter_replicate('main.products'), counter_replicate('office.products');
---= 0|0
+SELECT counter_replicate('main.products');
+--= 0
+SELECT counter_replicate('office.products');
+--= 0
 INSERT INTO main.products VALUES ('p1', 'Tea', 4);
 SELECT rows_changed FROM counter_sync('office');
 --= 1
@@ -431,8 +471,10 @@ SELECT * FROM main.products;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, price NOT NULL CHECK (price > 0));
 CREATE TABLE office.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, price NOT NULL CHECK (price > 0));
-SELECT counter_replicate('main.products'), counter_replicate('office.products');
---= 0|0
+SELECT counter_replicate('main.products');
+--= 0
+SELECT counter_replicate('office.products');
+--= 0
 INSERT INTO main.products VALUES ('p1', 'Tea', 4);
 SELECT rows_changed FROM counter_sync('office');
 --= 1
@@ -444,8 +486,10 @@ SELECT * FROM office.products;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.people(id TEXT PRIMARY KEY NOT NULL, mail TEXT UNIQUE, calls INTEGER);
 CREATE TABLE office.people(id TEXT PRIMARY KEY NOT NULL, mail TEXT UNIQUE, calls INTEGER);
-SELECT counter_replicate('main.people', 'calls'), counter_replicate('office.people', 'calls');
---= 0|0
+SELECT counter_replicate('main.people', 'calls');
+--= 0
+SELECT counter_replicate('office.people', 'calls');
+--= 0
 INSERT INTO main.people VALUES ('a', 'ann@example.org', 1);
 INSERT INTO office.people VALUES ('b', 'ann@example.org', 2);
 SELECT rows_changed, note FROM counter_sync('office');
@@ -464,8 +508,10 @@ SELECT * FROM main.people UNION ALL SELECT * FROM office.people;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.people(id TEXT PRIMARY KEY NOT NULL, mail TEXT UNIQUE);
 CREATE TABLE office.people(id TEXT PRIMARY KEY NOT NULL, mail TEXT UNIQUE);
-SELECT counter_replicate('main.people'), counter_replicate('office.people');
---= 0|0
+SELECT counter_replicate('main.people');
+--= 0
+SELECT counter_replicate('office.people');
+--= 0
 INSERT INTO main.people VALUES ('a', 'one@example.org'), ('b', 'two@example.org'), ('c', 'three@example.org');
 SELECT rows_changed FROM counter_sync('office');
 --= 3
@@ -484,8 +530,10 @@ SELECT * FROM office.people ORDER BY id;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.people(id TEXT PRIMARY KEY NOT NULL, mail TEXT UNIQUE);
 CREATE TABLE office.people(id TEXT PRIMARY KEY NOT NULL, mail TEXT UNIQUE);
-SELECT counter_replicate('main.people'), counter_replicate('office.people');
---= 0|0
+SELECT counter_replicate('main.people');
+--= 0
+SELECT counter_replicate('office.people');
+--= 0
 INSERT INTO main.people VALUES ('a', 'one@example.org'), ('b', 'two@example.org');
 SELECT rows_changed FROM counter_sync('office');
 --= 2
@@ -515,8 +563,14 @@ CREATE TABLE main.slides(id TEXT PRIMARY KEY NOT NULL, deck TEXT NOT NULL REFERE
 CREATE TABLE main.decks(id TEXT PRIMARY KEY NOT NULL, title TEXT);
 CREATE TABLE office.slides(id TEXT PRIMARY KEY NOT NULL, deck TEXT NOT NULL REFERENCES decks, title TEXT);
 CREATE TABLE office.decks(id TEXT PRIMARY KEY NOT NULL, title TEXT);
-SELECT counter_replicate('main.slides'), counter_replicate('main.decks'), counter_replicate('office.slides'), counter_replicate('office.decks');
---= 0|0|0|0
+SELECT counter_replicate('main.slides');
+--= 0
+SELECT counter_replicate('main.decks');
+--= 0
+SELECT counter_replicate('office.slides');
+--= 0
+SELECT counter_replicate('office.decks');
+--= 0
 BEGIN;
 INSERT INTO main.decks VALUES ('d1', 'Talk'), ('d2', 'Draft');
 INSERT INTO main.slides VALUES ('s1', 'd1', 'Hello'), ('s2', 'd1', 'Thanks');
@@ -547,8 +601,12 @@ ATTACH 'phone.db' AS phone;
 CREATE TABLE main.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, stock INTEGER);
 CREATE TABLE office.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, stock INTEGER);
 CREATE TABLE phone.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, stock INTEGER);
-SELECT counter_replicate('main.products', 'stock'), counter_replicate('office.products', 'stock'), counter_replicate('phone.products', 'stock');
---= 0|0|0
+SELECT counter_replicate('main.products', 'stock');
+--= 0
+SELECT counter_replicate('office.products', 'stock');
+--= 0
+SELECT counter_replicate('phone.products', 'stock');
+--= 0
 INSERT INTO office.products VALUES ('p1', 'Tea', 10), ('p2', 'Jam', 4);
 SELECT rows_changed FROM counter_pull('office');
 --= 2
@@ -576,8 +634,14 @@ CREATE TABLE main.t(k TEXT PRIMARY KEY NOT NULL, v);
 CREATE TABLE b.t(k TEXT PRIMARY KEY NOT NULL, v);
 CREATE TABLE c.t(k TEXT PRIMARY KEY NOT NULL, v);
 CREATE TABLE d.t(k TEXT PRIMARY KEY NOT NULL, v);
-SELECT counter_replicate('main.t'), counter_replicate('b.t'), counter_replicate('c.t'), counter_replicate('d.t');
---= 0|0|0|0
+SELECT counter_replicate('main.t');
+--= 0
+SELECT counter_replicate('b.t');
+--= 0
+SELECT counter_replicate('c.t');
+--= 0
+SELECT counter_replicate('d.t');
+--= 0
 INSERT INTO c.t VALUES ('x', 'of c');
 UPDATE c.t SET v = 'of c, twice';
 INSERT INTO b.t VALUES ('x', 'of b');
