@@ -435,6 +435,31 @@ SELECT rows_changed FROM counter_sync('office');
 SELECT name FROM office.products;
 --= White tea
 
+-- # columns-that-swap-their-names-are-still-those-they-were
+ATTACH 'office.db' AS office;
+CREATE TABLE main.people(id TEXT PRIMARY KEY NOT NULL, first TEXT, last TEXT);
+CREATE TABLE office.people(id TEXT PRIMARY KEY NOT NULL, first TEXT, last TEXT);
+SELECT counter_replicate('main.people');
+--= 0
+SELECT counter_replicate('office.people');
+--= 0
+INSERT INTO main.people VALUES ('p1', 'Lovelace', 'Ada');
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+ALTER TABLE main.people RENAME COLUMN first TO swap;
+ALTER TABLE main.people RENAME COLUMN last TO first;
+ALTER TABLE main.people RENAME COLUMN swap TO last;
+UPDATE office.people SET first = 'King';
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT first, last FROM main.people;
+--= Ada|King
+UPDATE main.people SET first = 'Augusta Ada';
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT first, last FROM office.people;
+--= King|Augusta Ada
+
 -- # a-dropped-column-leaves-the-others-and-comes-back-with-what-other-files-have
 -- cr-sqlite forgets what it knew of a dropped column, and takes one of the same name for new.
 ATTACH 'office.db' AS office;
@@ -594,6 +619,31 @@ SELECT deck, title FROM main.slides ORDER BY id;
 --= d1|Hello
 --= d1|Thanks
 --= d1|Idea
+
+-- # a-tree-in-one-table-is-moved-in-two-files-and-may-become-a-circle
+ATTACH 'office.db' AS office;
+PRAGMA foreign_keys = ON;
+CREATE TABLE main.tree(id TEXT PRIMARY KEY NOT NULL, above TEXT REFERENCES tree);
+CREATE TABLE office.tree(id TEXT PRIMARY KEY NOT NULL, above TEXT REFERENCES tree);
+SELECT counter_replicate('main.tree');
+--= 0
+SELECT counter_replicate('office.tree');
+--= 0
+INSERT INTO main.tree VALUES ('root', NULL), ('left', 'root'), ('right', 'root');
+SELECT rows_changed, note FROM counter_sync('office');
+--= 3|NULL
+UPDATE main.tree SET above = 'right' WHERE id = 'left';
+UPDATE office.tree SET above = 'left' WHERE id = 'right';
+SELECT rows_changed, note FROM counter_sync('office');
+--= 2|NULL
+SELECT * FROM main.tree ORDER BY id;
+--= left|right
+--= right|left
+--= root|NULL
+SELECT * FROM office.tree ORDER BY id;
+--= left|right
+--= right|left
+--= root|NULL
 
 -- # a-row-goes-through-a-file-in-the-middle-and-so-does-its-end
 ATTACH 'office.db' AS office;
