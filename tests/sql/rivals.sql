@@ -551,6 +551,31 @@ SELECT * FROM office.people ORDER BY id;
 --= c|two@example.org
 --= d|one@example.org
 
+-- # a-list-whose-places-have-moved-by-one-arrives-in-one-sync
+-- cr-sqlite has no UNIQUE places; its places are texts that leave room between any two.
+ATTACH 'office.db' AS office;
+CREATE TABLE main.list(id TEXT PRIMARY KEY NOT NULL, place INTEGER NOT NULL UNIQUE);
+CREATE TABLE office.list(id TEXT PRIMARY KEY NOT NULL, place INTEGER NOT NULL UNIQUE);
+SELECT counter_replicate('main.list');
+--= 0
+SELECT counter_replicate('office.list');
+--= 0
+INSERT INTO main.list VALUES ('c', 3), ('a', 1), ('e', 5), ('b', 2), ('d', 4);
+SELECT rows_changed FROM counter_sync('office');
+--= 5
+UPDATE main.list SET place = -place;
+UPDATE main.list SET place = 1 - place;
+INSERT INTO main.list VALUES ('first', 1);
+SELECT rows_changed, note IS NULL FROM counter_sync('office');
+--= 6|1
+SELECT * FROM office.list ORDER BY place;
+--= first|1
+--= a|2
+--= b|3
+--= c|4
+--= d|5
+--= e|6
+
 -- # rows-that-swap-their-mails-differ-until-one-of-them-steps-aside
 ATTACH 'office.db' AS office;
 CREATE TABLE main.people(id TEXT PRIMARY KEY NOT NULL, mail TEXT UNIQUE);
