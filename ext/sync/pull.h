@@ -48,8 +48,8 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, ctr_file *
                  const char *called, ctr_side side, int how, ctr_report *report,
                  ctr_problem *problem);
 
-/* Tries again to show the rows of tracked tables that are apart, as a pull does. Rows of a feed come
- * one by one, and a table may refuse one until another is there. */
+/* Tries again to show the rows of tracked tables that are apart, as a pull does. Rows of a feed
+ * come one by one, and a table may refuse one until another is there. */
 int ctr_pull_show_apart(ctr_file *file, ctr_problem *problem);
 
 /* ---- one table, in sync/pull_table.c --------------------------------------------------------- */
