@@ -1,4 +1,4 @@
-// device.mjs - one device: a file of its own, with a shop and a voting board.
+// device.mjs - one device: a file of its own, with a shop, a voting board, and the names of all devices.
 import { open } from 'sqlite-counter-wasm';
 
 // Every device knows the same delivery of the same warehouse. It is one shard, so it counts once, however
@@ -12,9 +12,13 @@ const SCHEMA = `
 CREATE TABLE products(name TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0);
 SELECT counter_track('products', 'stock');
 CREATE VIRTUAL TABLE votes USING counter(topic TEXT PRIMARY KEY, up COUNTER, down COUNTER);
-CREATE TABLE names(id TEXT PRIMARY KEY, name TEXT NOT NULL);
-CREATE TABLE settings(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-INSERT INTO names VALUES ('${WAREHOUSE}', 'Warehouse')`;
+CREATE TABLE devices(id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL);
+SELECT counter_replicate('devices');
+CREATE TABLE settings(name TEXT PRIMARY KEY, value) WITHOUT ROWID`;
+
+// The row of this device; it is written only if it says something new, for what is written travels.
+const CALL = `
+INSERT INTO devices VALUES (?, ?) ON CONFLICT DO UPDATE SET name = excluded.name WHERE name <> excluded.name`;
 
 const DELIVER = `
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns)
@@ -60,9 +64,10 @@ export class Device {
     try {
       this.id = await this.#db.transaction(async (t) => {
         await t.exec('INSERT OR REPLACE INTO settings VALUES (?, ?)', ['name', this.name]);
-        return ask(t);
+        const id = await ask(t);
+        await t.exec(CALL, [id, this.name]);
+        return id;
       });
-      await this.learnNames({ [this.id]: this.name });
     } catch (error) {
       if (error.code !== FULL) throw error;
       this.id = await ask(this.#db);
@@ -121,12 +126,8 @@ export class Device {
 
   /** Names of devices by their ids. */
   async names() {
-    return new Map((await this.#db.exec('SELECT id, name FROM names')).map(({ id, name }) => [id, name]));
-  }
-
-  learnNames(all) {
-    return this.#db.exec(`INSERT INTO names SELECT key, value FROM json_each(?) WHERE type = 'text'
-      ON CONFLICT DO UPDATE SET name = excluded.name WHERE name <> excluded.name`, [JSON.stringify(all ?? {})]);
+    const rows = await this.#db.exec('SELECT id, name FROM devices');
+    return new Map([[WAREHOUSE, 'Warehouse'], ...rows.map(({ id, name }) => [id, name])]);
   }
 
   /** The ids that this file has had, the newest first. */
@@ -156,8 +157,7 @@ export class Device {
     return taken;
   }
 
-  async #take(batch, { names, source, by }) {
-    await this.learnNames(names);
+  async #take(batch, { source, by }) {
     const before = new Map((await this.counters()).map((one) => [keyOf(one), one]));
     await this.#db.apply(batch);
     const changed = [];
@@ -189,7 +189,7 @@ export class Device {
     const probe = await open('probe', { storage: 'memory' });
     try {
       await probe.import(bytes);
-      if ((await probe.exec("SELECT 1 FROM sqlite_schema WHERE name IN ('products', 'votes', 'names', 'settings')")).length < 4) {
+      if ((await probe.exec("SELECT 1 FROM sqlite_schema WHERE name IN ('products', 'votes', 'devices', 'settings')")).length < 4) {
         throw new Error('This database has no shop and no voting board.');
       }
     } finally {

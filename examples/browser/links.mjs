@@ -44,7 +44,7 @@ export class Tabs {
     if (this.#isOpen) this.#channel.postMessage({ ...message, id: this.#device.id, name: this.#device.name });
   }
 
-  async #hear({ word, id, to, asks, since, batch, names }) {
+  async #hear({ word, id, to, asks, since, batch }) {
     if (id === this.#device.id) return this.#tell.same();
     if (to && to !== this.#device.id) return;
     switch (word) {
@@ -54,11 +54,11 @@ export class Tabs {
         break;
       case 'want': {
         const rows = await this.#device.changes(since);
-        if (rows) this.#say({ word: 'rows', to: id, batch: rows, names: Object.fromEntries(await this.#device.names()) });
+        if (rows) this.#say({ word: 'rows', to: id, batch: rows });
         break;
       }
       case 'rows':
-        if (this.#isOpen) await this.#device.take(batch, { names, source: id, by: 'tab' });
+        if (this.#isOpen) await this.#device.take(batch, { source: id, by: 'tab' });
     }
   }
 }
@@ -97,7 +97,7 @@ export class Relay {
     this.#stream?.close();
     const stream = this.#stream = new EventSource(`${this.#address}?after=${after}`);
     stream.addEventListener('relay', ({ data }) => this.#next(() => this.#meet(JSON.parse(data))));
-    stream.onmessage = ({ data, lastEventId }) => this.#next(() => this.#hear(JSON.parse(data), Number(lastEventId)), stream);
+    stream.onmessage = ({ data, lastEventId }) => this.#next(() => this.#hear(data, Number(lastEventId)), stream);
     stream.onerror = () => {
       const isThere = stream.readyState !== EventSource.CLOSED;
       this.#tell.relay(isThere ? 'relay not reached, trying again' : 'no relay');
@@ -121,9 +121,10 @@ export class Relay {
   }
 
   // The position is written after the rows: if the page ends in between, the rows come again.
-  async #hear({ names, ...batch }, position) {
+  async #hear(batch, position) {
     try {
-      if (batch.source !== this.#device.id) await this.#device.take(JSON.stringify(batch), { names, source: batch.source, by: 'relay' });
+      const { source } = JSON.parse(batch);
+      if (source !== this.#device.id) await this.#device.take(batch, { source, by: 'relay' });
     } catch (error) {
       this.#tell.failed(`Rows from the relay do not fit, and were left out: ${error.message}`);
     }
@@ -143,12 +144,11 @@ export class Relay {
       const sent = `sent ${this.#device.id}`;
       const batch = await this.#device.changes(await this.#device.setting(sent) ?? 0);
       if (!batch || !this.#isOpen) continue;
-      const rows = JSON.parse(batch), names = Object.fromEntries(await this.#device.names());
       try {
-        const answer = await fetch(this.#address, { method: 'POST', body: JSON.stringify({ names, ...rows }) });
+        const answer = await fetch(this.#address, { method: 'POST', body: batch });
         if (answer.status === 404) return;
         if (!answer.ok) this.#tell.failed(`The relay refused what this device sent: ${await answer.text()}`);
-        else await this.#device.set(sent, rows.upto);
+        else await this.#device.set(sent, JSON.parse(batch).upto);
       } catch {
         return; // It is not reached: when it is, the stream says so, and all of it is sent.
       }

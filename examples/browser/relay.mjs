@@ -3,7 +3,7 @@
 // It understands nothing of counters. A row that it has already is dropped, everything else is kept, in
 // FILE if there is one, and streamed to all who listen:
 //
-//     POST /rows           a batch of a device, as changes() gives it, with names of devices
+//     POST /rows           a batch of a device, as changes() gives it
 //     GET /rows?after=N    a stream of events: all batches after the Nth, and those to come
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
@@ -39,9 +39,9 @@ async function take(request, response) {
   if (text.length > LARGEST) return response.writeHead(413).end('a batch has 8 MB at most');
   let batch, rows;
   try {
-    const { names, format, source, since, upto, changes } = JSON.parse(text);
+    const { format, source, since, upto, changes } = JSON.parse(text);
     rows = rowsOf({ changes });
-    batch = { names, format, source: String(source), since, upto, changes: changes.filter((_, i) => !known.has(rows[i])) };
+    batch = { format, source: String(source), since, upto, changes: changes.filter((_, i) => !known.has(rows[i])) };
   } catch {
     return response.writeHead(400).end('a batch is {"source":..., "changes":[...]}');
   }

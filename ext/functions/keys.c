@@ -5,7 +5,8 @@
  *                                            is not valid UTF-8 {"text":"61ff"}, a missing floor
  *                                            null, the empty key NULL
  *     counter_mark(source)                 the number from which to read a source's feed; 0: all
- *     counter_seen(source, since, upto)    the changes were merged: raises the mark, returns it
+ *     counter_seen(source, since, upto)    the changes were merged: tries rows that are apart
+ *                                            again, raises the mark, returns it
  *     counter_differs(a, b, c, d, ...)     for triggers: which of up to 50 pairs differ in type or
  *                                            bytes, pair n as 2^n
  */
@@ -16,7 +17,9 @@
 #include "sqlite/args.h"
 #include "sqlite/text.h"
 #include "sync/marks.h"
+#include "sync/pull.h"
 #include "sync/session.h"
+#include "table/events.h"
 #include "table/pack.h"
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -167,10 +170,14 @@ static void fn_seen(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     if (!ctr_arg_integer(ctx, NAME, "upto", argv[2], since, INT64_MAX, &upto)) return;
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_session session = {0};
+    ctr_conn *conn = sqlite3_user_data(ctx);
     sqlite3 *db = sqlite3_context_db_handle(ctx);
-    if (check_tables(sqlite3_user_data(ctx), &problem) &&
+    if (check_tables(conn, &problem) &&
         ctr_session_begin(&session, db, NULL, &problem) == SQLITE_OK) {
         ctr_session_lock(&session, "main", &problem);
+        if (problem.rc == SQLITE_OK) ctr_events_append(conn, &problem);
+        if (problem.rc == SQLITE_OK) ctr_pull_show_apart(ctr_file_of(conn, "main"), &problem);
+        ctr_events_write_ahead(conn, &problem);
         mark = ctr_marks_of_feed(db, source.id, source.twist, &problem);
         if (mark >= since && mark < upto) {
             ctr_marks_raise_feed(db, source.id, source.twist, upto, &problem);

@@ -187,6 +187,19 @@ static void show_merged(ctr_pull *pull, ctr_problem *problem)
     if (show_all_apart(pull, problem)) report_apart(pull, problem);
 }
 
+int ctr_pull_show_apart(ctr_file *file, ctr_problem *problem)
+{
+    ctr_report none = {0};
+    ctr_pull pull = {.file = file, .report = &none, .conflicts = {.file = file}};
+    ctr_pull_table_look(&pull, problem);
+    if (show_all_apart(&pull, problem)) {
+        pull.deletions = true;
+        show_all_apart(&pull, problem);
+    }
+    ctr_catalog_close(&pull.here);
+    return problem->rc;
+}
+
 int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, ctr_file *file,
                  const char *called, ctr_side side, int how, ctr_report *report,
                  ctr_problem *problem)

@@ -48,6 +48,10 @@ int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, ctr_file *
                  const char *called, ctr_side side, int how, ctr_report *report,
                  ctr_problem *problem);
 
+/* Tries again to show the rows of tracked tables that are apart, as a pull does. Rows of a feed
+ * come one by one, and a table may refuse one until another is there. */
+int ctr_pull_show_apart(ctr_file *file, ctr_problem *problem);
+
 /* ---- one table, in sync/pull_table.c --------------------------------------------------------- */
 
 /* A merge into a table. If it is a tracked one, the merge stays open until all tables are merged,
@@ -61,11 +65,11 @@ typedef struct ctr_pull_merge {
 /* The state that all tables of one pull share. */
 typedef struct ctr_pull {
     const ctr_source *source;
-    ctr_objects *mine; /* the objects of the target; borrowed from its ctr_file */
-    ctr_catalog here;  /* owned: its tables */
-    const ctr_identity *giver;
-    ctr_file *file;     /* the target */
-    const char *called; /* its name in messages */
+    ctr_objects *mine;         /* the objects of the target; borrowed from its ctr_file */
+    ctr_catalog here;          /* owned: its tables */
+    const ctr_identity *giver; /* NULL: nothing is merged */
+    ctr_file *file;            /* the target */
+    const char *called;        /* its name in messages */
     ctr_conflicts conflicts;
     ctr_identity taker; /* the target's, before the pull */
     bool checked;       /* the target's identity, in this transaction */

@@ -313,7 +313,7 @@ void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem
     bool is_main = strcmp(pull->file->schema, "main") == 0;
     if (!is_main || !ctr_conn_join(conn, problem)) ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     const ctr_identity *identity = ctr_file_identity(pull->file, problem);
-    if (identity && !pull->checked)
+    if (identity && !pull->checked && pull->giver)
         ctr_conflicts_open(&pull->conflicts, pull->file, pull->mine, identity, pull->giver,
                            problem);
     pull->checked = true;

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "sqlite/array.h"
+#include "table/cache.h"
+#include "table/pack.h"
 
 /* ---- the cells of rows ----------------------------------------------------------------------- */
 
@@ -170,10 +172,16 @@ int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool 
 /* A value that a listed row wants to show. In a UNIQUE index, it may have to wait until another row
  * no longer shows it. */
 typedef struct wanted_value {
-    int counter;
-    int64_t n, rowid;
+    int column; /* a counter, or behind them a regular column */
+    int64_t n;  /* the value; of a regular column its hash */
+    int64_t rowid;
     int tries; /* because another row no longer showed it */
 } wanted_value;
+
+typedef struct shown_hash {
+    bool is; /* the row shows a value */
+    int64_t hash;
+} shown_hash;
 
 typedef struct apart_job {
     cells_reader cells;
@@ -183,6 +191,11 @@ typedef struct apart_job {
     size_t n_wanted, room_wanted;
     int64_t *due; /* owned: a stack of rows to be tried, with room for all tries */
     size_t n_due;
+
+    /* Of a replicated table. */
+    ctr_row_values values; /* owned: reads what rows want, and what they show */
+    ctr_packed packed;     /* owned: a value */
+    shown_hash *shown;     /* owned: of the row at hand, by number of the regular column */
 } apart_job;
 
 enum { TRIES = 4 /* for the sake of one value, besides the first */ };
@@ -190,21 +203,72 @@ enum { TRIES = 4 /* for the sake of one value, besides the first */ };
 static int by_value(const void *a, const void *b)
 {
     const wanted_value *x = a, *y = b;
-    if (x->counter != y->counter) return x->counter < y->counter ? -1 : 1;
+    if (x->column != y->column) return x->column < y->column ? -1 : 1;
     return x->n < y->n ? -1 : x->n > y->n;
 }
 
-static void add_wanted(apart_job *job, int64_t rowid, int counter, ctr_problem *problem)
+static void add_wanted(apart_job *job, int64_t rowid, int column, int64_t n, ctr_problem *problem)
 {
-    ctr_shown value;
-    if (!ctr_showing_value(job->cells.showing, counter, &job->cells.now[counter], &value) ||
-        value.null)
-        return;
     wanted_value *wanted =
         ctr_array_room(job->wanted, &job->room_wanted, job->n_wanted + 1, sizeof *wanted, problem);
     if (!wanted) return;
     job->wanted = wanted;
-    wanted[job->n_wanted++] = (wanted_value){.counter = counter, .n = value.n, .rowid = rowid};
+    wanted[job->n_wanted++] = (wanted_value){.column = column, .n = n, .rowid = rowid};
+}
+
+static void add_wanted_counter(apart_job *job, int64_t rowid, int counter, ctr_problem *problem)
+{
+    ctr_shown value;
+    if (ctr_showing_value(job->cells.showing, counter, &job->cells.now[counter], &value) &&
+        !value.null)
+        add_wanted(job, rowid, counter, value.n, problem);
+}
+
+static int behind_counters(const apart_job *job, int regular)
+{
+    return job->cells.showing->tracked->shape->n_counters + regular;
+}
+
+/* Values that are equal and not the same, as under NOCASE, have other hashes: such a row waits for
+ * the next turn. */
+static int64_t hash_of(apart_job *job, sqlite3_value *value, ctr_problem *problem)
+{
+    if (ctr_pack_values(&job->packed, &value, 1, problem) != SQLITE_OK) return 0;
+    return (int64_t)ctr_cache_hash(job->packed.bytes, job->packed.size);
+}
+
+static bool has_value(sqlite3_value *value)
+{
+    return value && sqlite3_value_type(value) != SQLITE_NULL;
+}
+
+static void add_wanted_regular(apart_job *job, int64_t rowid, ctr_problem *problem)
+{
+    ctr_row_values *values = &job->values;
+    if (ctr_row_values_read(values, rowid, NULL, true, problem) != SQLITE_OK) return;
+    for (int i = 0; i < values->n && problem->rc == SQLITE_OK; i++)
+        if (has_value(values->given[i]))
+            add_wanted(job, rowid, behind_counters(job, i), hash_of(job, values->given[i], problem),
+                       problem);
+}
+
+/* Reads what a row shows in its regular columns. */
+static void read_shown(apart_job *job, ctr_problem *problem)
+{
+    ctr_row_values *values = &job->values;
+    if (ctr_row_values_show(values, job->cells.keys, problem) != SQLITE_OK) return;
+    for (int i = 0; i < values->n && problem->rc == SQLITE_OK; i++) {
+        job->shown[i].is = has_value(values->given[i]);
+        if (job->shown[i].is) job->shown[i].hash = hash_of(job, values->given[i], problem);
+    }
+    ctr_row_values_reset(values);
+}
+
+static void open_values(apart_job *job, ctr_problem *problem)
+{
+    if (ctr_row_values_open(&job->values, job->cells.rows->tab, problem) != SQLITE_OK) return;
+    job->shown = sqlite3_malloc64(((size_t)job->values.n + 1) * sizeof *job->shown);
+    if (!job->shown) ctr_problem_nomem(problem);
 }
 
 /* Reads the list, and sorts the values that the rows want. */
@@ -224,7 +288,8 @@ static void read_listed(apart_job *job, ctr_problem *problem)
         ctr_apart_read(apart, rowid, &is, problem);
         if (is.differs && read_cells(&job->cells, rowid, problem))
             for (int i = 0; i < tracked->shape->n_counters; i++)
-                if (is.differs_in[i]) add_wanted(job, rowid, i, problem);
+                if (is.differs_in[i]) add_wanted_counter(job, rowid, i, problem);
+        if (is.refused) add_wanted_regular(job, rowid, problem);
         ctr_apart_close_row(&is);
     }
     sqlite3_finalize(row);
@@ -233,11 +298,11 @@ static void read_listed(apart_job *job, ctr_problem *problem)
     if (job->n_wanted > 0) qsort(job->wanted, job->n_wanted, sizeof *job->wanted, by_value);
 }
 
-/* Adds the rows that want a value of a counter to those that are to be tried. */
-static void try_wanting(apart_job *job, int counter, int64_t n)
+/* Adds the rows that want a value of a column to those that are to be tried. */
+static void try_wanting(apart_job *job, int column, int64_t n)
 {
     size_t from = 0;
-    const wanted_value value = {.counter = counter, .n = n};
+    const wanted_value value = {.column = column, .n = n};
     for (size_t to = job->n_wanted; from < to;) {
         size_t middle = from + (to - from) / 2;
         if (by_value(&job->wanted[middle], &value) < 0)
@@ -259,11 +324,15 @@ static void try_row(apart_job *job, int64_t rowid, bool deletions, ctr_problem *
     bool tried = (was.waits || was.differs || was.refused) && read_cells(cells, rowid, problem);
     if (tried) take_merged(cells, NULL, NULL, problem);
     tried = tried && (deletions || !cells->showing->merged || cells->merged.is_live);
+    bool may_free = tried && was.refused;
+    if (may_free) read_shown(job, problem);
     if (tried && problem->rc == SQLITE_OK)
         ctr_showing_again(cells->showing, rowid, cells->keys, cells->now, problem);
     if (tried && ctr_apart_read(list, rowid, &is, problem) == SQLITE_OK && !is.waits && !is.differs)
         for (int i = 0; i < list->tracked->shape->n_counters; i++)
             if (was.differs_in[i] && !was.shown[i].null) try_wanting(job, i, was.shown[i].n);
+    for (int i = 0; may_free && !is.refused && problem->rc == SQLITE_OK && i < job->values.n; i++)
+        if (job->shown[i].is) try_wanting(job, behind_counters(job, i), job->shown[i].hash);
     ctr_apart_close_row(&was);
     ctr_apart_close_row(&is);
 }
@@ -272,6 +341,7 @@ int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backward
                              ctr_problem *problem)
 {
     apart_job job = {.cells = open_cells(showing, rows, problem)};
+    if (showing->tracked->shape->replicated) open_values(&job, problem);
     read_listed(&job, problem);
     for (size_t i = 0; i < job.n && problem->rc == SQLITE_OK; i++) {
         job.due[job.n_due++] = job.listed[backwards ? job.n - 1 - i : i];
@@ -279,6 +349,9 @@ int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backward
             try_row(&job, job.due[--job.n_due], deletions, problem);
     }
     close_cells(&job.cells, problem);
+    ctr_row_values_close(&job.values);
+    sqlite3_free(job.packed.bytes);
+    sqlite3_free(job.shown);
     sqlite3_free(job.listed);
     sqlite3_free(job.wanted);
     sqlite3_free(job.due);

@@ -71,9 +71,9 @@ export async function startRelay(file, port = 0) {
   return { origin, end };
 }
 
-/** Ends a browser as a crash would, so that its profile can be opened again. */
+/** Ends a browser as a crash would, with its helpers, which would write on, so that its profile can be opened again. */
 export async function kill(browser, folder) {
-  browser.process().kill('SIGKILL');
+  process.kill(-browser.process().pid, 'SIGKILL'); // It leads a process group of its own.
   if (browser.process().exitCode === null && browser.process().signalCode === null) await new Promise((gone) => { browser.process().once('exit', gone); });
   for (const lock of ['SingletonLock', 'SingletonSocket', 'SingletonCookie']) fs.rmSync(path.join(folder, lock), { force: true });
 }

@@ -69,6 +69,13 @@ WORK = {
         "CREATE TABLE p(k TEXT PRIMARY KEY, n INT);"
         f" INSERT INTO p SELECT 'k' || i, i FROM ({NUMBERS} SELECT i FROM c) ORDER BY i * 7919 % 1000003;"
         " SELECT counter_track('p', 'n');"),
+    "a pull of regular values that make room for each other in a UNIQUE index": (
+        "SELECT rows_changed FROM counter_pull('source.db')",
+        "CREATE TABLE p(k TEXT PRIMARY KEY, v UNIQUE); SELECT counter_replicate('p');"
+        f" SELECT count(*) FROM counter_pull('source.db'); {SOURCE} UPDATE source.p SET v = 1 + v;",
+        "CREATE TABLE p(k TEXT PRIMARY KEY, v);"
+        f" INSERT INTO p SELECT 'k' || i, i FROM ({NUMBERS} SELECT i FROM c) ORDER BY i * 7919 % 1000003;"
+        " SELECT counter_replicate('p');"),
 }
 
 pytestmark = pytest.mark.skipif(not shutil.which("valgrind"), reason="no valgrind")

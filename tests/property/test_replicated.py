@@ -357,6 +357,8 @@ def meet(draw, one, other):
         draw.shuffle(feed)
         for row in feed:
             one.db.execute("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)", row[:7])
+        if draw.random() < .5:  # the end of a batch; it tries rows that are apart again
+            one.db.execute("SELECT counter_seen(counter_id(), 0, 0)").fetchall()
     elif way == "full":
         rows(one.db, "SELECT * FROM counter_pull(?, 'full')", name)
     else:
@@ -537,3 +539,41 @@ def test_what_a_table_refuses_or_changes_is_listed_and_travels_as_it_was_merged(
     act_and_meet(draw, files)
     for file in files:
         file.check()
+
+
+# ---- batches of a feed ----
+
+def test_a_batch_of_a_feed_shows_children_before_their_parents_and_values_that_make_room(tmp_path):
+    one, two = (connect(tmp_path / f"{name}.db") for name in ("one", "two"))
+    for db in one, two:
+        db.executescript("""
+            PRAGMA foreign_keys = ON;
+            CREATE TABLE slides(id TEXT PRIMARY KEY, deck TEXT NOT NULL REFERENCES decks, place INTEGER NOT NULL UNIQUE);
+            CREATE TABLE decks(id TEXT PRIMARY KEY, views INTEGER NOT NULL DEFAULT 0);
+            SELECT counter_replicate('slides');
+            SELECT counter_replicate('decks', 'views')""")
+
+    def send():
+        source, = one.execute("SELECT counter_id()").fetchone()
+        since, = two.execute("SELECT counter_mark(?)", (source,)).fetchone()
+        batch = one.execute("SELECT *, upto FROM counter_changes(?)", (since,)).fetchall()
+        two.execute("BEGIN")
+        two.executemany("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)", [row[:7] for row in batch])
+        two.execute("SELECT counter_seen(?, ?, ?)", (source, since, batch[0][-1])).fetchall()
+        two.execute("COMMIT")
+        shown = "SELECT * FROM slides ORDER BY id"
+        assert rows(two, shown) == rows(one, shown)
+        assert rows(two, "SELECT * FROM counter_tracked WHERE row_key NOT NULL") == []
+
+    one.execute("INSERT INTO decks VALUES ('talk', 5)")
+    places = random.Random(SEED).sample(range(1, 31), 30)
+    one.executemany("INSERT INTO slides VALUES (?, 'talk', ?)", [(f"s{i:02}", place) for i, place in enumerate(places)])
+    send()
+    for place in range(30, 0, -1):
+        one.execute("UPDATE slides SET place = place + 1 WHERE place = ?", (place,))
+    send()
+    one.execute("INSERT INTO decks VALUES ('draft', 1)")
+    one.execute("UPDATE slides SET deck = 'draft'")
+    one.execute("DELETE FROM decks WHERE id = 'talk'")
+    send()
+    assert rows(two, "SELECT * FROM decks") == [("draft", 1)]

@@ -771,3 +771,55 @@ SELECT rows_changed FROM counter_push('office');
 SELECT * FROM office.p;
 --= a|A|1
 --= c|C|4
+
+-- # a-key-that-is-spelled-otherwise-is-the-same-row-and-each-file-keeps-its-spelling
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT COLLATE NOCASE PRIMARY KEY, v, n INTEGER);
+CREATE TABLE office.p(k TEXT COLLATE NOCASE PRIMARY KEY, v, n INTEGER);
+SELECT counter_replicate('main.p', 'n');
+--= 0
+SELECT counter_replicate('office.p', 'n');
+--= 0
+INSERT INTO main.p VALUES ('Tea', 1, 10);
+SELECT rows_changed FROM counter_push('office');
+--= 1
+DELETE FROM office.p;
+INSERT INTO office.p VALUES ('TEA', 2, 20);
+SELECT rows_changed FROM counter_pull('office');
+--= 1
+SELECT * FROM main.p;
+--= Tea|2|20
+UPDATE office.p SET k = 'tea', v = 3;
+SELECT rows_changed FROM counter_pull('office');
+--= 1
+SELECT * FROM main.p;
+--= Tea|3|20
+SELECT counter_table_digest('p_counters', 'main') = counter_table_digest('p_counters', 'office');
+--= 1
+
+-- # old-rows-show-the-default-of-their-file-until-the-column-is-written
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, n INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_replicate('main.p', 'n');
+--= 0
+SELECT counter_replicate('office.p', 'n');
+--= 0
+INSERT INTO p VALUES ('a', 1), ('b', 2);
+SELECT rows_changed FROM counter_sync('office');
+--= 2
+ALTER TABLE main.p ADD COLUMN v DEFAULT 'old';
+ALTER TABLE office.p ADD COLUMN v DEFAULT 'other';
+SELECT counter_replicate('main.p');
+--= 0
+SELECT counter_replicate('office.p');
+--= 0
+UPDATE p SET v = 'new' WHERE k = 'b';
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT k, v FROM main.p;
+--= a|old
+--= b|new
+SELECT k, v FROM office.p;
+--= a|other
+--= b|new

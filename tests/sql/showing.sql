@@ -674,6 +674,13 @@ INSERT INTO t VALUES ('a', 10);
 SELECT * FROM t ORDER BY k;
 --= a|11
 --= b|2
+-- The end of a batch tries again.
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 1);
+--= 1
+SELECT * FROM t ORDER BY k;
+--= a|11
+--= b|2
+--= c|3
 INSERT INTO t_counters(t_counters) VALUES ('integrity-check');
 
 -- # a-row-that-a-feed-deletes-stays-where-its-cascade-would-break-a-foreign-key

@@ -95,8 +95,8 @@ func create(db *sql.DB) string {
 	} else {
 		run(db, ordinary)
 	}
-	if mode == "tracked" {
-		all(db, "SELECT counter_track('page_views', 'hits', 'bytes')")
+	if track := os.Getenv("CLIENT_TRACK"); track != "" {
+		all(db, track)
 	}
 	return "created"
 }

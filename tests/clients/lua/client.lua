@@ -54,7 +54,8 @@ end
 
 local function create()
     execute("%s", mode == "counter" and COUNTER_TABLE or ORDINARY_TABLE)
-    if mode == "tracked" then rows("SELECT counter_track('page_views', 'hits', 'bytes')") end
+    local track = os.getenv("CLIENT_TRACK")
+    if track then rows(track) end
     return "created"
 end
 

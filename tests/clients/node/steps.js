@@ -50,7 +50,7 @@ async function create(sql, sync) {
   if (mode === "counter") await sql(COUNTER);
   else if (sync) await sync();
   else await sql(ORDINARY);
-  if (mode === "tracked") await sql("SELECT counter_track('page_views', 'hits', 'bytes')");
+  if (process.env.CLIENT_TRACK) await sql(process.env.CLIENT_TRACK);
   return "created";
 }
 

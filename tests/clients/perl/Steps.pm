@@ -78,7 +78,7 @@ sub create_ordinary { $_[0]->execute($ORDINARY_TABLE) }
 sub step_create {
     my $self = shift;
     if ($self->{mode} eq "counter") { $self->execute($COUNTER_TABLE) } else { $self->create_ordinary }
-    $self->rows("SELECT counter_track('page_views', 'hits', 'bytes')") if $self->{mode} eq "tracked";
+    $self->rows($ENV{CLIENT_TRACK}) if $ENV{CLIENT_TRACK};
     return ["created"];
 }
 

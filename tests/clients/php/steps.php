@@ -85,8 +85,8 @@ abstract class Steps
     protected function stepCreate(): array
     {
         $this->execute($this->mode === "counter" ? COUNTER_TABLE : ORDINARY_TABLE);
-        if ($this->mode === "tracked") {
-            $this->once("SELECT counter_track('page_views', 'hits', 'bytes')");
+        if (getenv("CLIENT_TRACK")) {
+            $this->once(getenv("CLIENT_TRACK"));
         }
         return [["created"]];
     }

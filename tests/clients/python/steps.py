@@ -56,8 +56,8 @@ class Client:
             self.execute(COUNTER_TABLE)
         else:
             self.create_ordinary()
-        if self.mode == "tracked":
-            self.execute("SELECT counter_track('page_views', 'hits', 'bytes')")
+        if "CLIENT_TRACK" in os.environ:
+            self.execute(os.environ["CLIENT_TRACK"])
         return "created"
 
     def merge(self):

@@ -57,7 +57,8 @@ apart <- function(db, path, work) {
 
 create <- function(db) {
   run(db, if (mode == "counter") COUNTER else ORDINARY)
-  if (mode == "tracked") all_rows(db, "SELECT counter_track('page_views', 'hits', 'bytes')")
+  track <- Sys.getenv("CLIENT_TRACK")
+  if (track != "") all_rows(db, track)
   "created"
 }
 

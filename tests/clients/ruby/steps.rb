@@ -49,7 +49,7 @@ class Steps
     else
       create_ordinary
     end
-    rows("SELECT counter_track('page_views', 'hits', 'bytes')") if @mode == "tracked"
+    rows(ENV["CLIENT_TRACK"]) if ENV["CLIENT_TRACK"]
     [["created"]]
   end
 

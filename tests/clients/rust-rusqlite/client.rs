@@ -156,8 +156,8 @@ impl Client {
 
     fn create(&self, db: &Connection) -> Result<String> {
         db.execute(if self.mode == "counter" { COUNTER } else { ORDINARY }, [])?;
-        if self.mode == "tracked" {
-            all(db, "SELECT counter_track('page_views', 'hits', 'bytes')", [])?;
+        if let Ok(track) = std::env::var("CLIENT_TRACK") {
+            all(db, &track, [])?;
         }
         Ok("created".to_string())
     }

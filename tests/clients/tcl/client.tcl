@@ -39,7 +39,7 @@ proc withRow {path script} {
 
 proc create {} {
     db eval [expr {$::mode eq "counter" ? $::counterTable : $::ordinaryTable}]
-    if {$::mode eq "tracked"} {db eval {SELECT counter_track('page_views', 'hits', 'bytes')}}
+    if {[info exists ::env(CLIENT_TRACK)]} {db eval $::env(CLIENT_TRACK)}
 }
 
 set steps {

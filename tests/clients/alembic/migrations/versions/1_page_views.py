@@ -1,4 +1,6 @@
-"""page_views: an ordinary table, a counter table, or an ordinary one that is tracked."""
+"""page_views: an ordinary table, a counter table, or an ordinary one that is tracked or replicated."""
+import os
+
 import sqlalchemy as sa
 from alembic import context, op
 
@@ -16,8 +18,8 @@ def upgrade():
             "page_views", sa.Column("path", sa.Text, primary_key=True, nullable=False),
             sa.Column("hits", sa.Integer, nullable=False, server_default="0"),
             sa.Column("bytes", sa.Integer, nullable=False, server_default="0"))
-    if mode == "tracked":
-        op.execute("SELECT counter_track('page_views', 'hits', 'bytes')")
+    if "CLIENT_TRACK" in os.environ:
+        op.execute(os.environ["CLIENT_TRACK"])
 
 
 def downgrade():
