@@ -27,19 +27,21 @@ void ctr_conn_list_first(ctr_conn *conn, ctr_kept *kept)
     link_kept(conn, kept);
 }
 
+/* With its last statement a virtual table is disconnected, which may close other statements. */
 void ctr_conn_close_kept(ctr_kept *kept)
 {
-    sqlite3_finalize(kept->statement);
+    sqlite3_stmt *statement = kept->statement;
     unlink_kept(kept);
     *kept = (ctr_kept){0};
+    sqlite3_finalize(statement);
 }
 
 void ctr_conn_release_kept(ctr_conn *conn)
 {
-    for (ctr_kept *kept = conn->kept, *next; kept; kept = next) {
-        next = kept->next;
-        kept->expired = kept->taken;
-        if (!kept->taken) ctr_conn_close_kept(kept);
+    for (ctr_kept *kept = conn->kept; kept;) {
+        bool taken = kept->expired = kept->taken;
+        if (!taken) ctr_conn_close_kept(kept);
+        kept = taken ? kept->next : conn->kept;
     }
 }
 

@@ -1,12 +1,12 @@
 /* table/batch.c - notes entries, appends batches, and cuts them when a savepoint is rolled back. */
 #include "table/batch.h"
 
-#include "core/row_cell.h"
 #include "identity/os.h"
 #include "identity/spill.h"
 #include "sqlite/array.h"
 #include "table/catalog.h"
 #include "table/refuse.h"
+#include "table/regular.h"
 
 enum {
     NUMBERS_IN_MS = 4096,
@@ -48,6 +48,7 @@ int ctr_batch_refuse_triggers_anew(ctr_tab *tab, ctr_problem *problem)
 static void touch(ctr_tab *tab)
 {
     ctr_file *file = tab->file;
+    tab->writes++;
     file->conn->noted = true;
     ctr_conn_end_round(file->conn);
     if (tab->is_touched) return;
@@ -309,6 +310,7 @@ int ctr_batch_flush(ctr_tab *tab, ctr_problem *problem)
         return problem->rc;
     }
     if (!extends) tab->open_number = tab->last;
+    tab->writes++;
     tab->n_entries += (int64_t)ctr_batch_pending(tab);
     tab->appended = true;
     tab->n = tab->n_appended = length_at_savepoint(tab);
@@ -449,8 +451,8 @@ int ctr_batch_begin_savepoint(ctr_file *file, int level, ctr_problem *problem)
         if (!marks) continue;
         tab->marks = marks;
         if (tab->n_marks > n) tab->n_marks = n;
-        while (tab->n_marks < n) marks[tab->n_marks++] = (ctr_journal_mark){0, 0};
-        marks[tab->n_marks++] = (ctr_journal_mark){tab->n, tab->n_appended};
+        while (tab->n_marks < n) marks[tab->n_marks++] = (ctr_journal_mark){0, 0, 0};
+        marks[tab->n_marks++] = (ctr_journal_mark){tab->n, tab->n_appended, tab->writes};
     }
     return problem->rc;
 }
@@ -469,6 +471,8 @@ void ctr_batch_roll_back_to(ctr_file *file, int level)
         size_t n_marks = (size_t)(level + 1);
         bool marked = n_marks > 0 && n_marks <= tab->n_marks;
         if (n_marks < tab->n_marks) tab->n_marks = n_marks;
+        ctr_regular_forget(tab);
+        if (marked && tab->known && tab->writes == tab->marks[level].writes) continue;
         ctr_batch_abandon(tab);
         if (marked) tab->n_appended = tab->marks[level].appended;
     }

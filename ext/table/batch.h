@@ -14,7 +14,8 @@
  *     e  e  e  | e  e  e  e  | e  e
  *                            mark
  *
- * After a rollback, the journal drops its memory and reads it again.
+ * After a rollback, the journal drops its memory and reads it again, unless nothing was written
+ * after the savepoint: rows that a table refuses are undone one by one.
  *
  * The stamps of regular columns have the number of their row of the journal, a hybrid logical
  * clock: it is drawn with the first of them, and higher than all stamps in the cells of the file.

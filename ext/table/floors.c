@@ -84,7 +84,7 @@ ctr_slot *ctr_floors_read(ctr_tab *tab, ctr_problem *problem)
     ctr_run run = ctr_tab_run(tab, problem);
     ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_FLOORS, problem);
     if (!slot || ctr_run_row(&run, slot->kept.statement)) return slot;
-    ctr_tab_drop(tab, slot);
+    ctr_tab_drop(slot);
     return NULL;
 }
 

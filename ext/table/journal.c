@@ -14,6 +14,7 @@ void ctr_journal_drop(ctr_tab *tab)
     ctr_cache_clear(&tab->cache);
     ctr_cache_clear_amounts(&tab->amounts);
     ctr_regular_forget(tab);
+    tab->writes++;
     tab->known = tab->untriggered = tab->appended = false;
     tab->ready_at = 0;
     tab->n_rows = tab->n_entries = tab->last = tab->open_number = 0;
@@ -135,7 +136,7 @@ static bool read_on(ctr_tab *tab, bool again, ctr_problem *problem)
             if (!fits) break;
             bool none = sqlite3_column_type(row, CTR_JOURNAL_ENTRIES) == SQLITE_NULL;
             if (!segment && none && !slot->checked && !again) {
-                ctr_tab_drop(tab, slot);
+                ctr_tab_drop(slot);
                 return read_on(tab, true, problem);
             }
             if (!segment) take_entries(tab, row, problem);

@@ -267,7 +267,7 @@ void ctr_regular_list(ctr_tab *tab, int64_t rowid, const char *name, sqlite3_val
 }
 
 /* Nearly all tables list nothing. */
-static bool may_be_listed(ctr_tab *tab, ctr_problem *problem)
+bool ctr_regular_lists(ctr_tab *tab, ctr_problem *problem)
 {
     if (!ctr_regular_of(tab, problem)) return false;
     ctr_registry *registry = tab->registry;
@@ -283,7 +283,7 @@ static bool may_be_listed(ctr_tab *tab, ctr_problem *problem)
 
 bool ctr_regular_is_listed(ctr_tab *tab, int64_t rowid, ctr_problem *problem)
 {
-    if (!may_be_listed(tab, problem)) return false;
+    if (!ctr_regular_lists(tab, problem)) return false;
     ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_LISTED, problem);
     if (!slot) return false;
     sqlite3_bind_int64(slot->kept.statement, 1, rowid);

@@ -82,8 +82,9 @@ int64_t ctr_regular_number(int64_t above);
 void ctr_regular_list(ctr_tab *tab, int64_t rowid, const char *name, sqlite3_value *value,
                       bool refused, ctr_problem *problem);
 
-/* Returns whether a value of the row is listed. The second forgets that of a column, or of all
- * (NULL). */
+/* Return whether any value is listed, and whether one of the row is. The third forgets that of a
+ * column, or of all (NULL). */
+bool ctr_regular_lists(ctr_tab *tab, ctr_problem *problem);
 bool ctr_regular_is_listed(ctr_tab *tab, int64_t rowid, ctr_problem *problem);
 void ctr_regular_unlist(ctr_tab *tab, int64_t rowid, const char *name, ctr_problem *problem);
 

@@ -75,7 +75,7 @@ static void forget(ctr_rows *rows)
     rows->found = rows->packed = rows->exact = rows->also_here = false;
     rows->spelling = NULL;
     rows->stamped = NULL;
-    rows->has_row = false;
+    rows->has_row = rows->live = false;
     rows->staged_row.kind = CTR_STAGED_NOTHING;
     rows->old.size = rows->fresh.size = 0;
     for (int i = 0; i < rows->shape->n_counters; i++) {
@@ -145,6 +145,7 @@ static void take_known(ctr_rows *rows, const ctr_row *row)
 {
     rows->found = true;
     rows->rowid = row->id;
+    rows->live = row->live;
     memcpy(rows->states, row->states, (size_t)rows->shape->n_counters * sizeof *rows->states);
 }
 
@@ -179,9 +180,11 @@ static void take_stored(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *probl
     }
     for (int i = 0; i < rows->shape->n_counters && problem->rc == SQLITE_OK; i++)
         ctr_values_state(rows, stands, i, problem);
+    ctr_row *added = NULL;
     if (problem->rc == SQLITE_OK && rows->tab->known)
-        ctr_cache_add(cache, rows->rowid, rows->hash, rows->key.bytes, rows->key.size,
-                      rows->states);
+        added = ctr_cache_add(cache, rows->rowid, rows->hash, rows->key.bytes, rows->key.size,
+                              rows->states);
+    if (added) added->live = rows->live;
 }
 
 ctr_summary ctr_rows_state(const ctr_rows *rows, int counter)
@@ -206,15 +209,9 @@ ctr_row_cell *ctr_rows_row(ctr_rows *rows, ctr_problem *problem)
 
 bool ctr_rows_is_live(ctr_rows *rows, ctr_problem *problem)
 {
-    const ctr_cache *cache = &rows->tab->cache;
-    if (!rows->found) return false;
-    const ctr_row *known = rows->has_row ? NULL : ctr_cache_row(cache, rows->rowid);
-    if (known && known->live) return problem->rc == SQLITE_OK;
-    const ctr_row_cell *cell = ctr_rows_row(rows, problem);
-    if (!cell || !ctr_row_cell_is_live(cell)) return false;
-    ctr_row *row = ctr_cache_row(cache, rows->rowid);
-    if (row) row->live = true;
-    return true;
+    if (rows->found && !rows->has_row && rows->live) return problem->rc == SQLITE_OK;
+    const ctr_row_cell *cell = rows->found ? ctr_rows_row(rows, problem) : NULL;
+    return cell && ctr_row_cell_is_live(cell);
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */
@@ -228,6 +225,16 @@ static int refuse_reentry(const ctr_rows *rows, ctr_problem *problem)
                            rows->tab->table);
 }
 
+/* Returns whether the row cell, if the statement has it, has an odd life, which is its first
+ * number. */
+static bool has_odd_life(const ctr_rows *rows, sqlite3_stmt *row)
+{
+    int column = CTR_FIND_COLUMNS + rows->shape->n_columns;
+    if (!rows->shape->replicated || sqlite3_column_count(row) <= column) return false;
+    const uint8_t *bytes = sqlite3_column_blob(row, column);
+    return bytes && sqlite3_column_bytes(row, column) > 0 && bytes[0] % 2 == 1;
+}
+
 static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
 {
     sqlite3_value *rowid = sqlite3_column_value(row, CTR_FIND_ROWID);
@@ -237,6 +244,7 @@ static void take_row(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
     }
     rows->found = true;
     rows->rowid = sqlite3_value_int64(rowid);
+    rows->live = has_odd_life(rows, row);
     bool writes = rows->whole || ctr_file_known_id(rows->tab->file);
     if (writes ? ctr_journal_refresh(rows->tab, problem)
                : ctr_journal_refresh_row(rows->tab, rows->rowid, problem))
@@ -327,7 +335,7 @@ static void read_ahead(ctr_rows *rows, ctr_problem *problem)
     ctr_cache *cache = &rows->tab->cache;
     ctr_problem trouble = {SQLITE_OK, NULL};
     ctr_run run = ctr_tab_run(rows->tab, &trouble);
-    ctr_slot *slot = ctr_tab_take(rows->sql, CTR_TAB_FOLLOW, &trouble);
+    ctr_slot *slot = ctr_tab_take(rows->sql, CTR_TAB_AHEAD, &trouble);
     sqlite3_stmt *follow = slot ? slot->kept.statement : NULL;
     if (follow) sqlite3_bind_int64(follow, 1, cache->ahead);
     size_t room = AT_ONCE * (cache->bytes / (cache->n + 1) + 1);

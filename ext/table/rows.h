@@ -43,6 +43,7 @@ typedef struct ctr_rows {
     int n_stamped;
     ctr_row_cell row; /* of a replicated table: see ctr_rows_row */
     bool has_row;
+    bool live; /* its row cell is live, as it was found; false: look */
 
     /* Private: statements, copies of the cells found, new cells by counter. */
     unsigned shapes; /* shape number of the journal when these were opened */
@@ -77,8 +78,8 @@ bool ctr_rows_is_empty(ctr_rows *rows, ctr_problem *problem);
 /* Acts as if no row was found. */
 int ctr_rows_find_none(ctr_rows *rows, ctr_problem *problem);
 
-/* Takes the current row of a statement on the same table, _id and then the columns of the shape, as
- * if it were found. */
+/* Takes the current row of a statement on the same table, _id, the columns of the shape and perhaps
+ * the row cell, as if it were found. */
 int ctr_rows_take(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem);
 
 /* The same for the arguments of the function in table/update.h: the row id and the columns of the
@@ -95,7 +96,7 @@ ctr_summary ctr_rows_state(const ctr_rows *rows, int counter);
  * it has none. NULL on a problem. Only for a replicated table. */
 ctr_row_cell *ctr_rows_row(ctr_rows *rows, ctr_problem *problem);
 
-/* Returns whether that row is live, by its row cell, which is read only if memory does not say. */
+/* Returns whether that row is live, by its row cell, which is read only if nothing else says so. */
 bool ctr_rows_is_live(ctr_rows *rows, ctr_problem *problem);
 
 /* ---- for table/stage.h and table/values.h ---------------------------------------------------- */

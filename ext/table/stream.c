@@ -246,7 +246,7 @@ void ctr_stream_walk_close(ctr_walk *walk)
     if (walk->slot && walk->slot->checked)
         ctr_tab_give_back(walk->of, walk->slot, &none);
     else if (walk->slot)
-        ctr_tab_drop(walk->of, walk->slot);
+        ctr_tab_drop(walk->slot);
     sqlite3_free(walk->changes.rows);
     *walk = (ctr_walk){0};
 }

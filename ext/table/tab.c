@@ -18,6 +18,12 @@ static char *with_row_cell(const ctr_shape *shape, char *list, int parameter)
     return both;
 }
 
+/* Those of ctr_rows_take. */
+static char *found_columns(const ctr_shape *shape)
+{
+    return with_row_cell(shape, ctr_shape_column_list(shape), 0);
+}
+
 static char *new_columns(const ctr_shape *shape)
 {
     char *columns = ctr_shape_list(shape, CTR_KEYS_FIRST, "@", ", ", 1);
@@ -98,10 +104,11 @@ static const struct {
     ctr_sql sql;
     list_of *columns, *constraint, *value;
 } TAB_STATEMENTS[CTR_TAB_STATEMENTS] = {
-    [CTR_TAB_FIND_KEY] = {CTR_SQL_ROWS_FIND_KEY, ctr_shape_column_list, ctr_shape_key_match, NULL},
-    [CTR_TAB_FIND_ROWID] = {CTR_SQL_ROWS_FIND_ROWID, ctr_shape_column_list, NULL, NULL},
+    [CTR_TAB_FIND_KEY] = {CTR_SQL_ROWS_FIND_KEY, found_columns, ctr_shape_key_match, NULL},
+    [CTR_TAB_FIND_ROWID] = {CTR_SQL_ROWS_FIND_ROWID, found_columns, NULL, NULL},
     [CTR_TAB_WALK] = {CTR_SQL_ROWS_ALL, ctr_shape_column_list, NULL, NULL},
-    [CTR_TAB_FOLLOW] = {CTR_SQL_ROWS_FOLLOW, ctr_shape_column_list, NULL, NULL},
+    [CTR_TAB_FOLLOW] = {CTR_SQL_ROWS_FOLLOW, found_columns, NULL, NULL},
+    [CTR_TAB_AHEAD] = {CTR_SQL_ROWS_FOLLOW, found_columns, NULL, NULL},
     [CTR_TAB_INSERT] = {CTR_SQL_ROWS_INSERT, new_columns, new_values, NULL},
     [CTR_TAB_INSERT_NEW] = {CTR_SQL_ROWS_INSERT_NEW, new_columns, new_values, NULL},
     [CTR_TAB_UPDATE] = {CTR_SQL_ROWS_UPDATE, ctr_shape_update_changes, NULL, NULL},
@@ -182,6 +189,16 @@ void ctr_tab_release(ctr_tab *tab)
     release(tab, 0, CTR_TAB_STATEMENTS);
 }
 
+/* The statements may be those of another table: nobody takes them any more. */
+static void expire(ctr_tab *tab, ctr_tab_sql first, ctr_tab_sql end)
+{
+    for (ctr_tab_sql which = first; which < end; which++) {
+        ctr_kept *kept = &tab->slots[which].kept;
+        kept->expired = kept->taken;
+        if (!kept->taken) ctr_conn_close_kept(kept);
+    }
+}
+
 /* Another table keeps statements no longer. */
 static void become_keeper(ctr_tab *tab)
 {
@@ -206,12 +223,8 @@ static void keep_no_more(ctr_tab *tab)
 static ctr_slot *take_slot(ctr_tab *tab, ctr_tab_sql which, bool shared, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return NULL;
-    if (tab->stale && tab->n_taken == 0) {
-        ctr_tab_release(tab);
-        tab->stale = false;
-    }
     ctr_slot *slot = &tab->slots[which];
-    if (slot->kept.taken || tab->stale || !shared) {
+    if (slot->kept.taken || !shared) {
         slot = sqlite3_malloc64(sizeof *slot);
         if (!slot) {
             ctr_problem_nomem(problem);
@@ -220,7 +233,6 @@ static ctr_slot *take_slot(ctr_tab *tab, ctr_tab_sql which, bool shared, ctr_pro
         *slot = (ctr_slot){.temporary = true};
     }
     slot->kept.taken = true;
-    tab->n_taken++;
     if (!slot->kept.statement && which < CTR_TAB_APPEND) become_keeper(tab);
     return slot;
 }
@@ -251,11 +263,7 @@ ctr_slot *ctr_tab_take_shown(ctr_tab *tab, ctr_tab_sql which, const struct ctr_t
 
 void ctr_tab_track(ctr_tab *tab, struct ctr_tracked *tracked, void (*drop)(struct ctr_tracked *))
 {
-    for (ctr_tab_sql which = CTR_TAB_SHOW; which <= CTR_TAB_FIND_SHOWN; which++) {
-        ctr_kept *kept = &tab->slots[which].kept;
-        kept->expired = kept->taken;
-        if (!kept->taken) ctr_conn_close_kept(kept);
-    }
+    expire(tab, CTR_TAB_SHOW, CTR_TAB_FIND_SHOWN + 1);
     if (tab->tracked) tab->release_tracked(tab->tracked);
     tab->tracked = tracked;
     tab->release_tracked = drop;
@@ -271,18 +279,16 @@ void ctr_tab_give_back(ctr_tab *tab, ctr_slot *slot, const ctr_problem *problem)
 {
     if (!slot) return;
     if (problem->rc != SQLITE_OK || slot->kept.expired || !stays(tab, slot)) {
-        ctr_tab_drop(tab, slot);
+        ctr_tab_drop(slot);
         return;
     }
-    tab->n_taken--;
     slot->kept.taken = false;
     sqlite3_reset(slot->kept.statement);
     sqlite3_clear_bindings(slot->kept.statement);
 }
 
-void ctr_tab_drop(ctr_tab *tab, ctr_slot *slot)
+void ctr_tab_drop(ctr_slot *slot)
 {
-    tab->n_taken--;
     ctr_conn_close_kept(&slot->kept);
     if (slot->temporary) sqlite3_free(slot);
 }
@@ -366,7 +372,7 @@ static void take_shape(ctr_tab *tab, const ctr_shape *shape, ctr_problem *proble
     }
     ctr_shape_close(&tab->shape);
     tab->shape = copy;
-    tab->stale = true;
+    expire(tab, 0, CTR_TAB_STATEMENTS);
     ctr_tab_track(tab, NULL, NULL);
     if (tab->cache.n_counters == shape->n_counters) return;
     ctr_journal_drop(tab);
@@ -395,7 +401,7 @@ ctr_tab *ctr_tab_of(ctr_file *file, const char *table, const ctr_shape *shape, c
 void ctr_tab_forget(ctr_file *file, const char *table)
 {
     ctr_tab *tab = ctr_tab_known(file, table);
-    if (tab) tab->stale = true;
+    if (tab) expire(tab, 0, CTR_TAB_STATEMENTS);
     if (tab && ctr_batch_pending(tab) == 0) ctr_journal_drop(tab);
 }
 

@@ -19,6 +19,7 @@ typedef enum ctr_tab_sql {
     CTR_TAB_FIND_ROWID,
     CTR_TAB_WALK,
     CTR_TAB_FOLLOW,
+    CTR_TAB_AHEAD, /* the same, while the other stands on a row */
     CTR_TAB_INSERT,
     CTR_TAB_INSERT_NEW, /* unless there is such a row */
     CTR_TAB_UPDATE,
@@ -59,9 +60,10 @@ typedef struct ctr_slot {
     bool checked; /* set by those who look: no authorizer hides a column, no trigger is fired */
 } ctr_slot;
 
-/* The length of a batch when a savepoint began. */
+/* The length of a batch when a savepoint began, and ctr_tab.writes then. */
 typedef struct ctr_journal_mark {
     size_t n, appended;
+    uint64_t writes; /* 0: unknown */
 } ctr_journal_mark;
 
 typedef struct ctr_tab {
@@ -80,21 +82,20 @@ typedef struct ctr_tab {
 
     bool writing; /* a row of it is being written */
     ctr_slot slots[CTR_TAB_STATEMENTS];
-    int n_taken;
     bool keeps; /* it is one of the file's keepers */
-    bool stale; /* the statements may be those of another table: nobody takes them any more */
 
     /* Memory. */
     ctr_amounts amounts; /* amounts that the cells lack, with those of the batch */
     ctr_cache cache;
-    bool known;                /* memory is valid */
-    bool untriggered;          /* the stored tables have no triggers */
-    unsigned ready_at;         /* the file's version for which all is checked: ctr_tab_is_ready */
-    const int64_t *only;       /* the only row to be read, or NULL */
-    int looks;                 /* look-ups of one row while memory was not known */
-    bool doubtful;             /* the file may be another one */
-    unsigned version;          /* the data version of the file for which memory is valid */
-    int64_t last;              /* the highest number in the journal, 0: it is empty */
+    bool known;          /* memory is valid */
+    uint64_t writes;     /* how often it may have changed in this transaction, or was dropped */
+    bool untriggered;    /* the stored tables have no triggers */
+    unsigned ready_at;   /* the file's version for which all is checked: ctr_tab_is_ready */
+    const int64_t *only; /* the only row to be read, or NULL */
+    int looks;           /* look-ups of one row while memory was not known */
+    bool doubtful;       /* the file may be another one */
+    unsigned version;    /* the data version of the file for which memory is valid */
+    int64_t last;        /* the highest number in the journal, 0: it is empty */
     int64_t n_rows, n_entries; /* rows of transactions; their amounts and other changes */
     uint8_t id[CTR_ID_SIZE];   /* the id of the shards to which amounts belong */
     int64_t least;             /* the lowest clock under that id */
@@ -153,7 +154,7 @@ void ctr_tab_track(ctr_tab *tab, struct ctr_tracked *tracked, void (*drop)(struc
 /* Gives a statement back: resets it and clears its bindings; NULL is harmless. After a problem it
  * is finalized, for it may hide columns, as an authorizer wanted it. */
 void ctr_tab_give_back(ctr_tab *tab, ctr_slot *slot, const ctr_problem *problem);
-void ctr_tab_drop(ctr_tab *tab, ctr_slot *slot); /* the same, and finalizes it */
+void ctr_tab_drop(ctr_slot *slot); /* the same, and finalizes it */
 
 /* Finalizes the statements that nobody has taken. */
 void ctr_tab_release(ctr_tab *tab);

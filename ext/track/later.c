@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sqlite/array.h"
+#include "table/batch.h"
 #include "table/cache.h"
 #include "table/pack.h"
 
@@ -28,6 +29,7 @@ static cells_reader open_cells(ctr_showing *showing, ctr_rows *rows, ctr_problem
     const ctr_shape *shape = showing->tracked->shape;
     cells_reader cells = {
         .showing = showing, .rows = rows, .slot = ctr_tab_take(rows->tab, CTR_TAB_FOLLOW, problem)};
+    ctr_batch_expect(rows->tab, 0, problem); /* so that what is refused leaves memory as it is */
     cells.keys = sqlite3_malloc64(((size_t)shape->n_keys + 1) * sizeof *cells.keys);
     cells.now = sqlite3_malloc64(((size_t)shape->n_counters + 1) * sizeof *cells.now);
     if (!cells.keys || !cells.now) ctr_problem_nomem(problem);
@@ -85,6 +87,7 @@ static bool read_cells(cells_reader *cells, int64_t rowid, ctr_problem *problem)
 typedef struct due_row {
     int64_t rowid, giver;
     bool was_live;
+    bool ended; /* seen when the others were shown: it is to be deleted */
     ctr_summary before[];
 } due_row;
 
@@ -127,42 +130,51 @@ static int by_rowid(const void *a, const void *b)
     return x->rowid < y->rowid ? -1 : x->rowid > y->rowid;
 }
 
-/* Sets what is to be shown of the current row of a replicated table: the values that the merge has
- * taken. `due` is NULL for a row that was not merged. */
-static void take_merged(cells_reader *cells, ctr_later *later, const due_row *due,
-                        ctr_problem *problem)
+/* Notes the lives of the current row of a replicated table, which is to be shown. `due` is NULL for
+ * a row that was not merged. */
+static void take_lives(cells_reader *cells, const due_row *due, ctr_problem *problem)
 {
-    ctr_showing *showing = cells->showing;
-    const ctr_tracked *tracked = showing->tracked;
-    const ctr_row_cell *cell =
-        tracked->shape->replicated ? ctr_rows_row(cells->rows, problem) : NULL;
-    if (!cell) return;
-    showing->merged = &cells->merged;
-    cells->merged.is_live = ctr_row_cell_is_live(cell);
+    if (!cells->showing->tracked->shape->replicated) return;
+    cells->showing->merged = &cells->merged;
+    cells->merged.is_live = ctr_rows_is_live(cells->rows, problem);
     cells->merged.was_live = !due || due->was_live;
-    if (due) ctr_row_values_read(&later->values, due->giver, cells->keys, false, problem);
+    for (int i = 0; i < cells->showing->tracked->n_regular; i++) cells->merged.values[i] = NULL;
+}
+
+/* Reads the values that the merge has taken. */
+static void take_values_of(cells_reader *cells, ctr_later *later, const due_row *due,
+                           ctr_problem *problem)
+{
+    const ctr_tracked *tracked = cells->showing->tracked;
+    ctr_row_values_read(&later->values, due->giver, cells->keys, false, problem);
     for (int i = 0; i < tracked->n_regular && problem->rc == SQLITE_OK; i++) {
         int number = tracked->regular[i].number;
-        bool is = due && number < later->n_map && taken_of(due, showing)[number];
+        bool is = number < later->n_map && taken_of(due, cells->showing)[number];
         cells->merged.values[i] = is ? later->values.given[later->map[number]] : NULL;
     }
 }
 
+/* Rows that are not whole go into the cache, where the triggers of the table find them. */
 int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool deletions,
                    ctr_problem *problem)
 {
-    bool replicated = showing->tracked->shape->replicated;
+    bool replicated = showing->tracked->shape->replicated, whole = rows->whole;
     if (deletions && !replicated) return problem->rc;
     cells_reader cells = open_cells(showing, rows, problem);
+    rows->whole = false;
     if (later->n > 0) qsort(later->rows, later->n, later->size, by_rowid);
     for (size_t i = 0; i < later->n && problem->rc == SQLITE_OK; i++) {
-        const due_row *due = (const void *)(later->rows + i * later->size);
+        due_row *due = (void *)(later->rows + i * later->size);
+        if (deletions && !due->ended) continue;
         if (!read_cells(&cells, due->rowid, problem)) continue;
-        take_merged(&cells, later, due, problem);
-        if (replicated && cells.merged.is_live == deletions) continue;
+        take_lives(&cells, due, problem);
+        due->ended = replicated && !cells.merged.is_live;
+        if (due->ended != deletions) continue;
+        if (replicated) take_values_of(&cells, later, due, problem);
         if (problem->rc == SQLITE_OK)
             ctr_showing_row(showing, due->rowid, cells.keys, NULL, due->before, cells.now, problem);
     }
+    rows->whole = whole;
     close_cells(&cells, problem);
     return problem->rc;
 }
@@ -322,7 +334,7 @@ static void try_row(apart_job *job, int64_t rowid, bool deletions, ctr_problem *
     ctr_apart_row was, is = {0};
     ctr_apart_read(list, rowid, &was, problem);
     bool tried = (was.waits || was.differs || was.refused) && read_cells(cells, rowid, problem);
-    if (tried) take_merged(cells, NULL, NULL, problem);
+    if (tried) take_lives(cells, NULL, problem);
     tried = tried && (deletions || !cells->showing->merged || cells->merged.is_live);
     bool may_free = tried && was.refused;
     if (may_free) read_shown(job, problem);

@@ -78,6 +78,7 @@ void ctr_row_values_close(ctr_row_values *values)
 
 static void read_row_listed(ctr_row_values *values, int64_t rowid, ctr_problem *problem)
 {
+    if (!ctr_regular_lists(values->tab, problem)) return;
     const ctr_registry *registry = ctr_regular_of(values->tab, problem);
     ctr_slot *slot = registry ? ctr_tab_take(values->tab, CTR_TAB_LISTED, problem) : NULL;
     if (!slot) return;
