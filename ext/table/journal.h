@@ -8,8 +8,8 @@
  * the journal. A fold moves amounts into the cells (table/fold.h). The state of a row is its row
  * cell with the stamps of the journal in the same way.
  *
- * Memory is only a cache of the file and of the batch. After a rollback it is dropped and read again
- * (ctr_journal_refresh), after one to a savepoint unless nothing was written since.
+ * Memory is only a cache of the file and of the batch. After a rollback it is dropped and read
+ * again (ctr_journal_refresh), after one to a savepoint only if something was written since.
  *
  * Memory is valid while the data version of the file is the same. After commits of other
  * connections, their rows of the journal are read: amounts are added, rows whose cells were written
