@@ -209,8 +209,11 @@ static int64_t draw_number(ctr_tab *tab, ctr_problem *problem)
     return now > file->next_number ? now : file->next_number;
 }
 
+/* What fails after this may note nothing: the table is touched, so that the number is dropped when
+ * the transaction ends. */
 int64_t ctr_batch_number(ctr_tab *tab, ctr_problem *problem)
 {
+    touch(tab);
     if (is_overtaken(tab)) {
         ctr_batch_flush(tab, problem);
         tab->number = 0;
@@ -475,6 +478,7 @@ void ctr_batch_roll_back_to(ctr_file *file, int level)
         if (marked && tab->known && tab->writes == tab->marks[level].writes) continue;
         ctr_batch_abandon(tab);
         if (marked) tab->n_appended = tab->marks[level].appended;
+        if (ctr_batch_pending(tab) == 0) tab->number = 0;
     }
     file->numbered = false;
 }

@@ -409,6 +409,29 @@ def test_files_that_merge_show_the_rows_of_the_lattice(tmp_path, number):
         assert [file.row(key).shown() for key in KEYS] == [files[0].row(key).shown() for key in KEYS]
 
 
+def test_a_write_that_fails_leaves_no_number_of_the_journal_behind(tmp_path):
+    path, peer = str(tmp_path / "m.db"), str(tmp_path / "peer.db")
+    one = connect(path)
+    rows(one, "CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, v, n INTEGER)")
+    rows(one, "INSERT INTO t VALUES ('x', 1, 1)")
+    rows(one, "SELECT counter_replicate('t', 'n')")
+    rows(one, "VACUUM INTO ?", peer)
+    other, third = connect(path), connect(peer)
+    one.set_authorizer(lambda act, name, *_: sqlite3.SQLITE_DENY if act == sqlite3.SQLITE_INSERT and name == "t_counters_state"
+                       else sqlite3.SQLITE_OK)
+    with pytest.raises(sqlite3.DatabaseError, match="not authorized"):  # the number of a writer, after that of the stamp
+        rows(one, "INSERT INTO t VALUES ('new', 1, 1)")
+    one.set_authorizer(None)
+    time.sleep(.01)
+    rows(other, "UPDATE t SET v = 'other', n = n + 1 WHERE k = 'x'")
+    rows(third, "SELECT * FROM counter_pull(?)", path)
+    rows(one, "UPDATE t SET v = 'one', n = n + 100 WHERE k = 'x'")
+    rows(third, "SELECT * FROM counter_pull(?)", path)
+    assert rows(third, "SELECT * FROM t") == rows(one, "SELECT * FROM t") == [("x", "one", 102)]
+    rows(other, "INSERT INTO t_counters(t_counters) VALUES ('optimize')")
+    assert rows(connect(path), "SELECT n FROM t_counters") == [(102,)]
+
+
 # ---- constraints and triggers of the application ----
 
 class Strict(File):
