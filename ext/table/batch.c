@@ -1,7 +1,6 @@
 /* table/batch.c - notes entries, appends batches, and cuts them when a savepoint is rolled back. */
 #include "table/batch.h"
 
-#include "identity/os.h"
 #include "identity/spill.h"
 #include "sqlite/array.h"
 #include "table/catalog.h"
@@ -9,7 +8,6 @@
 #include "table/regular.h"
 
 enum {
-    NUMBERS_IN_MS = 4096,
     BATCH_ENTRIES = 8192, /* a longer batch is appended within the transaction */
     OPEN_BYTES = 2048     /* a row of the journal does not grow beyond this */
 };
@@ -200,13 +198,11 @@ static int64_t draw_number(ctr_tab *tab, ctr_problem *problem)
     if (file->next_number <= tab->last)
         file->next_number = tab->last < INT64_MAX ? tab->last + 1 : INT64_MAX;
     if (file->next_number <= file->learned) file->next_number = file->learned + 1;
-    int64_t now = ctr_os_now(), end = CTR_STAMP_LAST / NUMBERS_IN_MS;
-    now = (now < end ? now : end) * NUMBERS_IN_MS;
     if (file->next_number >= CTR_JOURNAL_NUMBERS)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "%s_journal is damaged: it has the number %lld", tab->table,
                         (long long)file->next_number - 1);
-    return now > file->next_number ? now : file->next_number;
+    return ctr_regular_number(file->next_number - 1);
 }
 
 /* What fails after this may note nothing: the table is touched, so that the number is dropped when

@@ -19,9 +19,9 @@
  *
  * The stamps of regular columns have the number of their row of the journal, a hybrid logical
  * clock: it is drawn with the first of them, and higher than all stamps in the cells of the file.
- * After a merge in the same transaction, whose stamps may be higher, a new row begins with a higher
- * number, and so it does after others may have read what was appended. So the stamps in the cells
- * need not be looked at.
+ * So the stamps in the cells need not be looked at. After a merge in the same transaction, whose
+ * stamps may be higher, a new row begins with a higher number. A row that was appended takes no
+ * stamps.
  */
 #ifndef CTR_TABLE_BATCH_H
 #define CTR_TABLE_BATCH_H

@@ -71,8 +71,9 @@ int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell, ctr_proble
 size_t ctr_regular_write(ctr_tab *tab, const ctr_row_cell *cell, uint8_t *out,
                          ctr_problem *problem);
 
-/* Returns the number of a new stamp: the time, in the unit of core/row_cell.h, at most
- * CTR_STAMP_LAST; or above + 1 if that is higher. The caller refuses one beyond CTR_STAMP_MAX. */
+/* Returns the number of a new stamp, or of a row of a journal: the time, in the unit of
+ * core/row_cell.h, at most CTR_STAMP_LAST; or above + 1 if that is higher. The caller refuses a
+ * stamp beyond CTR_STAMP_MAX. */
 int64_t ctr_regular_number(int64_t above);
 
 /* ---- listed values --------------------------------------------------------------------------- */

@@ -170,7 +170,7 @@ int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool 
         take_lives(&cells, due, problem);
         due->ended = replicated && !cells.merged.is_live;
         if (due->ended != deletions) continue;
-        if (replicated) take_values_of(&cells, later, due, problem);
+        if (replicated && !deletions) take_values_of(&cells, later, due, problem);
         if (problem->rc == SQLITE_OK)
             ctr_showing_row(showing, due->rowid, cells.keys, NULL, due->before, cells.now, problem);
     }
