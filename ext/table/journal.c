@@ -22,14 +22,19 @@ void ctr_journal_drop(ctr_tab *tab)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* Returns the identity as it stands in the file; `space` is for one that was not checked. */
+static const ctr_identity *identity_of(ctr_tab *tab, ctr_identity *space, ctr_problem *problem)
+{
+    if (tab->file->checked) return &tab->file->identity;
+    ctr_file_peek(tab->file, space, problem);
+    return space;
+}
+
 /* Reads the id to which the amounts belong. */
 static void read_id(ctr_tab *tab, ctr_problem *problem)
 {
-    ctr_identity read, *identity = &read;
-    if (tab->file->checked)
-        identity = &tab->file->identity;
-    else
-        ctr_file_peek(tab->file, &read, problem);
+    ctr_identity space;
+    const ctr_identity *identity = identity_of(tab, &space, problem);
     if (problem->rc != SQLITE_OK) return;
     memcpy(tab->id, identity->id, CTR_ID_SIZE);
     tab->least = ctr_identity_least_clock(identity);
@@ -178,12 +183,12 @@ static void read_anew(ctr_tab *tab, ctr_problem *problem)
 
 /* Returns whether the id of the file, or its lowest clock, changed after the journal was read:
  * another connection changed it, or a file that waited for a name began to count. */
-static bool is_of_another_id(const ctr_tab *tab)
+static bool is_of_another_id(ctr_tab *tab, ctr_problem *problem)
 {
-    if (!tab->known || !tab->file->checked) return false;
-    const ctr_identity *identity = &tab->file->identity;
-    return memcmp(tab->id, identity->id, CTR_ID_SIZE) != 0 ||
-           tab->least != ctr_identity_least_clock(identity);
+    ctr_identity space;
+    const ctr_identity *identity = identity_of(tab, &space, problem);
+    return problem->rc == SQLITE_OK && (memcmp(tab->id, identity->id, CTR_ID_SIZE) != 0 ||
+                                        tab->least != ctr_identity_least_clock(identity));
 }
 
 void ctr_journal_read_again(ctr_tab *tab, ctr_problem *problem)
@@ -197,11 +202,12 @@ void ctr_journal_read_again(ctr_tab *tab, ctr_problem *problem)
 int ctr_journal_refresh(ctr_tab *tab, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK || ctr_tab_is_ready(tab)) return problem->rc;
-    if (is_of_another_id(tab)) ctr_journal_read_again(tab, problem);
-    if (problem->rc != SQLITE_OK) return problem->rc;
-    if (tab->known && ctr_batch_is_ahead(tab)) return SQLITE_OK;
     unsigned version = ctr_file_data_version(tab->file);
-    if (tab->known && version == tab->version && !tab->doubtful) return SQLITE_OK;
+    bool stale = version != tab->version || tab->doubtful;
+    if (tab->known && (stale || tab->file->checked) && is_of_another_id(tab, problem))
+        ctr_journal_read_again(tab, problem);
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (tab->known && (ctr_batch_is_ahead(tab) || !stale)) return SQLITE_OK;
     if (!tab->known || !read_on(tab, false, problem)) read_anew(tab, problem);
     if (problem->rc != SQLITE_OK) ctr_journal_drop(tab);
     tab->version = version;

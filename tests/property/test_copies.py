@@ -21,6 +21,7 @@ from files import copy_live
 ATTRIBUTE = "user.sqlite-counter"
 DAY = 86400 * 1000
 TABLE = "CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)"
+COUNTERS = "t"  # the counter table
 MAKE = []  # what makes the table a counted one
 ADD = "INSERT INTO t VALUES ('k', ?)"
 VALUE = "SELECT n FROM t WHERE k = 'k'"
@@ -415,6 +416,31 @@ def test_a_copy_whose_first_count_is_rolled_back_counts_under_one_id_of_its_own(
 
 
 # ---- restores ------------------------------------------------------------------------------------
+
+def read_and_forget(reader):
+    reader.execute("BEGIN")
+    reader.execute(ADD, [0])
+    reader.execute("ROLLBACK")
+
+
+@pytest.mark.parametrize("before", [lambda reader: None, read_and_forget], ids=["reads", "counts and rolls back"])
+def test_a_connection_that_read_a_copy_first_reads_the_id_that_it_takes_afterwards(fleet, before):
+    def cells(db):
+        return rows(db, "SELECT counter_table_digest(?)", COUNTERS), rows(db, "SELECT * FROM counter_cells(?)", COUNTERS)
+
+    fleet.new("one")
+    fleet.count("one")
+    cp(fleet.path("one"), fleet.path("two"))
+    fleet.join("two")
+    with contextlib.closing(connect(fleet.path("two"))) as reader:
+        before(reader)
+        cells(reader)
+        for _ in range(2):
+            fleet.count("two", "two")
+            with fleet.use("two") as fresh:
+                assert cells(reader) == cells(fresh)
+    fleet.check(files=2, events=0)
+
 
 def restore_by_cp(backup, path):
     sh('cp "$1" "$2"', backup, path)

@@ -8,6 +8,7 @@ from conftest import EXAMPLES
 from test_copies import (  # noqa: F401 (each is played here with the fixture of this file)
     test_a_backup_into_the_connection_of_another_replica_gives_that_a_new_id,
     test_a_clone_of_a_clone_takes_an_id_of_its_own,
+    test_a_connection_that_read_a_copy_first_reads_the_id_that_it_takes_afterwards,
     test_a_copy_of_a_closed_file_takes_an_id_of_its_own,
     test_a_copy_of_a_live_file_takes_an_id_of_its_own,
     test_a_copy_that_merges_before_it_counts_has_its_own_id_too,
@@ -35,6 +36,7 @@ class TrackedFleet(test_copies.Fleet):
 @pytest.fixture(params=["WAL", "DELETE"] if EXAMPLES > 500 else ["WAL"])
 def fleet(request, tmp_path, monkeypatch):
     monkeypatch.setattr(test_copies, "TABLE", "CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0)")
+    monkeypatch.setattr(test_copies, "COUNTERS", "t_counters")
     monkeypatch.setattr(test_copies, "ADD",
                         "INSERT INTO t VALUES ('k', ?) ON CONFLICT(k) DO UPDATE SET n = n + excluded.n")
     monkeypatch.setattr(test_copies, "MAKE", ["SELECT counter_track('t', 'n')"])
