@@ -21,7 +21,7 @@ void ctr_id_to_text(const uint8_t id[CTR_ID_SIZE], char text[CTR_ID_TEXT_SIZE])
     *text = '\0';
 }
 
-static int digit(char c)
+int ctr_id_digit(char c)
 {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -34,7 +34,7 @@ bool ctr_id_from_text(const char *text, size_t size, uint8_t id[CTR_ID_SIZE])
     if (size != CTR_ID_TEXT_SIZE - 1) return false;
     for (int i = 0; i < CTR_ID_SIZE; i++) {
         if (hyphen_before(i) && *text++ != '-') return false;
-        int high = digit(*text++), low = digit(*text++);
+        int high = ctr_id_digit(*text++), low = ctr_id_digit(*text++);
         if (high < 0 || low < 0) return false;
         id[i] = (uint8_t)(high << 4 | low);
     }

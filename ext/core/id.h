@@ -17,6 +17,9 @@ void ctr_id_to_text(const uint8_t id[CTR_ID_SIZE], char text[CTR_ID_TEXT_SIZE]);
  * characters without a NUL. */
 bool ctr_id_from_text(const char *text, size_t size, uint8_t id[CTR_ID_SIZE]);
 
+/* Returns what a hexadecimal digit stands for; -1 if it is none. */
+int ctr_id_digit(char c);
+
 /* Computes the id under which the pending holder of a name writes: bytes 8 and 9 XOR 3F FF, as in
  * ScyllaDB. Negating it again gives the id itself. */
 void ctr_id_negate(const uint8_t id[CTR_ID_SIZE], uint8_t negated[CTR_ID_SIZE]);

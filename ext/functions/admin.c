@@ -3,6 +3,8 @@
  *     counter_init([name [, 'pending']])    creates the identity of main; pending: to take over a
  *                                           name
  *     counter_fork([schema])                takes a new random id now
+ *     counter_settle([schema])              a copy takes the id that it will count under now, as
+ *                                           its first count would
  *     counter_trust_witness([schema])       ignores the fingerprint from now on
  *     counter_promote([schema])             a pending file takes over the name
  *     counter_retire([schema])              the file stops counting
@@ -128,6 +130,17 @@ static void change(sqlite3_context *ctx, const char *function, sqlite3_value *sc
 static void fn_fork(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     change(ctx, "counter_fork", argc > 0 ? argv[0] : NULL, ctr_succession_fork, NULL);
+}
+
+static int settle(ctr_file *file, ctr_problem *problem)
+{
+    ctr_file_identity(file, problem);
+    return problem->rc;
+}
+
+static void fn_settle(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    change(ctx, "counter_settle", argc > 0 ? argv[0] : NULL, settle, NULL);
 }
 
 static void fn_trust_witness(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -357,6 +370,7 @@ int ctr_admin_register(sqlite3 *db, ctr_conn *conn)
     static const ctr_function FUNCTIONS[] = {
         {"counter_init", 0, 2, CTR_ADMIN, fn_init},
         {"counter_fork", 0, 1, CTR_ADMIN, fn_fork},
+        {"counter_settle", 0, 1, CTR_ADMIN, fn_settle},
         {"counter_trust_witness", 0, 1, CTR_ADMIN, fn_trust_witness},
         {"counter_promote", 0, 1, CTR_ADMIN, fn_promote},
         {"counter_retire", 0, 1, CTR_ADMIN, fn_retire},

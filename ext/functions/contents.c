@@ -32,6 +32,7 @@
 #include "table/catalog.h"
 #include "table/events.h"
 #include "table/floors.h"
+#include "table/key_json.h"
 #include "table/rows.h"
 #include "table/stored.h"
 #include "table/stream.h"
@@ -208,7 +209,7 @@ static void show_cells(ctr_answer *answer, sqlite3_value **args, ctr_problem *pr
         for (int i = 0; i < shape->n_keys; i++)
             keys[i] = sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + shape->keys[i]);
         if (ctr_pack_values(&packed, keys, shape->n_keys, problem)) break;
-        char *key = ctr_keys_json(packed.bytes, packed.size);
+        char *key = ctr_key_json_write(packed.bytes, packed.size);
         if (!key) ctr_problem_nomem(problem);
         show_touched(answer, &asked.rows, walk.row, key, problem);
         sqlite3_free(key);

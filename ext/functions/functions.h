@@ -22,9 +22,6 @@ int ctr_internal_register(sqlite3 *db, ctr_conn *conn);  /* counter_witness, cou
 /* Registers one more counter_witness, for a new schema of main. */
 int ctr_internal_renew_witness(ctr_conn *conn, const char *name);
 
-/* Returns a checked packed key as JSON; NULL: no memory. The caller frees it with sqlite3_free. */
-char *ctr_keys_json(const uint8_t *key, size_t size);
-
 /* ---- answer.c: table-valued functions that make all rows before they return the first -------- */
 
 /* Each of them is a description and one function that makes the rows:

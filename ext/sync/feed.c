@@ -45,7 +45,7 @@ static bool take_floors(ctr_feed *feed, ctr_problem *problem)
     int n = feed->shape.n_keys;
     ctr_slot *floors = ctr_floors_read(feed->rows.tab, problem);
     sqlite3_stmt *row = floors ? floors->kept.statement : NULL;
-    bool found = row && sqlite3_column_int64(row, n) >= feed->since;
+    bool found = row && sqlite3_column_int64(row, n) >= feed->query.since;
     if (found) {
         for (int i = 0; i < n; i++) feed->keys[i] = sqlite3_column_value(row, i);
         ctr_pack_values(&feed->key, feed->keys, n, problem);
@@ -99,12 +99,16 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     feed->rows.whole = true;
     if (feed->shape.replicated && problem->rc == SQLITE_OK)
         ctr_row_feed_open(&feed->row, feed->rows.tab, problem);
-    ctr_stream_walk_open(&feed->walk, &feed->rows,
-                         feed->since > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL_NUMBERED, feed->since,
-                         problem);
+    if (feed->scope.n > 0)
+        ctr_stream_walk_open_scope(&feed->walk, &feed->rows, feed->query.since, feed->scope.values,
+                                   feed->scope.n, problem);
+    else
+        ctr_stream_walk_open(&feed->walk, &feed->rows,
+                             feed->query.since > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL_NUMBERED,
+                             feed->query.since, problem);
     ctr_run run = ctr_run_on(source->db, source->schema, name, problem);
     feed->answers = ctr_run_prepare(&run, CTR_SQL_OPENINGS_ANSWERS);
-    ctr_run_bind_int(&run, feed->answers, ":number", feed->since);
+    ctr_run_bind_int(&run, feed->answers, ":number", feed->query.since);
     feed->named = 0;
     feed->counter = feed->shape.n_counters; /* before the first row */
     return problem->rc == SQLITE_OK && take_floors(feed, problem);
@@ -120,11 +124,11 @@ static bool step_row(ctr_feed *feed, ctr_problem *problem)
     while (ctr_stream_walk_next(&feed->walk, problem)) {
         for (int i = 0; i < feed->shape.n_keys; i++)
             feed->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + feed->shape.keys[i]);
-        if (feed->own && feed->walk.origins == CTR_FED) continue;
-        bool in_bucket = feed->bucket.of == 0;
+        if (feed->query.own && feed->walk.origins == CTR_FED) continue;
+        bool in_bucket = feed->query.bucket.of == 0;
         if (!in_bucket &&
             ctr_pack_folded(&feed->key, &feed->shape, feed->keys, problem) == SQLITE_OK)
-            in_bucket = ctr_digest_bucket_has(&feed->bucket, &feed->key);
+            in_bucket = ctr_digest_bucket_has(&feed->query.bucket, &feed->key);
         if (!in_bucket) continue;
         feed->number = feed->walk.number;
         feed->counter = 0;
@@ -208,7 +212,8 @@ static bool step_in_table(ctr_feed *feed, ctr_problem *problem)
         while (feed->counter < shape->n_counters) {
             const ctr_column *column = &shape->columns[shape->counters[feed->counter]];
             feed->cell = feed->rows.cells[feed->counter++];
-            if (feed->own && !(feed->walk.origins & CTR_PULLED)) keep_own_shards(feed, problem);
+            if (feed->query.own && !(feed->walk.origins & CTR_PULLED))
+                keep_own_shards(feed, problem);
             if (ctr_cell_is_untouched(&feed->cell)) continue;
             feed->column = column->name;
             feed->generation = column->generation;
@@ -236,10 +241,24 @@ int ctr_feed_next(ctr_feed *feed, ctr_problem *problem)
 
 /* ---- the feed -------------------------------------------------------------------------------- */
 
-int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, int64_t since, const ctr_bucket *bucket, bool own,
-                  ctr_problem *problem)
+/* Names the source as its marks do. */
+static void name_source(ctr_feed *feed, ctr_problem *problem)
 {
-    *feed = (ctr_feed){.since = since, .bucket = *bucket, .own = own, .eof = true};
+    ctr_marks_source source = {
+        .twist = feed->giver.twist, .own = feed->query.own, .scope = feed->scope.text};
+    memcpy(source.id, feed->giver.id, CTR_ID_SIZE);
+    feed->name = ctr_marks_name(&source);
+    if (!feed->name) ctr_problem_nomem(problem);
+}
+
+int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, const ctr_feed_query *query, ctr_problem *problem)
+{
+    *feed = (ctr_feed){.query = *query, .eof = true};
+    sqlite3_value *scope = query->scope;
+    feed->query.scope = NULL;
+    if (scope && sqlite3_value_type(scope) != SQLITE_NULL &&
+        ctr_scope_open(&feed->scope, conn->db, scope, problem))
+        return problem->rc;
     if (ctr_source_open(&feed->source, conn, "main", problem)) return problem->rc;
     if (ctr_source_hold(&feed->source, problem)) return problem->rc;
     if (ctr_source_read(&feed->source, &feed->giver, problem)) return problem->rc;
@@ -247,8 +266,8 @@ int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, int64_t since, const ctr_bucke
     ctr_source_append(&feed->source, problem);
     if (problem->rc != SQLITE_OK || feed->source.catalog.n == 0) return problem->rc;
     if (!feed->giver.present) return ctr_identity_missing("main", problem);
-    if (own) read_own_ids(feed, problem);
-    ctr_marks_source_to_text(feed->giver.id, feed->giver.twist, feed->name);
+    if (query->own) read_own_ids(feed, problem);
+    name_source(feed, problem);
     feed->eof = false;
     if (!enter_table(feed, problem) && problem->rc == SQLITE_OK) ctr_feed_next(feed, problem);
     return problem->rc;
@@ -258,6 +277,8 @@ void ctr_feed_close(ctr_feed *feed)
 {
     leave_table(feed);
     ctr_source_close(&feed->source);
+    ctr_scope_close(&feed->scope);
+    sqlite3_free(feed->name);
     sqlite3_free(feed->key.bytes);
     sqlite3_free(feed->ids);
     sqlite3_free(feed->own_cell.bytes);

@@ -22,6 +22,9 @@
  * pulled, for a file uploads for those that it pulls; nothing of a row that came with a feed. Lives
  * and row cells have no owner and go whole.
  *
+ * In a scope are rows whose leading key columns have given values, found by the index of the key;
+ * counters that were added or dropped, answers and floors come with each scope.
+ *
  * The feed has committed content only: it reads main like the source of a push, and syncs it to
  * disk before the first row. If main is no file, it is read through the connection of the host.
  * Then later rows include counts made since the start, and reading fails while there are
@@ -34,10 +37,19 @@
 #include "sync/marks.h"
 #include "sync/merge.h"
 #include "sync/row_feed.h"
+#include "sync/scope.h"
 #include "sync/source.h"
 #include "table/catalog.h"
 #include "table/rows.h"
 #include "table/stream.h"
+
+/* What is asked for. */
+typedef struct ctr_feed_query {
+    int64_t since;
+    ctr_bucket bucket;
+    bool own;             /* only its own changes */
+    sqlite3_value *scope; /* sync/scope.h; NULL or a NULL: everything. Borrowed by ctr_feed_open */
+} ctr_feed_query;
 
 typedef struct ctr_feed {
     /* The current row; lent until the next one. */
@@ -51,11 +63,11 @@ typedef struct ctr_feed {
 
     /* As of the snapshot. */
     ctr_identity giver;
-    char name[CTR_MARKS_SOURCE_SIZE]; /* the name of the source in marks */
+    char *name; /* owned: that of the source in marks */
 
     /* Private: the query, and the current table. */
-    int64_t since;
-    ctr_bucket bucket;
+    ctr_feed_query query;
+    ctr_scope scope; /* owned: query.scope */
     ctr_source source;
     int entry, named, counter;
     sqlite3_stmt *answers;
@@ -64,7 +76,6 @@ typedef struct ctr_feed {
     ctr_rows rows;
     sqlite3_value **keys;
     ctr_walk walk;
-    bool own;     /* only its own changes */
     uint8_t *ids; /* owned: n_ids of its own */
     size_t n_ids, room_ids;
     ctr_packed own_cell, own_shards; /* owned: room for a cell, for its shards */
@@ -74,7 +85,7 @@ typedef struct ctr_feed {
 
 /* Opens the feed at its first row. The caller closes it, also after a failure, and does not move
  * it. */
-int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, int64_t since, const ctr_bucket *bucket, bool own,
+int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, const ctr_feed_query *query,
                   ctr_problem *problem);
 int ctr_feed_next(ctr_feed *feed, ctr_problem *problem);
 void ctr_feed_close(ctr_feed *feed);

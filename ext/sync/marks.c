@@ -1,7 +1,6 @@
 /* sync/marks.c - reads and writes marks. */
 #include "sync/marks.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "sqlite/run.h"
@@ -50,53 +49,101 @@ int ctr_marks_write(ctr_file *file, const ctr_identity *source, const ctr_catalo
 
 /* ---- the feed -------------------------------------------------------------------------------- */
 
-void ctr_marks_source_to_text(const uint8_t id[CTR_ID_SIZE], int64_t twist,
-                              char text[CTR_MARKS_SOURCE_SIZE])
+static const char OWN[] = " own";
+
+/* Returns what follows the id. */
+static char *suffix_of(const ctr_marks_source *source)
 {
-    ctr_id_to_text(id, text);
-    if (twist)
-        snprintf(text + strlen(text), CTR_MARKS_SOURCE_SIZE - strlen(text), "/%016llx",
-                 (unsigned long long)twist);
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    if (source->twist) sqlite3_str_appendf(out, "/%016llx", (unsigned long long)source->twist);
+    sqlite3_str_appendf(out, "%s%s%s", source->own ? OWN : "", source->scope ? " " : "",
+                        source->scope ? source->scope : "");
+    bool is_empty = sqlite3_str_length(out) == 0;
+    char *text = sqlite3_str_finish(out);
+    return is_empty ? sqlite3_mprintf("") : text;
 }
 
-bool ctr_marks_source_from_text(const char *text, size_t size, uint8_t id[CTR_ID_SIZE],
-                                int64_t *twist)
+char *ctr_marks_name(const ctr_marks_source *source)
+{
+    char id[CTR_ID_TEXT_SIZE], *suffix = suffix_of(source);
+    ctr_id_to_text(source->id, id);
+    char *name = suffix ? sqlite3_mprintf("%s%s", id, suffix) : NULL;
+    sqlite3_free(suffix);
+    return name;
+}
+
+/* Returns the end of the twist that `at` begins with; NULL if it is none. */
+static const char *take_twist(const char *at, const char *end, int64_t *twist)
 {
     static const char DIGITS[] = "0123456789abcdef";
-    const size_t id_size = CTR_ID_TEXT_SIZE - 1;
     uint64_t bits = 0;
-    *twist = 0;
-    if (size == id_size) return ctr_id_from_text(text, size, id);
-    if (size != id_size + 1 + TWIST_DIGITS || text[id_size] != '/') return false;
-    for (size_t i = id_size + 1; i < size; i++) {
-        const char *digit = text[i] ? strchr(DIGITS, text[i]) : NULL;
-        if (!digit) return false;
+    if (end - at <= TWIST_DIGITS) return NULL;
+    for (int i = 0; i < TWIST_DIGITS; i++) {
+        const char *digit = *++at ? strchr(DIGITS, *at) : NULL;
+        if (!digit) return NULL;
         bits = bits << 4 | (uint64_t)(digit - DIGITS);
     }
     memcpy(twist, &bits, sizeof bits);
-    return *twist != 0 && ctr_id_from_text(text, id_size, id);
+    return *twist != 0 ? at + 1 : NULL;
 }
 
-int64_t ctr_marks_of_feed(sqlite3 *db, const uint8_t id[CTR_ID_SIZE], int64_t twist,
-                          ctr_problem *problem)
+bool ctr_marks_source_of(const char *name, size_t size, ctr_marks_source *source)
+{
+    enum { ID_SIZE = CTR_ID_TEXT_SIZE - 1, OWN_SIZE = sizeof OWN - 1 };
+    const char *at = name + ID_SIZE, *end = name + size;
+    *source = (ctr_marks_source){.twist = 0};
+    if (size < ID_SIZE || strlen(name) != size || !ctr_id_from_text(name, ID_SIZE, source->id))
+        return false;
+    if (*at == '/' && !(at = take_twist(at, end, &source->twist))) return false;
+    source->own = strncmp(at, OWN, OWN_SIZE) == 0 && strchr(" ", at[OWN_SIZE]);
+    if (source->own) at += OWN_SIZE;
+    if (*at) source->scope = at + 1;
+    return !*at || (at[0] == ' ' && at[1] == '[' && end[-1] == ']');
+}
+
+/* A whole feed has the twist in place of a token. */
+static void bind_feed(ctr_run *run, sqlite3_stmt *row, const ctr_marks_source *source)
+{
+    char *suffix = source->own || source->scope ? suffix_of(source) : NULL;
+    ctr_run_bind_id(run, row, ":id", source->id);
+    if (!source->own && !source->scope)
+        ctr_run_bind_int(run, row, ":theirs", source->twist);
+    else if (suffix)
+        ctr_run_bind_text(run, row, ":theirs", suffix);
+    else
+        ctr_problem_nomem(run->problem);
+    sqlite3_free(suffix);
+}
+
+static int64_t least_mark(sqlite3 *db, const ctr_marks_source *source, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(db, "main", NULL, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_LEAST);
-    ctr_run_bind_id(&run, row, ":id", id);
-    ctr_run_bind_int(&run, row, ":theirs", twist);
+    bind_feed(&run, row, source);
     int64_t mark = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
     sqlite3_finalize(row);
     return mark > 0 ? mark : 0;
 }
 
-int ctr_marks_raise_feed(sqlite3 *db, const uint8_t id[CTR_ID_SIZE], int64_t twist, int64_t upto,
+int64_t ctr_marks_of_feed(sqlite3 *db, const ctr_marks_source *source, ctr_problem *problem)
+{
+    int64_t mark = least_mark(db, source, problem), more;
+    ctr_marks_source all = *source;
+    all.scope = NULL;
+    if (source->scope && (more = least_mark(db, &all, problem)) > mark) mark = more;
+    all = *source;
+    all.own = false;
+    if (source->own && (more = ctr_marks_of_feed(db, &all, problem)) > mark) mark = more;
+    return mark;
+}
+
+int ctr_marks_raise_feed(sqlite3 *db, const ctr_marks_source *source, int64_t upto,
                          ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(db, "main", NULL, problem);
     ctr_run_do(&run, CTR_SQL_MARKS_FORGET, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_RAISE);
-    ctr_run_bind_id(&run, row, ":id", id);
-    ctr_run_bind_int(&run, row, ":theirs", twist);
+    bind_feed(&run, row, source);
     ctr_run_bind_int(&run, row, ":mark", upto);
     ctr_run_once(&run, row);
     return problem->rc;

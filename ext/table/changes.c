@@ -13,6 +13,57 @@ int ctr_changes_damaged(const char *table, int64_t number, const char *what, ctr
                            table, (long long)number, what);
 }
 
+/* ---- sets of rows ---------------------------------------------------------------------------- */
+
+/* 64 neighbouring row ids. If no bit is set, the slot is not used. */
+typedef struct row_bits {
+    int64_t block;
+    uint64_t bits;
+} row_bits;
+
+/* A set of row ids, by open addressing. */
+typedef struct row_set {
+    row_bits *slots;
+    size_t n_slots, n; /* a power of two, or 0; slots in use: less than half */
+} row_set;
+
+static row_bits *bits_for(const row_set *set, int64_t block)
+{
+    size_t at = (size_t)((uint64_t)block * UINT64_C(0x9E3779B97F4A7C15) >> 32);
+    for (at &= set->n_slots - 1; set->slots[at].bits && set->slots[at].block != block;)
+        at = (at + 1) & (set->n_slots - 1);
+    return &set->slots[at];
+}
+
+/* Adds a row. Returns whether it is new in the set; false without memory. */
+static bool add_row(row_set *set, int64_t row, ctr_problem *problem)
+{
+    enum { LEAST = 64 };
+    uint64_t bit = UINT64_C(1) << ((uint64_t)row & 63);
+    if (2 * (set->n + 1) > set->n_slots) {
+        size_t n = set->n_slots ? 2 * set->n_slots : LEAST;
+        row_set made = {sqlite3_malloc64(n * sizeof *made.slots), n, set->n};
+        if (!made.slots) ctr_problem_nomem(problem);
+        if (!made.slots) return false;
+        memset(made.slots, 0, n * sizeof *made.slots);
+        for (size_t i = 0; i < set->n_slots; i++)
+            if (set->slots[i].bits) *bits_for(&made, set->slots[i].block) = set->slots[i];
+        sqlite3_free(set->slots);
+        *set = made;
+    }
+    if (problem->rc != SQLITE_OK) return false;
+    row_bits *slot = bits_for(set, row >> 6);
+    bool is_new = !(slot->bits & bit);
+    if (!slot->bits) set->n++;
+    *slot = (row_bits){row >> 6, slot->bits | bit};
+    return is_new;
+}
+
+static bool has_row(const row_set *set, int64_t row)
+{
+    return set->n > 0 && (bits_for(set, row >> 6)->bits >> ((uint64_t)row & 63) & 1);
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static int append_change(ctr_changes *changes, const ctr_change_of_row *change,
@@ -34,6 +85,11 @@ int ctr_changes_add(ctr_changes *changes, const ctr_change_of_row *change, ctr_p
     return append_change(changes, change, problem);
 }
 
+static bool is_asked_for(const ctr_changes *changes, int64_t row)
+{
+    return !changes->only || has_row(changes->only, row);
+}
+
 /* Appends the changes in one row of a journal, given its number, level and entries. Fails with
  * SQLITE_CORRUPT_VTAB if it is damaged. */
 static void take_changes(ctr_changes *changes, int64_t number, int64_t level, const uint8_t *bytes,
@@ -50,19 +106,20 @@ static void take_changes(ctr_changes *changes, int64_t number, int64_t level, co
     while (problem->rc == SQLITE_OK && level == 0 && ctr_entries_next(&walk, &entry)) {
         if (entry.kind == CTR_ENTRY_FOLDED)
             carried = true;
-        else if (!carried || (entry.kind != CTR_ENTRY_ADDED && entry.kind != CTR_ENTRY_STAMPED))
+        else if ((!carried || (entry.kind != CTR_ENTRY_ADDED && entry.kind != CTR_ENTRY_STAMPED)) &&
+                 is_asked_for(changes, entry.row))
             ctr_changes_add(changes, &(ctr_change_of_row){entry.row, number, (int)entry.origin},
                             problem);
     }
     while (problem->rc == SQLITE_OK && level != 0 && ctr_entries_segment_next(&walk, &change))
-        ctr_changes_add(changes, &change, problem);
+        if (is_asked_for(changes, change.row)) ctr_changes_add(changes, &change, problem);
     if (walk.status != CTR_OK)
         ctr_changes_damaged(table, number, ctr_entries_status_text(walk.status), problem);
 }
 
-int ctr_changes_read(ctr_changes *changes, ctr_tab *tab, int64_t since, ctr_problem *problem)
+/* Appends the changes with `since` or a higher number. */
+static void read_journal(ctr_changes *changes, ctr_tab *tab, int64_t since, ctr_problem *problem)
 {
-    *changes = (ctr_changes){0};
     ctr_run run = ctr_tab_run(tab, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_JOURNAL_SINCE);
     ctr_run_bind_int(&run, row, ":number", since);
@@ -78,6 +135,27 @@ int ctr_changes_read(ctr_changes *changes, ctr_tab *tab, int64_t since, ctr_prob
     for (size_t i = 0; i < changes->n; i++) /* a segment has older ones, too */
         if (changes->rows[i].number >= since) changes->rows[n++] = changes->rows[i];
     changes->n = n;
+}
+
+int ctr_changes_read(ctr_changes *changes, ctr_tab *tab, int64_t since, ctr_problem *problem)
+{
+    *changes = (ctr_changes){0};
+    read_journal(changes, tab, since, problem);
+    return problem->rc;
+}
+
+int ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since, const ctr_changes *rows,
+                        ctr_problem *problem)
+{
+    row_set only = {0};
+    *changes = (ctr_changes){.only = &only};
+    for (size_t i = 0; i < rows->n && problem->rc == SQLITE_OK; i++) {
+        add_row(&only, rows->rows[i].row, problem);
+        if (since == 0) append_change(changes, &rows->rows[i], problem);
+    }
+    if (only.n > 0) read_journal(changes, tab, since, problem);
+    changes->only = NULL;
+    sqlite3_free(only.slots);
     return problem->rc;
 }
 
@@ -149,52 +227,6 @@ enum {
     LEVELS = 20              /* more than eight to the power of any number of rows */
 };
 
-/* ---- sets of rows ---------------------------------------------------------------------------- */
-
-/* 64 neighbouring row ids. If no bit is set, the slot is not used. */
-typedef struct row_bits {
-    int64_t block;
-    uint64_t bits;
-} row_bits;
-
-/* A set of row ids, by open addressing. */
-typedef struct row_set {
-    row_bits *slots;
-    size_t n_slots, n; /* a power of two, or 0; slots in use: less than half */
-} row_set;
-
-static row_bits *bits_for(const row_set *set, int64_t block)
-{
-    size_t at = (size_t)((uint64_t)block * UINT64_C(0x9E3779B97F4A7C15) >> 32);
-    for (at &= set->n_slots - 1; set->slots[at].bits && set->slots[at].block != block;)
-        at = (at + 1) & (set->n_slots - 1);
-    return &set->slots[at];
-}
-
-/* Adds a row. Returns whether it is new in the set; false without memory. */
-static bool add_row(row_set *set, int64_t row, ctr_problem *problem)
-{
-    enum { LEAST = 64 };
-    uint64_t bit = UINT64_C(1) << ((uint64_t)row & 63);
-    if (2 * (set->n + 1) > set->n_slots) {
-        size_t n = set->n_slots ? 2 * set->n_slots : LEAST;
-        row_set made = {sqlite3_malloc64(n * sizeof *made.slots), n, set->n};
-        if (!made.slots) ctr_problem_nomem(problem);
-        if (!made.slots) return false;
-        memset(made.slots, 0, n * sizeof *made.slots);
-        for (size_t i = 0; i < set->n_slots; i++)
-            if (set->slots[i].bits) *bits_for(&made, set->slots[i].block) = set->slots[i];
-        sqlite3_free(set->slots);
-        *set = made;
-    }
-    if (problem->rc != SQLITE_OK) return false;
-    row_bits *slot = bits_for(set, row >> 6);
-    bool is_new = !(slot->bits & bit);
-    if (!slot->bits) set->n++;
-    *slot = (row_bits){row >> 6, slot->bits | bit};
-    return is_new;
-}
-
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* Returns a statement on the rows of the levels from `from` to `to`, with the continuation rows of
@@ -211,11 +243,6 @@ static sqlite3_stmt *on_levels(ctr_run *run, ctr_sql which, int64_t from, int64_
 typedef struct rows_by_origin {
     row_set rows[3];
 } rows_by_origin;
-
-static bool has_row(const row_set *set, int64_t row)
-{
-    return set->n > 0 && (bits_for(set, row >> 6)->bits >> ((uint64_t)row & 63) & 1);
-}
 
 static int origins_of(const rows_by_origin *seen, int64_t row)
 {

@@ -205,6 +205,47 @@ int ctr_stream_walk_open(ctr_walk *walk, ctr_rows *rows, ctr_walk_kind kind, int
     return problem->rc;
 }
 
+/* Lists the rows of a scope. A table whose key is shorter has none. */
+static void list_scope(ctr_changes *list, const ctr_rows *rows, sqlite3_value **values, int n,
+                       ctr_problem *problem)
+{
+    const ctr_tab *tab = rows->sql;
+    ctr_streams of = {.db = tab->file->conn->db,
+                      .schema = tab->file->schema,
+                      .table = tab->table,
+                      .shape = &tab->shape};
+    ctr_stream stream = {.of = &of};
+    char plan[2 * CTR_STREAM_KEYS + 2], *at = plan;
+    if (n > of.shape->n_keys) return;
+    for (int i = 0; i < n; i++) {
+        *at++ = '=';
+        *at++ = (char)('0' + i);
+    }
+    memcpy(at, ".", 2);
+    ctr_stream_start(&stream, plan, values, true, problem);
+    while (ctr_stream_step(&stream, problem)) {
+        int64_t id = sqlite3_column_int64(stream.statement, CTR_STREAM_ID);
+        ctr_changes_add(list, &(ctr_change_of_row){id, 0, 0}, problem);
+    }
+    ctr_stream_close(&stream);
+    ctr_stream_release(&of);
+}
+
+int ctr_stream_walk_open_scope(ctr_walk *walk, ctr_rows *rows, int64_t since,
+                               sqlite3_value **values, int n, ctr_problem *problem)
+{
+    ctr_changes scope = {0};
+    *walk =
+        (ctr_walk){.of = rows->sql, .run = ctr_tab_run(rows->tab, problem), .kind = CTR_WALK_SINCE};
+    list_scope(&scope, rows, values, n, problem);
+    ctr_changes_read_of(&walk->changes, rows->tab, since, &scope, problem);
+    ctr_changes_latest(&walk->changes, problem);
+    sqlite3_free(scope.rows);
+    walk->slot = ctr_tab_take(walk->of, CTR_TAB_FIND_ROWID, problem);
+    walk->row = walk->slot ? walk->slot->kept.statement : NULL;
+    return problem->rc;
+}
+
 static bool step_walk(ctr_walk *walk, ctr_problem *problem)
 {
     bool is_row = ctr_run_row(&walk->run, walk->row);

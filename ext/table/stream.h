@@ -112,6 +112,12 @@ typedef struct ctr_walk {
 /* The caller closes the walk, also after a failure, before the rows. */
 int ctr_stream_walk_open(ctr_walk *walk, ctr_rows *rows, ctr_walk_kind kind, int64_t since,
                          ctr_problem *problem);
+
+/* The same for the rows whose first n key columns have these values: all of them if `since` is 0,
+ * else those that have changed; with numbers. Key columns are compared as SQLite compares them. */
+int ctr_stream_walk_open_scope(ctr_walk *walk, ctr_rows *rows, int64_t since,
+                               sqlite3_value **values, int n, ctr_problem *problem);
+
 bool ctr_stream_walk_next(ctr_walk *walk, ctr_problem *problem);
 void ctr_stream_walk_close(ctr_walk *walk);
 

@@ -10,6 +10,8 @@
  *                with a bucket
  *     own        hidden: WHERE own = 1 gives, for an upload, only changes that others cannot have
  *                from somebody else (sync/feed.h)
+ *     scope      hidden: WHERE scope = '["store 7"]' gives only rows whose leading key columns have
+ *                these values (sync/scope.h)
  *     key_columns hidden: the key columns in words; an INSERT with them compares them with the
  *                table here, as a pull does
  *
@@ -37,12 +39,13 @@ enum {
     COLUMN_BUCKET,
     COLUMN_UPTO,
     COLUMN_KEY_COLUMNS,
-    COLUMN_OWN
+    COLUMN_OWN,
+    COLUMN_SCOPE
 };
 
-static const char *const NAMES[] = {"table_name", "key",  "column_name", "generation",
-                                    "cell",       "seq",  "source",      "since",
-                                    "bucket",     "upto", "key_columns", "own"};
+static const char *const NAMES[] = {"table_name",  "key",    "column_name", "generation", "cell",
+                                    "seq",         "source", "since",       "bucket",     "upto",
+                                    "key_columns", "own",    "scope"};
 
 static const char FUNCTION[] = "counter_changes";
 
@@ -67,7 +70,7 @@ static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *
     int rc = sqlite3_declare_vtab(
         db, "CREATE TABLE x(table_name TEXT, key BLOB, column_name TEXT, generation INTEGER, "
             "cell BLOB, seq INTEGER, source TEXT, since HIDDEN, bucket HIDDEN, upto HIDDEN, "
-            "key_columns HIDDEN, own HIDDEN)");
+            "key_columns HIDDEN, own HIDDEN, scope HIDDEN)");
     if (rc != SQLITE_OK) return rc;
     sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     changes_table *table = sqlite3_malloc64(sizeof *table);
@@ -103,34 +106,47 @@ static int too_many(sqlite3_vtab *base)
     return fail_changes(base, &problem);
 }
 
-/* The number of the plan is a sum: since alone, a bucket, own. The arguments are in this order. */
-enum { PLAN_SINCE = 1, PLAN_BUCKET = 2, PLAN_OWN = 4 };
+/* The conditions that a plan may have, in the order of its arguments. Its number has a bit for each:
+ * the first is always there. */
+enum { GIVEN_SINCE, GIVEN_BUCKET, GIVEN_OWN, GIVEN_SCOPE, GIVEN };
+
+/* Returns GIVEN for a column that can only be read. */
+static int given_by(int column)
+{
+    switch (column) {
+    case COLUMN_SINCE: return GIVEN_SINCE;
+    case COLUMN_BUCKET: return GIVEN_BUCKET;
+    case COLUMN_OWN: return GIVEN_OWN;
+    case COLUMN_SCOPE: return GIVEN_SCOPE;
+    default: return GIVEN;
+    }
+}
 
 static int changes_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    int since = -1, bucket = -1, own = -1;
+    int at[GIVEN], n = 0;
+    for (int i = 0; i < GIVEN; i++) at[i] = -1;
     for (int i = 0; i < info->nConstraint; i++) {
-        int column = info->aConstraint[i].iColumn;
+        int column = info->aConstraint[i].iColumn, given = given_by(column);
         if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
         if (column == COLUMN_UPTO || column == COLUMN_KEY_COLUMNS) return too_many(base);
-        if (column < COLUMN_SINCE) continue;
+        if (given == GIVEN) continue;
         if (!info->aConstraint[i].usable) return SQLITE_CONSTRAINT;
-        *(column == COLUMN_SINCE ? &since : column == COLUMN_OWN ? &own : &bucket) = i;
+        at[given] = i;
     }
-    if (since < 0) {
+    if (at[GIVEN_SINCE] < 0) {
         ctr_problem problem = {SQLITE_OK, NULL};
         ctr_problem_set(&problem, SQLITE_ERROR,
                         "one argument is needed, the sequence number to begin at: 0, or the result "
                         "of counter_mark(); its rows can only be inserted");
         return fail_changes(base, &problem);
     }
-    info->aConstraintUsage[since].argvIndex = 1;
-    info->aConstraintUsage[since].omit = 1;
-    if (bucket >= 0) info->aConstraintUsage[bucket].argvIndex = 2;
-    if (bucket >= 0) info->aConstraintUsage[bucket].omit = 1;
-    info->idxNum = PLAN_SINCE + (bucket >= 0 ? PLAN_BUCKET : 0) + (own >= 0 ? PLAN_OWN : 0);
-    if (own >= 0) info->aConstraintUsage[own].argvIndex = bucket >= 0 ? 3 : 2;
-    if (own >= 0) info->aConstraintUsage[own].omit = 1;
+    for (int i = 0; i < GIVEN; i++) {
+        if (at[i] < 0) continue;
+        info->idxNum |= 1 << i;
+        info->aConstraintUsage[at[i]].argvIndex = ++n;
+        info->aConstraintUsage[at[i]].omit = 1;
+    }
     info->estimatedCost = 1e6;
     return SQLITE_OK;
 }
@@ -164,29 +180,32 @@ static int64_t take_integer(sqlite3 *db, const char *what, const char *wanted, s
     return 0;
 }
 
+static void take_bucket(ctr_bucket *bucket, sqlite3_value *value, ctr_problem *problem)
+{
+    const char *part = ctr_text_value(value, problem);
+    if (problem->rc == SQLITE_OK && (!part || !ctr_digest_bucket_from_text(bucket, part)))
+        ctr_problem_mismatch(problem, "bucket", "TEXT such as '3/64', from counter_digests", value);
+}
+
 static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_text, int argc,
                           sqlite3_value **argv)
 {
     (void)plan_text;
+    (void)argc;
     changes_cursor *cursor = (changes_cursor *)base;
     changes_table *table = (changes_table *)base->pVtab;
     ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_bucket bucket = {0, 0};
+    ctr_feed_query query = {.since = 0};
     ctr_feed_close(&cursor->feed);
     cursor->row = 0;
     ctr_shared_check_name(table->db, FUNCTION, &problem);
-    int64_t since =
-        take_integer(table->db, "since", "an INTEGER, 0 or more", argv[0], 0, INT64_MAX, &problem);
-    bool has_bucket = plan & PLAN_BUCKET, has_own = plan & PLAN_OWN;
-    int64_t own =
-        has_own ? take_integer(table->db, "own", "0 or 1", argv[argc - 1], 0, 1, &problem) : 0;
-    const char *part = has_bucket ? ctr_text_value(argv[1], &problem) : NULL;
-    if (has_bucket && problem.rc == SQLITE_OK &&
-        (!part || !ctr_digest_bucket_from_text(&bucket, part)))
-        ctr_problem_mismatch(&problem, "bucket", "TEXT such as '3/64', from counter_digests",
-                             argv[1]);
-    if (problem.rc == SQLITE_OK)
-        ctr_feed_open(&cursor->feed, table->joined.conn, since, &bucket, own, &problem);
+    query.since =
+        take_integer(table->db, "since", "an INTEGER, 0 or more", *argv++, 0, INT64_MAX, &problem);
+    if (plan & 1 << GIVEN_BUCKET) take_bucket(&query.bucket, *argv++, &problem);
+    if (plan & 1 << GIVEN_OWN)
+        query.own = take_integer(table->db, "own", "0 or 1", *argv++, 0, 1, &problem);
+    if (plan & 1 << GIVEN_SCOPE) query.scope = *argv++;
+    if (problem.rc == SQLITE_OK) ctr_feed_open(&cursor->feed, table->joined.conn, &query, &problem);
     return fail_changes(base->pVtab, &problem);
 }
 
@@ -224,17 +243,18 @@ static int changes_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int c
         break;
     case COLUMN_SEQ: sqlite3_result_int64(ctx, feed->number); break;
     case COLUMN_SOURCE: sqlite3_result_text(ctx, feed->name, -1, SQLITE_TRANSIENT); break;
-    case COLUMN_SINCE: sqlite3_result_int64(ctx, feed->since); break;
+    case COLUMN_SINCE: sqlite3_result_int64(ctx, feed->query.since); break;
     case COLUMN_BUCKET:
-        if (feed->bucket.of == 0) break;
-        sqlite3_snprintf(sizeof part, part, "%lld/%lld", (long long)feed->bucket.number,
-                         (long long)feed->bucket.of);
+        if (feed->query.bucket.of == 0) break;
+        sqlite3_snprintf(sizeof part, part, "%lld/%lld", (long long)feed->query.bucket.number,
+                         (long long)feed->query.bucket.of);
         sqlite3_result_text(ctx, part, -1, SQLITE_TRANSIENT);
         break;
     case COLUMN_UPTO:
-        if (feed->bucket.of == 0) sqlite3_result_int64(ctx, feed->giver.next);
+        if (feed->query.bucket.of == 0) sqlite3_result_int64(ctx, feed->giver.next);
         break;
-    case COLUMN_OWN: sqlite3_result_int(ctx, feed->own); break;
+    case COLUMN_SCOPE: sqlite3_result_text(ctx, feed->scope.text, -1, SQLITE_TRANSIENT); break;
+    case COLUMN_OWN: sqlite3_result_int(ctx, feed->query.own); break;
     default: sqlite3_result_text(ctx, feed->key_text, -1, SQLITE_TRANSIENT); break;
     }
     return SQLITE_OK;
@@ -286,11 +306,9 @@ static void check_types(sqlite3 *db, sqlite3_value **columns, ctr_change_kind ki
     check_type(columns, COLUMN_SOURCE, SQLITE_TEXT, "TEXT", problem);
     if (sqlite3_value_type(columns[COLUMN_KEY_COLUMNS]) != SQLITE_NULL)
         check_type(columns, COLUMN_KEY_COLUMNS, SQLITE_TEXT, "TEXT", problem);
-    for (int i = COLUMN_SINCE; i <= COLUMN_UPTO; i++)
-        if (sqlite3_value_type(columns[i]) != SQLITE_NULL)
+    for (int i = COLUMN_SINCE; i <= COLUMN_SCOPE; i++)
+        if (i != COLUMN_KEY_COLUMNS && sqlite3_value_type(columns[i]) != SQLITE_NULL)
             ctr_problem_set(problem, SQLITE_ERROR, "column %s cannot be written", NAMES[i]);
-    if (sqlite3_value_type(columns[COLUMN_OWN]) != SQLITE_NULL)
-        ctr_problem_set(problem, SQLITE_ERROR, "column %s cannot be written", NAMES[COLUMN_OWN]);
 }
 
 /* A row without a cell has floors, or, with the name of a counter and no key, that counter's
@@ -330,11 +348,13 @@ static bool take_change(sqlite3 *db, ctr_change *change, sqlite3_value **columns
     change->key_text = ctr_text_value(columns[COLUMN_KEY_COLUMNS], problem);
     if ((change->key_size && !change->key) || (change->cell_size && !change->cell))
         ctr_problem_nomem(problem);
-    int64_t twist;
+    ctr_marks_source from;
     sqlite3_value *source = columns[COLUMN_SOURCE];
     const char *text = ctr_text_value(source, problem);
     size_t size = (size_t)sqlite3_value_bytes(source);
-    if (text && !ctr_marks_source_from_text(text, size, change->source, &twist))
+    if (text && ctr_marks_source_of(text, size, &from))
+        memcpy(change->source, from.id, CTR_ID_SIZE);
+    else if (text)
         ctr_problem_mismatch(problem, "source", "TEXT from counter_changes, the UUID of a file",
                              source);
     return problem->rc == SQLITE_OK;

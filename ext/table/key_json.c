@@ -1,0 +1,131 @@
+/* table/key_json.c - writes packed keys as JSON, and reads them. */
+#include "table/key_json.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/id.h"
+#include "sqlite/run.h"
+#include "sqlite/text.h"
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static void append_hex(sqlite3_str *out, const char *what, const uint8_t *bytes, size_t size)
+{
+    sqlite3_str_appendf(out, "{\"%s\":\"", what);
+    ctr_text_append_hex(out, bytes, (int)size);
+    sqlite3_str_appendall(out, "\"}");
+}
+
+static void append_text_key(sqlite3_str *out, const uint8_t *text, size_t size)
+{
+    if (!ctr_text_is_utf8(text, size)) {
+        append_hex(out, "text", text, size);
+        return;
+    }
+    sqlite3_str_appendchar(out, 1, '"');
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == '"' || text[i] == '\\')
+            sqlite3_str_appendf(out, "\\%c", text[i]);
+        else if (text[i] < 0x20)
+            sqlite3_str_appendf(out, "\\u%04x", text[i]);
+        else
+            sqlite3_str_appendchar(out, 1, (char)text[i]);
+    }
+    sqlite3_str_appendchar(out, 1, '"');
+}
+
+char *ctr_key_json_write(const uint8_t *key, size_t size)
+{
+    ctr_key_value value;
+    size_t at = 0;
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    sqlite3_str_appendchar(out, 1, '[');
+    for (int i = 0; ctr_key_next(key, size, &at, &value); i++) {
+        if (i) sqlite3_str_appendchar(out, 1, ',');
+        switch (value.type) {
+        case CTR_KEY_NOTHING: sqlite3_str_appendall(out, "null"); break;
+        case CTR_KEY_INTEGER: sqlite3_str_appendf(out, "%lld", (long long)value.integer); break;
+        case CTR_KEY_REAL:
+            if (isinf(value.real)) /* JSON has no infinity: 9e999 is read as one */
+                sqlite3_str_appendall(out, value.real > 0 ? "9e999" : "-9e999");
+            else
+                sqlite3_str_appendf(out, "%!.17g", value.real);
+            break;
+        case CTR_KEY_TEXT: append_text_key(out, value.bytes, value.size); break;
+        case CTR_KEY_BLOB: append_hex(out, "hex", value.bytes, value.size); break;
+        }
+    }
+    sqlite3_str_appendchar(out, 1, ']');
+    return sqlite3_str_finish(out);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Columns of CTR_SQL_KEY_JSON. */
+enum { VALUE_WHOLE, VALUE_TYPE, VALUE_ATOM, VALUE_HEX, VALUE_TEXT };
+
+/* Returns room for a value, and its bytes, behind the key; NULL without memory. */
+static uint8_t *room_for(ctr_packed *key, size_t size, ctr_problem *problem)
+{
+    return ctr_pack_room(key, CTR_KEY_VALUE_MAX + size, problem);
+}
+
+/* Appends what hexadecimal digits say. Returns false if they are none. */
+static bool take_hex(ctr_packed *key, ctr_key_type type, const char *digits, ctr_problem *problem)
+{
+    size_t size = strlen(digits) / 2;
+    bool is_valid = strlen(digits) % 2 == 0;
+    uint8_t *bytes = sqlite3_malloc64(size + 1);
+    if (!bytes) ctr_problem_nomem(problem);
+    for (size_t i = 0; bytes && i < size; i++) {
+        int high = ctr_id_digit(digits[2 * i]), low = ctr_id_digit(digits[2 * i + 1]);
+        is_valid = is_valid && high >= 0 && low >= 0;
+        bytes[i] = (uint8_t)(is_valid ? 16 * high + low : 0);
+    }
+    uint8_t *out = bytes && is_valid ? room_for(key, size, problem) : NULL;
+    const ctr_key_value value = {.type = type, .bytes = bytes, .size = size};
+    if (out) key->size = (size_t)(ctr_key_put(out, &value) - key->bytes);
+    sqlite3_free(bytes);
+    return out != NULL;
+}
+
+/* Appends the value that the row of json_each has. */
+static bool take_value(ctr_packed *key, sqlite3_stmt *row, ctr_problem *problem)
+{
+    const char *type = ctr_text_column(row, VALUE_TYPE, problem),
+               *whole = ctr_text_column(row, VALUE_WHOLE, problem),
+               *hex = ctr_text_column(row, VALUE_HEX, problem),
+               *text = ctr_text_column(row, VALUE_TEXT, problem);
+    if (!type || !whole || strcmp(whole, "array") != 0) return false;
+    if (hex || text)
+        return take_hex(key, hex ? CTR_KEY_BLOB : CTR_KEY_TEXT, hex ? hex : text, problem);
+    if (strcmp(type, "text") != 0 && strcmp(type, "integer") != 0 && strcmp(type, "real") != 0)
+        return false;
+    ctr_pack_append(key, sqlite3_column_value(row, VALUE_ATOM), problem);
+    return problem->rc == SQLITE_OK;
+}
+
+bool ctr_key_json_read(ctr_packed *key, int *n, sqlite3 *db, const char *json, ctr_problem *problem)
+{
+    ctr_problem malformed = {SQLITE_OK, NULL};
+    ctr_run run = ctr_run_on(db, "main", NULL, &malformed);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_KEY_JSON);
+    bool is_key = true;
+    *n = 0;
+    key->size = 0;
+    ctr_run_bind_text(&run, row, ":json", json);
+    if (problem->rc == SQLITE_OK) ctr_pack_begin(key, problem);
+    while (is_key && ctr_run_row(&run, row)) {
+        is_key = take_value(key, row, problem);
+        ++*n;
+    }
+    sqlite3_finalize(row);
+    is_key = is_key && *n > 0 && malformed.rc == SQLITE_OK && problem->rc == SQLITE_OK;
+    bool is_json = malformed.rc == SQLITE_OK || malformed.rc == SQLITE_ERROR;
+    if (is_json || problem->rc != SQLITE_OK)
+        ctr_problem_close(&malformed);
+    else
+        *problem = malformed;
+    return is_key;
+}
