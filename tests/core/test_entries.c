@@ -135,7 +135,7 @@ static void what_is_passed_in_a_segment_are_lower_rows_of_the_group(void **state
         ctr_change_of_row put[MOST], found;
         uint8_t bytes[CTR_ENTRIES_HEADER + MOST * CTR_ENTRY_MAX];
         ctr_entries walk;
-        int64_t row = rand() % 9 ? 0 : INT64_MAX - MOST * 210, number = 9, target = INT64_MIN;
+        int64_t row = rand() % 9 ? 0 : INT64_MAX - MOST * 210, number = MOST, target = INT64_MIN;
         size_t n = (size_t)(rand() % MOST) + 1, i = 0;
         for (size_t k = 0; k < n; k++) {
             bool begins = k > 0 && rand() % 60 == 0;
