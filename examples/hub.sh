@@ -2,7 +2,9 @@
 # hub.sh - carries counters and rows between SQLite files and a hub in PostgreSQL (sql/hub/postgresql.sql).
 #
 #     examples/hub.sh up FILE      what is new in FILE since its last upload, to the hub
-#     examples/hub.sh down FILE    what is new in the hub since FILE's last download, to FILE
+#     examples/hub.sh down FILE [SCOPE]
+#                                  what is new in the hub since FILE's last download, to FILE; only rows
+#                                  whose keys begin with the values of a scope, such as '["store 7"]'
 #
 # up prints the rows sent and those that were news to the hub; down the rows received, and the mark
 # to go on from. psql finds the hub by its usual variables: PGHOST, PGDATABASE, PGUSER, PGSERVICE
@@ -70,8 +72,14 @@ SQL
 down() {
     need_hub
     id=$(hub --command='SELECT id FROM counter_hub.hub')
-    since=$(shell -list "$1" "SELECT counter_mark('$id')")
-    hub --set=since="$since" >"$folder/rows.sql" <<'SQL'
+    scope=NULL
+    [ -z "$2" ] || scope="'$(printf %s "$2" | sed "s/'/''/g")'"
+    since=$(shell -list "$1" "SELECT counter_mark('$id', $scope)")
+    case $2 in
+    *'\u0000'*) in_hub= ;; # PostgreSQL has no such letter; the file looks for itself what is in the scope
+    *) in_hub=$2 ;;
+    esac
+    hub --set=since="$since" --set=scope="$in_hub" >"$folder/rows.sql" <<'SQL'
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SELECT format('INSERT INTO upto VALUES (%s);', number + 1) FROM counter_hub.hub;
 SELECT format('INSERT INTO down VALUES (%s, %s, X''%s'', %s, %s, %s, %s, %s, %s, %s, %s);',
@@ -80,7 +88,7 @@ SELECT format('INSERT INTO down VALUES (%s, %s, X''%s'', %s, %s, %s, %s, %s, %s,
               coalesce(life::text, 'NULL'), coalesce('''' || id || '''', 'NULL'),
               coalesce(clock::text, 'NULL'), coalesce(value::text, 'NULL'), changed,
               coalesce('X''' || encode(bytes, 'hex') || '''', 'NULL'))
-  FROM counter_hub.changes(:since);
+  FROM counter_hub.changes(:since, nullif(:'scope', '')::jsonb);
 COMMIT;
 SQL
     shell -list "$1" >"$folder/received" <<SQL
@@ -90,26 +98,27 @@ CREATE TEMP TABLE down(table_name TEXT COLLATE NOCASE, key_columns TEXT, key BLO
   life INTEGER, id TEXT, clock INTEGER, value INTEGER, seq INTEGER, bytes BLOB);
 .read '$folder/rows.sql'
 DELETE FROM down WHERE table_name NOT IN (SELECT birth FROM counter_tables);
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns)
-  SELECT table_name, key, column_name, generation, bytes, seq, '$id', key_columns FROM down WHERE life IS NULL;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns)
-  SELECT table_name, key, column_name, generation, counter_collect(id, clock, value, life), max(seq), '$id', key_columns
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns, scope)
+  SELECT table_name, key, column_name, generation, bytes, seq, '$id', key_columns, $scope FROM down WHERE life IS NULL;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns, scope)
+  SELECT table_name, key, column_name, generation, counter_collect(id, clock, value, life), max(seq), '$id', key_columns,
+         $scope
     FROM down WHERE life IS NOT NULL
    GROUP BY table_name COLLATE BINARY, key, column_name, generation;
-SELECT count(*), counter_seen('$id', $since, (SELECT number FROM upto)) FROM down;
+SELECT count(*), counter_seen('$id', $since, (SELECT number FROM upto), $scope) FROM down;
 COMMIT;
 SQL
     cat "$folder/received"
 }
 
 case $#$1 in
-2up | 2down) ;;
+2up | 2down | 3down) ;;
 *)
-    sed -n '4,5s/^# *//p' "$0" >&2
+    sed -n '4,7s/^# *//p' "$0" >&2
     exit 2
     ;;
 esac
 [ -f "$2" ] || fail "$2: no such file"
 folder=$(mktemp -d)
 trap finish EXIT
-"$1" "$2"
+"$1" "$2" "$3"

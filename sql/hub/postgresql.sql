@@ -2,7 +2,7 @@
 --
 --     psql -v ON_ERROR_STOP=1 -f sql/hub/postgresql.sql    makes counter_hub; may be repeated
 --     examples/hub.sh up FILE                          what is new in FILE, to the hub
---     examples/hub.sh down FILE                        what is new in the hub, to FILE
+--     examples/hub.sh down FILE [SCOPE]                what is new in the hub, or in a scope, to FILE
 --     SELECT * FROM counter_hub.totals;                    the counters, for all who speak SQL
 --     SELECT * FROM counter_hub.rows;                      the rows of replicated tables
 --
@@ -769,7 +769,8 @@ SELECT r.table_name, r.key, r.key_json, r.life, r.number, r.id, r.changed
 CREATE OR REPLACE VIEW counter_hub.images AS
 SELECT r.table_name, r.key, r.changed,
        '\xa1' || counter_hub.number_bytes(r.life) ||
-       CASE WHEN r.life % 2 = 1 THEN counter_hub.stamp_bytes(r.number, r.id) || c.bytes ELSE '' END AS bytes
+       CASE WHEN r.life % 2 = 1 THEN counter_hub.stamp_bytes(r.number, r.id) || c.bytes ELSE '' END AS bytes,
+       r.key_json
   FROM counter_hub.held_rows r, LATERAL (
     SELECT counter_hub.number_bytes(count(*)) || coalesce(
              string_agg(counter_hub.number_bytes(octet_length(v.column_name)) || convert_to(v.column_name, 'UTF8') ||
@@ -780,13 +781,28 @@ SELECT r.table_name, r.key, r.changed,
       FROM counter_hub.regular v
      WHERE (v.table_name, v.key, v.life) = (r.table_name, r.key, r.life)) AS c;
 
+-- What two values have in common that SQLite may take for one, by affinities, NOCASE and RTRIM.
+CREATE OR REPLACE FUNCTION counter_hub.scope_word(value jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN word ~ '^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]{1,3})?$' THEN trim_scale(word::numeric)::text
+              ELSE word END
+    FROM (SELECT lower(btrim(value #>> '{}') COLLATE "C") AS word) AS w
+$$;
+
+-- Whether a file may find the row in the scope, the first values of keys; it looks again itself.
+CREATE OR REPLACE FUNCTION counter_hub.may_be_in(key_json jsonb, scope jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT scope IS NULL OR key_json IS NULL OR NOT EXISTS (
+    SELECT FROM jsonb_array_elements(scope) WITH ORDINALITY AS s(value, n)
+     WHERE counter_hub.scope_word(s.value) IS DISTINCT FROM counter_hub.scope_word(key_json -> (n - 1)::integer))
+$$;
+
 -- What has changed in the uploads from `since` on. A file asks from counter_mark(hub.id), merges
 -- the rows, and then says counter_seen(hub.id, since, hub.number + 1); the number is to be read in
 -- the snapshot of the rows, or before. A cell without shards is one row without an id; a counter by
 -- itself has no life either, and an empty key; floors have no column_name, and a key with holes; an
 -- answer has neither; a row of a replicated table has the column_name ''. Merge answers and rows
--- before cells, which may need them.
-CREATE OR REPLACE FUNCTION counter_hub.changes(since bigint)
+-- before cells, which may need them. With a scope, only rows that may be in it, and all that has none.
+DROP FUNCTION IF EXISTS counter_hub.changes(bigint);
+CREATE OR REPLACE FUNCTION counter_hub.changes(since bigint, scope jsonb DEFAULT NULL)
 RETURNS TABLE(table_name text, key_columns text, key bytea, column_name text, generation bigint, life bigint, id uuid,
               clock bigint, value bigint, changed bigint, bytes bytea)
 LANGUAGE sql STABLE AS $$
@@ -805,16 +821,16 @@ LANGUAGE sql STABLE AS $$
   UNION ALL
   SELECT table_name, t.key_columns, i.key, '', 0, NULL, NULL, NULL, NULL, i.changed, i.bytes
     FROM counter_hub.images i JOIN counter_hub.tables t USING (table_name)
-   WHERE i.changed >= since
+   WHERE i.changed >= since AND counter_hub.may_be_in(i.key_json, scope)
   UNION ALL
   SELECT table_name, t.key_columns, key, column_name, generation, life, s.id, s.clock, s.value, s.changed, NULL
     FROM counter_hub.held c JOIN counter_hub.shards s USING (table_name, key, column_name, generation, life)
     JOIN counter_hub.tables t USING (table_name)
-   WHERE s.changed >= since
+   WHERE s.changed >= since AND counter_hub.may_be_in(c.key_json, scope)
   UNION ALL
   SELECT table_name, t.key_columns, c.key, c.column_name, c.generation, c.life, NULL, NULL, NULL, c.changed, NULL
     FROM counter_hub.held c JOIN counter_hub.tables t USING (table_name)
-   WHERE c.changed >= since AND c.life > 1
+   WHERE c.changed >= since AND c.life > 1 AND counter_hub.may_be_in(c.key_json, scope)
      AND NOT EXISTS (
        SELECT FROM counter_hub.shards s
         WHERE (s.table_name, s.key, s.column_name, s.generation, s.life)
