@@ -20,7 +20,7 @@ function scopeText(scope) {
 }
 
 function wholeNumber(value, name) {
-  const isWhole = typeof value === "bigint" || Number.isSafeInteger(value) || /^\d{1,19}$/.test(value);
+  const isWhole = typeof value === "bigint" || Number.isSafeInteger(value) || (typeof value === "string" && /^\d{1,19}$/.test(value));
   const number = isWhole ? BigInt(value) : -1n;
   if (number < 0n || number >= 2n ** 63n)
     throw new TypeError(`sqlite-counter: ${name} must be a whole number from 0 on, a BigInt beyond 2^53, not ${value}`);

@@ -21,6 +21,7 @@ const DAMAGED =
   "nothing of it was taken. If it does not arrive whole, delete it on the machine that wrote it, which writes it again at its next sync";
 const OWN = { own: true, scope: null };
 
+const isGone = (error) => error.code === "ENOENT";
 const folderOf = (source) => source.replace(/ own$/, "").replace("/", "-");
 const sourceOf = ([, id, twist]) => `${id}${twist ? `/${twist}` : ""} own`;
 
@@ -54,6 +55,7 @@ async function writeChanges(connection, folder, since) {
   const read = () => connection.run(() => readWindow(connection, query));
   let window = await read();
   if (!window.news) return undefined;
+  if (await fs.promises.mkdir(folder, { recursive: true })) await flushFolder(path.dirname(folder));
   const written = { since, upto: window.upto, news: 0 };
   async function* lines() {
     for (;;) {
@@ -71,9 +73,10 @@ async function writeChanges(connection, folder, since) {
 
 // Returns how many changes were given.
 async function give(connection, folder) {
-  await fs.promises.mkdir(folder, { recursive: true });
-  await flushFolder(path.dirname(folder));
-  const names = await fs.promises.readdir(folder);
+  const names = await fs.promises.readdir(folder).catch((error) => {
+    if (!isGone(error)) throw error;
+    return [];
+  });
   await removeAbandoned(folder, names);
   const files = names.map(parseName).filter(Boolean);
   const chain = chainOf(files);
@@ -97,8 +100,6 @@ const accepting = (source, file) =>
     if (BigInt(batch.since) < file.since || BigInt(batch.upto) > file.upto)
       throw new Error("its since and upto are not within those in the name of the file");
   };
-
-const isGone = (error) => error.code === "ENOENT";
 
 // What is wrong with a file is told, and others may still lead further; what is wrong here ends the sync.
 async function takeFile(connection, taking, file) {

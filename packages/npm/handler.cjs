@@ -18,6 +18,8 @@ const { bind, digestOf, isKnown } = require("./tokens.cjs");
 
 const MAX_BODY = 16 * 2 ** 20; // bytes, as they came or decompressed
 const ENOUGH = 8 * 2 ** 20; // an answer ends at the next number
+const SHORT = 65536; // characters of an answer that is sent at once
+const ZIPPED = { level: 1 };
 const LINGER = 2000; // milliseconds in which a client that was refused may read why
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -38,16 +40,23 @@ function refusalOf(error) {
 
 const acceptsGzip = (request) => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(request.headers["accept-encoding"] ?? "");
 
-// Answers with texts, one after the other, as the client takes them.
+// Answers with texts: short ones at once, others one after the other, as the client takes them.
 function send(request, response, type, texts) {
   const isZipped = acceptsGzip(request);
-  response.writeHead(200, {
+  const headers = {
     "Content-Type": type,
     "Cache-Control": "no-store",
     Vary: "Accept-Encoding, Authorization",
     ...(isZipped ? { "Content-Encoding": "gzip" } : {}),
-  });
-  const parts = isZipped ? [zlib.createGzip({ level: 1 })] : [];
+  };
+  if (texts.reduce((sum, { length }) => sum + length, 0) <= SHORT) {
+    const text = Buffer.from(texts.join(""));
+    const body = isZipped ? zlib.gzipSync(text, ZIPPED) : text;
+    response.writeHead(200, { ...headers, "Content-Length": body.length });
+    return void response.end(body);
+  }
+  response.writeHead(200, headers);
+  const parts = isZipped ? [zlib.createGzip(ZIPPED)] : [];
   pipeline(Readable.from(texts), ...parts, response, () => {}); // a client that has gone asks again
 }
 

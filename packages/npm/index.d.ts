@@ -1,6 +1,3 @@
-/// <reference types="node" />
-import type { IncomingMessage, ServerResponse } from "http";
-
 /** The path of the library for this platform, to be given to a driver's loadExtension(). */
 export function getLoadablePath(): string;
 
@@ -110,9 +107,23 @@ export interface HandlerOptions {
   prefix?: string;
 }
 
+/** What is used of an IncomingMessage of node:http, or a Request of Express. */
+export interface ServedRequest {
+  method?: string;
+  url?: string;
+  headers: object;
+}
+
+/** What is used of a ServerResponse, or a Response of Express. */
+export interface ServedResponse {
+  headersSent: boolean;
+  writeHead(status: number, headers?: { [name: string]: string }): unknown;
+  end(text: string): unknown;
+}
+
 /** Serves one file; calls `next`, if there is one, for paths that are not its own. */
 export interface Handler {
-  (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void): Promise<unknown>;
+  (request: ServedRequest, response: ServedResponse, next?: (error?: unknown) => void): Promise<unknown>;
   /** Closes the file if the handler has opened it. */
   close(): Promise<void>;
 }
