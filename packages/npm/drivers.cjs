@@ -80,8 +80,15 @@ class SynchronousConnection {
 
 /* ---- sqlite3 --------------------------------------------------------------------------------- */
 
-const later = (call) =>
-  new Promise((resolve, reject) => call((error, value) => (error ? reject(error) : resolve(value))));
+// What is called back with, as a promise; sqlite3 puts the code, which an error has, into the message, too.
+function later(call) {
+  return new Promise((resolve, reject) =>
+    call((error, value) => {
+      if (error) error.message = error.message.replace(/^SQLITE_[A-Z]+: /, "");
+      return error ? reject(error) : resolve(value);
+    })
+  );
+}
 
 class AsynchronousConnection {
   constructor(db, isOwned, isNested = false) {
@@ -189,16 +196,21 @@ async function connectLater(db) {
   return new AsynchronousConnection(await openBeside(db), true);
 }
 
-// Opens a file by a driver that is there.
+const OPENERS = {
+  "better-sqlite3": (Database, path) => new Database(path),
+  "node:sqlite": ({ DatabaseSync }, path) => new DatabaseSync(path, { allowExtension: true }),
+};
+
+// Opens a file by a driver that is there, and made for this version of Node.
 function open(path) {
-  for (const name of ["better-sqlite3", "node:sqlite"]) {
-    let driver;
+  for (const [name, opener] of Object.entries(OPENERS)) {
+    let db;
     try {
-      driver = require(name);
+      db = opener(require(name), path);
     } catch (error) {
-      continue;
+      if (/MODULE|DLOPEN/.test(error.code)) continue;
+      throw error;
     }
-    const db = name === "node:sqlite" ? new driver.DatabaseSync(path, { allowExtension: true }) : new driver(path);
     load(db);
     db.exec(`PRAGMA busy_timeout = ${BUSY}`);
     return new SynchronousConnection(db, true);

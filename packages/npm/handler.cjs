@@ -81,7 +81,6 @@ function refuse(request, response, refusal) {
 
 const tooLarge = (limit) => new Refusal(413, `the body has more than ${limit} bytes: send fewer lines at once, or raise maxBody`);
 
-// Calls request `aborted` what never came whole.
 function decoded(request) {
   const coding = (request.headers["content-encoding"] ?? "identity").trim().toLowerCase();
   if (coding === "identity") return request;
