@@ -9,13 +9,17 @@ const NAME = "sqlite-counter";
 const OS = { win32: "windows" };
 const OPENING = 5000; // milliseconds; opening reads nothing of the file
 
+let known;
+
 // linux-x64, linux-x64-musl, windows-x64: what stands behind the name of a package.
 function platform() {
+  if (known) return known;
   const musl = process.platform === "linux" && !glibcVersion() ? "-musl" : "";
-  return `${OS[process.platform] ?? process.platform}-${process.arch}${musl}`;
+  known = `${OS[process.platform] ?? process.platform}-${process.arch}${musl}`;
+  return known;
 }
 
-// Looking at the network, which a report does unless told otherwise, may take seconds.
+// A report takes some milliseconds; looking at the network, which it does unless told otherwise, may take seconds.
 function glibcVersion() {
   const before = process.report.excludeNetwork;
   process.report.excludeNetwork = true;

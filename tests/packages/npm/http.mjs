@@ -180,7 +180,7 @@ await claims({
   async "a server that dies in the middle leaves nothing half done, and the next call goes on"() {
     const w = await world();
     const [a, b] = [await fresh(), await fresh()];
-    await run(a, "INSERT INTO hits WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 3000) SELECT 'x', i * 7919 % 3001, i FROM c");
+    await run(a, "INSERT INTO hits WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 1200) SELECT 'x', i * 7919 % 1201, i FROM c");
     const other = await addToken(w.server, "other");
     let room = 0;
     const proxy = net.createServer((socket) => {
@@ -194,7 +194,7 @@ await claims({
     const later = globalThis.setTimeout;
     globalThis.setTimeout = (call, milliseconds, ...more) => later(call, milliseconds === 500 || milliseconds === 1000 ? 1 : milliseconds, ...more);
     for (const [db, token] of [[a, w.token], [b, other]]) {
-      for (room = 0; ; room += 15000) {
+      for (room = 0; ; room += 9000) {
         const size = room;
         try {
           await syncHttp(db, url, token);
