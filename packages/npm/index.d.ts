@@ -90,7 +90,7 @@ export interface FolderSynced {
 export function syncFolder(db: Database, directory: string, options?: SyncOptions): Promise<FolderSynced>;
 
 export interface HttpSynced {
-  /** How many changes were uploaded, and merged here. */
+  /** How many changes were uploaded, and merged here; of a server also those that it has from here. */
   gave: number;
   took: number;
   /** Shards that the server did not take, because their ids are those of another device. */
