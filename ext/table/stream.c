@@ -205,7 +205,7 @@ int ctr_stream_walk_open(ctr_walk *walk, ctr_rows *rows, ctr_walk_kind kind, int
     return problem->rc;
 }
 
-/* Lists the rows of a scope. A table whose key is shorter has none. */
+/* Lists the rows of a scope, sorted. A table whose key is shorter has none. */
 static void list_scope(ctr_changes *list, const ctr_rows *rows, sqlite3_value **values, int n,
                        ctr_problem *problem)
 {
@@ -229,6 +229,7 @@ static void list_scope(ctr_changes *list, const ctr_rows *rows, sqlite3_value **
     }
     ctr_stream_close(&stream);
     ctr_stream_release(&of);
+    ctr_changes_latest(list, problem);
 }
 
 int ctr_stream_walk_open_scope(ctr_walk *walk, ctr_rows *rows, int64_t since,
@@ -255,6 +256,17 @@ static bool step_walk(ctr_walk *walk, ctr_problem *problem)
     return is_row && problem->rc == SQLITE_OK;
 }
 
+/* Finds the current row among the changes. */
+static void number_row(ctr_walk *walk)
+{
+    const ctr_changes *changes = &walk->changes;
+    int64_t id = sqlite3_column_int64(walk->row, CTR_WALK_ID);
+    while (walk->at < changes->n && changes->rows[walk->at].row < id) walk->at++;
+    bool listed = walk->at < changes->n && changes->rows[walk->at].row == id;
+    walk->number = listed ? changes->rows[walk->at].number : 0;
+    walk->origins = listed ? changes->rows[walk->at].origins : 0;
+}
+
 /* Skips changed rows that no longer exist. */
 bool ctr_stream_walk_next(ctr_walk *walk, ctr_problem *problem)
 {
@@ -265,19 +277,18 @@ bool ctr_stream_walk_next(ctr_walk *walk, ctr_problem *problem)
             const ctr_change_of_row *change = &changes->rows[walk->at++];
             walk->number = change->number;
             walk->origins = change->origins;
+            if (walk->skips && walk->origins == walk->skips) continue;
             sqlite3_reset(walk->row);
             sqlite3_bind_int64(walk->row, 1, change->row);
             if (step_walk(walk, problem)) return true;
         }
         return false;
     }
-    if (!step_walk(walk, problem)) return false;
-    if (walk->kind == CTR_WALK_ALL) return true;
-    int64_t id = sqlite3_column_int64(walk->row, CTR_WALK_ID);
-    while (walk->at < changes->n && changes->rows[walk->at].row < id) walk->at++;
-    bool listed = walk->at < changes->n && changes->rows[walk->at].row == id;
-    walk->number = listed ? changes->rows[walk->at].number : 0;
-    walk->origins = listed ? changes->rows[walk->at].origins : 0;
+    do {
+        if (!step_walk(walk, problem)) return false;
+        if (walk->kind == CTR_WALK_ALL) return true;
+        number_row(walk);
+    } while (walk->skips && walk->origins == walk->skips);
     return true;
 }
 

@@ -11,18 +11,19 @@
  *     own        hidden: WHERE own = 1 gives, for an upload, only changes that others cannot have
  *                from somebody else (sync/feed.h)
  *     scope      hidden: WHERE scope = '["store 7"]' gives only rows whose leading key columns have
- *                these values (sync/scope.h)
+ *                these values (sync/scope.h); an INSERT with it passes over other rows
  *     key_columns hidden: the key columns in words; an INSERT with them compares them with the
  *                table here, as a pull does
  *
  * There is one row for each cell, one for floors, one for each counter that was added or dropped,
  * one for each answer about openings (sync/feed.h). Rows may arrive twice, in any order, in part,
- * from many files; each is merged as in a pull, in the caller's transaction (sync/feed.h).
+ * from many files; each is merged as in a pull, in the caller's transaction (sync/apply.h).
  */
 #include <string.h>
 
 #include "sqlite/args.h"
 #include "sqlite/text.h"
+#include "sync/apply.h"
 #include "sync/feed.h"
 #include "table/events.h"
 #include "vtab/shared.h"
@@ -83,7 +84,7 @@ static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *
 
 static int changes_disconnect(sqlite3_vtab *base)
 {
-    ctr_feed_release(&((changes_table *)base)->apply);
+    ctr_apply_release(&((changes_table *)base)->apply);
     sqlite3_free(base->zErrMsg);
     sqlite3_free(base);
     return SQLITE_OK;
@@ -106,8 +107,8 @@ static int too_many(sqlite3_vtab *base)
     return fail_changes(base, &problem);
 }
 
-/* The conditions that a plan may have, in the order of its arguments. Its number has a bit for each:
- * the first is always there. */
+/* The conditions that a plan may have, in the order of its arguments. Its number has a bit for
+ * each; the first is always there. */
 enum { GIVEN_SINCE, GIVEN_BUCKET, GIVEN_OWN, GIVEN_SCOPE, GIVEN };
 
 /* Returns GIVEN for a column that can only be read. */
@@ -306,7 +307,7 @@ static void check_types(sqlite3 *db, sqlite3_value **columns, ctr_change_kind ki
     check_type(columns, COLUMN_SOURCE, SQLITE_TEXT, "TEXT", problem);
     if (sqlite3_value_type(columns[COLUMN_KEY_COLUMNS]) != SQLITE_NULL)
         check_type(columns, COLUMN_KEY_COLUMNS, SQLITE_TEXT, "TEXT", problem);
-    for (int i = COLUMN_SINCE; i <= COLUMN_SCOPE; i++)
+    for (int i = COLUMN_SINCE; i <= COLUMN_OWN; i++)
         if (i != COLUMN_KEY_COLUMNS && sqlite3_value_type(columns[i]) != SQLITE_NULL)
             ctr_problem_set(problem, SQLITE_ERROR, "column %s cannot be written", NAMES[i]);
 }
@@ -346,6 +347,8 @@ static bool take_change(sqlite3 *db, ctr_change *change, sqlite3_value **columns
     change->cell = sqlite3_value_blob(columns[COLUMN_CELL]);
     change->cell_size = (size_t)sqlite3_value_bytes(columns[COLUMN_CELL]);
     change->key_text = ctr_text_value(columns[COLUMN_KEY_COLUMNS], problem);
+    if (sqlite3_value_type(columns[COLUMN_SCOPE]) != SQLITE_NULL)
+        change->scope = columns[COLUMN_SCOPE];
     if ((change->key_size && !change->key) || (change->cell_size && !change->cell))
         ctr_problem_nomem(problem);
     ctr_marks_source from;
@@ -370,7 +373,7 @@ static int changes_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
         ctr_problem_set(&problem, SQLITE_ERROR, "its rows can only be inserted");
     ctr_shared_check_name(table->db, FUNCTION, &problem);
     if (problem.rc == SQLITE_OK && take_change(table->db, &change, argv + 2, &problem))
-        ctr_feed_take(&table->apply, &change, &problem);
+        ctr_apply_change(&table->apply, &change, &problem);
     *rowid = 0;
     return fail_changes(base, &problem);
 }
@@ -380,19 +383,19 @@ static int changes_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
 /* Everything is closed at the end of a transaction. */
 static int changes_commit(sqlite3_vtab *base)
 {
-    ctr_feed_release(&((changes_table *)base)->apply);
+    ctr_apply_release(&((changes_table *)base)->apply);
     return ctr_events_commit(base);
 }
 
 static int changes_rollback(sqlite3_vtab *base)
 {
-    ctr_feed_release(&((changes_table *)base)->apply);
+    ctr_apply_release(&((changes_table *)base)->apply);
     return ctr_events_rollback(base);
 }
 
 static int changes_rollback_to(sqlite3_vtab *base, int level)
 {
-    ctr_feed_release(&((changes_table *)base)->apply);
+    ctr_apply_release(&((changes_table *)base)->apply);
     return ctr_events_rollback_to(base, level);
 }
 
