@@ -27,12 +27,6 @@ function wholeNumber(value, name) {
   return number;
 }
 
-// `parameter` is that of the scope.
-function conditionsOf({ own, scope }, parameter) {
-  const conditions = [...(own ? ["own = 1"] : []), ...(scope === null ? [] : [`scope = ${parameter}`])];
-  return { where: conditions.length ? `WHERE ${conditions.join(" AND ")}` : "", values: scope === null ? [] : [scope] };
-}
-
 /* ---- giving ---------------------------------------------------------------------------------- */
 
 // Makes lines of changes that come in the order of their numbers. A line ends where a number ends; where the changes of one
@@ -72,9 +66,10 @@ class Lines {
 // Reads lines from `since` on until they have `enough` characters and a number ends. `news` are the changes that do not
 // come each time.
 function* readWindow(connection, { since, own, scope }, enough = WINDOW) {
-  const { where, values } = conditionsOf({ own, scope }, ":b");
+  const conditions = [...(own ? ["own = 1"] : []), ...(scope === null ? [] : ["scope = :b"])];
+  const where = conditions.length ? `WHERE ${conditions.join(" AND ")}` : "";
   const [{ ids }] = yield connection.all(SQL.IDS);
-  const rows = yield connection.cursor(SQL.changesOf(where), String(since), ...values);
+  const rows = yield connection.cursor(SQL.changesOf(where), String(since), ...(scope === null ? [] : [scope]));
   try {
     let row = yield rows.next();
     const lines = row && new Lines(row.source, ids, since);
@@ -96,18 +91,17 @@ function* readWindow(connection, { since, own, scope }, enough = WINDOW) {
   }
 }
 
-// The name of what a file gives, and the number that its changes end below. A file without changes has the name that its
-// first change will have.
+// The name of what a file gives.
 function* readSource(connection, { own, scope }) {
-  const { where, values } = conditionsOf({ own, scope }, ":a");
-  const [found] = yield connection.all(SQL.endOf(where), ...values);
-  if (found) return found;
-  const [whole] = yield connection.all(SQL.endOf(""));
-  const [current] = yield connection.all(SQL.CURRENT);
-  const name = whole?.source ?? current?.id;
-  if (name === undefined) throw new Error("sqlite-counter: the file has no counter tables: create them before it is synchronized");
-  const [{ scope: text }] = scope === null ? [{ scope: null }] : yield connection.all(SQL.SCOPE, scope);
-  return { source: name + (own ? " own" : "") + (text === null ? "" : ` ${text}`), upto: whole?.upto ?? "0" };
+  const [{ source }] = yield connection.all(SQL.SOURCE, own ? "1" : "0", scope);
+  if (source === null) throw new Error("sqlite-counter: the file has no counter tables: create them before it is synchronized");
+  return source;
+}
+
+// The number that all changes lie below.
+function* readEnd(connection) {
+  const [row] = yield connection.all(SQL.END);
+  return row ? row.upto : "0";
 }
 
 async function* changes(db, { since = 0, own = false, scope } = {}) {
@@ -168,7 +162,7 @@ function* explain(connection, change, n, error) {
 }
 
 // Returns how many changes were merged, and how many shards of others were skipped for a token.
-function* takeChanges(connection, line, source, { token, prefix }) {
+function* takeChanges(connection, line, source, { scope, token }) {
   const taken = { changes: 0, skipped: 0 };
   const [{ has }] = token === undefined ? [{ has: 0 }] : yield connection.all(SQL.HAS_FOREIGN, line, token);
   const rows = yield connection.all(SQL.CHANGES, line);
@@ -177,7 +171,6 @@ function* takeChanges(connection, line, source, { token, prefix }) {
     if (row.packedType !== "text") throw new Error(`change ${i + 1}: packed must be a text of hexadecimal digits`);
     const key = bytesOf(row.packed, "packed", i + 1);
     let cell = cellBytes(row, i + 1);
-    if (prefix && key.length > 0 && row.columnType !== "null" && !key.subarray(0, prefix.length).equals(prefix)) continue;
     try {
       if (Number(has) && row.cellType === "object") {
         const [{ n }] = yield connection.all(SQL.COUNT_FOREIGN, row.change, token);
@@ -185,8 +178,8 @@ function* takeChanges(connection, line, source, { token, prefix }) {
         if (n !== "0") cell = (yield connection.all(SQL.CELL_WITHOUT_FOREIGN, row.change, token))[0].cell;
         if (cell === null) continue;
       }
-      if (cell) yield connection.all(SQL.INSERT_BYTES, row.change, key, source, cell);
-      else yield connection.all(SQL.INSERT, row.change, key, source);
+      if (cell) yield connection.all(SQL.INSERT_BYTES, row.change, key, source, scope, cell);
+      else yield connection.all(SQL.INSERT, row.change, key, source, scope);
     } catch (error) {
       throw yield* explain(connection, row.change, i + 1, error);
     }
@@ -195,26 +188,15 @@ function* takeChanges(connection, line, source, { token, prefix }) {
   return taken;
 }
 
-// The packed key that all rows of a scope begin with.
-function* prefixOf(connection, scope) {
-  if (!scope) return undefined;
-  const [{ n }] = yield connection.all("SELECT CAST(json_array_length(:a) AS TEXT) AS n", scope);
-  const values = Array.from({ length: Number(n) }, (_, i) => `json_extract(:a, '$[${i}]')`);
-  if (!values.length) throw new Error("sqlite-counter: scope must have the first values of a key, not []");
-  const [{ key }] = yield connection.all(`SELECT hex(counter_key(${values.join(", ")})) AS key`, scope);
-  return Buffer.from(key, "hex");
-}
-
 // Merges lines within the transaction that is open. `accept(batch, line)`, a generator, may refuse a batch by an error.
 function* takeLines(connection, lines, { scope = null, token, accept } = {}) {
   const taken = { changes: 0, skipped: 0, marks: new Map() };
-  const prefix = yield* prefixOf(connection, scope);
   for (const [i, line] of lines.entries()) {
     if (line.trim() === "") continue;
     try {
       const batch = yield* checkedBatch(connection, line);
       if (accept) yield* accept(batch, line);
-      const { changes, skipped } = yield* takeChanges(connection, line, batch.source, { token, prefix });
+      const { changes, skipped } = yield* takeChanges(connection, line, batch.source, { scope, token });
       const [{ mark }] = yield connection.all(SQL.SEEN, line, scope);
       taken.changes += changes;
       taken.skipped += skipped;
@@ -249,4 +231,4 @@ function* readMark(connection, source, scope) {
 const mark = (db, source, scope) =>
   withConnection(db, (connection) => connection.run(() => readMark(connection, source, scopeText(scope))));
 
-module.exports = { FORMAT, apply, changes, mark, readMark, readSource, readWindow, scopeText, take, takeLines, wholeNumber };
+module.exports = { FORMAT, apply, changes, mark, readEnd, readMark, readSource, readWindow, scopeText, take, takeLines, wholeNumber };

@@ -181,9 +181,9 @@ async function isInTransaction(db) {
   }
 }
 
-async function openBeside(db) {
+async function openBeside(db, file) {
   let beside;
-  await later((done) => (beside = new db.constructor(db.filename, done)));
+  await later((done) => (beside = new db.constructor(file, done)));
   await load(beside);
   beside.configure("busyTimeout", BUSY);
   return beside;
@@ -193,7 +193,7 @@ async function connectLater(db) {
   const { file } = await later((done) => db.get("SELECT file FROM pragma_database_list WHERE name = 'main'", done));
   if (await isInTransaction(db)) return new AsynchronousConnection(db, false, true);
   if (!file) return new AsynchronousConnection(db, false);
-  return new AsynchronousConnection(await openBeside(db), true);
+  return new AsynchronousConnection(await openBeside(db, file), true);
 }
 
 const OPENERS = {

@@ -41,9 +41,9 @@ function chainOf(files) {
 async function joined(folder, chain, size) {
   const files = [];
   for (const file of [...chain].reverse()) {
-    const { size: of } = await fs.promises.stat(path.join(folder, file.name));
-    if (of > size) break;
-    size += of;
+    const found = await fs.promises.stat(path.join(folder, file.name)).catch(() => undefined); // another process took it in
+    if (!found || found.size > size) break;
+    size += found.size;
     files.unshift(file);
   }
   return files;
@@ -188,7 +188,7 @@ function failing(directory, what, error) {
 async function synchronize(connection, directory, scope) {
   if (connection.isInTransaction()) throw new SyncError("syncFolder() was called within a transaction: commit it before");
   await connection.query(SQL.SETTLE);
-  const { source } = await connection.run(() => readSource(connection, OWN));
+  const source = await connection.run(() => readSource(connection, OWN));
   const own = folderOf(source);
   let result;
   try {

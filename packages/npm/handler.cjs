@@ -11,7 +11,7 @@ const { Readable } = require("stream");
 const { pipeline } = require("stream");
 const zlib = require("zlib");
 
-const { FORMAT, readMark, readSource, readWindow, takeLines } = require("./batches.cjs");
+const { FORMAT, readEnd, readMark, readSource, readWindow, takeLines } = require("./batches.cjs");
 const { connect, inTransaction, isLocked } = require("./drivers.cjs");
 const { gunzip, textOf } = require("./lines.cjs");
 const { bind, digestOf, isKnown } = require("./tokens.cjs");
@@ -124,14 +124,14 @@ async function asked(connection, work) {
   try {
     return await connection.run(work);
   } catch (error) {
-    throw /^(?:counter_mark|counter_changes): /.test(error.message) ? bad(error) : error;
+    throw /^(?:counter_mark|counter_source|counter_changes): /.test(error.message) ? bad(error) : error;
   }
 }
 
 async function sendState(connection, request, response, parameters) {
   const name = parameters.get("source");
   const state = await asked(connection, function* () {
-    const { source } = yield* readSource(connection, { own: false, scope: parameters.get("scope") });
+    const source = yield* readSource(connection, { own: false, scope: parameters.get("scope") });
     return { source, mark: name === null ? 0n : yield* readMark(connection, name, null) };
   });
   sendJson(request, response, `{"format":${FORMAT},"source":${JSON.stringify(state.source)},"mark":${state.mark}}`);
@@ -144,7 +144,8 @@ async function sendChanges(connection, request, response, parameters) {
   const lines = await asked(connection, function* () {
     const window = yield* readWindow(connection, query, ENOUGH);
     if (window.lines.length > 0) return window.lines;
-    const { source, upto } = yield* readSource(connection, query);
+    const source = yield* readSource(connection, query);
+    const upto = yield* readEnd(connection);
     const end = BigInt(upto) > query.since ? upto : query.since;
     return [`{"format":${FORMAT},"source":${JSON.stringify(source)},"since":${query.since},"upto":${end},"changes":[]}`];
   });

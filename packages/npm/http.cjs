@@ -112,6 +112,9 @@ function urlAt(base, path, parameters) {
   return url;
 }
 
+const notOurs = (url, cause) =>
+  new SyncError(`${url}: the answer is not that of a sqlite-counter server: is the URL right?`, { url: String(url), status: 200, cause });
+
 // What the server gives, and its mark of ours; SQLite reads the number.
 async function askState(connection, server, name) {
   const url = urlAt(server.url, "", { source: name, scope: server.scope });
@@ -128,7 +131,7 @@ async function askState(connection, server, name) {
   } catch (error) {
     if (error instanceof SyncError || isLocked(error)) throw error;
   }
-  throw new SyncError(`${url}: the answer is not that of a sqlite-counter server: is the URL right?`, { url: String(url), status: 200 });
+  throw notOurs(url);
 }
 
 // Bodies of up to BODY bytes, and at least one line.
@@ -146,6 +149,14 @@ function* bodies(lines) {
   if (some.length > 0) yield some;
 }
 
+function skippedOf(text, url) {
+  try {
+    return Number(JSON.parse(text).skipped);
+  } catch (cause) {
+    throw notOurs(url, cause);
+  }
+}
+
 async function upload(connection, server, mark) {
   const result = { gave: 0, skipped: 0 };
   const query = { since: mark, own: true, scope: null };
@@ -154,8 +165,8 @@ async function upload(connection, server, mark) {
     if (window.news === 0) break;
     for (const lines of bodies(window.lines)) {
       const body = await gzip(Buffer.from(`${lines.join("\n")}\n`));
-      const text = await askJson(server, "POST", urlAt(server.url, "/changes", {}), body);
-      result.skipped += JSON.parse(text).skipped ?? 0;
+      const url = urlAt(server.url, "/changes", {});
+      result.skipped += skippedOf(await askJson(server, "POST", url, body), url);
     }
     result.gave += window.news;
     ({ upto: query.since, isLast } = window);
@@ -203,7 +214,7 @@ async function synchronize(connection, server) {
   try {
     await connection.query(SQL.SETTLE);
     const own = await connection.run(() => readSource(connection, { own: true, scope: null }));
-    const { source, mark } = await askState(connection, server, own.source);
+    const { source, mark } = await askState(connection, server, own);
     const given = await upload(connection, server, mark);
     return { ...given, took: await download(connection, server, source) };
   } catch (error) {

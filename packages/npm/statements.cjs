@@ -18,14 +18,11 @@ SELECT CAST(n AS TEXT) AS n, CAST(seq AS TEXT) AS seq, upto, source,
                source, table_name, key_columns, key, column_name, generation, cell, seq
           FROM counter_changes(CAST(:a AS INTEGER)) ${conditions} ORDER BY 1 LIMIT -1)`;
 
-const endOf = (conditions) => `
-SELECT source, CAST(upto AS TEXT) AS upto FROM counter_changes(0) ${conditions} LIMIT 1`;
-
+const SOURCE = "SELECT counter_source(CAST(:a AS INTEGER), :b) AS source";
+const END = "SELECT CAST(upto AS TEXT) AS upto FROM counter_changes(0) LIMIT 1";
 const IDS = "SELECT json_group_array(id) AS ids FROM counter_identity()";
-const CURRENT = "SELECT id FROM counter_identity() WHERE state <> 'former' LIMIT 1";
 const SETTLE = "SELECT counter_settle() AS id";
 const MARK = "SELECT CAST(counter_mark(:a, :b) AS TEXT) AS mark";
-const SCOPE = "SELECT json(:a) AS scope";
 
 // A batch that is not JSON fails here.
 const BATCH = `
@@ -39,7 +36,6 @@ SELECT value AS change, type,
        CASE WHEN type = 'object' THEN json_extract(value, '$.packed') END AS packed,
        CASE WHEN type = 'object' THEN json_type(value, '$.packed') END AS packedType,
        CASE WHEN type = 'object' THEN coalesce(json_extract(value, '$.column'), '') <> '' END AS isCounter,
-       CASE WHEN type = 'object' THEN json_type(value, '$.column') END AS columnType,
        CASE WHEN type = 'object' THEN json_type(value, '$.cell') END AS cellType,
        CASE WHEN type = 'object' AND json_type(value, '$.cell') = 'text' THEN json_extract(value, '$.cell') END AS bytes
   FROM json_each(:a, '$.changes')`;
@@ -55,12 +51,12 @@ const cellWhere = (condition) => `
   WHERE life IS NOT NULL)`;
 
 const insertWith = (cell) => `
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, key_columns, source)
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, key_columns, source, scope)
 SELECT json_extract(:a, '$.table'), :b, json_extract(:a, '$.column'), json_extract(:a, '$.generation'), ${cell},
-       json_extract(:a, '$.seq'), json_extract(:a, '$.key_columns'), :c`;
+       json_extract(:a, '$.seq'), json_extract(:a, '$.key_columns'), :c, :d`;
 
-const INSERT = insertWith(cellWhere("")); // change, key, source
-const INSERT_BYTES = insertWith(":d"); // and the cell
+const INSERT = insertWith(cellWhere("")); // change, key, source, scope
+const INSERT_BYTES = insertWith(":e"); // and the cell
 
 const SEEN = `
 SELECT CAST(counter_seen(json_extract(:a, '$.source'), json_extract(:a, '$.since'), json_extract(:a, '$.upto'), :b)
@@ -78,6 +74,6 @@ SELECT EXISTS (SELECT 1 FROM json_each(:a, '$.changes') AS change, json_each(cha
                 WHERE lower(json_extract(shard.value, '$.id')) IN (SELECT id FROM counter_http_ids WHERE token <> :b)) AS has`;
 
 module.exports = {
-  BATCH, CELL_WITHOUT_FOREIGN, CHANGES, COUNT_FOREIGN, CURRENT, HAS_FOREIGN, IDS, INSERT, INSERT_BYTES, IS_BORN, MARK, SCOPE,
-  SEEN, SETTLE, TABLE, changesOf, endOf,
+  BATCH, CELL_WITHOUT_FOREIGN, CHANGES, COUNT_FOREIGN, END, HAS_FOREIGN, IDS, INSERT, INSERT_BYTES, IS_BORN, MARK, SEEN, SETTLE,
+  SOURCE, TABLE, changesOf,
 };
