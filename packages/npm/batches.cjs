@@ -188,6 +188,14 @@ function* takeChanges(connection, line, source, { scope, token }) {
   return taken;
 }
 
+// A mark says that all changes below it have come: nobody says so for the device of another token.
+function* raiseMark(connection, line, source, { scope, token }) {
+  const isForeign = token !== undefined && (yield connection.all(SQL.IS_FOREIGN_SOURCE, source, token)).length > 0;
+  if (isForeign) return yield* readMark(connection, source, scope);
+  const [{ mark }] = yield connection.all(SQL.SEEN, line, scope);
+  return BigInt(mark);
+}
+
 // Merges lines within the transaction that is open. `accept(batch, line)`, a generator, may refuse a batch by an error.
 function* takeLines(connection, lines, { scope = null, token, accept } = {}) {
   const taken = { changes: 0, skipped: 0, marks: new Map() };
@@ -197,10 +205,10 @@ function* takeLines(connection, lines, { scope = null, token, accept } = {}) {
       const batch = yield* checkedBatch(connection, line);
       if (accept) yield* accept(batch, line);
       const { changes, skipped } = yield* takeChanges(connection, line, batch.source, { scope, token });
-      const [{ mark }] = yield connection.all(SQL.SEEN, line, scope);
+      const mark = yield* raiseMark(connection, line, batch.source, { scope, token });
       taken.changes += changes;
       taken.skipped += skipped;
-      taken.marks.set(batch.source, BigInt(mark));
+      taken.marks.set(batch.source, mark);
     } catch (error) {
       error.message = `line ${i + 1}: ${error.message}: nothing was imported`;
       throw error;

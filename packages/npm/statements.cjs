@@ -73,7 +73,10 @@ const HAS_FOREIGN = `
 SELECT EXISTS (SELECT 1 FROM json_each(:a, '$.changes') AS change, json_each(change.value, '$.cell.shards') AS shard
                 WHERE lower(json_extract(shard.value, '$.id')) IN (SELECT id FROM counter_http_ids WHERE token <> :b)) AS has`;
 
+const IS_FOREIGN_SOURCE = `
+SELECT 1 FROM counter_http_ids WHERE id = lower(substr(:a, 1, 36)) AND token <> :b`;
+
 module.exports = {
-  BATCH, CELL_WITHOUT_FOREIGN, CHANGES, COUNT_FOREIGN, END, HAS_FOREIGN, IDS, INSERT, INSERT_BYTES, IS_BORN, MARK, SEEN, SETTLE,
-  SOURCE, TABLE, changesOf,
+  BATCH, CELL_WITHOUT_FOREIGN, CHANGES, COUNT_FOREIGN, END, HAS_FOREIGN, IDS, INSERT, INSERT_BYTES, IS_BORN, IS_FOREIGN_SOURCE, MARK,
+  SEEN, SETTLE, SOURCE, TABLE, changesOf,
 };

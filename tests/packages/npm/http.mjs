@@ -147,6 +147,9 @@ await claims({
     assert.deepStrictEqual({ ...JSON.parse((await post({ ...w, token: other }, forged)).text), marks: 0 }, { changes: 1, skipped: 1, marks: 0 });
     const alone = forged.replace(/"shards":\[.*?\]/, `"shards":[{"id":"${id}","clock":999,"value":500}]`);
     assert.deepStrictEqual({ ...JSON.parse((await post({ ...w, token: other }, alone)).text), marks: 0 }, { changes: 0, skipped: 1, marks: 0 });
+    const ahead = `{"source":"${id.toUpperCase()} own","since":0,"upto":9223372036854775807,"changes":[]}`;
+    const said = (await post({ ...w, token: other }, ahead)).text;
+    assert.match(said, /"marks":\{"[^"]* own":\d{16}\}/); // nobody else raises the mark of a device
     const bytes = forged.replace(/"cell":\{.*?\]\}/, '"cell":"C1"');
     assert.strictEqual((await post({ ...w, token: other }, bytes)).status, 400);
     assert.deepStrictEqual(await contents(w.server), { "x/1": "12" });
