@@ -15,12 +15,14 @@ const WINDOW = 8 * 2 ** 20; // characters that are read at once
 function scopeText(scope) {
   if (scope === undefined || scope === null) return null;
   if (typeof scope === "string") return scope;
-  if (!Array.isArray(scope)) throw new TypeError(`sqlite-counter: scope must be an array of the first values of a key, not ${scope}`);
+  if (!Array.isArray(scope))
+    throw new TypeError(`sqlite-counter: scope must be an array of the first values of a key, not ${scope}`);
   return `[${scope.map((value) => (typeof value === "bigint" ? String(value) : JSON.stringify(value))).join(",")}]`;
 }
 
 function wholeNumber(value, name) {
-  const isWhole = typeof value === "bigint" || Number.isSafeInteger(value) || (typeof value === "string" && /^\d{1,19}$/.test(value));
+  const isWhole =
+    typeof value === "bigint" || Number.isSafeInteger(value) || (typeof value === "string" && /^\d{1,19}$/.test(value));
   const number = isWhole ? BigInt(value) : -1n;
   if (number < 0n || number >= 2n ** 63n)
     throw new TypeError(`sqlite-counter: ${name} must be a whole number from 0 on, a BigInt beyond 2^53, not ${value}`);
@@ -94,7 +96,8 @@ function* readWindow(connection, { since, own, scope }, enough = WINDOW) {
 // The name of what a file gives.
 function* readSource(connection, { own, scope }) {
   const [{ source }] = yield connection.all(SQL.SOURCE, own ? "1" : "0", scope);
-  if (source === null) throw new Error("sqlite-counter: the file has no counter tables: create them before it is synchronized");
+  if (source === null)
+    throw new Error("sqlite-counter: the file has no counter tables: create them before it is synchronized");
   return source;
 }
 
@@ -106,7 +109,7 @@ function* readEnd(connection) {
 
 async function* changes(db, { since = 0, own = false, scope } = {}) {
   const query = { since: wholeNumber(since, "since"), own, scope: scopeText(scope) };
-  for (let isLast = false; !isLast; ) {
+  for (let isLast = false; !isLast;) {
     const window = await withConnection(db, (connection) => connection.run(() => readWindow(connection, query)));
     yield* window.lines;
     query.since = window.upto;
@@ -145,7 +148,8 @@ function* checkedBatch(connection, line) {
 
 // What the change has in place of a collected cell: its bytes, or nothing.
 function cellBytes(row, n) {
-  if (row.isCounter && row.cellType === "text") throw new Error(`change ${n}: the cell of a counter must be an object, not a text`);
+  if (row.isCounter && row.cellType === "text")
+    throw new Error(`change ${n}: the cell of a counter must be an object, not a text`);
   return row.cellType === "text" ? bytesOf(row.bytes, "cell", n) : undefined;
 }
 
@@ -239,4 +243,17 @@ function* readMark(connection, source, scope) {
 const mark = (db, source, scope) =>
   withConnection(db, (connection) => connection.run(() => readMark(connection, source, scopeText(scope))));
 
-module.exports = { FORMAT, apply, changes, mark, readEnd, readMark, readSource, readWindow, scopeText, take, takeLines, wholeNumber };
+module.exports = {
+  FORMAT,
+  apply,
+  changes,
+  mark,
+  readEnd,
+  readMark,
+  readSource,
+  readWindow,
+  scopeText,
+  take,
+  takeLines,
+  wholeNumber,
+};

@@ -77,7 +77,10 @@ async function writeFile(folder, lines, name) {
 async function removeAbandoned(folder, names) {
   for (const name of names.filter((each) => each.startsWith(TEMPORARY))) {
     const file = path.join(folder, name);
-    const age = await fs.promises.stat(file).then(({ mtimeMs }) => Date.now() - mtimeMs, () => 0);
+    const age = await fs.promises.stat(file).then(
+      ({ mtimeMs }) => Date.now() - mtimeMs,
+      () => 0
+    );
     if (age > ABANDONED) await fs.promises.rm(file, { force: true });
   }
 }

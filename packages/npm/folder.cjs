@@ -87,7 +87,8 @@ async function give(connection, folder) {
   if (old.length === 0) return written.news;
   const whole = await writeChanges(connection, folder, old[0].since);
   if (!whole || whole.upto < written.upto) return written.news;
-  for (const { name } of [...old, written]) if (name !== whole.name) await fs.promises.rm(path.join(folder, name), { force: true });
+  for (const { name } of [...old, written])
+    if (name !== whole.name) await fs.promises.rm(path.join(folder, name), { force: true });
   return written.news;
 }
 
@@ -129,7 +130,8 @@ async function takeSource(connection, taking) {
   for (;;) {
     const names = await fs.promises.readdir(taking.folder);
     for (const name of names)
-      if (!parseName(name) && !name.startsWith(".")) taking.warn(path.join(taking.folder, name), "its name is not that of a file of changes: it was left alone");
+      if (!parseName(name) && !name.startsWith("."))
+        taking.warn(path.join(taking.folder, name), "its name is not that of a file of changes: it was left alone");
     for (let seen = 0; ; seen++) {
       const mark = await connection.run(() => readMark(connection, taking.source, taking.scope));
       const next = names
@@ -150,7 +152,9 @@ async function takeSource(connection, taking) {
 
 async function takeAll(connection, directory, own, scope) {
   const result = { took: 0, warnings: [] };
-  for (const entry of (await fs.promises.readdir(directory, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+  for (const entry of (await fs.promises.readdir(directory, { withFileTypes: true })).sort((a, b) =>
+    a.name < b.name ? -1 : 1
+  )) {
     const found = entry.isDirectory() && FOLDER.exec(entry.name);
     const warned = new Set();
     const warn = (file, message) => {

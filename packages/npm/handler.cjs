@@ -79,7 +79,8 @@ function refuse(request, response, refusal) {
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
 
-const tooLarge = (limit) => new Refusal(413, `the body has more than ${limit} bytes: send fewer lines at once, or raise maxBody`);
+const tooLarge = (limit) =>
+  new Refusal(413, `the body has more than ${limit} bytes: send fewer lines at once, or raise maxBody`);
 
 function decoded(request) {
   const coding = (request.headers["content-encoding"] ?? "identity").trim().toLowerCase();
@@ -90,7 +91,10 @@ function decoded(request) {
 
 function readBody(request, limit) {
   if (request.readableEnded || request.body instanceof Buffer || typeof request.body === "string")
-    throw new Refusal(500, "the body was read before handler() got it: call handler() before express.json(), express.text() and other parsers");
+    throw new Refusal(
+      500,
+      "the body was read before handler() got it: call handler() before express.json(), express.text() and other parsers"
+    );
   if (Number(request.headers["content-length"] ?? 0) > limit) throw tooLarge(limit);
   const stream = decoded(request);
   return new Promise((resolve, reject) => {
@@ -139,7 +143,8 @@ async function sendState(connection, request, response, parameters) {
 
 async function sendChanges(connection, request, response, parameters) {
   const text = parameters.get("since") ?? "";
-  if (!/^\d{1,19}$/.test(text) || BigInt(text) >= 2n ** 63n) throw new Refusal(400, `since must be a whole number from 0 on, not '${text}'`);
+  if (!/^\d{1,19}$/.test(text) || BigInt(text) >= 2n ** 63n)
+    throw new Refusal(400, `since must be a whole number from 0 on, not '${text}'`);
   const query = { since: BigInt(text), own: false, scope: parameters.get("scope") };
   const lines = await asked(connection, function* () {
     const window = yield* readWindow(connection, query, ENOUGH);
@@ -149,7 +154,12 @@ async function sendChanges(connection, request, response, parameters) {
     const end = BigInt(upto) > query.since ? upto : query.since;
     return [`{"format":${FORMAT},"source":${JSON.stringify(source)},"since":${query.since},"upto":${end},"changes":[]}`];
   });
-  send(request, response, "application/x-ndjson", lines.map((line) => `${line}\n`));
+  send(
+    request,
+    response,
+    "application/x-ndjson",
+    lines.map((line) => `${line}\n`)
+  );
 }
 
 async function takeBody(connection, request, response, { token, maxBody }) {

@@ -32,7 +32,9 @@ function open(server, method, url, body) {
       headers: {
         Authorization: `Bearer ${server.token}`,
         "Accept-Encoding": "gzip",
-        ...(body ? { "Content-Type": "application/x-ndjson", "Content-Encoding": "gzip", "Content-Length": body.length } : {}),
+        ...(body
+          ? { "Content-Type": "application/x-ndjson", "Content-Encoding": "gzip", "Content-Length": body.length }
+          : {}),
       },
     });
     request.setTimeout(TIMEOUT, () => request.destroy(new Error(`no answer within ${TIMEOUT / 1000} seconds`)));
@@ -77,8 +79,13 @@ async function refusal(response, url) {
     // some other server, or a proxy
   }
   const isRedirect = status >= 300 && status < 400;
-  const advice = isRedirect ? `it has moved to ${response.headers.location}: call syncHttp() with that URL` : ADVICE[status] ?? NEXT;
-  return new SyncError(`${url}: the server answered ${status}${said ? `: ${said}` : ""}: ${advice}`, { url: String(url), status });
+  const advice = isRedirect
+    ? `it has moved to ${response.headers.location}: call syncHttp() with that URL`
+    : (ADVICE[status] ?? NEXT);
+  return new SyncError(`${url}: the server answered ${status}${said ? `: ${said}` : ""}: ${advice}`, {
+    url: String(url),
+    status,
+  });
 }
 
 const isFinal = (error) => error instanceof SyncError && error.status !== 503;
@@ -113,7 +120,11 @@ function urlAt(base, path, parameters) {
 }
 
 const notOurs = (url, cause) =>
-  new SyncError(`${url}: the answer is not that of a sqlite-counter server: is the URL right?`, { url: String(url), status: 200, cause });
+  new SyncError(`${url}: the answer is not that of a sqlite-counter server: is the URL right?`, {
+    url: String(url),
+    status: 200,
+    cause,
+  });
 
 // What the server gives, and its mark of ours; SQLite reads the number.
 async function askState(connection, server, name) {
@@ -126,8 +137,13 @@ async function askState(connection, server, name) {
       text,
       FORMAT
     );
-    if (state.source !== null && state.mark !== null && Number(state.isKnown) === 1) return { ...state, mark: BigInt(state.mark) };
-    if (Number(state.isKnown) === 0) throw new SyncError(`${url}: the server speaks a newer format: install a newer sqlite-counter`, { url: String(url), status: 200 });
+    if (state.source !== null && state.mark !== null && Number(state.isKnown) === 1)
+      return { ...state, mark: BigInt(state.mark) };
+    if (Number(state.isKnown) === 0)
+      throw new SyncError(`${url}: the server speaks a newer format: install a newer sqlite-counter`, {
+        url: String(url),
+        status: 200,
+      });
   } catch (error) {
     if (error instanceof SyncError || isLocked(error)) throw error;
   }
@@ -160,7 +176,7 @@ function skippedOf(text, url) {
 async function upload(connection, server, mark) {
   const result = { gave: 0, skipped: 0 };
   const query = { since: mark, own: true, scope: null };
-  for (let isLast = false; !isLast; ) {
+  for (let isLast = false; !isLast;) {
     const window = await connection.run(() => readWindow(connection, query, BODY));
     if (window.news === 0) break;
     for (const lines of bodies(window.lines)) {
@@ -201,7 +217,7 @@ async function takeAnswer(connection, response, url, source) {
 async function download(connection, server, source) {
   const markNow = () => connection.run(() => readMark(connection, source, null));
   let took = 0;
-  for (let mark = await markNow(), before = -1n; mark > before; ) {
+  for (let mark = await markNow(), before = -1n; mark > before;) {
     const url = urlAt(server.url, "/changes", { since: String(mark), scope: server.scope });
     took += await ask(server, "GET", url, undefined, (response) => takeAnswer(connection, response, url, source));
     [before, mark] = [mark, await markNow()];
@@ -230,12 +246,15 @@ function checkedUrl(text) {
   } catch (_) {
     // said below
   }
-  throw new SyncError(`${text}: the URL must begin with https:// or http:// and have no password in it`, { url: String(text) });
+  throw new SyncError(`${text}: the URL must begin with https:// or http:// and have no password in it`, {
+    url: String(text),
+  });
 }
 
 async function syncHttp(db, url, token, { scope } = {}) {
   const server = { url: checkedUrl(url), token, scope: scopeText(scope) };
-  if (!/^[A-Za-z0-9._~+/=-]+$/.test(token)) throw new SyncError("token must be the text that addToken() has returned", { url: String(url), status: 401 });
+  if (!/^[A-Za-z0-9._~+/=-]+$/.test(token))
+    throw new SyncError("token must be the text that addToken() has returned", { url: String(url), status: 401 });
   return withConnection(db, (connection) => synchronize(connection, server));
 }
 

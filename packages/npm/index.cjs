@@ -9,4 +9,17 @@ const { syncHttp } = require("./http.cjs");
 const { getLoadablePath, load } = require("./load.cjs");
 const { addToken, removeToken, tokens } = require("./tokens.cjs");
 
-module.exports = { SyncError, addToken, apply, changes, getLoadablePath, handler, load, mark, removeToken, syncFolder, syncHttp, tokens };
+module.exports = {
+  SyncError,
+  addToken,
+  apply,
+  changes,
+  getLoadablePath,
+  handler,
+  load,
+  mark,
+  removeToken,
+  syncFolder,
+  syncHttp,
+  tokens,
+};

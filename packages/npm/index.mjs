@@ -1,4 +1,16 @@
 // index.mjs - the same for import.
 export {
-  default, SyncError, addToken, apply, changes, getLoadablePath, handler, load, mark, removeToken, syncFolder, syncHttp, tokens,
+  default,
+  SyncError,
+  addToken,
+  apply,
+  changes,
+  getLoadablePath,
+  handler,
+  load,
+  mark,
+  removeToken,
+  syncFolder,
+  syncHttp,
+  tokens,
 } from "./index.cjs";

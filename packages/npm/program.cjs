@@ -10,7 +10,9 @@ const { getProgramPath } = require("./load.cjs");
 function main() {
   const program = getProgramPath();
   if (!fs.existsSync(program)) {
-    throw new Error(`sqlite-counter: the package of this platform has no program (${program} is missing): build it from source by make`);
+    throw new Error(
+      `sqlite-counter: the package of this platform has no program (${program} is missing): build it from source by make`
+    );
   }
   const { status, signal, error } = spawnSync(program, process.argv.slice(2), { stdio: "inherit" });
   if (error) throw error;

@@ -10,7 +10,8 @@ const { inTransaction, withConnection } = require("./drivers.cjs");
 const TABLES = `
 CREATE TABLE IF NOT EXISTS counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);`;
-const HAS_TABLES = "SELECT CAST(count(*) AS TEXT) AS n FROM sqlite_master WHERE name IN ('counter_http_tokens', 'counter_http_ids')";
+const HAS_TABLES =
+  "SELECT CAST(count(*) AS TEXT) AS n FROM sqlite_master WHERE name IN ('counter_http_tokens', 'counter_http_ids')";
 const DEVICE = "SELECT device FROM counter_http_tokens WHERE token = :a";
 const TOKEN = "SELECT token FROM counter_http_tokens WHERE device = :a";
 const ADD = "INSERT INTO counter_http_tokens(token, device) VALUES (:a, :b)";
@@ -40,7 +41,8 @@ function* tokenOf(connection, device) {
 }
 
 function checkDevice(device) {
-  if (typeof device !== "string" || device === "") throw new TypeError(`sqlite-counter: device must be a name, not ${device}`);
+  if (typeof device !== "string" || device === "")
+    throw new TypeError(`sqlite-counter: device must be a name, not ${device}`);
 }
 
 // All of `work`, or nothing.
@@ -53,7 +55,8 @@ async function addToken(db, device) {
   await change(db, function* (connection) {
     yield connection.exec(TABLES);
     const [there] = yield connection.all(TOKEN, device);
-    if (there) throw new Error(`sqlite-counter: the device ${device} has a token: give the new one another name, or remove that`);
+    if (there)
+      throw new Error(`sqlite-counter: the device ${device} has a token: give the new one another name, or remove that`);
     yield connection.all(ADD, digestOf(token), device);
   });
   return token;

@@ -41,7 +41,7 @@ def project(packages, tmp_path):
 
 
 @pytest.mark.parametrize("driver", ["better-sqlite3", "node:sqlite", "sqlite3"])
-@pytest.mark.parametrize("claims", ["batches", "folder", "http", "world"])
+@pytest.mark.parametrize("claims", ["batches", "folder", "http", "server", "world"])
 def test_the_claims_hold(project, driver, claims):
     need(driver, project)
     said = run("node", "--no-warnings", f"{claims}.mjs", driver, cwd=project, env={**CLEAN, **SETTINGS})

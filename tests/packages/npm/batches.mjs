@@ -15,17 +15,27 @@ async function linesOf(db, options) {
 
 const FROM = "7529cd67-394b-3247-8020-f2a7272fc8d9";
 const change = (more) => ({
-  table: "hits", key_columns: "shop TEXT BINARY, k INTEGER BINARY", packed: "D10301610102", column: "n", generation: 1,
-  cell: { life: 1, value: 1, shards: [{ id: FROM, clock: 1, value: 1 }] }, seq: 5, ...more,
+  table: "hits",
+  key_columns: "shop TEXT BINARY, k INTEGER BINARY",
+  packed: "D10301610102",
+  column: "n",
+  generation: 1,
+  cell: { life: 1, value: 1, shards: [{ id: FROM, clock: 1, value: 1 }] },
+  seq: 5,
+  ...more,
 });
 const batch = (some, more) => JSON.stringify({ format: 1, source: FROM, since: 0, upto: 9, changes: some, ...more });
 
 async function refuses(db, lines, message) {
   const before = await contents(db);
-  await assert.rejects(apply(db, lines), (error) => {
-    assert.match(error.message, message);
-    return true;
-  }, lines[1]);
+  await assert.rejects(
+    apply(db, lines),
+    (error) => {
+      assert.match(error.message, message);
+      return true;
+    },
+    lines[1]
+  );
   assert.deepStrictEqual(await contents(db), before);
   assert.strictEqual(await mark(db, FROM), 0n);
 }
@@ -55,7 +65,10 @@ await claims({
     await count(a, "y", 1, 7);
     await apply(a, [batch([change()])]);
     const own = await linesOf(a, { own: true });
-    assert.deepStrictEqual(JSON.parse(own[0]).changes.map(({ key }) => key[0]), ["x", "y"]);
+    assert.deepStrictEqual(
+      JSON.parse(own[0]).changes.map(({ key }) => key[0]),
+      ["x", "y"]
+    );
     assert.strictEqual(JSON.parse(own[0]).source, `${await idOf(a)} own`);
     const scoped = await linesOf(a, { scope: ["y"] });
     assert.strictEqual(JSON.parse(scoped[0]).source, `${await idOf(a)} ["y"]`);
@@ -83,18 +96,27 @@ await claims({
   async "a line has a thousand changes at most, also of one number"() {
     const [a, b] = [await fresh(), await fresh()];
     await count(a, "first", 0, 1);
-    await run(a, "INSERT INTO hits WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 2500) SELECT 'x', i, 1 FROM c");
+    await run(
+      a,
+      "INSERT INTO hits WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 2500) SELECT 'x', i, 1 FROM c"
+    );
     await count(a, "last", 0, 1);
     const lines = await linesOf(a);
     const batches = lines.map((line) => JSON.parse(line));
     assert.ok(batches.every((each) => each.changes.length <= 1000));
-    assert.strictEqual(batches.reduce((sum, each) => sum + each.changes.length, 0), 2502);
+    assert.strictEqual(
+      batches.reduce((sum, each) => sum + each.changes.length, 0),
+      2502
+    );
     for (let i = 1; i < batches.length; i++) assert.strictEqual(batches[i].since, batches[i - 1].upto);
     const same = batches.filter((each) => each.since === each.upto);
     assert.strictEqual(same.length, 2);
     const marks = [];
     for (const line of lines) marks.push([...(await apply(b, [line])).marks.values()][0]);
-    assert.deepStrictEqual(marks, batches.map((each) => BigInt(each.upto)));
+    assert.deepStrictEqual(
+      marks,
+      batches.map((each) => BigInt(each.upto))
+    );
     assert.deepStrictEqual(await contents(b), await contents(a));
     await close(a);
     await close(b);
@@ -134,8 +156,14 @@ await claims({
       [batch([change(), 5]), /change 2: it is not an object/],
       [batch([change({ seq: 1.5 })]), /change 1: counter_changes: .*seq/],
       [batch([change()]).replace('"value":1}]', '"value":9223372036854775808}]'), /change 1: counter_collect: value/],
-      [batch([change({ cell: { life: 1, shards: [{ id: "x", clock: 1, value: 1 }] } })]), /change 1: counter_collect: id must be a UUID/],
-      [batch([change({ table })]), /change 1: there is no counter table x'\); DROP TABLE hits; -- here: create it as it is at the source/],
+      [
+        batch([change({ cell: { life: 1, shards: [{ id: "x", clock: 1, value: 1 }] } })]),
+        /change 1: counter_collect: id must be a UUID/,
+      ],
+      [
+        batch([change({ table })]),
+        /change 1: there is no counter table x'\); DROP TABLE hits; -- here: create it as it is at the source/,
+      ],
     ])
       await refuses(db, [good, bad], message);
     assert.deepStrictEqual((await apply(db, ["", good, " "])).changes, 1);
@@ -181,7 +209,10 @@ await claims({
     for (const db of [a, b]) await all(db, "SELECT counter_replicate('products', 'stock')");
     await run(a, "INSERT INTO products VALUES ('tea', 'Tee ☕', 5), ('jam', NULL, 2)");
     await apply(b, await linesOf(a));
-    assert.deepStrictEqual((await all(b, "SELECT sku || name || stock AS row FROM products WHERE sku = 'tea'"))[0].row, "teaTee ☕5");
+    assert.deepStrictEqual(
+      (await all(b, "SELECT sku || name || stock AS row FROM products WHERE sku = 'tea'"))[0].row,
+      "teaTee ☕5"
+    );
     await run(a, "DELETE FROM products WHERE sku = 'tea'");
     await apply(b, await linesOf(a));
     assert.deepStrictEqual((await all(b, "SELECT group_concat(sku) AS skus FROM products"))[0].skus, "jam");

@@ -6,7 +6,8 @@ import http from "http";
 import { handler, load } from "sqlite-counter";
 
 export const driver = process.argv[2];
-export const TABLE = "CREATE VIRTUAL TABLE IF NOT EXISTS hits USING counter(shop TEXT, k INTEGER, n COUNTER, PRIMARY KEY (shop, k));";
+export const TABLE =
+  "CREATE VIRTUAL TABLE IF NOT EXISTS hits USING counter(shop TEXT, k INTEGER, n COUNTER, PRIMARY KEY (shop, k));";
 const SETTINGS = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 10000;";
 
 const later = (call) => new Promise((resolve, reject) => call((error, value) => (error ? reject(error) : resolve(value))));

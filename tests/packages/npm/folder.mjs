@@ -16,7 +16,11 @@ async function two(name) {
   return { folder, a, b, of: path.join(folder, await idOf(a)) };
 }
 
-const numbers = (folder) => fs.readdirSync(folder).filter((name) => /^\d{20}-\d{20}\.gz$/.test(name)).sort();
+const numbers = (folder) =>
+  fs
+    .readdirSync(folder)
+    .filter((name) => /^\d{20}-\d{20}\.gz$/.test(name))
+    .sort();
 
 // What b says of one file after `change(lines, file)`, which may return other bytes; then the file is whole again.
 async function warned({ folder, b, of }, change) {
@@ -47,10 +51,19 @@ await claims({
     const world = await two("damaged");
     await count(world.a, "x", 1, 1);
     await syncFolder(world.a, world.folder);
-    assert.match(await warned(world, (_, whole) => whole.subarray(0, whole.length / 2)), /unexpected end of file: nothing of it was taken\. If it does not arrive whole, delete it on the machine that wrote it/);
+    assert.match(
+      await warned(world, (_, whole) => whole.subarray(0, whole.length / 2)),
+      /unexpected end of file: nothing of it was taken\. If it does not arrive whole, delete it on the machine that wrote it/
+    );
     assert.match(await warned(world, () => Buffer.alloc(0)), /nothing of it was taken/);
-    assert.match(await warned(world, (lines) => void (lines[0] = lines[0].replace('"value":1', '"value":2'))), /^its digest is not that of its lines: /);
-    assert.match(await warned(world, (lines) => void lines.splice(1, 1)), /^it has no last line with a digest: |^its digest is not/);
+    assert.match(
+      await warned(world, (lines) => void (lines[0] = lines[0].replace('"value":1', '"value":2'))),
+      /^its digest is not that of its lines: /
+    );
+    assert.match(
+      await warned(world, (lines) => void lines.splice(1, 1)),
+      /^it has no last line with a digest: |^its digest is not/
+    );
     assert.match(await warned(world, (lines) => void lines.splice(0, 1)), /^its digest is not/);
     assert.deepStrictEqual((await syncFolder(world.b, world.folder)).warnings, []);
     assert.deepStrictEqual(await contents(world.b), { "x/1": "1" });
@@ -60,14 +73,20 @@ await claims({
 
   async "one source is refused, and others are taken"() {
     const { folder, a, b } = await two("others");
-    const c = await open("others/c.db", "CREATE VIRTUAL TABLE IF NOT EXISTS other USING counter(k TEXT PRIMARY KEY, n COUNTER);");
+    const c = await open(
+      "others/c.db",
+      "CREATE VIRTUAL TABLE IF NOT EXISTS other USING counter(k TEXT PRIMARY KEY, n COUNTER);"
+    );
     await count(a, "x", 1, 1);
     await run(c, "INSERT INTO other VALUES ('y', 1)");
     await syncFolder(c, folder);
     await syncFolder(a, folder);
     fs.mkdirSync(path.join(folder, "not a source"));
     fs.writeFileSync(path.join(folder, ".hidden"), "");
-    fs.copyFileSync(path.join(folder, await idOf(a), numbers(path.join(folder, await idOf(a)))[0]), path.join(folder, await idOf(a), "0 (conflicted copy).gz"));
+    fs.copyFileSync(
+      path.join(folder, await idOf(a), numbers(path.join(folder, await idOf(a)))[0]),
+      path.join(folder, await idOf(a), "0 (conflicted copy).gz")
+    );
     const { took, warnings } = await syncFolder(b, folder);
     assert.strictEqual(took, 1);
     assert.deepStrictEqual(await contents(b), { "x/1": "1" });
@@ -128,7 +147,14 @@ await claims({
   async "a folder that is not there, or cannot be written, is one error"() {
     const { folder, a, b, of } = await two("unwritable");
     const fails = (db, at, message) =>
-      assert.rejects(syncFolder(db, at), (error) => error instanceof SyncError && error.name === "SyncError" && message.test(error.message) && error.file.startsWith(at));
+      assert.rejects(
+        syncFolder(db, at),
+        (error) =>
+          error instanceof SyncError &&
+          error.name === "SyncError" &&
+          message.test(error.message) &&
+          error.file.startsWith(at)
+      );
     await fails(a, "unwritable/none", /unwritable\/none: it cannot be read: ENOENT.*Nothing is lost: the next call goes on/);
     await count(b, "x", 1, 1);
     await syncFolder(b, folder);
@@ -150,7 +176,9 @@ await claims({
     const { folder, a, b } = await two("killed");
     let sum = 0;
     for (let i = 0; i < KILLS; i++) {
-      const killed = spawn(process.execPath, [...process.execArgv, "folder.mjs", driver, "child", "killed"], { stdio: ["ignore", "pipe", "inherit"] });
+      const killed = spawn(process.execPath, [...process.execArgv, "folder.mjs", driver, "child", "killed"], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
       let said = "";
       killed.stdout.on("data", (bytes) => {
         if (said === "") setTimeout(() => killed.kill("SIGKILL"), pick(60));

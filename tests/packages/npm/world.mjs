@@ -8,7 +8,7 @@ import { claims, close, contents, count, open, place, random, serve } from "./co
 
 const VALUES = ["1", "-1", "3", "9007199254740993", "-9007199254740995"];
 const FILES = 4;
-const STEPS = 60;
+const STEPS = 90;
 
 async function world(stream) {
   const pick = random(stream);
@@ -22,7 +22,9 @@ async function world(stream) {
     files.push({ db: await open(`world-${stream}/${i}.db`), token: await addToken(server, `device ${i}`) });
 
   const filesThere = () =>
-    fs.readdirSync(folder).flatMap((name) => fs.readdirSync(path.join(folder, name)).map((file) => path.join(folder, name, file)))
+    fs
+      .readdirSync(folder)
+      .flatMap((name) => fs.readdirSync(path.join(folder, name)).map((file) => path.join(folder, name, file)))
       .filter((file) => /^\d{20}-\d{20}\.gz$/.test(path.basename(file)));
   const steps = {
     async count() {
@@ -79,7 +81,12 @@ async function world(stream) {
 
   for (let round = 0; round < 2; round++) for (const { db } of files) await syncFolder(db, folder);
   for (const { db } of files) await syncFolder(db, folder);
-  const sums = Object.fromEntries(Object.entries(model).filter(([, n]) => n !== 0n).sort().map(([name, n]) => [name, String(n)]));
+  const sums = Object.fromEntries(
+    Object.entries(model)
+      .filter(([, n]) => n !== 0n)
+      .sort()
+      .map(([name, n]) => [name, String(n)])
+  );
   for (const { db } of files) assert.deepStrictEqual(await contents(db), sums);
   for (const { db, token } of files) await syncHttp(db, served.url, token);
   assert.deepStrictEqual(await contents(server), sums);
@@ -89,6 +96,6 @@ async function world(stream) {
 
 await claims({
   async "whatever files exchange, their sums are those of all increments"() {
-    for (let stream = 0; stream < Number(process.env.COUNTER_WORLDS ?? 2); stream++) await world(stream);
+    for (let stream = 0; stream < Number(process.env.COUNTER_WORLDS ?? 1); stream++) await world(stream);
   },
 });
