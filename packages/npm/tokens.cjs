@@ -17,6 +17,10 @@ const TOKEN = "SELECT token FROM counter_http_tokens WHERE device = :a";
 const ADD = "INSERT INTO counter_http_tokens(token, device) VALUES (:a, :b)";
 const REMOVE = "DELETE FROM counter_http_tokens WHERE token = :a";
 const MOVE = "UPDATE counter_http_ids SET token = :b WHERE token = :a";
+const HAS_PEERS = "SELECT 1 FROM sqlite_master WHERE name = 'counter_peers'";
+const FORGET = `
+DELETE FROM counter_peers
+ WHERE lower(hex(id)) NOT IN (SELECT replace(id, '-', '') FROM counter_http_ids WHERE token <> :a)`;
 const LIST = `
 SELECT device, coalesce((SELECT json_group_array(id) FROM counter_http_ids AS i WHERE i.token = t.token), '[]') AS ids
   FROM counter_http_tokens AS t ORDER BY device`;
@@ -62,12 +66,19 @@ async function addToken(db, device) {
   return token;
 }
 
+// The device that goes on with the ids may have uploaded shards of them that were skipped: it uploads all once more.
+function* move(connection, token, to) {
+  if (token === to) throw new Error("sqlite-counter: a token cannot hand its ids on to itself");
+  yield connection.all(MOVE, token, to);
+  if ((yield connection.all(HAS_PEERS)).length > 0) yield connection.all(FORGET, to);
+}
+
 // Its ids stay bound to it, or move to the token of another device.
 async function removeToken(db, device, { to } = {}) {
   checkDevice(device);
   await change(db, function* (connection) {
     const token = yield* tokenOf(connection, device);
-    if (to !== undefined) yield connection.all(MOVE, token, yield* tokenOf(connection, to));
+    if (to !== undefined) yield* move(connection, token, yield* tokenOf(connection, to));
     yield connection.all(REMOVE, token);
   });
 }

@@ -155,7 +155,9 @@ await claims({
       { device: "phone", ids: [await idOf(b)] },
     ]);
     await assert.rejects(addToken(w.server, "phone"), /the device phone has a token/);
+    await assert.rejects(removeToken(w.server, "laptop", { to: "laptop" }), /cannot hand its ids on to itself/);
     await removeToken(w.server, "laptop", { to: "phone" });
+    assert.match((await ask({ ...w, token: other }, { path: `/sync?source=${await idOf(b)}%20own` })).text, /"mark":0\}/);
     await assert.rejects(removeToken(w.server, "laptop"), /no token was given to the device laptop/);
     assert.deepStrictEqual((await tokens(w.server))[0].ids.sort(), [id, await idOf(b)].sort());
     await assert.rejects(
