@@ -24,3 +24,118 @@ export interface SynchronousDatabase {
 export function load(db: AsynchronousDatabase): Promise<void>;
 export function load(db: PromisingDatabase): Promise<void>;
 export function load(db: SynchronousDatabase): void;
+
+/**
+ * What all functions below take: a connection of any of these drivers into which the library was
+ * loaded. They return promises for each driver. With better-sqlite3 and node:sqlite a transaction is
+ * done before anything else runs; with sqlite3 it is done on a connection beside the one that was
+ * given, unless that is in memory or in a transaction.
+ */
+export type Database = AsynchronousDatabase | PromisingDatabase | SynchronousDatabase;
+
+/** The first values of a key, `["store 7"]`: only rows whose keys begin with these. */
+export type Scope = readonly (string | number | bigint)[] | string;
+
+/** A mark may lie beyond 2^53, so it is a BigInt where it is returned. */
+export interface ChangesOptions {
+  since?: bigint | number | string;
+  /** Only what this file has counted itself. */
+  own?: boolean;
+  scope?: Scope;
+}
+
+/** Gives batches, lines of JSON without line breaks, in the order of their numbers. */
+export function changes(db: Database, options?: ChangesOptions): AsyncGenerator<string, void, undefined>;
+
+export interface Applied {
+  /** How many changes the lines had. */
+  changes: number;
+  /** The mark of each source, from which to ask it next. */
+  marks: Map<string, bigint>;
+}
+
+/**
+ * Merges batches in one transaction, or within that of the caller; or nothing. A text is split into
+ * its lines.
+ */
+export function apply(db: Database, lines: string | Iterable<string> | AsyncIterable<string>): Promise<Applied>;
+
+/** The number from which to ask a source for changes; 0n: for all. */
+export function mark(db: Database, source: string, scope?: Scope): Promise<bigint>;
+
+/** A sync that failed. Nothing is half done: the next call goes on. */
+export class SyncError extends Error {
+  readonly name: "SyncError";
+  readonly file?: string;
+  readonly url?: string;
+  /** The status of an answer by HTTP. */
+  readonly status?: number;
+  readonly cause?: unknown;
+}
+
+export interface SyncOptions {
+  /** Takes only rows of a scope; what this file has counted is given whole. */
+  scope?: Scope;
+}
+
+export interface FolderSynced {
+  /** How many changes were written, and merged. */
+  gave: number;
+  took: number;
+  /** What was left alone, and why; the rest was taken. */
+  warnings: { file: string; message: string }[];
+}
+
+/** Exchanges changes through a folder that other machines see, too. */
+export function syncFolder(db: Database, directory: string, options?: SyncOptions): Promise<FolderSynced>;
+
+export interface HttpSynced {
+  /** How many changes were uploaded, and merged here; of a server also those that it has from here. */
+  gave: number;
+  took: number;
+  /** Shards that the server did not take, because their ids are those of another device. */
+  skipped: number;
+}
+
+/** Exchanges changes with a server. */
+export function syncHttp(db: Database, url: string, token: string, options?: SyncOptions): Promise<HttpSynced>;
+
+export interface HandlerOptions {
+  /** Bytes of a body, as it comes or decompressed; 16 MiB. */
+  maxBody?: number;
+  /** The path that the server is at: "/sync". */
+  prefix?: string;
+}
+
+/** What is used of an IncomingMessage of node:http, or a Request of Express. */
+export interface ServedRequest {
+  method?: string;
+  url?: string;
+  headers: object;
+}
+
+/** What is used of a ServerResponse, or a Response of Express. */
+export interface ServedResponse {
+  headersSent: boolean;
+  writeHead(status: number, headers?: { [name: string]: string }): unknown;
+  end(text: string): unknown;
+}
+
+/** Serves one file; calls `next`, if there is one, for paths that are not its own. */
+export interface Handler {
+  (request: ServedRequest, response: ServedResponse, next?: (error?: unknown) => void): Promise<unknown>;
+  /** Closes the file if the handler has opened it. */
+  close(): Promise<void>;
+}
+
+/** A path is opened by better-sqlite3 or node:sqlite, whichever is there. */
+export function handler(db: Database | string, options?: HandlerOptions): Handler;
+
+/** Makes a token for a device and returns it: it is not kept, only its digest. */
+export function addToken(db: Database | string, device: string): Promise<string>;
+
+/** Takes the token of a device away. Its ids stay bound to it, or move to the token of device `to`. */
+export function removeToken(db: Database | string, device: string, options?: { to?: string }): Promise<void>;
+
+/** All devices that have a token, and the ids that are bound to it. */
+export function tokens(db: Database | string): Promise<{ device: string; ids: string[] }[]>;

@@ -1,2 +1,16 @@
 // index.mjs - the same for import.
-export { default, getLoadablePath, load } from "./index.cjs";
+export {
+  default,
+  SyncError,
+  addToken,
+  apply,
+  changes,
+  getLoadablePath,
+  handler,
+  load,
+  mark,
+  removeToken,
+  syncFolder,
+  syncHttp,
+  tokens,
+} from "./index.cjs";

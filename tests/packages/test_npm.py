@@ -5,6 +5,7 @@ import json
 import pathlib
 import re
 import shutil
+import socket
 import tarfile
 
 import pytest
@@ -118,7 +119,7 @@ def test_each_platform_has_a_package_that_the_first_one_names(all_libs, tmp_path
     first = described.pop(f"sqlite-counter-{VERSION}.tgz")
     assert first["optionalDependencies"] == {f"sqlite-counter-{name}": VERSION for name in NAMES.values()}
     assert sorted(packages[f"sqlite-counter-{VERSION}.tgz"]) == [
-        "LICENSE", "README.md", "index.cjs", "index.d.mts", "index.d.ts", "index.mjs", "package.json"]
+        "LICENSE", "README.md", *sorted([*(path.name for path in (ROOT / "packages" / "npm").glob("*.*s")), "package.json"])]
     for folder, name in NAMES.items():
         of_platform = described[f"sqlite-counter-{name}-{VERSION}.tgz"]
         library = "counter.dll" if folder.startswith("windows") else "counter.so"
@@ -145,7 +146,8 @@ def test_require_and_import_give_the_same(project):
         import counter from "sqlite-counter";
         const required = createRequire(import.meta.url)("sqlite-counter");
         console.log(counter === required, required.load === imported.load, Object.keys(required).join(), required.getLoadablePath());"""
-    assert node(project, program) == f"true true getLoadablePath,load {library}\n"
+    names = "SyncError,addToken,apply,changes,getLoadablePath,handler,load,mark,removeToken,syncFolder,syncHttp,tokens"
+    assert node(project, program) == f"true true {names} {library}\n"
 
 
 def test_the_program_of_the_page_on_languages_counts(project):
@@ -155,14 +157,22 @@ def test_the_program_of_the_page_on_languages_counts(project):
     assert node(project, program) == re.search(r"  // (.*\n)\Z", program)[1]
 
 
-def test_the_program_of_the_packages_readme_counts(project):
-    program, = re.findall(r"^```js\n(.*?)^```$", (ROOT / "packages" / "npm" / "README.md").read_text(), re.M | re.S)
+def test_the_programs_of_the_packages_readme_count(project):
+    """Merging, a folder, a server."""
+    merges, folder, server = re.findall(r"^```js\n(.*?)^```$", (ROOT / "packages" / "npm" / "README.md").read_text(), re.M | re.S)
     need("better-sqlite3", project)
-    assert "/mnt/office.db" in program
-    program = program.replace("/mnt", str(project))
-    node(project, program, ok=False)  # the office has no file yet
+    assert "/mnt/office.db" in merges and "/mnt/shared" in folder
+    merges = merges.replace("/mnt", str(project))
+    node(project, merges, ok=False)  # the office has no file yet
     shutil.copy(project / "till.db", project / "office.db")
-    node(project, program)
+    node(project, merges)
+    (project / "shared").mkdir()
+    folder = folder.replace("/mnt", str(project)).replace("load(db);", """load(db); db.exec("INSERT INTO products VALUES ('tea', 'Tea', 1)");""")
+    assert node(project, folder + "console.log(gave, took);") == "2 0\n"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    assert node(project, server.replace("8080", port) + "server.close(); server.closeAllConnections?.();") == server.rpartition(" // ")[2]
 
 
 @pytest.mark.parametrize("file, imports", [
@@ -177,6 +187,24 @@ def test_the_types_are_right(project, file, imports):
         const later: Promise<void> = load({ loadExtension() { return this; }, parallelize() {} });
         const afterwards: Promise<void> = load({ async loadExtension() {} });
         const path: string = getLoadablePath();
+        const db = { loadExtension() { return this; } };
+        async function every() {
+        for await (const line of counter.changes(db, { since: 5n, own: true, scope: ["store 7", 7, 8n] })) { const text: string = line; }
+        const applied: { changes: number; marks: Map<string, bigint> } = await counter.apply(db, ["a"]);
+        const mark: bigint = await counter.mark(db, "id", ["store 7"]);
+        const folder: { gave: number; took: number; warnings: { file: string; message: string }[] } = await counter.syncFolder(db, "d", { scope: "[]" });
+        const http: { gave: number; took: number; skipped: number } = await counter.syncHttp(db, "https://x/sync", "token");
+        const serve: (request: { url: string; headers: {} }, response: { headersSent: boolean; writeHead(status: number): void; end(text: string): void }) => unknown =
+            counter.handler("path", { maxBody: 1, prefix: "/sync" });
+        const token: string = await counter.addToken(db, "device");
+        await counter.removeToken(db, "device", { to: "other" });
+        const ids: string[] = (await counter.tokens(db))[0].ids;
+        const status: number | undefined = new counter.SyncError("x").status;
+        // @ts-expect-error
+        counter.mark(db);
+        // @ts-expect-error
+        counter.changes(db, { since: true });
+        }
         // @ts-expect-error
         load({});
         """)

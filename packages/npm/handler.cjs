@@ -1,0 +1,229 @@
+// handler.cjs - serves one file to devices that call syncHttp(), or anything else that speaks its three requests:
+//
+//     GET  /sync?source=NAME              how far the server is
+//     GET  /sync/changes?since=N          batches, a line each
+//     POST /sync/changes                  the same, to be merged in one transaction
+//
+// For node:http and for Express. A status other than 200 means that nothing was changed.
+"use strict";
+
+const { Readable } = require("stream");
+const { pipeline } = require("stream");
+const zlib = require("zlib");
+
+const { FORMAT, readEnd, readMark, readSource, readWindow, takeLines } = require("./batches.cjs");
+const { connect, inTransaction, isLocked } = require("./drivers.cjs");
+const { gunzip, textOf } = require("./lines.cjs");
+const { bind, digestOf, isKnown } = require("./tokens.cjs");
+
+const MAX_BODY = 16 * 2 ** 20; // bytes, as they came or decompressed
+const ENOUGH = 8 * 2 ** 20; // an answer ends at the next number
+const SHORT = 65536; // characters of an answer that is sent at once
+const ZIPPED = { level: 1 };
+const LINGER = 2000; // milliseconds in which a client that was refused may read why
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+// Ends a request with a status and a sentence.
+class Refusal extends Error {
+  constructor(status, message, headers = {}) {
+    super(message);
+    Object.assign(this, { status, headers });
+  }
+}
+
+function refusalOf(error) {
+  if (error instanceof Refusal) return error;
+  if (isLocked(error)) return new Refusal(503, "the file is locked: repeat the request", { "Retry-After": "1" });
+  return new Refusal(500, error.message);
+}
+
+const acceptsGzip = (request) => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(request.headers["accept-encoding"] ?? "");
+
+// Answers with texts: short ones at once, others one after the other, as the client takes them.
+function send(request, response, type, texts) {
+  const isZipped = acceptsGzip(request);
+  const headers = {
+    "Content-Type": type,
+    "Cache-Control": "no-store",
+    Vary: "Accept-Encoding, Authorization",
+    ...(isZipped ? { "Content-Encoding": "gzip" } : {}),
+  };
+  if (texts.reduce((sum, { length }) => sum + length, 0) <= SHORT) {
+    const text = Buffer.from(texts.join(""));
+    const body = isZipped ? zlib.gzipSync(text, ZIPPED) : text;
+    response.writeHead(200, { ...headers, "Content-Length": body.length });
+    return void response.end(body);
+  }
+  response.writeHead(200, headers);
+  const parts = isZipped ? [zlib.createGzip(ZIPPED)] : [];
+  pipeline(Readable.from(texts), ...parts, response, () => {}); // a client that has gone asks again
+}
+
+const sendJson = (request, response, text) => send(request, response, "application/json", [text]);
+
+function refuse(request, response, refusal) {
+  if (response.headersSent) return void response.destroy();
+  const isUnread = !request.complete;
+  response.writeHead(refusal.status, {
+    "Content-Type": "application/json",
+    ...(isUnread ? { Connection: "close" } : {}),
+    ...refusal.headers,
+  });
+  response.end(JSON.stringify({ error: refusal.message }));
+  if (!isUnread) return;
+  request.unpipe?.();
+  request.resume(); // a client that is still writing would not read the answer
+  setTimeout(() => request.destroy(), LINGER).unref();
+}
+
+/* ---- bodies ---------------------------------------------------------------------------------- */
+
+const tooLarge = (limit) =>
+  new Refusal(413, `the body has more than ${limit} bytes: send fewer lines at once, or raise maxBody`);
+
+function decoded(request) {
+  const coding = (request.headers["content-encoding"] ?? "identity").trim().toLowerCase();
+  if (coding === "identity") return request;
+  if (coding !== "gzip") throw new Refusal(415, `the Content-Encoding must be gzip or identity, not ${coding}`);
+  return gunzip(request);
+}
+
+function readBody(request, limit) {
+  if (request.readableEnded || request.body instanceof Buffer || typeof request.body === "string")
+    throw new Refusal(
+      500,
+      "the body was read before handler() got it: call handler() before express.json(), express.text() and other parsers"
+    );
+  if (Number(request.headers["content-length"] ?? 0) > limit) throw tooLarge(limit);
+  const stream = decoded(request);
+  return new Promise((resolve, reject) => {
+    const chunks = [];
+    let [came, size] = [0, 0];
+    const count = () => (size > limit || came > limit) && reject(tooLarge(limit));
+    if (stream !== request)
+      request.on("data", (chunk) => {
+        came += chunk.length;
+        count();
+      });
+    stream.on("data", (chunk) => {
+      size += chunk.length;
+      if (size > limit) stream.pause();
+      else chunks.push(chunk);
+      count();
+    });
+    stream.on("end", () => resolve(Buffer.concat(chunks)));
+    const cut = (error) => reject(new Refusal(400, `the body was cut short: ${error?.message ?? "the connection ended"}`));
+    stream.on("error", cut);
+    request.on("aborted", cut);
+  });
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+const bad = (error) => (isLocked(error) ? error : new Refusal(400, error.message));
+
+// What SQLite says of a parameter is the client's fault.
+async function asked(connection, work) {
+  try {
+    return await connection.run(work);
+  } catch (error) {
+    throw /^(?:counter_mark|counter_source|counter_changes): /.test(error.message) ? bad(error) : error;
+  }
+}
+
+async function sendState(connection, request, response, parameters) {
+  const name = parameters.get("source");
+  const state = await asked(connection, function* () {
+    const source = yield* readSource(connection, { own: false, scope: parameters.get("scope") });
+    return { source, mark: name === null ? 0n : yield* readMark(connection, name, null) };
+  });
+  sendJson(request, response, `{"format":${FORMAT},"source":${JSON.stringify(state.source)},"mark":${state.mark}}`);
+}
+
+async function sendChanges(connection, request, response, parameters) {
+  const text = parameters.get("since") ?? "";
+  if (!/^\d{1,19}$/.test(text) || BigInt(text) >= 2n ** 63n)
+    throw new Refusal(400, `since must be a whole number from 0 on, not '${text}'`);
+  const query = { since: BigInt(text), own: false, scope: parameters.get("scope") };
+  const lines = await asked(connection, function* () {
+    const window = yield* readWindow(connection, query, ENOUGH);
+    if (window.lines.length > 0) return window.lines;
+    const source = yield* readSource(connection, query);
+    const upto = yield* readEnd(connection);
+    const end = BigInt(upto) > query.since ? upto : query.since;
+    return [`{"format":${FORMAT},"source":${JSON.stringify(source)},"since":${query.since},"upto":${end},"changes":[]}`];
+  });
+  send(
+    request,
+    response,
+    "application/x-ndjson",
+    lines.map((line) => `${line}\n`)
+  );
+}
+
+async function takeBody(connection, request, response, { token, maxBody }) {
+  const body = await readBody(request, maxBody);
+  const accept = function* (batch, line) {
+    yield* bind(connection, token, line);
+  };
+  const taken = await connection.run(() =>
+    inTransaction(connection, function* () {
+      if (!(yield* isKnown(connection, token))) throw unauthorized();
+      try {
+        return yield* takeLines(connection, textOf(body).split("\n"), { token, accept });
+      } catch (error) {
+        throw bad(error);
+      }
+    })
+  );
+  const marks = [...taken.marks].map(([source, mark]) => `${JSON.stringify(source)}:${mark}`);
+  sendJson(request, response, `{"changes":${taken.changes},"skipped":${taken.skipped},"marks":{${marks.join(",")}}}`);
+}
+
+const unauthorized = () =>
+  new Refusal(401, "the token is missing or unknown: addToken() gives one to each device", { "WWW-Authenticate": "Bearer" });
+
+// The digest of the token of a request.
+async function authorize(connection, request) {
+  const [, token] = /^Bearer +([A-Za-z0-9._~+/=-]+) *$/i.exec(request.headers.authorization ?? "") ?? [];
+  const digest = digestOf(token ?? "");
+  if (!token || !(await connection.run(() => isKnown(connection, digest)))) throw unauthorized();
+  return digest;
+}
+
+function routeOf(method, isChanges) {
+  if (method === "GET") return isChanges ? sendChanges : sendState;
+  if (method === "POST" && isChanges) return takeBody;
+  const allowed = isChanges ? "GET, POST" : "GET";
+  throw new Refusal(405, `the method must be one of ${allowed}`, { Allow: allowed });
+}
+
+// Express cuts off the path at which the handler was put.
+const urlOf = (request) => new URL((request.originalUrl ?? request.url).replace(/^\/+/, "/"), "http://localhost");
+
+function handler(db, { maxBody = MAX_BODY, prefix = "/sync" } = {}) {
+  const opened = connect(db);
+  opened.catch(() => {}); // each request is told
+  const base = prefix.replace(/\/+$/, "");
+
+  const serve = async (request, response, next) => {
+    const url = urlOf(request);
+    const isChanges = url.pathname === `${base}/changes`;
+    if (!isChanges && url.pathname !== base && url.pathname !== `${base}/`) {
+      if (next) return next();
+      throw new Refusal(404, `there is nothing at ${url.pathname}`);
+    }
+    const route = routeOf(request.method, isChanges);
+    const connection = await opened;
+    const token = await authorize(connection, request);
+    if (route === takeBody) await takeBody(connection, request, response, { token, maxBody });
+    else await route(connection, request, response, url.searchParams);
+  };
+  const handle = (request, response, next) =>
+    serve(request, response, next).catch((error) => refuse(request, response, refusalOf(error)));
+  handle.close = async () => (await opened).close();
+  return handle;
+}
+
+module.exports = { handler };

@@ -1,0 +1,97 @@
+// statements.cjs - the SQL of batches. Whole numbers leave SQLite as TEXT and come back as TEXT, because a number of
+// JavaScript has 53 bits; JSON that comes from outside is read by SQLite alone, and only as a parameter.
+// The parameters of a statement are :a, :b, …, in the order of the values, because all drivers understand these.
+"use strict";
+
+// What a file gives; `conditions` narrows it to its own changes, to a scope. Answers about openings come first, whatever
+// their number: the rows may need them.
+const changesOf = (conditions) => `
+SELECT CAST(n AS TEXT) AS n, CAST(seq AS TEXT) AS seq, upto, source,
+       json_object(
+         'table', table_name, 'key_columns', key_columns,
+         'key', json(CASE WHEN length(key) > 0 THEN counter_key_json(key) END), 'packed', hex(key),
+         'column', column_name, 'generation', generation,
+         'cell', json(CASE WHEN coalesce(column_name, '') = '' THEN json_quote(nullif(hex(cell), ''))
+                           ELSE counter_json(cell) END),
+         'seq', seq) AS change
+  FROM (SELECT CASE WHEN column_name IS NULL AND cell IS NOT NULL THEN 0 ELSE seq END AS n, CAST(upto AS TEXT) AS upto,
+               source, table_name, key_columns, key, column_name, generation, cell, seq
+          FROM counter_changes(CAST(:a AS INTEGER)) ${conditions} ORDER BY 1 LIMIT -1)`;
+
+const SOURCE = "SELECT counter_source(CAST(:a AS INTEGER), :b) AS source";
+const END = "SELECT CAST(upto AS TEXT) AS upto FROM counter_changes(0) LIMIT 1";
+const IDS = "SELECT json_group_array(id) AS ids FROM counter_identity()";
+const SETTLE = "SELECT counter_settle() AS id";
+const MARK = "SELECT CAST(counter_mark(:a, :b) AS TEXT) AS mark";
+
+// A batch that is not JSON fails here.
+const BATCH = `
+SELECT json_type(:a) AS type, json_type(:a, '$.changes') AS changes, json_type(:a, '$.format') AS formatType,
+       CAST(json_extract(:a, '$.format') AS TEXT) AS format,
+       CASE json_type(:a, '$.source') WHEN 'text' THEN json_extract(:a, '$.source') END AS source,
+       CAST(json_extract(:a, '$.since') AS TEXT) AS since, CAST(json_extract(:a, '$.upto') AS TEXT) AS upto`;
+
+const CHANGES = `
+SELECT value AS change, type,
+       CASE WHEN type = 'object' THEN json_extract(value, '$.packed') END AS packed,
+       CASE WHEN type = 'object' THEN json_type(value, '$.packed') END AS packedType,
+       CASE WHEN type = 'object' THEN coalesce(json_extract(value, '$.column'), '') <> '' END AS isCounter,
+       CASE WHEN type = 'object' THEN json_type(value, '$.cell') END AS cellType,
+       CASE WHEN type = 'object' AND json_type(value, '$.cell') = 'text' THEN json_extract(value, '$.cell') END AS bytes
+  FROM json_each(:a, '$.changes')`;
+
+// A cell is collected from its shards; the row without an id brings its life, which is all that a deleted one has.
+const cellWhere = (condition) => `
+(SELECT counter_collect(id, clock, value, life)
+   FROM (SELECT json_extract(value, '$.id') AS id, json_extract(value, '$.clock') AS clock,
+                json_extract(value, '$.value') AS value
+           FROM json_each(:a, '$.cell.shards') ${condition}
+         UNION ALL SELECT NULL, NULL, NULL),
+        (SELECT json_extract(:a, '$.cell.life') AS life)
+  WHERE life IS NOT NULL)`;
+
+const insertWith = (cell) => `
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, key_columns, source, scope)
+SELECT json_extract(:a, '$.table'), :b, json_extract(:a, '$.column'), json_extract(:a, '$.generation'), ${cell},
+       json_extract(:a, '$.seq'), json_extract(:a, '$.key_columns'), :c, :d`;
+
+const INSERT = insertWith(cellWhere("")); // change, key, source, scope
+const INSERT_BYTES = insertWith(":e"); // and the cell
+
+const SEEN = `
+SELECT CAST(counter_seen(json_extract(:a, '$.source'), json_extract(:a, '$.since'), json_extract(:a, '$.upto'), :b)
+            AS TEXT) AS mark`;
+
+const IS_BORN = "SELECT 1 FROM counter_tables WHERE birth = json_extract(:a, '$.table')";
+const TABLE = "SELECT CAST(json_extract(:a, '$.table') AS TEXT) AS name";
+
+// Ids that are bound to another token than :b, among the shards of a change, or of a whole batch.
+const FOREIGN = "lower(json_extract(value, '$.id')) IN (SELECT id FROM counter_http_ids WHERE token <> :b)";
+const CELL_WITHOUT_FOREIGN = `SELECT ${cellWhere(`WHERE coalesce(NOT ${FOREIGN}, 1)`)} AS cell`;
+const COUNT_FOREIGN = `SELECT CAST(count(*) AS TEXT) AS n FROM json_each(:a, '$.cell.shards') WHERE ${FOREIGN}`;
+const HAS_FOREIGN = `
+SELECT EXISTS (SELECT 1 FROM json_each(:a, '$.changes') AS change, json_each(change.value, '$.cell.shards') AS shard
+                WHERE lower(json_extract(shard.value, '$.id')) IN (SELECT id FROM counter_http_ids WHERE token <> :b)) AS has`;
+
+const IS_FOREIGN_SOURCE = `
+SELECT 1 FROM counter_http_ids WHERE id = lower(substr(:a, 1, 36)) AND token <> :b`;
+
+module.exports = {
+  BATCH,
+  CELL_WITHOUT_FOREIGN,
+  CHANGES,
+  COUNT_FOREIGN,
+  END,
+  HAS_FOREIGN,
+  IDS,
+  INSERT,
+  INSERT_BYTES,
+  IS_BORN,
+  IS_FOREIGN_SOURCE,
+  MARK,
+  SEEN,
+  SETTLE,
+  SOURCE,
+  TABLE,
+  changesOf,
+};

@@ -1,0 +1,200 @@
+// folder.mjs - a folder with damage in it, and processes that are killed.
+import assert from "assert";
+import { spawn } from "child_process";
+import fs from "fs";
+import path from "path";
+import zlib from "zlib";
+import { SyncError, syncFolder } from "sqlite-counter";
+import { claims, close, contents, count, driver, idOf, open, place, random, run } from "./common.mjs";
+
+const KILLS = Number(process.env.COUNTER_KILLS ?? 4);
+
+async function two(name) {
+  const folder = `${place(name)}/folder`;
+  fs.mkdirSync(folder);
+  const [a, b] = [await open(`${name}/a.db`), await open(`${name}/b.db`)];
+  return { folder, a, b, of: path.join(folder, await idOf(a)) };
+}
+
+const numbers = (folder) =>
+  fs
+    .readdirSync(folder)
+    .filter((name) => /^\d{20}-\d{20}\.gz$/.test(name))
+    .sort();
+
+// What b says of one file after `change(lines, file)`, which may return other bytes; then the file is whole again.
+async function warned({ folder, b, of }, change) {
+  const file = path.join(of, numbers(of)[0]);
+  const whole = fs.readFileSync(file);
+  const lines = zlib.gunzipSync(whole).toString().split("\n");
+  fs.writeFileSync(file, change(lines, whole) ?? zlib.gzipSync(lines.join("\n")));
+  const { took, warnings } = await syncFolder(b, folder);
+  fs.writeFileSync(file, whole);
+  assert.deepStrictEqual([took, warnings.length, warnings[0].file], [0, 1, file]);
+  assert.ok(warnings[0].message.startsWith(`${file}: `));
+  return warnings[0].message.slice(file.length + 2);
+}
+
+async function child(name) {
+  const db = await open(`${name}/a.db`);
+  for (let i = 1; ; i++) {
+    await count(db, "x", 1, 1);
+    process.stdout.write(`${i}\n`); // it has counted
+    await syncFolder(db, `${name}/folder`);
+  }
+}
+
+if (process.argv[3] === "child") await child(process.argv[4]);
+
+await claims({
+  async "a damaged file is told of, and taken when it is whole"() {
+    const world = await two("damaged");
+    await count(world.a, "x", 1, 1);
+    await syncFolder(world.a, world.folder);
+    assert.match(
+      await warned(world, (_, whole) => whole.subarray(0, whole.length / 2)),
+      /unexpected end of file: nothing of it was taken\. If it does not arrive whole, delete it on the machine that wrote it/
+    );
+    assert.match(await warned(world, () => Buffer.alloc(0)), /nothing of it was taken/);
+    assert.match(
+      await warned(world, (lines) => void (lines[0] = lines[0].replace('"value":1', '"value":2'))),
+      /^its digest is not that of its lines: /
+    );
+    assert.match(
+      await warned(world, (lines) => void lines.splice(1, 1)),
+      /^it has no last line with a digest: |^its digest is not/
+    );
+    assert.match(await warned(world, (lines) => void lines.splice(0, 1)), /^its digest is not/);
+    assert.deepStrictEqual((await syncFolder(world.b, world.folder)).warnings, []);
+    assert.deepStrictEqual(await contents(world.b), { "x/1": "1" });
+    await close(world.a);
+    await close(world.b);
+  },
+
+  async "one source is refused, and others are taken"() {
+    const { folder, a, b } = await two("others");
+    const c = await open(
+      "others/c.db",
+      "CREATE VIRTUAL TABLE IF NOT EXISTS other USING counter(k TEXT PRIMARY KEY, n COUNTER);"
+    );
+    await count(a, "x", 1, 1);
+    await run(c, "INSERT INTO other VALUES ('y', 1)");
+    await syncFolder(c, folder);
+    await syncFolder(a, folder);
+    fs.mkdirSync(path.join(folder, "not a source"));
+    fs.writeFileSync(path.join(folder, ".hidden"), "");
+    fs.copyFileSync(
+      path.join(folder, await idOf(a), numbers(path.join(folder, await idOf(a)))[0]),
+      path.join(folder, await idOf(a), "0 (conflicted copy).gz")
+    );
+    const { took, warnings } = await syncFolder(b, folder);
+    assert.strictEqual(took, 1);
+    assert.deepStrictEqual(await contents(b), { "x/1": "1" });
+    const messages = warnings.map(({ message }) => message).join("\n");
+    assert.strictEqual(warnings.length, 3);
+    assert.match(messages, /line 1: change 1: there is no counter table other here: create it as it is at the source/);
+    assert.match(messages, /not a source: its name is not that of the folder of a source/);
+    assert.match(messages, /conflicted copy\).gz: its name is not that of a file of changes/);
+    for (const db of [a, b, c]) await close(db);
+  },
+
+  async "ten syncs leave few files, and a new file takes all by them"() {
+    const { folder, a, b, of } = await two("few");
+    for (let i = 0; i < 20; i++) {
+      await count(a, "x", i, 1);
+      await syncFolder(a, folder);
+    }
+    assert.ok(numbers(of).length <= 7, String(numbers(of)));
+    assert.strictEqual((await syncFolder(a, folder)).gave, 0);
+    await syncFolder(b, folder);
+    assert.deepStrictEqual(await contents(b), await contents(a));
+    fs.rmSync(path.join(of, numbers(of)[0])); // by hand: it is written again
+    await count(a, "x", 0, 1);
+    await syncFolder(a, folder);
+    const c = await open("few/c.db");
+    await syncFolder(c, folder);
+    assert.deepStrictEqual(await contents(c), await contents(a));
+    for (const db of [a, b, c]) await close(db);
+  },
+
+  async "a copy of a file writes into a folder of its own"() {
+    const { folder, a, b } = await two("copy");
+    await count(a, "x", 1, 1);
+    await syncFolder(a, folder);
+    await run(a, "VACUUM INTO 'copy/c.db'");
+    const c = await open("copy/c.db");
+    await count(c, "x", 1, 10);
+    await count(a, "x", 1, 100);
+    for (const db of [a, c, b, a, c]) await syncFolder(db, folder);
+    for (const db of [a, b, c]) assert.deepStrictEqual(await contents(db), { "x/1": "111" });
+    assert.strictEqual(fs.readdirSync(folder).length, 2);
+    for (const db of [a, b, c]) await close(db);
+  },
+
+  async "a scope takes its rows alone"() {
+    const { folder, a, b } = await two("scope");
+    await count(a, "x", 1, 1);
+    await count(a, "y", 1, 2);
+    await syncFolder(a, folder);
+    await syncFolder(b, folder, { scope: ["y"] });
+    assert.deepStrictEqual(await contents(b), { "y/1": "2" });
+    await syncFolder(b, folder);
+    assert.deepStrictEqual(await contents(b), { "x/1": "1", "y/1": "2" });
+    await close(a);
+    await close(b);
+  },
+
+  async "a folder that is not there, or cannot be written, is one error"() {
+    const { folder, a, b, of } = await two("unwritable");
+    const fails = (db, at, message) =>
+      assert.rejects(
+        syncFolder(db, at),
+        (error) =>
+          error instanceof SyncError &&
+          error.name === "SyncError" &&
+          message.test(error.message) &&
+          error.file.startsWith(at)
+      );
+    await fails(a, "unwritable/none", /unwritable\/none: it cannot be read: ENOENT.*Nothing is lost: the next call goes on/);
+    await count(b, "x", 1, 1);
+    await syncFolder(b, folder);
+    await count(a, "x", 1, 1);
+    fs.writeFileSync(of, "in the way");
+    await fails(a, folder, /own changes cannot be written; those of others were taken: E/);
+    assert.deepStrictEqual(await contents(a), { "x/1": "2" });
+    fs.rmSync(of);
+    assert.strictEqual((await syncFolder(a, folder)).gave, 1);
+    await run(a, "BEGIN");
+    await assert.rejects(syncFolder(a, folder), /syncFolder\(\) was called within a transaction: commit it before/);
+    await run(a, "COMMIT");
+    await close(a);
+    await close(b);
+  },
+
+  async "a process that is killed loses and doubles nothing"() {
+    const pick = random(99);
+    const { folder, a, b } = await two("killed");
+    let sum = 0;
+    for (let i = 0; i < KILLS; i++) {
+      const killed = spawn(process.execPath, [...process.execArgv, "folder.mjs", driver, "child", "killed"], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      let said = "";
+      killed.stdout.on("data", (bytes) => {
+        if (said === "") setTimeout(() => killed.kill("SIGKILL"), pick(60));
+        said += bytes;
+      });
+      await new Promise((resolve) => killed.on("close", resolve));
+      const counted = Number(said.slice(0, said.lastIndexOf("\n")).split("\n").pop());
+      const now = Number((await contents(a))["x/1"]) - sum;
+      assert.ok(now === counted || now === counted + 1, `${now} of ${counted}`);
+      sum += now;
+      await syncFolder(b, folder);
+    }
+    await syncFolder(a, folder);
+    assert.deepStrictEqual((await syncFolder(b, folder)).warnings, []);
+    assert.deepStrictEqual(await contents(b), { "x/1": String(sum) });
+    await close(a);
+    await close(b);
+  },
+});

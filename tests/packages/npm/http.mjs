@@ -1,0 +1,145 @@
+// http.mjs - clients of a server: connections that end in the middle, locks, redirects, many at once.
+import assert from "assert";
+import http from "http";
+import net from "net";
+import { SyncError, addToken, syncHttp } from "sqlite-counter";
+import { claims, close, contents, count, driver, open, run } from "./common.mjs";
+import { fresh, linesOf, pathOf, post, world } from "./served.mjs";
+
+const CLIENTS = Number(process.env.COUNTER_CLIENTS ?? 10);
+
+await claims({
+  async "a file that is locked is 503, and a client waits for it"() {
+    const w = await world();
+    const a = await fresh();
+    await count(a, "x", 1, 1);
+    await run(w.server, "PRAGMA busy_timeout = 0");
+    const locking = await open(pathOf(w.server));
+    await run(locking, "BEGIN IMMEDIATE");
+    if (driver !== "sqlite3") {
+      // there the server has a connection of its own, which waits
+      const refused = await post(w, await linesOf(a, { own: true }));
+      assert.deepStrictEqual([refused.status, refused.headers["retry-after"]], [503, "1"]);
+    }
+    setTimeout(() => run(locking, "COMMIT"), 200);
+    assert.strictEqual((await syncHttp(a, w.served.url, w.token)).gave, 1);
+    assert.deepStrictEqual(await contents(w.server), { "x/1": "1" });
+    await w.end(a, locking);
+  },
+
+  async "a server that dies in the middle leaves nothing half done, and the next call goes on"() {
+    const w = await world();
+    const [a, b] = [await fresh(), await fresh()];
+    await run(
+      a,
+      "INSERT INTO hits WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 1200) SELECT 'x', i * 7919 % 1201, i FROM c"
+    );
+    const other = await addToken(w.server, "other");
+    let room = 0;
+    const proxy = net.createServer((socket) => {
+      const up = net.connect(w.served.port, "127.0.0.1");
+      const pass = (from, to) =>
+        from
+          .on("data", (bytes) => ((room -= bytes.length) < 0 ? (socket.destroy(), up.destroy()) : to.write(bytes)))
+          .on("error", () => {})
+          .on("end", () => to.end());
+      pass(socket, up);
+      pass(up, socket);
+    });
+    await new Promise((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${proxy.address().port}/sync`;
+    const later = globalThis.setTimeout;
+    globalThis.setTimeout = (call, milliseconds, ...more) =>
+      later(call, milliseconds === 500 || milliseconds === 1000 ? 1 : milliseconds, ...more);
+    for (const [db, token] of [
+      [a, w.token],
+      [b, other],
+    ]) {
+      for (room = 0; ; room += 9000) {
+        const size = room;
+        try {
+          await syncHttp(db, url, token);
+          break;
+        } catch (error) {
+          assert.ok(error instanceof SyncError, error.stack);
+          assert.match(
+            error.message,
+            /^sqlite-counter: http:\/\/127\.0\.0\.1:\d+\/sync.*: .*\. Nothing is lost: the next call goes on$/
+          );
+          assert.ok(error.url.startsWith(url));
+        }
+        room = size;
+      }
+    }
+    globalThis.setTimeout = later;
+    assert.deepStrictEqual(await contents(b), await contents(a));
+    proxy.close();
+    await w.end(a, b);
+  },
+
+  async "a redirect is told, and the token goes nowhere else"() {
+    const seen = [];
+    const servers = [0, 1].map(() =>
+      http.createServer((request, response) => {
+        seen.push(request.headers.host);
+        response.writeHead(302, { Location: `http://127.0.0.1:${servers[1].address().port}/sync` }).end();
+      })
+    );
+    for (const server of servers) await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const a = await fresh();
+    await count(a, "x", 1, 1);
+    await assert.rejects(
+      syncHttp(a, `http://127.0.0.1:${servers[0].address().port}/sync`, "token"),
+      (error) =>
+        error.status === 302 &&
+        /it has moved to http:\/\/127\.0\.0\.1:\d+\/sync: call syncHttp\(\) with that URL/.test(error.message)
+    );
+    assert.strictEqual(seen.length, 1);
+    for (const server of servers) server.close();
+    await assert.rejects(syncHttp(a, "ftp://x", "token"), /must begin with https:/);
+    await assert.rejects(syncHttp(a, "http://127.0.0.1:1/sync", "a\r\nb"), /token must be the text/);
+    await close(a);
+  },
+
+  async "another server is no server of counters"() {
+    const a = await fresh();
+    for (const [body, message] of [
+      ["hello", /is the URL right/],
+      ['{"format":2,"source":"x","mark":0}', /newer format: install a newer/],
+      ["x".repeat(2 ** 20 + 1), /more than 1048576 bytes/],
+    ]) {
+      const server = http.createServer((_, response) => response.end(body));
+      await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+      await assert.rejects(
+        syncHttp(a, `http://127.0.0.1:${server.address().port}/sync`, "token"),
+        (error) => error instanceof SyncError && message.test(error.message)
+      );
+      server.close();
+      server.closeAllConnections?.();
+    }
+    await close(a);
+  },
+
+  async "many clients at once: no error, and sums are exact"() {
+    const w = await world();
+    const clients = [];
+    for (let i = 0; i < CLIENTS; i++) clients.push({ db: await fresh(), token: await addToken(w.server, `client ${i}`) });
+    const begun = Date.now();
+    let syncs = 0;
+    await Promise.all(
+      clients.map(async ({ db, token }, i) => {
+        for (let round = 0; round < 3; round++, syncs++) {
+          await count(db, "x", (i + round) % 5, 1);
+          await syncHttp(db, w.served.url, token);
+        }
+      })
+    );
+    const took = (Date.now() - begun) / 1000;
+    const sum = Object.values(await contents(w.server)).reduce((all, each) => all + Number(each), 0);
+    assert.strictEqual(sum, 3 * CLIENTS);
+    for (const { db, token } of clients) await syncHttp(db, w.served.url, token);
+    for (const { db } of clients) assert.deepStrictEqual(await contents(db), await contents(w.server));
+    console.log(`${driver}: ${CLIENTS} clients at once, ${Math.round(syncs / took)} syncs a second`);
+    await w.end(...clients.map(({ db }) => db));
+  },
+});
