@@ -158,7 +158,8 @@ typedef struct cli_query {
 } cli_query;
 
 /* Hands each batch, a line without its end, to `take`. Returns the number of changes; sets `upto`
- * to the number up to which they go. */
+ * to the number up to which they go. Of own changes nothing is given if there is nothing new but
+ * what comes each time. */
 int64_t cli_give(cli_file *file, const cli_query *query, int64_t *upto,
                  void (*take)(void *to, const char *line), void *to);
 

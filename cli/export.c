@@ -4,7 +4,7 @@
  *
  *     {"format":1,"source":"<id>","ids":["<id>"],"since":0,"upto":9,"changes":[...]}
  *
- * A line ends after ENOUGH_CHANGES: its `upto` is the number of the next change, and `since` of the
+ * A line ends after ENOUGH_CHANGES, or ENOUGH_BYTES: its `upto` is the number of the next change, and `since` of the
  * next line. So each line says by itself what it brings, and a mark rises past no line that has not
  * arrived.
  */
@@ -16,26 +16,32 @@
 
 #include "cli/cli.h"
 
-enum { ENOUGH_CHANGES = 1000 };
+enum { ENOUGH_CHANGES = 1000, ENOUGH_BYTES = 1 << 20 };
 
 /* Columns of CHANGES. */
-enum { CHANGE_NUMBER, CHANGE_UPTO, CHANGE_SOURCE, CHANGE_JSON };
+enum { CHANGE_NUMBER, CHANGE_UPTO, CHANGE_SOURCE, CHANGE_JSON, CHANGE_IS_NEWS };
+
+/* Changes on their way into lines. */
+typedef struct giving {
+    int64_t n, news; /* changes so far; those that do not come each time */
+    int64_t upto;    /* of the line */
+} giving;
 
 /* `row` stands on the first change of the batch; afterwards on that of the next one. Its head says
  * where it ends, so that is found first. Returns false if there is no next one. */
-static bool collect_batch(cli_file *file, sqlite3_stmt *row, sqlite3_str *changes, int64_t *n,
-                          int64_t *upto)
+static bool collect_batch(cli_file *file, sqlite3_stmt *row, sqlite3_str *changes, giving *given)
 {
-    for (int i = 0; i < ENOUGH_CHANGES; i++) {
-        *upto = sqlite3_column_int64(row, CHANGE_UPTO);
+    for (int i = 0; i < ENOUGH_CHANGES && sqlite3_str_length(changes) < ENOUGH_BYTES; i++) {
+        given->upto = sqlite3_column_int64(row, CHANGE_UPTO);
+        given->news += sqlite3_column_int(row, CHANGE_IS_NEWS);
         const char *change = (const char *)sqlite3_column_text(row, CHANGE_JSON);
         if (!change) cli_fail(file->c, "out of memory");
         sqlite3_str_appendf(changes, "%s%s", i ? "," : "", change ? change : "");
         cli_progress_add(file->c);
-        ++*n;
+        given->n++;
         if (!cli_step(file, row)) return false;
     }
-    *upto = sqlite3_column_int64(row, CHANGE_NUMBER);
+    given->upto = sqlite3_column_int64(row, CHANGE_NUMBER);
     return true;
 }
 
@@ -72,7 +78,8 @@ static char *text_of(cli_file *file, const char *sql)
 int64_t cli_give(cli_file *file, const cli_query *query, int64_t *upto,
                  void (*take)(void *to, const char *line), void *to)
 {
-    int64_t n = 0, since = query->since;
+    int64_t since = query->since;
+    giving given = {.upto = since};
     char *ids = text_of(file, CLI_SQL_IDS), *source = NULL;
     sqlite3_stmt *row = cli_prepare(file, CLI_SQL_CHANGES);
     if (row) sqlite3_bind_int64(row, 1, query->since);
@@ -82,16 +89,18 @@ int64_t cli_give(cli_file *file, const cli_query *query, int64_t *upto,
     if (any) source = sqlite3_mprintf("%s", sqlite3_column_text(row, CHANGE_SOURCE));
     while (any && !file->c->failed) {
         sqlite3_str *changes = sqlite3_str_new(file->db);
-        any = collect_batch(file, row, changes, &n, upto);
-        char *line = make_line(file, source ? source : "", ids, since, *upto, changes);
-        if (!file->c->failed) take(to, line);
+        any = collect_batch(file, row, changes, &given);
+        if (given.upto < since) given.upto = since; /* what comes each time has the number 0 */
+        char *line = make_line(file, source ? source : "", ids, since, given.upto, changes);
+        if (!file->c->failed && (any || given.news > 0 || !query->own)) take(to, line);
         sqlite3_free(line);
-        since = *upto;
+        since = given.upto;
     }
     sqlite3_finalize(row);
     sqlite3_free(source);
     sqlite3_free(ids);
-    return n;
+    *upto = given.upto;
+    return query->own && given.news == 0 ? 0 : given.n;
 }
 
 static void print_line(void *to, const char *line)

@@ -15,6 +15,8 @@
 
 #include "cli/gzip.h"
 
+static const char ASIDE[] = ".tmp-"; /* what the name of a file begins with that is on its way */
+
 enum { ID_SIZE = 36, TWIST_SIZE = 16, DIGITS = 20, OWN_SIZE = 4 };
 
 /* ---- what stands there ----------------------------------------------------------------------- */
@@ -192,8 +194,23 @@ static int64_t write_aside(cli_file *file, const char *path, int64_t since, batc
     if (!file->c->failed && stat(path, &seen) != 0)
         cli_fail(file->c, "%s: %s", path, strerror(errno));
     made->size = seen.st_size;
-    if (made->upto == since || file->c->failed) unlink(path);
+    if (n == 0 || made->upto == since || file->c->failed) unlink(path);
     return made->upto == since ? 0 : n;
+}
+
+/* Deletes what killed syncs have left on its way. */
+static void delete_leftovers(cli *c, const folder *own)
+{
+    enum { HOUR = 3600 };
+    DIR *open = c->failed ? NULL : opendir(own->path);
+    for (struct dirent *entry; open && (entry = readdir(open));) {
+        struct stat seen;
+        bool aside = strncmp(entry->d_name, ASIDE, sizeof ASIDE - 1) == 0;
+        char *path = aside ? join(c, own->path, entry->d_name) : NULL;
+        if (path && stat(path, &seen) == 0 && seen.st_mtime < time(NULL) - HOUR) unlink(path);
+        sqlite3_free(path);
+    }
+    if (open) closedir(open);
 }
 
 /* Returns where a new file is to begin so that it takes in the last ones: as long as each is no
@@ -228,10 +245,11 @@ static void give(cli_file *file, folder *own, cli_rows *rows)
     cli *c = file->c;
     batches made;
     char name[32];
-    snprintf(name, sizeof name, ".tmp-%ld", (long)getpid());
+    snprintf(name, sizeof name, "%s%ld", ASIDE, (long)getpid());
     char *aside = join(c, own->path, name), *path = NULL;
     if (!c->failed && mkdir(own->path, 0777) != 0 && errno != EEXIST)
         cli_fail(c, "%s: cannot be made: %s", own->path, strerror(errno));
+    delete_leftovers(c, own);
     int64_t n = c->failed ? 0 : write_aside(file, aside, end_of_chain(own, 0), &made);
     int64_t begin = n > 0 && !c->failed ? begin_of(own, &made) : 0;
     int64_t all =

@@ -88,7 +88,7 @@ SELECT CASE WHEN column_name IS NULL AND cell IS NOT NULL THEN 0 ELSE seq END, u
          'column', column_name, 'generation', generation,
          'cell', json(CASE WHEN coalesce(column_name, '') = '' THEN json_quote(nullif(hex(cell), ''))
                            ELSE counter_json(cell) END),
-         'seq', seq)
+         'seq', seq), seq > 0
   FROM counter_changes(?1) WHERE own = ?2 AND scope = ?3 ORDER BY 1;
 
 -- All ids of the file, present and former.
