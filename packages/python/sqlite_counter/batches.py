@@ -1,0 +1,238 @@
+"""batches.py - changes as lines of JSON: written, and taken in.
+
+Each line is a batch, as docs/batches.md specifies it:
+
+    {"format":1,"source":"… own","ids":["…"],"since":0,"upto":9,"changes":[{"table":"page_views", …}, …]}
+
+What comes in is not trusted: each member is checked here, and only ever bound to a statement; the extension checks keys and
+cells.
+"""
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Tuple, Union
+
+from .database import SyncError, ask, is_database_error, open_cursor, text, transaction
+from .parsing import Batch, Cell, Change, parse
+
+FORMAT = 1
+ENOUGH_CHANGES, ENOUGH_CHARACTERS = 1000, 2**20  # of a line
+
+
+class Applied(NamedTuple):
+    """What was taken in: the number of changes, and the mark of each source, the number from which to ask for more."""
+    changes: int
+    marks: Dict[str, int]
+
+
+# ---- who writes, and how far ----
+
+Scope = Union[str, List[Any], None]  # '["store 7"]' or ["store 7"]
+
+
+def scope_text(connection: Any, scope: Scope) -> str | None:
+    """As names of sources spell it: the values of the first key columns as JSON, in one spelling."""
+    if scope is None:
+        return None
+    try:
+        values = json.loads(scope) if isinstance(scope, str) else list(scope)
+        found = values and ask(connection, f"SELECT counter_key_json(counter_key({', '.join('?' * len(values))}))", *values)
+    except Exception as error:
+        raise SyncError(f"a scope is a list of the first values of a key or its JSON, such as '[\"store 7\"]', not {scope!r}") from error
+    if not found:
+        raise SyncError("a scope has the first value of a key, at least")
+    return found[0][0]
+
+
+def need_tables(connection: Any) -> None:
+    if not ask(connection, "SELECT 1 FROM sqlite_master WHERE name = 'counter_tables'"):
+        raise SyncError("there are no counter tables in this file: create those of the other files, or call counter_replicate() or "
+                        "counter_track() for its tables")
+
+
+def settle(connection: Any) -> str:
+    """The id that the file will count under: a copy takes its own one now."""
+    need_tables(connection)
+    return ask(connection, "SELECT counter_settle()")[0][0]
+
+
+def ids_of(connection: Any) -> List[str]:
+    return [text(id) for id, in ask(connection, "SELECT CAST(id AS BLOB) FROM counter_identity()")]
+
+
+class End(NamedTuple):
+    """The source of what a file gives, and the number below which all its changes are that have been committed."""
+    source: str
+    upto: int
+
+
+def end_of_changes(connection: Any, own: bool = False, scope: str | None = None) -> End:
+    need_tables(connection)
+    found = ask(connection, "SELECT CAST(source AS BLOB), upto FROM counter_changes(0) LIMIT 1")
+    source, upto = (text(found[0][0]), found[0][1]) if found else (settle(connection), 0)
+    return End(source + own * " own" + (f" {scope}" if scope else ""), upto)
+
+
+# ---- writing ----
+
+# Answers about openings come first, whatever their number: the rows may need them.
+CHANGES = """\
+SELECT CASE WHEN column_name IS NULL AND cell IS NOT NULL THEN 0 ELSE seq END, upto, CAST(source AS BLOB),
+       CAST(json_object(
+         'table', table_name, 'key_columns', key_columns,
+         'key', json(CASE WHEN length(key) > 0 THEN counter_key_json(key) END), 'packed', hex(key),
+         'column', column_name, 'generation', generation,
+         'cell', json(CASE WHEN coalesce(column_name, '') = '' THEN json_quote(nullif(hex(cell), ''))
+                           ELSE counter_json(cell) END),
+         'seq', seq) AS BLOB)
+  FROM counter_changes(?) {where} ORDER BY 1"""
+
+
+def line_of(source: str, ids: List[str], since: int, upto: int, changes: List[str]) -> str:
+    head = json.dumps({"format": FORMAT, "source": source, "ids": ids, "since": since, "upto": upto}, ensure_ascii=False,
+                      separators=(",", ":"))
+    return f'{head[:-1]},"changes":[{",".join(changes)}]}}'
+
+
+def read_changes(connection: Any, since: int, own: bool, scope: str | None) -> Iterator[Tuple[int, int, str, str]]:
+    """The number, the mark of the whole, the source and the JSON of each change."""
+    words = ["own = 1"] * own + ["scope = ?"] * (scope is not None)
+    cursor = open_cursor(connection)
+    try:
+        where = f"WHERE {' AND '.join(words)}" if words else ""
+        for number, upto, source, change in cursor.execute(CHANGES.format(where=where), [since] + [scope] * (scope is not None)):
+            yield number, upto, text(source), text(change)
+    finally:
+        cursor.close()
+
+
+class Line(NamedTuple):
+    """A batch that was written: its text, where it ends, and the highest number in it, 0 if what it brings has come before."""
+    text: str
+    upto: int
+    newest: int
+
+
+def read_lines(connection: Any, since: int, own: bool = False, scope: str | None = None) -> Iterator[Line]:
+    """A line ends where a number ends, and `upto` of one is `since` of the next. Where the changes of one number do not fit, all
+    lines but its last one end where they begin: so a mark rises past no line that has not arrived."""
+    held: List[str] = []  # the changes of the next line
+    source, ids, number, upto = "", [], 0, since
+    whole, size = 0, 0  # how many of them are of numbers that have ended; the characters of all
+    for next_number, last, source, change in read_changes(connection, since, own, scope):
+        ids = ids or ids_of(connection)
+        if next_number != number:
+            whole = len(held)
+        if held and (len(held) >= ENOUGH_CHANGES or size + len(change) > ENOUGH_CHARACTERS):
+            reached = max(since, next_number if next_number != number else number) if whole else since
+            taken = whole or len(held)
+            yield Line(line_of(source, ids, since, reached, held[:taken]), reached, number)
+            since, held = reached, held[taken:]
+            whole, size = 0, sum(map(len, held))
+        held.append(change)
+        size += len(change)
+        number, upto = next_number, last
+    if held:
+        yield Line(line_of(source, ids, since, upto, held), upto, number)
+
+
+def changes(connection: Any, since: int = 0, *, own: bool = False, scope: Scope = None) -> Iterator[str]:
+    """The changes of a file from the number `since` on, as lines of JSON without line breaks; none if there are no changes.
+
+    `own` gives only those that others cannot have from somebody else, for an upload; `scope`, such as ["store 7"], those of
+    rows whose key begins with these values. Changes that were not committed are left out. `since` is 0 or what mark() returns in
+    the file that takes them in."""
+    end = end_of_changes(connection, own).upto if since else 0
+    if since > end:
+        raise SyncError(f"{since} is not a mark of this file, whose changes end before {end}")
+    return (line.text for line in read_lines(connection, since, own, scope_text(connection, scope)))
+
+
+# ---- taking in ----
+
+COLUMNS = "INSERT INTO counter_changes(table_name, key, column_name, generation, seq, key_columns, source, cell)"
+INSERT_BYTES = f"{COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+# A cell is collected from its shards; the row without an id brings its life, which is all that a deleted one has.
+COLLECT = """\
+SELECT counter_collect(id, clock, value, life)
+  FROM (SELECT json_extract(value, '$.id') AS id, json_extract(value, '$.clock') AS clock,
+               json_extract(value, '$.value') AS value
+          FROM json_each(?)
+        UNION ALL SELECT NULL, NULL, NULL),
+       (SELECT ? AS life)"""
+INSERT_CELL = f"{COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ({COLLECT}))"
+
+
+def why_refused(connection: Any, change: Change, error: Exception) -> str:
+    """A change that was refused may be for a table that is not there."""
+    if ask(connection, "SELECT 1 FROM counter_tables WHERE birth = ?", change.table):
+        return str(error)
+    name, column = (json.dumps(word, ensure_ascii=False) for word in (change.table, change.column or "COLUMN"))
+    return (f"there is no counter table {name} here: create it as it is at the source; if it is a replicated or a tracked table there, "
+            f"create the ordinary table, then call counter_replicate or counter_track for it and its counter {column}")
+
+
+class Taking:
+    """A transaction that takes in batches."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection, self.cursor = connection, open_cursor(connection)
+        self.changes, self.marks = 0, {}  # type: int, Dict[str, int]
+
+    def insert(self, source: str, change: Change) -> None:
+        values = (change.table, change.key, change.column, change.generation, change.seq, change.key_columns, source)
+        if isinstance(change.cell, Cell):
+            self.cursor.execute(INSERT_CELL, (*values, *change.cell.collected()))
+        else:
+            self.cursor.execute(INSERT_BYTES, (*values, change.cell))
+
+    def take(self, batch: Batch) -> None:
+        for number, change in enumerate(batch.changes, 1):
+            try:
+                self.insert(batch.source, change)
+            except Exception as error:
+                if not is_database_error(error):
+                    raise
+                raise SyncError(f"change {number}: {why_refused(self.connection, change, error)}") from error
+        self.changes += len(batch.changes)
+
+    def raise_mark(self, batch: Batch) -> None:
+        try:
+            rows = list(self.cursor.execute("SELECT counter_seen(?, ?, ?)", (batch.source, batch.since, batch.upto)))
+        except Exception as error:
+            if not is_database_error(error):
+                raise
+            raise SyncError(str(error)) from error
+        self.marks[batch.source] = rows[0][0]
+
+
+def take_lines(taking: Taking, lines: Iterable[Union[str, bytes]], prepare: Any = lambda batch: batch) -> None:
+    """Within a transaction. `prepare` may leave out some of a batch."""
+    for number, line in enumerate(lines, 1):
+        try:
+            batch = parse(line)
+            if batch:
+                batch = prepare(batch)
+                taking.take(batch)
+                taking.raise_mark(batch)
+        except SyncError as error:
+            raise SyncError(f"line {number}: {error}: nothing was taken in") from error.__cause__
+
+
+def apply(connection: Any, lines: Union[str, bytes, Iterable[Union[str, bytes]]]) -> Applied:
+    """Takes in lines of changes(), of the command line or of another language, in one transaction or not at all: in a savepoint if
+    one is open. They may come twice, late and in any order."""
+    need_tables(connection)
+    if isinstance(lines, (str, bytes)):
+        lines = lines.split("\n" if isinstance(lines, str) else b"\n")  # type: ignore[arg-type]
+    with transaction(connection):
+        taking = Taking(connection)
+        take_lines(taking, lines)
+    return Applied(taking.changes, taking.marks)
+
+
+def mark(connection: Any, source: str, scope: Scope = None) -> int:
+    """The number from which to ask for changes of a source, a name as it stands in its batches; 0: for all. A name with a scope
+    in it has its own mark, as has a name with `scope`."""
+    words = [source] if scope is None else [source, scope_text(connection, scope)]
+    return ask(connection, f"SELECT counter_mark({', '.join('?' * len(words))})", *words)[0][0]
