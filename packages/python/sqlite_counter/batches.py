@@ -10,13 +10,12 @@ cells.
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Union
 
-from .database import SyncError, ask, is_database_error, open_cursor, text, transaction
-from .parsing import Batch, Cell, Change, parse
+from .database import SyncError, ask, is_database_error, open_cursor, text, told, transaction
+from .parsing import NEWEST_FORMAT, Batch, Cell, Change, parse
 
-FORMAT = 1
-ENOUGH_CHANGES, ENOUGH_CHARACTERS = 1000, 2**20  # of a line
+ENOUGH_CHANGES, ENOUGH_BYTES = 1000, 2**20  # of a line
 
 
 class Applied(NamedTuple):
@@ -77,7 +76,7 @@ def end_of_changes(connection: Any, own: bool = False, scope: str | None = None)
 
 # Answers about openings come first, whatever their number: the rows may need them.
 CHANGES = """\
-SELECT CASE WHEN column_name IS NULL AND cell IS NOT NULL THEN 0 ELSE seq END, upto, CAST(source AS BLOB),
+SELECT CASE WHEN column_name IS NULL AND cell IS NOT NULL THEN 0 ELSE seq END, seq, upto, CAST(source AS BLOB),
        CAST(json_object(
          'table', table_name, 'key_columns', key_columns,
          'key', json(CASE WHEN length(key) > 0 THEN counter_key_json(key) END), 'packed', hex(key),
@@ -89,51 +88,87 @@ SELECT CASE WHEN column_name IS NULL AND cell IS NOT NULL THEN 0 ELSE seq END, u
 
 
 def line_of(source: str, ids: List[str], since: int, upto: int, changes: List[str]) -> str:
-    head = json.dumps({"format": FORMAT, "source": source, "ids": ids, "since": since, "upto": upto}, ensure_ascii=False,
+    head = json.dumps({"format": NEWEST_FORMAT, "source": source, "ids": ids, "since": since, "upto": upto}, ensure_ascii=False,
                       separators=(",", ":"))
     return f'{head[:-1]},"changes":[{",".join(changes)}]}}'
 
 
-def read_changes(connection: Any, since: int, own: bool, scope: str | None) -> Iterator[Tuple[int, int, str, str]]:
-    """The number, the mark of the whole, the source and the JSON of each change."""
+class Row(NamedTuple):
+    """A change: a place in the order of numbers, its number, the mark of the whole, the source, the JSON."""
+    place: int
+    number: int
+    upto: int
+    source: bytes
+    change: bytes
+
+
+def read_rows(connection: Any, since: int, own: bool, scope: str | None) -> Iterator[Row]:
     words = ["own = 1"] * own + ["scope = ?"] * (scope is not None)
     cursor = open_cursor(connection)
     try:
         where = f"WHERE {' AND '.join(words)}" if words else ""
-        for number, upto, source, change in cursor.execute(CHANGES.format(where=where), [since] + [scope] * (scope is not None)):
-            yield number, upto, text(source), text(change)
+        yield from map(Row._make, cursor.execute(CHANGES.format(where=where), [since] + [scope] * (scope is not None)))
     finally:
         cursor.close()
 
 
 class Line(NamedTuple):
-    """A batch that was written: its text, where it ends, and the highest number in it, 0 if what it brings has come before."""
+    """A batch that was written: its text, where it ends, its changes, and the highest number of these; 0 if what it brings comes
+    every time."""
     text: str
     upto: int
+    changes: int
     newest: int
+
+
+class Writer:
+    """Holds the changes of the next line."""
+
+    def __init__(self, ids: List[str], since: int) -> None:
+        self.ids, self.since = ids, since
+        self.rows: List[Row] = []
+        self.size = self.whole = 0  # the bytes of all; how many of them are of numbers that have ended
+
+    def is_full(self, row: Row) -> bool:
+        return len(self.rows) >= ENOUGH_CHANGES or (self.size + len(row.change) > ENOUGH_BYTES and bool(self.rows))
+
+    def add(self, row: Row) -> None:
+        self.rows.append(row)
+        self.size += len(row.change)
+
+    def line(self, n: int, upto: int) -> Line:
+        """One of the first n changes."""
+        rows, self.rows = self.rows[:n], self.rows[n:]
+        made = Line(line_of(text(rows[0].source), self.ids, self.since, upto, [text(row.change) for row in rows]), upto,
+                    len(rows), max(row.number for row in rows))
+        self.since, self.whole, self.size = upto, 0, sum(len(row.change) for row in self.rows)
+        return made
 
 
 def read_lines(connection: Any, since: int, own: bool = False, scope: str | None = None) -> Iterator[Line]:
     """A line ends where a number ends, and `upto` of one is `since` of the next. Where the changes of one number do not fit, all
     lines but its last one end where they begin: so a mark rises past no line that has not arrived."""
-    held: List[str] = []  # the changes of the next line
-    source, ids, number, upto = "", [], 0, since
-    whole, size = 0, 0  # how many of them are of numbers that have ended; the characters of all
-    for next_number, last, source, change in read_changes(connection, since, own, scope):
-        ids = ids or ids_of(connection)
-        if next_number != number:
-            whole = len(held)
-        if held and (len(held) >= ENOUGH_CHANGES or size + len(change) > ENOUGH_CHARACTERS):
-            reached = max(since, next_number if next_number != number else number) if whole else since
-            taken = whole or len(held)
-            yield Line(line_of(source, ids, since, reached, held[:taken]), reached, number)
-            since, held = reached, held[taken:]
-            whole, size = 0, sum(map(len, held))
-        held.append(change)
-        size += len(change)
-        number, upto = next_number, last
-    if held:
-        yield Line(line_of(source, ids, since, upto, held), upto, number)
+    writer = None
+    for row in read_rows(connection, since, own, scope):
+        writer = writer or Writer(ids_of(connection), since)
+        if writer.rows and writer.rows[-1].place != row.place:
+            writer.whole = len(writer.rows)
+        if writer.is_full(row):
+            next_place = (writer.rows + [row])[writer.whole].place
+            yield writer.line(writer.whole or len(writer.rows), max(writer.since, next_place) if writer.whole else writer.since)
+        writer.add(row)
+    if writer:
+        yield writer.line(len(writer.rows), writer.rows[-1].upto)
+
+
+def read_news(connection: Any, since: int, own: bool) -> Iterator[Line]:
+    """No line if all that it brings comes every time."""
+    held: List[Line] = []
+    for line in read_lines(connection, since, own):
+        held.append(line)
+        if line.newest >= since:
+            yield from held
+            held = []
 
 
 def changes(connection: Any, since: int = 0, *, own: bool = False, scope: Scope = None) -> Iterator[str]:
@@ -142,10 +177,12 @@ def changes(connection: Any, since: int = 0, *, own: bool = False, scope: Scope 
     `own` gives only those that others cannot have from somebody else, for an upload; `scope`, such as ["store 7"], those of
     rows whose key begins with these values. Changes that were not committed are left out. `since` is 0 or what mark() returns in
     the file that takes them in."""
-    end = end_of_changes(connection, own).upto if since else 0
-    if since > end:
-        raise SyncError(f"{since} is not a mark of this file, whose changes end before {end}")
-    return (line.text for line in read_lines(connection, since, own, scope_text(connection, scope)))
+    with told():
+        end = end_of_changes(connection).upto if since else 0
+        if since > end:
+            raise SyncError(f"{since} is not a mark of this file, whose changes end before {end}")
+        for line in read_lines(connection, since, own, scope_text(connection, scope)):
+            yield line.text
 
 
 # ---- taking in ----
@@ -197,13 +234,8 @@ class Taking:
         self.changes += len(batch.changes)
 
     def raise_mark(self, batch: Batch) -> None:
-        try:
-            rows = list(self.cursor.execute("SELECT counter_seen(?, ?, ?)", (batch.source, batch.since, batch.upto)))
-        except Exception as error:
-            if not is_database_error(error):
-                raise
-            raise SyncError(str(error)) from error
-        self.marks[batch.source] = rows[0][0]
+        with told():
+            self.marks[batch.source] = ask(self.connection, "SELECT counter_seen(?, ?, ?)", batch.source, batch.since, batch.upto)[0][0]
 
 
 def take_lines(taking: Taking, lines: Iterable[Union[str, bytes]], prepare: Any = lambda batch: batch) -> None:
@@ -216,13 +248,14 @@ def take_lines(taking: Taking, lines: Iterable[Union[str, bytes]], prepare: Any 
                 taking.take(batch)
                 taking.raise_mark(batch)
         except SyncError as error:
-            raise SyncError(f"line {number}: {error}: nothing was taken in") from error.__cause__
+            raise type(error)(f"line {number}: {error}: nothing was taken in") from error.__cause__
 
 
 def apply(connection: Any, lines: Union[str, bytes, Iterable[Union[str, bytes]]]) -> Applied:
     """Takes in lines of changes(), of the command line or of another language, in one transaction or not at all: in a savepoint if
     one is open. They may come twice, late and in any order."""
-    need_tables(connection)
+    with told():
+        need_tables(connection)
     if isinstance(lines, (str, bytes)):
         lines = lines.split("\n" if isinstance(lines, str) else b"\n")  # type: ignore[arg-type]
     with transaction(connection):
@@ -235,4 +268,5 @@ def mark(connection: Any, source: str, scope: Scope = None) -> int:
     """The number from which to ask for changes of a source, a name as it stands in its batches; 0: for all. A name with a scope
     in it has its own mark, as has a name with `scope`."""
     words = [source] if scope is None else [source, scope_text(connection, scope)]
-    return ask(connection, f"SELECT counter_mark({', '.join('?' * len(words))})", *words)[0][0]
+    with told():
+        return ask(connection, f"SELECT counter_mark({', '.join('?' * len(words))})", *words)[0][0]

@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Iterator, List, Tuple
+import re
+from typing import Any, Iterator, List, Optional, Tuple
 
-BUSY, LOCKED = 5, 6  # SQLite's codes
+ERROR, BUSY, LOCKED, CONSTRAINT, MISMATCH = 1, 5, 6, 19, 20  # SQLite's codes
 
 
 class SyncError(Exception):
@@ -36,6 +37,51 @@ def text(value: Any) -> str:
     return bytes(value).decode(errors="replace")
 
 
+@contextlib.contextmanager
+def told(after: str = "") -> Iterator[None]:
+    """Makes a sentence of an error of SQLite."""
+    try:
+        yield
+    except Exception as error:
+        if not is_database_error(error):
+            raise
+        is_loaded = not re.search("no such (function|table): counter_(?!http|tables)", str(error))
+        raise SyncError(str(error) + (after if is_loaded else ": call sqlite_counter.load() for the connection first")) from error
+
+
+def in_transaction(connection: Any) -> bool:
+    if hasattr(connection, "in_transaction"):
+        return bool(connection.in_transaction)
+    return not connection.getautocommit()
+
+
+def code_of(error: BaseException) -> int:
+    """SQLite's primary code; 1 if the module does not tell it."""
+    return getattr(error, "sqlite_errorcode", getattr(error, "extendedresult", 1)) & 0xff
+
+
+def is_busy(error: Optional[BaseException]) -> bool:
+    """Whether somebody else had locked the file."""
+    return error is not None and (code_of(error) in (BUSY, LOCKED) or "database is locked" in str(error) or is_busy(error.__cause__))
+
+
+def is_refusal(error: Optional[BaseException]) -> bool:
+    """Whether the extension has refused what it was given; not if a disk was full, or the file locked."""
+    return error is not None and str(error).startswith("counter_") and code_of(error) in (ERROR, CONSTRAINT, MISMATCH)
+
+
+@contextlib.contextmanager
+def told(after: str = "") -> Iterator[None]:
+    """Makes a sentence of an error of SQLite."""
+    try:
+        yield
+    except Exception as error:
+        if not is_database_error(error):
+            raise
+        is_loaded = not re.search("no such (function|table): counter_(?!http|tables)", str(error))
+        raise SyncError(str(error) + (after if is_loaded else ": call sqlite_counter.load() for the connection first")) from error
+
+
 def in_transaction(connection: Any) -> bool:
     if hasattr(connection, "in_transaction"):
         return bool(connection.in_transaction)
@@ -58,12 +104,14 @@ def is_database_error(error: BaseException) -> bool:
 @contextlib.contextmanager
 def transaction(connection: Any) -> Iterator[None]:
     """All or nothing: a transaction that can write from its beginning, or a savepoint in the one of the caller."""
-    inside = in_transaction(connection)
+    inside, failed = in_transaction(connection), ": nothing was taken in"
     begin, end = ("SAVEPOINT sqlite_counter", "RELEASE sqlite_counter") if inside else ("BEGIN IMMEDIATE", "COMMIT")
-    ask(connection, begin)
+    with told(failed):
+        ask(connection, begin)
     try:
         yield
-        ask(connection, end)
+        with told(failed):
+            ask(connection, end)
     except BaseException:
         if in_transaction(connection):  # some errors end it by themselves
             for back in ("ROLLBACK TO sqlite_counter", "RELEASE sqlite_counter") if inside else ("ROLLBACK",):

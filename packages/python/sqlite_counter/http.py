@@ -11,9 +11,9 @@ from http.client import HTTPException
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Tuple, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
-from .batches import Scope, apply, end_of_changes, mark, read_lines, scope_text, settle
-from .database import SyncError
-from .reading import PART, TooLarge, Unreadable, bounded, gunzipped, parts_of
+from .batches import Scope, apply, end_of_changes, mark, read_news, scope_text, settle
+from .database import SyncError, told
+from .reading import TooLarge, Unreadable, bounded, gunzipped, parts_of
 from .results import Synced, need_no_transaction
 
 ENOUGH_BYTES = 4 * 2**20            # of an upload, and of what is taken in at once
@@ -68,8 +68,13 @@ class Server:
             said = f"{error.reason}; is this the URL of a server of sqlite-counter?"
         return self.fail(f"HTTP {error.code}: {sentence(str(said))}")
 
+    def whole(self, answer: Any) -> Iterator[bytes]:
+        yield from parts_of(answer.read, None)
+        if answer.length:
+            raise Unreadable("it is shorter than it says")
+
     def parts(self, answer: Any) -> Iterator[bytes]:
-        parts = parts_of(answer.read, None)
+        parts = self.whole(answer)
         return gunzipped(parts) if (answer.headers.get("Content-Encoding") or "").lower() == "gzip" else parts
 
     def once(self, request: urllib.request.Request, use: Callable[[Iterator[bytes]], T]) -> T:
@@ -162,7 +167,7 @@ def upload(connection: Any, server: Server, scope: str | None) -> Tuple[str, int
     if since > end.upto:  # the file was restored, or somebody has told the server what is not: it gets everything again
         since = 0
     given = skipped = 0
-    lines = (line.text.encode() + b"\n" for line in read_lines(connection, since, own=True) if line.newest >= since)
+    lines = (line.text.encode() + b"\n" for line in read_news(connection, since, own=True))
     for some in gathered(lines, len):
         answer = server.ask("/changes", server.json, gzipped(some))
         given += server.member(answer, "changes", int)
@@ -197,6 +202,7 @@ def sync_http(connection: Any, url: str, token: str, scope: Scope = None) -> Syn
     is one. To be called outside of a transaction. What breaks off goes on with the next call."""
     need_no_transaction(connection)
     server = Server(url, token)
-    words = scope_text(connection, scope)
-    source, given, skipped = upload(connection, server, words)
-    return Synced(given, download(connection, server, source, words), skipped, [])
+    with told():
+        words = scope_text(connection, scope)
+        source, given, skipped = upload(connection, server, words)
+        return Synced(given, download(connection, server, source, words), skipped, [])

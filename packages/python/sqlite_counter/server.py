@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 
 from .batches import end_of_changes, line_of, ids_of, read_lines, scope_text
 from .bound import receive
-from .database import SyncError, ask, is_busy, is_database_error
+from .database import SyncError, ask, is_busy, is_refusal
 from .parsing import LARGEST
 from .pool import Lent, Pool
 from .reading import TooLarge, Unreadable, body_of
@@ -186,7 +186,7 @@ class Application:
         except Exception as error:
             if is_busy(error):
                 raise Refused("503 Service Unavailable", "the file is locked: try again", ("Retry-After", "1")) from error
-            if isinstance(error, SyncError) or (is_database_error(error) and str(error).startswith("counter_")):
+            if is_refusal(error) or (isinstance(error, SyncError) and (not error.__cause__ or is_refusal(error.__cause__))):
                 raise Refused("400 Bad Request", str(error)) from error
             raise
 
