@@ -4,7 +4,7 @@
 """
 import functools
 
-from django.db import DEFAULT_DB_ALIAS
+from django.db import DEFAULT_DB_ALIAS, transaction
 from django.http import HttpResponse, StreamingHttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
@@ -18,12 +18,14 @@ def application(path):
 
 
 @csrf_exempt
+@transaction.non_atomic_requests
 def serve(request, database=DEFAULT_DB_ALIAS):
-    """The application has connections of its own, so that no ATOMIC_REQUESTS keeps the file locked."""
+    """The application has connections of its own. Under ASGI the request is what its body is read from."""
     path = "/changes" if request.path.rstrip("/").endswith("/changes") else ""
+    input = {} if "wsgi.input" in request.META else {"wsgi.input": request, "wsgi.input_terminated": True}
     said = []
     body = application(str(sqlite_of(database).settings_dict["NAME"]))(
-        {**request.environ, "PATH_INFO": path}, lambda status, headers: said.extend([status, headers]))
+        {**request.META, **input, "PATH_INFO": path}, lambda status, headers: said.extend([status, headers]))
     status, headers = said
     kind = HttpResponse if isinstance(body, list) else StreamingHttpResponse
     response = kind(body, status=int(status[:3]), reason=status[4:])

@@ -2,7 +2,7 @@
 from django.core.management import BaseCommand, CommandError
 from django.db import DEFAULT_DB_ALIAS
 
-from ....__main__ import sync
+from ....anywhere import sync
 from ....database import SyncError
 from ...connecting import connection_of
 
