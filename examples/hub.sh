@@ -43,7 +43,7 @@ up() {
     has=$(shell -list "$1" "SELECT count(*) FROM sqlite_master WHERE name = 'counter_tables'")
     [ "$has" = 1 ] || fail "$1: no counter tables"
     need_hub
-    source=$(shell -list "$1" 'SELECT source FROM counter_changes(0) LIMIT 1')
+    source=$(shell -list "$1" 'SELECT source FROM counter_changes(0) WHERE own = 1 LIMIT 1')
     [ -n "$source" ] || return 0
     since=$(echo "SELECT counter_hub.mark(:'source')" | hub --set=source="$source")
     shell "$1" >"$folder/rows.csv" <<SQL

@@ -269,8 +269,9 @@ int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, const ctr_feed_query *query, c
     if (query->own) read_own_ids(feed, problem);
     name_source(feed, problem);
     feed->eof = false;
-    if (!enter_table(feed, problem) && problem->rc == SQLITE_OK) ctr_feed_next(feed, problem);
-    return problem->rc;
+    bool has_row = enter_table(feed, problem);
+    ctr_problem_where(problem, "table %s", feed->table);
+    return has_row ? problem->rc : ctr_feed_next(feed, problem);
 }
 
 void ctr_feed_close(ctr_feed *feed)

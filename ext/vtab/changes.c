@@ -106,8 +106,8 @@ static int too_many(sqlite3_vtab *base)
     return fail_changes(base, &problem);
 }
 
-/* The conditions that a plan may have, in the order of its arguments. Its number has a bit for each:
- * the first is always there. */
+/* The conditions that a plan may have, in the order of its arguments. Its number has a bit for
+ * each; the first is always there. */
 enum { GIVEN_SINCE, GIVEN_BUCKET, GIVEN_OWN, GIVEN_SCOPE, GIVEN };
 
 /* Returns GIVEN for a column that can only be read. */
