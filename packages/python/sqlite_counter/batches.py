@@ -29,12 +29,17 @@ class Applied(NamedTuple):
 Scope = Union[str, List[Any], None]  # '["store 7"]' or ["store 7"]
 
 
+def key_value(value: Any) -> Any:
+    """A BLOB is written as counter_key_json() writes it."""
+    return bytes.fromhex(value["hex"]) if isinstance(value, dict) else value
+
+
 def scope_text(connection: Any, scope: Scope) -> str | None:
     """As names of sources spell it: the values of the first key columns as JSON, in one spelling."""
     if scope is None:
         return None
     try:
-        values = json.loads(scope) if isinstance(scope, str) else list(scope)
+        values = [key_value(value) for value in (json.loads(scope) if isinstance(scope, str) else list(scope))]
         found = values and ask(connection, f"SELECT counter_key_json(counter_key({', '.join('?' * len(values))}))", *values)
     except Exception as error:
         raise SyncError(f"a scope is a list of the first values of a key or its JSON, such as '[\"store 7\"]', not {scope!r}") from error
