@@ -31,7 +31,11 @@ Scope = Union[str, List[Any], None]  # '["store 7"]' or ["store 7"]
 
 def key_value(value: Any) -> Any:
     """A BLOB is written as counter_key_json() writes it."""
-    return bytes.fromhex(value["hex"]) if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        value = bytes.fromhex(value["hex"])
+    if not isinstance(value, (str, int, float, bytes, type(None))):
+        raise TypeError
+    return value
 
 
 def scope_text(connection: Any, scope: Scope) -> str | None:
@@ -40,12 +44,11 @@ def scope_text(connection: Any, scope: Scope) -> str | None:
         return None
     try:
         values = [key_value(value) for value in (json.loads(scope) if isinstance(scope, str) else list(scope))]
-        found = values and ask(connection, f"SELECT counter_key_json(counter_key({', '.join('?' * len(values))}))", *values)
-    except Exception as error:
-        raise SyncError(f"a scope is a list of the first values of a key or its JSON, such as '[\"store 7\"]', not {scope!r}") from error
-    if not found:
-        raise SyncError("a scope has the first value of a key, at least")
-    return found[0][0]
+    except (ValueError, TypeError, LookupError, RecursionError):
+        values = []
+    if not values:
+        raise SyncError(f"a scope is a list of the first values of a key or its JSON, such as '[\"store 7\"]', not {str(scope)[:80]!r}")
+    return text(ask(connection, f"SELECT CAST(counter_key_json(counter_key({', '.join('?' * len(values))})) AS BLOB)", *values)[0][0])
 
 
 def need_tables(connection: Any) -> None:
@@ -57,7 +60,7 @@ def need_tables(connection: Any) -> None:
 def settle(connection: Any) -> str:
     """The id that the file will count under: a copy takes its own one now."""
     need_tables(connection)
-    return ask(connection, "SELECT counter_settle()")[0][0]
+    return text(ask(connection, "SELECT CAST(counter_settle() AS BLOB)")[0][0])
 
 
 def ids_of(connection: Any) -> List[str]:
@@ -73,7 +76,10 @@ class End(NamedTuple):
 def end_of_changes(connection: Any, own: bool = False, scope: str | None = None) -> End:
     need_tables(connection)
     found = ask(connection, "SELECT CAST(source AS BLOB), upto FROM counter_changes(0) LIMIT 1")
-    source, upto = (text(found[0][0]), found[0][1]) if found else (settle(connection), 0)
+    if not found:
+        current = ask(connection, "SELECT CAST(id AS BLOB), 0 FROM counter_identity() WHERE state = 'current'")
+        found = current or [(settle(connection).encode(), 0)]
+    source, upto = text(found[0][0]), found[0][1]
     return End(source + own * " own" + (f" {scope}" if scope else ""), upto)
 
 

@@ -186,7 +186,7 @@ class Application:
         except Exception as error:
             if is_busy(error):
                 raise Refused("503 Service Unavailable", "the file is locked: try again", ("Retry-After", "1")) from error
-            if is_refusal(error) or (isinstance(error, SyncError) and (not error.__cause__ or is_refusal(error.__cause__))):
+            if isinstance(error, SyncError) and not error.__cause__ or is_refusal(error) or is_refusal(error.__cause__):
                 raise Refused("400 Bad Request", str(error)) from error
             raise
 
