@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from contextlib import closing
 from typing import Any, Iterator, List, Tuple
 
 from .batches import Applied, Scope, Taking, end_of_changes, mark, need_tables, read_news, scope_text, settle, take_lines
@@ -31,11 +32,12 @@ def written(connection: Any, folder: str, since: int) -> Tuple[str, int, int]:
 
     def lines() -> Iterator[bytes]:
         nonlocal upto, given
-        for line in read_news(connection, since, own=True):
+        for line in news:
             upto, given = line.upto, given + line.changes
             yield line.text.encode()
 
-    path = write_lines(folder, lines())
+    with closing(read_news(connection, since, own=True)) as news:
+        path = write_lines(folder, lines())
     if upto > since:
         return path, upto, given
     remove(path)

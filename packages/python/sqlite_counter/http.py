@@ -7,6 +7,7 @@ import time
 import urllib.error
 import urllib.request
 import zlib
+from contextlib import closing
 from http.client import HTTPException
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Tuple, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
@@ -167,11 +168,11 @@ def upload(connection: Any, server: Server, scope: str | None) -> Tuple[str, int
     if since > end.upto:  # the file was restored, or somebody has told the server what is not: it gets everything again
         since = 0
     given = skipped = 0
-    lines = (line.text.encode() + b"\n" for line in read_news(connection, since, own=True))
-    for some in gathered(lines, len):
-        answer = server.ask("/changes", server.json, gzipped(some))
-        given += server.member(answer, "changes", int)
-        skipped += server.member(answer, "skipped", int)
+    with closing(read_news(connection, since, own=True)) as lines:
+        for some in gathered((line.text.encode() + b"\n" for line in lines), len):
+            answer = server.ask("/changes", server.json, gzipped(some))
+            given += server.member(answer, "changes", int)
+            skipped += server.member(answer, "skipped", int)
     return server.member(known, "source", str), given, skipped
 
 

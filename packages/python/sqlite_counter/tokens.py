@@ -61,6 +61,13 @@ def find(connection: Any, token_or_device: str) -> str:
     return found[0][0]
 
 
+def forget_marks(connection: Any, digest: str) -> None:
+    """The heir may have uploaded shards of these ids, which were skipped: now it uploads everything once more."""
+    if ask(connection, "SELECT 1 FROM sqlite_master WHERE name = 'counter_peers'"):
+        ask(connection, "DELETE FROM counter_peers WHERE lower(hex(id)) NOT IN (SELECT replace(id, '-', '') FROM counter_http_ids WHERE "
+            "token <> ?)", digest)
+
+
 def remove_token(connection: Any, token_or_device: str, to: Optional[str] = None) -> None:
     """Takes a token away; what its device has counted stays. Its ids stay bound to it, so that nobody else can count under
     them, unless `to`, the token or the name of another device, takes them over."""
@@ -71,6 +78,7 @@ def remove_token(connection: Any, token_or_device: str, to: Optional[str] = None
             raise SyncError("a token cannot hand its ids on to itself")
         if heir:
             ask(connection, "UPDATE counter_http_ids SET token = ? WHERE token = ?", heir, digest)
+            forget_marks(connection, heir)
         ask(connection, "DELETE FROM counter_http_tokens WHERE token = ?", digest)
 
 
