@@ -1,7 +1,6 @@
 """servers.py - what serves in the tests of HTTP: an application in this process, gunicorn, and a proxy that cuts connections."""
 import contextlib
 import http.client
-import os
 import shutil
 import socket
 import socketserver

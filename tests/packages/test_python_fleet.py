@@ -12,7 +12,7 @@ from servers import PYTHON, gunicorn, need_gunicorn
 from shops import Shop
 
 CLIENTS = int(os.environ.get("COUNTER_CLIENTS") or 10)
-ROUNDS = max(2, EXAMPLES // 20)
+ROUNDS = max(2, EXAMPLES // 33)
 PROCESSES = min(CLIENTS, 10)
 COUNTS = 3  # before each sync
 

@@ -144,7 +144,7 @@ def test_kill_9_in_the_middle_of_a_sync_loses_nothing(counter, package, shop, fo
     for one in shops:
         one.close()
     acknowledged = 0
-    for _ in range(max(3, EXAMPLES // 20)):
+    for _ in range(max(3, EXAMPLES // 33)):
         running = [subprocess.Popen([PYTHON, "-c", LOOP, one.path, folder], stdout=subprocess.PIPE, env={**CLEAN, "PYTHONPATH": str(package)})
                    for one in shops]
         for process in running:
@@ -173,7 +173,7 @@ def ends(path):
 
 def test_many_small_syncs_leave_few_files(counter, shop, folder):
     one, two = shop("one"), shop("two")
-    rounds = 3 * EXAMPLES
+    rounds = 2 * EXAMPLES
     for i in range(rounds):
         one.hit("x", f"page {i}")
         counter.sync_folder(one.db, folder)

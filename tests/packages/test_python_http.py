@@ -89,7 +89,7 @@ def test_a_connection_that_breaks_off_anywhere_loses_and_doubles_nothing(served,
     monkeypatch.setattr(importlib.import_module("sqlite_counter.batches"), "ENOUGH_CHANGES", 5)
     model, shops, broken = Model(), [shop(i) for i in range(3)], 0
     proxy = Cutter(served.url, chance)
-    for _ in range(EXAMPLES):
+    for _ in range(EXAMPLES // 2 + 1):
         one = chance.choice(shops)
         for _ in range(chance.randrange(10)):
             model.step(one, chance)

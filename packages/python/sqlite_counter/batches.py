@@ -15,6 +15,7 @@ from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Union
 from .database import SyncError, ask, is_database_error, open_cursor, text, told, transaction
 from .parsing import NEWEST_FORMAT, Batch, Cell, Change, parse
 
+NOTHING = ": nothing was taken in"
 ENOUGH_CHANGES, ENOUGH_BYTES = 1000, 2**20  # of a line
 
 
@@ -259,7 +260,7 @@ def take_lines(taking: Taking, lines: Iterable[Union[str, bytes]], prepare: Any 
                 taking.take(batch)
                 taking.raise_mark(batch)
         except SyncError as error:
-            raise type(error)(f"line {number}: {error}: nothing was taken in") from error.__cause__
+            raise type(error)(f"line {number}: {error}{NOTHING}") from error.__cause__
 
 
 def apply(connection: Any, lines: Union[str, bytes, Iterable[Union[str, bytes]]]) -> Applied:
@@ -269,7 +270,7 @@ def apply(connection: Any, lines: Union[str, bytes, Iterable[Union[str, bytes]]]
         need_tables(connection)
     if isinstance(lines, (str, bytes)):
         lines = lines.split("\n" if isinstance(lines, str) else b"\n")  # type: ignore[arg-type]
-    with transaction(connection):
+    with transaction(connection, NOTHING):
         taking = Taking(connection)
         take_lines(taking, lines)
     return Applied(taking.changes, taking.marks)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional
 
-from .batches import COLLECT, Taking, need_tables, take_lines
+from .batches import COLLECT, NOTHING, Taking, need_tables, take_lines
 from .database import ask, transaction
 from .parsing import Batch, Cell, Change
 from .tokens import Binding
@@ -48,7 +48,7 @@ class BoundTaking(Taking):
 
 def receive(connection: Any, lines: Iterable[bytes], digest: str) -> Received:
     need_tables(connection)
-    with transaction(connection):
+    with transaction(connection, NOTHING):
         taking = BoundTaking(connection, digest)
         take_lines(taking, lines, taking.prepare)
     return Received(taking.changes, taking.skipped, taking.marks)

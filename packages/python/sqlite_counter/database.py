@@ -5,7 +5,7 @@ import contextlib
 import re
 from typing import Any, Iterator, List, Optional, Tuple
 
-ERROR, BUSY, LOCKED, CONSTRAINT, MISMATCH = 1, 5, 6, 19, 20  # SQLite's codes
+ERROR, BUSY, LOCKED, CONSTRAINT, MISMATCH, OTHER = 1, 5, 6, 19, 20, 0xff  # SQLite's codes
 
 
 class SyncError(Exception):
@@ -37,32 +37,26 @@ def text(value: Any) -> str:
     return bytes(value).decode(errors="replace")
 
 
-@contextlib.contextmanager
-def told(after: str = "") -> Iterator[None]:
-    """Makes a sentence of an error of SQLite."""
-    try:
-        yield
-    except Exception as error:
-        if not is_database_error(error):
-            raise
-        is_loaded = not re.search("no such (function|table): counter_(?!http|tables)", str(error))
-        raise SyncError(str(error) + (after if is_loaded else ": call sqlite_counter.load() for the connection first")) from error
+# ---- errors ----
 
-
-def in_transaction(connection: Any) -> bool:
-    if hasattr(connection, "in_transaction"):
-        return bool(connection.in_transaction)
-    return not connection.getautocommit()
+def is_database_error(error: BaseException) -> bool:
+    """Both modules call the class that their errors have in common `Error`."""
+    return any(kind.__name__ == "Error" and kind.__module__ in ("sqlite3", "apsw") for kind in type(error).__mro__)
 
 
 def code_of(error: BaseException) -> int:
-    """SQLite's primary code; 1 if the module does not tell it."""
-    return getattr(error, "sqlite_errorcode", getattr(error, "extendedresult", 1)) & 0xff
+    """SQLite's primary code; sqlite3 tells it since Python 3.11, before that the words must do."""
+    code = getattr(error, "sqlite_errorcode", getattr(error, "extendedresult", None))
+    if code is not None:
+        return code & 0xff
+    if "database is locked" in str(error):
+        return BUSY
+    return OTHER if re.search("disk|readonly|malformed|out of memory", str(error)) else ERROR
 
 
 def is_busy(error: Optional[BaseException]) -> bool:
     """Whether somebody else had locked the file."""
-    return error is not None and (code_of(error) in (BUSY, LOCKED) or "database is locked" in str(error) or is_busy(error.__cause__))
+    return error is not None and (is_database_error(error) and code_of(error) in (BUSY, LOCKED) or is_busy(error.__cause__))
 
 
 def is_refusal(error: Optional[BaseException]) -> bool:
@@ -82,29 +76,19 @@ def told(after: str = "") -> Iterator[None]:
         raise SyncError(str(error) + (after if is_loaded else ": call sqlite_counter.load() for the connection first")) from error
 
 
+# ---- transactions ----
+
 def in_transaction(connection: Any) -> bool:
     if hasattr(connection, "in_transaction"):
         return bool(connection.in_transaction)
     return not connection.getautocommit()
 
 
-def is_busy(error: BaseException | None) -> bool:
-    """Whether somebody else had locked the file; the exceptions of both modules say so in other ways."""
-    if error is None:
-        return False
-    code = getattr(error, "sqlite_errorcode", getattr(error, "extendedresult", 0))
-    return code & 0xff in (BUSY, LOCKED) or "database is locked" in str(error) or is_busy(error.__cause__)
-
-
-def is_database_error(error: BaseException) -> bool:
-    """Both modules call the class that their errors have in common `Error`."""
-    return any(kind.__name__ == "Error" and kind.__module__ in ("sqlite3", "apsw") for kind in type(error).__mro__)
-
-
 @contextlib.contextmanager
-def transaction(connection: Any) -> Iterator[None]:
-    """All or nothing: a transaction that can write from its beginning, or a savepoint in the one of the caller."""
-    inside, failed = in_transaction(connection), ": nothing was taken in"
+def transaction(connection: Any, failed: str = "") -> Iterator[None]:
+    """All or nothing: a transaction that can write from its beginning, or a savepoint in the one of the caller. `failed` ends the
+    sentence if it cannot begin or end."""
+    inside = in_transaction(connection)
     begin, end = ("SAVEPOINT sqlite_counter", "RELEASE sqlite_counter") if inside else ("BEGIN IMMEDIATE", "COMMIT")
     with told(failed):
         ask(connection, begin)

@@ -11,7 +11,7 @@ import time
 from contextlib import closing
 from typing import Any, Iterator, List, Tuple
 
-from .batches import Applied, Scope, Taking, end_of_changes, mark, need_tables, read_news, scope_text, settle, take_lines
+from .batches import NOTHING, Applied, Scope, Taking, end_of_changes, mark, need_tables, read_news, scope_text, settle, take_lines
 from .database import SyncError, is_refusal, told, transaction
 from .files import (TEMPORARY, Bad, File, chain_of, fetch, lines_of, list_files, next_files, publish, remove, write_lines)
 from .parsing import Batch
@@ -67,8 +67,8 @@ def give(connection: Any, folder: str) -> int:
     chain = chain_of(files)
     since, end = chain[-1].upto if chain else 0, end_of_changes(connection).upto
     if since > end:
-        raise SyncError(f"{folder} has changes of this file below {since}, and the file has none from {end} on: it was replaced by an older "
-                        "copy. SELECT counter_fork() gives it an id of its own, and its next sync a folder of its own")
+        raise SyncError(f"{folder} has changes of this file below {since}, and the file has none from {end} on: it was replaced by an "
+                        "older copy. SELECT counter_fork() gives it an id of its own, and its next sync a folder of its own")
     path, upto, given = written(connection, folder, since)
     if not path:
         return 0
@@ -102,7 +102,7 @@ class OfFile:
         return batch._replace(source=self.name, changes=[change for change in batch.changes if self.in_scope.has(change)])
 
     def take(self, file: File) -> Applied:
-        with fetch(file.path) as copy, transaction(self.connection):
+        with fetch(file.path) as copy, transaction(self.connection, NOTHING):
             taking = Taking(self.connection)
             take_lines(taking, lines_of(copy), self.prepare)
             if taking.marks.get(self.name, 0) < file.upto:
@@ -179,8 +179,8 @@ def sync_folder(connection: Any, directory: Any, scope: Scope = None) -> Synced:
             os.makedirs(folder, exist_ok=True)
             given = give(connection, folder)
         except OSError as error:
-            raise SyncError(f"{error.filename or folder}: {error.strerror or error}: what this file has changed is not written yet; sync again "
-                            "when it can be") from error
+            raise SyncError(f"{error.filename or folder}: {error.strerror or error}: what this file has changed is not written yet; "
+                            "sync again when it can be") from error
         try:
             reader.take_all(directory, own)
         except OSError as error:
