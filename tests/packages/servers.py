@@ -1,7 +1,9 @@
 """servers.py - what serves in the tests of HTTP: an application in this process, gunicorn, and a proxy that cuts connections."""
 import contextlib
 import http.client
+import os
 import shutil
+import signal
 import socket
 import socketserver
 import subprocess
@@ -53,10 +55,10 @@ def free_port():
 
 @contextlib.contextmanager
 def gunicorn(package, folder, path, *options):
-    """The URL of a file that gunicorn serves."""
+    """The URL of a file that gunicorn serves, and how to kill all its processes."""
     port = free_port()
     process = subprocess.Popen(["gunicorn", "--log-level", "error", "-b", f"127.0.0.1:{port}", *options, f"sqlite_counter.server:Application('{path}')"],
-                               cwd=folder, env={**CLEAN, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"})
+                               cwd=folder, env={**CLEAN, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"}, start_new_session=True)
     try:
         for _ in range(500):
             try:
@@ -65,7 +67,7 @@ def gunicorn(package, folder, path, *options):
             except OSError:
                 assert process.poll() is None
                 time.sleep(0.02)
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{port}", lambda: os.killpg(process.pid, signal.SIGKILL)
     finally:
         process.terminate()
         process.wait()

@@ -3,7 +3,9 @@ sums of all increments, whatever breaks off; what is refused has a status and a 
 import gzip
 import importlib
 import json
+import re
 import sqlite3
+import threading
 import zlib
 
 import pytest
@@ -431,7 +433,7 @@ def test_a_line_that_is_refused_here_names_the_server(served, counter, shop, mod
 
 # ---- gunicorn ----
 
-def test_gunicorn_takes_chunks_and_no_half_bodies_and_a_sync_goes_on_when_it_is_there_again(counter, package, shop, tmp_path, modules):
+def test_gunicorn_takes_chunks_and_no_half_bodies(counter, package, shop, tmp_path):
     need_gunicorn()
     central, one = shop("central"), shop("one")
     token = counter.add_token(central.db, "one")
@@ -439,18 +441,29 @@ def test_gunicorn_takes_chunks_and_no_half_bodies_and_a_sync_goes_on_when_it_is_
     body = lines_of(counter, one)
     head = f"POST /changes HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n".encode()
     chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:50], body[50:]))
-    with gunicorn(package, tmp_path, central.path, "--threads", "2") as url:
+    with gunicorn(package, tmp_path, central.path, "--threads", "2") as (url, _):
         for cut in b"Content-Length: %d\r\n\r\n%s" % (len(body) + 1, body), b"Transfer-Encoding: chunked\r\n\r\n" + chunks[:-20]:
             assert raw(url, head + cut).startswith(b"HTTP/1.1 400 ")
         assert central.content() == ({}, {})
         assert raw(url, head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks + b"0\r\n\r\n").startswith(b"HTTP/1.1 200 ")
         assert central.content() == one.content()
+
+
+def test_a_sync_whose_server_is_killed_goes_on_when_it_is_there_again(counter, package, shop, tmp_path, chance, modules):
+    need_gunicorn()
+    central, one = shop("central"), shop("one")
+    token = counter.add_token(central.db, "one")
+    for i in range(max(2, EXAMPLES // 50)):
         one("BEGIN")
-        for i in range(3000):
-            one.hit("x", f"page {i}")
+        for k in range(3000):
+            one.hit("x", f"page {i} {k}")
         one("COMMIT")
-    with pytest.raises(counter.SyncError, match="cannot be reached"):
-        counter.sync_http(one.db, url, token)
-    with gunicorn(package, tmp_path, central.path) as url:
+        with gunicorn(package, tmp_path, central.path) as (url, kill):
+            threading.Timer(chance.random() / 3, kill).start()
+            try:
+                counter.sync_http(one.db, url, token)
+            except counter.SyncError as error:
+                assert re.match(f"{url}: (it cannot be reached|the answer broke off)", str(error))
+    with gunicorn(package, tmp_path, central.path) as (url, _):
         counter.sync_http(one.db, url, token)
     assert central.content() == one.content()
