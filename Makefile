@@ -58,6 +58,9 @@ ARCHIVE = rcsD
 UUID = -luuid
 endif
 
+# For batches in folders: without it the command line says that it was built without.
+ZLIB := $(shell echo '\#include <zlib.h>' | $(CC) $(CPPFLAGS) -E -x c - >/dev/null 2>&1 && echo -DCOUNTER_HAS_ZLIB -lz)
+
 # One line for each file that is made; all of the command with V=1, nothing with -s.
 TELL = @$(if $(findstring s,$(firstword -$(MAKEFLAGS))),:,printf '  %-5s %s\n')
 Q = $(if $(V),,@)
@@ -78,7 +81,7 @@ FAULT_TESTS := $(patsubst tests/fault/%.c,build/tests/fault/%,$(wildcard tests/f
 TABLE_TESTS := $(patsubst tests/table/%.c,build/tests/table/%,$(wildcard tests/table/test_*.c))
 CHECKED_BY := $(foreach cc,gcc clang,$(if $(shell command -v $(cc) 2>/dev/null),$(cc)))
 
-COMMAND := $(sort $(wildcard cli/*.c))
+COMMAND := $(sort $(wildcard cli/*.c)) ext/identity/uuid.c ext/core/id.c
 
 # A recipe that does nothing keeps make from saying that there is nothing to be done.
 all: $(LOADABLE) build/libcounter.a $(PRELOAD) build/sqlite-counter
@@ -116,10 +119,10 @@ build/counter-preload.so: ext/preload.c build/static/counter.o
 	$(TELL) LD $@
 	$(Q)$(ONE_FILE) $(SHARED) $(LDFLAGS) $^ -lsqlite3 $(UUID) -o $@
 
-build/sqlite-counter: $(COMMAND) cli/cli.h build/gen/cli_statements.h include/counter.h build/libcounter.a
+build/sqlite-counter: $(COMMAND) $(wildcard cli/*.h) build/gen/cli_statements.h include/counter.h build/libcounter.a
 	@mkdir -p $(@D)
 	$(TELL) LD $@
-	$(Q)$(ONE_FILE) $(LDFLAGS) $(filter %.c %.a,$^) -lsqlite3 $(UUID) -o $@
+	$(Q)$(ONE_FILE) $(LDFLAGS) $(filter %.c %.a,$^) -lsqlite3 $(UUID) $(ZLIB) -o $@
 
 build/gen/statements.h: tools/embed.awk $(STATEMENTS)
 	@mkdir -p $(@D)

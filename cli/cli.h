@@ -22,8 +22,9 @@
 typedef struct cli_arguments {
     char **word; /* behind the options */
     int n;
-    const char *since;  /* of export; NULL: not given */
-    bool create_tables; /* of sync */
+    /* Options; NULL or false: not given. */
+    const char *since, *scope, *token_file;
+    bool own, create_tables, watch;
 } cli_arguments;
 
 /* The work of a command, as a terminal shows it on standard error until it is done. */
@@ -144,10 +145,54 @@ void cli_rows_cut(cli_rows *rows, size_t n);
 /* Prints them, also after an error, and frees them. `titles`: separated by tabs, or NULL. */
 void cli_rows_print(cli_rows *rows, cli *c, const char *titles);
 
-/* ---- commands -------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
-/* The format of a line of export, for import. */
+/* The format of a line of a batch: docs/batches.md. */
 enum { CLI_LINE_FORMAT = 1 };
+
+/* What a file gives: export.c. */
+typedef struct cli_query {
+    int64_t since;
+    bool own;
+    const char *scope; /* JSON, or NULL: everything */
+} cli_query;
+
+/* Hands each batch, a line without its end, to `take`. Returns the number of changes; sets `upto`
+ * to the number up to which they go. */
+int64_t cli_give(cli_file *file, const cli_query *query, int64_t *upto,
+                 void (*take)(void *to, const char *line), void *to);
+
+/* Takes batches: import.c.
+ *
+ *     cli_taking_begin(&taking, file, "the name of the lines", scope);
+ *     cli_taking_line(&taking, line, size);      for each, within a transaction
+ *     cli_taking_end(&taking);                   after an error, too
+ */
+typedef struct cli_taking {
+    cli_file *file;
+    const char *from;  /* what messages call the lines: "lines.gz: ", or "" */
+    const char *scope; /* JSON: other rows are passed over; or NULL */
+    sqlite3_stmt *batch, *changes, *insert, *seen;
+    int64_t line;
+    struct cli_received
+        *received; /* owned: one for each source, in the order of their first lines */
+    size_t n, room;
+} cli_taking;
+
+/* What came from one file. */
+typedef struct cli_received {
+    char *source; /* owned */
+    int64_t changes, mark;
+} cli_received;
+
+void cli_taking_begin(cli_taking *in, cli_file *file, const char *from, const char *scope);
+void cli_taking_line(cli_taking *in, const char *line, size_t size);
+void cli_taking_end(cli_taking *in);
+
+/* Up to which number the file has the changes of a source; of a scope, unless that is NULL. */
+int64_t cli_mark(cli_file *file, const char *source, const char *scope);
+
+/* ---- commands -------------------------------------------------------------------------------- */
 
 void cli_sync(cli *c, const cli_arguments *given);
 void cli_status(cli *c, const cli_arguments *given);

@@ -1,7 +1,7 @@
 /* commands.c - the commands status, track, replicate, opening and check. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "cli/cli.h"
+#include "cli/folder.h"
 
 /* Opens the file of a command that looks at one. */
 static void open_one(cli_file *file, cli *c, const char *path)
@@ -89,6 +89,7 @@ void cli_status(cli *c, const cli_arguments *given)
         tell(&file, &rows, NULL, CLI_SQL_APART);
         tell(&file, &rows, "conflicts", CLI_SQL_COUNT_CONFLICTS);
     }
+    if (given->n > 1) cli_folder_tell(&file, given->word[1], &rows);
     end_one(&file, &rows, NULL);
     cli_close(&file);
 }

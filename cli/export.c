@@ -1,12 +1,12 @@
 /* export.c - the command export: changes as lines of JSON.
  *
- * Each line is a batch, as examples/json.sh describes it:
+ * Each line is a batch, as docs/batches.md describes it:
  *
- *     {"format":1,"source":"<id>","since":0,"upto":9,"changes":[{"table":"page_views", ...}, ...]}
+ *     {"format":1,"source":"<id>","ids":["<id>"],"since":0,"upto":9,"changes":[...]}
  *
- * A line ends where a sequence number ends, as soon as it has ENOUGH_CHANGES: `upto` of one is
- * `since` of the next. So each line says by itself what it brings, and a mark rises past no line
- * that has not arrived.
+ * A line ends after ENOUGH_CHANGES: its `upto` is the number of the next change, and `since` of the
+ * next line. So each line says by itself what it brings, and a mark rises past no line that has not
+ * arrived.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -18,51 +18,86 @@
 
 enum { ENOUGH_CHANGES = 1000 };
 
+/* Columns of CHANGES. */
+enum { CHANGE_NUMBER, CHANGE_UPTO, CHANGE_SOURCE, CHANGE_JSON };
+
 /* `row` stands on the first change of the batch; afterwards on that of the next one. Its head says
  * where it ends, so that is found first. Returns false if there is no next one. */
-static bool collect_batch(cli_file *file, sqlite3_stmt *row, sqlite3_str *changes, int64_t *upto)
+static bool collect_batch(cli_file *file, sqlite3_stmt *row, sqlite3_str *changes, int64_t *n,
+                          int64_t *upto)
 {
-    int64_t seq = sqlite3_column_int64(row, 0);
-    for (int n = 0;; n++) {
-        if (sqlite3_column_int64(row, 0) != seq && n >= ENOUGH_CHANGES) {
-            *upto = sqlite3_column_int64(row, 0);
-            return true;
-        }
-        seq = sqlite3_column_int64(row, 0);
-        *upto = sqlite3_column_int64(row, 1);
-        const char *change = (const char *)sqlite3_column_text(row, 3);
+    for (int i = 0; i < ENOUGH_CHANGES; i++) {
+        *upto = sqlite3_column_int64(row, CHANGE_UPTO);
+        const char *change = (const char *)sqlite3_column_text(row, CHANGE_JSON);
         if (!change) cli_fail(file->c, "out of memory");
-        sqlite3_str_appendf(changes, "%s%s", n ? "," : "", change ? change : "");
+        sqlite3_str_appendf(changes, "%s%s", i ? "," : "", change ? change : "");
         cli_progress_add(file->c);
+        ++*n;
         if (!cli_step(file, row)) return false;
     }
+    *upto = sqlite3_column_int64(row, CHANGE_NUMBER);
+    return true;
 }
 
-static void print_batches(cli_file *file, sqlite3_stmt *row, int64_t since)
+/* Makes the line of a batch, to be freed, from its changes. NULL and an error without memory. */
+static char *make_line(cli_file *file, const char *source, const char *ids, int64_t since,
+                       int64_t upto, sqlite3_str *changes)
 {
-    char source[64];
+    int rc = sqlite3_str_errcode(changes);
+    char *text = sqlite3_str_finish(changes);
+    sqlite3_str *line = sqlite3_str_new(file->db);
+    sqlite3_str_appendf(line, "{\"format\":%d,\"source\":%s,\"ids\":%s,\"since\":%lld,",
+                        CLI_LINE_FORMAT, source, ids, (long long)since);
+    sqlite3_str_appendf(line, "\"upto\":%lld,\"changes\":[%s]}", (long long)upto, text ? text : "");
+    if (rc == SQLITE_OK) rc = sqlite3_str_errcode(line);
+    char *made = sqlite3_str_finish(line);
+    sqlite3_free(text);
+    if (rc == SQLITE_TOOBIG)
+        cli_fail(file->c, "%s: %d rows are more than a line can take", file->path, ENOUGH_CHANGES);
+    else if (rc != SQLITE_OK || !made)
+        cli_fail(file->c, "out of memory");
+    return made;
+}
+
+/* A copy of the first text of a statement, to be freed. */
+static char *text_of(cli_file *file, const char *sql)
+{
+    sqlite3_stmt *row = cli_prepare(file, sql);
+    char *text = cli_step(file, row) ? sqlite3_mprintf("%s", sqlite3_column_text(row, 0)) : NULL;
+    if (!text) cli_fail(file->c, "out of memory");
+    sqlite3_finalize(row);
+    return text;
+}
+
+int64_t cli_give(cli_file *file, const cli_query *query, int64_t *upto,
+                 void (*take)(void *to, const char *line), void *to)
+{
+    int64_t n = 0, since = query->since;
+    char *ids = text_of(file, CLI_SQL_IDS), *source = NULL;
+    sqlite3_stmt *row = cli_prepare(file, CLI_SQL_CHANGES);
+    if (row) sqlite3_bind_int64(row, 1, query->since);
+    if (row) sqlite3_bind_int(row, 2, query->own);
+    if (row) sqlite3_bind_text(row, 3, query->scope, -1, SQLITE_STATIC);
     bool any = cli_step(file, row);
-    if (any) sqlite3_snprintf(sizeof source, source, "%s", sqlite3_column_text(row, 2));
-    while (any) {
-        int64_t upto;
+    if (any) source = sqlite3_mprintf("%s", sqlite3_column_text(row, CHANGE_SOURCE));
+    while (any && !file->c->failed) {
         sqlite3_str *changes = sqlite3_str_new(file->db);
-        any = collect_batch(file, row, changes, &upto);
-        int rc = sqlite3_str_errcode(changes);
-        char *text = sqlite3_str_finish(changes);
-        if (rc == SQLITE_TOOBIG)
-            cli_fail(file->c, "%s: one transaction has changed more than a line can take",
-                     file->path);
-        else if (!text)
-            cli_fail(file->c, "out of memory");
-        if (!file->c->failed) {
-            printf("{\"format\":%d,\"source\":\"%s\",\"since\":%lld,\"upto\":%lld,\"changes\":[",
-                   CLI_LINE_FORMAT, source, (long long)since, (long long)upto);
-            fputs(text, stdout);
-            puts("]}");
-        }
-        sqlite3_free(text);
-        since = upto;
+        any = collect_batch(file, row, changes, &n, upto);
+        char *line = make_line(file, source ? source : "", ids, since, *upto, changes);
+        if (!file->c->failed) take(to, line);
+        sqlite3_free(line);
+        since = *upto;
     }
+    sqlite3_finalize(row);
+    sqlite3_free(source);
+    sqlite3_free(ids);
+    return n;
+}
+
+static void print_line(void *to, const char *line)
+{
+    (void)to;
+    puts(line);
 }
 
 /* Refuses a mark of another file, or one that is newer than the content of a restored backup: an
@@ -85,10 +120,8 @@ void cli_export(cli *c, const cli_arguments *given)
     cli_need_tables(&file);
     if (!isatty(STDOUT_FILENO)) cli_progress_begin(c, given->word[0], "changes");
     check_mark(&file, since);
-    sqlite3_stmt *row = cli_prepare(&file, CLI_SQL_CHANGES);
-    if (row) sqlite3_bind_int64(row, 1, since);
-    print_batches(&file, row, since);
-    sqlite3_finalize(row);
+    const cli_query query = {.since = since, .own = given->own, .scope = given->scope};
+    cli_give(&file, &query, &since, print_line, NULL);
     cli_progress_erase(c);
     cli_close(&file);
 }

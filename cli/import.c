@@ -71,91 +71,76 @@ static FILE *read_input(cli *c, const char *path)
 
 /* ---- what is told of them -------------------------------------------------------------------- */
 
-/* What came from one file. */
-typedef struct received {
-    char source[64];
-    int64_t changes, mark;
-} received;
-
-typedef struct taking {
-    cli_file file;
-    sqlite3_stmt *batch, *changes, *insert, *seen;
-    int64_t line;
-    received *from; /* owned: one for each source, in the order of their first lines */
-    size_t n, room;
-} taking;
-
 /* Lent until the next call; NULL without memory. */
-static received *find_source(taking *in, const char *source)
+static cli_received *find_source(cli_taking *in, const char *source)
 {
     for (size_t i = in->n; i > 0; i--)
-        if (strcmp(in->from[i - 1].source, source) == 0) return &in->from[i - 1];
+        if (strcmp(in->received[i - 1].source, source) == 0) return &in->received[i - 1];
     if (in->n == in->room) {
         size_t room = in->room ? 2 * in->room : 16;
-        received *from = sqlite3_realloc64(in->from, room * sizeof *from);
-        if (!from) return NULL;
-        in->from = from;
+        cli_received *received = sqlite3_realloc64(in->received, room * sizeof *received);
+        if (!received) return NULL;
+        in->received = received;
         in->room = room;
     }
-    received *made = &in->from[in->n++];
-    *made = (received){.changes = 0};
-    sqlite3_snprintf(sizeof made->source, made->source, "%s", source);
-    return made;
+    char *copy = sqlite3_mprintf("%s", source);
+    if (!copy) return NULL;
+    in->received[in->n] = (cli_received){.source = copy};
+    return &in->received[in->n++];
 }
 
-static void print_received(taking *in)
+static void print_received(cli_taking *in)
 {
     cli_rows rows = {0};
-    for (size_t i = 0; i < in->n && !in->file.c->failed; i++) {
-        cli_rows_text(&rows, in->from[i].source);
-        cli_rows_integer(&rows, in->from[i].changes);
-        cli_rows_integer(&rows, in->from[i].mark);
+    for (size_t i = 0; i < in->n && !in->file->c->failed; i++) {
+        cli_rows_text(&rows, in->received[i].source);
+        cli_rows_integer(&rows, in->received[i].changes);
+        cli_rows_integer(&rows, in->received[i].mark);
         cli_rows_end(&rows);
     }
-    cli_rows_print(&rows, in->file.c, "source\tchanges\tmark");
-    sqlite3_free(in->from);
+    cli_rows_print(&rows, in->file->c, "source\tchanges\tmark");
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
 /* Columns of BATCH_CHANGES, and parameters of INSERT_CHANGE. */
 enum { CHANGE_TABLE, CHANGE_PACKED, CHANGE_COLUMN, CHANGE_ANSWER = 7 };
-enum { INSERT_KEY = 2, INSERT_CELL = 5, INSERT_SHARED = 7, INSERT_SOURCE = 8 };
+enum { INSERT_KEY = 2, INSERT_CELL = 5, INSERT_SHARED = 7, INSERT_SOURCE = 8, INSERT_SCOPE = 9 };
 
-static void fail_line(taking *in, const char *what)
+static void fail_line(cli_taking *in, const char *what)
 {
-    cli_fail(in->file.c, "%s: line %lld: %s: nothing was imported", in->file.path,
+    cli_fail(in->file->c, "%s: %sline %lld: %s: nothing was imported", in->file->path, in->from,
              (long long)in->line, what);
 }
 
 /* Fails with `what`, which is freed; NULL: out of memory. */
-static void fail_line_made(taking *in, char *what)
+static void fail_line_made(cli_taking *in, char *what)
 {
     fail_line(in, what ? what : "out of memory");
     sqlite3_free(what);
 }
 
-static void fail_change(taking *in, int64_t n)
+static void fail_change(cli_taking *in, int64_t n)
 {
-    fail_line_made(in, sqlite3_mprintf("change %lld: %s", (long long)n, cli_message(in->file.db)));
+    fail_line_made(in, sqlite3_mprintf("change %lld: %s", (long long)n, cli_message(in->file->db)));
 }
 
 /* A change that was refused may be for a table that is not there. */
-static void fail_insert(taking *in, int64_t n)
+static void fail_insert(cli_taking *in, int64_t n)
 {
     const char *table = (const char *)sqlite3_column_text(in->changes, CHANGE_TABLE);
     const char *column = (const char *)sqlite3_column_text(in->changes, CHANGE_COLUMN);
-    char *reason = sqlite3_mprintf("%s", cli_message(in->file.db));
-    sqlite3_stmt *born = cli_prepare_text(&in->file, CLI_SQL_IS_BORN, table);
-    if (!table || cli_step(&in->file, born))
+    char *reason = sqlite3_mprintf("%s", cli_message(in->file->db));
+    sqlite3_stmt *born = cli_prepare_text(in->file, CLI_SQL_IS_BORN, table);
+    if (!table || cli_step(in->file, born))
         fail_line_made(in, sqlite3_mprintf("change %lld: %s", (long long)n, reason));
     else
         fail_line_made(
-            in,
-            sqlite3_mprintf("change %lld: there is no counter table %s here: create it as it "
-                            "is at the source; if it is a tracked table there, create the "
-                            "ordinary table, then run: sqlite-counter track %s %s %s",
-                            (long long)n, table, in->file.path, table, column ? column : "COLUMN"));
+            in, sqlite3_mprintf("change %lld: there is no counter table %s here: create it as it "
+                                "is at the source; if it is a tracked table there, create the "
+                                "ordinary table, then run: sqlite-counter track %s %s %s",
+                                (long long)n, table, in->file->path, table,
+                                column ? column : "COLUMN"));
     sqlite3_finalize(born);
     sqlite3_free(reason);
 }
@@ -184,7 +169,7 @@ static bool bind_hexadecimal(sqlite3_stmt *to, int index, const char *text)
     return is_valid;
 }
 
-static void insert_change(taking *in, int64_t n)
+static void insert_change(cli_taking *in, int64_t n)
 {
     sqlite3_stmt *from = in->changes, *to = in->insert;
     for (int i = 0; i < INSERT_SHARED; i++)
@@ -193,14 +178,14 @@ static void insert_change(taking *in, int64_t n)
                *answer = (const char *)sqlite3_column_text(from, CHANGE_ANSWER);
     bool is_key = bind_hexadecimal(to, INSERT_KEY, packed);
     if (!is_key || (answer && !bind_hexadecimal(to, INSERT_CELL, answer))) {
-        fail_line_made(in, sqlite3_mprintf("change %lld: %s must be hexadecimal, not %Q",
-                                           (long long)n, is_key ? "cell" : "packed",
-                                           is_key ? answer : packed));
+        fail_line_made(in,
+                       sqlite3_mprintf("change %lld: %s must be hexadecimal, not %Q", (long long)n,
+                                       is_key ? "cell" : "packed", is_key ? answer : packed));
         return;
     }
     if (sqlite3_step(to) != SQLITE_DONE) fail_insert(in, n);
     sqlite3_reset(to);
-    cli_progress_add(in->file.c);
+    cli_progress_add(in->file->c);
 }
 
 /* ---- batches --------------------------------------------------------------------------------- */
@@ -212,17 +197,18 @@ enum {
     BATCH_FORMAT_TYPE,
     BATCH_FORMAT,
     BATCH_SOURCE,
-    SEEN_TAKES = 3
+    SEEN_TAKES = 3,
+    SEEN_SCOPE
 };
 
 /* Returns the number of changes. */
-static int64_t import_changes(taking *in, const char *line, size_t size)
+static int64_t import_changes(cli_taking *in, const char *line, size_t size)
 {
     int64_t n = 0;
     int rc = SQLITE_ROW;
     sqlite3_bind_text64(in->changes, 1, line, size, SQLITE_STATIC, SQLITE_UTF8);
     sqlite3_bind_value(in->insert, INSERT_SOURCE, sqlite3_column_value(in->batch, BATCH_SOURCE));
-    while (rc == SQLITE_ROW && !in->file.c->failed) {
+    while (rc == SQLITE_ROW && !in->file->c->failed) {
         rc = sqlite3_step(in->changes);
         if (rc == SQLITE_ROW)
             insert_change(in, ++n);
@@ -234,15 +220,15 @@ static int64_t import_changes(taking *in, const char *line, size_t size)
 }
 
 /* All changes of the line are in. */
-static void raise_mark(taking *in, int64_t changes)
+static void raise_mark(cli_taking *in, int64_t changes)
 {
     const char *source = (const char *)sqlite3_column_text(in->batch, BATCH_SOURCE);
-    if (in->file.c->failed) return;
+    if (in->file->c->failed) return;
     for (int i = 0; i < SEEN_TAKES; i++)
         sqlite3_bind_value(in->seen, i + 1, sqlite3_column_value(in->batch, BATCH_SOURCE + i));
-    received *from = NULL;
+    cli_received *from = NULL;
     if (sqlite3_step(in->seen) != SQLITE_ROW)
-        fail_line(in, cli_message(in->file.db));
+        fail_line(in, cli_message(in->file->db));
     else if (!source || !(from = find_source(in, source)))
         fail_line(in, "out of memory");
     if (from) {
@@ -258,7 +244,7 @@ static bool is_type(sqlite3_stmt *row, int column, const char *type)
     return text && strcmp(text, type) == 0;
 }
 
-static void check_format(taking *in)
+static void check_format(cli_taking *in)
 {
     int64_t format = sqlite3_column_int64(in->batch, BATCH_FORMAT);
     if (sqlite3_column_type(in->batch, BATCH_FORMAT_TYPE) == SQLITE_NULL) return;
@@ -271,12 +257,12 @@ static void check_format(taking *in)
 }
 
 /* Fails unless the line is a batch that we can read; `rc` is that of the step that has read it. */
-static void check_batch(taking *in, int rc, bool is_text)
+static void check_batch(cli_taking *in, int rc, bool is_text)
 {
     if (!is_text || rc == SQLITE_ERROR) {
         fail_line(in, "it is not JSON, or was cut short");
     } else if (rc != SQLITE_ROW) {
-        fail_line(in, cli_message(in->file.db));
+        fail_line(in, cli_message(in->file->db));
     } else {
         bool is_object = is_type(in->batch, BATCH_TYPE, "object");
         if (is_object) check_format(in);
@@ -285,50 +271,76 @@ static void check_batch(taking *in, int rc, bool is_text)
     }
 }
 
-static void import_line(taking *in, const char *line, size_t size)
+void cli_taking_begin(cli_taking *in, cli_file *file, const char *from, const char *scope)
 {
-    if (strspn(line, " \t\r\n") == size) return;
+    *in = (cli_taking){.file = file, .from = from, .scope = scope};
+    in->batch = cli_prepare(file, CLI_SQL_BATCH);
+    in->changes = cli_prepare(file, CLI_SQL_BATCH_CHANGES);
+    in->insert = cli_prepare(file, CLI_SQL_INSERT_CHANGE);
+    in->seen = cli_prepare(file, CLI_SQL_SEEN);
+    if (file->c->failed) return;
+    sqlite3_bind_text(in->insert, INSERT_SCOPE, scope, -1, SQLITE_STATIC);
+    sqlite3_bind_text(in->seen, SEEN_SCOPE, scope, -1, SQLITE_STATIC);
+}
+
+void cli_taking_end(cli_taking *in)
+{
+    sqlite3_finalize(in->batch);
+    sqlite3_finalize(in->changes);
+    sqlite3_finalize(in->insert);
+    sqlite3_finalize(in->seen);
+    for (size_t i = 0; i < in->n; i++) sqlite3_free(in->received[i].source);
+    sqlite3_free(in->received);
+}
+
+void cli_taking_line(cli_taking *in, const char *line, size_t size)
+{
+    in->line++;
+    if (in->file->c->failed || strspn(line, " \t\r\n") == size) return;
     int rc = sqlite3_bind_text64(in->batch, 1, line, size, SQLITE_STATIC, SQLITE_UTF8);
     if (rc == SQLITE_OK) rc = sqlite3_step(in->batch);
     check_batch(in, rc, !memchr(line, '\0', size));
-    if (!in->file.c->failed) raise_mark(in, import_changes(in, line, size));
+    if (!in->file->c->failed) raise_mark(in, import_changes(in, line, size));
     sqlite3_reset(in->batch);
 }
 
-static void import_lines(taking *in, FILE *lines)
+static void import_lines(cli_taking *in, FILE *lines)
 {
     char *line = NULL;
     size_t room = 0;
     ssize_t size = 0;
-    while (!in->file.c->failed && (size = getline(&line, &room, lines)) >= 0) {
-        in->line++;
-        import_line(in, line, (size_t)size);
+    while (!in->file->c->failed && (size = getline(&line, &room, lines)) >= 0) {
+        cli_taking_line(in, line, (size_t)size);
     }
-    if (!in->file.c->failed && !feof(lines)) fail_input(in->file.c, "standard input");
+    if (!in->file->c->failed && !feof(lines)) fail_input(in->file->c, "standard input");
     free(line);
+}
+
+int64_t cli_mark(cli_file *file, const char *source, const char *scope)
+{
+    sqlite3_stmt *row = cli_prepare_text(file, CLI_SQL_MARK, source);
+    if (row) sqlite3_bind_text(row, 2, scope, -1, SQLITE_STATIC);
+    int64_t mark = cli_step(file, row) ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    return mark;
 }
 
 void cli_import(cli *c, const cli_arguments *given)
 {
-    taking in = {.line = 0};
-    cli_open(&in.file, c, given->word[0]);
-    cli_need_write(&in.file);
-    cli_need_tables(&in.file);
+    cli_file file;
+    cli_taking in;
+    cli_open(&file, c, given->word[0]);
+    cli_need_write(&file);
+    cli_need_tables(&file);
     FILE *lines = read_input(c, given->word[0]);
     cli_progress_begin(c, given->word[0], "changes");
-    cli_begin(&in.file);
-    in.batch = cli_prepare(&in.file, CLI_SQL_BATCH);
-    in.changes = cli_prepare(&in.file, CLI_SQL_BATCH_CHANGES);
-    in.insert = cli_prepare(&in.file, CLI_SQL_INSERT_CHANGE);
-    in.seen = cli_prepare(&in.file, CLI_SQL_SEEN);
+    cli_begin(&file);
+    cli_taking_begin(&in, &file, "", NULL);
     if (lines) import_lines(&in, lines);
-    sqlite3_finalize(in.batch);
-    sqlite3_finalize(in.changes);
-    sqlite3_finalize(in.insert);
-    sqlite3_finalize(in.seen);
-    cli_end(&in.file);
+    cli_end(&file);
     print_received(&in);
-    cli_warn_apart(&in.file);
+    cli_taking_end(&in);
+    cli_warn_apart(&file);
     if (lines && lines != stdin) fclose(lines);
-    cli_close(&in.file);
+    cli_close(&file);
 }

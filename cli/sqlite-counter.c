@@ -13,29 +13,63 @@ enum { DONE, FAILED, WRONG_USAGE };
 
 typedef struct command {
     const char *name, *synopsis;
-    int least, most;    /* arguments; most -1: any number */
-    const char *option; /* or NULL */
+    int least, most; /* arguments; most -1: any number */
+    int options;     /* a sum of OPTION_... */
     void (*run)(cli *c, const cli_arguments *given);
     const char *summary, *help;
 } command;
 
-static const char SINCE[] = "--since", CREATE_TABLES[] = "--create-tables";
+enum {
+    OPTION_SINCE = 1,
+    OPTION_OWN = 2,
+    OPTION_SCOPE = 4,
+    OPTION_CREATE_TABLES = 8,
+    OPTION_WATCH = 16,
+    OPTION_TOKEN_FILE = 32
+};
 
 static const command COMMANDS[] = {
-    {"sync", "[--create-tables] A.db B.db", 2, 2, CREATE_TABLES, cli_sync,
-     "merges two files, both ways",
-     "Merges two files: A.db takes what B.db has counted, then B.db what A.db has. Prints a line\n"
-     "for each counter table and direction: the table, the file that gave, the file that took,\n"
-     "rows read, rows changed, conflicts, and a note where the table was created, or where rows\n"
-     "wait or differ. Warns if a tracked table does not take a row or a value.\n"
+    {"sync", "[OPTION...] FILE OTHER", 2, 2,
+     OPTION_CREATE_TABLES | OPTION_SCOPE | OPTION_WATCH | OPTION_TOKEN_FILE, cli_sync,
+     "merges a file with another, a directory or a server",
+     "Merges FILE with another file, both ways, with all that sync with the same directory, or "
+     "with\n"
+     "a server, https://...\n"
      "\n"
+     "A file: FILE takes what OTHER has counted, then OTHER what FILE has. Prints a line for each\n"
+     "counter table and direction: the table, the file that gave, the file that took, rows read,\n"
+     "rows changed, conflicts, and a note where the table was created, or where rows wait or "
+     "differ.\n"
      "Fails if one file tracks a table that the other one lacks. With --create-tables that file\n"
-     "gets a counter table instead, which can be read, and in whose place none can be tracked.\n"},
-    {"status", "FILE", 1, 1, NULL, cli_status, "shows the identity of a file and what it holds",
+     "gets a counter table instead, which can be read, and in whose place none can be tracked.\n"
+     "\n"
+     "A directory, which a service such as Syncthing carries to other machines: writes what FILE "
+     "has\n"
+     "counted since the last sync, and takes what others have written. Prints a line for each "
+     "file\n"
+     "that gave or took something: 'gave' or 'took', its id, changes, and the number up to which\n"
+     "they go. --watch goes on until it is interrupted. A damaged batch, or one that FILE refuses, "
+     "is\n"
+     "told of, and the others are taken; the next sync tries it again.\n"
+     "\n"
+     "A server: the same by HTTP. The token of the device stands in the file of --token-file, or "
+     "in\n"
+     "the environment variable SQLITE_COUNTER_TOKEN.\n"
+     "\n"
+     "With --scope '[\"store 7\"]' FILE takes only rows with these first values of the key.\n"
+     "Warns if a tracked table does not take a row or a value.\n"},
+    {"status", "FILE [DIRECTORY]", 1, 2, 0, cli_status,
+     "shows the identity of a file and what it holds",
      "Shows the identity of a file and what it holds. Each line begins with its kind: id, name,\n"
      "fingerprint, witness, refuses, table, counter, tracked, regular, broken, waits, differs, "
-     "conflicts.\n"},
-    {"track", "FILE TABLE COLUMN...", 3, -1, NULL, cli_track, "makes columns of a table counters",
+     "conflicts.\n"
+     "\n"
+     "With a directory of sqlite-counter sync a line for each file that has written into it: "
+     "other,\n"
+     "its id, when it last did, in UTC, the number up to which its changes go, and that up to "
+     "which\n"
+     "FILE has them; and a line for what is in the way there: strange, with the path.\n"},
+    {"track", "FILE TABLE COLUMN...", 3, -1, 0, cli_track, "makes columns of a table counters",
      "Makes INTEGER columns of an ordinary table counters that merge. Track first, then copy the\n"
      "file. Prints the table and the number of rows in which something was counted.\n"
      "\n"
@@ -44,31 +78,40 @@ static const command COMMANDS[] = {
      "one file makes rows, or the application assigns keys that no two files share.\n"
      "\n"
      "Where each of several files tracks the table, a further word opening=same says that their\n"
-     "values are copies of one, opening=add that they add up: see sqlite-counter opening --help.\n"},
-    {"replicate", "FILE TABLE [COLUMN...]", 2, -1, NULL, cli_replicate,
+     "values are copies of one, opening=add that they add up: see sqlite-counter opening "
+     "--help.\n"},
+    {"replicate", "FILE TABLE [COLUMN...]", 2, -1, 0, cli_replicate,
      "makes a table one whose whole rows merge",
      "Makes an ordinary table one whose rows merge whole: the INTEGER columns named are counters\n"
-     "that add up, and of all others the last write wins. Replicate first, then copy the file; each\n"
+     "that add up, and of all others the last write wins. Replicate first, then copy the file; "
+     "each\n"
      "file must replicate it. Prints the table and the number of rows in which something was "
      "counted\n"
      "or stamped. The further words are those of sqlite-counter track.\n"},
-    {"opening", "FILE TABLE same|add [ID...]", 3, 5, NULL, cli_opening,
+    {"opening", "FILE TABLE same|add [ID...]", 3, 5, 0, cli_opening,
      "says whether two files had one stock or two",
-     "Says of the values that two files had when they began to track a table whether they are one,\n"
+     "Says of the values that two files had when they began to track a table whether they are "
+     "one,\n"
      "same, as those of copies are, or whether they add up. Merges carry the answer to all files,\n"
-     "and same also repairs values that were added up. Prints the table and the number of rows that\n"
+     "and same also repairs values that were added up. Prints the table and the number of rows "
+     "that\n"
      "have another value now.\n"
      "\n"
-     "ID is the opening of the other file, as the error of sync and import shows it; two are those\n"
+     "ID is the opening of the other file, as the error of sync and import shows it; two are "
+     "those\n"
      "of two other files. Without one, same says it of all files that do.\n"},
-    {"check", "FILE", 1, 1, NULL, cli_check, "looks for damage in every counter table",
+    {"check", "FILE", 1, 1, 0, cli_check, "looks for damage in every counter table",
      "Looks for damage. Prints each counter table with 'ok', or 'damaged' and what was found, and\n"
      "each tracked table whose triggers are not whole. Exit status 1 if there is any of that.\n"
      "Changes nothing; checks a temporary copy of a file that is read-only.\n"},
-    {"export", "[--since N] FILE", 1, 1, SINCE, cli_export, "prints changes as lines of JSON",
-     "Prints the changes of a file as lines of JSON, for import. With --since only those from a\n"
-     "mark on, which import has printed.\n"},
-    {"import", "FILE < BATCHES", 1, 1, NULL, cli_import, "takes in the lines of export",
+    {"export", "[OPTION...] FILE", 1, 1, OPTION_SINCE | OPTION_OWN | OPTION_SCOPE, cli_export,
+     "prints changes as lines of JSON",
+     "Prints the changes of a file as lines of JSON, for import. With --since N only those from a\n"
+     "mark on, which import has printed; with --own only what others cannot have from somebody\n"
+     "else; with --scope '[\"store 7\"]' only rows with these first values of the key. Own "
+     "changes\n"
+     "and scopes have marks by themselves.\n"},
+    {"import", "FILE < BATCHES", 1, 1, 0, cli_import, "takes in the lines of export",
      "Takes in the lines of export from standard input, all or nothing; they may be repeated.\n"
      "Prints a line for each file that they come from: its id, the number of changes, and the "
      "mark\n"
@@ -82,7 +125,7 @@ static int print_help(void)
          "\n"
          "Merges SQLite files with counters, and looks into them.\n");
     for (int i = 0; i < COMMAND_COUNT; i++)
-        printf("  %-7s %-27s %s\n", COMMANDS[i].name, COMMANDS[i].synopsis, COMMANDS[i].summary);
+        printf("  %-9s %-27s %s\n", COMMANDS[i].name, COMMANDS[i].synopsis, COMMANDS[i].summary);
     puts("\n"
          "  sqlite-counter COMMAND --help    says more about one\n"
          "  sqlite-counter --version         prints the version\n"
@@ -111,32 +154,48 @@ static bool is_mark(const char *text)
            (n < 19 || (n == 19 && strcmp(text, "9223372036854775807") <= 0));
 }
 
+/* An option: where its value goes, or its flag. */
+typedef struct option {
+    int which;
+    const char *name, *value_of; /* what its value is, or NULL: it has none */
+    const char **value;
+    bool *flag;
+} option;
+
 /* An option at words[*i], which may take the next word, too. */
 static void read_option(cli *c, const command *of, cli_arguments *given, char **words, int n,
                         int *i)
 {
-    const char *word = words[*i];
-    if (of->option == CREATE_TABLES && strcmp(word, CREATE_TABLES) == 0) {
-        given->create_tables = true;
-        return;
-    }
-    bool is_since = strcmp(word, SINCE) == 0;
-    if (of->option != SINCE || (!is_since && strncmp(word, "--since=", 8) != 0)) {
+    const option OPTIONS[] = {
+        {OPTION_SINCE, "--since", "a mark, such as --since 0", &given->since, NULL},
+        {OPTION_OWN, "--own", NULL, NULL, &given->own},
+        {OPTION_SCOPE, "--scope", "the first values of a key, such as --scope '[\"store 7\"]'",
+         &given->scope, NULL},
+        {OPTION_CREATE_TABLES, "--create-tables", NULL, NULL, &given->create_tables},
+        {OPTION_WATCH, "--watch", NULL, NULL, &given->watch},
+        {OPTION_TOKEN_FILE, "--token-file", "a file with a token in it", &given->token_file, NULL},
+    };
+    const char *word = words[*i], *equals = strchr(word, '=');
+    size_t size = equals ? (size_t)(equals - word) : strlen(word);
+    const option *found = NULL;
+    for (size_t k = 0; k < sizeof OPTIONS / sizeof *OPTIONS; k++)
+        if ((of->options & OPTIONS[k].which) && strlen(OPTIONS[k].name) == size &&
+            strncmp(word, OPTIONS[k].name, size) == 0 && (OPTIONS[k].value || !equals))
+            found = &OPTIONS[k];
+    if (!found) {
         cli_fail(c, "%s has no option %s: see sqlite-counter %s --help", of->name, word, of->name);
-        return;
+    } else if (found->flag) {
+        *found->flag = true;
+    } else if (!equals && *i + 1 == n) {
+        cli_fail(c, "%s needs %s", found->name, found->value_of);
+    } else if (*found->value) {
+        cli_fail(c, "%s is given twice", found->name);
+    } else {
+        *found->value = equals ? equals + 1 : words[++*i];
+        if (found->which == OPTION_SINCE && !is_mark(given->since))
+            cli_fail(c, "--since needs a whole number from 0 to 9223372036854775807, not '%s'",
+                     given->since);
     }
-    if (is_since && *i + 1 == n) {
-        cli_fail(c, "--since needs a mark, such as --since 0");
-        return;
-    }
-    if (given->since) {
-        cli_fail(c, "--since is given twice");
-        return;
-    }
-    given->since = is_since ? words[++*i] : word + 8;
-    if (!is_mark(given->since))
-        cli_fail(c, "--since needs a whole number from 0 to 9223372036854775807, not '%s'",
-                 given->since);
 }
 
 /* Moves the words that are not options to the front. */

@@ -80,7 +80,8 @@ SELECT DISTINCT table_name, 'damaged', 'the triggers of the tracked table are no
 
 -- Answers about openings come first, whatever their number: the rows may need them.
 -- name: CHANGES
-SELECT CASE WHEN column_name IS NULL AND cell IS NOT NULL THEN 0 ELSE seq END, upto, source,
+SELECT CASE WHEN column_name IS NULL AND cell IS NOT NULL THEN 0 ELSE seq END, upto,
+       json_quote(source),
        json_object(
          'table', table_name, 'key_columns', key_columns,
          'key', json(CASE WHEN length(key) > 0 THEN counter_key_json(key) END), 'packed', hex(key),
@@ -88,7 +89,11 @@ SELECT CASE WHEN column_name IS NULL AND cell IS NOT NULL THEN 0 ELSE seq END, u
          'cell', json(CASE WHEN coalesce(column_name, '') = '' THEN json_quote(nullif(hex(cell), ''))
                            ELSE counter_json(cell) END),
          'seq', seq)
-  FROM counter_changes(?1) ORDER BY 1;
+  FROM counter_changes(?1) WHERE own = ?2 AND scope = ?3 ORDER BY 1;
+
+-- All ids of the file, present and former.
+-- name: IDS
+SELECT json_group_array(id) FROM counter_identity();
 
 -- name: END_OF_CHANGES
 SELECT upto FROM counter_changes(0) LIMIT 1;
@@ -117,8 +122,23 @@ SELECT json_extract(value, '$.table'), json_extract(value, '$.packed'),
   FROM json_each(?1, '$.changes') AS change;
 
 -- name: INSERT_CHANGE
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, key_columns, source)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8);
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, key_columns, source, scope)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
+
+-- name: MARK
+SELECT counter_mark(?1, ?2);
+
+-- The name of the file as the source of its own changes.
+-- name: OWN_SOURCE
+SELECT counter_source(1);
+
+-- What a server says of itself, and what it says is wrong.
+-- name: GREETING
+SELECT json_extract(?1, '$.source'), json_extract(?1, '$.mark')
+ WHERE json_valid(?1) AND json_type(?1, '$.source') = 'text' AND json_type(?1, '$.mark') = 'integer';
+
+-- name: SENTENCE
+SELECT json_extract(?1, '$.error') WHERE json_valid(?1) AND json_type(?1, '$.error') = 'text';
 
 -- name: SEEN
-SELECT counter_seen(?1, ?2, ?3);
+SELECT counter_seen(?1, ?2, ?3, ?4);

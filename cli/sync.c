@@ -1,9 +1,12 @@
-/* sync.c - the command sync: two files take what the other one has counted. */
+/* sync.c - the command sync: two files take what the other one has counted, or a file syncs with a
+ * directory or a server. */
 #define _POSIX_C_SOURCE 200809L
 
+#include <string.h>
 #include <sys/stat.h>
 
-#include "cli/cli.h"
+#include "cli/folder.h"
+#include "cli/http.h"
 
 static bool are_same(const char *one, const char *two)
 {
@@ -78,7 +81,7 @@ static void pull(cli_file *to, const char *from, const char *how, cli_rows *rows
 }
 
 /* Two pulls, each whole or not at all: what the first one brought stays if the second one fails. */
-void cli_sync(cli *c, const cli_arguments *given)
+static void sync_files(cli *c, const cli_arguments *given)
 {
     const char *const *path = (const char *const *)given->word;
     const char *how = given->create_tables ? "create tables" : "";
@@ -105,4 +108,58 @@ void cli_sync(cli *c, const cli_arguments *given)
     cli_warn_apart(&two);
     cli_close(&one);
     cli_close(&two);
+}
+
+/* ---- a directory, a server ------------------------------------------------------------------- */
+
+static bool is_url(const char *text)
+{
+    return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat seen;
+    return stat(path, &seen) == 0 && S_ISDIR(seen.st_mode);
+}
+
+/* Once, or again and again until the user wants to stop: then an error is told of, and tried again. */
+static void sync_with_many(cli *c, const cli_arguments *given)
+{
+    const char *other = given->word[1];
+    cli_file file;
+    cli_watch watch;
+    cli_open(&file, c, given->word[0]);
+    cli_need_write(&file);
+    cli_need_tables(&file);
+    bool opened = !c->failed, goes_on = opened;
+    if (given->watch) cli_watch_open(&watch);
+    while (goes_on) {
+        cli_rows rows = {0};
+        if (is_url(other))
+            cli_http_sync(&file, other, given->token_file, given->scope, &rows);
+        else
+            cli_folder_sync(&file, other, given->scope, given->watch ? &watch : NULL, &rows);
+        cli_rows_print(&rows, c, "what\tid\tchanges\tupto");
+        if (given->watch) c->failed = false;
+        goes_on = given->watch && cli_watch_wait(&watch, &file);
+    }
+    if (opened) cli_warn_apart(&file);
+    if (given->watch) cli_watch_close(&watch);
+    cli_close(&file);
+}
+
+void cli_sync(cli *c, const cli_arguments *given)
+{
+    bool many = is_url(given->word[1]) || is_directory(given->word[1]);
+    if (many && given->create_tables)
+        cli_fail(c, "--create-tables is for two files, not for %s", given->word[1]);
+    if (!many && (given->watch || given->scope || given->token_file))
+        cli_fail(c, "%s is for a directory or a server, and %s is neither",
+                 given->watch   ? "--watch"
+                 : given->scope ? "--scope"
+                                : "--token-file",
+                 given->word[1]);
+    if (many && !c->failed) sync_with_many(c, given);
+    if (!many && !c->failed) sync_files(c, given);
 }

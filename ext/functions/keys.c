@@ -4,6 +4,8 @@
  *     counter_key_json(key)                the key as JSON; a BLOB is {"hex":"00ff"}, a TEXT that
  *                                            is not valid UTF-8 {"text":"61ff"}, a missing floor
  *                                            null, the empty key NULL
+ *     counter_source([own [, scope]])      the name of main as a source of the feed; NULL if it has
+ *                                            no id
  *     counter_mark(source [, scope])       the number from which to read a source's feed; 0: all
  *     counter_seen(source, since, upto [, scope])
  *                                            the changes were merged: tries rows that are apart
@@ -121,6 +123,29 @@ static void fn_mark(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     ctr_scope_close(&named.scope);
 }
 
+/* Of everything that main has to give or, by arguments, of its own changes, of a scope. */
+static void fn_source(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    static const char NAME[] = "counter_source";
+    sqlite3 *db = sqlite3_context_db_handle(ctx);
+    int64_t own = 0;
+    if (argc > 0 && !ctr_arg_integer(ctx, NAME, "own", argv[0], 0, 1, &own)) return;
+    ctr_scope scope = {0};
+    ctr_identity identity = {0};
+    ctr_problem problem = {SQLITE_OK, NULL};
+    if (argc > 1 && sqlite3_value_type(argv[1]) != SQLITE_NULL)
+        ctr_scope_open(&scope, db, argv[1], &problem);
+    ctr_identity_read(&identity, db, "main", &problem);
+    ctr_marks_source source = {.twist = identity.twist, .own = own, .scope = scope.text};
+    memcpy(source.id, identity.id, CTR_ID_SIZE);
+    char *name = identity.present ? ctr_marks_name(&source) : NULL;
+    if (identity.present && !name) ctr_problem_nomem(&problem);
+    if (ctr_arg_problem(ctx, NAME, &problem) && name)
+        sqlite3_result_text(ctx, name, -1, SQLITE_TRANSIENT);
+    sqlite3_free(name);
+    ctr_scope_close(&scope);
+}
+
 /* Shows rows that are apart, and raises the mark from `since` to `upto`. Returns the mark. */
 static int64_t see(ctr_conn *conn, const ctr_marks_source *source, int64_t since, int64_t upto,
                    ctr_problem *problem)
@@ -180,6 +205,7 @@ int ctr_keys_register(sqlite3 *db, ctr_conn *conn)
         {"counter_key", -1, -1, CTR_PURE, fn_key},
         {"counter_key_json", 1, 1, CTR_PURE, fn_key_json},
         {"counter_differs", -1, -1, CTR_PURE, fn_differs},
+        {"counter_source", 0, 2, CTR_READS, fn_source},
         {"counter_mark", 1, 2, CTR_READS, fn_mark},
         {"counter_seen", 3, 4, CTR_ADMIN, fn_seen},
     };

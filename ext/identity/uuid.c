@@ -37,9 +37,10 @@ void ctr_uuid_of_name(const char *name, uint8_t id[CTR_ID_SIZE])
     uuid_generate_md5(id, *uuid_get_template("dns"), name, strlen(name));
 }
 
-void ctr_uuid_of_bytes(const uint8_t *bytes, size_t size, uint8_t digest[CTR_ID_SIZE])
+void ctr_uuid_in(const uint8_t space[CTR_ID_SIZE], const uint8_t *bytes, size_t size,
+                 uint8_t digest[CTR_ID_SIZE])
 {
-    uuid_generate_sha1(digest, CELLS, (const char *)bytes, size);
+    uuid_generate_sha1(digest, space, (const char *)bytes, size);
 }
 
 #else
@@ -96,12 +97,13 @@ void ctr_uuid_of_name(const char *name, uint8_t id[CTR_ID_SIZE])
     set_version(id, 3);
 }
 
-void ctr_uuid_of_bytes(const uint8_t *bytes, size_t size, uint8_t digest[CTR_ID_SIZE])
+void ctr_uuid_in(const uint8_t space[CTR_ID_SIZE], const uint8_t *bytes, size_t size,
+                 uint8_t digest[CTR_ID_SIZE])
 {
     UL_SHA1_CTX sha1;
     uint8_t whole[UL_SHA1LENGTH];
     ul_SHA1Init(&sha1);
-    ul_SHA1Update(&sha1, CELLS, sizeof CELLS);
+    ul_SHA1Update(&sha1, space, CTR_ID_SIZE);
     ul_SHA1Update(&sha1, bytes, (uint32_t)size);
     ul_SHA1Final(whole, &sha1);
     memcpy(digest, whole, CTR_ID_SIZE);
@@ -109,3 +111,8 @@ void ctr_uuid_of_bytes(const uint8_t *bytes, size_t size, uint8_t digest[CTR_ID_
 }
 
 #endif
+
+void ctr_uuid_of_bytes(const uint8_t *bytes, size_t size, uint8_t digest[CTR_ID_SIZE])
+{
+    ctr_uuid_in(CELLS, bytes, size, digest);
+}

@@ -23,9 +23,12 @@ static void close_target(ctr_apply *apply)
     if (apply->open) ctr_merge_close(&apply->merge);
     sqlite3_finalize(apply->values);
     sqlite3_free(apply->keys);
+    ctr_scope_close(&apply->scope);
+    sqlite3_value_free(apply->scoped);
     apply->open = false;
     apply->values = NULL;
     apply->keys = NULL;
+    apply->scoped = NULL;
 }
 
 void ctr_apply_release(ctr_apply *apply)
@@ -197,6 +200,22 @@ static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_file *
     return take_key(apply, change, problem);
 }
 
+/* Returns whether the row of a change is to be merged: the others are outside of its scope. */
+static bool is_in_scope(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+{
+    bool has_row = change->kind == CTR_CHANGE_CELL || change->kind == CTR_CHANGE_ROW;
+    if (!change->scope || !has_row || problem->rc != SQLITE_OK) return true;
+    if (!apply->scoped || !ctr_text_same(apply->scoped, change->scope)) {
+        ctr_scope_close(&apply->scope);
+        sqlite3_value_free(apply->scoped);
+        apply->scoped = sqlite3_value_dup(change->scope);
+        if (!apply->scoped) ctr_problem_nomem(problem);
+        ctr_scope_open(&apply->scope, apply->db, change->scope, problem);
+        ctr_scope_enter(&apply->scope, apply->db, &apply->merge.shape, problem);
+    }
+    return ctr_scope_has(&apply->scope, &apply->merge.shape, apply->keys, problem);
+}
+
 /* A cell of a replicated table has the life of its row, and no other has one. */
 static void check_life(const ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
@@ -282,7 +301,8 @@ int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *pr
     ctr_file *file = ctr_file_of(apply->conn, "main");
     if (!file) return ctr_problem_nomem(problem);
     apply->busy = true;
-    if (prepare_change(apply, change, file, problem) == SQLITE_OK) {
+    if (prepare_change(apply, change, file, problem) == SQLITE_OK &&
+        is_in_scope(apply, change, problem)) {
         if (change->kind == CTR_CHANGE_FLOORS)
             ctr_merge_floors(&apply->merge, apply->keys, problem);
         else if (change->kind == CTR_CHANGE_ANSWER)

@@ -9,6 +9,7 @@
 #define CTR_SYNC_APPLY_H
 
 #include "sync/merge.h"
+#include "sync/scope.h"
 
 /* A cell, or a row; no cell: floors in the key, or the generation of a counter; an answer about
  * openings, in place of a cell. */
@@ -32,6 +33,7 @@ typedef struct ctr_change {
     size_t cell_size;
     const char *key_text; /* the key columns at the source; NULL: not given */
     uint8_t source[CTR_ID_SIZE];
+    sqlite3_value *scope; /* a row outside of it is passed over (sync/scope.h); NULL: none is */
 } ctr_change;
 
 typedef struct ctr_apply {
@@ -44,6 +46,8 @@ typedef struct ctr_apply {
     sqlite3_stmt *born; /* looks the table up again at each row */
     sqlite3_stmt *values;
     sqlite3_value **keys;
+    sqlite3_value *scoped; /* owned: the scope of the last change, and what it says */
+    ctr_scope scope;       /* owned; has entered the open table */
 } ctr_apply;
 
 /* Merges one change. The caller has joined the transaction. */

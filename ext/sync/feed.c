@@ -101,6 +101,7 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
         ctr_stream_walk_open(&feed->walk, &feed->rows,
                              feed->query.since > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL_NUMBERED,
                              feed->query.since, problem);
+    if (feed->query.own) feed->walk.skips = CTR_FED;
     ctr_run run = ctr_run_on(source->db, source->schema, name, problem);
     feed->answers = ctr_run_prepare(&run, CTR_SQL_OPENINGS_ANSWERS);
     ctr_run_bind_int(&run, feed->answers, ":number", feed->query.since);
@@ -119,7 +120,6 @@ static bool step_row(ctr_feed *feed, ctr_problem *problem)
     while (ctr_stream_walk_next(&feed->walk, problem)) {
         for (int i = 0; i < feed->shape.n_keys; i++)
             feed->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + feed->shape.keys[i]);
-        if (feed->query.own && feed->walk.origins == CTR_FED) continue;
         bool in_bucket = feed->query.bucket.of == 0;
         if (!in_bucket &&
             ctr_pack_folded(&feed->key, &feed->shape, feed->keys, problem) == SQLITE_OK)

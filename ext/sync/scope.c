@@ -8,28 +8,43 @@
 #include "sqlite/text.h"
 #include "table/key_json.h"
 
-/* Makes the values of a checked key. */
-static void make_values(ctr_scope *scope, sqlite3 *db, const ctr_packed *key, ctr_problem *problem)
+/* Returns a statement that makes a row of n parameters. */
+static sqlite3_stmt *prepare_values(sqlite3 *db, int n, ctr_problem *problem)
 {
-    sqlite3_value *lent[CTR_STREAM_KEYS];
     sqlite3_str *list = sqlite3_str_new(NULL);
-    for (int i = 1; i <= scope->n; i++) sqlite3_str_appendf(list, "%s?%d", i > 1 ? ", " : "", i);
+    for (int i = 1; i <= n; i++) sqlite3_str_appendf(list, "%s?%d", i > 1 ? ", " : "", i);
     char *values = ctr_text_finish(list, problem);
     ctr_run run = ctr_run_on(db, "main", NULL, problem);
     run.slots.values = values;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_OF_PARAMETERS);
-    if (row) ctr_problem_sqlite(problem, db, ctr_pack_bind(row, key->bytes, key->size));
-    if (ctr_run_row(&run, row)) {
-        for (int i = 0; i < scope->n; i++) lent[i] = sqlite3_column_value(row, i);
-        scope->values = ctr_arg_copies(lent, scope->n, problem);
-    }
-    sqlite3_finalize(row);
     sqlite3_free(values);
+    return row;
+}
+
+/* Steps to the row. Sets `lent` to its n values. */
+static bool step_to_values(sqlite3 *db, sqlite3_stmt *row, sqlite3_value **lent, int n,
+                           ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, "main", NULL, problem);
+    bool found = ctr_run_row(&run, row);
+    for (int i = 0; found && i < n; i++) lent[i] = sqlite3_column_value(row, i);
+    return found;
+}
+
+/* Makes the values of a checked key. */
+static void make_values(ctr_scope *scope, sqlite3 *db, const ctr_packed *key, ctr_problem *problem)
+{
+    sqlite3_value *lent[CTR_STREAM_KEYS];
+    sqlite3_stmt *row = prepare_values(db, scope->n, problem);
+    if (row) ctr_problem_sqlite(problem, db, ctr_pack_bind(row, key->bytes, key->size));
+    if (step_to_values(db, row, lent, scope->n, problem))
+        scope->values = ctr_arg_copies(lent, scope->n, problem);
+    sqlite3_finalize(row);
 }
 
 /* Reads the key that was given, in either way. Returns false if it is none, or on a problem. */
 static bool read_given(ctr_scope *scope, sqlite3 *db, sqlite3_value *given, ctr_packed *key,
-                        ctr_problem *problem)
+                       ctr_problem *problem)
 {
     if (sqlite3_value_type(given) == SQLITE_BLOB) {
         const uint8_t *bytes = sqlite3_value_blob(given);
@@ -65,5 +80,62 @@ void ctr_scope_close(ctr_scope *scope)
 {
     if (scope->values) ctr_arg_free(scope->values, scope->n);
     sqlite3_free(scope->text);
+    sqlite3_free(scope->key.bytes);
+    sqlite3_free(scope->folded.bytes);
     *scope = (ctr_scope){0};
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Binds a value as the affinity of the column would make it. */
+static void bind_as(sqlite3_stmt *row, int i, const ctr_column *column, sqlite3_value *value,
+                    ctr_problem *problem)
+{
+    sqlite3 *db = sqlite3_db_handle(row);
+    ctr_number number = {.type = SQLITE_NULL};
+    if (column->affinity == CTR_AFFINITY_TEXT) {
+        bool is_blob = sqlite3_value_type(value) == SQLITE_BLOB;
+        const char *text = is_blob ? NULL : (const char *)sqlite3_value_text(value);
+        if (!is_blob && !text) ctr_problem_nomem(problem);
+        int size = sqlite3_value_bytes(value);
+        ctr_problem_sqlite(problem, db,
+                           is_blob ? sqlite3_bind_value(row, i, value)
+                                   : sqlite3_bind_text(row, i, text, size, SQLITE_TRANSIENT));
+        return;
+    }
+    if (column->affinity != CTR_AFFINITY_BLOB) number = ctr_arg_number(db, value, problem);
+    int rc = number.type == SQLITE_INTEGER ? sqlite3_bind_int64(row, i, number.integer)
+             : number.type == SQLITE_FLOAT ? sqlite3_bind_double(row, i, number.real)
+                                           : ctr_text_bind_value(row, i, value);
+    ctr_problem_sqlite(problem, db, rc);
+}
+
+/* Packs the first n keys, folded. */
+static void fold_leading(ctr_packed *folded, const ctr_shape *shape, sqlite3_value **keys, int n,
+                         ctr_problem *problem)
+{
+    ctr_shape leading = *shape; /* borrowed */
+    leading.n_keys = n;
+    ctr_pack_folded(folded, &leading, keys, problem);
+}
+
+void ctr_scope_enter(ctr_scope *scope, sqlite3 *db, const ctr_shape *shape, ctr_problem *problem)
+{
+    sqlite3_value *lent[CTR_STREAM_KEYS];
+    if (scope->n > shape->n_keys || problem->rc != SQLITE_OK) return;
+    sqlite3_stmt *row = prepare_values(db, scope->n, problem);
+    for (int i = 0; row && i < scope->n; i++)
+        bind_as(row, i + 1, &shape->columns[shape->keys[i]], scope->values[i], problem);
+    if (step_to_values(db, row, lent, scope->n, problem))
+        fold_leading(&scope->folded, shape, lent, scope->n, problem);
+    sqlite3_finalize(row);
+}
+
+bool ctr_scope_has(ctr_scope *scope, const ctr_shape *shape, sqlite3_value **keys,
+                   ctr_problem *problem)
+{
+    if (scope->n > shape->n_keys) return false;
+    fold_leading(&scope->key, shape, keys, scope->n, problem);
+    return problem->rc == SQLITE_OK && scope->key.size == scope->folded.size &&
+           memcmp(scope->key.bytes, scope->folded.bytes, scope->key.size) == 0;
 }

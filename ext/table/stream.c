@@ -256,6 +256,17 @@ static bool step_walk(ctr_walk *walk, ctr_problem *problem)
     return is_row && problem->rc == SQLITE_OK;
 }
 
+/* Finds the current row among the changes. */
+static void number_row(ctr_walk *walk)
+{
+    const ctr_changes *changes = &walk->changes;
+    int64_t id = sqlite3_column_int64(walk->row, CTR_WALK_ID);
+    while (walk->at < changes->n && changes->rows[walk->at].row < id) walk->at++;
+    bool listed = walk->at < changes->n && changes->rows[walk->at].row == id;
+    walk->number = listed ? changes->rows[walk->at].number : 0;
+    walk->origins = listed ? changes->rows[walk->at].origins : 0;
+}
+
 /* Skips changed rows that no longer exist. */
 bool ctr_stream_walk_next(ctr_walk *walk, ctr_problem *problem)
 {
@@ -266,19 +277,18 @@ bool ctr_stream_walk_next(ctr_walk *walk, ctr_problem *problem)
             const ctr_change_of_row *change = &changes->rows[walk->at++];
             walk->number = change->number;
             walk->origins = change->origins;
+            if (walk->skips && walk->origins == walk->skips) continue;
             sqlite3_reset(walk->row);
             sqlite3_bind_int64(walk->row, 1, change->row);
             if (step_walk(walk, problem)) return true;
         }
         return false;
     }
-    if (!step_walk(walk, problem)) return false;
-    if (walk->kind == CTR_WALK_ALL) return true;
-    int64_t id = sqlite3_column_int64(walk->row, CTR_WALK_ID);
-    while (walk->at < changes->n && changes->rows[walk->at].row < id) walk->at++;
-    bool listed = walk->at < changes->n && changes->rows[walk->at].row == id;
-    walk->number = listed ? changes->rows[walk->at].number : 0;
-    walk->origins = listed ? changes->rows[walk->at].origins : 0;
+    do {
+        if (!step_walk(walk, problem)) return false;
+        if (walk->kind == CTR_WALK_ALL) return true;
+        number_row(walk);
+    } while (walk->skips && walk->origins == walk->skips);
     return true;
 }
 

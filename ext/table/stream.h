@@ -105,6 +105,7 @@ typedef struct ctr_walk {
     ctr_slot *slot;
     ctr_run run;
     ctr_walk_kind kind;
+    int skips; /* rows of which all changes have this origin; set by the owner, at first 0 */
     ctr_changes changes;
     size_t at;
 } ctr_walk;

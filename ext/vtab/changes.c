@@ -11,7 +11,7 @@
  *     own        hidden: WHERE own = 1 gives, for an upload, only changes that others cannot have
  *                from somebody else (sync/feed.h)
  *     scope      hidden: WHERE scope = '["store 7"]' gives only rows whose leading key columns have
- *                these values (sync/scope.h)
+ *                these values (sync/scope.h); an INSERT with it passes over other rows
  *     key_columns hidden: the key columns in words; an INSERT with them compares them with the
  *                table here, as a pull does
  *
@@ -307,7 +307,7 @@ static void check_types(sqlite3 *db, sqlite3_value **columns, ctr_change_kind ki
     check_type(columns, COLUMN_SOURCE, SQLITE_TEXT, "TEXT", problem);
     if (sqlite3_value_type(columns[COLUMN_KEY_COLUMNS]) != SQLITE_NULL)
         check_type(columns, COLUMN_KEY_COLUMNS, SQLITE_TEXT, "TEXT", problem);
-    for (int i = COLUMN_SINCE; i <= COLUMN_SCOPE; i++)
+    for (int i = COLUMN_SINCE; i <= COLUMN_OWN; i++)
         if (i != COLUMN_KEY_COLUMNS && sqlite3_value_type(columns[i]) != SQLITE_NULL)
             ctr_problem_set(problem, SQLITE_ERROR, "column %s cannot be written", NAMES[i]);
 }
@@ -347,6 +347,8 @@ static bool take_change(sqlite3 *db, ctr_change *change, sqlite3_value **columns
     change->cell = sqlite3_value_blob(columns[COLUMN_CELL]);
     change->cell_size = (size_t)sqlite3_value_bytes(columns[COLUMN_CELL]);
     change->key_text = ctr_text_value(columns[COLUMN_KEY_COLUMNS], problem);
+    if (sqlite3_value_type(columns[COLUMN_SCOPE]) != SQLITE_NULL)
+        change->scope = columns[COLUMN_SCOPE];
     if ((change->key_size && !change->key) || (change->cell_size && !change->cell))
         ctr_problem_nomem(problem);
     ctr_marks_source from;

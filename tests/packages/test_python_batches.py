@@ -136,6 +136,9 @@ def test_a_scope_brings_its_rows_and_has_a_mark_of_its_own(shop, counter):
     assert list(taken.marks) == [f'{one.id()} ["x"]'] and two.content() == ({"x": 1}, {"x 1": 1})
     assert counter.mark(two.db, one.id()) == 0 < counter.mark(two.db, one.id(), ["x"]) == counter.mark(two.db, one.id(), '[ "x" ]')
     assert list(counter.changes(one.db, counter.mark(two.db, one.id(), ["x"]), scope='["x"]')) == []
+    three = shop("three")
+    counter.apply(three.db, counter.changes(one.db, own=True), scope=["x"])
+    assert three.content() == two.content() and counter.mark(three.db, f"{one.id()} own") == 0 < counter.mark(three.db, f"{one.id()} own", ["x"])
     for wrong in "[]", "{}", "x", '[{"no": 1}]', 5:
         with pytest.raises(counter.SyncError, match="scope"):
             list(counter.changes(one.db, scope=wrong))

@@ -272,7 +272,7 @@ def test_without_a_token_that_is_known_nothing_is_told(served, unchanged, counte
     ("PUT", "/changes", 405, "PUT is not for this path"), ("POST", "", 405, "POST is not for this path"),
     ("GET", "/changes?since=-1", 400, "since must be a whole number"), ("GET", "/changes?since=x", 400, "since must be"),
     ("GET", "/changes?since=9223372036854775808", 400, "since must be"), ("GET", "/changes?since=%FF", 400, "percent-encoded"),
-    ("GET", "/changes?scope=x", 400, "a scope is a list"), ("GET", "?source=x", 400, "source must be"), ("GET", "?scope=[]", 400, "a scope is a list")])
+    ("GET", "/changes?scope=x", 400, "scope must be a JSON array"), ("GET", "?source=x", 400, "source must be"), ("GET", "?scope=[]", 400, "scope must be a JSON array")])
 def test_other_paths_methods_and_parameters_have_their_status(served, method, path, status, said):
     answered, sentence = served.ask(path, method)
     assert answered == status and said in sentence["error"]

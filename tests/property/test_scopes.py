@@ -16,6 +16,7 @@ from conftest import EXAMPLES, SEED
 from files import connect
 
 COLUMNS = "table_name, key, column_name, generation, cell, seq, source"
+TAKE_IN_SCOPE = f"INSERT INTO counter_changes({COLUMNS}, scope) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 TAKE = f"INSERT INTO counter_changes({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
 KINDS = ["TEXT", "TEXT COLLATE NOCASE", "TEXT COLLATE RTRIM", "INTEGER", "REAL", "NUMERIC", "", "BLOB"]
 VALUES = ["a", "A", "a ", "7", 7, 7.0, 7.5, "é", -1, 2**53 + 1, ""]
@@ -63,6 +64,12 @@ class File:
         for row in feed:
             self.db.execute(TAKE, row[:7])
 
+    def cells(self):
+        """Those of the counter n, also uncommitted ones, with their keys."""
+        table = "t_counters" if self.replicated else "t"
+        return set(rows(self.db, f"SELECT counter_key({', '.join(self.names)}), cell FROM {table}_cells JOIN counter_cells(?) AS c "
+                        f"ON c.key = counter_key_json(counter_key({', '.join(self.names)}))", table))
+
     def in_scope(self, feed, scope):
         """The rows of a whole feed that an ordinary table finds by the values of the scope."""
         self.db.execute(self.key)
@@ -98,7 +105,7 @@ def test_a_scope_has_the_rows_that_its_values_find_and_no_others(tmp_path, numbe
     draw = random.Random(f"{SEED} scopes {number}")
     kinds, replicated = [draw.choice(KINDS) for _ in range(draw.choice([1, 2, 2, 3]))], draw.random() < .5
     files = [File(tmp_path / f"{i}.db", kinds, replicated) for i in range(2)]
-    hub, device = (File(tmp_path / f"{name}.db", kinds, replicated) for name in ("hub", "device"))
+    hub, device, passed = (File(tmp_path / f"{name}.db", kinds, replicated) for name in ("hub", "device", "passed"))
     scopes = [values_of(draw, kinds)[:draw.randint(1, len(kinds))] for _ in range(3)]
     sinces = [0]
     for _ in range(20):
@@ -116,7 +123,10 @@ def test_a_scope_has_the_rows_that_its_values_find_and_no_others(tmp_path, numbe
             source = draw.choice([hub, one])
             whole = source.feed(since, own=own)
             assert plain(source.feed(since, text, own)) == plain(source.in_scope(whole, scope))
-        feed = hub.feed(0, text)
+        passed.db.execute("BEGIN")
+        passed.db.executemany(TAKE_IN_SCOPE, [(*row[:7], text) for row in hub.feed(0)])
+        assert passed.cells() == {row[1:5:3] for row in hub.in_scope(hub.feed(0), scope) if row[2] == "n"}
+        passed.db.execute("ROLLBACK")
         source = rows(hub.db, "SELECT id FROM counter_identity() WHERE state = 'current'")[0][0]
         asked = draw.choice([text, None]) if draw.random() < .3 else text
         since = rows(device.db, "SELECT counter_mark(?, ?)", source, asked)[0][0]
@@ -126,7 +136,7 @@ def test_a_scope_has_the_rows_that_its_values_find_and_no_others(tmp_path, numbe
             named = draw.choice([(feed[0][6], None), (source, asked)])
             rows(device.db, "SELECT counter_seen(?, ?, ?, ?)", named[0], since, feed[0][7], named[1])
         assert plain(strip(device.feed(0, text))) == plain(strip(hub.feed(0, text)))
-    for file in (*files, hub, device):
+    for file in (*files, hub, device, passed):
         file.close()
 
 

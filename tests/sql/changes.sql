@@ -1057,3 +1057,40 @@ SELECT counter_settle('copy') = id, counter_id('copy') = id, v.n FROM settled, c
 --= 1|1|3
 SELECT counter_settle('nobody');
 --! counter_settle: no attached database has the name 'nobody'
+
+-- # an-insert-with-a-scope-passes-over-other-rows
+CREATE VIRTUAL TABLE v USING counter(store TEXT COLLATE NOCASE, item INTEGER, n COUNTER, PRIMARY KEY(store, item));
+INSERT INTO v VALUES('Store 7', 1, 1), ('store 7', 2, 2), ('store 8', 1, 4), ('8', 1, 8);
+CREATE TEMP TABLE feed AS SELECT * FROM counter_changes(0);
+DROP TABLE v;
+CREATE VIRTUAL TABLE v USING counter(store TEXT COLLATE NOCASE, item INTEGER, n COUNTER, PRIMARY KEY(store, item));
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, scope) SELECT *, '["STORE 7"]' FROM feed;
+SELECT * FROM v ORDER BY 2;
+--= Store 7|1|1
+--= store 7|2|2
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, scope) SELECT *, counter_key(8, '1') FROM feed;
+SELECT * FROM v ORDER BY 2, 1;
+--= 8|1|8
+--= Store 7|1|1
+--= store 7|2|2
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, scope) SELECT *, '["store 8",1,1]' FROM feed;
+SELECT count(*) FROM v;
+--= 3
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, scope) SELECT *, 'store 8' FROM feed;
+--! counter_changes: table v: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT 'store 8'
+SELECT count(*) FROM v;
+--= 3
+
+-- # counter-source-is-the-source-of-the-feed-also-where-that-has-no-rows
+SELECT counter_source();
+--= NULL
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT counter_source() = counter_id(), counter_source(1) = counter_id() || ' own', counter_source(0, '[ "x" ]') = counter_id() || ' ["x"]';
+--= 1|1|1
+INSERT INTO v VALUES('x', 1);
+SELECT counter_source() = (SELECT source FROM counter_changes(0)), counter_source(1, '["x"]') = (SELECT source FROM counter_changes(0) WHERE own = 1 AND scope = '["x"]');
+--= 1|1
+SELECT counter_source(2);
+--! counter_source: own must be 0 ... 1, not 2
+SELECT counter_source(0, 'x');
+--! counter_source: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT 'x'

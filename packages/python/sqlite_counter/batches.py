@@ -10,7 +10,7 @@ cells.
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Union
 
 from .database import SyncError, ask, is_database_error, open_cursor, text, told, transaction
 from .parsing import NEWEST_FORMAT, Batch, Cell, Change, parse
@@ -30,26 +30,16 @@ class Applied(NamedTuple):
 Scope = Union[str, List[Any], None]  # '["store 7"]' or ["store 7"]
 
 
-def key_value(value: Any) -> Any:
-    """A BLOB is written as counter_key_json() writes it."""
-    if isinstance(value, dict):
-        value = bytes.fromhex(value["hex"])
-    if not isinstance(value, (str, int, float, bytes, type(None))):
-        raise TypeError
-    return value
+def blob_of(value: Any) -> Any:
+    """As counter_key_json() writes it."""
+    if isinstance(value, bytes):
+        return {"hex": value.hex()}
+    raise TypeError(f"sqlite_counter: a scope has the values of a key, not {value!r}")
 
 
-def scope_text(connection: Any, scope: Scope) -> str | None:
-    """As names of sources spell it: the values of the first key columns as JSON, in one spelling."""
-    if scope is None:
-        return None
-    try:
-        values = [key_value(value) for value in (json.loads(scope) if isinstance(scope, str) else list(scope))]
-    except (ValueError, TypeError, LookupError, RecursionError):
-        values = []
-    if not values:
-        raise SyncError(f"a scope is a list of the first values of a key or its JSON, such as '[\"store 7\"]', not {str(scope)[:80]!r}")
-    return text(ask(connection, f"SELECT CAST(counter_key_json(counter_key({', '.join('?' * len(values))})) AS BLOB)", *values)[0][0])
+def scope_text(scope: Scope) -> Optional[str]:
+    """JSON, for the extension to check."""
+    return scope if scope is None or isinstance(scope, str) else json.dumps(scope, ensure_ascii=False, default=blob_of)
 
 
 def need_tables(connection: Any) -> None:
@@ -74,14 +64,14 @@ class End(NamedTuple):
     upto: int
 
 
-def end_of_changes(connection: Any, own: bool = False, scope: str | None = None) -> End:
+def end_of_changes(connection: Any, own: bool = False, scope: Optional[str] = None) -> End:
     need_tables(connection)
-    found = ask(connection, "SELECT CAST(source AS BLOB), upto FROM counter_changes(0) LIMIT 1")
-    if not found:
-        current = ask(connection, "SELECT CAST(id AS BLOB), 0 FROM counter_identity() WHERE state = 'current'")
-        found = current or [(settle(connection).encode(), 0)]
-    source, upto = text(found[0][0]), found[0][1]
-    return End(source + own * " own" + (f" {scope}" if scope else ""), upto)
+    upto = ask(connection, "SELECT upto FROM counter_changes(0) LIMIT 1")
+    name, = ask(connection, "SELECT CAST(counter_source(?, ?) AS BLOB)", int(own), scope)[0]
+    if name is None:  # the file has no id yet
+        settle(connection)
+        return end_of_changes(connection, own, scope)
+    return End(text(name), upto[0][0] if upto else 0)
 
 
 # ---- writing ----
@@ -114,7 +104,7 @@ class Row(NamedTuple):
     change: bytes
 
 
-def read_rows(connection: Any, since: int, own: bool, scope: str | None) -> Iterator[Row]:
+def read_rows(connection: Any, since: int, own: bool, scope: Optional[str]) -> Iterator[Row]:
     words = ["own = 1"] * own + ["scope = ?"] * (scope is not None)
     cursor = open_cursor(connection)
     try:
@@ -157,7 +147,7 @@ class Writer:
         return made
 
 
-def read_lines(connection: Any, since: int, own: bool = False, scope: str | None = None) -> Iterator[Line]:
+def read_lines(connection: Any, since: int, own: bool = False, scope: Optional[str] = None) -> Iterator[Line]:
     """A line ends where a number ends, and `upto` of one is `since` of the next. Where the changes of one number do not fit, all
     lines but its last one end where they begin: so a mark rises past no line that has not arrived."""
     writer = None
@@ -193,14 +183,14 @@ def changes(connection: Any, since: int = 0, *, own: bool = False, scope: Scope 
         end = end_of_changes(connection).upto if since else 0
         if since > end:
             raise SyncError(f"{since} is not a mark of this file, whose changes end before {end}")
-        for line in read_lines(connection, since, own, scope_text(connection, scope)):
+        for line in read_lines(connection, since, own, scope_text(scope)):
             yield line.text
 
 
 # ---- taking in ----
 
-COLUMNS = "INSERT INTO counter_changes(table_name, key, column_name, generation, seq, key_columns, source, cell)"
-INSERT_BYTES = f"{COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+COLUMNS = "INSERT INTO counter_changes(table_name, key, column_name, generation, seq, key_columns, source, scope, cell)"
+INSERT_BYTES = f"{COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 # A cell is collected from its shards; the row without an id brings its life, which is all that a deleted one has.
 COLLECT = """\
 SELECT counter_collect(id, clock, value, life)
@@ -209,7 +199,7 @@ SELECT counter_collect(id, clock, value, life)
           FROM json_each(?)
         UNION ALL SELECT NULL, NULL, NULL),
        (SELECT ? AS life)"""
-INSERT_CELL = f"{COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ({COLLECT}))"
+INSERT_CELL = f"{COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ({COLLECT}))"
 
 
 def why_refused(connection: Any, change: Change, error: Exception) -> str:
@@ -222,14 +212,14 @@ def why_refused(connection: Any, change: Change, error: Exception) -> str:
 
 
 class Taking:
-    """A transaction that takes in batches."""
+    """A transaction that takes in batches, or what of them is in a scope."""
 
-    def __init__(self, connection: Any) -> None:
-        self.connection, self.cursor = connection, open_cursor(connection)
+    def __init__(self, connection: Any, scope: Optional[str] = None) -> None:
+        self.connection, self.cursor, self.scope = connection, open_cursor(connection), scope
         self.changes, self.marks = 0, {}  # type: int, Dict[str, int]
 
     def insert(self, source: str, change: Change) -> None:
-        values = (change.table, change.key, change.column, change.generation, change.seq, change.key_columns, source)
+        values = (change.table, change.key, change.column, change.generation, change.seq, change.key_columns, source, self.scope)
         if isinstance(change.cell, Cell):
             self.cursor.execute(INSERT_CELL, (*values, *change.cell.collected()))
         else:
@@ -247,7 +237,8 @@ class Taking:
 
     def raise_mark(self, batch: Batch) -> None:
         with told():
-            self.marks[batch.source] = ask(self.connection, "SELECT counter_seen(?, ?, ?)", batch.source, batch.since, batch.upto)[0][0]
+            self.marks[batch.source] = ask(
+                self.connection, "SELECT counter_seen(?, ?, ?, ?)", batch.source, batch.since, batch.upto, self.scope)[0][0]
 
 
 def take_lines(taking: Taking, lines: Iterable[Union[str, bytes]], prepare: Any = lambda batch: batch) -> None:
@@ -263,15 +254,16 @@ def take_lines(taking: Taking, lines: Iterable[Union[str, bytes]], prepare: Any 
             raise type(error)(f"line {number}: {error}{NOTHING}") from error.__cause__
 
 
-def apply(connection: Any, lines: Union[str, bytes, Iterable[Union[str, bytes]]]) -> Applied:
+def apply(connection: Any, lines: Union[str, bytes, Iterable[Union[str, bytes]]], scope: Scope = None) -> Applied:
     """Takes in lines of changes(), of the command line or of another language, in one transaction or not at all: in a savepoint if
-    one is open. They may come twice, late and in any order."""
+    one is open. They may come twice, late and in any order. With a `scope` other rows are passed over, and the mark is that of the
+    source with this scope."""
     with told():
         need_tables(connection)
     if isinstance(lines, (str, bytes)):
         lines = lines.split("\n" if isinstance(lines, str) else b"\n")  # type: ignore[arg-type]
     with transaction(connection, NOTHING):
-        taking = Taking(connection)
+        taking = Taking(connection, scope_text(scope))
         take_lines(taking, lines)
     return Applied(taking.changes, taking.marks)
 
@@ -279,6 +271,5 @@ def apply(connection: Any, lines: Union[str, bytes, Iterable[Union[str, bytes]]]
 def mark(connection: Any, source: str, scope: Scope = None) -> int:
     """The number from which to ask for changes of a source, a name as it stands in its batches; 0: for all. A name with a scope
     in it has its own mark, as has a name with `scope`."""
-    words = [source] if scope is None else [source, scope_text(connection, scope)]
     with told():
-        return ask(connection, f"SELECT counter_mark({', '.join('?' * len(words))})", *words)[0][0]
+        return ask(connection, "SELECT counter_mark(?, ?)", source, scope_text(scope))[0][0]

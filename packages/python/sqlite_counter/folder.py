@@ -9,14 +9,13 @@ import os
 import re
 import time
 from contextlib import closing
-from typing import Any, Iterator, List, Tuple
+from typing import Any, Iterator, List, Optional, Tuple
 
 from .batches import NOTHING, Applied, Scope, Taking, end_of_changes, mark, need_tables, read_news, scope_text, settle, take_lines
 from .database import SyncError, is_refusal, told, transaction
 from .files import (TEMPORARY, Bad, File, chain_of, fetch, lines_of, list_files, next_files, publish, remove, write_lines)
 from .parsing import Batch
 from .results import Synced, need_no_transaction
-from .scope import InScope
 
 SOURCE = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-([0-9a-f]{16}))?")
 DAY = 86400
@@ -90,22 +89,22 @@ def give(connection: Any, folder: str) -> int:
 class OfFile:
     """Takes in one file of a source: its batches, and no others."""
 
-    def __init__(self, connection: Any, source: str, in_scope: InScope | None) -> None:
-        self.connection, self.source, self.in_scope = connection, source, in_scope
-        self.name = source if in_scope is None else f"{source} {in_scope.text}"
+    def __init__(self, connection: Any, source: str, scope: Optional[str]) -> None:
+        self.connection, self.source, self.scope = connection, source, scope
 
-    def prepare(self, batch: Batch) -> Batch:
+    def mark(self) -> int:
+        return mark(self.connection, self.source, self.scope)
+
+    def check(self, batch: Batch) -> Batch:
         if batch.source != self.source:
             raise Bad(f"it has changes of {batch.source[:60]!r}")
-        if self.in_scope is None:
-            return batch
-        return batch._replace(source=self.name, changes=[change for change in batch.changes if self.in_scope.has(change)])
+        return batch
 
     def take(self, file: File) -> Applied:
         with fetch(file.path) as copy, transaction(self.connection, NOTHING):
-            taking = Taking(self.connection)
-            take_lines(taking, lines_of(copy), self.prepare)
-            if taking.marks.get(self.name, 0) < file.upto:
+            taking = Taking(self.connection, self.scope)
+            take_lines(taking, lines_of(copy), self.check)
+            if taking.marks.get(self.source, 0) < file.upto:
                 raise Bad("it does not bring what its name says")
         return Applied(taking.changes, taking.marks)
 
@@ -113,8 +112,8 @@ class OfFile:
 class Reader:
     """Reads the folders of others; what is wrong with one of them becomes a warning."""
 
-    def __init__(self, connection: Any, scope: str | None) -> None:
-        self.connection, self.in_scope = connection, None if scope is None else InScope(connection, scope)
+    def __init__(self, connection: Any, scope: Optional[str]) -> None:
+        self.connection, self.scope = connection, scope
         self.taken = 0
         self.warnings: List[str] = []
 
@@ -133,14 +132,14 @@ class Reader:
         return False
 
     def take_source(self, folder: str, source: str) -> None:
-        of_file, missed = OfFile(self.connection, source, self.in_scope), 0
+        of_file, missed = OfFile(self.connection, source, self.scope), 0
         while missed < 3:
             listing = list_files(folder)
-            before = mark(self.connection, of_file.name)
+            before = of_file.mark()
             following = next_files(listing.files, before)
             if not following or not self.take_first(of_file, following):
                 break
-            missed = 0 if mark(self.connection, of_file.name) > before else missed + 1
+            missed = 0 if of_file.mark() > before else missed + 1
         self.warnings += [f"{path}: it has the name of no file of changes, and was left alone" for path in listing.strangers]
 
     def take_all(self, directory: str, own: str) -> None:
@@ -170,7 +169,7 @@ def sync_folder(connection: Any, directory: Any, scope: Scope = None) -> Synced:
     directory = os.fspath(directory)
     with told():
         need_tables(connection)
-        reader = Reader(connection, scope_text(connection, scope))
+        reader = Reader(connection, scope_text(scope))
         if not os.path.isdir(directory):
             raise SyncError(f"{directory}: there is no such folder: make it, once, or mount what it is on")
         own = own_folder(connection)

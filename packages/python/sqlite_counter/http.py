@@ -204,6 +204,6 @@ def sync_http(connection: Any, url: str, token: str, scope: Scope = None) -> Syn
     need_no_transaction(connection)
     server = Server(url, token)
     with told():
-        words = scope_text(connection, scope)
+        words = scope_text(scope)
         source, given, skipped = upload(connection, server, words)
         return Synced(given, download(connection, server, source, words), skipped, [])

@@ -11,7 +11,7 @@ import zlib
 from typing import Any, Callable, Dict, Iterable, Iterator, NamedTuple, Optional, Tuple
 from urllib.parse import parse_qsl
 
-from .batches import end_of_changes, line_of, ids_of, read_lines, scope_text
+from .batches import end_of_changes, line_of, ids_of, read_lines
 from .bound import receive
 from .database import SyncError, ask, is_busy, is_refusal
 from .parsing import LARGEST
@@ -64,11 +64,8 @@ class Request:
                           ("WWW-Authenticate", "Bearer"))
         return digest
 
-    def scope(self) -> Optional[str]:
-        return scope_text(self.connection, self.given["scope"]) if "scope" in self.given else None
-
     def marks(self) -> Answer:
-        source = end_of_changes(self.connection, scope=self.scope()).source
+        source = end_of_changes(self.connection, scope=self.given.get("scope")).source
         mark = ask(self.connection, "SELECT counter_mark(?)", self.given["source"])[0][0] if "source" in self.given else 0
         return Answer("json", [json_of(format=1, source=source, mark=mark)])
 
@@ -76,8 +73,7 @@ class Request:
         since = self.given.get("since", "0")
         if not since.isascii() or not since.isdigit() or len(since) > 19 or int(since) > LARGEST:
             raise Refused("400 Bad Request", "since must be a whole number, 0 or more")
-        scope = self.scope()
-        lines = self.download_lines(int(since), scope)
+        lines = self.download_lines(int(since), self.given.get("scope"))
         first = next(lines)  # what cannot be read is an answer of its own
         return Answer("lines", chain(first, lines))
 

@@ -1,0 +1,399 @@
+/* folder.c - syncs a file through a directory. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "cli/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/gzip.h"
+
+enum { ID_SIZE = 36, TWIST_SIZE = 16, DIGITS = 20, OWN_SIZE = 4 };
+
+/* ---- what stands there ----------------------------------------------------------------------- */
+
+/* A file of batches. */
+typedef struct batches {
+    int64_t since, upto;
+    off_t size;
+} batches;
+
+/* The folder of a source. */
+typedef struct folder {
+    char *path;                            /* owned */
+    char source[ID_SIZE + TWIST_SIZE + 8]; /* the name of the source, of own changes */
+    batches *files;                        /* owned: as they begin */
+    size_t n, room;
+    time_t written; /* when the last one was; 0: none was */
+} folder;
+
+static char *join(cli *c, const char *directory, const char *name)
+{
+    char *path = sqlite3_mprintf("%s/%s", directory, name);
+    if (!path) cli_fail(c, "out of memory");
+    return path;
+}
+
+static bool is_of(const char *text, size_t size, const char *letters)
+{
+    return strspn(text, letters) >= size;
+}
+
+/* Sets the source whose folder has this name; false if none can have it. */
+static bool source_of(const char *name, folder *made)
+{
+    static const char HEX[] = "0123456789abcdef";
+    static const int PARTS[] = {8, 4, 4, 4, 12};
+    const char *at = name;
+    for (int i = 0; i < 5; i++) {
+        if (strlen(at) < (size_t)PARTS[i] || !is_of(at, (size_t)PARTS[i], HEX)) return false;
+        at += PARTS[i];
+        if (i < 4 && *at++ != '-') return false;
+    }
+    bool has_twist = *at == '-' && strlen(at) == 1 + TWIST_SIZE && is_of(at + 1, TWIST_SIZE, HEX);
+    if (*at && !has_twist) return false;
+    sqlite3_snprintf(sizeof made->source, made->source, "%.*s%s%s own", ID_SIZE, name,
+                     has_twist ? "/" : "", has_twist ? at + 1 : "");
+    return true;
+}
+
+/* Reads "<since>-<upto>.gz". */
+static bool is_batches(const char *name, batches *found)
+{
+    static const char DECIMAL[] = "0123456789";
+    if (strlen(name) != 2 * DIGITS + 4 || !is_of(name, DIGITS, DECIMAL) || name[DIGITS] != '-' ||
+        !is_of(name + DIGITS + 1, DIGITS, DECIMAL) || strcmp(name + 2 * DIGITS + 1, ".gz") != 0)
+        return false;
+    errno = 0;
+    found->since = strtoll(name, NULL, 10);
+    found->upto = strtoll(name + DIGITS + 1, NULL, 10);
+    return errno == 0 && found->since < found->upto;
+}
+
+static char *path_of(cli *c, const folder *of, const batches *file)
+{
+    char name[2 * DIGITS + 8];
+    snprintf(name, sizeof name, "%0*lld-%0*lld.gz", DIGITS, (long long)file->since, DIGITS,
+             (long long)file->upto);
+    return join(c, of->path, name);
+}
+
+static int by_since(const void *a, const void *b)
+{
+    const batches *x = a, *y = b;
+    if (x->since != y->since) return x->since < y->since ? -1 : 1;
+    return (x->upto > y->upto) - (x->upto < y->upto);
+}
+
+static void add_file(cli *c, folder *to, batches file, const struct stat *seen)
+{
+    if (to->n == to->room) {
+        size_t room = to->room ? 2 * to->room : 16;
+        batches *files = sqlite3_realloc64(to->files, room * sizeof *files);
+        if (!files) cli_fail(c, "out of memory");
+        if (!files) return;
+        to->files = files;
+        to->room = room;
+    }
+    file.size = seen->st_size;
+    to->files[to->n++] = file;
+    if (seen->st_mtime > to->written) to->written = seen->st_mtime;
+}
+
+/* Tells of a path that is nobody's, once: `rows` NULL: does not. Names with a dot in front are those
+ * of files on their way, or of the service that carries the directory. */
+static void tell_strange(cli_rows *strange, const char *path)
+{
+    if (!strange) return;
+    cli_rows_text(strange, "strange");
+    cli_rows_text(strange, path);
+    cli_rows_end(strange);
+}
+
+/* Lists the files of a source, whose folder need not be there. */
+static void read_folder(cli *c, folder *of, cli_rows *strange)
+{
+    DIR *open = c->failed ? NULL : opendir(of->path);
+    if (!open && !c->failed && errno != ENOENT)
+        cli_fail(c, "%s: cannot be read: %s", of->path, strerror(errno));
+    for (struct dirent *entry; open && !c->failed && (entry = readdir(open));) {
+        batches file;
+        struct stat seen;
+        char *path = join(c, of->path, entry->d_name);
+        bool is = path && is_batches(entry->d_name, &file) && stat(path, &seen) == 0;
+        if (is)
+            add_file(c, of, file, &seen);
+        else if (entry->d_name[0] != '.')
+            tell_strange(strange, path);
+        sqlite3_free(path);
+    }
+    if (open) closedir(open);
+    if (of->n > 0) qsort(of->files, of->n, sizeof *of->files, by_since);
+}
+
+static void close_folder(folder *of)
+{
+    sqlite3_free(of->path);
+    sqlite3_free(of->files);
+}
+
+/* Returns the number up to which the files go without a gap, from `end` on. */
+static int64_t end_of_chain(const folder *of, int64_t end)
+{
+    for (size_t i = 0; i < of->n; i++)
+        if (of->files[i].since <= end && of->files[i].upto > end) end = of->files[i].upto;
+    return end;
+}
+
+static void put_directory(cli *c, const char *path)
+{
+    int fd = c->failed ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && fsync(fd) != 0 && errno != EINVAL)
+        cli_fail(c, "%s: cannot be written: %s", path, strerror(errno));
+    if (fd >= 0) close(fd);
+}
+
+/* ---- giving ---------------------------------------------------------------------------------- */
+
+static void add_row(cli_rows *rows, const char *what, const char *source, int64_t n, int64_t upto)
+{
+    cli_rows_text(rows, what);
+    char *id = sqlite3_mprintf("%.*s", (int)strlen(source) - OWN_SIZE, source);
+    cli_rows_text(rows, id);
+    sqlite3_free(id);
+    cli_rows_integer(rows, n);
+    cli_rows_integer(rows, upto);
+    cli_rows_end(rows);
+}
+
+static void put_line(void *to, const char *line)
+{
+    cli_lines_put(to, line);
+}
+
+/* Writes the changes from a number on beside the others. Returns their number; 0: there is no such
+ * file then. */
+static int64_t write_aside(cli_file *file, const char *path, int64_t since, batches *made)
+{
+    cli_lines lines;
+    struct stat seen = {0};
+    *made = (batches){.since = since, .upto = since};
+    cli_lines_create(&lines, file->c, path);
+    const cli_query query = {.since = since, .own = true};
+    int64_t n = cli_give(file, &query, &made->upto, put_line, &lines);
+    cli_lines_finish(&lines, true);
+    if (!file->c->failed && stat(path, &seen) != 0)
+        cli_fail(file->c, "%s: %s", path, strerror(errno));
+    made->size = seen.st_size;
+    if (made->upto == since || file->c->failed) unlink(path);
+    return made->upto == since ? 0 : n;
+}
+
+/* Returns where a new file is to begin so that it takes in the last ones: as long as each is no
+ * larger than all behind it. So each change is written again once for each time that their size
+ * has doubled. */
+static int64_t begin_of(const folder *of, const batches *made)
+{
+    off_t size = made->size;
+    int64_t begin = made->since;
+    for (size_t i = of->n; i > 0 && of->files[i - 1].size <= size; i--) {
+        size += of->files[i - 1].size;
+        if (of->files[i - 1].since < begin) begin = of->files[i - 1].since;
+    }
+    return begin;
+}
+
+/* Deletes own files that another own one has taken in. */
+static void delete_covered(cli *c, const folder *own, const batches *by)
+{
+    for (size_t i = 0; i < own->n && !c->failed; i++) {
+        const batches *file = &own->files[i];
+        bool is_same = file->since == by->since && file->upto == by->upto;
+        char *path = path_of(c, own, file);
+        if (path && !is_same && file->since >= by->since && file->upto <= by->upto) unlink(path);
+        sqlite3_free(path);
+    }
+}
+
+/* Writes what the folder lacks. */
+static void give(cli_file *file, folder *own, cli_rows *rows)
+{
+    cli *c = file->c;
+    batches made;
+    char name[32];
+    snprintf(name, sizeof name, ".tmp-%ld", (long)getpid());
+    char *aside = join(c, own->path, name), *path = NULL;
+    if (!c->failed && mkdir(own->path, 0777) != 0 && errno != EEXIST)
+        cli_fail(c, "%s: cannot be made: %s", own->path, strerror(errno));
+    int64_t n = c->failed ? 0 : write_aside(file, aside, end_of_chain(own, 0), &made);
+    int64_t begin = n > 0 && !c->failed ? begin_of(own, &made) : 0;
+    int64_t all =
+        n > 0 && !c->failed && begin < made.since ? write_aside(file, aside, begin, &made) : n;
+    if (all > 0 && !c->failed) path = path_of(c, own, &made);
+    if (path && rename(aside, path) != 0)
+        cli_fail(c, "%s: cannot be written: %s", path, strerror(errno));
+    if (path) put_directory(c, own->path);
+    if (path) delete_covered(c, own, &made);
+    if (path && !c->failed) add_row(rows, "gave", own->source, n, made.upto);
+    sqlite3_free(aside);
+    sqlite3_free(path);
+}
+
+/* ---- taking ---------------------------------------------------------------------------------- */
+
+/* Takes a file, whole or not at all. Returns the number of its changes. */
+static int64_t take_file(cli_file *file, const char *path, const char *scope)
+{
+    int64_t n = 0;
+    size_t size;
+    cli_lines lines;
+    cli_taking in;
+    char *from = sqlite3_mprintf("%s: ", path);
+    if (!from) cli_fail(file->c, "out of memory");
+    cli_begin(file);
+    cli_lines_open(&lines, file->c, path);
+    cli_taking_begin(&in, file, from, scope);
+    while (cli_lines_next(&lines, &size)) cli_taking_line(&in, lines.line, size);
+    for (size_t i = 0; i < in.n; i++) n += in.received[i].changes;
+    cli_taking_end(&in);
+    cli_lines_close(&lines);
+    cli_end(file);
+    sqlite3_free(from);
+    return n;
+}
+
+/* Returns the file that leads furthest from a mark, or NULL. */
+static const batches *next_of(const folder *of, int64_t mark)
+{
+    const batches *found = NULL;
+    for (size_t i = 0; i < of->n && of->files[i].since <= mark; i++)
+        if (of->files[i].upto > mark && (!found || of->files[i].upto > found->upto))
+            found = &of->files[i];
+    return found;
+}
+
+static void take(cli_file *file, const folder *of, const char *scope, cli_rows *rows)
+{
+    cli *c = file->c;
+    int64_t n = 0, mark = cli_mark(file, of->source, scope), before = mark;
+    for (const batches *next;
+         !c->failed && (next = next_of(of, mark)) && !cli_watch_is_stopped();) {
+        char *path = path_of(c, of, next);
+        if (path) n += take_file(file, path, scope);
+        int64_t reached = cli_mark(file, of->source, scope);
+        if (!c->failed && reached <= mark)
+            cli_fail(c, "%s: its name says that it leads up to %lld, its batches lead to %lld",
+                     path, (long long)next->upto, (long long)reached);
+        mark = reached;
+        sqlite3_free(path);
+    }
+    if (mark > before) add_row(rows, "took", of->source, n, mark);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+/* Copies the name of the file as a source of own changes; none if it has no id. */
+static void name_own(cli_file *file, folder *own, const char *directory)
+{
+    sqlite3_stmt *row = cli_prepare(file, CLI_SQL_OWN_SOURCE);
+    const char *source = cli_step(file, row) ? (const char *)sqlite3_column_text(row, 0) : NULL;
+    if (source) {
+        char name[sizeof own->source];
+        sqlite3_snprintf(sizeof own->source, own->source, "%s", source);
+        sqlite3_snprintf((int)(strlen(source) - OWN_SIZE + 1), name, "%s", source);
+        if (name[ID_SIZE] == '/') name[ID_SIZE] = '-';
+        own->path = join(file->c, directory, name);
+    }
+    sqlite3_finalize(row);
+}
+
+/* Calls `visit` for the folder of each source but one, in the order of their names. */
+static void visit_others(cli_file *file, const char *directory, const folder *own,
+                         cli_rows *strange, void (*visit)(cli_file *, folder *, void *), void *with)
+{
+    cli *c = file->c;
+    struct dirent **names = NULL;
+    int n = c->failed ? -1 : scandir(directory, &names, NULL, alphasort);
+    if (n < 0 && !c->failed) cli_fail(c, "%s: cannot be read: %s", directory, strerror(errno));
+    for (int i = 0; i < n; i++) {
+        folder other = {.path = join(c, directory, names[i]->d_name)};
+        bool is = source_of(names[i]->d_name, &other);
+        if (!is && names[i]->d_name[0] != '.') tell_strange(strange, other.path);
+        if (is && other.path && strcmp(other.source, own->source) != 0) {
+            read_folder(c, &other, strange);
+            visit(file, &other, with);
+        }
+        close_folder(&other);
+        free(names[i]);
+    }
+    free(names);
+}
+
+/* How others are taken, and whether one could not be. */
+typedef struct taking {
+    const char *scope;
+    cli_watch *watch;
+    cli_rows *rows;
+    bool failed;
+} taking;
+
+/* An error with one of them is printed, and the others are taken. */
+static void take_from(cli_file *file, folder *other, void *with)
+{
+    taking *how = with;
+    if (how->watch) cli_watch_add(how->watch, other->path);
+    take(file, other, how->scope, how->rows);
+    how->failed = how->failed || file->c->failed;
+    file->c->failed = false;
+}
+
+void cli_folder_sync(cli_file *file, const char *directory, const char *scope, cli_watch *watch,
+                     cli_rows *rows)
+{
+    folder own = {0};
+    taking how = {.scope = scope, .watch = watch, .rows = rows};
+    cli_progress_begin(file->c, file->path, "changes");
+    cli_run(file, "SELECT counter_settle()"); /* before the folder is named */
+    name_own(file, &own, directory);
+    if (watch) cli_watch_add(watch, directory);
+    if (!file->c->failed) read_folder(file->c, &own, NULL);
+    if (!file->c->failed) give(file, &own, rows);
+    visit_others(file, directory, &own, NULL, take_from, &how);
+    file->c->failed = file->c->failed || how.failed;
+    cli_progress_erase(file->c);
+    close_folder(&own);
+}
+
+/* ---- status ---------------------------------------------------------------------------------- */
+
+static void tell_other(cli_file *file, folder *other, void *with)
+{
+    cli_rows *rows = with;
+    char when[32] = "";
+    struct tm utc;
+    if (other->written && gmtime_r(&other->written, &utc))
+        strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &utc);
+    cli_rows_text(rows, "other");
+    char *id = sqlite3_mprintf("%.*s", (int)strlen(other->source) - OWN_SIZE, other->source);
+    cli_rows_text(rows, id);
+    sqlite3_free(id);
+    cli_rows_text(rows, when);
+    cli_rows_integer(rows, end_of_chain(other, 0));
+    cli_rows_integer(rows, cli_mark(file, other->source, NULL));
+    cli_rows_end(rows);
+}
+
+void cli_folder_tell(cli_file *file, const char *directory, cli_rows *rows)
+{
+    folder own = {0};
+    name_own(file, &own, directory);
+    visit_others(file, directory, &own, rows, tell_other, rows);
+    close_folder(&own);
+}

@@ -1,0 +1,357 @@
+/* http.c - speaks to a server by running curl, which reads what to do from its standard input, so
+ * that no token stands in a list of processes. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "cli/http.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/gzip.h"
+
+enum {
+    BODY_BYTES = 4 << 20, /* of a body that goes up */
+    OK = 200
+};
+
+extern char **environ;
+
+typedef struct server {
+    cli_file *file;
+    const char *url;
+    char *token;         /* owned */
+    char *body, *answer; /* owned: paths of temporary files */
+    char *source;        /* owned: what the server gives */
+    int64_t mark;        /* up to which it has what the file gives */
+} server;
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+/* Appends an option of curl, quoted as its configuration wants it. */
+static void add_option(sqlite3_str *config, const char *option, const char *value)
+{
+    sqlite3_str_appendf(config, "%s = \"", option);
+    for (; *value; value++) {
+        if (*value == '"' || *value == '\\') sqlite3_str_appendchar(config, 1, '\\');
+        sqlite3_str_appendchar(config, 1, *value);
+    }
+    sqlite3_str_appendall(config, "\"\n");
+}
+
+static void add_encoded(sqlite3_str *url, const char *value)
+{
+    static const char PLAIN[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+    for (; *value; value++)
+        if (strchr(PLAIN, *value))
+            sqlite3_str_appendchar(url, 1, *value);
+        else
+            sqlite3_str_appendf(url, "%%%02X", (unsigned char)*value);
+}
+
+/* Writes all of the text, unless the reader has ended, then closes the pipe. */
+static void feed_pipe(int fd, const char *text)
+{
+    size_t left = strlen(text);
+    ssize_t n;
+    struct sigaction before, ignored = {.sa_handler = SIG_IGN};
+    sigemptyset(&ignored.sa_mask);
+    sigaction(SIGPIPE, &ignored, &before);
+    while (left > 0 && (n = write(fd, text, left)) > 0) {
+        text += n;
+        left -= (size_t)n;
+    }
+    sigaction(SIGPIPE, &before, NULL);
+    close(fd);
+}
+
+/* Runs curl. Returns what it has printed, errors and then the status, to be freed; NULL if it could
+ * not be run. */
+static char *run_curl(cli *c, const char *config)
+{
+    int in[2], out[2];
+    pid_t child;
+    char *const words[] = {"curl", "-q", "-K", "-", NULL}, printed[1024];
+    size_t size = 0;
+    ssize_t n;
+    posix_spawn_file_actions_t actions;
+    if (c->failed) return NULL;
+    if (pipe(in) != 0 || pipe(out) != 0) {
+        cli_fail(c, "no pipe can be made: %s", strerror(errno));
+        return NULL;
+    }
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, out[1], STDERR_FILENO);
+    posix_spawn_file_actions_addclose(&actions, in[1]);
+    posix_spawn_file_actions_addclose(&actions, out[0]);
+    int rc = posix_spawnp(&child, "curl", &actions, NULL, words, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(in[0]);
+    close(out[1]);
+    if (rc != 0)
+        cli_fail(c, "a server needs the program curl, which cannot be run: %s", strerror(rc));
+    feed_pipe(in[1], rc == 0 ? config : "");
+    while (size < sizeof printed - 1 &&
+           (n = read(out[0], printed + size, sizeof printed - 1 - size)) > 0)
+        size += (size_t)n;
+    close(out[0]);
+    if (rc == 0) waitpid(child, NULL, 0);
+    printed[size] = '\0';
+    return rc == 0 ? sqlite3_mprintf("%s", printed) : NULL;
+}
+
+/* Returns the first bytes of a file as a text, to be freed; NULL if there are none. */
+static char *text_of_file(const char *path)
+{
+    enum { MOST = 4096 };
+    FILE *file = fopen(path, "rb");
+    char text[MOST];
+    size_t n = file ? fread(text, 1, MOST - 1, file) : 0;
+    if (file) fclose(file);
+    text[n] = '\0';
+    return n > 0 ? sqlite3_mprintf("%s", text) : NULL;
+}
+
+/* Fails with the sentence of the server or, where it has none, of curl. */
+static void fail_request(server *s, int status, const char *printed)
+{
+    cli *c = s->file->c;
+    char *answer = text_of_file(s->answer), *sentence = NULL;
+    sqlite3_stmt *row = cli_prepare_text(s->file, CLI_SQL_SENTENCE, answer);
+    if (cli_step(s->file, row)) sentence = sqlite3_mprintf("%s", sqlite3_column_text(row, 0));
+    sqlite3_finalize(row);
+    if (status == 0)
+        cli_fail(c, "%s: %.*s", s->url, (int)strcspn(printed, "\n"), printed);
+    else if (sentence)
+        cli_fail(c, "%s: %d: %s", s->url, status, sentence);
+    else
+        cli_fail(c, "%s: answers with the status %d, which is none of docs/batches.md", s->url,
+                 status);
+    sqlite3_free(answer);
+    sqlite3_free(sentence);
+}
+
+/* Asks the server; its answer is then in s->answer. `body`: a file to send, or NULL. */
+static void request(server *s, const char *path, const char *query, const char *body)
+{
+    cli *c = s->file->c;
+    if (c->failed) return;
+    sqlite3_str *config = sqlite3_str_new(NULL);
+    size_t size = strlen(s->url);
+    while (size > 0 && s->url[size - 1] == '/') size--;
+    char *url = sqlite3_mprintf("%.*s%s%s", (int)size, s->url, path, query);
+    char *bearer = sqlite3_mprintf("Authorization: Bearer %s", s->token);
+    char *data = sqlite3_mprintf("@%s", body ? body : "");
+    add_option(config, "url", url ? url : "");
+    add_option(config, "header", bearer ? bearer : "");
+    add_option(config, "proto", "=http,https");
+    add_option(config, "output", s->answer);
+    add_option(config, "write-out", "\\n%{http_code}");
+    add_option(config, "connect-timeout", "30");
+    add_option(config, "speed-limit", "1"); /* a server that says nothing for that long is gone */
+    add_option(config, "speed-time", "300");
+    sqlite3_str_appendall(config, "silent\nshow-error\ncompressed\n");
+    if (body) {
+        add_option(config, "header", "Content-Type: application/x-ndjson");
+        add_option(config, "header", "Content-Encoding: gzip");
+        add_option(config, "header", "Expect:");
+        add_option(config, "data-binary", data ? data : "");
+    }
+    char *text = sqlite3_str_finish(config);
+    if (!text || !url || !bearer || !data) cli_fail(c, "out of memory");
+    unlink(s->answer);
+    char *printed = run_curl(c, text ? text : "");
+    const char *code = printed ? strrchr(printed, '\n') : NULL;
+    int status = code ? atoi(code + 1) : 0;
+    if (printed && status != OK) fail_request(s, status, printed);
+    sqlite3_free(printed);
+    sqlite3_free(text);
+    sqlite3_free(url);
+    sqlite3_free(bearer);
+    sqlite3_free(data);
+}
+
+/* ---- the conversation ------------------------------------------------------------------------ */
+
+/* What the server gives, and how much it has of ours. */
+static void greet(server *s, const char *scope)
+{
+    sqlite3_str *query = sqlite3_str_new(NULL);
+    sqlite3_stmt *row = cli_prepare(s->file, CLI_SQL_OWN_SOURCE);
+    sqlite3_str_appendall(query, "?source=");
+    if (cli_step(s->file, row)) add_encoded(query, (const char *)sqlite3_column_text(row, 0));
+    sqlite3_finalize(row);
+    if (scope) sqlite3_str_appendall(query, "&scope=");
+    if (scope) add_encoded(query, scope);
+    char *text = sqlite3_str_finish(query);
+    if (!text) cli_fail(s->file->c, "out of memory");
+    request(s, "", text ? text : "", NULL);
+    sqlite3_free(text);
+    char *answer = s->file->c->failed ? NULL : text_of_file(s->answer);
+    row = cli_prepare_text(s->file, CLI_SQL_GREETING, answer);
+    if (cli_step(s->file, row)) {
+        s->source = sqlite3_mprintf("%s", sqlite3_column_text(row, 0));
+        s->mark = sqlite3_column_int64(row, 1);
+    } else {
+        cli_fail(s->file->c,
+                 "%s: is no server of sqlite-counter: its answer is none of docs/batches.md",
+                 s->url);
+    }
+    sqlite3_finalize(row);
+    sqlite3_free(answer);
+}
+
+/* A body that goes up. */
+typedef struct upload {
+    server *server;
+    cli_lines lines;
+    size_t bytes; /* of the lines in it; 0: there is none */
+} upload;
+
+static void send_body(upload *up)
+{
+    if (up->bytes == 0) return;
+    cli_lines_finish(&up->lines, false);
+    request(up->server, "/changes", "", up->server->body);
+    up->bytes = 0;
+}
+
+static void put_line(void *to, const char *line)
+{
+    upload *up = to;
+    size_t size = strlen(line) + 1;
+    if (up->bytes + size > BODY_BYTES) send_body(up);
+    if (up->bytes == 0) cli_lines_create(&up->lines, up->server->file->c, up->server->body);
+    cli_lines_put(&up->lines, line);
+    up->bytes += size;
+}
+
+static void add_row(cli_rows *rows, const char *what, const char *source, int64_t n, int64_t upto)
+{
+    cli_rows_text(rows, what);
+    cli_rows_text(rows, source);
+    cli_rows_integer(rows, n);
+    cli_rows_integer(rows, upto);
+    cli_rows_end(rows);
+}
+
+static void give(server *s, cli_rows *rows)
+{
+    upload up = {.server = s};
+    int64_t upto = s->mark;
+    if (s->file->c->failed) return;
+    const cli_query query = {.since = s->mark, .own = true};
+    int64_t n = cli_give(s->file, &query, &upto, put_line, &up);
+    send_body(&up);
+    if (n > 0 && !s->file->c->failed) add_row(rows, "gave", s->url, n, upto);
+}
+
+/* Takes the lines of an answer, all or nothing. Returns the number of changes. */
+static int64_t take_answer(server *s)
+{
+    cli_file *file = s->file;
+    int64_t n = 0;
+    size_t room = 0;
+    char *line = NULL, *from = sqlite3_mprintf("%s: ", s->url);
+    cli_taking in;
+    ssize_t size;
+    FILE *lines = file->c->failed ? NULL : fopen(s->answer, "rb");
+    if (!file->c->failed && (!lines || !from)) cli_fail(file->c, "%s: no answer came", s->url);
+    cli_begin(file);
+    cli_taking_begin(&in, file, from ? from : "", NULL);
+    while (lines && !file->c->failed && (size = getline(&line, &room, lines)) >= 0)
+        cli_taking_line(&in, line, (size_t)size);
+    for (size_t i = 0; i < in.n; i++) n += in.received[i].changes;
+    cli_taking_end(&in);
+    cli_end(file);
+    if (lines) fclose(lines);
+    free(line);
+    sqlite3_free(from);
+    return file->c->failed ? 0 : n;
+}
+
+static void take(server *s, cli_rows *rows)
+{
+    cli_file *file = s->file;
+    int64_t n = 0, mark = cli_mark(file, s->source, NULL), before = mark, asked = -1;
+    while (!file->c->failed && mark > asked) {
+        char since[64];
+        sqlite3_str *query = sqlite3_str_new(NULL);
+        const char *scope = strchr(s->source, '[');
+        snprintf(since, sizeof since, "?since=%lld", (long long)mark);
+        sqlite3_str_appendall(query, since);
+        if (scope) sqlite3_str_appendall(query, "&scope=");
+        if (scope) add_encoded(query, scope);
+        char *text = sqlite3_str_finish(query);
+        if (!text) cli_fail(file->c, "out of memory");
+        request(s, "/changes", text ? text : "", NULL);
+        sqlite3_free(text);
+        asked = mark;
+        n += take_answer(s);
+        mark = cli_mark(file, s->source, NULL);
+    }
+    if (mark > before) add_row(rows, "took", s->url, n, mark);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+/* Reads the token, which must be one that can stand in a header. */
+static void read_token(server *s, const char *path)
+{
+    static const char LETTERS[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=";
+    cli *c = s->file->c;
+    const char *given = getenv("SQLITE_COUNTER_TOKEN");
+    if (path)
+        s->token = text_of_file(path);
+    else
+        s->token = sqlite3_mprintf("%s", given ? given : "");
+    size_t size = s->token ? strcspn(s->token, " \t\r\n") : 0;
+    if (s->token) s->token[size] = '\0';
+    if (path && size == 0)
+        cli_fail(c, "%s: there is no token in this file", path);
+    else if (size == 0)
+        cli_fail(c, "a server needs a token: in the file of --token-file, or in the environment "
+                    "variable SQLITE_COUNTER_TOKEN");
+    else if (strspn(s->token, LETTERS) != size)
+        cli_fail(c, "the token has a letter that no token has");
+}
+
+static char *temporary(cli *c)
+{
+    const char *folder = getenv("TMPDIR");
+    char *path = sqlite3_mprintf("%s/sqlite-counter-XXXXXX", folder && *folder ? folder : "/tmp");
+    int fd = path && !c->failed ? mkstemp(path) : -1;
+    if (fd < 0) cli_fail(c, "no temporary file can be made: %s", strerror(errno));
+    if (fd >= 0) close(fd);
+    return path;
+}
+
+void cli_http_sync(cli_file *file, const char *url, const char *token_file, const char *scope,
+                   cli_rows *rows)
+{
+    server s = {.file = file, .url = url};
+    s.body = temporary(file->c);
+    s.answer = temporary(file->c);
+    read_token(&s, token_file);
+    cli_progress_begin(file->c, file->path, "changes");
+    cli_run(file, "SELECT counter_settle()"); /* before the token is bound to its ids */
+    greet(&s, scope);
+    give(&s, rows);
+    take(&s, rows);
+    cli_progress_erase(file->c);
+    if (s.body) unlink(s.body);
+    if (s.answer) unlink(s.answer);
+    sqlite3_free(s.body);
+    sqlite3_free(s.answer);
+    sqlite3_free(s.token);
+    sqlite3_free(s.source);
+}

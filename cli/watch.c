@@ -1,0 +1,76 @@
+/* watch.c - waits by inotify where there is one, and else for a while. */
+#define _GNU_SOURCE /* inotify, sigaction */
+
+#include "cli/watch.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__linux__)
+#include <sys/inotify.h>
+#endif
+
+enum { LOOKS = 4, BETWEEN = 500 /* milliseconds between looks at the file */ };
+
+static volatile sig_atomic_t is_stopped;
+
+static void stop(int signal)
+{
+    (void)signal;
+    is_stopped = 1;
+}
+
+void cli_watch_open(cli_watch *watch)
+{
+    struct sigaction action = {.sa_handler = stop};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    watch->events = -1;
+#if defined(__linux__)
+    watch->events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+#endif
+}
+
+void cli_watch_close(cli_watch *watch)
+{
+    if (watch->events >= 0) close(watch->events);
+}
+
+bool cli_watch_is_stopped(void)
+{
+    return is_stopped;
+}
+
+void cli_watch_add(cli_watch *watch, const char *directory)
+{
+#if defined(__linux__)
+    if (watch->events >= 0)
+        inotify_add_watch(watch->events, directory,
+                          IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_ONLYDIR);
+#else
+    (void)watch;
+    (void)directory;
+#endif
+}
+
+/* Returns whether something happened in a directory. */
+static bool wait_for_events(const cli_watch *watch)
+{
+    struct pollfd events = {.fd = watch->events, .events = POLLIN};
+    char bytes[4096];
+    bool any = poll(&events, watch->events >= 0, BETWEEN) > 0;
+    while (any && read(watch->events, bytes, sizeof bytes) > 0) continue;
+    return any;
+}
+
+bool cli_watch_wait(cli_watch *watch, cli_file *file)
+{
+    int64_t version = cli_integer(file, "PRAGMA data_version");
+    for (int i = 0; i < LOOKS && !is_stopped && !file->c->failed; i++)
+        if (wait_for_events(watch) || cli_integer(file, "PRAGMA data_version") != version) break;
+    return !is_stopped && !file->c->failed;
+}

@@ -1,0 +1,23 @@
+/* watch.h - waits until a directory or a file has changed, or the user wants to stop. */
+#ifndef CLI_WATCH_H
+#define CLI_WATCH_H
+
+#include "cli/cli.h"
+
+typedef struct cli_watch {
+    int events; /* of inotify, -1: there is none */
+} cli_watch;
+
+/* From now on an interrupt, or a request to end, only makes cli_watch_is_stopped true. */
+void cli_watch_open(cli_watch *watch);
+void cli_watch_close(cli_watch *watch);
+bool cli_watch_is_stopped(void);
+
+/* Watches a directory, from now on or still. */
+void cli_watch_add(cli_watch *watch, const char *directory);
+
+/* Waits for a change in a directory or by another connection to the file, at most for some seconds.
+ * Returns false if the user wants to stop. */
+bool cli_watch_wait(cli_watch *watch, cli_file *file);
+
+#endif
