@@ -11,10 +11,11 @@ import textwrap
 
 import pytest
 
-from conftest import CLEAN, EXAMPLES
+from conftest import CLEAN, EXAMPLES, ROOT, run
 from shops import Model, Shop
 
 PYTHON = "/usr/bin/python3"
+COMMAND = ROOT / "build" / "sqlite-counter"
 
 
 @pytest.fixture
@@ -391,3 +392,22 @@ def test_a_file_that_is_locked_stops_the_sync_and_the_next_one_goes_on(counter, 
     other("COMMIT")
     counter.sync_folder(two.db, folder)
     assert two.content() == one.content()
+
+
+# ---- the command line ----
+
+def test_the_command_line_and_this_package_share_a_folder(counter, shop, folder, chance):
+    model, shops = Model(), [shop(i) for i in range(3)]
+    for _ in range(max(10, EXAMPLES // 5)):
+        i = chance.randrange(3)
+        model.step(shops[i], chance)
+        if chance.random() < 0.5:
+            counter.sync_folder(shops[i].db, folder)
+        else:
+            run(COMMAND, "sync", shops[i].path, folder)
+    for _ in range(2):
+        for one in shops:
+            run(COMMAND, "sync", one.path, folder)
+            assert counter.sync_folder(one.db, folder) == counter.Synced(0, 0, 0, [])
+    for one in shops:
+        assert one.content() == model.content()

@@ -10,7 +10,7 @@ import zlib
 
 import pytest
 
-from conftest import EXAMPLES
+from conftest import CLEAN, EXAMPLES, ROOT, run
 from servers import Cutter, gunicorn, need_gunicorn, raw, request, serving
 from shops import Model, Shop
 
@@ -467,3 +467,15 @@ def test_a_sync_whose_server_is_killed_goes_on_when_it_is_there_again(counter, p
     with gunicorn(package, tmp_path, central.path) as (url, _):
         counter.sync_http(one.db, url, token)
     assert central.content() == one.content()
+
+
+# ---- the command line ----
+
+def test_the_command_line_syncs_with_this_server(served, counter, shop):
+    one, two = shop("one"), shop("two")
+    one.count("tea", 1), two.count("tea", 2), two.hit("x", "1")
+    for _ in range(2):
+        run(ROOT / "build" / "sqlite-counter", "sync", one.path, served.url, env={**CLEAN, "SQLITE_COUNTER_TOKEN": served.token("one")})
+        served.sync(two)
+    assert served.shop.content() == one.content() == two.content() == ({"tea": 3}, {"x 1": 1})
+    assert ("one", [one.id()]) in counter.tokens(served.shop.db)
