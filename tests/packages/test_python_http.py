@@ -180,12 +180,39 @@ def test_a_mark_of_a_source_of_another_token_is_not_raised(served, counter, shop
 
 def test_a_server_that_says_it_has_what_it_has_not_gets_everything(served, counter, shop):
     """Somebody had a token before this device, and told of it what is not."""
+    one, thief = shop("one"), shop("thief")
+    one.count("tea", 1), thief.count("jam", 1)
+    lie = json.dumps({"source": f"{one.id()} own", "ids": [], "since": 0, "upto": 2**62, "changes": []}).encode()
+    served.sync(thief, "thief")
+    served.ask("/changes", "POST", lie, "thief")
+    assert served.sync(one, "one").warnings == []
+    assert served.shop.content() == ({"jam": 1, "tea": 1}, {})
+
+
+def test_a_device_that_lost_its_token_is_told_that_its_counts_are_skipped(served, counter, shop):
     one = shop("one")
     one.count("tea", 1)
-    lie = json.dumps({"source": f"{one.id()} own", "ids": [], "since": 0, "upto": 2**62, "changes": []}).encode()
-    served.ask("/changes", "POST", lie, "thief")
-    served.sync(one, "one")
-    assert served.shop.content() == ({"tea": 1}, {})
+    assert served.sync(one, "old").warnings == []
+    one.count("tea", 2)
+    served.token("new")
+    for _ in range(2):
+        synced = served.sync(one, "new")
+        assert synced.skipped == 1 and len(synced.warnings) == 1 and "bound to another token" in synced.warnings[0]
+    counter.remove_token(served.shop.db, "old", to="new")
+    synced = served.sync(one, "new")
+    assert (synced.given, synced.skipped, synced.warnings) == (2, 0, []) and served.shop.content() == ({"tea": 3}, {})
+
+
+def test_a_copy_that_uploads_before_its_original_takes_no_id_from_it(served, counter, shop, tmp_path):
+    original = shop("original")
+    original.count("tea", 1)
+    original("VACUUM INTO ?", str(tmp_path / "copy.db"))
+    copy = shop("copy")
+    copy.count("tea", 2)
+    served.sync(copy, "copy")
+    original.count("tea", 4)
+    assert served.sync(original, "original").skipped == 0 and served.shop.content() == ({"tea": 7}, {})
+    assert counter.tokens(served.shop.db) == [("copy", [copy.id()]), ("original", [original.id()])]
 
 
 def test_a_device_with_a_new_id_gets_a_new_token_and_its_old_ids_move(served, counter, shop):

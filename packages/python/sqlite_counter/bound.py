@@ -15,6 +15,11 @@ class Received(NamedTuple):
     marks: Dict[str, int]
 
 
+def id_of(batch: Batch) -> str:
+    """The id of the source, which its name begins with."""
+    return batch.source[:36].lower()
+
+
 class BoundTaking(Taking):
     """A mark of a source whose id is bound to another token stays: else that device would upload nothing below it."""
 
@@ -35,12 +40,12 @@ class BoundTaking(Taking):
         return change._replace(cell=cell) if left else None
 
     def prepare(self, batch: Batch) -> Batch:
-        self.binding.bind(batch.ids)
+        self.binding.bind(id_of(batch))
         changes: List[Change] = list(filter(None, map(self.without_others, batch.changes)))
         return batch._replace(changes=changes)
 
     def raise_mark(self, batch: Batch) -> None:
-        if not self.binding.is_others(batch.source[:36].lower()):
+        if not self.binding.is_others(id_of(batch)):
             super().raise_mark(batch)
         else:
             self.marks[batch.source] = ask(self.connection, "SELECT counter_mark(?)", batch.source)[0][0]

@@ -159,21 +159,27 @@ def gzipped(lines: List[bytes]) -> bytes:
     return b"".join([*(gzip.compress(line) for line in lines), gzip.flush()])
 
 
-def upload(connection: Any, server: Server, scope: str | None) -> Tuple[str, int, int]:
-    """The name of what the server gives, how many changes it has taken and how many shards it has skipped."""
+SKIPPED = ("it skips what this file has counted, for the id of the file is bound to another token: whoever runs the server moves it "
+           "to this one by remove_token(OLD, to=NEW); then everything is uploaded once more")
+
+
+def upload(connection: Any, server: Server, scope: str | None) -> Tuple[str, Synced]:
+    """The name of what the server gives, and what was given. The mark of the source stays where it was only if the id of this file is
+    bound to another token."""
     settle(connection)
     end = end_of_changes(connection, own=True)
     known = server.ask("", server.json, source=end.source, **({} if scope is None else {"scope": scope}))
     since = server.member(known, "mark", int)
     if since > end.upto:  # the file was restored, or somebody has told the server what is not: it gets everything again
         since = 0
-    given = skipped = 0
+    given, skipped, upto, reached = 0, 0, since, since
     with closing(read_news(connection, since, own=True)) as lines:
-        for some in gathered((line.text.encode() + b"\n" for line in lines), len):
-            answer = server.ask("/changes", server.json, gzipped(some))
+        for some in gathered(lines, lambda line: len(line.text)):
+            answer = server.ask("/changes", server.json, gzipped([line.text.encode() + b"\n" for line in some]))
             given += server.member(answer, "changes", int)
             skipped += server.member(answer, "skipped", int)
-    return server.member(known, "source", str), given, skipped
+            upto, reached = some[-1].upto, server.member(server.member(answer, "marks", dict), end.source, int)
+    return server.member(known, "source", str), Synced(given, 0, skipped, [f"{server.url}: {SKIPPED}"] if reached < upto else [])
 
 
 def download(connection: Any, server: Server, source: str, scope: str | None) -> int:
@@ -205,5 +211,5 @@ def sync_http(connection: Any, url: str, token: str, scope: Scope = None) -> Syn
     server = Server(url, token)
     with told():
         words = scope_text(scope)
-        source, given, skipped = upload(connection, server, words)
-        return Synced(given, download(connection, server, source, words), skipped, [])
+        source, synced = upload(connection, server, words)
+        return synced._replace(taken=download(connection, server, source, words))

@@ -8,7 +8,7 @@ from .database import SyncError, in_transaction
 
 class Synced(NamedTuple):
     """The changes that were given and taken; shards of other devices that a server has skipped, because these bring them
-    themselves; sentences about what in a folder could not be read and was left alone."""
+    themselves; sentences about what in a folder could not be read and was left alone, or what a server does not take."""
     given: int
     taken: int
     skipped: int

@@ -1,7 +1,7 @@
 """tokens.py - who may talk to the server of a file: tokens, and the ids that each of them counts under.
 
-The served file keeps the digest of a token, never the token. The first batch that comes with it binds it to the ids of its
-sender; shards of these that come with another token are skipped (docs/batches.md).
+The served file keeps the digest of a token, never the token. The first batch that comes with it binds it to the id of its
+sender; shards of this that come with another token are skipped (docs/batches.md).
 """
 from __future__ import annotations
 
@@ -100,12 +100,12 @@ class Binding:
         self.is_bound = bool(ask(connection, "SELECT 1 FROM counter_http_ids WHERE token = ? LIMIT 1", digest))
         self.known: Dict[str, bool] = {}
 
-    def bind(self, ids: List[str]) -> None:
-        """The first batch says whose token it is."""
-        free = [] if self.is_bound else [id for id in dict.fromkeys(ids) if not self.is_others(id)]
-        for id in free:
+    def bind(self, id: str) -> None:
+        """The first batch says whose token it is: to the one id that its sender counts under. Its former ids may be those of the
+        file that it is a copy of, which has a token of its own."""
+        if not self.is_bound and not self.is_others(id):
             ask(self.connection, "INSERT INTO counter_http_ids(id, token) VALUES (?, ?)", id, self.digest)
-        self.is_bound = self.is_bound or bool(free)
+            self.is_bound = True
 
     def is_others(self, id: str) -> bool:
         if id not in self.known:
