@@ -123,13 +123,15 @@ bool cli_lines_next(cli_lines *lines, size_t *size)
 {
     char text[LAST_LINE_MAX];
     if (lines->c->failed || lines->whole) return false;
-    if (!read_line(lines, size)) {
+    static const char LAST[] = "{\"lines\":";
+    bool is_line = read_line(lines, size);
+    if (is_line) last_line(lines, text);
+    lines->whole = is_line && strcmp(lines->line, text) == 0;
+    if (!is_line || (!lines->whole && strncmp(lines->line, LAST, sizeof LAST - 1) == 0)) {
         cli_fail(lines->c, "%s: it is cut short or damaged, and nothing of it was taken",
                  lines->path);
         return false;
     }
-    last_line(lines, text);
-    lines->whole = strcmp(lines->line, text) == 0;
     if (!lines->whole) add_line(lines, lines->line, *size);
     return !lines->whole;
 }

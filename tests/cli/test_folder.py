@@ -1,0 +1,304 @@
+"""test_folder.py - files that sync through a directory: nothing is lost or doubled, nobody writes what is another's, and
+what is wrong with a file there harms nothing."""
+
+import calendar
+import contextlib
+import gzip
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import subprocess
+import time
+import uuid
+
+import pytest
+
+from program import PROGRAM, connect, fails, make, ok, rows, run, table
+
+SEED = os.environ.get("COUNTER_SEED") or str(random.SystemRandom().randrange(2**32))
+EXAMPLES = int(os.environ.get("COUNTER_EXAMPLES") or 100)
+TABLES = ["CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER)",
+          "CREATE TABLE p(k TEXT PRIMARY KEY NOT NULL, name TEXT, stock INTEGER NOT NULL DEFAULT 0)",
+          "SELECT counter_replicate('p', 'stock')"]
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make("a.db", *TABLES)
+    shutil.copy("a.db", "b.db")
+    make("a.db", "INSERT INTO v VALUES ('x', 1)")
+    make("b.db", "INSERT INTO v VALUES ('x', 2)")
+    os.mkdir("shared")
+    return tmp_path
+
+
+def files_of(directory):
+    """Paths below a directory, but those on their way, with what stands in them."""
+    return {path.relative_to(directory): path.read_bytes() for path in pathlib.Path(directory).rglob("*")
+            if path.is_file() and not path.name.startswith(".")}
+
+
+def own_folder(name):
+    return pathlib.Path("shared") / rows(name, "SELECT counter_settle()")[0][0]
+
+
+def own_file(name):
+    [path] = own_folder(name).iterdir()
+    return path
+
+
+def test_two_files_meet_in_a_directory_and_then_have_nothing_more_to_say(place):
+    mine = table(ok("sync", "a.db", "shared"))
+    assert [row[:1] + row[2:3] for row in mine] == [["gave", "1"]]
+    theirs = table(ok("sync", "b.db", "shared"))
+    assert [row[0] for row in theirs] == ["gave", "took"] and theirs[1][1:] == mine[0][1:]
+    assert [row[0] for row in table(ok("sync", "a.db", "shared"))] == ["took"]
+    assert ok("sync", "a.db", "shared") == ok("sync", "b.db", "shared") == ""
+    assert rows("a.db", "SELECT n FROM v") == rows("b.db", "SELECT n FROM v") == [(3,)]
+
+
+def test_status_tells_what_others_have_written_and_what_is_strange(place):
+    make("a.db", "INSERT INTO v VALUES ('y', 1)")
+    upto = table(ok("sync", "a.db", "shared"))[0][3]
+    (place / "shared" / "notes.txt").write_text("mine")
+    shutil.copy(own_file("a.db"), own_folder("a.db") / "copy (conflicted).gz")
+
+    def told():
+        return [row for row in table(ok("status", "b.db", "shared")) if row[0] in ("other", "strange")]
+    one, other, two = told()
+    assert [one, two] == [["strange", f"{own_folder('a.db')}/copy (conflicted).gz"], ["strange", "shared/notes.txt"]]
+    assert other[:2] + other[3:] == ["other", own_folder("a.db").name, upto, "0"]
+    assert abs(time.time() - calendar.timegm(time.strptime(other[2], "%Y-%m-%d %H:%M:%S"))) < 100
+    ok("sync", "b.db", "shared")
+    assert told()[1][3:] == [upto, upto]
+    assert not [row for row in table(ok("status", "a.db", "shared")) if row[:2] == ["other", own_folder("a.db").name]]
+
+
+@pytest.mark.parametrize("harm", [
+    lambda bytes: bytes[:len(bytes) // 2], lambda bytes: bytes[:-30] + b"x" * 30, lambda bytes: b"",
+    lambda bytes: gzip.compress(gzip.decompress(bytes).replace(b'"value":1', b'"value":7')),
+    lambda bytes: gzip.compress(gzip.decompress(bytes).split(b"\n")[0] + b"\n"),
+], ids=["half", "the end", "empty", "a changed value", "no last line"])
+def test_a_damaged_file_is_told_of_and_taken_once_it_is_whole(place, harm):
+    make("a.db", "INSERT INTO v VALUES ('y', 1)")
+    ok("sync", "a.db", "shared")
+    path = own_file("a.db")
+    whole = path.read_bytes()
+    path.write_bytes(harm(whole))
+    shutil.copy("b.db", "c.db")
+    make("c.db", "INSERT INTO v VALUES ('x', 4)")
+    run("sync", "c.db", "shared")
+    status, out, error = run("sync", "b.db", "shared")
+    assert status == 1 and error == f"sqlite-counter: {path}: it is cut short or damaged, and nothing of it was taken\n"
+    assert [row[0] for row in table(out)] == ["gave", "took"]  # what c.db has written was taken
+    assert rows("b.db", "SELECT * FROM v") == [("x", 6)]
+    path.write_bytes(whole)
+    assert [row[0] for row in table(ok("sync", "b.db", "shared"))] == ["took"]
+    assert rows("b.db", "SELECT * FROM v ORDER BY 1") == [("x", 7), ("y", 1)]
+
+
+def digested(lines):
+    digest = uuid.UUID(int=0)
+    for line in lines:
+        digest = uuid.uuid5(digest, line)
+    return "".join(f"{line}\n" for line in [*lines, f'{{"lines":{len(lines)},"digest":"{digest}"}}'])
+
+
+def test_a_newer_format_and_a_refused_change_are_told_of_and_change_nothing(place):
+    ok("sync", "a.db", "shared")
+    path = own_file("a.db")
+    [line, last] = gzip.decompress(path.read_bytes()).decode().splitlines()
+    assert digested([line]).splitlines()[1] == last
+    for old, new, sentence in [('"format":1', '"format":2', "line 1: it is of format 2, this sqlite-counter knows 1: install a newer one: nothing was imported"),
+                               ('"table":"v"', '"table":"w"', "line 1: change 1: there is no counter table w here: .*"),
+                               ('"changes":[', '"changes":[7,', "line 1: change 1: .*"), ('"upto":', '"upto":"x","was":', "line 1: .*")]:
+        path.write_bytes(gzip.compress(digested([line.replace(old, new)]).encode()))
+        status, _, error = run("sync", "b.db", "shared")
+        assert status == 1 and re.fullmatch(rf"sqlite-counter: b\.db: {path}: {sentence}\n", error), error
+        assert rows("b.db", "SELECT * FROM v") == [("x", 2)]
+
+
+def test_a_file_whose_name_promises_too_much_is_told_of(place):
+    ok("sync", "a.db", "shared")
+    path = own_file("a.db")
+    path.rename(path.with_name(f"{'0' * 20}-{9 * 10**18:020}.gz"))
+    status, _, error = run("sync", "b.db", "shared")
+    assert status == 1 and "its name says that it leads up to 9000000000000000000, its batches lead to " in error
+
+
+def test_a_directory_that_is_missing_or_cannot_be_used_is_a_sentence(place):
+    fails(r"nowhere: there is no such file", "sync", "a.db", "nowhere")
+    (place / "shared" / own_folder("a.db").name).write_text("in the way")
+    fails(rf"{own_folder('a.db')}: cannot be read: Not a directory", "sync", "a.db", "shared")
+    assert rows("a.db", "SELECT * FROM v") == [("x", 1)]
+
+
+def test_a_disk_that_is_full_leaves_nothing_behind_and_the_next_sync_goes_on(place):
+    make("a.db", "INSERT INTO v SELECT hex(randomblob(20)), 1 FROM (WITH RECURSIVE c(i) AS "
+         "(VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 3000) SELECT i FROM c)")
+    script = 'ulimit -f 40; trap "" XFSZ; exec "$@"'
+    done = subprocess.run(["sh", "-c", script, "sh", PROGRAM, "sync", "a.db", "shared"], capture_output=True, text=True)
+    assert done.returncode == 1 and re.search(r"\.tmp-\d+: cannot be written: File too large", done.stderr)
+    assert list(own_folder("a.db").iterdir()) == []
+    ok("sync", "a.db", "shared")
+    ok("sync", "b.db", "shared")
+    assert rows("b.db", "SELECT sum(n) FROM v") == [(3003,)]
+
+
+def test_a_scope_takes_its_rows_alone_and_everything_can_come_later(place):
+    make("a.db", "INSERT INTO v VALUES ('y', 5)", "INSERT INTO p VALUES ('y', 'Y', 1), ('z', 'Z', 2)")
+    ok("sync", "a.db", "shared")
+    ok("sync", "--scope", '["y"]', "b.db", "shared")
+    assert rows("b.db", "SELECT * FROM v ORDER BY 1") == [("x", 2), ("y", 5)]
+    assert rows("b.db", "SELECT * FROM p ORDER BY 1") == [("y", "Y", 1)]
+    assert ok("sync", "--scope", '["y"]', "b.db", "shared") == ""
+    ok("sync", "b.db", "shared")
+    assert rows("b.db", "SELECT * FROM v ORDER BY 1") == [("x", 3), ("y", 5)]
+    fails(rf"b\.db: scope must be a JSON array .*", "sync", "--scope", "y", "b.db", "shared")
+
+
+def test_copies_that_count_settle_before_they_write(place):
+    ok("sync", "a.db", "shared")
+    for name in "cde":
+        shutil.copy("a.db", f"{name}.db")
+        if name != "e":
+            make(f"{name}.db", "INSERT INTO v VALUES ('x', 10)")
+    for name in "cdea":
+        before = files_of("shared")
+        ok("sync", f"{name}.db", "shared")
+        changed = {path.parts[0] for path, bytes in files_of("shared").items() if before.get(path) != bytes}
+        assert changed <= {own_folder(f"{name}.db").name}
+    assert len({own_folder(f"{name}.db") for name in "acde"}) == 4
+    for name in "bacde":
+        ok("sync", f"{name}.db", "shared")
+    assert [rows(f"{name}.db", "SELECT n FROM v") for name in "acde"] == 4 * [[(23,)]]
+
+
+def test_many_small_batches_leave_few_files(place):
+    n = max(20, EXAMPLES // 2)
+    with contextlib.closing(connect("a.db")) as db:
+        for i in range(n):
+            db.execute("INSERT INTO v VALUES (?, 1)", [f"k{i}"])
+            ok("sync", "a.db", "shared")
+    assert len(list(own_folder("a.db").iterdir())) <= n.bit_length() + 1
+    ok("sync", "b.db", "shared")
+    assert rows("b.db", "SELECT sum(n), count(*) FROM v") == [(n + 3, n + 1)]
+
+
+def test_watch_carries_on_until_it_is_told_to_stop(place):
+    watching = [subprocess.Popen([PROGRAM, "sync", "--watch", f"{name}.db", "shared"], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE) for name in "ab"]
+    make("a.db", "INSERT INTO v VALUES ('x', 10)")
+    until = time.monotonic() + 30
+    while rows("b.db", "SELECT n FROM v") != [(13,)] and time.monotonic() < until:
+        time.sleep(.05)
+    make("b.db", "INSERT INTO v VALUES ('x', 20)")
+    while rows("a.db", "SELECT n FROM v") != [(33,)] and time.monotonic() < until:
+        time.sleep(.05)
+    for process, how in zip(watching, [signal.SIGINT, signal.SIGTERM]):
+        process.send_signal(how)
+        assert process.wait(30) == 0 and process.stderr.read() == b""
+    assert rows("a.db", "SELECT n FROM v") == rows("b.db", "SELECT n FROM v") == [(33,)]
+
+
+# ---- random worlds ----------------------------------------------------------------------------------------------------
+
+class World:
+    """Devices, each with its own copy of the directory, which a service carries: late, in parts, twice."""
+
+    def __init__(self, draw, folder):
+        self.draw, self.folder, self.n = draw, folder, draw.randint(2, 4)
+        self.sums, self.copies = {}, 0
+        make(folder / "0.db", *TABLES)
+        for i in range(1, self.n):
+            shutil.copy(folder / "0.db", self.path(i))
+        for i in range(self.n):
+            self.mirror(i).mkdir()
+
+    def path(self, i):
+        return self.folder / f"{i}.db"
+
+    def mirror(self, i):
+        return self.folder / f"mirror{i}"
+
+    def count(self, i):
+        key, n = self.draw.choice("abcd"), self.draw.randint(-5, 9)
+        table = self.draw.choice("vp")
+        with contextlib.closing(connect(self.path(i))) as db:
+            if table == "v":
+                db.execute("INSERT INTO v VALUES (?, ?)", (key, n))
+            else:
+                db.execute("INSERT INTO p VALUES (?, ?, ?) ON CONFLICT(k) DO UPDATE SET stock = stock + excluded.stock",
+                           (key, f"{i}", n))
+        self.sums[table, key] = self.sums.get((table, key), 0) + n
+
+    def sync(self, i, kill=False):
+        before = files_of(self.mirror(i))
+        process = subprocess.Popen([PROGRAM, "sync", self.path(i), self.mirror(i)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        if kill:
+            time.sleep(self.draw.random() * .03)
+            process.kill()
+        error = process.communicate()[1].decode()
+        assert kill or all("it is cut short or damaged" in line for line in error.splitlines()), error
+        own = rows(self.path(i), "SELECT counter_settle()")[0][0]
+        after = files_of(self.mirror(i))
+        assert {path.parts[0] for path in before.keys() ^ after.keys()} | \
+            {path.parts[0] for path in before.keys() & after.keys() if before[path] != after[path]} <= {own}
+
+    def carry(self, i, j, part):
+        """What i's files stand for, to j; or some of it, late, cut short, doubled."""
+        for path, content in files_of(self.mirror(i)).items():
+            if self.draw.random() > part:
+                continue
+            to = self.mirror(j) / path
+            if path.parts[0] == rows(self.path(j), "SELECT counter_settle()")[0][0]:
+                continue  # nobody brings a device its own folder
+            to.parent.mkdir(exist_ok=True)
+            chance = self.draw.random() if part < 1 else 1
+            if chance < .1:
+                content = content[:self.draw.randint(0, len(content))]
+            elif chance < .15:
+                to = to.with_name(to.name.replace(".gz", " (conflicted copy).gz"))
+            to.write_bytes(content)
+        source = rows(self.path(i), "SELECT counter_settle()")[0][0]
+        gone = files_of(self.mirror(j)).keys() - files_of(self.mirror(i)).keys()
+        for path in gone:
+            if path.parts[0] == source and (part == 1 or self.draw.random() < .5):
+                (self.mirror(j) / path).unlink()
+
+    def end(self):
+        for i in range(self.n):
+            self.sync(i)
+        for i in range(self.n):
+            source = rows(self.path(i), "SELECT counter_settle()")[0][0]
+            for j in range(self.n):
+                if i != j:
+                    shutil.rmtree(self.mirror(j) / source, ignore_errors=True)
+                    if (self.mirror(i) / source).exists():
+                        shutil.copytree(self.mirror(i) / source, self.mirror(j) / source)
+        for i in range(self.n):
+            assert run("sync", self.path(i), self.mirror(i))[0] == 0
+        shown = [sorted(rows(self.path(i), "SELECT 'v', k, n FROM v UNION ALL SELECT 'p', k, stock FROM p")) for i in range(self.n)]
+        assert shown[0] == sorted((table, key, n) for (table, key), n in self.sums.items())
+        assert all(one == shown[0] for one in shown)
+        assert len({rows(self.path(i), "SELECT counter_table_digest('v') || counter_table_digest('p_counters')")[0] for i in range(self.n)}) == 1
+
+
+@pytest.mark.parametrize("number", range(max(3, EXAMPLES // 16)))
+def test_devices_on_one_directory_lose_and_double_nothing_however_late_torn_and_killed(tmp_path, number):
+    draw = random.Random(f"{SEED} folder {number}")
+    world = World(draw, tmp_path)
+    for _ in range(40):
+        i, j = draw.sample(range(world.n), 2)
+        what = draw.random()
+        if what < .4:
+            world.count(i)
+        elif what < .7:
+            world.sync(i, kill=draw.random() < .2)
+        else:
+            world.carry(i, j, draw.choice([.3, .7, 1]))
+    world.end()
