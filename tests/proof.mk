@@ -230,7 +230,7 @@ build/plain/run_faults: $(FAULTS:%=tests/fault/%.c) tests/sql/script.c tests/sql
 #
 # What each prints is in build/proof/<run>.log; a line here tells when one begins and how it ended.
 
-PROOF := test mutation faults test-bounds coverage test-matrix model fuzz crash kill concurrency
+PROOF := test mutation faults test-bounds coverage test-matrix model fuzz crash kill concurrency test-fleet
 
 proof:
 	@tools/setup test
@@ -277,3 +277,14 @@ mutation:
 	@cd build/mutation && tests/mutate $(COUNT) $(or $(SEED),1) $(ONLY)
 
 .PHONY: mutation
+
+# ---- test-fleet: CLIENTS sync at once with one file under gunicorn; how many syncs that are in a second -
+
+CLIENTS = 100
+
+test-fleet:
+	@tools/setup rest
+	@$(MAKE) --no-print-directory all
+	COUNTER_CLIENTS=$(CLIENTS) /usr/bin/python3 -m pytest -q -s -p no:cacheprovider tests/packages/test_python_fleet.py
+
+.PHONY: test-fleet

@@ -48,7 +48,7 @@ ELSEWHERE = {
 NOT_RUN = {("docs/recipes/cassandra.md", "cql"): "it needs Cassandra, and is called a description"}
 # What a page needs beside the sqlite3 shell.
 NEEDS = {
-    "docs/recipes/django.md": ["/usr/bin/python3", "-c", "import django"],
+    "docs/recipes/django.md": ["sh", "-c", "gunicorn --version && /usr/bin/python3 -c 'import django'"],
     "docs/recipes/sqlalchemy.md": ["/usr/bin/python3", "-c", "import sqlalchemy"],
     "docs/recipes/rails.md": ["ruby", "-ractive_record", "-rsqlite3", "-e", "1"],
     "docs/recipes/node.md": ["sh", "-c", f"node --version && test -d '{NODE_MODULES}/better-sqlite3'"],

@@ -1,11 +1,16 @@
-"""conftest.py - the library of this machine as `packages/` takes it, and stand-ins for those of others."""
+"""conftest.py - the library of this machine as `packages/` takes it, and stand-ins for those of others; the seed of the
+random tests, printed by every run and taken back as COUNTER_SEED=…"""
+import importlib
 import os
 import pathlib
 import platform
+import random
 import re
 import shutil
 import struct
 import subprocess
+import sys
+import zipfile
 
 import pytest
 
@@ -13,6 +18,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "build" / "counter.so"
 VERSION = re.search(r'COUNTER_VERSION "(.*)"', (ROOT / "include" / "counter.h").read_text())[1]
 HERE = f"linux-{platform.machine()}"
+SEED = int(os.environ.get("COUNTER_SEED") or random.SystemRandom().randrange(2**32))
+EXAMPLES = int(os.environ.get("COUNTER_EXAMPLES") or 100)
 # What a host does may depend on variables of its own, such as NODE_OPTIONS or PIP_INDEX_URL.
 CLEAN = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG") if name in os.environ}
 # The library of `make` needs libuuid, those of a release do not.
@@ -74,6 +81,27 @@ def libs(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def package(libs, tmp_path_factory):
+    """The folder of an installed wheel, from which this process imports sqlite_counter."""
+    built("python", libs, out := tmp_path_factory.mktemp("wheels"))
+    zipfile.ZipFile(next(out.iterdir())).extractall(folder := tmp_path_factory.mktemp("installed"))
+    sys.path.insert(0, str(folder))
+    yield folder
+    sys.path.remove(str(folder))
+
+
+@pytest.fixture(scope="session")
+def counter(package):
+    return importlib.import_module("sqlite_counter")
+
+
+@pytest.fixture
+def chance(request):
+    """Random numbers of the test."""
+    return random.Random(f"{SEED} {request.node.name}")
+
+
+@pytest.fixture(scope="session")
 def all_libs(tmp_path_factory):
     libs = tmp_path_factory.mktemp("all")
     for folder in [*ELF, "windows-x86_64"]:
@@ -92,3 +120,7 @@ def built_twice(packages, libs, tmp_path):
     (tmp_path / "another").mkdir()
     one = built(packages, libs, tmp_path / "one")
     return one, built(packages, libs, tmp_path / "another" / "two", umask=0o077, cwd=tmp_path, env={"TZ": "Asia/Tokyo"})
+
+
+def pytest_terminal_summary(terminalreporter):
+    terminalreporter.write_line(f"repeat with COUNTER_SEED={SEED} COUNTER_EXAMPLES={EXAMPLES}")

@@ -150,6 +150,22 @@ def test_the_program_of_the_packages_readme_counts(installed, tmp_path):
     python(installed, tmp_path, "-c", text)
 
 
+def test_the_session_of_the_packages_readme_prints_what_is_shown(installed, tmp_path):
+    if not shutil.which("gunicorn"):
+        pytest.skip("no gunicorn")
+    steps = []
+    for line in "".join(blocks(ROOT / "packages" / "python" / "README.md", "console")).splitlines():
+        if line.startswith("$ "):
+            steps.append([line[2:], ""])
+        else:
+            steps[-1][0 if line.startswith("> ") else 1] += f"\n{line[2:]}" if line.startswith("> ") else f"{line}\n"
+    env = {**CLEAN, "PATH": f"{tmp_path}/bin:{CLEAN['PATH']}", "PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1"}
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python3").symlink_to(PYTHON)
+    for command, shown in steps:
+        assert run("sh", "-c", command, cwd=tmp_path, env=env) == shown, command
+
+
 def test_the_program_of_the_page_on_languages_counts(installed, tmp_path):
     text, = [block for block in blocks(ROOT / "docs" / "languages.md") if "sqlite_counter.load(db)" in block]
     assert python(installed, tmp_path, "-c", text) == re.search(r"  # (.*\n)\Z", text)[1]

@@ -1,0 +1,37 @@
+"""anywhere.py - a sync with whatever a command names: a server, a folder or another file."""
+from __future__ import annotations
+
+import os
+from typing import Any, List, Optional
+
+from .database import SyncError, ask, told
+from .folder import sync_folder
+
+
+def read_token(path: Optional[str]) -> str:
+    """From a file, else from the environment: an argument would stand in the list of processes."""
+    if path:
+        try:
+            with open(path) as file:
+                return file.read().strip()
+        except (OSError, ValueError) as error:
+            raise SyncError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    token = os.environ.get("SQLITE_COUNTER_TOKEN", "").strip()
+    if not token:
+        raise SyncError("a server asks for a token: give a file with it by --token-file, or set SQLITE_COUNTER_TOKEN")
+    return token
+
+
+def sync(connection: Any, other: str, token_file: Optional[str] = None) -> List[str]:
+    """Syncs with a server, a folder or another file. Returns what is to be told: first what was done, then warnings."""
+    if other.startswith(("http://", "https://")):
+        from .http import sync_http
+        done = sync_http(connection, other, read_token(token_file))
+    elif os.path.isdir(other) or other.endswith(os.sep):
+        done = sync_folder(connection, other)
+    else:
+        with told():
+            rows = ask(connection, "SELECT table_name, rows_changed FROM counter_sync(?)", other)
+        return [", ".join(f"{table}: {changed} rows changed" for table, changed in rows)]
+    skipped = f", {done.skipped} shards of others skipped" if done.skipped else ""
+    return [f"{done.given} changes given, {done.taken} taken{skipped}", *done.warnings]

@@ -1,0 +1,187 @@
+"""folder.py - syncs a file with others through a folder that all of them see, as docs/batches.md specifies.
+
+Each file writes its own changes into a subfolder of its own, and reads those of the others: so no service that copies the
+folder between machines ever sees a conflict.
+"""
+from __future__ import annotations
+
+import os
+import re
+import time
+from contextlib import closing
+from typing import Any, Iterator, List, Optional, Tuple
+
+from .batches import NOTHING, Applied, Scope, Taking, end_of_changes, mark, need_tables, read_news, scope_text, settle, take_lines
+from .database import SyncError, is_refusal, told, transaction
+from .files import (TEMPORARY, Bad, File, chain_of, fetch, lines_of, list_files, next_files, publish, remove, write_lines)
+from .parsing import Batch
+from .results import Synced, need_no_transaction
+
+SOURCE = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-([0-9a-f]{16}))?")
+DAY = 86400
+
+DAMAGED = "it may still be arriving; if it stays so, delete it where it was written, and sync there: then it is written anew"
+
+
+# ---- what this file gives ----
+
+def written(connection: Any, folder: str, since: int) -> Tuple[str, int, int]:
+    """A file with what is new, not published yet: its path, its end, the number of its changes; '' if nothing is new."""
+    upto, given = since, 0
+
+    def lines() -> Iterator[bytes]:
+        nonlocal upto, given
+        for line in news:
+            upto, given = line.upto, given + line.changes
+            yield line.text.encode()
+
+    with closing(read_news(connection, since, own=True)) as news:
+        path = write_lines(folder, lines())
+    if upto > since:
+        return path, upto, given
+    remove(path)
+    return "", since, 0
+
+
+def taken_in(chain: List[File], size: int) -> List[File]:
+    """The last files that the next one replaces: as long as each is not larger than all behind it."""
+    replaced: List[File] = []
+    while len(replaced) < len(chain) and chain[-1 - len(replaced)].size <= size:
+        replaced.append(chain[-1 - len(replaced)])
+        size += replaced[-1].size
+    return replaced
+
+
+def tidy(folder: str) -> None:
+    """What a sync that was killed has left, a day ago or longer: another one of this file may be at work."""
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        if name.startswith(TEMPORARY) and os.stat(path).st_mtime < time.time() - DAY:
+            remove(path)
+
+
+def give(connection: Any, folder: str) -> int:
+    """Writes what is new since the end of what stands in the folder. Returns how many changes that were."""
+    files = list_files(folder).files
+    chain = chain_of(files)
+    since, end = chain[-1].upto if chain else 0, end_of_changes(connection).upto
+    if since > end:
+        raise SyncError(f"{folder} has changes of this file below {since}, and the file has none from {end} on: it was replaced by an "
+                        "older copy. SELECT counter_fork() gives it an id of its own, and its next sync a folder of its own")
+    path, upto, given = written(connection, folder, since)
+    if not path:
+        return 0
+    replaced = taken_in(chain, os.stat(path).st_size)
+    if replaced:
+        since = replaced[-1].since
+        remove(path)
+        path, upto, _ = written(connection, folder, since)
+    publish(path, since, upto)
+    for file in files:
+        if since <= file.since and file.upto <= upto and (file.since, file.upto) != (since, upto):
+            remove(file.path)
+    tidy(folder)
+    return given
+
+
+# ---- what it takes ----
+
+class OfFile:
+    """Takes in one file of a source: its batches, and no others."""
+
+    def __init__(self, connection: Any, source: str, scope: Optional[str]) -> None:
+        self.connection, self.source, self.scope = connection, source, scope
+
+    def mark(self) -> int:
+        return mark(self.connection, self.source, self.scope)
+
+    def check(self, batch: Batch) -> Batch:
+        if batch.source != self.source:
+            raise Bad(f"it has changes of {batch.source[:60]!r}")
+        return batch
+
+    def take(self, file: File) -> Applied:
+        with fetch(file.path) as copy, transaction(self.connection, NOTHING):
+            taking = Taking(self.connection, self.scope)
+            take_lines(taking, lines_of(copy), self.check)
+            if taking.marks.get(self.source, 0) < file.upto:
+                raise Bad("it does not bring what its name says")
+        return Applied(taking.changes, taking.marks)
+
+
+class Reader:
+    """Reads the folders of others; what is wrong with one of them becomes a warning."""
+
+    def __init__(self, connection: Any, scope: Optional[str]) -> None:
+        self.connection, self.scope = connection, scope
+        self.taken = 0
+        self.warnings: List[str] = []
+
+    def take_first(self, of_file: OfFile, files: List[File]) -> bool:
+        """The first one that is whole; false if none is."""
+        for file in files:
+            try:
+                self.taken += of_file.take(file).changes
+                return True
+            except FileNotFoundError:
+                return True  # it was put together with others: look again
+            except SyncError as error:
+                if error.__cause__ and not is_refusal(error.__cause__):
+                    raise SyncError(f"{file.path}: {error}") from error.__cause__
+                self.warnings.append(f"{file.path}: {error}" + (f"; {DAMAGED}" if isinstance(error, Bad) else ""))
+        return False
+
+    def take_source(self, folder: str, source: str) -> None:
+        of_file, missed = OfFile(self.connection, source, self.scope), 0
+        while missed < 3:
+            listing = list_files(folder)
+            before = of_file.mark()
+            following = next_files(listing.files, before)
+            if not following or not self.take_first(of_file, following):
+                break
+            missed = 0 if of_file.mark() > before else missed + 1
+        self.warnings += [f"{path}: it has the name of no file of changes, and was left alone" for path in listing.strangers]
+
+    def take_all(self, directory: str, own: str) -> None:
+        for name in sorted(os.listdir(directory)):
+            folder, found = os.path.join(directory, name), SOURCE.fullmatch(name)
+            if name == own or name.startswith("."):
+                continue
+            if not found or not os.path.isdir(folder):
+                self.warnings.append(f"{folder}: it has the name of no folder of a file, and was left alone")
+                continue
+            try:
+                self.take_source(folder, f"{found[1]}/{found[2]} own" if found[2] else f"{found[1]} own")
+            except OSError as error:
+                self.warnings.append(f"{folder}: {error.strerror or error}")
+
+
+def own_folder(connection: Any) -> str:
+    """The name of the source with - in place of /."""
+    settle(connection)
+    return end_of_changes(connection).source.replace("/", "-")
+
+
+def sync_folder(connection: Any, directory: Any, scope: Scope = None) -> Synced:
+    """Writes what this file has changed into a folder that other machines see, and takes what is new there of the others; only
+    rows of `scope`, if there is one. To be called outside of a transaction. The folder must be there: make it once, empty."""
+    need_no_transaction(connection)
+    directory = os.fspath(directory)
+    with told():
+        need_tables(connection)
+        reader = Reader(connection, scope_text(scope))
+        if not os.path.isdir(directory):
+            raise SyncError(f"{directory}: there is no such folder: make it, once, or mount what it is on")
+        own = own_folder(connection)
+        folder = os.path.join(directory, own)
+        try:
+            os.makedirs(folder, exist_ok=True)
+            given = give(connection, folder)
+        except OSError as error:
+            raise SyncError(f"{error.filename or folder}: {error.strerror or error}: what this file has changed is not written yet; "
+                            "sync again when it can be") from error
+        try:
+            reader.take_all(directory, own)
+        except OSError as error:
+            raise SyncError(f"{error.filename or directory}: {error.strerror or error}: sync again when it can be read") from error
+    return Synced(given, reader.taken, 0, reader.warnings)

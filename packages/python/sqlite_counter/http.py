@@ -1,0 +1,215 @@
+"""http.py - syncs a file with a server (server.py, or that of the npm package), as docs/batches.md specifies."""
+from __future__ import annotations
+
+import json
+import re
+import time
+import urllib.error
+import urllib.request
+import zlib
+from contextlib import closing
+from http.client import HTTPException
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Tuple, TypeVar
+from urllib.parse import quote, urlencode, urlsplit
+
+from .batches import Scope, apply, end_of_changes, mark, read_news, scope_text, settle
+from .database import SyncError, told
+from .reading import TooLarge, Unreadable, bounded, gunzipped, parts_of
+from .results import Synced, need_no_transaction
+
+ENOUGH_BYTES = 4 * 2**20            # of an upload, and of what is taken in at once
+MOST_JSON, MOST_LINE = 2**20, 2**26  # of an answer
+SECONDS = 60                        # without a byte from the server
+TRIES, PAUSE = 3, 1.0
+
+T = TypeVar("T")
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """The token is for the server that the caller has named."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+class NoAnswer(Exception):
+    """The server was there, and then was not; or it was busy. To be tried again."""
+
+
+def sentence(text: str) -> str:
+    """What comes from elsewhere, on one line."""
+    return re.sub(r"[\x00-\x1f\x7f]+", " ", text)[:500]
+
+
+class Server:
+    def __init__(self, url: str, token: str) -> None:
+        try:
+            parts = urlsplit(url)
+            is_url = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment or "@" in parts.netloc)
+        except (ValueError, AttributeError, TypeError):
+            is_url = False
+        if not is_url:
+            raise SyncError(f"the URL of a server begins with https://, and has no ? in it: {url!r} is none")
+        if not isinstance(token, str) or not re.fullmatch(r"[\x21-\x7e]+", token):
+            raise SyncError(f"{url}: the token has characters that no token has, or none: give it as add_token() has returned it")
+        self.url, self.token = url.rstrip("/"), token
+        self.opener = urllib.request.build_opener(NoRedirect)
+
+    def fail(self, what: str) -> SyncError:
+        return SyncError(f"{self.url}: {what}")
+
+    def refused(self, error: urllib.error.HTTPError) -> SyncError:
+        """The server's sentence, if it has one."""
+        if error.code in (301, 302, 303, 307, 308):
+            return self.fail(f"HTTP {error.code}: the server sends on to {sentence(error.headers.get('Location') or 'another place')}: "
+                             "give that URL if it is the one that you mean")
+        try:
+            said = json.loads(b"".join(bounded(self.parts(error), MOST_JSON)))["error"]
+        except (ValueError, LookupError, TypeError, OSError, HTTPException, TooLarge, Unreadable):
+            said = f"{error.reason}; is this the URL of a server of sqlite-counter?"
+        return self.fail(f"HTTP {error.code}: {sentence(str(said))}")
+
+    def whole(self, answer: Any) -> Iterator[bytes]:
+        yield from parts_of(answer.read, None)
+        if answer.length:
+            raise Unreadable("it is shorter than it says")
+
+    def parts(self, answer: Any) -> Iterator[bytes]:
+        parts = self.whole(answer)
+        return gunzipped(parts) if (answer.headers.get("Content-Encoding") or "").lower() == "gzip" else parts
+
+    def once(self, request: urllib.request.Request, use: Callable[[Iterator[bytes]], T]) -> T:
+        try:
+            with self.opener.open(request, timeout=SECONDS) as answer:
+                return use(self.parts(answer))
+        except urllib.error.HTTPError as error:
+            with error:
+                if error.code == 503:
+                    raise NoAnswer(self.refused(error)) from None
+                raise self.refused(error) from None
+        except urllib.error.URLError as error:
+            raise self.fail(f"it cannot be reached: {error.reason}") from error
+        except (OSError, HTTPException, Unreadable) as error:
+            raise NoAnswer(self.fail(f"the answer broke off: {sentence(str(error)) or type(error).__name__}: sync again")) from error
+
+    def ask(self, path: str, use: Callable[[Iterator[bytes]], T], body: bytes | None = None, **parameters: Any) -> T:
+        """What `use` makes of the body of the answer. To ask twice does no harm: what has come before changes nothing."""
+        url = f"{self.url}{path}?{urlencode(parameters, quote_via=quote)}" if parameters else self.url + path
+        headers = {"Authorization": f"Bearer {self.token}", "Accept-Encoding": "gzip", "User-Agent": "sqlite-counter"}
+        if body is not None:
+            headers.update({"Content-Encoding": "gzip", "Content-Type": "application/x-ndjson"})
+        for left in reversed(range(TRIES)):
+            try:
+                return self.once(urllib.request.Request(url, body, headers), use)
+            except NoAnswer as error:
+                if not left:
+                    raise error.args[0] from error.__cause__
+                time.sleep(PAUSE)
+        raise AssertionError
+
+    def json(self, parts: Iterator[bytes]) -> Dict[str, Any]:
+        try:
+            found = json.loads(b"".join(bounded(parts, MOST_JSON)))
+        except (ValueError, RecursionError, TooLarge):
+            found = None
+        if not isinstance(found, dict):
+            raise self.fail("the answer is no JSON of sqlite-counter: is this the URL of its server?")
+        return found
+
+    def member(self, answer: Dict[str, Any], name: str, kind: type) -> Any:
+        if type(answer.get(name)) is not kind or (kind is int and answer[name] < 0):
+            raise self.fail(f"the answer has no {name}: is this the URL of a server of sqlite-counter?")
+        return answer[name]
+
+    def lines(self, parts: Iterator[bytes]) -> Iterator[bytes]:
+        """Whole lines; what follows the last line break was cut short."""
+        held: List[bytes] = []
+        size = 0
+        for part in parts:
+            *whole, rest = part.split(b"\n")
+            for end in whole:
+                yield b"".join([*held, end])
+                held, size = [], 0
+            held.append(rest)
+            size += len(rest)
+            if size > MOST_LINE:
+                raise self.fail(f"a line of the answer is longer than {MOST_LINE} bytes")
+        if size:
+            raise Unreadable("its last line has no end")
+
+
+# ---- both ways ----
+
+def gathered(lines: Iterable[T], size_of: Callable[[T], int]) -> Iterator[List[T]]:
+    """As many lines as are sent or taken in at once, one at least."""
+    held: List[T] = []
+    size = 0
+    for line in lines:
+        if held and size + size_of(line) > ENOUGH_BYTES:
+            yield held
+            held, size = [], 0
+        held.append(line)
+        size += size_of(line)
+    if held:
+        yield held
+
+
+def gzipped(lines: List[bytes]) -> bytes:
+    gzip = zlib.compressobj(5, zlib.DEFLATED, 31)
+    return b"".join([*(gzip.compress(line) for line in lines), gzip.flush()])
+
+
+SKIPPED = ("it skips what this file has counted, for the id of the file is bound to another token: whoever runs the server moves it "
+           "to this one by remove_token(OLD, to=NEW); then everything is uploaded once more")
+
+
+def upload(connection: Any, server: Server, scope: str | None) -> Tuple[str, Synced]:
+    """The name of what the server gives, and what was given. The mark of the source stays where it was only if the id of this file is
+    bound to another token."""
+    settle(connection)
+    end = end_of_changes(connection, own=True)
+    known = server.ask("", server.json, source=end.source, **({} if scope is None else {"scope": scope}))
+    since = server.member(known, "mark", int)
+    if since > end.upto:  # the file was restored, or somebody has told the server what is not: it gets everything again
+        since = 0
+    given, skipped, upto, reached = 0, 0, since, since
+    with closing(read_news(connection, since, own=True)) as lines:
+        for some in gathered(lines, lambda line: len(line.text)):
+            answer = server.ask("/changes", server.json, gzipped([line.text.encode() + b"\n" for line in some]))
+            given += server.member(answer, "changes", int)
+            skipped += server.member(answer, "skipped", int)
+            upto, reached = some[-1].upto, server.member(server.member(answer, "marks", dict), end.source, int)
+    return server.member(known, "source", str), Synced(given, 0, skipped, [f"{server.url}: {SKIPPED}"] if reached < upto else [])
+
+
+def download(connection: Any, server: Server, source: str, scope: str | None) -> int:
+    """How many changes were taken in."""
+    taken = 0
+
+    def take(parts: Iterator[bytes]) -> None:
+        nonlocal taken
+        for some in gathered(server.lines(parts), len):
+            try:
+                taken += apply(connection, some).changes
+            except SyncError as error:
+                raise server.fail(f"what it has sent was refused: {error}") from error.__cause__
+
+    try:
+        before, now = -1, mark(connection, source)
+    except Exception as error:
+        raise server.fail(f"it gives changes of no file, but of {sentence(source)!r}") from error
+    while now > before:
+        server.ask("/changes", take, since=now, **({} if scope is None else {"scope": scope}))
+        before, now = now, mark(connection, source)
+    return taken
+
+
+def sync_http(connection: Any, url: str, token: str, scope: Scope = None) -> Synced:
+    """Gives a server what this file has changed since the last time, and takes what is new there; only rows of `scope`, if there
+    is one. To be called outside of a transaction. What breaks off goes on with the next call."""
+    need_no_transaction(connection)
+    server = Server(url, token)
+    with told():
+        words = scope_text(scope)
+        source, synced = upload(connection, server, words)
+        return synced._replace(taken=download(connection, server, source, words))

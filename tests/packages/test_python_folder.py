@@ -1,0 +1,413 @@
+"""test_python_folder.py - sync_folder() of the Python package: files that meet in a folder alone show the sums of all
+increments, whatever a service that copies the folder does to it, and however a sync ends."""
+import gzip
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import textwrap
+
+import pytest
+
+from conftest import CLEAN, EXAMPLES, ROOT, run
+from shops import Model, Shop
+
+PYTHON = "/usr/bin/python3"
+COMMAND = ROOT / "build" / "sqlite-counter"
+
+
+@pytest.fixture
+def shop(counter, tmp_path):
+    made = []
+
+    def make(name, path=None):
+        made.append(Shop(counter, path or tmp_path / f"{name}.db"))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "folder").mkdir()
+    return tmp_path / "folder"
+
+
+def listing(folder):
+    """path -> size and time of all files"""
+    return {str(path.relative_to(folder)): (path.stat().st_size, path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+
+
+def changed(before, after):
+    return {name.split("/")[0] for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+
+
+def sync_all(counter, shops, folder):
+    for _ in range(2):
+        for one in shops:
+            assert counter.sync_folder(one.db, folder).warnings == []
+
+
+# ---- by oracle ----
+
+def test_files_that_meet_in_a_folder_show_the_sums_of_all_increments(counter, shop, folder, chance):
+    """Some are copied, before and after they counted. Nobody writes in a folder that another file has written in."""
+    model, shops, writer = Model(), [shop(i) for i in range(3)], {}
+    for step in range(2 * EXAMPLES):
+        one = chance.choice(shops)
+        what = chance.random()
+        if what < 0.5:
+            model.step(one, chance)
+        elif what < 0.53 and len(shops) < 6:
+            path = f"{one.path}.{step}.db"
+            one("VACUUM INTO ?", path) if chance.random() < 0.5 else copy(one, path)
+            shops.append(shop(None, path))
+        else:
+            before = listing(folder)
+            assert counter.sync_folder(one.db, folder).warnings == []
+            touched = changed(before, listing(folder))
+            assert len(touched) <= 1
+            for name in touched:
+                assert writer.setdefault(name, one) is one
+    sync_all(counter, shops, folder)
+    for one in shops:
+        assert one.content() == model.content()
+
+
+def copy(shop, path):
+    shop.close()
+    shutil.copy(shop.path, path)
+    shop.__init__(shop.counter, shop.path)
+
+
+def test_a_service_that_delays_cuts_and_doubles_files_harms_nothing(counter, shop, tmp_path, chance):
+    """Each file sees a folder of its own; a service carries files between them, by and by, and sometimes a part of one."""
+    for example in range(max(1, EXAMPLES // 50)):
+        shops, model = [shop(f"{example} {i}") for i in range(3)], Model()
+        folders = [tmp_path / f"{example} {i} folder" for i in range(3)]
+        for each in folders:
+            each.mkdir()
+
+        def carry(chance_of_all):
+            for giver, whose in zip(folders, shops):
+                for path in list((giver / whose.id()).glob("*.gz")) if (giver / whose.id()).is_dir() else []:
+                    for taker in folders:
+                        if taker is giver or chance.random() > chance_of_all:
+                            continue
+                        at = taker / path.relative_to(giver)
+                        at.parent.mkdir(exist_ok=True)
+                        content = path.read_bytes()
+                        if chance_of_all < 1 and chance.random() < 0.3:
+                            content = content[:chance.randrange(len(content))]
+                        elif chance_of_all < 1 and chance.random() < 0.1:
+                            at = at.with_name(f"{at.stem} (conflicted copy).gz")
+                        at.write_bytes(content)
+                if chance_of_all == 1:  # what was deleted is deleted
+                    for taker in folders:
+                        for path in (taker / whose.id()).glob("*.gz") if taker is not giver else []:
+                            if not (giver / path.relative_to(taker)).exists():
+                                path.unlink()
+
+        for _ in range(60):
+            i = chance.randrange(3)
+            if chance.random() < 0.5:
+                model.step(shops[i], chance)
+            else:
+                counter.sync_folder(shops[i].db, folders[i])
+            carry(0.15)
+        for _ in range(2):
+            for one, each in zip(shops, folders):
+                counter.sync_folder(one.db, each)
+            carry(1)
+        for one, each in zip(shops, folders):
+            assert counter.sync_folder(one.db, each).warnings == []
+            assert one.content() == model.content()
+
+
+LOOP = textwrap.dedent("""
+    import sqlite3, sys, sqlite_counter
+    db = sqlite3.connect(sys.argv[1], timeout=10, isolation_level=None)
+    sqlite_counter.load(db)
+    while True:
+        for i in range(3):
+            db.execute("INSERT INTO hits VALUES ('x', abs(random()) % 50, 1)")
+        sqlite_counter.sync_folder(db, sys.argv[2])
+        print(".", flush=True)
+    """)
+
+
+def test_kill_9_in_the_middle_of_a_sync_loses_nothing(counter, package, shop, folder, tmp_path, chance):
+    shops = [shop(i) for i in range(2)]
+    for one in shops:
+        one.close()
+    acknowledged = 0
+    for _ in range(max(3, EXAMPLES // 33)):
+        running = [subprocess.Popen([PYTHON, "-c", LOOP, one.path, folder], stdout=subprocess.PIPE, env={**CLEAN, "PYTHONPATH": str(package)})
+                   for one in shops]
+        for process in running:
+            assert process.stdout.readline() == b".\n"
+        for process in running:
+            try:
+                process.wait(chance.random() / 20)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+            process.wait()
+            acknowledged += 3 * (1 + len(process.stdout.readlines()))
+            process.stdout.close()
+    shops = [shop(i) for i in range(2)]
+    own = [sum(n for n, in one("SELECT value FROM counter_cells('hits') AS c, counter_shards(c.cell) AS s WHERE s.id = ?", one.id()))
+           for one in shops]
+    sync_all(counter, shops, folder)
+    contents = [one.content()[1] for one in shops]
+    assert contents[0] == contents[1] and sum(contents[0].values()) == sum(own) >= acknowledged
+
+
+# ---- what stands in the folder ----
+
+def ends(path):
+    return tuple(map(int, re.fullmatch(r"(\d{20})-(\d{20})\.gz", path.name).groups()))
+
+
+def test_many_small_syncs_leave_few_files(counter, shop, folder):
+    one, two = shop("one"), shop("two")
+    rounds = 2 * EXAMPLES
+    for i in range(rounds):
+        one.hit("x", f"page {i}")
+        counter.sync_folder(one.db, folder)
+    files = sorted((folder / one.id()).iterdir(), key=ends)
+    assert len(files) <= rounds.bit_length() + 2
+    assert ends(files[0])[0] == 0 and all(ends(a)[1] == ends(b)[0] for a, b in zip(files, files[1:]))
+    assert counter.sync_folder(two.db, folder).taken == rounds and two.content() == one.content()
+    before = listing(folder)
+    assert counter.sync_folder(one.db, folder) == counter.sync_folder(two.db, folder) == counter.Synced(0, 0, 0, [])
+    assert listing(folder) == before
+
+
+def test_a_file_is_as_it_is_specified(counter, shop, folder):
+    import uuid
+    one = shop("one")
+    one.count("tea"), one.hit("x", "1")
+    counter.sync_folder(one.db, folder)
+    path, = (folder / one.id()).iterdir()
+    *lines, last = gzip.decompress(path.read_bytes()).decode().split("\n")[:-1]
+    digest = uuid.UUID(int=0)
+    for line in lines:
+        digest = uuid.uuid5(digest, line)
+    assert json.loads(last) == {"lines": len(lines), "digest": str(digest)}
+    batches = [json.loads(line) for line in lines]
+    assert (batches[0]["since"], batches[-1]["upto"]) == ends(path) and batches[0]["source"] == f"{one.id()} own"
+
+
+def test_the_folder_that_is_gone_is_written_anew(counter, shop, folder):
+    one, two = shop("one"), shop("two")
+    one.count("tea", 3)
+    counter.sync_folder(one.db, folder)
+    shutil.rmtree(folder / one.id())
+    one.count("tea", 4)
+    assert counter.sync_folder(one.db, folder).given == 2
+    counter.sync_folder(two.db, folder)
+    assert two.content() == one.content()
+
+
+def test_what_a_killed_sync_has_left_is_removed_after_a_day(counter, shop, folder):
+    one = shop("one")
+    one.count("tea")
+    counter.sync_folder(one.db, folder)
+    old, new = folder / one.id() / ".tmp-old", folder / one.id() / ".tmp-new"
+    old.touch(), new.touch()
+    os.utime(old, (0, 0))
+    one.count("tea")
+    counter.sync_folder(one.db, folder)
+    assert not old.exists() and new.exists()
+
+
+def test_a_folder_that_is_ahead_of_its_file_is_told(counter, shop, folder):
+    one = shop("one")
+    one.count("tea")
+    counter.sync_folder(one.db, folder)
+    path, = (folder / one.id()).iterdir()
+    path.rename(path.with_name(f"{0:020}-{2**62:020}.gz"))
+    one.count("tea")
+    with pytest.raises(counter.SyncError, match=r"counter_fork\(\) gives it an id of its own"):
+        counter.sync_folder(one.db, folder)
+    one("SELECT counter_fork()")
+    assert counter.sync_folder(one.db, folder).given
+
+
+def test_a_scope_takes_the_rows_of_the_scope_and_no_others(counter, shop, folder):
+    one, two = shop("one"), shop("two")
+    for name in "x", "y":
+        one.hit(name, "1"), one.count(name)
+    counter.sync_folder(one.db, folder)
+    assert counter.sync_folder(two.db, folder, scope=["x"]).warnings == [] and two.content() == ({"x": 1}, {"x 1": 1})
+    one.hit("x", "2"), one.hit("y", "2")
+    counter.sync_folder(one.db, folder), counter.sync_folder(two.db, folder, scope='["x"]')
+    assert two.content()[1] == {"x 1": 1, "x 2": 1} and counter.mark(two.db, f"{one.id()} own") == 0
+    counter.sync_folder(two.db, folder)
+    assert two.content() == one.content()
+
+
+# ---- files that are not right ----
+
+def rewritten(path, change):
+    lines = gzip.decompress(path.read_bytes()).split(b"\n")[:-1]
+    path.write_bytes(gzip.compress(b"".join(line + b"\n" for line in change(lines))))
+
+
+def sealed(counter, lines):
+    from sqlite_counter.files import Digest
+    digest = Digest()
+    for line in lines:
+        digest.add(line)
+    return [*lines, digest.last_line()]
+
+
+DAMAGE = {
+    "half": (lambda counter, path: path.write_bytes(path.read_bytes()[:-20]), "it is no whole gzip"),
+    "empty": (lambda counter, path: path.write_bytes(b""), "its last line is not right"),
+    "no gzip": (lambda counter, path: path.write_bytes(b"x" * 200), "it is no whole gzip"),
+    "wrong digest": (lambda counter, path: rewritten(path, lambda lines: [lines[0].replace(b'"value":3', b'"value":4'), lines[-1]]), "its last line is not right"),
+    "no last line": (lambda counter, path: rewritten(path, lambda lines: lines[:-1]), "its last line is not right"),
+    "newer format": (lambda counter, path: rewritten(path, lambda lines: sealed(counter, [lines[0].replace(b'"format":1', b'"format":2')])),
+                     "it is of format 2, this sqlite-counter knows 1: install a newer one"),
+    "of another": (lambda counter, path: rewritten(path, lambda lines: sealed(counter, [lines[0].replace(b' own"', b'"')])), "it has changes of"),
+    "too short": (lambda counter, path: rewritten(path, lambda lines: sealed(counter, [re.sub(rb'"upto":\d+', b'"upto":7', lines[0])])),
+                  "it does not bring what its name says"),
+    "refused": (lambda counter, path: rewritten(path, lambda lines: sealed(counter, [lines[0].replace(b'"products"', b'"gone"')])),
+                'there is no counter table "gone" here'),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_bad_file_of_one_is_told_and_the_files_of_others_are_taken(counter, shop, folder, kind):
+    bad, good, reader = shop("bad"), shop("good"), shop("reader")
+    bad.count("tea", 3), good.count("jam", 5)
+    counter.sync_folder(bad.db, folder), counter.sync_folder(good.db, folder)
+    path, = (folder / bad.id()).iterdir()
+    whole = path.read_bytes()
+    damage, said = DAMAGE[kind]
+    damage(counter, path)
+    synced = counter.sync_folder(reader.db, folder)
+    assert len(synced.warnings) == 1 and said in synced.warnings[0] and str(path) in synced.warnings[0]
+    assert reader.content() == ({"jam": 5}, {}) and counter.mark(reader.db, f"{bad.id()} own") == 0
+    if "gzip" in said or "last line" in said:
+        assert "it may still be arriving" in synced.warnings[0]
+    path.write_bytes(whole)
+    assert counter.sync_folder(reader.db, folder).warnings == [] and reader.content() == ({"jam": 5, "tea": 3}, {})
+
+
+def test_what_is_deleted_where_it_was_written_is_written_anew(counter, shop, folder):
+    """As the sentence about a damaged file says."""
+    one, two = shop("one"), shop("two")
+    for n in 1, 2:
+        one("INSERT INTO products VALUES (?, ?, 1)", f"tea {n}", "x" * 1000 if n == 1 else "")
+        counter.sync_folder(one.db, folder)
+    for path in (folder / one.id()).iterdir():
+        path.unlink()
+        counter.sync_folder(one.db, folder)
+    counter.sync_folder(two.db, folder)
+    assert two.content() == one.content()
+
+
+def test_strangers_are_told_of_and_left_alone(counter, shop, folder):
+    one, two = shop("one"), shop("two")
+    one.count("tea")
+    counter.sync_folder(one.db, folder)
+    path, = (folder / one.id()).iterdir()
+    for name in f"{path.stem} (conflicted copy 2).gz", f"{9:020}-{3:020}.gz", f"{0:020}-{'9' * 20}.gz", ".syncthing.tmp":
+        (path.parent / name).write_bytes(b"x")
+    (folder / "readme.txt").write_text("x")
+    (folder / one.id().upper()).mkdir()
+    (folder / ".stfolder").mkdir()
+    synced = counter.sync_folder(two.db, folder)
+    assert len(synced.warnings) == 5 and all("was left alone" in warning for warning in synced.warnings)
+    assert two.content() == one.content() and (folder / "readme.txt").exists()
+
+
+# ---- folders that cannot be written ----
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(counter, shop, folder):
+    """Not even by root, who may run this."""
+    one = shop("one")
+    one.count("tea")
+    with pytest.raises(counter.SyncError, match=f"^/proc/{one.id()}: .*: what this file has changed is not written yet"):
+        counter.sync_folder(one.db, "/proc")
+    assert counter.sync_folder(one.db, folder).given == 2
+
+
+def test_no_folder_a_file_in_its_place_and_a_transaction_are_sentences(counter, shop, folder):
+    one = shop("one")
+    one.count("tea")
+    with pytest.raises(counter.SyncError, match="there is no such folder: make it, once, or mount what it is on"):
+        counter.sync_folder(one.db, folder / "nowhere")
+    (folder / one.id()).write_text("x")
+    with pytest.raises(counter.SyncError, match=f"{one.id()}: File exists: what this file has changed is not written yet"):
+        counter.sync_folder(one.db, folder)
+    (folder / one.id()).unlink()
+    one("BEGIN")
+    with pytest.raises(counter.SyncError, match="not possible within a transaction"):
+        counter.sync_folder(one.db, folder)
+    one("COMMIT")
+    assert counter.sync_folder(one.db, folder).given == 2
+
+
+FULL = textwrap.dedent("""
+    import resource, sqlite3, sys, sqlite_counter
+    db = sqlite3.connect(sys.argv[1], isolation_level=None)
+    sqlite_counter.load(db)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+    try:
+        print(sqlite_counter.sync_folder(db, sys.argv[2]))
+    except sqlite_counter.SyncError as error:
+        print(error)
+    """)
+
+
+def test_a_disk_that_is_full_leaves_no_half_file(counter, package, shop, folder, chance):
+    one, two = shop("one"), shop("two")
+    one("BEGIN")
+    for i in range(500):
+        one.hit("x", chance.randbytes(20).hex())
+    one("COMMIT")
+    said = subprocess.run([PYTHON, "-c", FULL, one.path, folder], capture_output=True, text=True, env={**CLEAN, "PYTHONPATH": str(package)})
+    assert "File too large: what this file has changed is not written yet; sync again when it can be" in said.stdout, said
+    assert listing(folder) == {}
+    counter.sync_folder(one.db, folder), counter.sync_folder(two.db, folder)
+    assert two.content() == one.content()
+
+
+def test_a_file_that_is_locked_stops_the_sync_and_the_next_one_goes_on(counter, shop, folder, tmp_path):
+    one, two = shop("one"), shop("two")
+    one.count("tea")
+    counter.sync_folder(one.db, folder)
+    two("PRAGMA busy_timeout = 0")
+    other = shop("other", tmp_path / "two.db")
+    other("BEGIN IMMEDIATE")
+    with pytest.raises(counter.SyncError, match="database is locked"):
+        counter.sync_folder(two.db, folder)
+    other("COMMIT")
+    counter.sync_folder(two.db, folder)
+    assert two.content() == one.content()
+
+
+# ---- the command line ----
+
+def test_the_command_line_and_this_package_share_a_folder(counter, shop, folder, chance):
+    model, shops = Model(), [shop(i) for i in range(3)]
+    for _ in range(max(10, EXAMPLES // 5)):
+        i = chance.randrange(3)
+        model.step(shops[i], chance)
+        if chance.random() < 0.5:
+            counter.sync_folder(shops[i].db, folder)
+        else:
+            run(COMMAND, "sync", shops[i].path, folder)
+    for _ in range(2):
+        for one in shops:
+            run(COMMAND, "sync", one.path, folder)
+            assert counter.sync_folder(one.db, folder) == counter.Synced(0, 0, 0, [])
+    for one in shops:
+        assert one.content() == model.content()

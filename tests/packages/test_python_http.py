@@ -1,0 +1,508 @@
+"""test_python_http.py - sync_http() and the WSGI application of the Python package: files that meet at a server alone show the
+sums of all increments, whatever breaks off; what is refused has a status and a sentence, and changes nothing."""
+import gzip
+import importlib
+import json
+import re
+import sqlite3
+import threading
+import zlib
+
+import pytest
+
+from conftest import CLEAN, EXAMPLES, ROOT, run
+from servers import Cutter, gunicorn, need_gunicorn, raw, request, serving
+from shops import Model, Shop
+
+
+@pytest.fixture
+def shop(counter, tmp_path):
+    made = []
+
+    def make(name, path=None, **options):
+        made.append(Shop(counter, path or tmp_path / f"{name}.db", **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+def modules(counter, monkeypatch):
+    """The client does not wait in tests before it asks again."""
+    http, server = (importlib.import_module(f"sqlite_counter.{name}") for name in ("http", "server"))
+    monkeypatch.setattr(http, "PAUSE", 0)
+    return http, server
+
+
+class Served:
+    def __init__(self, shop, url, counter):
+        self.shop, self.url, self.counter, self.tokens = shop, url, counter, {}
+
+    def token(self, device):
+        if device not in self.tokens:
+            self.tokens[device] = self.counter.add_token(self.shop.db, device)
+        return self.tokens[device]
+
+    def sync(self, one, device=None, url=None, **options):
+        return self.counter.sync_http(one.db, url or self.url, self.token(device or one.path), **options)
+
+    def ask(self, path, method="GET", body=None, device="test", **headers):
+        """Status and JSON."""
+        status, _, answer = request(self.url + path, method, body, Authorization=f"Bearer {self.token(device)}", **headers)
+        return status, json.loads(answer)
+
+
+@pytest.fixture
+def served(modules, counter, shop):
+    central = shop("central")
+    with serving(modules[1].Application(central.path, max_body=5 * 2**20)) as url:
+        yield Served(central, url, counter)
+
+
+def lines_of(counter, one, since=0):
+    return "".join(f"{line}\n" for line in counter.changes(one.db, since, own=True)).encode()
+
+
+# ---- by oracle ----
+
+def test_files_that_meet_at_a_server_show_the_sums_of_all_increments(served, counter, shop, chance):
+    model, shops = Model(), [served.shop, *(shop(i) for i in range(3))]
+    for step in range(EXAMPLES):
+        one = chance.choice(shops)
+        if chance.random() < 0.5 or one is served.shop:
+            model.step(one, chance)
+        elif chance.random() < 0.1 and len(shops) < 7:
+            one("VACUUM INTO ?", f"{one.path}.{step}.db")
+            shops.append(shop(None, f"{one.path}.{step}.db"))
+        else:
+            served.sync(one)
+    for one in 2 * shops[1:]:
+        served.sync(one)  # of a copy shards are skipped that its original brings
+    for one in shops:
+        assert one.content() == model.content()
+    assert all(served.sync(one).given == 0 for one in shops[1:])
+
+
+def test_a_connection_that_breaks_off_anywhere_loses_and_doubles_nothing(served, counter, shop, modules, chance, monkeypatch):
+    monkeypatch.setattr(modules[0], "ENOUGH_BYTES", 2000)
+    monkeypatch.setattr(modules[1], "ENOUGH_BYTES", 2000)
+    monkeypatch.setattr(importlib.import_module("sqlite_counter.batches"), "ENOUGH_CHANGES", 5)
+    model, shops, broken = Model(), [shop(i) for i in range(3)], 0
+    proxy = Cutter(served.url, chance)
+    for _ in range(EXAMPLES // 2 + 1):
+        one = chance.choice(shops)
+        for _ in range(chance.randrange(10)):
+            model.step(one, chance)
+        try:
+            served.sync(one, url=proxy.url)
+        except counter.SyncError as error:
+            broken += 1
+            assert str(error).startswith(f"{proxy.url}: ") and not one.db.in_transaction
+    proxy.cuts = False
+    for one in 2 * shops:
+        served.sync(one, url=proxy.url)
+    proxy.close()
+    assert broken
+    for one in [served.shop, *shops]:
+        assert one.content() == model.content()
+
+
+def test_what_was_pulled_is_uploaded_and_what_came_in_batches_is_not(served, counter, shop, tmp_path):
+    """A laptop uploads for the phone that it pulls. It does not carry from a folder to a server: both have everything from
+    whoever counted it."""
+    (tmp_path / "folder").mkdir()
+    laptop, phone, third = shop("laptop"), shop("phone"), shop("third")
+    laptop.count("tea", 1), phone.count("tea", 2), third.count("jam", 4)
+    laptop("SELECT * FROM counter_pull(?)", phone.path)
+    counter.sync_folder(third.db, tmp_path / "folder"), counter.sync_folder(laptop.db, tmp_path / "folder")
+    served.sync(laptop)
+    assert laptop.content() == ({"tea": 3, "jam": 4}, {}) and served.shop.content() == ({"tea": 3}, {})
+    served.sync(third)
+    assert served.shop.content() == third.content() == laptop.content()
+
+
+def test_a_scope_is_uploaded_whole_and_downloaded_in_part(served, counter, shop):
+    one, two = shop("one"), shop("two")
+    one.hit("x", "1"), one.hit("y", "1"), two.hit("y", "2")
+    served.sync(one)
+    served.sync(two, scope=["x"])
+    assert two.content()[1] == {"x 1": 1, "y 2": 1} and served.shop.content()[1] == {"x 1": 1, "y 1": 1, "y 2": 1}
+    assert served.sync(two, scope='[ "x" ]') == counter.Synced(0, 0, 0, [])
+    served.sync(two)
+    assert two.content() == served.shop.content()
+
+
+def test_many_changes_come_in_pages(served, counter, shop, modules, monkeypatch):
+    monkeypatch.setattr(modules[1], "ENOUGH_BYTES", 50_000)
+    one, two = shop("one"), shop("two")
+    for i in range(3):
+        one("BEGIN")
+        for k in range(1500):
+            one.hit("x", f"page {i} {k}")
+        one("COMMIT")
+    assert served.sync(one).given == 4500
+    status, headers, body = request(f"{served.url}/changes", Authorization=f"Bearer {served.token('test')}")
+    assert status == 200 and headers["Content-Type"] == "application/x-ndjson" and len(body) < 800_000
+    assert served.sync(two).taken == 4500 and two.content() == one.content()
+
+
+# ---- who has a token ----
+
+def test_shards_of_ids_of_another_token_are_skipped_and_counted(served, counter, shop):
+    one, two, thief = shop("one"), shop("two"), shop("thief")
+    one.count("tea", 1), two.count("tea", 2)
+    served.sync(one, "one"), served.sync(two, "two")
+    forged = lines_of(counter, one).decode().replace('"value":1', '"value":99').replace('"clock":1', '"clock":9')
+    for spelled in forged, forged.replace(one.id(), one.id().upper()):
+        status, said = served.ask("/changes", "POST", spelled.encode(), "thief")
+        assert (status, said["skipped"]) == (200, 1)
+    assert served.shop.content() == ({"tea": 3}, {}) and [device.ids for device in counter.tokens(served.shop.db)][1:] == [[], [two.id()]]
+    thief.count("tea", 4)
+    thief("SELECT * FROM counter_pull(?)", one.path)
+    synced = served.sync(thief, "thief")
+    assert synced.skipped == 1 and served.shop.content() == thief.content() == ({"tea": 7}, {})
+    assert counter.tokens(served.shop.db) == [("one", [one.id()]), ("thief", [thief.id()]), ("two", [two.id()])]
+
+
+def test_a_mark_of_a_source_of_another_token_is_not_raised(served, counter, shop):
+    one = shop("one")
+    one.count("tea", 1)
+    served.sync(one, "one")
+    mark = counter.mark(served.shop.db, f"{one.id()} own")
+    lie = json.dumps({"source": f"{one.id()} own", "ids": [], "since": 0, "upto": 2**62, "changes": []}).encode()
+    assert served.ask("/changes", "POST", lie, "thief")[1]["marks"] == {f"{one.id()} own": mark}
+    one.count("tea", 2)
+    served.sync(one, "one")
+    assert served.shop.content() == ({"tea": 3}, {})
+
+
+def test_a_server_that_says_it_has_what_it_has_not_gets_everything(served, counter, shop):
+    """Somebody had a token before this device, and told of it what is not."""
+    one, thief = shop("one"), shop("thief")
+    one.count("tea", 1), thief.count("jam", 1)
+    lie = json.dumps({"source": f"{one.id()} own", "ids": [], "since": 0, "upto": 2**62, "changes": []}).encode()
+    served.sync(thief, "thief")
+    served.ask("/changes", "POST", lie, "thief")
+    assert served.sync(one, "one").warnings == []
+    assert served.shop.content() == ({"jam": 1, "tea": 1}, {})
+
+
+def test_a_device_that_lost_its_token_is_told_that_its_counts_are_skipped(served, counter, shop):
+    one = shop("one")
+    one.count("tea", 1)
+    assert served.sync(one, "old").warnings == []
+    one.count("tea", 2)
+    served.token("new")
+    for _ in range(2):
+        synced = served.sync(one, "new")
+        assert synced.skipped == 1 and len(synced.warnings) == 1 and "bound to another token" in synced.warnings[0]
+    counter.remove_token(served.shop.db, "old", to="new")
+    synced = served.sync(one, "new")
+    assert (synced.given, synced.skipped, synced.warnings) == (2, 0, []) and served.shop.content() == ({"tea": 3}, {})
+
+
+def test_a_copy_that_uploads_before_its_original_takes_no_id_from_it(served, counter, shop, tmp_path):
+    original = shop("original")
+    original.count("tea", 1)
+    original("VACUUM INTO ?", str(tmp_path / "copy.db"))
+    copy = shop("copy")
+    copy.count("tea", 2)
+    served.sync(copy, "copy")
+    original.count("tea", 4)
+    assert served.sync(original, "original").skipped == 0 and served.shop.content() == ({"tea": 7}, {})
+    assert counter.tokens(served.shop.db) == [("copy", [copy.id()]), ("original", [original.id()])]
+
+
+def test_a_device_with_a_new_id_gets_a_new_token_and_its_old_ids_move(served, counter, shop):
+    one = shop("one")
+    one.count("tea", 1)
+    served.sync(one, "old")
+    old = one.id()
+    one("SELECT counter_fork()")
+    one.count("tea", 2)
+    served.sync(one, "old")
+    assert served.shop.content() == ({"tea": 3}, {})
+    one.count("tea", 4)
+    served.sync(one, "new")
+    counter.remove_token(served.shop.db, "old", to="new")
+    assert counter.tokens(served.shop.db) == [("new", sorted([old, one.id()]))]
+    with pytest.raises(counter.SyncError, match="HTTP 401: this server does not know the token"):
+        served.sync(one, "old")
+
+
+def test_what_was_skipped_arrives_once_the_ids_have_moved(served, counter, shop, tmp_path):
+    """A laptop is replaced by a copy of its file, which has counts that were never uploaded."""
+    old = shop("old")
+    old.count("tea", 1)
+    served.sync(old, "old")
+    old.count("tea", 2)
+    old("VACUUM INTO ?", str(tmp_path / "new.db"))
+    new = shop("new")
+    new.count("tea", 4)
+    assert served.sync(new, "new").skipped == 1 and served.shop.content() == ({"tea": 5}, {})
+    counter.remove_token(served.shop.db, "old", to="new")
+    assert served.sync(new, "new").skipped == 0 and served.shop.content() == new.content() == ({"tea": 7}, {})
+    assert served.sync(new, "new").given == 0
+
+
+def test_what_a_removed_device_has_counted_stays_and_nobody_counts_under_it(served, counter, shop):
+    one = shop("one")
+    one.count("tea", 1)
+    served.sync(one, "one")
+    token = served.token("one")
+    counter.remove_token(served.shop.db, token)
+    one.count("tea", 9)
+    assert served.ask("/changes", "POST", lines_of(counter, one), "thief")[1]["skipped"] == 1
+    assert served.shop.content() == ({"tea": 1}, {}) and [device.device for device in counter.tokens(served.shop.db)] == ["thief"]
+    for wrong in "one", token, "":
+        with pytest.raises(counter.SyncError, match="no token of that text and no device of that name"):
+            counter.remove_token(served.shop.db, wrong)
+
+
+def test_tokens_are_random_and_only_their_digests_stand_in_the_file(served, counter):
+    token = served.token("ann")
+    assert len(token) == 43 and token != counter.add_token(served.shop.db, "bob")
+    stored = str(served.shop("SELECT * FROM counter_http_tokens"))
+    assert token not in stored and "ann" in stored
+    with pytest.raises(counter.SyncError, match="ann has a token already"):
+        counter.add_token(served.shop.db, "ann")
+    for wrong in "", " ", None, 7:
+        with pytest.raises(counter.SyncError, match="the name of a device must be a text"):
+            counter.add_token(served.shop.db, wrong)
+
+
+# ---- what is refused ----
+
+@pytest.fixture
+def unchanged(served, counter, shop):
+    """A file that has something to send; nothing may have arrived in the end."""
+    one = shop("one")
+    one.count("tea", 1)
+    yield one
+    assert served.shop.content() == ({}, {}) and counter.mark(served.shop.db, f"{one.id()} own") == 0
+
+
+def test_without_a_token_that_is_known_nothing_is_told(served, unchanged, counter):
+    body = lines_of(counter, unchanged)
+    for given in {}, {"Authorization": "Bearer "}, {"Authorization": "Bearer x"}, {"Authorization": f"Basic {served.token('test')}"}:
+        for method, path in ("GET", ""), ("GET", "/changes"), ("POST", "/changes"):
+            status, headers, said = request(served.url + path, method, body if method == "POST" else None, **given)
+            assert status == 401 and headers["WWW-Authenticate"] == "Bearer" and json.loads(said)["error"]
+    with pytest.raises(counter.SyncError, match=f"^{served.url}: HTTP 401: this server does not know the token: ask whoever runs it for one$"):
+        counter.sync_http(unchanged.db, served.url, "x" * 43)
+
+
+@pytest.mark.parametrize("method, path, status, said", [
+    ("GET", "/nothing", 404, "there is nothing here"), ("GET", "/changes/1", 404, "there is nothing here"),
+    ("PUT", "/changes", 405, "PUT is not for this path"), ("POST", "", 405, "POST is not for this path"),
+    ("GET", "/changes?since=-1", 400, "since must be a whole number"), ("GET", "/changes?since=x", 400, "since must be"),
+    ("GET", "/changes?since=9223372036854775808", 400, "since must be"), ("GET", "/changes?since=%FF", 400, "percent-encoded"),
+    ("GET", "/changes?scope=x", 400, "scope must be a JSON array"), ("GET", "?source=x", 400, "source must be"), ("GET", "?scope=[]", 400, "scope must be a JSON array")])
+def test_other_paths_methods_and_parameters_have_their_status(served, method, path, status, said):
+    answered, sentence = served.ask(path, method)
+    assert answered == status and said in sentence["error"]
+
+
+@pytest.mark.parametrize("make, headers, status, said", [
+    (lambda body: b"x" * (5 * 2**20 + 1), {}, 413, "must not be larger than 5242880 bytes"),
+    (lambda body: gzip.compress(b"0" * 10**7), {"Content_Encoding": "gzip"}, 413, "must not be larger"),
+    (lambda body: body, {"Content_Encoding": "gzip"}, 400, "the body is no gzip"),
+    (lambda body: gzip.compress(body)[:-9], {"Content_Encoding": "gzip"}, 400, "the body was cut short"),
+    (lambda body: body, {"Content_Encoding": "br"}, 415, "by gzip or not at all"),
+    (lambda body: body[:-9], {}, 400, "line 1: it is not JSON, or was cut short: nothing was taken in"),
+    (lambda body: body + b"7", {}, 400, "line 2: it is not a batch"),
+    (lambda body: body.replace(b'"format":1', b'"format":2'), {}, 400, "install a newer one"),
+    (lambda body: body.replace(b'"products"', b'"nothing"'), {}, 400, 'line 1: change 1: there is no counter table "nothing" here')])
+def test_bodies_that_are_refused_change_nothing(served, unchanged, counter, make, headers, status, said):
+    answered, sentence = served.ask("/changes", "POST", make(lines_of(counter, unchanged)), **headers)
+    assert answered == status and said in sentence["error"]
+
+
+def test_half_a_body_and_one_without_an_end_change_nothing(served, unchanged, counter):
+    body, head = lines_of(counter, unchanged), f"POST /changes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {served.token('test')}\r\n".encode()
+    for more in b"Content-Length: %d\r\n\r\n" % (len(body) + 5), b"Content-Length: x\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n":
+        answer = raw(served.url, head + more + body)
+        assert answer.startswith(b"HTTP/1.0 400 ") and b'{"error":"' in answer, answer
+
+
+def test_a_file_that_is_locked_is_503_and_the_client_tries_again(served, unchanged, counter, modules, monkeypatch):
+    monkeypatch.setattr(importlib.import_module("sqlite_counter.pool"), "SECONDS", 0)
+    served.token("test"), served.token(unchanged.path)
+    served.shop("BEGIN IMMEDIATE")
+    status, headers, said = request(f"{served.url}/changes", "POST", lines_of(counter, unchanged), Authorization=f"Bearer {served.token('test')}")
+    assert (status, headers["Retry-After"]) == (503, "1") and json.loads(said) == {"error": "the file is locked: try again"}
+    with pytest.raises(counter.SyncError, match="HTTP 503: the file is locked: try again"):
+        served.sync(unchanged)
+    assert served.ask("")[0] == 200  # readers do not wait
+    served.shop("ROLLBACK")
+
+
+# ---- what is answered ----
+
+def test_answers_are_compressed_for_those_who_ask(served, counter, shop):
+    one = shop("one")
+    one.count("tea")
+    served.sync(one)
+    token = {"Authorization": f"Bearer {served.token('test')}"}
+    plain = request(f"{served.url}/changes", **token)
+    status, headers, body = request(f"{served.url}/changes", Accept_Encoding="br, gzip;q=0.5", **token)
+    assert headers["Content-Encoding"] == "gzip" and zlib.decompress(body, 31) == plain[2] and plain[1]["Content-Encoding"] is None
+    assert request(f"{served.url}/changes", Accept_Encoding="gzip;q=0", **token)[1]["Content-Encoding"] is None
+    two = shop("two")
+    assert [counter.apply(two.db, plain[2]).changes, two.content()] == [2, one.content()]
+
+
+def test_without_news_there_is_one_batch_without_changes(served, counter, shop):
+    status, said = served.ask("/changes")
+    assert (status, said["changes"], said["since"]) == (200, [], 0) and said["source"] == served.ask("")[1]["source"] == served.shop.id()
+    served.shop.count("tea")
+    upto = served.ask("/changes")[1]["upto"]
+    status, said = served.ask(f"/changes?since={upto}")
+    assert said == {"format": 1, "source": served.shop.id(), "ids": [served.shop.id()], "since": upto, "upto": upto, "changes": []}
+
+
+def test_a_file_that_was_put_in_place_of_the_served_one_is_served(served, counter, shop, tmp_path):
+    one = shop("one")
+    one.count("tea", 5)
+    served.sync(one)
+    served.shop("PRAGMA wal_checkpoint(TRUNCATE)")
+    served.shop("VACUUM INTO ?", str(tmp_path / "new.db"))
+    served.shop.close()
+    for suffix in "-wal", "-shm":
+        (tmp_path / f"central.db{suffix}").unlink(missing_ok=True)
+    (tmp_path / "new.db").rename(tmp_path / "central.db")
+    one.count("tea", 2)
+    served.sync(one)
+    with sqlite3.connect(tmp_path / "central.db") as db:
+        counter.load(db)
+        assert db.execute("SELECT stock FROM products").fetchall() == [(7,)]
+
+
+def test_a_path_is_answered_below_a_prefix(modules, counter, shop):
+    central, one = shop("central"), shop("one")
+    one.count("tea")
+    with serving(modules[1].Application(central.path, prefix="/sync/")) as url:
+        token = counter.add_token(central.db, "one")
+        counter.sync_http(one.db, f"{url}/sync/", token)
+        assert central.content() == one.content()
+        for elsewhere in url, f"{url}/syncing":
+            with pytest.raises(counter.SyncError, match="HTTP 404: there is nothing here"):
+                counter.sync_http(one.db, elsewhere, token)
+
+
+# ---- the client, and servers that are none ----
+
+@pytest.mark.parametrize("url", ["ftp://x", "file:///etc/passwd", "x", "http://", "http://x/?a=1", "http://u:p@x", "http://[", None])
+def test_what_is_no_url_of_a_server_is_refused(counter, shop, url):
+    with pytest.raises(counter.SyncError, match="the URL of a server begins with https://"):
+        counter.sync_http(shop("one").db, url, "x")
+
+
+@pytest.mark.parametrize("token", ["", "a b", "a\r\nX: y", None, "\u00e9"])
+def test_what_can_be_no_token_is_refused(counter, shop, token):
+    with pytest.raises(counter.SyncError, match="the token has characters that no token has"):
+        counter.sync_http(shop("one").db, "http://127.0.0.1:1", token)
+
+
+def test_a_server_that_is_not_there_is_a_sentence(counter, shop):
+    with pytest.raises(counter.SyncError, match="^http://127.0.0.1:1: it cannot be reached: .*refused"):
+        counter.sync_http(shop("one").db, "http://127.0.0.1:1", "x")
+
+
+def answers(status, body, *headers):
+    seen = []
+
+    def application(environ, start_response):
+        seen.append(environ)
+        start_response(status, list(headers))
+        return [body]
+
+    application.seen = seen
+    return application
+
+
+@pytest.mark.parametrize("status, body, headers, said", [
+    ("200 OK", b"<html>", [], "the answer is no JSON of sqlite-counter"), ("200 OK", b"[]", [], "the answer is no JSON"),
+    ("200 OK", b'{"source":"x"}', [], "the answer has no mark"), ("200 OK", b'{"source":"x","mark":-1}', [], "the answer has no mark"),
+    ("200 OK", b'{"source":7,"mark":0}', [], "the answer has no "), ("200 OK", b'{"source":"x","mark":0}', [], "it gives changes of no file"),
+    ("404 Not Found", b"<html>", [], "HTTP 404: Not Found; is this the URL of a server of sqlite-counter?"),
+    ("500 Oops", b'{"error":"a\\u001b[31m\\nb"}', [], r"HTTP 500: a \[31m b$"), ("200 OK", b"0" * 2**21, [], "the answer is no JSON"),
+    ("200 OK", gzip.compress(b"0" * 10**8), [("Content-Encoding", "gzip")], "the answer is no JSON"),
+    ("200 OK", b"half", [("Content-Length", "99")], "the answer broke off: .*: sync again")])
+def test_a_server_that_is_another_is_a_sentence(modules, counter, shop, status, body, headers, said):
+    one = shop("one")
+    one.content()
+    with serving(answers(status, body, *headers)) as url, pytest.raises(counter.SyncError, match=f"^{url}: {said}"):
+        counter.sync_http(one.db, url, "x")
+
+
+@pytest.mark.parametrize("status", ["301 Moved", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"])
+def test_a_server_that_sends_on_gets_no_token_to_another(modules, counter, shop, status):
+    other = answers("200 OK", b"{}")
+    with serving(other) as elsewhere, serving(answers(status, b"", ("Location", elsewhere))) as url:
+        with pytest.raises(counter.SyncError, match=f"HTTP {status[:3]}: the server sends on to {elsewhere}: give that URL if"):
+            counter.sync_http(shop("one").db, url, "x")
+    assert other.seen == []
+
+
+def test_a_line_that_is_refused_here_names_the_server(served, counter, shop, modules):
+    served.shop.count("tea")
+    served.shop("CREATE VIRTUAL TABLE more USING counter(k PRIMARY KEY, n COUNTER)")
+    served.shop("INSERT INTO more VALUES (1, 1)")
+    one = shop("one")
+    with pytest.raises(counter.SyncError, match=f'^{served.url}: what it has sent was refused: line 1: change .*there is no counter table "more" here'):
+        served.sync(one)
+    one("CREATE VIRTUAL TABLE more USING counter(k PRIMARY KEY, n COUNTER)")
+    assert served.sync(one).taken and one.content() == served.shop.content()
+
+
+# ---- gunicorn ----
+
+def test_gunicorn_takes_chunks_and_no_half_bodies(counter, package, shop, tmp_path):
+    need_gunicorn()
+    central, one = shop("central"), shop("one")
+    token = counter.add_token(central.db, "one")
+    one.count("tea", 3)
+    body = lines_of(counter, one)
+    head = f"POST /changes HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n".encode()
+    chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:50], body[50:]))
+    with gunicorn(package, tmp_path, central.path, "--threads", "2") as (url, _):
+        for cut in b"Content-Length: %d\r\n\r\n%s" % (len(body) + 1, body), b"Transfer-Encoding: chunked\r\n\r\n" + chunks[:-20]:
+            assert raw(url, head + cut).startswith(b"HTTP/1.1 400 ")
+        assert central.content() == ({}, {})
+        assert raw(url, head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks + b"0\r\n\r\n").startswith(b"HTTP/1.1 200 ")
+        assert central.content() == one.content()
+
+
+def test_a_sync_whose_server_is_killed_goes_on_when_it_is_there_again(counter, package, shop, tmp_path, chance, modules):
+    need_gunicorn()
+    central, one = shop("central"), shop("one")
+    token = counter.add_token(central.db, "one")
+    for i in range(max(2, EXAMPLES // 50)):
+        one("BEGIN")
+        for k in range(3000):
+            one.hit("x", f"page {i} {k}")
+        one("COMMIT")
+        with gunicorn(package, tmp_path, central.path) as (url, kill):
+            threading.Timer(chance.random() / 3, kill).start()
+            try:
+                counter.sync_http(one.db, url, token)
+            except counter.SyncError as error:
+                assert re.match(f"{url}: (it cannot be reached|the answer broke off)", str(error))
+    with gunicorn(package, tmp_path, central.path) as (url, _):
+        counter.sync_http(one.db, url, token)
+    assert central.content() == one.content()
+
+
+# ---- the command line ----
+
+def test_the_command_line_syncs_with_this_server(served, counter, shop):
+    one, two = shop("one"), shop("two")
+    one.count("tea", 1), two.count("tea", 2), two.hit("x", "1")
+    for _ in range(2):
+        run(ROOT / "build" / "sqlite-counter", "sync", one.path, served.url, env={**CLEAN, "SQLITE_COUNTER_TOKEN": served.token("one")})
+        served.sync(two)
+    assert served.shop.content() == one.content() == two.content() == ({"tea": 3}, {"x 1": 1})
+    assert ("one", [one.id()]) in counter.tokens(served.shop.db)
