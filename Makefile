@@ -23,7 +23,7 @@
 #   make check-macos      compiles the library for macOS, where nothing of it has run
 #   make test-browser     the scripts and the page of examples/browser in Chromium
 #   make bench-browser    size and speed of the module for browsers
-#   make test-fleet       P  CLIENTS=100 sync at once with a file under gunicorn
+#   make test-fleet       P  CLIENTS=100 sync at once with a file under gunicorn, and one in Node
 #   make test-packages    make dist twice, in two folders; its Debian packages in a new system, as root
 #   make test-bounds      P  scripts and property tests where a journal is folded all the time
 #   make faults           P  each call of memory and disk fails, in every statement of every script

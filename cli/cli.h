@@ -163,6 +163,9 @@ typedef struct cli_query {
 int64_t cli_give(cli_file *file, const cli_query *query, int64_t *upto,
                  void (*take)(void *to, const char *line), void *to);
 
+/* The number below which all changes of the file are; 0: it has none. */
+int64_t cli_end_of_changes(cli_file *file);
+
 /* Takes batches: import.c.
  *
  *     cli_taking_begin(&taking, file, "the name of the lines", scope);

@@ -2,7 +2,7 @@
  *
  * Each line is a batch, as docs/batches.md describes it:
  *
- *     {"format":1,"source":"<id>","ids":["<id>"],"since":0,"upto":9,"changes":[...]}
+ *     {"format":1,"source":"<id>","since":0,"upto":9,"changes":[...]}
  *
  * A line ends after ENOUGH_CHANGES, or ENOUGH_BYTES: its `upto` is the number of the next change, and `since` of the
  * next line. So each line says by itself what it brings, and a mark rises past no line that has not
@@ -46,14 +46,14 @@ static bool collect_batch(cli_file *file, sqlite3_stmt *row, sqlite3_str *change
 }
 
 /* Makes the line of a batch, to be freed, from its changes. NULL and an error without memory. */
-static char *make_line(cli_file *file, const char *source, const char *ids, int64_t since,
-                       int64_t upto, sqlite3_str *changes)
+static char *make_line(cli_file *file, const char *source, int64_t since, int64_t upto,
+                       sqlite3_str *changes)
 {
     int rc = sqlite3_str_errcode(changes);
     char *text = sqlite3_str_finish(changes);
     sqlite3_str *line = sqlite3_str_new(file->db);
-    sqlite3_str_appendf(line, "{\"format\":%d,\"source\":%s,\"ids\":%s,\"since\":%lld,",
-                        CLI_LINE_FORMAT, source, ids, (long long)since);
+    sqlite3_str_appendf(line, "{\"format\":%d,\"source\":%s,\"since\":%lld,", CLI_LINE_FORMAT,
+                        source, (long long)since);
     sqlite3_str_appendf(line, "\"upto\":%lld,\"changes\":[%s]}", (long long)upto, text ? text : "");
     if (rc == SQLITE_OK) rc = sqlite3_str_errcode(line);
     char *made = sqlite3_str_finish(line);
@@ -65,22 +65,12 @@ static char *make_line(cli_file *file, const char *source, const char *ids, int6
     return made;
 }
 
-/* A copy of the first text of a statement, to be freed. */
-static char *text_of(cli_file *file, const char *sql)
-{
-    sqlite3_stmt *row = cli_prepare(file, sql);
-    char *text = cli_step(file, row) ? sqlite3_mprintf("%s", sqlite3_column_text(row, 0)) : NULL;
-    if (!text) cli_fail(file->c, "out of memory");
-    sqlite3_finalize(row);
-    return text;
-}
-
 int64_t cli_give(cli_file *file, const cli_query *query, int64_t *upto,
                  void (*take)(void *to, const char *line), void *to)
 {
     int64_t since = query->since;
     giving given = {.upto = since};
-    char *ids = text_of(file, CLI_SQL_IDS), *source = NULL;
+    char *source = NULL;
     sqlite3_stmt *row = cli_prepare(file, CLI_SQL_CHANGES);
     if (row) sqlite3_bind_int64(row, 1, query->since);
     if (row) sqlite3_bind_int(row, 2, query->own);
@@ -91,16 +81,20 @@ int64_t cli_give(cli_file *file, const cli_query *query, int64_t *upto,
         sqlite3_str *changes = sqlite3_str_new(file->db);
         any = collect_batch(file, row, changes, &given);
         if (given.upto < since) given.upto = since; /* what comes each time has the number 0 */
-        char *line = make_line(file, source ? source : "", ids, since, given.upto, changes);
+        char *line = make_line(file, source ? source : "", since, given.upto, changes);
         if (!file->c->failed && (any || given.news > 0 || !query->own)) take(to, line);
         sqlite3_free(line);
         since = given.upto;
     }
     sqlite3_finalize(row);
     sqlite3_free(source);
-    sqlite3_free(ids);
     *upto = given.upto;
     return query->own && given.news == 0 ? 0 : given.n;
+}
+
+int64_t cli_end_of_changes(cli_file *file)
+{
+    return cli_integer(file, CLI_SQL_END_OF_CHANGES);
 }
 
 static void print_line(void *to, const char *line)
@@ -113,12 +107,11 @@ static void print_line(void *to, const char *line)
  * export would leave out changes, and nobody would see it. */
 static void check_mark(cli_file *file, int64_t since)
 {
-    sqlite3_stmt *row = cli_prepare(file, CLI_SQL_END_OF_CHANGES);
-    if (since > 0 && cli_step(file, row) && sqlite3_column_int64(row, 0) < since)
+    int64_t end = since > 0 ? cli_end_of_changes(file) : 0;
+    if (end > 0 && end < since)
         cli_fail(file->c,
                  "%s: --since %lld is not a mark of this file, whose changes end before %lld",
-                 file->path, (long long)since, (long long)sqlite3_column_int64(row, 0));
-    sqlite3_finalize(row);
+                 file->path, (long long)since, (long long)end);
 }
 
 void cli_export(cli *c, const cli_arguments *given)

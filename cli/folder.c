@@ -239,6 +239,19 @@ static void delete_covered(cli *c, const folder *own, const batches *by)
     }
 }
 
+/* A file whose folder has more of it than it has itself would write what nobody takes. */
+static void refuse_older(cli_file *file, const folder *own, int64_t end)
+{
+    int64_t mine = end > 0 ? cli_end_of_changes(file) : 0;
+    if (end > mine)
+        cli_fail(
+            file->c,
+            "%s: %s has its changes up to %lld, and the file ends at %lld: it is an older copy. "
+            "SELECT counter_fork() gives it an id of its own, and its next sync a folder of its "
+            "own",
+            file->path, own->path, (long long)end, (long long)mine);
+}
+
 /* Writes what the folder lacks. */
 static void give(cli_file *file, folder *own, cli_rows *rows)
 {
@@ -250,7 +263,9 @@ static void give(cli_file *file, folder *own, cli_rows *rows)
     if (!c->failed && mkdir(own->path, 0777) != 0 && errno != EEXIST)
         cli_fail(c, "%s: cannot be made: %s", own->path, strerror(errno));
     delete_leftovers(c, own);
-    int64_t n = c->failed ? 0 : write_aside(file, aside, end_of_chain(own, 0), &made);
+    int64_t end = end_of_chain(own, 0);
+    refuse_older(file, own, end);
+    int64_t n = c->failed ? 0 : write_aside(file, aside, end, &made);
     int64_t begin = n > 0 && !c->failed ? begin_of(own, &made) : 0;
     int64_t all =
         n > 0 && !c->failed && begin < made.since ? write_aside(file, aside, begin, &made) : n;

@@ -234,6 +234,21 @@ static void put_line(void *to, const char *line)
     up->bytes += size;
 }
 
+/* A server that skips what the file counts, because its id is another token's, raises no mark. */
+static void warn_of_skipped(server *s, int64_t upto)
+{
+    char *answer = s->file->c->failed ? NULL : text_of_file(s->answer);
+    sqlite3_stmt *row = cli_prepare_text(s->file, CLI_SQL_RAISED, answer);
+    if (row) sqlite3_bind_int64(row, 2, upto);
+    if (cli_step(s->file, row))
+        cli_warn(s->file->c,
+                 "%s: skips what %s has counted, for the id of the file is bound to another token: "
+                 "whoever runs the server moves it to the token of this device",
+                 s->url, s->file->path);
+    sqlite3_finalize(row);
+    sqlite3_free(answer);
+}
+
 static void add_row(cli_rows *rows, const char *what, const char *source, int64_t n, int64_t upto)
 {
     cli_rows_text(rows, what);
@@ -247,10 +262,13 @@ static void give(server *s, cli_rows *rows)
 {
     upload up = {.server = s};
     int64_t upto = s->mark;
+    if (s->mark > 0 && cli_end_of_changes(s->file) < s->mark)
+        s->mark = 0; /* that of a later copy */
     if (s->file->c->failed) return;
     const cli_query query = {.since = s->mark, .own = true};
     int64_t n = cli_give(s->file, &query, &upto, put_line, &up);
     send_body(&up);
+    if (n > 0) warn_of_skipped(s, upto);
     if (n > 0 && !s->file->c->failed) add_row(rows, "gave", s->url, n, upto);
 }
 

@@ -91,10 +91,6 @@ SELECT CASE WHEN column_name IS NULL AND cell IS NOT NULL THEN 0 ELSE seq END, u
          'seq', seq), seq > 0
   FROM counter_changes(?1) WHERE own = ?2 AND scope = ?3 ORDER BY 1;
 
--- All ids of the file, present and former.
--- name: IDS
-SELECT json_group_array(id) FROM counter_identity();
-
 -- name: END_OF_CHANGES
 SELECT upto FROM counter_changes(0) LIMIT 1;
 
@@ -136,6 +132,11 @@ SELECT counter_source(1);
 -- name: GREETING
 SELECT json_extract(?1, '$.source'), json_extract(?1, '$.mark')
  WHERE json_valid(?1) AND json_type(?1, '$.source') = 'text' AND json_type(?1, '$.mark') = 'integer';
+
+-- A row if the mark of the file was not raised to ?2.
+-- name: RAISED
+SELECT 1 WHERE json_valid(?1)
+   AND (SELECT max(value) FROM json_each(?1, '$.marks') WHERE key = counter_source(1)) < ?2;
 
 -- name: SENTENCE
 SELECT json_extract(?1, '$.error') WHERE json_valid(?1) AND json_type(?1, '$.error') = 'text';

@@ -4,7 +4,7 @@
 #     examples/json.sh export FROM.db [MARK]     prints the changes of FROM.db since
 #     examples/json.sh import TO.db BATCH.json   takes them in, all or nothing; prints the mark
 #
-# A batch is {"format":1,"source":…,"ids":[…],"since":0,"upto":9,"changes":[{"table":…},…]}, or several of them,
+# A batch is {"format":1,"source":…,"since":0,"upto":9,"changes":[{"table":…},…]}, or several of them,
 # each on a line of its own, as sqlite-counter export prints them; blank lines mean nothing. A batch
 # without "format" is of format 1, and one of another format is refused.
 #
@@ -54,7 +54,7 @@ need_tables() {
 export_changes() {
     need_tables "$1"
     shell -list "$1" <<SQL
-SELECT json_object('format', 1, 'source', source, 'ids', (SELECT json_group_array(id) FROM counter_identity()), 'since', since, 'upto', upto, 'changes', json_group_array(json_object(
+SELECT json_object('format', 1, 'source', source, 'since', since, 'upto', upto, 'changes', json_group_array(json_object(
          'table', table_name, 'key_columns', key_columns,
          'key', json(CASE WHEN length(key) > 0 THEN counter_key_json(key) END), 'packed', hex(key),
          'column', column_name, 'generation', generation,

@@ -278,13 +278,13 @@ mutation:
 
 .PHONY: mutation
 
-# ---- test-fleet: CLIENTS sync at once with one file under gunicorn; how many syncs that are in a second -
+# ---- test-fleet: CLIENTS sync at once with one file, under gunicorn and in Node; how many in a second --
 
 CLIENTS = 100
 
 test-fleet:
 	@tools/setup rest
 	@$(MAKE) --no-print-directory all
-	COUNTER_CLIENTS=$(CLIENTS) /usr/bin/python3 -m pytest -q -s -p no:cacheprovider tests/packages/test_python_fleet.py
+	COUNTER_CLIENTS=$(CLIENTS) /usr/bin/python3 -m pytest -q -s -p no:cacheprovider tests/packages/test_python_fleet.py tests/fleet
 
 .PHONY: test-fleet

@@ -34,8 +34,8 @@ function wholeNumber(value, name) {
 // Makes lines of changes that come in the order of their numbers. A line ends where a number ends; where the changes of one
 // number do not fit, the lines before the last one raise no mark.
 class Lines {
-  constructor(source, ids, since) {
-    Object.assign(this, { source, ids, since, lines: [], size: 0, changes: [], bytes: 0, number: null, whole: 0 });
+  constructor(source, since) {
+    Object.assign(this, { source, since, lines: [], size: 0, changes: [], bytes: 0, number: null, whole: 0 });
   }
 
   push(change, number) {
@@ -57,7 +57,7 @@ class Lines {
 
   end(upto, changes = this.changes.splice(0)) {
     const line =
-      `{"format":${FORMAT},"source":${JSON.stringify(this.source)},"ids":${this.ids},` +
+      `{"format":${FORMAT},"source":${JSON.stringify(this.source)},` +
       `"since":${this.since},"upto":${upto},"changes":[${changes.join(",")}]}`;
     this.lines.push(line);
     this.size += line.length;
@@ -70,11 +70,10 @@ class Lines {
 function* readWindow(connection, { since, own, scope }, enough = WINDOW) {
   const conditions = [...(own ? ["own = 1"] : []), ...(scope === null ? [] : ["scope = :b"])];
   const where = conditions.length ? `WHERE ${conditions.join(" AND ")}` : "";
-  const [{ ids }] = yield connection.all(SQL.IDS);
   const rows = yield connection.cursor(SQL.changesOf(where), String(since), ...(scope === null ? [] : [scope]));
   try {
     let row = yield rows.next();
-    const lines = row && new Lines(row.source, ids, since);
+    const lines = row && new Lines(row.source, since);
     let end;
     let news = 0;
     for (; row; row = yield rows.next()) {

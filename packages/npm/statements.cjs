@@ -20,7 +20,6 @@ SELECT CAST(n AS TEXT) AS n, CAST(seq AS TEXT) AS seq, upto, source,
 
 const SOURCE = "SELECT counter_source(CAST(:a AS INTEGER), :b) AS source";
 const END = "SELECT CAST(upto AS TEXT) AS upto FROM counter_changes(0) LIMIT 1";
-const IDS = "SELECT json_group_array(id) AS ids FROM counter_identity()";
 const SETTLE = "SELECT counter_settle() AS id";
 const MARK = "SELECT CAST(counter_mark(:a, :b) AS TEXT) AS mark";
 
@@ -83,7 +82,6 @@ module.exports = {
   COUNT_FOREIGN,
   END,
   HAS_FOREIGN,
-  IDS,
   INSERT,
   INSERT_BYTES,
   IS_BORN,

@@ -27,7 +27,7 @@ SELECT device, coalesce((SELECT json_group_array(id) FROM counter_http_ids AS i 
 const IS_BOUND = "SELECT 1 FROM counter_http_ids WHERE token = :a LIMIT 1";
 const BIND = `
 INSERT OR IGNORE INTO counter_http_ids(id, token)
-SELECT DISTINCT lower(value), :b FROM json_each(:a, '$.ids') WHERE type = 'text' AND length(value) = 36`;
+SELECT lower(substr(source, 1, 36)), :b FROM (SELECT json_extract(:a, '$.source') AS source) WHERE length(source) >= 36`;
 
 const digestOf = (token) => createHash("sha256").update(token).digest("hex");
 
@@ -99,7 +99,8 @@ function* isKnown(connection, digest) {
   return (yield* hasTables(connection)) && (yield connection.all(DEVICE, digest)).length > 0;
 }
 
-// The first batch that comes with a token binds it to its ids that are bound to no other one.
+// The first batch that comes with a token binds it to the id that its source begins with, unless another one has that. Its
+// former ids may be those of the file that it is a copy of.
 function* bind(connection, digest, line) {
   if ((yield connection.all(IS_BOUND, digest)).length > 0) return;
   yield connection.all(BIND, line, digest);

@@ -13,7 +13,7 @@ from program import PROGRAM, PRODUCTS, ROOT, VIEWS, connect, digest, fails, make
 def test_lines_of_export_are_batches_of_json_and_import_takes_them_in(place):
     lines = ok("export", "a.db").splitlines()
     batch = json.loads(lines[0])
-    assert len(lines) == 1 and list(batch) == ["format", "source", "ids", "since", "upto", "changes"]
+    assert len(lines) == 1 and list(batch) == ["format", "source", "since", "upto", "changes"]
     assert {(change["column"], change["cell"]["value"]) for change in batch["changes"]} == {
         ("hits", 1), ("bytes", 10), ("hits", 2), ("bytes", 20)}
     assert table(ok("import", "b.db", text=lines[0])) == [[batch["source"], "4", str(batch["upto"])]]

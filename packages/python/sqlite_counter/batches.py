@@ -2,7 +2,7 @@
 
 Each line is a batch, as docs/batches.md specifies it:
 
-    {"format":1,"source":"… own","ids":["…"],"since":0,"upto":9,"changes":[{"table":"page_views", …}, …]}
+    {"format":1,"source":"… own","since":0,"upto":9,"changes":[{"table":"page_views", …}, …]}
 
 What comes in is not trusted: each member is checked here, and only ever bound to a statement; the extension checks keys and
 cells.
@@ -54,10 +54,6 @@ def settle(connection: Any) -> str:
     return text(ask(connection, "SELECT CAST(counter_settle() AS BLOB)")[0][0])
 
 
-def ids_of(connection: Any) -> List[str]:
-    return [text(id) for id, in ask(connection, "SELECT CAST(id AS BLOB) FROM counter_identity()")]
-
-
 class End(NamedTuple):
     """The source of what a file gives, and the number below which all its changes are that have been committed."""
     source: str
@@ -89,8 +85,8 @@ SELECT CASE WHEN column_name IS NULL AND cell IS NOT NULL THEN 0 ELSE seq END, s
   FROM counter_changes(?) {where} ORDER BY 1"""
 
 
-def line_of(source: str, ids: List[str], since: int, upto: int, changes: List[str]) -> str:
-    head = json.dumps({"format": NEWEST_FORMAT, "source": source, "ids": ids, "since": since, "upto": upto}, ensure_ascii=False,
+def line_of(source: str, since: int, upto: int, changes: List[str]) -> str:
+    head = json.dumps({"format": NEWEST_FORMAT, "source": source, "since": since, "upto": upto}, ensure_ascii=False,
                       separators=(",", ":"))
     return f'{head[:-1]},"changes":[{",".join(changes)}]}}'
 
@@ -126,8 +122,8 @@ class Line(NamedTuple):
 class Writer:
     """Holds the changes of the next line."""
 
-    def __init__(self, ids: List[str], since: int) -> None:
-        self.ids, self.since = ids, since
+    def __init__(self, since: int) -> None:
+        self.since = since
         self.rows: List[Row] = []
         self.size = self.whole = 0  # the bytes of all; how many of them are of numbers that have ended
 
@@ -141,7 +137,7 @@ class Writer:
     def line(self, n: int, upto: int) -> Line:
         """One of the first n changes."""
         rows, self.rows = self.rows[:n], self.rows[n:]
-        made = Line(line_of(text(rows[0].source), self.ids, self.since, upto, [text(row.change) for row in rows]), upto,
+        made = Line(line_of(text(rows[0].source), self.since, upto, [text(row.change) for row in rows]), upto,
                     len(rows), max(row.number for row in rows))
         self.since, self.whole, self.size = upto, 0, sum(len(row.change) for row in self.rows)
         return made
@@ -152,7 +148,7 @@ def read_lines(connection: Any, since: int, own: bool = False, scope: Optional[s
     lines but its last one end where they begin: so a mark rises past no line that has not arrived."""
     writer = None
     for row in read_rows(connection, since, own, scope):
-        writer = writer or Writer(ids_of(connection), since)
+        writer = writer or Writer(since)
         if writer.rows and writer.rows[-1].place != row.place:
             writer.whole = len(writer.rows)
         if writer.is_full(row):

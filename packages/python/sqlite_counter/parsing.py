@@ -33,7 +33,6 @@ class Change(NamedTuple):
 
 class Batch(NamedTuple):
     source: str
-    ids: List[str]
     since: int
     upto: int
     changes: List[Change]
@@ -152,14 +151,10 @@ def parse(line: Union[str, bytes]) -> Optional[Batch]:
         check_format(given)
     if not isinstance(given, dict) or not isinstance(given.get("changes"), list):
         raise SyncError("it is not a batch, which has source, since, upto and changes")
-    ids = given.get("ids") or []
-    if not isinstance(ids, list):
-        raise wrong("ids", "a list", ids)
     changes = []
     for number, change in enumerate(given["changes"], 1):
         try:
             changes.append(change_of(change))
         except SyncError as error:
             raise SyncError(f"change {number}: {error}") from None
-    return Batch(words(given, "source"), [uuid(id, "an id") for id in ids], whole_number(given, "since"), whole_number(given, "upto"),
-                 changes)
+    return Batch(words(given, "source"), whole_number(given, "since"), whole_number(given, "upto"), changes)

@@ -11,7 +11,7 @@ import zlib
 from typing import Any, Callable, Dict, Iterable, Iterator, NamedTuple, Optional, Tuple
 from urllib.parse import parse_qsl
 
-from .batches import end_of_changes, line_of, ids_of, read_lines
+from .batches import end_of_changes, line_of, read_lines
 from .bound import receive
 from .database import SyncError, ask, is_busy, is_refusal
 from .parsing import LARGEST
@@ -88,7 +88,7 @@ class Request:
                 return
             mark = max(mark, line.upto)
         if not size:
-            yield line_of(end.source, ids_of(self.connection), since, max(since, end.upto), []).encode() + b"\n"
+            yield line_of(end.source, since, max(since, end.upto), []).encode() + b"\n"
 
     def upload(self) -> Answer:
         try:
