@@ -94,13 +94,15 @@ static bool enter_table(ctr_feed *feed, ctr_problem *problem)
     feed->rows.whole = true;
     if (feed->shape.replicated && problem->rc == SQLITE_OK)
         ctr_row_feed_open(&feed->row, feed->rows.tab, problem);
-    if (feed->scope.n > 0)
+    if (feed->scope.n > 0) {
         ctr_stream_walk_open_scope(&feed->walk, &feed->rows, feed->query.since, feed->scope.values,
                                    feed->scope.n, problem);
-    else
+        ctr_problem_where(problem, "table %s", feed->table); /* a collation may be missing */
+    } else {
         ctr_stream_walk_open(&feed->walk, &feed->rows,
                              feed->query.since > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL_NUMBERED,
                              feed->query.since, problem);
+    }
     if (feed->query.own) feed->walk.skips = CTR_FED;
     ctr_run run = ctr_run_on(source->db, source->schema, name, problem);
     feed->answers = ctr_run_prepare(&run, CTR_SQL_OPENINGS_ANSWERS);
@@ -264,9 +266,8 @@ int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, const ctr_feed_query *query, c
     if (query->own) read_own_ids(feed, problem);
     name_source(feed, problem);
     feed->eof = false;
-    bool has_row = enter_table(feed, problem);
-    ctr_problem_where(problem, "table %s", feed->table);
-    return has_row ? problem->rc : ctr_feed_next(feed, problem);
+    if (!enter_table(feed, problem) && problem->rc == SQLITE_OK) ctr_feed_next(feed, problem);
+    return problem->rc;
 }
 
 void ctr_feed_close(ctr_feed *feed)
