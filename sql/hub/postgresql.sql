@@ -60,6 +60,8 @@
 
 BEGIN;
 
+SET LOCAL client_min_messages = warning;
+
 CREATE SCHEMA IF NOT EXISTS counter_hub;
 
 -- ---- tables -------------------------------------------------------------------------------------
