@@ -18,17 +18,22 @@
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
+static void close_scope(ctr_apply *apply)
+{
+    ctr_scope_close(&apply->scope);
+    sqlite3_value_free(apply->scoped);
+    apply->scoped = NULL;
+}
+
 static void close_target(ctr_apply *apply)
 {
     if (apply->open) ctr_merge_close(&apply->merge);
     sqlite3_finalize(apply->values);
     sqlite3_free(apply->keys);
-    ctr_scope_close(&apply->scope);
-    sqlite3_value_free(apply->scoped);
+    close_scope(apply);
     apply->open = false;
     apply->values = NULL;
     apply->keys = NULL;
-    apply->scoped = NULL;
 }
 
 void ctr_apply_release(ctr_apply *apply)
@@ -206,12 +211,11 @@ static bool is_in_scope(ctr_apply *apply, const ctr_change *change, ctr_problem 
     bool has_row = change->kind == CTR_CHANGE_CELL || change->kind == CTR_CHANGE_ROW;
     if (!change->scope || !has_row || problem->rc != SQLITE_OK) return true;
     if (!apply->scoped || !ctr_text_same(apply->scoped, change->scope)) {
-        ctr_scope_close(&apply->scope);
-        sqlite3_value_free(apply->scoped);
-        apply->scoped = sqlite3_value_dup(change->scope);
-        if (!apply->scoped) ctr_problem_nomem(problem);
+        close_scope(apply);
         ctr_scope_open(&apply->scope, apply->db, change->scope, problem);
         ctr_scope_enter(&apply->scope, apply->db, &apply->merge.shape, problem);
+        if (problem->rc == SQLITE_OK) apply->scoped = sqlite3_value_dup(change->scope);
+        if (!apply->scoped) ctr_problem_nomem(problem);
     }
     return ctr_scope_has(&apply->scope, &apply->merge.shape, apply->keys, problem);
 }

@@ -253,9 +253,7 @@ int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, const ctr_feed_query *query, c
     *feed = (ctr_feed){.query = *query, .eof = true};
     sqlite3_value *scope = query->scope;
     feed->query.scope = NULL;
-    if (scope && sqlite3_value_type(scope) != SQLITE_NULL &&
-        ctr_scope_open(&feed->scope, conn->db, scope, problem))
-        return problem->rc;
+    if (scope && ctr_scope_open(&feed->scope, conn->db, scope, problem)) return problem->rc;
     if (ctr_source_open(&feed->source, conn, "main", problem)) return problem->rc;
     if (ctr_source_hold(&feed->source, problem)) return problem->rc;
     if (ctr_source_read(&feed->source, &feed->giver, problem)) return problem->rc;

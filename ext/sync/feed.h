@@ -47,7 +47,7 @@ typedef struct ctr_feed_query {
     int64_t since;
     ctr_bucket bucket;
     bool own;             /* only its own changes */
-    sqlite3_value *scope; /* sync/scope.h; NULL or a NULL: everything. Borrowed by ctr_feed_open */
+    sqlite3_value *scope; /* sync/scope.h; NULL: everything. Borrowed by ctr_feed_open */
 } ctr_feed_query;
 
 typedef struct ctr_feed {

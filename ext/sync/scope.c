@@ -119,9 +119,23 @@ static void fold_leading(ctr_packed *folded, const ctr_shape *shape, sqlite3_val
     ctr_pack_folded(folded, &leading, keys, problem);
 }
 
+/* What a collation of the application calls equal only SQLite can tell. */
+static void refuse_collation(const ctr_column *column, ctr_problem *problem)
+{
+    static const char *const BUILT_IN[] = {"BINARY", "NOCASE", "RTRIM"};
+    for (size_t i = 0; i < sizeof BUILT_IN / sizeof *BUILT_IN; i++)
+        if (sqlite3_stricmp(column->collation, BUILT_IN[i]) == 0) return;
+    ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "a scope needs the collations BINARY, NOCASE and RTRIM, and key column %s has %s",
+        column->name, column->collation);
+}
+
 void ctr_scope_enter(ctr_scope *scope, sqlite3 *db, const ctr_shape *shape, ctr_problem *problem)
 {
     sqlite3_value *lent[CTR_STREAM_KEYS];
+    for (int i = 0; i < scope->n && i < shape->n_keys; i++)
+        refuse_collation(&shape->columns[shape->keys[i]], problem);
     if (scope->n > shape->n_keys || problem->rc != SQLITE_OK) return;
     sqlite3_stmt *row = prepare_values(db, scope->n, problem);
     for (int i = 0; row && i < scope->n; i++)

@@ -22,11 +22,11 @@ typedef struct ctr_scope {
 int ctr_scope_open(ctr_scope *scope, sqlite3 *db, sqlite3_value *given, ctr_problem *problem);
 void ctr_scope_close(ctr_scope *scope);
 
-/* Enters a table: compares keys of its columns from now on. */
+/* Enters a table: compares keys of its columns from now on. Fails with SQLITE_ERROR if one of them
+ * has a collation of the application. */
 void ctr_scope_enter(ctr_scope *scope, sqlite3 *db, const ctr_shape *shape, ctr_problem *problem);
 
-/* Returns whether a row with these keys, of the table that was entered, is in the scope. Under a
- * collation of the application the spelling counts. */
+/* Returns whether a row with these keys, of the table that was entered, is in the scope. */
 bool ctr_scope_has(ctr_scope *scope, const ctr_shape *shape, sqlite3_value **keys,
                    ctr_problem *problem);
 

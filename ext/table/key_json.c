@@ -111,7 +111,7 @@ bool ctr_key_json_read(ctr_packed *key, int *n, sqlite3 *db, const char *json, c
     ctr_problem malformed = {SQLITE_OK, NULL};
     ctr_run run = ctr_run_on(db, "main", NULL, &malformed);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_KEY_JSON);
-    bool is_key = true;
+    bool is_key = !strstr(json, "\\u0000"); /* json_each ends the text there */
     *n = 0;
     key->size = 0;
     ctr_run_bind_text(&run, row, ":json", json);

@@ -129,18 +129,12 @@ static int changes_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     for (int i = 0; i < GIVEN; i++) at[i] = -1;
     for (int i = 0; i < info->nConstraint; i++) {
         int column = info->aConstraint[i].iColumn, given = given_by(column);
-        if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
+        unsigned char op = info->aConstraint[i].op;
+        if (op != SQLITE_INDEX_CONSTRAINT_EQ && op != SQLITE_INDEX_CONSTRAINT_IS) continue;
         if (column == COLUMN_UPTO || column == COLUMN_KEY_COLUMNS) return too_many(base);
         if (given == GIVEN) continue;
         if (!info->aConstraint[i].usable) return SQLITE_CONSTRAINT;
         at[given] = i;
-    }
-    if (at[GIVEN_SINCE] < 0) {
-        ctr_problem problem = {SQLITE_OK, NULL};
-        ctr_problem_set(&problem, SQLITE_ERROR,
-                        "one argument is needed, the sequence number to begin at: 0, or the result "
-                        "of counter_mark(); its rows can only be inserted");
-        return fail_changes(base, &problem);
     }
     for (int i = 0; i < GIVEN; i++) {
         if (at[i] < 0) continue;
@@ -148,7 +142,8 @@ static int changes_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         info->aConstraintUsage[at[i]].argvIndex = ++n;
         info->aConstraintUsage[at[i]].omit = 1;
     }
-    info->estimatedCost = 1e6;
+    /* Without `since` it is a part of a statement that SQLite weighs, or an error of xFilter. */
+    info->estimatedCost = at[GIVEN_SINCE] < 0 ? 1e99 : 1e6;
     return SQLITE_OK;
 }
 
@@ -200,8 +195,13 @@ static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_
     ctr_feed_close(&cursor->feed);
     cursor->row = 0;
     ctr_shared_check_name(table->db, FUNCTION, &problem);
-    query.since =
-        take_integer(table->db, "since", "an INTEGER, 0 or more", *argv++, 0, INT64_MAX, &problem);
+    if (plan & 1 << GIVEN_SINCE)
+        query.since = take_integer(table->db, "since", "an INTEGER, 0 or more", *argv++, 0,
+                                   INT64_MAX, &problem);
+    else
+        ctr_problem_set(&problem, SQLITE_ERROR,
+                        "one argument is needed, the sequence number to begin at: 0, or the result "
+                        "of counter_mark(); its rows can only be inserted");
     if (plan & 1 << GIVEN_BUCKET) take_bucket(&query.bucket, *argv++, &problem);
     if (plan & 1 << GIVEN_OWN)
         query.own = take_integer(table->db, "own", "0 or 1", *argv++, 0, 1, &problem);

@@ -36,8 +36,9 @@ def count(db, chance):
 
 
 def cells(db, scope=None):
-    return sorted(db.execute("SELECT table_name, key, column_name, generation, cell FROM counter_changes(0) WHERE scope = ?",
-                             [scope]), key=repr)
+    where, values = ("WHERE scope = ?", [scope]) if scope else ("", [])
+    return sorted(db.execute(f"SELECT table_name, key, column_name, generation, cell FROM counter_changes(0) {where}", values),
+                  key=repr)
 
 
 def down(hub, path, *scope):  # noqa: F811

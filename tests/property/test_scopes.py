@@ -153,3 +153,5 @@ def test_a_table_with_a_collation_of_the_application_is_refused_by_a_sentence(tm
     assert len(rows(file, "SELECT * FROM counter_changes(0)")) == 1
     with pytest.raises(sqlite3.OperationalError, match="table t: no such collation sequence: german"):
         rows(file, "SELECT * FROM counter_changes(0) WHERE scope = '[\"a\"]'")
+    with pytest.raises(sqlite3.OperationalError, match="a scope needs the collations BINARY, NOCASE and RTRIM, and key column k has german"):
+        rows(file, f"INSERT INTO counter_changes({COLUMNS}, scope) SELECT {COLUMNS}, '[\"a\"]' FROM counter_changes(0)")

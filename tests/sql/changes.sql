@@ -956,7 +956,11 @@ SELECT count(*) FROM counter_changes(0) WHERE scope = '["store 9"]';
 --= 0
 SELECT count(*) FROM counter_changes(0) WHERE scope = '["store 7","tea",1]';
 --= 0
-SELECT count(*), count(scope) FROM counter_changes(0) WHERE scope = NULL;
+SELECT count(*) FROM counter_changes(0) WHERE scope = NULL;
+--! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not NULL
+SELECT count(*) FROM counter_changes(0) WHERE scope IS '["store 7"]' AND own IS 1;
+--= 2
+SELECT count(*), count(scope) FROM counter_changes(0) WHERE table_name = 'v' OR counter_value(cell) = 16;
 --= 5|0
 
 -- # a-scope-brings-what-has-changed-and-what-decides-which-cells-count
@@ -994,6 +998,8 @@ SELECT * FROM counter_changes(0) WHERE scope = '[{"hex":"0g"}]';
 --! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT '[{"hex":"0g"}]'
 SELECT * FROM counter_changes(0) WHERE scope = 7;
 --! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not INTEGER 7
+SELECT * FROM counter_changes(0) WHERE scope = '["a\u0000b"]';
+--! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT '["a\u0000b"]'
 SELECT * FROM counter_changes(0) WHERE scope = x'D1';
 --! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not BLOB x'd1'
 INSERT INTO counter_changes(table_name, scope) VALUES('v', '["x"]');
@@ -1078,6 +1084,14 @@ SELECT count(*) FROM v;
 --= 3
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, scope) SELECT *, 'store 8' FROM feed;
 --! counter_changes: table v: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT 'store 8'
+SELECT count(*) FROM v;
+--= 3
+BEGIN;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, scope) VALUES('v', counter_key('bad', 1), 'n', 1, counter_inc(NULL, 1, '00000000-0000-0000-0000-00000000000a'), 1, '00000000-0000-0000-0000-00000000000a', 'bad');
+--! counter_changes: table v: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT 'bad'
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, scope) VALUES('v', counter_key('bad', 1), 'n', 1, counter_inc(NULL, 1, '00000000-0000-0000-0000-00000000000a'), 1, '00000000-0000-0000-0000-00000000000a', 'bad');
+--! counter_changes: table v: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT 'bad'
+COMMIT;
 SELECT count(*) FROM v;
 --= 3
 
