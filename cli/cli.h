@@ -39,6 +39,7 @@ typedef struct cli_progress {
 typedef struct cli {
     const char *command;
     bool failed;
+    bool silent; /* it looks, and says nothing */
     cli_progress progress;
 } cli;
 
@@ -176,6 +177,8 @@ typedef struct cli_taking {
     cli_file *file;
     const char *from;  /* what messages call the lines: "lines.gz: ", or "" */
     const char *scope; /* JSON: other rows are passed over; or NULL */
+    const char *only;  /* the source of all lines, which lie between two numbers; or NULL: any */
+    int64_t since, upto;
     sqlite3_stmt *batch, *changes, *insert, *seen;
     int64_t line;
     struct cli_received

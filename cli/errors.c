@@ -33,6 +33,7 @@ void cli_fail(cli *c, const char *format, ...)
 {
     if (c->failed) return;
     c->failed = true;
+    if (c->silent) return;
     va_list values;
     va_start(values, format);
     print_sentence(c, format, values);

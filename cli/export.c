@@ -65,16 +65,26 @@ static char *make_line(cli_file *file, const char *source, int64_t since, int64_
     return made;
 }
 
+static sqlite3_stmt *prepare_changes(cli_file *file, const cli_query *query)
+{
+    char *sql =
+        sqlite3_mprintf("%s%s ORDER BY 1", CLI_SQL_CHANGES, query->scope ? " AND scope = ?3" : "");
+    if (!sql) cli_fail(file->c, "out of memory");
+    sqlite3_stmt *row = sql ? cli_prepare(file, sql) : NULL;
+    if (row) sqlite3_bind_int64(row, 1, query->since);
+    if (row) sqlite3_bind_int(row, 2, query->own);
+    if (row && query->scope) sqlite3_bind_text(row, 3, query->scope, -1, SQLITE_STATIC);
+    sqlite3_free(sql);
+    return row;
+}
+
 int64_t cli_give(cli_file *file, const cli_query *query, int64_t *upto,
                  void (*take)(void *to, const char *line), void *to)
 {
     int64_t since = query->since;
     giving given = {.upto = since};
     char *source = NULL;
-    sqlite3_stmt *row = cli_prepare(file, CLI_SQL_CHANGES);
-    if (row) sqlite3_bind_int64(row, 1, query->since);
-    if (row) sqlite3_bind_int(row, 2, query->own);
-    if (row) sqlite3_bind_text(row, 3, query->scope, -1, SQLITE_STATIC);
+    sqlite3_stmt *row = prepare_changes(file, query);
     bool any = cli_step(file, row);
     if (any) source = sqlite3_mprintf("%s", sqlite3_column_text(row, CHANGE_SOURCE));
     while (any && !file->c->failed) {

@@ -109,8 +109,8 @@ void cli_need_tables(cli_file *file)
 {
     if (cli_count_tables(file) == 0)
         cli_fail(file->c,
-                 "%s: the file has no counter tables: track a table first: sqlite-counter track "
-                 "%s TABLE COLUMN",
+                 "%s: the file has no counter tables: make a table one first: sqlite-counter "
+                 "replicate %s TABLE COLUMN, or track",
                  file->path, file->path);
 }
 

@@ -25,6 +25,7 @@ enum { ID_SIZE = 36, TWIST_SIZE = 16, DIGITS = 20, OWN_SIZE = 4 };
 typedef struct batches {
     int64_t since, upto;
     off_t size;
+    bool failed; /* it could not be taken */
 } batches;
 
 /* The folder of a source. */
@@ -105,6 +106,7 @@ static void add_file(cli *c, folder *to, batches file, const struct stat *seen)
         to->room = room;
     }
     file.size = seen->st_size;
+    file.failed = false;
     to->files[to->n++] = file;
     if (seen->st_mtime > to->written) to->written = seen->st_mtime;
 }
@@ -123,13 +125,16 @@ static void tell_strange(cli_rows *strange, const char *path)
 static void read_folder(cli *c, folder *of, cli_rows *strange)
 {
     DIR *open = c->failed ? NULL : opendir(of->path);
-    if (!open && !c->failed && errno != ENOENT)
+    if (!open && !c->failed && errno == ENOTDIR && strange)
+        tell_strange(strange, of->path);
+    else if (!open && !c->failed && errno != ENOENT)
         cli_fail(c, "%s: cannot be read: %s", of->path, strerror(errno));
     for (struct dirent *entry; open && !c->failed && (entry = readdir(open));) {
         batches file;
         struct stat seen;
         char *path = join(c, of->path, entry->d_name);
         bool is = path && is_batches(entry->d_name, &file) && stat(path, &seen) == 0;
+        is = is && S_ISREG(seen.st_mode);
         if (is)
             add_file(c, of, file, &seen);
         else if (entry->d_name[0] != '.')
@@ -239,13 +244,36 @@ static void delete_covered(cli *c, const folder *own, const batches *by)
     }
 }
 
-/* A file whose folder has more of it than it has itself would write what nobody takes. */
-static void refuse_older(cli_file *file, const folder *own, int64_t end)
+static bool is_whole(cli *c, const char *path)
 {
-    int64_t mine = end > 0 ? cli_end_of_changes(file) : 0;
+    cli_lines lines;
+    size_t size;
+    cli quiet = {.command = c->command, .silent = true};
+    cli_lines_open(&lines, &quiet, path);
+    while (cli_lines_next(&lines, &size)) continue;
+    cli_lines_close(&lines);
+    return !quiet.failed;
+}
+
+/* A file whose folder has more of it than it has itself would write what nobody takes. What is not
+ * whole there is none of its files: deletes it. */
+static void refuse_older(cli_file *file, folder *own)
+{
+    cli *c = file->c;
+    size_t n = 0;
+    int64_t end = end_of_chain(own, 0), mine = end > 0 ? cli_end_of_changes(file) : 0;
+    for (size_t i = 0; i < own->n && end > mine && !c->failed; i++) {
+        char *path = path_of(c, own, &own->files[i]);
+        bool stays = !path || own->files[i].upto <= mine || is_whole(c, path);
+        if (stays) own->files[n++] = own->files[i];
+        if (!stays) unlink(path);
+        sqlite3_free(path);
+    }
+    if (end > mine) own->n = n;
+    end = end_of_chain(own, 0);
     if (end > mine)
         cli_fail(
-            file->c,
+            c,
             "%s: %s has its changes up to %lld, and the file ends at %lld: it is an older copy. "
             "SELECT counter_fork() gives it an id of its own, and its next sync a folder of its "
             "own",
@@ -263,9 +291,8 @@ static void give(cli_file *file, folder *own, cli_rows *rows)
     if (!c->failed && mkdir(own->path, 0777) != 0 && errno != EEXIST)
         cli_fail(c, "%s: cannot be made: %s", own->path, strerror(errno));
     delete_leftovers(c, own);
-    int64_t end = end_of_chain(own, 0);
-    refuse_older(file, own, end);
-    int64_t n = c->failed ? 0 : write_aside(file, aside, end, &made);
+    refuse_older(file, own);
+    int64_t n = c->failed ? 0 : write_aside(file, aside, end_of_chain(own, 0), &made);
     int64_t begin = n > 0 && !c->failed ? begin_of(own, &made) : 0;
     int64_t all =
         n > 0 && !c->failed && begin < made.since ? write_aside(file, aside, begin, &made) : n;
@@ -282,7 +309,8 @@ static void give(cli_file *file, folder *own, cli_rows *rows)
 /* ---- taking ---------------------------------------------------------------------------------- */
 
 /* Takes a file, whole or not at all. Returns the number of its changes. */
-static int64_t take_file(cli_file *file, const char *path, const char *scope)
+static int64_t take_file(cli_file *file, const folder *of, const batches *part, const char *path,
+                         const char *scope)
 {
     int64_t n = 0;
     size_t size;
@@ -293,6 +321,9 @@ static int64_t take_file(cli_file *file, const char *path, const char *scope)
     cli_begin(file);
     cli_lines_open(&lines, file->c, path);
     cli_taking_begin(&in, file, from, scope);
+    in.only = of->source;
+    in.since = part->since;
+    in.upto = part->upto;
     while (cli_lines_next(&lines, &size)) cli_taking_line(&in, lines.line, size);
     for (size_t i = 0; i < in.n; i++) n += in.received[i].changes;
     cli_taking_end(&in);
@@ -303,31 +334,37 @@ static int64_t take_file(cli_file *file, const char *path, const char *scope)
 }
 
 /* Returns the file that leads furthest from a mark, or NULL. */
-static const batches *next_of(const folder *of, int64_t mark)
+static batches *next_of(const folder *of, int64_t mark)
 {
-    const batches *found = NULL;
-    for (size_t i = 0; i < of->n && of->files[i].since <= mark; i++)
-        if (of->files[i].upto > mark && (!found || of->files[i].upto > found->upto))
-            found = &of->files[i];
+    batches *found = NULL;
+    for (size_t i = 0; i < of->n && of->files[i].since <= mark; i++) {
+        batches *file = &of->files[i];
+        if (!file->failed && file->upto > mark && (!found || file->upto > found->upto))
+            found = file;
+    }
     return found;
 }
 
+/* Takes files as long as one leads further. One that fails is told of, and another may lead on. A
+ * file that is gone was taken in by a later one, which the next sync finds. */
 static void take(cli_file *file, const folder *of, const char *scope, cli_rows *rows)
 {
     cli *c = file->c;
+    bool failed = c->failed;
     int64_t n = 0, mark = cli_mark(file, of->source, scope), before = mark;
-    for (const batches *next;
-         !c->failed && (next = next_of(of, mark)) && !cli_watch_is_stopped();) {
+    for (batches *next; !c->failed && (next = next_of(of, mark)) && !cli_watch_is_stopped();) {
         char *path = path_of(c, of, next);
-        if (path) n += take_file(file, path, scope);
+        bool is_gone = path && access(path, F_OK) != 0 && errno == ENOENT;
+        if (path && !is_gone) n += take_file(file, of, next, path, scope);
+        failed = failed || c->failed;
+        c->failed = path == NULL;
         int64_t reached = cli_mark(file, of->source, scope);
-        if (!c->failed && reached <= mark)
-            cli_fail(c, "%s: its name says that it leads up to %lld, its batches lead to %lld",
-                     path, (long long)next->upto, (long long)reached);
+        next->failed = reached <= mark;
         mark = reached;
         sqlite3_free(path);
     }
     if (mark > before) add_row(rows, "took", of->source, n, mark);
+    c->failed = c->failed || failed;
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -387,6 +424,13 @@ static void take_from(cli_file *file, folder *other, void *with)
     file->c->failed = false;
 }
 
+static void check_scope(cli_file *file, const char *scope)
+{
+    sqlite3_stmt *row = cli_prepare_text(file, CLI_SQL_CHECK_SCOPE, scope);
+    cli_step(file, row);
+    sqlite3_finalize(row);
+}
+
 void cli_folder_sync(cli_file *file, const char *directory, const char *scope, cli_watch *watch,
                      cli_rows *rows)
 {
@@ -396,8 +440,12 @@ void cli_folder_sync(cli_file *file, const char *directory, const char *scope, c
     cli_run(file, "SELECT counter_settle()"); /* before the folder is named */
     name_own(file, &own, directory);
     if (watch) cli_watch_add(watch, directory);
-    if (!file->c->failed) read_folder(file->c, &own, NULL);
+    if (scope && !file->c->failed) check_scope(file, scope);
+    bool named = !file->c->failed;
+    if (named) read_folder(file->c, &own, NULL);
     if (!file->c->failed) give(file, &own, rows);
+    how.failed = file->c->failed;
+    if (named) file->c->failed = false; /* what it cannot write does not keep it from reading */
     visit_others(file, directory, &own, NULL, take_from, &how);
     file->c->failed = file->c->failed || how.failed;
     cli_progress_erase(file->c);

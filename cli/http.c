@@ -335,7 +335,7 @@ static void read_token(server *s, const char *path)
     size_t size = s->token ? strcspn(s->token, " \t\r\n") : 0;
     if (s->token) s->token[size] = '\0';
     if (path && size == 0)
-        cli_fail(c, "%s: there is no token in this file", path);
+        cli_fail(c, "%s: there is no such file, or no token in it", path);
     else if (size == 0)
         cli_fail(c, "a server needs a token: in the file of --token-file, or in the environment "
                     "variable SQLITE_COUNTER_TOKEN");

@@ -104,7 +104,7 @@ static void print_received(cli_taking *in)
 /* ---- changes --------------------------------------------------------------------------------- */
 
 /* Columns of BATCH_CHANGES, and parameters of INSERT_CHANGE. */
-enum { CHANGE_TABLE, CHANGE_PACKED, CHANGE_COLUMN, CHANGE_ANSWER = 7 };
+enum { CHANGE_TABLE, CHANGE_PACKED, CHANGE_COLUMN, CHANGE_GENERATION, CHANGE_ANSWER = 7 };
 enum { INSERT_KEY = 2, INSERT_CELL = 5, INSERT_SHARED = 7, INSERT_SOURCE = 8, INSERT_SCOPE = 9 };
 
 static void fail_line(cli_taking *in, const char *what)
@@ -130,6 +130,8 @@ static void fail_insert(cli_taking *in, int64_t n)
 {
     const char *table = (const char *)sqlite3_column_text(in->changes, CHANGE_TABLE);
     const char *column = (const char *)sqlite3_column_text(in->changes, CHANGE_COLUMN);
+    bool replicated =
+        (column && !*column) || sqlite3_column_int64(in->changes, CHANGE_GENERATION) > UINT32_MAX;
     char *reason = sqlite3_mprintf("%s", cli_message(in->file->db));
     sqlite3_stmt *born = cli_prepare_text(in->file, CLI_SQL_IS_BORN, table);
     if (!table || cli_step(in->file, born))
@@ -137,10 +139,11 @@ static void fail_insert(cli_taking *in, int64_t n)
     else
         fail_line_made(
             in, sqlite3_mprintf("change %lld: there is no counter table %s here: create it as it "
-                                "is at the source; if it is a tracked table there, create the "
-                                "ordinary table, then run: sqlite-counter track %s %s %s",
-                                (long long)n, table, in->file->path, table,
-                                column ? column : "COLUMN"));
+                                "is at the source; if it is a %s table there, create the "
+                                "ordinary table, then run: sqlite-counter %s %s %s %s",
+                                (long long)n, table, replicated ? "replicated" : "tracked",
+                                replicated ? "replicate" : "track", in->file->path, table,
+                                column && *column ? column : "COLUMN"));
     sqlite3_finalize(born);
     sqlite3_free(reason);
 }
@@ -271,6 +274,22 @@ static void check_batch(cli_taking *in, int rc, bool is_text)
     }
 }
 
+/* Fails if the batch is another one's, or goes further than its file says. */
+static void check_place(cli_taking *in)
+{
+    const char *source = (const char *)sqlite3_column_text(in->batch, BATCH_SOURCE);
+    int64_t since = sqlite3_column_int64(in->batch, BATCH_SOURCE + 1),
+            upto = sqlite3_column_int64(in->batch, BATCH_SOURCE + 2);
+    if (!in->only || in->file->c->failed) return;
+    if (!source || strcmp(source, in->only) != 0)
+        fail_line_made(in, sqlite3_mprintf("it has changes of %Q, not of %Q", source, in->only));
+    else if (since < in->since || upto > in->upto)
+        fail_line_made(in,
+                       sqlite3_mprintf("it has changes from %lld to %lld, which the name of the "
+                                       "file does not say",
+                                       (long long)since, (long long)upto));
+}
+
 void cli_taking_begin(cli_taking *in, cli_file *file, const char *from, const char *scope)
 {
     *in = (cli_taking){.file = file, .from = from, .scope = scope};
@@ -300,6 +319,7 @@ void cli_taking_line(cli_taking *in, const char *line, size_t size)
     int rc = sqlite3_bind_text64(in->batch, 1, line, size, SQLITE_STATIC, SQLITE_UTF8);
     if (rc == SQLITE_OK) rc = sqlite3_step(in->batch);
     check_batch(in, rc, !memchr(line, '\0', size));
+    check_place(in);
     if (!in->file->c->failed) raise_mark(in, import_changes(in, line, size));
     sqlite3_reset(in->batch);
 }

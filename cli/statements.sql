@@ -78,7 +78,8 @@ SELECT DISTINCT table_name, 'damaged', 'the triggers of the tracked table are no
 
 -- ---- export --------------------------------------------------------------------------------------
 
--- Answers about openings come first, whatever their number: the rows may need them.
+-- Answers about openings come first, whatever their number: the rows may need them. To be followed by a
+-- scope, and ORDER BY 1.
 -- name: CHANGES
 SELECT CASE WHEN column_name IS NULL AND cell IS NOT NULL THEN 0 ELSE seq END, upto,
        json_quote(source),
@@ -89,7 +90,8 @@ SELECT CASE WHEN column_name IS NULL AND cell IS NOT NULL THEN 0 ELSE seq END, u
          'cell', json(CASE WHEN coalesce(column_name, '') = '' THEN json_quote(nullif(hex(cell), ''))
                            ELSE counter_json(cell) END),
          'seq', seq), seq > 0
-  FROM counter_changes(?1) WHERE own = ?2 AND scope = ?3 ORDER BY 1;
+  FROM counter_changes(?1) WHERE own = ?2;
+
 
 -- name: END_OF_CHANGES
 SELECT upto FROM counter_changes(0) LIMIT 1;
@@ -120,6 +122,9 @@ SELECT json_extract(value, '$.table'), json_extract(value, '$.packed'),
 -- name: INSERT_CHANGE
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, key_columns, source, scope)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
+
+-- name: CHECK_SCOPE
+SELECT counter_source(1, ?1);
 
 -- name: MARK
 SELECT counter_mark(?1, ?2);

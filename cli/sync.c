@@ -152,6 +152,9 @@ static void sync_with_many(cli *c, const cli_arguments *given)
 void cli_sync(cli *c, const cli_arguments *given)
 {
     bool many = is_url(given->word[1]) || is_directory(given->word[1]);
+    if (is_directory(given->word[0]) || is_url(given->word[0]))
+        cli_fail(c, "%s: the file comes first, then what it syncs with: sqlite-counter sync %s %s",
+                 given->word[0], given->word[1], given->word[0]);
     if (many && given->create_tables)
         cli_fail(c, "--create-tables is for two files, not for %s", given->word[1]);
     if (!many && (given->watch || given->scope || given->token_file))

@@ -41,7 +41,8 @@ def test_a_file_that_is_missing_or_not_a_database_is_told_and_none_is_created(pl
     before = sorted(path.name for path in place.iterdir())
     fails(": there is no such file", *words_for(command, ""))
     fails("no.db: there is no such file", *words_for(command, "no.db"))
-    fails(r"\.: is not a regular file", *words_for(command, "."))
+    said = r"the file comes first, then .*: sqlite-counter sync b\.db \." if command == "sync" else "is not a regular file"
+    fails(rf"\.: {said}", *words_for(command, "."))
     fails("a.db/x: Not a directory", *words_for(command, "a.db/x"))
     if command == "sync":
         fails("no.db: there is no such file", "sync", "b.db", "no.db")
@@ -56,14 +57,14 @@ def test_a_file_without_counter_tables_is_told_and_how_to_go_on(place, command):
     make("plain.db", "CREATE TABLE t(a)")
     (place / "empty.db").touch()
     for name in "plain.db", "empty.db":
-        fails(f"{name}: the file has no counter tables: track a table first: sqlite-counter track {name} TABLE COLUMN",
+        fails(f"{name}: the file has no counter tables: make a table one first: sqlite-counter replicate {name} TABLE COLUMN, or track",
               command, name)
 
 
 @pytest.mark.parametrize("command", ["check", "export", "import"])
 def test_a_file_with_nothing_but_an_identity_has_no_counter_tables(place, command):
     make("named.db", "SELECT counter_init('home:till')")
-    fails("named.db: the file has no counter tables: track .*", command, "named.db")
+    fails("named.db: the file has no counter tables: make .*", command, "named.db")
 
 
 def test_two_files_without_counter_tables_have_nothing_to_merge(place):

@@ -122,12 +122,65 @@ def test_a_newer_format_and_a_refused_change_are_told_of_and_change_nothing(plac
         assert rows("b.db", "SELECT * FROM v") == [("x", 2)]
 
 
-def test_a_file_whose_name_promises_too_much_is_told_of(place):
+def test_a_file_whose_name_promises_too_much_raises_no_mark_past_what_it_has(place):
     ok("sync", "a.db", "shared")
     path = own_file("a.db")
     path.rename(path.with_name(f"{'0' * 20}-{9 * 10**18:020}.gz"))
+    ok("sync", "b.db", "shared")
+    make("a.db", "INSERT INTO v VALUES ('x', 4)")
+    path.parent.joinpath(f"{'0' * 20}-{9 * 10**18:020}.gz").unlink()
+    ok("sync", "a.db", "shared")
+    ok("sync", "b.db", "shared")
+    assert rows("b.db", "SELECT n FROM v") == [(7,)]
+
+
+def test_batches_of_another_source_and_beyond_the_name_of_their_file_are_refused(place):
+    ok("sync", "a.db", "shared")
+    source = rows("a.db", "SELECT counter_source(1)")[0][0]
+    forged = place / "shared" / "44444444-4444-4444-8444-444444444444"
+    forged.mkdir()
+    line = f'{{"source":"{source}","since":0,"upto":{9 * 10**18},"changes":[]}}'
+    (forged / f"{'0' * 20}-{'5':0>20}.gz").write_bytes(gzip.compress(digested([line]).encode()))
     status, _, error = run("sync", "b.db", "shared")
-    assert status == 1 and "its name says that it leads up to 9000000000000000000, its batches lead to " in error
+    assert status == 1 and f"line 1: it has changes of '{source}', not of '{forged.name} own': nothing was imported" in error
+    (forged / f"{'0' * 20}-{'5':0>20}.gz").write_bytes(gzip.compress(digested([line.replace(source, f"{forged.name} own")]).encode()))
+    status, _, error = run("sync", "b.db", "shared")
+    assert status == 1 and "line 1: it has changes from 0 to 9000000000000000000, which the name of the file does not say" in error
+    make("a.db", "INSERT INTO v VALUES ('x', 4)")
+    for name in "ab":
+        run("sync", f"{name}.db", "shared")
+    assert rows("b.db", "SELECT n FROM v") == [(7,)]
+
+
+def test_a_damaged_file_that_promises_more_keeps_no_other_one_from_being_taken(place):
+    ok("sync", "a.db", "shared")
+    path = own_file("a.db")
+    more = path.with_name(f"{'0' * 20}-{8 * 10**18:020}.gz")
+    more.write_bytes(path.read_bytes()[:40])
+    status, out, error = run("sync", "b.db", "shared")
+    assert status == 1 and error == f"sqlite-counter: {more}: it is cut short or damaged, and nothing of it was taken\n"
+    assert [row[0] for row in table(out)] == ["gave", "took"] and rows("b.db", "SELECT n FROM v") == [(3,)]
+    make("a.db", "INSERT INTO v VALUES ('x', 4)")
+    assert [row[0] for row in table(ok("sync", "a.db", "shared"))] == ["gave", "took"] and not more.exists()
+
+
+def test_an_older_copy_that_nobody_has_noticed_does_not_write_what_nobody_takes(place):
+    make("a.db", "INSERT INTO v VALUES ('x', 4)")
+    ok("sync", "a.db", "shared")
+    path = own_file("a.db")
+    since, upto = path.name[:20], 8 * 10**18
+    line = gzip.decompress(path.read_bytes()).decode().splitlines()[0]
+    path.with_name(f"{since}-{upto:020}.gz").write_bytes(gzip.compress(digested([line]).encode()))
+    status, _, error = run("sync", "a.db", "shared")
+    assert status == 1 and "it is an older copy. SELECT counter_fork() gives it an id of its own" in error
+
+
+def test_what_cannot_be_written_keeps_nobody_from_reading(place):
+    ok("sync", "b.db", "shared")
+    (place / "shared" / own_folder("a.db").name).write_text("in the way")
+    status, out, error = run("sync", "a.db", "shared")
+    assert status == 1 and "Not a directory" in error and [row[0] for row in table(out)] == ["took"]
+    assert rows("a.db", "SELECT n FROM v") == [(3,)]
 
 
 def test_a_directory_that_is_missing_or_cannot_be_used_is_a_sentence(place):
@@ -158,7 +211,7 @@ def test_a_scope_takes_its_rows_alone_and_everything_can_come_later(place):
     assert ok("sync", "--scope", '["y"]', "b.db", "shared") == ""
     ok("sync", "b.db", "shared")
     assert rows("b.db", "SELECT * FROM v ORDER BY 1") == [("x", 3), ("y", 5)]
-    fails(rf"b\.db: scope must be a JSON array .*", "sync", "--scope", "y", "b.db", "shared")
+    fails(r"b\.db: scope must be a JSON array .*", "sync", "--scope", "y", "b.db", "shared")
 
 
 def test_copies_that_count_settle_before_they_write(place):
