@@ -281,7 +281,8 @@ static void give(cli_file *file, folder *own, cli_rows *rows)
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-/* Takes a file, whole or not at all. Returns the number of its changes. */
+/* Takes a file, whole or not at all. Returns the number of its changes; -1: its writer has joined it
+ * with others. */
 static int64_t take_file(cli_file *file, const char *path, const char *scope)
 {
     int64_t n = 0;
@@ -299,7 +300,7 @@ static int64_t take_file(cli_file *file, const char *path, const char *scope)
     cli_lines_close(&lines);
     cli_end(file);
     sqlite3_free(from);
-    return n;
+    return lines.is_gone ? -1 : n;
 }
 
 /* Returns the file that leads furthest from a mark, or NULL. */
@@ -312,18 +313,27 @@ static const batches *next_of(const folder *of, int64_t mark)
     return found;
 }
 
-static void take(cli_file *file, const folder *of, const char *scope, cli_rows *rows)
+static void take(cli_file *file, folder *of, const char *scope, cli_rows *rows)
 {
+    enum { RELISTED = 3 }; /* times; then the next sync goes on */
     cli *c = file->c;
+    int relisted = 0;
     int64_t n = 0, mark = cli_mark(file, of->source, scope), before = mark;
-    for (const batches *next;
-         !c->failed && (next = next_of(of, mark)) && !cli_watch_is_stopped();) {
+    for (const batches *next; !c->failed && relisted <= RELISTED && (next = next_of(of, mark)) &&
+                              !cli_watch_is_stopped();) {
         char *path = path_of(c, of, next);
-        if (path) n += take_file(file, path, scope);
+        int64_t taken = path ? take_file(file, path, scope) : 0;
         int64_t reached = cli_mark(file, of->source, scope);
-        if (!c->failed && reached <= mark)
+        if (taken < 0) {
+            of->n = 0;
+            read_folder(c, of, NULL);
+            relisted++;
+        } else if (!c->failed && reached <= mark) {
             cli_fail(c, "%s: its name says that it leads up to %lld, its batches lead to %lld",
                      path, (long long)next->upto, (long long)reached);
+        } else {
+            n += taken;
+        }
         mark = reached;
         sqlite3_free(path);
     }
