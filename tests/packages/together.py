@@ -82,7 +82,7 @@ class Program:
             raise Failed(error)
         rows = [line.split("\t") for line in out.splitlines()]
         if self.verb == "lines":
-            return out.splitlines()
+            return out.split("\n")[:-1]  # other line breaks may stand in texts
         if self.verb == "apply":
             return {"changes": sum(int(row[1]) for row in rows)}
         return {"gave": sum(int(row[2]) for row in rows if row[0] == "gave"),
