@@ -26,7 +26,7 @@ DRIVER = "better-sqlite3"
 
 
 IS_LONG = EXAMPLES > 100
-STEPS = 40 if IS_LONG else 25
+STEPS = 40 if IS_LONG else 24
 
 
 def scaled(n):
@@ -270,7 +270,7 @@ class FolderWorld(Devices):
         self.agree()
 
 
-@pytest.mark.parametrize("number", range(scaled(2)))
+@pytest.mark.parametrize("number", range(scaled(1)))
 def test_whoever_syncs_a_file_with_a_folder_nothing_is_lost_or_doubled(shop, ask, launch, all_names, folder, number):
     world = FolderWorld(folder, shop, ask, launch, all_names, random.Random(f"{SEED} folder {number}"))
     for _ in range(STEPS):
@@ -374,7 +374,8 @@ class ServerWorld(Devices):
 
     def __init__(self, server, *given):
         super().__init__(*given)
-        self.server, self.copied = server, set()
+        self.server = server
+        self.names = [*self.names, *self.names[1:]]  # curl, which the command line runs, takes most of the time
 
     def meet(self, device, **given):
         warnings = self.sync("http", device, url=self.server.url, token=self.server.token(device), **given)
@@ -436,7 +437,7 @@ class ServerWorld(Devices):
         assert len({id for ids in bound.values() for id in ids}) == sum(map(len, bound.values()))
 
 
-@pytest.mark.parametrize("kind", SERVERS if IS_LONG else SERVERS[:2])
+@pytest.mark.parametrize("kind", SERVERS if IS_LONG else [SERVERS[SEED % 2]])
 @pytest.mark.parametrize("number", range(scaled(1)))
 def test_whoever_syncs_a_file_with_a_server_nothing_is_lost_or_doubled(shop, ask, launch, all_names, served, kind, number):
     world = ServerWorld(served(kind), shop, ask, launch, all_names, random.Random(f"{SEED} {kind} {number}"))
@@ -474,6 +475,7 @@ def post(server, token, lines):
 
 
 def test_both_servers_skip_the_same_shards_of_others_and_say_the_same(shop, ask, all_names, served):
+    """What the lines of each of the clients bring."""
     answers = []
     devices = [shop(i) for i in "abc"]
     for device, n in zip(devices, (3, 4, 5)):
@@ -499,12 +501,12 @@ def test_both_servers_skip_the_same_shards_of_others_and_say_the_same(shop, ask,
 
 
 @pytest.mark.parametrize("kind", SERVERS[:2])
-def test_a_client_whose_id_is_bound_to_another_token_is_told(shop, ask, all_names, served, kind):
+def test_a_client_whose_id_is_bound_to_another_token_is_told(shop, ask, all_names, served, kind, chance):
     server = served(kind)
     one, another = shop("one"), shop("another")
     one.count("tea")
     ask("python")("http", one.path, url=server.url, token=server.token(one))
-    for name in all_names:
+    for name in some(all_names, chance):
         one.count("tea")
         warning, = ask(name)("http", one.path, url=server.url, token=server.token(another))["warnings"]
         assert "for the id of the file is bound to another token: whoever runs the server moves it" in warning
@@ -514,11 +516,11 @@ def test_a_client_whose_id_is_bound_to_another_token_is_told(shop, ask, all_name
 
 
 @pytest.mark.parametrize("kind", SERVERS[:2])
-def test_where_the_mark_of_a_server_lies_beyond_the_file_it_gets_everything(shop, ask, all_names, served, kind):
+def test_where_the_mark_of_a_server_lies_beyond_the_file_it_gets_everything(shop, ask, all_names, served, kind, chance):
     server = served(kind)
     one = shop("one")
     post(server, server.token(one), [json.dumps({"format": 1, "source": f"{one.id()} own", "since": 0, "upto": 2**62, "changes": []})])
-    for name in all_names:
+    for name in some(all_names, chance):
         one.count("tea")
         ask(name)("http", one.path, url=server.url, token=server.token(one))
         assert server.shop.content() == one.content()
@@ -534,13 +536,6 @@ KEYS = ["x''", "x'00ff'", "''", "'a' || char(0) || 'b'", "CAST(x'61ff' AS TEXT)"
         "'\U0001f375'", "9e999", "-9e999", "0.1", "5e-324", "1e300", "-0.0", "0", "1", "1.5", "9223372036854775807", "-9223372036854775808",
         "9007199254740993", "9223372036854775807.0"]
 AMOUNTS = [1, -1, 2**53 + 1, 2**63 - 1, -2**63]
-
-
-def make_odd(shop, name):
-    one = shop(name)
-    for table in ODD_TABLES:
-        one(table)
-    return one
 
 
 def fill_odd(one, other):
@@ -578,16 +573,24 @@ def changes_of(lines):
     return batches[0]["source"], batches[0]["since"], batches[-1]["upto"], sum((batch["changes"] for batch in batches), [])
 
 
-@pytest.fixture
-def odd(shop):
-    one, empty = make_odd(shop, "odd"), make_odd(shop, "empty")
-    fill_odd(one, empty)
-    empty.close()
+@pytest.fixture(scope="module")
+def odd(counter, tmp_path_factory):
+    """A file with all of that, and what makes copies of one that can take it in."""
+    folder = tmp_path_factory.mktemp("odd")
+    made = [Shop(counter, folder / name) for name in ("odd.db", "empty.db")]
+    for one in made:
+        for table in ODD_TABLES:
+            one(table)
+    fill_odd(*made)
+    made[1].close()
 
-    def target(name):
-        return shop(None, shutil.copy(empty.path, f"{empty.path}.{name}"))
+    def target():
+        made.append(Shop(counter, shutil.copy(made[1].path, folder / f"{len(made)}.db")))
+        return made[-1]
 
-    return one, target
+    yield made[0], target
+    for one in made:
+        one.close()
 
 
 def test_what_one_writes_the_others_read(ask, all_names, chance, odd):
@@ -598,7 +601,7 @@ def test_what_one_writes_the_others_read(ask, all_names, chance, odd):
         source, _, upto, changes = changes_of(written["cli"])
         readers = []
         for writer, reader in pairs(all_names, chance):
-            readers.append(target(f"{writer} {reader} {own}"))
+            readers.append(target())
             taken = ask(reader)("apply", readers[-1].path, lines=written[writer])
             assert taken["changes"] == len(changes) and taken.get("marks", {source: str(upto)}) == {source: str(upto)}
             assert shown(readers[-1]) == shown(one)
@@ -618,7 +621,7 @@ def test_the_files_of_one_are_read_by_the_others(ask, all_names, tmp_path, chanc
         lines = gzip.decompress(path.read_bytes()).decode().split("\n")[:-1]
         changes = changes_of(lines[:-1])
         assert changes == changes_of(ask(writer)("lines", one.path, own=True))
-        readers.append(target(f"{writer} {reader}"))
+        readers.append(target())
         done = ask(reader)("folder", readers[-1].path, folder=str(folder))
         assert done["warnings"] == [] and done["took"] == len(changes[3])
         assert shown(readers[-1]) == shown(one)
@@ -628,7 +631,8 @@ def test_the_files_of_one_are_read_by_the_others(ask, all_names, tmp_path, chanc
 def test_servers_give_the_same_and_refuse_the_same(counter, ask, all_names, served, odd):
     one, _ = odd
     source, *_ = changes_of(ask("python")("lines", one.path))
-    good = ask("python")("lines", one.path)[-1].encode() + b"\n"
+    last = json.loads(ask("python")("lines", one.path)[-1])
+    good = json.dumps({**last, "changes": last["changes"][-1:]}, separators=(",", ":")).encode() + b"\n"
     bearer = {"Authorization": f"Bearer {counter.add_token(one.db, 'device')}"}
     for kind in all_names[1:]:
         server = served(kind, one)
@@ -681,14 +685,14 @@ REFUSED = [
 ]
 
 
-def test_a_client_that_is_ahead_of_a_server_takes_what_comes_each_time(counter, ask, all_names, served, odd):
+def test_a_client_that_is_ahead_of_a_server_takes_what_comes_each_time(counter, ask, all_names, served, chance, odd):
     """The served file was replaced by an older copy."""
     one, target = odd
     for kind in all_names[1:]:
         server = served(kind, one)
-        for name in all_names:
-            client = target(f"{kind} {name}")
+        for name in some(all_names, chance):
+            client = target()
             counter.apply(client.db, [json.dumps({"source": one.id(), "since": 0, "upto": 2**62, "changes": []})])
-            token = counter.add_token(one.db, f"{kind} {name}")
+            token = counter.add_token(one.db, client.path)
             assert ask(name)("http", client.path, url=server.url, token=token)["warnings"] == []
             assert "extra" in [column for column, in client("SELECT name FROM pragma_table_info('odd')")]

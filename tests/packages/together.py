@@ -104,8 +104,6 @@ class Program:
 # ---- the program of Python ----
 
 def verbs(counter):
-    from servers import serving
-    from sqlite_counter.server import Application
     running = contextlib.ExitStack()
 
     def synced(done):
@@ -115,20 +113,28 @@ def verbs(counter):
         changes, marks = counter.apply(db, lines)
         return {"changes": changes, "marks": {source: str(mark) for source, mark in marks.items()}}
 
+    def serve(db):
+        from servers import serving
+        from sqlite_counter.server import Application
+        return running.enter_context(serving(Application(db.path, prefix="/sync"))) + "/sync"
+
+    def http(db, url, token, scope=None):
+        from sqlite_counter import http
+        http.PAUSE = 0.005  # a server that is gone is asked again at once
+        return synced(http.sync_http(db, url, token, scope))
+
     return {"folder": lambda db, folder, scope=None: synced(counter.sync_folder(db, folder, scope)),
-            "http": lambda db, url, token, scope=None: synced(counter.sync_http(db, url, token, scope)),
+            "http": http,
             "lines": lambda db, since=0, own=False, scope=None: list(counter.changes(db, since, own=own, scope=scope)),
             "apply": apply,
             "mark": lambda db, source: str(counter.mark(db, source)),
-            "serve": lambda db: running.enter_context(serving(Application(db.path, prefix="/sync"))) + "/sync"}
+            "serve": serve}
 
 
 def main():
     import sqlite3
 
     import sqlite_counter
-    from sqlite_counter import http
-    http.PAUSE = 0.005  # a server that is gone is asked again at once
 
     class Connection(sqlite3.Connection):
         path = None
