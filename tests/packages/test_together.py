@@ -352,6 +352,7 @@ class Served:
 
 
 SERVERS = ["python", "node", "gunicorn"]
+DRAWN = SERVERS if IS_LONG else [SERVERS[SEED % 2]]
 
 
 @pytest.fixture
@@ -437,7 +438,7 @@ class ServerWorld(Devices):
         assert len({id for ids in bound.values() for id in ids}) == sum(map(len, bound.values()))
 
 
-@pytest.mark.parametrize("kind", SERVERS if IS_LONG else [SERVERS[SEED % 2]])
+@pytest.mark.parametrize("kind", DRAWN)
 @pytest.mark.parametrize("number", range(scaled(1)))
 def test_whoever_syncs_a_file_with_a_server_nothing_is_lost_or_doubled(shop, ask, launch, all_names, served, kind, number):
     world = ServerWorld(served(kind), shop, ask, launch, all_names, random.Random(f"{SEED} {kind} {number}"))
@@ -500,7 +501,7 @@ def test_both_servers_skip_the_same_shards_of_others_and_say_the_same(shop, ask,
     assert answers[0][0][-1]["skipped"] > 0 and all(one == answers[0] for one in answers)
 
 
-@pytest.mark.parametrize("kind", SERVERS[:2])
+@pytest.mark.parametrize("kind", DRAWN)
 def test_a_client_whose_id_is_bound_to_another_token_is_told(shop, ask, all_names, served, kind, chance):
     server = served(kind)
     one, another = shop("one"), shop("another")
@@ -515,7 +516,7 @@ def test_a_client_whose_id_is_bound_to_another_token_is_told(shop, ask, all_name
     assert server.shop.content() == one.content()
 
 
-@pytest.mark.parametrize("kind", SERVERS[:2])
+@pytest.mark.parametrize("kind", DRAWN)
 def test_where_the_mark_of_a_server_lies_beyond_the_file_it_gets_everything(shop, ask, all_names, served, kind, chance):
     server = served(kind)
     one = shop("one")
