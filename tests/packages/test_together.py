@@ -26,7 +26,7 @@ DRIVER = "better-sqlite3"
 
 
 IS_LONG = EXAMPLES > 100
-STEPS = 40 if IS_LONG else 24
+STEPS = 40 if IS_LONG else 18
 
 
 def scaled(n):
