@@ -308,7 +308,8 @@ static void give(cli_file *file, folder *own, cli_rows *rows)
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-/* Takes a file, whole or not at all. Returns the number of its changes. */
+/* Takes a file, whole or not at all. Returns the number of its changes; -1: its writer has joined it
+ * with others. */
 static int64_t take_file(cli_file *file, const folder *of, const batches *part, const char *path,
                          const char *scope)
 {
@@ -330,7 +331,8 @@ static int64_t take_file(cli_file *file, const folder *of, const batches *part, 
     cli_lines_close(&lines);
     cli_end(file);
     sqlite3_free(from);
-    return n;
+    if (lines.is_gone) return -1;
+    return file->c->failed ? 0 : n;
 }
 
 /* Returns the file that leads furthest from a mark, or NULL. */
@@ -345,21 +347,28 @@ static batches *next_of(const folder *of, int64_t mark)
     return found;
 }
 
-/* Takes files as long as one leads further. One that fails is told of, and another may lead on. A
- * file that is gone was taken in by a later one, which the next sync finds. */
-static void take(cli_file *file, const folder *of, const char *scope, cli_rows *rows)
+/* Takes files as long as one leads further. One that fails is told of, and another may lead on. */
+static void take(cli_file *file, folder *of, const char *scope, cli_rows *rows)
 {
+    enum { RELISTED = 3 }; /* times; then the next sync goes on */
     cli *c = file->c;
     bool failed = c->failed;
+    int relisted = 0;
     int64_t n = 0, mark = cli_mark(file, of->source, scope), before = mark;
-    for (batches *next; !c->failed && (next = next_of(of, mark)) && !cli_watch_is_stopped();) {
+    for (batches *next; !c->failed && relisted <= RELISTED && (next = next_of(of, mark)) &&
+                        !cli_watch_is_stopped();) {
         char *path = path_of(c, of, next);
-        bool is_gone = path && access(path, F_OK) != 0 && errno == ENOENT;
-        if (path && !is_gone) n += take_file(file, of, next, path, scope);
+        int64_t taken = path ? take_file(file, of, next, path, scope) : 0;
         failed = failed || c->failed;
         c->failed = path == NULL;
         int64_t reached = cli_mark(file, of->source, scope);
         next->failed = reached <= mark;
+        if (taken > 0) n += taken;
+        if (taken < 0) {
+            of->n = 0;
+            read_folder(c, of, NULL);
+            relisted++;
+        }
         mark = reached;
         sqlite3_free(path);
     }

@@ -95,7 +95,8 @@ void cli_lines_open(cli_lines *lines, cli *c, const char *path)
     *lines = (cli_lines){.c = c, .path = path, .fd = -1};
     if (c->failed) return;
     lines->gz = gzopen(path, "rb");
-    if (!lines->gz) cli_fail(c, "%s: cannot be read: %s", path, strerror(errno));
+    lines->is_gone = !lines->gz && errno == ENOENT;
+    if (!lines->gz && !lines->is_gone) cli_fail(c, "%s: cannot be read: %s", path, strerror(errno));
 }
 
 /* Reads on to the end of a line. Returns false at the end of the file, and if it is damaged. */
@@ -122,7 +123,7 @@ static bool read_line(cli_lines *lines, size_t *size)
 bool cli_lines_next(cli_lines *lines, size_t *size)
 {
     char text[LAST_LINE_MAX];
-    if (lines->c->failed || lines->whole) return false;
+    if (lines->c->failed || lines->whole || lines->is_gone) return false;
     static const char LAST[] = "{\"lines\":";
     bool is_line = read_line(lines, size);
     if (is_line) last_line(lines, text);

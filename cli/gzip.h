@@ -14,7 +14,8 @@ typedef struct cli_lines {
     size_t room;
     struct gzFile_s *gz; /* owned */
     int fd;
-    bool whole; /* the last line was read, and is right */
+    bool whole;   /* the last line was read, and is right */
+    bool is_gone; /* there is no such file, which is no failure */
 } cli_lines;
 
 /* Writes a file: create it, put lines, finish it with its last line, unless it is for a server; that

@@ -85,7 +85,7 @@ function* readWindow(connection, { since, own, scope }, enough = WINDOW) {
       if (BigInt(row.seq) >= since) news++;
       end = row.upto;
     }
-    if (lines) lines.end(BigInt(end));
+    if (lines) lines.end(BigInt(end) > lines.since ? BigInt(end) : lines.since); // since may lie beyond the end
     return { lines: lines ? lines.lines : [], upto: lines ? lines.since : since, news, isLast: true };
   } finally {
     yield rows.close();

@@ -8,7 +8,7 @@
 const fs = require("fs");
 const path = require("path");
 
-const { readMark, readSource, readWindow, scopeText, take } = require("./batches.cjs");
+const { readEnd, readMark, readSource, readWindow, scopeText, take } = require("./batches.cjs");
 const { isLocked, withConnection } = require("./drivers.cjs");
 const { SyncError } = require("./errors.cjs");
 const { flushFolder, nameOf, parseName, readFile, removeAbandoned, writeFile } = require("./files.cjs");
@@ -71,6 +71,17 @@ async function writeChanges(connection, folder, since) {
   return written;
 }
 
+// A file whose folder has more of it than it has itself would write what nobody takes.
+async function refuseOlder(connection, folder, end) {
+  const mine = BigInt(await connection.run(() => readEnd(connection)));
+  if (end > mine)
+    throw new SyncError(
+      `${folder} has the changes of this file up to ${end}, and the file ends at ${mine}: it is an older copy. ` +
+        "SELECT counter_fork() gives it an id of its own, and its next sync a folder of its own",
+      { file: folder }
+    );
+}
+
 // Returns how many changes were given.
 async function give(connection, folder) {
   const names = await fs.promises.readdir(folder).catch((error) => {
@@ -81,6 +92,7 @@ async function give(connection, folder) {
   const files = names.map(parseName).filter(Boolean);
   const chain = chainOf(files);
   const end = chain.length > 0 ? chain[chain.length - 1].upto : 0n;
+  await refuseOlder(connection, folder, end);
   const written = await writeChanges(connection, folder, end);
   if (!written) return 0;
   const old = await joined(folder, chain, written.size);

@@ -4,7 +4,7 @@
 const zlib = require("zlib");
 const { promisify } = require("util");
 
-const { FORMAT, readMark, readSource, readWindow, scopeText, take } = require("./batches.cjs");
+const { FORMAT, readEnd, readMark, readSource, readWindow, scopeText, take } = require("./batches.cjs");
 const { isLocked, withConnection } = require("./drivers.cjs");
 const { SyncError } = require("./errors.cjs");
 const { gunzip, splitLines, textOf } = require("./lines.cjs");
@@ -165,28 +165,47 @@ function* bodies(lines) {
   if (some.length > 0) yield some;
 }
 
-function skippedOf(text, url) {
-  try {
-    return Number(JSON.parse(text).skipped);
-  } catch (cause) {
-    throw notOurs(url, cause);
-  }
+// What an upload has brought: the shards that were skipped, and the server's mark of `own`.
+async function receivedOf(connection, text, url, own) {
+  const [{ skipped, mark }] = await connection
+    .query(
+      "SELECT CAST(json_extract(:a, '$.skipped') AS TEXT) AS skipped, " +
+        "(SELECT CAST(value AS TEXT) FROM json_each(:a, '$.marks') WHERE key = :b AND type = 'integer') AS mark",
+      text,
+      own
+    )
+    .catch((cause) => {
+      throw isLocked(cause) ? cause : notOurs(url, cause);
+    });
+  if (skipped === null || mark === null) throw notOurs(url);
+  return { skipped: Number(skipped), mark: BigInt(mark) };
 }
 
-async function upload(connection, server, mark) {
-  const result = { gave: 0, skipped: 0 };
-  const query = { since: mark, own: true, scope: null };
+const BOUND =
+  "it skips what this file has counted, for the id of the file is bound to another token: whoever runs the server moves it " +
+  "to this one by removeToken(OLD, { to: NEW }); then everything is uploaded once more";
+
+// A mark beyond the changes of the file is that of a later copy, or was made up: the server gets everything again. One that
+// stays behind what was uploaded tells that the id of the file is bound to another token.
+async function upload(connection, server, own, mark) {
+  const result = { gave: 0, skipped: 0, warnings: [] };
+  const end = BigInt(await connection.run(() => readEnd(connection)));
+  const query = { since: mark > end ? 0n : mark, own: true, scope: null };
+  let reached = query.since;
   for (let isLast = false; !isLast;) {
     const window = await connection.run(() => readWindow(connection, query, BODY));
     if (window.news === 0) break;
     for (const lines of bodies(window.lines)) {
       const body = await gzip(Buffer.from(`${lines.join("\n")}\n`));
       const url = urlAt(server.url, "/changes", {});
-      result.skipped += skippedOf(await askJson(server, "POST", url, body), url);
+      const received = await receivedOf(connection, await askJson(server, "POST", url, body), url, own);
+      result.skipped += received.skipped;
+      reached = received.mark;
     }
     result.gave += window.news;
     ({ upto: query.since, isLast } = window);
   }
+  if (reached < query.since) result.warnings.push({ url: String(server.url), message: `${server.url}: ${BOUND}` });
   return result;
 }
 
@@ -231,7 +250,7 @@ async function synchronize(connection, server) {
     await connection.query(SQL.SETTLE);
     const own = await connection.run(() => readSource(connection, { own: true, scope: null }));
     const { source, mark } = await askState(connection, server, own);
-    const given = await upload(connection, server, mark);
+    const given = await upload(connection, server, own, mark);
     return { ...given, took: await download(connection, server, source) };
   } catch (error) {
     if (error instanceof SyncError || !isLocked(error)) throw error;

@@ -95,6 +95,8 @@ export interface HttpSynced {
   took: number;
   /** Shards that the server did not take, because their ids are those of another device. */
   skipped: number;
+  /** That the server takes nothing of this file, because its id is bound to another token. */
+  warnings: { url: string; message: string }[];
 }
 
 /** Exchanges changes with a server. */

@@ -156,7 +156,7 @@ def read_lines(connection: Any, since: int, own: bool = False, scope: Optional[s
             yield writer.line(writer.whole or len(writer.rows), max(writer.since, next_place) if writer.whole else writer.since)
         writer.add(row)
     if writer:
-        yield writer.line(len(writer.rows), writer.rows[-1].upto)
+        yield writer.line(len(writer.rows), max(writer.since, writer.rows[-1].upto))  # since may lie beyond the end
 
 
 def read_news(connection: Any, since: int, own: bool) -> Iterator[Line]:

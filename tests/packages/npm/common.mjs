@@ -12,7 +12,7 @@ const SETTINGS = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA
 
 const later = (call) => new Promise((resolve, reject) => call((error, value) => (error ? reject(error) : resolve(value))));
 
-async function connect(path) {
+export async function connect(path) {
   if (driver === "sqlite3") {
     const { default: sqlite3 } = await import("sqlite3");
     let db;
