@@ -249,8 +249,10 @@ async function synchronize(connection, server) {
   try {
     await connection.query(SQL.SETTLE);
     const own = await connection.run(() => readSource(connection, { own: true, scope: null }));
-    const { source, mark } = await askState(connection, server, own);
+    let { source, mark } = await askState(connection, server, own);
     const given = await upload(connection, server, own, mark);
+    // A server that is a copy takes an id of its own when it first merges.
+    if (given.gave > 0) ({ source } = await askState(connection, server, own));
     return { ...given, took: await download(connection, server, source) };
   } catch (error) {
     if (error instanceof SyncError || !isLocked(error)) throw error;

@@ -3,7 +3,7 @@ import assert from "assert";
 import http from "http";
 import net from "net";
 import { SyncError, addToken, syncHttp } from "sqlite-counter";
-import { claims, close, contents, count, driver, open, run } from "./common.mjs";
+import { claims, close, contents, count, driver, open, run, serve } from "./common.mjs";
 import { fresh, linesOf, pathOf, post, world } from "./served.mjs";
 
 const CLIENTS = Number(process.env.COUNTER_CLIENTS ?? 10);
@@ -25,6 +25,21 @@ await claims({
     assert.strictEqual((await syncHttp(a, w.served.url, w.token)).gave, 1);
     assert.deepStrictEqual(await contents(w.server), { "x/1": "1" });
     await w.end(a, locking);
+  },
+
+  async "a server whose file is a copy that has not counted yet gives to the first client, too"() {
+    const [original, a] = [await fresh(), await fresh()];
+    await count(original, "x", 1, 5);
+    await run(original, `VACUUM INTO '${pathOf(original)}.copy'`);
+    const server = await open(`${pathOf(original)}.copy`);
+    const served = await serve(server);
+    await count(a, "x", 1, 2);
+    const result = await syncHttp(a, served.url, await addToken(server, "laptop"));
+    assert.deepStrictEqual([result.gave, result.took > 0], [1, true]);
+    assert.deepStrictEqual(await contents(a), { "x/1": "7" });
+    assert.deepStrictEqual(await contents(server), { "x/1": "7" });
+    await served.close();
+    for (const db of [original, a, server]) await close(db);
   },
 
   async "a server that dies in the middle leaves nothing half done, and the next call goes on"() {
