@@ -216,6 +216,22 @@ bool ctr_entries_segment_next(ctr_entries *entries, ctr_change_of_row *change)
     return true;
 }
 
+void ctr_entries_segment_pass(ctr_entries *entries, int64_t row)
+{
+    static const uint8_t NEIGHBOURS[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    enum { MANY = sizeof NEIGHBOURS, ONE_BYTE = 0x80 };
+    while (entries->left > 0 && entries->at < entries->end && entries->row < row) {
+        uint64_t below = less_between(row, entries->row), more = *entries->at;
+        bool many = below > MANY && entries->left >= MANY && entries->end - entries->at >= MANY &&
+                    memcmp(entries->at, NEIGHBOURS, MANY) == 0;
+        if (!many && (more == 0 || more >= ONE_BYTE || more >= below)) break;
+        uint64_t n = many ? MANY : 1;
+        entries->row += (int64_t)(many ? MANY : more);
+        entries->at += n;
+        entries->left -= n;
+    }
+}
+
 const char *ctr_entries_status_text(ctr_status status)
 {
     switch (status) {

@@ -105,6 +105,9 @@ ctr_status ctr_entries_segment_open(ctr_entries *entries, const uint8_t *bytes, 
                                     int64_t number);
 bool ctr_entries_segment_next(ctr_entries *entries, ctr_change_of_row *change);
 
+/* Passes over rows of the group at hand that are lower than `row`: the next one may still be. */
+void ctr_entries_segment_pass(ctr_entries *entries, int64_t row);
+
 /* Writes a segment of n changes, 1 or more, in descending order of numbers and, within a number, in
  * ascending order of rows. Returns its size. Room: CTR_ENTRIES_HEADER + n * CTR_ENTRY_MAX. */
 size_t ctr_entries_segment_write(const ctr_change_of_row *changes, size_t n, uint8_t *out);

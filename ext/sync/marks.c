@@ -54,13 +54,11 @@ static const char OWN[] = " own";
 /* Returns what follows the id. */
 static char *suffix_of(const ctr_marks_source *source)
 {
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    if (source->twist) sqlite3_str_appendf(out, "/%016llx", (unsigned long long)source->twist);
-    sqlite3_str_appendf(out, "%s%s%s", source->own ? OWN : "", source->scope ? " " : "",
-                        source->scope ? source->scope : "");
-    bool is_empty = sqlite3_str_length(out) == 0;
-    char *text = sqlite3_str_finish(out);
-    return is_empty ? sqlite3_mprintf("") : text;
+    char twist[CTR_ID_TEXT_SIZE] = "";
+    if (source->twist)
+        sqlite3_snprintf(sizeof twist, twist, "/%016llx", (unsigned long long)source->twist);
+    return sqlite3_mprintf("%s%s%s%s", twist, source->own ? OWN : "", source->scope ? " " : "",
+                           source->scope ? source->scope : "");
 }
 
 char *ctr_marks_name(const ctr_marks_source *source)

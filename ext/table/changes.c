@@ -13,57 +13,6 @@ int ctr_changes_damaged(const char *table, int64_t number, const char *what, ctr
                            table, (long long)number, what);
 }
 
-/* ---- sets of rows ---------------------------------------------------------------------------- */
-
-/* 64 neighbouring row ids. If no bit is set, the slot is not used. */
-typedef struct row_bits {
-    int64_t block;
-    uint64_t bits;
-} row_bits;
-
-/* A set of row ids, by open addressing. */
-typedef struct row_set {
-    row_bits *slots;
-    size_t n_slots, n; /* a power of two, or 0; slots in use: less than half */
-} row_set;
-
-static row_bits *bits_for(const row_set *set, int64_t block)
-{
-    size_t at = (size_t)((uint64_t)block * UINT64_C(0x9E3779B97F4A7C15) >> 32);
-    for (at &= set->n_slots - 1; set->slots[at].bits && set->slots[at].block != block;)
-        at = (at + 1) & (set->n_slots - 1);
-    return &set->slots[at];
-}
-
-/* Adds a row. Returns whether it is new in the set; false without memory. */
-static bool add_row(row_set *set, int64_t row, ctr_problem *problem)
-{
-    enum { LEAST = 64 };
-    uint64_t bit = UINT64_C(1) << ((uint64_t)row & 63);
-    if (2 * (set->n + 1) > set->n_slots) {
-        size_t n = set->n_slots ? 2 * set->n_slots : LEAST;
-        row_set made = {sqlite3_malloc64(n * sizeof *made.slots), n, set->n};
-        if (!made.slots) ctr_problem_nomem(problem);
-        if (!made.slots) return false;
-        memset(made.slots, 0, n * sizeof *made.slots);
-        for (size_t i = 0; i < set->n_slots; i++)
-            if (set->slots[i].bits) *bits_for(&made, set->slots[i].block) = set->slots[i];
-        sqlite3_free(set->slots);
-        *set = made;
-    }
-    if (problem->rc != SQLITE_OK) return false;
-    row_bits *slot = bits_for(set, row >> 6);
-    bool is_new = !(slot->bits & bit);
-    if (!slot->bits) set->n++;
-    *slot = (row_bits){row >> 6, slot->bits | bit};
-    return is_new;
-}
-
-static bool has_row(const row_set *set, int64_t row)
-{
-    return set->n > 0 && (bits_for(set, row >> 6)->bits >> ((uint64_t)row & 63) & 1);
-}
-
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static int append_change(ctr_changes *changes, const ctr_change_of_row *change,
@@ -85,9 +34,37 @@ int ctr_changes_add(ctr_changes *changes, const ctr_change_of_row *change, ctr_p
     return append_change(changes, change, problem);
 }
 
+/* Returns the number of the first row of the list that is not lower than `row`. */
+static size_t first_from(const ctr_changes *sorted, int64_t row)
+{
+    size_t from = 0, to = sorted->n;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (sorted->rows[middle].row < row)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
 static bool is_asked_for(const ctr_changes *changes, int64_t row)
 {
-    return !changes->only || has_row(changes->only, row);
+    const ctr_changes *only = changes->only;
+    size_t at = only ? first_from(only, row) : 0;
+    return !only || (at < only->n && only->rows[at].row == row);
+}
+
+/* Takes the next row of a segment if it is asked for; else passes on to where one may be. */
+static void take_of_segment(ctr_changes *changes, ctr_entries *walk,
+                            const ctr_change_of_row *change, ctr_problem *problem)
+{
+    const ctr_changes *only = changes->only;
+    size_t at = only ? first_from(only, change->row) : 0;
+    if (!only || (at < only->n && only->rows[at].row == change->row))
+        ctr_changes_add(changes, change, problem);
+    else
+        ctr_entries_segment_pass(walk, at < only->n ? only->rows[at].row : INT64_MAX);
 }
 
 /* Appends the changes in one row of a journal, given its number, level and entries. Fails with
@@ -112,7 +89,7 @@ static void take_changes(ctr_changes *changes, int64_t number, int64_t level, co
                             problem);
     }
     while (problem->rc == SQLITE_OK && level != 0 && ctr_entries_segment_next(&walk, &change))
-        if (is_asked_for(changes, change.row)) ctr_changes_add(changes, &change, problem);
+        take_of_segment(changes, &walk, &change, problem);
     if (walk.status != CTR_OK)
         ctr_changes_damaged(table, number, ctr_entries_status_text(walk.status), problem);
 }
@@ -147,15 +124,11 @@ int ctr_changes_read(ctr_changes *changes, ctr_tab *tab, int64_t since, ctr_prob
 int ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since, const ctr_changes *rows,
                         ctr_problem *problem)
 {
-    row_set only = {0};
-    *changes = (ctr_changes){.only = &only};
-    for (size_t i = 0; i < rows->n && problem->rc == SQLITE_OK; i++) {
-        add_row(&only, rows->rows[i].row, problem);
-        if (since == 0) append_change(changes, &rows->rows[i], problem);
-    }
-    if (only.n > 0) read_journal(changes, tab, since, problem);
+    *changes = (ctr_changes){.only = rows};
+    for (size_t i = 0; since == 0 && i < rows->n && problem->rc == SQLITE_OK; i++)
+        append_change(changes, &rows->rows[i], problem);
+    if (rows->n > 0) read_journal(changes, tab, since, problem);
     changes->only = NULL;
-    sqlite3_free(only.slots);
     return problem->rc;
 }
 
@@ -227,6 +200,52 @@ enum {
     LEVELS = 20              /* more than eight to the power of any number of rows */
 };
 
+/* ---- sets of rows ---------------------------------------------------------------------------- */
+
+/* 64 neighbouring row ids. If no bit is set, the slot is not used. */
+typedef struct row_bits {
+    int64_t block;
+    uint64_t bits;
+} row_bits;
+
+/* A set of row ids, by open addressing. */
+typedef struct row_set {
+    row_bits *slots;
+    size_t n_slots, n; /* a power of two, or 0; slots in use: less than half */
+} row_set;
+
+static row_bits *bits_for(const row_set *set, int64_t block)
+{
+    size_t at = (size_t)((uint64_t)block * UINT64_C(0x9E3779B97F4A7C15) >> 32);
+    for (at &= set->n_slots - 1; set->slots[at].bits && set->slots[at].block != block;)
+        at = (at + 1) & (set->n_slots - 1);
+    return &set->slots[at];
+}
+
+/* Adds a row. Returns whether it is new in the set; false without memory. */
+static bool add_row(row_set *set, int64_t row, ctr_problem *problem)
+{
+    enum { LEAST = 64 };
+    uint64_t bit = UINT64_C(1) << ((uint64_t)row & 63);
+    if (2 * (set->n + 1) > set->n_slots) {
+        size_t n = set->n_slots ? 2 * set->n_slots : LEAST;
+        row_set made = {sqlite3_malloc64(n * sizeof *made.slots), n, set->n};
+        if (!made.slots) ctr_problem_nomem(problem);
+        if (!made.slots) return false;
+        memset(made.slots, 0, n * sizeof *made.slots);
+        for (size_t i = 0; i < set->n_slots; i++)
+            if (set->slots[i].bits) *bits_for(&made, set->slots[i].block) = set->slots[i];
+        sqlite3_free(set->slots);
+        *set = made;
+    }
+    if (problem->rc != SQLITE_OK) return false;
+    row_bits *slot = bits_for(set, row >> 6);
+    bool is_new = !(slot->bits & bit);
+    if (!slot->bits) set->n++;
+    *slot = (row_bits){row >> 6, slot->bits | bit};
+    return is_new;
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* Returns a statement on the rows of the levels from `from` to `to`, with the continuation rows of
@@ -243,6 +262,11 @@ static sqlite3_stmt *on_levels(ctr_run *run, ctr_sql which, int64_t from, int64_
 typedef struct rows_by_origin {
     row_set rows[3];
 } rows_by_origin;
+
+static bool has_row(const row_set *set, int64_t row)
+{
+    return set->n > 0 && (bits_for(set, row >> 6)->bits >> ((uint64_t)row & 63) & 1);
+}
 
 static int origins_of(const rows_by_origin *seen, int64_t row)
 {

@@ -19,7 +19,7 @@ enum { CTR_LEVEL_TRANSACTIONS = 0 };
 typedef struct ctr_changes {
     ctr_change_of_row *rows; /* owned: sqlite3_free */
     size_t n, room;
-    const struct row_set *only; /* private: the rows that are read; NULL: all */
+    const struct ctr_changes *only; /* private: the rows that are read, sorted; NULL: all */
 } ctr_changes;
 
 /* Appends a change; a list that has become long is first reduced to the last change of each row. */
@@ -28,7 +28,7 @@ int ctr_changes_add(ctr_changes *changes, const ctr_change_of_row *change, ctr_p
 /* Reads all changes with `since` or a higher number, in no order. */
 int ctr_changes_read(ctr_changes *changes, ctr_tab *tab, int64_t since, ctr_problem *problem);
 
-/* The same for some rows: of these, all are listed if `since` is 0. */
+/* The same for some rows, each once and sorted: of these, all are listed if `since` is 0. */
 int ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since, const ctr_changes *rows,
                         ctr_problem *problem);
 

@@ -205,7 +205,7 @@ int ctr_stream_walk_open(ctr_walk *walk, ctr_rows *rows, ctr_walk_kind kind, int
     return problem->rc;
 }
 
-/* Lists the rows of a scope. A table whose key is shorter has none. */
+/* Lists the rows of a scope, sorted. A table whose key is shorter has none. */
 static void list_scope(ctr_changes *list, const ctr_rows *rows, sqlite3_value **values, int n,
                        ctr_problem *problem)
 {
@@ -229,6 +229,7 @@ static void list_scope(ctr_changes *list, const ctr_rows *rows, sqlite3_value **
     }
     ctr_stream_close(&stream);
     ctr_stream_release(&of);
+    ctr_changes_latest(list, problem);
 }
 
 int ctr_stream_walk_open_scope(ctr_walk *walk, ctr_rows *rows, int64_t since,

@@ -17,12 +17,13 @@
  *
  * There is one row for each cell, one for floors, one for each counter that was added or dropped,
  * one for each answer about openings (sync/feed.h). Rows may arrive twice, in any order, in part,
- * from many files; each is merged as in a pull, in the caller's transaction (sync/feed.h).
+ * from many files; each is merged as in a pull, in the caller's transaction (sync/apply.h).
  */
 #include <string.h>
 
 #include "sqlite/args.h"
 #include "sqlite/text.h"
+#include "sync/apply.h"
 #include "sync/feed.h"
 #include "table/events.h"
 #include "vtab/shared.h"
@@ -83,7 +84,7 @@ static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *
 
 static int changes_disconnect(sqlite3_vtab *base)
 {
-    ctr_feed_release(&((changes_table *)base)->apply);
+    ctr_apply_release(&((changes_table *)base)->apply);
     sqlite3_free(base->zErrMsg);
     sqlite3_free(base);
     return SQLITE_OK;
@@ -106,8 +107,8 @@ static int too_many(sqlite3_vtab *base)
     return fail_changes(base, &problem);
 }
 
-/* The conditions that a plan may have, in the order of its arguments. Its number has a bit for each:
- * the first is always there. */
+/* The conditions that a plan may have, in the order of its arguments. Its number has a bit for
+ * each; the first is always there. */
 enum { GIVEN_SINCE, GIVEN_BUCKET, GIVEN_OWN, GIVEN_SCOPE, GIVEN };
 
 /* Returns GIVEN for a column that can only be read. */
@@ -370,7 +371,7 @@ static int changes_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
         ctr_problem_set(&problem, SQLITE_ERROR, "its rows can only be inserted");
     ctr_shared_check_name(table->db, FUNCTION, &problem);
     if (problem.rc == SQLITE_OK && take_change(table->db, &change, argv + 2, &problem))
-        ctr_feed_take(&table->apply, &change, &problem);
+        ctr_apply_change(&table->apply, &change, &problem);
     *rowid = 0;
     return fail_changes(base, &problem);
 }
@@ -380,19 +381,19 @@ static int changes_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
 /* Everything is closed at the end of a transaction. */
 static int changes_commit(sqlite3_vtab *base)
 {
-    ctr_feed_release(&((changes_table *)base)->apply);
+    ctr_apply_release(&((changes_table *)base)->apply);
     return ctr_events_commit(base);
 }
 
 static int changes_rollback(sqlite3_vtab *base)
 {
-    ctr_feed_release(&((changes_table *)base)->apply);
+    ctr_apply_release(&((changes_table *)base)->apply);
     return ctr_events_rollback(base);
 }
 
 static int changes_rollback_to(sqlite3_vtab *base, int level)
 {
-    ctr_feed_release(&((changes_table *)base)->apply);
+    ctr_apply_release(&((changes_table *)base)->apply);
     return ctr_events_rollback_to(base, level);
 }
 

@@ -122,6 +122,43 @@ static void segments_come_back_as_they_were_written(void **state)
     }
 }
 
+static bool is_group_of(const ctr_change_of_row *a, const ctr_change_of_row *b)
+{
+    return a->number == b->number && a->origins == b->origins;
+}
+
+static void what_is_passed_in_a_segment_are_lower_rows_of_the_group(void **state)
+{
+    (void)state;
+    int64_t passed = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        ctr_change_of_row put[MOST], found;
+        uint8_t bytes[CTR_ENTRIES_HEADER + MOST * CTR_ENTRY_MAX];
+        ctr_entries walk;
+        int64_t row = rand() % 9 ? 0 : INT64_MAX - MOST * 210, number = MOST, target = INT64_MIN;
+        size_t n = (size_t)(rand() % MOST) + 1, i = 0;
+        for (size_t k = 0; k < n; k++) {
+            bool begins = k > 0 && rand() % 60 == 0;
+            number -= begins;
+            row = begins ? rand() % 100 : row + (rand() % 30 ? 1 : rand() % 2 ? 3 : 200);
+            put[k] = (ctr_change_of_row){row, number, CTR_MADE_HERE};
+        }
+        size_t size = ctr_entries_segment_write(put, n, bytes);
+        ctr_entries_segment_open(&walk, bytes, size, put[0].number);
+        for (; ctr_entries_segment_next(&walk, &found); i++, passed++) {
+            for (; i < n && by_number_and_row(&put[i], &found) != 0; i++)
+                assert_true(put[i].row < target && is_group_of(&put[i], &put[i - 1]));
+            assert_true(i < n);
+            target = rand() % 3 ? rand() % 3 ? found.row + rand() % 40 : INT64_MAX : INT64_MIN;
+            ctr_entries_segment_pass(&walk, target);
+            if (rand() % 20 == 0) ctr_entries_segment_pass(&walk, target);
+        }
+        for (; i < n; i++) assert_true(put[i].row < target && is_group_of(&put[i], &put[i - 1]));
+        assert_int_equal(walk.status, CTR_OK);
+    }
+    assert_in_range(passed, ROUNDS, ROUNDS * MOST / 3);
+}
+
 static ctr_status status_of_entries(const char *bytes, size_t size)
 {
     ctr_entries walk;
@@ -219,6 +256,7 @@ int main(void)
         cmocka_unit_test(entries_come_back_as_they_were_put),
         cmocka_unit_test(a_row_of_the_journal_grows_at_its_end),
         cmocka_unit_test(segments_come_back_as_they_were_written),
+        cmocka_unit_test(what_is_passed_in_a_segment_are_lower_rows_of_the_group),
         cmocka_unit_test(what_is_wrong_with_entries_is_said),
         cmocka_unit_test(what_is_wrong_with_a_segment_is_said),
         cmocka_unit_test(a_segment_has_no_row_behind_the_greatest),

@@ -936,3 +936,124 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT, j TEXT COLLATE NOCASE, n COUNTER, P
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns) SELECT * FROM feed;
 SELECT * FROM v;
 --= a|b|1
+
+-- # a-scope-has-the-rows-whose-leading-key-columns-have-its-values
+CREATE VIRTUAL TABLE v USING counter(store TEXT, item TEXT COLLATE NOCASE, n COUNTER, PRIMARY KEY(store, item));
+CREATE VIRTUAL TABLE numbers USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('store 7', 'tea', 1), ('store 7', 'JAM', 2), ('store 8', 'tea', 4), ('12', 'tea', 8);
+INSERT INTO numbers VALUES(12, 16);
+SELECT counter_key_json(key), counter_value(cell), scope FROM counter_changes(0) WHERE scope = '[ "store 7" ]' ORDER BY 1;
+--= ["store 7","JAM"]|2|["store 7"]
+--= ["store 7","tea"]|1|["store 7"]
+SELECT counter_key_json(key) FROM counter_changes(0) WHERE scope = '["store 7", "jam"]' UNION ALL
+SELECT counter_key_json(key) FROM counter_changes(0) WHERE scope = counter_key('store 7', 'Tea');
+--= ["store 7","JAM"]
+--= ["store 7","tea"]
+SELECT table_name, counter_key_json(key) FROM counter_changes(0) WHERE scope = '[12]' ORDER BY 1;
+--= numbers|[12]
+--= v|["12","tea"]
+SELECT count(*) FROM counter_changes(0) WHERE scope = '["store 9"]';
+--= 0
+SELECT count(*) FROM counter_changes(0) WHERE scope = '["store 7","tea",1]';
+--= 0
+SELECT count(*), count(scope) FROM counter_changes(0) WHERE scope = NULL;
+--= 5|0
+
+-- # a-scope-brings-what-has-changed-and-what-decides-which-cells-count
+CREATE VIRTUAL TABLE v USING counter(store TEXT, item TEXT, n COUNTER, PRIMARY KEY(store, item));
+INSERT INTO v VALUES('a', 'tea', 1), ('a', 'jam', 2), ('b', 'tea', 4);
+CREATE TEMP TABLE mark AS SELECT max(upto) AS upto FROM counter_changes(0);
+INSERT INTO v VALUES('a', 'tea', 1), ('b', 'tea', 1), ('a', 'new', 1);
+INSERT INTO v(v, store) VALUES('add column m', NULL);
+DELETE FROM v WHERE item = 'jam';
+SELECT counter_key_json(key), column_name, counter_value(cell), seq >= mark.upto FROM mark, counter_changes(mark.upto) WHERE scope = '["a"]' ORDER BY 1, 2;
+--= NULL|m|NULL|0
+--= ["a","jam"]|m|NULL|1
+--= ["a","jam"]|n|NULL|1
+--= ["a","new"]|n|1|1
+--= ["a","tea"]|n|2|1
+
+-- # a-scope-that-is-none-is-refused-by-a-sentence
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+SELECT * FROM counter_changes(0) WHERE scope = 'x';
+--! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT 'x'
+SELECT * FROM counter_changes(0) WHERE scope = '[]';
+--! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT '[]'
+SELECT * FROM counter_changes(0) WHERE scope = '"x"';
+--! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT '"x"'
+SELECT * FROM counter_changes(0) WHERE scope = '{"k":"x"}';
+--! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT '{"k":"x"}'
+SELECT * FROM counter_changes(0) WHERE scope = '["x",null]';
+--! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT '["x",null]'
+SELECT * FROM counter_changes(0) WHERE scope = '[true]';
+--! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT '[true]'
+SELECT * FROM counter_changes(0) WHERE scope = '[["x"]]';
+--! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT '[["x"]]'
+SELECT * FROM counter_changes(0) WHERE scope = '[{"hex":"0g"}]';
+--! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT '[{"hex":"0g"}]'
+SELECT * FROM counter_changes(0) WHERE scope = 7;
+--! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not INTEGER 7
+SELECT * FROM counter_changes(0) WHERE scope = x'D1';
+--! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not BLOB x'd1'
+INSERT INTO counter_changes(table_name, scope) VALUES('v', '["x"]');
+--! counter_changes: key must be a BLOB, not NULL
+
+-- # a-scope-may-have-a-blob-and-a-text-that-is-not-utf8
+--@ not-utf-16
+CREATE VIRTUAL TABLE v USING counter(k BLOB, j, n COUNTER, PRIMARY KEY(k, j));
+INSERT INTO v VALUES(x'00ff', 'x', 1), (CAST(x'61ff' AS TEXT), 'x', 2), (1.5, 'x', 4), (9e999, 'x', 8);
+SELECT counter_value(cell) FROM counter_changes(0) WHERE scope = '[{"hex":"00FF"}]';
+--= 1
+SELECT counter_value(cell) FROM counter_changes(0) WHERE scope = '[{"text":"61ff"}]';
+--= 2
+SELECT counter_value(cell) FROM counter_changes(0) WHERE scope = '[1.5]';
+--= 4
+SELECT counter_value(cell) FROM counter_changes(0) WHERE scope = counter_key(9e999);
+--= 8
+
+-- # marks-are-by-source-and-scope-and-own-changes-and-that-of-everything-holds-for-all
+CREATE VIRTUAL TABLE v USING counter(k TEXT, j TEXT, n COUNTER, PRIMARY KEY(k, j));
+INSERT INTO v VALUES('x', 'y', 1);
+SELECT DISTINCT source = counter_id() || ' own' FROM counter_changes(0) WHERE own = 1;
+--= 1
+SELECT DISTINCT source = counter_id() || ' own ["x"]' FROM counter_changes(0) WHERE own = 1 AND scope = '["x"]';
+--= 1
+SELECT DISTINCT source = counter_id() || ' ["x"]' FROM counter_changes(0) WHERE scope = '["x"]';
+--= 1
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 10, '["x"]'), counter_seen('00000000-0000-0000-0000-00000000000a ["z"]', 0, 20);
+--= 10|20
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a own', 0, 30), counter_seen('00000000-0000-0000-0000-00000000000a/0000000000000001 own ["x"]', 0, 40);
+--= 30|40
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a'), counter_mark('00000000-0000-0000-0000-00000000000a', '[ "x" ]'), counter_mark('00000000-0000-0000-0000-00000000000a ["x"]'), counter_mark('00000000-0000-0000-0000-00000000000a', '["z"]'), counter_mark('00000000-0000-0000-0000-00000000000a', '["x","y"]');
+--= 0|10|10|20|0
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a own'), counter_mark('00000000-0000-0000-0000-00000000000a own', '["x"]'), counter_mark('00000000-0000-0000-0000-00000000000a/0000000000000001 own'), counter_mark('00000000-0000-0000-0000-00000000000a/0000000000000001 own ["x"]');
+--= 30|30|0|40
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 35);
+--= 35
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a', '["x"]'), counter_mark('00000000-0000-0000-0000-00000000000a own'), counter_mark('00000000-0000-0000-0000-00000000000a own ["w"]'), counter_mark('00000000-0000-0000-0000-00000000000a/0000000000000001');
+--= 35|35|35|0
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 35, 50, '["x"]'), counter_mark('00000000-0000-0000-0000-00000000000a');
+--= 50|35
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a ["x"]', '["z"]');
+--! counter_mark: the source has the scope ["x"] in its name, and ["z"] was given as its scope
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a', 'x');
+--! counter_mark: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT 'x'
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a x');
+--! counter_mark: source must be TEXT from counter_changes, the UUID of a file, not TEXT '00000000-0000-0000-0000-00000000000a x'
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a owner', 0, 1);
+--! counter_seen: source must be TEXT from counter_changes, the UUID of a file, not TEXT '00000000-0000-0000-0000-00000000000a own...'
+
+-- # a-copy-settles-and-has-the-id-that-it-counts-under
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+VACUUM INTO 'copy.db';
+ATTACH 'copy.db' AS copy;
+SELECT counter_id() = counter_id('copy'), counter_settle() = counter_id(), counter_settle('copy') = counter_id('copy'), counter_id() = counter_id('copy');
+--= 1|1|1|0
+CREATE TEMP TABLE settled AS SELECT counter_id('copy') AS id;
+INSERT INTO copy.v VALUES('x', 2);
+SELECT counter_settle('copy') = id, counter_id('copy') = id, v.n FROM settled, copy.v;
+--= 1|1|3
+SELECT counter_settle('nobody');
+--! counter_settle: no attached database has the name 'nobody'

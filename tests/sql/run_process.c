@@ -71,6 +71,7 @@ static void run_file(const char *path)
     for (size_t i = 0; i < script.n; i++) {
         if (is_chosen(&script.cases[i])) run_case(&script.cases[i]);
     }
+    case_name = "what its cases left";
     script_free(&script);
 }
 

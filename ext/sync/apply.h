@@ -1,0 +1,55 @@
+/* sync/apply.h - merges the changes of a feed (sync/feed.h) into main, one at a time, in any order.
+ *
+ * Each row passes the checks of a pull: main must have the table, the column and the kinds of the
+ * key's values, and the cell must be well-formed. A table stays open between two rows, because rows
+ * of one table usually follow each other; it is opened again if its entry in counter_tables or any
+ * schema has changed.
+ */
+#ifndef CTR_SYNC_APPLY_H
+#define CTR_SYNC_APPLY_H
+
+#include "sync/merge.h"
+
+/* A cell, or a row; no cell: floors in the key, or the generation of a counter; an answer about
+ * openings, in place of a cell. */
+typedef enum ctr_change_kind {
+    CTR_CHANGE_CELL,
+    CTR_CHANGE_FLOORS,
+    CTR_CHANGE_COUNTER,
+    CTR_CHANGE_ROW, /* of a replicated table */
+    CTR_CHANGE_ANSWER
+} ctr_change_kind;
+
+typedef struct ctr_change {
+    ctr_change_kind kind;
+    const char *table;  /* the name the table was created with */
+    const char *column; /* NULL for floors and answers */
+    int64_t generation; /* of the counter, in range; odd for a cell */
+    uint32_t life;      /* of the row of a cell, 0 unless the table is replicated */
+    const uint8_t *key; /* packed, unchecked; empty for a counter and an answer */
+    size_t key_size;
+    const uint8_t *cell; /* unchecked; NULL unless it is a cell or an answer */
+    size_t cell_size;
+    const char *key_text; /* the key columns at the source; NULL: not given */
+    uint8_t source[CTR_ID_SIZE];
+} ctr_change;
+
+typedef struct ctr_apply {
+    sqlite3 *db;
+    ctr_conn *conn;
+    ctr_conflicts conflicts;
+    bool open;        /* `merge` has a table */
+    bool busy, ended; /* a change is being merged; the transaction ended meanwhile */
+    ctr_merge merge;
+    sqlite3_stmt *born; /* looks the table up again at each row */
+    sqlite3_stmt *values;
+    sqlite3_value **keys;
+} ctr_apply;
+
+/* Merges one change. The caller has joined the transaction. */
+int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *problem);
+
+/* Closes the open table. The caller calls this at the end of a transaction, too. */
+void ctr_apply_release(ctr_apply *apply);
+
+#endif
