@@ -198,7 +198,7 @@ def step(db, chance):
             raise
 
 
-@pytest.mark.parametrize("round", range(max(1, EXAMPLES // 50)))
+@pytest.mark.parametrize("round", range(max(1, EXAMPLES // 30)))
 def test_a_file_that_downloads_is_as_if_it_had_pulled(hub, tmp_path, chance, round):
     paths = [tmp_path / f"{n}.db" for n in range(3)]
     dbs = [make(path) for path in paths]

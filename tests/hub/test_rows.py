@@ -100,7 +100,7 @@ def act(db, chance):
         db.execute("DELETE FROM t WHERE k = ?", [key])
 
 
-@pytest.mark.parametrize("round", range(max(1, EXAMPLES // 50)))
+@pytest.mark.parametrize("round", range(max(1, EXAMPLES // 30)))
 def test_a_file_that_downloads_has_the_rows_as_if_it_had_pulled(hub, tmp_path, chance, round):  # noqa: F811
     paths = [tmp_path / f"{n}.db" for n in range(3)]
     dbs = [make(path, chance.choice(["", "WITHOUT ROWID"])) for path in paths]

@@ -1,8 +1,9 @@
 """files.py - database files with the extension, as an application opens them."""
 
+import os
 import pathlib
+import shutil
 import sqlite3
-import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXTENSION = str(ROOT / "build" / "counter")
@@ -25,8 +26,16 @@ def copy_live(path, to):
     """Copies a file that this process has open: in another process, for a descriptor closed here
     would drop SQLite's locks. The WAL comes along, without it the copy would be older than the last
     commit."""
-    subprocess.run(["sh", "-c", 'cp "$1" "$2"; if [ -f "$1-wal" ]; then cp "$1-wal" "$2-wal"; fi',
-                    "sh", str(path), str(to)], check=True)
+    child = os.fork()
+    if child == 0:
+        try:
+            shutil.copyfile(path, to)
+            if os.path.exists(f"{path}-wal"):
+                shutil.copyfile(f"{path}-wal", f"{to}-wal")
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def optimize(db, table):
