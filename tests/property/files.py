@@ -1,12 +1,16 @@
 """files.py - database files with the extension, as an application opens them."""
 
+import ctypes
 import os
 import pathlib
 import shutil
 import sqlite3
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXTENSION = str(ROOT / "build" / "counter")
+# Keeps the library loaded: each test's first connection would load it anew, as it does in tests/house.
+LIBRARY = ctypes.CDLL(EXTENSION + (".dylib" if sys.platform == "darwin" else ".so"))
 
 
 def connect(path, timeout=0.0, uri=False):
