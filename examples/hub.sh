@@ -34,9 +34,16 @@ finish() {
     [ $rc -eq 0 ] || exit 1
 }
 
-need_hub() {
-    has=$(hub --command="SELECT count(*) FROM pg_tables WHERE schemaname = 'counter_hub' AND tablename = 'columns'")
-    [ "$has" = 1 ] || fail 'the database has no hub: run psql -v ON_ERROR_STOP=1 -f sql/hub/postgresql.sql first'
+# Sets answer to what the hub says to a query about a source.
+ask_hub() {
+    answer=$(hub --set=source="$2" <<SQL
+SELECT count(*) = 1 AS has FROM pg_tables WHERE schemaname = 'counter_hub' AND tablename = 'columns' \gset
+\if :has
+$1;
+\endif
+SQL
+    )
+    [ -n "$answer" ] || fail 'the database has no hub: run psql -v ON_ERROR_STOP=1 -f sql/hub/postgresql.sql first'
 }
 
 # What the hub cannot have from other files: one row for each shard of this file, row of a replicated table, and answer
@@ -44,10 +51,10 @@ need_hub() {
 up() {
     has=$(shell -list "$1" "SELECT count(*) FROM sqlite_master WHERE name = 'counter_tables'")
     [ "$has" = 1 ] || fail "$1: no counter tables"
-    need_hub
     source=$(shell -list "$1" 'SELECT source FROM counter_changes(0) WHERE own = 1 LIMIT 1')
+    ask_hub "SELECT counter_hub.mark(:'source')" "$source"
     [ -n "$source" ] || return 0
-    since=$(echo "SELECT counter_hub.mark(:'source')" | hub --set=source="$source")
+    since=$answer
     shell "$1" >"$folder/rows.csv" <<SQL
 .mode csv
 .separator , "\n"
@@ -70,16 +77,12 @@ SQL
 # FILE does not have are left out: once it has such a table, its mark is 0 and everything comes
 # again. Counters that FILE's table does not have are added to it, as by a pull.
 down() {
-    need_hub
-    id=$(hub --command='SELECT id FROM counter_hub.hub')
+    ask_hub 'SELECT id FROM counter_hub.hub' ''
+    id=$answer
     scope=NULL
     [ -z "$2" ] || scope="'$(printf %s "$2" | sed "s/'/''/g")'"
     since=$(shell -list "$1" "SELECT counter_mark('$id', $scope)")
-    case $2 in
-    *'\u0000'*) in_hub= ;; # PostgreSQL has no such letter; the file looks for itself what is in the scope
-    *) in_hub=$2 ;;
-    esac
-    hub --set=since="$since" --set=scope="$in_hub" >"$folder/rows.sql" <<'SQL'
+    hub --set=since="$since" --set=scope="$2" >"$folder/rows.sql" <<'SQL'
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SELECT format('INSERT INTO upto VALUES (%s);', number + 1) FROM counter_hub.hub;
 SELECT format('INSERT INTO down VALUES (%s, %s, X''%s'', %s, %s, %s, %s, %s, %s, %s, %s);',

@@ -1,11 +1,12 @@
 /* fixture.h - what groups of cmocka tests have in common. Include it behind cmocka.h.
  *
- * A folder of their own in /tmp is the working directory. Who has made files in it removes them,
+ * A folder of their own in $TMPDIR is the working directory. Who has made files in it removes them,
  * all, before it is left.
  */
 #ifndef TESTS_FIXTURE_H
 #define TESTS_FIXTURE_H
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -13,7 +14,9 @@
 
 static inline int fixture_enter_folder(void **state)
 {
-    static char name[] = "/tmp/counter-test-XXXXXX";
+    static char name[512];
+    const char *parent = getenv("TMPDIR");
+    snprintf(name, sizeof name, "%.400s/counter-test-XXXXXX", parent ? parent : "/tmp");
     *state = mkdtemp(name);
     return *state ? chdir(name) : -1;
 }

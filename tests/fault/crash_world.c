@@ -258,7 +258,9 @@ void world_begin(world *w, uint64_t seed, int mode, bool kills)
     w->checkpoint = CHECKPOINTS[world_roll(w, 4)];
     w->renewal = RENEWALS[world_roll(w, 2)];
     bool mixed = world_roll(w, 2);
-    char folder[] = "/tmp/counter-crash-XXXXXX", real[4096];
+    const char *parent = getenv("TMPDIR");
+    char folder[512], real[4096];
+    snprintf(folder, sizeof folder, "%.400s/counter-crash-XXXXXX", parent ? parent : "/tmp");
     if (!mkdtemp(folder) || !realpath(folder, real)) world_fail(w, "no folder");
     snprintf(w->folder, sizeof w->folder, "%.400s", real);
     for (int i = 0; i < MODEL_FILES; i++) {

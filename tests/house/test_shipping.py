@@ -129,8 +129,8 @@ def test_the_amalgamation_is_two_files_that_need_none_of_ours(one_file):
 
 @pytest.mark.skipif(not shutil.which("clang"), reason="no clang")
 @pytest.mark.parametrize("kind", ["-USQLITE_CORE", "-DSQLITE_CORE"])
-def test_clang_compiles_the_amalgamation_without_a_warning(one_file, tmp_path, kind):
-    run("clang", *FLAGS, kind, "-c", one_file / "counter.c", "-o", tmp_path / "counter.o")
+def test_clang_compiles_the_amalgamation_without_a_warning(one_file, kind):
+    run("clang", *FLAGS, kind, "-fsyntax-only", one_file / "counter.c")
 
 
 def test_the_amalgamation_is_loaded_and_exports_only_the_entry_points(one_file):
@@ -144,11 +144,13 @@ def test_the_amalgamation_has_no_external_names_but_those_of_its_header(one_file
     assert [name for name in names if not re.search(rf"\b{name}\(", header)] == []
 
 
-def test_the_amalgamation_passes_all_scripts_without_libuuid(one_file, tmp_path):
+def test_the_amalgamation_makes_ids_without_libuuid(one_file, tmp_path):
+    """Here by the scripts about them; make test-platforms plays all with a library that has no libuuid."""
     runner = [ROOT / "tests" / "sql" / f"{name}.c" for name in ("run_process", "script", "stage", "system")]
     run("gcc", *FLAGS, "-DSQLITE_CORE", "-DCOUNTER_NO_LIBUUID",
         *runner, one_file / "counter.c", f"-I{one_file}", "-lsqlite3", "-o", tmp_path / "run_process")
-    said = run(tmp_path / "run_process", *sorted((ROOT / "tests" / "sql").glob("*.sql")), cwd=ROOT)
+    scripts = [ROOT / "tests" / "sql" / f"{name}.sql" for name in ("identity", "replicated", "sync", "table")]
+    said = run(tmp_path / "run_process", *scripts, cwd=ROOT)
     assert re.search(r"^[1-9]\d{2,} passed, 0 failed$", said, re.M)
 
 

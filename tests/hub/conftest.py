@@ -17,10 +17,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "property"))  # files.py
 
 SEED = int(os.environ.get("COUNTER_SEED") or random.SystemRandom().randrange(2**32))
+EXAMPLES = int(os.environ.get("COUNTER_EXAMPLES") or 100)
 
 
 def pytest_terminal_summary(terminalreporter):
-    terminalreporter.write_line(f"repeat with COUNTER_SEED={SEED}")
+    terminalreporter.write_line(f"repeat with COUNTER_SEED={SEED} COUNTER_EXAMPLES={EXAMPLES}")
 
 
 @pytest.fixture

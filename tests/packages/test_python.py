@@ -1,6 +1,7 @@
 """test_python.py - the wheels: built twice they are the same, pip installs them, sqlite3, apsw, SQLAlchemy and
 Django load the library by them, and what cannot work is one sentence."""
 import base64
+import contextlib
 import csv
 import hashlib
 import io
@@ -8,6 +9,7 @@ import json
 import pathlib
 import re
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 import textwrap
@@ -28,8 +30,9 @@ def wheel(libs, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """What installing is: the wheel unpacked."""
+    """What installing is: the wheel unpacked, and its modules compiled."""
     zipfile.ZipFile(wheel).extractall(folder := tmp_path_factory.mktemp("installed"))
+    run(PYTHON, "-m", "compileall", "-q", folder)
     return folder
 
 
@@ -298,8 +301,9 @@ class Forks:
     """Commands of Python in processes of their own, which forks.py gives Django to begin with."""
 
     def __init__(self):
-        modules = ["db.backends.sqlite3.base", "db.migrations.writer", "views.debug"]
-        for name in "makemigrations", "migrate", "sqlmigrate", "squashmigrations":
+        modules = ["core.cache.backends.locmem", "db.backends.sqlite3.base", "db.migrations.writer", "db.models.sql.compiler", "views.csrf",
+                   "views.debug"]
+        for name in "check", "makemigrations", "migrate", "sqlmigrate", "squashmigrations":
             modules.append(f"core.management.commands.{name}")
         self.server = subprocess.Popen(
             [PYTHON, ROOT / "tests" / "packages" / "forks.py", *(f"django.{name}" for name in modules)],
@@ -355,14 +359,22 @@ class Migration(migrations.Migration):
 """)
 
     def rows(self, sql):
-        return eval(self("-c", SHOW + f"print(rows({sql!r}))"))
+        """What another program reads or writes, which does not know of Django."""
+        with contextlib.closing(sqlite3.connect(self.folder / "till.db", isolation_level=None)) as db:
+            db.enable_load_extension(True)
+            db.load_extension(str(LIBRARY))
+            return db.execute(sql).fetchall()
 
     def by_hand(self, *what):
         """Runs what sqlmigrate prints, and notes the migration as done."""
-        printed = self.manage("sqlmigrate", *what)
-        self("-c", SHOW + f"connection.ensure_connection(); connection.connection.executescript({printed!r})")
-        self.manage("migrate", "-v0", "--fake", "shop", f"{int(what[-1]) - 1:04}" if "--backwards" in what else what[-1])
-        return printed
+        at = f"{int(what[-1]) - 1:04}" if "--backwards" in what else what[-1]
+        return self("-c", SHOW + program(f"""
+            from django.core.management import call_command
+            printed = call_command("sqlmigrate", *{what!r})
+            connection.ensure_connection()
+            connection.connection.executescript(printed)
+            call_command("migrate", "shop", {at!r}, verbosity=0, fake=True)
+            """))
 
     def tracked(self):
         return self.rows("SELECT column_name, state FROM counter_tracked WHERE state <> 'regular' ORDER BY 1")
@@ -654,7 +666,7 @@ def test_a_migration_that_runs_on_every_device_says_that_their_values_are_one(pr
     shutil.move(project.folder / "till.db", project.folder / "office.db")
     shutil.move(project.folder / "before.db", project.folder / "till.db")
     project.manage("migrate", "-v0", "shop", "0002")
-    project.rows("SELECT * FROM counter_pull('office.db')")
+    project("-c", SHOW + "rows(\"SELECT * FROM counter_pull('office.db')\")")
     assert project.rows("SELECT stock FROM shop_product") == [(30,)]
     for name in "0003", "0002":
         project.manage("migrate", "-v0", "shop", name)
@@ -728,7 +740,7 @@ def test_a_table_without_counters_is_replicated_and_no_longer(project):
     project.manage("migrate", "-v0", "shop", "0003")
     shutil.copy(project.folder / "till.db", project.folder / "office.db")
     project.rows("INSERT INTO shop_product(sku, name, shop, stock, \"n sold\", price) VALUES ('tea', 'Tea', 'here', 3, 4, 2.5)")
-    project.rows("SELECT * FROM counter_sync('office.db')")
+    project("-c", SHOW + "rows(\"SELECT * FROM counter_sync('office.db')\")")
     assert project("-c", SHOW + OFFICE + "print(office.execute('SELECT name, stock, price FROM shop_product').fetchall())") == "[('Tea', 3, 2.5)]\n"
     project.manage("migrate", "-v0", "shop", "0004")
     assert project.rows("SELECT name FROM sqlite_schema WHERE name LIKE 'shop%'") == []

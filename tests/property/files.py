@@ -1,11 +1,16 @@
 """files.py - database files with the extension, as an application opens them."""
 
+import ctypes
+import os
 import pathlib
+import shutil
 import sqlite3
-import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXTENSION = str(ROOT / "build" / "counter")
+# Keeps the library loaded: each test's first connection would load it anew, as it does in tests/house.
+LIBRARY = ctypes.CDLL(EXTENSION + (".dylib" if sys.platform == "darwin" else ".so"))
 
 
 def connect(path, timeout=0.0, uri=False):
@@ -25,8 +30,16 @@ def copy_live(path, to):
     """Copies a file that this process has open: in another process, for a descriptor closed here
     would drop SQLite's locks. The WAL comes along, without it the copy would be older than the last
     commit."""
-    subprocess.run(["sh", "-c", 'cp "$1" "$2"; if [ -f "$1-wal" ]; then cp "$1-wal" "$2-wal"; fi',
-                    "sh", str(path), str(to)], check=True)
+    child = os.fork()
+    if child == 0:
+        try:
+            shutil.copyfile(path, to)
+            if os.path.exists(f"{path}-wal"):
+                shutil.copyfile(f"{path}-wal", f"{to}-wal")
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def optimize(db, table):

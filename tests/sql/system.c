@@ -35,7 +35,8 @@ long system_getline(char **line, size_t *room, FILE *file)
 
 int system_make_folder(char path[512])
 {
-    strcpy(path, "/tmp/counter-XXXXXX");
+    const char *parent = getenv("TMPDIR");
+    snprintf(path, 512, "%.400s/counter-XXXXXX", parent ? parent : "/tmp");
     return mkdtemp(path) != NULL;
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A new folder, its path into `path`; 0 if there is none. */
+/* A new folder in $TMPDIR, its path into `path`; 0 if there is none. */
 int system_make_folder(char path[512]);
 
 /* Removes it with all that is in it, from outside; 0 or an error that perror tells. */
