@@ -2,8 +2,8 @@
 # scripts on each of them.
 #
 # Release libraries are built from the amalgamation, without libuuid, so that they need the C library
-# alone. VERSION stands in include/counter.h. Times in archives are that of the last commit, so two
-# builds of a commit have the same bytes.
+# alone; so do the programs, which have SQLite and zlib in them. VERSION stands in include/counter.h.
+# Times in archives are that of the last commit, so two builds of a commit have the same bytes.
 
 VERSION := $(shell sed -n 's/^\#define COUNTER_VERSION "\(.*\)"/\1/p' include/counter.h)
 EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
@@ -27,21 +27,45 @@ SCRIPTS-windows-x86_64 := -a
 NAME-windows-x86_64 := counter.dll
 EXE-windows-x86_64 := .exe
 LINK-windows-x86_64 := -Wl,--no-insert-timestamp
+# Who has musl has it in versions that do not fit one another, and often without its loader.
+LINK_PROGRAM-linux-musl-x86_64 := -static
 
 library = build/platforms/$(1)/$(or $(NAME-$(1)),counter.so)
 LIBRARIES := $(foreach platform,$(PLATFORMS),$(call library,$(platform)))
+# The program is one of POSIX.
+PROGRAMS := $(patsubst %,build/platforms/%/sqlite-counter,$(filter-out windows-%,$(PLATFORMS)))
+
+# The sources of zlib 1.3.1 as they are, from an npm package that has them; nothing of it is run.
+ZLIB_SOURCES := build/zlib/zlib.h
+ZLIB_DIGEST := bd2180fc18426cf464ecab1321bb31a1af81c36b927a28cdb26c3a56f302f2b6
+$(ZLIB_SOURCES):
+	@mkdir -p $(@D)
+	$(Q)cd $(@D) && npm pack --silent --ignore-scripts zlib-sync@0.1.10 >/dev/null && \
+		echo '$(ZLIB_DIGEST)  zlib-sync-0.1.10.tgz' | sha256sum -c --quiet && \
+		tar xzf zlib-sync-0.1.10.tgz --strip-components=3 package/deps/zlib
+
+# Triggers of a file that merges may use what most builds of SQLite have.
+IN_PROGRAM := $(addprefix -DSQLITE_,CORE OMIT_LOAD_EXTENSION ENABLE_FTS4 ENABLE_FTS5 ENABLE_RTREE ENABLE_MATH_FUNCTIONS) \
+	-DHAVE_UNISTD_H -DCOUNTER_HAS_ZLIB -Ibuild/zlib
 
 # SQLite's own headers are those of the newest version of test-matrix, on each platform.
 NEWEST := build/matrix/$(lastword $(MATRIX))
 ON_PLATFORM = -std=gnu11 -O3 -fvisibility=hidden -DCOUNTER_NO_LIBUUID -I$(NEWEST) -Ibuild/amalgamation \
 	-ffile-prefix-map='$(CURDIR)'=.
 
-# platform(name): its library, a program that runs scripts, one that loads the library.
+# platform(name): its library, the program of users, one that runs scripts, one that loads the library.
 define platform
 $(call library,$(1)): build/amalgamation/counter.c build/amalgamation/counter.h $(NEWEST)/sqlite3.c
 	@mkdir -p $$(@D)
 	$$(TELL) CC $$@
 	$$(Q)$$(CC-$(1)) $$(ON_PLATFORM) -fPIC -shared -static-libgcc $$< -Wl,-s $$(LINK-$(1)) -o $$@
+
+build/platforms/$(1)/sqlite-counter: $(COMMAND) build/amalgamation/counter.c $(NEWEST)/sqlite3.c $(wildcard cli/*.h) \
+		build/amalgamation/counter.h build/gen/cli_statements.h $(ZLIB_SOURCES)
+	@mkdir -p $$(@D)
+	$$(TELL) CC $$@
+	$$(Q)$$(CC-$(1)) $$(ON_PLATFORM) $(CPPFLAGS) $$(IN_PROGRAM) $$(filter %.c,$$^) build/zlib/*.c -static-libgcc -Wl,-s \
+		$$(LINK_PROGRAM-$(1)) -lm -lpthread -o $$@
 
 build/platforms/$(1)/run_process$(EXE-$(1)): build/amalgamation/counter.c build/amalgamation/counter.h $(NEWEST)/sqlite3.c \
 		$$(RUNNER) $(TEST_HEADERS)
@@ -70,9 +94,9 @@ $(foreach one,$(PLATFORMS),$(eval $(call platform,$(one))))
 
 platforms:
 	@tools/setup platforms
-	@$(MAKE) --no-print-directory libraries
+	@$(MAKE) --no-print-directory libraries-and-programs
 
-libraries: $(LIBRARIES)
+libraries-and-programs: $(LIBRARIES) $(PROGRAMS)
 	@:
 
 test-platforms: platforms
@@ -98,15 +122,15 @@ check-macos: $(MACS)
 	@file $(MACS) | sed 's/, flags.*//'
 
 # Of the last commit, extracted into a folder of its own: a file that is not in it cannot get into a
-# release, nor one that was made of an earlier state. Only SQLite's sources are those of build/matrix/.
+# release, nor one that was made of an earlier state. Only the sources of SQLite and zlib are those of build/matrix/ and build/zlib/.
 # The amalgamation is made after the libraries, for both would make it at the same time.
 dist:
 	@[ -e .git ] || { echo 'dist: a release is made of a commit, and this is no git checkout' >&2; exit 1; }
 	@changes=$$(git status --porcelain) && [ -z "$$changes" ] || \
 		{ printf 'dist: the checkout has what is not committed:\n%s\n' "$$changes" >&2; exit 1; }
 	@rm -rf $(RELEASE)
-	@mkdir -p $(RELEASE)/build build/matrix
-	@ln -s ../../matrix $(RELEASE)/build/matrix
+	@mkdir -p $(RELEASE)/build build/matrix build/zlib
+	@ln -s ../../matrix ../../zlib $(RELEASE)/build
 	@git archive -o $(RELEASE)/build/commit.tar HEAD
 	@tar -C $(RELEASE) -xf $(RELEASE)/build/commit.tar
 	@$(MAKE) --no-print-directory -C $(RELEASE) platforms
@@ -123,24 +147,32 @@ test-packages:
 	rm -rf $(CLONE)
 	git clone -q . $(CLONE)
 	mkdir $(CLONE)/build
-	ln -s '$(CURDIR)/build/matrix' $(CLONE)/build/matrix
+	ln -s '$(CURDIR)/build/matrix' '$(CURDIR)/build/zlib' $(CLONE)/build
 	@$(MAKE) --no-print-directory -C $(CLONE) dist
 	cmp $(DIST)/SHA256SUMS $(CLONE)/$(DIST)/SHA256SUMS
 	packages/debian/try $(DIST)
 
 # npm's and Python's packages for this machine alone, without another compiler.
 PACKAGES := build/packages
-ON_HERE := linux-$(if $(findstring musl,$(shell $(CC) -dumpmachine)),musl-)$(shell uname -m)
+ON_HERE := $(PACKAGES)/libs/linux-$(if $(findstring musl,$(shell $(CC) -dumpmachine)),musl-)$(shell uname -m)
 PACKAGED_O = -O3
-packages: build/amalgamation/counter.c build/amalgamation/counter.h
+PACKAGED = $(CC) -std=gnu11 $(PACKAGED_O) -fPIC -fvisibility=hidden -DCOUNTER_NO_LIBUUID -Ibuild/amalgamation $(filter %.c,$^) -Wl,-s
+$(ON_HERE)/counter.so: build/amalgamation/counter.c build/amalgamation/counter.h
+	@mkdir -p $(@D)
+	$(TELL) CC $@
+	$(Q)$(PACKAGED) -shared -o $@
+
+$(ON_HERE)/sqlite-counter: $(COMMAND) build/amalgamation/counter.c build/amalgamation/counter.h build/gen/cli_statements.h
+	@mkdir -p $(@D)
+	$(TELL) CC $@
+	$(Q)$(PACKAGED) $(CPPFLAGS) -DSQLITE_CORE -lsqlite3 $(ZLIB) -o $@
+
+packages:
 	@tools/setup demo
 	@rm -rf $(PACKAGES)
-	@mkdir -p $(PACKAGES)/libs/$(ON_HERE)
-	$(TELL) CC $(PACKAGES)/libs/$(ON_HERE)/counter.so
-	$(Q)$(CC) -std=gnu11 $(PACKAGED_O) -fPIC -fvisibility=hidden -DCOUNTER_NO_LIBUUID -Ibuild/amalgamation -shared $< \
-		-Wl,-s -o $(PACKAGES)/libs/$(ON_HERE)/counter.so
+	@$(MAKE) --no-print-directory $(ON_HERE)/counter.so $(ON_HERE)/sqlite-counter
 	@packages/npm/build $(PACKAGES)/libs $(PACKAGES)
 	@packages/python/build $(PACKAGES)/libs $(PACKAGES)
 	@ls $(PACKAGES)/*.tgz $(PACKAGES)/*.whl
 
-.PHONY: check-macos platforms libraries test-platforms test-packages dist packages
+.PHONY: check-macos platforms libraries-and-programs test-platforms test-packages dist packages

@@ -52,11 +52,10 @@ function find(file) {
   }
 }
 
-const isWindows = process.platform === "win32";
-const getLoadablePath = () => find(`counter.${isWindows ? "dll" : "so"}`);
+const getLoadablePath = () => find(`counter.${process.platform === "win32" ? "dll" : "so"}`);
 
 // The program need not be there.
-const getProgramPath = () => find(`sqlite-counter${isWindows ? ".exe" : ""}`);
+const getProgramPath = () => find("sqlite-counter");
 
 function load(db) {
   if (typeof db?.loadExtension !== "function") {

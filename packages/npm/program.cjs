@@ -8,6 +8,9 @@ const fs = require("fs");
 const { getProgramPath } = require("./load.cjs");
 
 function main() {
+  if (process.platform === "win32") {
+    throw new Error("sqlite-counter: there is no program for Windows: call syncFolder() or syncHttp(), or run it in WSL");
+  }
   const program = getProgramPath();
   if (!fs.existsSync(program)) {
     throw new Error(

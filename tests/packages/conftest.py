@@ -1,4 +1,4 @@
-"""conftest.py - the library of this machine as `packages/` takes it, and stand-ins for those of others; the seed of the
+"""conftest.py - the library and the program of this machine as `packages/` takes it, and stand-ins for those of others; the seed of the
 random tests, printed by every run and taken back as COUNTER_SEED=…"""
 import importlib
 import os
@@ -7,6 +7,7 @@ import platform
 import random
 import re
 import shutil
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -16,13 +17,14 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "build" / "counter.so"
+PROGRAM = ROOT / "build" / "sqlite-counter"
 VERSION = re.search(r'COUNTER_VERSION "(.*)"', (ROOT / "include" / "counter.h").read_text())[1]
 HERE = f"linux-{platform.machine()}"
 SEED = int(os.environ.get("COUNTER_SEED") or random.SystemRandom().randrange(2**32))
 EXAMPLES = int(os.environ.get("COUNTER_EXAMPLES") or 100)
 # What a host does may depend on variables of its own, such as NODE_OPTIONS or PIP_INDEX_URL.
 CLEAN = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG") if name in os.environ}
-# The library of `make` needs libuuid, those of a release do not.
+# What `make` builds needs libuuid, what is in a release does not.
 ALLOW = {"COUNTER_ALLOW_LIBUUID": "1"}
 
 # The class and the machine in the head of an ELF file.
@@ -47,20 +49,25 @@ def broken_tool(folder, name):
 
 
 def put(libs, folder, built_for=None):
-    """Puts the library of this machine or a file with the head of another one into a folder."""
-    built_for = built_for or folder
-    at = libs / folder / ("counter.dll" if folder.startswith("windows") else "counter.so")
-    at.parent.mkdir(parents=True)
+    """Puts the library of a platform into its folder or that of another one, and the program where there is one."""
+    put_one(libs / folder / ("counter.dll" if folder.startswith("windows") else "counter.so"), built_for or folder)
+    if folder in ELF:
+        put_one(libs / folder / "sqlite-counter", built_for or folder, 20)
+    return libs
+
+
+def put_one(at, built_for, glibc=17):
+    """Puts a file of this machine or one with the head of another, which asks for a version of glibc."""
+    at.parent.mkdir(parents=True, exist_ok=True)
     if built_for == HERE:
-        shutil.copy(LIBRARY, at)
+        shutil.copy(PROGRAM if at.name == PROGRAM.name else LIBRARY, at)
     elif built_for.startswith("windows"):
         machine = {"windows-x86_64": 0x8664, "windows-aarch64": 0xaa64, "windows-x86": 0x14c}[built_for]
         at.write_bytes(b"MZ" + bytes(58) + struct.pack("<I", 0x180) + bytes(0x180 - 64) + b"PE\0\0" + struct.pack("<H", machine) + bytes(18))
     else:
         order, machine = ELF[built_for][:1], ELF[built_for][1:]
-        names = b"" if "musl" in built_for else b"\0GLIBC_2.17\0GLIBC_2.4\0"
+        names = b"" if "musl" in built_for else f"\0GLIBC_2.{glibc}\0GLIBC_2.4\0".encode()
         at.write_bytes(b"\x7fELF\x02" + order + bytes(12) + machine + bytes(100) + names)
-    return libs
 
 
 def put_browser(folder):
@@ -74,7 +81,7 @@ def put_browser(folder):
 
 @pytest.fixture(scope="session")
 def libs(tmp_path_factory):
-    """The library of this machine."""
+    """The library and the program of this machine."""
     if HERE not in ELF:
         pytest.skip(f"no packages for {HERE}")
     return put(tmp_path_factory.mktemp("libs"), HERE)
@@ -107,6 +114,28 @@ def all_libs(tmp_path_factory):
     for folder in [*ELF, "windows-x86_64"]:
         put(libs, folder)
     return libs
+
+
+def check_program(*command, cwd):
+    """The program tells its version and merges two files."""
+    assert run(*command, "--version", cwd=cwd).startswith(f"sqlite-counter {VERSION}, SQLite ")
+    till, office = cwd / "till.db", cwd / "office.db"
+    execute(till, "CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0)", "INSERT INTO products VALUES ('tea', 10)",
+            "SELECT counter_track('products', 'stock')", f"VACUUM INTO '{office}'", "UPDATE products SET stock = stock - 1")
+    execute(office, "UPDATE products SET stock = stock + 20")
+    run(*command, "sync", till, office, cwd=cwd)
+    assert execute(till, "SELECT stock FROM products") == execute(office, "SELECT stock FROM products") == [(29,)]
+
+
+def execute(path, *statements):
+    """The rows of the last statement, of a connection of its own."""
+    db = sqlite3.connect(path, isolation_level=None)
+    db.enable_load_extension(True)
+    db.load_extension(str(LIBRARY.with_suffix("")))
+    for statement in statements:
+        rows = db.execute(statement).fetchall()
+    db.close()
+    return rows
 
 
 def built(packages, libs, out, **options):

@@ -11,7 +11,7 @@ import zipfile
 
 import pytest
 
-from conftest import ALLOW, CLEAN, ELF, HERE, LIBRARY, ROOT, VERSION, broken_tool, put_browser, run
+from conftest import ALLOW, CLEAN, ELF, HERE, LIBRARY, PROGRAM, ROOT, VERSION, broken_tool, put, put_browser, run
 
 SQLPKG = {"linux-x86_64": "linux-amd64", "linux-aarch64": "linux-arm64", "linux-s390x": "linux-s390x", "windows-x86_64": "windows-amd64"}
 # Two builds are the same or not whether they are optimized or not; that of test_debian.py is.
@@ -35,9 +35,7 @@ def copy_of_sources(folder):
 def libraries(tmp_path_factory):
     if HERE not in ELF:
         pytest.skip(f"no packages for {HERE}")
-    (folder := tmp_path_factory.mktemp("libraries") / HERE).mkdir()
-    shutil.copy(LIBRARY, folder)
-    return folder.parent
+    return put(tmp_path_factory.mktemp("libraries"), HERE)
 
 
 @pytest.fixture(scope="module")
@@ -94,10 +92,12 @@ def test_a_release_has_the_package_for_browsers_if_it_is_named(release, sources,
     assert not list((tmp_path / "out").glob("*wasm*"))
 
 
-def test_the_archive_of_a_platform_has_the_library_and_what_to_read(release):
+def test_the_archive_of_a_platform_has_the_library_the_program_and_what_to_read(release):
     with tarfile.open(release[0] / f"sqlite-counter-{VERSION}-{HERE}.tar.gz") as archive:
-        assert archive.getnames() == ["counter.so", "LICENSE", "README.md"]
-        assert archive.extractfile("counter.so").read() == LIBRARY.read_bytes()
+        assert archive.getnames() == ["counter.so", "sqlite-counter", "LICENSE", "README.md"]
+        for file in LIBRARY, PROGRAM:
+            assert archive.extractfile(file.name).read() == file.read_bytes()
+        assert archive.getmember("sqlite-counter").mode == 0o755
 
 
 @pytest.mark.skipif(HERE != "linux-x86_64" or not shutil.which("dh"), reason="the page names the files of another machine")

@@ -2,6 +2,7 @@
 the library by them, and what cannot work is one sentence."""
 import io
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -10,7 +11,7 @@ import tarfile
 
 import pytest
 
-from conftest import ALLOW, CLEAN, HERE, ROOT, VERSION, broken_tool, built, built_twice, run
+from conftest import ALLOW, CLEAN, HERE, ROOT, VERSION, broken_tool, built, built_twice, check_program, run
 
 NODE_MODULES = ROOT / "build" / "clients" / "node" / "node_modules"  # where tests/clients installs
 NAMES = {"linux-x86_64": "linux-x64", "linux-aarch64": "linux-arm64", "linux-s390x": "linux-s390x",
@@ -123,7 +124,10 @@ def test_each_platform_has_a_package_that_the_first_one_names(all_libs, tmp_path
     for folder, name in NAMES.items():
         of_platform = described[f"sqlite-counter-{name}-{VERSION}.tgz"]
         library = "counter.dll" if folder.startswith("windows") else "counter.so"
-        assert packages[f"sqlite-counter-{name}-{VERSION}.tgz"][library] == (all_libs / folder / library).read_bytes()
+        program = [] if folder.startswith("windows") else ["sqlite-counter"]
+        files = packages[f"sqlite-counter-{name}-{VERSION}.tgz"]
+        assert sorted(files) == ["LICENSE", library, "package.json", *program]
+        assert all(files[file] == (all_libs / folder / file).read_bytes() for file in [library, *program])
         assert of_platform["version"] == first["version"] == VERSION
         assert (*of_platform["os"], *of_platform["cpu"], *of_platform.get("libc", ["-"])) == {
             "linux-x64": ("linux", "x64", "glibc"), "linux-arm64": ("linux", "arm64", "glibc"), "linux-s390x": ("linux", "s390x", "glibc"),
@@ -209,6 +213,25 @@ def test_the_types_are_right(project, file, imports):
         load({});
         """)
     run(tsc, "--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", file, cwd=project)
+
+
+# ---- the program ----
+
+def test_npx_runs_the_program(project):
+    check_program("npx", "--offline", "sqlite-counter", cwd=project)
+    assert run("npx", "--offline", "sqlite-counter", "check", cwd=project, ok=False).startswith("usage: ")
+
+
+def test_a_package_without_the_program_is_told(project):
+    os.remove(project / "node_modules" / f"sqlite-counter-{NAME}" / "sqlite-counter")
+    said = run("npx", "--offline", "sqlite-counter", "--version", cwd=project, ok=False)
+    assert "the package of this platform has no program" in said and said.count("\n") == 1
+
+
+def test_windows_is_told_that_there_is_no_program(project):
+    as_if = 'Object.defineProperty(process, "platform", { value: "win32" });'
+    assert node(project, f"{as_if} await import('./node_modules/sqlite-counter/program.cjs');", ok=False) == (
+        "sqlite-counter: there is no program for Windows: call syncFolder() or syncHttp(), or run it in WSL\n")
 
 
 # ---- what cannot work ----

@@ -6,22 +6,18 @@ import tarfile
 
 import pytest
 
-from conftest import CLEAN, HERE, LIBRARY, ROOT, built, run
-from test_npm import NAME, need, node
+from conftest import CLEAN, ROOT, built, run
+from test_npm import need, node
 
 SCRIPTS = ROOT / "tests" / "packages" / "npm"
 SETTINGS = {name: value for name, value in os.environ.items() if name.startswith("COUNTER_")}
-PROGRAM = LIBRARY.parent / "sqlite-counter"
 
 
 @pytest.fixture(scope="session")
 def packages(libs, tmp_path_factory):
-    """The packages of this machine, with the program, as they are in node_modules."""
+    """The packages of this machine, as they are in node_modules."""
     folder = tmp_path_factory.mktemp("npm")
-    with_program = folder / "libs"
-    shutil.copytree(libs, with_program)
-    shutil.copy(PROGRAM, with_program / HERE / "sqlite-counter")
-    for name in built("npm", with_program, folder / "tgz"):
+    for name in built("npm", libs, folder / "tgz"):
         at = folder / "node_modules" / name.rpartition("-")[0]
         with tarfile.open(folder / "tgz" / name) as tar:
             for member in tar:
@@ -47,15 +43,6 @@ def test_the_claims_hold(project, driver, claims):
     said = run("node", "--no-warnings", f"{claims}.mjs", driver, cwd=project, env={**CLEAN, **SETTINGS})
     held = (SCRIPTS / f"{claims}.mjs").read_text().count('  async "')
     assert said.count("\nok ") == held > 0, said
-
-
-def test_the_program_comes_along(project):
-    program = project / "node_modules" / "sqlite-counter" / "program.cjs"
-    assert run(program, "--version", cwd=project).startswith("sqlite-counter ")
-    assert run(program, "check", cwd=project, ok=False)
-    os.remove(project / "node_modules" / f"sqlite-counter-{NAME}" / "sqlite-counter")
-    said = run(program, "--version", cwd=project, ok=False)
-    assert "the package of this platform has no program" in said and said.count("\n") == 1
 
 
 def test_a_database_of_another_kind_is_told_which_there_are(project):

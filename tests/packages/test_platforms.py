@@ -1,7 +1,7 @@
 """test_platforms.py - no library gets into the package of another platform."""
 import pytest
 
-from conftest import ALLOW, CLEAN, ELF, HERE, LIBRARY, ROOT, put, run
+from conftest import ALLOW, CLEAN, ELF, HERE, LIBRARY, ROOT, put, put_one, run
 
 PLATFORMS = ROOT / "packages" / "platforms"
 
@@ -17,6 +17,12 @@ def test_the_libraries_are_listed_in_order(all_libs):
 def test_a_library_in_the_folder_of_another_platform_is_refused(tmp_path, folder, built_for):
     put(tmp_path, folder, built_for)
     assert f"/{folder}/counter." in (said := run(PLATFORMS, tmp_path, ok=False)) and said.endswith(f" was built for {built_for}\n")
+
+
+def test_a_program_in_the_folder_of_another_platform_is_refused(tmp_path):
+    put(tmp_path, "linux-aarch64")
+    put_one(tmp_path / "linux-aarch64" / "sqlite-counter", "linux-s390x")
+    assert run(PLATFORMS, tmp_path, ok=False).endswith("/linux-aarch64/sqlite-counter was built for linux-s390x\n")
 
 
 @pytest.mark.parametrize("built_for, found", [("windows-aarch64", "Windows on another machine"), ("windows-x86", "Windows on another machine")])

@@ -17,7 +17,7 @@ import zipfile
 
 import pytest
 
-from conftest import CLEAN, HERE, LIBRARY, ROOT, VERSION, built, built_twice, run
+from conftest import CLEAN, HERE, LIBRARY, PROGRAM, ROOT, VERSION, built, built_twice, check_program, run
 
 PYTHON = "/usr/bin/python3"
 
@@ -63,8 +63,8 @@ def test_each_platform_has_a_wheel_with_its_tag(all_libs, tmp_path):
     wheels = built("python", all_libs, tmp_path)
     tags = {re.fullmatch(rf"sqlite_counter-{VERSION}-(py3-none-\w+)\.whl", name)[1]: zipfile.ZipFile(io.BytesIO(wheel))
             for name, wheel in wheels.items()}
-    others = {"py3-none-manylinux_2_17_aarch64": "linux-aarch64", "py3-none-manylinux_2_17_s390x": "linux-s390x",
-              "py3-none-manylinux_2_17_x86_64": "linux-x86_64", "py3-none-musllinux_1_2_x86_64": "linux-musl-x86_64",
+    others = {"py3-none-manylinux_2_20_aarch64": "linux-aarch64", "py3-none-manylinux_2_20_s390x": "linux-s390x",
+              "py3-none-manylinux_2_20_x86_64": "linux-x86_64", "py3-none-musllinux_1_2_x86_64": "linux-musl-x86_64",
               "py3-none-win_amd64": "windows-x86_64"}
     assert len(tags) == len(others)
     for tag, wheel in tags.items():
@@ -72,11 +72,17 @@ def test_each_platform_has_a_wheel_with_its_tag(all_libs, tmp_path):
         folder = others.get(tag, HERE)
         library = "counter.dll" if folder.startswith("windows") else "counter.so"
         assert wheel.read(f"sqlite_counter/{library}") == (all_libs / folder / library).read_bytes()
+        program = f"sqlite_counter-{VERSION}.data/scripts/sqlite-counter"
+        if folder.startswith("windows"):
+            assert program not in wheel.namelist()
+        else:
+            assert wheel.read(program) == (all_libs / folder / "sqlite-counter").read_bytes()
+            assert wheel.getinfo(program).external_attr >> 16 == 0o100755
 
 
 @pytest.mark.skipif(not shutil.which("objdump"), reason="no objdump")
-def test_the_tag_names_the_newest_version_of_glibc_that_the_library_asks_for(wheel):
-    asked = re.findall(r"\(?GLIBC_2\.(\d+)", run("objdump", "-T", LIBRARY))
+def test_the_tag_names_the_newest_version_of_glibc_that_the_library_or_the_program_asks_for(wheel):
+    asked = re.findall(r"\(?GLIBC_2\.(\d+)", run("objdump", "-T", LIBRARY, PROGRAM))
     assert f"-manylinux_2_{max(17, *map(int, asked))}_" in wheel.name
 
 
@@ -102,6 +108,14 @@ def test_pip_installs_the_wheel(wheel, tmp_path):
         sqlite_counter.load(db)
         print(importlib.metadata.version("sqlite-counter"), sqlite_counter.__version__, db.execute("SELECT counter_version()").fetchone()[0])
         """)) == f"{VERSION} {VERSION} {VERSION}\n"
+
+
+def test_pip_puts_the_program_beside_python(wheel, tmp_path):
+    need("pip, venv")
+    run(PYTHON, "-m", "venv", "--without-pip", tmp_path / "venv")
+    run(PYTHON, "-m", "pip", "--python", tmp_path / "venv", "install", "-q", "--no-index", "--no-cache-dir", "--disable-pip-version-check",
+        wheel)
+    check_program(tmp_path / "venv" / "bin" / "sqlite-counter", cwd=tmp_path)
 
 
 # ---- loading ----
