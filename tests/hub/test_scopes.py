@@ -9,7 +9,7 @@ import pytest
 
 from conftest import ROOT
 from files import connect
-from test_hub import Hub, hub  # noqa: F401
+from test_hub import hub, only_hub  # noqa: F401
 
 KINDS = ["TEXT", "TEXT COLLATE NOCASE", "TEXT COLLATE RTRIM", "INTEGER", "REAL", "BLOB", ""]
 VALUES = ["a", "A", "a ", "7", 7, 7.5, "é", -1, "", "1e3", 1000, "x\0y", "it's"]
@@ -51,7 +51,8 @@ def down(hub, path, *scope):  # noqa: F811
 def test_a_scope_that_is_downloaded_has_what_everything_has_in_it(hub, tmp_path, chance, round):  # noqa: F811
     kind = chance.choice(KINDS)
     one, whole, part = (make(tmp_path / f"{name}.db", kind) for name in ("one", "whole", "part"))
-    scopes = [json.dumps([chance.choice(VALUES) for _ in range(chance.randint(1, 2))]) for _ in range(2)]
+    values = [value for value in VALUES if value != "x\0y"]  # of which JSON makes no scope
+    scopes = [json.dumps([chance.choice(values) for _ in range(chance.randint(1, 2))]) for _ in range(2)]
     for _ in range(2):
         for _ in range(25):
             count(one, chance)
