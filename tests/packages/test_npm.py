@@ -79,7 +79,7 @@ def installed(libs, tmp_path_factory):
 @pytest.fixture
 def project(installed, tmp_path):
     """A project of its own in which the packages are installed."""
-    shutil.copytree(installed / "node_modules", tmp_path / "node_modules")
+    shutil.copytree(installed / "node_modules", tmp_path / "node_modules", symlinks=True)
     return tmp_path
 
 
