@@ -47,6 +47,7 @@ void ctr_uuid_in(const uint8_t space[CTR_ID_SIZE], const uint8_t *bytes, size_t 
 
 #if !defined(_WIN32)
 #include <sys/random.h>
+#include <unistd.h> /* getentropy, of musl */
 #endif
 
 #include "third_party/digests.h"

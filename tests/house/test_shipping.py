@@ -161,15 +161,17 @@ def test_the_lines_of_the_readme_build_and_install_packages(tmp_path):
     commands = [line.partition("#")[0].strip() for line in lines]
     assert [command.split()[0] for command in commands] == ["make", "npm", "pip"]
     make(*commands[0].split()[1:], "PACKAGED_O=-O0")
-    assert "libuuid" not in run("objdump", "-p", *(ROOT / "build" / "packages" / "libs").glob("*/counter.so"))
+    assert "libuuid" not in run("objdump", "-p", *(ROOT / "build" / "packages" / "libs").glob("*/*"))
     (tmp_path / "build").symlink_to(ROOT / "build")
     own = {**os.environ, "PIP_NO_INDEX": "1", "PIP_TARGET": str(tmp_path / "python"), "npm_config_offline": "true"}
     if shutil.which("npm"):
         run("sh", "-c", commands[1], cwd=tmp_path, env=own)
         assert run("node", "-p", "require('sqlite-counter').getLoadablePath()", cwd=tmp_path).strip().endswith("counter.so")
+        assert run("npx", "sqlite-counter", "--version", cwd=tmp_path, env=own).startswith(f"sqlite-counter {version()}, SQLite ")
     if subprocess.run(["/usr/bin/python3", "-m", "pip", "--version"], capture_output=True).returncode == 0:
         run("sh", "-c", f"/usr/bin/python3 -m {commands[2]}", cwd=tmp_path, env=own)
         assert (tmp_path / "python" / "sqlite_counter" / "counter.so").exists()
+        assert run(tmp_path / "python" / "bin" / "sqlite-counter", "--version").startswith(f"sqlite-counter {version()}, SQLite ")
 
 
 # ---- the same bytes ----

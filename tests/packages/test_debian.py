@@ -53,7 +53,7 @@ def test_the_readme_tells_what_to_load(unpacked):
 def test_the_package_asks_for_what_the_library_is_linked_with(built):
     asked = run("dpkg-deb", "-f", built[NAME], "Version", "Depends")
     assert f"Version: {VERSION}\n" in asked
-    assert {"libc6", "libsqlite3-0", "libuuid1"} <= set(re.findall(r"[\w-]+", asked))
+    assert {"libc6", "libsqlite3-0", "libuuid1", "zlib1g"} <= set(re.findall(r"[\w-]+", asked))
     asked = run("dpkg-deb", "-f", built[f"{NAME}-dev"], "Depends")
     assert f"{NAME} (= {VERSION})" in asked and {"libsqlite3-dev", "uuid-dev"} <= set(re.findall(r"[\w-]+", asked))
 
