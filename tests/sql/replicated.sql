@@ -100,6 +100,9 @@ UPDATE office.p SET v = 'theirs';
 BEGIN;
 UPDATE p SET v = 'mine';
 COMMIT;
+-- The clock has milliseconds; this takes some.
+WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 200000) SELECT max(i) FROM c;
+--= 200000
 UPDATE office.p SET v = 'theirs, later';
 SELECT rows_changed FROM counter_pull('office');
 --= 1
