@@ -59,7 +59,7 @@ static char *make_line(cli_file *file, const char *source, int64_t since, int64_
     char *made = sqlite3_str_finish(line);
     sqlite3_free(text);
     if (rc == SQLITE_TOOBIG)
-        cli_fail(file->c, "%s: %d rows are more than a line can take", file->path, ENOUGH_CHANGES);
+        cli_fail(file->c, "%s: a row is longer than a line can be", file->path);
     else if (rc != SQLITE_OK || !made)
         cli_fail(file->c, "out of memory");
     return made;
@@ -87,6 +87,7 @@ int64_t cli_give(cli_file *file, const cli_query *query, int64_t *upto,
     sqlite3_stmt *row = prepare_changes(file, query);
     bool any = cli_step(file, row);
     if (any) source = sqlite3_mprintf("%s", sqlite3_column_text(row, CHANGE_SOURCE));
+    if (any && !source) cli_fail(file->c, "out of memory");
     while (any && !file->c->failed) {
         sqlite3_str *changes = sqlite3_str_new(file->db);
         any = collect_batch(file, row, changes, &given);

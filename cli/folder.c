@@ -129,7 +129,8 @@ static void read_folder(cli *c, folder *of, cli_rows *strange)
         tell_strange(strange, of->path);
     else if (!open && !c->failed && errno != ENOENT)
         cli_fail(c, "%s: cannot be read: %s", of->path, strerror(errno));
-    for (struct dirent *entry; open && !c->failed && (entry = readdir(open));) {
+    struct dirent *entry = NULL;
+    while (open && !c->failed && (errno = 0, entry = readdir(open))) {
         batches file;
         struct stat seen;
         char *path = join(c, of->path, entry->d_name);
@@ -141,6 +142,8 @@ static void read_folder(cli *c, folder *of, cli_rows *strange)
             tell_strange(strange, path);
         sqlite3_free(path);
     }
+    if (open && !entry && errno != 0 && !c->failed)
+        cli_fail(c, "%s: cannot be read: %s", of->path, strerror(errno));
     if (open) closedir(open);
     if (of->n > 0) qsort(of->files, of->n, sizeof *of->files, by_since);
 }
@@ -244,7 +247,8 @@ static void delete_covered(cli *c, const folder *own, const batches *by)
     }
 }
 
-static bool is_whole(cli *c, const char *path)
+/* Fails if it cannot be read. */
+static bool is_damaged(cli *c, const char *path)
 {
     cli_lines lines;
     size_t size;
@@ -252,7 +256,8 @@ static bool is_whole(cli *c, const char *path)
     cli_lines_open(&lines, &quiet, path);
     while (cli_lines_next(&lines, &size)) continue;
     cli_lines_close(&lines);
-    return !quiet.failed;
+    if (quiet.failed && !lines.damaged) cli_fail(c, "%s: cannot be read", path);
+    return lines.damaged;
 }
 
 /* A file whose folder has more of it than it has itself would write what nobody takes. What is not
@@ -264,7 +269,7 @@ static void refuse_older(cli_file *file, folder *own)
     int64_t end = end_of_chain(own, 0), mine = end > 0 ? cli_end_of_changes(file) : 0;
     for (size_t i = 0; i < own->n && end > mine && !c->failed; i++) {
         char *path = path_of(c, own, &own->files[i]);
-        bool stays = !path || own->files[i].upto <= mine || is_whole(c, path);
+        bool stays = !path || own->files[i].upto <= mine || !is_damaged(c, path);
         if (stays) own->files[n++] = own->files[i];
         if (!stays) unlink(path);
         sqlite3_free(path);
@@ -285,11 +290,14 @@ static void give(cli_file *file, folder *own, cli_rows *rows)
 {
     cli *c = file->c;
     batches made;
+    struct stat seen;
     char name[32];
     snprintf(name, sizeof name, "%s%ld", ASIDE, (long)getpid());
     char *aside = join(c, own->path, name), *path = NULL;
     if (!c->failed && mkdir(own->path, 0777) != 0 && errno != EEXIST)
         cli_fail(c, "%s: cannot be made: %s", own->path, strerror(errno));
+    if (!c->failed && (lstat(own->path, &seen) != 0 || !S_ISDIR(seen.st_mode)))
+        cli_fail(c, "%s: is no directory of its own, and nothing is written", own->path);
     delete_leftovers(c, own);
     refuse_older(file, own);
     int64_t n = c->failed ? 0 : write_aside(file, aside, end_of_chain(own, 0), &made);

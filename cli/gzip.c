@@ -53,10 +53,12 @@ void cli_lines_create(cli_lines *lines, cli *c, const char *path)
 {
     *lines = (cli_lines){.c = c, .path = path, .fd = -1};
     if (c->failed) return;
-    lines->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    unlink(path);
+    lines->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     int copy = lines->fd >= 0 ? dup(lines->fd) : -1; /* gzclose closes one, the other is synced */
     lines->gz = copy >= 0 ? gzdopen(copy, "wb") : NULL;
     if (!lines->gz) fail_writing(lines);
+    if (!lines->gz && copy >= 0) close(copy);
 }
 
 static void put_line(cli_lines *lines, const char *line, size_t size)
@@ -102,9 +104,10 @@ void cli_lines_open(cli_lines *lines, cli *c, const char *path)
 /* Reads on to the end of a line. Returns false at the end of the file, and if it is damaged. */
 static bool read_line(cli_lines *lines, size_t *size)
 {
-    enum { LEAST = 1 << 16 };
+    enum { LEAST = 1 << 16, MOST = 1 << 28 };
     *size = 0;
     for (;;) {
+        if (*size > MOST) return false;
         if (lines->room - *size < LEAST) {
             char *line = realloc(lines->line, 2 * lines->room + LEAST);
             if (!line) cli_fail(lines->c, "out of memory");
@@ -129,6 +132,7 @@ bool cli_lines_next(cli_lines *lines, size_t *size)
     if (is_line) last_line(lines, text);
     lines->whole = is_line && strcmp(lines->line, text) == 0;
     if (!is_line || (!lines->whole && strncmp(lines->line, LAST, sizeof LAST - 1) == 0)) {
+        lines->damaged = !lines->c->failed;
         cli_fail(lines->c, "%s: it is cut short or damaged, and nothing of it was taken",
                  lines->path);
         return false;

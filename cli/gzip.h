@@ -15,6 +15,7 @@ typedef struct cli_lines {
     struct gzFile_s *gz; /* owned */
     int fd;
     bool whole;   /* the last line was read, and is right */
+    bool damaged; /* it is not as a writer has left it */
     bool is_gone; /* there is no such file, which is no failure */
 } cli_lines;
 

@@ -26,7 +26,8 @@ typedef struct server {
     cli_file *file;
     const char *url;
     char *token;         /* owned */
-    char *body, *answer; /* owned: paths of temporary files */
+    char *place;         /* owned: a temporary folder */
+    char *body, *answer; /* owned: paths in it */
     char *source;        /* owned: what the server gives */
     int64_t mark;        /* up to which it has what the file gives */
 } server;
@@ -72,9 +73,10 @@ static void feed_pipe(int fd, const char *text)
 }
 
 /* Runs curl. Returns what it has printed, errors and then the status, to be freed; NULL if it could
- * not be run. */
-static char *run_curl(cli *c, const char *config)
+ * not be run. `ended_well`: the answer has come whole. */
+static char *run_curl(cli *c, const char *config, bool *ended_well)
 {
+    int ended = -1;
     int in[2], out[2];
     pid_t child;
     char *const words[] = {"curl", "-q", "-K", "-", NULL}, printed[1024];
@@ -82,8 +84,11 @@ static char *run_curl(cli *c, const char *config)
     ssize_t n;
     posix_spawn_file_actions_t actions;
     if (c->failed) return NULL;
-    if (pipe(in) != 0 || pipe(out) != 0) {
+    bool has_in = pipe(in) == 0;
+    if (!has_in || pipe(out) != 0) {
         cli_fail(c, "no pipe can be made: %s", strerror(errno));
+        if (has_in) close(in[0]);
+        if (has_in) close(in[1]);
         return NULL;
     }
     posix_spawn_file_actions_init(&actions);
@@ -103,7 +108,8 @@ static char *run_curl(cli *c, const char *config)
            (n = read(out[0], printed + size, sizeof printed - 1 - size)) > 0)
         size += (size_t)n;
     close(out[0]);
-    if (rc == 0) waitpid(child, NULL, 0);
+    if (rc == 0) waitpid(child, &ended, 0);
+    *ended_well = ended == 0;
     printed[size] = '\0';
     return rc == 0 ? sqlite3_mprintf("%s", printed) : NULL;
 }
@@ -158,6 +164,7 @@ static void request(server *s, const char *path, const char *query, const char *
     add_option(config, "connect-timeout", "30");
     add_option(config, "speed-limit", "1"); /* a server that says nothing for that long is gone */
     add_option(config, "speed-time", "300");
+    add_option(config, "max-filesize", "268435456");
     sqlite3_str_appendall(config, "silent\nshow-error\ncompressed\n");
     if (body) {
         add_option(config, "header", "Content-Type: application/x-ndjson");
@@ -168,8 +175,9 @@ static void request(server *s, const char *path, const char *query, const char *
     char *text = sqlite3_str_finish(config);
     if (!text || !url || !bearer || !data) cli_fail(c, "out of memory");
     unlink(s->answer);
-    char *printed = run_curl(c, text ? text : "");
-    const char *code = printed ? strrchr(printed, '\n') : NULL;
+    bool ended_well = false;
+    char *printed = run_curl(c, text ? text : "", &ended_well);
+    const char *code = printed && ended_well ? strrchr(printed, '\n') : NULL;
     int status = code ? atoi(code + 1) : 0;
     if (printed && status != OK) fail_request(s, status, printed);
     sqlite3_free(printed);
@@ -198,6 +206,7 @@ static void greet(server *s, const char *scope)
     char *answer = s->file->c->failed ? NULL : text_of_file(s->answer);
     row = cli_prepare_text(s->file, CLI_SQL_GREETING, answer);
     if (cli_step(s->file, row)) {
+        sqlite3_free(s->source);
         s->source = sqlite3_mprintf("%s", sqlite3_column_text(row, 0));
         s->mark = sqlite3_column_int64(row, 1);
     } else {
@@ -258,18 +267,20 @@ static void add_row(cli_rows *rows, const char *what, const char *source, int64_
     cli_rows_end(rows);
 }
 
-static void give(server *s, cli_rows *rows)
+/* Returns whether something was new. */
+static bool give(server *s, cli_rows *rows)
 {
     upload up = {.server = s};
     int64_t upto = s->mark;
     if (s->mark > 0 && cli_end_of_changes(s->file) < s->mark)
         s->mark = 0; /* that of a later copy */
-    if (s->file->c->failed) return;
+    if (s->file->c->failed) return false;
     const cli_query query = {.since = s->mark, .own = true};
     int64_t n = cli_give(s->file, &query, &upto, put_line, &up);
     send_body(&up);
     if (n > 0) warn_of_skipped(s, upto);
     if (n > 0 && !s->file->c->failed) add_row(rows, "gave", s->url, n, upto);
+    return n > 0;
 }
 
 /* Takes the lines of an answer, all or nothing. Returns the number of changes. */
@@ -285,6 +296,8 @@ static int64_t take_answer(server *s)
     if (!file->c->failed && (!lines || !from)) cli_fail(file->c, "%s: no answer came", s->url);
     cli_begin(file);
     cli_taking_begin(&in, file, from ? from : "", NULL);
+    in.only = s->source;
+    in.upto = INT64_MAX;
     while (lines && !file->c->failed && (size = getline(&line, &room, lines)) >= 0)
         cli_taking_line(&in, line, (size_t)size);
     for (size_t i = 0; i < in.n; i++) n += in.received[i].changes;
@@ -343,33 +356,41 @@ static void read_token(server *s, const char *path)
         cli_fail(c, "the token has a letter that no token has");
 }
 
-static char *temporary(cli *c)
+/* A folder that nobody else can look into, for what goes up and comes down. */
+static void make_place(server *s)
 {
     const char *folder = getenv("TMPDIR");
-    char *path = sqlite3_mprintf("%s/sqlite-counter-XXXXXX", folder && *folder ? folder : "/tmp");
-    int fd = path && !c->failed ? mkstemp(path) : -1;
-    if (fd < 0) cli_fail(c, "no temporary file can be made: %s", strerror(errno));
-    if (fd >= 0) close(fd);
-    return path;
+    s->place = sqlite3_mprintf("%s/sqlite-counter-XXXXXX", folder && *folder ? folder : "/tmp");
+    if (!s->place || !mkdtemp(s->place))
+        cli_fail(s->file->c, "no temporary folder can be made: %s", strerror(errno));
+    s->body = sqlite3_mprintf("%s/body", s->place);
+    s->answer = sqlite3_mprintf("%s/answer", s->place);
+    if (!s->body || !s->answer) cli_fail(s->file->c, "out of memory");
+}
+
+static void leave_place(server *s)
+{
+    if (s->body) unlink(s->body);
+    if (s->answer) unlink(s->answer);
+    if (s->place) rmdir(s->place);
+    sqlite3_free(s->body);
+    sqlite3_free(s->answer);
+    sqlite3_free(s->place);
 }
 
 void cli_http_sync(cli_file *file, const char *url, const char *token_file, const char *scope,
                    cli_rows *rows)
 {
     server s = {.file = file, .url = url};
-    s.body = temporary(file->c);
-    s.answer = temporary(file->c);
+    make_place(&s);
     read_token(&s, token_file);
     cli_progress_begin(file->c, file->path, "changes");
-    cli_run(file, "SELECT counter_settle()"); /* before the token is bound to its ids */
+    cli_run(file, "SELECT counter_settle()"); /* before the token is bound to its id */
     greet(&s, scope);
-    give(&s, rows);
+    if (give(&s, rows)) greet(&s, scope); /* a server that is a copy took an id of its own */
     take(&s, rows);
     cli_progress_erase(file->c);
-    if (s.body) unlink(s.body);
-    if (s.answer) unlink(s.answer);
-    sqlite3_free(s.body);
-    sqlite3_free(s.answer);
+    leave_place(&s);
     sqlite3_free(s.token);
     sqlite3_free(s.source);
 }

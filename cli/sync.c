@@ -123,6 +123,9 @@ static bool is_directory(const char *path)
     return stat(path, &seen) == 0 && S_ISDIR(seen.st_mode);
 }
 
+/* Seconds after which --watch looks again, where nothing has told it before. */
+enum { A_FOLDER = 2, A_SERVER = 30 };
+
 /* Once, or again and again until the user wants to stop: then an error is told of, and tried again. */
 static void sync_with_many(cli *c, const cli_arguments *given)
 {
@@ -142,7 +145,8 @@ static void sync_with_many(cli *c, const cli_arguments *given)
             cli_folder_sync(&file, other, given->scope, given->watch ? &watch : NULL, &rows);
         cli_rows_print(&rows, c, "what\tid\tchanges\tupto");
         if (given->watch) c->failed = false;
-        goes_on = given->watch && cli_watch_wait(&watch, &file);
+        goes_on =
+            given->watch && cli_watch_wait(&watch, &file, is_url(other) ? A_SERVER : A_FOLDER);
     }
     if (opened) cli_warn_apart(&file);
     if (given->watch) cli_watch_close(&watch);

@@ -12,7 +12,7 @@
 #include <sys/inotify.h>
 #endif
 
-enum { LOOKS = 4, BETWEEN = 500 /* milliseconds between looks at the file */ };
+enum { BETWEEN = 500 /* milliseconds between looks at the file */ };
 
 static volatile sig_atomic_t is_stopped;
 
@@ -24,7 +24,7 @@ static void stop(int signal)
 
 void cli_watch_open(cli_watch *watch)
 {
-    struct sigaction action = {.sa_handler = stop};
+    struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
@@ -67,10 +67,11 @@ static bool wait_for_events(const cli_watch *watch)
     return any;
 }
 
-bool cli_watch_wait(cli_watch *watch, cli_file *file)
+bool cli_watch_wait(cli_watch *watch, cli_file *file, int seconds)
 {
     int64_t version = cli_integer(file, "PRAGMA data_version");
-    for (int i = 0; i < LOOKS && !is_stopped && !file->c->failed; i++)
+    for (int i = 0; i < seconds * 1000 / BETWEEN && !is_stopped; i++)
         if (wait_for_events(watch) || cli_integer(file, "PRAGMA data_version") != version) break;
-    return !is_stopped && !file->c->failed;
+    file->c->failed = false; /* the file was locked: the next round tries again */
+    return !is_stopped;
 }

@@ -16,8 +16,9 @@ bool cli_watch_is_stopped(void);
 /* Watches a directory, from now on or still. */
 void cli_watch_add(cli_watch *watch, const char *directory);
 
-/* Waits for a change in a directory or by another connection to the file, at most for some seconds.
+/* Waits for a change in a directory or by another connection to the file, at most for so many
+ * seconds.
  * Returns false if the user wants to stop. */
-bool cli_watch_wait(cli_watch *watch, cli_file *file);
+bool cli_watch_wait(cli_watch *watch, cli_file *file, int seconds);
 
 #endif

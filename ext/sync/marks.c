@@ -88,10 +88,10 @@ static const char *take_twist(const char *at, const char *end, int64_t *twist)
 bool ctr_marks_source_of(const char *name, size_t size, ctr_marks_source *source)
 {
     enum { ID_SIZE = CTR_ID_TEXT_SIZE - 1, OWN_SIZE = sizeof OWN - 1 };
-    const char *at = name + ID_SIZE, *end = name + size;
     *source = (ctr_marks_source){.twist = 0};
     if (size < ID_SIZE || strlen(name) != size || !ctr_id_from_text(name, ID_SIZE, source->id))
         return false;
+    const char *at = name + ID_SIZE, *end = name + size;
     if (*at == '/' && !(at = take_twist(at, end, &source->twist))) return false;
     source->own = strncmp(at, OWN, OWN_SIZE) == 0 && strchr(" ", at[OWN_SIZE]);
     if (source->own) at += OWN_SIZE;

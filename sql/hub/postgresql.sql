@@ -785,16 +785,17 @@ SELECT r.table_name, r.key, r.changed,
 
 -- What two values have in common that SQLite may take for one, by affinities, NOCASE and RTRIM.
 CREATE OR REPLACE FUNCTION counter_hub.scope_word(value jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE WHEN word ~ '^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]{1,3})?$' THEN trim_scale(word::numeric)::text
-              ELSE word END
-    FROM (SELECT lower(btrim(value #>> '{}') COLLATE "C") AS word) AS w
+  SELECT CASE WHEN word !~ '^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]{1,3})?$' THEN word
+              WHEN abs(word::numeric) BETWEEN 1e-300 AND 1e300 THEN word::float8::text ELSE 'a number' END
+    FROM (SELECT lower(btrim(value #>> '{}', E' \t\n\r\f\v') COLLATE "C") AS word) AS w
 $$;
 
 -- Whether a file may find the row in the scope, the first values of keys; it looks again itself.
 CREATE OR REPLACE FUNCTION counter_hub.may_be_in(key_json jsonb, scope jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT scope IS NULL OR key_json IS NULL OR NOT EXISTS (
     SELECT FROM jsonb_array_elements(scope) WITH ORDINALITY AS s(value, n)
-     WHERE counter_hub.scope_word(s.value) IS DISTINCT FROM counter_hub.scope_word(key_json -> (n - 1)::integer))
+     WHERE counter_hub.scope_word(s.value) IS DISTINCT FROM counter_hub.scope_word(key_json -> (n - 1)::integer)
+       AND 'object' NOT IN (jsonb_typeof(s.value), jsonb_typeof(key_json -> (n - 1)::integer)))
 $$;
 
 -- What has changed in the uploads from `since` on. A file asks from counter_mark(hub.id), merges

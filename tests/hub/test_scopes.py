@@ -12,7 +12,7 @@ from files import connect
 from test_hub import hub, only_hub  # noqa: F401
 
 KINDS = ["TEXT", "TEXT COLLATE NOCASE", "TEXT COLLATE RTRIM", "INTEGER", "REAL", "BLOB", ""]
-VALUES = ["a", "A", "a ", "7", 7, 7.5, "é", -1, "", "1e3", 1000, "x\0y", "it's"]
+VALUES = ["a", "A", "a ", "7", 7, 7.5, "é", -1, "", "1e3", 1000, "x\0y", "it's", 0.1, "0.1", "\t7", 1e-320, 1e306]
 
 
 def make(path, kind):
