@@ -4,9 +4,9 @@
  *
  *     {"format":1,"source":"<id>","since":0,"upto":9,"changes":[...]}
  *
- * A line ends after ENOUGH_CHANGES, or ENOUGH_BYTES: its `upto` is the number of the next change, and `since` of the
- * next line. So each line says by itself what it brings, and a mark rises past no line that has not
- * arrived.
+ * A line ends after ENOUGH_CHANGES, or ENOUGH_BYTES: its `upto` is the number of the next change,
+ * and `since` of the next line. So each line says by itself what it brings, and a mark rises past
+ * no line that has not arrived.
  */
 #define _POSIX_C_SOURCE 200809L
 

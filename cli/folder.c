@@ -111,7 +111,7 @@ static void add_file(cli *c, folder *to, batches file, const struct stat *seen)
     if (seen->st_mtime > to->written) to->written = seen->st_mtime;
 }
 
-/* Tells of a path that is nobody's, once: `rows` NULL: does not. Names with a dot in front are those
+/* Tells of a path that is nobody's, unless `strange` is NULL. Names with a dot in front are those
  * of files on their way, or of the service that carries the directory. */
 static void tell_strange(cli_rows *strange, const char *path)
 {
@@ -316,8 +316,8 @@ static void give(cli_file *file, folder *own, cli_rows *rows)
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-/* Takes a file, whole or not at all. Returns the number of its changes; -1: its writer has joined it
- * with others. */
+/* Takes a file, whole or not at all. Returns the number of its changes; -1: its writer has joined
+ * it with others. */
 static int64_t take_file(cli_file *file, const folder *of, const batches *part, const char *path,
                          const char *scope)
 {

@@ -10,8 +10,8 @@
 #include "cli/watch.h"
 
 /* Writes what the file has counted, takes what others have written, and adds what moved to `rows`:
- * 'gave' or 'took', the id, changes, the number up to which they go. Goes on after an error with one
- * of the others. Watches what it reads, unless `watch` is NULL. */
+ * 'gave' or 'took', the id, changes, the number up to which they go. Goes on after an error with
+ * one of the others. Watches what it reads, unless `watch` is NULL. */
 void cli_folder_sync(cli_file *file, const char *directory, const char *scope, cli_watch *watch,
                      cli_rows *rows);
 

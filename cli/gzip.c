@@ -22,7 +22,7 @@
 
 enum { LAST_LINE_MAX = 96 };
 
-/* Chains the digest: that of a line is the UUID of its bytes in the name space of the one before. */
+/* Chains the digest: that of a line is a UUID in the name space of the one before. */
 static void add_line(cli_lines *lines, const char *line, size_t size)
 {
     uint8_t space[CTR_ID_SIZE];

@@ -126,7 +126,7 @@ static bool is_directory(const char *path)
 /* Seconds after which --watch looks again, where nothing has told it before. */
 enum { A_FOLDER = 2, A_SERVER = 30 };
 
-/* Once, or again and again until the user wants to stop: then an error is told of, and tried again. */
+/* Once, or again and again until the user wants to stop; then each round tries everything again. */
 static void sync_with_many(cli *c, const cli_arguments *given)
 {
     const char *other = given->word[1];
