@@ -175,6 +175,15 @@ def test_an_older_copy_that_nobody_has_noticed_does_not_write_what_nobody_takes(
     assert status == 1 and "it is an older copy. SELECT counter_fork() gives it an id of its own" in error
 
 
+def test_a_link_in_place_of_the_own_folder_is_not_followed(place):
+    (place / "elsewhere").mkdir()
+    (place / "elsewhere" / f"{'5':0>20}-{'9':0>20}.gz").write_text("of somebody else")
+    own_folder("a.db").symlink_to(place / "elsewhere", target_is_directory=True)
+    status, _, error = run("sync", "a.db", "shared")
+    assert status == 1 and "is no directory of its own, and nothing is written" in error
+    assert [path.read_text() for path in (place / "elsewhere").iterdir()] == ["of somebody else"]
+
+
 def test_what_cannot_be_written_keeps_nobody_from_reading(place):
     ok("sync", "b.db", "shared")
     (place / "shared" / own_folder("a.db").name).write_text("in the way")
