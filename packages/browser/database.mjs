@@ -312,9 +312,11 @@ export class Database {
     }
   }
 
-  /** What changed in this file after `since`, as one line of JSON; '' if nothing did. */
-  changes(since = 0) {
-    const [row] = this.exec(CHANGES, [since]);
+  /** What changed in this file after `since`, as one line of JSON; '' if nothing did. `own`: only what others cannot have from
+   * somebody else, for an upload; `scope`: only rows whose keys begin with these values. */
+  changes(since = 0, { own = false, scope } = {}) {
+    const where = scope === undefined ? 'own = ?2' : 'own = ?2 AND scope = ?3';
+    const [row] = this.exec(CHANGES.replace('{where}', where), [since, Number(own), ...(scope === undefined ? [] : [JSON.stringify(scope)])]);
     return row?.batch ?? '';
   }
 
@@ -335,8 +337,8 @@ export class Database {
   }
 
   /** How far this file has taken the changes of a source: what to ask it for. */
-  mark(source) {
-    return this.exec('SELECT counter_mark(?) AS mark', [source])[0].mark;
+  mark(source, scope) {
+    return this.exec('SELECT counter_mark(?, ?) AS mark', [source, scope === undefined ? null : JSON.stringify(scope)])[0].mark;
   }
 }
 
@@ -348,7 +350,7 @@ SELECT json_object('format', 1, 'source', source, 'since', since, 'upto', upto, 
          'column', column_name, 'generation', generation,
          'cell', json(CASE WHEN coalesce(column_name, '') = '' THEN json_quote(nullif(hex(cell), '')) ELSE counter_json(cell) END),
          'seq', seq))) AS batch
-  FROM counter_changes(?)
+  FROM counter_changes(?1) WHERE {where}
  GROUP BY source`;
 
 const CHECK = `

@@ -134,16 +134,16 @@ class Database extends Runner {
     return this.#call('import', bytes);
   }
 
-  changes(since = 0) {
-    return this.#call('changes', since);
+  changes(since = 0, { own = false, scope } = {}) {
+    return this.#call('changes', since, { own, scope });
   }
 
   apply(batches) {
     return this.#call('apply', batches);
   }
 
-  mark(source) {
-    return this.#call('mark', source);
+  mark(source, scope) {
+    return this.#call('mark', source, scope);
   }
 
   async close() {

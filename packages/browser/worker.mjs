@@ -219,16 +219,16 @@ class Server {
     this.#database.import(bytes);
   }
 
-  do_changes(since) {
-    return this.#database.changes(since);
+  do_changes(since, which) {
+    return this.#database.changes(since, which);
   }
 
   do_apply(batches) {
     return this.#database.apply(batches);
   }
 
-  do_mark(source) {
-    return this.#database.mark(source);
+  do_mark(source, scope) {
+    return this.#database.mark(source, scope);
   }
 
   do_close() {

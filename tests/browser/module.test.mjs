@@ -212,6 +212,29 @@ for (const storage of STORAGES) {
       assert.deepEqual(got.sums, [13, 13]);
     });
 
+    test('own changes and a scope go along alone, and have marks of their own', async () => {
+      const [a, b] = [fresh(), fresh()];
+      const got = await run(page, async (one, two, s) => {
+        const db = await shop(one, s), other = await counter.open(two, { storage: s });
+        await sell(db, 10);
+        await other.import(await db.export());
+        await sell(other, 1);
+        await db.apply(await other.changes());
+        await sell(db, 2);
+        const own = JSON.parse(await db.changes(0, { own: true }));
+        const [none, some] = [await db.changes(0, { scope: ['jam'] }), JSON.parse(await db.changes(0, { scope: ['tea'] }))];
+        await other.apply(JSON.stringify(some));
+        return {
+          shards: own.changes.flatMap(({ cell }) => cell?.shards ?? []).map((shard) => shard.id), ids: [await id(db), await id(other)],
+          sources: [own.source, some.source], none, stock: await stock(other),
+          marks: [await other.mark(await id(db)), (await other.mark(await id(db), ['tea'])) === some.upto],
+        };
+      }, a, b, storage);
+      assert.ok(!got.shards.includes(got.ids[1]) && got.shards.includes(got.ids[0]));
+      assert.deepEqual(got.sources, [`${got.ids[0]} own`, `${got.ids[0]} ["tea"]`]);
+      assert.deepEqual([got.none, got.stock, ...got.marks], ['', 13, 0, true]);
+    });
+
     test('answers about opening values go along with the changes, and what is none is refused', async () => {
       const [a, b] = [fresh(), fresh()];
       const got = await run(page, async (one, two, s) => {
