@@ -140,6 +140,9 @@ void cli_rows_integer(cli_rows *rows, int64_t n);
 void cli_rows_columns(cli_rows *rows, sqlite3_stmt *row, int from, int to); /* [from, to) */
 void cli_rows_end(cli_rows *rows);
 
+/* A row of a sync: 'gave' or 'took', with whom, changes, the number up to which they go. */
+void cli_rows_moved(cli_rows *rows, const char *what, const char *who, int64_t n, int64_t upto);
+
 /* Takes back all cells but the first n. */
 void cli_rows_cut(cli_rows *rows, size_t n);
 

@@ -17,7 +17,7 @@
 
 static const char ASIDE[] = ".tmp-"; /* what the name of a file begins with that is on its way */
 
-enum { ID_SIZE = 36, TWIST_SIZE = 16, DIGITS = 20, OWN_SIZE = 4 };
+enum { ID_SIZE = CTR_ID_TEXT_SIZE - 1, TWIST_SIZE = 16, DIGITS = 20, OWN_SIZE = 4 };
 
 /* ---- what stands there ----------------------------------------------------------------------- */
 
@@ -52,18 +52,16 @@ static bool is_of(const char *text, size_t size, const char *letters)
 /* Sets the source whose folder has this name; false if none can have it. */
 static bool source_of(const char *name, folder *made)
 {
-    static const char HEX[] = "0123456789abcdef";
-    static const int PARTS[] = {8, 4, 4, 4, 12};
-    const char *at = name;
-    for (int i = 0; i < 5; i++) {
-        if (strlen(at) < (size_t)PARTS[i] || !is_of(at, (size_t)PARTS[i], HEX)) return false;
-        at += PARTS[i];
-        if (i < 4 && *at++ != '-') return false;
-    }
-    bool has_twist = *at == '-' && strlen(at) == 1 + TWIST_SIZE && is_of(at + 1, TWIST_SIZE, HEX);
-    if (*at && !has_twist) return false;
-    sqlite3_snprintf(sizeof made->source, made->source, "%.*s%s%s own", ID_SIZE, name,
-                     has_twist ? "/" : "", has_twist ? at + 1 : "");
+    uint8_t id[CTR_ID_SIZE];
+    char text[CTR_ID_TEXT_SIZE] = "";
+    const char *twist = strlen(name) > ID_SIZE ? name + ID_SIZE + 1 : "";
+    if (ctr_id_from_text(name, strnlen(name, ID_SIZE), id)) ctr_id_to_text(id, text);
+    if (*text == '\0' || strncmp(name, text, ID_SIZE) != 0) return false;
+    bool has_twist = name[ID_SIZE] == '-' && strlen(twist) == TWIST_SIZE &&
+                     is_of(twist, TWIST_SIZE, "0123456789abcdef");
+    if (name[ID_SIZE] && !has_twist) return false;
+    sqlite3_snprintf(sizeof made->source, made->source, "%s%s%s own", text, has_twist ? "/" : "",
+                     twist);
     return true;
 }
 
@@ -154,9 +152,10 @@ static void close_folder(folder *of)
     sqlite3_free(of->files);
 }
 
-/* Returns the number up to which the files go without a gap, from `end` on. */
-static int64_t end_of_chain(const folder *of, int64_t end)
+/* Returns the number up to which the files go from 0 on without a gap. */
+static int64_t end_of_chain(const folder *of)
 {
+    int64_t end = 0;
     for (size_t i = 0; i < of->n; i++)
         if (of->files[i].since <= end && of->files[i].upto > end) end = of->files[i].upto;
     return end;
@@ -172,15 +171,17 @@ static void put_directory(cli *c, const char *path)
 
 /* ---- giving ---------------------------------------------------------------------------------- */
 
+/* What people call a source of own changes, to be freed. */
+static char *id_of(const char *source)
+{
+    return sqlite3_mprintf("%.*s", (int)strlen(source) - OWN_SIZE, source);
+}
+
 static void add_row(cli_rows *rows, const char *what, const char *source, int64_t n, int64_t upto)
 {
-    cli_rows_text(rows, what);
-    char *id = sqlite3_mprintf("%.*s", (int)strlen(source) - OWN_SIZE, source);
-    cli_rows_text(rows, id);
+    char *id = id_of(source);
+    cli_rows_moved(rows, what, id, n, upto);
     sqlite3_free(id);
-    cli_rows_integer(rows, n);
-    cli_rows_integer(rows, upto);
-    cli_rows_end(rows);
 }
 
 static void put_line(void *to, const char *line)
@@ -202,8 +203,9 @@ static int64_t write_aside(cli_file *file, const char *path, int64_t since, batc
     if (!file->c->failed && stat(path, &seen) != 0)
         cli_fail(file->c, "%s: %s", path, strerror(errno));
     made->size = seen.st_size;
-    if (n == 0 || made->upto == since || file->c->failed) unlink(path);
-    return made->upto == since ? 0 : n;
+    if (made->upto == since) n = 0;
+    if (n == 0 || file->c->failed) unlink(path);
+    return n;
 }
 
 /* Deletes what killed syncs have left on its way. */
@@ -266,7 +268,7 @@ static void refuse_older(cli_file *file, folder *own)
 {
     cli *c = file->c;
     size_t n = 0;
-    int64_t end = end_of_chain(own, 0), mine = end > 0 ? cli_end_of_changes(file) : 0;
+    int64_t end = end_of_chain(own), mine = end > 0 ? cli_end_of_changes(file) : 0;
     for (size_t i = 0; i < own->n && end > mine && !c->failed; i++) {
         char *path = path_of(c, own, &own->files[i]);
         bool stays = !path || own->files[i].upto <= mine || !is_damaged(c, path);
@@ -275,7 +277,7 @@ static void refuse_older(cli_file *file, folder *own)
         sqlite3_free(path);
     }
     if (end > mine) own->n = n;
-    end = end_of_chain(own, 0);
+    end = end_of_chain(own);
     if (end > mine)
         cli_fail(
             c,
@@ -300,7 +302,7 @@ static void give(cli_file *file, folder *own, cli_rows *rows)
         cli_fail(c, "%s: is no directory of its own, and nothing is written", own->path);
     delete_leftovers(c, own);
     refuse_older(file, own);
-    int64_t n = c->failed ? 0 : write_aside(file, aside, end_of_chain(own, 0), &made);
+    int64_t n = c->failed ? 0 : write_aside(file, aside, end_of_chain(own), &made);
     int64_t begin = n > 0 && !c->failed ? begin_of(own, &made) : 0;
     int64_t all =
         n > 0 && !c->failed && begin < made.since ? write_aside(file, aside, begin, &made) : n;
@@ -479,11 +481,11 @@ static void tell_other(cli_file *file, folder *other, void *with)
     if (other->written && gmtime_r(&other->written, &utc))
         strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &utc);
     cli_rows_text(rows, "other");
-    char *id = sqlite3_mprintf("%.*s", (int)strlen(other->source) - OWN_SIZE, other->source);
+    char *id = id_of(other->source);
     cli_rows_text(rows, id);
     sqlite3_free(id);
     cli_rows_text(rows, when);
-    cli_rows_integer(rows, end_of_chain(other, 0));
+    cli_rows_integer(rows, end_of_chain(other));
     cli_rows_integer(rows, cli_mark(file, other->source, NULL));
     cli_rows_end(rows);
 }

@@ -86,7 +86,8 @@ void cli_lines_finish(cli_lines *lines, bool with_last)
         fail_writing(lines);
     }
     lines->gz = NULL;
-    if (lines->fd >= 0 && !lines->c->failed && fsync(lines->fd) != 0) fail_writing(lines);
+    if (with_last && lines->fd >= 0 && !lines->c->failed && fsync(lines->fd) != 0)
+        fail_writing(lines);
     if (lines->fd >= 0) close(lines->fd);
 }
 
@@ -129,6 +130,9 @@ bool cli_lines_next(cli_lines *lines, size_t *size)
     if (lines->c->failed || lines->whole || lines->is_gone) return false;
     static const char LAST[] = "{\"lines\":";
     bool is_line = read_line(lines, size);
+    int rc = Z_OK;
+    if (!is_line) gzerror(lines->gz, &rc);
+    if (rc == Z_ERRNO) cli_fail(lines->c, "%s: cannot be read: %s", lines->path, strerror(errno));
     if (is_line) last_line(lines, text);
     lines->whole = is_line && strcmp(lines->line, text) == 0;
     if (!is_line || (!lines->whole && strncmp(lines->line, LAST, sizeof LAST - 1) == 0)) {

@@ -19,8 +19,8 @@ typedef struct cli_lines {
     bool is_gone; /* there is no such file, which is no failure */
 } cli_lines;
 
-/* Writes a file: create it, put lines, finish it with its last line, unless it is for a server.
- * That also puts it onto the disk. */
+/* Writes a file: create it, put lines, finish it with its last line, which also puts it onto the
+ * disk; one for a server has none. */
 void cli_lines_create(cli_lines *lines, cli *c, const char *path);
 void cli_lines_put(cli_lines *lines, const char *line);
 void cli_lines_finish(cli_lines *lines, bool with_last);

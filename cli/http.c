@@ -258,15 +258,6 @@ static void warn_of_skipped(server *s, int64_t upto)
     sqlite3_free(answer);
 }
 
-static void add_row(cli_rows *rows, const char *what, const char *source, int64_t n, int64_t upto)
-{
-    cli_rows_text(rows, what);
-    cli_rows_text(rows, source);
-    cli_rows_integer(rows, n);
-    cli_rows_integer(rows, upto);
-    cli_rows_end(rows);
-}
-
 /* Returns whether something was new. */
 static bool give(server *s, cli_rows *rows)
 {
@@ -279,7 +270,7 @@ static bool give(server *s, cli_rows *rows)
     int64_t n = cli_give(s->file, &query, &upto, put_line, &up);
     send_body(&up);
     if (n > 0) warn_of_skipped(s, upto);
-    if (n > 0 && !s->file->c->failed) add_row(rows, "gave", s->url, n, upto);
+    if (n > 0 && !s->file->c->failed) cli_rows_moved(rows, "gave", s->url, n, upto);
     return n > 0;
 }
 
@@ -329,7 +320,7 @@ static void take(server *s, cli_rows *rows)
         n += take_answer(s);
         mark = cli_mark(file, s->source, NULL);
     }
-    if (mark > before) add_row(rows, "took", s->url, n, mark);
+    if (mark > before) cli_rows_moved(rows, "took", s->url, n, mark);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

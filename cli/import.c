@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "core/id.h"
 
 /* ---- the lines ------------------------------------------------------------------------------- */
 
@@ -148,14 +149,6 @@ static void fail_insert(cli_taking *in, int64_t n)
     sqlite3_free(reason);
 }
 
-static int digit(char c)
-{
-    static const char DIGITS[] = "0123456789ABCDEFabcdef";
-    const char *at = c ? strchr(DIGITS, c) : NULL;
-    int n = at ? (int)(at - DIGITS) : -1;
-    return n > 15 ? n - 6 : n;
-}
-
 /* The bytes of hexadecimal digits; false if they are none. */
 static bool bind_hexadecimal(sqlite3_stmt *to, int index, const char *text)
 {
@@ -164,7 +157,7 @@ static bool bind_hexadecimal(sqlite3_stmt *to, int index, const char *text)
     if (!bytes) return false;
     bool is_valid = true;
     for (size_t i = 0; i < n; i += 2) {
-        int high = digit(text[i]), low = digit(text[i + 1]);
+        int high = ctr_id_digit(text[i]), low = ctr_id_digit(text[i + 1]);
         is_valid = is_valid && high >= 0 && low >= 0;
         bytes[i / 2] = (unsigned char)(is_valid ? 16 * high + low : 0);
     }

@@ -86,6 +86,15 @@ void cli_rows_end(cli_rows *rows)
     add_cell(rows, NULL);
 }
 
+void cli_rows_moved(cli_rows *rows, const char *what, const char *who, int64_t n, int64_t upto)
+{
+    cli_rows_text(rows, what);
+    cli_rows_text(rows, who);
+    cli_rows_integer(rows, n);
+    cli_rows_integer(rows, upto);
+    cli_rows_end(rows);
+}
+
 void cli_rows_cut(cli_rows *rows, size_t n)
 {
     while (rows->n > n) sqlite3_free(rows->cell[--rows->n]);

@@ -74,7 +74,8 @@ typedef struct named_source {
     ctr_scope scope;
 } named_source;
 
-/* The scope may stand in the name of the source or be given, but not both: close it. */
+/* The scope may stand in the name of the source, and be given: then it must be the same. The caller
+ * closes it if this returns true. */
 static bool take_source(sqlite3_context *ctx, const char *function, int argc, sqlite3_value **argv,
                         int scope, named_source *named)
 {

@@ -48,23 +48,13 @@ static size_t first_from(const ctr_changes *sorted, int64_t row)
     return from;
 }
 
-static bool is_asked_for(const ctr_changes *changes, int64_t row)
+/* Returns whether the row is asked for. If not, sets `next` to where one may be. */
+static bool is_asked_for(const ctr_changes *changes, int64_t row, int64_t *next)
 {
     const ctr_changes *only = changes->only;
     size_t at = only ? first_from(only, row) : 0;
-    return !only || (at < only->n && only->rows[at].row == row);
-}
-
-/* Takes the next row of a segment if it is asked for; else passes on to where one may be. */
-static void take_of_segment(ctr_changes *changes, ctr_entries *walk,
-                            const ctr_change_of_row *change, ctr_problem *problem)
-{
-    const ctr_changes *only = changes->only;
-    size_t at = only ? first_from(only, change->row) : 0;
-    if (!only || (at < only->n && only->rows[at].row == change->row))
-        ctr_changes_add(changes, change, problem);
-    else
-        ctr_entries_segment_pass(walk, at < only->n ? only->rows[at].row : INT64_MAX);
+    *next = only && at < only->n ? only->rows[at].row : INT64_MAX;
+    return !only || (at < only->n && *next == row);
 }
 
 /* Appends the changes in one row of a journal, given its number, level and entries. Fails with
@@ -75,6 +65,7 @@ static void take_changes(ctr_changes *changes, int64_t number, int64_t level, co
     ctr_entries walk;
     ctr_entry entry;
     ctr_change_of_row change;
+    int64_t asked;
     if (level == 0)
         ctr_entries_open(&walk, bytes, size);
     else
@@ -84,12 +75,15 @@ static void take_changes(ctr_changes *changes, int64_t number, int64_t level, co
         if (entry.kind == CTR_ENTRY_FOLDED)
             carried = true;
         else if ((!carried || (entry.kind != CTR_ENTRY_ADDED && entry.kind != CTR_ENTRY_STAMPED)) &&
-                 is_asked_for(changes, entry.row))
+                 is_asked_for(changes, entry.row, &asked))
             ctr_changes_add(changes, &(ctr_change_of_row){entry.row, number, (int)entry.origin},
                             problem);
     }
     while (problem->rc == SQLITE_OK && level != 0 && ctr_entries_segment_next(&walk, &change))
-        take_of_segment(changes, &walk, &change, problem);
+        if (is_asked_for(changes, change.row, &asked))
+            ctr_changes_add(changes, &change, problem);
+        else
+            ctr_entries_segment_pass(&walk, asked);
     if (walk.status != CTR_OK)
         ctr_changes_damaged(table, number, ctr_entries_status_text(walk.status), problem);
 }

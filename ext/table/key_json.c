@@ -65,12 +65,6 @@ char *ctr_key_json_write(const uint8_t *key, size_t size)
 /* Columns of CTR_SQL_KEY_JSON. */
 enum { VALUE_WHOLE, VALUE_TYPE, VALUE_ATOM, VALUE_HEX, VALUE_TEXT };
 
-/* Returns room for a value, and its bytes, behind the key; NULL without memory. */
-static uint8_t *room_for(ctr_packed *key, size_t size, ctr_problem *problem)
-{
-    return ctr_pack_room(key, CTR_KEY_VALUE_MAX + size, problem);
-}
-
 /* Appends what hexadecimal digits say. Returns false if they are none. */
 static bool take_hex(ctr_packed *key, ctr_key_type type, const char *digits, ctr_problem *problem)
 {
@@ -83,7 +77,7 @@ static bool take_hex(ctr_packed *key, ctr_key_type type, const char *digits, ctr
         is_valid = is_valid && high >= 0 && low >= 0;
         bytes[i] = (uint8_t)(is_valid ? 16 * high + low : 0);
     }
-    uint8_t *out = bytes && is_valid ? room_for(key, size, problem) : NULL;
+    uint8_t *out = bytes && is_valid ? ctr_pack_room(key, CTR_KEY_VALUE_MAX + size, problem) : NULL;
     const ctr_key_value value = {.type = type, .bytes = bytes, .size = size};
     if (out) key->size = (size_t)(ctr_key_put(out, &value) - key->bytes);
     sqlite3_free(bytes);

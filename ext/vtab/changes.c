@@ -108,7 +108,7 @@ static int too_many(sqlite3_vtab *base)
 }
 
 /* The conditions that a plan may have, in the order of its arguments. Its number has a bit for
- * each; the first is always there. */
+ * each. */
 enum { GIVEN_SINCE, GIVEN_BUCKET, GIVEN_OWN, GIVEN_SCOPE, GIVEN };
 
 /* Returns GIVEN for a column that can only be read. */

@@ -15,6 +15,8 @@ import zipfile
 
 import pytest
 
+from shops import Shop
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "build" / "counter.so"
 PROGRAM = ROOT / "build" / "sqlite-counter"
@@ -100,6 +102,26 @@ def package(libs, tmp_path_factory):
 @pytest.fixture(scope="session")
 def counter(package):
     return importlib.import_module("sqlite_counter")
+
+
+@pytest.fixture
+def shop(counter, tmp_path):
+    """Makes files that count, and closes them."""
+    made = []
+
+    def make(name, path=None, **options):
+        made.append(Shop(counter, path or tmp_path / f"{name}.db", **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "folder").mkdir()
+    return tmp_path / "folder"
 
 
 @pytest.fixture

@@ -11,19 +11,6 @@ from shops import Model, Shop
 COMMAND = ROOT / "build" / "sqlite-counter"
 
 
-@pytest.fixture
-def shop(counter, tmp_path):
-    made = []
-
-    def make(name, **options):
-        made.append(Shop(counter, tmp_path / f"{name}.db", **options))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
-
-
 def many(shop, n, start=0):
     shop("BEGIN")
     for i in range(start, start + n):

@@ -12,29 +12,10 @@ import textwrap
 import pytest
 
 from conftest import CLEAN, EXAMPLES, ROOT, run
-from shops import Model, Shop
+from shops import Model
 
 PYTHON = "/usr/bin/python3"
 COMMAND = ROOT / "build" / "sqlite-counter"
-
-
-@pytest.fixture
-def shop(counter, tmp_path):
-    made = []
-
-    def make(name, path=None):
-        made.append(Shop(counter, path or tmp_path / f"{name}.db"))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
-
-
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "folder").mkdir()
-    return tmp_path / "folder"
 
 
 def listing(folder):

@@ -12,20 +12,7 @@ import pytest
 
 from conftest import CLEAN, EXAMPLES, ROOT, run
 from servers import Cutter, gunicorn, need_gunicorn, raw, request, serving
-from shops import Model, Shop
-
-
-@pytest.fixture
-def shop(counter, tmp_path):
-    made = []
-
-    def make(name, path=None, **options):
-        made.append(Shop(counter, path or tmp_path / f"{name}.db", **options))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
+from shops import Model
 
 
 @pytest.fixture

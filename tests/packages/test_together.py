@@ -94,25 +94,6 @@ def all_names(ask):
     return NAMES
 
 
-@pytest.fixture
-def shop(counter, tmp_path):
-    made = []
-
-    def make(name, path=None):
-        made.append(Shop(counter, path or tmp_path / f"{name}.db"))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
-
-
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "folder").mkdir()
-    return tmp_path / "folder"
-
-
 def contents_of(folder):
     """What stands in the folder of each source, but what is on its way."""
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")}
