@@ -5,8 +5,9 @@
  *
  * No line of the library counts here. In place of a counter table stands the least that could do its
  * work: a virtual table that takes a row and does nothing with it, that writes it to the end of an
- * ordinary table, or that reads an ordinary table with a prepared statement; in place of a tracked
- * column's triggers, one that gives the change to such a table. So these ratios are the most that
+ * ordinary table, that writes a cell for it at once or keeps it and writes the cells sorted by key at
+ * COMMIT, or that reads an ordinary table with a prepared statement; in place of a tracked column's
+ * triggers, one that gives the change to such a table. So these ratios are the most that
  * the same lines of bench.c can reach, or the least that they can cost. Keys, turns and transactions
  * are those of bench.c.
  *
@@ -31,11 +32,21 @@ static texts keys; /* BIG of them */
 
 /* ---- the virtual tables ---------------------------------------------------------------------- */
 
+enum { KEY_ROOM = 32, KEPT_ROOM = 1000 };
+
+/* A row kept until COMMIT. */
+typedef struct kept {
+    char key[KEY_ROOM];
+    int size;
+} kept;
+
 /* `append` takes a row that comes; NULL: nothing does. */
 typedef struct least {
     sqlite3_vtab base;
     sqlite3 *db;
     sqlite3_stmt *append, *scan, *look_up;
+    kept rows[KEPT_ROOM];
+    int n_rows;
 } least;
 
 typedef struct cursor {
@@ -168,6 +179,39 @@ static int update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_in
     return sqlite3_reset(table->append);
 }
 
+static int keep(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *id)
+{
+    (void)argc;
+    (void)id;
+    least *table = (least *)base;
+    kept *row = &table->rows[table->n_rows];
+    row->size = sqlite3_value_bytes(argv[2]);
+    if (table->n_rows == KEPT_ROOM || row->size > KEY_ROOM) return SQLITE_FULL;
+    memcpy(row->key, sqlite3_value_text(argv[2]), (size_t)row->size);
+    table->n_rows++;
+    return SQLITE_OK;
+}
+
+/* All keys have one length. */
+static int compare_kept(const void *a, const void *b)
+{
+    return memcmp(((const kept *)a)->key, ((const kept *)b)->key, (size_t)((const kept *)a)->size);
+}
+
+static int write_kept(sqlite3_vtab *base)
+{
+    least *table = (least *)base;
+    qsort(table->rows, (size_t)table->n_rows, sizeof *table->rows, compare_kept);
+    for (int i = 0; i < table->n_rows; i++) {
+        sqlite3_bind_text(table->append, 1, table->rows[i].key, table->rows[i].size, SQLITE_STATIC);
+        sqlite3_step(table->append);
+        int rc = sqlite3_reset(table->append);
+        if (rc != SQLITE_OK) return rc;
+    }
+    table->n_rows = 0;
+    return SQLITE_OK;
+}
+
 static int nothing(sqlite3_vtab *base)
 {
     (void)base;
@@ -195,15 +239,23 @@ static const sqlite3_module module = {
     .xRollback = nothing,
 };
 
+static sqlite3_module keeping; /* the same, but for keep and write_kept */
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 #define LOG "CREATE TABLE log(n INTEGER PRIMARY KEY, k, by)"
 #define APPEND "INSERT INTO log(k, by) VALUES (?1, ?2)"
+#define NEW_CELL "INSERT INTO cells(k, n) VALUES (?1, zeroblob(24))"
 
 static void create_modules(sqlite3 *db)
 {
+    keeping = module;
+    keeping.xUpdate = keep;
+    keeping.xSync = write_kept;
     must(db, sqlite3_create_module(db, "takes", &module, NULL));
     must(db, sqlite3_create_module(db, "appends", &module, (void *)APPEND));
+    must(db, sqlite3_create_module(db, "writes", &module, (void *)NEW_CELL));
+    must(db, sqlite3_create_module(db, "sorts", &keeping, (void *)NEW_CELL));
 }
 
 static void load(sqlite3 *db, const char *sql, uint32_t n, uint32_t step)
@@ -372,6 +424,54 @@ static void measure_pull(const char *name)
          "CREATE TRIGGER added AFTER INSERT ON plain BEGIN"          \
          " INSERT INTO counted VALUES (new.k, new.n); END;"
 
+#define NUMBERED                                            \
+    "ALTER TABLE plain RENAME TO named;"                    \
+    "CREATE TABLE plain(k INTEGER PRIMARY KEY, n INTEGER);" \
+    "INSERT INTO plain SELECT rowid, n FROM named; DROP TABLE named;"
+
+static void measure_numbered(const char *name)
+{
+    static const texts numbers = {NULL, NULL, NULL, BIG};
+    result found = {name, RATE, {{0}}, 0};
+    if (!table_wants(name)) return;
+    create("limits", COUNTER, SMALL, TRACKED(NUMBERED TAKES));
+    create("limits", PLAIN, SMALL, NUMBERED);
+    for (int turn = 0; turn < TURNS; turn++) {
+        uint32_t *order = order_uniform(SOME, SMALL, new_seed());
+        for (side s = COUNTER; s <= PLAIN; s++)
+            found.value[s][turn] =
+                run_task("limits", s, &(task){UPDATE, &numbers, order, SOME, 1000, NULL});
+        free(order);
+    }
+    table_line(&found);
+}
+
+/* A cell for each row of the table, in a table like that of a counter table's cells; new ones come
+ * by the virtual table `module`. */
+#define CELL_FOR_EACH_ROW(module)                                                               \
+    "CREATE TABLE cells(_id INTEGER PRIMARY KEY, k TEXT NOT NULL, n BLOB NOT NULL, UNIQUE(k));" \
+    "INSERT INTO cells(k, n) SELECT k, zeroblob(24) FROM plain ORDER BY k;"                     \
+    "CREATE VIRTUAL TABLE counted USING " module
+
+/* Each turn inserts rows that the table has never had. */
+static void measure_new(const char *name, const char *made)
+{
+    result found = {name, RATE, {{0}}, 0};
+    if (!table_wants(name)) return;
+    create("limits", COUNTER, SMALL, made);
+    create("limits", PLAIN, SMALL, NULL);
+    for (int turn = 0; turn < TURNS; turn++) {
+        uint32_t *order = order_once(SMALL, 1);
+        order_shift(order, SMALL, SMALL * (uint32_t)(turn + 1), BIG);
+        for (side s = COUNTER; s <= PLAIN; s++)
+            found.value[s][turn] = run_task("limits", s,
+                                            &(task){"INSERT INTO plain(k, n) VALUES (?1, ?2)",
+                                                    &keys, order, SMALL, 1000, NULL});
+        free(order);
+    }
+    table_line(&found);
+}
+
 /* The UPDATEs alone that write merged values into such a table, one for each row in the order of
  * storage, beside the plain merge. */
 static void measure_tracked_pull(const char *name)
@@ -479,6 +579,12 @@ int main(int argc, char **argv)
             SMALL, 1, SINGLE);
     measure("UPSERT, tracked, 1,000 per transaction: taken", TRACKED(TAKES), UPSERT, UPSERT, SMALL,
             1000, SOME);
+    measure_numbered("UPDATE, tracked, INTEGER PRIMARY KEY: taken");
+    measure_new("INSERT of new rows, tracked: taken", TRACKED(TAKES));
+    measure_new("INSERT of new rows, tracked: cells written at once",
+                TRACKED(CELL_FOR_EACH_ROW("writes")));
+    measure_new("INSERT of new rows, tracked: cells sorted at COMMIT",
+                TRACKED(CELL_FOR_EACH_ROW("sorts")));
     measure_tracked_pull("pull, tracked, 100,000 rows: UPDATEs alone");
     table_end();
     texts_free(&keys);
