@@ -31,6 +31,7 @@ sys.path.insert(0, str(ROOT / "tests" / "sql"))
 import run_shell  # noqa: E402
 
 EXTENSION = ROOT / "build" / "counter"
+AMALGAMATION = ROOT / "build" / "amalgamation"
 NODE_MODULES = ROOT / "build" / "clients" / "node" / "node_modules"  # where tests/clients installs
 UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 CLEAN = {name: os.environ[name] for name in ("HOME", "TMPDIR", "LANG") if name in os.environ}
@@ -52,6 +53,8 @@ NEEDS = {
     "docs/recipes/sqlalchemy.md": ["/usr/bin/python3", "-c", "import sqlalchemy"],
     "docs/recipes/rails.md": ["ruby", "-ractive_record", "-rsqlite3", "-e", "1"],
     "docs/recipes/node.md": ["sh", "-c", f"node --version && test -d '{NODE_MODULES}/better-sqlite3'"],
+    "docs/recipes/electron.md": ["sh", "-c", f"node --version && test -d '{NODE_MODULES}/better-sqlite3'"],
+    "docs/recipes/phones.md": ["sh", "-c", f"cmake --version && ls '{ROOT}'/build/matrix/*/sqlite3.c"],
 }
 RUN = {"python": ["/usr/bin/python3"], "ruby": ["ruby"]}
 
@@ -89,6 +92,9 @@ def furnish(folder, packages):
     for name in "build", "examples", "include", "sql":
         (folder / name).symlink_to(ROOT / name)
     (folder / "counter.so").symlink_to(f"{EXTENSION}.so")
+    for file in sorted([*AMALGAMATION.glob("*.[ch]"), *ROOT.glob("build/matrix/*/sqlite3.[ch]")]):  # the last is the newest
+        (folder / file.name).unlink(missing_ok=True)
+        (folder / file.name).symlink_to(file)
     (folder / ".bin").mkdir()
     for name in "python", "python3":
         (folder / ".bin" / name).symlink_to("/usr/bin/python3")
