@@ -78,7 +78,16 @@ static int statx(int folder, const char *path, int flags, unsigned mask, struct 
 
 #endif
 
-#ifndef __ANDROID__
+#ifdef __ANDROID__
+
+/* bionic has no handles. */
+static void take_handle(const char *path, ctr_fingerprint *fingerprint)
+{
+    (void)path;
+    (void)fingerprint;
+}
+
+#else
 
 /* Takes a handle that has the inode and another number, its generation. Otherwise the handle
  * belongs to the mount, as in many file systems in user space. */
@@ -122,9 +131,7 @@ int ctr_os_stat(const char *path, ctr_fingerprint *fingerprint)
         fingerprint->birth = now.stx_btime.tv_sec * INT64_C(1000000000) + now.stx_btime.tv_nsec;
     else if (now.stx_dev_major != 0)
         fingerprint->device = (int64_t)makedev(now.stx_dev_major, now.stx_dev_minor);
-#ifndef __ANDROID__ /* bionic has no handles: without a birth time, the fingerprint is weak */
     if (!fingerprint->has_birth) take_handle(path, fingerprint);
-#endif
     return 0;
 }
 

@@ -30,6 +30,10 @@ function glibcVersion() {
   }
 }
 
+// A packed Electron app has its modules in app.asar, which only Node can read; SQLite and the system find the files that
+// were left out of it here.
+const unpacked = (file) => file.replace(/\bapp\.asar(?=[\\/])/, "app.asar.unpacked");
+
 // A file of the package of this platform.
 function find(file) {
   const here = platform();
@@ -42,7 +46,7 @@ function find(file) {
     );
   }
   try {
-    return path.join(path.dirname(require.resolve(`${name}/package.json`)), file);
+    return unpacked(path.join(path.dirname(require.resolve(`${name}/package.json`)), file));
   } catch (cause) {
     throw new Error(
       `${NAME}: the package ${name} is not installed; run: npm install --include=optional ${NAME}; ` +

@@ -9,8 +9,9 @@
  * once a second. RocksDB is in the same process; its merge operator adds without reading, its log
  * is not synced, and a get adds up what waits. What its threads do after a turn is not measured.
  *
- * Ours are INSERT and UPDATE on a counter table, as in bench.c: 100,000 keys, WAL,
- * synchronous=NORMAL, 1,000 to a transaction, other keys and a new connection in each turn.
+ * Ours are INSERT and UPDATE on a counter table, as in bench.c, and on a replicated table of five
+ * columns: 100,000 keys, WAL, synchronous=NORMAL, 1,000 to a transaction, other keys and a new
+ * connection in each turn.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -32,13 +33,20 @@ enum { ROWS = 100000, HOT = 100, MANY = 300000, SOME = 50000, AN_ORDER = 777767 
     " site_id, cl, seq) FROM cloudsync_changes WHERE site_id = cloudsync_siteid()"
 #define APPLY "SELECT cloudsync_payload_apply(?1)"
 
-/* What each side is: COUNTER a counter table, PLAIN one that sqlite-sync merges. */
-static const char *const declarations[] = {
+#define WHOLE                                                                       \
+    "CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, n INTEGER, name TEXT DEFAULT 'a'," \
+    " price REAL DEFAULT 1.5, note TEXT); "
+
+/* By side: COUNTER is ours, PLAIN a table that sqlite-sync merges. */
+static const char *const counted[] = {
     "CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)",
     "CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, n INTEGER); SELECT cloudsync_init('t')",
 };
+static const char *const whole[] = {
+    WHOLE "SELECT counter_replicate('t', 'n')",
+    WHOLE "SELECT cloudsync_init('t')",
+};
 static const char *const add = "INSERT INTO t(k, n) VALUES (?1, ?2)";
-static const char *const update = "UPDATE t SET n = n + 1 WHERE k = ?1";
 static const char *const look_up = "SELECT n FROM t WHERE k = ?1";
 
 static texts keys;
@@ -51,11 +59,17 @@ static void load_peer(sqlite3 *db, side which)
     must(db, sqlite3_load_extension(db, SYNC_LIBRARY, NULL, &error));
 }
 
-static sqlite3 *create(const char *name, side which)
+static sqlite3 *create_empty(const char *name, side which, const char *const *declarations)
 {
     sqlite3 *db = open_new(name, which, NULL);
     load_peer(db, which);
     run(db, declarations[which]);
+    return db;
+}
+
+static sqlite3 *create(const char *name, side which, const char *const *declarations)
+{
+    sqlite3 *db = create_empty(name, which, declarations);
     uint32_t *order = order_once(ROWS, AN_ORDER);
     task_run(db, &(task){add, &keys, order, ROWS, ROWS, NULL});
     checkpoint(db);
@@ -69,11 +83,27 @@ static void leave(sqlite3 *db, side which)
     close_db(db);
 }
 
-static void measure_updates(void)
+static void measure_inserts(const char *name, const char *const *declarations)
 {
-    result found = {"UPDATE SET n = n + 1, against sqlite-sync", RATE, {{0}}, 0};
-    if (!table_wants(found.name)) return;
-    for (side s = COUNTER; s <= PLAIN; s++) leave(create("one", s), s);
+    result found = {name, RATE, {{0}}, 0};
+    if (!table_wants(name)) return;
+    for (int turn = 0; turn < TURNS; turn++) {
+        uint32_t *order = order_shuffled(ROWS, new_seed());
+        for (side s = COUNTER; s <= PLAIN; s++) {
+            sqlite3 *db = create_empty("one", s, declarations);
+            found.value[s][turn] = task_run(db, &(task){add, &keys, order, SOME, 1000, NULL});
+            leave(db, s);
+        }
+        free(order);
+    }
+    table_line(&found);
+}
+
+static void measure_updates(const char *name, const char *const *declarations, const char *update)
+{
+    result found = {name, RATE, {{0}}, 0};
+    if (!table_wants(name)) return;
+    for (side s = COUNTER; s <= PLAIN; s++) leave(create("one", s, declarations), s);
     for (int turn = 0; turn < TURNS; turn++) {
         uint32_t *order = order_uniform(MANY, ROWS, new_seed());
         for (side s = COUNTER; s <= PLAIN; s++) {
@@ -111,14 +141,14 @@ static double merge_theirs(sqlite3 *source, sqlite3 *target)
 }
 
 /* Both files have all keys and have counted in each; the target is made anew for each turn. */
-static void measure_merges(void)
+static void measure_merges(const char *name, const char *const *declarations)
 {
-    result found = {"merge of 100,000 rows, against sqlite-sync", RATE, {{0}}, 0};
-    if (!table_wants(found.name)) return;
-    sqlite3 *source[2] = {create("one", COUNTER), create("one", PLAIN)};
+    result found = {name, RATE, {{0}}, 0};
+    if (!table_wants(name)) return;
+    sqlite3 *source[2] = {create("one", COUNTER, declarations), create("one", PLAIN, declarations)};
     for (int turn = 0; turn < TURNS; turn++) {
         for (side s = COUNTER; s <= PLAIN; s++) {
-            sqlite3 *target = create("two", s);
+            sqlite3 *target = create("two", s, declarations);
             double time =
                 s == COUNTER ? merge_ours(source[s], target) : merge_theirs(source[s], target);
             found.value[s][turn] = time * 1e9 / ROWS;
@@ -144,7 +174,7 @@ static void measure_redis(redis *server, const char *name, uint32_t among, uint3
     result found = {name, RATE, {{0}}, 0};
     uint32_t n = at_once == 1 ? ROWS / 5 : ROWS;
     if (!table_wants(name)) return;
-    close_db(create("one", COUNTER));
+    close_db(create("one", COUNTER, counted));
     for (int turn = 0; turn < TURNS; turn++) {
         uint32_t *order = order_uniform(MANY, among, new_seed());
         order_shift(order, MANY, new_seed(), ROWS);
@@ -189,7 +219,7 @@ static void measure_rocks(rocks *peer, const char *adds, const char *reads, uint
 {
     result added = {adds, RATE, {{0}}, 0}, read = {reads, RATE, {{0}}, 0};
     if (!table_wants(adds) && !table_wants(reads)) return;
-    close_db(create("one", COUNTER));
+    close_db(create("one", COUNTER, counted));
     rocks_add(peer, &keys, NULL, ROWS, batch);
     for (int turn = 0; turn < TURNS; turn++) {
         uint32_t *order = order_uniform(MANY, ROWS, new_seed());
@@ -239,8 +269,15 @@ int main(int argc, char **argv)
     keys = keys_new(ROWS);
     table_begin("peer", NULL, argc > 2 ? argv[2] : NULL);
     if (access(SYNC_FILE, R_OK) == 0) {
-        measure_updates();
-        measure_merges();
+        measure_updates("UPDATE SET n = n + 1, against sqlite-sync", counted,
+                        "UPDATE t SET n = n + 1 WHERE k = ?1");
+        measure_merges("merge of 100,000 rows, against sqlite-sync", counted);
+        measure_inserts("INSERT, replicated, against sqlite-sync", whole);
+        measure_updates("UPDATE SET n = n + 1, replicated, against sqlite-sync", whole,
+                        "UPDATE t SET n = n + 1 WHERE k = ?1");
+        measure_updates("UPDATE SET price, replicated, against sqlite-sync", whole,
+                        "UPDATE t SET price = price + 1 WHERE k = ?1");
+        measure_merges("merge of 100,000 replicated rows, against sqlite-sync", whole);
     } else {
         fprintf(stderr, "peers: there is no sqlite-sync in " SYNC_FILE "\n");
     }

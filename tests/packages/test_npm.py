@@ -154,6 +154,14 @@ def test_require_and_import_give_the_same(project):
     assert node(project, program) == f"true true {names} {library}\n"
 
 
+def test_in_a_packed_electron_app_the_library_is_looked_for_outside_of_the_archive(project):
+    packed = project / "app.asar"
+    packed.mkdir()
+    (project / "node_modules").rename(packed / "node_modules")
+    found = node(packed, "import { getLoadablePath } from 'sqlite-counter'; console.log(getLoadablePath());")
+    assert found == f"{project}/app.asar.unpacked/node_modules/sqlite-counter-{NAME}/counter.so\n"
+
+
 def test_the_program_of_the_page_on_languages_counts(project):
     program, = [block for block in re.findall(r"^```js\n(.*?)^```$", (ROOT / "docs" / "languages.md").read_text(), re.M | re.S)
                 if '"sqlite-counter"' in block]
