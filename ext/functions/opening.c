@@ -33,6 +33,7 @@ typedef struct answering {
     ctr_conn *conn;
     char *schema;            /* owned */
     ctr_catalog_entry entry; /* of the counter table */
+    bool tracks;             /* the table is tracked in this file */
     ctr_answer_to answer;
     int n_ids;
     uint8_t ids[2][CTR_ID_SIZE];
@@ -52,6 +53,7 @@ static bool look_for_counters(void *with, const char *schema, const char *table,
     char *counters = file ? ctr_triggers_counters(file, table, problem) : NULL;
     bool found =
         ctr_catalog_named(&call->entry, call->db, schema, counters ? counters : table, problem);
+    call->tracks = counters != NULL;
     sqlite3_free(counters);
     if (found) call->schema = ctr_text_copy(schema, problem);
     return found;
@@ -81,7 +83,7 @@ static void make_answers(answering *call, const ctr_openings *openings, ctr_prob
     if (call->n_ids == 1 && ctr_openings_is_own(openings, other) && openings->n_own == 1)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "the opening is that of this file: name the one of the other file");
-    if (call->n_ids == 1 && openings->n_own == 0)
+    if (openings->n_own == 0 && (call->n_ids == 1 || !call->tracks))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "this file counted no values when it began to track the table: name two "
                         "openings");

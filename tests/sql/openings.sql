@@ -519,3 +519,14 @@ SELECT counter_remove();
 --= 6
 SELECT counter_track('t', 'n');
 --= 1
+
+-- # an-answer-about-a-counter-table-that-had-no-values-to-begin-with-is-refused
+CREATE VIRTUAL TABLE votes USING counter(topic TEXT PRIMARY KEY, n COUNTER);
+INSERT INTO votes VALUES ('tea', 10);
+SELECT counter_opening('votes', 'same');
+--! counter_opening: this file counted no values when it began to track the table: name two openings
+CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0);
+SELECT counter_track('products', 'stock');
+--= 0
+SELECT counter_opening('products', 'same');
+--= 0
