@@ -78,21 +78,12 @@ static int statx(int folder, const char *path, int flags, unsigned mask, struct 
 
 #endif
 
-#ifdef __ANDROID__
-
-/* bionic has no handles. */
-static void take_handle(const char *path, ctr_fingerprint *fingerprint)
-{
-    (void)path;
-    (void)fingerprint;
-}
-
-#else
-
 /* Takes a handle that has the inode and another number, its generation. Otherwise the handle
  * belongs to the mount, as in many file systems in user space. */
 static void take_handle(const char *path, ctr_fingerprint *fingerprint)
 {
+    (void)path, (void)fingerprint;
+#ifndef __ANDROID__ /* bionic has no handles */
     union {
         struct file_handle head;
         uint8_t room[sizeof(struct file_handle) + CTR_HANDLE_MAX];
@@ -115,9 +106,8 @@ static void take_handle(const char *path, ctr_fingerprint *fingerprint)
     if (!has_inode || !has_more) return;
     fingerprint->handle_size = (int)size;
     memcpy(fingerprint->handle, bytes, size);
-}
-
 #endif
+}
 
 /* Devices without a major number get a new number at each mount. */
 int ctr_os_stat(const char *path, ctr_fingerprint *fingerprint)
