@@ -82,6 +82,40 @@ static double run_pull(sqlite3 *db, const char *sql)
     return time_sql(db, sql) * 1e9 / KEYS;
 }
 
+#define WHOLE                                                                            \
+    "CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, n INTEGER, name TEXT DEFAULT 'a name'," \
+    " price REAL DEFAULT 1.5, note TEXT)"
+#define REPLICATED WHOLE "; SELECT counter_replicate('t', 'n')"
+
+/* A new device takes all rows of a replicated table for the first time. */
+static void measure_new_device(const char *name)
+{
+    enum { DEVICES = 3 };
+    static const char *const made[] = {REPLICATED, WHOLE},
+                             *const takes[] = {COUNTER_PULL,
+                                               "INSERT INTO t SELECT * FROM source.t"};
+    result found = {name, LONGEST, {{0}}, DEVICES};
+    if (!table_wants(name)) return;
+    for (side s = COUNTER; s <= PLAIN; s++) {
+        sqlite3 *db = open_new("source", s, NULL);
+        run(db, made[s]);
+        run_batches(db, COUNTER_ADD, 0, BATCH, MANY, MANY);
+        close_db(db);
+    }
+    for (int turn = 0; turn < DEVICES; turn++) {
+        for (side s = COUNTER; s <= PLAIN; s++) {
+            char path[600];
+            path_of("source", s, path);
+            sqlite3 *db = open_new("target", s, NULL);
+            run(db, made[s]);
+            run_with_path(db, "ATTACH %Q AS source", path);
+            found.value[s][turn] = time_sql(db, takes[s]) * 1e3;
+            close_db(db);
+        }
+    }
+    table_line(&found);
+}
+
 /* Each turn into a new file. */
 static void measure_pulls(void)
 {
@@ -367,6 +401,7 @@ int main(int argc, char **argv)
     keys = keys_new(MANY);
     table_begin("beside it", NULL, argc > 2 ? argv[2] : NULL);
     measure_pulls();
+    measure_new_device("1,000,000 replicated rows to a new device");
     measure_defence("defence, 1 per transaction", 1, STATEMENTS / 4);
     measure_defence("defence, 1,000 per transaction", BATCH, STATEMENTS * 3);
     measure_deltas();
