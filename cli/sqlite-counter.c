@@ -50,7 +50,7 @@ static const command COMMANDS[] = {
      "that gave or took something: 'gave' or 'took', its id, changes, and the number up to which\n"
      "they go. --watch goes on until it is interrupted. A damaged batch, or one that FILE refuses, "
      "is\n"
-     "told of, and the others are taken; the next sync tries it again.\n"
+     "reported, and the others are taken; the next sync tries it again.\n"
      "\n"
      "A server: the same by HTTP. The token of the device stands in the file of --token-file, or "
      "in\n"
@@ -107,10 +107,9 @@ static const command COMMANDS[] = {
     {"export", "[OPTION...] FILE", 1, 1, OPTION_SINCE | OPTION_OWN | OPTION_SCOPE, cli_export,
      "prints changes as lines of JSON",
      "Prints the changes of a file as lines of JSON, for import. With --since N only those from a\n"
-     "mark on, which import has printed; with --own only what others cannot have from somebody\n"
-     "else; with --scope '[\"store 7\"]' only rows with these first values of the key. Own "
-     "changes\n"
-     "and scopes have marks by themselves.\n"},
+     "mark on, which import has printed; with --own only those that FILE has made or taken from\n"
+     "another file, not what it has imported; with --scope '[\"store 7\"]' only rows with these\n"
+     "first values of the key. Own changes and each scope have separate marks.\n"},
     {"import", "FILE < BATCHES", 1, 1, 0, cli_import, "takes in the lines of export",
      "Takes in the lines of export from standard input, all or nothing; they may be repeated.\n"
      "Prints a line for each file that they come from: its id, the number of changes, and the "

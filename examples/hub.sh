@@ -6,8 +6,8 @@
 #                                  what is new in the hub since FILE's last download, to FILE; only rows
 #                                  whose keys begin with the values of a scope, such as '["store 7"]'
 #
-# up prints the rows sent and those that were news to the hub; down the rows received, and the mark
-# to go on from. psql finds the hub by its usual variables: PGHOST, PGDATABASE, PGUSER, PGSERVICE
+# up prints the number of rows sent, and of records that changed in the hub: columns, lives, shards, rows;
+# down the number of rows received, and the mark to go on from. psql finds the hub by its usual variables: PGHOST, PGDATABASE, PGUSER, PGSERVICE
 # and so on. Needs build/counter.so, sqlite3 and psql. Ends with 1, and nothing changed, if anything
 # fails. It may be repeated then, and where nobody knows how it ended.
 

@@ -169,7 +169,14 @@ OF_SQLITE = {"no such module: counter", "no such function: counter_…", "no suc
 def errors():
     """The messages of docs/errors.md, each with what to do."""
     page = (ROOT / "docs" / "errors.md").read_text()
-    return re.findall(r"^\| `(.*?)` \|(.*)\|$", page.partition("\n## ")[2], re.M)
+    return re.findall(r"^\| `(.*?)` \|(.*)\|$", page.partition("\n## Loading\n")[2], re.M)
+
+
+# Frequent errors that are SQLite's own, each with a statement that it answers with.
+BY_SQLITE = {
+    "not authorized": "SELECT load_extension('counter')", "access permission denied": "DROP TABLE products_counters",
+    "attempt to write a readonly database": "PRAGMA query_only = 1; DELETE FROM products",
+    "unsafe use of counter_…": "PRAGMA trusted_schema = 0; CREATE VIEW v AS SELECT counter_id(); SELECT * FROM v"}
 
 
 def test_beside_each_error_stands_what_to_do():
@@ -185,6 +192,30 @@ def test_where_the_library_is_not_loaded_sqlite_says_what_the_page_says(statemen
         sqlite3.connect(":memory:").execute(statement)
     assert str(refused.value) == message
     assert any(re.fullmatch(re.escape(named).replace("…", ".*"), message) for named in OF_SQLITE)
+
+
+def frequent():
+    page = (ROOT / "docs" / "errors.md").read_text()
+    rows = page.partition("\n## Frequent errors\n")[2].partition("\n## ")[0].split("\n")
+    return [message for row in rows for message in re.findall(r"`(.*?)`", row.partition(" | ")[0])]
+
+
+def test_frequent_errors_are_said():
+    others = {"load_extension", "cannot open shared object file", "database is locked", "database disk image is malformed", *BY_SQLITE}
+    assert len(frequent()) > 20
+    assert [each for each in frequent() if each not in others and not any(each in message for message, _ in errors())] == []
+
+
+@pytest.mark.parametrize("message", sorted(BY_SQLITE))
+def test_sqlite_says_what_the_page_says(message):
+    db = load()
+    db.execute("CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER)")
+    db.execute("SELECT counter_track('products', 'stock')")
+    db.enable_load_extension(False)
+    with pytest.raises(sqlite3.Error) as refused:
+        for statement in BY_SQLITE[message].split("; "):
+            db.execute(statement).fetchall()
+    assert re.fullmatch(re.escape(message).replace("…", ".*"), str(refused.value))
 
 
 def test_all_errors_are_there():

@@ -99,7 +99,10 @@ console.log(elements.filter((each) => each.href).map((each) => each.href).join("
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="no node")
-@pytest.mark.parametrize("words, first", [("floor", "counter-tables.html#floors"), ("counter_fork", "backups.html"), ("tombston", ""), ("xyzzyx", None)])
+@pytest.mark.parametrize("words, first", [
+    ("floor", "counter-tables.html#floors"), ("counter_fork", "backups.html"), ("tombston", ""), ("xyzzyx", None), ("is not", None),
+    ("readonly", "errors.html#frequent-errors"), ("not authorized", "errors.html#frequent-errors"),
+    ("no such module", "errors.html#"), ("database is locked", "errors.html#")])
 def test_the_search_finds(site, words, first):
     done = subprocess.run(["node", "-e", SEARCH, site, words], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

@@ -24,6 +24,13 @@ function search(words) {
   return [];
 }
 
+// Sections that have the words side by side come first: an error message finds its line.
+function phraseFirst(hits) {
+  const phrase = query.trim().toLowerCase();
+  const has = ({ ref }) => sections.get(ref).text.toLowerCase().includes(phrase);
+  return [...hits.filter(has), ...hits.filter((hit) => !has(hit))];
+}
+
 function excerpt(text, words) {
   const at = Math.max(0, ...words.map((word) => text.toLowerCase().indexOf(word)));
   const begin = at > 80 ? text.indexOf(" ", at - 80) + 1 : 0;
@@ -48,4 +55,6 @@ function show(hits, words) {
 
 document.querySelector("input[name=q]").value = query;
 const words = query.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
-if (words.length) show(search(words), words);
+const indexed = words.filter(lunr.stopWordFilter); // lunr does not index words such as "is" and "not"
+if (indexed.length) show(phraseFirst(search(indexed)), indexed);
+else show([], words);
