@@ -8,6 +8,12 @@ static void refuse_unreplicated(const ctr_tracked *tracked, const char *name, co
                                 ctr_problem *problem)
 {
     if (!ctr_ordinary_column(&tracked->ordinary, name)) return;
+    for (int i = 0; i < tracked->n_regular; i++)
+        if (tracked->regular[i].column && sqlite3_stricmp(tracked->regular[i].column, name) == 0)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "column %s is another one in the giving file: in %s it was %s before "
+                            "it was renamed; rename one of the two",
+                            name, called, tracked->regular[i].name);
     if (ctr_tracked_counter(tracked, name) >= 0)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "column %s is a counter in %s and a regular column in the giving file: "

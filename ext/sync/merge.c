@@ -82,10 +82,8 @@ int ctr_merge_refuse_name(ctr_file *file, const char *called, const char *birth,
                         called, birth, entry.birth);
     else if (object == CTR_OBJECT_TABLE)
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "in %s it is an ordinary table, which does not count: %s('%s', "
-                        "...) counts the values that stand in it now, and a merge adds them to "
-                        "those of the other file, so values that both have copied would count "
-                        "twice",
+                        "in %s it is an ordinary table, which does not count: call %s('%s', ...) "
+                        "there, and the merge asks about values that both files hold already",
                         called, replicated ? "counter_replicate" : "counter_track", birth);
     else if (object != CTR_OBJECT_NONE)
         ctr_problem_set(problem, SQLITE_ERROR, "%s in %s has the name of the counter table",

@@ -826,3 +826,21 @@ SELECT k, v FROM main.p;
 SELECT k, v FROM office.p;
 --= a|other
 --= b|new
+
+-- # a-column-that-one-file-renamed-and-another-added-is-named-by-both-names
+ATTACH 'office.db' AS office;
+CREATE TABLE p(sku TEXT PRIMARY KEY, name TEXT, stock INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE office.p(sku TEXT PRIMARY KEY, name TEXT, stock INTEGER NOT NULL DEFAULT 0);
+SELECT counter_replicate('main.p', 'stock');
+--= 0
+SELECT counter_replicate('office.p', 'stock');
+--= 0
+ALTER TABLE office.p ADD COLUMN title;
+SELECT counter_replicate('office.p');
+--= 0
+ALTER TABLE main.p RENAME COLUMN name TO title;
+SELECT * FROM counter_pull('office');
+--! counter_pull: table p: column title is another one in the giving file: in main it was name before it was renamed; rename one of the two
+ALTER TABLE main.p RENAME COLUMN title TO label;
+SELECT table_name FROM counter_pull('office');
+--= p

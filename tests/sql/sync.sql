@@ -314,7 +314,7 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE TABLE v(x);
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: in main it is an ordinary table, which does not count: counter_track('v', ...) counts the values that stand in it now, and a merge adds them to those of the other file, so values that both have copied would count twice
+--! counter_pull: table v: in main it is an ordinary table, which does not count: call counter_track('v', ...) there, and the merge asks about values that both files hold already
 DROP TABLE v;
 CREATE VIEW v AS SELECT 1;
 SELECT * FROM counter_pull('phone');
@@ -365,7 +365,7 @@ SELECT * FROM main.t;
 -- # a-feed-row-names-what-has-the-name-of-its-table
 CREATE TABLE v(k TEXT PRIMARY KEY, n INTEGER);
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
---! counter_changes: table v: in main it is an ordinary table, which does not count: counter_track('v', ...) counts the values that stand in it now, and a merge adds them to those of the other file, so values that both have copied would count twice
+--! counter_changes: table v: in main it is an ordinary table, which does not count: call counter_track('v', ...) there, and the merge asks about values that both files hold already
 DROP TABLE v;
 CREATE VIEW v AS SELECT 1;
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('v', counter_key('x'), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
