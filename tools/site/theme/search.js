@@ -24,11 +24,13 @@ function search(words) {
   return [];
 }
 
-// Sections that have the words side by side come first: an error message finds its line.
-function phraseFirst(hits) {
+// Sections that have the words side by side come first; of several words, which may be an error message, those of the page
+// of errors before others.
+function phraseFirst(hits, words) {
   const phrase = query.trim().toLowerCase();
   const has = ({ ref }) => sections.get(ref).text.toLowerCase().includes(phrase);
-  return [...hits.filter(has), ...hits.filter((hit) => !has(hit))];
+  const rank = (hit) => (has(hit) ? 1 + (words.length > 1 && hit.ref.startsWith("errors.html")) : 0);
+  return [...hits].sort((a, b) => rank(b) - rank(a));
 }
 
 function excerpt(text, words) {
@@ -56,5 +58,5 @@ function show(hits, words) {
 document.querySelector("input[name=q]").value = query;
 const words = query.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
 const indexed = words.filter(lunr.stopWordFilter); // lunr does not index words such as "is" and "not"
-if (indexed.length) show(phraseFirst(search(indexed)), indexed);
+if (indexed.length) show(phraseFirst(search(indexed), words), indexed);
 else show([], words);
