@@ -91,7 +91,7 @@ void cli_need_write(cli_file *file);
 int64_t cli_count_tables(cli_file *file);
 void cli_need_tables(cli_file *file);
 
-/* Warns if tracked tables do not show all that was merged. */
+/* Tries rows that are apart again, and warns if tables still do not show all that was merged. */
 void cli_warn_apart(cli_file *file);
 
 /* One statement without parameters and rows. */

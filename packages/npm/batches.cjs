@@ -106,6 +106,13 @@ function* readEnd(connection) {
   return row ? row.upto : "0";
 }
 
+// How many rows the tables refuse, after another attempt: a table may take them since.
+async function countApart(connection) {
+  const count = async () => Number((await connection.query(SQL.APART))[0].n);
+  if ((await count()) > 0) await connection.query(SQL.RETRY);
+  return count();
+}
+
 async function* changes(db, { since = 0, own = false, scope } = {}) {
   const query = { since: wholeNumber(since, "since"), own, scope: scopeText(scope) };
   for (let isLast = false; !isLast;) {
@@ -246,6 +253,7 @@ module.exports = {
   FORMAT,
   apply,
   changes,
+  countApart,
   mark,
   readEnd,
   readMark,

@@ -8,7 +8,7 @@
 const fs = require("fs");
 const path = require("path");
 
-const { readEnd, readMark, readSource, readWindow, scopeText, take } = require("./batches.cjs");
+const { countApart, readEnd, readMark, readSource, readWindow, scopeText, take } = require("./batches.cjs");
 const { isLocked, withConnection } = require("./drivers.cjs");
 const { SyncError } = require("./errors.cjs");
 const { flushFolder, nameOf, parseName, readFile, removeAbandoned, writeFile } = require("./files.cjs");
@@ -217,6 +217,7 @@ async function synchronize(connection, directory, scope) {
   } catch (error) {
     throw failing(path.join(directory, own), "own changes cannot be written; those of others were taken", error);
   }
+  result.apart = await countApart(connection);
   return result;
 }
 

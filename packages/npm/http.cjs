@@ -4,7 +4,7 @@
 const zlib = require("zlib");
 const { promisify } = require("util");
 
-const { FORMAT, readEnd, readMark, readSource, readWindow, scopeText, take } = require("./batches.cjs");
+const { FORMAT, countApart, readEnd, readMark, readSource, readWindow, scopeText, take } = require("./batches.cjs");
 const { isLocked, withConnection } = require("./drivers.cjs");
 const { SyncError } = require("./errors.cjs");
 const { gunzip, splitLines, textOf } = require("./lines.cjs");
@@ -253,7 +253,8 @@ async function synchronize(connection, server) {
     const given = await upload(connection, server, own, mark);
     // A server that is a copy takes an id of its own when it first merges.
     if (given.gave > 0) ({ source } = await askState(connection, server, own));
-    return { ...given, took: await download(connection, server, source) };
+    const took = await download(connection, server, source);
+    return { ...given, took, apart: await countApart(connection) };
   } catch (error) {
     if (error instanceof SyncError || !isLocked(error)) throw error;
     throw new SyncError(`the database is locked: ${error.message}. ${NEXT}`, { cause: error });

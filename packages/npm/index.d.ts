@@ -84,6 +84,8 @@ export interface FolderSynced {
   took: number;
   /** What was left alone, and why; the rest was taken. */
   warnings: { file: string; message: string }[];
+  /** How many rows of this file are apart now: a constraint refuses them, and counter_tracked lists them. */
+  apart: number;
 }
 
 /** Exchanges changes through a folder that other machines see, too. */
@@ -97,6 +99,8 @@ export interface HttpSynced {
   skipped: number;
   /** That the server takes nothing of this file, because its id is bound to another token. */
   warnings: { url: string; message: string }[];
+  /** How many rows of this file are apart now: a constraint refuses them, and counter_tracked lists them. */
+  apart: number;
 }
 
 /** Exchanges changes with a server. */

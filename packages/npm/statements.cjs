@@ -21,6 +21,9 @@ SELECT CAST(n AS TEXT) AS n, CAST(seq AS TEXT) AS seq, upto, source,
 const SOURCE = "SELECT counter_source(CAST(:a AS INTEGER), :b) AS source";
 const END = "SELECT CAST(upto AS TEXT) AS upto FROM counter_changes(0) LIMIT 1";
 const SETTLE = "SELECT counter_settle() AS id";
+const APART = `SELECT count(*) AS n
+  FROM (SELECT DISTINCT table_name, row_key FROM counter_tracked WHERE row_key IS NOT NULL)`;
+const RETRY = "SELECT counter_seen(counter_settle(), 0, 0) AS mark"; // takes no news, and tries again what is apart
 const MARK = "SELECT CAST(counter_mark(:a, :b) AS TEXT) AS mark";
 
 // A batch that is not JSON fails here.
@@ -76,6 +79,7 @@ const IS_FOREIGN_SOURCE = `
 SELECT 1 FROM counter_http_ids WHERE id = lower(substr(:a, 1, 36)) AND token <> :b`;
 
 module.exports = {
+  APART,
   BATCH,
   CELL_WITHOUT_FOREIGN,
   CHANGES,
@@ -87,6 +91,7 @@ module.exports = {
   IS_BORN,
   IS_FOREIGN_SOURCE,
   MARK,
+  RETRY,
   SEEN,
   SETTLE,
   SOURCE,

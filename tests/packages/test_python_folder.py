@@ -392,3 +392,19 @@ def test_the_command_line_and_this_package_share_a_folder(counter, shop, folder,
             assert counter.sync_folder(one.db, folder) == counter.Synced(0, 0, 0, [])
     for one in shops:
         assert one.content() == model.content()
+
+
+def test_rows_that_a_constraint_refuses_are_told_by_their_number(counter, shop, folder, package):
+    one, two = shop(1), shop(2)
+    for each in one, two:
+        each("CREATE UNIQUE INDEX by_name ON products(name)")
+        each("SELECT counter_replicate('products')")
+    one("INSERT INTO products VALUES ('tea', 'Tea', 1), ('jam', 'Jam', 1)")
+    two("INSERT INTO products VALUES ('1', 'Tea', 1), ('2', 'Jam', 1)")
+    assert counter.sync_folder(one.db, folder).apart == 0
+    assert counter.sync_folder(two.db, folder).apart == 2
+    two("UPDATE products SET name = 'Green tea' WHERE name = 'Tea'")
+    said = [subprocess.run([PYTHON, "-m", "sqlite_counter", "sync", two.path, other], capture_output=True, text=True,
+                           env={**CLEAN, "PYTHONPATH": str(package)}).stdout for other in (str(folder), one.path)]
+    apart = "; 1 row waits or differs: SELECT * FROM counter_tracked\n"
+    assert all(each.endswith(apart) for each in said), said

@@ -6,6 +6,7 @@ from typing import Any, List, Optional
 
 from .database import SyncError, ask, told
 from .folder import sync_folder
+from .results import count_apart
 
 
 def read_token(path: Optional[str]) -> str:
@@ -22,8 +23,13 @@ def read_token(path: Optional[str]) -> str:
     return token
 
 
+def tell_apart(n: int) -> str:
+    return f"; {n} row{' waits or differs' if n == 1 else 's wait or differ'}: SELECT * FROM counter_tracked" if n else ""
+
+
 def sync(connection: Any, other: str, token_file: Optional[str] = None) -> List[str]:
-    """Syncs with a server, a folder or another file. Returns what is to be told: first what was done, then warnings."""
+    """Syncs with a server, a folder or another file. Returns what is to be told: first what was done, and how many rows a
+    constraint keeps apart, then warnings."""
     if other.startswith(("http://", "https://")):
         from .http import sync_http
         done = sync_http(connection, other, read_token(token_file))
@@ -32,6 +38,7 @@ def sync(connection: Any, other: str, token_file: Optional[str] = None) -> List[
     else:
         with told():
             rows = ask(connection, "SELECT table_name, rows_changed FROM counter_sync(?)", other)
-        return [", ".join(f"{table}: {changed} rows changed" for table, changed in rows)]
+            said = ", ".join(f"{table}: {changed} rows changed" for table, changed in rows)
+            return [said + tell_apart(count_apart(connection))]
     skipped = f", {done.skipped} shards of others skipped" if done.skipped else ""
-    return [f"{done.given} changes given, {done.taken} taken{skipped}", *done.warnings]
+    return [f"{done.given} changes given, {done.taken} taken{skipped}{tell_apart(done.apart)}", *done.warnings]

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from .batches import Scope, apply, end_of_changes, mark, read_news, scope_text, settle
 from .database import SyncError, told
 from .reading import TooLarge, Unreadable, bounded, gunzipped, parts_of
-from .results import Synced, need_no_transaction
+from .results import Synced, count_apart, need_no_transaction
 
 ENOUGH_BYTES = 4 * 2**20            # of an upload, and of what is taken in at once
 MOST_JSON, MOST_LINE = 2**20, 2**26  # of an answer
@@ -179,7 +179,7 @@ def upload(connection: Any, server: Server, scope: str | None) -> Tuple[str, Syn
             given += server.member(answer, "changes", int)
             skipped += server.member(answer, "skipped", int)
             upto, reached = some[-1].upto, server.member(server.member(answer, "marks", dict), end.source, int)
-    return server.member(known, "source", str), Synced(given, 0, skipped, [f"{server.url}: {SKIPPED}"] if reached < upto else [])
+    return server.member(known, "source", str), Synced(given, 0, skipped, [f"{server.url}: {SKIPPED}"] if reached < upto else [], 0)
 
 
 def download(connection: Any, server: Server, source: str, scope: str | None) -> int:
@@ -212,4 +212,5 @@ def sync_http(connection: Any, url: str, token: str, scope: Scope = None) -> Syn
     with told():
         words = scope_text(scope)
         source, synced = upload(connection, server, words)
-        return synced._replace(taken=download(connection, server, source, words))
+        taken = download(connection, server, source, words)
+        return synced._replace(taken=taken, apart=count_apart(connection))

@@ -3,16 +3,29 @@ from __future__ import annotations
 
 from typing import Any, List, NamedTuple
 
-from .database import SyncError, in_transaction
+from .database import SyncError, ask, in_transaction
+
+APART = "SELECT count(*) FROM (SELECT DISTINCT table_name, row_key FROM counter_tracked WHERE row_key IS NOT NULL)"
+
+RETRY = "SELECT counter_seen(counter_settle(), 0, 0)"  # takes no news, and tries again what is apart
 
 
 class Synced(NamedTuple):
     """The changes that were given and taken; shards of other devices that a server has skipped, because these bring them
-    themselves; sentences about what in a folder could not be read and was left alone, or what a server does not take."""
+    themselves; sentences about what in a folder could not be read and was left alone, or what a server does not take; how many
+    rows of this file are apart now: a constraint refuses them, so they wait or differ, and counter_tracked lists them."""
     given: int
     taken: int
     skipped: int
     warnings: List[str]
+    apart: int = 0
+
+
+def count_apart(connection: Any) -> int:
+    """After another attempt: the table may take them since."""
+    if ask(connection, APART) != [(0,)]:
+        ask(connection, RETRY)
+    return int(ask(connection, APART)[0][0])
 
 
 def need_no_transaction(connection: Any) -> None:

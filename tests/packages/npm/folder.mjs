@@ -171,6 +171,21 @@ await claims({
     await close(b);
   },
 
+  async "rows that a constraint refuses are told by their number"() {
+    const folder = `${place("apart")}/folder`;
+    fs.mkdirSync(folder);
+    const table = "CREATE TABLE p(k TEXT PRIMARY KEY, name UNIQUE, n INTEGER); SELECT counter_replicate('p', 'n')";
+    const [a, b] = [await open("apart/a.db", table), await open("apart/b.db", table)];
+    await run(a, "INSERT INTO p VALUES ('a', 'tea', 1), ('b', 'jam', 1)");
+    await run(b, "INSERT INTO p VALUES ('c', 'tea', 1), ('d', 'jam', 1), ('e', 'salt', 1)");
+    assert.strictEqual((await syncFolder(a, folder)).apart, 0);
+    assert.strictEqual((await syncFolder(b, folder)).apart, 2);
+    await run(b, "UPDATE p SET name = 'green tea' WHERE name = 'tea'");
+    assert.strictEqual((await syncFolder(b, folder)).apart, 1);
+    await close(a);
+    await close(b);
+  },
+
   async "a process that is killed loses and doubles nothing"() {
     const pick = random(99);
     const { folder, a, b } = await two("killed");
