@@ -144,7 +144,9 @@ static bool take_arguments(sqlite3_context *ctx, answering *call, int argc, sqli
     if (call->answer == CTR_UNANSWERED)
         return ctr_arg_refuse(ctx, COUNTER_OPENING, "the answer", "'same' or 'add'", argv[1]);
     if (call->answer == CTR_ADD && argc == 2) {
-        ctr_arg_error(ctx, "%s: 'add' needs the opening of the other file", COUNTER_OPENING);
+        ctr_arg_error(
+            ctx, "%s: 'add' needs the opening of the other file, which the refused merge shows",
+            COUNTER_OPENING);
         return false;
     }
     for (int i = 2; i < argc; i++) {

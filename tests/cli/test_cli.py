@@ -284,7 +284,7 @@ def test_opening_answers_what_sync_asks_and_repairs_what_was_added_up(place):
 def test_an_answer_that_is_none_is_refused(place):
     make("t.db", PRODUCTS, "SELECT counter_track('products', 'stock')")
     fails(r"t\.db: the answer must be 'same' or 'add', not TEXT 'both'", "opening", "t.db", "products", "both")
-    fails(r"t\.db: 'add' needs the opening of the other file", "opening", "t.db", "products", "add")
+    fails(r"t\.db: 'add' needs the opening of the other file, which the refused merge shows", "opening", "t.db", "products", "add")
     fails(r"t\.db: there is no tracked table 'other'", "opening", "t.db", "other", "same")
 
 

@@ -101,7 +101,7 @@ DJANGO = textwrap.dedent("""
         answer = await client.post("/sync/changes", batch, "application/x-ndjson", AUTHORIZATION="Bearer " + token)
         return answer.status_code, (await client.get("/sync")).status_code
     told.append(asyncio.run(twice()))
-    for words in ("counter_sync", "nowhere/"), ("counter_token", "ann"), ("counter_token", "--to", "ann"), ("counter_sync", "x", "--database", "other"):
+    for words in ("counter_sync", "nowhere/"), ("counter_sync", "nowhere"), ("counter_token", "ann"), ("counter_token", "--to", "ann"), ("counter_sync", "x", "--database", "other"):
         try:
             call_command(*words)
         except CommandError as error:
@@ -122,6 +122,7 @@ def test_django_serves_its_file_under_wsgi_and_asgi(package, counter, shop, tmp_
     told = json.loads(done.stdout)
     assert told[:6] == [401, 0, 2, 400, 1, [200, 401]]
     assert told[6] == "nowhere/: there is no such folder: make it, once, or mount what it is on"
-    assert told[7].startswith("ann has a token already") and told[8].startswith("counter_token takes DEVICE, or --remove DEVICE")
+    assert told[7] == "nowhere: there is no such file, and no such directory: make that once, empty"
+    assert told[8].startswith("ann has a token already") and told[9].startswith("counter_token takes DEVICE, or --remove DEVICE")
     assert shop.content() == ({"jam": 2, "tea": 5}, {})
-    assert told[9] == "the database other is of unknown, and counters are of SQLite: name another alias"
+    assert told[10] == "the database other is of unknown, and counters are of SQLite: name another alias"

@@ -254,7 +254,7 @@ SELECT counter_opening('products', NULL);
 SELECT counter_opening('products', 'both', '00000000-0000-8000-8000-000000000001');
 --! counter_opening: the answer must be 'same' or 'add', not TEXT 'both'
 SELECT counter_opening('products', 'add');
---! counter_opening: 'add' needs the opening of the other file
+--! counter_opening: 'add' needs the opening of the other file, which the refused merge shows
 SELECT counter_opening('products', 'add', 'x');
 --! counter_opening: an opening must be a UUID (text, or a BLOB of 16 bytes), not TEXT 'x'
 SELECT counter_opening('products', 'add', '00000000-0000-4000-8000-000000000001');

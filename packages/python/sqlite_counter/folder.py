@@ -140,7 +140,7 @@ class Reader:
             if not following or not self.take_first(of_file, following):
                 break
             missed = 0 if of_file.mark() > before else missed + 1
-        self.warnings += [f"{path}: it has the name of no file of changes, and was left alone" for path in listing.strangers]
+        self.warnings += [f"{path}: no sync writes files of this name: it was left alone" for path in listing.strangers]
 
     def take_all(self, directory: str, own: str) -> None:
         for name in sorted(os.listdir(directory)):
@@ -148,7 +148,7 @@ class Reader:
             if name == own or name.startswith("."):
                 continue
             if not found or not os.path.isdir(folder):
-                self.warnings.append(f"{folder}: it has the name of no folder of a file, and was left alone")
+                self.warnings.append(f"{folder}: no sync writes here by this name: it was left alone")
                 continue
             try:
                 self.take_source(folder, f"{found[1]}/{found[2]} own" if found[2] else f"{found[1]} own")
