@@ -20,7 +20,7 @@
  *     counter_ids(table [, schema])     id, cells: the number of cells in which it has a shard;
  *                                       the most first
  *
- * `table` is its present name. They read the state of the connection, with uncommitted changes.
+ * `table` is its present name, or that of the table that it tracks. They read the state of the connection, with uncommitted changes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +28,7 @@
 #include "functions/functions.h"
 #include "sqlite/args.h"
 #include "sqlite/array.h"
+#include "sqlite/text.h"
 #include "sync/digest.h"
 #include "table/catalog.h"
 #include "table/events.h"
@@ -37,41 +38,46 @@
 #include "table/stored.h"
 #include "table/stream.h"
 #include "table/values.h"
+#include "track/triggers.h"
 
 /* The table that the arguments name. */
 typedef struct subject {
-    const char *table;
+    char *table;            /* owned; the counter table */
     sqlite3_stmt *snapshot; /* all reads are of one commit */
     ctr_shape shape;
     ctr_rows rows;
 } subject;
 
-/* Fails unless the file has a known format and a counter table of that name. */
-static int require_table(ctr_file *file, const char *table, ctr_problem *problem)
+/* Returns the name of the counter table, which the caller frees. Fails unless the file has a known
+ * format and a counter table of that name, or of a table of that name. */
+static char *find_counters(ctr_file *file, const char *table, ctr_problem *problem)
 {
     ctr_identity identity;
     ctr_catalog_entry entry = {0};
-    if (ctr_file_peek(file, &identity, problem)) return problem->rc;
-    if (!ctr_catalog_named(&entry, file->conn->db, file->schema, table, problem))
-        ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter table '%s'", file->schema, table);
+    if (ctr_file_peek(file, &identity, problem)) return NULL;
+    char *found = ctr_catalog_named(&entry, file->conn->db, file->schema, table, problem)
+                      ? ctr_text_copy(table, problem)
+                      : ctr_triggers_counters(file, table, problem);
     ctr_catalog_close_entry(&entry);
-    return problem->rc;
+    if (!found)
+        ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter table '%s'", file->schema, table);
+    return found;
 }
 
 /* The caller closes it, also after a failure. */
 static int open_subject(subject *asked, ctr_conn *conn, const char *schema, const char *table,
                         ctr_problem *problem)
 {
-    *asked = (subject){.table = table};
+    *asked = (subject){0};
     if (problem->rc != SQLITE_OK) return problem->rc;
     ctr_run run = ctr_run_on(conn->db, schema, NULL, problem);
     asked->snapshot = ctr_run_hold(&run);
     ctr_file *file = ctr_file_of(conn, schema);
     if (!file) return ctr_problem_nomem(problem);
-    if (require_table(file, table, problem) ||
-        ctr_tab_read_shape(file, table, &asked->shape, problem))
+    asked->table = find_counters(file, table, problem);
+    if (!asked->table || ctr_tab_read_shape(file, asked->table, &asked->shape, problem))
         return problem->rc;
-    return ctr_rows_open(&asked->rows, file, table, &asked->shape, problem);
+    return ctr_rows_open(&asked->rows, file, asked->table, &asked->shape, problem);
 }
 
 static int open_asked(subject *asked, ctr_answer *answer, sqlite3_value *table,
@@ -87,6 +93,7 @@ static void close_subject(subject *asked)
     ctr_rows_close(&asked->rows);
     ctr_shape_close(&asked->shape);
     sqlite3_finalize(asked->snapshot);
+    sqlite3_free(asked->table);
 }
 
 /* ---- digests --------------------------------------------------------------------------------- */

@@ -176,6 +176,7 @@ def errors():
 BY_SQLITE = {
     "not authorized": "SELECT load_extension('counter')", "access permission denied": "DROP TABLE products_counters",
     "attempt to write a readonly database": "PRAGMA query_only = 1; DELETE FROM products",
+    "no such function: counter_sync": "SELECT counter_sync('bob.db')",
     "unsafe use of counter_…": "PRAGMA trusted_schema = 0; CREATE VIEW v AS SELECT counter_id(); SELECT * FROM v"}
 
 

@@ -80,3 +80,22 @@ CREATE TEMP TABLE was AS SELECT bytes FROM counter_size('v');
 INSERT INTO v(v) VALUES('optimize');
 SELECT was.bytes - now.bytes, now.bytes - (SELECT length(k) + length(n) FROM v_cells) FROM was, counter_size('v') AS now;
 --= 0|0
+
+-- # a-tracked-table-is-asked-for-by-its-own-name
+CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0);
+INSERT INTO products VALUES ('tea', 10);
+SELECT counter_track('products', 'stock');
+--= 1
+SELECT counter_table_digest('products') = counter_table_digest('products_counters');
+--= 1
+SELECT rows, cells FROM counter_size('products');
+--= 1|1
+SELECT key, column_name FROM counter_cells('products', 'main');
+--= ["tea"]|stock
+SELECT count(*) FROM counter_ids('Products');
+--= 1
+SELECT table_name FROM counter_purge('products');
+--= products_counters
+CREATE TABLE other(k);
+SELECT * FROM counter_size('other');
+--! counter_size: main has no counter table 'other'
