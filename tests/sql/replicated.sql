@@ -45,6 +45,7 @@ SELECT * FROM office.products ORDER BY sku;
 INSERT INTO products_counters(products_counters) VALUES ('integrity-check');
 
 -- # a-table-without-counters-is-replicated
+--@ since 3.37
 ATTACH 'office.db' AS office;
 CREATE TABLE main.notes(id TEXT PRIMARY KEY, text TEXT, data BLOB) STRICT;
 CREATE TABLE office.notes(id TEXT PRIMARY KEY, text TEXT, data BLOB) STRICT;
@@ -273,6 +274,7 @@ SELECT * FROM words;
 --= a|grey wolf
 
 -- # a-column-that-is-added-travels-when-it-is-replicated-in-both-files
+--@ since 3.35
 ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k TEXT PRIMARY KEY, n INTEGER);
 CREATE TABLE office.p(k TEXT PRIMARY KEY, n INTEGER);

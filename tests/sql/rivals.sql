@@ -461,6 +461,7 @@ SELECT first, last FROM office.people;
 --= King|Augusta Ada
 
 -- # a-dropped-column-leaves-the-others-and-comes-back-with-what-other-files-have
+--@ since 3.35
 -- cr-sqlite forgets what it knew of a dropped column, and takes one of the same name for new.
 ATTACH 'office.db' AS office;
 CREATE TABLE main.products(sku TEXT PRIMARY KEY NOT NULL, name TEXT, price);
