@@ -20,7 +20,8 @@
  *     counter_ids(table [, schema])     id, cells: the number of cells in which it has a shard;
  *                                       the most first
  *
- * `table` is its present name, or that of the table that it tracks. They read the state of the connection, with uncommitted changes.
+ * `table` is its present name, or that of the table that it tracks. They read the state of the
+ * connection, with uncommitted changes.
  */
 #include <stdlib.h>
 #include <string.h>

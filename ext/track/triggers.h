@@ -9,11 +9,6 @@
 
 #include "track/tracked.h"
 
-/* The trigger on UPDATE of regular columns hands over a mask of those that have changed, made by
- * counter_differs: 5 is the columns number 0 and 2. One number has this many columns, because a
- * function has at most 100 arguments; more of them are a text, '5,0,1'. */
-enum { CTR_MASK_COLUMNS = 50 };
-
 /* As ctr_tracked_hold. Fails with SQLITE_ERROR if a trigger is missing or has another text; the
  * message names the function to call. */
 ctr_tracked *ctr_triggers_hold(ctr_tab *tab, ctr_problem *problem);

@@ -20,6 +20,7 @@
 #include "table/batch.h"
 #include "table/stage.h"
 #include "track/showing.h"
+#include "track/trigger_texts.h"
 #include "vtab/table.h"
 
 static int refuse_last_life(ctr_table *table, ctr_problem *problem)
@@ -84,7 +85,7 @@ void ctr_stamping_delete(ctr_table *table, ctr_problem *problem)
 /* ---- an UPDATE ------------------------------------------------------------------------------- */
 
 /* Reads 5 or '5,0,1', CTR_MASK_COLUMNS in each number, into a mask by the numbers of the columns;
- * see track/triggers.c. */
+ * see track/trigger_texts.c. */
 static bool *read_mask(sqlite3_value *marks, int n, ctr_problem *problem)
 {
     bool *mask = sqlite3_malloc64((size_t)n + 1);
