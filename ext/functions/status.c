@@ -293,7 +293,7 @@ static void show_refused(ctr_answer *answer, ctr_showing *showing, ctr_rows *row
     bool taken = keys && ctr_values_take_key(rows, rows->rowid, keys, problem);
     char *key = ctr_values_key_text(rows, rows->rowid, problem);
     ctr_row_values_read(&listed, rows->rowid, keys, true, problem);
-    ctr_row_values_show(&shown, keys, problem);
+    ctr_row_values_show(&shown, rows->rowid, keys, problem);
     for (int i = 0; i < tracked->n_regular && problem->rc == SQLITE_OK; i++) {
         const ctr_tracked_regular *column = &tracked->regular[i];
         if (!column->column || !listed.given[column->number]) continue;

@@ -265,10 +265,10 @@ static void add_wanted_regular(apart_job *job, int64_t rowid, ctr_problem *probl
 }
 
 /* Reads what a row shows in its regular columns. */
-static void read_shown(apart_job *job, ctr_problem *problem)
+static void read_shown(apart_job *job, int64_t rowid, ctr_problem *problem)
 {
     ctr_row_values *values = &job->values;
-    if (ctr_row_values_show(values, job->cells.keys, problem) != SQLITE_OK) return;
+    if (ctr_row_values_show(values, rowid, job->cells.keys, problem) != SQLITE_OK) return;
     for (int i = 0; i < values->n && problem->rc == SQLITE_OK; i++) {
         job->shown[i].is = has_value(values->given[i]);
         if (job->shown[i].is) job->shown[i].hash = hash_of(job, values->given[i], problem);
@@ -337,7 +337,7 @@ static void try_row(apart_job *job, int64_t rowid, bool deletions, ctr_problem *
     if (tried) take_lives(cells, NULL, problem);
     tried = tried && (deletions || !cells->showing->merged || cells->merged.is_live);
     bool may_free = tried && was.refused;
-    if (may_free) read_shown(job, problem);
+    if (may_free) read_shown(job, rowid, problem);
     if (tried && problem->rc == SQLITE_OK)
         ctr_showing_again(cells->showing, rowid, cells->keys, cells->now, problem);
     if (tried && ctr_apart_read(list, rowid, &is, problem) == SQLITE_OK && !is.waits && !is.differs)

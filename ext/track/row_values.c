@@ -5,31 +5,45 @@
 
 #include "sqlite/text.h"
 
-/* SELECT "name", "price", ... FROM "products" WHERE "sku" = ?1 */
-static void prepare_row(ctr_row_values *values, ctr_problem *problem)
+static int after_key(const ctr_tracked *tracked)
 {
-    const ctr_tracked *tracked = values->tracked;
+    return tracked->shape->n_keys + 1;
+}
+
+/* SELECT "name", "price", ..., rowid FROM "products" WHERE "sku" = ?1, and AND rowid = ?2 */
+static sqlite3_stmt *prepare_row(const ctr_tracked *tracked, bool has_rowids, bool by_rowid,
+                                 ctr_problem *problem)
+{
     sqlite3_str *columns = sqlite3_str_new(NULL), *match = sqlite3_str_new(NULL);
     for (int i = 0; i < tracked->n_regular; i++) {
         const char *name = tracked->regular[i].column;
         const ctr_described *column = name ? ctr_ordinary_column(&tracked->ordinary, name) : NULL;
-        const char *comma = i ? ", " : "";
         if (column && !column->generated)
-            sqlite3_str_appendf(columns, "%s\"%w\"", comma, name);
+            sqlite3_str_appendf(columns, "\"%w\", ", name);
         else
-            sqlite3_str_appendf(columns, "%sNULL", comma);
+            sqlite3_str_appendall(columns, "NULL, ");
     }
-    if (tracked->n_regular == 0) sqlite3_str_appendall(columns, "NULL");
+    sqlite3_str_appendall(columns, has_rowids ? "rowid" : "NULL");
     ctr_tracked_list_bound_key(tracked, match);
+    if (by_rowid) sqlite3_str_appendf(match, " AND rowid = ?%d", after_key(tracked));
     char *column_list = ctr_text_finish(columns, problem),
-         *key_match = ctr_text_finish(match, problem);
+         *row_match = ctr_text_finish(match, problem);
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
     run.slots.name = tracked->table;
     run.slots.columns = column_list;
-    run.slots.constraint = key_match;
-    values->row = ctr_run_prepare(&run, CTR_SQL_TRACK_LOOK);
+    run.slots.constraint = row_match;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_LOOK);
     sqlite3_free(column_list);
-    sqlite3_free(key_match);
+    sqlite3_free(row_match);
+    return row;
+}
+
+static void prepare_rows(ctr_row_values *values, ctr_problem *problem)
+{
+    bool has_rowids = ctr_tracked_has_rowids(values->tracked);
+    values->steady = true; /* a table that was stored with its cells has their ids */
+    values->by_key = prepare_row(values->tracked, has_rowids, false, problem);
+    if (has_rowids) values->by_rowid = prepare_row(values->tracked, has_rowids, true, problem);
 }
 
 int ctr_row_values_open(ctr_row_values *values, ctr_tab *tab, ctr_problem *problem)
@@ -44,7 +58,7 @@ int ctr_row_values_open(ctr_row_values *values, ctr_tab *tab, ctr_problem *probl
     if (values->given) memset(values->given, 0, size);
     if (values->list) memset(values->list, 0, size);
     if (!values->given || !values->list) return ctr_problem_nomem(problem);
-    if (ctr_tracked_is_known(values->tracked)) prepare_row(values, problem);
+    if (ctr_tracked_is_known(values->tracked)) prepare_rows(values, problem);
     return problem->rc;
 }
 
@@ -63,13 +77,15 @@ static void forget_listed(ctr_row_values *values)
 
 void ctr_row_values_reset(ctr_row_values *values)
 {
-    sqlite3_reset(values->row);
+    sqlite3_reset(values->by_key);
+    sqlite3_reset(values->by_rowid);
 }
 
 void ctr_row_values_close(ctr_row_values *values)
 {
     forget_listed(values);
-    sqlite3_finalize(values->row);
+    sqlite3_finalize(values->by_key);
+    sqlite3_finalize(values->by_rowid);
     ctr_tracked_release(values->tracked);
     sqlite3_free(values->given);
     sqlite3_free(values->list);
@@ -97,18 +113,40 @@ static void read_row_listed(ctr_row_values *values, int64_t rowid, ctr_problem *
     ctr_tab_give_back(values->tab, slot, problem);
 }
 
-int ctr_row_values_show(ctr_row_values *values, sqlite3_value **keys, ctr_problem *problem)
+/* Steps to the row of the table; NULL: it is not there. */
+static sqlite3_stmt *step_to_shown(ctr_row_values *values, int64_t rowid, sqlite3_value **keys,
+                                   ctr_problem *problem)
+{
+    const ctr_tracked *tracked = values->tracked;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    if (values->by_rowid && values->steady) {
+        int64_t guess = (int64_t)((uint64_t)rowid + (uint64_t)values->distance);
+        sqlite3_bind_int64(values->by_rowid, after_key(tracked), guess);
+        if (ctr_tracked_bind_key(tracked, values->by_rowid, keys, problem) == SQLITE_OK &&
+            ctr_run_row(&run, values->by_rowid))
+            return values->by_rowid;
+    }
+    if (!values->by_key || ctr_tracked_bind_key(tracked, values->by_key, keys, problem) ||
+        !ctr_run_row(&run, values->by_key))
+        return NULL;
+    uint64_t found = (uint64_t)sqlite3_column_int64(values->by_key, tracked->n_regular);
+    int64_t distance = (int64_t)(found - (uint64_t)rowid);
+    values->steady = distance == values->distance;
+    values->distance = distance;
+    return values->by_key;
+}
+
+int ctr_row_values_show(ctr_row_values *values, int64_t rowid, sqlite3_value **keys,
+                        ctr_problem *problem)
 {
     const ctr_tracked *tracked = values->tracked;
     if (problem->rc != SQLITE_OK) return problem->rc;
     forget_values(values);
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
-    sqlite3_reset(values->row);
-    if (values->row && ctr_tracked_bind_key(tracked, values->row, keys, problem) == SQLITE_OK &&
-        ctr_run_row(&run, values->row))
-        for (int i = 0; i < tracked->n_regular; i++)
-            if (tracked->regular[i].column && tracked->regular[i].number < values->n)
-                values->given[tracked->regular[i].number] = sqlite3_column_value(values->row, i);
+    ctr_row_values_reset(values);
+    sqlite3_stmt *row = step_to_shown(values, rowid, keys, problem);
+    for (int i = 0; row && i < tracked->n_regular; i++)
+        if (tracked->regular[i].column && tracked->regular[i].number < values->n)
+            values->given[tracked->regular[i].number] = sqlite3_column_value(row, i);
     return problem->rc;
 }
 
@@ -120,7 +158,7 @@ int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **k
     if (only_listed)
         forget_values(values);
     else
-        ctr_row_values_show(values, keys, problem);
+        ctr_row_values_show(values, rowid, keys, problem);
     read_row_listed(values, rowid, problem);
     return problem->rc;
 }

@@ -11,9 +11,17 @@
 #include "track/tracked.h"
 
 typedef struct ctr_row_values {
-    ctr_tab *tab;          /* borrowed */
-    ctr_tracked *tracked;  /* held */
-    sqlite3_stmt *row;     /* owned: the columns in the order of tracked->regular */
+    ctr_tab *tab;         /* borrowed */
+    ctr_tracked *tracked; /* held */
+
+    /* Owned: the columns in the order of tracked->regular, and the rowid or NULL, by the key; the
+     * same by key and rowid, which saves the search of an index. Most rows are as far from the ids
+     * of their cells as the row before, because both were stored in the same order. NULL: the table
+     * has no rowids. */
+    sqlite3_stmt *by_key, *by_rowid;
+    bool steady;      /* the last two rows were equally far */
+    int64_t distance; /* from the id of the last row's cells to its rowid */
+
     int n;                 /* regular columns, by number */
     sqlite3_value **given; /* owned, by number: the values; NULL: there is none */
     sqlite3_value **list;  /* owned, by number: the listed ones, which it frees */
@@ -31,8 +39,9 @@ void ctr_row_values_close(ctr_row_values *values);
 int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **keys,
                         bool only_listed, ctr_problem *problem);
 
-/* Reads what the table shows in the row with this key, whatever is listed; lent as above. */
-int ctr_row_values_show(ctr_row_values *values, sqlite3_value **keys, ctr_problem *problem);
+/* Reads what the table shows in this row, whatever is listed; lent as above. */
+int ctr_row_values_show(ctr_row_values *values, int64_t rowid, sqlite3_value **keys,
+                        ctr_problem *problem);
 
 /* Lets go of the row of the table that was read last. */
 void ctr_row_values_reset(ctr_row_values *values);

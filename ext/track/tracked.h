@@ -116,6 +116,11 @@ int ctr_tracked_counter(const ctr_tracked *tracked, const char *column);
 int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sqlite3_value **keys,
                          ctr_problem *problem);
 
+/* Returns whether the table has rowids beside its key. A single INTEGER key is the rowid of most
+ * tables. A column of the application may have the name rowid; a key column may only get it later,
+ * by ALTER TABLE. */
+bool ctr_tracked_has_rowids(const ctr_tracked *tracked);
+
 bool ctr_tracked_same_shown(const ctr_shown *a, const ctr_shown *b);
 
 /* Returns whether the values are equal for each counter that has a column. Both arrays are by

@@ -511,28 +511,13 @@ void ctr_writing_note_ended(const ctr_file *file, const char *counters, int64_t 
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* A single INTEGER key is the rowid of most tables. A column of the application may have the name
- * rowid; a key column may only get it later, by ALTER TABLE. */
-static bool has_rowids(const ctr_tracked *tracked)
-{
-    int is_key = 0;
-    const ctr_shape *shape = tracked->shape;
-    if (shape->n_keys == 1 && shape->columns[shape->keys[0]].affinity == CTR_AFFINITY_INTEGER)
-        return false;
-    for (int i = 0; i < shape->n_keys; i++)
-        if (sqlite3_stricmp(ctr_tracked_key(tracked, i)->name, "rowid") == 0) return false;
-    int rc = sqlite3_table_column_metadata(tracked->db, tracked->schema, tracked->table, "rowid",
-                                           NULL, NULL, NULL, &is_key, NULL);
-    return rc == SQLITE_OK && is_key;
-}
-
 ctr_writing ctr_writing_on(ctr_tracked *tracked, ctr_tab *tab)
 {
     return (ctr_writing){.tracked = tracked,
                          .tab = tab,
                          .file = tab->file,
                          .foreign = {.tracked = tracked},
-                         .by_rowid = has_rowids(tracked),
+                         .by_rowid = ctr_tracked_has_rowids(tracked),
                          .strict = tracked->replaces || tracked->rolls_back};
 }
 
