@@ -41,7 +41,7 @@ static sqlite3_stmt *prepare_row(const ctr_tracked *tracked, bool has_rowids, bo
 static void prepare_rows(ctr_row_values *values, ctr_problem *problem)
 {
     bool has_rowids = ctr_tracked_has_rowids(values->tracked);
-    values->steady = true; /* a table that was stored with its cells has their ids */
+    values->likely.steady = true; /* a table that was stored with its cells has their ids */
     values->by_key = prepare_row(values->tracked, has_rowids, false, problem);
     if (has_rowids) values->by_rowid = prepare_row(values->tracked, has_rowids, true, problem);
 }
@@ -119,9 +119,9 @@ static sqlite3_stmt *step_to_shown(ctr_row_values *values, int64_t rowid, sqlite
 {
     const ctr_tracked *tracked = values->tracked;
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
-    if (values->by_rowid && values->steady) {
-        int64_t guess = (int64_t)((uint64_t)rowid + (uint64_t)values->distance);
-        sqlite3_bind_int64(values->by_rowid, after_key(tracked), guess);
+    if (values->by_rowid && values->likely.steady) {
+        sqlite3_bind_int64(values->by_rowid, after_key(tracked),
+                           ctr_likely_rowid(&values->likely, rowid));
         if (ctr_tracked_bind_key(tracked, values->by_rowid, keys, problem) == SQLITE_OK &&
             ctr_run_row(&run, values->by_rowid))
             return values->by_rowid;
@@ -129,10 +129,8 @@ static sqlite3_stmt *step_to_shown(ctr_row_values *values, int64_t rowid, sqlite
     if (!values->by_key || ctr_tracked_bind_key(tracked, values->by_key, keys, problem) ||
         !ctr_run_row(&run, values->by_key))
         return NULL;
-    uint64_t found = (uint64_t)sqlite3_column_int64(values->by_key, tracked->n_regular);
-    int64_t distance = (int64_t)(found - (uint64_t)rowid);
-    values->steady = distance == values->distance;
-    values->distance = distance;
+    ctr_likely_note(&values->likely, rowid,
+                    sqlite3_column_int64(values->by_key, tracked->n_regular));
     return values->by_key;
 }
 

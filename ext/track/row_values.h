@@ -15,12 +15,9 @@ typedef struct ctr_row_values {
     ctr_tracked *tracked; /* held */
 
     /* Owned: the columns in the order of tracked->regular, and the rowid or NULL, by the key; the
-     * same by key and rowid, which saves the search of an index. Most rows are as far from the ids
-     * of their cells as the row before, because both were stored in the same order. NULL: the table
-     * has no rowids. */
+     * same by key and rowid, NULL if the table has no rowids. */
     sqlite3_stmt *by_key, *by_rowid;
-    bool steady;      /* the last two rows were equally far */
-    int64_t distance; /* from the id of the last row's cells to its rowid */
+    ctr_likely likely;
 
     int n;                 /* regular columns, by number */
     sqlite3_value **given; /* owned, by number: the values; NULL: there is none */

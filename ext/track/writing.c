@@ -237,8 +237,9 @@ static bool has_taken(ctr_writing *writing, const ctr_shown *from, const ctr_sho
 
 static void bind_rowid(const ctr_writing *writing, sqlite3_stmt *row)
 {
-    uint64_t rowid = (uint64_t)writing->rowid + (uint64_t)writing->distance;
-    if (writing->by_rowid) sqlite3_bind_int64(row, rowid_parameter(writing), (int64_t)rowid);
+    if (writing->by_rowid)
+        sqlite3_bind_int64(row, rowid_parameter(writing),
+                           ctr_likely_rowid(&writing->likely, writing->rowid));
 }
 
 /* Finds the rowid by the key. Returns false if no other row than the one that was tried has it. */
@@ -251,16 +252,13 @@ static bool find_rowid(ctr_writing *writing, ctr_problem *problem)
     bind_row(writing, row, NULL, NULL, problem);
     ctr_run run = ctr_run_on(writing->tracked->db, writing->tracked->schema, NULL, problem);
     bool there = ctr_run_row(&run, row);
-    uint64_t rowid = there ? (uint64_t)sqlite3_column_int64(row, 0) : 0;
+    int64_t rowid = there ? sqlite3_column_int64(row, 0) : 0;
     if (there && sqlite3_column_type(row, 0) == SQLITE_NULL)
         ctr_run_refuse_hidden(&run, row, 1, writing->tracked->table);
     give_shown_back(writing, slot, there, problem);
     if (!there) return false;
-    int64_t distance = (int64_t)(rowid - (uint64_t)writing->rowid);
-    bool same = distance == writing->distance, tried = writing->steady;
-    writing->distance = distance;
-    writing->steady = same;
-    return !same || !tried;
+    bool tried = writing->likely.steady;
+    return !ctr_likely_note(&writing->likely, writing->rowid, rowid) || !tried;
 }
 
 static bool write_whole(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
@@ -278,7 +276,7 @@ bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_s
     answer_of_table answer = TABLE_REFUSES;
     bind_row(writing, row, to, from, problem);
     bind_rowid(writing, row);
-    if (!writing->by_rowid || writing->steady) answer = ask_table(writing, row, to, problem);
+    if (!writing->by_rowid || writing->likely.steady) answer = ask_table(writing, row, to, problem);
     if (answer == TABLE_REFUSES && find_rowid(writing, problem)) {
         bind_rowid(writing, row);
         answer = ask_table(writing, row, to, problem);

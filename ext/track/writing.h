@@ -21,11 +21,8 @@ typedef struct ctr_writing {
     sqlite3_value **keys;
     const ctr_shown *want;
 
-    /* An UPDATE by rowid saves the search of an index. Most rows are as far from the ids of their
-     * cells as the row before, because both were stored in the same order. */
-    bool by_rowid;    /* the table has rowids, and its key is not one */
-    bool steady;      /* the last two rows were equally far */
-    int64_t distance; /* from the id of the last row's cells to its rowid */
+    bool by_rowid; /* the table has rowids, and its key is not one: an UPDATE is by key and rowid */
+    ctr_likely likely;
 
     /* Of a replicated table: the values of its regular columns, in the order of tracked->regular; a
      * column without one is left alone. Borrowed; NULL: no column has one. */

@@ -988,7 +988,7 @@ def test_a_file_that_has_the_table_untracked_says_so_and_one_without_it_gets_a_c
     assert rows(other, "SELECT * FROM products") == [("tea", 10)]
     plain = connect(tmp_path / "plain.db")
     plain.executescript(PRODUCTS)
-    with pytest.raises(sqlite3.Error, match=r"in main it is an ordinary table, .* counter_track\('products', \.\.\.\) counts"):
+    with pytest.raises(sqlite3.Error, match=r"in main it is an ordinary table, .* counter_track\('products', \.\.\.\) there"):
         pull(plain, tmp_path, "one.db")
     rows(plain, "SELECT counter_track('products', 'stock')")
     pull(plain, tmp_path, "one.db")
