@@ -36,8 +36,7 @@ static void check_places(cli_file *from, cli_file *to)
         if (columns)
             cli_fail(to->c,
                      "%s: table %s is not tracked, as it is in %s: sqlite-counter track %s %s %s "
-                     "counts the values that stand in it now, and a sync adds them to those of "
-                     "the other file, so values that both have copied would count twice",
+                     "tracks it, and the sync asks about values that both files hold already",
                      to->path, table, from->path, to->path, table, columns);
         else
             cli_fail(to->c, "%s: table %s is an ordinary table, in %s it is a counter table",

@@ -103,8 +103,7 @@ def test_a_table_that_is_not_tracked_in_the_other_file_is_told_with_what_tracks_
     make("plain.db", PRODUCTS)
     before = digest("till.db", "products_counters")
     sentence = ("plain.db: table products is not tracked, as it is in till.db: sqlite-counter track plain.db products stock "
-                "counts the values that stand in it now, and a sync adds them to those of the other file, so values that both "
-                "have copied would count twice")
+                "tracks it, and the sync asks about values that both files hold already")
     fails(sentence, "sync", "till.db", "plain.db")
     fails(sentence, "sync", "plain.db", "till.db")
     assert digest("till.db", "products_counters") == before
