@@ -154,23 +154,26 @@ class Statement {
     return null;
   }
 
-  /** All rows, as objects. The statement can be run again. */
-  all(params = []) {
+  /** Rows as objects, one after the other. */
+  *rows(params = []) {
     const { sqlite } = this.database, { c } = sqlite;
-    const rows = [];
     try {
       this.bind(params);
       let rc;
       for (let names; (rc = c.sqlite3_step(this.at)) === ROW;) {
         names ??= Array.from({ length: c.sqlite3_column_count(this.at) }, (_, i) => sqlite.text(c.sqlite3_column_name(this.at, i)));
-        rows.push(Object.fromEntries(names.map((name, i) => [name, this.#value(i)])));
+        yield Object.fromEntries(names.map((name, i) => [name, this.#value(i)]));
       }
       if (rc !== DONE) throw this.database.error();
     } finally {
       c.sqlite3_reset(this.at);
       c.sqlite3_clear_bindings(this.at);
     }
-    return rows;
+  }
+
+  /** All rows. The statement can be run again. */
+  all(params) {
+    return [...this.rows(params)];
   }
 
   finalize() {

@@ -8,10 +8,11 @@
 const fs = require("fs");
 const path = require("path");
 
-const { countApart, readEnd, readMark, readSource, readWindow, scopeText, take } = require("./batches.cjs");
+const { take } = require("./batches.cjs");
 const { isLocked, withConnection } = require("./drivers.cjs");
 const { SyncError } = require("./errors.cjs");
 const { flushFolder, nameOf, parseName, readFile, removeAbandoned, writeFile } = require("./files.cjs");
+const { countApart, readEnd, readMark, readSource, readWindow, scopeText } = require("./giving.cjs");
 const SQL = require("./statements.cjs");
 
 const ENOUGH = 4 * 2 ** 20; // bytes that are merged in one transaction
@@ -217,7 +218,7 @@ async function synchronize(connection, directory, scope) {
   } catch (error) {
     throw failing(path.join(directory, own), "own changes cannot be written; those of others were taken", error);
   }
-  result.apart = await countApart(connection);
+  result.apart = await connection.run(() => countApart(connection));
   return result;
 }
 

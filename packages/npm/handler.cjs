@@ -11,8 +11,9 @@ const { Readable } = require("stream");
 const { pipeline } = require("stream");
 const zlib = require("zlib");
 
-const { FORMAT, readEnd, readMark, readSource, readWindow, takeLines } = require("./batches.cjs");
+const { takeLines } = require("./batches.cjs");
 const { connect, inTransaction, isLocked } = require("./drivers.cjs");
+const { FORMAT, readEnd, readMark, readSource, readWindow } = require("./giving.cjs");
 const { gunzip, textOf } = require("./lines.cjs");
 const { bind, digestOf, isKnown } = require("./tokens.cjs");
 

@@ -78,6 +78,15 @@ SELECT EXISTS (SELECT 1 FROM json_each(:a, '$.changes') AS change, json_each(cha
 const IS_FOREIGN_SOURCE = `
 SELECT 1 FROM counter_http_ids WHERE id = lower(substr(:a, 1, 36)) AND token <> :b`;
 
+// What a server answers: its state, if it speaks no newer format than :b; what has become of an upload, and the mark of :b.
+const STATE = `
+SELECT json_extract(:a, '$.format') <= CAST(:b AS INTEGER) AS isKnown,
+       CAST(json_extract(:a, '$.source') AS TEXT) AS source,
+       CASE json_type(:a, '$.mark') WHEN 'integer' THEN CAST(json_extract(:a, '$.mark') AS TEXT) END AS mark`;
+const RECEIVED = `
+SELECT CAST(json_extract(:a, '$.skipped') AS TEXT) AS skipped,
+       (SELECT CAST(value AS TEXT) FROM json_each(:a, '$.marks') WHERE key = :b AND type = 'integer') AS mark`;
+
 module.exports = {
   APART,
   BATCH,
@@ -91,10 +100,12 @@ module.exports = {
   IS_BORN,
   IS_FOREIGN_SOURCE,
   MARK,
+  RECEIVED,
   RETRY,
   SEEN,
   SETTLE,
   SOURCE,
+  STATE,
   TABLE,
   changesOf,
 };
