@@ -43,7 +43,8 @@ async function refusal(server, answer, url) {
   const advice = location
     ? `it has moved to ${location}: call ${server.name} with that URL`
     : (ADVICE[status] ?? NEXT);
-  return new SyncError(`${url}: the server answered ${status}${said ? `: ${said}` : ""}: ${advice}`, {
+  const answered = status ? `answered ${status}` : "redirects"; // browsers tell no more of it
+  return new SyncError(`${url}: the server ${answered}${said ? `: ${said}` : ""}: ${advice}`, {
     url: String(url),
     status,
   });

@@ -83,12 +83,20 @@ function* readWindow(connection, { since, own, scope }, enough = WINDOW) {
   }
 }
 
+const NO_TABLES = "sqlite-counter: the file has no counter tables: create them before it is synchronized";
+
 // The name of what a file gives.
 function* readSource(connection, { own, scope }) {
   const [{ source }] = yield connection.all(SQL.SOURCE, own ? "1" : "0", scope);
-  if (source === null)
-    throw new Error("sqlite-counter: the file has no counter tables: create them before it is synchronized");
+  if (source === null) throw new Error(NO_TABLES);
   return source;
+}
+
+// The name of its own changes, after a copy has taken an id of its own.
+function* settle(connection) {
+  if ((yield connection.all(SQL.HAS_CATALOG)).length === 0) throw new Error(NO_TABLES);
+  yield connection.all(SQL.SETTLE);
+  return yield* readSource(connection, { own: true, scope: null });
 }
 
 // The number that all changes lie below.
@@ -111,4 +119,4 @@ function* countApart(connection) {
   return yield* count();
 }
 
-module.exports = { FORMAT, countApart, readEnd, readMark, readSource, readWindow, scopeText };
+module.exports = { FORMAT, countApart, readEnd, readMark, readSource, readWindow, scopeText, settle };

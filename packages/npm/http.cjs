@@ -8,9 +8,8 @@ const { take } = require("./batches.cjs");
 const { NEXT, serverOf, synchronize } = require("./client.cjs");
 const { isLocked, withConnection } = require("./drivers.cjs");
 const { SyncError } = require("./errors.cjs");
-const { countApart, readEnd, readMark, readSource, readWindow } = require("./giving.cjs");
+const { countApart, readEnd, readMark, readWindow, settle } = require("./giving.cjs");
 const { gunzip, splitLines, textOf } = require("./lines.cjs");
-const SQL = require("./statements.cjs");
 
 const TIMEOUT = 60000; // milliseconds in which nothing comes
 
@@ -85,10 +84,7 @@ const accepting = (source) =>
 const fileOf = (connection) => ({
   isLocked,
   query: (sql, ...values) => connection.query(sql, ...values),
-  source: async () => {
-    await connection.query(SQL.SETTLE);
-    return connection.run(() => readSource(connection, { own: true, scope: null }));
-  },
+  source: () => connection.run(() => settle(connection)),
   end: async () => BigInt(await connection.run(() => readEnd(connection))),
   window: (query, bytes) => connection.run(() => readWindow(connection, query, bytes)),
   take: async (lines, source) => (await take(connection, lines, { accept: accepting(source) })).changes,

@@ -19,6 +19,7 @@ SELECT CAST(n AS TEXT) AS n, CAST(seq AS TEXT) AS seq, upto, source,
           FROM counter_changes(CAST(:a AS INTEGER)) ${conditions} ORDER BY 1 LIMIT -1)`;
 
 const SOURCE = "SELECT counter_source(CAST(:a AS INTEGER), :b) AS source";
+const HAS_CATALOG = "SELECT 1 FROM sqlite_master WHERE name = 'counter_tables'";
 const END = "SELECT CAST(upto AS TEXT) AS upto FROM counter_changes(0) LIMIT 1";
 const SETTLE = "SELECT counter_settle() AS id";
 const APART = `SELECT count(*) AS n
@@ -94,6 +95,7 @@ module.exports = {
   CHANGES,
   COUNT_FOREIGN,
   END,
+  HAS_CATALOG,
   HAS_FOREIGN,
   INSERT,
   INSERT_BYTES,
