@@ -1,5 +1,5 @@
 /* folder.c - syncs a file through a directory. */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 
 #include "cli/folder.h"
 
@@ -448,6 +448,22 @@ static void check_scope(cli_file *file, const char *scope)
     sqlite3_stmt *row = cli_prepare_text(file, CLI_SQL_CHECK_SCOPE, scope);
     cli_step(file, row);
     sqlite3_finalize(row);
+}
+
+void cli_folder_check(cli *c, const char *directory)
+{
+    folder named;
+    batches file;
+    char *path = realpath(directory, NULL);
+    DIR *open = path ? opendir(path) : NULL;
+    bool is = path && source_of(strrchr(path, '/') + 1, &named);
+    for (struct dirent *entry; open && !is && (entry = readdir(open));)
+        is = is_batches(entry->d_name, &file);
+    if (is)
+        cli_fail(c, "%s: it is the folder of one source: give the directory that it is in",
+                 directory);
+    if (open) closedir(open);
+    free(path);
 }
 
 void cli_folder_sync(cli_file *file, const char *directory, const char *scope, cli_watch *watch,

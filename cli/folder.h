@@ -9,6 +9,10 @@
 
 #include "cli/watch.h"
 
+/* Fails if the directory is the folder of one source: one level too deep, a file would write its own
+ * folder into that. */
+void cli_folder_check(cli *c, const char *directory);
+
 /* Writes what the file has counted, takes what others have written, and adds what moved to `rows`:
  * 'gave' or 'took', the id, changes, the number up to which they go. Goes on after an error with
  * one of the others. Watches what it reads, unless `watch` is NULL. */

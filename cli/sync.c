@@ -2,6 +2,7 @@
  * directory or a server. */
 #define _POSIX_C_SOURCE 200809L
 
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -12,6 +13,12 @@ static bool are_same(const char *one, const char *two)
 {
     struct stat a, b;
     return stat(one, &a) == 0 && stat(two, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static bool is_missing(const char *path)
+{
+    struct stat seen;
+    return stat(path, &seen) != 0 && errno == ENOENT;
 }
 
 static bool has_row(cli_file *file, const char *sql, const char *text)
@@ -87,6 +94,8 @@ static void sync_files(cli *c, const cli_arguments *given)
     cli_file one, two;
     cli_rows rows = {0};
     cli_open(&one, c, path[0]);
+    if (!c->failed && is_missing(path[1]))
+        cli_fail(c, "%s: there is no such file or directory", path[1]);
     cli_open(&two, c, path[1]);
     if (!c->failed && are_same(path[0], path[1]))
         cli_fail(c, "%s and %s are the same file", path[0], path[1]);
@@ -134,6 +143,7 @@ static void sync_with_many(cli *c, const cli_arguments *given)
     cli_open(&file, c, given->word[0]);
     cli_need_write(&file);
     cli_need_tables(&file);
+    if (!is_url(other)) cli_folder_check(c, other);
     bool opened = !c->failed, goes_on = opened;
     if (given->watch) cli_watch_open(&watch);
     while (goes_on) {

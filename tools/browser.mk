@@ -3,7 +3,7 @@
 # bench-browser` measures, `make example-browser` serves the example.
 
 BROWSER := build/browser
-BROWSER_SOURCES := $(wildcard packages/browser/*.mjs)
+BROWSER_SOURCES := $(wildcard packages/browser/*.mjs) $(addprefix packages/npm/,client.cjs errors.cjs giving.cjs statements.cjs)
 
 # As the official module of SQLite, but for full-text search before FTS5, and for what explains SQLite
 # itself. A worker is one thread, and a file is open in one worker at a time, so there is no WAL.

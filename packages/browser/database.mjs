@@ -154,23 +154,26 @@ class Statement {
     return null;
   }
 
-  /** All rows, as objects. The statement can be run again. */
-  all(params = []) {
+  /** Rows as objects, one after the other. */
+  *rows(params = []) {
     const { sqlite } = this.database, { c } = sqlite;
-    const rows = [];
     try {
       this.bind(params);
       let rc;
       for (let names; (rc = c.sqlite3_step(this.at)) === ROW;) {
         names ??= Array.from({ length: c.sqlite3_column_count(this.at) }, (_, i) => sqlite.text(c.sqlite3_column_name(this.at, i)));
-        rows.push(Object.fromEntries(names.map((name, i) => [name, this.#value(i)])));
+        yield Object.fromEntries(names.map((name, i) => [name, this.#value(i)]));
       }
       if (rc !== DONE) throw this.database.error();
     } finally {
       c.sqlite3_reset(this.at);
       c.sqlite3_clear_bindings(this.at);
     }
-    return rows;
+  }
+
+  /** All rows. The statement can be run again. */
+  all(params) {
+    return [...this.rows(params)];
   }
 
   finalize() {
@@ -323,11 +326,16 @@ export class Database {
   /** Merges lines of `changes`, all or none; how many changes they have. */
   apply(batches) {
     if (typeof batches !== 'string') throw new TypeError('apply: takes the text that changes() gave');
+    return this.merge(batches, null, 'apply: ');
+  }
+
+  /** Lines of this source, if one is said. */
+  merge(batches, source, where = '') {
     return this.inTransaction(() => {
       let n = 0;
       for (const line of batches.split('\n').filter((one) => one.trim())) {
-        const [{ problem }] = this.exec(CHECK, [line]);
-        if (problem) throw new SqliteError(`apply: ${problem}`, 1);
+        const [{ problem }] = this.exec(CHECK, [line, source]);
+        if (problem) throw new SqliteError(`${where}${problem}`, 1);
         this.exec(APPLY, { batch: line });
         this.exec(SEEN, [line]);
         n += this.exec("SELECT json_array_length(?, '$.changes') AS n", [line])[0].n;
@@ -357,6 +365,7 @@ const CHECK = `
 SELECT CASE WHEN NOT json_valid(?1) THEN 'the batch is not JSON'
             WHEN json_type(?1) <> 'object' OR json_type(?1, '$.changes') IS NOT 'array'
               OR json_type(?1, '$.source') IS NOT 'text' THEN 'a batch is {"source":..., "changes":[...]}'
+            WHEN ?2 <> json_extract(?1, '$.source') THEN 'the batch is of ' || json_extract(?1, '$.source') || ', not of ' || ?2
             WHEN coalesce(json_extract(?1, '$.format'), 1) IS NOT 1
             THEN 'the batch is of format ' || json_extract(?1, '$.format') || ', this module knows 1; install a newer sqlite-counter-wasm'
             WHEN EXISTS (SELECT 1 FROM json_each(?1, '$.changes') AS c

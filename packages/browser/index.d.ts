@@ -25,6 +25,32 @@ export interface Transaction {
   prepare(sql: string): Promise<Statement>;
 }
 
+export interface SyncOptions {
+  /** Takes only rows whose keys begin with these values, such as ["store 7"]; what this file has counted is given whole. */
+  scope?: (string | number | bigint)[] | string;
+}
+
+export interface Synced {
+  /** How many changes were uploaded, and merged here; of a server also those that it has from here. */
+  gave: number;
+  took: number;
+  /** Shards that the server did not take, because their ids are those of another device. */
+  skipped: number;
+  /** That the server takes nothing of this file, because its id is bound to another token. */
+  warnings: { url: string; message: string }[];
+  /** How many rows of this file are apart now: a constraint refuses them, and counter_tracked lists them. */
+  apart: number;
+}
+
+/** A sync that failed. Nothing is half done: the next call goes on. */
+export class SyncError extends Error {
+  readonly name: 'SyncError';
+  readonly url?: string;
+  /** The status of the server's answer. */
+  readonly status?: number;
+  readonly cause?: unknown;
+}
+
 export interface Database extends Transaction {
   /** Where the bytes are. */
   readonly storage: 'opfs' | 'indexeddb' | 'memory';
@@ -50,6 +76,10 @@ export interface Database extends Transaction {
 
   /** How far the changes of `source` have been taken: the `since` to ask it for. */
   mark(source: string, scope?: Value[]): Promise<number | bigint>;
+
+  /** Exchanges changes with a server of the npm or the Python package, or one that docs/batches.md specifies. `url` may be
+   * relative to the page: "/sync". Other calls go on meanwhile; not within a transaction. */
+  sync(url: string | URL, token: string, options?: SyncOptions): Promise<Synced>;
 
   close(): Promise<void>;
 }

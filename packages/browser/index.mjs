@@ -1,8 +1,9 @@
 // index.mjs - databases with counters that merge, in a page: SQLite and sqlite-counter in a worker.
 import { SqliteError } from './database.mjs';
+import { sync, SyncError } from './http.mjs';
 import { serve } from './worker.mjs';
 
-export { SqliteError };
+export { SqliteError, SyncError };
 
 const WORKER = 'sqlite-counter';
 
@@ -144,6 +145,10 @@ class Database extends Runner {
 
   mark(source, scope) {
     return this.#call('mark', source, scope);
+  }
+
+  sync(url, token, which) {
+    return sync(this.#call, url, token, which);
   }
 
   async close() {

@@ -4,6 +4,7 @@
 // asks for the file, between two calls and outside of a transaction, or with the worker. What a call
 // answers is durable.
 import { Database, Sqlite, SqliteError } from './database.mjs';
+import * as giving from './giving.mjs';
 import { INDEXEDDB, IndexedDbStorage, MEMORY, MemoryStorage, OPFS, OpfsStorage } from './storage.mjs';
 
 const PLEASE = 'please';
@@ -229,6 +230,36 @@ class Server {
 
   do_mark(source, scope) {
     return this.#database.mark(source, scope);
+  }
+
+  // What is not committed does not travel, and nobody waits for a network within a transaction.
+  #sync(step, ...args) {
+    if (this.#database.isInTransaction()) throw new SqliteError('sync: a transaction is open: commit it before', 1);
+    return giving[step](this.#database, ...args);
+  }
+
+  do_sync_source() {
+    return this.#sync('source');
+  }
+
+  do_sync_end() {
+    return this.#sync('end');
+  }
+
+  do_sync_window(query, bytes) {
+    return this.#sync('window', query, bytes);
+  }
+
+  do_sync_take(lines, source) {
+    return this.#sync('take', lines, source);
+  }
+
+  do_sync_mark(source) {
+    return this.#sync('mark', source);
+  }
+
+  do_sync_apart() {
+    return this.#sync('apart');
   }
 
   do_close() {

@@ -7,6 +7,9 @@
 // of its own is opened beside the one that was given, unless that is in memory, or in a transaction of the caller.
 "use strict";
 
+const fs = require("fs");
+
+const { SyncError } = require("./errors.cjs");
 const { load } = require("./load.cjs");
 
 const BUSY = 5000; // milliseconds that a connection of its own waits for a lock
@@ -15,6 +18,12 @@ const BUSY = 5000; // milliseconds that a connection of its own waits for a lock
 function named(values, colon = "") {
   if (values.length === 0) return [];
   return [Object.fromEntries(values.map((value, i) => [colon + String.fromCharCode(97 + i), value]))];
+}
+
+// Makes a sentence of what SQLite says where the library is missing.
+function told(error) {
+  if (!/no such (function|table): counter_(?!http|tables)/.test(error?.message)) return error;
+  return new SyncError(`${error.message}: call load(db) for the connection first`, { cause: error });
 }
 
 /* ---- synchronous drivers --------------------------------------------------------------------- */
@@ -42,10 +51,14 @@ class SynchronousConnection {
   }
 
   runNow(work) {
-    const steps = work();
-    let step = steps.next();
-    while (!step.done) step = steps.next(step.value);
-    return step.value;
+    try {
+      const steps = work();
+      let step = steps.next();
+      while (!step.done) step = steps.next(step.value);
+      return step.value;
+    } catch (error) {
+      throw told(error);
+    }
   }
 
   prepare(sql) {
@@ -101,7 +114,9 @@ class AsynchronousConnection {
 
   // One after the other, for the statements of one connection are in one transaction.
   run(work) {
-    const result = this.last.then(() => this.runNow(work));
+    const result = this.last.then(() => this.runNow(work)).catch((error) => {
+      throw told(error);
+    });
     this.last = result.catch(() => {});
     return result;
   }
@@ -201,8 +216,14 @@ const OPENERS = {
   "node:sqlite": ({ DatabaseSync }, path) => new DatabaseSync(path, { allowExtension: true }),
 };
 
+// SQLite would make an empty one.
+function checkFile(path) {
+  if (!fs.existsSync(path)) throw new SyncError(`${path}: there is no such file`, { file: path });
+}
+
 // Opens a file by a driver that is there, and made for this version of Node.
 function open(path) {
+  checkFile(path);
   for (const [name, opener] of Object.entries(OPENERS)) {
     let db;
     try {
@@ -273,4 +294,4 @@ function* inTransaction(connection, work) {
 // By each driver's own way to say it.
 const isLocked = (error) => /^SQLITE_(BUSY|LOCKED)/.test(error?.code) || /database (table )?is locked/.test(error?.message);
 
-module.exports = { connect, inTransaction, isLocked, withConnection };
+module.exports = { checkFile, connect, inTransaction, isLocked, withConnection };

@@ -1,4 +1,4 @@
-// errors.cjs - the one error that syncFolder and syncHttp throw.
+// errors.cjs - the error of a sync, and of a file or a connection that cannot be used.
 "use strict";
 
 /** `file`, `url` and `status` say where, if it was there. */

@@ -8,11 +8,11 @@
 const fs = require("fs");
 const path = require("path");
 
-const { countApart, readEnd, readMark, readSource, readWindow, scopeText, take } = require("./batches.cjs");
+const { take } = require("./batches.cjs");
 const { isLocked, withConnection } = require("./drivers.cjs");
 const { SyncError } = require("./errors.cjs");
 const { flushFolder, nameOf, parseName, readFile, removeAbandoned, writeFile } = require("./files.cjs");
-const SQL = require("./statements.cjs");
+const { countApart, readEnd, readMark, readWindow, scopeText, settle } = require("./giving.cjs");
 
 const ENOUGH = 4 * 2 ** 20; // bytes that are merged in one transaction
 const RELISTED = 3; // times that files are looked for again which their writer has joined meanwhile
@@ -201,11 +201,20 @@ function failing(directory, what, error) {
   return new SyncError(`${directory}: ${what}: ${error.message}. ${NEXT}`, { file: error.path ?? directory, cause: error });
 }
 
+// One level too deep a file would write its folder into that of a source.
+async function checkFolder(directory) {
+  const names = await fs.promises.readdir(directory).catch((error) => {
+    if (!isGone(error)) throw failing(directory, "it cannot be read", error);
+    throw new SyncError(`${directory}: there is no such folder: make it, once, or mount what it is on`, { file: directory });
+  });
+  if (FOLDER.test(path.basename(path.resolve(directory))) || names.some(parseName))
+    throw new SyncError(`${directory}: it is the folder of one source: give the folder that it is in`, { file: directory });
+}
+
 async function synchronize(connection, directory, scope) {
   if (connection.isInTransaction()) throw new SyncError("syncFolder() was called within a transaction: commit it before");
-  await connection.query(SQL.SETTLE);
-  const source = await connection.run(() => readSource(connection, OWN));
-  const own = folderOf(source);
+  await checkFolder(directory);
+  const own = folderOf(await connection.run(() => settle(connection)));
   let result;
   try {
     result = await takeAll(connection, directory, own, scope);
@@ -217,7 +226,7 @@ async function synchronize(connection, directory, scope) {
   } catch (error) {
     throw failing(path.join(directory, own), "own changes cannot be written; those of others were taken", error);
   }
-  result.apart = await countApart(connection);
+  result.apart = await connection.run(() => countApart(connection));
   return result;
 }
 

@@ -11,8 +11,9 @@ const { Readable } = require("stream");
 const { pipeline } = require("stream");
 const zlib = require("zlib");
 
-const { FORMAT, readEnd, readMark, readSource, readWindow, takeLines } = require("./batches.cjs");
-const { connect, inTransaction, isLocked } = require("./drivers.cjs");
+const { takeLines } = require("./batches.cjs");
+const { checkFile, connect, inTransaction, isLocked } = require("./drivers.cjs");
+const { FORMAT, readEnd, readMark, readSource, readWindow } = require("./giving.cjs");
 const { gunzip, textOf } = require("./lines.cjs");
 const { bind, digestOf, isKnown } = require("./tokens.cjs");
 
@@ -203,6 +204,7 @@ function routeOf(method, isChanges) {
 const urlOf = (request) => new URL((request.originalUrl ?? request.url).replace(/^\/+/, "/"), "http://localhost");
 
 function handler(db, { maxBody = MAX_BODY, prefix = "/sync" } = {}) {
+  if (typeof db === "string") checkFile(db);
   const opened = connect(db);
   opened.catch(() => {}); // each request is told
   const base = prefix.replace(/\/+$/, "");

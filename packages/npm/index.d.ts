@@ -63,7 +63,7 @@ export function apply(db: Database, lines: string | Iterable<string> | AsyncIter
 /** The number from which to ask a source for changes; 0n: for all. */
 export function mark(db: Database, source: string, scope?: Scope): Promise<bigint>;
 
-/** A sync that failed. Nothing is half done: the next call goes on. */
+/** A sync that failed. Nothing is half done: the next call goes on. Also a file that is not there, a connection without load(). */
 export class SyncError extends Error {
   readonly name: "SyncError";
   readonly file?: string;
@@ -134,7 +134,7 @@ export interface Handler {
   close(): Promise<void>;
 }
 
-/** A path is opened by better-sqlite3 or node:sqlite, whichever is there. */
+/** A path is opened by better-sqlite3 or node:sqlite, whichever is there. Throws if there is no such file. */
 export function handler(db: Database | string, options?: HandlerOptions): Handler;
 
 /** Makes a token for a device and returns it: it is not kept, only its digest. */

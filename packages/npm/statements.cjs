@@ -19,6 +19,7 @@ SELECT CAST(n AS TEXT) AS n, CAST(seq AS TEXT) AS seq, upto, source,
           FROM counter_changes(CAST(:a AS INTEGER)) ${conditions} ORDER BY 1 LIMIT -1)`;
 
 const SOURCE = "SELECT counter_source(CAST(:a AS INTEGER), :b) AS source";
+const HAS_CATALOG = "SELECT 1 FROM sqlite_master WHERE name = 'counter_tables'";
 const END = "SELECT CAST(upto AS TEXT) AS upto FROM counter_changes(0) LIMIT 1";
 const SETTLE = "SELECT counter_settle() AS id";
 const APART = `SELECT count(*) AS n
@@ -78,6 +79,15 @@ SELECT EXISTS (SELECT 1 FROM json_each(:a, '$.changes') AS change, json_each(cha
 const IS_FOREIGN_SOURCE = `
 SELECT 1 FROM counter_http_ids WHERE id = lower(substr(:a, 1, 36)) AND token <> :b`;
 
+// What a server answers: its state, if it speaks no newer format than :b; what has become of an upload, and the mark of :b.
+const STATE = `
+SELECT json_extract(:a, '$.format') <= CAST(:b AS INTEGER) AS isKnown,
+       CAST(json_extract(:a, '$.source') AS TEXT) AS source,
+       CASE json_type(:a, '$.mark') WHEN 'integer' THEN CAST(json_extract(:a, '$.mark') AS TEXT) END AS mark`;
+const RECEIVED = `
+SELECT CAST(json_extract(:a, '$.skipped') AS TEXT) AS skipped,
+       (SELECT CAST(value AS TEXT) FROM json_each(:a, '$.marks') WHERE key = :b AND type = 'integer') AS mark`;
+
 module.exports = {
   APART,
   BATCH,
@@ -85,16 +95,19 @@ module.exports = {
   CHANGES,
   COUNT_FOREIGN,
   END,
+  HAS_CATALOG,
   HAS_FOREIGN,
   INSERT,
   INSERT_BYTES,
   IS_BORN,
   IS_FOREIGN_SOURCE,
   MARK,
+  RECEIVED,
   RETRY,
   SEEN,
   SETTLE,
   SOURCE,
+  STATE,
   TABLE,
   changesOf,
 };

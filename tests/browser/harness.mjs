@@ -13,9 +13,11 @@ const puppeteer = createRequire(path.join(BUILT, 'package.json'))('puppeteer-cor
 
 const TYPES = { '.mjs': 'text/javascript', '.js': 'text/javascript', '.wasm': 'application/wasm', '.html': 'text/html', '.css': 'text/css', '.sql': 'text/plain', '.svg': 'image/svg+xml' };
 
-/** Serves the checkout and these pages on a free port: { origin, close }. The package is in sqlite-counter/ of each folder. */
-export async function serve(pages = {}) {
+/** Serves the checkout and these pages on a free port: { origin, close }. The package is in sqlite-counter/ of each folder.
+ * `answers(request, response)` may answer first. */
+export async function serve(pages = {}, answers = () => false) {
   const server = http.createServer((request, response) => {
+    if (answers(request, response)) return;
     const { pathname } = new URL(request.url, 'http://localhost');
     const at = path.join(ROOT, decodeURIComponent(pathname.replace(/^.*\/sqlite-counter\/(?=[^/]*$)/, '/build/browser/package/')));
     const made = { '/empty': '<!doctype html><title>empty</title>', ...pages }[pathname];

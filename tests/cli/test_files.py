@@ -45,7 +45,7 @@ def test_a_file_that_is_missing_or_not_a_database_is_told_and_none_is_created(pl
     fails(rf"\.: {said}", *words_for(command, "."))
     fails("a.db/x: Not a directory", *words_for(command, "a.db/x"))
     if command == "sync":
-        fails("no.db: there is no such file", "sync", "b.db", "no.db")
+        fails("no.db: there is no such file or directory", "sync", "b.db", "no.db")
     assert sorted(path.name for path in place.iterdir()) == before
     (place / "text").write_bytes(b"no database" * 100)
     fails("text: file is not a database", *words_for(command, "text"))

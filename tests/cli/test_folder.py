@@ -193,10 +193,27 @@ def test_what_cannot_be_written_keeps_nobody_from_reading(place):
 
 
 def test_a_directory_that_is_missing_or_cannot_be_used_is_a_sentence(place):
-    fails(r"nowhere: there is no such file", "sync", "a.db", "nowhere")
+    fails(r"nowhere: there is no such file or directory", "sync", "a.db", "nowhere")
     (place / "shared" / own_folder("a.db").name).write_text("in the way")
     fails(rf"{own_folder('a.db')}: cannot be read: Not a directory", "sync", "a.db", "shared")
     assert rows("a.db", "SELECT * FROM v") == [("x", 1)]
+
+
+def test_the_folder_of_a_source_is_refused_one_level_too_deep(place):
+    ok("sync", "a.db", "shared")
+    of_a, before = own_folder("a.db"), sorted(place.rglob("*"))
+    said = ": it is the folder of one source: give the directory that it is in"
+    for name in of_a, f"{of_a}/", f"./{of_a}/../{of_a.name}":
+        fails(re.escape(str(name)) + said, "sync", "b.db", name)
+        fails(re.escape(str(name)) + said, "sync", "--watch", "b.db", name)
+    of_a.rename("moved")  # files of batches tell it, too
+    fails("moved" + said, "sync", "b.db", "moved")
+    os.mkdir("776b33c8-fdc4-3199-b06b-1fc19c5bcc63")
+    fails("776b33c8-fdc4-3199-b06b-1fc19c5bcc63" + said, "sync", "b.db", "776b33c8-fdc4-3199-b06b-1fc19c5bcc63")
+    pathlib.Path("moved").rename(of_a)
+    os.rmdir("776b33c8-fdc4-3199-b06b-1fc19c5bcc63")
+    assert sorted(place.rglob("*")) == before
+    ok("sync", "b.db", "shared")
 
 
 def test_a_disk_that_is_full_leaves_nothing_behind_and_the_next_sync_goes_on(place):

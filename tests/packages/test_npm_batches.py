@@ -50,6 +50,6 @@ def test_a_database_of_another_kind_is_told_which_there_are(project):
     assert node(project, """
         import { mark, tokens } from "sqlite-counter";
         for (const db of [{}, undefined, 5]) await mark(db, "x").catch((error) => console.log(error.message));
-        await tokens("nowhere/x.db").catch((error) => console.log(error.constructor.name));
+        await tokens("nowhere/x.db").catch((error) => console.log(error.message));
         """).startswith("sqlite-counter: this Object is no database; give a Database of better-sqlite3 or sqlite3, "
                         "or a DatabaseSync of node:sqlite\nsqlite-counter: this undefined is no database")

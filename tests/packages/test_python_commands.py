@@ -75,10 +75,11 @@ DJANGO = textwrap.dedent("""
     from django.conf import settings
     from django.urls import path
     from sqlite_counter.django.views import serve
-    urlpatterns = [path("sync", serve), path("sync/changes", serve), path("other", serve, {"database": "other"})]
+    urlpatterns = [path("sync", serve), path("sync/changes", serve), path("other", serve, {"database": "other"}), path("typo", serve, {"database": "typo"})]
     settings.configure(SECRET_KEY="-", ROOT_URLCONF="__main__", INSTALLED_APPS=["sqlite_counter.django"], ALLOWED_HOSTS=["*"],
                        MIDDLEWARE=["django.middleware.csrf.CsrfViewMiddleware"],
                        DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "one.db", "ATOMIC_REQUESTS": True},
+                                  "typo": {"ENGINE": "django.db.backends.sqlite3", "NAME": "noe.db"},
                                   "other": {"ENGINE": "django.db.backends.dummy"}})
     django.setup()
     from django.core.management import CommandError, call_command
@@ -106,6 +107,8 @@ DJANGO = textwrap.dedent("""
             call_command(*words)
         except CommandError as error:
             told.append(str(error))
+    typo = client.get("/typo", **wsgi)
+    told.append([typo.status_code, typo.json()])
     print(json.dumps(told))
     """)
 
@@ -126,3 +129,4 @@ def test_django_serves_its_file_under_wsgi_and_asgi(package, counter, shop, tmp_
     assert told[8].startswith("ann has a token already") and told[9].startswith("counter_token takes DEVICE, or --remove DEVICE")
     assert shop.content() == ({"jam": 2, "tea": 5}, {})
     assert told[10] == "the database other is of unknown, and counters are of SQLite: name another alias"
+    assert told[11] == [503, {"error": "noe.db: there is no such file"}] and not (tmp_path / "noe.db").exists()

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import textwrap
+import uuid
 
 import pytest
 
@@ -320,11 +321,34 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(counter, shop, folder):
     assert counter.sync_folder(one.db, folder).given == 2
 
 
+def test_the_folder_of_a_source_is_refused_one_level_too_deep(counter, shop, folder):
+    one, two = shop("one"), shop("two")
+    one.count("tea")
+    counter.sync_folder(one.db, folder)
+    before, of_one, moved, empty = sorted(folder.rglob("*")), folder / one.id(), folder / "moved", folder / str(uuid.uuid4())
+
+    def is_refused(path):
+        with pytest.raises(counter.SyncError, match=f"^{path}: it is the folder of one source: give the folder that it is in$"):
+            counter.sync_folder(two.db, path)
+
+    is_refused(of_one)
+    of_one.rename(moved)  # files of batches tell it, too
+    is_refused(moved)
+    moved.rename(of_one)
+    empty.mkdir()
+    is_refused(empty)
+    empty.rmdir()
+    assert sorted(folder.rglob("*")) == before
+    assert counter.sync_folder(two.db, folder).taken == 2
+
+
 def test_no_folder_a_file_in_its_place_and_a_transaction_are_sentences(counter, shop, folder):
     one = shop("one")
     one.count("tea")
     with pytest.raises(counter.SyncError, match="there is no such folder: make it, once, or mount what it is on"):
         counter.sync_folder(one.db, folder / "nowhere")
+    with pytest.raises(TypeError, match="sqlite_counter: this takes a connection of sqlite3 or apsw, not str$"):
+        counter.sync_folder(one.path, folder)
     (folder / one.id()).write_text("x")
     with pytest.raises(counter.SyncError, match=f"{one.id()}: File exists: what this file has changed is not written yet"):
         counter.sync_folder(one.db, folder)

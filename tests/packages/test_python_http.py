@@ -3,6 +3,7 @@ sums of all increments, whatever breaks off; what is refused has a status and a 
 import gzip
 import importlib
 import json
+import os
 import re
 import sqlite3
 import threading
@@ -377,6 +378,25 @@ def test_a_path_is_answered_below_a_prefix(modules, counter, shop):
         for elsewhere in url, f"{url}/syncing":
             with pytest.raises(counter.SyncError, match="HTTP 404: there is nothing here"):
                 counter.sync_http(one.db, elsewhere, token)
+
+
+def test_a_path_at_which_there_is_no_file_is_refused_when_it_is_given(modules, counter, tmp_path):
+    typo = tmp_path / "typo.db"
+    with pytest.raises(counter.SyncError, match=f"^{typo}: there is no such file$"):
+        modules[1].Application(str(typo))
+    assert not typo.exists()
+
+
+def test_a_file_that_is_away_for_a_while_is_waited_for(served, shop, tmp_path):
+    one, away = shop("one"), tmp_path / "away.db"
+    one.count("tea")
+    path = served.shop.path
+    assert served.sync(one).given == 2 and served.ask("")[0] == 200
+    os.rename(path, away)
+    assert served.ask("") == (503, {"error": "the file is not there: try again"})
+    assert not os.path.exists(path)
+    os.rename(away, path)
+    assert served.ask("")[0] == 200
 
 
 # ---- the client, and servers that are none ----

@@ -5,7 +5,7 @@ import platform
 import typing
 
 from .batches import Applied, apply, changes, mark
-from .database import SyncError
+from .database import SyncError, loading, no_connection
 from .folder import sync_folder
 from .results import Synced
 from .tokens import Device, add_token, remove_token, tokens
@@ -36,25 +36,16 @@ def loadable_path() -> str:
     return path
 
 
-def _loading(connection):
-    """The methods by which sqlite3 and apsw enable loading and load."""
-    return (getattr(connection, "enable_load_extension", None) or getattr(connection, "enableloadextension", None),
-            getattr(connection, "load_extension", None) or getattr(connection, "loadextension", None))
-
-
 def load(connection) -> None:
     """Loads sqlite-counter into a connection of sqlite3 or apsw. Loading extensions, which SQL may do while it is
     enabled, is disabled afterwards."""
-    enable, load_extension = _loading(connection)
+    enable, load_extension = loading(connection)
     if not enable or not load_extension:
         if any(kind.__module__ == "sqlite3" and kind.__name__ == "Connection" for kind in type(connection).__mro__):
             raise RuntimeError(
                 "sqlite_counter: the sqlite3 module of this Python was built without loading of extensions; use a Python that "
                 "has it, such as Homebrew's, conda's or Debian's, or the package apsw")
-        kind = type(connection)
-        name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-        hint = "; its attribute connection is one" if all(_loading(getattr(connection, "connection", None))) else ""
-        raise TypeError(f"sqlite_counter: load() takes a connection of sqlite3 or apsw, not {name}{hint}")
+        raise no_connection(connection, "load() takes")
     path = loadable_path()
     enable(True)
     try:

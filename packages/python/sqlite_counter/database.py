@@ -12,8 +12,30 @@ class SyncError(Exception):
     """A sentence: what could not be sent or taken in, why, and what to do. The file is as it was before."""
 
 
+# ---- connections ----
+
+def loading(connection: Any) -> Tuple[Any, Any]:
+    """The methods by which sqlite3 and apsw enable loading and load."""
+    return (getattr(connection, "enable_load_extension", None) or getattr(connection, "enableloadextension", None),
+            getattr(connection, "load_extension", None) or getattr(connection, "loadextension", None))
+
+
+def no_connection(given: Any, who: str) -> TypeError:
+    kind = type(given)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    hint = "; its attribute connection is one" if all(loading(getattr(given, "connection", None))) else ""
+    return TypeError(f"sqlite_counter: {who} a connection of sqlite3 or apsw, not {name}{hint}")
+
+
+def need_connection(given: Any) -> None:
+    """A path in its place, for instance, is no error of SQLite."""
+    if not hasattr(given, "cursor") or not (hasattr(given, "in_transaction") or hasattr(given, "getautocommit")):
+        raise no_connection(given, "this takes")
+
+
 def open_cursor(connection: Any) -> Any:
     """A cursor whose rows are tuples, whatever the connection makes of those of others."""
+    need_connection(connection)
     cursor = connection.cursor()
     if hasattr(cursor, "setrowtrace"):
         cursor.setrowtrace(lambda _, row: row)
@@ -79,6 +101,7 @@ def told(after: str = "") -> Iterator[None]:
 # ---- transactions ----
 
 def in_transaction(connection: Any) -> bool:
+    need_connection(connection)
     if hasattr(connection, "in_transaction"):
         return bool(connection.in_transaction)
     return not connection.getautocommit()

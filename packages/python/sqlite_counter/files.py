@@ -37,13 +37,18 @@ class Listing(NamedTuple):
     strangers: List[str]  # paths of what has another name, but for names that begin with a dot
 
 
+def is_name(name: str) -> bool:
+    found = NAME.fullmatch(name)
+    return found is not None and int(found[1]) < int(found[2]) <= LARGEST
+
+
 def list_files(folder: str) -> Listing:
     files, strangers = [], []
     for name in sorted(os.listdir(folder)):
-        path, found = os.path.join(folder, name), NAME.fullmatch(name)
-        if found and int(found[1]) < int(found[2]) <= LARGEST:
+        path = os.path.join(folder, name)
+        if is_name(name):
             try:
-                files.append(File(int(found[1]), int(found[2]), path, os.stat(path).st_size))
+                files.append(File(int(name[:20]), int(name[21:41]), path, os.stat(path).st_size))
             except FileNotFoundError:  # its writer has put it together with others meanwhile
                 pass
         elif not name.startswith("."):

@@ -13,7 +13,7 @@ from typing import Any, Iterator, List, Optional, Tuple
 
 from .batches import NOTHING, Applied, Scope, Taking, end_of_changes, mark, need_tables, read_news, scope_text, settle, take_lines
 from .database import SyncError, is_refusal, told, transaction
-from .files import (TEMPORARY, Bad, File, chain_of, fetch, lines_of, list_files, next_files, publish, remove, write_lines)
+from .files import (TEMPORARY, Bad, File, chain_of, fetch, is_name, lines_of, list_files, next_files, publish, remove, write_lines)
 from .parsing import Batch
 from .results import Synced, count_apart, need_no_transaction
 
@@ -162,6 +162,17 @@ def own_folder(connection: Any) -> str:
     return end_of_changes(connection).source.replace("/", "-")
 
 
+def check_folder(directory: str) -> None:
+    if not os.path.isdir(directory):
+        raise SyncError(f"{directory}: there is no such folder: make it, once, or mount what it is on")
+    try:
+        is_of_one = SOURCE.fullmatch(os.path.basename(os.path.abspath(directory))) or any(map(is_name, os.listdir(directory)))
+    except OSError as error:
+        raise SyncError(f"{directory}: {error.strerror or error}: sync again when it can be read") from error
+    if is_of_one:  # this file would write its folder into that of a source
+        raise SyncError(f"{directory}: it is the folder of one source: give the folder that it is in")
+
+
 def sync_folder(connection: Any, directory: Any, scope: Scope = None) -> Synced:
     """Writes what this file has changed into a folder that other machines see, and takes what is new there of the others; only
     rows of `scope`, if there is one. To be called outside of a transaction. The folder must be there: make it once, empty."""
@@ -170,8 +181,7 @@ def sync_folder(connection: Any, directory: Any, scope: Scope = None) -> Synced:
     with told():
         need_tables(connection)
         reader = Reader(connection, scope_text(scope))
-        if not os.path.isdir(directory):
-            raise SyncError(f"{directory}: there is no such folder: make it, once, or mount what it is on")
+        check_folder(directory)
         own = own_folder(connection)
         folder = os.path.join(directory, own)
         try:

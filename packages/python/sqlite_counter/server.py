@@ -7,6 +7,7 @@ Any WSGI server runs it, with threads and processes. The file gets WAL as its jo
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from typing import Any, Callable, Dict, Iterable, Iterator, NamedTuple, Optional, Tuple
 from urllib.parse import parse_qsl
@@ -159,10 +160,12 @@ class Body:
 
 
 class Application:
-    """Serves the file at `path`. `max_body` bounds the bytes of an upload, as they come and decompressed. `prefix` is the path
+    """Serves the file at `path`, which must be there. `max_body` bounds the bytes of an upload, as they come and decompressed. `prefix` is the path
     below which it answers, where the server gives the application whole paths: "/sync"."""
 
     def __init__(self, path: str, *, max_body: int = MAX_BODY, prefix: str = "") -> None:
+        if not os.path.isfile(path):
+            raise SyncError(f"{path}: there is no such file")
         self.max_body, self.prefix, self.pool = max_body, prefix.rstrip("/"), Pool(path)
 
     def route(self, environ: Dict[str, Any]) -> Callable[[Request], Answer]:
@@ -188,7 +191,10 @@ class Application:
 
     def handle(self, environ: Dict[str, Any]) -> Tuple[Answer, Lent]:
         handle = self.route(environ)
-        lent = self.pool.take()
+        try:
+            lent = self.pool.take()
+        except FileNotFoundError as error:
+            raise Refused("503 Service Unavailable", "the file is not there: try again", ("Retry-After", "1")) from error
         try:
             return self.answer(lent.connection, environ, handle), lent
         except BaseException:

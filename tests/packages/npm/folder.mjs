@@ -4,8 +4,8 @@ import { spawn } from "child_process";
 import fs from "fs";
 import path from "path";
 import zlib from "zlib";
-import { SyncError, syncFolder } from "sqlite-counter";
-import { claims, close, contents, count, driver, idOf, open, place, random, run } from "./common.mjs";
+import { SyncError, changes, mark, syncFolder, syncHttp } from "sqlite-counter";
+import { claims, close, connect, contents, count, driver, idOf, open, place, random, run } from "./common.mjs";
 
 const KILLS = Number(process.env.COUNTER_KILLS ?? 4);
 
@@ -47,6 +47,44 @@ async function child(name) {
 if (process.argv[3] === "child") await child(process.argv[4]);
 
 await claims({
+  async "no folder, and that of a source, are refused by a sentence, and nothing is written"() {
+    const { folder, a, b, of } = await two("refused");
+    await count(a, "x", 1, 1);
+    await syncFolder(a, folder);
+    const says = async (at, what) => {
+      const error = await syncFolder(b, at).catch((each) => each);
+      assert.ok(error instanceof SyncError, String(error));
+      assert.deepStrictEqual([error.message, error.file], [`sqlite-counter: ${at}: ${what}`, at]);
+    };
+    const inside = "it is the folder of one source: give the folder that it is in";
+    await says(`${folder}/nowhere`, "there is no such folder: make it, once, or mount what it is on");
+    await says(of, inside);
+    await says(`${of}/`, inside);
+    const before = fs.readdirSync(of);
+    fs.renameSync(of, `${folder}/moved`);
+    await says(`${folder}/moved`, inside);
+    fs.renameSync(`${folder}/moved`, of);
+    assert.deepStrictEqual([fs.readdirSync(folder), fs.readdirSync(of)], [[path.basename(of)], before]);
+    await close(a);
+    await close(b);
+  },
+
+  async "a connection without load() is told so"() {
+    const { folder, a } = await two("unloaded");
+    const b = await connect(driver === "sqlite3" ? ":memory:" : `${folder}/../a.db`);
+    if (driver === "sqlite3") await run(b, "CREATE TABLE counter_tables(birth)"); // a file is opened once more, with the library
+    const told = /^sqlite-counter: no such (function|table): counter_\w+: call load\(db\) for the connection first$/;
+    for (const work of [
+      () => syncFolder(b, folder),
+      () => syncHttp(b, "http://localhost:1/sync", "x"),
+      () => mark(b, "x"),
+      () => changes(b).next(),
+    ])
+      await assert.rejects(work, { name: "SyncError", message: told });
+    await close(a);
+    await close(b);
+  },
+
   async "a damaged file is told of, and taken when it is whole"() {
     const world = await two("damaged");
     await count(world.a, "x", 1, 1);
@@ -155,7 +193,9 @@ await claims({
           message.test(error.message) &&
           error.file.startsWith(at)
       );
-    await fails(a, "unwritable/none", /unwritable\/none: it cannot be read: ENOENT.*Nothing is lost: the next call goes on/);
+    await fails(a, "unwritable/none", /unwritable\/none: there is no such folder: make it, once, or mount what it is on/);
+    fs.writeFileSync("unwritable/file", "");
+    await fails(a, "unwritable/file", /unwritable\/file: it cannot be read: ENOTDIR.*Nothing is lost: the next call goes on/);
     await count(b, "x", 1, 1);
     await syncFolder(b, folder);
     await count(a, "x", 1, 1);

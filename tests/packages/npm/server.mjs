@@ -1,12 +1,27 @@
 // server.mjs - the requests that a server answers, and those that it refuses.
 import assert from "assert";
+import fs from "fs";
 import net from "net";
 import zlib from "zlib";
-import { addToken, removeToken, syncHttp, tokens } from "sqlite-counter";
+import { addToken, handler, removeToken, syncHttp, tokens } from "sqlite-counter";
 import { all, claims, close, contents, count, driver, idOf, serve } from "./common.mjs";
 import { ask, fresh, linesOf, pathOf, post, refuses, world } from "./served.mjs";
 
 await claims({
+  async "a path at which there is no file is refused, and none is made"() {
+    const there = pathOf(await fresh());
+    const typo = there.replace(/\.db$/, "-typo.db");
+    const refused = { name: "SyncError", message: `sqlite-counter: ${typo}: there is no such file`, file: typo };
+    assert.throws(() => handler(typo), refused);
+    await assert.rejects(addToken(typo, "till 1"), refused);
+    await assert.rejects(removeToken(typo, "till 1"), refused);
+    await assert.rejects(tokens(typo), refused);
+    assert.ok(!fs.existsSync(typo));
+    if (driver === "sqlite3") return; // opens no path
+    assert.match(await addToken(there, "till 1"), /^[\w-]{43}$/);
+    assert.deepStrictEqual(await tokens(there), [{ device: "till 1", ids: [] }]);
+  },
+
   async "the three requests answer as they are specified"() {
     const w = await world();
     const a = await fresh();

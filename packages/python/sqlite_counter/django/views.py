@@ -5,9 +5,10 @@
 import functools
 
 from django.db import DEFAULT_DB_ALIAS, transaction
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
+from ..database import SyncError
 from ..server import Application
 from .connecting import sqlite_of
 
@@ -24,8 +25,11 @@ def serve(request, database=DEFAULT_DB_ALIAS):
     path = "/changes" if request.path.rstrip("/").endswith("/changes") else ""
     input = {} if "wsgi.input" in request.META else {"wsgi.input": request, "wsgi.input_terminated": True}
     said = []
-    body = application(str(sqlite_of(database).settings_dict["NAME"]))(
-        {**request.META, **input, "PATH_INFO": path}, lambda status, headers: said.extend([status, headers]))
+    try:
+        serves = application(str(sqlite_of(database).settings_dict["NAME"]))
+    except SyncError as error:
+        return JsonResponse({"error": str(error)}, status=503)
+    body = serves({**request.META, **input, "PATH_INFO": path}, lambda status, headers: said.extend([status, headers]))
     status, headers = said
     kind = HttpResponse if isinstance(body, list) else StreamingHttpResponse
     response = kind(body, status=int(status[:3]), reason=status[4:])

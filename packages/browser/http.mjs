@@ -1,0 +1,109 @@
+// http.mjs - sync: exchanges changes with a server, as client.cjs of the npm package does, by fetch().
+//
+// It runs in the page: other calls of the database go on while it waits for the network.
+import client from '../npm/client.cjs';
+import errors from '../npm/errors.cjs';
+
+export const { SyncError } = errors;
+
+const TIMEOUT = 60000; // milliseconds in which nothing comes
+const SLOWEST = 4; // bytes of an upload in a millisecond
+const LONGEST = 256 * 2 ** 20; // characters of a line
+
+/** Waits for what comes, and ends the request if nothing does. */
+async function within(abort, promise, milliseconds = TIMEOUT) {
+  const timer = setTimeout(() => abort.abort(new Error(`no answer within ${Math.round(milliseconds / 1000)} seconds`)), milliseconds);
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The body of an answer, in parts. */
+async function* textsOf(response, abort) {
+  if (!response.body) return;
+  const reader = response.body.pipeThrough(new TextDecoderStream('utf-8', { fatal: true, ignoreBOM: true })).getReader();
+  try {
+    for (;;) {
+      const { done, value } = await within(abort, reader.read());
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+async function wholeText(response, abort, most) {
+  let text = '';
+  for await (const part of textsOf(response, abort)) {
+    text += part;
+    if (text.length > most) throw new Error(`the answer has more than ${most} bytes`);
+  }
+  return text;
+}
+
+async function* linesOf(response, abort) {
+  let held = [], size = 0;
+  for await (const part of textsOf(response, abort)) {
+    const [first, ...rest] = part.split('\n');
+    held.push(first);
+    size += first.length;
+    if (size > LONGEST) throw new RangeError(`a line has more than ${LONGEST} characters`);
+    for (const next of rest) {
+      yield held.join('');
+      [held, size] = [[next], next.length];
+    }
+  }
+  if (size > 0) yield held.join('');
+}
+
+/** What fetch() does not tell apart: no server, and one that lets no page of another site in. */
+function unreachable(url, error) {
+  if (!(error instanceof TypeError)) return error;
+  const stranger = url.origin === location.origin ? '' : `, or lets no pages of ${location.origin} in (CORS)`;
+  return new Error(`the server cannot be reached${stranger}`, { cause: error });
+}
+
+const transport = {
+  name: 'sync()',
+  base: globalThis.location?.href,
+
+  async pack(lines) {
+    const body = new Blob([`${lines.join('\n')}\n`]);
+    if (typeof CompressionStream === 'undefined') return { body, coding: {} };
+    const stream = body.stream().pipeThrough(new CompressionStream('gzip'));
+    return { body: await new Response(stream).blob(), coding: { 'Content-Encoding': 'gzip' } };
+  },
+
+  async open({ token }, method, url, packed) {
+    const abort = new AbortController();
+    const headers = { Authorization: `Bearer ${token}`, ...(packed ? { 'Content-Type': 'application/x-ndjson', ...packed.coding } : {}) };
+    const asked = fetch(url, { method, headers, body: packed?.body, redirect: 'manual', cache: 'no-store', signal: abort.signal });
+    const response = await within(abort, asked, TIMEOUT + (packed?.body.size ?? 0) / SLOWEST).catch((error) => { throw unreachable(url, error); });
+    return {
+      status: response.status,
+      location: response.type === 'opaqueredirect' && 'another URL',
+      after: 1000 * Number(response.headers.get('Retry-After')),
+      text: (most) => wholeText(response, abort, most),
+      lines: () => linesOf(response, abort),
+    };
+  },
+};
+
+/** `call` asks the worker. */
+const fileOf = (call) => ({
+  isLocked: () => false, // tabs take turns
+  query: (sql, a, b) => call('exec', sql, { a, b }),
+  source: () => call('sync_source'),
+  end: () => call('sync_end'),
+  window: (query, bytes) => call('sync_window', query, bytes),
+  take: (lines, source) => call('sync_take', lines.join('\n'), source),
+  mark: (source) => call('sync_mark', source),
+  apart: () => call('sync_apart'),
+});
+
+export async function sync(call, url, token, { scope } = {}) {
+  return client.synchronize(fileOf(call), client.serverOf(transport, url, token, scope));
+}
