@@ -447,6 +447,15 @@ def test_django_tracks_counts_rebuilds_and_untracks(project):
     assert project.rows("SELECT name FROM sqlite_schema WHERE name LIKE 'shop%'") == []
 
 
+def test_the_only_column_beside_the_key_of_a_replicated_model_is_removed(project):
+    project.manage("migrate", "-v0")
+    project.migration("0002_tags", "0001_initial", "migrations.CreateModel('Tag', [('name', models.CharField(max_length=9, primary_key=True)), "
+                      "('votes', models.IntegerField(default=0))])", "ReplicateTable('Tag', counters=['votes'])")
+    project.migration("0003_none", "0002_tags", "UntrackCounter('Tag', 'votes')", "migrations.RemoveField('Tag', 'votes')")
+    project.manage("migrate", "-v0")
+    assert [name for _, name, *_ in project.rows("PRAGMA table_info(shop_tag)")] == ["name"]
+
+
 def test_a_column_is_tracked_in_the_migration_that_makes_it_and_untracked_in_that_which_removes_it(project):
     initial = project.migrations / "0001_initial.py"
     initial.write_text("from sqlite_counter.django import TrackCounter\n" + re.sub(

@@ -60,7 +60,8 @@ def is_regular(editor, model, column):
     if editor.collect_sql:
         return replicated(editor, model) and (model._meta.db_table, same(column)) not in editor.ended
     return same(column) in {same(name) for name, in rows(
-        editor, "SELECT column_name FROM counter_tracked WHERE table_name = %s COLLATE NOCASE AND state = 'regular'",
+        editor, "SELECT column_name FROM counter_tracked WHERE table_name = %s COLLATE NOCASE AND state = 'regular'"
+        " AND column_name IS NOT NULL",
         model._meta.db_table)}
 
 
