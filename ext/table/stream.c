@@ -210,6 +210,7 @@ static void list_scope(ctr_changes *list, const ctr_rows *rows, sqlite3_value **
                        ctr_problem *problem)
 {
     const ctr_tab *tab = rows->sql;
+    if (problem->rc != SQLITE_OK) return; /* the rows may not be open */
     ctr_streams of = {.db = tab->file->conn->db,
                       .schema = tab->file->schema,
                       .table = tab->table,
