@@ -116,7 +116,7 @@ void cli_need_tables(cli_file *file)
 
 void cli_warn_apart(cli_file *file)
 {
-    cli_run(file, CLI_SQL_RETRY_APART);
+    sqlite3_exec(file->db, CLI_SQL_RETRY_APART, NULL, NULL, NULL); /* if not now, the next sync */
     sqlite3_stmt *row = cli_prepare(file, CLI_SQL_COUNT_APART);
     while (cli_step(file, row)) {
         bool waits = strcmp((const char *)sqlite3_column_text(row, 0), "waits") == 0;

@@ -452,18 +452,15 @@ static void check_scope(cli_file *file, const char *scope)
 
 void cli_folder_check(cli *c, const char *directory)
 {
-    folder named;
     batches file;
-    char *path = realpath(directory, NULL);
-    DIR *open = path ? opendir(path) : NULL;
-    bool is = path && source_of(strrchr(path, '/') + 1, &named);
+    DIR *open = opendir(directory);
+    bool is = false;
     for (struct dirent *entry; open && !is && (entry = readdir(open));)
         is = is_batches(entry->d_name, &file);
     if (is)
         cli_fail(c, "%s: it is the folder of one source: give the directory that it is in",
                  directory);
     if (open) closedir(open);
-    free(path);
 }
 
 void cli_folder_sync(cli_file *file, const char *directory, const char *scope, cli_watch *watch,

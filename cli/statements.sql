@@ -22,7 +22,7 @@ SELECT state, count(*) FROM (
   SELECT DISTINCT state, table_name, row_key FROM counter_tracked WHERE row_key IS NOT NULL)
  GROUP BY state ORDER BY state DESC;
 
--- Takes no news, and tries again what is apart: a table may take it since.
+-- Takes no changes, and tries again what is apart: a table may take it since.
 -- name: RETRY_APART
 SELECT counter_seen(counter_settle(), 0, 0) WHERE EXISTS (SELECT 1 FROM counter_tracked WHERE row_key IS NOT NULL);
 

@@ -20,7 +20,7 @@
  *     counter_ids(table [, schema])     id, cells: the number of cells in which it has a shard;
  *                                       the most first
  *
- * `table` is its present name, or that of the table that it tracks. They read the state of the
+ * `table` is the present name of a counter table or of a tracked one. They read the state of the
  * connection, with uncommitted changes.
  */
 #include <stdlib.h>

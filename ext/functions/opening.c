@@ -85,8 +85,7 @@ static void make_answers(answering *call, const ctr_openings *openings, ctr_prob
                         "the opening is that of this file: name the one of the other file");
     if (openings->n_own == 0 && (call->n_ids == 1 || !call->tracks))
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "this file counted no values when it began to track the table: name two "
-                        "openings");
+                        "this file has no opening values of its own: name two openings");
     if (call->n_ids == 0) {
         ctr_openings_of_birth(call->entry.birth, birth, problem);
         other = birth;

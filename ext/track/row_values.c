@@ -10,7 +10,7 @@ static int after_key(const ctr_tracked *tracked)
     return tracked->shape->n_keys + 1;
 }
 
-/* SELECT "name", "price", ..., rowid FROM "products" WHERE "sku" = ?1, and AND rowid = ?2 */
+/* SELECT "name", "price", ..., rowid FROM "products" WHERE "sku" = ?1; by rowid: AND rowid = ?2 */
 static sqlite3_stmt *prepare_row(const ctr_tracked *tracked, bool has_rowids, bool by_rowid,
                                  ctr_problem *problem)
 {

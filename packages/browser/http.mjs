@@ -68,7 +68,9 @@ function unreachable(url, error) {
 
 const transport = {
   name: 'sync()',
-  base: globalThis.location?.href,
+  get base() {
+    return globalThis.document?.baseURI ?? globalThis.location?.href; // it may change with the page
+  },
 
   async pack(lines) {
     const body = new Blob([`${lines.join('\n')}\n`]);

@@ -207,7 +207,7 @@ async function checkFolder(directory) {
     if (!isGone(error)) throw failing(directory, "it cannot be read", error);
     throw new SyncError(`${directory}: there is no such folder: make it, once, or mount what it is on`, { file: directory });
   });
-  if (FOLDER.test(path.basename(path.resolve(directory))) || names.some(parseName))
+  if (names.some(parseName))
     throw new SyncError(`${directory}: it is the folder of one source: give the folder that it is in`, { file: directory });
 }
 

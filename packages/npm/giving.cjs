@@ -115,7 +115,12 @@ function* countApart(connection) {
   const count = function* () {
     return Number((yield connection.all(SQL.APART))[0].n);
   };
-  if ((yield* count()) > 0) yield connection.all(SQL.RETRY);
+  if ((yield* count()) === 0) return 0;
+  try {
+    yield connection.all(SQL.RETRY);
+  } catch (_) {
+    // the file is locked: the next sync tries again
+  }
   return yield* count();
 }
 

@@ -24,7 +24,7 @@ const END = "SELECT CAST(upto AS TEXT) AS upto FROM counter_changes(0) LIMIT 1";
 const SETTLE = "SELECT counter_settle() AS id";
 const APART = `SELECT count(*) AS n
   FROM (SELECT DISTINCT table_name, row_key FROM counter_tracked WHERE row_key IS NOT NULL)`;
-const RETRY = "SELECT counter_seen(counter_settle(), 0, 0) AS mark"; // takes no news, and tries again what is apart
+const RETRY = "SELECT counter_seen(counter_settle(), 0, 0) AS mark"; // takes no changes, and tries again what is apart
 const MARK = "SELECT CAST(counter_mark(:a, :b) AS TEXT) AS mark";
 
 // A batch that is not JSON fails here.

@@ -184,9 +184,10 @@ static int keep(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int6
     (void)argc;
     (void)id;
     least *table = (least *)base;
+    int size = sqlite3_value_bytes(argv[2]);
+    if (table->n_rows == KEPT_ROOM || size > KEY_ROOM) return SQLITE_FULL;
     kept *row = &table->rows[table->n_rows];
-    row->size = sqlite3_value_bytes(argv[2]);
-    if (table->n_rows == KEPT_ROOM || row->size > KEY_ROOM) return SQLITE_FULL;
+    row->size = size;
     memcpy(row->key, sqlite3_value_text(argv[2]), (size_t)row->size);
     table->n_rows++;
     return SQLITE_OK;

@@ -129,4 +129,4 @@ def test_django_serves_its_file_under_wsgi_and_asgi(package, counter, shop, tmp_
     assert told[8].startswith("ann has a token already") and told[9].startswith("counter_token takes DEVICE, or --remove DEVICE")
     assert shop.content() == ({"jam": 2, "tea": 5}, {})
     assert told[10] == "the database other is of unknown, and counters are of SQLite: name another alias"
-    assert told[11] == [503, {"error": "noe.db: there is no such file"}] and not (tmp_path / "noe.db").exists()
+    assert told[11] == [503, {"error": "the file is not there: try again"}] and not (tmp_path / "noe.db").exists()

@@ -335,11 +335,10 @@ def test_the_folder_of_a_source_is_refused_one_level_too_deep(counter, shop, fol
     of_one.rename(moved)  # files of batches tell it, too
     is_refused(moved)
     moved.rename(of_one)
-    empty.mkdir()
-    is_refused(empty)
-    empty.rmdir()
     assert sorted(folder.rglob("*")) == before
     assert counter.sync_folder(two.db, folder).taken == 2
+    empty.mkdir()  # a stick may have such a name
+    assert counter.sync_folder(two.db, empty).warnings == []
 
 
 def test_no_folder_a_file_in_its_place_and_a_transaction_are_sentences(counter, shop, folder):

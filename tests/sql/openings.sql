@@ -88,7 +88,7 @@ SELECT count(*) FROM products_counters_state WHERE _kind IN ('opening', 'answer'
 SELECT counter_opening('products', 'same');
 --= 0
 SELECT counter_opening('products', 'same', '00000000-0000-8000-8000-000000000001');
---! counter_opening: this file counted no values when it began to track the table: name two openings
+--! counter_opening: this file has no opening values of its own: name two openings
 SELECT counter_opening('products', 'same', '00000000-0000-8000-8000-000000000001', '00000000-0000-8000-8000-000000000002');
 --= 0
 SELECT count(*) FROM products_counters_state WHERE _kind = 'answer';
@@ -524,7 +524,7 @@ SELECT counter_track('t', 'n');
 CREATE VIRTUAL TABLE votes USING counter(topic TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO votes VALUES ('tea', 10);
 SELECT counter_opening('votes', 'same');
---! counter_opening: this file counted no values when it began to track the table: name two openings
+--! counter_opening: this file has no opening values of its own: name two openings
 CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL DEFAULT 0);
 SELECT counter_track('products', 'stock');
 --= 0

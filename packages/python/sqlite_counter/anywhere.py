@@ -37,7 +37,8 @@ def sync(connection: Any, other: str, token_file: Optional[str] = None) -> List[
         done = sync_folder(connection, other)
     else:
         with told():
-            if not os.path.exists(other) and other not in (name for _, name, _ in ask(connection, "PRAGMA database_list")):
+            attached = (name.lower() for _, name, _ in ask(connection, "PRAGMA database_list"))
+            if not os.path.exists(other) and not other.startswith("file:") and other.lower() not in attached:
                 raise SyncError(f"{other}: there is no such file, and no such directory: make that once, empty")
             rows = ask(connection, "SELECT table_name, rows_changed FROM counter_sync(?)", other)
             said = ", ".join(f"{table}: {changed} rows changed" for table, changed in rows)

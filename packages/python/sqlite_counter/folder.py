@@ -166,7 +166,7 @@ def check_folder(directory: str) -> None:
     if not os.path.isdir(directory):
         raise SyncError(f"{directory}: there is no such folder: make it, once, or mount what it is on")
     try:
-        is_of_one = SOURCE.fullmatch(os.path.basename(os.path.abspath(directory))) or any(map(is_name, os.listdir(directory)))
+        is_of_one = any(map(is_name, os.listdir(directory)))
     except OSError as error:
         raise SyncError(f"{directory}: {error.strerror or error}: sync again when it can be read") from error
     if is_of_one:  # this file would write its folder into that of a source

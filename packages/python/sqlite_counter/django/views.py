@@ -27,8 +27,9 @@ def serve(request, database=DEFAULT_DB_ALIAS):
     said = []
     try:
         serves = application(str(sqlite_of(database).settings_dict["NAME"]))
-    except SyncError as error:
-        return JsonResponse({"error": str(error)}, status=503)
+    except SyncError:
+        return JsonResponse({"error": "the file is not there: try again"}, status=503,
+                            headers={"Retry-After": "1", "Cache-Control": "no-store"})
     body = serves({**request.META, **input, "PATH_INFO": path}, lambda status, headers: said.extend([status, headers]))
     status, headers = said
     kind = HttpResponse if isinstance(body, list) else StreamingHttpResponse
