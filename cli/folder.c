@@ -1,5 +1,5 @@
 /* folder.c - syncs a file through a directory. */
-#define _XOPEN_SOURCE 700
+#define _POSIX_C_SOURCE 200809L
 
 #include "cli/folder.h"
 

@@ -49,8 +49,8 @@ typedef struct subject {
     ctr_rows rows;
 } subject;
 
-/* Returns the name of the counter table, which the caller frees. Fails unless the file has a known
- * format and a counter table of that name, or of a table of that name. */
+/* Returns the name of a counter table, given that name or the one of the table that it tracks; the
+ * caller frees it. Fails if the file has no such table, or an unknown format. */
 static char *find_counters(ctr_file *file, const char *table, ctr_problem *problem)
 {
     ctr_identity identity;
