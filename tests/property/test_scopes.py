@@ -34,7 +34,8 @@ class File:
         key = ", ".join(f"{name} {kind}" for name, kind in zip(names, kinds))
         if replicated:
             key = ", ".join(f"{name} {kind} NOT NULL" for name, kind in zip(names, kinds))
-            self.db.execute(f"CREATE TABLE t({key}, v, n INTEGER DEFAULT 0, PRIMARY KEY ({', '.join(names)}))")
+            rowid = " WITHOUT ROWID" if kinds == ["INTEGER"] else ""  # as a rowid it would take no other values
+            self.db.execute(f"CREATE TABLE t({key}, v, n INTEGER DEFAULT 0, PRIMARY KEY ({', '.join(names)})){rowid}")
             rows(self.db, "SELECT counter_replicate('t', 'n')")
         else:
             self.db.execute(f"CREATE VIRTUAL TABLE t USING counter({key}, n COUNTER, PRIMARY KEY ({', '.join(names)}))")
