@@ -160,6 +160,12 @@ def execute(path, *statements):
     return rows
 
 
+def names_on_the_page(kinds):
+    """The names and patterns of files of a release in docs/install.md, those that end so."""
+    [told] = re.findall(r"^```sh\n(.*?)^```$", (ROOT / "docs" / "install.md").read_text(), re.M | re.S)
+    return re.findall(rf"(?:\./| )((?:sql\w+|libsqlite3)[-\w*.]*\.(?:{kinds}))", told)
+
+
 def built(packages, libs, out, **options):
     """Name and bytes of all that packages/<packages>/build makes."""
     run(ROOT / "packages" / packages / "build", libs, out, **{**options, "env": {**CLEAN, **ALLOW, **options.get("env", {})}})

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from conftest import CLEAN, ROOT, VERSION, run
+from conftest import CLEAN, ROOT, VERSION, names_on_the_page, run
 
 NAME = "libsqlite3-ext-counter"
 
@@ -42,6 +42,11 @@ def test_files_are_where_debian_has_such(built):
         "include/sqlite-counter/counter.h", "include/sqlite-counter/counter_cell.h", "lib/libcounter.a",
         "lib/pkgconfig/sqlite-counter.pc"}
     assert sum(name.endswith(".debug") and "build-id" in name for name in files(built[f"{NAME}-dbgsym"])) == 3
+
+
+def test_the_page_names_packages_that_are_built(built):
+    [name] = names_on_the_page("deb")
+    assert [path.name for path in built.values() if path.match(name)] == [built[NAME].name]
 
 
 def test_the_readme_tells_what_to_load(unpacked):
