@@ -160,9 +160,9 @@ def execute(path, *statements):
     return rows
 
 
-def names_on_the_page(kinds):
-    """The names and patterns of files of a release in docs/install.md, those that end so."""
-    [told] = re.findall(r"^```sh\n(.*?)^```$", (ROOT / "docs" / "install.md").read_text(), re.M | re.S)
+def files_named(page, kinds):
+    """The names and patterns of files of a release in the commands of a page, those that end so."""
+    [told] = re.findall(r"^```sh\n(.*?)^```$", (ROOT / page).read_text(), re.M | re.S)
     return re.findall(rf"(?:\./| )((?:sql\w+|libsqlite3)[-\w*.]*\.(?:{kinds}))", told)
 
 

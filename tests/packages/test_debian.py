@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from conftest import CLEAN, ROOT, VERSION, names_on_the_page, run
+from conftest import CLEAN, ROOT, VERSION, files_named, run
 
 NAME = "libsqlite3-ext-counter"
 
@@ -45,7 +45,7 @@ def test_files_are_where_debian_has_such(built):
 
 
 def test_the_page_names_packages_that_are_built(built):
-    [name] = names_on_the_page("deb")
+    [name] = files_named("docs/install.md", "deb")
     assert [path.name for path in built.values() if path.match(name)] == [built[NAME].name]
 
 

@@ -11,7 +11,7 @@ import zipfile
 
 import pytest
 
-from conftest import ALLOW, CLEAN, ELF, HERE, LIBRARY, PROGRAM, ROOT, VERSION, broken_tool, names_on_the_page, put, put_browser, run
+from conftest import ALLOW, CLEAN, ELF, HERE, LIBRARY, PROGRAM, ROOT, VERSION, broken_tool, files_named, put, put_browser, run
 
 SQLPKG = {"linux-x86_64": "linux-amd64", "linux-aarch64": "linux-arm64", "linux-s390x": "linux-s390x", "windows-x86_64": "windows-amd64"}
 # Debian's packages take a minute: test_debian.py builds them once, make test-packages twice and compares them.
@@ -99,7 +99,7 @@ def test_the_archive_of_a_platform_has_the_library_the_program_and_what_to_read(
 
 @pytest.mark.skipif(HERE != "linux-x86_64", reason="the page names the files of another machine")
 def test_the_page_names_files_of_the_release(release):
-    names = names_on_the_page("tgz|whl|json|tar\\.gz")
+    names = files_named("docs/install.md", "tgz|whl|json|tar\\.gz")
     assert len(names) == 5 and all(len(list(release[0].glob(name))) == 1 for name in names)
 
 

@@ -62,7 +62,7 @@ def test_clients_that_sync_at_once_meet_no_error_and_agree(counter, package, tmp
         assert errors == []
         for path, token in clients[:3]:
             one = Shop(counter, path)
-            assert counter.sync_http(one.db, url, token).given == 0
+            assert counter.sync_http(one.db, url, token).gave == 0
             assert one.content() == central.content()
             one.close()
     expected = {f"x {page}": CLIENTS * ROUNDS for page in range(COUNTS)}

@@ -163,7 +163,7 @@ def test_many_small_syncs_leave_few_files(counter, shop, folder):
     files = sorted((folder / one.id()).iterdir(), key=ends)
     assert len(files) <= rounds.bit_length() + 2
     assert ends(files[0])[0] == 0 and all(ends(a)[1] == ends(b)[0] for a, b in zip(files, files[1:]))
-    assert counter.sync_folder(two.db, folder).taken == rounds and two.content() == one.content()
+    assert counter.sync_folder(two.db, folder).took == rounds and two.content() == one.content()
     before = listing(folder)
     assert counter.sync_folder(one.db, folder) == counter.sync_folder(two.db, folder) == counter.Synced(0, 0, 0, [])
     assert listing(folder) == before
@@ -190,7 +190,7 @@ def test_the_folder_that_is_gone_is_written_anew(counter, shop, folder):
     counter.sync_folder(one.db, folder)
     shutil.rmtree(folder / one.id())
     one.count("tea", 4)
-    assert counter.sync_folder(one.db, folder).given == 2
+    assert counter.sync_folder(one.db, folder).gave == 2
     counter.sync_folder(two.db, folder)
     assert two.content() == one.content()
 
@@ -217,7 +217,7 @@ def test_a_folder_that_is_ahead_of_its_file_is_told(counter, shop, folder):
     with pytest.raises(counter.SyncError, match=r"counter_fork\(\) gives it an id of its own"):
         counter.sync_folder(one.db, folder)
     one("SELECT counter_fork()")
-    assert counter.sync_folder(one.db, folder).given
+    assert counter.sync_folder(one.db, folder).gave
 
 
 def test_a_scope_takes_the_rows_of_the_scope_and_no_others(counter, shop, folder):
@@ -318,7 +318,7 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(counter, shop, folder):
     one.count("tea")
     with pytest.raises(counter.SyncError, match=f"^/proc/{one.id()}: .*: what this file has changed is not written yet"):
         counter.sync_folder(one.db, "/proc")
-    assert counter.sync_folder(one.db, folder).given == 2
+    assert counter.sync_folder(one.db, folder).gave == 2
 
 
 def test_the_folder_of_a_source_is_refused_one_level_too_deep(counter, shop, folder):
@@ -336,7 +336,7 @@ def test_the_folder_of_a_source_is_refused_one_level_too_deep(counter, shop, fol
     is_refused(moved)
     moved.rename(of_one)
     assert sorted(folder.rglob("*")) == before
-    assert counter.sync_folder(two.db, folder).taken == 2
+    assert counter.sync_folder(two.db, folder).took == 2
     empty.mkdir()  # a stick may have such a name
     assert counter.sync_folder(two.db, empty).warnings == []
 
@@ -356,7 +356,7 @@ def test_no_folder_a_file_in_its_place_and_a_transaction_are_sentences(counter, 
     with pytest.raises(counter.SyncError, match="not possible within a transaction"):
         counter.sync_folder(one.db, folder)
     one("COMMIT")
-    assert counter.sync_folder(one.db, folder).given == 2
+    assert counter.sync_folder(one.db, folder).gave == 2
 
 
 FULL = textwrap.dedent("""

@@ -70,7 +70,7 @@ def test_files_that_meet_at_a_server_show_the_sums_of_all_increments(served, cou
         served.sync(one)  # of a copy shards are skipped that its original brings
     for one in shops:
         assert one.content() == model.content()
-    assert all(served.sync(one).given == 0 for one in shops[1:])
+    assert all(served.sync(one).gave == 0 for one in shops[1:])
 
 
 def test_a_connection_that_breaks_off_anywhere_loses_and_doubles_nothing(served, counter, shop, modules, chance, monkeypatch):
@@ -130,10 +130,10 @@ def test_many_changes_come_in_pages(served, counter, shop, modules, monkeypatch)
         for k in range(1500):
             one.hit("x", f"page {i} {k}")
         one("COMMIT")
-    assert served.sync(one).given == 4500
+    assert served.sync(one).gave == 4500
     status, headers, body = request(f"{served.url}/changes", Authorization=f"Bearer {served.token('test')}")
     assert status == 200 and headers["Content-Type"] == "application/x-ndjson" and len(body) < 800_000
-    assert served.sync(two).taken == 4500 and two.content() == one.content()
+    assert served.sync(two).took == 4500 and two.content() == one.content()
 
 
 # ---- who has a token ----
@@ -188,7 +188,7 @@ def test_a_device_that_lost_its_token_is_told_that_its_counts_are_skipped(served
         assert synced.skipped == 1 and len(synced.warnings) == 1 and "bound to another token" in synced.warnings[0]
     counter.remove_token(served.shop.db, "old", to="new")
     synced = served.sync(one, "new")
-    assert (synced.given, synced.skipped, synced.warnings) == (2, 0, []) and served.shop.content() == ({"tea": 3}, {})
+    assert (synced.gave, synced.skipped, synced.warnings) == (2, 0, []) and served.shop.content() == ({"tea": 3}, {})
 
 
 def test_a_copy_that_uploads_before_its_original_takes_no_id_from_it(served, counter, shop, tmp_path):
@@ -232,7 +232,7 @@ def test_what_was_skipped_arrives_once_the_ids_have_moved(served, counter, shop,
     assert served.sync(new, "new").skipped == 1 and served.shop.content() == ({"tea": 5}, {})
     counter.remove_token(served.shop.db, "old", to="new")
     assert served.sync(new, "new").skipped == 0 and served.shop.content() == new.content() == ({"tea": 7}, {})
-    assert served.sync(new, "new").given == 0
+    assert served.sync(new, "new").gave == 0
 
 
 def test_what_a_removed_device_has_counted_stays_and_nobody_counts_under_it(served, counter, shop):
@@ -391,7 +391,7 @@ def test_a_file_that_is_away_for_a_while_is_waited_for(served, shop, tmp_path):
     one, away = shop("one"), tmp_path / "away.db"
     one.count("tea")
     path = served.shop.path
-    assert served.sync(one).given == 2 and served.ask("")[0] == 200
+    assert served.sync(one).gave == 2 and served.ask("")[0] == 200
     os.rename(path, away)
     assert served.ask("") == (503, {"error": "the file is not there: try again"})
     assert not os.path.exists(path)
@@ -462,7 +462,7 @@ def test_a_line_that_is_refused_here_names_the_server(served, counter, shop, mod
     with pytest.raises(counter.SyncError, match=f'^{served.url}: what it has sent was refused: line 1: change .*there is no counter table "more" here'):
         served.sync(one)
     one("CREATE VIRTUAL TABLE more USING counter(k PRIMARY KEY, n COUNTER)")
-    assert served.sync(one).taken and one.content() == served.shop.content()
+    assert served.sync(one).took and one.content() == served.shop.content()
 
 
 # ---- gunicorn ----

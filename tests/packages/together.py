@@ -107,7 +107,7 @@ def verbs(counter):
     running = contextlib.ExitStack()
 
     def synced(done):
-        return {"gave": done.given, "took": done.taken, "skipped": done.skipped, "warnings": done.warnings}
+        return {"gave": done.gave, "took": done.took, "skipped": done.skipped, "warnings": done.warnings}
 
     def apply(db, lines):
         changes, marks = counter.apply(db, lines)

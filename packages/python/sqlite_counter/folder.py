@@ -27,18 +27,18 @@ DAMAGED = "it may still be arriving; if it stays so, delete it where it was writ
 
 def written(connection: Any, folder: str, since: int) -> Tuple[str, int, int]:
     """A file with what is new, not published yet: its path, its end, the number of its changes; '' if nothing is new."""
-    upto, given = since, 0
+    upto, gave = since, 0
 
     def lines() -> Iterator[bytes]:
-        nonlocal upto, given
+        nonlocal upto, gave
         for line in news:
-            upto, given = line.upto, given + line.changes
+            upto, gave = line.upto, gave + line.changes
             yield line.text.encode()
 
     with closing(read_news(connection, since, own=True)) as news:
         path = write_lines(folder, lines())
     if upto > since:
-        return path, upto, given
+        return path, upto, gave
     remove(path)
     return "", since, 0
 
@@ -68,7 +68,7 @@ def give(connection: Any, folder: str) -> int:
     if since > end:
         raise SyncError(f"{folder} has changes of this file below {since}, and the file has none from {end} on: it was replaced by an "
                         "older copy. SELECT counter_fork() gives it an id of its own, and its next sync a folder of its own")
-    path, upto, given = written(connection, folder, since)
+    path, upto, gave = written(connection, folder, since)
     if not path:
         return 0
     replaced = taken_in(chain, os.stat(path).st_size)
@@ -81,7 +81,7 @@ def give(connection: Any, folder: str) -> int:
         if since <= file.since and file.upto <= upto and (file.since, file.upto) != (since, upto):
             remove(file.path)
     tidy(folder)
-    return given
+    return gave
 
 
 # ---- what it takes ----
@@ -114,14 +114,14 @@ class Reader:
 
     def __init__(self, connection: Any, scope: Optional[str]) -> None:
         self.connection, self.scope = connection, scope
-        self.taken = 0
+        self.took = 0
         self.warnings: List[str] = []
 
     def take_first(self, of_file: OfFile, files: List[File]) -> bool:
         """The first one that is whole; false if none is."""
         for file in files:
             try:
-                self.taken += of_file.take(file).changes
+                self.took += of_file.take(file).changes
                 return True
             except FileNotFoundError:
                 return True  # it was put together with others: look again
@@ -186,7 +186,7 @@ def sync_folder(connection: Any, directory: Any, scope: Scope = None) -> Synced:
         folder = os.path.join(directory, own)
         try:
             os.makedirs(folder, exist_ok=True)
-            given = give(connection, folder)
+            gave = give(connection, folder)
         except OSError as error:
             raise SyncError(f"{error.filename or folder}: {error.strerror or error}: what this file has changed is not written yet; "
                             "sync again when it can be") from error
@@ -194,4 +194,4 @@ def sync_folder(connection: Any, directory: Any, scope: Scope = None) -> Synced:
             reader.take_all(directory, own)
         except OSError as error:
             raise SyncError(f"{error.filename or directory}: {error.strerror or error}: sync again when it can be read") from error
-        return Synced(given, reader.taken, 0, reader.warnings, count_apart(connection))
+        return Synced(gave, reader.took, 0, reader.warnings, count_apart(connection))

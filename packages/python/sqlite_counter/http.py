@@ -172,25 +172,25 @@ def upload(connection: Any, server: Server, scope: str | None) -> Tuple[str, Syn
     since = server.member(known, "mark", int)
     if since > end.upto:  # the file was restored, or somebody has told the server what is not: it gets everything again
         since = 0
-    given, skipped, upto, reached = 0, 0, since, since
+    gave, skipped, upto, reached = 0, 0, since, since
     with closing(read_news(connection, since, own=True)) as lines:
         for some in gathered(lines, lambda line: len(line.text)):
             answer = server.ask("/changes", server.json, gzipped([line.text.encode() + b"\n" for line in some]))
-            given += server.member(answer, "changes", int)
+            gave += server.member(answer, "changes", int)
             skipped += server.member(answer, "skipped", int)
             upto, reached = some[-1].upto, server.member(server.member(answer, "marks", dict), end.source, int)
-    return server.member(known, "source", str), Synced(given, 0, skipped, [f"{server.url}: {SKIPPED}"] if reached < upto else [], 0)
+    return server.member(known, "source", str), Synced(gave, 0, skipped, [f"{server.url}: {SKIPPED}"] if reached < upto else [], 0)
 
 
 def download(connection: Any, server: Server, source: str, scope: str | None) -> int:
     """How many changes were taken in."""
-    taken = 0
+    took = 0
 
     def take(parts: Iterator[bytes]) -> None:
-        nonlocal taken
+        nonlocal took
         for some in gathered(server.lines(parts), len):
             try:
-                taken += apply(connection, some).changes
+                took += apply(connection, some).changes
             except SyncError as error:
                 raise server.fail(f"what it has sent was refused: {error}") from error.__cause__
 
@@ -201,7 +201,7 @@ def download(connection: Any, server: Server, source: str, scope: str | None) ->
     while now > before:
         server.ask("/changes", take, since=now, **({} if scope is None else {"scope": scope}))
         before, now = now, mark(connection, source)
-    return taken
+    return took
 
 
 def sync_http(connection: Any, url: str, token: str, scope: Scope = None) -> Synced:
@@ -212,5 +212,5 @@ def sync_http(connection: Any, url: str, token: str, scope: Scope = None) -> Syn
     with told():
         words = scope_text(scope)
         source, synced = upload(connection, server, words)
-        taken = download(connection, server, source, words)
-        return synced._replace(taken=taken, apart=count_apart(connection))
+        took = download(connection, server, source, words)
+        return synced._replace(took=took, apart=count_apart(connection))

@@ -11,11 +11,11 @@ RETRY = "SELECT counter_seen(counter_settle(), 0, 0)"  # takes no changes, and t
 
 
 class Synced(NamedTuple):
-    """The changes that were given and taken; shards of other devices that a server has skipped, because these bring them
+    """How many changes it gave and took; shards of other devices that a server has skipped, because these bring them
     themselves; sentences about what in a folder could not be read and was left alone, or what a server does not take; how many
     rows of this file are apart now: a constraint refuses them, so they wait or differ, and counter_tracked lists them."""
-    given: int
-    taken: int
+    gave: int
+    took: int
     skipped: int
     warnings: List[str]
     apart: int = 0
