@@ -86,12 +86,12 @@ const notOurs = (url, cause) =>
     cause,
   });
 
-// SQLite reads the numbers of an answer.
+// SQLite reads the numbers of an answer. What else fails there is the file's.
 async function readAnswer(file, url, sql, text, value) {
   try {
     return (await file.query(sql, text, value))[0];
   } catch (error) {
-    throw file.isLocked(error) ? error : notOurs(url, error);
+    throw /malformed JSON/.test(error.message) ? notOurs(url, error) : error;
   }
 }
 

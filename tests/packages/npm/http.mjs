@@ -135,6 +135,21 @@ await claims({
     await close(a);
   },
 
+  async "what fails in the file while an answer is read is not said of the server"() {
+    const a = await fresh();
+    const server = http.createServer(async (_, response) => {
+      await close(a);
+      response.end('{"format":1,"source":"x","mark":0}');
+    });
+    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    await assert.rejects(
+      syncHttp(a, `http://127.0.0.1:${server.address().port}/sync`, "token"),
+      (error) => !(error instanceof SyncError) && /open|closed|MISUSE/.test(error.message)
+    );
+    server.close();
+    server.closeAllConnections?.();
+  },
+
   async "many clients at once: no error, and sums are exact"() {
     const w = await world();
     const clients = [];
