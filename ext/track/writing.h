@@ -8,6 +8,7 @@
 #define CTR_TRACK_WRITING_H
 
 #include "track/foreign.h"
+#include "track/likely.h"
 
 /* The caller closes it, and does not move it while a statement runs. */
 typedef struct ctr_writing {
