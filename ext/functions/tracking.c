@@ -4,12 +4,13 @@
 #include "sync/session.h"
 #include "table/catalog.h"
 #include "track/apart.h"
+#include "track/lists.h"
 
 /* Lists the key and the counters by their names in the counter table. */
 static char *list_counters(const ctr_tracked *tracked)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
-    ctr_tracked_list_own_names(tracked, out, true);
+    ctr_list_own_names(tracked, out, true);
     return sqlite3_str_finish(out);
 }
 
@@ -18,9 +19,9 @@ static char *list_counters(const ctr_tracked *tracked)
 static char *list_columns(const ctr_tracked *tracked)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
-    ctr_tracked_list_keys(tracked, out, "");
-    ctr_tracked_list_values(tracked, out, "");
-    ctr_tracked_list_marks(tracked, out);
+    ctr_list_keys(tracked, out, "");
+    ctr_list_values(tracked, out, "");
+    ctr_list_marks(tracked, out);
     return sqlite3_str_finish(out);
 }
 
@@ -33,7 +34,7 @@ int64_t ctr_tracking_count(ctr_tracking *call, ctr_problem *problem)
     ctr_stats *stats = &call->conn->stats;
     int64_t before = stats->tracked;
     char *columns = list_counters(&call->tracked), *values = list_columns(&call->tracked),
-         *match = ctr_tracked_key_match(&call->tracked), *keys = ctr_shape_key_list(&call->shape);
+         *match = ctr_list_key_match(&call->tracked), *keys = ctr_shape_key_list(&call->shape);
     if (!columns || !values || !match || !keys) ctr_problem_nomem(problem);
     ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
     run.slots.name = call->table;

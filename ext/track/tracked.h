@@ -127,20 +127,4 @@ bool ctr_tracked_same_shown(const ctr_shown *a, const ctr_shown *b);
  * counter. */
 bool ctr_tracked_same_row(const ctr_tracked *tracked, const ctr_shown *a, const ctr_shown *b);
 
-/* Returns c.key = t.key, for a statement on both tables. The caller frees it with sqlite3_free;
- * NULL: no memory. */
-char *ctr_tracked_key_match(const ctr_tracked *tracked);
-
-/* Appends "sku" = ?1 AND ..., for a key that ctr_tracked_bind_key binds. */
-void ctr_tracked_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out);
-
-/* Append parts of these lists. own_names: the key, and the counters if wanted, by their names in
- * the counter table. keys, values: the key, and a value for each counter or NULL, by their names in
- * the tracked table, with a prefix such as NEW. marks: '102' if the second counter has
- * no column and the third was adopted; nothing if each has a column. */
-void ctr_tracked_list_own_names(const ctr_tracked *tracked, sqlite3_str *out, bool counters);
-void ctr_tracked_list_keys(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
-void ctr_tracked_list_values(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
-void ctr_tracked_list_marks(const ctr_tracked *tracked, sqlite3_str *out);
-
 #endif
