@@ -19,9 +19,7 @@ static char *list_counters(const ctr_tracked *tracked)
 static char *list_columns(const ctr_tracked *tracked)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
-    ctr_list_keys(tracked, out, "");
-    ctr_list_values(tracked, out, "");
-    ctr_list_marks(tracked, out);
+    ctr_list_row(tracked, out, "");
     return sqlite3_str_finish(out);
 }
 

@@ -34,15 +34,6 @@ void ctr_list_keys(const ctr_tracked *tracked, sqlite3_str *out, const char *pre
                             ctr_tracked_key(tracked, i)->name);
 }
 
-void ctr_list_marks(const ctr_tracked *tracked, sqlite3_str *out)
-{
-    if (!lacks_column(tracked)) return;
-    sqlite3_str_appendall(out, ", '");
-    for (int i = 0; i < tracked->shape->n_counters; i++)
-        sqlite3_str_appendchar(out, 1, mark_of_column(tracked, i));
-    sqlite3_str_appendall(out, "'");
-}
-
 void ctr_list_values(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
 {
     for (int i = 0; i < tracked->shape->n_counters; i++) {
@@ -52,6 +43,24 @@ void ctr_list_values(const ctr_tracked *tracked, sqlite3_str *out, const char *p
         else
             sqlite3_str_appendall(out, ", NULL");
     }
+}
+
+/* Appends '102' if the second counter has no column and the third was adopted; nothing if none is
+ * like them. */
+static void list_marks(const ctr_tracked *tracked, sqlite3_str *out)
+{
+    if (!lacks_column(tracked)) return;
+    sqlite3_str_appendall(out, ", '");
+    for (int i = 0; i < tracked->shape->n_counters; i++)
+        sqlite3_str_appendchar(out, 1, mark_of_column(tracked, i));
+    sqlite3_str_appendall(out, "'");
+}
+
+void ctr_list_row(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
+{
+    ctr_list_keys(tracked, out, prefix);
+    ctr_list_values(tracked, out, prefix);
+    list_marks(tracked, out);
 }
 
 char *ctr_list_key_match(const ctr_tracked *tracked)
@@ -64,9 +73,9 @@ char *ctr_list_key_match(const ctr_tracked *tracked)
     return sqlite3_str_finish(out);
 }
 
-void ctr_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out)
+void ctr_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
 {
     for (int i = 0; i < tracked->shape->n_keys; i++)
-        sqlite3_str_appendf(out, "%s\"%w\" = ?%d", i ? " AND " : "",
+        sqlite3_str_appendf(out, "%s%s\"%w\" = ?%d", i ? " AND " : "", prefix,
                             ctr_tracked_key(tracked, i)->name, 1 + i);
 }

@@ -10,16 +10,19 @@
  * NULL: no memory. */
 char *ctr_list_key_match(const ctr_tracked *tracked);
 
-/* Appends "sku" = ?1 AND ..., for a key that ctr_tracked_bind_key binds. */
-void ctr_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out);
+/* The others append to `out`. A prefix such as "NEW." stands before each name of the tracked table.
+ *
+ * "sku" = ?1 AND ..., for a key that ctr_tracked_bind_key binds. */
+void ctr_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
 
-/* Append parts of these lists. own_names: the key, and the counters if wanted, by their names in
- * the counter table. keys, values: the key, and a value for each counter or NULL, by their names in
- * the tracked table, with a prefix such as NEW. marks: '102' if the second counter has
- * no column and the third was adopted; nothing if each has a column. */
+/* The key and, if wanted, the counters, by their names in the counter table. If some counter has no
+ * column or an adopted one, the marks tell which (vtab/table.h): _marks is behind the counters. */
 void ctr_list_own_names(const ctr_tracked *tracked, sqlite3_str *out, bool counters);
+
+/* By their names in the tracked table: the key; behind another list, the counters, NULL for one
+ * without a column; both, and the marks if there are any. */
 void ctr_list_keys(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
 void ctr_list_values(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
-void ctr_list_marks(const ctr_tracked *tracked, sqlite3_str *out);
+void ctr_list_row(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
 
 #endif

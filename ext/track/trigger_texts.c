@@ -8,13 +8,6 @@
 #include "track/constraints.h"
 #include "track/lists.h"
 
-static void list_values(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
-{
-    ctr_list_keys(tracked, out, prefix);
-    ctr_list_values(tracked, out, prefix);
-    ctr_list_marks(tracked, out);
-}
-
 /* Lists what the trigger on UPDATE of counters passes on beside the new values, the old ones; and
  * the columns whose assignment fires it. */
 static void list_update(const ctr_tracked *tracked, sqlite3_str *passed, sqlite3_str *fires)
@@ -235,8 +228,8 @@ static void fill_lists(const ctr_tracked *tracked, const struct tracked_trigger 
         list_regular_columns(tracked, to->order, to->constraint, to->values);
         return;
     }
-    list_values(tracked, to->values, "NEW.");
-    list_values(tracked, to->changes, "OLD.");
+    ctr_list_row(tracked, to->values, "NEW.");
+    ctr_list_row(tracked, to->changes, "OLD.");
     if (trigger->text == CTR_SQL_TRACK_ON_UPDATE) {
         list_update(tracked, to->columns, to->order);
         ctr_list_values(tracked, to->values, "OLD.");

@@ -57,7 +57,7 @@ typedef struct row_lists {
 static void list_row(const ctr_writing *writing, const row_lists *to)
 {
     const ctr_shape *shape = writing->tracked->shape;
-    ctr_list_bound_key(writing->tracked, to->match);
+    ctr_list_bound_key(writing->tracked, to->match, "");
     for (int i = 0; i < shape->n_keys; i++) {
         const char *name = ctr_tracked_key(writing->tracked, i)->name;
         sqlite3_str_appendf(to->columns, "%s\"%w\"", i ? ", " : "", name);
