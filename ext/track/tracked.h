@@ -84,10 +84,6 @@ void ctr_tracked_release(ctr_tracked *tracked); /* NULL is harmless */
 bool ctr_tracked_note(ctr_file *file, const char *counters, const ctr_shape *shape,
                       ctr_problem *problem);
 
-/* Returns the last noted name of the table, or NULL if there is none. The caller frees it. */
-char *ctr_tracked_noted(sqlite3 *db, const char *schema, const char *counters,
-                        ctr_problem *problem);
-
 /* Gives a counter the column of its own name. */
 void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ctr_problem *problem);
 
