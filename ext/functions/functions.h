@@ -90,7 +90,7 @@ int ctr_answer_connect(sqlite3 *db, void *aux, int argc, const char *const *argv
                        sqlite3_vtab **base, char **message);
 int ctr_answer_disconnect(sqlite3_vtab *base);
 
-/* ---- tracking.c: how counter_track counts a table -------------------------------------------- */
+/* ---- counting.c: how counter_track counts a table -------------------------------------------- */
 
 /* One call of counter_track, counter_replicate or counter_untrack. */
 typedef struct ctr_tracking {
@@ -113,13 +113,12 @@ typedef struct ctr_tracking {
 
 /* Compares every row with its counters, and every counter with the rows. Returns the number of rows
  * that were counted. */
-int64_t ctr_tracking_count(ctr_tracking *call, ctr_problem *problem);
+int64_t ctr_counting_rows(ctr_tracking *call, ctr_problem *problem);
 
 /* The same; the values of columns that `opens` names, by counter, are counted under a new opening,
  * with the answer of the call. */
-int64_t ctr_tracking_count_opening(ctr_tracking *call,
-                                   bool (*opens)(const ctr_tracking *, int counter),
-                                   ctr_problem *problem);
+int64_t ctr_counting_opening(ctr_tracking *call, bool (*opens)(const ctr_tracking *, int counter),
+                             ctr_problem *problem);
 
 /* ---- track.c --------------------------------------------------------------------------------- */
 

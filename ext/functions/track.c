@@ -264,7 +264,7 @@ static int64_t go_on_tracking(ctr_tracking *call, ctr_problem *problem)
     /* Adopted columns: those that this call has given to counters that existed before. */
     for (int i = 0; i < n_before && problem->rc == SQLITE_OK; i++)
         call->tracked.columns[i].adopted = call->tracked.columns[i].given;
-    int64_t counted = ctr_tracking_count_opening(call, opens_given, problem);
+    int64_t counted = ctr_counting_opening(call, opens_given, problem);
     if (!whole || added || renamed || call->taken_up || counted > 0) return counted;
     refuse_nothing_to_do(call, problem);
     return 0;
@@ -326,7 +326,7 @@ static int64_t track(ctr_tracking *call, ctr_problem *problem)
     if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, call->file, problem);
     if (problem->rc == SQLITE_OK)
         ctr_tracked_note(call->file, call->counters, &call->shape, problem);
-    return ctr_tracking_count_opening(call, opens_each, problem);
+    return ctr_counting_opening(call, opens_each, problem);
 }
 
 /* ---- untracking ------------------------------------------------------------------------------ */
@@ -402,7 +402,7 @@ static int64_t untrack(ctr_tracking *call, ctr_problem *problem)
         drop_tracked_column(call, call->names[i], problem);
     if (problem->rc == SQLITE_OK) check_lost(call, problem);
     if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, call->file, problem);
-    if (!whole) ctr_tracking_count(call, problem);
+    if (!whole) ctr_counting_rows(call, problem);
     return n;
 }
 

@@ -1,4 +1,4 @@
-/* functions/tracking.c - counts the present values of a table. */
+/* functions/counting.c - counts the present values of a table. */
 #include "functions/functions.h"
 #include "sync/answers.h"
 #include "sync/session.h"
@@ -24,7 +24,7 @@ static char *list_columns(const ctr_tracked *tracked)
 }
 
 /* Each new row of the counters goes to some page of their index, so SQLite needs a larger cache. */
-int64_t ctr_tracking_count(ctr_tracking *call, ctr_problem *problem)
+int64_t ctr_counting_rows(ctr_tracking *call, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return 0;
     ctr_file *file = ctr_file_of(call->conn, call->schema);
@@ -129,9 +129,8 @@ static void take_untracked(ctr_tracking *call, const bool *opens, ctr_problem *p
     ctr_catalog_close_entry(&entry);
 }
 
-int64_t ctr_tracking_count_opening(ctr_tracking *call,
-                                   bool (*opens)(const ctr_tracking *, int counter),
-                                   ctr_problem *problem)
+int64_t ctr_counting_opening(ctr_tracking *call, bool (*opens)(const ctr_tracking *, int counter),
+                             ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return 0;
     ctr_opening *opening = &call->opening;
@@ -150,7 +149,7 @@ int64_t ctr_tracking_count_opening(ctr_tracking *call,
     ctr_openings_new(opening->id);
     conn->opening = opening;
     take_untracked(call, list, problem);
-    int64_t counted = ctr_tracking_count(call, problem);
+    int64_t counted = ctr_counting_rows(call, problem);
     conn->opening = NULL;
     sqlite3_free(list);
     ctr_file *file = ctr_file_of(conn, call->schema);
