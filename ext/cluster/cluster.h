@@ -6,6 +6,7 @@
  *     quorum.c       the replica whose id counts; one row: found in all, merged, written to all
  *     reading.c      the rows of as many replicas as a level demands; read repair
  *     coordinator.c  the virtual table in front of them; clusters.c has their options
+ *     front.c        how that table reads and writes rows; its commands
  *
  * Cassandra's coordinator, in one process and inside one transaction. A read contacts as many
  * replicas as its level demands. A write first takes the write locks of all replicas. Those that it

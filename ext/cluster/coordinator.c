@@ -5,277 +5,13 @@
  *     INSERT INTO traffic(traffic) VALUES ('read=ALL');       for the rest of this connection
  *
  * Statements, refusals, commands and plans are those of a counter table (vtab/table.h); only
- * reading and writing rows differs. The table is in temp, because the names of its replicas belong
- * to the connection.
- *
- * A cursor names a row by a replica that has it and the row id there. The row is found again by its
- * key.
+ * reading and writing rows differs: cluster/front.c. The table is in temp, because the names of its
+ * replicas belong to the connection.
  */
 #include <string.h>
 
-#include "cluster/cluster.h"
+#include "cluster/front.h"
 #include "sqlite/text.h"
-#include "table/values.h"
-#include "vtab/table.h"
-
-typedef struct coordinator {
-    ctr_table table;
-    ctr_cluster *cluster;     /* owned */
-    ctr_cluster_entry *entry; /* of the cluster; borrowed */
-    ctr_clusters *clusters;   /* the list with that entry; borrowed */
-} coordinator;
-
-static ctr_cluster *cluster_of(const ctr_table *table)
-{
-    return ((const coordinator *)table)->cluster;
-}
-
-/* ---- the current row ------------------------------------------------------------------------- */
-
-/* The table uses the rows of the leader. */
-static int find_in_replicas(ctr_table *table, ctr_problem *problem)
-{
-    if (ctr_quorum_find(cluster_of(table), table->keys, problem)) return problem->rc;
-    ctr_member *leader = cluster_of(table)->leader;
-    table->rows = &leader->merge.rows;
-    table->file = leader->merge.rows.tab->file;
-    return SQLITE_OK;
-}
-
-static ctr_rows *rows_by_rowid(const ctr_table *table, int64_t rowid)
-{
-    ctr_member *member = &cluster_of(table)->members[rowid % CTR_LEVEL_SITES];
-    return member->open ? &member->merge.rows : NULL;
-}
-
-static int find_again(ctr_table *table, int64_t rowid, ctr_problem *problem)
-{
-    ctr_rows *rows = rows_by_rowid(table, rowid);
-    ctr_access_end(table);
-    table->holds_keys = rows != NULL; /* copies to free, also after a failure */
-    bool there = rows && ctr_values_take_key(rows, rowid / CTR_LEVEL_SITES, table->keys, problem);
-    if (!there && problem->rc == SQLITE_OK)
-        return ctr_problem_set(problem, SQLITE_ERROR,
-                               "a replica became unavailable while the statement was running");
-    return problem->rc == SQLITE_OK ? ctr_access_find(table, problem) : problem->rc;
-}
-
-/* An UPDATE writes to the replicas that it has read. */
-static void require_as_read(const ctr_table *table, ctr_problem *problem)
-{
-    const ctr_cluster *cluster = cluster_of(table);
-    if (ctr_cluster_parts(cluster) != cluster->read_from)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "the available replicas changed while the statement was running");
-}
-
-static bool is_found(const ctr_table *table)
-{
-    return cluster_of(table)->row.found;
-}
-
-static bool is_below_floors(const ctr_table *table)
-{
-    return cluster_of(table)->row.below;
-}
-
-static bool key_is_of(ctr_table *table, int64_t rowid, ctr_problem *problem)
-{
-    ctr_rows *rows = rows_by_rowid(table, rowid);
-    return rows && ctr_values_key_is(rows, rowid / CTR_LEVEL_SITES, table->keys, problem);
-}
-
-static void spell_in_replicas(ctr_table *table)
-{
-    cluster_of(table)->row.spelling = table->keys;
-}
-
-static int write_to_replicas(ctr_table *table, ctr_problem *problem)
-{
-    return ctr_quorum_write(cluster_of(table), problem);
-}
-
-static int raise_in_replicas(ctr_table *table, ctr_problem *problem)
-{
-    return ctr_quorum_raise(cluster_of(table), table->keys, problem);
-}
-
-static int64_t name_in_replica(int file, int64_t id)
-{
-    return id * CTR_LEVEL_SITES + file;
-}
-
-static int64_t rowid_in_leader(const ctr_table *table)
-{
-    const ctr_cluster *cluster = cluster_of(table);
-    if (!cluster->leader) return table->rows->rowid;
-    return name_in_replica((int)(cluster->leader - cluster->members), table->rows->rowid);
-}
-
-/* Returns the rows of the first replica that stores the row. */
-static ctr_rows *stored_row(const ctr_table *table)
-{
-    const ctr_cluster *cluster = cluster_of(table);
-    for (int i = 0; i < cluster->n; i++) {
-        ctr_member *member = &cluster->members[i];
-        if (ctr_member_takes_part(member) && member->merge.rows.found) return &member->merge.rows;
-    }
-    return NULL;
-}
-
-/* ---- cursors --------------------------------------------------------------------------------- */
-
-/* Returns a stored row with the current key: _id and the declared columns. */
-static sqlite3_stmt *row_of_reading(const ctr_reading *reading)
-{
-    return reading->rows.streams[reading->rows.first].statement;
-}
-
-/* Returns the number of the replica of this row. */
-static int replica_of_reading(const ctr_reading *reading)
-{
-    return reading->contacts[reading->rows.first];
-}
-
-static ctr_reading *open_reading(ctr_table *table, ctr_problem *problem)
-{
-    ctr_reading *reading = sqlite3_malloc64(sizeof *reading);
-    if (!reading) {
-        ctr_problem_nomem(problem);
-        return NULL;
-    }
-    if (ctr_reading_open(reading, cluster_of(table), problem) == SQLITE_OK) return reading;
-    sqlite3_free(reading);
-    return NULL;
-}
-
-static void close_reading(ctr_reading *reading)
-{
-    ctr_reading_close(reading);
-    sqlite3_free(reading);
-}
-
-/* Returns whether a statement that writes is running in a transaction that writes to the
- * cluster. */
-static bool is_writing_to(const ctr_cluster *cluster)
-{
-    if (!cluster->writes) return false;
-    sqlite3_stmt *statement = sqlite3_next_stmt(cluster->db, NULL);
-    while (statement && (sqlite3_stmt_readonly(statement) || !sqlite3_stmt_busy(statement)))
-        statement = sqlite3_next_stmt(cluster->db, statement);
-    return statement != NULL;
-}
-
-/* A statement that writes takes the locks before it reads. */
-static void start_reading(ctr_reading *reading, ctr_table *table, bool unique, const char *plan,
-                          int argc, sqlite3_value **argv, ctr_problem *problem)
-{
-    ctr_cluster *cluster = cluster_of(table);
-    reading->is_writing = is_writing_to(cluster);
-    if (reading->is_writing)
-        ctr_quorum_prepare(cluster, problem);
-    else if (!cluster->locked && cluster->levels->repairs)
-        ctr_reading_repair(cluster, table->name, plan, argc, argv, problem);
-    ctr_reading_start(reading, plan, argc, argv, unique, problem);
-}
-
-static void sum_merged(const ctr_reading *reading, int counter, ctr_summary *state)
-{
-    const ctr_cell *cell = &reading->cells[counter].cell;
-    *state = (ctr_summary){.life = cell->life, .touched = cell->size > 0};
-    ctr_sum_add_cell(&state->sum, cell);
-}
-
-static int64_t name_row_of_reading(const ctr_reading *reading, int64_t id)
-{
-    return name_in_replica(replica_of_reading(reading), id);
-}
-
-static ctr_rows *rows_of_reading(const ctr_reading *reading)
-{
-    return &reading->cluster->members[replica_of_reading(reading)].merge.rows;
-}
-
-/* ---- commands -------------------------------------------------------------------------------- */
-
-/* Runs the command on the table of each replica. */
-static void check_replicas(ctr_table *table, ctr_problem *problem)
-{
-    ctr_cluster *cluster = cluster_of(table);
-    ctr_cluster_look(cluster, problem);
-    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
-        ctr_member *member = &cluster->members[i];
-        if (member->trouble.rc != SQLITE_OK) {
-            ctr_problem_set(problem, member->trouble.rc, "%s", ctr_problem_text(&member->trouble));
-        } else {
-            ctr_run run = ctr_run_on(table->db, member->schema, member->merge.entry.name, problem);
-            ctr_run_do(&run, CTR_SQL_CLUSTER_CHECK, NULL);
-        }
-        ctr_problem_where(problem, "replica %s", member->schema);
-    }
-}
-
-static bool run_command(ctr_table *table, sqlite3_value **columns, const char *command,
-                        ctr_problem *problem)
-{
-    ctr_cluster *cluster = cluster_of(table);
-    ctr_levels levels = *cluster->levels;
-    if (ctr_clusters_set_option(&levels, command, problem)) {
-        if (ctr_commands_refuse_values(table, columns, command, problem) == SQLITE_OK)
-            *cluster->levels = levels;
-        return true;
-    }
-    if (ctr_commands_name(command, "add column") || ctr_commands_name(command, "drop column")) {
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "'%s' is a command for the table of one replica; counter_sync merges it "
-                        "into the others",
-                        command);
-    } else if (ctr_commands_name(command, "forget requests")) {
-        ctr_problem_set(problem, SQLITE_ERROR, "a cluster records no requests");
-    } else if (sqlite3_stricmp(command, "optimize") == 0) {
-        if (ctr_commands_refuse_values(table, columns, "optimize", problem) == SQLITE_OK)
-            ctr_problem_set(problem, SQLITE_ERROR,
-                            "'optimize' is a command for the table of one replica: run it there");
-    } else if (sqlite3_stricmp(command, "integrity-check") == 0) {
-        if (ctr_commands_refuse_values(table, columns, "integrity-check", problem) == SQLITE_OK)
-            check_replicas(table, problem);
-    } else {
-        return false;
-    }
-    return true;
-}
-
-static const char *birth_of_tables(const ctr_table *table)
-{
-    return cluster_of(table)->birth;
-}
-
-static const ctr_front FRONT = {
-    .find = find_in_replicas,
-    .find_rowid = find_again,
-    .require_as_read = require_as_read,
-    .found = is_found,
-    .is_below = is_below_floors,
-    .key_is = key_is_of,
-    .spell = spell_in_replicas,
-    .write = write_to_replicas,
-    .raise = raise_in_replicas,
-    .rowid = rowid_in_leader,
-    .stored_row = stored_row,
-    .open = open_reading,
-    .close = close_reading,
-    .start = start_reading,
-    .step = ctr_reading_step,
-    .row = row_of_reading,
-    .sum = sum_merged,
-    .name_row = name_row_of_reading,
-    .rows = rows_of_reading,
-    .command = run_command,
-    .commands = "'read=', 'write=', 'read_repair=', 'integrity-check'",
-    .refuses_request = "a cluster takes no request_id: under another leader, a repeated "
-                       "request would count twice",
-    .birth = birth_of_tables,
-};
 
 /* ---- the virtual table ----------------------------------------------------------------------- */
 
@@ -283,7 +19,7 @@ enum { CLUSTER_SCHEMA = 1, CLUSTER_TABLE = 2, CLUSTER_CLAUSES = 3 };
 
 static int cluster_disconnect(sqlite3_vtab *base)
 {
-    coordinator *front = (coordinator *)base;
+    ctr_coordinator *front = (ctr_coordinator *)base;
     ctr_table *table = &front->table;
     if (front->entry && front->entry->cluster == front->cluster) front->entry->cluster = NULL;
     if (front->cluster) ctr_cluster_close(front->cluster);
@@ -303,13 +39,13 @@ static int cluster_disconnect(sqlite3_vtab *base)
  * dropped. SQLite shows no message of xDestroy. */
 static int cluster_destroy(sqlite3_vtab *base)
 {
-    coordinator *front = (coordinator *)base;
+    ctr_coordinator *front = (ctr_coordinator *)base;
     if (front->cluster->locked) return SQLITE_LOCKED;
     ctr_events_leave(&front->table.joined);
     return cluster_disconnect(base);
 }
 
-static void open_cluster(coordinator *front, const ctr_options *options, bool is_new,
+static void open_cluster(ctr_coordinator *front, const ctr_options *options, bool is_new,
                          ctr_problem *problem)
 {
     ctr_table *table = &front->table;
@@ -334,7 +70,7 @@ static void open_cluster(coordinator *front, const ctr_options *options, bool is
 /* Opens the cluster before its columns are declared. If SQLite reads the changed schema of a
  * replica, it reads that of temp again, too, and frees the table that is being connected. Then this
  * fails with SQLITE_SCHEMA, and SQLite calls again. */
-static void open_unless_gone(coordinator *front, const ctr_options *options, bool is_new,
+static void open_unless_gone(ctr_coordinator *front, const ctr_options *options, bool is_new,
                              ctr_problem *problem)
 {
     if (!is_new && front->entry->seen.birth) { /* nothing is read */
@@ -352,7 +88,7 @@ static void open_unless_gone(coordinator *front, const ctr_options *options, boo
     sqlite3_finalize(temp);
 }
 
-static void open_front(coordinator *front, ctr_conn *conn, const char *declaration,
+static void open_front(ctr_coordinator *front, ctr_conn *conn, const char *declaration,
                        const ctr_options *options, bool is_new, ctr_problem *problem)
 {
     ctr_table *table = &front->table;
@@ -368,17 +104,17 @@ static void open_front(coordinator *front, ctr_conn *conn, const char *declarati
     ctr_table_declare(table, problem);
 }
 
-static coordinator *make_front(sqlite3 *db, ctr_conn *conn, const char *const *argv,
-                               ctr_problem *problem)
+static ctr_coordinator *make_front(sqlite3 *db, ctr_conn *conn, const char *const *argv,
+                                   ctr_problem *problem)
 {
-    coordinator *front = sqlite3_malloc64(sizeof *front);
+    ctr_coordinator *front = sqlite3_malloc64(sizeof *front);
     if (!front) {
         ctr_problem_nomem(problem);
         return NULL;
     }
     memset(front, 0, sizeof *front);
     ctr_table *table = &front->table;
-    table->front = &FRONT;
+    table->front = ctr_front_methods();
     table->db = db;
     table->joined.conn = conn;
     front->clusters = conn->fronts;
@@ -393,7 +129,7 @@ static int start_cluster(sqlite3 *db, ctr_conn *conn, int argc, const char *cons
 {
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_options options;
-    coordinator *front = make_front(db, conn, argv, &problem);
+    ctr_coordinator *front = make_front(db, conn, argv, &problem);
     ctr_table *table = front ? &front->table : NULL;
     if (problem.rc == SQLITE_OK && sqlite3_stricmp(table->schema, "temp") != 0)
         ctr_problem_set(&problem, SQLITE_ERROR,
@@ -431,7 +167,7 @@ static int cluster_connect(sqlite3 *db, void *aux, int argc, const char *const *
 /* A cluster stores nothing, so the replicas stay unchanged. */
 static int cluster_rename(sqlite3_vtab *base, const char *to)
 {
-    coordinator *front = (coordinator *)base;
+    ctr_coordinator *front = (ctr_coordinator *)base;
     ctr_table *table = &front->table;
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_table_check_name(&table->shape, to, &problem);
@@ -453,13 +189,13 @@ static int cluster_rename(sqlite3_vtab *base, const char *to)
 /* A writing statement begins. It reads under the locks. */
 static int cluster_begin(sqlite3_vtab *base)
 {
-    ((coordinator *)base)->cluster->writes = true;
+    ((ctr_coordinator *)base)->cluster->writes = true;
     return ctr_events_begin(base);
 }
 
 static int cluster_savepoint(sqlite3_vtab *base, int level)
 {
-    ((coordinator *)base)->cluster->begun = true;
+    ((ctr_coordinator *)base)->cluster->begun = true;
     return ctr_events_savepoint(base, level);
 }
 
@@ -473,13 +209,13 @@ static void end_in_replicas(ctr_cluster *cluster)
 
 static int cluster_commit(sqlite3_vtab *base)
 {
-    end_in_replicas(((coordinator *)base)->cluster);
+    end_in_replicas(((ctr_coordinator *)base)->cluster);
     return ctr_events_commit(base);
 }
 
 static int cluster_rollback(sqlite3_vtab *base)
 {
-    end_in_replicas(((coordinator *)base)->cluster);
+    end_in_replicas(((ctr_coordinator *)base)->cluster);
     return ctr_events_rollback(base);
 }
 

@@ -90,7 +90,7 @@ int ctr_answer_connect(sqlite3 *db, void *aux, int argc, const char *const *argv
                        sqlite3_vtab **base, char **message);
 int ctr_answer_disconnect(sqlite3_vtab *base);
 
-/* ---- tracking.c: how counter_track counts a table -------------------------------------------- */
+/* ---- tracking.c: what counter_track, counter_replicate and counter_untrack do ---------------- */
 
 /* One call of counter_track, counter_replicate or counter_untrack. */
 typedef struct ctr_tracking {
@@ -111,25 +111,26 @@ typedef struct ctr_tracking {
     ctr_opening opening;
 } ctr_tracking;
 
+/* Do what the call asks for. Return the number of rows that were counted; of columns that are no
+ * longer tracked. */
+int64_t ctr_tracking_track(ctr_tracking *call, ctr_problem *problem);
+int64_t ctr_tracking_untrack(ctr_tracking *call, ctr_problem *problem);
+
+/* Reads call->shape and call->tracked, again if they were read before. */
+void ctr_tracking_open_counters(ctr_tracking *call, ctr_problem *problem);
+
+/* ---- counting.c: how counter_track counts a table -------------------------------------------- */
+
 /* Compares every row with its counters, and every counter with the rows. Returns the number of rows
  * that were counted. */
-int64_t ctr_tracking_count(ctr_tracking *call, ctr_problem *problem);
+int64_t ctr_counting_rows(ctr_tracking *call, ctr_problem *problem);
 
 /* The same; the values of columns that `opens` names, by counter, are counted under a new opening,
  * with the answer of the call. */
-int64_t ctr_tracking_count_opening(ctr_tracking *call,
-                                   bool (*opens)(const ctr_tracking *, int counter),
-                                   ctr_problem *problem);
-
-/* ---- track.c --------------------------------------------------------------------------------- */
-
-/* Reads call->shape and call->tracked, again if they were read before. */
-void ctr_track_open_counters(ctr_tracking *call, ctr_problem *problem);
+int64_t ctr_counting_opening(ctr_tracking *call, bool (*opens)(const ctr_tracking *, int counter),
+                             ctr_problem *problem);
 
 /* ---- replicating.c: regular columns ---------------------------------------------------------- */
-
-/* Gives the rows of the counter table row cells, which are empty. */
-void ctr_replicating_begin(ctr_tracking *call, ctr_problem *problem);
 
 /* Makes the table a replicated one, if it is not. Then all of its columns that are neither key nor
  * counter, and can be written, become regular columns; those that the call makes counters are

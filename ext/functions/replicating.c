@@ -9,7 +9,8 @@
 #include "functions/functions.h"
 #include "table/regular.h"
 
-void ctr_replicating_begin(ctr_tracking *call, ctr_problem *problem)
+/* Gives the rows of the counter table row cells, which are empty. */
+static void begin_replicating(ctr_tracking *call, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
     ctr_run_do(&run, CTR_SQL_REGULAR_BEGIN, NULL);
@@ -71,8 +72,8 @@ static void add_regular(const ctr_tracking *call, ctr_tab *tab, const char *name
 bool ctr_replicating_add(ctr_tracking *call, ctr_problem *problem)
 {
     if (!call->shape.replicated) {
-        ctr_replicating_begin(call, problem);
-        ctr_track_open_counters(call, problem);
+        begin_replicating(call, problem);
+        ctr_tracking_open_counters(call, problem);
     }
     if (problem->rc != SQLITE_OK) return false;
     ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape, problem);
@@ -87,7 +88,7 @@ bool ctr_replicating_add(ctr_tracking *call, ctr_problem *problem)
     /* Other files hold values of the new columns: with a new token all rows are read again. */
     ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
     ctr_run_do(&run, CTR_SQL_CATALOG_REDRAW_TABLE, call->counters);
-    ctr_track_open_counters(call, problem);
+    ctr_tracking_open_counters(call, problem);
     return changed;
 }
 
@@ -100,7 +101,7 @@ bool ctr_replicating_drop(ctr_tracking *call, const char *name, ctr_problem *pro
         ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape, problem);
         ctr_tracked_note(call->file, call->counters, &call->shape, problem);
         if (tab) ctr_regular_note(tab, regular->number, regular->name, NULL, problem);
-        ctr_track_open_counters(call, problem);
+        ctr_tracking_open_counters(call, problem);
         return true;
     }
     return false;

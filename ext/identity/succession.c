@@ -9,11 +9,6 @@
 #include "identity/uuid.h"
 #include "sqlite/schema.h"
 
-static ctr_run run_of(const ctr_file *file, ctr_problem *problem)
-{
-    return ctr_run_on(file->conn->db, file->schema, NULL, problem);
-}
-
 int64_t ctr_succession_random(void)
 {
     uint8_t bytes[CTR_ID_SIZE];
@@ -63,7 +58,7 @@ void ctr_succession_refuse(ctr_file *file, const char *why, ctr_problem *problem
     adopt_fingerprint(file, problem);
     identity->twist = ctr_succession_random();
     sqlite3_snprintf(sizeof identity->refuses, identity->refuses, "%s", why);
-    ctr_run run = run_of(file, problem);
+    ctr_run run = ctr_file_run(file, problem);
     ctr_identity_refuse(&run, identity);
     file->conn->above.tables->void_marks(file, problem);
 }
@@ -76,7 +71,7 @@ void ctr_succession_follow(ctr_file *file, ctr_verdict verdict, ctr_problem *pro
         return;
     }
     ctr_identity *identity = &file->identity;
-    ctr_run run = run_of(file, problem);
+    ctr_run run = ctr_file_run(file, problem);
     int64_t now = ctr_os_now();
     file->conn->above.tables->fold(file, problem);
     if (verdict.why == CTR_WHY_COPY) arm(file, problem);
@@ -174,7 +169,7 @@ static void repair_identity(ctr_file *file, ctr_problem *problem)
     ctr_uuid_random(mended.id);
     if (damaged.present) memcpy(mended.id, damaged.id, CTR_ID_SIZE);
     file->identity = mended;
-    ctr_run run = run_of(file, problem);
+    ctr_run run = ctr_file_run(file, problem);
     ctr_run_do(&run, CTR_SQL_IDENTITY_CLEAR, NULL);
     ctr_identity_write(&run, &mended, CTR_WHY_FORK, false, ctr_os_now());
 }
@@ -230,7 +225,7 @@ static int trust_witness(ctr_file *file, ctr_problem *problem)
                                "the witness shows that this is older content: SELECT "
                                "counter_fork('%s') takes a new id",
                                file->schema);
-    ctr_run run = run_of(file, problem);
+    ctr_run run = ctr_file_run(file, problem);
     ctr_run_do(&run, CTR_SQL_IDENTITY_TRUST, NULL);
     ctr_file_uncheck(file);
     return problem->rc;
@@ -249,7 +244,7 @@ int ctr_succession_floors_rose(ctr_file *file, ctr_problem *problem)
 {
     if (!ctr_file_identity(file, problem)) return problem->rc;
     int64_t floors = ctr_succession_random();
-    ctr_run run = run_of(file, problem);
+    ctr_run run = ctr_file_run(file, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_FLOORS);
     ctr_run_bind_int(&run, row, ":floors", floors);
     ctr_run_once(&run, row);
@@ -272,7 +267,7 @@ int ctr_succession_meet(ctr_file *file, sqlite3 *db, const char *schema, const c
 {
     const ctr_identity *identity = ctr_file_identity(file, problem);
     if (!identity || identity->names == other->names || other->names == 0) return problem->rc;
-    ctr_run run = run_of(file, problem), from = ctr_run_on(db, schema, NULL, problem);
+    ctr_run run = ctr_file_run(file, problem), from = ctr_run_on(db, schema, NULL, problem);
     if (!ctr_conn_enter(file->conn, problem)) return problem->rc;
     ctr_schema_refuse_generated(db, schema, "counter_sources", problem);
     ctr_names_take_names(&run, &from);
@@ -316,7 +311,7 @@ static void begin_to_count(ctr_file *file, ctr_run *run)
 
 int ctr_succession_start(ctr_file *file, ctr_problem *problem)
 {
-    ctr_run run = run_of(file, problem);
+    ctr_run run = ctr_file_run(file, problem);
     char *missing = ctr_names_missing_to_count(&run, &file->identity);
     if (missing && *missing)
         ctr_problem_set(problem, SQLITE_ERROR,
@@ -330,7 +325,7 @@ int ctr_succession_start(ctr_file *file, ctr_problem *problem)
 
 int ctr_succession_note(ctr_file *file, ctr_problem *problem)
 {
-    ctr_run run = run_of(file, problem);
+    ctr_run run = ctr_file_run(file, problem);
     if (file->identity.turn != CTR_TURN_WAITS) return problem->rc;
     char *missing = ctr_names_missing_to_count(&run, &file->identity);
     if (missing && !*missing)
@@ -345,7 +340,7 @@ int ctr_succession_create_pending(ctr_file *file, const char *name, ctr_problem 
 {
     uint8_t id[CTR_ID_SIZE];
     ctr_uuid_of_name(name, id);
-    ctr_run run = run_of(file, problem);
+    ctr_run run = ctr_file_run(file, problem);
     if (!ctr_conn_enter(file->conn, problem)) return problem->rc;
     create_identity(file, name, true, problem);
     ctr_conn_leave(file->conn, problem);
@@ -369,7 +364,7 @@ int ctr_succession_promote(ctr_file *file, const uint8_t holds[CTR_ID_SIZE], ctr
 
     uint8_t holder[CTR_ID_SIZE];
     ctr_uuid_of_name(identity->name, holder);
-    ctr_run run = run_of(file, problem);
+    ctr_run run = ctr_file_run(file, problem);
     char *missing = ctr_names_missing_to_promote(&run, identity, holder, holds);
     if (missing && *missing)
         ctr_problem_set(problem, SQLITE_ERROR, "%s cannot take over '%s' yet: %s", file->schema,
@@ -416,7 +411,7 @@ int ctr_succession_lose(ctr_file *file, const uint8_t id[CTR_ID_SIZE], ctr_probl
     if (memcmp(identity->holder, id, CTR_ID_SIZE) == 0 ||
         (memcmp(identity->id, id, CTR_ID_SIZE) == 0 && identity->turn == CTR_TURN_NONE))
         return ctr_problem_set(problem, SQLITE_ERROR, "%s itself has this id", file->schema);
-    ctr_run run = run_of(file, problem);
+    ctr_run run = ctr_file_run(file, problem);
     ctr_names_lose(&run, id, identity);
     return ctr_succession_note(file, problem);
 }

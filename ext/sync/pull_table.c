@@ -8,18 +8,13 @@
 #include "sync/durable.h"
 #include "sync/marks.h"
 #include "sync/matching.h"
-#include "sync/pull.h"
+#include "sync/pull_rows.h"
 #include "sync/row_feed.h"
-#include "sync/session.h"
 #include "table/columns.h"
 #include "table/floors.h"
 #include "table/refuse.h"
-#include "table/rows.h"
 #include "table/shape.h"
 #include "table/stored.h"
-#include "table/stream.h"
-#include "table/update.h"
-#include "table/values.h"
 
 /* One table on both sides while it is merged. */
 typedef struct merge_job {
@@ -28,177 +23,24 @@ typedef struct merge_job {
     ctr_newest newest;               /* of that table */
     int64_t mark;                    /* the first number to read; 0: the whole table is read */
     ctr_shape from;
-    ctr_rows from_rows;
     ctr_pull_merge *merge; /* owned, unless it is kept for later */
     ctr_merge *to;         /* its merge */
-    int *counters;         /* for each counter of `to`, the one of `from` to be merged, or -1 */
-    ctr_walk walk;         /* stands at the source's row */
-    sqlite3_value **keys;  /* of that row, lent by its statement */
-    bool more;             /* the walk stands at a row */
-    ctr_row_cell row;      /* its row cell, of a replicated table; owned columns */
-    int room_row;
-    const int *regular; /* lent by sync/matching.h; NULL: it is not replicated */
+    ctr_pull_rows rows;
     struct ctr_report_row *report;
-
-    /* How the rows of `to` are found. */
-    bool empty;   /* `to` had no rows before: the second of two rows with one key is refused */
-    bool updates; /* the UPDATE that writes a row also finds it */
-    bool matched; /* the UPDATE has merged a row */
-    int64_t last; /* the id of the row that was merged last */
-    int strays;   /* consecutive keys that were not behind the row merged last */
-    int resting;  /* keys to pass before the next attempt in order */
-    ctr_update update;
 } merge_job;
 
-/* ---- rows ------------------------------------------------------------------------------------ */
+/* ---- floors and answers ---------------------------------------------------------------------- */
 
-static void next_row(merge_job *job, ctr_problem *problem)
-{
-    job->more = ctr_stream_walk_next(&job->walk, problem);
-    for (int i = 0; job->more && i < job->from.n_keys; i++) {
-        int column = job->from.keys[i];
-        job->keys[i] = sqlite3_column_value(job->walk.row, CTR_WALK_COLUMNS + column);
-        if (sqlite3_value_type(job->keys[i]) == SQLITE_NULL)
-            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
-                            "key column %s of the giving file is NULL",
-                            job->from.columns[column].name);
-    }
-    job->more = job->more && ctr_merge_check_key(job->to, job->keys, problem) == SQLITE_OK;
-    if (job->more) job->report->read++;
-}
-
-static void merge_all_cells(merge_job *job, ctr_problem *problem)
-{
-    for (int i = 0; i < job->to->shape.n_counters; i++) {
-        int theirs = job->counters[i];
-        ctr_cell cell;
-        if (theirs < 0) continue;
-        if (ctr_values_open_cell(&job->from_rows, job->walk.row,
-                                 CTR_WALK_COLUMNS + job->from.counters[theirs], theirs, &cell,
-                                 problem) ||
-            ctr_merge_cell(job->to, i, &cell, problem))
-            return;
-    }
-}
-
-static bool has_key(const merge_job *job, sqlite3_value **keys)
-{
-    for (int i = 0; i < job->from.n_keys; i++) {
-        bool real = sqlite3_value_type(keys[i]) == SQLITE_FLOAT &&
-                    sqlite3_value_type(job->keys[i]) == SQLITE_FLOAT;
-        if (real ? sqlite3_value_double(keys[i]) != sqlite3_value_double(job->keys[i])
-                 : !ctr_text_alike(keys[i], job->keys[i]))
-            return false;
-    }
-    return true;
-}
-
-/* Merges the source's row into the row that an UPDATE has found. In the order of storage both must
- * have the same key; then the walk goes on to the next row. */
-static bool merge_found(void *with, sqlite3_value **keys, ctr_problem *problem)
-{
-    merge_job *job = with;
-    if (keys && (!job->more || !has_key(job, keys))) return false;
-    ctr_merge_begin(job->to);
-    merge_all_cells(job, problem);
-    if (!ctr_merge_end(job->to, problem)) return false;
-    job->last = job->to->rows.rowid;
-    job->matched = true;
-    if (keys && problem->rc == SQLITE_OK) next_row(job, problem);
-    return problem->rc == SQLITE_OK;
-}
-
-/* Joins the row cells of a replicated table. Returns whether the cells are to be merged. */
-static bool merge_row_cell(merge_job *job, ctr_problem *problem)
-{
-    if (!job->to->shape.replicated) return true;
-    ctr_tab *from = job->from_rows.tab;
-    int64_t rowid = sqlite3_column_int64(job->walk.row, CTR_WALK_ID);
-    if (!ctr_regular_room(from, &job->row, &job->room_row, problem) ||
-        ctr_regular_read(from, rowid, &job->row, problem))
-        return false;
-    return ctr_merge_row(job->to, &job->row, job->regular, rowid, problem) != CTR_ROW_STAYS;
-}
-
-static void write_merged(merge_job *job, ctr_problem *problem)
-{
-    if (!merge_row_cell(job, problem)) return;
-    merge_all_cells(job, problem);
-    if (ctr_merge_write(job->to, problem)) job->report->changed++;
-}
-
-static void merge_row(merge_job *job, ctr_problem *problem)
-{
-    ctr_rows *rows = &job->to->rows;
-    if (job->empty) {
-        if (ctr_rows_find_none(rows, problem) == SQLITE_OK &&
-            ctr_merge_is_wanted(job->to, job->keys, problem))
-            write_merged(job, problem);
-        return;
-    }
-    job->matched = false;
-    if (job->updates && ctr_update_key(&job->update, job->keys, problem)) job->report->changed++;
-    if (problem->rc != SQLITE_OK || job->matched) return;
-    bool is_new = job->updates && !rows->found && job->update.called;
-    if (is_new ? ctr_merge_is_wanted(job->to, job->keys, problem)
-               : ctr_merge_find(job->to, job->keys, problem))
-        write_merged(job, problem);
-}
-
-/* Merges rows by one statement, as long as both tables have the same order of storage. After STRAYS
- * keys that are in another order it leaves REST keys to merge_row. */
-static void merge_in_order(merge_job *job, ctr_problem *problem)
-{
-    enum { STRAYS = 8, REST = 1000 };
-    if (job->resting > 0) {
-        job->resting--;
-        return;
-    }
-    do {
-        job->matched = false;
-        job->report->changed += ctr_update_behind(&job->update, job->last, problem);
-        if (job->matched) job->strays = 0;
-    } while (job->matched && job->more && problem->rc == SQLITE_OK);
-    if (++job->strays < STRAYS) return;
-    job->strays = 0;
-    job->resting = REST;
-}
-
-static void merge_rows(merge_job *job, ctr_problem *problem)
-{
-    enum { MANY = 1000 }; /* changed rows; after these the cache is raised */
-    ctr_pull *pull = job->pull;
-    ctr_stream_walk_open(&job->walk, &job->from_rows, job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL,
-                         job->mark, problem);
-    job->empty = job->mark == 0 && ctr_rows_is_empty(&job->to->rows, problem);
-    job->updates = !job->empty && !job->to->shape.replicated &&
-                   ctr_update_open(&job->update, &job->to->rows, merge_found, job, problem);
-    job->last = INT64_MIN;
-    next_row(job, problem);
-    while (job->more && problem->rc == SQLITE_OK) {
-        if (job->report->changed >= MANY && !pull->asked) {
-            pull->asked = true;
-            if (ctr_session_raise_cache(pull->file)) pull->raised = true;
-        }
-        if (job->updates && job->mark == 0) merge_in_order(job, problem);
-        if (!job->more || problem->rc != SQLITE_OK) break;
-        merge_row(job, problem);
-        next_row(job, problem);
-    }
-    ctr_update_close(&job->update, problem);
-    ctr_stream_walk_close(&job->walk);
-}
-
-/* Runs before merge_rows because it removes our rows below the floors. An earlier pull has taken
- * floors below the mark. */
+/* Runs before the rows are merged because it removes ours below the floors. An earlier pull has
+ * taken floors below the mark. */
 static void merge_floors(merge_job *job, ctr_problem *problem)
 {
-    ctr_tab *from = job->from_rows.tab;
+    ctr_tab *from = job->rows.from.tab;
     if (job->newest.floors == 0 || job->newest.floors < job->mark) return;
     ctr_slot *floors = ctr_floors_read(from, problem);
     for (int i = 0; floors && i < job->from.n_keys; i++)
-        job->keys[i] = sqlite3_column_value(floors->kept.statement, i);
-    if (floors) job->report->changed += ctr_merge_floors(job->to, job->keys, problem);
+        job->rows.keys[i] = sqlite3_column_value(floors->kept.statement, i);
+    if (floors) job->report->changed += ctr_merge_floors(job->to, job->rows.keys, problem);
     ctr_tab_give_back(from, floors, problem);
 }
 
@@ -208,7 +50,7 @@ static void merge_answers(merge_job *job, ctr_problem *problem)
     ctr_openings theirs;
     if (problem->rc != SQLITE_OK || job->newest.answers == 0 || job->newest.answers < job->mark)
         return;
-    ctr_openings_list(&theirs, job->from_rows.tab, job->mark, problem);
+    ctr_openings_list(&theirs, job->rows.from.tab, job->mark, problem);
     job->report->changed += ctr_answers_take(job->to, theirs.answers, theirs.n, problem);
     ctr_openings_close(&theirs);
 }
@@ -348,27 +190,20 @@ static void match_regular(merge_job *job, ctr_problem *problem)
     if (!job->to->shape.replicated || problem->rc != SQLITE_OK) return;
     ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, &job->from, problem);
     if (from) ctr_matching_open(&job->merge->later, job->to, from, job->pull->called, problem);
-    job->regular = job->merge->later.map;
+    job->rows.regular = job->merge->later.map;
 }
 
-static void open_sides(merge_job *job, ctr_problem *problem)
+static void open_rows(merge_job *job, ctr_problem *problem)
 {
-    const ctr_pull *pull = job->pull;
-    size_t n = (size_t)job->to->shape.n_counters + 1;
-    job->counters = sqlite3_malloc64(n * sizeof *job->counters);
-    job->keys = sqlite3_malloc64((size_t)job->to->shape.n_keys * sizeof *job->keys);
-    if (!job->counters || !job->keys) ctr_problem_nomem(problem);
     if (problem->rc != SQLITE_OK ||
         ctr_shape_check_keys(&job->from, "the giving file", &job->to->shape, "the taking file",
                              problem))
         return;
     match_regular(job, problem);
-    for (int i = 0; i < job->to->shape.n_counters; i++) {
-        const ctr_column *column = &job->to->shape.columns[job->to->shape.counters[i]];
-        job->counters[i] = ctr_shape_counter_of(&job->from, column->name, column->generation);
-    }
-    ctr_rows_open(&job->from_rows, pull->source->file, job->theirs->name, &job->from, problem);
-    job->from_rows.whole = true;
+    job->rows.pull = job->pull;
+    job->rows.to = job->to;
+    job->rows.report = job->report;
+    ctr_pull_rows_open(&job->rows, job->theirs->name, &job->from, problem);
 }
 
 static void keep_for_later(merge_job *job, ctr_problem *problem)
@@ -422,11 +257,11 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
         mine = ctr_catalog_find(&pull->here, job->theirs->birth);
         if (mine) open_table_here(job, mine, problem);
     }
-    open_sides(job, problem);
+    open_rows(job, problem);
     keep_for_later(job, problem);
     merge_answers(job, problem);
     merge_floors(job, problem);
-    merge_rows(job, problem);
+    ctr_pull_rows_merge(&job->rows, job->mark, problem);
     if (job->to->shape.replicated) ctr_row_feed_take_pending(job->to, problem);
     refuse_unanswered(job, problem);
     job->report->conflicts += job->to->n_conflicts;
@@ -529,10 +364,7 @@ void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_p
     if (is_there) check_tracked(pull->file, taker, "the taking file", problem);
     if (has_changes(&job, taker, problem)) merge_changes(&job, is_there, problem);
     ctr_problem_where(problem, "table %s", theirs->birth);
-    ctr_rows_close(&job.from_rows);
+    ctr_pull_rows_close(&job.rows);
     ctr_shape_close(&job.from);
     ctr_pull_close_merge(job.merge);
-    sqlite3_free(job.counters);
-    sqlite3_free(job.row.columns);
-    sqlite3_free(job.keys);
 }

@@ -64,6 +64,9 @@ bool ctr_shape_same_columns(const ctr_shape *a, const ctr_shape *b);
 int ctr_shape_counter(const ctr_shape *shape, const char *name);
 int ctr_shape_counter_like(const ctr_shape *shape, const char *name);
 
+/* Returns the column of this name, ignoring case, or -1; NULL is the name of none. */
+int ctr_shape_column_like(const ctr_shape *shape, const char *name);
+
 /* Returns the name of a counter by its number. */
 const char *ctr_shape_counter_name(const ctr_shape *shape, int counter);
 

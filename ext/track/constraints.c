@@ -352,13 +352,6 @@ static void match_term(const unique_in *in, const ctr_term *term, ctr_problem *p
 static const char *const ROWID_NAMES[] = {"_rowid_", "oid", "rowid"};
 enum { ROWID_NAMES_N = sizeof ROWID_NAMES / sizeof *ROWID_NAMES };
 
-static bool is_column(const ctr_ordinary *ordinary, const char *name)
-{
-    for (size_t i = 0; i < ordinary->n; i++)
-        if (sqlite3_stricmp(ordinary->columns[i].name, name) == 0) return true;
-    return false;
-}
-
 /* Appends "rowid" = NEW."rowid", for a statement may give the row id of another row. In a BEFORE
  * INSERT, NEW has -1 for one that SQLite has yet to choose. A table named NEW has no such NEW. */
 static void match_rowid(const unique_in *in, ctr_problem *problem)
@@ -369,7 +362,7 @@ static void match_rowid(const unique_in *in, ctr_problem *problem)
     const ctr_ordinary *ordinary = &tracked->ordinary;
     for (size_t t = 0; t < ordinary->n_terms; t++)
         has_primary = has_primary || ordinary->terms[t].is_primary;
-    while (i < ROWID_NAMES_N && is_column(ordinary, ROWID_NAMES[i])) i++;
+    while (i < ROWID_NAMES_N && ctr_ordinary_column(ordinary, ROWID_NAMES[i])) i++;
     bool shadows =
         sqlite3_stricmp(tracked->table, "NEW") == 0 || sqlite3_stricmp(tracked->table, "OLD") == 0;
     if (!has_primary || i == ROWID_NAMES_N || shadows) return;

@@ -5,6 +5,7 @@
 
 #include "sqlite/run.h"
 #include "sqlite/text.h"
+#include "track/lists.h"
 
 void ctr_foreign_close(ctr_foreign *foreign)
 {
@@ -38,14 +39,6 @@ void ctr_foreign_refuse_broken(sqlite3 *db, const char *table, ctr_problem *prob
 
 /* ---- children -------------------------------------------------------------------------------- */
 
-/* p."sku" = ?1 AND ... */
-static void match_key_of(const ctr_tracked *tracked, const char *alias, sqlite3_str *out)
-{
-    for (int i = 0; i < tracked->shape->n_keys; i++)
-        sqlite3_str_appendf(out, "%s%s.\"%w\" = ?%d", i ? " AND " : "", alias,
-                            ctr_tracked_key(tracked, i)->name, 1 + i);
-}
-
 /* Adds the foreign keys of one table that refer to ours and forbid the deletion of a row: EXISTS
  * (child rows whose parent is the row). */
 static void add_child(const ctr_tracked *tracked, const char *child, sqlite3_str *out,
@@ -68,11 +61,11 @@ static void add_child(const ctr_tracked *tracked, const char *child, sqlite3_str
             sqlite3_str_appendf(
                 out, "%sEXISTS (SELECT 1 FROM \"%w\".\"%w\" AS p, \"%w\".\"%w\" AS c WHERE ",
                 ctr_text_separator(out, ") OR "), schema, table, schema, child);
-            match_key_of(tracked, "p", out);
+            ctr_list_bound_key(tracked, out, "p.");
         }
         if (part == 0 && sqlite3_stricmp(child, table) == 0) {
             sqlite3_str_appendall(out, " AND NOT (");
-            match_key_of(tracked, "c", out);
+            ctr_list_bound_key(tracked, out, "c.");
             sqlite3_str_appendall(out, ")");
         }
         sqlite3_str_appendf(out, " AND p.\"%w\" = c.\"%w\"",

@@ -9,6 +9,7 @@
 #include "table/batch.h"
 #include "table/cache.h"
 #include "table/pack.h"
+#include "track/lists.h"
 
 /* ---- the cells of rows ----------------------------------------------------------------------- */
 
@@ -404,8 +405,8 @@ int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem 
     ctr_run_do(&run, CTR_SQL_TRACK_FORGET_APART, NULL);
 
     sqlite3_str *list = sqlite3_str_new(NULL);
-    ctr_tracked_list_keys(tracked, list, "t.");
-    char *key_list = sqlite3_str_finish(list), *match = ctr_tracked_key_match(tracked);
+    ctr_list_keys(tracked, list, "t.");
+    char *key_list = sqlite3_str_finish(list), *match = ctr_list_key_match(tracked);
     if (!key_list || !match) ctr_problem_nomem(problem);
     run.slots.name = tracked->table;
     run.slots.keys = key_list;

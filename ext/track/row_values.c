@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sqlite/text.h"
+#include "track/lists.h"
 
 static int after_key(const ctr_tracked *tracked)
 {
@@ -24,7 +25,7 @@ static sqlite3_stmt *prepare_row(const ctr_tracked *tracked, bool has_rowids, bo
             sqlite3_str_appendall(columns, "NULL, ");
     }
     sqlite3_str_appendall(columns, has_rowids ? "rowid" : "NULL");
-    ctr_tracked_list_bound_key(tracked, match);
+    ctr_list_bound_key(tracked, match, "");
     if (by_rowid) sqlite3_str_appendf(match, " AND rowid = ?%d", after_key(tracked));
     char *column_list = ctr_text_finish(columns, problem),
          *row_match = ctr_text_finish(match, problem);

@@ -8,6 +8,7 @@
 #define CTR_TRACK_ROW_VALUES_H
 
 #include "table/regular.h"
+#include "track/likely.h"
 #include "track/tracked.h"
 
 typedef struct ctr_row_values {

@@ -3,13 +3,12 @@
 
 #include <string.h>
 
-#include "sqlite/array.h"
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 #include "table/pack.h"
-#include "table/regular.h"
+#include "track/noted.h"
 
-/* ---- lists for the statements ---------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 const ctr_tracked_column *ctr_tracked_key(const ctr_tracked *tracked, int key)
 {
@@ -46,74 +45,6 @@ const ctr_described *ctr_tracked_regular_column(const ctr_tracked *tracked, int 
     return NULL;
 }
 
-static char mark_of_column(const ctr_tracked *tracked, int counter)
-{
-    const ctr_tracked_column *column = ctr_tracked_column_of(tracked, counter);
-    return !column ? '0' : column->adopted ? '2' : '1';
-}
-
-static bool lacks_column(const ctr_tracked *tracked)
-{
-    for (int i = 0; i < tracked->shape->n_counters; i++)
-        if (mark_of_column(tracked, i) != '1') return true;
-    return false;
-}
-
-void ctr_tracked_list_own_names(const ctr_tracked *tracked, sqlite3_str *out, bool counters)
-{
-    const ctr_shape *shape = tracked->shape;
-    for (int i = 0; i < shape->n_keys; i++)
-        sqlite3_str_appendf(out, "%s\"%w\"", ctr_text_separator(out, ", "),
-                            shape->columns[shape->keys[i]].name);
-    for (int i = 0; counters && i < shape->n_counters; i++)
-        sqlite3_str_appendf(out, ", \"%w\"", ctr_shape_counter_name(shape, i));
-    if (counters && lacks_column(tracked)) sqlite3_str_appendall(out, ", _marks");
-}
-
-void ctr_tracked_list_keys(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
-{
-    for (int i = 0; i < tracked->shape->n_keys; i++)
-        sqlite3_str_appendf(out, "%s%s\"%w\"", ctr_text_separator(out, ", "), prefix,
-                            ctr_tracked_key(tracked, i)->name);
-}
-
-void ctr_tracked_list_marks(const ctr_tracked *tracked, sqlite3_str *out)
-{
-    if (!lacks_column(tracked)) return;
-    sqlite3_str_appendall(out, ", '");
-    for (int i = 0; i < tracked->shape->n_counters; i++)
-        sqlite3_str_appendchar(out, 1, mark_of_column(tracked, i));
-    sqlite3_str_appendall(out, "'");
-}
-
-void ctr_tracked_list_values(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
-{
-    for (int i = 0; i < tracked->shape->n_counters; i++) {
-        const ctr_tracked_column *column = ctr_tracked_column_of(tracked, i);
-        if (column)
-            sqlite3_str_appendf(out, ", %s\"%w\"", prefix, column->name);
-        else
-            sqlite3_str_appendall(out, ", NULL");
-    }
-}
-
-char *ctr_tracked_key_match(const ctr_tracked *tracked)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    const ctr_shape *shape = tracked->shape;
-    for (int i = 0; i < shape->n_keys; i++)
-        sqlite3_str_appendf(out, "%sc.\"%w\" = t.\"%w\"", i ? " AND " : "",
-                            shape->columns[shape->keys[i]].name, ctr_tracked_key(tracked, i)->name);
-    return sqlite3_str_finish(out);
-}
-
-void ctr_tracked_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out)
-{
-    for (int i = 0; i < tracked->shape->n_keys; i++)
-        sqlite3_str_appendf(out, "%s\"%w\" = ?%d", i ? " AND " : "",
-                            ctr_tracked_key(tracked, i)->name, 1 + i);
-}
-
 int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sqlite3_value **keys,
                          ctr_problem *problem)
 {
@@ -147,14 +78,7 @@ bool ctr_tracked_same_row(const ctr_tracked *tracked, const ctr_shown *a, const 
     return true;
 }
 
-/* ---- names in the trigger -------------------------------------------------------------------- */
-
-static int column_named(const ctr_shape *shape, const char *name)
-{
-    for (int i = 0; name && i < shape->n_columns; i++)
-        if (sqlite3_stricmp(shape->columns[i].name, name) == 0) return i;
-    return -1;
-}
+/* ---- names in the triggers ------------------------------------------------------------------- */
 
 /* Takes one column: the name of its counter or key column, and its name in the table. Skips a
  * dropped counter, and the marks. Returns false after the last. */
@@ -168,7 +92,7 @@ static bool take_pair(ctr_tracked *tracked, ctr_words *own, ctr_words *theirs, c
     if (is_new) ctr_word_next(theirs); /* the full stop */
     if (is_new) ctr_word_next(theirs);
     char *name = ctr_text_unquoted(own->word, problem);
-    int i = is_new ? column_named(tracked->shape, name) : -1;
+    int i = is_new ? ctr_shape_column_like(tracked->shape, name) : -1;
     sqlite3_free(name);
     if (i >= 0 && !tracked->columns[i].name)
         tracked->columns[i].name = ctr_text_unquoted(theirs->word, problem);
@@ -200,31 +124,7 @@ static void read_names(ctr_tracked *tracked, const char *text, ctr_problem *prob
     while (take_pair(tracked, &own, &theirs, problem)) continue;
 }
 
-/* ---- regular columns ------------------------------------------------------------------------- */
-
-/* Takes those that are noted. */
-static void read_regular(ctr_tracked *tracked, ctr_problem *problem)
-{
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_COLUMNS);
-    while (ctr_run_row(&run, row)) {
-        const char *name = ctr_text_column(row, 1, problem),
-                   *column = ctr_text_column(row, 2, problem);
-        if (!name || !column) continue;
-        ctr_tracked_regular *regular =
-            ctr_array_room(tracked->regular, &tracked->room_regular, (size_t)tracked->n_regular + 1,
-                           sizeof *regular, problem);
-        if (!regular) break;
-        tracked->regular = regular;
-        regular[tracked->n_regular++] =
-            (ctr_tracked_regular){.number = sqlite3_column_int(row, 0),
-                                  .name = ctr_text_copy(name, problem),
-                                  .column = ctr_text_copy(column, problem)};
-    }
-    sqlite3_finalize(row);
-}
-
-/* Takes their present names from the trigger
+/* Takes the present names of the regular columns from the trigger
  *
  *     CREATE TRIGGER "products_counters_row" AFTER UPDATE OF "name", "price" ON "products" ...
  *
@@ -252,105 +152,7 @@ static void read_regular_names(ctr_tracked *tracked, const char *text, ctr_probl
     }
 }
 
-/* ---- noted names ----------------------------------------------------------------------------- */
-
-enum { NOTED_COUNTER, NOTED_NAME };
-
-static void read_noted(ctr_tracked *tracked, ctr_problem *problem)
-{
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED);
-    while (ctr_run_row(&run, row)) {
-        const char *counter = ctr_text_column(row, NOTED_COUNTER, problem),
-                   *name = ctr_text_column(row, NOTED_NAME, problem);
-        int i = counter && *counter && name ? column_named(tracked->shape, counter) : -1;
-        if (i < 0 || tracked->columns[i].name) continue;
-        tracked->columns[i].name = ctr_text_copy(name, problem);
-    }
-    sqlite3_finalize(row);
-}
-
-char *ctr_tracked_noted(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
-{
-    char *table = NULL;
-    ctr_run run = ctr_run_on(db, schema, counters, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED);
-    while (ctr_run_row(&run, row)) {
-        const char *counter = ctr_text_column(row, NOTED_COUNTER, problem),
-                   *name = ctr_text_column(row, NOTED_NAME, problem);
-        if (!counter || *counter || !name || table) continue;
-        table = ctr_text_copy(name, problem);
-    }
-    sqlite3_finalize(row);
-    return table;
-}
-
-/* Returns the counter or key column `i`, "" for -1, and sets the name to note for it; -1: that of
- * the table. */
-static const char *name_to_note(const ctr_tracked *tracked, int i, const char **name)
-{
-    *name = i < 0 ? tracked->table : tracked->columns[i].name;
-    return i < 0 ? "" : tracked->shape->columns[i].name;
-}
-
-/* Returns whether each name is noted, and nothing else. */
-static bool are_names_noted(const ctr_tracked *tracked, ctr_problem *problem)
-{
-    int notes = 0, names = 0;
-    const char *name;
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED);
-    while (ctr_run_row(&run, row)) {
-        const char *counter = ctr_text_column(row, NOTED_COUNTER, problem),
-                   *noted = ctr_text_column(row, NOTED_NAME, problem);
-        if (!counter || !noted) continue;
-        int i = *counter ? column_named(tracked->shape, counter) : -1;
-        if (!*counter || i >= 0) name_to_note(tracked, i, &name);
-        bool same = (!*counter || i >= 0) && name && strcmp(name, noted) == 0;
-        notes += same ? 1 : tracked->shape->n_columns + 2;
-    }
-    sqlite3_finalize(row);
-    for (int i = -1; i < tracked->shape->n_columns; i++) {
-        name_to_note(tracked, i, &name);
-        names += name != NULL;
-    }
-    return notes == names;
-}
-
-static void write_notes(const ctr_tracked *tracked, ctr_problem *problem)
-{
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
-    sqlite3_stmt *gone = ctr_run_prepare(&run, CTR_SQL_TRACK_NOT_NOTED),
-                 *note = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTE);
-    ctr_run_row(&run, gone);
-    for (int i = -1; i < tracked->shape->n_columns && problem->rc == SQLITE_OK; i++) {
-        const char *name, *counter = name_to_note(tracked, i, &name);
-        if (!name) continue;
-        ctr_run_bind_text(&run, note, ":name", name);
-        ctr_run_bind_text(&run, note, ":counter", counter);
-        ctr_run_row(&run, note);
-        sqlite3_reset(note);
-    }
-    sqlite3_finalize(gone);
-    sqlite3_finalize(note);
-}
-
-/* Notes the present names of regular columns. Returns whether some was noted by another name. */
-static bool note_regular(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem)
-{
-    bool any = false;
-    ctr_tab *tab = ctr_tab_of(file, tracked->counters, tracked->shape, problem);
-    for (int i = 0; tab && i < tracked->n_regular; i++) {
-        const ctr_tracked_regular *regular = &tracked->regular[i];
-        const ctr_registry *registry = ctr_regular_of(tab, problem);
-        if (!registry) break;
-        const char *noted = registry->columns[regular->number].noted;
-        if (!regular->column || (noted && strcmp(noted, regular->column) == 0)) continue;
-        ctr_regular_note(tab, regular->number, regular->name, regular->column, problem);
-        any = true;
-    }
-    return any;
-}
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /* Looks up each column in the table. A name that the table lacks is lost. */
 static void look_up_columns(ctr_tracked *tracked)
@@ -426,9 +228,9 @@ static int take_names(ctr_tracked *tracked, const ctr_objects *objects, const ch
     if (trigger && trigger->sql)
         read_names(tracked, trigger->sql, problem);
     else if (ctr_tracked_is_among(objects, tracked->counters))
-        read_noted(tracked, problem);
+        ctr_noted_read(tracked, problem);
     const ctr_named *row = ctr_schema_objects_trigger(objects, tracked->counters, "row", problem);
-    if (tracked->shape->replicated) read_regular(tracked, problem);
+    if (tracked->shape->replicated) ctr_noted_read_regular(tracked, problem);
     if (row && row->sql) read_regular_names(tracked, row->sql, problem);
     if (!table && trigger) table = trigger->on;
     if (!table) return problem->rc;
@@ -470,9 +272,7 @@ bool ctr_tracked_note(ctr_file *file, const char *counters, const ctr_shape *sha
     if (open_tracked(&tracked, file->conn->db, file->schema, counters, shape, problem) == SQLITE_OK)
         take_names(&tracked, objects, NULL, problem);
     bool known = problem->rc == SQLITE_OK && tracked.table;
-    bool writes = known && !are_names_noted(&tracked, problem) && problem->rc == SQLITE_OK;
-    if (writes) write_notes(&tracked, problem);
-    if (known && shape->replicated) writes = note_regular(&tracked, file, problem) || writes;
+    bool writes = known && ctr_noted_write(&tracked, file, problem);
     ctr_tracked_close(&tracked);
     return writes;
 }

@@ -84,10 +84,6 @@ void ctr_tracked_release(ctr_tracked *tracked); /* NULL is harmless */
 bool ctr_tracked_note(ctr_file *file, const char *counters, const ctr_shape *shape,
                       ctr_problem *problem);
 
-/* Returns the last noted name of the table, or NULL if there is none. The caller frees it. */
-char *ctr_tracked_noted(sqlite3 *db, const char *schema, const char *counters,
-                        ctr_problem *problem);
-
 /* Gives a counter the column of its own name. */
 void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ctr_problem *problem);
 
@@ -116,27 +112,6 @@ int ctr_tracked_counter(const ctr_tracked *tracked, const char *column);
 int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sqlite3_value **keys,
                          ctr_problem *problem);
 
-/* Where a row of the table probably is: a look there saves the search of an index. Most rows are as
- * far from the ids of their cells as the row before, because both were stored in the same order. */
-typedef struct ctr_likely {
-    bool steady;      /* the last two rows were equally far */
-    int64_t distance; /* from the id of the last row's cells to its rowid */
-} ctr_likely;
-
-static inline int64_t ctr_likely_rowid(const ctr_likely *likely, int64_t id)
-{
-    return (int64_t)((uint64_t)id + (uint64_t)likely->distance);
-}
-
-/* Notes where the row was; returns whether that is as far as the row before. */
-static inline bool ctr_likely_note(ctr_likely *likely, int64_t id, int64_t rowid)
-{
-    int64_t distance = (int64_t)((uint64_t)rowid - (uint64_t)id);
-    likely->steady = distance == likely->distance;
-    likely->distance = distance;
-    return likely->steady;
-}
-
 /* Returns whether the table has rowids beside its key. A single INTEGER key is the rowid of most
  * tables. A column of the application may have the name rowid; a key column may only get it later,
  * by ALTER TABLE. */
@@ -147,21 +122,5 @@ bool ctr_tracked_same_shown(const ctr_shown *a, const ctr_shown *b);
 /* Returns whether the values are equal for each counter that has a column. Both arrays are by
  * counter. */
 bool ctr_tracked_same_row(const ctr_tracked *tracked, const ctr_shown *a, const ctr_shown *b);
-
-/* Returns c.key = t.key, for a statement on both tables. The caller frees it with sqlite3_free;
- * NULL: no memory. */
-char *ctr_tracked_key_match(const ctr_tracked *tracked);
-
-/* Appends "sku" = ?1 AND ..., for a key that ctr_tracked_bind_key binds. */
-void ctr_tracked_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out);
-
-/* Append parts of these lists. own_names: the key, and the counters if wanted, by their names in
- * the counter table. keys, values: the key, and a value for each counter or NULL, by their names in
- * the tracked table, with a prefix such as NEW. marks: '102' if the second counter has
- * no column and the third was adopted; nothing if each has a column. */
-void ctr_tracked_list_own_names(const ctr_tracked *tracked, sqlite3_str *out, bool counters);
-void ctr_tracked_list_keys(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
-void ctr_tracked_list_values(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
-void ctr_tracked_list_marks(const ctr_tracked *tracked, sqlite3_str *out);
 
 #endif

@@ -6,13 +6,7 @@
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 #include "track/constraints.h"
-
-static void list_values(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
-{
-    ctr_tracked_list_keys(tracked, out, prefix);
-    ctr_tracked_list_values(tracked, out, prefix);
-    ctr_tracked_list_marks(tracked, out);
-}
+#include "track/lists.h"
 
 /* Lists what the trigger on UPDATE of counters passes on beside the new values, the old ones; and
  * the columns whose assignment fires it. */
@@ -222,29 +216,29 @@ static void fill_lists(const ctr_tracked *tracked, const struct tracked_trigger 
                        const growing_lists *to, ctr_problem *problem)
 {
     bool keys_only = trigger->replaces || trigger->text == CTR_SQL_TRACK_ON_REGULAR;
-    ctr_tracked_list_own_names(tracked, to->columns, !keys_only);
+    ctr_list_own_names(tracked, to->columns, !keys_only);
     if (trigger->replaces) {
-        ctr_tracked_list_keys(tracked, to->values, "");
+        ctr_list_keys(tracked, to->values, "");
         list_replaced(tracked, trigger->text, sqlite3_str_value(to->columns), to->what,
                       sqlite3_str_value(to->values), to->order, to->constraint, problem);
         return;
     }
     if (trigger->text == CTR_SQL_TRACK_ON_REGULAR) {
-        ctr_tracked_list_keys(tracked, to->values, "NEW.");
+        ctr_list_keys(tracked, to->values, "NEW.");
         list_regular_columns(tracked, to->order, to->constraint, to->values);
         return;
     }
-    list_values(tracked, to->values, "NEW.");
-    list_values(tracked, to->changes, "OLD.");
+    ctr_list_row(tracked, to->values, "NEW.");
+    ctr_list_row(tracked, to->changes, "OLD.");
     if (trigger->text == CTR_SQL_TRACK_ON_UPDATE) {
         list_update(tracked, to->columns, to->order);
-        ctr_tracked_list_values(tracked, to->values, "OLD.");
+        ctr_list_values(tracked, to->values, "OLD.");
         compare_columns(tracked, to->constraint, true, true);
         sqlite3_str_appendall(to->constraint, " AND (");
         compare_columns(tracked, to->constraint, false, false);
         sqlite3_str_appendall(to->constraint, ")");
     } else if (trigger->text == CTR_SQL_TRACK_ON_KEY) {
-        ctr_tracked_list_keys(tracked, to->order, "");
+        ctr_list_keys(tracked, to->order, "");
         sqlite3_str_appendall(to->order, ", rowid, oid, _rowid_"); /* an INTEGER PRIMARY KEY */
         compare_columns(tracked, to->constraint, true, false);
     }

@@ -1,10 +1,9 @@
 /* track/writing.c - statements on one row of a tracked table. */
 #include "track/writing.h"
 
-#include <string.h>
-
 #include "identity/spill.h"
 #include "sqlite/text.h"
+#include "track/lists.h"
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
@@ -56,7 +55,7 @@ typedef struct row_lists {
 static void list_row(const ctr_writing *writing, const row_lists *to)
 {
     const ctr_shape *shape = writing->tracked->shape;
-    ctr_tracked_list_bound_key(writing->tracked, to->match);
+    ctr_list_bound_key(writing->tracked, to->match, "");
     for (int i = 0; i < shape->n_keys; i++) {
         const char *name = ctr_tracked_key(writing->tracked, i)->name;
         sqlite3_str_appendf(to->columns, "%s\"%w\"", i ? ", " : "", name);
@@ -451,60 +450,6 @@ bool ctr_writing_is_unlike_default(ctr_writing *writing, sqlite3_value **keys, c
     sqlite3_finalize(row);
     sqlite3_free(unlike);
     return is;
-}
-
-/* ---- the row being written ------------------------------------------------------------------- */
-
-bool ctr_writing_is_at_work(const ctr_file *file)
-{
-    return file->writing != NULL;
-}
-
-/* Returns whether these are the values to show. */
-static bool is_wanted(ctr_writing *writing, const ctr_shown *shown)
-{
-    bool is = !shown && !writing->want;
-    if (shown && writing->want) is = ctr_tracked_same_row(writing->tracked, shown, writing->want);
-    writing->reported = writing->reported || is;
-    return is;
-}
-
-bool ctr_writing_is_row(const ctr_file *file, const char *counters, sqlite3_value **keys,
-                        const ctr_shown *shown)
-{
-    ctr_writing *writing = file->writing;
-    if (!writing || strcmp(writing->tracked->counters, counters) != 0) return false;
-    for (int i = 0; i < writing->tracked->shape->n_keys; i++)
-        if (!ctr_text_alike(keys[i], writing->keys[i])) return false;
-    return is_wanted(writing, shown) && !writing->ended;
-}
-
-bool ctr_writing_is_of_rowid(const ctr_file *file, const char *counters, int64_t rowid)
-{
-    const ctr_writing *writing = file->writing;
-    return writing && strcmp(writing->tracked->counters, counters) == 0 && writing->rowid == rowid;
-}
-
-bool ctr_writing_is_rowid(const ctr_file *file, const char *counters, int64_t rowid,
-                          const ctr_shown *shown)
-{
-    return ctr_writing_is_of_rowid(file, counters, rowid) && is_wanted(file->writing, shown);
-}
-
-bool ctr_writing_refuses(const ctr_file *file)
-{
-    const ctr_writing *writing = file->writing;
-    return writing && writing->unsaved && ctr_foreign_broken(writing->tracked->db);
-}
-
-void ctr_writing_note_aside(const ctr_file *file, const char *counters, int64_t rowid)
-{
-    if (ctr_writing_is_of_rowid(file, counters, rowid)) file->writing->aside = true;
-}
-
-void ctr_writing_note_ended(const ctr_file *file, const char *counters, int64_t rowid)
-{
-    if (ctr_writing_is_of_rowid(file, counters, rowid)) file->writing->ended = true;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -1,13 +1,13 @@
 /* track/writing.h - statements that write one row of a tracked table, which may refuse them.
  *
- * Writing the table fires its triggers. So the file knows the row being written, and does not
- * count it again. A constraint, a trigger or a foreign key of the table may refuse the row: this
- * sets no problem, and changes nothing.
+ * A constraint, a trigger or a foreign key of the table may refuse the row: this sets no problem,
+ * and changes nothing. The triggers ask track/own_write.h about the row being written.
  */
 #ifndef CTR_TRACK_WRITING_H
 #define CTR_TRACK_WRITING_H
 
 #include "track/foreign.h"
+#include "track/likely.h"
 
 /* The caller closes it, and does not move it while a statement runs. */
 typedef struct ctr_writing {
@@ -39,7 +39,7 @@ typedef struct ctr_writing {
     bool aside;    /* a trigger changed the row, which listed it as apart */
     bool ended;    /* a trigger deleted the row, and with it the life of its counters */
     bool strict;   /* overrides constraints that say REPLACE or ROLLBACK */
-    bool unsaved;  /* no savepoint can undo the statement: see ctr_writing_refuses */
+    bool unsaved;  /* no savepoint can undo the statement: see ctr_own_write_refuses */
 } ctr_writing;
 
 ctr_writing ctr_writing_on(ctr_tracked *tracked, ctr_tab *tab);
@@ -61,23 +61,5 @@ bool ctr_writing_look(ctr_writing *writing, sqlite3_value **keys, ctr_shown *sho
 /* Returns whether a column of the row with this key has another value than its DEFAULT. */
 bool ctr_writing_is_unlike_default(ctr_writing *writing, sqlite3_value **keys, const char *column,
                                    ctr_problem *problem);
-
-/* Return whether the library is writing a row of the schema; the row with this id; the row with
- * this id, or with exactly this key and not ended, and with these values (NULL: deleted). */
-bool ctr_writing_is_at_work(const ctr_file *file);
-bool ctr_writing_is_of_rowid(const ctr_file *file, const char *counters, int64_t rowid);
-bool ctr_writing_is_rowid(const ctr_file *file, const char *counters, int64_t rowid,
-                          const ctr_shown *shown);
-bool ctr_writing_is_row(const ctr_file *file, const char *counters, sqlite3_value **keys,
-                        const ctr_shown *shown);
-
-/* Returns whether our trigger must fail the statement that writes a row: only so can it be undone
- * while another statement writes, if it has broken a deferred foreign key. A trigger that would run
- * after ours and repair that comes too late. */
-bool ctr_writing_refuses(const ctr_file *file);
-
-/* Note that a trigger changed or deleted a row, if it is the one that the library is writing. */
-void ctr_writing_note_aside(const ctr_file *file, const char *counters, int64_t rowid);
-void ctr_writing_note_ended(const ctr_file *file, const char *counters, int64_t rowid);
 
 #endif

@@ -26,6 +26,7 @@
 #include "sqlite/array.h"
 #include "table/stage.h"
 #include "table/values.h"
+#include "track/own_write.h"
 #include "track/showing.h"
 #include "vtab/table.h"
 
@@ -106,7 +107,7 @@ static bool is_below(const ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (table->rows->found) return false;
-    if (row->event == CTR_ROW_FOUND || ctr_writing_is_at_work(table->file))
+    if (row->event == CTR_ROW_FOUND || ctr_own_write_runs(table->file))
         return ctr_access_is_below(table, problem);
     return ctr_write_check_floors(table, problem) != SQLITE_OK;
 }
@@ -193,7 +194,7 @@ static void show_again(ctr_tracked_row *row, ctr_problem *problem)
     ctr_table *table = row->table;
     int64_t rowid = table->rows->rowid;
     ctr_showing *looks = ctr_table_look(table, problem);
-    bool later = ctr_writing_is_at_work(table->file) || ctr_foreign_broken(table->db);
+    bool later = ctr_own_write_runs(table->file) || ctr_foreign_broken(table->db);
     if (looks && later) {
         ctr_showing_set_apart(looks, rowid, row->now, row->after, problem);
     } else if (looks) {
@@ -212,7 +213,7 @@ static void set_aside(ctr_tracked_row *row, ctr_problem *problem)
         row->after[i] = ctr_rows_state(table->rows, i);
     ctr_showing *looks = ctr_table_look(table, problem);
     if (looks) ctr_showing_set_apart(looks, table->rows->rowid, row->now, row->after, problem);
-    ctr_writing_note_aside(table->file, table->name, table->rows->rowid);
+    ctr_own_write_note_aside(table->file, table->name, table->rows->rowid);
 }
 
 /* Returns whether the library is writing this row; then there is nothing to count. A row that a
@@ -220,8 +221,8 @@ static void set_aside(ctr_tracked_row *row, ctr_problem *problem)
 static bool is_being_shown(const ctr_tracked_row *row, const ctr_shown *shown, ctr_problem *problem)
 {
     const ctr_table *table = row->table;
-    bool is = ctr_writing_is_rowid(table->file, table->name, table->rows->rowid, shown);
-    if (is && ctr_writing_refuses(table->file))
+    bool is = ctr_own_write_is_rowid(table->file, table->name, table->rows->rowid, shown);
+    if (is && ctr_own_write_refuses(table->file))
         ctr_problem_set(problem, SQLITE_CONSTRAINT, "the row breaks a deferred foreign key");
     return is && !table->file->writing->ended;
 }
@@ -243,9 +244,8 @@ static bool is_expected(const ctr_tracked_row *row, ctr_problem *problem)
 static bool count_new(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    if (row->event != CTR_ROW_INSERTED || is_disorder(table) ||
-        ctr_writing_is_at_work(table->file) || !ctr_access_may_be_new(table, problem) ||
-        ctr_access_is_below(table, problem))
+    if (row->event != CTR_ROW_INSERTED || is_disorder(table) || ctr_own_write_runs(table->file) ||
+        !ctr_access_may_be_new(table, problem) || ctr_access_is_below(table, problem))
         return false;
     count_values(row, true, problem);
     ctr_stamping_insert(table, problem);
@@ -259,7 +259,7 @@ void ctr_reconcile_row(ctr_tracked_row *row, ctr_problem *problem)
     if (count_new(row, problem) || problem->rc != SQLITE_OK) return;
     if (ctr_access_find(table, problem)) return;
     bool live = table->rows->found && ctr_stamping_is_live(table, problem);
-    if (table->rows->found && ctr_writing_is_at_work(table->file)) {
+    if (table->rows->found && ctr_own_write_runs(table->file)) {
         bool counts = !live && row->event == CTR_ROW_INSERTED; /* a trigger deleted it before */
         if (!is_being_shown(row, row->now, problem) && !counts) set_aside(row, problem);
         if (!counts) return;
@@ -328,7 +328,7 @@ static bool end_row(ctr_tracked_row *row, bool expected, ctr_problem *problem)
     if (!expected) look_apart(row, problem);
     if (problem->rc != SQLITE_OK || (row->is_apart && row->apart.waits)) return false;
     forget_may_go(table, table->rows->rowid);
-    ctr_writing_note_ended(table->file, table->name, table->rows->rowid);
+    ctr_own_write_note_ended(table->file, table->name, table->rows->rowid);
     end_counters(table, problem);
     if (row->is_apart) ctr_apart_remove(&table->looks->apart, table->rows->rowid, problem);
     return true;
@@ -341,7 +341,7 @@ void ctr_reconcile_deleted(ctr_tracked_row *row, ctr_problem *problem)
     bool live = table->rows->found && ctr_stamping_is_live(table, problem);
     if (!live) note_disorder(table);
     if (!table->rows->found || is_being_shown(row, NULL, problem)) return;
-    bool at_work = ctr_writing_is_at_work(table->file);
+    bool at_work = ctr_own_write_runs(table->file);
     bool expected = !at_work && live && is_as_counted(row, row->now, problem);
     if ((!expected || is_disorder(table)) && is_there(row, NULL, false, problem))
         note_disorder(table); /* inserted again */
@@ -376,7 +376,7 @@ void ctr_reconcile_may_go(ctr_tracked_row *row, ctr_problem *problem)
         note_disorder(table); /* the insertion of the row was not reported */
         return;
     }
-    ctr_may_go it = {table->rows->rowid, ctr_writing_is_at_work(table->file)};
+    ctr_may_go it = {table->rows->rowid, ctr_own_write_runs(table->file)};
     for (int i = 0; i < table->n_may_go; i++)
         if (table->may_go[i].rowid == it.rowid && table->may_go[i].at_work == it.at_work) return;
     ctr_may_go *may_go = ctr_array_room(table->may_go, &table->room_may_go,
@@ -408,7 +408,7 @@ static bool look_for_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
 /* Looks up those remembered while the library wrote a merged row, or the others. */
 void ctr_reconcile_replaced(ctr_table *table, ctr_problem *problem)
 {
-    bool at_work = ctr_writing_is_at_work(table->file);
+    bool at_work = ctr_own_write_runs(table->file);
     if (table->may_go_in != table->joined.conn->ended) table->n_may_go = 0;
     for (int i = table->n_may_go - 1; i >= 0 && problem->rc == SQLITE_OK; i--) {
         if (i >= table->n_may_go) continue; /* a row was remembered twice */

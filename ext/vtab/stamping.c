@@ -19,6 +19,7 @@
 #include "sqlite/text.h"
 #include "table/batch.h"
 #include "table/stage.h"
+#include "track/own_write.h"
 #include "track/showing.h"
 #include "track/trigger_texts.h"
 #include "vtab/table.h"
@@ -139,7 +140,7 @@ void ctr_stamping_write(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (ctr_access_find(table, problem) || !table->rows->found ||
-        ctr_writing_is_of_rowid(table->file, table->name, table->rows->rowid))
+        ctr_own_write_is_of_rowid(table->file, table->name, table->rows->rowid))
         return;
     if (!ctr_rows_is_live(table->rows, problem)) return; /* its INSERT will be reported */
     const ctr_registry *registry = ctr_regular_of(table->rows->tab, problem);

@@ -9,6 +9,7 @@
 #include "table/batch.h"
 #include "table/catalog.h"
 #include "table/stored.h"
+#include "track/noted.h"
 #include "track/showing.h"
 #include "track/triggers.h"
 
@@ -284,7 +285,7 @@ static bool take_up(sqlite3 *db, const char *schema, const char *name, const cha
     bool has_stored = ctr_catalog_named(&entry, db, schema, name, problem) &&
                       ctr_stored_read(&stored, db, schema, name, problem) == SQLITE_OK;
     if (has_stored) {
-        char *was_tracked = ctr_tracked_noted(db, schema, name, problem);
+        char *was_tracked = ctr_noted_table(db, schema, name, problem);
         const char *birth = was_tracked ? entry.birth : NULL;
         char *is = declaration_of(&stored, birth, problem),
              *wanted = declaration_of(shape, tracked, problem);

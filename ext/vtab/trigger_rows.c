@@ -23,6 +23,7 @@
 
 #include "sqlite/args.h"
 #include "sqlite/text.h"
+#include "track/own_write.h"
 #include "track/showing.h"
 #include "vtab/table.h"
 
@@ -173,7 +174,7 @@ bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_proble
     ctr_table_note_names(table, problem);
     if (make_row_room(&row, &few, problem)) take_handed(&row, columns, event, problem);
     bool updates = problem->rc == SQLITE_OK && event->event == CTR_ROW_UPDATED;
-    bool shown = updates && ctr_writing_is_row(table->file, table->name, table->keys, row.now);
+    bool shown = updates && ctr_own_write_is_row(table->file, table->name, table->keys, row.now);
     if (updates && !shown) take_values(table, columns, row.was, true, true, problem);
     if (problem->rc == SQLITE_OK && event->call && !shown) event->call(&row, problem);
     ctr_apart_close_row(&row.apart);
