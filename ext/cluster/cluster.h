@@ -213,7 +213,7 @@ int ctr_quorum_merge(struct ctr_merged_cell *merged, const ctr_cell *with, ctr_p
 
 /*     ctr_reading_open(reading, cluster, problem);
  *     ctr_reading_start(reading, plan, argc, argv, unique, problem);
- *     while (ctr_reading_step(reading, problem)) ... reading->cells, ctr_reading_row(reading)
+ *     while (ctr_reading_step(reading, problem)) ... reading->cells
  *     ctr_reading_close(reading);
  *
  * If a replica turns out to be damaged, another one is contacted instead, and the reading continues

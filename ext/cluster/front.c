@@ -82,9 +82,9 @@ static int raise_in_replicas(ctr_table *table, ctr_problem *problem)
     return ctr_quorum_raise(cluster_of(table), table->keys, problem);
 }
 
-static int64_t name_in_replica(int file, int64_t id)
+static int64_t name_in_replica(int number, int64_t id)
 {
-    return id * CTR_LEVEL_SITES + file;
+    return id * CTR_LEVEL_SITES + number;
 }
 
 static int64_t rowid_in_leader(const ctr_table *table)

@@ -15,7 +15,7 @@ static char *list_counters(const ctr_tracked *tracked)
 }
 
 /* Lists the same columns by their names in the tracked table, NULL for a missing one, with marks
- * for adopted ones. */
+ * if some are missing or adopted. */
 static char *list_columns(const ctr_tracked *tracked)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
@@ -27,8 +27,8 @@ static char *list_columns(const ctr_tracked *tracked)
 int64_t ctr_counting_rows(ctr_tracking *call, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return 0;
-    ctr_file *file = ctr_file_of(call->conn, call->schema);
-    if (file && ctr_session_raise_cache(file)) file->raised = true;
+    ctr_file *file = call->file;
+    if (ctr_session_raise_cache(file)) file->raised = true;
     ctr_stats *stats = &call->conn->stats;
     int64_t before = stats->tracked;
     char *columns = list_counters(&call->tracked), *values = list_columns(&call->tracked),
@@ -40,10 +40,10 @@ int64_t ctr_counting_rows(ctr_tracking *call, ctr_problem *problem)
     run.slots.values = values;
     run.slots.keys = keys;
     run.slots.constraint = match;
-    run.slots.value = file && ctr_apart_count(file, call->counters, problem) > 0 ? " or apart" : "";
+    run.slots.value = ctr_apart_count(file, call->counters, problem) > 0 ? " or apart" : "";
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_GONE, NULL);
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
-    if (file && file->raised) file->raised = !ctr_session_lower_cache(file);
+    if (file->raised) file->raised = !ctr_session_lower_cache(file);
     sqlite3_free(columns);
     sqlite3_free(values);
     sqlite3_free(match);
@@ -59,20 +59,18 @@ static void answer_opening(ctr_tracking *call, ctr_problem *problem)
     ctr_catalog_entry entry = {0};
     uint8_t birth[CTR_ID_SIZE], *answers = sqlite3_malloc64((opening->n_met + 1) * CTR_ANSWER_SIZE);
     if (!answers) ctr_problem_nomem(problem);
-    ctr_file *file = ctr_file_of(call->conn, call->schema);
-    if (!file) ctr_problem_nomem(problem);
     ctr_catalog_named(&entry, call->db, call->schema, call->counters, problem);
     if (problem->rc == SQLITE_OK) ctr_openings_of_birth(entry.birth, birth, problem);
     if (problem->rc == SQLITE_OK) {
         size_t n = 0;
-        ctr_conflicts conflicts = {.file = file};
+        ctr_conflicts conflicts = {.file = call->file};
         ctr_merge merge;
         for (size_t i = 0; i < opening->n_met; i++)
             ctr_openings_write(answers + n++ * CTR_ANSWER_SIZE, opening->id,
                                opening->met + i * CTR_ID_SIZE, opening->answer);
         if (opening->answer == CTR_SAME)
             ctr_openings_write(answers + n++ * CTR_ANSWER_SIZE, opening->id, birth, CTR_SAME);
-        ctr_merge_open(&merge, file, entry.birth, &conflicts, problem);
+        ctr_merge_open(&merge, call->file, entry.birth, &conflicts, problem);
         if (problem->rc == SQLITE_OK) ctr_answers_take(&merge, answers, n, problem);
         ctr_merge_close(&merge);
     }
@@ -152,10 +150,9 @@ int64_t ctr_counting_opening(ctr_tracking *call, bool (*opens)(const ctr_trackin
     int64_t counted = ctr_counting_rows(call, problem);
     conn->opening = NULL;
     sqlite3_free(list);
-    ctr_file *file = ctr_file_of(conn, call->schema);
     const ctr_identity *identity = NULL;
-    if (file && problem->rc == SQLITE_OK && opening->n > 0)
-        identity = ctr_file_identity(file, problem);
+    if (problem->rc == SQLITE_OK && opening->n > 0)
+        identity = ctr_file_identity(call->file, problem);
     ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
     if (identity) ctr_openings_record(&run, opening->id, identity->id);
     if (identity && opening->answer != CTR_UNANSWERED) answer_opening(call, problem);

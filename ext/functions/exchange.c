@@ -150,9 +150,15 @@ static void merge_into(const exchange *x, const taker *to, const ctr_source *fro
 {
     if (ctr_source_append(from, problem)) return;
     ctr_file *file = ctr_file_of(to->conn, to->schema);
+    ctr_pull pull = {.source = from,
+                     .giver = giver,
+                     .file = file,
+                     .called = to->own ? x->peer : to->schema,
+                     .how = x->how,
+                     .side = side,
+                     .report = report};
     if (file)
-        ctr_pull_all(from, giver, file, to->own ? x->peer : to->schema, side, x->how, report,
-                     problem);
+        ctr_pull_all(&pull, problem);
     else
         ctr_problem_nomem(problem);
     ctr_events_write_ahead(to->conn, problem);

@@ -63,21 +63,27 @@ static bool look_for_table(void *with, const char *schema, const char *table, ct
 
 /* ---- the functions --------------------------------------------------------------------------- */
 
+/* Sets the schema and the name of the table. */
+static void find_ordinary(ctr_tracking *call, const char *table, ctr_problem *problem)
+{
+    ctr_object object = CTR_OBJECT_NONE;
+    if (!ctr_schema_find(call->db, table, look_for_table, call, problem))
+        ctr_problem_set(problem, SQLITE_ERROR, "there is no table '%s'", table);
+    if (problem->rc == SQLITE_OK)
+        object = ctr_schema_object(call->db, call->schema, call->table, problem);
+    if (object != CTR_OBJECT_TABLE)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s is %s: only an ordinary table has columns that can be tracked",
+                        call->table, ctr_schema_object_text(object));
+}
+
 static int64_t in_session(ctr_tracking *call, const char *table,
                           int64_t (*work)(ctr_tracking *, ctr_problem *), ctr_problem *problem)
 {
     int64_t result = 0, inserted = sqlite3_last_insert_rowid(call->db);
     ctr_session session;
     if (ctr_session_begin(&session, call->db, call->conn, problem) == SQLITE_OK) {
-        if (!ctr_schema_find(call->db, table, look_for_table, call, problem))
-            ctr_problem_set(problem, SQLITE_ERROR, "there is no table '%s'", table);
-        ctr_object object = CTR_OBJECT_NONE;
-        if (problem->rc == SQLITE_OK)
-            object = ctr_schema_object(call->db, call->schema, call->table, problem);
-        if (object != CTR_OBJECT_TABLE)
-            ctr_problem_set(problem, SQLITE_ERROR,
-                            "%s is %s: only an ordinary table has columns that can be tracked",
-                            call->table, ctr_schema_object_text(object));
+        find_ordinary(call, table, problem);
         if (problem->rc == SQLITE_OK) ctr_events_append(call->conn, problem);
         call->file = problem->rc == SQLITE_OK ? ctr_file_of(call->conn, call->schema) : NULL;
         if (!call->file) ctr_problem_nomem(problem);
@@ -116,7 +122,7 @@ static bool take_argument(sqlite3_context *ctx, ctr_tracking *call, const char *
                           sqlite3_value *value)
 {
     const char *text = ctr_arg_text(ctx, function, "the name of a column", value);
-    if (text && function != COUNTER_UNTRACK && strchr(text, '='))
+    if (text && strcmp(function, COUNTER_UNTRACK) != 0 && strchr(text, '='))
         return take_option(ctx, call, function, text);
     if (text) call->names[call->n++] = text;
     return text != NULL;
@@ -131,7 +137,7 @@ static void run_tracking(sqlite3_context *ctx, const char *function, int argc, s
     }
     ctr_tracking call = {.db = sqlite3_context_db_handle(ctx),
                          .conn = sqlite3_user_data(ctx),
-                         .replicates = function == COUNTER_REPLICATE};
+                         .replicates = strcmp(function, COUNTER_REPLICATE) == 0};
     ctr_problem problem = {SQLITE_OK, NULL};
     const char *table = ctr_arg_text(ctx, function, "the table", argv[0]);
     call.names = table ? sqlite3_malloc64(((size_t)argc + 1) * sizeof *call.names) : NULL;

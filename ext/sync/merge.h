@@ -96,7 +96,7 @@ bool ctr_merge_is_wanted(ctr_merge *merge, sqlite3_value **keys, ctr_problem *pr
 
 /* Begin and end a merge within an UPDATE, which writes the staged cells (table/update.h). The end
  * returns false if there is something to record: then nothing was merged, and the caller merges
- * with the three functions above. */
+ * by ctr_merge_find, ctr_merge_cell and ctr_merge_write. */
 void ctr_merge_begin(ctr_merge *merge);
 bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem);
 

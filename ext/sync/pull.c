@@ -75,8 +75,8 @@ void ctr_pull_close_merge(ctr_pull_merge *merge)
     sqlite3_free(merge);
 }
 
-/* Opens the merge again if the schema has changed since. */
-static void show_later(ctr_pull *pull, ctr_pull_merge *merge, ctr_problem *problem)
+/* Shows the merged rows of a table. Opens the merge again if the schema has changed since. */
+static void show_table(ctr_pull *pull, ctr_pull_merge *merge, ctr_problem *problem)
 {
     ctr_merge *to = &merge->to;
     if (!ctr_file_objects(pull->file, problem)) return;
@@ -90,10 +90,10 @@ static void show_later(ctr_pull *pull, ctr_pull_merge *merge, ctr_problem *probl
     if (here) ctr_problem_where(problem, "table %s", here->birth);
 }
 
-static void show_each_later(ctr_pull *pull, ctr_problem *problem)
+static void show_each_table(ctr_pull *pull, ctr_problem *problem)
 {
     ctr_pull_merge *merge = pull->first;
-    for (; merge && problem->rc == SQLITE_OK; merge = merge->next) show_later(pull, merge, problem);
+    for (; merge && problem->rc == SQLITE_OK; merge = merge->next) show_table(pull, merge, problem);
 }
 
 /* Shows the rows of one tracked table that are listed as apart. Returns the number of values that
@@ -175,10 +175,10 @@ static bool any_replicated(const ctr_pull *pull)
 static void show_merged(ctr_pull *pull, ctr_problem *problem)
 {
     bool replicated = any_replicated(pull);
-    show_each_later(pull, problem);
+    show_each_table(pull, problem);
     if (replicated) show_all_apart(pull, problem);
     pull->deletions = true;
-    if (replicated) show_each_later(pull, problem);
+    if (replicated) show_each_table(pull, problem);
     while (pull->first) {
         ctr_pull_merge *merge = pull->first;
         pull->first = merge->next;
@@ -200,36 +200,28 @@ int ctr_pull_show_apart(ctr_file *file, ctr_problem *problem)
     return problem->rc;
 }
 
-int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, ctr_file *file,
-                 const char *called, ctr_side side, int how, ctr_report *report,
-                 ctr_problem *problem)
+int ctr_pull_all(ctr_pull *pull, ctr_problem *problem)
 {
-    const ctr_catalog *catalog = &source->catalog;
-    ctr_pull pull = {.source = source,
-                     .giver = giver,
-                     .file = file,
-                     .called = called,
-                     .how = how,
-                     .side = side,
-                     .report = report};
-    pull.last = &pull.first;
-    ctr_pull_table_look(&pull, problem);
-    if (problem->rc == SQLITE_OK && catalog->n > 0 && !giver->present)
+    const ctr_catalog *catalog = &pull->source->catalog;
+    ctr_file *file = pull->file;
+    pull->last = &pull->first;
+    ctr_pull_table_look(pull, problem);
+    if (problem->rc == SQLITE_OK && catalog->n > 0 && !pull->giver->present)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "the giving file has counter tables but no replica id: it is damaged");
     /* In a newer format the same columns may mean something else. */
-    if (problem->rc == SQLITE_OK && ctr_file_peek(file, &pull.taker, problem)) {
+    if (problem->rc == SQLITE_OK && ctr_file_peek(file, &pull->taker, problem)) {
         ctr_identity_offer_fork(file->conn->db, file->schema, problem);
         ctr_problem_where(problem, "the taking file");
     }
-    pull.raised = file->raised;
-    pull.in_empty = pull.mine && pull.mine->n == 0;
+    pull->raised = file->raised;
+    pull->in_empty = pull->mine && pull->mine->n == 0;
     for (int i = 0; i < catalog->n && problem->rc == SQLITE_OK; i++)
-        ctr_pull_table_merge(&pull, &catalog->entries[i], problem);
-    show_merged(&pull, problem);
-    if (problem->rc == SQLITE_OK && catalog->n > 0) meet(&pull, &catalog->entries[0], problem);
-    ctr_conflicts_change_identity(&pull.conflicts, file, problem);
-    if (pull.raised) file->raised = !ctr_session_lower_cache(file);
-    ctr_catalog_close(&pull.here);
+        ctr_pull_table_merge(pull, &catalog->entries[i], problem);
+    show_merged(pull, problem);
+    if (problem->rc == SQLITE_OK && catalog->n > 0) meet(pull, &catalog->entries[0], problem);
+    ctr_conflicts_change_identity(&pull->conflicts, file, problem);
+    if (pull->raised) file->raised = !ctr_session_lower_cache(file);
+    ctr_catalog_close(&pull->here);
     return problem->rc;
 }

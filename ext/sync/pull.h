@@ -40,20 +40,6 @@ typedef struct ctr_report {
 
 void ctr_pull_report_close(ctr_report *report);
 
-/* Merges the changes in `source`, as `how` says, into `file`, the target.
- * Messages call it `called`. Checks the identity of the target first, and makes
- * the source durable if it takes anything. The caller makes the pull all or nothing, and has
- * appended the batches of the source. */
-int ctr_pull_all(const ctr_source *source, const ctr_identity *giver, ctr_file *file,
-                 const char *called, ctr_side side, int how, ctr_report *report,
-                 ctr_problem *problem);
-
-/* Tries again to show the rows of tracked tables that are apart, as a pull does. Rows of a feed
- * come one by one, and a table may refuse one until another is there. */
-int ctr_pull_show_apart(ctr_file *file, ctr_problem *problem);
-
-/* ---- one table, in sync/pull_table.c --------------------------------------------------------- */
-
 /* A merge into a table. If it is a tracked one, the merge stays open until all tables are merged,
  * for then its rows are shown. */
 typedef struct ctr_pull_merge {
@@ -62,28 +48,41 @@ typedef struct ctr_pull_merge {
     struct ctr_pull_merge *next;
 } ctr_pull_merge;
 
-/* The state that all tables of one pull share. */
 typedef struct ctr_pull {
+    /* Set by the caller. */
     const ctr_source *source;
-    ctr_objects *mine;         /* the objects of the target; borrowed from its ctr_file */
-    ctr_catalog here;          /* owned: its tables */
-    const ctr_identity *giver; /* NULL: nothing is merged */
+    const ctr_identity *giver; /* of the source; NULL: nothing is merged */
     ctr_file *file;            /* the target */
     const char *called;        /* its name in messages */
+    int how;
+    ctr_side side;
+    ctr_report *report;
+
+    /* The state that its tables share. */
+    ctr_objects *mine; /* the objects of the target; borrowed from its ctr_file */
+    ctr_catalog here;  /* owned: its tables */
     ctr_conflicts conflicts;
     ctr_identity taker; /* the target's, before the pull */
     bool checked;       /* the target's identity, in this transaction */
     bool durable;       /* the source has been synced */
     bool marked;        /* the first mark for a table was written */
-    int how;
     bool asked, raised; /* for a larger cache of the target; it was raised */
     bool in_empty;      /* the target was empty before the pull */
-    ctr_side side;
-    ctr_report *report;
-    bool deletions; /* rows of replicated tables that have ended are deleted now */
+    bool deletions;     /* rows of replicated tables that have ended are deleted now */
     ctr_pull_merge *first,
         **last; /* owned: those of tracked tables, in order; where the next goes */
 } ctr_pull;
+
+/* Merges the changes in the source, as `how` says, into the target. Checks the identity of the
+ * target first, and makes the source durable if it takes anything. The caller makes the pull all or
+ * nothing, and has appended the batches of the source. */
+int ctr_pull_all(ctr_pull *pull, ctr_problem *problem);
+
+/* Tries again to show the rows of tracked tables that are apart, as a pull does. Rows of a feed
+ * come one by one, and a table may refuse one until another is there. */
+int ctr_pull_show_apart(ctr_file *file, ctr_problem *problem);
+
+/* ---- one table, in sync/pull_table.c --------------------------------------------------------- */
 
 /* NULL is harmless. */
 void ctr_pull_close_merge(ctr_pull_merge *merge);

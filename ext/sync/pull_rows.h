@@ -11,7 +11,7 @@ typedef struct ctr_pull_rows {
     ctr_pull *pull;                /* borrowed, as are the next two */
     ctr_merge *to;                 /* the merge into our table */
     struct ctr_report_row *report; /* gets the numbers of rows */
-    const int *regular;            /* lent by sync/matching.h; NULL: it is not replicated */
+    const int *regular;            /* lent by ctr_later.map; NULL: it is not replicated */
 
     ctr_rows from;        /* the rows of the source */
     int *counters;        /* owned: for each counter of `to`, that of `from` to be merged, or -1 */

@@ -226,11 +226,6 @@ void ctr_batch_learn(ctr_tab *tab, int64_t number)
     if (number > tab->file->learned) tab->file->learned = number;
 }
 
-static void refuse_ignored(ctr_tab *tab, ctr_problem *problem)
-{
-    ctr_refuse_ignored_entries(tab, problem);
-}
-
 /* If SQLite prepared the statement again, the schema changed, and there may be new triggers. */
 static void step_write(ctr_tab *tab, sqlite3_stmt *row, bool extends, ctr_problem *problem)
 {
@@ -242,7 +237,7 @@ static void step_write(ctr_tab *tab, sqlite3_stmt *row, bool extends, ctr_proble
     bool written = problem->rc == SQLITE_OK;
     if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) {
         ctr_batch_refuse_triggers_anew(tab, problem);
-        if (extends) refuse_ignored(tab, problem);
+        if (extends) ctr_refuse_ignored_entries(tab, problem);
     }
     if (written && problem->rc != SQLITE_OK) ctr_conn_spoil(conn, nth);
 }
@@ -258,7 +253,7 @@ static void write_open_row(ctr_tab *tab, bool extends, ctr_problem *problem)
     if (!slot) return;
     if (!slot->checked) {
         ctr_batch_refuse_triggers_anew(tab, problem);
-        if (extends) refuse_ignored(tab, problem);
+        if (extends) ctr_refuse_ignored_entries(tab, problem);
         slot->checked = problem->rc == SQLITE_OK;
     }
     sqlite3_stmt *row = slot->kept.statement;

@@ -11,8 +11,8 @@ bool ctr_own_write_runs(const ctr_file *file)
     return file->writing != NULL;
 }
 
-/* Returns whether these are the values to show. */
-static bool is_wanted(ctr_writing *writing, const ctr_shown *shown)
+/* Returns whether these are the values to show, and notes that our trigger has seen them. */
+static bool note_if_wanted(ctr_writing *writing, const ctr_shown *shown)
 {
     bool is = !shown && !writing->want;
     if (shown && writing->want) is = ctr_tracked_same_row(writing->tracked, shown, writing->want);
@@ -27,7 +27,7 @@ bool ctr_own_write_is_row(const ctr_file *file, const char *counters, sqlite3_va
     if (!writing || strcmp(writing->tracked->counters, counters) != 0) return false;
     for (int i = 0; i < writing->tracked->shape->n_keys; i++)
         if (!ctr_text_alike(keys[i], writing->keys[i])) return false;
-    return is_wanted(writing, shown) && !writing->ended;
+    return note_if_wanted(writing, shown) && !writing->ended;
 }
 
 bool ctr_own_write_is_of_rowid(const ctr_file *file, const char *counters, int64_t rowid)
@@ -39,7 +39,7 @@ bool ctr_own_write_is_of_rowid(const ctr_file *file, const char *counters, int64
 bool ctr_own_write_is_rowid(const ctr_file *file, const char *counters, int64_t rowid,
                             const ctr_shown *shown)
 {
-    return ctr_own_write_is_of_rowid(file, counters, rowid) && is_wanted(file->writing, shown);
+    return ctr_own_write_is_of_rowid(file, counters, rowid) && note_if_wanted(file->writing, shown);
 }
 
 bool ctr_own_write_refuses(const ctr_file *file)

@@ -8,10 +8,15 @@
 
 #include "track/tracked.h"
 
-/* Return whether the library is writing a row of the schema; the row with this id; the row with
- * this id, or with exactly this key and not ended, and with these values (NULL: deleted). */
+/* Returns whether the library is writing a row of the file. */
 bool ctr_own_write_runs(const ctr_file *file);
+
+/* Returns whether it is writing the row whose cells have this id. */
 bool ctr_own_write_is_of_rowid(const ctr_file *file, const char *counters, int64_t rowid);
+
+/* Return whether it is writing the row with this id, or with exactly this key and not ended, with
+ * these values, by counter (NULL: it deletes the row). Then they note that our trigger has seen
+ * them. */
 bool ctr_own_write_is_rowid(const ctr_file *file, const char *counters, int64_t rowid,
                             const ctr_shown *shown);
 bool ctr_own_write_is_row(const ctr_file *file, const char *counters, sqlite3_value **keys,

@@ -30,7 +30,7 @@ typedef struct ctr_shown {
 typedef struct ctr_tracked_column {
     char *name;      /* owned; in the table; NULL: the counter has no column here */
     bool given;      /* ctr_tracked_adopt has given it to its counter */
-    bool adopted;    /* newly tracked, and its counter existed before */
+    bool adopted;    /* of a running counter_track: given, and its counter existed before */
     bool lost;       /* the table has no such column now; perhaps it was renamed */
     ctr_shown blank; /* the value that it shows while its counter has none */
 } ctr_tracked_column;

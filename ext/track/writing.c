@@ -158,7 +158,7 @@ static int bind_row(ctr_writing *writing, sqlite3_stmt *statement, const ctr_sho
 /* The table's answer to a statement. */
 typedef enum answer_of_table {
     TABLE_TAKES,
-    TABLE_REFUSES, /* a constraint failed, or a trigger ignored it; nothing changed */
+    TABLE_REFUSES, /* a constraint failed, a trigger ignored it, or no row matched: no change */
     TABLE_DEFERS   /* a deferred foreign key is broken, and would fail the COMMIT */
 } answer_of_table;
 
@@ -280,6 +280,7 @@ bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_s
         bind_rowid(writing, row);
         answer = ask_table(writing, row, to, problem);
     }
+    /* Then the old values are written back. */
     if (answer == TABLE_DEFERS && bind_row(writing, row, from, to, problem) == SQLITE_OK)
         run_shown(writing, row, from, problem);
     bool taken = answer == TABLE_TAKES && has_taken(writing, from, to, problem);

@@ -36,7 +36,7 @@ typedef struct ctr_writing {
     ctr_foreign foreign;
     int level;     /* of the statement: triggers may write rows again, by a command */
     bool reported; /* our trigger has seen the values to show */
-    bool aside;    /* a trigger changed the row, which listed it as apart */
+    bool aside;    /* the row is apart: a trigger changed it, or the table took no counters */
     bool ended;    /* a trigger deleted the row, and with it the life of its counters */
     bool strict;   /* overrides constraints that say REPLACE or ROLLBACK */
     bool unsaved;  /* no savepoint can undo the statement: see ctr_own_write_refuses */

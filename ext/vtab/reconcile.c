@@ -114,8 +114,9 @@ static bool is_below(const ctr_tracked_row *row, ctr_problem *problem)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* Counts one counter of the row that was found: its column shows `now`, and showed `base`, or its
- * counter if `base` is NULL. `adds`: the counter has counts that the row never showed. */
+/* Counts one counter of the row that was found: its column shows `now`. `base` is the listed value
+ * of a row that is apart; in others it is NULL, for the base is the counter. `adds`: the counter
+ * has counts that the row never showed. */
 static void count_value(ctr_table *table, int counter, const ctr_shown *base, const ctr_shown *now,
                         bool adds, ctr_problem *problem)
 {

@@ -384,9 +384,8 @@ static void tell_another(ctr_table *table, ctr_problem *problem)
     if (ctr_file_has_counted(table->file)) ctr_events_pass_on(&table->joined, problem);
 }
 
-/* When a DROP fails, SQLite shows the text of the code instead of the table's message. */
-
-/* A damaged table can be dropped, but not a table of a newer format. */
+/* A damaged table can be dropped, but not one of a newer format. When a DROP fails, SQLite shows
+ * the text of the code instead of the table's message. */
 static void refuse_newer(ctr_table *table, ctr_problem *problem)
 {
     ctr_identity identity;

@@ -192,8 +192,8 @@ int ctr_table_report(ctr_problem *problem, char **message);
 /* Returns the opening of the running counter_track, if that tracks this table; else NULL. */
 ctr_opening *ctr_table_opening(const ctr_table *table);
 
-/* Returns a view of the tracked table, for reading only, or NULL if that table is not known or on a
- * problem. */
+/* Returns a view of the tracked table, by which none of its rows is written, or NULL if that table
+ * is not known or on a problem. */
 struct ctr_showing *ctr_table_look(ctr_table *table, ctr_problem *problem);
 
 /* Writes the counters of the row that was found into the tracked table, if the table accepts them.
