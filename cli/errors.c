@@ -60,8 +60,8 @@ const char *cli_message(sqlite3 *db)
 /* SQLite reports that it cannot write what it keeps beside a file in WAL mode, or not make it. */
 static bool lacks_wal(cli_file *file, int rc)
 {
-    return rc == SQLITE_READONLY_DIRECTORY ||
-           ((rc & 0xff) == SQLITE_CANTOPEN && sqlite3_db_readonly(file->db, "main") == 1);
+    return (rc == SQLITE_READONLY_DIRECTORY || (rc & 0xff) == SQLITE_CANTOPEN) &&
+           sqlite3_db_readonly(file->db, "main") == 1;
 }
 
 void cli_fail_file(cli_file *file, const char *where)
@@ -77,6 +77,9 @@ void cli_fail_file(cli_file *file, const char *where)
         cli_fail(file->c,
                  "%s: %sthe file and its folder are read-only: SQLite cannot read a file in WAL "
                  "mode there",
+                 file->path, where);
+    else if (rc == SQLITE_READONLY_DIRECTORY)
+        cli_fail(file->c, "%s: %sSQLite cannot make its journal: the folder is read-only",
                  file->path, where);
     else if (rc == SQLITE_READONLY_ROLLBACK)
         cli_fail(file->c,

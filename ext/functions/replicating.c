@@ -96,7 +96,9 @@ bool ctr_replicating_drop(ctr_tracking *call, const char *name, ctr_problem *pro
 {
     for (int i = 0; i < call->tracked.n_regular && problem->rc == SQLITE_OK; i++) {
         const ctr_tracked_regular *regular = &call->tracked.regular[i];
-        const char *column = regular->column ? regular->column : regular->name;
+        const char *column = regular->column ? regular->column
+                             : regular->lost ? regular->lost
+                                             : regular->name;
         if (sqlite3_stricmp(column, name) != 0) continue;
         ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape, problem);
         ctr_tracked_note(call->file, call->counters, &call->shape, problem);

@@ -100,14 +100,28 @@ static void check_tracked_key(ctr_tracking *call, const ctr_shape *wanted, ctr_p
 /* A column that was renamed while the triggers were missing looks like a dropped one. */
 static void check_lost(const ctr_tracking *call, ctr_problem *problem)
 {
+    const char *function = ctr_tracked_function(&call->tracked);
     for (int i = 0; i < call->shape.n_columns; i++)
         if (call->tracked.columns[i].lost)
-            ctr_problem_set(
-                problem, SQLITE_ERROR,
-                "%s: the column of the counter %s is missing: if it was renamed, rename "
-                "it back, call counter_track, and rename it again; if it was dropped, "
-                "name the remaining ones: counter_track('%s', ...)",
-                call->table, call->shape.columns[i].name, call->table);
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "%s: the column of the counter %s is missing: if it was renamed, "
+                            "rename it back, call %s, and rename it again; if it was dropped, name "
+                            "the remaining ones: %s('%s', ...)",
+                            call->table, call->shape.columns[i].name, function, function,
+                            call->table);
+}
+
+/* The triggers list the regular columns in the order of their numbers, so none may be missing. */
+static void check_lost_regular(const ctr_tracking *call, ctr_problem *problem)
+{
+    for (int i = 0; i < call->tracked.n_regular; i++)
+        if (call->tracked.regular[i].lost)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "%s: the replicated column %s is missing: if it was renamed, rename it "
+                            "back, call counter_replicate('%s'), and rename it again; if it was "
+                            "dropped, call counter_untrack('%s', '%s')",
+                            call->table, call->tracked.regular[i].lost, call->table, call->table,
+                            call->tracked.regular[i].lost);
 }
 
 /* Adds counters for columns that have none. A counter that exists already, from other files, adopts
@@ -184,6 +198,7 @@ static int64_t go_on_tracking(ctr_tracking *call, ctr_problem *problem)
 {
     ctr_tracking_open_counters(call, problem);
     bool whole = are_triggers_whole(call, problem);
+    check_lost_regular(call, problem);
     int n_before = call->shape.n_columns;
     bool was_replicated = call->shape.replicated;
     bool added = call->replicates && problem->rc == SQLITE_OK && ctr_replicating_add(call, problem);
@@ -194,8 +209,8 @@ static int64_t go_on_tracking(ctr_tracking *call, ctr_problem *problem)
     if (!any)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s: none of its counters has a column of its name here: if columns were "
-                        "renamed, rename them back, call counter_track, and rename them again",
-                        call->table);
+                        "renamed, rename them back, call %s, and rename them again",
+                        call->table, ctr_tracked_function(&call->tracked));
     if (problem->rc == SQLITE_OK && call->n == 0) check_lost(call, problem);
     if (problem->rc == SQLITE_OK && (added || !whole))
         ctr_triggers_create(&call->tracked, call->file, problem);
@@ -343,6 +358,7 @@ int64_t ctr_tracking_untrack(ctr_tracking *call, ctr_problem *problem)
     for (int i = 0; i < call->n && problem->rc == SQLITE_OK; i++)
         drop_tracked_column(call, call->names[i], problem);
     if (problem->rc == SQLITE_OK) check_lost(call, problem);
+    check_lost_regular(call, problem);
     if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, call->file, problem);
     if (!whole) ctr_counting_rows(call, problem);
     return n;

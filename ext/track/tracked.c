@@ -171,8 +171,9 @@ static void look_up_columns(ctr_tracked *tracked)
     }
     for (int i = 0; i < tracked->n_regular; i++) {
         ctr_tracked_regular *regular = &tracked->regular[i];
-        if (regular->column && ctr_ordinary_column(&tracked->ordinary, regular->column)) continue;
-        sqlite3_free(regular->column);
+        if (!regular->column || ctr_ordinary_column(&tracked->ordinary, regular->column)) continue;
+        sqlite3_free(regular->lost);
+        regular->lost = regular->column;
         regular->column = NULL;
     }
 }
@@ -310,6 +311,7 @@ void ctr_tracked_close(ctr_tracked *tracked)
     for (int i = 0; i < tracked->n_regular; i++) {
         sqlite3_free(tracked->regular[i].name);
         sqlite3_free(tracked->regular[i].column);
+        sqlite3_free(tracked->regular[i].lost);
     }
     sqlite3_free(tracked->regular);
     ctr_ordinary_close(&tracked->ordinary);
@@ -337,6 +339,8 @@ static bool may_stay(const ctr_tracked *tracked, const ctr_objects *objects, ctr
 {
     for (int i = 0; i < tracked->shape->n_columns; i++)
         if (tracked->columns[i].lost) return false;
+    for (int i = 0; i < tracked->n_regular; i++)
+        if (tracked->regular[i].lost) return false;
     return ctr_schema_objects_trigger(objects, tracked->counters, "insert", problem) != NULL;
 }
 

@@ -40,6 +40,7 @@ typedef struct ctr_tracked_regular {
     int number;
     char *name;   /* owned; between files */
     char *column; /* owned; in the table; NULL: the table has no such column now */
+    char *lost;   /* owned; the name it had last, if the table lacks that; perhaps it was renamed */
 } ctr_tracked_regular;
 
 typedef struct ctr_tracked {

@@ -177,6 +177,9 @@ def test_why_a_file_cannot_be_read_is_told(elsewhere):
     os.chmod(folder / "secret.db", 0)
     make(folder / "wal.db", "PRAGMA journal_mode = WAL", VIEWS)
     os.chmod(folder / "wal.db", 0o444)
+    for name in "here.db", "writable.db":
+        make(folder / name, VIEWS)
+        os.chmod(folder / name, 0o666)
     cut = sqlite3.connect(folder / "cut.db", isolation_level=None)
     for sql in "CREATE TABLE t(a)", "PRAGMA cache_size = 1", "BEGIN", "INSERT INTO t VALUES (zeroblob(100000))":
         cut.execute(sql).fetchall()
@@ -199,6 +202,7 @@ def test_why_a_file_cannot_be_read_is_told(elsewhere):
                   command, name, **options)
         fails("copy.db: its last transaction was cut off, and the file is read-only: open it once where it can be written",
               command, "copy.db", **options)
+    fails("here.db: taking from writable.db: SQLite cannot make its journal: the folder is read-only", "sync", "here.db", "writable.db", **options)
 
 
 def test_output_that_cannot_be_written_is_told(place):

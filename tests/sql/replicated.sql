@@ -393,6 +393,56 @@ SELECT * FROM main.p ORDER BY k;
 --= a|2|2
 --= c|5|5
 
+-- # a-replicated-column-that-a-rebuilt-table-lacks-was-renamed-or-is-untracked
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, u, w, n INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, u, w, n INTEGER);
+SELECT counter_replicate('main.p', 'n');
+--= 0
+SELECT counter_replicate('office.p', 'n');
+--= 0
+INSERT INTO main.p VALUES ('a', 'u', 'w', 1);
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+ALTER TABLE main.p RENAME COLUMN u TO z;
+UPDATE main.p SET w = 'w2';
+CREATE TABLE main.new_p(k TEXT PRIMARY KEY, w, y, n INTEGER);
+INSERT INTO new_p SELECT k, w, z, n FROM main.p;
+DROP TABLE main.p;
+ALTER TABLE main.new_p RENAME TO p;
+SELECT counter_replicate('main.p');
+--! counter_replicate: p: the replicated column z is missing: if it was renamed, rename it back, call counter_replicate('p'), and rename it again; if it was dropped, call counter_untrack('p', 'z')
+SELECT counter_replicate('main.p', 'n');
+--! counter_replicate: p: the replicated column z is missing: if it was renamed, rename it back, call counter_replicate('p'), and rename it again; if it was dropped, call counter_untrack('p', 'z')
+SELECT counter_track('main.p');
+--! counter_track: p: the replicated column z is missing: if it was renamed, rename it back, call counter_replicate('p'), and rename it again; if it was dropped, call counter_untrack('p', 'z')
+SELECT counter_untrack('main.p', 'n');
+--! counter_untrack: p: the replicated column z is missing: if it was renamed, rename it back, call counter_replicate('p'), and rename it again; if it was dropped, call counter_untrack('p', 'z')
+SAVEPOINT is_dropped;
+SELECT counter_untrack('main.p', 'z');
+--= 1
+SELECT column_name, state FROM counter_tracked('main') ORDER BY column_name;
+--= n|tracked
+--= w|regular
+SELECT counter_replicate('main.p');
+--= 0
+SELECT column_name FROM counter_tracked('main') WHERE state = 'regular' ORDER BY column_name;
+--= w
+--= y
+ROLLBACK TO is_dropped;
+RELEASE is_dropped;
+ALTER TABLE main.p RENAME COLUMN y TO z;
+SELECT counter_replicate('main.p');
+--= 0
+ALTER TABLE main.p RENAME COLUMN z TO y;
+UPDATE office.p SET u = 'u2';
+SELECT rows_changed FROM counter_sync('office');
+--= 2
+SELECT * FROM main.p;
+--= a|w2|u2|1
+SELECT * FROM office.p;
+--= a|u2|w2|1
+
 -- # floors-delete-replicated-rows
 ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k INTEGER PRIMARY KEY, v, n INTEGER);
