@@ -4,9 +4,10 @@
 #include <string.h>
 
 /* A column of our table that the source replicates, and this file does not yet. */
-static void refuse_unreplicated(const ctr_tracked *tracked, const char *name, const char *called,
+static void refuse_unreplicated(const ctr_merge *to, const char *name, const char *called,
                                 ctr_problem *problem)
 {
+    const ctr_tracked *tracked = to->showing.tracked;
     if (!ctr_ordinary_column(&tracked->ordinary, name)) return;
     for (int i = 0; i < tracked->n_regular; i++)
         if (tracked->regular[i].column && sqlite3_stricmp(tracked->regular[i].column, name) == 0)
@@ -19,6 +20,13 @@ static void refuse_unreplicated(const ctr_tracked *tracked, const char *name, co
                         "column %s is a counter in %s and a regular column in the giving file: "
                         "counter_replicate('%s', '%s') there makes it a counter",
                         name, called, tracked->table, name);
+    const char *spelling;
+    if (ctr_shape_generation(&to->shape, name, &spelling) > 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "column %s was a counter and is a regular column in the giving file: in "
+                        "%s, call counter_untrack('%s', '%s') if it still counts, then "
+                        "counter_replicate('%s')",
+                        name, called, tracked->table, name, tracked->table);
     ctr_problem_set(problem, SQLITE_ERROR,
                     "column %s is replicated in the giving file and not yet in %s: call "
                     "counter_replicate('%s') there",
@@ -64,7 +72,7 @@ int ctr_matching_open(ctr_later *later, const ctr_merge *to, ctr_tab *from, cons
     for (int i = 0; i < theirs->n; i++) {
         const ctr_regular *column = &theirs->columns[i];
         if (column->noted && !ctr_regular_was_named(mine, column->name, strlen(column->name)))
-            refuse_unreplicated(tracked, column->name, called, problem);
+            refuse_unreplicated(to, column->name, called, problem);
     }
     return problem->rc;
 }

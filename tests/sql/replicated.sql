@@ -443,6 +443,33 @@ SELECT * FROM main.p;
 SELECT * FROM office.p;
 --= a|u2|w2|1
 
+-- # a-counter-that-becomes-a-regular-column-becomes-one-in-each-file
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, n INTEGER, m INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, n INTEGER, m INTEGER);
+SELECT counter_replicate('main.p', 'n', 'm');
+--= 0
+SELECT counter_replicate('office.p', 'n', 'm');
+--= 0
+INSERT INTO main.p VALUES ('a', 1, 2);
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT counter_untrack('office.p', 'n');
+--= 1
+SELECT counter_replicate('office.p');
+--= 1
+UPDATE office.p SET n = 'text';
+SELECT rows_changed FROM counter_pull('office');
+--! counter_pull: table p: column n was a counter and is a regular column in the giving file: in main, call counter_untrack('p', 'n') if it still counts, then counter_replicate('p')
+SELECT counter_untrack('main.p', 'n');
+--= 1
+SELECT counter_replicate('main.p');
+--= 1
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT * FROM main.p;
+--= a|text|2
+
 -- # floors-delete-replicated-rows
 ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k INTEGER PRIMARY KEY, v, n INTEGER);
