@@ -81,7 +81,7 @@ void ctr_tracked_free_lists(ctr_slots *lists);
 ctr_tracked *ctr_tracked_hold(ctr_tab *tab, ctr_problem *problem);
 void ctr_tracked_release(ctr_tracked *tracked); /* NULL is harmless */
 
-/* Notes the names in the trigger on INSERT. Returns true if they have changed. */
+/* Notes the names in the triggers, if the notes differ. Returns whether it wrote. */
 bool ctr_tracked_note(ctr_file *file, const char *counters, const ctr_shape *shape,
                       ctr_problem *problem);
 

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from conftest import CLEAN, ROOT, VERSION, files_named, run
+from conftest import CLEAN, HERE, ROOT, VERSION, files_named, run
 
 NAME = "libsqlite3-ext-counter"
 
@@ -44,6 +44,7 @@ def test_files_are_where_debian_has_such(built):
     assert sum(name.endswith(".debug") and "build-id" in name for name in files(built[f"{NAME}-dbgsym"])) == 3
 
 
+@pytest.mark.skipif(HERE != "linux-x86_64", reason="the page names the files of another machine")
 def test_the_page_names_packages_that_are_built(built):
     [name] = files_named("docs/install.md", "deb")
     assert [path.name for path in built.values() if path.match(name)] == [built[NAME].name]
