@@ -1,11 +1,10 @@
 -- Tracked columns: the triggers of an ordinary table, "{name}", pass its changes to its counter
 -- table, "{table}".
 
--- Rows that are apart. A row that waits, because the table refuses it, has one entry without a
--- counter. Any other has an entry for each counter whose column shows another value.
+-- Rows that are apart: track/apart.h.
 
 -- name: TRACK_APART
-SELECT _name, _value, 0 FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = :row
+SELECT _name, _value, CASE _name WHEN x'00' THEN 2 WHEN x'01' THEN 3 ELSE 0 END FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = :row
 UNION ALL
 SELECT _name, NULL, 1 FROM "{schema}"."{table}_state" WHERE _kind = 'merged' AND _row = :row AND _seq;
 
@@ -26,6 +25,12 @@ SELECT count(DISTINCT _row) FILTER (WHERE waits), count(DISTINCT _row) FILTER (W
 -- name: TRACK_SET_APART
 INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name, _value)
 VALUES ('apart', :row, :counter, :shown);
+
+-- name: TRACK_SET_ENDED
+INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name) VALUES ('apart', :row, x'00');
+
+-- name: TRACK_SET_WITHHELD
+INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name) VALUES ('apart', :row, x'01');
 
 -- name: TRACK_NOT_APART
 DELETE FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = :row;

@@ -14,6 +14,7 @@ static void free_file(ctr_file *file)
     ctr_schema_objects_close(&file->objects);
     ctr_storage_close(&file->storage);
     if (file->tabs) file->conn->above.tables->close(file);
+    if (file->foreign) file->free_foreign(file);
     sqlite3_free(file->schema);
     sqlite3_free(file);
 }

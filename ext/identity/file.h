@@ -101,6 +101,10 @@ typedef struct ctr_file {
     struct ctr_writing *writing; /* the row of a tracked table being written, or NULL */
     bool held;                   /* it is a snapshot, which nobody changes */
     bool raised;                 /* a pull could not lower the cache again; see sync/session.h */
+
+    /* Its foreign keys, owned, and what frees them: track/foreign.h. */
+    struct ctr_foreign_keys *foreign;
+    void (*free_foreign)(struct ctr_file *);
 } ctr_file;
 
 /* Hooks of a file's counter tables: for a change of its identity, and when it is closed. */

@@ -277,8 +277,6 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_fil
         ctr_row_feed_admits(&apply->merge, change->life, counter, &cell, problem)) {
         ctr_merge *merge = &apply->merge;
         ctr_merge_cell(merge, counter, &cell, problem);
-        ctr_answers_refuse_missing(merge, merge->tracked ? merge->showing.tracked->table : "",
-                                   "here", "in the change", false, problem);
         ctr_conflicts_change_identity(&apply->conflicts, file,
                                       problem); /* before the row is written */
         ctr_merge_write(&apply->merge, problem);

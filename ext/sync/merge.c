@@ -174,7 +174,7 @@ static size_t reduce_openings(ctr_merge *merge, const ctr_cell *mine, uint8_t *b
         cell = ctr_cell_written(bytes, size);
         merge->rows.also_here = true;
     }
-    if (merge->tracked && ctr_openings_unanswered(openings, &cell, pair, problem))
+    if (merge->later && ctr_openings_unanswered(openings, &cell, pair, problem))
         note_unanswered(merge, mine, pair, problem);
     return size;
 }
@@ -322,6 +322,22 @@ bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem)
     return true;
 }
 
+/* Returns whether some counter of the row, also one that this merge leaves alone, has openings
+ * without an answer. A pull refuses them. */
+static bool is_withheld(ctr_merge *merge, ctr_problem *problem)
+{
+    bool withheld = false;
+    for (int i = 0; i < merge->shape.n_counters && !withheld; i++) {
+        ctr_shard pair[2];
+        ctr_cell cell = merge->rows.cells[i];
+        ctr_stage_cell(&merge->rows, i, &cell);
+        if (ctr_openings_count(&cell) < 2) continue;
+        ctr_openings *openings = ctr_merge_openings(merge, problem);
+        withheld = openings && ctr_openings_unanswered(openings, &cell, pair, problem);
+    }
+    return withheld;
+}
+
 /* A row of a feed is shown at once, and fails while a deferred foreign key is broken. So it fails
  * before anything is written. A pull, which shows its rows later, undoes what it has written. */
 static void refuse_broken_keys(const ctr_merge *merge, ctr_problem *problem)
@@ -347,10 +363,14 @@ static void show_row(ctr_merge *merge, sqlite3_value **values, ctr_problem *prob
     }
     const ctr_row_cell *cell = replicated ? ctr_rows_row(rows, problem) : NULL;
     const ctr_merged_row merged = {merge->was_live, cell && ctr_row_cell_is_live(cell), values};
-    merge->showing.merged = cell ? &merged : NULL;
-    ctr_showing_row(&merge->showing, rows->rowid, merge->keys, NULL, merge->before, merge->now,
-                    problem);
-    merge->showing.merged = NULL;
+    ctr_showing *showing = &merge->showing;
+    showing->merged = cell ? &merged : NULL;
+    if (showing->withheld || ctr_showing_touches(showing, merge->now, problem))
+        ctr_showing_list(showing, rows->rowid, merge->keys, merge->before, merge->now, problem);
+    else
+        ctr_showing_row(showing, rows->rowid, merge->keys, NULL, merge->before, merge->now, problem);
+    showing->merged = NULL;
+    showing->withheld = false;
 }
 
 bool ctr_merge_write_values(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem)
@@ -362,6 +382,7 @@ bool ctr_merge_write_values(ctr_merge *merge, sqlite3_value **values, ctr_proble
     ctr_conn *conn = merge->rows.tab->file->conn;
     unsigned nth = conn->ended;
     refuse_broken_keys(merge, problem);
+    if (merge->tracked && !merge->later) merge->showing.withheld = is_withheld(merge, problem);
     if (problem->rc != SQLITE_OK) return false;
     if (ctr_stage_write(&merge->rows, merge->keys, problem)) return false;
     if (merge->tracked) show_row(merge, values, problem);

@@ -4,6 +4,7 @@
 #include "identity/file.h"
 #include "identity/names.h"
 #include "identity/succession.h"
+#include "sync/circles.h"
 #include "sync/digest.h"
 #include "sync/session.h"
 
@@ -90,10 +91,40 @@ static void show_table(ctr_pull *pull, ctr_pull_merge *merge, ctr_problem *probl
     if (here) ctr_problem_where(problem, "table %s", here->birth);
 }
 
-static void show_each_table(ctr_pull *pull, ctr_problem *problem)
+/* Sorts our tables: parents before their children. */
+static void sort_tables(ctr_pull *pull, ctr_problem *problem)
+{
+    size_t n = (size_t)pull->here.n + 1;
+    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(pull->file, problem);
+    const char **tables = foreign ? sqlite3_malloc64(n * sizeof *tables) : NULL;
+    sqlite3_free(pull->order);
+    pull->order = tables ? sqlite3_malloc64(n * sizeof *pull->order) : NULL;
+    if (!pull->order) ctr_problem_nomem(problem);
+    for (int i = 0; i < pull->here.n && problem->rc == SQLITE_OK; i++) {
+        const char *counters = pull->here.entries[i].name;
+        bool tracked = ctr_tracked_is_among(pull->mine, counters);
+        tables[i] = tracked ? ctr_triggers_table(pull->mine, counters, problem) : NULL;
+    }
+    if (problem->rc == SQLITE_OK)
+        ctr_foreign_sort(foreign, tables, pull->here.n, pull->order, problem);
+    sqlite3_free(tables);
+}
+
+static ctr_pull_merge *merge_of(const ctr_pull *pull, const ctr_catalog_entry *here)
 {
     ctr_pull_merge *merge = pull->first;
-    for (; merge && problem->rc == SQLITE_OK; merge = merge->next) show_table(pull, merge, problem);
+    while (merge && sqlite3_stricmp(merge->to.entry.birth, here->birth) != 0) merge = merge->next;
+    return merge;
+}
+
+/* Parents are shown before their children, and deleted after them. */
+static void show_each_table(ctr_pull *pull, ctr_problem *problem)
+{
+    for (int i = 0, n = pull->here.n; i < n && problem->rc == SQLITE_OK; i++) {
+        int table = pull->order[pull->deletions ? n - 1 - i : i];
+        ctr_pull_merge *merge = merge_of(pull, &pull->here.entries[table]);
+        if (merge) show_table(pull, merge, problem);
+    }
 }
 
 /* Shows the rows of one tracked table that are listed as apart. Returns the number of values that
@@ -111,15 +142,17 @@ static int64_t show_apart(ctr_pull *pull, const ctr_catalog_entry *here, bool ba
     return apart;
 }
 
-/* Shows the rows of all tables that are listed as apart. Returns the number of values that are
- * listed now, and adds the number before to *before. */
+/* Shows the rows of all tables that are listed as apart, children before their parents if it goes
+ * backwards. Returns the number of values that are listed now, and adds the number before to
+ * *before. */
 static int64_t show_each_apart_again(ctr_pull *pull, bool backwards, int64_t *before,
                                      ctr_problem *problem)
 {
     int64_t apart = 0;
     const ctr_catalog *here = &pull->here;
     for (int i = 0; i < here->n && problem->rc == SQLITE_OK; i++) {
-        const ctr_catalog_entry *entry = &here->entries[i];
+        const ctr_catalog_entry *entry =
+            &here->entries[pull->order[backwards ? here->n - 1 - i : i]];
         if (!ctr_tracked_is_among(pull->mine, entry->name)) continue;
         int64_t n = ctr_apart_count(pull->file, entry->name, problem);
         if (n == 0) continue;
@@ -162,6 +195,14 @@ static bool show_all_apart(ctr_pull *pull, ctr_problem *problem)
     return any;
 }
 
+/* The last turns, with deletions. Returns whether anything was listed. */
+static bool show_listed_rows(ctr_pull *pull, ctr_problem *problem)
+{
+    bool any = show_all_apart(pull, problem);
+    if (any && ctr_circles_show(pull, problem)) show_all_apart(pull, problem);
+    return any;
+}
+
 static bool any_replicated(const ctr_pull *pull)
 {
     for (const ctr_pull_merge *merge = pull->first; merge; merge = merge->next)
@@ -170,11 +211,12 @@ static bool any_replicated(const ctr_pull *pull)
 }
 
 /* Runs after all tables are merged, because triggers of the user may read other rows. Rows of
- * replicated tables are deleted when all others are shown: a cascade must not take children that
- * have another parent by then. */
+ * replicated tables are deleted when all others are shown: children may have another parent by
+ * then. */
 static void show_merged(ctr_pull *pull, ctr_problem *problem)
 {
     bool replicated = any_replicated(pull);
+    sort_tables(pull, problem);
     show_each_table(pull, problem);
     if (replicated) show_all_apart(pull, problem);
     pull->deletions = true;
@@ -184,7 +226,7 @@ static void show_merged(ctr_pull *pull, ctr_problem *problem)
         pull->first = merge->next;
         ctr_pull_close_merge(merge);
     }
-    if (show_all_apart(pull, problem)) report_apart(pull, problem);
+    if (show_listed_rows(pull, problem)) report_apart(pull, problem);
 }
 
 int ctr_pull_show_apart(ctr_file *file, ctr_problem *problem)
@@ -192,10 +234,12 @@ int ctr_pull_show_apart(ctr_file *file, ctr_problem *problem)
     ctr_report none = {0};
     ctr_pull pull = {.file = file, .report = &none, .conflicts = {.file = file}};
     ctr_pull_table_look(&pull, problem);
+    sort_tables(&pull, problem);
     if (show_all_apart(&pull, problem)) {
         pull.deletions = true;
-        show_all_apart(&pull, problem);
+        show_listed_rows(&pull, problem);
     }
+    sqlite3_free(pull.order);
     ctr_catalog_close(&pull.here);
     return problem->rc;
 }
@@ -222,6 +266,7 @@ int ctr_pull_all(ctr_pull *pull, ctr_problem *problem)
     if (problem->rc == SQLITE_OK && catalog->n > 0) meet(pull, &catalog->entries[0], problem);
     ctr_conflicts_change_identity(&pull->conflicts, file, problem);
     if (pull->raised) file->raised = !ctr_session_lower_cache(file);
+    sqlite3_free(pull->order);
     ctr_catalog_close(&pull->here);
     return problem->rc;
 }

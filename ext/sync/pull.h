@@ -61,6 +61,7 @@ typedef struct ctr_pull {
     /* The state that its tables share. */
     ctr_objects *mine; /* the objects of the target; borrowed from its ctr_file */
     ctr_catalog here;  /* owned: its tables */
+    int *order;        /* owned: their numbers, parents before children, once all are merged */
     ctr_conflicts conflicts;
     ctr_identity taker; /* the target's, before the pull */
     bool checked;       /* the target's identity, in this transaction */

@@ -23,18 +23,32 @@ void ctr_openings_new(uint8_t id[CTR_ID_SIZE])
     ctr_id_make_opening(id);
 }
 
+/* Computes an opening from a name, which this frees, and perhaps a key. */
+static void compute_id(char *name, const ctr_packed *key, uint8_t id[CTR_ID_SIZE],
+                       ctr_problem *problem)
+{
+    ctr_packed bytes = {0};
+    size_t size = name ? strlen(name) : 0, key_size = key ? key->size : 0;
+    uint8_t *out = name ? ctr_pack_room(&bytes, size + key_size, problem) : NULL;
+    if (!name) ctr_problem_nomem(problem);
+    for (size_t i = 0; out && i < size; i++)
+        out[i] = (uint8_t)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] - 'A' + 'a' : name[i]);
+    if (out && key_size) memcpy(out + size, key->bytes, key_size);
+    if (out) ctr_uuid_of_bytes(out, size + key_size, id);
+    if (out) ctr_id_make_opening(id);
+    sqlite3_free(bytes.bytes);
+    sqlite3_free(name);
+}
+
 void ctr_openings_of_birth(const char *birth, uint8_t id[CTR_ID_SIZE], ctr_problem *problem)
 {
-    char *name = problem->rc == SQLITE_OK ? sqlite3_mprintf("opening of %s", birth) : NULL;
-    if (!name) {
-        ctr_problem_nomem(problem);
-        return;
-    }
-    for (char *c = name; *c; c++)
-        if (*c >= 'A' && *c <= 'Z') *c = (char)(*c - 'A' + 'a');
-    ctr_uuid_of_bytes((const uint8_t *)name, strlen(name), id);
-    ctr_id_make_opening(id);
-    sqlite3_free(name);
+    compute_id(sqlite3_mprintf("opening of %s", birth), NULL, id, problem);
+}
+
+void ctr_openings_of_life(const char *birth, const ctr_packed *key, uint32_t life,
+                          uint8_t id[CTR_ID_SIZE], ctr_problem *problem)
+{
+    compute_id(sqlite3_mprintf("life %u in %s of ", (unsigned)life, birth), key, id, problem);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */

@@ -25,6 +25,11 @@
  *
  * An opening can also be joined with the name under which its table was born: with an id that every
  * file computes from that name, and no cell has.
+ *
+ * A row whose merged deletion is not shown begins its next life when the application writes it. Its
+ * counters go on with what they show: under an opening that every file computes from table, key
+ * and life, so that two files which revive one row do not add it up. Of two values under it the
+ * greater one wins, by the rule for equal clocks.
  */
 #ifndef CTR_TABLE_OPENINGS_H
 #define CTR_TABLE_OPENINGS_H
@@ -38,6 +43,10 @@ void ctr_openings_new(uint8_t id[CTR_ID_SIZE]);
 /* Writes the opening that all files compute from the name under which a table was born; the case of
  * ASCII letters does not matter. Fails with SQLITE_NOMEM. */
 void ctr_openings_of_birth(const char *birth, uint8_t id[CTR_ID_SIZE], ctr_problem *problem);
+
+/* Writes the opening that all files compute for a life of a row, with its packed key. */
+void ctr_openings_of_life(const char *birth, const ctr_packed *key, uint32_t life,
+                          uint8_t id[CTR_ID_SIZE], ctr_problem *problem);
 
 typedef enum ctr_answer_to { CTR_UNANSWERED, CTR_SAME, CTR_ADD } ctr_answer_to;
 

@@ -5,6 +5,9 @@
 
 #include "sqlite/text.h"
 
+/* What an entry says, as TRACK_APART has it. */
+enum { APART_COUNTER, APART_REFUSED, APART_ENDED, APART_WITHHELD };
+
 /* Takes a statement, bound to this row; NULL on a problem. */
 static ctr_slot *take_apart(ctr_apart *apart, ctr_tab_sql which, int64_t rowid,
                             ctr_problem *problem)
@@ -28,10 +31,11 @@ int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row, ctr_prob
     sqlite3_stmt *entry = slot ? slot->kept.statement : NULL;
     while (ctr_run_row(&run, entry)) {
         const char *name = ctr_text_column(entry, 0, problem);
-        if (sqlite3_column_int(entry, 2)) {
-            row->refused = true;
-            continue;
-        }
+        int kind = sqlite3_column_int(entry, 2);
+        row->refused = row->refused || kind == APART_REFUSED;
+        row->ended = row->ended || kind == APART_ENDED;
+        row->withheld = row->withheld || kind == APART_WITHHELD;
+        if (kind != APART_COUNTER) continue;
         int i = name ? ctr_shape_counter_like(shape, name) : -1;
         row->waits = row->waits || (name && !*name);
         if (i < 0) continue;
@@ -72,6 +76,24 @@ void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const c
         ctr_run_bind_int(&run, entry, ":shown", shown->n);
     ctr_run_row(&run, entry);
     ctr_tab_give_back(apart->tab, slot, problem);
+}
+
+static void set_state(ctr_apart *apart, ctr_sql sql, int64_t rowid, ctr_problem *problem)
+{
+    ctr_run run = ctr_tab_run(apart->tab, problem);
+    sqlite3_stmt *entry = ctr_run_prepare(&run, sql);
+    ctr_run_bind_int(&run, entry, ":row", rowid);
+    ctr_run_once(&run, entry);
+}
+
+void ctr_apart_end(ctr_apart *apart, int64_t rowid, ctr_problem *problem)
+{
+    set_state(apart, CTR_SQL_TRACK_SET_ENDED, rowid, problem);
+}
+
+void ctr_apart_withhold(ctr_apart *apart, int64_t rowid, ctr_problem *problem)
+{
+    set_state(apart, CTR_SQL_TRACK_SET_WITHHELD, rowid, problem);
 }
 
 /* A table that keeps no statements is not to keep this one alone. */

@@ -2,9 +2,12 @@
  *
  *     it waits      the counters are live, and the table has no such row
  *     it differs    a column shows a value other than that of its counter
+ *     it has ended  it was deleted by a merge, and the replicated table still has it
+ *     it is withheld    its counters have openings without an answer (table/openings.h)
  *
  * A row that waits has one entry, without a counter. A row that differs has one entry for each
- * counter whose column shows another value.
+ * counter whose column shows another value. A row that has ended has these for all counters, and
+ * one more, as does one that is withheld.
  */
 #ifndef CTR_TRACK_APART_H
 #define CTR_TRACK_APART_H
@@ -19,7 +22,7 @@ typedef struct ctr_apart {
 
 /* A row, listed or not. */
 typedef struct ctr_apart_row {
-    bool waits, differs;
+    bool waits, differs, ended, withheld;
     bool refused;     /* the table refuses values of regular columns: table/regular.h */
     bool *differs_in; /* owned; by counter */
     ctr_shown *shown; /* owned; by counter: what the column shows */
@@ -29,8 +32,10 @@ typedef struct ctr_apart_row {
 int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row, ctr_problem *problem);
 void ctr_apart_close_row(ctr_apart_row *row);
 
-/* Lists a counter of the row with the value that its column shows; counter NULL: the row waits.
- * Remove takes the row off the list. */
+/* List that the row has ended, that it is withheld, a counter of it with the value that its column
+ * shows; counter NULL: the row waits. Remove takes the row off the list. */
+void ctr_apart_end(ctr_apart *apart, int64_t rowid, ctr_problem *problem);
+void ctr_apart_withhold(ctr_apart *apart, int64_t rowid, ctr_problem *problem);
 void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const ctr_shown *shown,
                    ctr_problem *problem);
 int ctr_apart_remove(ctr_apart *apart, int64_t rowid, ctr_problem *problem);

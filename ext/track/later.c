@@ -8,10 +8,13 @@
 #include "sqlite/array.h"
 #include "table/batch.h"
 #include "table/cache.h"
+#include "table/openings.h"
 #include "table/pack.h"
 #include "track/lists.h"
 
 /* ---- the cells of rows ----------------------------------------------------------------------- */
+
+enum { CELLS_ID = 1 }; /* the columns of the statement before those of the table */
 
 typedef struct cells_reader {
     ctr_showing *showing;
@@ -19,6 +22,8 @@ typedef struct cells_reader {
     ctr_slot *slot;
     sqlite3_value **keys; /* owned; of the current row, lent by the statement until its next step */
     ctr_summary *now;     /* owned; of the current row */
+    ctr_openings answers; /* owned: those of the table, once a row needs them */
+    bool has_answers;
 
     /* Of a replicated table. */
     ctr_merged_row merged; /* the current row; its values are owned */
@@ -47,7 +52,9 @@ static void close_cells(cells_reader *cells, ctr_problem *problem)
     sqlite3_free(cells->keys);
     sqlite3_free(cells->now);
     sqlite3_free(cells->merged.values);
+    ctr_openings_close(&cells->answers);
     cells->showing->merged = NULL;
+    cells->showing->withheld = false;
 }
 
 /* Steps to the row with this id. Many are only a few steps after the previous one. */
@@ -66,10 +73,28 @@ static bool step_to_row(ctr_run *run, sqlite3_stmt *row, int64_t rowid)
     return ctr_run_row(run, row) && sqlite3_column_int64(row, 0) == rowid;
 }
 
+/* Returns whether the row that the statement stands on has openings without an answer. */
+static bool is_withheld_row(cells_reader *cells, sqlite3_stmt *row, ctr_problem *problem)
+{
+    bool withheld = false;
+    const ctr_shape *shape = cells->showing->tracked->shape;
+    for (int i = 0; i < shape->n_counters && !withheld && problem->rc == SQLITE_OK; i++) {
+        ctr_cell cell;
+        ctr_shard pair[2];
+        const void *bytes = sqlite3_column_blob(row, CELLS_ID + shape->counters[i]);
+        size_t size = (size_t)sqlite3_column_bytes(row, CELLS_ID + shape->counters[i]);
+        if (ctr_cell_open(&cell, bytes, size) != CTR_OK || ctr_openings_count(&cell) < 2) continue;
+        if (!cells->has_answers)
+            ctr_openings_read(&cells->answers, cells->rows->tab, problem);
+        cells->has_answers = true;
+        withheld = ctr_openings_unanswered(&cells->answers, &cell, pair, problem);
+    }
+    return withheld;
+}
+
 /* Reads the key and the states of the row with this id. */
 static bool read_cells(cells_reader *cells, int64_t rowid, ctr_problem *problem)
 {
-    enum { CELLS_ID = 1 };
     sqlite3_stmt *row = cells->slot->kept.statement;
     const ctr_tracked *tracked = cells->showing->tracked;
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
@@ -78,7 +103,8 @@ static bool read_cells(cells_reader *cells, int64_t rowid, ctr_problem *problem)
         cells->keys[i] = sqlite3_column_value(row, CELLS_ID + tracked->shape->keys[i]);
     for (int i = 0; i < tracked->shape->n_counters; i++)
         cells->now[i] = ctr_rows_state(cells->rows, i);
-    return true;
+    cells->showing->withheld = is_withheld_row(cells, row, problem);
+    return problem->rc == SQLITE_OK;
 }
 
 /* ---- merged rows ----------------------------------------------------------------------------- */
@@ -334,7 +360,8 @@ static void try_row(apart_job *job, int64_t rowid, bool deletions, ctr_problem *
     ctr_apart *list = &cells->showing->apart;
     ctr_apart_row was, is = {0};
     ctr_apart_read(list, rowid, &was, problem);
-    bool tried = (was.waits || was.differs || was.refused) && read_cells(cells, rowid, problem);
+    bool listed = was.waits || was.differs || was.refused || was.ended || was.withheld;
+    bool tried = listed && read_cells(cells, rowid, problem);
     if (tried) take_lives(cells, NULL, problem);
     tried = tried && (deletions || !cells->showing->merged || cells->merged.is_live);
     bool may_free = tried && was.refused;
@@ -369,6 +396,17 @@ int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backward
     sqlite3_free(job.wanted);
     sqlite3_free(job.due);
     return ctr_apart_count(rows->tab->file, rows->tab->table, problem);
+}
+
+void ctr_later_show_listed(ctr_showing *showing, ctr_rows *rows, int64_t rowid,
+                           ctr_problem *problem)
+{
+    cells_reader cells = open_cells(showing, rows, problem);
+    bool there = problem->rc == SQLITE_OK && read_cells(&cells, rowid, problem);
+    if (there) take_lives(&cells, NULL, problem);
+    if (there && problem->rc == SQLITE_OK)
+        ctr_showing_again(showing, rowid, cells.keys, cells.now, problem);
+    close_cells(&cells, problem);
 }
 
 /* ---- rows below floors ----------------------------------------------------------------------- */

@@ -30,6 +30,8 @@ int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *
     bool live = is_live(showing, now);
     ctr_apart_remove(&showing->apart, rowid, problem);
     if (!shown) ctr_apart_add(&showing->apart, rowid, NULL, NULL, problem);
+    if (shown && !live && shape->replicated) ctr_apart_end(&showing->apart, rowid, problem);
+    if (showing->withheld) ctr_apart_withhold(&showing->apart, rowid, problem);
     for (int i = 0; shown && i < shape->n_counters; i++) {
         ctr_shown wanted;
         if (!ctr_tracked_column_of(showing->tracked, i)) continue;
@@ -150,7 +152,7 @@ static bool begin_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
     writing->regular = take_values_to_show(showing, problem);
     for (int i = 0; i < showing->tracked->shape->n_counters; i++)
         complete = ctr_showing_value(showing, i, &now[i], &showing->to[i]) && complete;
-    return complete;
+    return complete && !showing->withheld;
 }
 
 /* Writes the counters and the regular columns or, if the table refuses them together, the regular
@@ -271,6 +273,46 @@ int ctr_showing_again(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
     size_t n = (size_t)showing->tracked->shape->n_counters;
     memcpy(showing->from, showing->to, n * sizeof *showing->from);
     return look_and_write(showing, true, now, complete, problem);
+}
+
+/* The list has what the row shows: the values from before the merge, unless it lists other ones. */
+int ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                     const ctr_summary *before, const ctr_summary *now, ctr_problem *problem)
+{
+    ctr_apart_row apart = {0};
+    ctr_tab *tab = showing->apart.tab;
+    const ctr_tracked *tracked = showing->tracked;
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    bool live = is_live(showing, now), was_live = is_live(showing, before);
+    if (showing->merged) was_live = showing->merged->was_live;
+    begin_row(showing, rowid, keys, now, problem);
+    ctr_apart_read(&showing->apart, rowid, &apart, problem);
+    bool there = apart.ended || (was_live && !apart.waits);
+    for (int i = 0; i < tracked->shape->n_counters && problem->rc == SQLITE_OK; i++) {
+        ctr_showing_value(showing, i, &before[i], &showing->from[i]);
+        if (apart.differs_in[i]) showing->from[i] = apart.shown[i];
+    }
+    if (there || live)
+        ctr_showing_set_apart(showing, rowid, there ? showing->from : NULL, now, problem);
+    else
+        ctr_apart_remove(&showing->apart, rowid, problem);
+    if (tracked->shape->replicated && !live) ctr_regular_unlist(tab, rowid, NULL, problem);
+    for (int i = 0; live && showing->writing.regular && i < tracked->n_regular; i++)
+        if (showing->values[i])
+            ctr_regular_list(tab, rowid, tracked->regular[i].name, showing->values[i], true,
+                             problem);
+    ctr_apart_close_row(&apart);
+    return problem->rc;
+}
+
+bool ctr_showing_touches(ctr_showing *showing, const ctr_summary *now, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = showing->tracked;
+    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(showing->writing.file, problem);
+    if (!foreign || foreign->n == 0) return false;
+    bool parent = ctr_foreign_is_parent(foreign, tracked->table);
+    if (!ctr_foreign_enforced(tracked->db)) return parent && !is_live(showing, now);
+    return parent || ctr_foreign_is_child(foreign, tracked->table);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

@@ -34,6 +34,7 @@ typedef struct ctr_showing {
     const ctr_merged_row *merged; /* borrowed; the row at hand. NULL: it lives as before */
     ctr_row_values listed;        /* owned: reads the listed values of a replicated table */
     bool is_listed;               /* the row at hand has some */
+    bool withheld;                /* its counters are not to be shown: they await an answer */
     sqlite3_value **values;       /* owned: as merged->values, with the listed ones */
     bool reads_back;              /* triggers of the application may change what is written */
     ctr_row_values shown;         /* owned: reads the row before and after it is written */
@@ -63,6 +64,15 @@ bool ctr_showing_value(const ctr_showing *showing, int counter, const ctr_summar
 int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
                     const ctr_shown *from, const ctr_summary *before, const ctr_summary *now,
                     ctr_problem *problem);
+
+/* Lists such a row, to be shown later by ctr_showing_again: one of a feed that a foreign key may
+ * touch. SQLite opens no savepoint within the INSERT, so what the key does could not be undone. */
+int ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                     const ctr_summary *before, const ctr_summary *now, ctr_problem *problem);
+
+/* Returns whether a foreign key may touch what shows a row of the table: whether it lives now says
+ * if it is written or deleted. */
+bool ctr_showing_touches(ctr_showing *showing, const ctr_summary *now, ctr_problem *problem);
 
 /* Shows a row that is listed as apart, and has not been merged since. */
 int ctr_showing_again(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,

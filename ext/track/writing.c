@@ -214,7 +214,8 @@ static answer_of_table run_shown(ctr_writing *writing, sqlite3_stmt *statement,
 static answer_of_table ask_table(ctr_writing *writing, sqlite3_stmt *statement,
                                  const ctr_shown *want, ctr_problem *problem)
 {
-    ctr_foreign_refuse_broken(writing->tracked->db, writing->tracked->table, problem);
+    if (!writing->together)
+        ctr_foreign_refuse_broken(writing->tracked->db, writing->tracked->table, problem);
     return problem->rc == SQLITE_OK ? run_shown(writing, statement, want, problem) : TABLE_REFUSES;
 }
 
@@ -296,6 +297,7 @@ static bool ask_in_savepoint(ctr_writing *writing, sqlite3_stmt *statement, cons
                              ctr_problem *problem)
 {
     sqlite3 *db = writing->tracked->db;
+    if (writing->together) return ask_table(writing, statement, want, problem) != TABLE_REFUSES;
     ctr_run run = ctr_run_on(db, writing->tracked->schema, NULL, problem);
     ctr_problem none = {SQLITE_OK, NULL};
     ctr_run begin = ctr_run_on(db, writing->tracked->schema, NULL, &none);
@@ -387,7 +389,7 @@ static void close_whole(ctr_writing *writing)
 
 bool ctr_writing_delete(ctr_writing *writing, ctr_problem *problem)
 {
-    if (ctr_foreign_has_children(&writing->foreign, writing->keys, problem)) return false;
+    if (!writing->together && ctr_foreign_has_children(&writing->foreign, writing->keys, problem)) return false;
     if (write_in_savepoint(writing, CTR_TAB_SHOW_DELETED, NULL, problem)) return true;
     /* A trigger may have deleted it before the statement did. */
     return problem->rc == SQLITE_OK &&
@@ -460,7 +462,7 @@ ctr_writing ctr_writing_on(ctr_tracked *tracked, ctr_tab *tab)
     return (ctr_writing){.tracked = tracked,
                          .tab = tab,
                          .file = tab->file,
-                         .foreign = {.tracked = tracked},
+                         .foreign = {.tracked = tracked, .file = tab->file},
                          .by_rowid = ctr_tracked_has_rowids(tracked),
                          .strict = tracked->replaces || tracked->rolls_back};
 }

@@ -39,6 +39,7 @@ typedef struct ctr_writing {
     bool aside;    /* the row is apart: a trigger changed it, or the table took no counters */
     bool ended;    /* a trigger deleted the row, and with it the life of its counters */
     bool strict;   /* overrides constraints that say REPLACE or ROLLBACK */
+    bool together; /* with rows that refer to it: the caller undoes it if a foreign key is broken */
     bool unsaved;  /* no savepoint can undo the statement: see ctr_own_write_refuses */
 } ctr_writing;
 

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "sqlite/array.h"
+#include "table/catalog.h"
 #include "table/stage.h"
 #include "table/values.h"
 #include "track/own_write.h"
@@ -71,7 +72,9 @@ static void look_apart(ctr_tracked_row *row, ctr_problem *problem)
     if (!looks) return;
     ctr_apart_close_row(&row->apart);
     ctr_apart_read(&looks->apart, table->rows->rowid, &row->apart, problem);
-    row->is_apart = problem->rc == SQLITE_OK && (row->apart.waits || row->apart.differs);
+    const ctr_apart_row *apart = &row->apart;
+    row->is_apart = problem->rc == SQLITE_OK &&
+                    (apart->waits || apart->differs || apart->ended || apart->withheld);
 }
 
 /* Returns the value that a column of a row apart shows in place of its counter; NULL: it shows the
@@ -196,8 +199,10 @@ static void show_again(ctr_tracked_row *row, ctr_problem *problem)
     int64_t rowid = table->rows->rowid;
     ctr_showing *looks = ctr_table_look(table, problem);
     bool later = ctr_own_write_runs(table->file) || ctr_foreign_broken(table->db);
-    if (looks && later) {
+    if (looks && (later || row->apart.withheld)) {
+        looks->withheld = row->apart.withheld;
         ctr_showing_set_apart(looks, rowid, row->now, row->after, problem);
+        looks->withheld = false;
     } else if (looks) {
         ctr_apart_remove(&looks->apart, rowid, problem);
         ctr_table_show(table, true, row->now, row->before, row->after, problem);
@@ -213,7 +218,10 @@ static void set_aside(ctr_tracked_row *row, ctr_problem *problem)
     for (int i = 0; i < table->shape.n_counters; i++)
         row->after[i] = ctr_rows_state(table->rows, i);
     ctr_showing *looks = ctr_table_look(table, problem);
+    const ctr_merged_row merged = {.is_live = ctr_stamping_is_live(table, problem)};
+    if (looks) looks->merged = &merged;
     if (looks) ctr_showing_set_apart(looks, table->rows->rowid, row->now, row->after, problem);
+    if (looks) looks->merged = NULL;
     ctr_own_write_note_aside(table->file, table->name, table->rows->rowid);
 }
 
@@ -226,6 +234,43 @@ static bool is_being_shown(const ctr_tracked_row *row, const ctr_shown *shown, c
     if (is && ctr_own_write_refuses(table->file))
         ctr_problem_set(problem, SQLITE_CONSTRAINT, "the row breaks a deferred foreign key");
     return is && !table->file->writing->ended;
+}
+
+/* ---- a row that goes on ---------------------------------------------------------------------- */
+
+/* Counts what the counters of the row show under the opening of its next life. */
+static void open_shown(ctr_tracked_row *row, uint32_t life, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    ctr_packed key = {0};
+    ctr_opening opening = {.answer = CTR_SAME};
+    ctr_catalog_entry entry = {0};
+    ctr_pack_values(&key, table->keys, table->shape.n_keys, problem);
+    if (ctr_catalog_named(&entry, table->db, table->schema, table->name, problem))
+        ctr_openings_of_life(entry.birth, &key, life, opening.id, problem);
+    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++)
+        if (row->apart.differs_in[i] && !row->apart.shown[i].null)
+            ctr_write_open(table, &opening, i, row->apart.shown[i].n, problem);
+    ctr_catalog_close_entry(&entry);
+    sqlite3_free(key.bytes);
+}
+
+/* A merged deletion that the table does not show yet gives way to a write of the application. */
+void ctr_reconcile_revive(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (!table->shape.replicated || !table->rows->found || ctr_own_write_runs(table->file) ||
+        ctr_stamping_is_live(table, problem))
+        return;
+    look_apart(row, problem);
+    const ctr_row_cell *cell = row->apart.ended ? ctr_rows_row(table->rows, problem) : NULL;
+    if (!cell || problem->rc != SQLITE_OK) return;
+    open_shown(row, cell->life + 1, problem);
+    ctr_stamping_insert(table, problem);
+    write_staged(table, problem);
+    ctr_apart_remove(&table->looks->apart, table->rows->rowid, problem);
+    row->is_apart = false;
+    if (problem->rc == SQLITE_OK) ctr_access_find(table, problem);
 }
 
 /* ---- a row that is there --------------------------------------------------------------------- */
@@ -259,6 +304,7 @@ void ctr_reconcile_row(ctr_tracked_row *row, ctr_problem *problem)
     ctr_table *table = row->table;
     if (count_new(row, problem) || problem->rc != SQLITE_OK) return;
     if (ctr_access_find(table, problem)) return;
+    ctr_reconcile_revive(row, problem);
     bool live = table->rows->found && ctr_stamping_is_live(table, problem);
     if (table->rows->found && ctr_own_write_runs(table->file)) {
         bool counts = !live && row->event == CTR_ROW_INSERTED; /* a trigger deleted it before */
@@ -292,6 +338,9 @@ void ctr_reconcile_found(ctr_tracked_row *row, ctr_problem *problem)
     if (expected && !row->looks && !stamps) return;
     if (is_below(row, problem)) return;
     look_apart(row, problem);
+    const ctr_opening *opening = ctr_table_opening(table);
+    if (row->apart.ended && !(opening && opening->newest)) return; /* nobody has written it */
+    if (row->apart.ended) ctr_reconcile_revive(row, problem);
     if (expected && !row->is_apart && !stamps) return;
     count_values(row, false, problem);
     if (stamps && !ctr_stamping_found(table, problem) && expected && !row->is_apart) return;

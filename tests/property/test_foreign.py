@@ -1,0 +1,371 @@
+"""test_foreign.py - foreign keys of replicated tables: a merge lets none of them act, by whatever way it comes.
+
+Random worlds: two to four tables with foreign keys of all actions, immediate and deferred, to others and to themselves, in
+two to four files. An application writes; files pull, push, sync, or take a feed in several batches and transactions.
+
+The model of a file has the state of each row: its life, a stamp and a value for each column, counters as sets of
+operations. What a statement of the application did, cascades of its own included, is read from the tables. A merge joins
+models and does nothing else. Then the file must show the live rows of its model: all but those whose parent it does not
+show, and, besides, deleted rows that a row which it shows refers to.
+"""
+
+import random
+import sqlite3
+import time
+
+import pytest
+
+from conftest import EXAMPLES, SEED
+from files import connect
+from test_replicated import read_cell
+from test_tracked import rows
+
+KEYS = "abcd"
+ACTIONS = ["", "ON DELETE RESTRICT", "ON DELETE CASCADE", "ON DELETE SET NULL"]
+UPDATES = ["", "ON UPDATE CASCADE", "ON UPDATE SET NULL"]
+
+
+class Row:
+    def __init__(self):
+        self.life, self.columns, self.counter = 0, {}, {}
+
+    def copy(self):
+        row = Row()
+        row.life, row.columns, row.counter = self.life, dict(self.columns), dict(self.counter)
+        return row
+
+    def is_live(self):
+        return self.life % 2 == 1
+
+    def join(self, other):
+        if other.life > self.life:
+            self.life, self.columns, self.counter = other.life, dict(other.columns), dict(other.counter)
+        elif other.life == self.life:
+            for name, theirs in other.columns.items():
+                self.columns[name] = max(self.columns.get(name, theirs), theirs, key=lambda written: written[0])
+            for operation, n in other.counter.items():  # an opening counts as the greatest
+                self.counter[operation] = max(self.counter.get(operation, n), n)
+
+    def value(self):
+        return sum(self.counter.values())
+
+
+class Key:
+    """A foreign key: column -> the table `parent`."""
+
+    def __init__(self, column, parent, draw, simple):
+        self.column, self.parent = column, parent
+        self.deferred = simple or draw.random() < .4
+        self.action, self.update = draw.choice(ACTIONS), draw.choice(UPDATES)
+        self.not_null = "SET NULL" not in self.action + self.update and draw.random() < .2
+
+    def text(self):
+        return (f"{self.column} TEXT{' NOT NULL' * self.not_null} REFERENCES {self.parent} {self.action} {self.update}"
+                + " DEFERRABLE INITIALLY DEFERRED" * self.deferred)
+
+
+class Table:
+    def __init__(self, name, names, draw, simple):
+        self.name, self.counts = name, draw.random() < .5
+        self.keys = [Key(f"f{i}", draw.choice(names), draw, simple) for i in range(draw.choice([0, 1, 1, 2]))]
+        self.kind = draw.choice(["", "", "WITHOUT ROWID"])
+        self.columns = ["name"] + [key.column for key in self.keys]
+
+    def text(self):
+        columns = ["k TEXT NOT NULL PRIMARY KEY", "name"] + [key.text() for key in self.keys] + ["n INTEGER"] * self.counts
+        return f"CREATE TABLE {self.name}({', '.join(columns)}) {self.kind}"
+
+
+class File:
+    def __init__(self, path, tables, enforced):
+        self.path, self.tables, self.enforced = str(path), tables, enforced
+        self.db = connect(self.path)
+        self.db.executescript(f"PRAGMA synchronous = OFF; PRAGMA foreign_keys = {enforced:d}")
+        for table in tables:
+            self.db.execute(table.text())
+            rows(self.db, f"SELECT counter_replicate('{table.name}'{', ' + repr('n') if table.counts else ''})")
+        self.model = {table.name: {} for table in tables}
+
+    def shown(self):
+        shown = {}
+        for table in self.tables:
+            names = ["k", *table.columns] + ["n"] * table.counts
+            shown[table.name] = {row[0]: dict(zip(names[1:], row[1:], strict=True))
+                                 for row in rows(self.db, f"SELECT {', '.join(names)} FROM {table.name}")}
+        return shown
+
+    def write(self, script, step):
+        """Runs statements as one transaction, and takes what they did into the model."""
+        before, was, self.gone = self.shown(), self.copy_of_model(), []
+        try:
+            self.db.execute("BEGIN")
+            for i, statement in enumerate(script):
+                shown = self.shown()
+                self.db.execute(statement[0])
+                self.take_all(shown, self.shown(), (step, i), statement[1])
+            self.db.execute("COMMIT")
+            self.take_lives()
+        except sqlite3.IntegrityError:
+            if self.db.in_transaction:
+                self.db.execute("ROLLBACK")
+            self.model = was
+            assert self.shown() == before
+
+    def lives(self):
+        return {(table, key): read_cell(cell)[0] for table, key, cell in rows(
+            self.db, "SELECT table_name, json_extract(counter_key_json(key), '$[0]'), cell FROM counter_changes(0) "
+            "WHERE column_name = ''")}
+
+    def take_lives(self):
+        """A statement that deletes a row whose merged deletion is not shown may have written it before, by ON DELETE SET NULL."""
+        lives = self.lives() if self.gone else {}
+        for table, key in self.gone:
+            row = self.model[table][key]
+            if not row.is_live():
+                assert lives[table, key] % 2 == 0 and lives[table, key] >= row.life
+                row.life = lives[table, key]
+
+    def take_all(self, before, after, step, given):
+        for table in self.tables:
+            if given is None and table.counts:  # of the row whose key is changed
+                moved = before[table.name].keys() - after[table.name].keys()
+                given = sum(before[table.name][key]["n"] or 0 for key in moved) if moved else None
+        for table in self.tables:
+            for key in before[table.name].keys() | after[table.name].keys():
+                self.take(table, key, before[table.name].get(key), after[table.name].get(key), step, given)
+
+    def take(self, table, key, was, now, step, given):
+        """`given` is the count of a row that is inserted; it is added to that of a row that waits."""
+        row = self.model[table.name].setdefault(key, Row())
+        if was == now:
+            return
+        if now is None:
+            if row.is_live():
+                row.life, row.columns, row.counter = row.life + 1, {}, {}
+            else:
+                self.gone.append((table.name, key))
+            return
+        revived = was is not None and not row.is_live()
+        if not row.is_live():
+            row.life, row.columns, row.counter = row.life + 1, {}, {}
+        if revived and table.counts and was["n"] is not None:
+            row.counter["opening", row.life] = was["n"]
+        for name in table.columns:
+            if was is None or revived or was[name] != now[name]:
+                row.columns[name] = (step, now[name])
+        if table.counts:
+            row.counter[step, self.path] = (now["n"] or 0) - (was["n"] or 0) if was else given
+
+    def join(self, other):
+        for table, theirs in other.items():
+            for key, row in theirs.items():
+                self.model[table].setdefault(key, Row()).join(row)
+
+    def copy_of_model(self):
+        return {table: {key: row.copy() for key, row in mine.items()} for table, mine in self.model.items()}
+
+    # ---- what it must show ----
+
+    def wanted(self, table, key):
+        row = self.model[table.name][key]
+        wanted = {name: row.columns[name][1] for name in table.columns}
+        if table.counts:
+            wanted["n"] = row.value()
+        return wanted
+
+    def check(self):
+        shown = self.shown()
+        if self.enforced:
+            assert rows(self.db, "PRAGMA foreign_key_check") == []
+        lives = self.lives()
+        known = {(table, key): row.life for table, mine in self.model.items() for key, row in mine.items() if row.life}
+        assert lives == known, (lives.items() ^ known.items())
+        for table in self.tables:
+            mine = self.model[table.name]
+            assert shown[table.name].keys() <= {key for key, row in mine.items() if row.life > 0}
+            for key, row in mine.items():
+                if row.is_live() and key in shown[table.name]:
+                    self.check_values(table, key, shown)
+        self.check_waiting(shown)
+        self.check_kept(shown)
+
+    def lacks_parent(self, table, key, shown):
+        wanted = self.wanted(table, key)
+        return any(wanted[foreign.column] is not None and wanted[foreign.column] not in shown[foreign.parent]
+                   for foreign in table.keys)
+
+    def check_values(self, table, key, shown):
+        now = dict(shown[table.name][key])
+        wanted = self.wanted(table, key)
+        if table.counts:
+            now["n"] = now["n"] or 0
+        assert now == wanted or (self.enforced and self.lacks_parent(table, key, shown)), (table.name, key, now, wanted)
+
+    def check_waiting(self, shown):
+        """Rows that are live and not shown lack a parent; or they refer to each other, by an immediate key."""
+        waiting = {(table.name, key) for table in self.tables for key, row in self.model[table.name].items()
+                   if row.is_live() and key not in shown[table.name]}
+        assert self.enforced or not waiting
+        could, before = set(waiting), None
+        while could != before:
+            before = set(could)
+            could = {(name, key) for name, key in could if all(
+                parent is None or parent in shown[foreign.parent] or (foreign.parent, parent) in could
+                for foreign, parent in self.parents(name, key))}
+        alone = [row for row in could if not any(
+            parent not in shown[foreign.parent] for foreign, parent in self.parents(*row) if parent is not None)]
+        assert not alone, alone
+        assert not could or any(not foreign.deferred for table in self.tables for foreign in table.keys), could
+
+    def parents(self, name, key):
+        table = next(table for table in self.tables if table.name == name)
+        wanted = self.wanted(table, key)
+        return [(foreign, wanted[foreign.column]) for foreign in table.keys]
+
+    def check_kept(self, shown):
+        """Rows that are deleted and shown are kept by a live one; or they refer to each other, by an immediate key."""
+        dead = {(table.name, key) for table in self.tables for key in shown[table.name]
+                if not self.model[table.name][key].is_live()}
+        kept, before, refer = set(), None, {}
+        for table in self.tables:
+            for key, row in shown[table.name].items():
+                for foreign in table.keys:
+                    if row[foreign.column] is not None and (foreign.parent, row[foreign.column]) != (table.name, key):
+                        refer.setdefault((foreign.parent, row[foreign.column]), []).append((table.name, key, foreign))
+        while kept != before:
+            before = set(kept)
+            kept |= {row for row in dead if any((name, key) not in dead or (name, key) in kept for name, key, _ in refer.get(row, []))}
+        loose = dead - kept
+        assert all(refer.get(row) for row in loose), loose
+        assert not loose or any(not foreign.deferred or "RESTRICT" in foreign.action
+                                for table in self.tables for foreign in table.keys), loose
+
+
+# ---- what happens --------------------------------------------------------------------------------
+
+def parent(draw, foreign, shown):
+    """Mostly a row that is there."""
+    there = list(shown[foreign.parent])
+    return repr(draw.choice(there)) if there and draw.random() < .8 else draw.choice(["NULL", *map(repr, KEYS)])
+
+
+def statement(draw, file):
+    shown = file.shown()
+    table = draw.choice(file.tables)
+    there = list(shown[table.name])
+    key = draw.choice(there) if there and draw.random() < .7 else draw.choice(KEYS)
+    sets = [f"name = {draw.randint(0, 99)}"] + [f"{foreign.column} = {parent(draw, foreign, shown)}" for foreign in table.keys] * 2
+    if table.counts:
+        sets.append(f"n = coalesce(n, 0) + {draw.randint(1, 9)}")
+    kind = draw.choice(["insert"] * 4 + ["update"] * 4 + ["delete"] * 2 + ["key"])
+    if kind == "insert":
+        values = [repr(draw.choice(KEYS)), str(draw.randint(0, 99))] + [parent(draw, foreign, shown) for foreign in table.keys]
+        given = draw.randint(0, 9) if table.counts else 0
+        values += [str(given)] * table.counts
+        return f"INSERT OR IGNORE INTO {table.name} VALUES ({', '.join(values)})", given
+    if kind == "update":
+        chosen = sorted(set(draw.sample(sets, draw.randint(1, len(sets)))))
+        return f"UPDATE OR IGNORE {table.name} SET {', '.join(chosen)} WHERE k = '{key}'", 0
+    if kind == "key":
+        return f"UPDATE OR IGNORE {table.name} SET k = '{draw.choice(KEYS)}' WHERE k = '{key}'", None
+    return f"DELETE FROM {table.name}" + f" WHERE k = '{key}'" * (draw.random() < .8), 0
+
+
+def write(draw, file, step):
+    script = [statement(draw, file)]
+    if draw.random() < .4:  # rows that refer to each other come and go in one transaction
+        kind = draw.choice(["INSERT", "DELETE"])
+        script = [one for one in script + [statement(draw, file) for _ in range(5)] if one[0].startswith(kind)]
+    file.write(script, step)
+    time.sleep(.0011)  # so that no two stamps have one millisecond
+
+
+def feed(draw, giver, taker):
+    """Several batches, each a transaction of its own or several."""
+    source, = giver.db.execute("SELECT counter_id()").fetchone()
+    if source is None:
+        return
+    since = taker.db.execute("SELECT counter_mark(?)", (source,)).fetchone()[0] if draw.random() < .7 else 0
+    batch = giver.db.execute("SELECT table_name, key, column_name, generation, cell, seq, source, upto FROM counter_changes(?)",
+                             (since,)).fetchall()
+    if not batch:
+        return
+    if draw.random() < .3:
+        draw.shuffle(batch)
+    cuts = sorted(draw.sample(range(len(batch)), min(len(batch) - 1, draw.randint(0, 3)))) + [len(batch)]
+    begin = 0
+    for cut in cuts:
+        last = cut == len(batch)
+        taker.db.execute("BEGIN")
+        for i, row in enumerate(batch[begin:cut]):
+            taker.db.execute("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)", row[:7])
+            if draw.random() < .1 and i + 1 < cut:
+                taker.db.execute("COMMIT")
+                taker.db.execute("BEGIN")
+        if last or draw.random() < .7:
+            taker.db.execute("SELECT counter_seen(?, ?, ?)", (source, since, batch[0][-1] if last else since)).fetchall()
+        taker.db.execute("COMMIT")
+        begin = cut
+    taker.join(giver.model)
+
+
+def meet(draw, one, two):
+    same = one.enforced == two.enforced  # a push writes as this connection does
+    way = draw.choice(["pull", "pull", "feed", "feed", "feed"] + ["push", "sync"] * same)
+    if way == "feed":
+        feed(draw, two, one)
+        one.check()
+        return
+    theirs, mine = two.copy_of_model(), one.copy_of_model()
+    rows(one.db, f"SELECT * FROM counter_{way}('{two.path}')")
+    if way != "push":
+        one.join(theirs)
+        one.check()
+    if way != "pull":
+        two.join(one.model if way == "sync" else mine)
+        two.check()
+
+
+def settle(draw, files):
+    """All files meet until all have all."""
+    for _ in range(2):
+        for one in files:
+            for two in files:
+                if one is not two:
+                    theirs = two.copy_of_model()
+                    if draw.random() < .5:
+                        feed(draw, two, one)
+                    else:
+                        rows(one.db, f"SELECT * FROM counter_pull('{two.path}')")
+                    one.join(theirs)
+                    one.check()
+    for table in files[0].tables:
+        digests = {rows(file.db, f"SELECT counter_table_digest('{table.name}')")[0][0] for file in files}
+        assert len(digests) == 1, table.name
+
+
+def play(path, seed):
+    draw = random.Random(seed)
+    names = [f"{draw.choice('amz')}{i}" for i in range(draw.randint(1, 4))]
+    simple = draw.random() < .3  # all keys are deferred, as Django's are
+    tables = [Table(name, names, draw, simple) for name in names]
+    enforced = draw.random() < .85
+    files = [File(path / f"{i}.db", tables, enforced or draw.random() < .5) for i in range(draw.randint(2, 4))]
+    for step in range(-2 * len(tables), 0):
+        files[0].write([statement(draw, files[0]) for _ in range(4)], step)
+        time.sleep(.0011)
+    for file in files[1:]:
+        meet(draw, file, files[0])
+    for step in range(draw.randint(10, 50)):
+        if draw.random() < .6:
+            write(draw, draw.choice(files), step)
+        else:
+            meet(draw, *draw.sample(files, 2))
+    settle(draw, files)
+    for file in files:
+        file.db.close()
+
+
+@pytest.mark.parametrize("world", range(EXAMPLES))
+def test_a_merge_lets_no_foreign_key_act_and_shows_what_the_states_say(tmp_path, world):
+    play(tmp_path, f"{SEED} foreign {world}")
