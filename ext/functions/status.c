@@ -314,6 +314,22 @@ static void show_refused(ctr_answer *answer, ctr_showing *showing, ctr_rows *row
     ctr_row_values_close(&shown);
 }
 
+/* Shows a row that has ended in a table that shows no counters: it has no value that differs. */
+static void show_ended(ctr_answer *answer, const ctr_tracked *tracked, ctr_rows *rows,
+                       const ctr_apart_row *apart, ctr_problem *problem)
+{
+    if (!apart->ended || !rows->found || problem->rc != SQLITE_OK) return;
+    for (int i = 0; i < tracked->shape->n_counters; i++)
+        if (ctr_tracked_column_of(tracked, i)) return;
+    char *key = ctr_values_key_text(rows, rows->rowid, problem);
+    ctr_answer_text(answer, tracked->table, problem);
+    ctr_answer_text(answer, NULL, problem);
+    ctr_answer_text(answer, "differs", problem);
+    ctr_answer_text(answer, key, problem);
+    for (int i = 0; i < 2; i++) ctr_answer_text(answer, NULL, problem);
+    sqlite3_free(key);
+}
+
 static void show_whole(ctr_answer *answer, ctr_tab *tab, ctr_showing *showing, ctr_problem *problem)
 {
     ctr_rows rows = {0};
@@ -340,6 +356,7 @@ static void show_whole(ctr_answer *answer, ctr_tab *tab, ctr_showing *showing, c
         for (int i = 0; i < shape->n_counters && problem->rc == SQLITE_OK; i++)
             if (rows.found) show_apart_value(answer, showing, &rows, i, &apart, problem);
         show_refused(answer, showing, &rows, &apart, problem);
+        show_ended(answer, tracked, &rows, &apart, problem);
         ctr_apart_close_row(&apart);
     }
     sqlite3_finalize(row);

@@ -288,7 +288,8 @@ def feed(draw, giver, taker):
     since = taker.db.execute("SELECT counter_mark(?)", (source,)).fetchone()[0] if draw.random() < .7 else 0
     batch = giver.db.execute("SELECT table_name, key, column_name, generation, cell, seq, source, upto FROM counter_changes(?)",
                              (since,)).fetchall()
-    if not batch:
+    if not batch:  # what an application has written since may let waiting rows in
+        taker.db.execute("SELECT counter_seen(?, 0, 0)", (source,)).fetchall()
         return
     if draw.random() < .3:
         draw.shuffle(batch)
@@ -369,3 +370,269 @@ def play(path, seed):
 @pytest.mark.parametrize("world", range(EXAMPLES))
 def test_a_merge_lets_no_foreign_key_act_and_shows_what_the_states_say(tmp_path, world):
     play(tmp_path, f"{SEED} foreign {world}")
+
+
+# ---- what worlds have found before, one by one ----
+
+def files(tmp_path, schema, *tables, n=2):
+    """Files with one schema, each of whose tables is replicated; enforced foreign keys."""
+    made = []
+    for i in range(n):
+        db = connect(tmp_path / f"file{i}.db")
+        db.executescript(f"PRAGMA foreign_keys = ON; PRAGMA synchronous = OFF; {schema}")
+        for table in tables:
+            name, _, counters = table.partition(" ")
+            rows(db, f"SELECT counter_replicate('{name}'{''.join(f', {counter!r}' for counter in counters.split())})")
+        made.append(db)
+    return made
+
+
+def send(giver, taker, cuts=1):
+    """A feed in as many batches, each merged and seen in a transaction of its own."""
+    source, = giver.execute("SELECT counter_id()").fetchone()
+    since, = taker.execute("SELECT counter_mark(?)", (source,)).fetchone()
+    batch = giver.execute("SELECT table_name, key, column_name, generation, cell, seq, source, upto FROM counter_changes(?)",
+                          (since,)).fetchall()
+    size = -(-len(batch) // cuts)
+    for begin in range(0, max(len(batch), 1), size or 1):
+        taker.execute("BEGIN")
+        taker.executemany("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)", [row[:7] for row in batch[begin:begin + size]])
+        upto = batch[0][-1] if batch and begin + size >= len(batch) else since
+        taker.execute("SELECT counter_seen(?, ?, ?)", (source, since, upto)).fetchall()
+        taker.execute("COMMIT")
+
+
+def pull(giver, taker):
+    path = rows(giver, "PRAGMA database_list")[0][2]
+    rows(taker, f"SELECT * FROM counter_pull('{path}')")
+
+
+def listed(db):
+    return rows(db, "SELECT table_name, row_key, state FROM counter_tracked WHERE row_key NOT NULL")
+
+
+SHOP = """CREATE TABLE category(id TEXT PRIMARY KEY NOT NULL);
+    CREATE TABLE item(id TEXT PRIMARY KEY NOT NULL, cat TEXT REFERENCES category(id) {}, name TEXT);"""
+
+
+@pytest.mark.parametrize("cuts", [1, 2, 100])
+@pytest.mark.parametrize("action", ["", "ON DELETE CASCADE", "ON DELETE SET NULL", "ON DELETE SET DEFAULT", "ON DELETE RESTRICT",
+                                    "DEFERRABLE INITIALLY DEFERRED", "ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED"])
+def test_a_child_that_was_moved_survives_the_deletion_of_its_old_parent_by_feed(tmp_path, action, cuts):
+    a, b = files(tmp_path, SHOP.format(action), "category", "item")
+    b.executescript("INSERT INTO category VALUES ('old'), ('new'); INSERT INTO item VALUES ('jam', 'old', 'Jam')")
+    send(b, a)
+    b.executescript("UPDATE item SET cat = 'new'; DELETE FROM category WHERE id = 'old'; UPDATE item SET name = 'Plum jam'")
+    send(b, a, cuts)
+    send(a, b)
+    for db in a, b:
+        assert rows(db, "SELECT * FROM item") == [("jam", "new", "Plum jam")]
+        assert rows(db, "SELECT * FROM category") == [("new",)]
+        assert listed(db) == []
+
+
+@pytest.mark.parametrize("way", [send, pull])
+def test_children_follow_a_parent_whose_key_is_changed(tmp_path, way):
+    a, b = files(tmp_path, SHOP.format("ON DELETE CASCADE ON UPDATE CASCADE"), "category", "item")
+    b.executescript("INSERT INTO category VALUES ('old'); INSERT INTO item VALUES ('jam', 'old', 'Jam'), ('tea', 'old', 'Tea')")
+    way(b, a)
+    b.executescript("UPDATE category SET id = 'new'; UPDATE item SET name = 'Plum jam' WHERE id = 'jam'")
+    way(b, a)
+    way(a, b)
+    for db in a, b:
+        assert rows(db, "SELECT * FROM item ORDER BY id") == [("jam", "new", "Plum jam"), ("tea", "new", "Tea")]
+
+
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+@pytest.mark.parametrize("way", [send, pull])
+def test_of_three_devices_the_one_that_reads_a_deletion_before_the_move_keeps_the_child(tmp_path, way, order):
+    """The child is moved in one file, and its old parent deleted in another that has heard of it."""
+    a, b, c = three = files(tmp_path, SHOP.format("ON DELETE CASCADE"), "category", "item", n=3)
+    b.executescript("INSERT INTO category VALUES ('old'), ('new'); INSERT INTO item VALUES ('jam', 'old', 'Jam')")
+    way(b, a)
+    way(b, c)
+    b.execute("UPDATE item SET cat = 'new'")
+    way(b, c)
+    c.execute("DELETE FROM category WHERE id = 'old'")
+    for giver in order:
+        way(three[giver], a)
+    assert rows(a, "SELECT * FROM item") == [("jam", "new", "Jam")]
+    assert rows(a, "SELECT * FROM category") == [("new",)]
+
+
+@pytest.mark.parametrize("way", [send, pull])
+def test_a_child_inserted_below_a_deleted_parent_stays_there_and_waits_elsewhere(tmp_path, way):
+    a, b = files(tmp_path, SHOP.format("ON DELETE CASCADE"), "category", "item")
+    a.execute("INSERT INTO category VALUES ('old')")
+    way(a, b)
+    a.execute("INSERT INTO item VALUES ('jam', 'old', 'Jam')")
+    b.execute("DELETE FROM category")
+    way(a, b)
+    way(b, a)
+    assert rows(a, "SELECT * FROM item, category") == [("jam", "old", "Jam", "old")]
+    assert rows(b, "SELECT * FROM item") == rows(b, "SELECT * FROM category") == []
+    assert listed(a) == [("category", "('old')", "differs")]
+    assert {row[:2] for row in listed(b)} == {("item", "('jam')")}
+    a.execute("DELETE FROM item")
+    way(b, a)
+    assert rows(a, "SELECT * FROM category") == listed(a) == []
+
+
+@pytest.mark.parametrize("way", [send, pull])
+def test_foreign_keys_that_are_not_enforced_keep_a_parent_as_well(tmp_path, way):
+    a, b = files(tmp_path, SHOP.format("ON DELETE CASCADE"), "category", "item")
+    a.execute("INSERT INTO category VALUES ('old')")
+    way(a, b)
+    a.execute("INSERT INTO item VALUES ('jam', 'old', 'Jam')")
+    b.execute("DELETE FROM category")
+    a.execute("PRAGMA foreign_keys = OFF")
+    way(b, a)
+    assert rows(a, "SELECT * FROM item, category") == [("jam", "old", "Jam", "old")]
+
+
+@pytest.mark.parametrize("way", [send, pull])
+def test_a_deferred_foreign_key_blocks_no_batch(tmp_path, way):
+    a, b = files(tmp_path, SHOP.format("DEFERRABLE INITIALLY DEFERRED") + "ALTER TABLE category ADD COLUMN name", "category", "item")
+    b.executescript("INSERT INTO category VALUES ('old', 1); INSERT INTO item VALUES ('jam', 'old', 'Jam')")
+    way(b, a)
+    b.executescript("INSERT INTO category VALUES ('new', 1); UPDATE item SET cat = 'new'; UPDATE category SET name = 2")
+    way(b, a)
+    assert rows(a, "SELECT * FROM item") == [("jam", "new", "Jam")]
+    assert listed(a) == []
+
+
+CIRCLE = """CREATE TABLE person(id TEXT PRIMARY KEY NOT NULL, team TEXT {1} REFERENCES team {0});
+    CREATE TABLE team(id TEXT PRIMARY KEY NOT NULL, lead TEXT {1} REFERENCES person {0});"""
+
+
+@pytest.mark.parametrize("not_null", ["", "NOT NULL"])
+@pytest.mark.parametrize("action", ["", "ON DELETE CASCADE"])
+@pytest.mark.parametrize("way", [send, pull])
+def test_rows_that_refer_to_each_other_come_and_go_together(tmp_path, way, action, not_null):
+    a, b = files(tmp_path, CIRCLE.format(action + " DEFERRABLE INITIALLY DEFERRED", not_null), "person", "team")
+    for i in range(3):
+        b.executescript(f"BEGIN; INSERT INTO person VALUES ('p{i}', 't{i}'); INSERT INTO team VALUES ('t{i}', 'p{i}'); COMMIT")
+    way(b, a)
+    assert rows(a, "SELECT * FROM person, team WHERE team = team.id AND lead = person.id ORDER BY 1") == [
+        (f"p{i}", f"t{i}", f"t{i}", f"p{i}") for i in range(3)]
+    assert listed(a) == []
+    b.executescript("BEGIN; DELETE FROM person WHERE id < 'p2'; DELETE FROM team WHERE id < 't2'; COMMIT")
+    way(b, a)
+    assert rows(a, "SELECT * FROM person, team") == [("p2", "t2", "t2", "p2")]
+    assert listed(a) == []
+
+
+@pytest.mark.parametrize("way", [send, pull])
+def test_a_circle_to_which_somebody_else_refers_stays_whole(tmp_path, way):
+    a, b = files(tmp_path, CIRCLE.format("ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED", "")
+                 + "CREATE TABLE badge(id TEXT PRIMARY KEY NOT NULL, owner REFERENCES person ON DELETE CASCADE)", "person", "team", "badge")
+    b.executescript("BEGIN; INSERT INTO person VALUES ('p', 't'); INSERT INTO team VALUES ('t', 'p'); COMMIT")
+    way(b, a)
+    a.execute("INSERT INTO badge VALUES ('1', 'p')")
+    b.execute("DELETE FROM team")
+    way(b, a)
+    assert rows(a, "SELECT * FROM person, team, badge") == [("p", "t", "t", "p", "1", "p")]
+    a.execute("DELETE FROM badge")
+    way(b, a)
+    assert rows(a, "SELECT * FROM person") == rows(a, "SELECT * FROM team") == listed(a) == []
+
+
+@pytest.mark.parametrize("way", [send, pull])
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
+@pytest.mark.parametrize("action", ["", "ON DELETE RESTRICT", "ON DELETE CASCADE", "DEFERRABLE INITIALLY DEFERRED"])
+def test_parents_and_children_of_tables_without_counters_are_deleted_whatever_their_names(tmp_path, way, names, action):
+    basket, item = names
+    a, b = files(tmp_path, f"CREATE TABLE {basket}(id TEXT PRIMARY KEY NOT NULL); CREATE TABLE {item}(id TEXT PRIMARY KEY NOT NULL, "
+                 f"basket REFERENCES {basket} {action}, above REFERENCES {item} {action})", basket, item)
+    b.executescript(f"INSERT INTO {basket} VALUES ('x'); INSERT INTO {item} VALUES ('c', 'x', NULL), ('a', 'x', 'c'), ('b', 'x', 'a')")
+    way(b, a)
+    assert rows(a, f"SELECT count(*) FROM {item}") == [(3,)]
+    b.executescript(f"BEGIN; DELETE FROM {item} WHERE id = 'b'; DELETE FROM {item} WHERE id = 'a'; DELETE FROM {item}; DELETE FROM {basket}; COMMIT")
+    way(b, a)
+    assert rows(a, f"SELECT * FROM {item}") == rows(a, f"SELECT * FROM {basket}") == listed(a) == []
+
+
+@pytest.mark.parametrize("way", [send, pull])
+@pytest.mark.parametrize("write, shown", [
+    ("UPDATE p SET n = n + 1", ("x", "X", 13)), ("UPDATE p SET name = 'Y'", ("x", "Y", 12)), ("UPDATE p SET name = 'Y', n = 0", ("x", "Y", 0)),
+    ("INSERT INTO p VALUES ('x', 'Z', 5) ON CONFLICT(k) DO UPDATE SET n = n + excluded.n", ("x", "X", 17)),
+    ("REPLACE INTO p VALUES ('x', 'Z', 13)", ("x", "Z", 13))])
+def test_a_write_to_a_row_whose_deletion_is_not_shown_begins_its_next_life(tmp_path, way, write, shown):
+    schema = "CREATE TABLE p(k TEXT PRIMARY KEY NOT NULL, name, n INTEGER); CREATE TABLE c(k TEXT PRIMARY KEY NOT NULL, p REFERENCES p);"
+    a, b, c = files(tmp_path, schema, "p n", "c", n=3)
+    a.execute("INSERT INTO p VALUES ('x', 'X', 12)")
+    for db in b, c:
+        way(a, db)
+        db.execute("INSERT INTO c VALUES (?, 'x')", ("b" if db is b else "c",))
+    a.execute("DELETE FROM p")
+    for db in b, c:
+        way(a, db)
+        assert rows(db, "SELECT * FROM p") == [("x", "X", 12)]
+        if "REPLACE" in write:  # enforced, the foreign key refuses it
+            db.execute("PRAGMA foreign_keys = OFF")
+        db.execute(write)
+        assert rows(db, "SELECT * FROM p") == [shown]
+        assert listed(db) == []
+    way(b, a)
+    assert rows(a, "SELECT * FROM p") == [shown]
+    way(c, a)  # what both began with counts once, what each has counted since adds up
+    (k, name, n), = rows(a, "SELECT * FROM p")
+    assert (k, name, n) == (*shown[:2], 12 + 2 * (shown[2] - 12))
+    assert rows(a, "SELECT * FROM p JOIN c ON p = p.k ORDER BY 4") == [(k, name, n, "b", "x"), (k, name, n, "c", "x")]
+    assert rows(a, "SELECT * FROM counter_conflicts") == []
+
+
+@pytest.mark.parametrize("way", [send, pull])
+def test_a_row_whose_deletion_is_not_shown_can_be_deleted_here(tmp_path, way):
+    schema = "CREATE TABLE p(k TEXT PRIMARY KEY NOT NULL, name); CREATE TABLE c(k TEXT PRIMARY KEY NOT NULL, p REFERENCES p ON DELETE CASCADE);"
+    a, b = files(tmp_path, schema, "p", "c")
+    a.execute("INSERT INTO p VALUES ('x', 'X')")
+    way(a, b)
+    b.execute("INSERT INTO c VALUES ('b', 'x')")
+    a.execute("DELETE FROM p")
+    way(a, b)
+    assert listed(b) == [("p", "('x')", "differs")]
+    b.execute("DROP TRIGGER p_counters_insert")
+    rows(b, "SELECT counter_replicate('p')")  # looks at the row, and begins no life
+    assert listed(b) == [("p", "('x')", "differs")]
+    way(b, a)
+    assert rows(a, "SELECT * FROM p") == []
+    b.execute("DELETE FROM p")
+    assert listed(b) == rows(b, "SELECT * FROM c") == []
+    for table in "p", "c":
+        way(b, a)
+        assert rows(a, f"SELECT counter_table_digest('{table}')") == rows(b, f"SELECT counter_table_digest('{table}')")
+
+
+def test_a_row_inserted_by_hand_that_a_foreign_key_may_touch_is_listed_until_the_batch_is_seen(tmp_path):
+    a, b = files(tmp_path, SHOP.format(""), "category", "item")
+    b.executescript("INSERT INTO category VALUES ('new'); INSERT INTO item VALUES ('jam', 'new', 'Jam')")
+    a.executemany("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)", rows(
+        b, "SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0)"))
+    assert rows(a, "SELECT * FROM item") == rows(a, "SELECT * FROM category") == []
+    assert {row[1:] for row in listed(a)} >= {("('jam')", "waits")}
+    pull(b, a)
+    assert rows(a, "SELECT * FROM item, category") == [("jam", "new", "Jam", "new")]
+    assert listed(a) == []
+
+
+def test_an_answer_to_two_openings_may_come_behind_the_batch_that_needs_it(tmp_path):
+    a, b = (connect(tmp_path / name) for name in ("a.db", "b.db"))
+    for db, stock in (a, 10), (b, 12):
+        db.executescript(f"CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, name, stock INTEGER); INSERT INTO t VALUES ('tea', 'Tea', {stock})")
+        rows(db, "SELECT counter_replicate('t', 'stock')")
+    b.execute("UPDATE t SET stock = stock - 1, name = 'Green tea'")
+    send(b, a)
+    assert rows(a, "SELECT name, stock FROM t") == [("Green tea", 10)]
+    assert listed(a) == [("t", "('tea')", "differs")]
+    a.execute("UPDATE t SET stock = stock + 5")
+    assert rows(a, "SELECT stock FROM t") == [(15,)]
+    send(a, b)
+    assert rows(b, "SELECT name, stock FROM t") == [("Green tea", 11)]
+    opening, = rows(a, "SELECT lower(hex(_name)) FROM t_counters_state WHERE _kind = 'opening'")[0]
+    rows(b, f"SELECT counter_opening('t', 'same', '{opening[:8]}-{opening[8:12]}-{opening[12:16]}-{opening[16:20]}-{opening[20:]}')")
+    send(b, a)
+    send(a, b)
+    for db in a, b:
+        assert rows(db, "SELECT name, stock FROM t") == [("Green tea", 16)]  # 12 - 1 + 5
+        assert listed(db) == []

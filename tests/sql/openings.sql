@@ -389,20 +389,27 @@ SELECT hex(_name) FROM products_counters_state WHERE _kind = 'answer';
 SELECT hex(cell) FROM counter_changes(0);
 --= B1010000000000008000800000000000000100000000000080008000000000000002
 
--- # cells-of-two-openings-in-a-feed-are-refused-until-an-answer-comes-with-it
+-- # cells-of-two-openings-in-a-feed-are-not-shown-until-an-answer-comes
 CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER);
 SELECT counter_track('products', 'stock');
 --= 0
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_inc(NULL, 10, '00000000-0000-8000-8000-000000000001'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 UPDATE products SET stock = stock - 1;
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: table products: two files counted the values that they had when they began to track it: ('tea'): 10 here, 12 in the change: if they were copies of one file, SELECT counter_opening('products', 'same', '00000000-0000-8000-8000-000000000002', '00000000-0000-8000-8000-000000000001'), and only the greater value counts; if each had its own, SELECT counter_opening('products', 'add', '00000000-0000-8000-8000-000000000002', '00000000-0000-8000-8000-000000000001'), and they add up
 SELECT stock FROM products;
 --= 9
-INSERT INTO counter_changes(table_name, key, generation, cell, seq, source) VALUES ('products', x'', 0, x'B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+SELECT state, shown, merged FROM counter_tracked WHERE row_key NOT NULL;
+--= differs|9|21
+UPDATE products SET stock = stock + 5;
+SELECT counter_seen('7529cd67-394b-3247-8020-f2a7272fc8d9', 0, 1);
+--= 1
 SELECT stock FROM products;
---= 11
+--= 14
+INSERT INTO counter_changes(table_name, key, generation, cell, seq, source) VALUES ('products', x'', 0, x'B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+SELECT stock FROM products;
+--= 16
+SELECT count(*) FROM counter_tracked WHERE row_key NOT NULL;
+--= 0
 SELECT s.id, s.clock, s.value FROM counter_changes(0) AS c, counter_shards(c.cell) AS s WHERE column_name IS NOT NULL AND s.id LIKE '0000%';
 --= 00000000-0000-8000-8000-000000000001|2|0
 --= 00000000-0000-8000-8000-000000000002|1|12
@@ -420,20 +427,21 @@ COMMIT;
 SELECT stock FROM products;
 --= 12
 
--- # a-refused-row-of-a-feed-hinders-no-other-and-comes-after-its-answer-in-the-same-transaction
+-- # a-row-of-a-feed-without-an-answer-hinders-no-other-and-is-shown-after-its-answer
 CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER);
 SELECT counter_track('products', 'stock');
 --= 0
 BEGIN;
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_inc(NULL, 10, '00000000-0000-8000-8000-000000000001'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---!~ counter_changes: table products: two files counted the values *: ('tea'): 10 here, 12 in the change: *
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---!~ counter_changes: table products: two files counted the values *: ('tea'): 10 here, 12 in the change: if *
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('jam'), 'stock', 1, counter_inc(NULL, 3), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 SELECT counter_opening('products', 'add', '00000000-0000-8000-8000-000000000001', '00000000-0000-8000-8000-000000000002');
 --= 0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+SELECT sku, stock FROM products ORDER BY sku;
+--= jam|3
+--= tea|10
+SELECT counter_seen('7529cd67-394b-3247-8020-f2a7272fc8d9', 0, 1);
+--= 1
 COMMIT;
 SELECT sku, stock FROM products ORDER BY sku;
 --= jam|3

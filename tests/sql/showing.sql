@@ -295,6 +295,8 @@ SELECT counter_track('t', 'n');
 --= 2
 INSERT INTO counter_changes SELECT 't', counter_key(k), 'n', 1, counter_delete(n), 1, '00000000-0000-0000-0000-00000000000a'
   FROM t_counters_cells;
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 1);
+--= 1
 SELECT * FROM t;
 --= a|1
 SELECT row_key, state, shown, merged FROM counter_tracked;
@@ -661,6 +663,8 @@ INSERT INTO parents VALUES ('b');
 BEGIN;
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 't', counter_key(k), 'n', 1, counter_inc(NULL, n, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a' FROM fed WHERE k = 'a';
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 't', counter_key(k), 'n', 1, counter_inc(NULL, n, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a' FROM fed;
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 1);
+--= 1
 COMMIT;
 SELECT * FROM t;
 --= b|2
@@ -674,7 +678,7 @@ INSERT INTO t VALUES ('a', 10);
 SELECT * FROM t ORDER BY k;
 --= a|11
 --= b|2
--- The end of a batch tries again.
+-- The end of each batch tries again.
 SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 1);
 --= 1
 SELECT * FROM t ORDER BY k;
@@ -696,6 +700,8 @@ INSERT INTO grandchild VALUES ('a');
 CREATE TEMP TABLE fed(k);
 INSERT INTO fed VALUES ('a'), ('b');
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 't', counter_key(k), 'n', 1, counter_delete(counter_inc(NULL, 1, x'0000000000000000000000000000000a')), 1, '00000000-0000-0000-0000-00000000000a' FROM fed;
+SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 1);
+--= 1
 SELECT * FROM t;
 --= a|1
 SELECT * FROM child;
