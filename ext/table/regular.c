@@ -257,13 +257,14 @@ void ctr_regular_list(ctr_tab *tab, int64_t rowid, const char *name, sqlite3_val
     ctr_regular_unlist(tab, rowid, name, problem);
     if (tab->registry) tab->registry->looked = false;
     ctr_run run = ctr_tab_run(tab, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_LIST);
+    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_LIST, problem);
+    sqlite3_stmt *row = slot ? slot->kept.statement : NULL;
     ctr_run_bind_int(&run, row, ":refused", refused);
     ctr_run_bind_int(&run, row, ":row", rowid);
     ctr_run_bind_text(&run, row, ":name", name);
     ctr_run_bind_value(&run, row, ":value", value);
     if (row && problem->rc == SQLITE_OK) ctr_run_row(&run, row);
-    sqlite3_finalize(row);
+    ctr_tab_give_back(tab, slot, problem);
 }
 
 /* Nearly all tables list nothing. */
@@ -296,9 +297,10 @@ bool ctr_regular_is_listed(ctr_tab *tab, int64_t rowid, ctr_problem *problem)
 void ctr_regular_unlist(ctr_tab *tab, int64_t rowid, const char *name, ctr_problem *problem)
 {
     ctr_run run = ctr_tab_run(tab, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_UNLIST);
+    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_UNLIST, problem);
+    sqlite3_stmt *row = slot ? slot->kept.statement : NULL;
     ctr_run_bind_int(&run, row, ":row", rowid);
     ctr_run_bind_text(&run, row, ":name", name);
     if (row && problem->rc == SQLITE_OK) ctr_run_row(&run, row);
-    sqlite3_finalize(row);
+    ctr_tab_give_back(tab, slot, problem);
 }

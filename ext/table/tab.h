@@ -31,6 +31,8 @@ typedef enum ctr_tab_sql {
     CTR_TAB_ROW,     /* the row cell */
     CTR_TAB_SET_ROW, /* that alone */
     CTR_TAB_LISTED,  /* merged values of a row that its table does not show: table/regular.h */
+    CTR_TAB_LIST,    /* such a value */
+    CTR_TAB_UNLIST,
     CTR_TAB_BELOW,
     CTR_TAB_FLOORS, /* the key columns, _seq, rows and bytes removed so far; a row at most */
     CTR_TAB_AMOUNTS,

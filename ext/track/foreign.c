@@ -185,6 +185,19 @@ bool ctr_foreign_is_parent(const ctr_foreign_keys *foreign, const char *table)
     return false;
 }
 
+bool ctr_foreign_refers(const ctr_foreign_keys *foreign, const char *child, const char *column,
+                        const char *parent)
+{
+    for (int i = 0; i < foreign->n; i++) {
+        const ctr_foreign_key *key = &foreign->keys[i];
+        if (sqlite3_stricmp(key->child, child) != 0 || sqlite3_stricmp(key->parent, parent) != 0)
+            continue;
+        for (int j = 0; j < key->n; j++)
+            if (sqlite3_stricmp(key->pairs[j].from, column) == 0) return true;
+    }
+    return false;
+}
+
 /* Marks the keys whose child is this table, then those of their parents, and so on. Returns whether
  * one of them leads back to `goal`. */
 static bool leads_to(const ctr_foreign_keys *foreign, const char *table, const char *goal,

@@ -51,6 +51,10 @@ int ctr_foreign_sort(const ctr_foreign_keys *foreign, const char *const *tables,
 /* Appends p."id" = c."parent" for each column of the key. */
 void ctr_foreign_list_match(const ctr_foreign_key *key, sqlite3_str *out);
 
+/* Returns whether a column of `child` belongs to a foreign key with that parent. */
+bool ctr_foreign_refers(const ctr_foreign_keys *foreign, const char *child, const char *column,
+                        const char *parent);
+
 /* Looks for the children of rows of one tracked table. Begin with {.tracked = ..., .file = ...};
  * the caller closes it. */
 typedef struct ctr_foreign {

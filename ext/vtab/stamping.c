@@ -136,6 +136,26 @@ static void stamp_columns(ctr_table *table, const bool *mask, int n, ctr_problem
     if (problem->rc == SQLITE_OK) ctr_access_write(table, problem);
 }
 
+/* Takes out of the mask the columns that a foreign key has changed because the library writes their
+ * parent. Every file that merges it does the same, so it is no write of this one. Returns whether
+ * any column is left. */
+static bool leave_out_actions(ctr_table *table, bool *mask, int n, ctr_problem *problem)
+{
+    bool any = false;
+    const ctr_writing *writing = table->file->writing;
+    const ctr_showing *looks = ctr_table_look(table, problem);
+    const ctr_foreign_keys *foreign = looks ? ctr_foreign_keys_of(table->file, problem) : NULL;
+    for (int i = 0; foreign && i < looks->tracked->n_regular; i++) {
+        const ctr_tracked_regular *column = &looks->tracked->regular[i];
+        if (column->number < n && mask[column->number] && column->column &&
+            ctr_foreign_refers(foreign, looks->tracked->table, column->column,
+                               writing->tracked->table))
+            mask[column->number] = false;
+    }
+    for (int i = 0; i < n; i++) any = any || mask[i];
+    return any;
+}
+
 void ctr_stamping_write(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
@@ -147,7 +167,9 @@ void ctr_stamping_write(ctr_tracked_row *row, ctr_problem *problem)
     const ctr_registry *registry = ctr_regular_of(table->rows->tab, problem);
     int n = registry ? registry->n : 0;
     bool *mask = registry ? read_mask(row->marks, n, problem) : NULL;
-    if (mask && problem->rc == SQLITE_OK) stamp_columns(table, mask, n, problem);
+    bool any = mask && (!ctr_own_write_runs(table->file) ||
+                        leave_out_actions(table, mask, n, problem));
+    if (any && problem->rc == SQLITE_OK) stamp_columns(table, mask, n, problem);
     table->rows->stamped = NULL;
     sqlite3_free(mask);
 }

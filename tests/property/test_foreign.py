@@ -636,3 +636,23 @@ def test_an_answer_to_two_openings_may_come_behind_the_batch_that_needs_it(tmp_p
     for db in a, b:
         assert rows(db, "SELECT name, stock FROM t") == [("Green tea", 16)]  # 12 - 1 + 5
         assert listed(db) == []
+
+
+@pytest.mark.parametrize("way", [send, pull])
+def test_a_value_that_a_foreign_key_changes_with_its_parent_beats_no_later_write(tmp_path, way):
+    schema = """CREATE TABLE category(id TEXT PRIMARY KEY NOT NULL, code TEXT UNIQUE);
+        CREATE TABLE item(id TEXT PRIMARY KEY NOT NULL, cat TEXT REFERENCES category(code) ON UPDATE CASCADE)"""
+    a, b, c = three = files(tmp_path, schema, "category", "item", n=3)
+    b.executescript("INSERT INTO category VALUES ('1', 'old'), ('2', 'two'); INSERT INTO item VALUES ('jam', 'old'), ('tea', 'old')")
+    way(b, a)
+    way(b, c)
+    b.execute("UPDATE category SET code = 'new' WHERE id = '1'")
+    time.sleep(.0011)
+    c.execute("UPDATE item SET cat = 'two' WHERE id = 'tea'")
+    time.sleep(.0011)
+    way(b, a)  # the cascade is no write of a
+    assert rows(a, "SELECT * FROM item ORDER BY id") == [("jam", "new"), ("tea", "new")]
+    for giver, taker in (c, a), (a, b), (b, c), (c, a), (a, b):
+        way(giver, taker)
+    for db in three:
+        assert rows(db, "SELECT * FROM item ORDER BY id") == [("jam", "new"), ("tea", "two")]
