@@ -256,21 +256,19 @@ static void open_shown(ctr_tracked_row *row, uint32_t life, ctr_problem *problem
 }
 
 /* A merged deletion that the table does not show yet gives way to a write of the application. */
-void ctr_reconcile_revive(ctr_tracked_row *row, ctr_problem *problem)
+bool ctr_reconcile_revive(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    if (!table->shape.replicated || !table->rows->found || ctr_own_write_runs(table->file) ||
-        ctr_stamping_is_live(table, problem))
-        return;
+    if (!table->shape.replicated || ctr_own_write_runs(table->file)) return false;
     look_apart(row, problem);
     const ctr_row_cell *cell = row->apart.ended ? ctr_rows_row(table->rows, problem) : NULL;
-    if (!cell || problem->rc != SQLITE_OK) return;
+    if (!cell || problem->rc != SQLITE_OK) return false;
     open_shown(row, cell->life + 1, problem);
     ctr_stamping_insert(table, problem);
     write_staged(table, problem);
     ctr_apart_remove(&table->looks->apart, table->rows->rowid, problem);
     row->is_apart = false;
-    if (problem->rc == SQLITE_OK) ctr_access_find(table, problem);
+    return problem->rc == SQLITE_OK && ctr_access_find(table, problem) == SQLITE_OK;
 }
 
 /* ---- a row that is there --------------------------------------------------------------------- */
@@ -304,8 +302,8 @@ void ctr_reconcile_row(ctr_tracked_row *row, ctr_problem *problem)
     ctr_table *table = row->table;
     if (count_new(row, problem) || problem->rc != SQLITE_OK) return;
     if (ctr_access_find(table, problem)) return;
-    ctr_reconcile_revive(row, problem);
     bool live = table->rows->found && ctr_stamping_is_live(table, problem);
+    if (table->rows->found && !live) live = ctr_reconcile_revive(row, problem);
     if (table->rows->found && ctr_own_write_runs(table->file)) {
         bool counts = !live && row->event == CTR_ROW_INSERTED; /* a trigger deleted it before */
         if (!is_being_shown(row, row->now, problem) && !counts) set_aside(row, problem);

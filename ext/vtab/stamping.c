@@ -162,8 +162,8 @@ void ctr_stamping_write(ctr_tracked_row *row, ctr_problem *problem)
     if (ctr_access_find(table, problem) || !table->rows->found ||
         ctr_own_write_is_of_rowid(table->file, table->name, table->rows->rowid))
         return;
-    ctr_reconcile_revive(row, problem);
-    if (!ctr_rows_is_live(table->rows, problem)) return; /* its INSERT will be reported */
+    if (!ctr_rows_is_live(table->rows, problem) && !ctr_reconcile_revive(row, problem))
+        return; /* its INSERT will be reported */
     const ctr_registry *registry = ctr_regular_of(table->rows->tab, problem);
     int n = registry ? registry->n : 0;
     bool *mask = registry ? read_mask(row->marks, n, problem) : NULL;
