@@ -183,7 +183,7 @@ typedef struct cli_taking {
     const char *only;  /* the source of all lines, which lie between two numbers; or NULL: any */
     int64_t since, upto;
     sqlite3_stmt *batch, *changes, *insert, *seen;
-    int64_t line;
+    int64_t line, empty; /* lines so far; those of one source that have no changes */
     struct cli_received
         *received; /* owned: one for each source, in the order of their first lines */
     size_t n, room;

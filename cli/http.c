@@ -5,6 +5,7 @@
 #include "cli/http.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -238,7 +239,7 @@ static void put_line(void *to, const char *line)
     upload *up = to;
     size_t size = strlen(line) + 1;
     if (up->bytes + size > BODY_BYTES) send_body(up);
-    if (up->bytes == 0) cli_lines_create(&up->lines, up->server->file->c, up->server->body);
+    if (up->bytes == 0) cli_lines_create(&up->lines, up->server->file->c, AT_FDCWD, up->server->body);
     cli_lines_put(&up->lines, line);
     up->bytes += size;
 }

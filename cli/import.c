@@ -305,15 +305,31 @@ void cli_taking_end(cli_taking *in)
     sqlite3_free(in->received);
 }
 
+/* Where all lines are of one source, one without changes says that there is nothing new: a writer
+ * needs no second one. Each takes time, and a thousand of them a few bytes of gzip. */
+static void count_empty(cli_taking *in, int64_t changes)
+{
+    enum { MOST = 1000 };
+    if (changes > 0 || !in->only || ++in->empty <= MOST || in->file->c->failed) return;
+    fail_line_made(in, sqlite3_mprintf("it is one of more than %d batches without changes", MOST));
+}
+
 void cli_taking_line(cli_taking *in, const char *line, size_t size)
 {
+    int64_t n = 0;
     in->line++;
-    if (in->file->c->failed || strspn(line, " \t\r\n") == size) return;
+    if (in->file->c->failed) return;
+    if (strspn(line, " \t\r\n") == size) {
+        count_empty(in, n);
+        return;
+    }
     int rc = sqlite3_bind_text64(in->batch, 1, line, size, SQLITE_STATIC, SQLITE_UTF8);
     if (rc == SQLITE_OK) rc = sqlite3_step(in->batch);
     check_batch(in, rc, !memchr(line, '\0', size));
     check_place(in);
-    if (!in->file->c->failed) raise_mark(in, import_changes(in, line, size));
+    if (!in->file->c->failed) n = import_changes(in, line, size);
+    count_empty(in, n);
+    raise_mark(in, n);
     sqlite3_reset(in->batch);
 }
 
