@@ -223,6 +223,15 @@ bool cli_lines_next(cli_lines *lines, size_t *size)
     return !lines->whole;
 }
 
+char *cli_lines_text(cli *c, const char *path)
+{
+    char text[CLI_TEXT_MAX];
+    gzFile gz = c->failed ? NULL : gzopen(path, "rb");
+    int n = gz ? gzread(gz, text, CLI_TEXT_MAX - 1) : 0;
+    if (gz) gzclose(gz);
+    return n > 0 ? sqlite3_mprintf("%.*s", n, text) : NULL;
+}
+
 void cli_lines_close(cli_lines *lines)
 {
     if (lines->gz) gzclose(lines->gz);
@@ -254,6 +263,13 @@ void cli_lines_open_answer(cli_lines *lines, cli *c, const char *path, const cha
 {
     (void)path;
     fail_without_zlib(lines, c, url);
+}
+
+char *cli_lines_text(cli *c, const char *path)
+{
+    cli_lines none;
+    fail_without_zlib(&none, c, path);
+    return NULL;
 }
 
 void cli_lines_put(cli_lines *lines, const char *line)

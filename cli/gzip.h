@@ -41,4 +41,8 @@ void cli_lines_open_answer(cli_lines *lines, cli *c, const char *path, const cha
 bool cli_lines_next(cli_lines *lines, size_t *size);
 void cli_lines_close(cli_lines *lines);
 
+/* The first bytes of an answer as a text, to be freed; NULL if there are none, and after an error. */
+enum { CLI_TEXT_MAX = 4096 };
+char *cli_lines_text(cli *c, const char *path);
+
 #endif

@@ -247,9 +247,7 @@ static void check_format(cli_taking *in)
     if (!is_type(in->batch, BATCH_FORMAT_TYPE, "integer") || format < 1)
         fail_line(in, "its format must be a whole number from 1 on");
     else if (format > CLI_LINE_FORMAT)
-        fail_line_made(in, sqlite3_mprintf("it is of format %lld, this sqlite-counter knows %d: "
-                                           "install a newer one",
-                                           (long long)format, CLI_LINE_FORMAT));
+        fail_line_made(in, sqlite3_mprintf(CLI_FORMAT_IS_NEWER, (long long)format, CLI_LINE_FORMAT));
 }
 
 /* Fails unless the line is a batch that we can read; `rc` is that of the step that has read it. */

@@ -391,7 +391,7 @@ def harmful(path, how):
     if how != "pipe":
         aside = path.parents[2] / "elsewhere" / path.name if path.name.endswith(".gz") else path.parents[1] / "elsewhere"
         aside.parent.mkdir(exist_ok=True)
-    path.rename(aside)
+    aside = path.rename(aside).resolve()
     if how == "pipe":
         os.mkfifo(path)
     else:
