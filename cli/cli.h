@@ -194,7 +194,8 @@ typedef struct cli_taking {
     int64_t line, empty; /* lines so far; those of one source that have no changes */
     struct cli_received
         *received; /* owned: one for each source, in the order of their first lines */
-    size_t n, room;
+    size_t n;
+    size_t *slots, n_slots; /* owned: where a source stands in `received`, from 1 on; 0: free */
 } cli_taking;
 
 /* What came from one file. */
