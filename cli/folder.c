@@ -28,8 +28,9 @@ typedef struct batches {
     bool failed; /* it could not be taken */
 } batches;
 
-/* The folder of a source. Whoever writes in the directory may put a link in place of a folder at any
- * time: so it is opened once, never through a link, and its files are found in what was opened. */
+/* The folder of a source. Whoever writes in the directory may put a link in place of a folder at
+ * any time: so it is opened once, never through a link, and its files are found in what was
+ * opened. */
 typedef struct folder {
     char *path;                            /* owned */
     int fd;                                /* owned; -1: it is not open */

@@ -165,8 +165,8 @@ static bool widen(cli_lines *lines, size_t size)
     return true;
 }
 
-/* Reads on to the end of a line. Returns false at the end of the file, and if it is damaged. Only the
- * last line of an answer may lack its end. */
+/* Reads on to the end of a line. Returns false at the end of the file, and if it is damaged. Only
+ * the last line of an answer may lack its end. */
 static bool read_line(cli_lines *lines, size_t *size)
 {
     const size_t most = lines->is_answer ? MOST_OF_ANSWER_LINE : MOST_OF_LINE;

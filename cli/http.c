@@ -28,11 +28,11 @@ extern char **environ;
 typedef struct server {
     cli_file *file;
     const char *url;
-    char *token;         /* owned */
-    char *place;         /* owned: a temporary folder */
+    char *token;                  /* owned */
+    char *place;                  /* owned: a temporary folder */
     char *body, *answer, *errors; /* owned: paths in it */
-    char *source;        /* owned: what the server gives */
-    int64_t mark;        /* up to which it has what the file gives */
+    char *source;                 /* owned: what the server gives */
+    int64_t mark;                 /* up to which it has what the file gives */
 } server;
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -94,7 +94,8 @@ static int64_t save_answer(server *s, int from)
     return size;
 }
 
-/* Takes the status, which curl has printed behind the answer, off that. Returns 0 if there is none. */
+/* Takes the status, which curl has printed behind the answer, off that. Returns 0 if there is
+ * none. */
 static int cut_status(server *s, int64_t size)
 {
     char text[STATUS_SIZE + 1] = "";
@@ -107,9 +108,10 @@ static int cut_status(server *s, int64_t size)
     return cut && *text == '\n' ? atoi(text + 1) : 0;
 }
 
-/* Runs curl, whose answer is then in s->answer, and what went wrong in s->errors. Returns the status;
- * 0: there is no whole answer. The answer comes through a pipe as the server has sent it, so that its
- * size is bounded here: curl bounds none that it decompresses, and older ones none in parts. */
+/* Runs curl, whose answer is then in s->answer, and what went wrong in s->errors. Returns the
+ * status; 0: there is no whole answer. The answer comes through a pipe as the server has sent it,
+ * so that its size is bounded here: curl bounds none that it decompresses, and older ones none in
+ * parts. */
 static int run_curl(server *s, const char *config)
 {
     cli *c = s->file->c;
@@ -271,7 +273,8 @@ static void put_line(void *to, const char *line)
     upload *up = to;
     size_t size = strlen(line) + 1;
     if (up->bytes + size > BODY_BYTES) send_body(up);
-    if (up->bytes == 0) cli_lines_create(&up->lines, up->server->file->c, AT_FDCWD, up->server->body);
+    if (up->bytes == 0)
+        cli_lines_create(&up->lines, up->server->file->c, AT_FDCWD, up->server->body);
     cli_lines_put(&up->lines, line);
     up->bytes += size;
 }

@@ -83,7 +83,8 @@ static size_t slot_of(const cli_taking *in, const char *source)
     return slot;
 }
 
-/* Makes room for one more source, so that half of the slots stay free. Returns false without memory. */
+/* Makes room for one more source, so that half of the slots stay free. Returns false without
+ * memory. */
 static bool widen(cli_taking *in)
 {
     if (in->n < in->n_slots / 2) return true;
@@ -269,7 +270,8 @@ static void check_format(cli_taking *in)
     if (!is_type(in->batch, BATCH_FORMAT_TYPE, "integer") || format < 1)
         fail_line(in, "its format must be a whole number from 1 on");
     else if (format > CLI_LINE_FORMAT)
-        fail_line_made(in, sqlite3_mprintf(CLI_FORMAT_IS_NEWER, (long long)format, CLI_LINE_FORMAT));
+        fail_line_made(in,
+                       sqlite3_mprintf(CLI_FORMAT_IS_NEWER, (long long)format, CLI_LINE_FORMAT));
 }
 
 /* Fails unless the line is a batch that we can read; `rc` is that of the step that has read it. */

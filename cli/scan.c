@@ -46,8 +46,10 @@ const char *cli_scan_bytes(cli_scan *scan, const char *bytes, size_t size)
             read_text(scan, bytes[i]);
         else if (!read_structure(scan, bytes[i]))
             return "it is not JSON, or was cut short";
-        if (scan->separated >= CLI_LINE_CHANGES) return "it has more than 1000 changes, the limit of a line";
-        if (scan->values > CLI_LINE_VALUES) return "it has more than 2000000 values, the limit of a line";
+        if (scan->separated >= CLI_LINE_CHANGES)
+            return "it has more than 1000 changes, the limit of a line";
+        if (scan->values > CLI_LINE_VALUES)
+            return "it has more than 2000000 values, the limit of a line";
     }
     return NULL;
 }

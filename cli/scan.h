@@ -1,9 +1,9 @@
 /* scan.h - bounds what a line of a batch holds, before it is parsed.
  *
- * A parser needs many times the room of a line such as {"changes":[{},{},...]}, and a few kilobytes of
- * gzip are hundreds of megabytes of that. So the bytes of a line that comes from elsewhere are counted
- * as they arrive.
- */
+ * A parser needs many times the room of a line such as {"changes":[{},{},...]}, and a few
+ * kilobytes of gzip are hundreds of megabytes of that. So the bytes of a line that comes from
+ * elsewhere are counted as they arrive.
+ * */
 #ifndef CLI_SCAN_H
 #define CLI_SCAN_H
 
@@ -24,8 +24,8 @@ typedef struct cli_scan {
     int64_t values;
 } cli_scan;
 
-/* Reads on. Returns NULL, or what is wrong with the line. Outside of its texts nothing may stand that
- * JSON does not know: SQLite's parser takes more, such as texts in other quotes and comments. */
+/* Reads on. Returns NULL, or what is wrong with the line. Outside of its texts nothing may stand
+ * that JSON does not know: the parser takes more, such as texts in other quotes and comments. */
 const char *cli_scan_bytes(cli_scan *scan, const char *bytes, size_t size);
 
 #endif

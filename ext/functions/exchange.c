@@ -61,9 +61,9 @@ static int refuse_main(ctr_problem *problem)
     return ctr_problem_set(problem, SQLITE_ERROR, "main cannot be merged with itself");
 }
 
-/* A path must not be a way around a connection that writes nothing: the connection of our own would
- * write it all the same. Of a read-only main nobody can tell whether its connection may write others,
- * but ATTACH can. */
+/* A path must not be a way around a connection that writes nothing: the connection of our own
+ * would write it all the same. Of a read-only main nobody can tell whether its connection may
+ * write others, but ATTACH can. */
 static void check_may_write(const exchange *x, ctr_problem *problem)
 {
     sqlite3 *host = x->main.db;

@@ -56,11 +56,12 @@ typedef struct trigger_says {
     bool writes;    /* another table than its own */
 } trigger_says;
 
-/* Returns whether the words stand behind what begins a write, so at the name of its table. DO UPDATE
- * SET belongs to an INSERT. */
+/* Returns whether the words stand behind what begins a write, so at the name of its table. DO
+ * UPDATE SET belongs to an INSERT. */
 static bool is_written(const char *before, const ctr_words *words)
 {
-    if (!ctr_word_at_name(words) || ctr_word_at(words, "set") || ctr_word_at(words, "or")) return false;
+    if (!ctr_word_at_name(words) || ctr_word_at(words, "set") || ctr_word_at(words, "or"))
+        return false;
     return strcmp(before, "into") == 0 || strcmp(before, "update") == 0 ||
            strcmp(before, "delete from") == 0;
 }
