@@ -67,9 +67,16 @@ void cli_fail_file(cli_file *file, const char *where);
  * sqlite3_errmsg. */
 const char *cli_message(sqlite3 *db);
 
-/* The bytes of the control character that `at` begins with, in ASCII or UTF-8; 0 if there is none.
- * A terminal obeys these. */
+/* The bytes of the control character that `at` begins with, in ASCII, UTF-8 or Latin-1; 0 if there
+ * is none. A terminal obeys these. `at` is where a letter begins. */
 int cli_control_size(const char *at);
+
+/* The bytes of the letter that `at` begins with, in UTF-8; 1 if it is none. */
+int cli_letter_size(const char *at);
+
+/* Prints that letter on standard error, or a question mark for a control character. Returns the
+ * bytes of it. */
+int cli_print_letter(const char *at);
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -153,6 +160,8 @@ void cli_rows_print(cli_rows *rows, cli *c, const char *titles);
 
 /* The format of a line of a batch: docs/batches.md. */
 enum { CLI_LINE_FORMAT = 1 };
+#define CLI_FORMAT_IS_NEWER \
+    "it is of format %lld, this sqlite-counter knows %d: install a newer one"
 
 /* What a file gives: export.c. */
 typedef struct cli_query {
@@ -183,10 +192,11 @@ typedef struct cli_taking {
     const char *only;  /* the source of all lines, which lie between two numbers; or NULL: any */
     int64_t since, upto;
     sqlite3_stmt *batch, *changes, *insert, *seen;
-    int64_t line;
+    int64_t line, empty; /* lines so far; those of one source that have no changes */
     struct cli_received
         *received; /* owned: one for each source, in the order of their first lines */
-    size_t n, room;
+    size_t n;
+    size_t *slots, n_slots; /* owned: where a source stands in `received`, from 1 on; 0: free */
 } cli_taking;
 
 /* What came from one file. */

@@ -11,7 +11,26 @@ int cli_control_size(const char *at)
 {
     unsigned char first = (unsigned char)at[0];
     if (first == 0xc2 && (unsigned char)at[1] >= 0x80 && (unsigned char)at[1] < 0xa0) return 2;
-    return (first > 0 && first < ' ') || first == 0x7f;
+    return (first > 0 && first < ' ') || first == 0x7f || (first >= 0x80 && first < 0xa0);
+}
+
+int cli_letter_size(const char *at)
+{
+    unsigned char first = (unsigned char)at[0];
+    int size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 1;
+    for (int i = 1; i < size; i++)
+        if (((unsigned char)at[i] & 0xc0) != 0x80) return 1;
+    return size;
+}
+
+int cli_print_letter(const char *at)
+{
+    int control = cli_control_size(at), letter = cli_letter_size(at);
+    if (control > 0)
+        fputc('?', stderr);
+    else
+        fwrite(at, 1, (size_t)letter, stderr);
+    return control > 0 ? control : letter;
 }
 
 /* A name or a value may hold anything; a sentence is one line. */
@@ -20,11 +39,7 @@ static void print_sentence(cli *c, const char *format, va_list values)
     char *sentence = sqlite3_vmprintf(format, values);
     cli_progress_erase(c);
     fputs("sqlite-counter: ", stderr);
-    for (const char *at = sentence ? sentence : "out of memory"; *at;) {
-        int size = cli_control_size(at);
-        fputc(size > 0 ? '?' : *at, stderr);
-        at += size > 0 ? size : 1;
-    }
+    for (const char *at = sentence ? sentence : "out of memory"; *at;) at += cli_print_letter(at);
     fputc('\n', stderr);
     sqlite3_free(sentence);
 }

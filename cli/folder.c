@@ -17,7 +17,7 @@
 
 static const char ASIDE[] = ".tmp-"; /* what the name of a file begins with that is on its way */
 
-enum { ID_SIZE = CTR_ID_TEXT_SIZE - 1, TWIST_SIZE = 16, DIGITS = 20, OWN_SIZE = 4 };
+enum { ID_SIZE = CTR_ID_TEXT_SIZE - 1, TWIST_SIZE = 16, DIGITS = 20, NAME_SIZE = 48, OWN_SIZE = 4 };
 
 /* ---- what stands there ----------------------------------------------------------------------- */
 
@@ -28,9 +28,12 @@ typedef struct batches {
     bool failed; /* it could not be taken */
 } batches;
 
-/* The folder of a source. */
+/* The folder of a source. Whoever writes in the directory may put a link in place of a folder at
+ * any time: so it is opened once, never through a link, and its files are found in what was
+ * opened. */
 typedef struct folder {
     char *path;                            /* owned */
+    int fd;                                /* owned; -1: it is not open */
     char source[ID_SIZE + TWIST_SIZE + 8]; /* the name of the source, of own changes */
     batches *files;                        /* owned: as they begin */
     size_t n, room;
@@ -58,7 +61,8 @@ static bool source_of(const char *name, folder *made)
     if (ctr_id_from_text(name, strnlen(name, ID_SIZE), id)) ctr_id_to_text(id, text);
     if (*text == '\0' || strncmp(name, text, ID_SIZE) != 0) return false;
     bool has_twist = name[ID_SIZE] == '-' && strlen(twist) == TWIST_SIZE &&
-                     is_of(twist, TWIST_SIZE, "0123456789abcdef");
+                     is_of(twist, TWIST_SIZE, "0123456789abcdef") &&
+                     strspn(twist, "0") < TWIST_SIZE; /* a source has none of zeros */
     if (name[ID_SIZE] && !has_twist) return false;
     sqlite3_snprintf(sizeof made->source, made->source, "%s%s%s own", text, has_twist ? "/" : "",
                      twist);
@@ -78,11 +82,16 @@ static bool is_batches(const char *name, batches *found)
     return errno == 0 && found->since < found->upto;
 }
 
+static void name_of(const batches *file, char name[NAME_SIZE])
+{
+    snprintf(name, NAME_SIZE, "%0*lld-%0*lld.gz", DIGITS, (long long)file->since, DIGITS,
+             (long long)file->upto);
+}
+
 static char *path_of(cli *c, const folder *of, const batches *file)
 {
-    char name[2 * DIGITS + 8];
-    snprintf(name, sizeof name, "%0*lld-%0*lld.gz", DIGITS, (long long)file->since, DIGITS,
-             (long long)file->upto);
+    char name[NAME_SIZE];
+    name_of(file, name);
     return join(c, of->path, name);
 }
 
@@ -119,20 +128,53 @@ static void tell_strange(cli_rows *strange, const char *path)
     cli_rows_end(strange);
 }
 
+static bool is_link(const char *path)
+{
+    struct stat seen;
+    return path && lstat(path, &seen) == 0 && S_ISLNK(seen.st_mode);
+}
+
+static void open_folder(folder *of)
+{
+    if (of->fd >= 0) close(of->fd);
+    of->fd = open(of->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Begins to list it; NULL with errno. */
+static DIR *list(const folder *of)
+{
+    int copy = openat(of->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *open = copy >= 0 ? fdopendir(copy) : NULL;
+    if (copy >= 0 && !open) close(copy);
+    return open;
+}
+
+/* Tells of a folder that could not be opened. */
+static void tell_closed(cli *c, const folder *of, int error, cli_rows *strange)
+{
+    bool link = is_link(of->path);
+    if ((link || error == ENOTDIR) && strange)
+        tell_strange(strange, of->path);
+    else if (link)
+        cli_fail(c, "%s: it is a link, and links are not followed", of->path);
+    else if (error != ENOENT)
+        cli_fail(c, "%s: cannot be read: %s", of->path, strerror(error));
+}
+
 /* Lists the files of a source, whose folder need not be there. */
 static void read_folder(cli *c, folder *of, cli_rows *strange)
 {
-    DIR *open = c->failed ? NULL : opendir(of->path);
-    if (!open && !c->failed && errno == ENOTDIR && strange)
-        tell_strange(strange, of->path);
-    else if (!open && !c->failed && errno != ENOENT)
-        cli_fail(c, "%s: cannot be read: %s", of->path, strerror(errno));
+    if (c->failed) return;
+    open_folder(of);
+    DIR *open = of->fd >= 0 ? list(of) : NULL;
+    if (!open) tell_closed(c, of, errno, strange);
     struct dirent *entry = NULL;
     while (open && !c->failed && (errno = 0, entry = readdir(open))) {
         batches file;
         struct stat seen;
         char *path = join(c, of->path, entry->d_name);
-        bool is = path && is_batches(entry->d_name, &file) && stat(path, &seen) == 0;
+        bool is = path && is_batches(entry->d_name, &file) &&
+                  fstatat(of->fd, entry->d_name, &seen, AT_SYMLINK_NOFOLLOW) == 0;
         is = is && S_ISREG(seen.st_mode);
         if (is)
             add_file(c, of, file, &seen);
@@ -148,6 +190,7 @@ static void read_folder(cli *c, folder *of, cli_rows *strange)
 
 static void close_folder(folder *of)
 {
+    if (of->fd >= 0) close(of->fd);
     sqlite3_free(of->path);
     sqlite3_free(of->files);
 }
@@ -161,12 +204,10 @@ static int64_t end_of_chain(const folder *of)
     return end;
 }
 
-static void put_directory(cli *c, const char *path)
+static void put_directory(cli *c, const folder *own)
 {
-    int fd = c->failed ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && fsync(fd) != 0 && errno != EINVAL)
-        cli_fail(c, "%s: cannot be written: %s", path, strerror(errno));
-    if (fd >= 0) close(fd);
+    if (!c->failed && fsync(own->fd) != 0 && errno != EINVAL)
+        cli_fail(c, "%s: cannot be written: %s", own->path, strerror(errno));
 }
 
 /* ---- giving ---------------------------------------------------------------------------------- */
@@ -189,22 +230,25 @@ static void put_line(void *to, const char *line)
     cli_lines_put(to, line);
 }
 
-/* Writes the changes from a number on beside the others. Returns their number; 0: there is no such
- * file then. */
-static int64_t write_aside(cli_file *file, const char *path, int64_t since, batches *made)
+/* Writes the changes from a number on beside the others, under the name `aside`. Returns their
+ * number; 0: there is no such file then. */
+static int64_t write_aside(cli_file *file, const folder *own, const char *aside, int64_t since,
+                           batches *made)
 {
     cli_lines lines;
     struct stat seen = {0};
+    char *path = join(file->c, own->path, aside);
     *made = (batches){.since = since, .upto = since};
-    cli_lines_create(&lines, file->c, path);
+    cli_lines_create(&lines, file->c, own->fd, path);
     const cli_query query = {.since = since, .own = true};
     int64_t n = cli_give(file, &query, &made->upto, put_line, &lines);
     cli_lines_finish(&lines, true);
-    if (!file->c->failed && stat(path, &seen) != 0)
+    if (!file->c->failed && fstatat(own->fd, aside, &seen, AT_SYMLINK_NOFOLLOW) != 0)
         cli_fail(file->c, "%s: %s", path, strerror(errno));
     made->size = seen.st_size;
     if (made->upto == since) n = 0;
-    if (n == 0 || file->c->failed) unlink(path);
+    if (n == 0 || file->c->failed) unlinkat(own->fd, aside, 0);
+    sqlite3_free(path);
     return n;
 }
 
@@ -212,13 +256,13 @@ static int64_t write_aside(cli_file *file, const char *path, int64_t since, batc
 static void delete_leftovers(cli *c, const folder *own)
 {
     enum { HOUR = 3600 };
-    DIR *open = c->failed ? NULL : opendir(own->path);
+    DIR *open = c->failed ? NULL : list(own);
     for (struct dirent *entry; open && (entry = readdir(open));) {
         struct stat seen;
         bool aside = strncmp(entry->d_name, ASIDE, sizeof ASIDE - 1) == 0;
-        char *path = aside ? join(c, own->path, entry->d_name) : NULL;
-        if (path && stat(path, &seen) == 0 && seen.st_mtime < time(NULL) - HOUR) unlink(path);
-        sqlite3_free(path);
+        if (aside && fstatat(own->fd, entry->d_name, &seen, AT_SYMLINK_NOFOLLOW) == 0 &&
+            seen.st_mtime < time(NULL) - HOUR)
+            unlinkat(own->fd, entry->d_name, 0);
     }
     if (open) closedir(open);
 }
@@ -238,24 +282,25 @@ static int64_t begin_of(const folder *of, const batches *made)
 }
 
 /* Deletes own files that another own one has taken in. */
-static void delete_covered(cli *c, const folder *own, const batches *by)
+static void delete_covered(const folder *own, const batches *by)
 {
-    for (size_t i = 0; i < own->n && !c->failed; i++) {
+    for (size_t i = 0; i < own->n; i++) {
+        char name[NAME_SIZE];
         const batches *file = &own->files[i];
         bool is_same = file->since == by->since && file->upto == by->upto;
-        char *path = path_of(c, own, file);
-        if (path && !is_same && file->since >= by->since && file->upto <= by->upto) unlink(path);
-        sqlite3_free(path);
+        name_of(file, name);
+        if (!is_same && file->since >= by->since && file->upto <= by->upto)
+            unlinkat(own->fd, name, 0);
     }
 }
 
 /* Fails if it cannot be read. */
-static bool is_damaged(cli *c, const char *path)
+static bool is_damaged(cli *c, const folder *own, const char *path)
 {
     cli_lines lines;
     size_t size;
     cli quiet = {.command = c->command, .silent = true};
-    cli_lines_open(&lines, &quiet, path);
+    cli_lines_open(&lines, &quiet, own->fd, path);
     while (cli_lines_next(&lines, &size)) continue;
     cli_lines_close(&lines);
     if (quiet.failed && !lines.damaged) cli_fail(c, "%s: cannot be read", path);
@@ -270,10 +315,11 @@ static void refuse_older(cli_file *file, folder *own)
     size_t n = 0;
     int64_t end = end_of_chain(own), mine = end > 0 ? cli_end_of_changes(file) : 0;
     for (size_t i = 0; i < own->n && end > mine && !c->failed; i++) {
-        char *path = path_of(c, own, &own->files[i]);
-        bool stays = !path || own->files[i].upto <= mine || !is_damaged(c, path);
+        char name[NAME_SIZE], *path = path_of(c, own, &own->files[i]);
+        name_of(&own->files[i], name);
+        bool stays = !path || own->files[i].upto <= mine || !is_damaged(c, own, path);
         if (stays) own->files[n++] = own->files[i];
-        if (!stays) unlink(path);
+        if (!stays) unlinkat(own->fd, name, 0);
         sqlite3_free(path);
     }
     if (end > mine) own->n = n;
@@ -287,33 +333,69 @@ static void refuse_older(cli_file *file, folder *own)
             file->path, own->path, (long long)end, (long long)mine);
 }
 
+/* Makes the own folder unless it is there. Returns false if it cannot be written, as nothing in a
+ * directory that can only be read; then errno says why. */
+static bool make_own(cli *c, folder *own)
+{
+    if (c->failed) return true;
+    if (own->fd < 0 && mkdir(own->path, 0777) != 0 && errno != EEXIST) {
+        if (errno == EACCES || errno == EROFS || errno == EPERM) return false;
+        cli_fail(c, "%s: cannot be made: %s", own->path, strerror(errno));
+    }
+    if (own->fd < 0 && !c->failed) open_folder(own);
+    if (own->fd < 0)
+        cli_fail(c, "%s: is no directory of its own, and nothing is written", own->path);
+    if (c->failed || faccessat(own->fd, ".", W_OK | X_OK, 0) == 0) return true;
+    return errno != EACCES && errno != EROFS;
+}
+
+static void drop_line(void *to, const char *line)
+{
+    (void)to;
+    (void)line;
+}
+
+/* Fails if there is something to be written where nothing can be. */
+static void give_nothing(cli_file *file, const folder *own, int why)
+{
+    int64_t upto, end = end_of_chain(own);
+    const cli_query query = {.since = end, .own = true};
+    int64_t n = cli_give(file, &query, &upto, drop_line, NULL);
+    if (n > 0 && upto > end)
+        cli_fail(file->c, "%s: cannot be written: %s: what %s has counted stays here", own->path,
+                 strerror(why), file->path);
+    else
+        cli_warn(file->c, "%s: cannot be written: %s: nothing is given, and there is nothing new",
+                 own->path, strerror(why));
+}
+
 /* Writes what the folder lacks. */
 static void give(cli_file *file, folder *own, cli_rows *rows)
 {
     cli *c = file->c;
     batches made;
-    struct stat seen;
-    char name[32];
-    snprintf(name, sizeof name, "%s%ld", ASIDE, (long)getpid());
-    char *aside = join(c, own->path, name), *path = NULL;
-    if (!c->failed && mkdir(own->path, 0777) != 0 && errno != EEXIST)
-        cli_fail(c, "%s: cannot be made: %s", own->path, strerror(errno));
-    if (!c->failed && (lstat(own->path, &seen) != 0 || !S_ISDIR(seen.st_mode)))
-        cli_fail(c, "%s: is no directory of its own, and nothing is written", own->path);
-    delete_leftovers(c, own);
+    char aside[32], name[NAME_SIZE];
+    bool writable = make_own(c, own);
+    int why = errno;
     refuse_older(file, own);
-    int64_t n = c->failed ? 0 : write_aside(file, aside, end_of_chain(own), &made);
+    if (c->failed) return;
+    if (!writable) {
+        give_nothing(file, own, why);
+        return;
+    }
+    delete_leftovers(c, own);
+    snprintf(aside, sizeof aside, "%s%ld", ASIDE, (long)getpid());
+    int64_t n = write_aside(file, own, aside, end_of_chain(own), &made);
     int64_t begin = n > 0 && !c->failed ? begin_of(own, &made) : 0;
-    int64_t all =
-        n > 0 && !c->failed && begin < made.since ? write_aside(file, aside, begin, &made) : n;
-    if (all > 0 && !c->failed) path = path_of(c, own, &made);
-    if (path && rename(aside, path) != 0)
-        cli_fail(c, "%s: cannot be written: %s", path, strerror(errno));
-    if (path) put_directory(c, own->path);
-    if (path) delete_covered(c, own, &made);
-    if (path && !c->failed) add_row(rows, "gave", own->source, n, made.upto);
-    sqlite3_free(aside);
-    sqlite3_free(path);
+    bool absorbs = n > 0 && !c->failed && begin < made.since;
+    int64_t all = absorbs ? write_aside(file, own, aside, begin, &made) : n;
+    if (all == 0 || c->failed) return;
+    name_of(&made, name);
+    if (renameat(own->fd, aside, own->fd, name) != 0)
+        cli_fail(c, "%s/%s: cannot be written: %s", own->path, name, strerror(errno));
+    put_directory(c, own);
+    if (!c->failed) delete_covered(own, &made);
+    if (!c->failed) add_row(rows, "gave", own->source, n, made.upto);
 }
 
 /* ---- taking ---------------------------------------------------------------------------------- */
@@ -330,7 +412,7 @@ static int64_t take_file(cli_file *file, const folder *of, const batches *part, 
     char *from = sqlite3_mprintf("%s: ", path);
     if (!from) cli_fail(file->c, "out of memory");
     cli_begin(file);
-    cli_lines_open(&lines, file->c, path);
+    cli_lines_open(&lines, file->c, of->fd, path);
     cli_taking_begin(&in, file, from, scope);
     in.only = of->source;
     in.since = part->since;
@@ -412,12 +494,12 @@ static void visit_others(cli_file *file, const char *directory, const folder *ow
     int n = c->failed ? -1 : scandir(directory, &names, NULL, alphasort);
     if (n < 0 && !c->failed) cli_fail(c, "%s: cannot be read: %s", directory, strerror(errno));
     for (int i = 0; i < n; i++) {
-        folder other = {.path = join(c, directory, names[i]->d_name)};
+        folder other = {.path = join(c, directory, names[i]->d_name), .fd = -1};
         bool is = source_of(names[i]->d_name, &other);
         if (!is && names[i]->d_name[0] != '.') tell_strange(strange, other.path);
         if (is && other.path && strcmp(other.source, own->source) != 0) {
             read_folder(c, &other, strange);
-            visit(file, &other, with);
+            if (other.fd >= 0 || c->failed) visit(file, &other, with);
         }
         close_folder(&other);
         free(names[i]);
@@ -466,15 +548,17 @@ void cli_folder_check(cli *c, const char *directory)
 void cli_folder_sync(cli_file *file, const char *directory, const char *scope, cli_watch *watch,
                      cli_rows *rows)
 {
-    folder own = {0};
+    folder own = {.fd = -1};
     taking how = {.scope = scope, .watch = watch, .rows = rows};
     cli_progress_begin(file->c, file->path, "changes");
     cli_run(file, "SELECT counter_settle()"); /* before the folder is named */
     name_own(file, &own, directory);
-    if (watch) cli_watch_add(watch, directory);
+    char *here = watch ? join(file->c, directory, ".") : NULL; /* it may be a link itself */
+    if (here) cli_watch_add(watch, here);
+    sqlite3_free(here);
     if (scope && !file->c->failed) check_scope(file, scope);
     bool named = !file->c->failed;
-    if (named) read_folder(file->c, &own, NULL);
+    if (named && !is_link(own.path)) read_folder(file->c, &own, NULL);
     if (!file->c->failed) give(file, &own, rows);
     how.failed = file->c->failed;
     if (named) file->c->failed = false; /* what it cannot write does not keep it from reading */
@@ -505,7 +589,7 @@ static void tell_other(cli_file *file, folder *other, void *with)
 
 void cli_folder_tell(cli_file *file, const char *directory, cli_rows *rows)
 {
-    folder own = {0};
+    folder own = {.fd = -1};
     name_own(file, &own, directory);
     visit_others(file, directory, &own, rows, tell_other, rows);
     close_folder(&own);

@@ -11,16 +11,40 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/gzip.h"
 #include "identity/uuid.h"
 
+static const char *name_in(int folder, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return folder == AT_FDCWD || !slash ? path : slash + 1;
+}
+
+int cli_lines_find(int folder, const char *path)
+{
+    struct stat seen;
+    int fd = openat(folder, name_in(folder, path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool is = fd >= 0 && fstat(fd, &seen) == 0 && S_ISREG(seen.st_mode);
+    bool is_other = fd >= 0 ? !is : errno == ELOOP || errno == ENXIO; /* a link, a socket */
+    if (fd >= 0 && !is) close(fd);
+    if (is_other) errno = EINVAL;
+    return is ? fd : -1;
+}
+
 #if defined(COUNTER_HAS_ZLIB)
 
 #include <zlib.h>
 
-enum { LAST_LINE_MAX = 96 };
+enum {
+    LAST_LINE_MAX = 96,
+    PART = 1 << 16,
+    MOST_OF_LINE = 1 << 28,
+    MOST_OF_ANSWER_LINE = 1 << 26,
+    MOST_OF_ANSWER = 1 << 30 /* as it was before it was compressed */
+};
 
 /* Chains the digest: that of a line is a UUID in the name space of the one before. */
 static void add_line(cli_lines *lines, const char *line, size_t size)
@@ -49,12 +73,13 @@ static void fail_writing(cli_lines *lines)
              rc == Z_OK || rc == Z_ERRNO || !why ? strerror(errno) : why);
 }
 
-void cli_lines_create(cli_lines *lines, cli *c, const char *path)
+void cli_lines_create(cli_lines *lines, cli *c, int folder, const char *path)
 {
+    enum { FLAGS = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
     *lines = (cli_lines){.c = c, .path = path, .fd = -1};
     if (c->failed) return;
-    unlink(path);
-    lines->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    unlinkat(folder, name_in(folder, path), 0);
+    lines->fd = openat(folder, name_in(folder, path), FLAGS, 0666);
     int copy = lines->fd >= 0 ? dup(lines->fd) : -1; /* gzclose closes one, the other is synced */
     lines->gz = copy >= 0 ? gzdopen(copy, "wb") : NULL;
     if (!lines->gz) fail_writing(lines);
@@ -93,35 +118,90 @@ void cli_lines_finish(cli_lines *lines, bool with_last)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-void cli_lines_open(cli_lines *lines, cli *c, const char *path)
+static void open_lines(cli_lines *lines, int fd)
+{
+    lines->gz = fd >= 0 ? gzdopen(fd, "rb") : NULL;
+    lines->is_gone = fd < 0 && errno == ENOENT && !lines->is_answer;
+    if (fd >= 0 && !lines->gz) cli_fail(lines->c, "out of memory");
+    if (fd >= 0 && !lines->gz) close(fd);
+}
+
+void cli_lines_open(cli_lines *lines, cli *c, int folder, const char *path)
 {
     *lines = (cli_lines){.c = c, .path = path, .fd = -1};
     if (c->failed) return;
-    lines->gz = gzopen(path, "rb");
-    lines->is_gone = !lines->gz && errno == ENOENT;
-    if (!lines->gz && !lines->is_gone) cli_fail(c, "%s: cannot be read: %s", path, strerror(errno));
+    int fd = cli_lines_find(folder, path);
+    open_lines(lines, fd);
+    if (fd < 0 && !lines->is_gone)
+        cli_fail(c, "%s: cannot be read: %s", path,
+                 errno == EINVAL ? "it is not a regular file" : strerror(errno));
 }
 
-/* Reads on to the end of a line. Returns false at the end of the file, and if it is damaged. */
+void cli_lines_open_answer(cli_lines *lines, cli *c, const char *path, const char *url)
+{
+    *lines = (cli_lines){.c = c, .path = url, .fd = -1, .is_answer = true, .left = MOST_OF_ANSWER};
+    if (c->failed) return;
+    open_lines(lines, open(path, O_RDONLY | O_CLOEXEC));
+    if (!lines->gz) cli_fail(c, "%s: no answer came", url);
+}
+
+/* A file with such a line is none that a writer has left. */
+static void fail_line(cli_lines *lines, const char *what)
+{
+    lines->damaged = !lines->is_answer;
+    cli_fail(lines->c, "%s: line %lld: %s: nothing of it was taken", lines->path,
+             (long long)lines->n + 1, what);
+}
+
+/* Makes room for one more part of a line. */
+static bool widen(cli_lines *lines, size_t size)
+{
+    if (lines->room - size >= PART) return true;
+    char *line = realloc(lines->line, 2 * lines->room + PART);
+    if (!line) cli_fail(lines->c, "out of memory");
+    if (!line) return false;
+    lines->line = line;
+    lines->room = 2 * lines->room + PART;
+    return true;
+}
+
+/* Reads on to the end of a line. Returns false at the end of the file, and if it is damaged. Only
+ * the last line of an answer may lack its end. */
 static bool read_line(cli_lines *lines, size_t *size)
 {
-    enum { LEAST = 1 << 16, MOST = 1 << 28 };
+    const size_t most = lines->is_answer ? MOST_OF_ANSWER_LINE : MOST_OF_LINE;
+    cli_scan scan = {0};
+    const char *wrong = NULL;
     *size = 0;
-    for (;;) {
-        if (*size > MOST) return false;
-        if (lines->room - *size < LEAST) {
-            char *line = realloc(lines->line, 2 * lines->room + LEAST);
-            if (!line) cli_fail(lines->c, "out of memory");
-            if (!line) return false;
-            lines->line = line;
-            lines->room = 2 * lines->room + LEAST;
-        }
-        if (!gzgets(lines->gz, lines->line + *size, LEAST)) return false;
-        *size += strlen(lines->line + *size);
-        if (*size > 0 && lines->line[*size - 1] == '\n') break;
+    while (!lines->c->failed && widen(lines, *size)) {
+        char *part = lines->line + *size;
+        z_off_t before = gztell(lines->gz);
+        if (!gzgets(lines->gz, part, PART)) return lines->is_answer && *size > 0;
+        size_t more = strlen(part);
+        *size += more;
+        lines->left -= (int64_t)more;
+        bool ends = more > 0 && part[more - 1] == '\n';
+        if (gztell(lines->gz) - before != (z_off_t)more) wrong = "it has a zero byte";
+        if (!wrong && *size > most) wrong = "it is too long";
+        if (!wrong) wrong = cli_scan_bytes(&scan, part, more);
+        if (!wrong && lines->is_answer && lines->left < 0) wrong = "the answer is too long";
+        if (wrong) fail_line(lines, wrong);
+        if (ends && !wrong) lines->line[--*size] = '\0';
+        if (ends) return !wrong;
     }
-    lines->line[--*size] = '\0';
-    return true;
+    return false;
+}
+
+/* Returns false and an error if the file cannot be read on, or is cut short. */
+static bool check_reading(cli_lines *lines)
+{
+    int rc = Z_OK;
+    gzerror(lines->gz, &rc);
+    if (rc == Z_ERRNO) cli_fail(lines->c, "%s: cannot be read: %s", lines->path, strerror(errno));
+    if (rc == Z_OK && lines->is_answer) return true;
+    lines->damaged = !lines->c->failed;
+    cli_fail(lines->c, "%s: it is cut short or damaged, and nothing of it was taken", lines->path);
+    return false;
 }
 
 bool cli_lines_next(cli_lines *lines, size_t *size)
@@ -130,19 +210,26 @@ bool cli_lines_next(cli_lines *lines, size_t *size)
     if (lines->c->failed || lines->whole || lines->is_gone) return false;
     static const char LAST[] = "{\"lines\":";
     bool is_line = read_line(lines, size);
-    int rc = Z_OK;
-    if (!is_line) gzerror(lines->gz, &rc);
-    if (rc == Z_ERRNO) cli_fail(lines->c, "%s: cannot be read: %s", lines->path, strerror(errno));
-    if (is_line) last_line(lines, text);
-    lines->whole = is_line && strcmp(lines->line, text) == 0;
-    if (!is_line || (!lines->whole && strncmp(lines->line, LAST, sizeof LAST - 1) == 0)) {
-        lines->damaged = !lines->c->failed;
-        cli_fail(lines->c, "%s: it is cut short or damaged, and nothing of it was taken",
-                 lines->path);
-        return false;
+    if (lines->c->failed) return false;
+    if (!is_line || lines->is_answer) {
+        lines->n += is_line;
+        return check_reading(lines) && is_line;
     }
+    last_line(lines, text);
+    lines->whole = strcmp(lines->line, text) == 0;
+    if (!lines->whole && strncmp(lines->line, LAST, sizeof LAST - 1) == 0)
+        return check_reading(lines);
     if (!lines->whole) add_line(lines, lines->line, *size);
     return !lines->whole;
+}
+
+char *cli_lines_text(cli *c, const char *path)
+{
+    char text[CLI_TEXT_MAX];
+    gzFile gz = c->failed ? NULL : gzopen(path, "rb");
+    int n = gz ? gzread(gz, text, CLI_TEXT_MAX - 1) : 0;
+    if (gz) gzclose(gz);
+    return n > 0 ? sqlite3_mprintf("%.*s", n, text) : NULL;
 }
 
 void cli_lines_close(cli_lines *lines)
@@ -160,14 +247,29 @@ static void fail_without_zlib(cli_lines *lines, cli *c, const char *path)
              path);
 }
 
-void cli_lines_create(cli_lines *lines, cli *c, const char *path)
+void cli_lines_create(cli_lines *lines, cli *c, int folder, const char *path)
 {
+    (void)folder;
     fail_without_zlib(lines, c, path);
 }
 
-void cli_lines_open(cli_lines *lines, cli *c, const char *path)
+void cli_lines_open(cli_lines *lines, cli *c, int folder, const char *path)
 {
+    (void)folder;
     fail_without_zlib(lines, c, path);
+}
+
+void cli_lines_open_answer(cli_lines *lines, cli *c, const char *path, const char *url)
+{
+    (void)path;
+    fail_without_zlib(lines, c, url);
+}
+
+char *cli_lines_text(cli *c, const char *path)
+{
+    cli_lines none;
+    fail_without_zlib(&none, c, path);
+    return NULL;
 }
 
 void cli_lines_put(cli_lines *lines, const char *line)

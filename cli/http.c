@@ -5,6 +5,7 @@
 #include "cli/http.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -16,7 +17,9 @@
 #include "cli/gzip.h"
 
 enum {
-    BODY_BYTES = 4 << 20, /* of a body that goes up */
+    BODY_BYTES = 4 << 20,     /* of a body that goes up */
+    MOST_OF_ANSWER = 1 << 28, /* bytes, as they come */
+    STATUS_SIZE = 4,          /* of a line of its own */
     OK = 200
 };
 
@@ -25,11 +28,11 @@ extern char **environ;
 typedef struct server {
     cli_file *file;
     const char *url;
-    char *token;         /* owned */
-    char *place;         /* owned: a temporary folder */
-    char *body, *answer; /* owned: paths in it */
-    char *source;        /* owned: what the server gives */
-    int64_t mark;        /* up to which it has what the file gives */
+    char *token;                  /* owned */
+    char *place;                  /* owned: a temporary folder */
+    char *body, *answer, *errors; /* owned: paths in it */
+    char *source;                 /* owned: what the server gives */
+    int64_t mark;                 /* up to which it has what the file gives */
 } server;
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -72,29 +75,64 @@ static void feed_pipe(int fd, const char *text)
     close(fd);
 }
 
-/* Runs curl. Returns what it has printed, errors and then the status, to be freed; NULL if it could
- * not be run. `ended_well`: the answer has come whole. */
-static char *run_curl(cli *c, const char *config, bool *ended_well)
+/* Appends all that comes to the answer. Returns its size, or MOST_OF_ANSWER if it has more. */
+static int64_t save_answer(server *s, int from)
 {
+    char bytes[1 << 16];
+    ssize_t n = 0;
+    int64_t size = 0;
+    FILE *answer = fopen(s->answer, "wb");
+    bool written = answer != NULL;
+    while (written && size < MOST_OF_ANSWER && (n = read(from, bytes, sizeof bytes)) > 0) {
+        written = fwrite(bytes, 1, (size_t)n, answer) == (size_t)n;
+        size += n;
+    }
+    if (answer && fclose(answer) != 0) written = false;
+    if (!written) cli_fail(s->file->c, "%s: cannot be written: %s", s->answer, strerror(errno));
+    if (written && size >= MOST_OF_ANSWER)
+        cli_fail(s->file->c, "%s: the answer has more than %d bytes", s->url, MOST_OF_ANSWER);
+    return size;
+}
+
+/* Takes the status, which curl has printed behind the answer, off that. Returns 0 if there is
+ * none. */
+static int cut_status(server *s, int64_t size)
+{
+    char text[STATUS_SIZE + 1] = "";
+    FILE *answer = size >= STATUS_SIZE ? fopen(s->answer, "r+b") : NULL;
+    if (!answer) return 0;
+    bool cut = fseeko(answer, (off_t)(size - STATUS_SIZE), SEEK_SET) == 0 &&
+               fread(text, 1, STATUS_SIZE, answer) == STATUS_SIZE &&
+               ftruncate(fileno(answer), (off_t)(size - STATUS_SIZE)) == 0;
+    fclose(answer);
+    return cut && *text == '\n' ? atoi(text + 1) : 0;
+}
+
+/* Runs curl, whose answer is then in s->answer, and what went wrong in s->errors. Returns the
+ * status; 0: there is no whole answer. The answer comes through a pipe as the server has sent it,
+ * so that its size is bounded here: curl bounds none that it decompresses, and older ones none in
+ * parts. */
+static int run_curl(server *s, const char *config)
+{
+    cli *c = s->file->c;
     int ended = -1;
     int in[2], out[2];
     pid_t child;
-    char *const words[] = {"curl", "-q", "-K", "-", NULL}, printed[1024];
-    size_t size = 0;
-    ssize_t n;
+    char *const words[] = {"curl", "-q", "-K", "-", NULL};
     posix_spawn_file_actions_t actions;
-    if (c->failed) return NULL;
+    if (c->failed) return 0;
     bool has_in = pipe(in) == 0;
     if (!has_in || pipe(out) != 0) {
         cli_fail(c, "no pipe can be made: %s", strerror(errno));
         if (has_in) close(in[0]);
         if (has_in) close(in[1]);
-        return NULL;
+        return 0;
     }
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, out[1], STDERR_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, s->errors,
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_addclose(&actions, in[1]);
     posix_spawn_file_actions_addclose(&actions, out[0]);
     int rc = posix_spawnp(&child, "curl", &actions, NULL, words, environ);
@@ -104,44 +142,43 @@ static char *run_curl(cli *c, const char *config, bool *ended_well)
     if (rc != 0)
         cli_fail(c, "a server needs the program curl, which cannot be run: %s", strerror(rc));
     feed_pipe(in[1], rc == 0 ? config : "");
-    while (size < sizeof printed - 1 &&
-           (n = read(out[0], printed + size, sizeof printed - 1 - size)) > 0)
-        size += (size_t)n;
+    int64_t size = rc == 0 ? save_answer(s, out[0]) : 0;
     close(out[0]);
     if (rc == 0) waitpid(child, &ended, 0);
-    *ended_well = ended == 0;
-    printed[size] = '\0';
-    return rc == 0 ? sqlite3_mprintf("%s", printed) : NULL;
+    int status = c->failed ? 0 : cut_status(s, size);
+    return ended == 0 ? status : 0;
 }
 
 /* Returns the first bytes of a file as a text, to be freed; NULL if there are none. */
 static char *text_of_file(const char *path)
 {
-    enum { MOST = 4096 };
     FILE *file = fopen(path, "rb");
-    char text[MOST];
-    size_t n = file ? fread(text, 1, MOST - 1, file) : 0;
+    char text[CLI_TEXT_MAX];
+    size_t n = file ? fread(text, 1, CLI_TEXT_MAX - 1, file) : 0;
     if (file) fclose(file);
     text[n] = '\0';
     return n > 0 ? sqlite3_mprintf("%s", text) : NULL;
 }
 
 /* Fails with the sentence of the server or, where it has none, of curl. */
-static void fail_request(server *s, int status, const char *printed)
+static void fail_request(server *s, int status)
 {
     cli *c = s->file->c;
-    char *answer = text_of_file(s->answer), *sentence = NULL;
+    char *answer = cli_lines_text(c, s->answer), *said = text_of_file(s->errors), *sentence = NULL;
     sqlite3_stmt *row = cli_prepare_text(s->file, CLI_SQL_SENTENCE, answer);
     if (cli_step(s->file, row)) sentence = sqlite3_mprintf("%s", sqlite3_column_text(row, 0));
     sqlite3_finalize(row);
-    if (status == 0)
-        cli_fail(c, "%s: %.*s", s->url, (int)strcspn(printed, "\n"), printed);
+    if (status == 0 && said)
+        cli_fail(c, "%s: %.*s", s->url, (int)strcspn(said, "\n"), said);
+    else if (status == 0)
+        cli_fail(c, "%s: no answer came", s->url);
     else if (sentence)
         cli_fail(c, "%s: %d: %s", s->url, status, sentence);
     else
         cli_fail(c, "%s: answers with the status %d, which is none of docs/batches.md", s->url,
                  status);
     sqlite3_free(answer);
+    sqlite3_free(said);
     sqlite3_free(sentence);
 }
 
@@ -159,13 +196,12 @@ static void request(server *s, const char *path, const char *query, const char *
     add_option(config, "url", url ? url : "");
     add_option(config, "header", bearer ? bearer : "");
     add_option(config, "proto", "=http,https");
-    add_option(config, "output", s->answer);
+    add_option(config, "header", "Accept-Encoding: gzip");
     add_option(config, "write-out", "\\n%{http_code}");
     add_option(config, "connect-timeout", "30");
     add_option(config, "speed-limit", "1"); /* a server that says nothing for that long is gone */
     add_option(config, "speed-time", "300");
-    add_option(config, "max-filesize", "268435456");
-    sqlite3_str_appendall(config, "silent\nshow-error\ncompressed\n");
+    sqlite3_str_appendall(config, "silent\nshow-error\n");
     if (body) {
         add_option(config, "header", "Content-Type: application/x-ndjson");
         add_option(config, "header", "Content-Encoding: gzip");
@@ -174,13 +210,8 @@ static void request(server *s, const char *path, const char *query, const char *
     }
     char *text = sqlite3_str_finish(config);
     if (!text || !url || !bearer || !data) cli_fail(c, "out of memory");
-    unlink(s->answer);
-    bool ended_well = false;
-    char *printed = run_curl(c, text ? text : "", &ended_well);
-    const char *code = printed && ended_well ? strrchr(printed, '\n') : NULL;
-    int status = code ? atoi(code + 1) : 0;
-    if (printed && status != OK) fail_request(s, status, printed);
-    sqlite3_free(printed);
+    int status = run_curl(s, text ? text : "");
+    if (!c->failed && status != OK) fail_request(s, status);
     sqlite3_free(text);
     sqlite3_free(url);
     sqlite3_free(bearer);
@@ -203,12 +234,16 @@ static void greet(server *s, const char *scope)
     if (!text) cli_fail(s->file->c, "out of memory");
     request(s, "", text ? text : "", NULL);
     sqlite3_free(text);
-    char *answer = s->file->c->failed ? NULL : text_of_file(s->answer);
+    char *answer = cli_lines_text(s->file->c, s->answer);
     row = cli_prepare_text(s->file, CLI_SQL_GREETING, answer);
     if (cli_step(s->file, row)) {
         sqlite3_free(s->source);
         s->source = sqlite3_mprintf("%s", sqlite3_column_text(row, 0));
         s->mark = sqlite3_column_int64(row, 1);
+        int64_t format = sqlite3_column_int64(row, 2);
+        if (format > CLI_LINE_FORMAT)
+            cli_fail(s->file->c, "%s: " CLI_FORMAT_IS_NEWER, s->url, (long long)format,
+                     CLI_LINE_FORMAT);
     } else {
         cli_fail(s->file->c,
                  "%s: is no server of sqlite-counter: its answer is none of docs/batches.md",
@@ -238,7 +273,8 @@ static void put_line(void *to, const char *line)
     upload *up = to;
     size_t size = strlen(line) + 1;
     if (up->bytes + size > BODY_BYTES) send_body(up);
-    if (up->bytes == 0) cli_lines_create(&up->lines, up->server->file->c, up->server->body);
+    if (up->bytes == 0)
+        cli_lines_create(&up->lines, up->server->file->c, AT_FDCWD, up->server->body);
     cli_lines_put(&up->lines, line);
     up->bytes += size;
 }
@@ -246,7 +282,7 @@ static void put_line(void *to, const char *line)
 /* A server that skips what the file counts, because its id is another token's, raises no mark. */
 static void warn_of_skipped(server *s, int64_t upto)
 {
-    char *answer = s->file->c->failed ? NULL : text_of_file(s->answer);
+    char *answer = cli_lines_text(s->file->c, s->answer);
     sqlite3_stmt *row = cli_prepare_text(s->file, CLI_SQL_RAISED, answer);
     if (row) sqlite3_bind_int64(row, 2, upto);
     if (cli_step(s->file, row))
@@ -279,23 +315,21 @@ static int64_t take_answer(server *s)
 {
     cli_file *file = s->file;
     int64_t n = 0;
-    size_t room = 0;
-    char *line = NULL, *from = sqlite3_mprintf("%s: ", s->url);
+    char *from = sqlite3_mprintf("%s: ", s->url);
     cli_taking in;
-    ssize_t size;
-    FILE *lines = file->c->failed ? NULL : fopen(s->answer, "rb");
-    if (!file->c->failed && (!lines || !from)) cli_fail(file->c, "%s: no answer came", s->url);
+    cli_lines lines;
+    size_t size;
+    if (!from) cli_fail(file->c, "out of memory");
     cli_begin(file);
+    cli_lines_open_answer(&lines, file->c, s->answer, s->url);
     cli_taking_begin(&in, file, from ? from : "", NULL);
     in.only = s->source;
     in.upto = INT64_MAX;
-    while (lines && !file->c->failed && (size = getline(&line, &room, lines)) >= 0)
-        cli_taking_line(&in, line, (size_t)size);
+    while (cli_lines_next(&lines, &size)) cli_taking_line(&in, lines.line, size);
     for (size_t i = 0; i < in.n; i++) n += in.received[i].changes;
     cli_taking_end(&in);
+    cli_lines_close(&lines);
     cli_end(file);
-    if (lines) fclose(lines);
-    free(line);
     sqlite3_free(from);
     return file->c->failed ? 0 : n;
 }
@@ -356,16 +390,19 @@ static void make_place(server *s)
         cli_fail(s->file->c, "no temporary folder can be made: %s", strerror(errno));
     s->body = sqlite3_mprintf("%s/body", s->place);
     s->answer = sqlite3_mprintf("%s/answer", s->place);
-    if (!s->body || !s->answer) cli_fail(s->file->c, "out of memory");
+    s->errors = sqlite3_mprintf("%s/errors", s->place);
+    if (!s->body || !s->answer || !s->errors) cli_fail(s->file->c, "out of memory");
 }
 
 static void leave_place(server *s)
 {
     if (s->body) unlink(s->body);
     if (s->answer) unlink(s->answer);
+    if (s->errors) unlink(s->errors);
     if (s->place) rmdir(s->place);
     sqlite3_free(s->body);
     sqlite3_free(s->answer);
+    sqlite3_free(s->errors);
     sqlite3_free(s->place);
 }
 

@@ -72,22 +72,45 @@ static FILE *read_input(cli *c, const char *path)
 
 /* ---- what is told of them -------------------------------------------------------------------- */
 
+/* Returns where the source stands among the slots, or is to stand. There is a free one. */
+static size_t slot_of(const cli_taking *in, const char *source)
+{
+    uint32_t hash = 2166136261; /* FNV-1a */
+    for (const char *at = source; *at; at++) hash = (hash ^ (unsigned char)*at) * 16777619;
+    size_t slot = hash & (in->n_slots - 1);
+    while (in->slots[slot] && strcmp(in->received[in->slots[slot] - 1].source, source) != 0)
+        slot = (slot + 1) & (in->n_slots - 1);
+    return slot;
+}
+
+/* Makes room for one more source, so that half of the slots stay free. Returns false without
+ * memory. */
+static bool widen(cli_taking *in)
+{
+    if (in->n < in->n_slots / 2) return true;
+    size_t n_slots = in->n_slots ? 2 * in->n_slots : 32;
+    cli_received *received = sqlite3_realloc64(in->received, n_slots / 2 * sizeof *received);
+    if (received) in->received = received;
+    size_t *slots = received ? sqlite3_malloc64(n_slots * sizeof *slots) : NULL;
+    if (!slots) return false;
+    sqlite3_free(in->slots);
+    in->slots = memset(slots, 0, n_slots * sizeof *slots);
+    in->n_slots = n_slots;
+    for (size_t i = 0; i < in->n; i++) slots[slot_of(in, received[i].source)] = i + 1;
+    return true;
+}
+
 /* Lent until the next call; NULL without memory. */
 static cli_received *find_source(cli_taking *in, const char *source)
 {
-    for (size_t i = in->n; i > 0; i--)
-        if (strcmp(in->received[i - 1].source, source) == 0) return &in->received[i - 1];
-    if (in->n == in->room) {
-        size_t room = in->room ? 2 * in->room : 16;
-        cli_received *received = sqlite3_realloc64(in->received, room * sizeof *received);
-        if (!received) return NULL;
-        in->received = received;
-        in->room = room;
-    }
+    if (!widen(in)) return NULL;
+    size_t slot = slot_of(in, source);
+    if (in->slots[slot]) return &in->received[in->slots[slot] - 1];
     char *copy = sqlite3_mprintf("%s", source);
     if (!copy) return NULL;
     in->received[in->n] = (cli_received){.source = copy};
-    return &in->received[in->n++];
+    in->slots[slot] = ++in->n;
+    return &in->received[in->n - 1];
 }
 
 static void print_received(cli_taking *in)
@@ -247,9 +270,8 @@ static void check_format(cli_taking *in)
     if (!is_type(in->batch, BATCH_FORMAT_TYPE, "integer") || format < 1)
         fail_line(in, "its format must be a whole number from 1 on");
     else if (format > CLI_LINE_FORMAT)
-        fail_line_made(in, sqlite3_mprintf("it is of format %lld, this sqlite-counter knows %d: "
-                                           "install a newer one",
-                                           (long long)format, CLI_LINE_FORMAT));
+        fail_line_made(in,
+                       sqlite3_mprintf(CLI_FORMAT_IS_NEWER, (long long)format, CLI_LINE_FORMAT));
 }
 
 /* Fails unless the line is a batch that we can read; `rc` is that of the step that has read it. */
@@ -303,17 +325,34 @@ void cli_taking_end(cli_taking *in)
     sqlite3_finalize(in->seen);
     for (size_t i = 0; i < in->n; i++) sqlite3_free(in->received[i].source);
     sqlite3_free(in->received);
+    sqlite3_free(in->slots);
+}
+
+/* Where all lines are of one source, one without changes says that there is nothing new: a writer
+ * needs no second one. Each takes time, and a thousand of them a few bytes of gzip. */
+static void count_empty(cli_taking *in, int64_t changes)
+{
+    enum { MOST = 1000 };
+    if (changes > 0 || !in->only || ++in->empty <= MOST || in->file->c->failed) return;
+    fail_line_made(in, sqlite3_mprintf("it is one of more than %d batches without changes", MOST));
 }
 
 void cli_taking_line(cli_taking *in, const char *line, size_t size)
 {
+    int64_t n = 0;
     in->line++;
-    if (in->file->c->failed || strspn(line, " \t\r\n") == size) return;
+    if (in->file->c->failed) return;
+    if (strspn(line, " \t\r\n") == size) {
+        count_empty(in, n);
+        return;
+    }
     int rc = sqlite3_bind_text64(in->batch, 1, line, size, SQLITE_STATIC, SQLITE_UTF8);
     if (rc == SQLITE_OK) rc = sqlite3_step(in->batch);
     check_batch(in, rc, !memchr(line, '\0', size));
     check_place(in);
-    if (!in->file->c->failed) raise_mark(in, import_changes(in, line, size));
+    if (!in->file->c->failed) n = import_changes(in, line, size);
+    count_empty(in, n);
+    raise_mark(in, n);
     sqlite3_reset(in->batch);
 }
 

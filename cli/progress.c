@@ -33,10 +33,7 @@ static int terminal_width(void)
 static int print_within(const char *text, int room)
 {
     while (*text && room > 0) {
-        int size = cli_control_size(text);
-        fputc(size > 0 ? '?' : *text, stderr);
-        text += size > 0 ? size : 1;
-        while (((unsigned char)*text & 0xc0) == 0x80) fputc(*text++, stderr);
+        text += cli_print_letter(text);
         room--;
     }
     return room;

@@ -34,7 +34,7 @@ static void add_cell(cli_rows *rows, char *owned)
 static void append_escaped(sqlite3_str *out, const char *text)
 {
     while (*text) {
-        int size = cli_control_size(text);
+        int size = cli_control_size(text), letter = cli_letter_size(text);
         if (*text == '\t')
             sqlite3_str_appendall(out, "\\t");
         else if (*text == '\n')
@@ -44,11 +44,11 @@ static void append_escaped(sqlite3_str *out, const char *text)
         else if (*text == '\\')
             sqlite3_str_appendall(out, "\\\\");
         else if (size == 0)
-            sqlite3_str_appendchar(out, 1, *text);
+            sqlite3_str_append(out, text, letter);
         else
             for (int i = 0; i < size; i++)
                 sqlite3_str_appendf(out, "\\x%02x", (unsigned char)text[i]);
-        text += size > 0 ? size : 1;
+        text += size > 0 ? size : letter;
     }
 }
 

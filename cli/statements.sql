@@ -139,8 +139,9 @@ SELECT counter_source(1);
 
 -- What a server says of itself, and what it says is wrong.
 -- name: GREETING
-SELECT json_extract(?1, '$.source'), json_extract(?1, '$.mark')
- WHERE json_valid(?1) AND json_type(?1, '$.source') = 'text' AND json_type(?1, '$.mark') = 'integer';
+SELECT json_extract(?1, '$.source'), json_extract(?1, '$.mark'), coalesce(json_extract(?1, '$.format'), 1)
+ WHERE json_valid(?1) AND json_type(?1, '$.source') = 'text' AND json_type(?1, '$.mark') = 'integer'
+   AND coalesce(json_type(?1, '$.format'), 'integer') = 'integer' AND coalesce(json_extract(?1, '$.format'), 1) > 0;
 
 -- A row if the mark of the file was not raised to ?2.
 -- name: RAISED

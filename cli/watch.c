@@ -50,7 +50,7 @@ void cli_watch_add(cli_watch *watch, const char *directory)
 #if defined(__linux__)
     if (watch->events >= 0)
         inotify_add_watch(watch->events, directory,
-                          IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_ONLYDIR);
+                          IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_ONLYDIR | IN_DONT_FOLLOW);
 #else
     (void)watch;
     (void)directory;

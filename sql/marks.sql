@@ -16,9 +16,15 @@ SELECT mark, id, theirs, mine FROM "{schema}".counter_peers WHERE id = :id AND t
 INSERT OR REPLACE INTO "{schema}".counter_peers(id, theirs, mine, mark)
 VALUES (:id, :theirs, :mine, :mark);
 
--- Deletes the marks of tables that do not exist any more.
+-- Deletes the marks of tables that do not exist any more: of one file, then of one source of the feed.
+-- Looking through all would take time for each source that was ever seen.
 -- name: MARKS_FORGET
-DELETE FROM "{schema}".counter_peers WHERE mine NOT IN (SELECT token FROM "{schema}".counter_tables);
+DELETE FROM "{schema}".counter_peers
+ WHERE id = :id AND mine NOT IN (SELECT token FROM "{schema}".counter_tables);
+
+-- name: MARKS_FORGET_FEED
+DELETE FROM "{schema}".counter_peers
+ WHERE id = :id AND theirs = :theirs AND mine NOT IN (SELECT token FROM "{schema}".counter_tables);
 
 -- The lowest mark of all tables; NULL without tables, 0 if a table has no mark.
 -- name: MARKS_LEAST

@@ -16,6 +16,9 @@ BEGIN;
 -- name: SYNC_TOUCH
 SELECT count(*) FROM "{schema}".sqlite_master;
 
+-- name: SYNC_QUERY_ONLY
+PRAGMA query_only;
+
 -- name: SYNC_LOCKING_MODE
 PRAGMA "{schema}".locking_mode;
 

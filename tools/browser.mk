@@ -25,7 +25,7 @@ wasm: browser-tools
 	@packages/browser/build $(BROWSER)/package $(BROWSER)
 
 browser-tools:
-	@tools/setup browser
+	@tools/setup wasm
 	@mkdir -p $(BROWSER)
 	@[ -x $(BROWSER)/node_modules/.bin/esbuild ] || npm install --silent --no-save --prefix $(BROWSER) esbuild@0.28.2
 
@@ -69,6 +69,7 @@ $(BROWSER)/run_process.mjs: tools/browser.mk $(WASM_OBJECTS) $(RUNNER) $(TEST_HE
 		-sEXPORTED_RUNTIME_METHODS=FS,callMain
 
 browser-driver: browser-tools
+	@tools/setup browser
 	@[ -d $(BROWSER)/node_modules/puppeteer-core ] || \
 		npm install --silent --no-save --prefix $(BROWSER) esbuild@0.28.2 puppeteer-core@25.16.0
 

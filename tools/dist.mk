@@ -154,7 +154,7 @@ test-packages:
 
 # npm's and Python's packages for this machine alone, without another compiler.
 PACKAGES := build/packages
-ON_HERE := $(PACKAGES)/libs/linux-$(if $(findstring musl,$(shell $(CC) -dumpmachine)),musl-)$(shell uname -m)
+ON_HERE := $(PACKAGES)/libs/linux-$(if $(findstring musl,$(shell $(CC) -dumpmachine 2>/dev/null)),musl-)$(shell uname -m)
 PACKAGED_O = -O3
 PACKAGED = $(CC) -std=gnu11 $(PACKAGED_O) -fPIC -fvisibility=hidden -DCOUNTER_NO_LIBUUID -Ibuild/amalgamation $(filter %.c,$^) -Wl,-s
 $(ON_HERE)/counter.so: build/amalgamation/counter.c build/amalgamation/counter.h
@@ -168,11 +168,15 @@ $(ON_HERE)/sqlite-counter: $(COMMAND) build/amalgamation/counter.c build/amalgam
 	$(Q)$(PACKAGED) $(CPPFLAGS) -DSQLITE_CORE -lsqlite3 $(ZLIB) -o $@
 
 packages:
-	@tools/setup demo
+	@tools/setup wheels
+	@$(MAKE) --no-print-directory packages-here
+
+# By a make of its own: the one above may have begun before there was a compiler to ask for the C library.
+packages-here:
 	@rm -rf $(PACKAGES)
 	@$(MAKE) --no-print-directory $(ON_HERE)/counter.so $(ON_HERE)/sqlite-counter
 	@packages/npm/build $(PACKAGES)/libs $(PACKAGES)
 	@packages/python/build $(PACKAGES)/libs $(PACKAGES)
 	@ls $(PACKAGES)/*.tgz $(PACKAGES)/*.whl
 
-.PHONY: check-macos platforms libraries-and-programs test-platforms test-packages dist packages
+.PHONY: check-macos platforms libraries-and-programs test-platforms test-packages dist packages packages-here

@@ -61,6 +61,24 @@ static int refuse_main(ctr_problem *problem)
     return ctr_problem_set(problem, SQLITE_ERROR, "main cannot be merged with itself");
 }
 
+/* A path must not be a way around a connection that writes nothing: the connection of our own
+ * would write it all the same. Of a read-only main nobody can tell whether its connection may
+ * write others, but ATTACH can. */
+static void check_may_write(const exchange *x, ctr_problem *problem)
+{
+    sqlite3 *host = x->main.db;
+    ctr_run run = ctr_run_on(host, "main", NULL, problem);
+    if (ctr_run_number(&run, CTR_SQL_SYNC_QUERY_ONLY) != 0)
+        ctr_problem_set(problem, SQLITE_READONLY,
+                        "%Q cannot be written: PRAGMA query_only of this connection is on",
+                        x->peer);
+    else if (problem->rc == SQLITE_OK && sqlite3_db_readonly(host, "main") == 1)
+        ctr_problem_set(problem, SQLITE_READONLY,
+                        "%Q cannot be written by its path, because main is read-only here: ATTACH "
+                        "it, and name the attached database",
+                        x->peer);
+}
+
 static void open_taker(exchange *x, ctr_problem *problem)
 {
     sqlite3 *host = x->main.db;
@@ -70,6 +88,7 @@ static void open_taker(exchange *x, ctr_problem *problem)
                         "a path is written by its own connection, outside this transaction: "
                         "ATTACH %Q, or COMMIT first",
                         x->peer);
+    if (problem->rc == SQLITE_OK) check_may_write(x, problem);
     if (problem->rc != SQLITE_OK) return;
     *other = (taker){.schema = "main", .own = true};
     if (ctr_source_open_to_write(&other->db, host, x->peer, problem)) return;

@@ -156,7 +156,8 @@ static void add_object(ctr_objects *objects, sqlite3_stmt *row, ctr_problem *pro
     named[*n] = (ctr_named){.name = sqlite3_malloc64(sizes[0] + sizes[1] + sizes[2]),
                             .object = kind_of_object(type, sqlite3_column_int64(row, OBJECT_ROOT)),
                             .may_generate = sql && ctr_word_follow(sql, "as", NULL),
-                            .temp = sqlite3_column_type(row, OBJECT_ROWID) == SQLITE_NULL};
+                            .temp = sqlite3_column_type(row, OBJECT_ROWID) == SQLITE_NULL,
+                            .rowid = rowid};
     if (!named[*n].name) {
         ctr_problem_nomem(problem);
         return;

@@ -50,6 +50,7 @@ typedef struct ctr_named {
     ctr_object object;
     bool may_generate; /* its declaration has AS: perhaps of generated columns */
     bool temp;         /* a trigger in temp */
+    int64_t rowid;     /* in sqlite_master: the higher, the newer */
 } ctr_named;
 
 /* Sorted by name, in letters of either case. The caller zeroes it first and closes it. */

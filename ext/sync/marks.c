@@ -33,12 +33,19 @@ int64_t ctr_marks_read(ctr_file *file, const ctr_identity *source, const ctr_cat
     return mark > 0 && mark <= source->next ? mark : 0;
 }
 
+static void forget_dropped(ctr_run *run, const ctr_identity *source)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_MARKS_FORGET);
+    ctr_run_bind_id(run, row, ":id", source->id);
+    ctr_run_once(run, row);
+}
+
 int ctr_marks_write(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,
                     const ctr_catalog_entry *mine, bool first, ctr_problem *problem)
 {
     ctr_run run = ctr_file_run(file, problem);
     if (first) ctr_run_do(&run, CTR_SQL_MARKS_CREATE, NULL);
-    if (first) ctr_run_do(&run, CTR_SQL_MARKS_FORGET, NULL);
+    if (first) forget_dropped(&run, source);
     sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_SET_MARK, problem);
     bind_tables(&run, row, source, theirs, mine);
     ctr_run_bind_int(&run, row, ":mark", source->next);
@@ -139,8 +146,10 @@ int ctr_marks_raise_feed(sqlite3 *db, const ctr_marks_source *source, int64_t up
                          ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(db, "main", NULL, problem);
-    ctr_run_do(&run, CTR_SQL_MARKS_FORGET, NULL);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_RAISE);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_FORGET_FEED);
+    bind_feed(&run, row, source);
+    ctr_run_once(&run, row);
+    row = ctr_run_prepare(&run, CTR_SQL_MARKS_RAISE);
     bind_feed(&run, row, source);
     ctr_run_bind_int(&run, row, ":mark", upto);
     ctr_run_once(&run, row);

@@ -145,21 +145,26 @@ static int wait_as_host(void *host, int n)
     return waits;
 }
 
-/* Trusts no foreign file. It is not mapped into memory, because a file that shrinks while it is
- * mapped kills the process. Only a source is opened in defensive mode, which forbids writing stored
- * tables. */
+/* Trusts the schema of the file if the host would trust that of an attached one: else rows would be
+ * refused, or not, by the way they come. Of a source nothing runs that could be trusted; but SQLite
+ * does not even read a schema with an index on json_extract() that it must not trust.
+ *
+ * The file is not mapped into memory, because a file that shrinks while it is mapped kills the
+ * process. Only a source is opened in defensive mode, which forbids writing stored tables. */
 static void open_connection(sqlite3 **db, sqlite3 *host, const char *path, const char *vfs,
                             int flags, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
     ctr_problem_sqlite(problem, *db, sqlite3_open_v2(path, db, flags, vfs));
     if (problem->rc != SQLITE_OK) return;
+    int trusted = 0;
     sqlite3_int64 mapped = 0;
     sqlite3_busy_handler(*db, wait_as_host, host);
     set_progress_handler(*db, host);
     sqlite3_file_control(*db, "main", SQLITE_FCNTL_MMAP_SIZE, &mapped);
     if (flags & SQLITE_OPEN_READONLY) sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    sqlite3_db_config(*db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(host, SQLITE_DBCONFIG_TRUSTED_SCHEMA, -1, &trusted);
+    sqlite3_db_config(*db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, trusted, NULL);
 }
 
 static int use_file(ctr_source *source, ctr_conn *conn, const char *schema, ctr_problem *problem)

@@ -63,8 +63,8 @@ int ctr_source_look(const ctr_source *source, const char *table, ctr_newest *new
  * no other connection could commit to this file while the caller waits for those locks. */
 int ctr_source_hold(ctr_source *source, ctr_problem *problem);
 
-/* Opens a writing connection to an existing database file by its path. It enforces foreign keys if
- * `host` does. The caller closes it, also after a failure. */
+/* Opens a writing connection to an existing database file by its path. It enforces foreign keys,
+ * and trusts the schema, if `host` does. The caller closes it, also after a failure. */
 int ctr_source_open_to_write(sqlite3 **db, sqlite3 *host, const char *path, ctr_problem *problem);
 
 /* Appends the pending batches of a source that is read through the host's connection. Fails if it

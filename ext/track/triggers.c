@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/words.h"
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 #include "table/catalog.h"
@@ -30,16 +31,89 @@ static bool is_trigger_of(const char *trigger, const char *counters)
     return false;
 }
 
+/* Returns whether the trigger stands on the tracked table; sets whether it is ours. */
+static bool is_on(const ctr_named *trigger, const ctr_tracked *tracked, bool *ours)
+{
+    const char *on = trigger->on, *name = trigger->name;
+    if (!on || !name || sqlite3_stricmp(on, tracked->table) != 0) return false;
+    *ours = is_trigger_of(name, tracked->counters);
+    return true;
+}
+
 bool ctr_triggers_are_others(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem)
 {
+    bool ours;
+    const ctr_objects *objects = ctr_file_objects(file, problem);
+    for (size_t i = 0; objects && i < objects->n_triggers; i++)
+        if (is_on(&objects->triggers[i], tracked, &ours) && !ours) return true;
+    return false;
+}
+
+/* What the text of a trigger says. */
+typedef struct trigger_says {
+    bool is_before;
+    ctr_span event; /* INSERT, UPDATE or DELETE */
+    bool writes;    /* another table than its own */
+} trigger_says;
+
+/* Returns whether the words stand behind what begins a write, so at the name of its table. DO
+ * UPDATE SET belongs to an INSERT. */
+static bool is_written(const char *before, const ctr_words *words)
+{
+    if (!ctr_word_at_name(words) || ctr_word_at(words, "set") || ctr_word_at(words, "or"))
+        return false;
+    return strcmp(before, "into") == 0 || strcmp(before, "update") == 0 ||
+           strcmp(before, "delete from") == 0;
+}
+
+/* Returns what the word says of the one behind it: UPDATE OR IGNORE t is a write as UPDATE t is. */
+static const char *passed(const char *before, const ctr_words *words)
+{
+    if (ctr_word_at(words, "into")) return "into";
+    if (ctr_word_at(words, "update")) return "update";
+    if (ctr_word_at(words, "delete")) return "delete";
+    if (ctr_word_at(words, "from") && strcmp(before, "delete") == 0) return "delete from";
+    if (ctr_word_at(words, "or") && strcmp(before, "update") == 0) return "update or";
+    return strcmp(before, "update or") == 0 ? "update" : "";
+}
+
+static trigger_says read_trigger(const ctr_named *trigger)
+{
+    trigger_says says = {.is_before = false};
+    const char *before = "";
+    ctr_words words = {.at = trigger->sql ? trigger->sql : ""};
+    for (ctr_word_next(&words); words.kind != CTR_WORD_END; ctr_word_next(&words)) {
+        bool is_event = ctr_word_at(&words, "insert") || ctr_word_at(&words, "update") ||
+                        ctr_word_at(&words, "delete");
+        if (!says.event.text) {
+            says.is_before = says.is_before || ctr_word_at(&words, "before");
+            if (is_event) says.event = words.word;
+            continue;
+        }
+        if (is_written(before, &words) && !ctr_word_names(words.word, trigger->on))
+            says.writes = true;
+        before = passed(before, &words);
+    }
+    return says;
+}
+
+bool ctr_triggers_run_later(const ctr_tracked *tracked, ctr_file *file, const char *event,
+                            ctr_problem *problem)
+{
+    bool ours, on_update = false;
+    int64_t oldest = INT64_MAX, newest_ours = 0;
     const ctr_objects *objects = ctr_file_objects(file, problem);
     for (size_t i = 0; objects && i < objects->n_triggers; i++) {
-        const char *on = objects->triggers[i].on, *name = objects->triggers[i].name;
-        if (on && name && sqlite3_stricmp(on, tracked->table) == 0 &&
-            !is_trigger_of(name, tracked->counters))
-            return true;
+        const ctr_named *trigger = &objects->triggers[i];
+        if (!is_on(trigger, tracked, &ours)) continue;
+        if (ours && trigger->rowid > newest_ours) newest_ours = trigger->rowid;
+        if (ours) continue;
+        trigger_says says = read_trigger(trigger);
+        on_update = on_update || ctr_word_is(says.event, "update");
+        bool counts = ctr_word_is(says.event, event) && says.writes && !says.is_before;
+        if (counts && !trigger->temp && trigger->rowid < oldest) oldest = trigger->rowid;
     }
-    return false;
+    return on_update && oldest < newest_ours;
 }
 
 static int refuse_broken(const ctr_tracked *tracked, const char *trigger, ctr_problem *problem)

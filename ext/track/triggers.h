@@ -20,6 +20,13 @@ int ctr_triggers_check(ctr_file *file, const char *counters, ctr_problem *proble
 /* Returns whether triggers of the application stand on the tracked table. */
 bool ctr_triggers_are_others(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem);
 
+/* Returns whether, within an INSERT or UPDATE (`event`) of the application, triggers of its own
+ * have still to run when ours do, and an UPDATE of the row would come before them: SQLite runs the
+ * newest first. Only those count that write another table, such as an index of the words of the
+ * row; there the old values of that UPDATE are not yet known. */
+bool ctr_triggers_run_later(const ctr_tracked *tracked, ctr_file *file, const char *event,
+                            ctr_problem *problem);
+
 /* Create the triggers in place of existing ones, and drop them. */
 void ctr_triggers_create(ctr_tracked *tracked, ctr_file *file, ctr_problem *problem);
 void ctr_triggers_drop(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);

@@ -192,13 +192,20 @@ void ctr_reconcile_write(ctr_tracked_row *row, ctr_problem *problem)
 /* ---- showing --------------------------------------------------------------------------------- */
 
 /* Shows the counters in a row that was apart, or lists it again to be shown later. While a row is
- * being written, its triggers may come back here for each row that is shown, without an end. */
+ * being written, its triggers may come back here for each row that is shown, without an end. And
+ * triggers of the application that have still to run must not meet a row that is changed again: an
+ * index of FTS5 is told to delete words that it was never given. */
 static void show_again(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     int64_t rowid = table->rows->rowid;
     ctr_showing *looks = ctr_table_look(table, problem);
     bool later = ctr_own_write_runs(table->file) || ctr_foreign_broken(table->db);
+    const char *event = row->event == CTR_ROW_INSERTED  ? "insert"
+                        : row->event == CTR_ROW_UPDATED ? "update"
+                                                        : NULL;
+    if (looks && event && !later)
+        later = ctr_triggers_run_later(looks->tracked, table->file, event, problem);
     if (looks && (later || row->apart.withheld)) {
         looks->withheld = row->apart.withheld;
         ctr_showing_set_apart(looks, rowid, row->now, row->after, problem);

@@ -11,6 +11,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 import uuid
 
@@ -380,3 +381,170 @@ def test_devices_on_one_directory_lose_and_double_nothing_however_late_torn_and_
         else:
             world.carry(i, j, draw.choice([.3, .7, 1]))
     world.end()
+
+
+# ---- strangers --------------------------------------------------------------------------------------------------------
+
+def harmful(path, how):
+    """Puts what is no regular file in the place of one, or of a folder."""
+    aside = path.with_name(f"aside-{path.name}")
+    if how != "pipe":
+        aside = path.parents[2] / "elsewhere" / path.name if path.name.endswith(".gz") else path.parents[1] / "elsewhere"
+        aside.parent.mkdir(exist_ok=True)
+    aside = path.rename(aside).resolve()
+    if how == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero" if how == "device" else aside)
+
+
+@pytest.mark.parametrize("how", ["link", "device", "pipe"])
+def test_a_batch_that_is_no_regular_file_is_never_read(place, how):
+    ok("sync", "a.db", "shared")
+    path = own_file("a.db")
+    harmful(path, how)
+    assert ok("sync", "b.db", "shared", timeout=20).count("took") == 0
+    assert rows("b.db", "SELECT n FROM v") == [(2,)]
+    assert ["strange", str(path)] in table(ok("status", "b.db", "shared", timeout=20))
+    if how == "pipe":  # nor by its own file, which writes its batches anew
+        (path.parent / f"aside-{path.name}").unlink()
+    assert [row[0] for row in table(ok("sync", "a.db", "shared", timeout=20))] == ["gave", "took"]
+    assert path.is_file() and not path.is_symlink()
+    ok("sync", "b.db", "shared")
+    assert rows("b.db", "SELECT n FROM v") == [(3,)]
+
+
+def test_the_folder_of_another_is_not_read_through_a_link(place):
+    ok("sync", "a.db", "shared")
+    folder = place / own_folder("a.db")
+    harmful(folder, "link")
+    link = own_folder("a.db")
+    status, out, error = run("sync", "b.db", "shared")
+    assert (status, error) == (1, f"sqlite-counter: {link}: it is a link, and links are not followed\n")
+    assert [row[0] for row in table(out)] == ["gave"] and rows("b.db", "SELECT n FROM v") == [(2,)]
+    told = table(ok("status", "b.db", "shared"))
+    assert ["strange", str(link)] in told and not [row for row in told if row[0] == "other"]
+
+
+def test_watch_reads_through_no_link_but_the_one_that_it_was_given(place):
+    ok("sync", "a.db", "shared")
+    harmful(place / own_folder("a.db"), "link")
+    (place / "here").symlink_to("shared")
+    with subprocess.Popen([PROGRAM, "sync", "--watch", "b.db", "here"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
+        assert watching.stderr.readline().endswith("it is a link, and links are not followed\n")
+        watching.send_signal(signal.SIGINT)
+        watching.communicate(timeout=30)
+    assert rows("b.db", "SELECT n FROM v") == [(2,)]
+
+
+@pytest.mark.parametrize("name", ["{}-0000000000000000", "{}-00000000000000000", "{}-000000000000000G", "{}x", "x{}"])
+def test_a_folder_whose_name_no_source_can_have_is_passed_over_and_listed(place, name):
+    ok("sync", "a.db", "shared")
+    path = pathlib.Path("shared") / name.format("44444444-4444-4444-8444-444444444444")
+    path.mkdir()
+    shutil.copy(own_file("a.db"), path)
+    assert [row[0] for row in table(ok("sync", "b.db", "shared"))] == ["gave", "took"]
+    assert ["strange", str(path)] in table(ok("status", "b.db", "shared"))
+
+
+def lines_that_take_room():
+    """Lines that are small in gzip, and what is wrong with them."""
+    def batch(changes, more=""):
+        return f'{{"format":1,"source":"SOURCE","since":0,"upto":5,{more}"changes":[{changes}]}}'
+    many = ",".join(5_000_000 * ["{}"])
+    yield batch(many), "it has more than 1000 changes, the limit of a line"
+    yield batch(",".join(1001 * ["{}"])), "it has more than 1000 changes, the limit of a line"
+    yield batch("", '"changes":[],"chang\\u0065s":[' + many + "],"), "it has more than 1000 changes, the limit of a line"
+    yield batch(f'{{"cell":{{"life":1,"shards":[{many}]}}}}'), "it has more than 2000000 values, the limit of a line"
+    yield f"[{many}]", "it has more than 2000000 values, the limit of a line"
+    yield batch("", f"'\"':[{many}],"), "it is not JSON, or was cut short"
+    yield batch("", f"/*\"*/\"x\":[{many}],"), "it is not JSON, or was cut short"
+
+
+@pytest.mark.parametrize("number", range(7))
+def test_a_line_that_would_take_much_memory_is_refused_before_it_is_parsed(place, number):
+    ok("sync", "a.db", "shared")
+    path, source = own_file("a.db"), rows("a.db", "SELECT counter_source(1)")[0][0]
+    line, sentence = list(lines_that_take_room())[number]
+    written = gzip.compress(digested([line.replace("SOURCE", source)]).encode(), 1)
+    path.write_bytes(written)
+    done = subprocess.run(["sh", "-c", 'ulimit -v 120000; exec "$@"', "sh", PROGRAM, "sync", "b.db", "shared"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, f"sqlite-counter: {path}: line 1: {sentence}: nothing of it was taken\n")
+    assert rows("b.db", "SELECT n FROM v") == [(2,)]
+
+
+def test_a_file_with_more_than_1000_empty_batches_is_refused(place):
+    ok("sync", "a.db", "shared")
+    path, source = own_file("a.db"), rows("a.db", "SELECT counter_source(1)")[0][0]
+    upto = int(path.name[21:41])
+    empty = f'{{"format":1,"source":"{source}","since":0,"upto":{upto},"changes":[]}}'
+    for n, status in (1000, 0), (1001, 1):
+        shutil.copy("b.db", "c.db")
+        path.write_bytes(gzip.compress(digested(n * [empty]).encode()))
+        done = run("sync", "c.db", "shared")
+        assert done[0] == status and ("line 1001: it is one of more than 1000 batches without changes: nothing was imported" in done[2]) == (status == 1)
+
+
+def test_lines_as_large_as_a_writer_makes_them_are_taken(place):
+    make("a.db", "CREATE TABLE r(k TEXT PRIMARY KEY NOT NULL, b)", "SELECT counter_replicate('r')")
+    shutil.copy("a.db", "b.db")
+    make("a.db", "BEGIN", "INSERT INTO r SELECT value, 'x' FROM (WITH RECURSIVE c(value) AS (VALUES (1) UNION ALL SELECT value + 1 FROM c "
+         "WHERE value < 2500) SELECT value FROM c)", "INSERT INTO r VALUES ('large', zeroblob(5000000)), ('text', replace(hex(zeroblob(400000)), '00', '\",[''/'))", "COMMIT")
+    ok("sync", "a.db", "shared")
+    ok("sync", "b.db", "shared")
+    assert rows("b.db", "SELECT * FROM r ORDER BY k") == rows("a.db", "SELECT * FROM r ORDER BY k") != []
+
+
+# ---- a directory that can only be read --------------------------------------------------------------------------------
+
+@pytest.fixture
+def read_only(monkeypatch):
+    """A place that is not root's alone; calls the program there as somebody who can only read the directory."""
+    other = {"user": "nobody"} if os.geteuid() == 0 else {}
+    if other and subprocess.run(["su", "-s", "/bin/sh", "-c", f"test -x '{PROGRAM}'", "nobody"], capture_output=True).returncode:
+        pytest.skip("another user cannot run the program")
+    with tempfile.TemporaryDirectory() as folder:
+        monkeypatch.chdir(folder)
+        os.chmod(folder, 0o777)
+        make("a.db", *TABLES)
+        shutil.copy("a.db", "c.db")
+        make("a.db", "INSERT INTO v VALUES ('x', 1)")
+        os.mkdir("shared")
+
+        def call(*words):
+            for name in pathlib.Path().glob("*.db"):
+                os.chmod(name, 0o666)
+            folders = [pathlib.Path("shared"), *pathlib.Path("shared").iterdir()]
+            for path in folders:
+                os.chmod(path, 0o555)
+            done = run(*words, **other)
+            for path in folders:
+                os.chmod(path, 0o755)
+            return done
+        yield call
+        monkeypatch.undo()
+
+
+def test_a_directory_that_can_only_be_read_is_taken_from_and_given_nothing(read_only):
+    ok("sync", "a.db", "shared")
+    told = re.escape(str(own_folder("c.db"))) + ": cannot be written: Permission denied: "
+    for _ in range(2):
+        status, out, error = read_only("sync", "c.db", "shared")
+        assert status == 0 and re.fullmatch(f"sqlite-counter: {told}nothing is given, and there is nothing new\n", error), error
+        assert rows("c.db", "SELECT n FROM v") == [(1,)] and not own_folder("c.db").exists()
+    assert out == ""
+    make("c.db", "INSERT INTO v VALUES ('x', 4)")
+    make("a.db", "INSERT INTO v VALUES ('x', 8)")
+    ok("sync", "a.db", "shared")
+    status, out, error = read_only("sync", "c.db", "shared")
+    assert status == 1 and re.fullmatch(rf"sqlite-counter: {told}what c\.db has counted stays here\n", error), error
+    assert [row[0] for row in table(out)] == ["took"] and rows("c.db", "SELECT n FROM v") == [(13,)]
+    assert [row[0] for row in table(ok("sync", "c.db", "shared"))] == ["gave"]
+    status, out, error = read_only("sync", "c.db", "shared")  # now its own folder is there
+    assert status == 0 and re.fullmatch(f"sqlite-counter: {told}nothing is given, and there is nothing new\n", error), error
+    make("c.db", "INSERT INTO v VALUES ('x', 16)")
+    status, out, error = read_only("sync", "c.db", "shared")
+    assert status == 1 and error.endswith("what c.db has counted stays here\n")
+    ok("sync", "c.db", "shared")
+    ok("sync", "a.db", "shared")
+    assert rows("a.db", "SELECT n FROM v") == [(29,)]

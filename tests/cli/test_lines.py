@@ -129,6 +129,12 @@ def test_lines_of_several_sources_are_added_up_by_source(place):
     assert [row[2] for row in told] == [str(batch_of("a.db")["upto"]), str(batch_of("b.db")["upto"])]
 
 
+def test_lines_of_many_sources_are_told_in_the_order_in_which_they_came(place):
+    sources = [f"44444444-4444-4444-8444-{i * 7919 % 1000003:012}" for i in range(3000)]
+    lines = [json.dumps({"format": 1, "source": source, "since": 0, "upto": upto, "changes": []}) for upto in (5, 7) for source in sources]
+    assert table(ok("import", "b.db", text="\n".join(lines))) == [[source, "0", "7"] for source in sources]
+
+
 def test_import_locks_nobody_out_while_lines_are_still_to_come(place, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()

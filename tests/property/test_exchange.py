@@ -193,13 +193,78 @@ def test_a_file_that_cannot_be_written_gives_and_does_not_take(tmp_path, journal
         with contextlib.closing(open_uri(f"file:{tmp_path}/two.db?mode=ro")) as two:
             return rows(one, "SELECT * FROM t"), rows(two, "SELECT * FROM t")
 
-    for call in "counter_pull" if is_main else "counter_push", "counter_sync":
-        assert fails(one, f"SELECT * FROM {call}(?)", peer) == f"{call}: attempt to write a readonly database"
+    by_path = {"main": f"'{peer}' cannot be written by its path, because main is read-only here: ATTACH it, and name the attached database",
+               "main by query_only": f"'{peer}' cannot be written: PRAGMA query_only of this connection is on"}
+    for call in ["counter_pull", "counter_push", "counter_sync"] if is_main else ["counter_push", "counter_sync"]:
+        said = by_path[what] if is_main and call != "counter_pull" else "attempt to write a readonly database"
+        before = sorted(os.listdir(tmp_path)), (tmp_path / "two.db").read_bytes()
+        assert fails(one, f"SELECT * FROM {call}(?)", peer) == f"{call}: {said}"
+        assert (sorted(os.listdir(tmp_path)), (tmp_path / "two.db").read_bytes()) == before or call == "counter_pull"
         assert contents() == ([("x", 1)], [("x", 20), ("y", 3)])
+    if is_main:
+        one.execute("PRAGMA query_only = OFF")
+        one.execute("ATTACH ? AS two", [peer])
+        for call in "counter_push", "counter_sync":
+            one.execute(f"PRAGMA query_only = {'ON' if what == 'main by query_only' else 'OFF'}")
+            if call == "counter_sync" or what == "main by query_only":
+                assert fails(one, f"SELECT * FROM {call}('two')") == f"{call}: attempt to write a readonly database"
+        assert contents() == ([("x", 1)], [("x", 20), ("y", 3)])
+        one.execute("PRAGMA query_only = OFF")
+        peer = "two"
     rows(one, f"SELECT * FROM {'counter_push' if is_main else 'counter_pull'}(?)", peer)
     both = [("x", 21), ("y", 3)]
     assert contents() == (([("x", 1)], both) if is_main else (both, [("x", 20), ("y", 3)]))
     one.close()
+
+
+def test_a_connection_that_was_opened_to_read_writes_no_path(tmp_path):
+    """As the shell's -readonly and better-sqlite3 open it: SQLite attaches all files to it as read-only."""
+    for name in "one", "two":
+        new_file(tmp_path / f"{name}.db", TABLE, f"INSERT INTO t VALUES ('{name}', 1)").close()
+    for sql in (f"SELECT * FROM counter_push('{tmp_path}/two.db')", f"SELECT * FROM counter_sync('{tmp_path}/two.db')",
+                f"ATTACH '{tmp_path}/two.db' AS two; SELECT * FROM counter_push('two')"):
+        done = subprocess.run(["sqlite3", "-batch", "-bail", "-readonly", "-init", "/dev/null", "-cmd", f".load '{EXTENSION}'", tmp_path / "one.db", sql],
+                              capture_output=True, text=True)
+        assert done.returncode and ("because main is read-only here" in done.stderr or "ATTACH" in sql and "readonly" in done.stderr), done
+        with contextlib.closing(connect(tmp_path / "two.db")) as two:
+            assert rows(two, "SELECT k FROM t") == [("two",)]
+
+
+# What SQLite lets triggers and indexes of a trusted schema use alone.
+NEEDS_TRUST = {
+    "FTS5": ("CREATE VIRTUAL TABLE f USING fts5(k)", "CREATE TRIGGER a AFTER INSERT ON p BEGIN INSERT INTO f(k) VALUES (NEW.k); END"),
+    "R*Tree": ("CREATE VIRTUAL TABLE f USING rtree(id, a, b)", "CREATE TRIGGER a AFTER INSERT ON p BEGIN INSERT INTO f VALUES (NULL, 1, 2); END"),
+    "json_extract": ("CREATE TABLE f(k)", "CREATE INDEX i ON p(json_extract(k, '$.a'))",
+                     "CREATE TRIGGER a AFTER INSERT ON p BEGIN INSERT INTO f VALUES (json_extract(NEW.k, '$.a')); END"),
+    "the library": ("CREATE TABLE f(k)", "CREATE TRIGGER a AFTER INSERT ON p BEGIN INSERT INTO f VALUES (counter_id()); END")}
+
+
+@pytest.mark.parametrize("call", ["counter_push", "counter_sync"])
+@pytest.mark.parametrize("trusted", [1, 0])
+@pytest.mark.parametrize("what", NEEDS_TRUST)
+def test_a_file_given_by_its_path_runs_the_triggers_that_an_attached_one_runs(tmp_path, what, trusted, call):
+    tables = ["CREATE TABLE p(k TEXT PRIMARY KEY NOT NULL, n INTEGER NOT NULL DEFAULT 0)", "SELECT counter_replicate('p', 'n')"]
+    seen = []
+    for way in "path", "attached":
+        files = [tmp_path / f"{way}-{name}.db" for name in ("one", "two")]
+        one, two = (new_file(path, *tables) for path in files)
+        for sql in NEEDS_TRUST[what]:
+            two.execute(sql)
+        two.close()
+        one.execute("INSERT INTO p VALUES ('{\"a\":1}', 3)")
+        one.execute(f"PRAGMA trusted_schema = {trusted}")
+        try:
+            if way == "attached":
+                one.execute("ATTACH ? AS two", [str(files[1])])
+            answer = rows(one, f"SELECT * FROM {call}(?)", "two" if way == "attached" else str(files[1]))
+        except sqlite3.Error as error:
+            answer = str(error)
+        one.close()
+        with contextlib.closing(connect(files[1])) as two:
+            seen.append((answer, rows(two, "SELECT * FROM p"), rows(two, "SELECT count(*) FROM f")))
+            assert rows(two, "PRAGMA integrity_check") == [("ok",)]
+    assert seen[0] == seen[1] or what == "json_extract" and trusted == 0 and "unsafe use of json_extract" in seen[0][0]
+    assert seen[0][1:] == ([('{"a":1}', 3)], [(1,)]) or trusted == 0
 
 
 # ---- locks ----

@@ -21,6 +21,7 @@ ROWS = f"{TABLE} INSERT INTO t SELECT i, 1 FROM ({NUMBERS} SELECT i FROM c);"
 WIDE = f"{TABLE} INSERT INTO t VALUES (1, 1); UPDATE t_cells SET n = {{cell}}; INSERT INTO t(t) VALUES ('optimize');"
 DROPPED = (f"{TABLE} INSERT INTO t VALUES (1, 1);"
            f" INSERT INTO t_state(_kind, _name, _value) SELECT 'counter', 'gone' || i, 2 FROM ({NUMBERS} SELECT i FROM c);")
+AN_ID = "44444444-4444-4444-8444-444444444444"
 SOURCE = "ATTACH 'source.db' AS source;"
 
 # What is measured; what is made before, in main and in source.db.
@@ -40,6 +41,14 @@ WORK = {
     "a pull of rows": ("SELECT rows_changed FROM counter_pull('source.db')", "", ROWS),
     "a pull of rows that differ": ("SELECT rows_changed FROM counter_pull('source.db')", ROWS, ROWS),
     "a pull of dropped counters": ("SELECT rows_changed FROM counter_pull('source.db')", TABLE, DROPPED),
+    **{f"marks of {what} where many are known": (
+        f"BEGIN; SELECT counter_mark(s) + counter_seen(s, 0, 9) FROM (SELECT {source} AS s FROM ({NUMBERS} SELECT i FROM c)); COMMIT",
+        f"{TABLE} INSERT INTO counter_peers SELECT {known}, token, 1 FROM counter_tables, ({NUMBERS} SELECT i FROM c),"
+        f" (WITH RECURSIVE c(j) AS (VALUES (1) UNION ALL SELECT j + 1 FROM c WHERE j < 100) SELECT j FROM c)", "")
+       for what, source, known in [
+           ("new files", f"'{AN_ID[:-8]}' || printf('%08d own', i)", "CAST(printf('%016d', i * 100 + j) AS BLOB), ' own'"),
+           ("new lineages of one file", f"'{AN_ID}/' || printf('%016d', i)", f"x'{AN_ID.replace('-', '')}', -(i * 100 + j)"),
+           ("new scopes of one file", f"'{AN_ID} [' || i || ']'", f"x'{AN_ID.replace('-', '')}', ' [\"' || (i * 100 + j) || '\"]'")]},
     "INSERT": (ROWS, "", ""),
     "SELECT and UPDATE": ("SELECT sum(n) FROM t; SELECT count(*) FROM t WHERE n > 1; UPDATE t SET n = n + 1; DELETE FROM t",
                           ROWS, ""),

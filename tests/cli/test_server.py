@@ -1,0 +1,154 @@
+"""test_server.py - what a server may answer to sqlite-counter: nothing that it says costs memory, disk or a row."""
+
+import contextlib
+import gzip
+import http.server
+import json
+import os
+import re
+import shutil
+import subprocess
+import threading
+import zlib
+
+import pytest
+
+from program import PROGRAM, make, rows, run, table
+
+TABLES = ["CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER)"]
+OTHER = "44444444-4444-4444-8444-444444444444"
+TOKEN = {"env": {**os.environ, "SQLITE_COUNTER_TOKEN": "token"}}
+
+
+class Server:
+    """Answers what it was told to, by path; the greeting by itself."""
+
+    def __init__(self):
+        self.source, self.greeting, self.answers, self.seen = OTHER, {}, {}, []
+
+    def greet(self):
+        return 200, {}, json.dumps({"format": 1, "source": self.source, "mark": 0, **self.greeting}).encode()
+
+    def answer(self, method, path, headers):
+        self.seen.append((method, path, headers))
+        place = method + path.partition("?")[0]
+        if place in self.answers:
+            return self.answers[place]
+        if place == "GET/sync":
+            return self.greet()
+        if method == "POST":
+            return 200, {}, b'{"changes":0,"skipped":0,"marks":{}}'
+        return 200, {}, self.batch()
+
+    def batch(self, changes="", **members):
+        head = json.dumps({"format": 1, "source": self.source, "since": 0, "upto": 5, **members})[:-1]
+        return f'{head}, "changes": [{changes}]}}\n'.encode()
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    if not shutil.which("curl"):
+        pytest.skip("no curl")
+    monkeypatch.chdir(tmp_path)
+    make("a.db", *TABLES)
+    shutil.copy("a.db", "b.db")
+    make("a.db", "INSERT INTO v VALUES ('x', 1)")
+    made = Server()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            status, headers, body = made.answer(self.command, self.path, self.headers)
+            with contextlib.suppress(ConnectionError):
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                if isinstance(body, bytes):
+                    self.send_header("Content-Length", str(len(body)))
+                    body = [body]
+                self.end_headers()
+                for part in body:
+                    self.wfile.write(part)
+
+        do_POST = do_GET
+
+        def log_message(self, *_):
+            pass
+
+    served = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    made.url = f"http://127.0.0.1:{served.server_port}/sync"
+    thread = threading.Thread(target=served.serve_forever, args=[0.01], daemon=True)
+    thread.start()
+    yield made
+    served.shutdown()
+    served.server_close()
+
+
+def fails(server, sentence, limit=""):
+    """The sentence is a pattern; nothing was taken, and nothing is left behind."""
+    os.makedirs("tmp", exist_ok=True)
+    done = subprocess.run(["sh", "-c", limit + 'exec "$@"', "sh", PROGRAM, "sync", "b.db", server.url], capture_output=True, text=True,
+                          env={**TOKEN["env"], "TMPDIR": "tmp"}, timeout=120)
+    assert done.returncode == 1 and re.fullmatch(f"sqlite-counter: {sentence}\n", done.stderr), done.stderr
+    assert rows("b.db", "SELECT * FROM v") == [] and os.listdir("tmp") == []
+
+
+def test_a_server_is_synced_with_whether_it_compresses_or_not(server):
+    change = [line for line in run("export", "a.db")[1].splitlines() if line]
+    batch = "".join(change).encode()
+    server.source = json.loads(batch)["source"]
+    for headers, body in ({}, batch), ({"Content-Encoding": "gzip"}, gzip.compress(batch + b"\n")):
+        shutil.copy("b.db", "c.db")
+        server.answers["GET/sync/changes"] = 200, headers, body
+        status, out, error = run("sync", "c.db", server.url, **TOKEN)
+        assert (status, error) == (0, "") and [row[0] for row in table(out)] == ["took"]
+        assert rows("c.db", "SELECT * FROM v") == [("x", 1)]
+    assert all("gzip" in headers["Accept-Encoding"] for _, _, headers in server.seen)
+
+
+@pytest.mark.parametrize("known", [{"format": 2}, {"format": "1"}, {"format": 0}, {"format": None}, {"format": 1.0}])
+def test_a_server_of_a_format_that_is_not_known_is_refused(server, known):
+    server.greeting = known
+    fails(server, re.escape(server.url) + ": it is of format .*, this sqlite-counter knows 1: install a newer one" if known == {"format": 2} else
+          re.escape(server.url) + ": is no server of sqlite-counter: its answer is none of docs/batches.md")
+    server.greeting = {}
+    server.answers["GET/sync/changes"] = 200, {}, server.batch(**known)
+    fails(server, re.escape(f"b.db: {server.url}: line 1: ") + "(it is of format 2, .*|its format must be .*): nothing was imported")
+
+
+def test_batches_of_another_source_than_the_server_s_are_refused(server):
+    server.answers["GET/sync/changes"] = 200, {}, server.batch() + server.batch(source=OTHER.replace("8", "9", 1))
+    fails(server, re.escape(f"b.db: {server.url}: line 2: ") + f"it has changes of '{OTHER.replace('8', '9', 1)}', not of '{OTHER}': nothing was imported")
+
+
+@pytest.mark.parametrize("place", ["GET/sync", "GET/sync/changes"])
+def test_no_control_character_of_a_server_is_printed(server, place):
+    said = "a\x1b[2Jb\x07\x9b2J\u202e\nc"
+    server.answers[place] = 503, {}, json.dumps({"error": said}).encode()
+    fails(server, re.escape(server.url) + r": 503: a\?\[2Jb\?\?2J.?\?c")
+    server.answers[place] = 503, {}, b'{"error":"a\x9b2J\xe2\x82\x9b"}'
+    done = subprocess.run([PROGRAM, "sync", "b.db", server.url], capture_output=True, **TOKEN)
+    assert done.stderr == f"sqlite-counter: {server.url}: 503: a?2J\u209b\n".encode()
+
+
+def bombs():
+    """Answers that are small and become large, as they come, and what is said of them."""
+    def zipped(line, times, part=2**20):
+        packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+        for _ in range(times):
+            yield packer.compress(line * part)
+        yield packer.flush()
+    yield "one long line", lambda: zipped(b"a", 400), "line 1: it is too long: nothing of it was taken"
+    yield "empty objects", lambda: zipped(b"{},", 100), "line 1: .*: nothing of it was taken"
+    yield "blank lines", lambda: zipped(b"\n", 400), "line 1001: it is one of more than 1000 batches without changes: nothing was imported"
+    yield "not compressed", lambda: (b" " * 2**20 for _ in range(400)), "the answer has more than 268435456 bytes"
+
+
+@pytest.mark.parametrize("name, answer, sentence", bombs(), ids=lambda each: each if isinstance(each, str) and " " in each and ":" not in each else "")
+@pytest.mark.parametrize("place", ["GET/sync/changes", "GET/sync"])
+def test_an_answer_that_becomes_large_takes_neither_memory_nor_disk(server, place, name, answer, sentence):
+    headers = {} if name == "not compressed" else {"Content-Encoding": "gzip"}
+    server.answers[place] = 200, headers, answer()
+    if place == "GET/sync" and name != "not compressed":
+        sentence = "is no server of sqlite-counter: its answer is none of docs/batches.md"
+    fails(server, f"(b.db: )?{re.escape(server.url)}: {sentence}", limit="ulimit -v 300000; ulimit -f 600000; ")
