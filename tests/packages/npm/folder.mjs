@@ -1,11 +1,11 @@
 // folder.mjs - a folder with damage in it, and processes that are killed.
 import assert from "assert";
-import { spawn } from "child_process";
+import { execFileSync, spawn } from "child_process";
 import fs from "fs";
 import path from "path";
 import zlib from "zlib";
 import { SyncError, changes, mark, syncFolder, syncHttp } from "sqlite-counter";
-import { claims, close, connect, contents, count, driver, idOf, open, place, random, run } from "./common.mjs";
+import { all, claims, close, connect, contents, count, driver, idOf, open, place, random, run } from "./common.mjs";
 
 const KILLS = Number(process.env.COUNTER_KILLS ?? 4);
 
@@ -222,6 +222,80 @@ await claims({
     assert.strictEqual((await syncFolder(b, folder)).apart, 2);
     await run(b, "UPDATE p SET name = 'green tea' WHERE name = 'tea'");
     assert.strictEqual((await syncFolder(b, folder)).apart, 1);
+    await close(a);
+    await close(b);
+  },
+
+  async "a link in place of its own folder is refused, and nothing is written or deleted where it leads"() {
+    const { folder, a, b, of } = await two("links");
+    await count(a, "x", 1, 1);
+    await count(b, "x", 1, 10);
+    await syncFolder(b, folder);
+    const target = place("links/target");
+    const precious = [".tmp-precious", `${"0".repeat(20)}-${"1".padStart(20, "0")}.gz`];
+    for (const name of precious) {
+      fs.writeFileSync(`${target}/${name}`, "precious");
+      fs.utimesSync(`${target}/${name}`, 0, 0);
+    }
+    fs.symlinkSync(path.resolve(target), of);
+    for (let i = 0; i < 2; i++)
+      await assert.rejects(syncFolder(a, folder), {
+        name: "SyncError",
+        file: of,
+        message: `sqlite-counter: ${of}: it is a link, and a sync writes where no link leads: remove it`,
+      });
+    assert.deepStrictEqual(fs.readdirSync(target).sort(), precious);
+    for (const name of precious) assert.strictEqual(fs.readFileSync(`${target}/${name}`, "utf8"), "precious");
+    assert.deepStrictEqual(await contents(a), { "x/1": "11" });
+    fs.rmSync(of);
+    assert.strictEqual((await syncFolder(a, folder)).gave, 1);
+    await close(a);
+    await close(b);
+  },
+
+  async "links, pipes and devices of others are told of, and not read"() {
+    const { folder, a, b, of } = await two("strange");
+    await count(a, "x", 1, 1);
+    await syncFolder(a, folder);
+    const at = (name) => path.join(folder, `${name}-0000-4000-8000-000000000000`);
+    const file = `${"0".repeat(20)}-${"9".padStart(20, "0")}.gz`;
+    fs.symlinkSync(path.resolve(of), at("00000000"));
+    for (const name of ["00000001", "00000002", "00000003", "00000004"]) fs.mkdirSync(at(name));
+    execFileSync("mkfifo", [path.join(at("00000001"), file)]);
+    fs.symlinkSync("/dev/zero", path.join(at("00000002"), file));
+    fs.symlinkSync(path.resolve(of, numbers(of)[0]), path.join(at("00000003"), file));
+    fs.mkdirSync(path.join(at("00000004"), file));
+    const { took, warnings } = await syncFolder(b, folder);
+    assert.deepStrictEqual([took, warnings.length], [1, 5]);
+    for (const { message } of warnings) assert.match(message, /it was left alone$/);
+    assert.deepStrictEqual(await contents(b), { "x/1": "1" });
+    await close(a);
+    await close(b);
+  },
+
+  async "a folder whose name only looks like that of a source is told of, and the others are taken"() {
+    const { folder, a, b } = await two("looks");
+    await count(a, "x", 1, 1);
+    await syncFolder(a, folder);
+    for (const digit of ["0", "f"]) fs.mkdirSync(path.join(folder, `${digit.repeat(8)}-0000-4000-8000-000000000000-${"0".repeat(16)}`));
+    const { took, warnings } = await syncFolder(b, folder);
+    assert.deepStrictEqual([took, warnings.length], [1, 2]);
+    await close(a);
+    await close(b);
+  },
+
+  async "a disk without room for what others have written is an error, no warning"() {
+    const { folder, a, b } = await two("room");
+    await run(a, `BEGIN; ${Array.from({ length: 500 }, (_, i) => `INSERT INTO hits VALUES ('${"x".repeat(500)}', ${i}, 1)`).join(";")}; COMMIT`);
+    await syncFolder(a, folder);
+    await run(b, "PRAGMA user_version = 1");
+    const pages = (await all(b, "SELECT page_count AS n FROM pragma_page_count"))[0].n;
+    await run(b, `PRAGMA max_page_count = ${pages + 5}`);
+    if (driver !== "sqlite3") // which opens a connection of its own, without this limit
+      await assert.rejects(syncFolder(b, folder), /^SyncError: sqlite-counter: the database cannot be written: .*database or disk is full.*Nothing is lost: the next call goes on/);
+    await run(b, "PRAGMA max_page_count = 1000000");
+    assert.deepStrictEqual((await syncFolder(b, folder)).warnings, []);
+    assert.deepStrictEqual(await contents(b), await contents(a));
     await close(a);
     await close(b);
   },
