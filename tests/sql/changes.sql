@@ -1108,3 +1108,107 @@ SELECT counter_source(2);
 --! counter_source: own must be 0 ... 1, not 2
 SELECT counter_source(0, 'x');
 --! counter_source: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT 'x'
+
+-- ## changes that came with the token of a device
+
+-- # a-device-does-not-set-what-the-file-itself-has-counted
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1000);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+CREATE TEMP TABLE sent AS SELECT counter_collect(id, clock, value) AS cell FROM (SELECT id, 99 AS clock, 0 AS value FROM was UNION ALL SELECT '0a000000-0000-0000-0000-000000000000', 1, 7);
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, cell, 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM sent;
+SELECT * FROM v;
+--= x|1007
+SELECT "table", "key", "column", c.id = was.id, clock, value, their_clock, their_value, why FROM counter_conflicts AS c, was;
+--= v|('x')|n|1|1|1000|99|0|device till
+SELECT state, why FROM counter_identity();
+--= current|conflict
+--= former|created
+SELECT count FROM counter_stats WHERE figure = 'shards refused';
+--= 1
+
+-- # its-former-ids-are-its-own-too-and-no-other-one-is-taken
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1000);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+SELECT length(counter_fork());
+--= 36
+INSERT INTO v VALUES('x', 1);
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 99, 0), 1, id, 'till' FROM was;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 99, 0), 1, id, 'till' FROM was;
+SELECT * FROM v;
+--= x|1001
+SELECT value, their_clock, why FROM counter_conflicts;
+--= 1000|99|device till
+SELECT state, why FROM counter_identity();
+--= current|fork
+--= former|created
+SELECT count FROM counter_stats WHERE figure = 'shards refused';
+--= 2
+
+-- # own-shards-that-are-not-ahead-come-with-the-counts-of-a-device-and-say-nothing
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+CREATE TEMP TABLE sent AS SELECT counter_inc(cell, 7, x'0a000000000000000000000000000000') AS cell FROM counter_cells('v');
+INSERT INTO v VALUES('x', 2);
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, cell, 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM sent;
+SELECT * FROM v;
+--= x|10
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, cell, 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM counter_cells('v');
+SELECT * FROM v;
+--= x|10
+SELECT count(*), (SELECT count FROM counter_stats WHERE figure = 'shards refused') FROM counter_identity();
+--= 1|0
+SELECT count(*) FROM counter_conflicts;
+--= 0
+
+-- # one-clock-with-another-value-under-an-own-id-is-refused-higher-and-lower
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 10);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 1, 11), 1, id, 'till' FROM was;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 1, 9), 1, id, 'till' FROM was;
+SELECT * FROM v;
+--= x|10
+SELECT value, their_value, why FROM counter_conflicts ORDER BY 2;
+--= 10|9|device till
+--= 10|11|device till
+
+-- # a-device-may-begin-another-life-and-brings-nothing-of-the-file-itself-in-it
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 10);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, clock, value, 3), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM (SELECT id, 1 AS clock, 500 AS value FROM was UNION ALL SELECT '0a000000-0000-0000-0000-000000000000', 1, 7);
+SELECT * FROM v;
+--= x|7
+SELECT clock, their_clock, their_value, why FROM counter_conflicts;
+--= NULL|1|500|device till
+
+-- # who-runs-the-file-merges-what-was-refused
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 10);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 5, 50), 1, id, 'till' FROM was;
+SELECT * FROM v;
+--= x|10
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 5, 50), 1, id FROM was;
+SELECT * FROM v;
+--= x|50
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 5, 50), 1, id, 'till' FROM was;
+SELECT count FROM counter_stats WHERE figure = 'shards refused';
+--= 1
+
+-- # a-counter-of-a-replicated-row-that-has-not-come-brings-nothing-of-the-file-itself
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_replicate('t', 'n');
+--= 0
+INSERT INTO t VALUES('x', 10);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+CREATE TEMP TABLE sent AS SELECT * FROM counter_changes(0);
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 't', counter_key('new'), 'n', (SELECT generation FROM sent WHERE column_name = 'n' AND length(key) > 0), counter_collect(id, 5, 50), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM was;
+INSERT INTO t VALUES('new', 1);
+SELECT * FROM t ORDER BY k;
+--= new|1
+--= x|10
+SELECT their_value, why FROM counter_conflicts;
+--= 50|device till

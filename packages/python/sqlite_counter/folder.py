@@ -14,7 +14,7 @@ from contextlib import closing
 from typing import Any, Iterable, Iterator, List, Optional, Tuple
 
 from .batches import NOTHING, Applied, Line, Scope, Taking, end_of_changes, mark, need_tables, read_news, scope_text, settle, take_lines
-from .database import SyncError, is_refusal, told, transaction
+from .database import SyncError, is_refusal, plain, told, transaction
 from .files import (TEMPORARY, Bad, File, Folder, chain_of, fetch, is_folder, is_name, lines_of, list_files, next_files, publish,
                     write_lines)
 from .parsing import Batch
@@ -242,4 +242,4 @@ def sync_folder(connection: Any, directory: Any, scope: Scope = None) -> Synced:
         if failed:
             raise failed
         notes = () if gave or may_write(path) else (f"{directory}: it can only be read, and this file has nothing new to give",)
-        return Synced(gave, reader.took, 0, reader.warnings, count_apart(connection), notes)
+        return Synced(gave, reader.took, 0, list(map(plain, reader.warnings)), count_apart(connection), notes)
