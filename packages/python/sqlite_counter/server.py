@@ -103,7 +103,7 @@ class Request:
             raise TooMuch(f"the body has more than {MOST_LINES} lines")
         check_values(body, max(MOST_VALUES, self.max_body // LEAST_BYTES))
         received = receive(self.connection, body.split(b"\n"), self.digest, self.device)
-        return Answer("json", [json_of(**received._asdict())])
+        return Answer("json", [json_of(**{name: said for name, said in received._asdict().items() if name != "warnings" or said})])
 
 
 ROUTES: Dict[str, Dict[str, Callable[[Request], Answer]]] = {
