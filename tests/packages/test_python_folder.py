@@ -433,6 +433,22 @@ def test_rows_that_a_constraint_refuses_are_told_by_their_number(counter, shop, 
     assert all(each.endswith(apart) for each in said), said
 
 
+def test_a_scope_with_the_character_0_is_a_scope_by_each_transport(counter, shop, folder, tmp_path):
+    one, scope = shop("one"), ["a\0b"]
+    one.hit("a\0b", "1", 3), one.hit("a", "2", 4)
+    counter.sync_folder(one.db, folder)
+    takers = [shop(f"taker {i}") for i in range(3)]
+    counter.sync_folder(takers[0].db, folder, scope=scope)
+    counter.apply(takers[1].db, list(counter.changes(one.db)), scope=scope)
+    lines = list(counter.changes(one.db, scope=scope))
+    counter.apply(takers[2].db, lines)
+    source = json.loads(lines[0])["source"]
+    assert source.endswith(r' ["a\u0000b"]') and counter.mark(takers[2].db, source) > 0
+    assert counter.mark(takers[1].db, one("SELECT counter_source()")[0][0], scope) > 0
+    for taker in takers:
+        assert taker("SELECT CAST(shop AS BLOB), n FROM hits") == [(b"a\0b", 3)]
+
+
 # ---- links, pipes and devices ----
 
 def of_a_stranger():

@@ -998,8 +998,12 @@ SELECT * FROM counter_changes(0) WHERE scope = '[{"hex":"0g"}]';
 --! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT '[{"hex":"0g"}]'
 SELECT * FROM counter_changes(0) WHERE scope = 7;
 --! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not INTEGER 7
-SELECT * FROM counter_changes(0) WHERE scope = '["a\u0000b"]';
---! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT '["a\u0000b"]'
+SELECT * FROM counter_changes(0) WHERE scope = '["a\u0000\ud800"]';
+--! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT '["a\u0000\ud800"]'
+SELECT * FROM counter_changes(0) WHERE scope = '["a\0b"]';
+--! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT '["a\0b"]'
+SELECT * FROM counter_changes(0) WHERE scope = '[{"text":"6\u0000"}]';
+--! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT '[{"text":"6\u0000"}]'
 SELECT * FROM counter_changes(0) WHERE scope = x'D1';
 --! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not BLOB x'd1'
 INSERT INTO counter_changes(table_name, scope) VALUES('v', '["x"]');
@@ -1212,3 +1216,27 @@ SELECT * FROM t ORDER BY k;
 --= x|10
 SELECT their_value, why FROM counter_conflicts;
 --= 50|device till
+
+-- # a-scope-may-have-a-text-with-the-character-0-as-json-spells-it
+--@ not-utf-16
+CREATE VIRTUAL TABLE v USING counter(k TEXT, j TEXT, n COUNTER, PRIMARY KEY(k, j));
+INSERT INTO v VALUES (CAST(x'610062' AS TEXT), 'x', 1), ('a', 'x', 2), ('a\u0000b', 'x', 3), (CAST(x'00c3a9f09f99822209' AS TEXT), 'y', 4), ('', 'z', 5);
+SELECT counter_value(cell), counter_key_json(key) FROM counter_changes(0) WHERE scope = '["a\u0000b"]';
+--= 1|["a\u0000b","x"]
+SELECT counter_value(cell) FROM counter_changes(0) WHERE scope = ' [ "a\u0000b" , "x" ] ';
+--= 1
+SELECT counter_value(cell) FROM counter_changes(0) WHERE scope = '["a\\u0000b"]';
+--= 3
+SELECT counter_value(cell) FROM counter_changes(0) WHERE scope = '["\u0000\u00e9\ud83d\ude42\"\t"]';
+--= 4
+SELECT counter_value(cell) FROM counter_changes(0) WHERE scope = '["\u0000é🙂\u0022\u0009"]';
+--= 4
+SELECT substr(counter_source(0, '["a\u0000b"]'), 37), counter_source(0, '["a\u0000b"]') = counter_source(0, '[{"text":"610062"}]');
+--=  ["a\u0000b"]|1
+CREATE TEMP TABLE feed AS SELECT *, key_columns FROM counter_changes(0);
+CREATE TEMP TABLE name AS SELECT counter_source(0, '["a\u0000b"]') AS source, upto FROM counter_changes(0) LIMIT 1;
+DROP TABLE v;
+CREATE VIRTUAL TABLE v USING counter(k TEXT, j TEXT, n COUNTER, PRIMARY KEY(k, j));
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, scope) SELECT table_name, key, column_name, generation, cell, seq, source, '["a\u0000b"]' FROM feed;
+SELECT hex(k), n FROM v;
+--= 610062|1

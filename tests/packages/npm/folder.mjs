@@ -4,7 +4,7 @@ import { execFileSync, spawn } from "child_process";
 import fs from "fs";
 import path from "path";
 import zlib from "zlib";
-import { SyncError, changes, mark, syncFolder, syncHttp } from "sqlite-counter";
+import { SyncError, apply, changes, mark, syncFolder, syncHttp } from "sqlite-counter";
 import { all, claims, close, connect, contents, count, driver, idOf, open, place, random, run } from "./common.mjs";
 
 const KILLS = Number(process.env.COUNTER_KILLS ?? 4);
@@ -224,6 +224,23 @@ await claims({
     assert.strictEqual((await syncFolder(b, folder)).apart, 1);
     await close(a);
     await close(b);
+  },
+
+  async "a scope with the character 0 is a scope by each transport"() {
+    const { folder, a, b } = await two("zero");
+    const c = await open("zero/c.db");
+    await run(a, "INSERT INTO hits VALUES (CAST(x'610062' AS TEXT), 1, 3), ('a', 1, 4)");
+    await syncFolder(a, folder);
+    const scope = ["a\0b"];
+    await syncFolder(b, folder, { scope });
+    const lines = [];
+    for await (const line of changes(a, { scope })) lines.push(line);
+    await apply(c, lines);
+    const { source } = JSON.parse(lines[0]);
+    assert.match(source, / \["a\\u0000b"\]$/);
+    assert.ok((await mark(c, source)) > 0n);
+    for (const db of [b, c]) assert.deepStrictEqual((await all(db, "SELECT hex(shop) AS shop, n FROM hits")).map((row) => ({ ...row })), [{ shop: "610062", n: 3 }]);
+    for (const db of [a, b, c]) await close(db);
   },
 
   async "a link in place of its own folder is refused, and nothing is written or deleted where it leads"() {
