@@ -3,7 +3,7 @@
 
 const { inTransaction, withConnection } = require("./drivers.cjs");
 const { FORMAT, readMark, readWindow, scopeText } = require("./giving.cjs");
-const { TooMuch, mostValues, valuesOf } = require("./lines.cjs");
+const { MOST_CHANGES, TooMuch, mostValues, valuesOf } = require("./lines.cjs");
 const SQL = require("./statements.cjs");
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
@@ -118,6 +118,12 @@ function* countRefused(connection, device) {
   return device === undefined ? 0 : Number((yield connection.all(SQL.REFUSED))[0].n);
 }
 
+// For who takes the changes of one source alone.
+function checkBatch(batch, source) {
+  if (batch.source !== source) throw new Error(`it is of ${batch.source}, not of ${source}`);
+  if (Number(batch.n) > MOST_CHANGES) throw new TooMuch(`it has more than ${MOST_CHANGES} changes`);
+}
+
 // Merges lines within the transaction that is open. `accept(batch, line)`, a generator, may refuse a batch by an error. What a
 // device sends does not set what the file itself has counted.
 function* takeLines(connection, lines, { scope = null, token, device, accept } = {}) {
@@ -162,4 +168,4 @@ async function apply(db, lines) {
 const mark = (db, source, scope) =>
   withConnection(db, (connection) => connection.run(() => readMark(connection, source, scopeText(scope))));
 
-module.exports = { apply, changes, mark, take, takeLines };
+module.exports = { apply, changes, checkBatch, mark, take, takeLines };

@@ -8,7 +8,7 @@
 const fs = require("fs");
 const path = require("path");
 
-const { take } = require("./batches.cjs");
+const { checkBatch, take } = require("./batches.cjs");
 const { isLocked, isOurs, withConnection } = require("./drivers.cjs");
 const { SyncError, plain } = require("./errors.cjs");
 const { Folder, nameOf, parseName, readFile, removeAbandoned, writeFile } = require("./files.cjs");
@@ -141,7 +141,7 @@ async function give(connection, at) {
 // A batch must be what the name of its file promises.
 const accepting = (source, file) =>
   function* (batch) {
-    if (batch.source !== source) throw new Error(`it is of ${batch.source}, and the folder is that of ${source}`);
+    checkBatch(batch, source);
     if (BigInt(batch.since) < file.since || BigInt(batch.upto) > file.upto)
       throw new Error("its since and upto are not within those in the name of the file");
   };

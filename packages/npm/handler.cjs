@@ -14,7 +14,7 @@ const zlib = require("zlib");
 const { takeLines } = require("./batches.cjs");
 const { checkFile, connect, inTransaction, isLocked, isOurs } = require("./drivers.cjs");
 const { FORMAT, readEnd, readMark, readSource, readWindow } = require("./giving.cjs");
-const { TooMuch, gunzip, mostValues, textOf, valuesOf } = require("./lines.cjs");
+const { MOST_CHANGES, TooMuch, gunzip, mostValues, textOf, valuesOf } = require("./lines.cjs");
 const { bind, deviceOf, digestOf, noteSource } = require("./tokens.cjs");
 
 const MAX_BODY = 16 * 2 ** 20; // bytes, as they came or decompressed
@@ -23,8 +23,7 @@ const SHORT = 65536; // characters of an answer that is sent at once
 const ZIPPED = { level: 1 };
 const LINGER = 2000; // milliseconds in which a client that was refused may read why
 const DRAINED = 30000; // milliseconds in which a client that is refused may send on
-const MOST_LINES = 40000; // of a body, as docs/batches.md says; and the next two
-const MOST_CHANGES = 100000;
+const MOST_LINES = 40000; // of a body, as docs/batches.md says; and the next one
 const MOST_SOURCES = 1000;
 
 /* ---- answers --------------------------------------------------------------------------------- */

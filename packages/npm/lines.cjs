@@ -29,6 +29,7 @@ async function* splitLines(stream) {
 // More than is taken in at once, whatever it says.
 class TooMuch extends Error {}
 
+const MOST_CHANGES = 100000; // of a body, or of a line in a folder or an answer
 const MOST_VALUES = 2 ** 20; // of JSON in a text; one for each 16 bytes of a larger one
 const mostValues = (size) => Math.max(MOST_VALUES, Math.floor(size / 16));
 
@@ -79,4 +80,4 @@ function gunzip(stream) {
   return stream.pipe(unzipped);
 }
 
-module.exports = { NIL, TooMuch, chain, gunzip, mostValues, splitLines, textOf, uuidText, valuesOf };
+module.exports = { MOST_CHANGES, NIL, TooMuch, chain, gunzip, mostValues, splitLines, textOf, uuidText, valuesOf };

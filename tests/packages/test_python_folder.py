@@ -259,6 +259,8 @@ DAMAGE = {
     "of another": (lambda counter, path: rewritten(path, lambda lines: sealed(counter, [lines[0].replace(b' own"', b'"')])), "it has changes of"),
     "too short": (lambda counter, path: rewritten(path, lambda lines: sealed(counter, [re.sub(rb'"upto":\d+', b'"upto":7', lines[0])])),
                   "it does not bring what its name says"),
+    "large in memory": (lambda counter, path: rewritten(path, lambda lines: sealed(counter, [lines[0].replace(b'"changes":[', b'"changes":[' + b"{}," * 2_000_000)])),
+                        "it has more than 1048576 values of JSON"),
     "refused": (lambda counter, path: rewritten(path, lambda lines: sealed(counter, [lines[0].replace(b'"products"', b'"gone"')])),
                 'there is no counter table "gone" here'),
 }

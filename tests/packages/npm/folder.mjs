@@ -1,5 +1,6 @@
 // folder.mjs - a folder with damage in it, and processes that are killed.
 import assert from "assert";
+import { createHash } from "crypto";
 import { execFileSync, spawn } from "child_process";
 import fs from "fs";
 import path from "path";
@@ -21,6 +22,14 @@ const numbers = (folder) =>
     .readdirSync(folder)
     .filter((name) => /^\d{20}-\d{20}\.gz$/.test(name))
     .sort();
+
+// The UUID of version 5 of a line in the nil UUID.
+function digestOf(line) {
+  const bytes = createHash("sha1").update(Buffer.alloc(16)).update(line).digest().subarray(0, 16);
+  bytes[6] = (bytes[6] & 0x0f) | 0x50;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
 
 // What b says of one file after `change(lines, file)`, which may return other bytes; then the file is whole again.
 async function warned({ folder, b, of }, change) {
@@ -241,6 +250,31 @@ await claims({
     assert.ok((await mark(c, source)) > 0n);
     for (const db of [b, c]) assert.deepStrictEqual((await all(db, "SELECT hex(shop) AS shop, n FROM hits")).map((row) => ({ ...row })), [{ shop: "610062", n: 3 }]);
     for (const db of [a, b, c]) await close(db);
+  },
+
+  async "a file that would be large in memory is told of before it is"() {
+    const { folder, a, b, of } = await two("large");
+    await count(a, "x", 1, 1);
+    await syncFolder(a, folder);
+    const [whole] = numbers(of);
+    const bytes = fs.readFileSync(path.join(of, whole));
+    for (const [n, said] of [
+      [5_000_000, /line 1: it has more than 1048576 values of JSON/],
+      [400_000, /line 1: it has more than 100000 changes/],
+    ]) {
+      const upto = whole.slice(21, 41).replace(/^0*/, "");
+      const line = `{"source":"${path.basename(of)} own","since":0,"upto":${upto},"changes":[${Array(n).fill("{}").join(",")}]}`;
+      const end = { lines: 1, digest: digestOf(line) };
+      fs.writeFileSync(path.join(of, whole), zlib.gzipSync(`${line}\n${JSON.stringify(end)}\n`));
+      const before = process.memoryUsage().rss;
+      const { warnings } = await syncFolder(b, folder);
+      assert.match(warnings[0].message, said);
+      assert.ok(process.memoryUsage().rss - before < 400 * 2 ** 20, `${(process.memoryUsage().rss - before) >> 20} MiB`);
+    }
+    fs.writeFileSync(path.join(of, whole), bytes);
+    assert.deepStrictEqual((await syncFolder(b, folder)).warnings, []);
+    await close(a);
+    await close(b);
   },
 
   async "a link in place of its own folder is refused, and nothing is written or deleted where it leads"() {
