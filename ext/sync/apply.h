@@ -34,8 +34,8 @@ typedef struct ctr_change {
     const char *key_text; /* the key columns at the source; NULL: not given */
     uint8_t source[CTR_ID_SIZE];
     sqlite3_value *scope; /* a row outside of it is passed over (sync/scope.h); NULL: none is */
-    const char *device;   /* whose token it came with: shards of the own ids of main are left out, as
-                             sync/conflicts.h says; NULL: whoever runs this file gives it */
+    const char *device;   /* it came with its token: shards of the own ids of main are left out, as
+                             in sync/conflicts.h; NULL: whoever runs this file gives it */
 } ctr_change;
 
 typedef struct ctr_apply {

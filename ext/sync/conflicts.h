@@ -13,9 +13,9 @@
  * nothing; clocks of a higher epoch belong to a successor.
  *
  * The merge follows its rule all the same, but for the last: who has a token would set what this
- * file itself has counted. That shard is left out, and whoever runs this file may merge it. Each conflict is one row in counter_conflicts of the
- * taking file; its user may read and clear them. counter_sources has the last witness of each
- * source.
+ * file itself has counted. That shard is left out, and whoever runs this file may merge it. Each
+ * conflict is one row in counter_conflicts of the taking file; its user may read and clear them.
+ * counter_sources has the last witness of each source.
  */
 #ifndef CTR_SYNC_CONFLICTS_H
 #define CTR_SYNC_CONFLICTS_H

@@ -12,8 +12,8 @@
  *                from somebody else (sync/feed.h)
  *     scope      hidden: WHERE scope = '["store 7"]' gives only rows whose leading key columns have
  *                these values (sync/scope.h); an INSERT with it passes over other rows
- *     device     hidden: an INSERT with it, the name of a device, merges what came with a token: the
- *                shards of the ids of main itself are left out, as sync/conflicts.h says
+ *     device     hidden: an INSERT with it, the name of a device, merges what came with its token:
+ *                the shards of the own ids of main are left out (sync/conflicts.h)
  *     key_columns hidden: the key columns in words; an INSERT with them compares them with the
  *                table here, as a pull does
  *

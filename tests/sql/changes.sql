@@ -1240,3 +1240,11 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT, j TEXT, n COUNTER, PRIMARY KEY(k, j
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, scope) SELECT table_name, key, column_name, generation, cell, seq, source, '["a\u0000b"]' FROM feed;
 SELECT hex(k), n FROM v;
 --= 610062|1
+
+-- # the-name-of-a-device-is-a-text
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+SELECT device FROM counter_changes(0);
+--= NULL
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT table_name, key, column_name, generation, cell, seq, source, 7 FROM counter_changes(0);
+--! counter_changes: device must be TEXT, not INTEGER 7
