@@ -175,6 +175,31 @@ static void record_left_out(ctr_conflicts *conflicts, const ctr_sent_cell *sent,
     if (memcmp(shard->id, conflicts->mine, CTR_ID_SIZE) == 0) conflicts->own = true;
 }
 
+/* Returns whether a cell has an opening that counts and is greater, by value and then by id. */
+static bool has_greater(const ctr_cell *cell, const ctr_shard *opening)
+{
+    ctr_shard shard;
+    for (size_t at = 0; ctr_cell_next(cell, &at, &shard);) {
+        if (shard.clock != 1 || !ctr_id_is_opening(shard.id)) continue;
+        if (shard.value > opening->value ||
+            (shard.value == opening->value && memcmp(shard.id, opening->id, CTR_ID_SIZE) > 0))
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether this is an opening which I know with another value. An answer that I have not
+ * heard of may have taken its value away, but only for a greater one of the same cell. */
+static bool is_changed_opening(const ctr_sent_cell *sent, const ctr_shard *shard)
+{
+    ctr_shard mine;
+    if (!ctr_id_is_opening(shard->id) || sent->mine->life != sent->theirs->life ||
+        !ctr_cell_shard(sent->mine, shard->id, &mine) || !ctr_shard_beats(shard, &mine))
+        return false;
+    bool makes_way = shard->clock == 2 && shard->value == 0;
+    return !makes_way || !(has_greater(sent->mine, &mine) || has_greater(sent->theirs, &mine));
+}
+
 size_t ctr_conflicts_leave_out(ctr_conflicts *conflicts, const ctr_own_ids *own,
                                const ctr_sent_cell *sent, uint8_t *out, ctr_problem *problem)
 {
@@ -185,7 +210,7 @@ size_t ctr_conflicts_leave_out(ctr_conflicts *conflicts, const ctr_own_ids *own,
     memcpy(out, theirs->bytes, theirs->header);
     size = theirs->header;
     for (; ctr_cell_next(theirs, &at, &shard); from = at) {
-        if (is_of_mine(conflicts, own, &shard)) {
+        if (is_of_mine(conflicts, own, &shard) || is_changed_opening(sent, &shard)) {
             record_left_out(conflicts, sent, &shard, problem);
             continue;
         }

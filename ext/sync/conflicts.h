@@ -7,7 +7,8 @@
  *     values     one clock with two values, under any id: two files have written it
  *
  *     device D   a shard under an id that I count or have counted under, ahead of mine, in a change
- *                that came with the token of the device D
+ *                that came with the token of the device D; or an opening that I know, which never
+ *                counts again (table/openings.h), unless it makes way for a greater one
  *
  * Under a replaced name, lower clocks belong to the file that had the name before, and prove
  * nothing; clocks of a higher epoch belong to a successor.
@@ -68,8 +69,8 @@ int ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_file *file, ctr_
 bool ctr_conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,
                         const ctr_cell *theirs);
 
-/* Writes the cell that came to `out`, which has room for it, without the shards under my own ids.
- * One that is not ahead of mine tells nothing new; the others are recorded. Returns the size. */
+/* Writes the cell that came to `out`, which has room for it, without the shards under my own ids
+ * and openings that were changed. One under my ids that is not ahead of mine tells nothing new; the others are recorded. Returns the size. */
 size_t ctr_conflicts_leave_out(ctr_conflicts *conflicts, const ctr_own_ids *own,
                                const ctr_sent_cell *sent, uint8_t *out, ctr_problem *problem);
 

@@ -118,6 +118,19 @@ async function giveInto(connection, folder, chain, first) {
   return written.news;
 }
 
+// A folder that is made is on the disk, as are the files in it.
+async function makeFolder(at) {
+  try {
+    await fs.promises.mkdir(at);
+  } catch (error) {
+    if (error.code === "EEXIST") return;
+    throw error;
+  }
+  if (process.platform === "win32") return; // which flushes no folders
+  const above = await fs.promises.open(path.dirname(at), "r");
+  await above.sync().finally(() => above.close());
+}
+
 // Returns how many changes were given.
 async function give(connection, at) {
   const names = await inOwn(at, async (folder) => {
@@ -130,9 +143,7 @@ async function give(connection, at) {
   await refuseOlder(connection, at, end);
   const first = await readOwn(connection, end);
   if (!first.news) return 0;
-  await fs.promises.mkdir(at).catch((error) => {
-    if (error.code !== "EEXIST") throw error;
-  });
+  await makeFolder(at);
   return inOwn(at, (folder) => giveInto(connection, folder, chain, first));
 }
 

@@ -208,8 +208,8 @@ function accepting(connection, token) {
 }
 
 const warningOf = (device, n) =>
-  `the device ${device} sent ${n} count${n > 1 ? "s" : ""} under an id of the served file itself that this file does not have: ` +
-  "they were not taken, counter_conflicts of the served file lists them. If it was restored from a backup, whoever runs the server " +
+  `the device ${device} sent ${n} count${n > 1 ? "s" : ""} under an id of the served file itself, or of its first values, that this file ` +
+  "does not have: they were not taken, counter_conflicts of the served file lists them. If it was restored from a backup, whoever runs the server " +
   "can import what the device exports; if the device has a copy of it, that calls counter_fork()";
 
 async function takeBody(connection, request, response, { token, maxBody }) {

@@ -1248,3 +1248,33 @@ SELECT device FROM counter_changes(0);
 --= NULL
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT table_name, key, column_name, generation, cell, seq, source, 7 FROM counter_changes(0);
 --! counter_changes: device must be TEXT, not INTEGER 7
+
+-- # a-device-does-not-change-the-values-that-a-table-held-when-tracking-began
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES('x', 1000);
+SELECT counter_track('t', 'n');
+--= 1
+CREATE TEMP TABLE opening AS SELECT s.id FROM counter_cells('t_counters') AS c, counter_shards(c.cell) AS s;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 't', counter_key('x'), 'n', 1, counter_collect(id, 2, 0), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM opening;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 't', counter_key('x'), 'n', 1, counter_collect(id, 1, 1001), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM opening;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 't', counter_key('x'), 'n', 1, counter_collect(id, 3, 7), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM opening;
+SELECT * FROM t;
+--= x|1000
+SELECT value, their_clock, their_value, why FROM counter_conflicts ORDER BY 2;
+--= 1000|1|1001|device till
+--= 1000|2|0|device till
+--= 1000|3|7|device till
+SELECT count(*), (SELECT count FROM counter_stats WHERE figure = 'shards refused') FROM counter_identity();
+--= 1|3
+
+-- # an-opening-makes-way-for-a-greater-one-that-a-device-brings
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES('x', 1000);
+SELECT counter_track('t', 'n');
+--= 1
+CREATE TEMP TABLE opening AS SELECT s.id FROM counter_cells('t_counters') AS c, counter_shards(c.cell) AS s;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 't', counter_key('x'), 'n', 1, counter_collect(id, clock, value), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM (SELECT id, 2 AS clock, 0 AS value FROM opening UNION ALL SELECT '0a000000-0000-8000-8000-000000000000', 1, 1002);
+SELECT * FROM t;
+--= x|1002
+SELECT count FROM counter_stats WHERE figure = 'shards refused';
+--= 0
