@@ -90,14 +90,28 @@ async function* withDigest(lines) {
   yield `{"lines":${n},"digest":"${uuidText(digest)}"}\n`;
 }
 
+// A stream of the handle would close it when it fails, and pipeline() would tell of its own end then.
+async function writeParts(handle, lines) {
+  let failed;
+  const write = async (parts) => {
+    for await (const part of parts)
+      await handle.writeFile(part).catch((error) => {
+        failed = error;
+        throw error;
+      });
+  };
+  await pipeline(Readable.from(withDigest(lines)), zlib.createGzip(), write).catch((error) => {
+    throw failed ?? error;
+  });
+}
+
 // Writes a file of lines; its name is asked for when they have ended. Returns its size.
 async function writeFile(folder, lines, name) {
   const temporary = TEMPORARY + randomBytes(8).toString("hex");
   try {
     const handle = await folder.open(temporary, O_WRONLY | O_CREAT | O_EXCL);
     try {
-      const out = fs.createWriteStream("", { fd: handle.fd, autoClose: false });
-      await pipeline(Readable.from(withDigest(lines)), zlib.createGzip(), out);
+      await writeParts(handle, lines);
       await handle.sync();
     } finally {
       await handle.close();

@@ -1,6 +1,6 @@
 // folder.mjs - a folder with damage in it, and processes that are killed.
 import assert from "assert";
-import { createHash } from "crypto";
+import { createHash, randomBytes } from "crypto";
 import { execFileSync, spawn } from "child_process";
 import fs from "fs";
 import path from "path";
@@ -54,6 +54,11 @@ async function child(name) {
 }
 
 if (process.argv[3] === "child") await child(process.argv[4]);
+if (process.argv[3] === "once") {
+  const db = await open(`${process.argv[4]}/a.db`);
+  console.log(String(await syncFolder(db, `${process.argv[4]}/folder`).catch((error) => error)));
+  process.exit();
+}
 
 await claims({
   async "no folder, and that of a source, are refused by a sentence, and nothing is written"() {
@@ -348,6 +353,23 @@ await claims({
     assert.deepStrictEqual((await syncFolder(b, folder)).warnings, []);
     assert.deepStrictEqual(await contents(b), await contents(a));
     await close(a);
+    await close(b);
+  },
+
+  async "a disk without room for its own changes is an error, and leaves no half file"() {
+    if (driver === "sqlite3") return; // whose second connection writes into the file, and is as limited
+    const { folder, a, b, of } = await two("full");
+    await run(a, `BEGIN; ${Array.from({ length: 12000 }, (_, i) => `INSERT INTO hits VALUES ('${randomBytes(60).toString("hex")}', ${i}, 1)`).join(";")}; COMMIT`);
+    await close(a);
+    const once = `${JSON.stringify(process.execPath)} --no-warnings folder.mjs ${driver} once full`;
+    const said = execFileSync("sh", ["-c", `trap '' XFSZ; ulimit -f 512; exec ${once}`]).toString();
+    assert.match(said, /own changes cannot be written; those of others were taken: EFBIG.*Nothing is lost: the next call goes on/);
+    assert.deepStrictEqual(fs.readdirSync(of), []);
+    const again = await open("full/a.db");
+    await syncFolder(again, folder);
+    await syncFolder(b, folder);
+    assert.deepStrictEqual(await contents(b), await contents(again));
+    await close(again);
     await close(b);
   },
 
