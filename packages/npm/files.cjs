@@ -35,11 +35,12 @@ const { O_CREAT, O_DIRECTORY = 0, O_EXCL, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDON
 // A folder that is no link. On Linux it is held open: whoever puts a link in its place meanwhile leads nothing astray.
 // Elsewhere Node has no way to hold one, and it is looked at before each step. Links in it are not followed either.
 class Folder {
-  static async open(path) {
+  static async open(at) {
     const folder = new Folder();
-    Object.assign(folder, { path, at: path, handle: undefined });
-    if (process.platform === "win32") return (await folder.look(), folder);
-    folder.handle = await fs.promises.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    Object.assign(folder, { path: at, at, handle: undefined });
+    await folder.look();
+    if (process.platform === "win32") return folder; // which opens no folders
+    folder.handle = await fs.promises.open(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     const held = `/proc/self/fd/${folder.handle.fd}`;
     if (fs.existsSync(`${held}/.`)) folder.at = held;
     return folder;
@@ -47,7 +48,7 @@ class Folder {
 
   async look() {
     if (this.at !== this.path || (await fs.promises.lstat(this.path)).isDirectory()) return;
-    throw Object.assign(new Error("it is a link"), { code: "ENOTDIR", syscall: "open", path: this.path });
+    throw Object.assign(new Error("ENOTDIR: it is a link or no folder"), { code: "ENOTDIR", syscall: "open", path: this.path });
   }
 
   pathOf(name) {

@@ -15,7 +15,7 @@ const { takeLines } = require("./batches.cjs");
 const { checkFile, connect, inTransaction, isLocked, isOurs } = require("./drivers.cjs");
 const { FORMAT, readEnd, readMark, readSource, readWindow } = require("./giving.cjs");
 const { MOST_CHANGES, TooMuch, gunzip, mostValues, textOf, valuesOf } = require("./lines.cjs");
-const { bind, deviceOf, digestOf, noteSource } = require("./tokens.cjs");
+const { bind, deviceOf, digestOf, noting } = require("./tokens.cjs");
 
 const MAX_BODY = 16 * 2 ** 20; // bytes, as they came or decompressed
 const ENOUGH = 8 * 2 ** 20; // an answer ends at the next number
@@ -195,6 +195,7 @@ function linesOf(body, maxBody) {
 // Looks at the batches of a body before they are taken.
 function accepting(connection, token) {
   const sources = new Set();
+  const note = noting(connection, token);
   let changes = 0;
   return function* (batch, line) {
     changes += Number(batch.n);
@@ -202,15 +203,16 @@ function accepting(connection, token) {
     if (sources.size >= MOST_SOURCES && !sources.has(batch.source))
       throw new TooMuch(`with it the body has batches of more than ${MOST_SOURCES} sources`);
     yield* bind(connection, token, line);
-    if (!sources.has(batch.source)) yield* noteSource(connection, token, batch.source);
+    if (!sources.has(batch.source)) yield* note(batch.source);
     sources.add(batch.source);
   };
 }
 
 const warningOf = (device, n) =>
-  `the device ${device} sent ${n} count${n > 1 ? "s" : ""} under an id of the served file itself, or of its first values, that this file ` +
-  "does not have: they were not taken, counter_conflicts of the served file lists them. If it was restored from a backup, whoever runs the server " +
-  "can import what the device exports; if the device has a copy of it, that calls counter_fork()";
+  `the device ${device} sent ${n} count${n > 1 ? "s" : ""} under an id of the served file itself, or of its first values, that ` +
+  "this file does not have: not taken, but listed in its counter_conflicts. If it was restored from a backup, whoever runs the " +
+  "server can import there what the device exports; if the file of the device is a copy of it, do not import that, but call " +
+  "counter_fork() in the copy";
 
 async function takeBody(connection, request, response, { token, maxBody }) {
   const body = await readBody(request, maxBody);

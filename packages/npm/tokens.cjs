@@ -120,13 +120,17 @@ function* bind(connection, digest, line) {
 }
 
 // Each source has marks in the file, so a token has not any number of them.
-function* noteSource(connection, digest, source) {
-  yield connection.exec(SOURCES);
-  if ((yield connection.all(IS_SOURCE, digest, source)).length > 0) return;
-  const [{ n }] = yield connection.all(COUNT_SOURCES, digest);
-  if (Number(n) >= MOST_SOURCES)
-    throw new Error(`the token has brought batches of ${MOST_SOURCES} sources, and '${source.slice(0, 60)}' is one more`);
-  yield connection.all(NOTE_SOURCE, digest, source);
+function noting(connection, digest) {
+  let count;
+  return function* (source) {
+    yield connection.exec(SOURCES);
+    if ((yield connection.all(IS_SOURCE, digest, source)).length > 0) return;
+    count ??= Number((yield connection.all(COUNT_SOURCES, digest))[0].n);
+    if (count >= MOST_SOURCES)
+      throw new Error(`the token has brought batches of ${MOST_SOURCES} sources, and '${source.slice(0, 60)}' is one more`);
+    yield connection.all(NOTE_SOURCE, digest, source);
+    count++;
+  };
 }
 
-module.exports = { addToken, bind, deviceOf, digestOf, noteSource, removeToken, tokens };
+module.exports = { addToken, bind, deviceOf, digestOf, noting, removeToken, tokens };

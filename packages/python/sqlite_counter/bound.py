@@ -71,9 +71,9 @@ def warnings_of(taking: BoundTaking) -> List[str]:
     if not taking.refused:
         return []
     return [f"the device {taking.device} sent {taking.refused} count{'s' * (taking.refused > 1)} under an id of the served file itself, or "
-            "of its first values, that this file does not have: they were not taken, counter_conflicts of the served file lists them. If it was restored from "
-            "a backup, whoever runs the server can import what the device exports; if the device has a copy of it, that calls "
-            "counter_fork()"]
+            "of its first values, that this file does not have: not taken, but listed in its counter_conflicts. If it was restored from a "
+            "backup, whoever runs the server can import there what the device exports; if the file of the device is a copy of it, do "
+            "not import that, but call counter_fork() in the copy"]
 
 
 def receive(connection: Any, lines: Iterable[bytes], digest: str, device: str) -> Received:

@@ -176,10 +176,10 @@ class Reader:
             path, found = os.path.join(directory, name), SOURCE.fullmatch(name)
             if name == own or name.startswith("."):
                 continue
-            if not found or not is_folder(path):
-                self.warnings.append(f"{path}: no sync writes here by this name: it was left alone")
-                continue
             try:
+                if not found or not is_folder(path):
+                    self.warnings.append(f"{path}: no sync writes here by this name: it was left alone")
+                    continue
                 with Folder(path) as folder:
                     self.take_source(folder, f"{found[1]}/{found[2]} own" if found[2] else f"{found[1]} own")
             except OSError as error:
@@ -208,7 +208,8 @@ def give_if_possible(connection: Any, path: str) -> Tuple[int, Optional[SyncErro
     try:
         return give(connection, path), None
     except OSError as error:
-        why = f"{error.filename or path}: {error.strerror or error}"
+        at = str(error.filename or path)
+        why = f"{at if os.path.dirname(at) else os.path.join(path, at)}: {error.strerror or error}"  # a name alone is one in the folder
         if os.path.islink(path):
             why = f"{path}: it is a link, and a sync writes where no link leads: remove it"
         elif error.errno == errno.ENOTDIR:
