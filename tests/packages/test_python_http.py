@@ -729,3 +729,26 @@ def test_no_sentence_has_control_characters_of_a_server(modules, counter, shop):
     with serving(Speaks(state, line + b"\n")) as url, pytest.raises(counter.SyncError) as refused:
         counter.sync_http(one.db, url, "x")
     assert "there is no counter table" in str(refused.value) and not re.search("[\x00-\x1f\x7f-\x9f\u2028]", str(refused.value))
+
+
+def test_whatever_files_that_are_honest_do_nothing_of_them_is_refused(served, counter, shop, chance):
+    """Copies of the served file and of each other, new ids, pulls by path, also from the served file and into it."""
+    model, shops = Model(), [served.shop, *(shop(i) for i in range(3))]
+    for step in range(EXAMPLES):
+        one, other, what = chance.choice(shops), chance.choice(shops), chance.random()
+        if what < 0.45:
+            model.step(one, chance)
+        elif what < 0.5 and len(shops) < 7:
+            one("VACUUM INTO ?", f"{one.path}.{step}.db")
+            shops.append(shop(None, f"{one.path}.{step}.db"))
+        elif what < 0.55:
+            one("SELECT counter_fork()")
+        elif what < 0.7 and one is not other:
+            one("SELECT * FROM counter_pull(?)", other.path)
+        elif one is not served.shop:
+            assert served.sync(one).warnings == []
+    for one in 2 * shops[1:]:
+        assert served.sync(one).warnings == []
+    for one in shops:
+        assert one.content() == model.content()
+    assert served.shop("SELECT * FROM counter_conflicts") == []
