@@ -70,7 +70,8 @@ bool ctr_conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,
                         const ctr_cell *theirs);
 
 /* Writes the cell that came to `out`, which has room for it, without the shards under my own ids
- * and openings that were changed. One under my ids that is not ahead of mine tells nothing new; the others are recorded. Returns the size. */
+ * and openings that were changed. One under my ids that is not ahead of mine tells nothing new;
+ * the others are recorded. Returns the size. */
 size_t ctr_conflicts_leave_out(ctr_conflicts *conflicts, const ctr_own_ids *own,
                                const ctr_sent_cell *sent, uint8_t *out, ctr_problem *problem);
 
