@@ -14,7 +14,7 @@ const zlib = require("zlib");
 const { takeLines } = require("./batches.cjs");
 const { checkFile, connect, inTransaction, isLocked, isOurs } = require("./drivers.cjs");
 const { FORMAT, readEnd, readMark, readSource, readWindow } = require("./giving.cjs");
-const { MOST_CHANGES, TooMuch, gunzip, mostValues, textOf, valuesOf } = require("./lines.cjs");
+const { MOST_CHANGES, TooMuch, changesOf, gunzip, mostValues, textOf, valuesOf } = require("./lines.cjs");
 const { bind, deviceOf, digestOf, noting } = require("./tokens.cjs");
 
 const MAX_BODY = 16 * 2 ** 20; // bytes, as they came or decompressed
@@ -189,6 +189,8 @@ function linesOf(body, maxBody) {
   if (lines > MOST_LINES + 1) throw new TooMuch(`the body has more than ${MOST_LINES} lines`);
   const most = mostValues(maxBody);
   if (valuesOf(body) > most) throw new TooMuch(`the body has more than ${most} values of JSON`);
+  if (body.length > MOST_CHANGES && changesOf(body) > MOST_CHANGES)
+    throw new TooMuch(`the body has more than ${MOST_CHANGES} changes`);
   return textOf(body).split("\n");
 }
 
@@ -199,7 +201,7 @@ function accepting(connection, token) {
   let changes = 0;
   return function* (batch, line) {
     changes += Number(batch.n);
-    if (changes > MOST_CHANGES) throw new TooMuch(`with it the body has more than ${MOST_CHANGES} changes`);
+    if (changes > MOST_CHANGES) throw new TooMuch(`with it the body has more than ${MOST_CHANGES} changes`); // of no objects
     if (sources.size >= MOST_SOURCES && !sources.has(batch.source))
       throw new TooMuch(`with it the body has batches of more than ${MOST_SOURCES} sources`);
     yield* bind(connection, token, line);
