@@ -58,6 +58,14 @@ VALUES (1, :format, :id, :name, :now, :why, :inode, :birth, :device, :instance, 
 -- name: IDENTITY_IDS
 SELECT id FROM "{schema}".counter_replica;
 
+-- Those that the file itself has counted under: an id that it had before it became a copy is that of
+-- the original.
+-- name: IDENTITY_OWN
+SELECT id FROM "{schema}".counter_replica
+ WHERE one = 1
+    OR (one >= (SELECT coalesce(max(one), 0) FROM "{schema}".counter_replica WHERE one > 1 AND why = 'copy')
+        AND NOT EXISTS (SELECT 1 FROM "{schema}".counter_replica WHERE one = 1 AND why = 'copy'));
+
 -- name: IDENTITY_CLEAR
 DELETE FROM "{schema}".counter_replica WHERE one = 1;
 

@@ -1,4 +1,4 @@
-// relay.mjs - stores rows and forwards them; serves the page, too: node relay.mjs [PORT [FILE]]
+// relay.mjs - stores rows and forwards them; serves the page, too: node relay.mjs [PORT [FILE]], to this machine alone
 //
 // It understands nothing of counters. A row that it has already is dropped, everything else is kept, in
 // FILE if there is one, and streamed to all who listen:
@@ -73,4 +73,4 @@ async function answer(request, response) {
 }
 
 const server = http.createServer((request, response) => answer(request, response).catch(() => response.writableEnded || response.destroy()));
-server.listen(port, () => console.log(`http://localhost:${server.address().port}`));
+server.listen(port, '127.0.0.1', () => console.log(`http://localhost:${server.address().port}`));

@@ -178,6 +178,7 @@ static void fill_status(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
  *     merges           of a cell with one of a pull, a push, a feed or a replica
  *     cells changed    merges that changed the cell
  *     conflicts        rows written to counter_conflicts
+ *     shards refused   of own ids, which came with a token (sync/conflicts.h)
  *     identity renewals, identity changes    new witnesses; new ids, and stops of counting
  *     write, read before write, read         rows of INSERT, UPDATE and DELETE; look-ups before
  *                      such a write; scans
@@ -199,6 +200,7 @@ static void show_figures(ctr_answer *answer, sqlite3_value **args, ctr_problem *
         {"merges", stats->merges},
         {"cells changed", stats->cells_changed},
         {"conflicts", stats->conflicts},
+        {"shards refused", stats->refused},
         {"identity renewals", stats->renewals},
         {"identity changes", stats->changes},
         {"write", stats->writes},

@@ -25,6 +25,7 @@ typedef struct ctr_stats {
     int64_t merges;         /* of a cell with one of another file */
     int64_t cells_changed;  /* merges that changed the cell */
     int64_t conflicts;      /* rows that were written to counter_conflicts */
+    int64_t refused;        /* shards of its own ids that a file did not take from a device */
     int64_t renewals;       /* of the witness of an identity */
     int64_t tracked;        /* rows in which counter_track found counts */
     int64_t changes;        /* new ids, and decisions to stop counting */

@@ -41,6 +41,9 @@ void ctr_apply_release(ctr_apply *apply)
     apply->ended = apply->busy;
     if (apply->busy) return;
     close_target(apply);
+    ctr_conflicts_close_own(&apply->own);
+    sqlite3_free(apply->left.bytes);
+    apply->left = (ctr_packed){0};
     sqlite3_finalize(apply->born);
     apply->born = NULL;
 }
@@ -242,6 +245,30 @@ static void apply_to_row(ctr_apply *apply, const ctr_change *change, ctr_problem
     ctr_row_feed_take_pending(&apply->merge, problem);
 }
 
+/* Leaves the shards of the own ids of main out of a cell that came with a token. The cells of an
+ * earlier life of the row have nothing to do with it; one of a later life is ahead in any case. */
+static void leave_out_own(ctr_apply *apply, const ctr_change *change, int counter, ctr_cell *cell,
+                          ctr_problem *problem)
+{
+    ctr_merge *merge = &apply->merge;
+    const ctr_row_cell *row = merge->shape.replicated ? ctr_rows_row(&merge->rows, problem) : NULL;
+    const ctr_cell none = ctr_cell_untouched();
+    ctr_sent_cell sent = {.device = change->device,
+                          .table = merge->entry.birth,
+                          .column = change->column,
+                          .keys = apply->keys,
+                          .n_keys = merge->shape.n_keys,
+                          .mine = row && row->life < change->life ? &none
+                                                                  : &merge->rows.cells[counter],
+                          .theirs = cell};
+    if (row && row->life > change->life) return;
+    apply->left.size = 0;
+    uint8_t *out = ctr_pack_room(&apply->left, cell->size, problem);
+    if (!out || ctr_conflicts_read_own(&apply->own, merge->rows.tab->file, problem)) return;
+    size_t size = ctr_conflicts_leave_out(&apply->conflicts, &apply->own, &sent, out, problem);
+    *cell = ctr_cell_written(out, size);
+}
+
 /* Everything is checked before the first write: SQLite cannot roll back one of two writes. */
 static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_file *file,
                              ctr_problem *problem)
@@ -273,7 +300,9 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_fil
     int counter = -1; /* none: the generation has risen since the cell was written */
     if (problem->rc == SQLITE_OK)
         counter = ctr_shape_counter_of(&apply->merge.shape, change->column, change->generation);
-    if (counter >= 0 && ctr_merge_find(&apply->merge, apply->keys, problem) &&
+    bool wanted = counter >= 0 && ctr_merge_find(&apply->merge, apply->keys, problem);
+    if (wanted && change->device) leave_out_own(apply, change, counter, &cell, problem);
+    if (wanted && problem->rc == SQLITE_OK && !(change->device && cell.size == 0) &&
         ctr_row_feed_admits(&apply->merge, change->life, counter, &cell, problem)) {
         ctr_merge *merge = &apply->merge;
         ctr_merge_cell(merge, counter, &cell, problem);
@@ -281,6 +310,7 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_fil
                                       problem); /* before the row is written */
         ctr_merge_write(&apply->merge, problem);
     }
+    ctr_conflicts_change_identity(&apply->conflicts, file, problem); /* nothing was left to merge */
     if (rises && problem->rc != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
 }
 

@@ -34,6 +34,8 @@ typedef struct ctr_change {
     const char *key_text; /* the key columns at the source; NULL: not given */
     uint8_t source[CTR_ID_SIZE];
     sqlite3_value *scope; /* a row outside of it is passed over (sync/scope.h); NULL: none is */
+    const char *device;   /* it came with its token: shards of the own ids of main are left out, as
+                             in sync/conflicts.h; NULL: whoever runs this file gives it */
 } ctr_change;
 
 typedef struct ctr_apply {
@@ -48,6 +50,8 @@ typedef struct ctr_apply {
     sqlite3_value **keys;
     sqlite3_value *scoped; /* owned: the scope of the last change, and what it says */
     ctr_scope scope;       /* owned; has entered the open table */
+    ctr_own_ids own;       /* owned */
+    ctr_packed left;       /* room for a cell */
 } ctr_apply;
 
 /* Merges one change. The caller has joined the transaction. */

@@ -6,12 +6,17 @@
  *
  *     values     one clock with two values, under any id: two files have written it
  *
+ *     device D   a shard under an id that I count or have counted under, ahead of mine, in a change
+ *                that came with the token of the device D; or an opening that I know, which never
+ *                counts again (table/openings.h), unless it makes way for a greater one
+ *
  * Under a replaced name, lower clocks belong to the file that had the name before, and prove
  * nothing; clocks of a higher epoch belong to a successor.
  *
- * The merge follows its rule all the same. Each conflict is one row in counter_conflicts of the
- * taking file; its user may read and clear them. counter_sources has the last witness of each
- * source.
+ * The merge follows its rule all the same, but for the last: who has a token would set what this
+ * file itself has counted. That shard is left out, and whoever runs this file may merge it. Each
+ * conflict is one row in counter_conflicts of the taking file; its user may read and clear them.
+ * counter_sources has the last witness of each source.
  */
 #ifndef CTR_SYNC_CONFLICTS_H
 #define CTR_SYNC_CONFLICTS_H
@@ -29,6 +34,26 @@ typedef struct ctr_conflicts {
     bool replaced;               /* found: a shard that a successor of mine wrote */
 } ctr_conflicts;
 
+/* A cell that came with a token, with its place and mine. */
+typedef struct ctr_sent_cell {
+    const char *device; /* the name of the device that had the token */
+    const char *table, *column;
+    sqlite3_value **keys;
+    int n_keys;
+    const ctr_cell *mine, *theirs;
+} ctr_sent_cell;
+
+/* The ids that a file itself counts or has counted under. */
+typedef struct ctr_own_ids {
+    uint8_t *ids; /* owned, one behind the other */
+    size_t n, room;
+    unsigned read_at; /* the version of the file; 0: not read */
+} ctr_own_ids;
+
+/* Reads them, unless they are known. ctr_conflicts_close_own frees them. */
+int ctr_conflicts_read_own(ctr_own_ids *own, ctr_file *file, ctr_problem *problem);
+void ctr_conflicts_close_own(ctr_own_ids *own);
+
 /* Sets the identity of the taking file. */
 void ctr_conflicts_set_mine(ctr_conflicts *conflicts, const ctr_identity *mine);
 
@@ -43,6 +68,12 @@ int ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_file *file, ctr_
 /* Returns whether this pair of cells has no conflict. */
 bool ctr_conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,
                         const ctr_cell *theirs);
+
+/* Writes the cell that came to `out`, which has room for it, without the shards under my own ids
+ * and openings that were changed. One under my ids that is not ahead of mine tells nothing new;
+ * the others are recorded. Returns the size. */
+size_t ctr_conflicts_leave_out(ctr_conflicts *conflicts, const ctr_own_ids *own,
+                               const ctr_sent_cell *sent, uint8_t *out, ctr_problem *problem);
 
 /* Records the conflicts of this pair; `key` as a message shows it. Returns the number of rows. */
 int64_t ctr_conflicts_record(ctr_conflicts *conflicts, const char *table, const char *key,

@@ -12,8 +12,7 @@
 char *ctr_key_json_write(const uint8_t *key, size_t size);
 
 /* Packs the values of a JSON array, which SQLite's json_each reads, in place of the present bytes,
- * and sets their number. Returns false if it is no array of values of a key, or on a problem; also
- * if it has a "\u0000", for which json_each has no letter: {"text":"6100"} has one. */
+ * and sets their number. Returns false if it is no array of values of a key, or on a problem. */
 bool ctr_key_json_read(ctr_packed *key, int *n, sqlite3 *db, const char *json,
                        ctr_problem *problem);
 

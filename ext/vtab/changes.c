@@ -12,6 +12,8 @@
  *                from somebody else (sync/feed.h)
  *     scope      hidden: WHERE scope = '["store 7"]' gives only rows whose leading key columns have
  *                these values (sync/scope.h); an INSERT with it passes over other rows
+ *     device     hidden: an INSERT with it, the name of a device, merges what came with its token:
+ *                the shards of the own ids of main are left out (sync/conflicts.h)
  *     key_columns hidden: the key columns in words; an INSERT with them compares them with the
  *                table here, as a pull does
  *
@@ -41,12 +43,13 @@ enum {
     COLUMN_UPTO,
     COLUMN_KEY_COLUMNS,
     COLUMN_OWN,
-    COLUMN_SCOPE
+    COLUMN_SCOPE,
+    COLUMN_DEVICE
 };
 
 static const char *const NAMES[] = {"table_name",  "key",    "column_name", "generation", "cell",
                                     "seq",         "source", "since",       "bucket",     "upto",
-                                    "key_columns", "own",    "scope"};
+                                    "key_columns", "own",    "scope",       "device"};
 
 static const char FUNCTION[] = "counter_changes";
 
@@ -71,7 +74,7 @@ static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *
     int rc = sqlite3_declare_vtab(
         db, "CREATE TABLE x(table_name TEXT, key BLOB, column_name TEXT, generation INTEGER, "
             "cell BLOB, seq INTEGER, source TEXT, since HIDDEN, bucket HIDDEN, upto HIDDEN, "
-            "key_columns HIDDEN, own HIDDEN, scope HIDDEN)");
+            "key_columns HIDDEN, own HIDDEN, scope HIDDEN, device HIDDEN)");
     if (rc != SQLITE_OK) return rc;
     sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     changes_table *table = sqlite3_malloc64(sizeof *table);
@@ -255,6 +258,7 @@ static int changes_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int c
         if (feed->query.bucket.of == 0) sqlite3_result_int64(ctx, feed->giver.next);
         break;
     case COLUMN_SCOPE: sqlite3_result_text(ctx, feed->scope.text, -1, SQLITE_TRANSIENT); break;
+    case COLUMN_DEVICE: break;
     case COLUMN_OWN: sqlite3_result_int(ctx, feed->query.own); break;
     default: sqlite3_result_text(ctx, feed->key_text, -1, SQLITE_TRANSIENT); break;
     }
@@ -307,6 +311,8 @@ static void check_types(sqlite3 *db, sqlite3_value **columns, ctr_change_kind ki
     check_type(columns, COLUMN_SOURCE, SQLITE_TEXT, "TEXT", problem);
     if (sqlite3_value_type(columns[COLUMN_KEY_COLUMNS]) != SQLITE_NULL)
         check_type(columns, COLUMN_KEY_COLUMNS, SQLITE_TEXT, "TEXT", problem);
+    if (sqlite3_value_type(columns[COLUMN_DEVICE]) != SQLITE_NULL)
+        check_type(columns, COLUMN_DEVICE, SQLITE_TEXT, "TEXT", problem);
     for (int i = COLUMN_SINCE; i <= COLUMN_OWN; i++)
         if (i != COLUMN_KEY_COLUMNS && sqlite3_value_type(columns[i]) != SQLITE_NULL)
             ctr_problem_set(problem, SQLITE_ERROR, "column %s cannot be written", NAMES[i]);
@@ -347,6 +353,8 @@ static bool take_change(sqlite3 *db, ctr_change *change, sqlite3_value **columns
     change->cell = sqlite3_value_blob(columns[COLUMN_CELL]);
     change->cell_size = (size_t)sqlite3_value_bytes(columns[COLUMN_CELL]);
     change->key_text = ctr_text_value(columns[COLUMN_KEY_COLUMNS], problem);
+    if (sqlite3_value_type(columns[COLUMN_DEVICE]) != SQLITE_NULL)
+        change->device = ctr_text_value(columns[COLUMN_DEVICE], problem);
     if (sqlite3_value_type(columns[COLUMN_SCOPE]) != SQLITE_NULL)
         change->scope = columns[COLUMN_SCOPE];
     if ((change->key_size && !change->key) || (change->cell_size && !change->cell))

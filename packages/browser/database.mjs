@@ -366,6 +366,8 @@ SELECT CASE WHEN NOT json_valid(?1) THEN 'the batch is not JSON'
             WHEN json_type(?1) <> 'object' OR json_type(?1, '$.changes') IS NOT 'array'
               OR json_type(?1, '$.source') IS NOT 'text' THEN 'a batch is {"source":..., "changes":[...]}'
             WHEN ?2 <> json_extract(?1, '$.source') THEN 'the batch is of ' || json_extract(?1, '$.source') || ', not of ' || ?2
+            WHEN coalesce(json_type(?1, '$.format'), 'integer') <> 'integer' OR json_extract(?1, '$.format') < 1
+            THEN 'its format must be a whole number from 1 on'
             WHEN coalesce(json_extract(?1, '$.format'), 1) IS NOT 1
             THEN 'the batch is of format ' || json_extract(?1, '$.format') || ', this module knows 1; install a newer sqlite-counter-wasm'
             WHEN EXISTS (SELECT 1 FROM json_each(?1, '$.changes') AS c

@@ -3,6 +3,7 @@
 
 const { inTransaction, withConnection } = require("./drivers.cjs");
 const { FORMAT, readMark, readWindow, scopeText } = require("./giving.cjs");
+const { MOST_CHANGES, TooMuch, mostValues, valuesOf } = require("./lines.cjs");
 const SQL = require("./statements.cjs");
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
@@ -39,6 +40,7 @@ function bytesOf(text, what, n) {
 
 function* checkedBatch(connection, line) {
   let batch;
+  if (valuesOf(line) > mostValues(line.length)) throw new TooMuch(`it has more than ${mostValues(line.length)} values of JSON`);
   try {
     if (line.includes("\0")) throw new SyntaxError("malformed JSON");
     [batch] = yield connection.all(SQL.BATCH, line);
@@ -77,7 +79,7 @@ function* explain(connection, change, n, error) {
 }
 
 // Returns how many changes were merged, and how many shards of others were skipped for a token.
-function* takeChanges(connection, line, source, { scope, token }) {
+function* takeChanges(connection, line, source, { scope, token, device = null }) {
   const taken = { changes: 0, skipped: 0 };
   const [{ has }] = token === undefined ? [{ has: 0 }] : yield connection.all(SQL.HAS_FOREIGN, line, token);
   const rows = yield connection.all(SQL.CHANGES, line);
@@ -93,8 +95,8 @@ function* takeChanges(connection, line, source, { scope, token }) {
         if (n !== "0") cell = (yield connection.all(SQL.CELL_WITHOUT_FOREIGN, row.change, token))[0].cell;
         if (cell === null) continue;
       }
-      if (cell) yield connection.all(SQL.INSERT_BYTES, row.change, key, source, scope, cell);
-      else yield connection.all(SQL.INSERT, row.change, key, source, scope);
+      if (cell) yield connection.all(SQL.INSERT_BYTES, row.change, key, source, scope, device, cell);
+      else yield connection.all(SQL.INSERT, row.change, key, source, scope, device);
     } catch (error) {
       throw yield* explain(connection, row.change, i + 1, error);
     }
@@ -104,23 +106,40 @@ function* takeChanges(connection, line, source, { scope, token }) {
 }
 
 // A mark says that all changes below it have come: nobody says so for the device of another token.
-function* raiseMark(connection, line, source, { scope, token }) {
+// A batch of which something was refused comes again when the file has that.
+function* raiseMark(connection, line, source, { scope, token, refused }) {
   const isForeign = token !== undefined && (yield connection.all(SQL.IS_FOREIGN_SOURCE, source, token)).length > 0;
-  if (isForeign) return yield* readMark(connection, source, scope);
+  if (isForeign || refused) return yield* readMark(connection, source, scope);
   const [{ mark }] = yield connection.all(SQL.SEEN, line, scope);
   return BigInt(mark);
 }
 
-// Merges lines within the transaction that is open. `accept(batch, line)`, a generator, may refuse a batch by an error.
-function* takeLines(connection, lines, { scope = null, token, accept } = {}) {
-  const taken = { changes: 0, skipped: 0, marks: new Map() };
+function* countRefused(connection, device) {
+  return device === undefined ? 0 : Number((yield connection.all(SQL.REFUSED))[0].n);
+}
+
+// For who takes the changes of one source alone.
+function checkBatch(batch, source) {
+  if (batch.source !== source) throw new Error(`it is of ${batch.source}, not of ${source}`);
+  if (Number(batch.n) > MOST_CHANGES) throw new TooMuch(`it has more than ${MOST_CHANGES} changes`);
+}
+
+// Merges lines within the transaction that is open. `accept(batch, line)`, a generator, may refuse a batch by an error. What a
+// device sends does not set what the file itself has counted.
+function* takeLines(connection, lines, { scope = null, token, device, accept } = {}) {
+  const taken = { changes: 0, skipped: 0, refused: 0, marks: new Map() };
+  let before = yield* countRefused(connection, device);
   for (const [i, line] of lines.entries()) {
     if (line.trim() === "") continue;
     try {
       const batch = yield* checkedBatch(connection, line);
       if (accept) yield* accept(batch, line);
-      const { changes, skipped } = yield* takeChanges(connection, line, batch.source, { scope, token });
-      const mark = yield* raiseMark(connection, line, batch.source, { scope, token });
+      const { changes, skipped } = yield* takeChanges(connection, line, batch.source, { scope, token, device });
+      const now = yield* countRefused(connection, device);
+      const refused = now - before;
+      const mark = yield* raiseMark(connection, line, batch.source, { scope, token, refused });
+      before = now;
+      taken.refused += refused;
       taken.changes += changes;
       taken.skipped += skipped;
       taken.marks.set(batch.source, mark);
@@ -149,4 +168,4 @@ async function apply(db, lines) {
 const mark = (db, source, scope) =>
   withConnection(db, (connection) => connection.run(() => readMark(connection, source, scopeText(scope))));
 
-module.exports = { apply, changes, mark, take, takeLines };
+module.exports = { apply, changes, checkBatch, mark, take, takeLines };

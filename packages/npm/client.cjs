@@ -8,7 +8,7 @@
 //              pack(lines), a body; `name`, what people call; `base` of relative URLs, if there are any
 "use strict";
 
-const { SyncError } = require("./errors.cjs");
+const { SyncError, plain } = require("./errors.cjs");
 const { FORMAT, scopeText } = require("./giving.cjs");
 const SQL = require("./statements.cjs");
 
@@ -36,12 +36,12 @@ async function refusal(server, answer, url) {
   const text = await answer.text(MAX_ANSWER).catch(() => "");
   let said = "";
   try {
-    said = JSON.parse(text).error ?? "";
+    said = plain(JSON.parse(text).error ?? "").slice(0, 500);
   } catch (_) {
     // some other server, or a proxy
   }
   const advice = location
-    ? `it has moved to ${location}: call ${server.name} with that URL`
+    ? `it has moved to ${plain(location).slice(0, 500)}: call ${server.name} with that URL`
     : (ADVICE[status] ?? NEXT);
   const answered = status ? `answered ${status}` : "redirects"; // browsers tell no more of it
   return new SyncError(`${url}: the server ${answered}${said ? `: ${said}` : ""}: ${advice}`, {
@@ -129,9 +129,9 @@ function* bodies(lines) {
 async function giveBody(file, server, lines, own) {
   const url = urlAt(server.url, "/changes", {});
   const text = await askJson(server, "POST", url, await server.pack(lines));
-  const { skipped, mark } = await readAnswer(file, url, SQL.RECEIVED, text, own);
+  const { skipped, mark, warnings } = await readAnswer(file, url, SQL.RECEIVED, text, own);
   if (skipped === null || mark === null) throw notOurs(url);
-  return { skipped: Number(skipped), mark: BigInt(mark) };
+  return { skipped: Number(skipped), mark: BigInt(mark), warnings: JSON.parse(warnings).map(plain) };
 }
 
 const BOUND =
@@ -143,6 +143,7 @@ const BOUND =
 async function upload(file, server, own, mark) {
   const result = { gave: 0, skipped: 0, warnings: [] };
   const query = { since: mark > (await file.end()) ? 0n : mark, own: true, scope: null };
+  const said = new Set();
   let reached = query.since;
   for (let isLast = false; !isLast;) {
     const window = await file.window(query, BODY);
@@ -150,12 +151,14 @@ async function upload(file, server, own, mark) {
     for (const lines of bodies(window.lines)) {
       const received = await giveBody(file, server, lines, own);
       result.skipped += received.skipped;
+      for (const each of received.warnings) said.add(`${server.url}: ${each}`);
       reached = received.mark;
     }
     result.gave += window.news;
     ({ upto: query.since, isLast } = window);
   }
-  if (reached < query.since) result.warnings.push({ url: String(server.url), message: `${server.url}: ${BOUND}` });
+  for (const message of said) result.warnings.push({ url: String(server.url), message });
+  if (reached < query.since && said.size === 0) result.warnings.push({ url: String(server.url), message: `${server.url}: ${BOUND}` });
   return result;
 }
 
@@ -167,7 +170,7 @@ async function takeAnswer(file, answer, url, source) {
       changes += await file.take(lines, source);
     } catch (error) {
       if (file.isLocked(error)) throw Object.assign(error, { isOurs: true });
-      throw new SyncError(`${url}: ${error.message}`, { url: String(url), status: 200, cause: error });
+      throw new SyncError(plain(`${url}: ${error.message}`), { url: String(url), status: 200, cause: error });
     }
     [lines, size] = [[], 0];
   };

@@ -294,4 +294,16 @@ function* inTransaction(connection, work) {
 // By each driver's own way to say it.
 const isLocked = (error) => /^SQLITE_(BUSY|LOCKED)/.test(error?.code) || /database (table )?is locked/.test(error?.message);
 
-module.exports = { checkFile, connect, inTransaction, isLocked, withConnection };
+// What is wrong with this file or its disk, whatever was merged into it.
+const OURS = /^SQLITE_(?:BUSY|LOCKED|NOMEM|READONLY|INTERRUPT|IOERR|CORRUPT|FULL|CANTOPEN|PROTOCOL|NOTADB)/;
+const OUR_CODES = [5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 26];
+const OUR_WORDS = /database or disk is full|disk I\/O error|readonly database|out of memory|database disk image is malformed/;
+const isOurs = (error) =>
+  Boolean(error) &&
+  (isLocked(error) ||
+    OURS.test(error.code) ||
+    OUR_CODES.includes(error.errcode & 0xff) ||
+    OUR_WORDS.test(error.message) ||
+    isOurs(error.cause));
+
+module.exports = { checkFile, connect, inTransaction, isLocked, isOurs, withConnection };

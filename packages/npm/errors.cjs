@@ -13,4 +13,7 @@ class SyncError extends Error {
   }
 }
 
-module.exports = { SyncError };
+/** What comes from elsewhere, on one line: a terminal would obey its control characters. */
+const plain = (text) => String(text).replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]+/g, " ");
+
+module.exports = { SyncError, plain };

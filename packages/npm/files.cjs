@@ -28,18 +28,57 @@ function parseName(name) {
   return since < upto && upto < 2n ** 63n ? { name, since, upto } : undefined;
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
+/* ---- a folder -------------------------------------------------------------------------------- */
 
-// Windows flushes no folders.
-async function flushFolder(folder) {
-  if (process.platform === "win32") return;
-  const handle = await fs.promises.open(folder, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
+const { O_CREAT, O_DIRECTORY = 0, O_EXCL, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY, O_WRONLY } = fs.constants;
+
+// A folder that is no link. On Linux it is held open: whoever puts a link in its place meanwhile leads nothing astray.
+// Elsewhere Node has no way to hold one, and it is looked at before each step. Links in it are not followed either.
+class Folder {
+  static async open(at) {
+    const folder = new Folder();
+    Object.assign(folder, { path: at, at, handle: undefined });
+    await folder.look();
+    if (process.platform === "win32") return folder; // which opens no folders
+    folder.handle = await fs.promises.open(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    const held = `/proc/self/fd/${folder.handle.fd}`;
+    if (fs.existsSync(`${held}/.`)) folder.at = held;
+    return folder;
   }
+
+  async look() {
+    if (this.at !== this.path || (await fs.promises.lstat(this.path)).isDirectory()) return;
+    throw Object.assign(new Error("ENOTDIR: it is a link or no folder"), { code: "ENOTDIR", syscall: "open", path: this.path });
+  }
+
+  pathOf(name) {
+    return path.join(this.path, name);
+  }
+
+  // Messages show the path that people know.
+  async #do(work) {
+    await this.look();
+    try {
+      return await work(this.at);
+    } catch (error) {
+      if (this.at !== this.path && error.path?.startsWith(this.at)) {
+        error.message = error.message.replaceAll(this.at, this.path);
+        error.path = error.path.replace(this.at, this.path);
+      }
+      throw error;
+    }
+  }
+
+  names = () => this.#do((at) => fs.promises.readdir(at));
+  stat = (name) => this.#do((at) => fs.promises.lstat(path.join(at, name)));
+  open = (name, flags) => this.#do((at) => fs.promises.open(path.join(at, name), flags | O_NOFOLLOW));
+  rename = (name, to) => this.#do((at) => fs.promises.rename(path.join(at, name), path.join(at, to)));
+  remove = (name) => this.#do((at) => fs.promises.rm(path.join(at, name), { force: true }));
+  flush = () => this.handle?.sync(); // Windows flushes no folders
+  close = () => this.handle?.close();
 }
+
+/* ---- writing --------------------------------------------------------------------------------- */
 
 async function* withDigest(lines) {
   let digest = NIL;
@@ -52,36 +91,50 @@ async function* withDigest(lines) {
   yield `{"lines":${n},"digest":"${uuidText(digest)}"}\n`;
 }
 
+// A stream of the handle would close it when it fails, and pipeline() would tell of its own end then.
+async function writeParts(handle, lines) {
+  let failed;
+  const write = async (parts) => {
+    for await (const part of parts)
+      await handle.writeFile(part).catch((error) => {
+        failed = error;
+        throw error;
+      });
+  };
+  await pipeline(Readable.from(withDigest(lines)), zlib.createGzip(), write).catch((error) => {
+    throw failed ?? error;
+  });
+}
+
 // Writes a file of lines; its name is asked for when they have ended. Returns its size.
 async function writeFile(folder, lines, name) {
-  const temporary = path.join(folder, TEMPORARY + randomBytes(8).toString("hex"));
+  const temporary = TEMPORARY + randomBytes(8).toString("hex");
   try {
-    await pipeline(Readable.from(withDigest(lines)), zlib.createGzip(), fs.createWriteStream(temporary, { flags: "wx" }));
-    const handle = await fs.promises.open(temporary, "r+");
+    const handle = await folder.open(temporary, O_WRONLY | O_CREAT | O_EXCL);
     try {
+      await writeParts(handle, lines);
       await handle.sync();
     } finally {
       await handle.close();
     }
-    const { size } = await fs.promises.stat(temporary);
-    await fs.promises.rename(temporary, path.join(folder, name()));
-    await flushFolder(folder);
+    const { size } = await folder.stat(temporary);
+    await folder.rename(temporary, name());
+    await folder.flush();
     return size;
   } catch (error) {
-    await fs.promises.rm(temporary, { force: true }).catch(() => {});
+    await folder.remove(temporary).catch(() => {});
     throw error;
   }
 }
 
-// What a process that was killed has left.
+// What a process that was killed has left; where nothing can be removed, it stays.
 async function removeAbandoned(folder, names) {
   for (const name of names.filter((each) => each.startsWith(TEMPORARY))) {
-    const file = path.join(folder, name);
-    const age = await fs.promises.stat(file).then(
+    const age = await folder.stat(name).then(
       ({ mtimeMs }) => Date.now() - mtimeMs,
       () => 0
     );
-    if (age > ABANDONED) await fs.promises.rm(file, { force: true });
+    if (age > ABANDONED) await folder.remove(name).catch(() => {});
   }
 }
 
@@ -110,9 +163,11 @@ async function checkDigest(handle) {
 }
 
 // Calls `take` with lines of about `enough` bytes, when all of the file has been found to be right.
-async function readFile(file, enough, take) {
-  const handle = await fs.promises.open(file, "r");
+// A pipe or a device, which may never end, is no file; to open one does not wait.
+async function readFile(folder, name, enough, take) {
+  const handle = await folder.open(name, O_RDONLY | O_NONBLOCK);
   try {
+    if (!(await handle.stat()).isFile()) throw new Error("it is no regular file");
     const n = await checkDigest(handle);
     let [lines, size, i] = [[], 0, 0];
     for await (const line of linesOf(handle)) {
@@ -130,4 +185,4 @@ async function readFile(file, enough, take) {
   }
 }
 
-module.exports = { flushFolder, nameOf, parseName, readFile, removeAbandoned, writeFile };
+module.exports = { Folder, nameOf, parseName, readFile, removeAbandoned, writeFile };

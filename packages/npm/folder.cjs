@@ -8,15 +8,15 @@
 const fs = require("fs");
 const path = require("path");
 
-const { take } = require("./batches.cjs");
-const { isLocked, withConnection } = require("./drivers.cjs");
-const { SyncError } = require("./errors.cjs");
-const { flushFolder, nameOf, parseName, readFile, removeAbandoned, writeFile } = require("./files.cjs");
+const { checkBatch, take } = require("./batches.cjs");
+const { isLocked, isOurs, withConnection } = require("./drivers.cjs");
+const { SyncError, plain } = require("./errors.cjs");
+const { Folder, nameOf, parseName, readFile, removeAbandoned, writeFile } = require("./files.cjs");
 const { countApart, readEnd, readMark, readWindow, scopeText, settle } = require("./giving.cjs");
 
 const ENOUGH = 4 * 2 ** 20; // bytes that are merged in one transaction
 const RELISTED = 3; // times that files are looked for again which their writer has joined meanwhile
-const FOLDER = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-([0-9a-f]{16}))?$/;
+const FOLDER = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-(?!0{16})([0-9a-f]{16}))?$/;
 const DAMAGED =
   "nothing of it was taken. If it does not arrive whole, delete it on the machine that wrote it, which writes it again at its next sync";
 const OWN = { own: true, scope: null };
@@ -41,7 +41,7 @@ function chainOf(files) {
 async function joined(folder, chain, size) {
   const files = [];
   for (const file of [...chain].reverse()) {
-    const found = await fs.promises.stat(path.join(folder, file.name)).catch(() => undefined); // another process took it in
+    const found = await folder.stat(file.name).catch(() => undefined); // another process took it in
     if (!found || found.size > size) break;
     size += found.size;
     files.unshift(file);
@@ -49,13 +49,10 @@ async function joined(folder, chain, size) {
   return files;
 }
 
-// Writes all own changes from `since` on into one file; nothing if there are none. Returns what it was.
-async function writeChanges(connection, folder, since) {
+// Writes all own changes from `since` on into one file, behind the window that was read first. Returns what it was.
+async function writeChanges(connection, folder, since, first) {
   const query = { ...OWN, since };
-  const read = () => connection.run(() => readWindow(connection, query));
-  let window = await read();
-  if (!window.news) return undefined;
-  if (await fs.promises.mkdir(folder, { recursive: true })) await flushFolder(path.dirname(folder));
+  let window = first;
   const written = { since, upto: window.upto, news: 0 };
   async function* lines() {
     for (;;) {
@@ -63,13 +60,15 @@ async function writeChanges(connection, folder, since) {
       written.news += window.news;
       written.upto = query.since = window.upto;
       if (window.isLast) return;
-      window = await read();
+      window = await readOwn(connection, query.since);
     }
   }
   written.size = await writeFile(folder, lines(), () => nameOf(since, written.upto));
   written.name = nameOf(since, written.upto);
   return written;
 }
+
+const readOwn = (connection, since) => connection.run(() => readWindow(connection, { ...OWN, since }));
 
 // A file whose folder has more of it than it has itself would write what nobody takes.
 async function refuseOlder(connection, folder, end) {
@@ -82,26 +81,70 @@ async function refuseOlder(connection, folder, end) {
     );
 }
 
-// Returns how many changes were given.
-async function give(connection, folder) {
-  const names = await fs.promises.readdir(folder).catch((error) => {
-    if (!isGone(error)) throw error;
-    return [];
-  });
-  await removeAbandoned(folder, names);
-  const files = names.map(parseName).filter(Boolean);
-  const chain = chainOf(files);
+const isLink = (at) =>
+  fs.promises.lstat(at).then(
+    (found) => found.isSymbolicLink(),
+    () => false
+  );
+
+// Opens the folder of this file, and calls `work` with it; undefined if it is not there.
+async function inOwn(at, work) {
+  let folder;
+  try {
+    folder = await Folder.open(at);
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    if (await isLink(at))
+      throw new SyncError(`${at}: it is a link, and a sync writes where no link leads: remove it`, { file: at, cause: error });
+    throw error;
+  }
+  try {
+    return await work(folder);
+  } finally {
+    await folder.close();
+  }
+}
+
+// Writes the changes from the end of the chain on, and puts the last files together.
+async function giveInto(connection, folder, chain, first) {
   const end = chain.length > 0 ? chain[chain.length - 1].upto : 0n;
-  await refuseOlder(connection, folder, end);
-  const written = await writeChanges(connection, folder, end);
-  if (!written) return 0;
+  const written = await writeChanges(connection, folder, end, first);
   const old = await joined(folder, chain, written.size);
   if (old.length === 0) return written.news;
-  const whole = await writeChanges(connection, folder, old[0].since);
+  const all = await readOwn(connection, old[0].since);
+  const whole = all.news ? await writeChanges(connection, folder, old[0].since, all) : undefined;
   if (!whole || whole.upto < written.upto) return written.news;
-  for (const { name } of [...old, written])
-    if (name !== whole.name) await fs.promises.rm(path.join(folder, name), { force: true });
+  for (const { name } of [...old, written]) if (name !== whole.name) await folder.remove(name);
   return written.news;
+}
+
+// A folder that is made is on the disk, as are the files in it.
+async function makeFolder(at) {
+  try {
+    await fs.promises.mkdir(at);
+  } catch (error) {
+    if (error.code === "EEXIST") return;
+    throw error;
+  }
+  if (process.platform === "win32") return; // which flushes no folders
+  const above = await fs.promises.open(path.dirname(at), "r");
+  await above.sync().finally(() => above.close());
+}
+
+// Returns how many changes were given.
+async function give(connection, at) {
+  const names = await inOwn(at, async (folder) => {
+    const found = await folder.names();
+    await removeAbandoned(folder, found);
+    return regularFiles(folder, found);
+  });
+  const chain = chainOf((names ?? []).map(parseName).filter(Boolean));
+  const end = chain.length > 0 ? chain[chain.length - 1].upto : 0n;
+  await refuseOlder(connection, at, end);
+  const first = await readOwn(connection, end);
+  if (!first.news) return 0;
+  await makeFolder(at);
+  return inOwn(at, (folder) => giveInto(connection, folder, chain, first));
 }
 
 /* ---- taking ---------------------------------------------------------------------------------- */
@@ -109,7 +152,7 @@ async function give(connection, folder) {
 // A batch must be what the name of its file promises.
 const accepting = (source, file) =>
   function* (batch) {
-    if (batch.source !== source) throw new Error(`it is of ${batch.source}, and the folder is that of ${source}`);
+    checkBatch(batch, source);
     if (BigInt(batch.since) < file.since || BigInt(batch.upto) > file.upto)
       throw new Error("its since and upto are not within those in the name of the file");
   };
@@ -117,45 +160,63 @@ const accepting = (source, file) =>
 // What is wrong with a file is told, and others may still lead further; what is wrong here ends the sync.
 async function takeFile(connection, taking, file) {
   const { folder, source, scope } = taking;
-  const at = path.join(folder, file.name);
   try {
-    await readFile(at, ENOUGH, async (lines) => {
+    await readFile(folder, file.name, ENOUGH, async (lines) => {
       try {
         taking.changes += (await take(connection, lines, { scope, accept: accepting(source, file) })).changes;
       } catch (error) {
-        throw isLocked(error) ? error : Object.assign(error, { isRefused: true });
+        throw isOurs(error) ? error : Object.assign(error, { isRefused: true });
       }
     });
     return true;
   } catch (error) {
     if (isGone(error)) return false;
-    if (isLocked(error)) throw error;
+    if (isOurs(error)) throw error;
     taking.bad.add(file.name);
-    taking.warn(at, error.isRefused ? error.message : `${error.message}: ${DAMAGED}`);
+    taking.warn(folder.pathOf(file.name), error.isRefused ? error.message : `${error.message}: ${DAMAGED}`);
     return true;
   }
+}
+
+// Those among the names of files of changes that are no links, pipes or devices.
+async function regularFiles(folder, names) {
+  const files = [];
+  for (const name of names.filter(parseName)) {
+    const found = await folder.stat(name).catch(() => undefined); // its writer has joined it with others
+    if (found?.isFile()) files.push(name);
+  }
+  return files;
+}
+
+async function listFiles(taking) {
+  const { folder, warn } = taking;
+  const names = await folder.names();
+  const files = await regularFiles(folder, names);
+  for (const name of names)
+    if (!parseName(name) && !name.startsWith("."))
+      warn(folder.pathOf(name), "its name is not that of a file of changes: it was left alone");
+    else if (parseName(name) && !files.includes(name) && (await folder.stat(name).catch(() => undefined)))
+      warn(folder.pathOf(name), "it is no regular file: it was left alone");
+  return files;
 }
 
 // Takes file after file, each time the one with the highest end that begins at or below the mark.
 async function takeSource(connection, taking) {
   let relisted = 0;
   for (;;) {
-    const names = await fs.promises.readdir(taking.folder);
-    for (const name of names)
-      if (!parseName(name) && !name.startsWith("."))
-        taking.warn(path.join(taking.folder, name), "its name is not that of a file of changes: it was left alone");
+    const names = await listFiles(taking);
     for (let seen = 0; ; seen++) {
       const mark = await connection.run(() => readMark(connection, taking.source, taking.scope));
       const next = names
         .map(parseName)
-        .filter((file) => file && file.since <= mark && file.upto > mark && !taking.bad.has(file.name))
+        .filter((file) => file.since <= mark && file.upto > mark && !taking.bad.has(file.name))
         .sort((a, b) => (a.upto < b.upto ? 1 : -1))[0];
       if (!next) return;
       if (!(await takeFile(connection, taking, next))) break;
       const raised = await connection.run(() => readMark(connection, taking.source, taking.scope));
       if (raised === mark && !taking.bad.has(next.name)) {
         taking.bad.add(next.name);
-        taking.warn(path.join(taking.folder, next.name), "its lines bring less than its name says: it was left alone");
+        taking.warn(taking.folder.pathOf(next.name), "its lines bring less than its name says: it was left alone");
       }
     }
     if (++relisted > RELISTED) return; // the next call finds it
@@ -170,7 +231,7 @@ async function takeAll(connection, directory, own, scope) {
     const found = entry.isDirectory() && FOLDER.exec(entry.name);
     const warned = new Set();
     const warn = (file, message) => {
-      if (!warned.has(file)) result.warnings.push({ file, message: `${file}: ${message}` });
+      if (!warned.has(file)) result.warnings.push({ file, message: plain(`${file}: ${message}`) });
       warned.add(file);
     };
     const folder = path.join(directory, entry.name);
@@ -179,12 +240,15 @@ async function takeAll(connection, directory, own, scope) {
       warn(folder, "its name is not that of the folder of a source: it was left alone");
       continue;
     }
-    const taking = { folder, source: sourceOf(found), scope, changes: 0, bad: new Set(), warn };
+    const taking = { source: sourceOf(found), scope, changes: 0, bad: new Set(), warn };
     try {
+      taking.folder = await Folder.open(folder);
       await takeSource(connection, taking);
     } catch (error) {
       if (!error.syscall) throw error;
       warn(folder, `${error.message}: what it has was not taken`);
+    } finally {
+      await taking.folder?.close();
     }
     result.took += taking.changes;
   }
@@ -198,6 +262,7 @@ const NEXT = "Nothing is lost: the next call goes on";
 function failing(directory, what, error) {
   if (error instanceof SyncError) return error;
   if (isLocked(error)) return new SyncError(`the database is locked: ${error.message}. ${NEXT}`, { cause: error });
+  if (isOurs(error)) return new SyncError(`the database cannot be written: ${error.message}. ${NEXT}`, { cause: error });
   return new SyncError(`${directory}: ${what}: ${error.message}. ${NEXT}`, { file: error.path ?? directory, cause: error });
 }
 

@@ -12,16 +12,19 @@ const { pipeline } = require("stream");
 const zlib = require("zlib");
 
 const { takeLines } = require("./batches.cjs");
-const { checkFile, connect, inTransaction, isLocked } = require("./drivers.cjs");
+const { checkFile, connect, inTransaction, isLocked, isOurs } = require("./drivers.cjs");
 const { FORMAT, readEnd, readMark, readSource, readWindow } = require("./giving.cjs");
-const { gunzip, textOf } = require("./lines.cjs");
-const { bind, digestOf, isKnown } = require("./tokens.cjs");
+const { MOST_CHANGES, TooMuch, changesOf, gunzip, mostValues, textOf, valuesOf } = require("./lines.cjs");
+const { bind, deviceOf, digestOf, noting } = require("./tokens.cjs");
 
 const MAX_BODY = 16 * 2 ** 20; // bytes, as they came or decompressed
 const ENOUGH = 8 * 2 ** 20; // an answer ends at the next number
 const SHORT = 65536; // characters of an answer that is sent at once
 const ZIPPED = { level: 1 };
 const LINGER = 2000; // milliseconds in which a client that was refused may read why
+const DRAINED = 30000; // milliseconds in which a client that is refused may send on
+const MOST_LINES = 40000; // of a body, as docs/batches.md says; and the next one
+const MOST_SOURCES = 1000;
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
@@ -63,8 +66,21 @@ function send(request, response, type, texts) {
 
 const sendJson = (request, response, text) => send(request, response, "application/json", [text]);
 
-function refuse(request, response, refusal) {
+// A client that sends first and listens then would get no answer, if it were cut off while it sends.
+function drained(request) {
+  if (request.complete || request.destroyed) return undefined;
+  request.unpipe?.();
+  request.removeAllListeners("data");
+  request.resume();
+  return new Promise((resolve) => {
+    for (const event of ["end", "close", "error"]) request.once(event, resolve);
+    setTimeout(resolve, DRAINED).unref();
+  });
+}
+
+async function refuse(request, response, refusal) {
   if (response.headersSent) return void response.destroy();
+  if (refusal.status === 413) await drained(request);
   const isUnread = !request.complete;
   response.writeHead(refusal.status, {
     "Content-Type": "application/json",
@@ -122,7 +138,11 @@ function readBody(request, limit) {
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-const bad = (error) => (isLocked(error) ? error : new Refusal(400, error.message));
+function bad(error) {
+  if (isOurs(error) || error instanceof Refusal) return error;
+  if (error instanceof TooMuch) return new Refusal(413, `${error.message}: send it in several requests`);
+  return new Refusal(400, error.message);
+}
 
 // What SQLite says of a parameter is the client's fault.
 async function asked(connection, work) {
@@ -163,23 +183,61 @@ async function sendChanges(connection, request, response, parameters) {
   );
 }
 
+function linesOf(body, maxBody) {
+  let lines = 1;
+  for (let at = -1; (at = body.indexOf(10, at + 1)) >= 0; ) lines++;
+  if (lines > MOST_LINES + 1) throw new TooMuch(`the body has more than ${MOST_LINES} lines`);
+  const most = mostValues(maxBody);
+  if (valuesOf(body) > most) throw new TooMuch(`the body has more than ${most} values of JSON`);
+  if (body.length > MOST_CHANGES && changesOf(body) > MOST_CHANGES)
+    throw new TooMuch(`the body has more than ${MOST_CHANGES} changes`);
+  return textOf(body).split("\n");
+}
+
+// Looks at the batches of a body before they are taken.
+function accepting(connection, token) {
+  const sources = new Set();
+  const note = noting(connection, token);
+  let changes = 0;
+  return function* (batch, line) {
+    changes += Number(batch.n);
+    if (changes > MOST_CHANGES) throw new TooMuch(`with it the body has more than ${MOST_CHANGES} changes`); // of no objects
+    if (sources.size >= MOST_SOURCES && !sources.has(batch.source))
+      throw new TooMuch(`with it the body has batches of more than ${MOST_SOURCES} sources`);
+    yield* bind(connection, token, line);
+    if (!sources.has(batch.source)) yield* note(batch.source);
+    sources.add(batch.source);
+  };
+}
+
+const warningOf = (device, n) =>
+  `the device ${device} sent ${n} count${n > 1 ? "s" : ""} under an id of the served file itself, or of its first values, that ` +
+  "this file does not have: not taken, but listed in its counter_conflicts. If it was restored from a backup, whoever runs the " +
+  "server can import there what the device exports; if the file of the device is a copy of it, do not import that, but call " +
+  "counter_fork() in the copy";
+
 async function takeBody(connection, request, response, { token, maxBody }) {
   const body = await readBody(request, maxBody);
-  const accept = function* (batch, line) {
-    yield* bind(connection, token, line);
-  };
+  let device;
   const taken = await connection.run(() =>
     inTransaction(connection, function* () {
-      if (!(yield* isKnown(connection, token))) throw unauthorized();
+      device = yield* deviceOf(connection, token);
+      if (device === undefined) throw unauthorized();
       try {
-        return yield* takeLines(connection, textOf(body).split("\n"), { token, accept });
+        const lines = linesOf(body, maxBody);
+        return yield* takeLines(connection, lines, { token, device, accept: accepting(connection, token) });
       } catch (error) {
         throw bad(error);
       }
     })
   );
   const marks = [...taken.marks].map(([source, mark]) => `${JSON.stringify(source)}:${mark}`);
-  sendJson(request, response, `{"changes":${taken.changes},"skipped":${taken.skipped},"marks":{${marks.join(",")}}}`);
+  const warnings = taken.refused > 0 ? `,"warnings":${JSON.stringify([warningOf(device, taken.refused)])}` : "";
+  sendJson(
+    request,
+    response,
+    `{"changes":${taken.changes},"skipped":${taken.skipped},"marks":{${marks.join(",")}}${warnings}}`
+  );
 }
 
 const unauthorized = () =>
@@ -189,7 +247,7 @@ const unauthorized = () =>
 async function authorize(connection, request) {
   const [, token] = /^Bearer +([A-Za-z0-9._~+/=-]+) *$/i.exec(request.headers.authorization ?? "") ?? [];
   const digest = digestOf(token ?? "");
-  if (!token || !(await connection.run(() => isKnown(connection, digest)))) throw unauthorized();
+  if (!token || (await connection.run(() => deviceOf(connection, digest))) === undefined) throw unauthorized();
   return digest;
 }
 

@@ -4,7 +4,7 @@
 const zlib = require("zlib");
 const { promisify } = require("util");
 
-const { take } = require("./batches.cjs");
+const { checkBatch, take } = require("./batches.cjs");
 const { NEXT, serverOf, synchronize } = require("./client.cjs");
 const { isLocked, withConnection } = require("./drivers.cjs");
 const { SyncError } = require("./errors.cjs");
@@ -78,7 +78,7 @@ const transport = {
 
 const accepting = (source) =>
   function* (batch) {
-    if (batch.source !== source) throw new Error(`it is of ${batch.source}, not of ${source}`);
+    checkBatch(batch, source);
   };
 
 const fileOf = (connection) => ({

@@ -97,7 +97,7 @@ export interface HttpSynced {
   took: number;
   /** Shards that the server did not take, because their ids are those of another device. */
   skipped: number;
-  /** That the server takes nothing of this file, because its id is bound to another token. */
+  /** That the server takes nothing of this file, because its id is bound to another token; what else it warns of. */
   warnings: { url: string; message: string }[];
   /** How many rows of this file are apart now: a constraint refuses them, and counter_tracked lists them. */
   apart: number;

@@ -24,6 +24,49 @@ async function* splitLines(stream) {
   if (size > 0) yield Buffer.concat(parts);
 }
 
+/* ---- before it is parsed --------------------------------------------------------------------- */
+
+// More than is taken in at once, whatever it says.
+class TooMuch extends Error {}
+
+const MOST_CHANGES = 100000; // of a body, or of a line in a folder or an answer
+const MOST_VALUES = 2 ** 20; // of JSON in a text; one for each 16 bytes of a larger one
+const mostValues = (size) => Math.max(MOST_VALUES, Math.floor(size / 16));
+
+const [COMMA, QUOTE, BACKSLASH, BRACKET, BRACE, END_BRACKET, END_BRACE, NEWLINE] = Buffer.from(',"\\[{]}\n');
+
+// How many values of JSON a text or its bytes may have, at most. Two bytes of it may be a hundred times as many in memory: an empty
+// object. The lines of a batch have some ten bytes for each value, and a counter that thousands have counted more than 16.
+function valuesOf(text) {
+  if (text.length <= MOST_VALUES) return text.length;
+  const at = typeof text === "string" ? (i) => text.charCodeAt(i) : (i) => text[i];
+  let values = 1;
+  for (let i = 0; i < text.length; i++) {
+    const letter = at(i);
+    if (letter === COMMA || letter === BRACKET || letter === BRACE) values++;
+    else if (letter === QUOTE)
+      for (i++; i < text.length && at(i) !== QUOTE; i++) if (at(i) === BACKSLASH) i++;
+  }
+  return values;
+}
+
+// How many changes the lines of a body have, at most: objects within an array of a batch.
+function changesOf(bytes) {
+  let [changes, depth] = [0, 0];
+  for (let i = 0; i < bytes.length; i++) {
+    const letter = bytes[i];
+    if (letter === BRACE && depth === 2) changes++;
+    if (letter === BRACKET || letter === BRACE) depth++;
+    else if (letter === END_BRACKET || letter === END_BRACE) depth--;
+    else if (letter === NEWLINE) depth = 0;
+    else if (letter === QUOTE)
+      for (i++; i < bytes.length && bytes[i] !== QUOTE; i++) if (bytes[i] === BACKSLASH) i++;
+  }
+  return changes;
+}
+
+/* ---- digests and gzip ------------------------------------------------------------------------ */
+
 function textOf(bytes) {
   try {
     return utf8().decode(bytes);
@@ -52,4 +95,4 @@ function gunzip(stream) {
   return stream.pipe(unzipped);
 }
 
-module.exports = { NIL, chain, gunzip, splitLines, textOf, uuidText };
+module.exports = { MOST_CHANGES, NIL, TooMuch, chain, changesOf, gunzip, mostValues, splitLines, textOf, uuidText, valuesOf };

@@ -29,7 +29,7 @@ const MARK = "SELECT CAST(counter_mark(:a, :b) AS TEXT) AS mark";
 
 // A batch that is not JSON fails here.
 const BATCH = `
-SELECT json_type(:a) AS type, json_type(:a, '$.changes') AS changes, json_type(:a, '$.format') AS formatType,
+SELECT json_array_length(:a, '$.changes') AS n, json_type(:a) AS type, json_type(:a, '$.changes') AS changes, json_type(:a, '$.format') AS formatType,
        CAST(json_extract(:a, '$.format') AS TEXT) AS format,
        CASE json_type(:a, '$.source') WHEN 'text' THEN json_extract(:a, '$.source') END AS source,
        CAST(json_extract(:a, '$.since') AS TEXT) AS since, CAST(json_extract(:a, '$.upto') AS TEXT) AS upto`;
@@ -54,12 +54,12 @@ const cellWhere = (condition) => `
   WHERE life IS NOT NULL)`;
 
 const insertWith = (cell) => `
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, key_columns, source, scope)
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, key_columns, source, scope, device)
 SELECT json_extract(:a, '$.table'), :b, json_extract(:a, '$.column'), json_extract(:a, '$.generation'), ${cell},
-       json_extract(:a, '$.seq'), json_extract(:a, '$.key_columns'), :c, :d`;
+       json_extract(:a, '$.seq'), json_extract(:a, '$.key_columns'), :c, :d, :e`;
 
-const INSERT = insertWith(cellWhere("")); // change, key, source, scope
-const INSERT_BYTES = insertWith(":e"); // and the cell
+const INSERT = insertWith(cellWhere("")); // change, key, source, scope, device
+const INSERT_BYTES = insertWith(":f"); // and the cell
 
 const SEEN = `
 SELECT CAST(counter_seen(json_extract(:a, '$.source'), json_extract(:a, '$.since'), json_extract(:a, '$.upto'), :b)
@@ -79,13 +79,19 @@ SELECT EXISTS (SELECT 1 FROM json_each(:a, '$.changes') AS change, json_each(cha
 const IS_FOREIGN_SOURCE = `
 SELECT 1 FROM counter_http_ids WHERE id = lower(substr(:a, 1, 36)) AND token <> :b`;
 
+// Shards that a device sent under ids of the file itself, and that it does not have: sync/conflicts.h of the library.
+const REFUSED = "SELECT count AS n FROM counter_stats WHERE figure = 'shards refused'";
+
 // What a server answers: its state, if it speaks no newer format than :b; what has become of an upload, and the mark of :b.
 const STATE = `
-SELECT json_extract(:a, '$.format') <= CAST(:b AS INTEGER) AS isKnown,
+SELECT CASE WHEN json_type(:a, '$.format') = 'integer' AND json_extract(:a, '$.format') > 0
+            THEN json_extract(:a, '$.format') <= CAST(:b AS INTEGER) END AS isKnown,
        CAST(json_extract(:a, '$.source') AS TEXT) AS source,
        CASE json_type(:a, '$.mark') WHEN 'integer' THEN CAST(json_extract(:a, '$.mark') AS TEXT) END AS mark`;
 const RECEIVED = `
 SELECT CAST(json_extract(:a, '$.skipped') AS TEXT) AS skipped,
+       (SELECT json_group_array(substr(value, 1, 500))
+          FROM (SELECT value FROM json_each(:a, '$.warnings') WHERE type = 'text' LIMIT 100)) AS warnings,
        (SELECT CAST(value AS TEXT) FROM json_each(:a, '$.marks') WHERE key = :b AND type = 'integer') AS mark`;
 
 module.exports = {
@@ -103,6 +109,7 @@ module.exports = {
   IS_FOREIGN_SOURCE,
   MARK,
   RECEIVED,
+  REFUSED,
   RETRY,
   SEEN,
   SETTLE,

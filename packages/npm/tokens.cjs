@@ -10,6 +10,14 @@ const { inTransaction, withConnection } = require("./drivers.cjs");
 const TABLES = `
 CREATE TABLE IF NOT EXISTS counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL);`;
+const SOURCES = `
+CREATE TABLE IF NOT EXISTS counter_http_sources(token TEXT, source TEXT, PRIMARY KEY (token, source)) WITHOUT ROWID`;
+const MOST_SOURCES = 10000; // of a token
+const HAS_SOURCES = "SELECT 1 FROM sqlite_master WHERE name = 'counter_http_sources'";
+const FORGET_SOURCES = "DELETE FROM counter_http_sources WHERE token = :a";
+const IS_SOURCE = "SELECT 1 FROM counter_http_sources WHERE token = :a AND source = :b";
+const COUNT_SOURCES = "SELECT CAST(count(*) AS TEXT) AS n FROM counter_http_sources WHERE token = :a";
+const NOTE_SOURCE = "INSERT INTO counter_http_sources(token, source) VALUES (:a, :b)";
 const HAS_TABLES =
   "SELECT CAST(count(*) AS TEXT) AS n FROM sqlite_master WHERE name IN ('counter_http_tokens', 'counter_http_ids')";
 const DEVICE = "SELECT device FROM counter_http_tokens WHERE token = :a";
@@ -27,7 +35,9 @@ SELECT device, coalesce((SELECT json_group_array(id) FROM counter_http_ids AS i 
 const IS_BOUND = "SELECT 1 FROM counter_http_ids WHERE token = :a LIMIT 1";
 const BIND = `
 INSERT OR IGNORE INTO counter_http_ids(id, token)
-SELECT lower(substr(source, 1, 36)), :b FROM (SELECT json_extract(:a, '$.source') AS source) WHERE length(source) >= 36`;
+SELECT lower(substr(source, 1, 36)), :b FROM (SELECT json_extract(:a, '$.source') AS source)
+ WHERE length(source) >= 36 AND lower(substr(source, 1, 36)) <> :c`;
+const SETTLE = "SELECT counter_settle() AS id";
 
 const digestOf = (token) => createHash("sha256").update(token).digest("hex");
 
@@ -79,6 +89,7 @@ async function removeToken(db, device, { to } = {}) {
   await change(db, function* (connection) {
     const token = yield* tokenOf(connection, device);
     if (to !== undefined) yield* move(connection, token, yield* tokenOf(connection, to));
+    if ((yield connection.all(HAS_SOURCES)).length > 0) yield connection.all(FORGET_SOURCES, token);
     yield connection.all(REMOVE, token);
   });
 }
@@ -94,16 +105,32 @@ function tokens(db) {
 
 /* ---- for the server -------------------------------------------------------------------------- */
 
-// Whether a token is known; by the SHA-256 of it, so that the time of a search tells nothing.
-function* isKnown(connection, digest) {
-  return (yield* hasTables(connection)) && (yield connection.all(DEVICE, digest)).length > 0;
+// The device that has a token, undefined if none has; by the SHA-256 of it, so that the time of a search tells nothing.
+function* deviceOf(connection, digest) {
+  const [found] = (yield* hasTables(connection)) ? yield connection.all(DEVICE, digest) : [];
+  return found?.device;
 }
 
 // The first batch that comes with a token binds it to the id that its source begins with, unless another one has that. Its
-// former ids may be those of the file that it is a copy of.
+// former ids may be those of the file that it is a copy of. Nobody is bound to the id of the served file.
 function* bind(connection, digest, line) {
   if ((yield connection.all(IS_BOUND, digest)).length > 0) return;
-  yield connection.all(BIND, line, digest);
+  const [{ id }] = yield connection.all(SETTLE);
+  yield connection.all(BIND, line, digest, id);
 }
 
-module.exports = { addToken, bind, digestOf, isKnown, removeToken, tokens };
+// Each source has marks in the file, so a token has not any number of them.
+function noting(connection, digest) {
+  let count;
+  return function* (source) {
+    yield connection.exec(SOURCES);
+    if ((yield connection.all(IS_SOURCE, digest, source)).length > 0) return;
+    count ??= Number((yield connection.all(COUNT_SOURCES, digest))[0].n);
+    if (count >= MOST_SOURCES)
+      throw new Error(`the token has brought batches of ${MOST_SOURCES} sources, and '${source.slice(0, 60)}' is one more`);
+    yield connection.all(NOTE_SOURCE, digest, source);
+    count++;
+  };
+}
+
+module.exports = { addToken, bind, deviceOf, digestOf, noting, removeToken, tokens };

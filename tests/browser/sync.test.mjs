@@ -331,6 +331,10 @@ describe('what cannot be', () => {
     for (const [body, said] of [
       [lines[0].replace(/"source":"[^"]*"/, '"source":"776b33c8-fdc4-3199-b06b-1fc19c5bcc63"'), /: the batch is of 776b33c8-fdc4-3199-b06b-1fc19c5bcc63, not of [0-9a-f-]{36}$/],
       [lines[0].replace('"format":1', '"format":2'), /: the batch is of format 2, this module knows 1; install a newer sqlite-counter-wasm$/],
+      ...["true", "1.0", "0", "null"].map((format) => [
+        lines[0].replace('"format":1', `"format":${format}`),
+        /: its format must be a whole number from 1 on$/,
+      ]),
       [lines[0].slice(0, -20), /: the batch is not JSON$/],
       [lines[0].replace('"table":"products"', '"table":"none"'), /sqlite-counter: http.*none/],
     ]) {

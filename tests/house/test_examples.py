@@ -3,6 +3,8 @@ what is wrong."""
 
 import json
 import pathlib
+import shutil
+import socket
 import sqlite3
 import subprocess
 
@@ -397,3 +399,17 @@ def test_purge_below_looks_for_rows_by_the_key(tmp_path):
     db.set_trace_callback(None)
     removal, = [sql.lstrip("- ") for sql in seen if "DELETE FROM" in sql and "t_cells" in sql]
     assert "USING INDEX sqlite_autoindex_t_cells_1 (hour<?)" in plan_of(db, removal.replace("?1", "2"))
+
+
+def test_the_relay_of_the_example_for_browsers_listens_to_this_machine_alone(tmp_path):
+    if not shutil.which("node"):
+        pytest.skip("no node")
+    relay = subprocess.Popen(["node", ROOT / "examples" / "browser" / "relay.mjs", "0", tmp_path / "rows"], stdout=subprocess.PIPE, text=True)
+    try:
+        port = int(relay.stdout.readline().rpartition(":")[2])
+        socket.create_connection(("127.0.0.1", port), 10).close()
+        with pytest.raises(ConnectionRefusedError):  # another address of this machine, as that of its network is
+            socket.create_connection(("127.0.0.2", port), 10)
+    finally:
+        relay.terminate()
+        relay.wait()

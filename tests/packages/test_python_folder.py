@@ -259,6 +259,8 @@ DAMAGE = {
     "of another": (lambda counter, path: rewritten(path, lambda lines: sealed(counter, [lines[0].replace(b' own"', b'"')])), "it has changes of"),
     "too short": (lambda counter, path: rewritten(path, lambda lines: sealed(counter, [re.sub(rb'"upto":\d+', b'"upto":7', lines[0])])),
                   "it does not bring what its name says"),
+    "large in memory": (lambda counter, path: rewritten(path, lambda lines: sealed(counter, [lines[0].replace(b'"changes":[', b'"changes":[' + b"{}," * 2_000_000)])),
+                        "it has more than 1048576 values of JSON"),
     "refused": (lambda counter, path: rewritten(path, lambda lines: sealed(counter, [lines[0].replace(b'"products"', b'"gone"')])),
                 'there is no counter table "gone" here'),
 }
@@ -288,7 +290,7 @@ def test_what_is_deleted_where_it_was_written_is_written_anew(counter, shop, fol
     for n in 1, 2:
         one("INSERT INTO products VALUES (?, ?, 1)", f"tea {n}", "x" * 1000 if n == 1 else "")
         counter.sync_folder(one.db, folder)
-    for path in (folder / one.id()).iterdir():
+    for path in sorted((folder / one.id()).iterdir(), reverse=True):  # the other order takes the second one in
         path.unlink()
         counter.sync_folder(one.db, folder)
     counter.sync_folder(two.db, folder)
@@ -379,6 +381,7 @@ def test_a_disk_that_is_full_leaves_no_half_file(counter, package, shop, folder,
     one("COMMIT")
     said = subprocess.run([PYTHON, "-c", FULL, one.path, folder], capture_output=True, text=True, env={**CLEAN, "PYTHONPATH": str(package)})
     assert "File too large: what this file has changed is not written yet; sync again when it can be" in said.stdout, said
+    assert str(folder) in said.stdout, said
     assert listing(folder) == {}
     counter.sync_folder(one.db, folder), counter.sync_folder(two.db, folder)
     assert two.content() == one.content()
@@ -431,3 +434,151 @@ def test_rows_that_a_constraint_refuses_are_told_by_their_number(counter, shop, 
                            env={**CLEAN, "PYTHONPATH": str(package)}).stdout for other in (str(folder), one.path)]
     apart = "; 1 row waits or differs: SELECT * FROM counter_tracked\n"
     assert all(each.endswith(apart) for each in said), said
+
+
+def test_a_scope_with_the_character_0_is_a_scope_by_each_transport(counter, shop, folder, tmp_path):
+    one, scope = shop("one"), ["a\0b"]
+    one.hit("a\0b", "1", 3), one.hit("a", "2", 4)
+    counter.sync_folder(one.db, folder)
+    takers = [shop(f"taker {i}") for i in range(3)]
+    counter.sync_folder(takers[0].db, folder, scope=scope)
+    counter.apply(takers[1].db, list(counter.changes(one.db)), scope=scope)
+    lines = list(counter.changes(one.db, scope=scope))
+    counter.apply(takers[2].db, lines)
+    source = json.loads(lines[0])["source"]
+    assert source.endswith(r' ["a\u0000b"]') and counter.mark(takers[2].db, source) > 0
+    assert counter.mark(takers[1].db, one("SELECT counter_source()")[0][0], scope) > 0
+    for taker in takers:
+        assert taker("SELECT CAST(shop AS BLOB), n FROM hits") == [(b"a\0b", 3)]
+
+
+# ---- links, pipes and devices ----
+
+def of_a_stranger():
+    return str(uuid.uuid4())
+
+
+def in_seconds(seconds, call, *given):
+    """A pipe that nobody writes into, and a device that has no end, would hang it."""
+    def too_long(*_):
+        raise AssertionError("it hangs")
+    before = signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(seconds)
+    try:
+        return call(*given)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_no_sync_writes_or_deletes_through_a_link_in_place_of_its_own_folder(counter, shop, folder, tmp_path):
+    one, two, target = shop("one"), shop("two"), tmp_path / "target"
+    one.count("tea", 3), two.count("jam", 5)
+    counter.sync_folder(two.db, folder)
+    target.mkdir()
+    for name in ".tmp-precious", f"{0:020}-{1:020}.gz":
+        (target / name).write_text("precious")
+        os.utime(target / name, (0, 0))
+    before = listing(target)
+    (folder / one.id()).symlink_to(target)
+    for _ in range(2):  # with something to give, and with nothing
+        with pytest.raises(counter.SyncError, match=f"{folder}/{one.id()}: it is a link, and a sync writes where no link leads: remove it"):
+            counter.sync_folder(one.db, folder)
+        assert listing(target) == before
+    assert one.content() == ({"jam": 5, "tea": 3}, {})  # what others have given was taken
+    (folder / one.id()).unlink()
+    assert counter.sync_folder(one.db, folder).gave == 2 and listing(target) == before
+
+
+def test_no_sync_reads_through_a_link_in_place_of_the_folder_or_a_file_of_another(counter, shop, folder, tmp_path):
+    one, two = shop("one"), shop("two")
+    one.count("tea", 3)
+    counter.sync_folder(one.db, folder)
+    of_one = folder / one.id()
+    of_one.rename(tmp_path / "elsewhere")
+    of_one.symlink_to(tmp_path / "elsewhere")
+    assert [warning.split(": ")[0] for warning in counter.sync_folder(two.db, folder).warnings] == [str(of_one)]
+    of_one.unlink()
+    (tmp_path / "elsewhere").rename(of_one)
+    path, = of_one.iterdir()
+    path.rename(tmp_path / "file")
+    path.symlink_to(tmp_path / "file")
+    assert [warning.split(": ")[0] for warning in counter.sync_folder(two.db, folder).warnings] == [str(path)]
+    assert two.content() == ({}, {})
+    path.unlink()
+    (tmp_path / "file").rename(path)
+    assert counter.sync_folder(two.db, folder).warnings == [] and two.content() == one.content()
+
+
+@pytest.mark.parametrize("place", ["another", "own"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_what_is_no_regular_file_hangs_nothing(counter, shop, folder, kind, place):
+    one, two = shop("one"), shop("two")
+    one.count("tea", 3), two.count("jam", 1)
+    counter.sync_folder(one.db, folder)
+    of = folder / (two.id() if place == "own" else of_a_stranger())
+    of.mkdir()
+    path = of / f"{0:020}-{99:020}.gz"
+    os.mkfifo(path) if kind == "pipe" else path.symlink_to("/dev/zero") if kind == "device" else path.mkdir()
+    synced = in_seconds(60, counter.sync_folder, two.db, folder)
+    assert (synced.gave, synced.took) == (2, 2) and len(synced.warnings) == (place == "another"), synced
+    assert two.content() == ({"jam": 1, "tea": 3}, {})
+
+
+def test_a_link_that_takes_the_place_of_a_file_while_it_is_read_is_not_followed(counter, shop, folder, monkeypatch):
+    """After it was listed."""
+    from sqlite_counter import files
+    one, two, at = shop("one"), shop("two"), files.Folder.open
+    one.count("tea", 3)
+    counter.sync_folder(one.db, folder)
+
+    def open_late(self, name, flags):
+        if name.endswith(".gz"):
+            self.remove(name)
+            os.mkfifo(self.path_of(name)) if flags & os.O_NONBLOCK else None
+        return at(self, name, flags)
+
+    monkeypatch.setattr(files.Folder, "open", open_late)
+    synced = in_seconds(60, counter.sync_folder, two.db, folder)
+    assert synced.took == 0 and "it is no regular file" in synced.warnings[0]
+
+
+def test_a_folder_whose_name_only_looks_like_that_of_a_source_is_told_of_and_the_others_are_taken(counter, shop, folder):
+    one, two = shop("one"), shop("two")
+    one.count("tea", 3)
+    counter.sync_folder(one.db, folder)
+    for name in f"00000000-0000-4000-8000-000000000000-{'0' * 16}", f"ffffffff-0000-4000-8000-000000000000-{'0' * 16}":
+        (folder / name).mkdir()
+    assert len(counter.sync_folder(two.db, folder).warnings) == 2 and two.content() == one.content()
+
+
+# ---- a folder that can only be read ----
+
+def as_one_who_may_not_write(*command):
+    """Root may write anywhere, but for what it gives up."""
+    give_up = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-all"] if os.geteuid() == 0 else []
+    return subprocess.run([*give_up, *map(str, command)], capture_output=True, text=True)
+
+
+def test_a_folder_that_can_only_be_read_gives_all_and_takes_nothing(counter, package, shop, folder):
+    one, two = shop("one"), shop("two")
+    one.count("tea", 3)
+    counter.sync_folder(one.db, folder)
+
+    def sync_two():
+        code = f"import os, sys; sys.path.insert(0, {str(package)!r}); from sqlite_counter.__main__ import main; sys.exit(main(sys.argv[1:]))"
+        folder.chmod(0o555)
+        try:
+            return as_one_who_may_not_write(PYTHON, "-c", code, "sync", two.path, folder)
+        finally:
+            folder.chmod(0o755)
+
+    said = sync_two()
+    assert (said.returncode, said.stderr) == (0, "") and said.stdout.splitlines() == [
+        "0 changes given, 2 taken", f"{folder}: it can only be read, and this file has nothing new to give"], said
+    one.count("tea", 1), two.count("jam", 5)
+    counter.sync_folder(one.db, folder)
+    said = sync_two()
+    assert (said.returncode, said.stdout) == (1, "") and "what this file has changed is not written yet" in said.stderr, said
+    assert two.content() == ({"jam": 5, "tea": 4}, {})
+    assert counter.sync_folder(two.db, folder).gave == 2

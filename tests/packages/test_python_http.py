@@ -7,6 +7,7 @@ import os
 import re
 import sqlite3
 import threading
+import tracemalloc
 import zlib
 
 import pytest
@@ -513,3 +514,241 @@ def test_the_command_line_syncs_with_this_server(served, counter, shop):
         served.sync(two)
     assert served.shop.content() == one.content() == two.content() == ({"tea": 3}, {"x 1": 1})
     assert ("one", [one.id()]) in counter.tokens(served.shop.db)
+
+
+# ---- the served file's own counts ----
+
+def forged(change, ids, clock=99, value=0):
+    """A batch whose only shards are of these ids."""
+    given = json.loads(change)
+    for one in given["changes"]:
+        if one["column"]:
+            one["cell"]["shards"] = [{"id": id, "clock": clock, "value": value} for id in sorted(ids)]
+    return json.dumps(given).encode()
+
+
+def counted_batch(counter, one):
+    [line] = counter.changes(one.db, own=True)
+    return line
+
+
+def test_a_device_does_not_set_what_the_served_file_itself_has_counted(served, counter, shop):
+    central, thief, honest = served.shop, shop("thief"), shop("honest")
+    central.count("tea", 1000), thief.count("tea", 7)
+    served.sync(honest, "honest")
+    id = central.id()
+    for source in f"{thief.id()} own", f"{id} own":  # even as the first batch of a token
+        line = {**json.loads(forged(counted_batch(counter, thief), {id, thief.id()})), "source": source}
+        status, said = served.ask("/changes", "POST", json.dumps(line).encode(), "thief")
+        assert status == 200 and said["marks"] == {source: 0} and len(said["warnings"]) == 1
+        assert "the device thief sent 1 count under an id of the served file itself" in said["warnings"][0]
+    assert central.id() != id and central("SELECT why FROM counter_identity() WHERE state = 'current'") == [("conflict",)]
+    assert central('SELECT id, clock, value, their_clock, their_value, why FROM counter_conflicts') == [(id, 1, 1000, 99, 0, "device thief")]
+    assert id not in [each for device in counter.tokens(central.db) for each in device.ids]
+    served.sync(honest, "honest")
+    assert central.content() == honest.content() == ({"tea": 1000}, {})
+    counter.apply(central.db, forged(counted_batch(counter, thief), {id}, 100, 5))  # whoever runs it may
+    assert central.content() == ({"tea": 5}, {})
+
+
+def test_what_a_device_knows_of_the_served_file_comes_with_its_counts_and_says_nothing(served, counter, shop):
+    one = shop("one")
+    served.shop.count("tea", 10)
+    served.sync(one, "one")
+    one.count("tea", 1), served.shop.count("tea", 100)
+    one("SELECT * FROM counter_pull(?)", served.shop.path)
+    one.count("tea", 1000), served.shop.count("tea", 10000)
+    assert served.sync(one, "one").warnings == []
+    assert served.shop.content() == one.content() == ({"tea": 11111}, {}) and len(served.shop("SELECT * FROM counter_identity()")) == 1
+
+
+def test_a_copy_that_is_served_takes_what_its_original_counts(served, counter, shop, tmp_path, modules):
+    original, other = shop("original"), shop("other")
+    original.count("tea", 1)
+    original("VACUUM INTO ?", str(tmp_path / "copy.db"))
+    copy = shop("copy")
+    original.count("tea", 2), other.count("tea", 4)
+    other("SELECT * FROM counter_pull(?)", original.path)
+    with serving(modules[1].Application(copy.path)) as url:
+        for one in other, original:  # by way of a device that has pulled from it, too
+            assert counter.sync_http(one.db, url, counter.add_token(copy.db, one.path)).warnings == []
+        assert counter.tokens(copy.db)[0].ids == [original.id()] or counter.tokens(copy.db)[1].ids == [original.id()]
+    assert copy.content() == ({"tea": 7}, {})
+
+
+def test_a_served_file_that_was_restored_says_so_and_gets_its_counts_back_by_an_import(served, counter, shop, tmp_path):
+    """A restore that nothing notices: by SQL in the file itself."""
+    central, one = served.shop, shop("one")
+    central.hit("x", 1, 1)
+    central("INSERT INTO hits(hits) VALUES ('optimize')")
+    served.sync(one, "one")
+    one.hit("x", 1, 10)
+    central("CREATE TEMP TABLE backup AS SELECT n FROM hits_cells")
+    central.hit("x", 1, 100)
+    central("INSERT INTO hits(hits) VALUES ('optimize')")
+    one("SELECT * FROM counter_pull(?)", central.path)
+    central("UPDATE hits_cells SET n = (SELECT n FROM temp.backup)")
+    one.hit("x", 1, 1000)
+    for _ in range(2):
+        warning, = served.sync(one, "one").warnings
+        assert warning.startswith(f"{served.url}: the device one sent 1 count under an id of the served file itself"), warning
+        assert central.content() == ({}, {"x 1": 1011})
+    counter.apply(central.db, list(counter.changes(one.db)))
+    assert served.sync(one, "one").warnings == [] and one.content() == central.content() == ({}, {"x 1": 1111})
+
+
+def test_random_shards_of_own_ids_never_change_what_the_served_file_has_counted(served, counter, shop, chance):
+    """Against a model: of each id the highest clock that the file itself, or whoever may, has brought."""
+    central, thief = served.shop, shop("thief")
+    thief.count("tea", 1)
+    line, total, own, shards = counted_batch(counter, thief), 0, [central.id()], {}
+    for step in range(EXAMPLES):
+        if chance.random() < 0.4:
+            n = chance.randrange(-9, 10)
+            central.count("tea", n)
+            total += n
+        if chance.random() < 0.1:
+            central("SELECT counter_fork()")
+        own.append(central.id())
+        ids = {*chance.sample(own, min(len(own), 2)), thief.id()}
+        clock, value = chance.randrange(1, 12), chance.randrange(-99, 99)
+        status, said = served.ask("/changes", "POST", forged(line, ids, clock, value), "thief")
+        assert status == 200, said
+        if (clock, value) > shards.get(thief.id(), (0, 0)):
+            shards[thief.id()] = clock, value
+        assert central.content() == ({"tea": total + shards[thief.id()][1]}, {}), step
+
+
+# ---- bodies that would be large in memory ----
+
+def batch_of(source, changes="", since=0):
+    return f'{{"source":"{source} own","since":{since},"upto":1,"changes":[{changes}]}}\n'.encode()
+
+
+HUGE = {
+    "empty changes": lambda id: batch_of(id, ",".join(["{}"] * 1_200_000)),
+    "empty arrays elsewhere": lambda id: batch_of(id).replace(b'"since"', b'"x":[' + b",".join([b"[]"] * 1_200_000) + b'],"since"'),
+    "numbers": lambda id: batch_of(id, ",".join(["1"] * 1_200_000)),
+    "changes": lambda id: b"".join(batch_of(id, ",".join(['{"table":"hits","packed":"","column":"n","generation":1,"seq":1}'] * 1000)) for _ in range(101)),
+    "lines": lambda id: b"\n" * 40_001,
+    "sources": lambda id: b"".join(batch_of(f"{i:08x}-0000-4000-8000-000000000000") for i in range(1001)),
+}
+
+
+@pytest.mark.parametrize("kind", HUGE)
+def test_a_body_of_more_than_is_taken_at_once_is_413_before_it_takes_memory(modules, counter, shop, kind):
+    central = shop("central")
+    central.count("tea", 1)
+    token, peak = counter.add_token(central.db, "till"), []
+    with serving(modules[1].Application(central.path)) as url:
+        tracemalloc.start()
+        status, _, said = request(f"{url}/changes", "POST", gzip.compress(HUGE[kind](central.id())), Authorization=f"Bearer {token}", Content_Encoding="gzip")
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert status == 413 and " more than " in json.loads(said)["error"], said[:200]
+    assert peak < 120 * 2**20, peak
+    assert central.content() == ({"tea": 1}, {})
+
+
+def test_the_largest_bodies_that_a_client_may_send_are_taken(modules, counter, shop):
+    """4 MiB of changes that are as short as any, and a line of one counter that two hundred thousand have counted."""
+    central, one = shop("central"), shop("one")
+    token, id = counter.add_token(central.db, "till"), one.id()
+    one.hit("x", "1")
+    [line] = counter.changes(one.db)
+    hit = next(each for each in json.loads(line)["changes"] if each["table"] == "hits")
+    short = json.dumps({"table": "hits", "packed": "", "column": "n", "generation": 1, "seq": 1}, separators=(",", ":"))
+    most = 4 * 2**20 // 1000 // (len(short) + 1)
+    lines = [batch_of(id, ",".join([short] * 1000)) for _ in range(most)]
+    shards = [{"id": f"{i:08x}-0000-4000-8000-000000000000", "clock": 1, "value": 1} for i in range(200_000)]
+    wide = batch_of(id, json.dumps({**hit, "cell": {"life": 1, "value": 200_000, "shards": shards}}, separators=(",", ":")))
+    with serving(modules[1].Application(central.path)) as url:
+        for body in b"".join(lines), wide:
+            status, _, said = request(f"{url}/changes", "POST", gzip.compress(body, 1), Authorization=f"Bearer {token}", Content_Encoding="gzip")
+            assert status == 200, said
+    assert central.content() == ({}, {"x 1": 200_000})
+
+
+def test_texts_with_braces_are_no_values(counter, shop):
+    one, two = shop("one"), shop("two")
+    one.hit('{[,"\\' * 400_000, "1")
+    counter.apply(two.db, list(counter.changes(one.db)))
+    assert two.content() == one.content()
+
+
+def test_a_token_brings_no_more_than_ten_thousand_sources(served, counter, shop, monkeypatch):
+    monkeypatch.setattr(importlib.import_module("sqlite_counter.tokens"), "MOST_SOURCES", 3)
+    ids = [f"{i:08x}-0000-4000-8000-000000000000" for i in range(4)]
+    for _ in range(2):
+        assert served.ask("/changes", "POST", b"".join(map(batch_of, ids[:3])))[0] == 200
+    status, said = served.ask("/changes", "POST", batch_of(ids[3]))
+    assert status == 400 and "the token has brought batches of 3 sources" in said["error"]
+    assert served.ask("/changes", "POST", batch_of(ids[3]), "another")[0] == 200
+    counter.remove_token(served.shop.db, "test")
+    assert served.shop("SELECT count(*) FROM counter_http_sources") == [(1,)]
+
+
+# ---- what a server sends ----
+
+class Speaks:
+    """A server of these answers, one after the other."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+
+    def __call__(self, environ, start_response):
+        start_response("200 OK", [])
+        return [self.answers.pop(0)]
+
+
+def test_a_server_that_sends_the_changes_of_another_source_is_refused(modules, counter, shop):
+    one, other, two = shop("one"), shop("other"), shop("two")
+    other.count("tea", 5), two.content()
+    state = json.dumps({"format": 1, "source": one.id(), "mark": 0}).encode()
+    lines = "".join(f"{line}\n" for line in counter.changes(other.db)).encode()
+    with serving(Speaks(state, lines)) as url, pytest.raises(counter.SyncError, match=f"^{url}: what it has sent was refused: line 1: it is of '{other.id()}'"):
+        counter.sync_http(two.db, url, "x")
+    assert two.content() == ({}, {})
+
+
+@pytest.mark.parametrize("format", [2, "1", 0, None])
+def test_a_server_that_speaks_another_format_is_refused(modules, counter, shop, format):
+    one = shop("one")
+    state = json.dumps({"format": format, "source": one.id(), "mark": 0}).encode()
+    with serving(Speaks(state)) as url, pytest.raises(counter.SyncError, match=f"^{url}: its answer: (it is of format 2|its format must)"):
+        counter.sync_http(one.db, url, "x")
+
+
+def test_no_sentence_has_control_characters_of_a_server(modules, counter, shop):
+    one = shop("one")
+    one.content()
+    source = "7529cd67-394b-3247-8020-f2a7272fc8d9"
+    state = json.dumps({"format": 1, "source": source, "mark": 0}).encode()
+    line = json.dumps({"source": source, "since": 0, "upto": 1, "changes": [
+        {"table": "a\x1b[31m\x9b1m\u2028", "packed": "00", "column": "n", "generation": 1, "cell": None, "seq": 1}]}, ensure_ascii=False).encode()
+    with serving(Speaks(state, line + b"\n")) as url, pytest.raises(counter.SyncError) as refused:
+        counter.sync_http(one.db, url, "x")
+    assert "there is no counter table" in str(refused.value) and not re.search("[\x00-\x1f\x7f-\x9f\u2028]", str(refused.value))
+
+
+def test_whatever_files_that_are_honest_do_nothing_of_them_is_refused(served, counter, shop, chance):
+    """Copies of the served file and of each other, new ids, pulls by path, also from the served file and into it."""
+    model, shops = Model(), [served.shop, *(shop(i) for i in range(3))]
+    for step in range(EXAMPLES):
+        one, other, what = chance.choice(shops), chance.choice(shops), chance.random()
+        if what < 0.45:
+            model.step(one, chance)
+        elif what < 0.5 and len(shops) < 7:
+            one("VACUUM INTO ?", f"{one.path}.{step}.db")
+            shops.append(shop(None, f"{one.path}.{step}.db"))
+        elif what < 0.55:
+            one("SELECT counter_fork()")
+        elif what < 0.7 and one is not other:
+            one("SELECT * FROM counter_pull(?)", other.path)
+        elif one is not served.shop:
+            assert served.sync(one).warnings == []
+    for one in 2 * shops[1:]:
+        assert served.sync(one).warnings == []
+    for one in shops:
+        assert one.content() == model.content()
+    assert served.shop("SELECT * FROM counter_conflicts") == []

@@ -19,7 +19,7 @@ COLUMNS = "table_name, key, column_name, generation, cell, seq, source"
 TAKE_IN_SCOPE = f"INSERT INTO counter_changes({COLUMNS}, scope) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 TAKE = f"INSERT INTO counter_changes({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
 KINDS = ["TEXT", "TEXT COLLATE NOCASE", "TEXT COLLATE RTRIM", "INTEGER", "REAL", "NUMERIC", "", "BLOB"]
-VALUES = ["a", "A", "a ", "7", 7, 7.0, 7.5, "é", -1, 2**53 + 1, ""]
+VALUES = ["a", "A", "a ", "7", 7, 7.0, 7.5, "é", -1, 2**53 + 1, "", "a\0é\"", "a\\u0000"]
 
 
 def rows(db, sql, *arguments):

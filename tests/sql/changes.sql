@@ -998,8 +998,12 @@ SELECT * FROM counter_changes(0) WHERE scope = '[{"hex":"0g"}]';
 --! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT '[{"hex":"0g"}]'
 SELECT * FROM counter_changes(0) WHERE scope = 7;
 --! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not INTEGER 7
-SELECT * FROM counter_changes(0) WHERE scope = '["a\u0000b"]';
---! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT '["a\u0000b"]'
+SELECT * FROM counter_changes(0) WHERE scope = '["a\u0000\ud800"]';
+--! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT '["a\u0000\ud800"]'
+SELECT * FROM counter_changes(0) WHERE scope = '["a\0b"]';
+--! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT '["a\0b"]'
+SELECT * FROM counter_changes(0) WHERE scope = '[{"text":"6\u0000"}]';
+--! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT '[{"text":"6\u0000"}]'
 SELECT * FROM counter_changes(0) WHERE scope = x'D1';
 --! counter_changes: scope must be a JSON array of the first values of a key, such as '["store 7"]', not BLOB x'd1'
 INSERT INTO counter_changes(table_name, scope) VALUES('v', '["x"]');
@@ -1108,3 +1112,169 @@ SELECT counter_source(2);
 --! counter_source: own must be 0 ... 1, not 2
 SELECT counter_source(0, 'x');
 --! counter_source: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT 'x'
+
+-- ## changes that came with the token of a device
+
+-- # a-device-does-not-set-what-the-file-itself-has-counted
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1000);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+CREATE TEMP TABLE sent AS SELECT counter_collect(id, clock, value) AS cell FROM (SELECT id, 99 AS clock, 0 AS value FROM was UNION ALL SELECT '0a000000-0000-0000-0000-000000000000', 1, 7);
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, cell, 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM sent;
+SELECT * FROM v;
+--= x|1007
+SELECT "table", "key", "column", c.id = was.id, clock, value, their_clock, their_value, why FROM counter_conflicts AS c, was;
+--= v|('x')|n|1|1|1000|99|0|device till
+SELECT state, why FROM counter_identity();
+--= current|conflict
+--= former|created
+SELECT count FROM counter_stats WHERE figure = 'shards refused';
+--= 1
+
+-- # its-former-ids-are-its-own-too-and-no-other-one-is-taken
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1000);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+SELECT length(counter_fork());
+--= 36
+INSERT INTO v VALUES('x', 1);
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 99, 0), 1, id, 'till' FROM was;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 99, 0), 1, id, 'till' FROM was;
+SELECT * FROM v;
+--= x|1001
+SELECT value, their_clock, why FROM counter_conflicts;
+--= 1000|99|device till
+SELECT state, why FROM counter_identity();
+--= current|fork
+--= former|created
+SELECT count FROM counter_stats WHERE figure = 'shards refused';
+--= 2
+
+-- # own-shards-that-are-not-ahead-come-with-the-counts-of-a-device-and-say-nothing
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+CREATE TEMP TABLE sent AS SELECT counter_inc(cell, 7, x'0a000000000000000000000000000000') AS cell FROM counter_cells('v');
+INSERT INTO v VALUES('x', 2);
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, cell, 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM sent;
+SELECT * FROM v;
+--= x|10
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, cell, 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM counter_cells('v');
+SELECT * FROM v;
+--= x|10
+SELECT count(*), (SELECT count FROM counter_stats WHERE figure = 'shards refused') FROM counter_identity();
+--= 1|0
+SELECT count(*) FROM counter_conflicts;
+--= 0
+
+-- # one-clock-with-another-value-under-an-own-id-is-refused-higher-and-lower
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 10);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 1, 11), 1, id, 'till' FROM was;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 1, 9), 1, id, 'till' FROM was;
+SELECT * FROM v;
+--= x|10
+SELECT value, their_value, why FROM counter_conflicts ORDER BY 2;
+--= 10|9|device till
+--= 10|11|device till
+
+-- # a-device-may-begin-another-life-and-brings-nothing-of-the-file-itself-in-it
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 10);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, clock, value, 3), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM (SELECT id, 1 AS clock, 500 AS value FROM was UNION ALL SELECT '0a000000-0000-0000-0000-000000000000', 1, 7);
+SELECT * FROM v;
+--= x|7
+SELECT clock, their_clock, their_value, why FROM counter_conflicts;
+--= NULL|1|500|device till
+
+-- # who-runs-the-file-merges-what-was-refused
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 10);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 5, 50), 1, id, 'till' FROM was;
+SELECT * FROM v;
+--= x|10
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 5, 50), 1, id FROM was;
+SELECT * FROM v;
+--= x|50
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 5, 50), 1, id, 'till' FROM was;
+SELECT count FROM counter_stats WHERE figure = 'shards refused';
+--= 1
+
+-- # a-counter-of-a-replicated-row-that-has-not-come-brings-nothing-of-the-file-itself
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_replicate('t', 'n');
+--= 0
+INSERT INTO t VALUES('x', 10);
+CREATE TEMP TABLE was AS SELECT counter_id() AS id;
+CREATE TEMP TABLE sent AS SELECT * FROM counter_changes(0);
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 't', counter_key('new'), 'n', (SELECT generation FROM sent WHERE column_name = 'n' AND length(key) > 0), counter_collect(id, 5, 50), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM was;
+INSERT INTO t VALUES('new', 1);
+SELECT * FROM t ORDER BY k;
+--= new|1
+--= x|10
+SELECT their_value, why FROM counter_conflicts;
+--= 50|device till
+
+-- # a-scope-may-have-a-text-with-the-character-0-as-json-spells-it
+--@ not-utf-16
+CREATE VIRTUAL TABLE v USING counter(k TEXT, j TEXT, n COUNTER, PRIMARY KEY(k, j));
+INSERT INTO v VALUES (CAST(x'610062' AS TEXT), 'x', 1), ('a', 'x', 2), ('a\u0000b', 'x', 3), (CAST(x'00c3a9f09f99822209' AS TEXT), 'y', 4), ('', 'z', 5);
+SELECT counter_value(cell), counter_key_json(key) FROM counter_changes(0) WHERE scope = '["a\u0000b"]';
+--= 1|["a\u0000b","x"]
+SELECT counter_value(cell) FROM counter_changes(0) WHERE scope = ' [ "a\u0000b" , "x" ] ';
+--= 1
+SELECT counter_value(cell) FROM counter_changes(0) WHERE scope = '["a\\u0000b"]';
+--= 3
+SELECT counter_value(cell) FROM counter_changes(0) WHERE scope = '["\u0000\u00e9\ud83d\ude42\"\t"]';
+--= 4
+SELECT counter_value(cell) FROM counter_changes(0) WHERE scope = '["\u0000é🙂\u0022\u0009"]';
+--= 4
+SELECT substr(counter_source(0, '["a\u0000b"]'), 37), counter_source(0, '["a\u0000b"]') = counter_source(0, '[{"text":"610062"}]');
+--=  ["a\u0000b"]|1
+CREATE TEMP TABLE feed AS SELECT *, key_columns FROM counter_changes(0);
+CREATE TEMP TABLE name AS SELECT counter_source(0, '["a\u0000b"]') AS source, upto FROM counter_changes(0) LIMIT 1;
+DROP TABLE v;
+CREATE VIRTUAL TABLE v USING counter(k TEXT, j TEXT, n COUNTER, PRIMARY KEY(k, j));
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, scope) SELECT table_name, key, column_name, generation, cell, seq, source, '["a\u0000b"]' FROM feed;
+SELECT hex(k), n FROM v;
+--= 610062|1
+
+-- # the-name-of-a-device-is-a-text
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
+INSERT INTO v VALUES('x', 1);
+SELECT device FROM counter_changes(0);
+--= NULL
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT table_name, key, column_name, generation, cell, seq, source, 7 FROM counter_changes(0);
+--! counter_changes: device must be TEXT, not INTEGER 7
+
+-- # a-device-does-not-change-the-values-that-a-table-held-when-tracking-began
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES('x', 1000);
+SELECT counter_track('t', 'n');
+--= 1
+CREATE TEMP TABLE opening AS SELECT s.id FROM counter_cells('t_counters') AS c, counter_shards(c.cell) AS s;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 't', counter_key('x'), 'n', 1, counter_collect(id, 2, 0), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM opening;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 't', counter_key('x'), 'n', 1, counter_collect(id, 1, 1001), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM opening;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 't', counter_key('x'), 'n', 1, counter_collect(id, 3, 7), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM opening;
+SELECT * FROM t;
+--= x|1000
+SELECT value, their_clock, their_value, why FROM counter_conflicts ORDER BY 2;
+--= 1000|1|1001|device till
+--= 1000|2|0|device till
+--= 1000|3|7|device till
+SELECT count(*), (SELECT count FROM counter_stats WHERE figure = 'shards refused') FROM counter_identity();
+--= 1|3
+
+-- # an-opening-makes-way-for-a-greater-one-that-a-device-brings
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+INSERT INTO t VALUES('x', 1000);
+SELECT counter_track('t', 'n');
+--= 1
+CREATE TEMP TABLE opening AS SELECT s.id FROM counter_cells('t_counters') AS c, counter_shards(c.cell) AS s;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, device) SELECT 't', counter_key('x'), 'n', 1, counter_collect(id, clock, value), 1, '0a000000-0000-0000-0000-000000000000', 'till' FROM (SELECT id, 2 AS clock, 0 AS value FROM opening UNION ALL SELECT '0a000000-0000-8000-8000-000000000000', 1, 1002);
+SELECT * FROM t;
+--= x|1002
+SELECT count FROM counter_stats WHERE figure = 'shards refused';
+--= 0

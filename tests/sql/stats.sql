@@ -12,6 +12,7 @@ SELECT figure, count FROM counter_stats;
 --= merges|0
 --= cells changed|0
 --= conflicts|0
+--= shards refused|0
 --= identity renewals|0
 --= identity changes|0
 --= write|0

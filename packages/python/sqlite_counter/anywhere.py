@@ -44,4 +44,5 @@ def sync(connection: Any, other: str, token_file: Optional[str] = None) -> List[
             said = ", ".join(f"{table}: {changed} rows changed" for table, changed in rows)
             return [said + tell_apart(count_apart(connection))]
     skipped = f", {done.skipped} shards of others skipped" if done.skipped else ""
-    return [f"{done.gave} changes given, {done.took} taken{skipped}{tell_apart(done.apart)}", *done.warnings]
+    said = "\n".join([f"{done.gave} changes given, {done.took} taken{skipped}{tell_apart(done.apart)}", *done.notes])
+    return [said, *done.warnings]

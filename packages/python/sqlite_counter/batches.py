@@ -185,8 +185,8 @@ def changes(connection: Any, since: int = 0, *, own: bool = False, scope: Scope 
 
 # ---- taking in ----
 
-COLUMNS = "INSERT INTO counter_changes(table_name, key, column_name, generation, seq, key_columns, source, scope, cell)"
-INSERT_BYTES = f"{COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+COLUMNS = "INSERT INTO counter_changes(table_name, key, column_name, generation, seq, key_columns, source, scope, device, cell)"
+INSERT_BYTES = f"{COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 # A cell is collected from its shards; the row without an id brings its life, which is all that a deleted one has.
 COLLECT = """\
 SELECT counter_collect(id, clock, value, life)
@@ -195,7 +195,7 @@ SELECT counter_collect(id, clock, value, life)
           FROM json_each(?)
         UNION ALL SELECT NULL, NULL, NULL),
        (SELECT ? AS life)"""
-INSERT_CELL = f"{COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ({COLLECT}))"
+INSERT_CELL = f"{COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ({COLLECT}))"
 
 
 def why_refused(connection: Any, change: Change, error: Exception) -> str:
@@ -208,14 +208,16 @@ def why_refused(connection: Any, change: Change, error: Exception) -> str:
 
 
 class Taking:
-    """A transaction that takes in batches, or what of them is in a scope."""
+    """A transaction that takes in batches, or what of them is in a scope; those of a device that has a token do not set what the
+    file itself has counted."""
 
-    def __init__(self, connection: Any, scope: Optional[str] = None) -> None:
-        self.connection, self.cursor, self.scope = connection, open_cursor(connection), scope
+    def __init__(self, connection: Any, scope: Optional[str] = None, device: Optional[str] = None) -> None:
+        self.connection, self.cursor, self.scope, self.device = connection, open_cursor(connection), scope, device
         self.changes, self.marks = 0, {}  # type: int, Dict[str, int]
 
     def insert(self, source: str, change: Change) -> None:
-        values = (change.table, change.key, change.column, change.generation, change.seq, change.key_columns, source, self.scope)
+        values = (change.table, change.key, change.column, change.generation, change.seq, change.key_columns, source, self.scope,
+                  self.device)
         if isinstance(change.cell, Cell):
             self.cursor.execute(INSERT_CELL, (*values, *change.cell.collected()))
         else:

@@ -12,6 +12,14 @@ class SyncError(Exception):
     """A sentence: what could not be sent or taken in, why, and what to do. The file is as it was before."""
 
 
+CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+
+def plain(text: str) -> str:
+    """What comes from elsewhere, on one line: a terminal would obey its control characters."""
+    return CONTROLS.sub(" ", text)
+
+
 # ---- connections ----
 
 def loading(connection: Any) -> Tuple[Any, Any]:

@@ -5,16 +5,18 @@
 """
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import json
 import os
 import re
 import secrets
+import stat
 import tempfile
 import uuid
 import zlib
-from typing import IO, Iterable, Iterator, List, NamedTuple, Optional, Tuple
+from typing import IO, Any, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
 from .database import SyncError
 from .parsing import LARGEST
@@ -28,13 +30,13 @@ KEPT_IN_MEMORY = 2**24
 class File(NamedTuple):
     since: int
     upto: int
-    path: str
+    name: str
     size: int
 
 
 class Listing(NamedTuple):
     files: List[File]
-    strangers: List[str]  # paths of what has another name, but for names that begin with a dot
+    strangers: List[str]  # names of what has another name, or is no regular file; but for names that begin with a dot
 
 
 def is_name(name: str) -> bool:
@@ -42,17 +44,80 @@ def is_name(name: str) -> bool:
     return found is not None and int(found[1]) < int(found[2]) <= LARGEST
 
 
-def list_files(folder: str) -> Listing:
+# ---- folders ----
+
+IS_HELD = os.open in os.supports_dir_fd  # Windows holds no folders
+NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+class Folder:
+    """A folder that is no link, held open: whoever puts a link in its place meanwhile leads nothing astray. Neither are links
+    followed in it."""
+
+    def __init__(self, path: str) -> None:
+        self.path, self.at = path, None  # type: str, Optional[int]
+        if IS_HELD:
+            self.at = os.open(path, os.O_RDONLY | os.O_DIRECTORY | NO_LINK)
+        elif not is_folder(path):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self.at is not None:
+            os.close(self.at)
+
+    def path_of(self, name: str) -> str:
+        return os.path.join(self.path, name)
+
+    def reached(self, name: str) -> str:
+        return name if IS_HELD else self.path_of(name)
+
+    def names(self) -> List[str]:
+        return sorted(os.listdir(self.path if self.at is None else self.at))
+
+    def stat(self, name: str) -> os.stat_result:
+        return os.stat(self.reached(name), dir_fd=self.at, follow_symlinks=False)
+
+    def open(self, name: str, flags: int) -> int:
+        return os.open(self.reached(name), flags | NO_LINK, 0o666, dir_fd=self.at)
+
+    def rename(self, name: str, to: str) -> None:
+        os.replace(self.reached(name), self.reached(to), src_dir_fd=self.at, dst_dir_fd=self.at)
+
+    def remove(self, name: str) -> None:
+        try:
+            os.unlink(self.reached(name), dir_fd=self.at)
+        except FileNotFoundError:
+            pass
+
+    def flush(self) -> None:
+        if self.at is not None:
+            os.fsync(self.at)
+
+
+def is_folder(path: str) -> bool:
+    """And no link to one."""
+    return stat.S_ISDIR(os.lstat(path).st_mode) and not is_reparsed(path)
+
+
+def is_reparsed(path: str) -> bool:
+    """A junction of Windows is a folder for lstat()."""
+    return bool(getattr(os.lstat(path), "st_file_attributes", 0) & getattr(stat, "FILE_ATTRIBUTE_REPARSE_POINT", 0))
+
+
+def list_files(folder: Folder) -> Listing:
     files, strangers = [], []
-    for name in sorted(os.listdir(folder)):
-        path = os.path.join(folder, name)
-        if is_name(name):
-            try:
-                files.append(File(int(name[:20]), int(name[21:41]), path, os.stat(path).st_size))
-            except FileNotFoundError:  # its writer has put it together with others meanwhile
-                pass
+    for name in folder.names():
+        try:
+            found = folder.stat(name)
+        except FileNotFoundError:  # its writer has put it together with others meanwhile
+            continue
+        if is_name(name) and stat.S_ISREG(found.st_mode):
+            files.append(File(int(name[:20]), int(name[21:41]), name, found.st_size))
         elif not name.startswith("."):
-            strangers.append(path)
+            strangers.append(name)
     return Listing(files, strangers)
 
 
@@ -102,20 +167,11 @@ def flush_to_disk(file: IO[bytes]) -> None:
     os.fsync(file.fileno())
 
 
-def flush_folder(folder: str) -> None:
-    if os.name != "nt":
-        at = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(at)
-        finally:
-            os.close(at)
-
-
-def write_lines(folder: str, lines: Iterable[bytes]) -> str:
-    """Writes a file below a name that nobody reads, and returns its path; the caller renames or removes it."""
-    path = os.path.join(folder, TEMPORARY + secrets.token_hex(8))
+def write_lines(folder: Folder, lines: Iterable[bytes]) -> str:
+    """Writes a file below a name that nobody reads, and returns the name; the caller renames or removes it."""
+    name = TEMPORARY + secrets.token_hex(8)
     try:
-        with open(path, "xb") as file:
+        with os.fdopen(folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
             digest = Digest()
             with gzip.GzipFile("", "wb", 6, file, mtime=0) as out:
                 for line in lines:
@@ -124,24 +180,14 @@ def write_lines(folder: str, lines: Iterable[bytes]) -> str:
                 out.write(digest.last_line() + b"\n")
             flush_to_disk(file)
     except BaseException:
-        remove(path)
+        folder.remove(name)
         raise
-    return path
+    return name
 
 
-def publish(path: str, since: int, upto: int) -> str:
-    folder = os.path.dirname(path)
-    final = os.path.join(folder, f"{since:020}-{upto:020}.gz")
-    os.replace(path, final)
-    flush_folder(folder)
-    return final
-
-
-def remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        pass
+def publish(folder: Folder, name: str, since: int, upto: int) -> None:
+    folder.rename(name, f"{since:020}-{upto:020}.gz")
+    folder.flush()
 
 
 # ---- reading ----
@@ -150,11 +196,14 @@ class Bad(SyncError):
     """A file that is not whole, or not what its name says."""
 
 
-def fetch(path: str) -> IO[bytes]:
-    """A copy that nobody changes while it is taken in; a slow folder locks nobody out."""
+def fetch(folder: Folder, name: str) -> IO[bytes]:
+    """A copy that nobody changes while it is taken in; a slow folder locks nobody out. A pipe or a device, which may never end,
+    is no file; to open one does not wait."""
     copy = tempfile.SpooledTemporaryFile(KEPT_IN_MEMORY)
     try:
-        with open(path, "rb") as file:
+        with os.fdopen(folder.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise Bad("it is no regular file")
             while True:
                 part = file.read(2**20)
                 if not part:

@@ -5,19 +5,22 @@ folder between machines ever sees a conflict.
 """
 from __future__ import annotations
 
+import errno
+import itertools
 import os
 import re
 import time
 from contextlib import closing
-from typing import Any, Iterator, List, Optional, Tuple
+from typing import Any, Iterable, Iterator, List, Optional, Tuple
 
-from .batches import NOTHING, Applied, Scope, Taking, end_of_changes, mark, need_tables, read_news, scope_text, settle, take_lines
-from .database import SyncError, is_refusal, told, transaction
-from .files import (TEMPORARY, Bad, File, chain_of, fetch, is_name, lines_of, list_files, next_files, publish, remove, write_lines)
+from .batches import NOTHING, Applied, Line, Scope, Taking, end_of_changes, mark, need_tables, read_news, scope_text, settle, take_lines
+from .database import SyncError, is_refusal, plain, told, transaction
+from .files import (TEMPORARY, Bad, File, Folder, chain_of, fetch, is_folder, is_name, lines_of, list_files, next_files, publish,
+                    write_lines)
 from .parsing import Batch
 from .results import Synced, count_apart, need_no_transaction
 
-SOURCE = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-([0-9a-f]{16}))?")
+SOURCE = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-(?!0{16})([0-9a-f]{16}))?")
 DAY = 86400
 
 DAMAGED = "it may still be arriving; if it stays so, delete it where it was written, and sync there: then it is written anew"
@@ -25,8 +28,8 @@ DAMAGED = "it may still be arriving; if it stays so, delete it where it was writ
 
 # ---- what this file gives ----
 
-def written(connection: Any, folder: str, since: int) -> Tuple[str, int, int]:
-    """A file with what is new, not published yet: its path, its end, the number of its changes; '' if nothing is new."""
+def written(folder: Folder, since: int, news: Iterable[Line]) -> Tuple[str, int, int]:
+    """A file with what is new, not published yet: its name, its end, the number of its changes; '' if nothing is new."""
     upto, gave = since, 0
 
     def lines() -> Iterator[bytes]:
@@ -35,11 +38,10 @@ def written(connection: Any, folder: str, since: int) -> Tuple[str, int, int]:
             upto, gave = line.upto, gave + line.changes
             yield line.text.encode()
 
-    with closing(read_news(connection, since, own=True)) as news:
-        path = write_lines(folder, lines())
+    name = write_lines(folder, lines())
     if upto > since:
-        return path, upto, gave
-    remove(path)
+        return name, upto, gave
+    folder.remove(name)
     return "", since, 0
 
 
@@ -52,36 +54,61 @@ def taken_in(chain: List[File], size: int) -> List[File]:
     return replaced
 
 
-def tidy(folder: str) -> None:
+def tidy(folder: Folder) -> None:
     """What a sync that was killed has left, a day ago or longer: another one of this file may be at work."""
-    for name in os.listdir(folder):
-        path = os.path.join(folder, name)
-        if name.startswith(TEMPORARY) and os.stat(path).st_mtime < time.time() - DAY:
-            remove(path)
+    for name in folder.names():
+        if name.startswith(TEMPORARY) and folder.stat(name).st_mtime < time.time() - DAY:
+            folder.remove(name)
 
 
-def give(connection: Any, folder: str) -> int:
+def give_into(connection: Any, folder: Folder, files: List[File], since: int, news: Iterable[Line]) -> int:
+    name, upto, gave = written(folder, since, news)
+    if not name:
+        return 0
+    replaced = taken_in(chain_of(files), folder.stat(name).st_size)
+    if replaced:
+        since = replaced[-1].since
+        folder.remove(name)
+        with closing(read_news(connection, since, own=True)) as all_of_them:
+            name, upto, _ = written(folder, since, all_of_them)
+    publish(folder, name, since, upto)
+    for file in files:
+        if since <= file.since and file.upto <= upto and (file.since, file.upto) != (since, upto):
+            folder.remove(file.name)
+    tidy(folder)
+    return gave
+
+
+def files_in(path: str) -> List[File]:
+    try:
+        with Folder(path) as folder:
+            return list_files(folder).files
+    except FileNotFoundError:
+        return []
+
+
+def make_folder(path: str) -> None:
+    try:
+        os.mkdir(path)
+    except FileExistsError:
+        pass
+
+
+def give(connection: Any, path: str) -> int:
     """Writes what is new since the end of what stands in the folder. Returns how many changes that were."""
-    files = list_files(folder).files
+    files = files_in(path)
     chain = chain_of(files)
     since, end = chain[-1].upto if chain else 0, end_of_changes(connection).upto
     if since > end:
-        raise SyncError(f"{folder} has changes of this file below {since}, and the file has none from {end} on: it was replaced by an "
+        raise SyncError(f"{path} has changes of this file below {since}, and the file has none from {end} on: it was replaced by an "
                         "older copy. SELECT counter_fork() gives it an id of its own, and its next sync a folder of its own")
-    path, upto, gave = written(connection, folder, since)
-    if not path:
-        return 0
-    replaced = taken_in(chain, os.stat(path).st_size)
-    if replaced:
-        since = replaced[-1].since
-        remove(path)
-        path, upto, _ = written(connection, folder, since)
-    publish(path, since, upto)
-    for file in files:
-        if since <= file.since and file.upto <= upto and (file.since, file.upto) != (since, upto):
-            remove(file.path)
-    tidy(folder)
-    return gave
+    with closing(read_news(connection, since, own=True)) as news:
+        first = next(news, None)
+        if first is None:
+            return 0
+        make_folder(path)
+        with Folder(path) as folder:
+            return give_into(connection, folder, files, since, itertools.chain([first], news))
 
 
 # ---- what it takes ----
@@ -100,8 +127,8 @@ class OfFile:
             raise Bad(f"it has changes of {batch.source[:60]!r}")
         return batch
 
-    def take(self, file: File) -> Applied:
-        with fetch(file.path) as copy, transaction(self.connection, NOTHING):
+    def take(self, folder: Folder, file: File) -> Applied:
+        with fetch(folder, file.name) as copy, transaction(self.connection, NOTHING):
             taking = Taking(self.connection, self.scope)
             take_lines(taking, lines_of(copy), self.check)
             if taking.marks.get(self.source, 0) < file.upto:
@@ -117,43 +144,46 @@ class Reader:
         self.took = 0
         self.warnings: List[str] = []
 
-    def take_first(self, of_file: OfFile, files: List[File]) -> bool:
+    def take_first(self, of_file: OfFile, folder: Folder, files: List[File]) -> bool:
         """The first one that is whole; false if none is."""
         for file in files:
             try:
-                self.took += of_file.take(file).changes
+                self.took += of_file.take(folder, file).changes
                 return True
             except FileNotFoundError:
                 return True  # it was put together with others: look again
             except SyncError as error:
+                path = folder.path_of(file.name)
                 if error.__cause__ and not is_refusal(error.__cause__):
-                    raise SyncError(f"{file.path}: {error}") from error.__cause__
-                self.warnings.append(f"{file.path}: {error}" + (f"; {DAMAGED}" if isinstance(error, Bad) else ""))
+                    raise SyncError(f"{path}: {error}") from error.__cause__
+                self.warnings.append(f"{path}: {error}" + (f"; {DAMAGED}" if isinstance(error, Bad) else ""))
         return False
 
-    def take_source(self, folder: str, source: str) -> None:
+    def take_source(self, folder: Folder, source: str) -> None:
         of_file, missed = OfFile(self.connection, source, self.scope), 0
         while missed < 3:
             listing = list_files(folder)
             before = of_file.mark()
             following = next_files(listing.files, before)
-            if not following or not self.take_first(of_file, following):
+            if not following or not self.take_first(of_file, folder, following):
                 break
             missed = 0 if of_file.mark() > before else missed + 1
-        self.warnings += [f"{path}: no sync writes files of this name: it was left alone" for path in listing.strangers]
+        self.warnings += [f"{folder.path_of(name)}: no sync writes {'a file of this name' if not is_name(name) else 'links or devices'}"
+                          ": it was left alone" for name in listing.strangers]
 
     def take_all(self, directory: str, own: str) -> None:
         for name in sorted(os.listdir(directory)):
-            folder, found = os.path.join(directory, name), SOURCE.fullmatch(name)
+            path, found = os.path.join(directory, name), SOURCE.fullmatch(name)
             if name == own or name.startswith("."):
                 continue
-            if not found or not os.path.isdir(folder):
-                self.warnings.append(f"{folder}: no sync writes here by this name: it was left alone")
-                continue
             try:
-                self.take_source(folder, f"{found[1]}/{found[2]} own" if found[2] else f"{found[1]} own")
+                if not found or not is_folder(path):
+                    self.warnings.append(f"{path}: no sync writes here by this name: it was left alone")
+                    continue
+                with Folder(path) as folder:
+                    self.take_source(folder, f"{found[1]}/{found[2]} own" if found[2] else f"{found[1]} own")
             except OSError as error:
-                self.warnings.append(f"{folder}: {error.strerror or error}")
+                self.warnings.append(f"{path}: {error.strerror or error}")
 
 
 def own_folder(connection: Any) -> str:
@@ -173,9 +203,30 @@ def check_folder(directory: str) -> None:
         raise SyncError(f"{directory}: it is the folder of one source: give the folder that it is in")
 
 
+def give_if_possible(connection: Any, path: str) -> Tuple[int, Optional[SyncError]]:
+    """How many changes it gave; why it could give none: what others have given can be taken all the same."""
+    try:
+        return give(connection, path), None
+    except OSError as error:
+        at = str(error.filename or path)
+        why = f"{at if os.path.dirname(at) else os.path.join(path, at)}: {error.strerror or error}"  # a name alone is one in the folder
+        if os.path.islink(path):
+            why = f"{path}: it is a link, and a sync writes where no link leads: remove it"
+        elif error.errno == errno.ENOTDIR:
+            why = f"{path}: {os.strerror(errno.EEXIST)}"
+        failed = SyncError(f"{why}: what this file has changed is not written yet; sync again when it can be")
+        failed.__cause__ = error
+        return 0, failed
+
+
+def may_write(path: str) -> bool:
+    return os.access(path if os.path.isdir(path) else os.path.dirname(path), os.W_OK)
+
+
 def sync_folder(connection: Any, directory: Any, scope: Scope = None) -> Synced:
     """Writes what this file has changed into a folder that other machines see, and takes what is new there of the others; only
-    rows of `scope`, if there is one. To be called outside of a transaction. The folder must be there: make it once, empty."""
+    rows of `scope`, if there is one. To be called outside of a transaction. The folder must be there: make it once, empty.
+    Where it cannot be written, what is there is taken, and it is an error only if this file had something to give."""
     need_no_transaction(connection)
     directory = os.fspath(directory)
     with told():
@@ -183,15 +234,13 @@ def sync_folder(connection: Any, directory: Any, scope: Scope = None) -> Synced:
         reader = Reader(connection, scope_text(scope))
         check_folder(directory)
         own = own_folder(connection)
-        folder = os.path.join(directory, own)
-        try:
-            os.makedirs(folder, exist_ok=True)
-            gave = give(connection, folder)
-        except OSError as error:
-            raise SyncError(f"{error.filename or folder}: {error.strerror or error}: what this file has changed is not written yet; "
-                            "sync again when it can be") from error
+        path = os.path.join(directory, own)
+        gave, failed = give_if_possible(connection, path)
         try:
             reader.take_all(directory, own)
         except OSError as error:
             raise SyncError(f"{error.filename or directory}: {error.strerror or error}: sync again when it can be read") from error
-        return Synced(gave, reader.took, 0, reader.warnings, count_apart(connection))
+        if failed:
+            raise failed
+        notes = () if gave or may_write(path) else (f"{directory}: it can only be read, and this file has nothing new to give",)
+        return Synced(gave, reader.took, 0, list(map(plain, reader.warnings)), count_apart(connection), notes)

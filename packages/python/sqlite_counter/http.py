@@ -12,13 +12,15 @@ from http.client import HTTPException
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Tuple, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
-from .batches import Scope, apply, end_of_changes, mark, read_news, scope_text, settle
-from .database import SyncError, told
+from .batches import NOTHING, Scope, Taking, end_of_changes, mark, read_news, scope_text, settle, take_lines
+from .database import SyncError, plain, told, transaction
+from .parsing import Batch, check_format
 from .reading import TooLarge, Unreadable, bounded, gunzipped, parts_of
 from .results import Synced, count_apart, need_no_transaction
 
 ENOUGH_BYTES = 4 * 2**20            # of an upload, and of what is taken in at once
 MOST_JSON, MOST_LINE = 2**20, 2**26  # of an answer
+MOST_WARNINGS = 100
 SECONDS = 60                        # without a byte from the server
 TRIES, PAUSE = 3, 1.0
 
@@ -37,8 +39,7 @@ class NoAnswer(Exception):
 
 
 def sentence(text: str) -> str:
-    """What comes from elsewhere, on one line."""
-    return re.sub(r"[\x00-\x1f\x7f]+", " ", text)[:500]
+    return plain(text)[:500]
 
 
 class Server:
@@ -116,6 +117,12 @@ class Server:
             raise self.fail("the answer is no JSON of sqlite-counter: is this the URL of its server?")
         return found
 
+    def warnings(self, answer: Dict[str, Any]) -> List[str]:
+        given = answer.get("warnings", [])
+        if not isinstance(given, list) or len(given) > MOST_WARNINGS or not all(isinstance(each, str) for each in given):
+            raise self.fail("the answer has warnings that are no texts: is this the URL of a server of sqlite-counter?")
+        return [f"{self.url}: {sentence(each)}" for each in given]
+
     def member(self, answer: Dict[str, Any], name: str, kind: type) -> Any:
         if type(answer.get(name)) is not kind or (kind is int and answer[name] < 0):
             raise self.fail(f"the answer has no {name}: is this the URL of a server of sqlite-counter?")
@@ -163,36 +170,59 @@ SKIPPED = ("it skips what this file has counted, for the id of the file is bound
            "to this one by remove_token(OLD, to=NEW); then everything is uploaded once more")
 
 
+def ask_state(server: Server, own: str, scope: str | None) -> Dict[str, Any]:
+    """What the server gives, and its mark of ours."""
+    known = server.ask("", server.json, source=own, **({} if scope is None else {"scope": scope}))
+    try:
+        check_format(known)
+    except SyncError as error:
+        raise server.fail(f"its answer: {error}") from None
+    return known
+
+
 def upload(connection: Any, server: Server, scope: str | None) -> Tuple[str, Synced]:
     """The name of what the server gives, and what was given. The mark of the source stays where it was only if the id of this file is
     bound to another token."""
     settle(connection)
     end = end_of_changes(connection, own=True)
-    known = server.ask("", server.json, source=end.source, **({} if scope is None else {"scope": scope}))
+    known = ask_state(server, end.source, scope)
     since = server.member(known, "mark", int)
     if since > end.upto:  # the file was restored, or somebody has told the server what is not: it gets everything again
         since = 0
-    gave, skipped, upto, reached = 0, 0, since, since
+    gave, skipped, upto, reached, warnings = 0, 0, since, since, []  # type: int, int, int, int, List[str]
     with closing(read_news(connection, since, own=True)) as lines:
         for some in gathered(lines, lambda line: len(line.text)):
             answer = server.ask("/changes", server.json, gzipped([line.text.encode() + b"\n" for line in some]))
             gave += server.member(answer, "changes", int)
             skipped += server.member(answer, "skipped", int)
             upto, reached = some[-1].upto, server.member(server.member(answer, "marks", dict), end.source, int)
-    return server.member(known, "source", str), Synced(gave, 0, skipped, [f"{server.url}: {SKIPPED}"] if reached < upto else [], 0)
+            warnings += [each for each in server.warnings(answer) if each not in warnings]
+    if gave:  # a server that is a copy takes an id of its own when it first merges
+        known = ask_state(server, end.source, scope)
+    if reached < upto and not warnings:
+        warnings = [f"{server.url}: {SKIPPED}"]
+    return server.member(known, "source", str), Synced(gave, 0, skipped, warnings, 0)
 
 
 def download(connection: Any, server: Server, source: str, scope: str | None) -> int:
     """How many changes were taken in."""
     took = 0
 
+    def check(batch: Batch) -> Batch:
+        if batch.source != source:
+            raise SyncError(f"it is of {batch.source[:80]!r}, and the server gives the changes of {source[:80]!r}")
+        return batch
+
     def take(parts: Iterator[bytes]) -> None:
         nonlocal took
         for some in gathered(server.lines(parts), len):
             try:
-                took += apply(connection, some).changes
+                with transaction(connection, NOTHING):
+                    taking = Taking(connection)
+                    take_lines(taking, some, check)
             except SyncError as error:
-                raise server.fail(f"what it has sent was refused: {error}") from error.__cause__
+                raise server.fail(f"what it has sent was refused: {plain(str(error))}") from error.__cause__
+            took += taking.changes
 
     try:
         before, now = -1, mark(connection, source)

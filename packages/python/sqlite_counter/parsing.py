@@ -9,6 +9,8 @@ from .database import SyncError
 
 NEWEST_FORMAT = 1
 LARGEST = 2**63 - 1
+MOST_VALUES, LEAST_BYTES = 2**20, 16  # of JSON in a text; one for each 16 bytes of a larger one
+STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -36,6 +38,25 @@ class Batch(NamedTuple):
     since: int
     upto: int
     changes: List[Change]
+
+
+class TooMuch(SyncError):
+    """More than is taken in at once, whatever it says."""
+
+
+# ---- before it is parsed ----
+
+def marks_of_values(text: bytes) -> int:
+    """Each value of JSON follows one of these characters, but for the first."""
+    return sum(map(text.count, (b",", b"[", b"{")))
+
+
+def check_values(text: bytes, most: int = MOST_VALUES) -> None:
+    """A few bytes of JSON may be a hundred times as many in memory: two for an empty object. The lines of a batch have some ten
+    bytes for each value, and a counter that thousands have counted more than 16."""
+    most = max(most, len(text) // LEAST_BYTES)
+    if len(text) > most and marks_of_values(text) > most and marks_of_values(STRING.sub(b"", text)) > most:
+        raise TooMuch(f"it has more than {most} values of JSON")
 
 
 # ---- numbers and words ----
@@ -146,6 +167,7 @@ def parse(line: Union[str, bytes]) -> Optional[Batch]:
         raise TypeError(f"sqlite_counter: a line is str or bytes, not {type(line).__name__}")
     if not line.strip():
         return None
+    check_values(line if isinstance(line, bytes) else line.encode(errors="surrogatepass"))
     given = decoded(line)
     if isinstance(given, dict):
         check_format(given)

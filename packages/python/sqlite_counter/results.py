@@ -1,7 +1,7 @@
 """results.py - what a sync by a folder or by HTTP has done."""
 from __future__ import annotations
 
-from typing import Any, List, NamedTuple
+from typing import Any, List, NamedTuple, Tuple
 
 from .database import SyncError, ask, in_transaction, is_database_error
 
@@ -13,12 +13,14 @@ RETRY = "SELECT counter_seen(counter_settle(), 0, 0)"  # takes no changes, and t
 class Synced(NamedTuple):
     """How many changes it gave and took; shards of other devices that a server has skipped, because these bring them
     themselves; sentences about what in a folder could not be read and was left alone, or what a server does not take; how many
-    rows of this file are apart now: a constraint refuses them, so they wait or differ, and counter_tracked lists them."""
+    rows of this file are apart now: a constraint refuses them, so they wait or differ, and counter_tracked lists them; sentences
+    about what is worth knowing, though all was done."""
     gave: int
     took: int
     skipped: int
     warnings: List[str]
     apart: int = 0
+    notes: Tuple[str, ...] = ()
 
 
 def count_apart(connection: Any) -> int:

@@ -13,9 +13,9 @@ from typing import Any, Callable, Dict, Iterable, Iterator, NamedTuple, Optional
 from urllib.parse import parse_qsl
 
 from .batches import end_of_changes, line_of, read_lines
-from .bound import receive
+from .bound import MOST_LINES, receive
 from .database import SyncError, ask, is_busy, is_refusal
-from .parsing import LARGEST
+from .parsing import LARGEST, LEAST_BYTES, MOST_VALUES, TooMuch, check_values
 from .pool import Lent, Pool
 from .reading import TooLarge, Unreadable, body_of
 from .tokens import device_of, digest_of
@@ -54,16 +54,17 @@ class Request:
         except ValueError:
             raise Refused("400 Bad Request", "the parameters are not percent-encoded UTF-8") from None
         self.given = dict(pairs)
-        self.digest = self.check_token()
+        self.digest, self.device = self.check_token()
 
-    def check_token(self) -> str:
+    def check_token(self) -> Tuple[str, str]:
         """It is looked up by its digest, so how long that takes tells nothing of the tokens that there are."""
         kind, _, token = self.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
         digest = digest_of(token.strip())
-        if kind.lower() != "bearer" or device_of(self.connection, digest) is None:
+        device = device_of(self.connection, digest)
+        if kind.lower() != "bearer" or device is None:
             raise Refused("401 Unauthorized", "this server does not know the token: ask whoever runs it for one",
                           ("WWW-Authenticate", "Bearer"))
-        return digest
+        return digest, device
 
     def marks(self) -> Answer:
         source = end_of_changes(self.connection, scope=self.given.get("scope")).source
@@ -98,8 +99,11 @@ class Request:
             raise Refused("413 Content Too Large", f"a body must not be larger than {self.max_body} bytes, compressed or not") from None
         except Unreadable as error:
             raise Refused(error.status, str(error)) from None
-        received = receive(self.connection, body.split(b"\n"), self.digest)
-        return Answer("json", [json_of(**received._asdict())])
+        if body.count(b"\n") > MOST_LINES:
+            raise TooMuch(f"the body has more than {MOST_LINES} lines")
+        check_values(body, max(MOST_VALUES, self.max_body // LEAST_BYTES))
+        received = receive(self.connection, body.split(b"\n"), self.digest, self.device)
+        return Answer("json", [json_of(**{name: said for name, said in received._asdict().items() if name != "warnings" or said})])
 
 
 ROUTES: Dict[str, Dict[str, Callable[[Request], Answer]]] = {
@@ -185,6 +189,8 @@ class Application:
         except Exception as error:
             if is_busy(error):
                 raise Refused("503 Service Unavailable", "the file is locked: try again", ("Retry-After", "1")) from error
+            if isinstance(error, TooMuch):
+                raise Refused("413 Content Too Large", f"{error}: send it in several requests") from error
             if isinstance(error, SyncError) and not error.__cause__ or is_refusal(error) or is_refusal(error.__cause__):
                 raise Refused("400 Bad Request", str(error)) from error
             raise

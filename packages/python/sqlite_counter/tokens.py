@@ -8,12 +8,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import secrets
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional, Set
 
 from .database import SyncError, ask, transaction
 
 TABLES = ("CREATE TABLE IF NOT EXISTS counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE)",
           "CREATE TABLE IF NOT EXISTS counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL)")
+SOURCES = "CREATE TABLE IF NOT EXISTS counter_http_sources(token TEXT, source TEXT, PRIMARY KEY (token, source)) WITHOUT ROWID"
+MOST_SOURCES = 10_000  # of a token
 
 
 class Device(NamedTuple):
@@ -79,6 +81,8 @@ def remove_token(connection: Any, token_or_device: str, to: Optional[str] = None
         if heir:
             ask(connection, "UPDATE counter_http_ids SET token = ? WHERE token = ?", heir, digest)
             forget_marks(connection, heir)
+        if ask(connection, "SELECT 1 FROM sqlite_master WHERE name = 'counter_http_sources'"):
+            ask(connection, "DELETE FROM counter_http_sources WHERE token = ?", digest)
         ask(connection, "DELETE FROM counter_http_tokens WHERE token = ?", digest)
 
 
@@ -99,13 +103,30 @@ class Binding:
         self.connection, self.digest = connection, digest
         self.is_bound = bool(ask(connection, "SELECT 1 FROM counter_http_ids WHERE token = ? LIMIT 1", digest))
         self.known: Dict[str, bool] = {}
+        self.noted: Set[str] = set()
+        self.sources = -1  # how many the token has brought; -1: not counted yet
 
     def bind(self, id: str) -> None:
         """The first batch says whose token it is: to the one id that its sender counts under. Its former ids may be those of the
-        file that it is a copy of, which has a token of its own."""
-        if not self.is_bound and not self.is_others(id):
+        file that it is a copy of, which has a token of its own. Nobody is bound to the id of the served file."""
+        if not self.is_bound and not self.is_others(id) and (id,) not in ask(self.connection, "SELECT counter_settle()"):
             ask(self.connection, "INSERT INTO counter_http_ids(id, token) VALUES (?, ?)", id, self.digest)
             self.is_bound = True
+
+    def note_source(self, source: str) -> None:
+        """Each source has marks in the file, so a token has not any number of them."""
+        if source in self.noted:
+            return
+        self.noted.add(source)
+        ask(self.connection, SOURCES)
+        if ask(self.connection, "SELECT 1 FROM counter_http_sources WHERE token = ? AND source = ?", self.digest, source):
+            return
+        if self.sources < 0:
+            self.sources = ask(self.connection, "SELECT count(*) FROM counter_http_sources WHERE token = ?", self.digest)[0][0]
+        if self.sources >= MOST_SOURCES:
+            raise SyncError(f"the token has brought batches of {MOST_SOURCES} sources, and {source[:60]!r} is one more")
+        ask(self.connection, "INSERT INTO counter_http_sources(token, source) VALUES (?, ?)", self.digest, source)
+        self.sources += 1
 
     def is_others(self, id: str) -> bool:
         if id not in self.known:

@@ -1,11 +1,12 @@
 // folder.mjs - a folder with damage in it, and processes that are killed.
 import assert from "assert";
-import { spawn } from "child_process";
+import { createHash, randomBytes } from "crypto";
+import { execFileSync, spawn } from "child_process";
 import fs from "fs";
 import path from "path";
 import zlib from "zlib";
-import { SyncError, changes, mark, syncFolder, syncHttp } from "sqlite-counter";
-import { claims, close, connect, contents, count, driver, idOf, open, place, random, run } from "./common.mjs";
+import { SyncError, apply, changes, mark, syncFolder, syncHttp } from "sqlite-counter";
+import { all, claims, close, connect, contents, count, driver, idOf, open, place, random, run } from "./common.mjs";
 
 const KILLS = Number(process.env.COUNTER_KILLS ?? 4);
 
@@ -21,6 +22,14 @@ const numbers = (folder) =>
     .readdirSync(folder)
     .filter((name) => /^\d{20}-\d{20}\.gz$/.test(name))
     .sort();
+
+// The UUID of version 5 of a line in the nil UUID.
+function digestOf(line) {
+  const bytes = createHash("sha1").update(Buffer.alloc(16)).update(line).digest().subarray(0, 16);
+  bytes[6] = (bytes[6] & 0x0f) | 0x50;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
 
 // What b says of one file after `change(lines, file)`, which may return other bytes; then the file is whole again.
 async function warned({ folder, b, of }, change) {
@@ -45,6 +54,11 @@ async function child(name) {
 }
 
 if (process.argv[3] === "child") await child(process.argv[4]);
+if (process.argv[3] === "once") {
+  const db = await open(`${process.argv[4]}/a.db`);
+  console.log(String(await syncFolder(db, `${process.argv[4]}/folder`).catch((error) => error)));
+  process.exit();
+}
 
 await claims({
   async "no folder, and that of a source, are refused by a sentence, and nothing is written"() {
@@ -223,6 +237,139 @@ await claims({
     await run(b, "UPDATE p SET name = 'green tea' WHERE name = 'tea'");
     assert.strictEqual((await syncFolder(b, folder)).apart, 1);
     await close(a);
+    await close(b);
+  },
+
+  async "a scope with the character 0 is a scope by each transport"() {
+    const { folder, a, b } = await two("zero");
+    const c = await open("zero/c.db");
+    await run(a, "INSERT INTO hits VALUES (CAST(x'610062' AS TEXT), 1, 3), ('a', 1, 4)");
+    await syncFolder(a, folder);
+    const scope = ["a\0b"];
+    await syncFolder(b, folder, { scope });
+    const lines = [];
+    for await (const line of changes(a, { scope })) lines.push(line);
+    await apply(c, lines);
+    const { source } = JSON.parse(lines[0]);
+    assert.match(source, / \["a\\u0000b"\]$/);
+    assert.ok((await mark(c, source)) > 0n);
+    for (const db of [b, c]) assert.deepStrictEqual((await all(db, "SELECT hex(shop) AS shop, n FROM hits")).map((row) => ({ ...row })), [{ shop: "610062", n: 3 }]);
+    for (const db of [a, b, c]) await close(db);
+  },
+
+  async "a file that would be large in memory is told of before it is"() {
+    const { folder, a, b, of } = await two("large");
+    await count(a, "x", 1, 1);
+    await syncFolder(a, folder);
+    const [whole] = numbers(of);
+    const bytes = fs.readFileSync(path.join(of, whole));
+    for (const [n, said] of [
+      [5_000_000, /line 1: it has more than 1048576 values of JSON/],
+      [400_000, /line 1: it has more than 100000 changes/],
+    ]) {
+      const upto = whole.slice(21, 41).replace(/^0*/, "");
+      const line = `{"source":"${path.basename(of)} own","since":0,"upto":${upto},"changes":[${Array(n).fill("{}").join(",")}]}`;
+      const end = { lines: 1, digest: digestOf(line) };
+      fs.writeFileSync(path.join(of, whole), zlib.gzipSync(`${line}\n${JSON.stringify(end)}\n`));
+      const before = process.memoryUsage().rss;
+      const { warnings } = await syncFolder(b, folder);
+      assert.match(warnings[0].message, said);
+      assert.ok(process.memoryUsage().rss - before < 400 * 2 ** 20, `${(process.memoryUsage().rss - before) >> 20} MiB`);
+    }
+    fs.writeFileSync(path.join(of, whole), bytes);
+    assert.deepStrictEqual((await syncFolder(b, folder)).warnings, []);
+    await close(a);
+    await close(b);
+  },
+
+  async "a link in place of its own folder is refused, and nothing is written or deleted where it leads"() {
+    const { folder, a, b, of } = await two("links");
+    await count(a, "x", 1, 1);
+    await count(b, "x", 1, 10);
+    await syncFolder(b, folder);
+    const target = place("links/target");
+    const precious = [".tmp-precious", `${"0".repeat(20)}-${"1".padStart(20, "0")}.gz`];
+    for (const name of precious) {
+      fs.writeFileSync(`${target}/${name}`, "precious");
+      fs.utimesSync(`${target}/${name}`, 0, 0);
+    }
+    fs.symlinkSync(path.resolve(target), of);
+    for (let i = 0; i < 2; i++)
+      await assert.rejects(syncFolder(a, folder), {
+        name: "SyncError",
+        file: of,
+        message: `sqlite-counter: ${of}: it is a link, and a sync writes where no link leads: remove it`,
+      });
+    assert.deepStrictEqual(fs.readdirSync(target).sort(), precious);
+    for (const name of precious) assert.strictEqual(fs.readFileSync(`${target}/${name}`, "utf8"), "precious");
+    assert.deepStrictEqual(await contents(a), { "x/1": "11" });
+    fs.rmSync(of);
+    assert.strictEqual((await syncFolder(a, folder)).gave, 1);
+    await close(a);
+    await close(b);
+  },
+
+  async "links, pipes and devices of others are told of, and not read"() {
+    const { folder, a, b, of } = await two("strange");
+    await count(a, "x", 1, 1);
+    await syncFolder(a, folder);
+    const at = (name) => path.join(folder, `${name}-0000-4000-8000-000000000000`);
+    const file = `${"0".repeat(20)}-${"9".padStart(20, "0")}.gz`;
+    fs.symlinkSync(path.resolve(of), at("00000000"));
+    for (const name of ["00000001", "00000002", "00000003", "00000004"]) fs.mkdirSync(at(name));
+    execFileSync("mkfifo", [path.join(at("00000001"), file)]);
+    fs.symlinkSync("/dev/zero", path.join(at("00000002"), file));
+    fs.symlinkSync(path.resolve(of, numbers(of)[0]), path.join(at("00000003"), file));
+    fs.mkdirSync(path.join(at("00000004"), file));
+    const { took, warnings } = await syncFolder(b, folder);
+    assert.deepStrictEqual([took, warnings.length], [1, 5]);
+    for (const { message } of warnings) assert.match(message, /it was left alone$/);
+    assert.deepStrictEqual(await contents(b), { "x/1": "1" });
+    await close(a);
+    await close(b);
+  },
+
+  async "a folder whose name only looks like that of a source is told of, and the others are taken"() {
+    const { folder, a, b } = await two("looks");
+    await count(a, "x", 1, 1);
+    await syncFolder(a, folder);
+    for (const digit of ["0", "f"]) fs.mkdirSync(path.join(folder, `${digit.repeat(8)}-0000-4000-8000-000000000000-${"0".repeat(16)}`));
+    const { took, warnings } = await syncFolder(b, folder);
+    assert.deepStrictEqual([took, warnings.length], [1, 2]);
+    await close(a);
+    await close(b);
+  },
+
+  async "a disk without room for what others have written is an error, no warning"() {
+    const { folder, a, b } = await two("room");
+    await run(a, `BEGIN; ${Array.from({ length: 500 }, (_, i) => `INSERT INTO hits VALUES ('${"x".repeat(500)}', ${i}, 1)`).join(";")}; COMMIT`);
+    await syncFolder(a, folder);
+    await run(b, "PRAGMA user_version = 1");
+    const pages = (await all(b, "SELECT page_count AS n FROM pragma_page_count"))[0].n;
+    await run(b, `PRAGMA max_page_count = ${pages + 5}`);
+    if (driver !== "sqlite3") // which opens a connection of its own, without this limit
+      await assert.rejects(syncFolder(b, folder), /^SyncError: sqlite-counter: the database cannot be written: .*database or disk is full.*Nothing is lost: the next call goes on/);
+    await run(b, "PRAGMA max_page_count = 1000000");
+    assert.deepStrictEqual((await syncFolder(b, folder)).warnings, []);
+    assert.deepStrictEqual(await contents(b), await contents(a));
+    await close(a);
+    await close(b);
+  },
+
+  async "a disk without room for its own changes is an error, and leaves no half file"() {
+    if (driver === "sqlite3") return; // whose second connection writes into the file, and is as limited
+    const { folder, a, b, of } = await two("full");
+    await run(a, `BEGIN; ${Array.from({ length: 12000 }, (_, i) => `INSERT INTO hits VALUES ('${randomBytes(60).toString("hex")}', ${i}, 1)`).join(";")}; COMMIT`);
+    await close(a);
+    const once = `${JSON.stringify(process.execPath)} --no-warnings folder.mjs ${driver} once full`;
+    const said = execFileSync("sh", ["-c", `trap '' XFSZ; ulimit -f 512; exec ${once}`]).toString();
+    assert.match(said, /own changes cannot be written; those of others were taken: EFBIG.*Nothing is lost: the next call goes on/);
+    assert.deepStrictEqual(fs.readdirSync(of), []);
+    const again = await open("full/a.db");
+    await syncFolder(again, folder);
+    await syncFolder(b, folder);
+    assert.deepStrictEqual(await contents(b), await contents(again));
+    await close(again);
     await close(b);
   },
 

@@ -121,6 +121,8 @@ await claims({
     for (const [body, message] of [
       ["hello", /is the URL right/],
       ['{"format":2,"source":"x","mark":0}', /newer format: install a newer/],
+      ['{"format":0,"source":"x","mark":0}', /is the URL right/],
+      ['{"format":"1","source":"x","mark":0}', /is the URL right/],
       ["x".repeat(2 ** 20 + 1), /more than 1048576 bytes/],
     ]) {
       const server = http.createServer((_, response) => response.end(body));
@@ -132,6 +134,34 @@ await claims({
       server.close();
       server.closeAllConnections?.();
     }
+    await close(a);
+  },
+
+  async "no sentence has control characters of a server, and no batch of another source is taken"() {
+    const [a, source] = [await fresh(), "7529cd67-394b-3247-8020-f2a7272fc8d9"];
+    const change = { table: "a\u001b[31m\u009b1m\u2028", packed: "00", column: "n", generation: 1, cell: null, seq: 1 };
+    const state = JSON.stringify({ format: 1, source, mark: 0 });
+    const line = (batch) => JSON.stringify({ source, since: 0, upto: 1, changes: [change], ...batch });
+    for (const [answers, said] of [
+      [[[200, state], [200, line({})]], /there is no counter table a \[31m 1m  here/],
+      [[[200, state], [200, line({ source: `${source}\u001b[31m` })]], /it is of 7529cd67-394b-3247-8020-f2a7272fc8d9 \[31m, not of 7529/],
+      [[[500, JSON.stringify({ error: "a\u001b[31m\u009b1m\nb" })]], /the server answered 500: a \[31m 1m b: /],
+    ]) {
+      const left = [...answers];
+      const server = http.createServer((_, response) => {
+        const [status, body] = left.shift();
+        response.writeHead(status);
+        response.end(body);
+      });
+      await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+      await assert.rejects(
+        syncHttp(a, `http://127.0.0.1:${server.address().port}/sync`, "token"),
+        (error) => said.test(error.message) && !/[\x00-\x1f\x7f-\x9f\u2028]/.test(error.message) && error instanceof SyncError
+      );
+      server.close();
+      server.closeAllConnections?.();
+    }
+    assert.deepStrictEqual(await contents(a), {});
     await close(a);
   },
 

@@ -1,10 +1,11 @@
 // server.mjs - the requests that a server answers, and those that it refuses.
 import assert from "assert";
+import { randomBytes } from "crypto";
 import fs from "fs";
 import net from "net";
 import zlib from "zlib";
-import { addToken, handler, removeToken, syncHttp, tokens } from "sqlite-counter";
-import { all, claims, close, contents, count, driver, idOf, serve } from "./common.mjs";
+import { addToken, apply, handler, removeToken, syncHttp, tokens } from "sqlite-counter";
+import { all, claims, close, contents, count, driver, idOf, run, serve } from "./common.mjs";
 import { ask, fresh, linesOf, pathOf, post, refuses, world } from "./served.mjs";
 
 await claims({
@@ -183,6 +184,159 @@ await claims({
       1
     );
     await w.end(a, b);
+  },
+
+  async "a device does not set what the served file itself has counted"() {
+    const w = await world();
+    const [thief, b] = [await fresh(), await fresh()];
+    await count(w.server, "x", 1, 1000);
+    await count(thief, "x", 1, 7);
+    const [id, own] = [await idOf(w.server), await idOf(thief)];
+    const [change] = JSON.parse(await linesOf(thief, { own: true })).changes;
+    change.cell.shards = [id, own].sort().map((each) => ({ id: each, clock: 99, value: 0 }));
+    for (const source of [`${id} own`, `${own} own`]) {
+      const said = JSON.parse((await post(w, JSON.stringify({ source, since: 0, upto: 9, changes: [change] }))).text);
+      assert.deepStrictEqual(said.marks, { [source]: 0 });
+      assert.match(said.warnings[0], /^the device laptop sent 1 count under an id of the served file itself/);
+    }
+    const sql = "SELECT id, value, their_clock, why FROM counter_conflicts";
+    const found = (await all(w.server, sql)).map((row) => ({ ...row }));
+    assert.deepStrictEqual(found, [{ id, value: 1000, their_clock: 99, why: "device laptop" }]);
+    assert.notStrictEqual(await idOf(w.server), id);
+    assert.deepStrictEqual(await tokens(w.server), [{ device: "laptop", ids: [own] }]);
+    const { warnings } = await syncHttp(b, w.served.url, await addToken(w.server, "b"));
+    assert.deepStrictEqual([warnings, await contents(b)], [[], { "x/1": "1000" }]);
+    assert.deepStrictEqual(await contents(w.server), { "x/1": "1000" });
+    await run(thief, "SELECT counter_fork()");
+    await apply(w.server, JSON.stringify({ source: own, since: 0, upto: 9, changes: [change] })); // who runs the file may
+    assert.deepStrictEqual(await contents(w.server), {});
+    await w.end(thief, b);
+  },
+
+  async "a device that sends such counts is told so at each sync, until the file has them"() {
+    const w = await world();
+    const a = await fresh();
+    await count(w.server, "x", 1, 1);
+    await syncHttp(a, w.served.url, w.token);
+    await count(a, "x", 1, 10);
+    const c = await fresh(); // which has what the server has lost
+    const [change] = JSON.parse(await linesOf(w.server)).changes;
+    change.cell.shards = [{ ...change.cell.shards[0], clock: 2, value: 101 }];
+    await apply(c, JSON.stringify({ source: await idOf(w.server), since: 0, upto: 0, changes: [change] }));
+    await all(a, `SELECT * FROM counter_pull('${pathOf(c)}')`);
+    await count(a, "x", 1, 1000);
+    for (let i = 0; i < 2; i++) {
+      const { warnings } = await syncHttp(a, w.served.url, w.token);
+      assert.strictEqual(warnings.length, 1);
+      assert.match(warnings[0].message, /: the device laptop sent 1 count under an id of the served file itself/);
+    }
+    await apply(w.server, (await linesOf(a)).split("\n"));
+    assert.deepStrictEqual((await syncHttp(a, w.served.url, w.token)).warnings, []);
+    assert.deepStrictEqual(await contents(w.server), { "x/1": "1111" });
+    await w.end(a, c);
+  },
+
+  async "a body of more than is taken at once is refused before it takes memory and time"() {
+    const w = await world();
+    const source = await idOf(await fresh());
+    const line = (of, changes) => `{"source":"${of} own","since":0,"upto":1,"changes":[${changes}]}\n`;
+    const times = (what, n) => Array(n).fill(what).join(",");
+    const change = '{"table":"hits","packed":"","column":"n","generation":1,"seq":1}';
+    const idOfNumber = (i) => `${String(i).padStart(8, "0")}-0000-4000-8000-000000000000`;
+    const bodies = {
+      "more than 1048576 values": line(source, times("{}", 5_000_000)),
+      "more than 1048576 values of JSON": line(source, "").replace('"since"', `"x":[${times("[]", 5_000_000)}],"since"`),
+      "more than 100000 changes": line(source, times(change, 1000)).repeat(101),
+      "more than 100000 changes:": line(source, times("{}", 200_000)),
+      "more than 40000 lines": "\n".repeat(40_001),
+      "of more than 1000 sources": Array.from({ length: 1001 }, (_, i) => line(idOfNumber(i), "")).join(""),
+    };
+    for (const [said, body] of Object.entries(bodies)) {
+      const before = process.memoryUsage().rss;
+      const begun = Date.now();
+      const headers = { "Content-Encoding": "gzip" };
+      await refuses(w, { method: "POST", path: "/sync/changes", headers, body: zlib.gzipSync(body) }, 413, new RegExp(said));
+      assert.ok(Date.now() - begun < 20000, `${said}: ${Date.now() - begun} ms`);
+      assert.ok(process.memoryUsage().rss - before < 300 * 2 ** 20, `${said}: ${(process.memoryUsage().rss - before) >> 20} MiB`);
+    }
+    await w.end();
+  },
+
+  async "the largest bodies that a client may send are taken"() {
+    const w = await world();
+    const [a, source] = [await fresh(), await idOf(await fresh())];
+    await count(a, "x", 1, 1);
+    const line = (changes) => `{"source":"${source} own","since":0,"upto":1,"changes":[${changes}]}\n`;
+    const change = '{"table":"hits","packed":"","column":"n","generation":1,"seq":1}';
+    const short = line(Array(1000).fill(change).join(","));
+    const [wide] = JSON.parse(await linesOf(a, { own: true })).changes;
+    const shard = (i) => ({ id: `${String(i).padStart(8, "0")}-0000-4000-8000-000000000000`, clock: 1, value: 1 });
+    wide.cell = { life: 1, value: 200_000, shards: Array.from({ length: 200_000 }, (_, i) => shard(i)) };
+    for (const body of [short.repeat((4 * 2 ** 20) / short.length), line(JSON.stringify(wide))]) {
+      const { status, text } = await post(w, zlib.gzipSync(body, { level: 1 }), { "Content-Encoding": "gzip" });
+      assert.strictEqual(status, 200, text);
+    }
+    assert.deepStrictEqual(await contents(w.server), { "x/1": "200000" });
+    await w.end(a);
+  },
+
+  async "a token brings no more than ten thousand sources"() {
+    const w = await world();
+    const id = (i) => `${String(i).padStart(8, "0")}-0000-4000-8000-000000000000`;
+    const line = (i) => `{"source":"${id(i)}","since":0,"upto":1,"changes":[]}`;
+    assert.strictEqual((await post(w, line(1))).status, 200);
+    const digest = (await all(w.server, "SELECT token FROM counter_http_tokens"))[0].token;
+    await run(w.server, `INSERT INTO counter_http_sources WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999) SELECT '${digest}', i FROM n`);
+    assert.strictEqual((await post(w, line(1))).status, 200);
+    const refused = await post(w, line(2));
+    assert.strictEqual(refused.status, 400);
+    assert.match(refused.text, /the token has brought batches of 10000 sources/);
+    await removeToken(w.server, "laptop");
+    assert.strictEqual((await all(w.server, "SELECT count(*) AS n FROM counter_http_sources"))[0].n, 0);
+    await w.end();
+  },
+
+  async "a client that sends too much is told so, whenever it listens"() {
+    const w = await world({ maxBody: 100000 });
+    const a = await fresh();
+    for (let i = 0; i < 3000; i++) await count(a, randomBytes(1000).toString("hex"), i, 1);
+    for (let i = 0; i < 5; i++)
+      await assert.rejects(
+        syncHttp(a, w.served.url, w.token),
+        (error) => error.status === 413 && /the server answered 413: the body has more than 100000 bytes/.test(error.message)
+      );
+    const head = `POST /sync/changes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${w.token}\r\nContent-Length: ${20 * 2 ** 20}\r\n\r\n`;
+    for (const milliseconds of [0, 150]) {
+      const socket = net.connect(w.served.port, "127.0.0.1");
+      const closed = new Promise((resolve) => socket.on("close", resolve));
+      let failed;
+      socket.on("error", (error) => (failed = error)).pause(); // it listens when it has sent all
+      socket.write(head);
+      for (let i = 0; i < 20 && !failed; i++) {
+        await new Promise((resolve) => socket.write(randomBytes(2 ** 20), resolve));
+        await new Promise((resolve) => setTimeout(resolve, milliseconds));
+      }
+      let said = "";
+      socket.on("data", (bytes) => (said += bytes)).resume().end();
+      await closed;
+      assert.strictEqual(failed, undefined);
+      assert.match(said, /^HTTP\/1.1 413 [^]*the body has more than 100000 bytes/);
+    }
+    await w.end(a);
+  },
+
+  async "a served file that has no room is no fault of the client"() {
+    if (driver === "sqlite3") return; // which opens a connection of its own, without this limit
+    const w = await world();
+    const a = await fresh();
+    for (let i = 0; i < 500; i++) await count(a, randomBytes(200).toString("hex"), i, 1);
+    const pages = (await all(w.server, "SELECT page_count AS n FROM pragma_page_count"))[0].n;
+    await run(w.server, `PRAGMA max_page_count = ${pages + 3}`);
+    await assert.rejects(syncHttp(a, w.served.url, w.token), (error) => error.status === 500 && /full/.test(error.message));
+    await run(w.server, "PRAGMA max_page_count = 1000000");
+    await syncHttp(a, w.served.url, w.token);
+    assert.deepStrictEqual(await contents(w.server), await contents(a));
+    await w.end(a);
   },
 
   async "it stands behind other handlers, and says if these have read the body"() {
