@@ -131,6 +131,53 @@ ctr_row_outcome ctr_row_cell_join(ctr_row_cell *mine, const ctr_row_cell *theirs
     return CTR_ROW_MERGES;
 }
 
+/* ---- rows that were there when replication began ---------------------------------------------- */
+
+static bool is_of_beginning(const ctr_stamp *stamp)
+{
+    return stamp && stamp->number <= CTR_STAMP_BEGAN_MAX;
+}
+
+bool ctr_row_cell_began_apart(const ctr_row_cell *mine, const ctr_row_cell *theirs, const int *map,
+                              bool *apart)
+{
+    bool any = false;
+    memset(apart, 0, (size_t)mine->n * sizeof *apart);
+    if (mine->life != theirs->life || !ctr_row_cell_is_live(mine)) return false;
+    for (int i = 0; i < mine->n; i++) {
+        if (map[i] < 0) continue;
+        const ctr_stamp *here = ctr_row_cell_stamp(mine, i),
+                        *there = ctr_row_cell_stamp(theirs, map[i]);
+        bool added = mine->columns[i].kind == CTR_STAMP_OWN &&
+                     theirs->columns[map[i]].kind == CTR_STAMP_OWN;
+        apart[i] = !added && is_of_beginning(here) && is_of_beginning(there) &&
+                   here->number == there->number && !is_same(here, there);
+        any = any || apart[i];
+    }
+    return any;
+}
+
+static bool begin_stamp_again(ctr_stamp *stamp, bool next, const uint8_t id[CTR_ID_SIZE])
+{
+    if (!is_of_beginning(stamp)) return false;
+    if (next && stamp->number < CTR_STAMP_BEGAN_MAX) stamp->number++;
+    if (!next && stamp->number > 0) stamp->number--;
+    memcpy(stamp->id, id, CTR_ID_SIZE);
+    return true;
+}
+
+bool ctr_row_cell_begin_again(ctr_row_cell *cell, bool next, const uint8_t id[CTR_ID_SIZE])
+{
+    bool any = begin_stamp_again(&cell->row, next, id);
+    for (int i = 0; i < cell->n; i++) {
+        ctr_column_stamp *column = &cell->columns[i];
+        if (column->kind != CTR_STAMP_OWN) continue;
+        any = begin_stamp_again(&column->own, next, id) || any;
+        *column = beside_row(&column->own, &cell->row);
+    }
+    return any;
+}
+
 /* ---- as stored ------------------------------------------------------------------------------- */
 
 static uint8_t *put_short_stamp(uint8_t *out, const ctr_stamp *stamp, const ctr_writer_map *writers)

@@ -54,8 +54,13 @@
 /* The last life of a row; it is live. In a feed a life stands in the high half of a generation. */
 #define CTR_ROW_LIFE_MAX INT32_MAX
 
+/* The stamps of rows that were there when replication began have numbers below those of any clock.
+ * One file has one such number, and an id of its call; it is raised or lowered if the user says
+ * whose values win (ctr_row_cell_began_apart). */
+enum { CTR_STAMP_BEGAN = 1, CTR_STAMP_BEGAN_MAX = 4095 };
+
 typedef struct ctr_stamp {
-    int64_t number; /* 0 ... CTR_STAMP_MAX; 0: the row was there when replication began */
+    int64_t number; /* 0 ... CTR_STAMP_MAX */
     uint8_t id[CTR_ID_SIZE];
 } ctr_stamp;
 
@@ -112,6 +117,17 @@ typedef enum ctr_row_outcome {
 
 ctr_row_outcome ctr_row_cell_join(ctr_row_cell *mine, const ctr_row_cell *theirs, const int *map,
                                   bool *taken);
+
+/* Sets `apart`, a bool for each of my columns: both files had the row when each began to replicate
+ * it, so nobody knows which of two values is the newer one. Returns whether there are any. Not so
+ * for a column that both have added since: a migration gives it a value in each file. Call it before
+ * the join. */
+bool ctr_row_cell_began_apart(const ctr_row_cell *mine, const ctr_row_cell *theirs, const int *map,
+                              bool *apart);
+
+/* Gives the stamps of a live row from when replication began this id, and the next number or the
+ * one before it. Returns whether there are any. */
+bool ctr_row_cell_begin_again(ctr_row_cell *cell, bool next, const uint8_t id[CTR_ID_SIZE]);
 
 /* ---- as stored ------------------------------------------------------------------------------- */
 

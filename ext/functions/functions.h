@@ -105,7 +105,7 @@ typedef struct ctr_tracking {
     int n; /* the named columns */
     const char **names;
     bool keys_assigned, again; /* options, as is the answer in `opening` */
-    bool newest;               /* another option, of counter_replicate */
+    ctr_values_say values;     /* another option, of counter_replicate */
     bool replicates;           /* it is counter_replicate */
     bool stamps;               /* it has something to stamp: rows, or columns that are new to it */
     ctr_opening opening;

@@ -5,6 +5,7 @@
 
 #include "sqlite/array.h"
 #include "sqlite/text.h"
+#include "sync/drift.h"
 #include "table/columns.h"
 #include "table/refuse.h"
 #include "table/stage.h"
@@ -26,8 +27,10 @@ bool ctr_merge_open(ctr_merge *merge, ctr_file *file, const char *birth, ctr_con
 static void make_room_for_row(ctr_merge *merge, ctr_problem *problem)
 {
     const ctr_registry *registry = ctr_regular_of(merge->rows.tab, problem);
-    if (registry) merge->taken = sqlite3_malloc64((size_t)registry->n + 1);
-    if (registry && !merge->taken) ctr_problem_nomem(problem);
+    if (!registry) return;
+    merge->taken = sqlite3_malloc64((size_t)registry->n + 1);
+    merge->apart = sqlite3_malloc64((size_t)registry->n + 1);
+    if (!merge->taken || !merge->apart) ctr_problem_nomem(problem);
 }
 
 bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_entry *entry,
@@ -61,6 +64,8 @@ void ctr_merge_close(ctr_merge *merge)
     sqlite3_free(merge->before);
     sqlite3_free(merge->now);
     sqlite3_free(merge->taken);
+    sqlite3_free(merge->apart);
+    ctr_drift_close(merge);
     ctr_openings_close(&merge->openings);
     sqlite3_free(merge->reduced.bytes);
     sqlite3_free(merge->unanswered.key);
@@ -284,6 +289,7 @@ ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, cons
     merge->giver = giver;
     merge->was_live = ctr_row_cell_is_live(mine);
     note_states(merge);
+    merge->asks = ctr_row_cell_began_apart(mine, theirs, map, merge->apart);
     ctr_row_outcome outcome = ctr_row_cell_join(mine, theirs, map, merge->taken);
     if (outcome == CTR_ROW_REPLACED) drop_counters(merge);
     bool changed = outcome == CTR_ROW_REPLACED || ctr_row_cell_beats(&mine->row, &before);

@@ -29,6 +29,13 @@ typedef struct ctr_unanswered {
     bool is_here[2]; /* it was in the cell before the merge */
 } ctr_unanswered;
 
+/* Rows that two files began to replicate apart, and that differ (sync/drift.h). */
+typedef struct ctr_drift {
+    int64_t rows;
+    char *key, *column; /* owned; of the first row, as a message shows it */
+    char *values[2];    /* owned: mine and the other one */
+} ctr_drift;
+
 typedef struct ctr_merge {
     ctr_catalog_entry entry; /* owned; the table by its names */
     ctr_shape shape;
@@ -49,8 +56,12 @@ typedef struct ctr_merge {
 
     /* Of a replicated table, for the row at hand: set by ctr_merge_row or ctr_merge_counters. */
     bool *taken;   /* owned; by regular column: its value is that of the other file */
+    bool *apart;   /* owned; by regular column: both files had it when they began to replicate */
+    bool asks;     /* some column is; its values are to be compared (sync/drift.h) */
     bool was_live; /* before the merge */
     int64_t giver; /* its id among the cells of the source; 0: it comes with a feed */
+    ctr_drift drift;     /* until ctr_drift_refuse */
+    ctr_row_values mine; /* private: reads my values; not open unless it has a tab */
 
     /* Of a tracked table. */
     bool tracked;

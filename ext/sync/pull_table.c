@@ -5,6 +5,7 @@
 #include "sqlite/array.h"
 #include "sqlite/text.h"
 #include "sync/answers.h"
+#include "sync/drift.h"
 #include "sync/durable.h"
 #include "sync/marks.h"
 #include "sync/matching.h"
@@ -63,6 +64,7 @@ static void refuse_unanswered(merge_job *job, ctr_problem *problem)
          *in_giver = sqlite3_mprintf(gives ? "here" : "in %s", pull->source->called);
     if (!in_taker || !in_giver) ctr_problem_nomem(problem);
     ctr_answers_refuse_missing(job->to, job->report->name, in_taker, in_giver, gives, problem);
+    ctr_drift_refuse(job->to, job->report->name, in_taker, in_giver, gives, problem);
     sqlite3_free(in_taker);
     sqlite3_free(in_giver);
 }
@@ -191,6 +193,7 @@ static void match_regular(merge_job *job, ctr_problem *problem)
     ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, &job->from, problem);
     if (from) ctr_matching_open(&job->merge->later, job->to, from, job->pull->called, problem);
     job->rows.regular = job->merge->later.map;
+    job->rows.theirs = &job->merge->later.values;
 }
 
 static void open_rows(merge_job *job, ctr_problem *problem)

@@ -244,7 +244,7 @@ size_t ctr_regular_write(ctr_tab *tab, const ctr_row_cell *cell, uint8_t *out, c
 int64_t ctr_regular_number(int64_t above)
 {
     int64_t now = ctr_os_now(), last = CTR_STAMP_LAST / STAMPS_IN_MS;
-    if (now < 0) now = 0;
+    if (now < 1) now = 1; /* above CTR_STAMP_BEGAN_MAX */
     int64_t number = (now < last ? now : last) * STAMPS_IN_MS;
     return number > above ? number : above + 1;
 }
