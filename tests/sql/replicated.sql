@@ -1045,3 +1045,22 @@ SELECT count(*) FROM counter_sync('office');
 --= 1
 SELECT (SELECT group_concat(slug) FROM main.p) = (SELECT group_concat(slug) FROM office.p);
 --= 1
+
+-- # a-file-whose-values-yield-reads-again-what-it-has-merged
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, price);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, price);
+INSERT INTO main.p VALUES ('tea', 1);
+INSERT INTO office.p VALUES ('tea', 1);
+SELECT counter_replicate('main.p'), counter_replicate('office.p');
+--= 1|1
+SELECT count(*) FROM counter_sync('office');
+--= 1
+SELECT counter_table_digest('p', 'main') = counter_table_digest('p', 'office');
+--= 1
+SELECT counter_replicate('main.p', 'values=oldest');
+--= 1
+SELECT rows_changed FROM counter_pull('office');
+--= 1
+SELECT counter_table_digest('p', 'main') = counter_table_digest('p', 'office');
+--= 1
