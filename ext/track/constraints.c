@@ -121,10 +121,10 @@ void ctr_constraints_refuse_own_keys(const ctr_shape *shape, sqlite3 *db, const 
     ctr_ordinary_close(&ordinary);
     if (problem->rc == SQLITE_OK && !has_index)
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s: SQLite gives out the key %s by itself, so two files would give the "
-                        "same key to different rows, whose counts would then be one: use UUIDs as "
-                        "keys, or, if only one file makes rows or the application assigns keys "
-                        "that no two files share, add 'keys=assigned'",
+                        "%s: SQLite gives out the key %s by itself, so two files give one number to "
+                        "different rows, and a merge makes one row of the two: give the table a "
+                        "natural key or UUIDs, as docs/tracked-columns.md#keys describes; "
+                        "'keys=assigned' is for numbers that no two files can share",
                         table, shape->columns[shape->keys[0]].name);
 }
 

@@ -475,7 +475,7 @@ ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k INTEGER PRIMARY KEY, v, n INTEGER);
 CREATE TABLE office.p(k INTEGER PRIMARY KEY, v, n INTEGER);
 SELECT counter_replicate('main.p', 'n');
---! counter_replicate: p: SQLite gives out the key k by itself, so two files would give the same key to different rows, whose counts would then be one: use UUIDs as keys, or, if only one file makes rows or the application assigns keys that no two files share, add 'keys=assigned'
+--! counter_replicate: p: SQLite gives out the key k by itself, so two files give one number to different rows, and a merge makes one row of the two: give the table a natural key or UUIDs, as docs/tracked-columns.md#keys describes; 'keys=assigned' is for numbers that no two files can share
 SELECT counter_replicate('main.p', 'n', 'keys=assigned');
 --= 0
 SELECT counter_replicate('office.p', 'n', 'keys=assigned');
@@ -522,7 +522,7 @@ SELECT counter_replicate('nope');
 --! counter_replicate: there is no table 'nope'
 CREATE TABLE u(k INTEGER PRIMARY KEY, v);
 SELECT counter_replicate('u');
---! counter_replicate: u: SQLite gives out the key k by itself, so two files would give the same key to different rows, whose counts would then be one: use UUIDs as keys, or, if only one file makes rows or the application assigns keys that no two files share, add 'keys=assigned'
+--! counter_replicate: u: SQLite gives out the key k by itself, so two files give one number to different rows, and a merge makes one row of the two: give the table a natural key or UUIDs, as docs/tracked-columns.md#keys describes; 'keys=assigned' is for numbers that no two files can share
 CREATE TABLE w(k TEXT PRIMARY KEY, v TEXT);
 SELECT counter_replicate('w', 'v');
 --! counter_replicate: w: column v holds TEXT by its type TEXT, but a tracked column must hold integers
