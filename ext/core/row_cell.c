@@ -35,16 +35,20 @@ int64_t ctr_row_cell_highest_of(const ctr_row_cell *cell, const bool *mask)
     return highest;
 }
 
-int64_t ctr_row_cell_highest(const ctr_row_cell *cell)
+const ctr_stamp *ctr_row_cell_newest(const ctr_row_cell *cell)
 {
-    if (!ctr_row_cell_is_live(cell)) return 0;
-    int64_t highest = cell->row.number;
+    const ctr_stamp *newest = &cell->row;
     for (int i = 0; i < cell->n; i++) {
         const ctr_column_stamp *column = &cell->columns[i];
-        if (column->kind == CTR_STAMP_OWN && column->own.number > highest)
-            highest = column->own.number;
+        if (column->kind == CTR_STAMP_OWN && ctr_row_cell_beats(&column->own, newest))
+            newest = &column->own;
     }
-    return highest;
+    return newest;
+}
+
+int64_t ctr_row_cell_highest(const ctr_row_cell *cell)
+{
+    return ctr_row_cell_is_live(cell) ? ctr_row_cell_newest(cell)->number : 0;
 }
 
 /* The stamp of a column beside that of the row. */

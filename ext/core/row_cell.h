@@ -46,9 +46,12 @@
 #include "core/key.h"
 #include "counter_cell.h"
 
+/* Numbers of stamps in a millisecond. */
+enum { CTR_STAMPS_IN_MS = 4096 };
+
 /* The last number that a clock gives: the end of the year 2200. What is written over a stamp with
  * that number has a higher one; no file takes one beyond the second. */
-#define CTR_STAMP_LAST (INT64_C(7289654400000) * 4096)
+#define CTR_STAMP_LAST (INT64_C(7289654400000) * CTR_STAMPS_IN_MS)
 #define CTR_STAMP_MAX (CTR_STAMP_LAST + (INT64_C(1) << 40))
 
 /* The last life of a row; it is live. In a feed a life stands in the high half of a generation. */
@@ -57,7 +60,7 @@
 /* The stamps of rows that were there when replication began have numbers below those of any clock.
  * One file has one such number, and an id of its call; it is raised or lowered if the user says
  * whose values win (ctr_row_cell_began_apart). */
-enum { CTR_STAMP_BEGAN = 1, CTR_STAMP_BEGAN_MAX = 4095 };
+enum { CTR_STAMP_BEGAN = 1, CTR_STAMP_BEGAN_MAX = CTR_STAMPS_IN_MS - 1 };
 
 typedef struct ctr_stamp {
     int64_t number; /* 0 ... CTR_STAMP_MAX */
@@ -93,6 +96,9 @@ bool ctr_row_cell_beats(const ctr_stamp *a, const ctr_stamp *b);
 
 /* Returns the stamp of a column of a live row; NULL: it has none. */
 const ctr_stamp *ctr_row_cell_stamp(const ctr_row_cell *cell, int column);
+
+/* Returns the highest stamp of a live row. */
+const ctr_stamp *ctr_row_cell_newest(const ctr_row_cell *cell);
 
 /* Return the highest number of the stamps that an INSERT, or a write of the columns in the mask
  * (a bool for each), would replace; 0: none. */

@@ -48,6 +48,7 @@ typedef struct ctr_apply {
     sqlite3_value **keys;
     sqlite3_value *scoped; /* owned: the scope of the last change, and what it says */
     ctr_scope scope;       /* owned; has entered the open table */
+    ctr_brought_list brought; /* owned: by changes that are not committed yet */
 } ctr_apply;
 
 /* Merges one change. The caller has joined the transaction. */
@@ -55,5 +56,9 @@ int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *pr
 
 /* Closes the open table. The caller calls this at the end of a transaction, too. */
 void ctr_apply_release(ctr_apply *apply);
+
+/* Release it, and make what the changes have brought that of the connection, or forget it. */
+void ctr_apply_committed(ctr_apply *apply);
+void ctr_apply_rolled_back(ctr_apply *apply);
 
 #endif

@@ -109,7 +109,8 @@ int ctr_merge_refuse_key(sqlite3 *db, ctr_problem *problem)
 int ctr_merge_check_key(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem)
 {
     merge->keys = keys;
-    merge->row_unanswered = false;
+    merge->row_unanswered = merge->ends = false;
+    merge->newest.number = 0;
     for (int i = 0; i < merge->shape.n_keys && problem->rc == SQLITE_OK; i++) {
         if (sqlite3_value_type(keys[i]) != SQLITE_TEXT) continue;
         const unsigned char *text = sqlite3_value_text(keys[i]);
@@ -230,7 +231,7 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
         if (!key) ctr_problem_nomem(problem);
         int64_t n = ctr_conflicts_record(merge->conflicts, merge->entry.birth, key, column, mine,
                                          theirs, problem);
-        merge->n_conflicts += n;
+        merge->brought.conflicts += n;
         stats->conflicts += n;
         sqlite3_free(key);
     }
@@ -244,6 +245,8 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
     ctr_cell merged = ctr_cell_written(out, size);
     stats->cells_changed++;
     stats->shards_written += (int64_t)ctr_cell_changed_shards(&merged, mine);
+    if (!merge->tracked && ctr_cell_is_live(mine) && ctr_cell_is_deleted(&merged))
+        merge->ends = true;
     ctr_stage_set(rows, counter, size);
     return problem->rc;
 }
@@ -295,6 +298,8 @@ ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, cons
     bool changed = outcome == CTR_ROW_REPLACED || ctr_row_cell_beats(&mine->row, &before);
     for (int i = 0; i < mine->n; i++) changed = changed || merge->taken[i];
     if (changed) ctr_stage_row(&merge->rows, problem);
+    if (changed && ctr_row_cell_is_live(mine)) merge->newest = *ctr_row_cell_newest(theirs);
+    merge->ends = merge->was_live && !ctr_row_cell_is_live(mine);
     return outcome;
 }
 
@@ -310,6 +315,21 @@ void ctr_merge_counters(ctr_merge *merge, ctr_problem *problem)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+/* Returns what the staged row brings. One of a replicated table ends with its row cell, one of a
+ * counter table with its last counter; in any other tracked table rows do not end. */
+static ctr_brought brought_by_row(const ctr_merge *merge)
+{
+    ctr_brought brought = {0};
+    bool ends = merge->ends;
+    for (int i = 0; ends && !merge->tracked && i < merge->shape.n_counters; i++) {
+        ctr_summary state = ctr_stage_state(&merge->rows, i);
+        ends = !ctr_summary_counts(&state);
+    }
+    brought.deleted = ends;
+    if (merge->newest.number > 0) ctr_brought_stamp(&brought, &merge->newest);
+    return brought;
+}
+
 void ctr_merge_begin(ctr_merge *merge)
 {
     merge->within = true;
@@ -321,7 +341,10 @@ bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem)
 {
     merge->within = false;
     if (merge->deferred) merge->rows.tab->file->conn->stats = merge->stats;
-    if (merge->deferred || !merge->tracked || !ctr_stage_any(&merge->rows)) return !merge->deferred;
+    if (merge->deferred || !ctr_stage_any(&merge->rows)) return !merge->deferred;
+    const ctr_brought brought = brought_by_row(merge);
+    ctr_brought_add(&merge->brought, &brought);
+    if (!merge->tracked) return true;
     note_states(merge);
     const ctr_later_row row = {.rowid = merge->rows.rowid, .before = merge->before};
     ctr_later_add(merge->later, &merge->showing, &row, problem);
@@ -369,7 +392,9 @@ bool ctr_merge_write_values(ctr_merge *merge, sqlite3_value **values, ctr_proble
     unsigned nth = conn->ended;
     refuse_broken_keys(merge, problem);
     if (problem->rc != SQLITE_OK) return false;
+    const ctr_brought brought = brought_by_row(merge);
     if (ctr_stage_write(&merge->rows, merge->keys, problem)) return false;
+    ctr_brought_add(&merge->brought, &brought);
     if (merge->tracked) show_row(merge, values, problem);
     if (problem->rc != SQLITE_OK && merge->tracked && !merge->later) ctr_conn_spoil(conn, nth);
     return problem->rc == SQLITE_OK;

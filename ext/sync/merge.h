@@ -13,6 +13,7 @@
 #ifndef CTR_SYNC_MERGE_H
 #define CTR_SYNC_MERGE_H
 
+#include "sync/brought.h"
 #include "sync/conflicts.h"
 #include "table/catalog.h"
 #include "table/floors.h"
@@ -45,7 +46,9 @@ typedef struct ctr_merge {
     sqlite3_value **keys;     /* of the row found last; borrowed */
     bool within, deferred;    /* in an UPDATE, which cannot record conflicts; one was found */
     ctr_stats stats;          /* before the UPDATE */
-    int64_t n_conflicts;
+    ctr_brought brought;      /* by all rows that were written */
+    ctr_stamp newest;         /* of the row at hand in the other file; number 0: none is taken */
+    bool ends;                /* the merge ends a life of the row at hand */
 
     ctr_openings openings;     /* lent by ctr_merge_openings */
     unsigned openings_read_at; /* the number of answers recorded by then, plus 1; 0: not read */
