@@ -224,20 +224,21 @@ static void note_apart(const exchange *x, ctr_side side, const struct ctr_report
         sqlite3_str_appendf(note, " in %s: see counter_tracked(%Q)", x->peer, x->peer);
 }
 
-/* "column weight does not travel yet: call counter_replicate('products') in phone" */
+/* "in phone: column weight does not travel yet: call counter_replicate('products')" */
 static void note_warnings(const exchange *x, ctr_side side, const struct ctr_report_row *row,
                           sqlite3_str *note, ctr_problem *problem)
 {
-    const taker *to = side == CTR_MAIN_TAKES ? &x->main : &x->other;
+    const taker *of = side == CTR_MAIN_TAKES ? &x->main : &x->other;
     const char *counters = row->counters[side];
     ctr_warnings list = {0};
-    ctr_file *file = counters ? ctr_file_of(to->conn, to->schema) : NULL;
-    const ctr_objects *objects = file ? ctr_file_objects(file, problem) : NULL;
+    bool reads = side == CTR_MAIN_GIVES && !x->way->gives; /* it is the source of a pull */
+    ctr_file *file = reads ? x->theirs.file : ctr_file_of(of->conn, of->schema);
+    const ctr_objects *objects = file && counters ? ctr_file_objects(file, problem) : NULL;
     if (!objects) return;
     const char *table = ctr_tracked_is_among(objects, counters)
                             ? ctr_triggers_table(objects, counters, problem)
                             : counters;
-    ctr_warnings_of_table(&list, file, counters, row->changed > 0, problem);
+    ctr_warnings_of_table(&list, file, counters, row->changed > 0 && !reads, problem);
     if (table) ctr_warnings_of_merge(&list, file, table, &row->brought[side], problem);
     for (int i = 0; i < list.n; i++) {
         if (sqlite3_str_length(note)) sqlite3_str_appendall(note, "; ");
@@ -300,7 +301,7 @@ static void run_exchange(exchange *x, ctr_answer *answer, ctr_problem *problem)
     begin_work(x, problem);
     if (x->way->takes)
         merge_into(x, &x->main, &x->theirs, &x->their_identity, CTR_MAIN_TAKES, &report, problem);
-    ctr_source_close(&x->theirs);
+    if (x->way->gives) ctr_source_close(&x->theirs);
     if (x->way->gives && look_again_at_ours(x, problem))
         merge_into(x, &x->other, &x->ours, &x->our_identity, CTR_MAIN_GIVES, &report, problem);
     if (report.n == 0)
@@ -310,6 +311,7 @@ static void run_exchange(exchange *x, ctr_answer *answer, ctr_problem *problem)
                         x->way->takes ? x->peer : "main");
     ctr_source_close(&x->ours);
     fill_answer(answer, x, &report, problem);
+    ctr_source_close(&x->theirs);
     bool half = ctr_session_end(&x->main.session, problem) == SQLITE_OK && x->way->takes;
     if (half) keep_brought(x, &report);
     ctr_pull_report_close(&report);

@@ -27,7 +27,7 @@ enum {
 typedef struct ctr_report {
     struct ctr_report_row {
         char *birth, *name; /* owned: the name it was created with, and the one it has in main */
-        char *counters[2];  /* owned: the counter table in main, and in a peer that took; or NULL */
+        char *counters[2];  /* owned: the counter table in main and in the peer; or NULL */
         int64_t read, changed, conflicts;
         bool created, in_empty; /* the pull created the table; the taking file was empty */
         ctr_side created_by;

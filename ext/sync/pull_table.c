@@ -357,7 +357,8 @@ static void name_in_report(merge_job *job, const char *taker, ctr_problem *probl
     if (rows) {
         report->rows = rows;
         note_counters(&rows[i], pull->side, taker, problem);
-        if (!takes) note_counters(&rows[i], CTR_MAIN_TAKES, job->theirs->name, problem);
+        note_counters(&rows[i], takes ? CTR_MAIN_GIVES : CTR_MAIN_TAKES, job->theirs->name,
+                      problem);
         if (!rows[i].birth || !rows[i].name) ctr_problem_nomem(problem);
     }
     if (rows && problem->rc == SQLITE_OK) job->report = &rows[i];

@@ -15,7 +15,7 @@ ALTER TABLE main.p ADD COLUMN "the size" INTEGER;
 ALTER TABLE office.p ADD COLUMN weight;
 UPDATE main.p SET weight = 3;
 SELECT note FROM counter_pull('office');
---= columns weight, the size do not travel yet: call counter_replicate('p')
+--= columns weight, the size do not travel yet: call counter_replicate('p'); in office: column weight does not travel yet: call counter_replicate('p')
 SELECT note FROM counter_push('office');
 --= columns weight, the size do not travel yet: call counter_replicate('p'); in office: column weight does not travel yet: call counter_replicate('p')
 SELECT note FROM counter_sync('office');
