@@ -431,3 +431,22 @@ def test_rows_that_a_constraint_refuses_are_told_by_their_number(counter, shop, 
                            env={**CLEAN, "PYTHONPATH": str(package)}).stdout for other in (str(folder), one.path)]
     apart = "; 1 row waits or differs: SELECT * FROM counter_tracked\n"
     assert all(each.endswith(apart) for each in said), said
+
+
+# ---- tables ----
+
+def test_a_sync_warns_of_what_it_has_deleted_and_of_columns_that_do_not_travel(counter, shop, folder):
+    one, two = shop("one"), shop("two")
+    for i in range(20):
+        one.count(f"sku {i}")
+    sync_all(counter, (one, two), folder)
+    one("DELETE FROM products WHERE sku LIKE 'sku 1%'")
+    two("ALTER TABLE products ADD COLUMN weight")
+    assert counter.sync_folder(one.db, folder).warnings == []
+    missing = "products: column weight does not travel yet: call counter_replicate('products')"
+    assert counter.sync_folder(two.db, folder).warnings == [missing, "products: this merge deleted 11 of 20 rows"]
+    assert counter.sync_folder(two.db, folder).warnings == [missing]
+    two.close()
+    command = [PYTHON, "-m", "sqlite_counter", "sync", two.path, folder]
+    environment = {**CLEAN, "PYTHONPATH": os.path.dirname(os.path.dirname(counter.__file__))}
+    assert run(*command, show="stderr", env=environment) == f"sqlite_counter: {missing}\n"

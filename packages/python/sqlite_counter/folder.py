@@ -15,7 +15,7 @@ from .batches import NOTHING, Applied, Scope, Taking, end_of_changes, mark, need
 from .database import SyncError, is_refusal, told, transaction
 from .files import (TEMPORARY, Bad, File, chain_of, fetch, is_name, lines_of, list_files, next_files, publish, remove, write_lines)
 from .parsing import Batch
-from .results import Synced, count_apart, need_no_transaction
+from .results import Synced, count_apart, forget_warnings, need_no_transaction, tell_warnings
 
 SOURCE = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-([0-9a-f]{16}))?")
 DAY = 86400
@@ -180,6 +180,7 @@ def sync_folder(connection: Any, directory: Any, scope: Scope = None) -> Synced:
     directory = os.fspath(directory)
     with told():
         need_tables(connection)
+        forget_warnings(connection)
         reader = Reader(connection, scope_text(scope))
         check_folder(directory)
         own = own_folder(connection)
@@ -194,4 +195,5 @@ def sync_folder(connection: Any, directory: Any, scope: Scope = None) -> Synced:
             reader.take_all(directory, own)
         except OSError as error:
             raise SyncError(f"{error.filename or directory}: {error.strerror or error}: sync again when it can be read") from error
-        return Synced(gave, reader.took, 0, reader.warnings, count_apart(connection))
+        apart = count_apart(connection)
+        return Synced(gave, reader.took, 0, reader.warnings + tell_warnings(connection), apart)

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from .batches import Scope, apply, end_of_changes, mark, read_news, scope_text, settle
 from .database import SyncError, told
 from .reading import TooLarge, Unreadable, bounded, gunzipped, parts_of
-from .results import Synced, count_apart, need_no_transaction
+from .results import Synced, count_apart, forget_warnings, need_no_transaction, tell_warnings
 
 ENOUGH_BYTES = 4 * 2**20            # of an upload, and of what is taken in at once
 MOST_JSON, MOST_LINE = 2**20, 2**26  # of an answer
@@ -211,6 +211,8 @@ def sync_http(connection: Any, url: str, token: str, scope: Scope = None) -> Syn
     server = Server(url, token)
     with told():
         words = scope_text(scope)
+        forget_warnings(connection)
         source, synced = upload(connection, server, words)
         took = download(connection, server, source, words)
-        return synced._replace(took=took, apart=count_apart(connection))
+        apart = count_apart(connection)
+        return synced._replace(took=took, apart=apart, warnings=synced.warnings + tell_warnings(connection))
