@@ -135,7 +135,7 @@ ctr_row_outcome ctr_row_cell_join(ctr_row_cell *mine, const ctr_row_cell *theirs
     return CTR_ROW_MERGES;
 }
 
-/* ---- rows that were there when replication began ---------------------------------------------- */
+/* ---- rows that were there when replication began --------------------------------------------- */
 
 static bool is_of_beginning(const ctr_stamp *stamp)
 {
@@ -152,8 +152,8 @@ bool ctr_row_cell_began_apart(const ctr_row_cell *mine, const ctr_row_cell *thei
         if (map[i] < 0) continue;
         const ctr_stamp *here = ctr_row_cell_stamp(mine, i),
                         *there = ctr_row_cell_stamp(theirs, map[i]);
-        bool added = mine->columns[i].kind == CTR_STAMP_OWN &&
-                     theirs->columns[map[i]].kind == CTR_STAMP_OWN;
+        bool added =
+            mine->columns[i].kind == CTR_STAMP_OWN && theirs->columns[map[i]].kind == CTR_STAMP_OWN;
         apart[i] = !added && is_of_beginning(here) && is_of_beginning(there) &&
                    here->number == there->number && !is_same(here, there);
         any = any || apart[i];

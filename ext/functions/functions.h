@@ -92,7 +92,7 @@ int ctr_answer_connect(sqlite3 *db, void *aux, int argc, const char *const *argv
                        sqlite3_vtab **base, char **message);
 int ctr_answer_disconnect(sqlite3_vtab *base);
 
-/* ---- warnings.c: sentences for a note and for counter_warnings -------------------------------- */
+/* ---- warnings.c: sentences for a note and for counter_warnings ------------------------------- */
 
 typedef struct ctr_warnings {
     struct ctr_warning {

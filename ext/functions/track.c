@@ -117,7 +117,8 @@ static bool take_option(sqlite3_context *ctx, ctr_tracking *call, const char *fu
         ctr_arg_error(ctx,
                       "%s: unknown option '%s'; the options are: 'keys=assigned', 'opening=same', "
                       "'opening=add', 'values=again'%s",
-                      function, option, call->replicates ? ", 'values=newest', 'values=oldest'" : "");
+                      function, option,
+                      call->replicates ? ", 'values=newest', 'values=oldest'" : "");
     return assigned || same || add || again || newest || oldest;
 }
 

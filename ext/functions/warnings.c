@@ -15,8 +15,8 @@
  *                  'clock'         they brought a stamp more than a day ahead of this machine
  *     warning      the sentence
  *
- * The last three are of main alone: of all merges of this connection, by a pull or a feed, that were
- * committed since it was opened or counter_warnings_reset() was called.
+ * The last three are of main alone: of all merges of this connection, by a pull or a feed, that
+ * were committed since it was opened or counter_warnings_reset() was called.
  */
 #include <string.h>
 
@@ -52,8 +52,8 @@ void ctr_warnings_close(ctr_warnings *list)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* Returns whether a column of a replicated table could travel and does not. One that counter_untrack
- * has ended stays at home. */
+/* Returns whether a column of a replicated table could travel and does not. One that
+ * counter_untrack has ended stays at home. */
 static bool stays_at_home(const ctr_tracked *tracked, const ctr_registry *registry,
                           const ctr_shape *shape, const ctr_described *column)
 {
@@ -146,8 +146,7 @@ static void warn_of_foreign_keys(ctr_warnings *list, const ctr_tracked *tracked,
     run.slots.name = tracked->table;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_FOREIGN_KEYS);
     while (ctr_run_row(&run, row))
-        if (sqlite3_column_int(row, 1) == 0)
-            warn_of_foreign_key(list, tracked, file, row, problem);
+        if (sqlite3_column_int(row, 1) == 0) warn_of_foreign_key(list, tracked, file, row, problem);
     sqlite3_finalize(row);
 }
 
@@ -197,12 +196,13 @@ static void warn_of_clock(ctr_warnings *list, const ctr_stamp *ahead, ctr_proble
     int64_t days = (ahead->number - ctr_regular_number(0)) / day;
     if (ahead->number == 0) return;
     ctr_id_to_text(ahead->id, id);
-    add_warning(list, "clock",
-                sqlite3_mprintf("a value of %s has a stamp %lld day%s ahead of this machine's clock, "
-                                "and wins over what others write until then: set the clock that is "
-                                "wrong",
-                                id, (long long)days, days == 1 ? "" : "s"),
-                problem);
+    add_warning(
+        list, "clock",
+        sqlite3_mprintf("a value of %s has a stamp %lld day%s ahead of this machine's clock, "
+                        "and wins over what others write until then: set the clock that is "
+                        "wrong",
+                        id, (long long)days, days == 1 ? "" : "s"),
+        problem);
 }
 
 void ctr_warnings_of_merge(ctr_warnings *list, ctr_file *file, const char *table,
@@ -223,7 +223,7 @@ void ctr_warnings_of_merge(ctr_warnings *list, ctr_file *file, const char *table
 /* ---- counter_warnings ------------------------------------------------------------------------ */
 
 static void answer_warnings(ctr_answer *answer, ctr_file *file, const ctr_catalog_entry *entry,
-                         const ctr_brought_list *brought, ctr_problem *problem)
+                            const ctr_brought_list *brought, ctr_problem *problem)
 {
     ctr_warnings list = {0};
     const ctr_objects *objects = ctr_file_objects(file, problem);

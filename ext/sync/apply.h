@@ -46,8 +46,8 @@ typedef struct ctr_apply {
     sqlite3_stmt *born; /* looks the table up again at each row */
     sqlite3_stmt *values;
     sqlite3_value **keys;
-    sqlite3_value *scoped; /* owned: the scope of the last change, and what it says */
-    ctr_scope scope;       /* owned; has entered the open table */
+    sqlite3_value *scoped;    /* owned: the scope of the last change, and what it says */
+    ctr_scope scope;          /* owned; has entered the open table */
     ctr_brought_list brought; /* owned: by changes that are not committed yet */
 } ctr_apply;
 

@@ -33,8 +33,7 @@ void ctr_drift_compare(ctr_merge *merge, sqlite3_value *const *theirs, const int
                        ctr_problem *problem)
 {
     ctr_row_values *mine = &merge->mine;
-    if (!mine->tab && problem->rc == SQLITE_OK)
-        ctr_row_values_open(mine, merge->rows.tab, problem);
+    if (!mine->tab && problem->rc == SQLITE_OK) ctr_row_values_open(mine, merge->rows.tab, problem);
     ctr_row_values_read(mine, merge->rows.rowid, merge->keys, false, problem);
     for (int i = 0; problem->rc == SQLITE_OK && i < mine->n; i++) {
         sqlite3_value *value = map[i] >= 0 ? theirs[map[i]] : NULL;

@@ -58,12 +58,12 @@ typedef struct ctr_merge {
     bool row_unanswered;       /* the row at hand is one of them */
 
     /* Of a replicated table, for the row at hand: set by ctr_merge_row or ctr_merge_counters. */
-    bool *taken;   /* owned; by regular column: its value is that of the other file */
-    bool *apart;   /* owned; by regular column: both files had it when they began to replicate */
-    bool asks;     /* some column is; its values are to be compared (sync/drift.h) */
-    bool was_live; /* before the merge */
-    int64_t giver; /* its id among the cells of the source; 0: it comes with a feed */
-    ctr_drift drift;     /* until ctr_drift_refuse */
+    bool *taken;     /* owned; by regular column: its value is that of the other file */
+    bool *apart;     /* owned; by regular column: both files had it when they began to replicate */
+    bool asks;       /* some column is; its values are to be compared (sync/drift.h) */
+    bool was_live;   /* before the merge */
+    int64_t giver;   /* its id among the cells of the source; 0: it comes with a feed */
+    ctr_drift drift; /* until ctr_drift_refuse */
     ctr_row_values mine; /* private: reads my values; not open unless it has a tab */
 
     /* Of a tracked table. */

@@ -178,7 +178,8 @@ static void make_room_for_taken(const ctr_merge *merge, taken_row *row, ctr_prob
     if (!row->map || !row->places || !row->given || !row->shown) ctr_problem_nomem(problem);
 }
 
-/* Refuses a row that both files had when each began to replicate the table, if its values differ. */
+/* Refuses a row that both files had when each began to replicate the table, if its values
+ * differ. */
 static void refuse_drift(ctr_merge *merge, taken_row *row, ctr_problem *problem)
 {
     for (int i = 0; i < row->cell.n; i++)

@@ -126,12 +126,13 @@ void ctr_constraints_refuse_own_keys(const ctr_shape *shape, sqlite3 *db, const 
     bool numbers = ctr_constraints_numbers_keys(&ordinary);
     ctr_ordinary_close(&ordinary);
     if (problem->rc == SQLITE_OK && numbers)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s: SQLite gives out the key %s by itself, so two files give one number to "
-                        "different rows, and a merge makes one row of the two: give the table a "
-                        "natural key or UUIDs, as docs/tracked-columns.md#keys describes; "
-                        "'keys=assigned' is for numbers that no two files can share",
-                        table, shape->columns[shape->keys[0]].name);
+        ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "%s: SQLite gives out the key %s by itself, so two files give one number to "
+            "different rows, and a merge makes one row of the two: give the table a "
+            "natural key or UUIDs, as docs/tracked-columns.md#keys describes; "
+            "'keys=assigned' is for numbers that no two files can share",
+            table, shape->columns[shape->keys[0]].name);
 }
 
 void ctr_constraints_refuse_collations(const ctr_shape *shape, const char *table,
