@@ -930,8 +930,10 @@ CREATE TABLE main.p(k TEXT PRIMARY KEY, price, note);
 CREATE TABLE office.p(k TEXT PRIMARY KEY, price, note);
 INSERT INTO main.p VALUES ('tea', 4.5, NULL), ('jam', 3, 'x'), ('oil', 9, 'same');
 INSERT INTO office.p VALUES ('tea', 4.8, 'bio'), ('jam', 3, 'y'), ('oil', 9, 'same'), ('rye', 2, NULL);
-SELECT counter_replicate('main.p'), counter_replicate('office.p');
---= 3|4
+SELECT counter_replicate('main.p');
+--= 3
+SELECT counter_replicate('office.p');
+--= 4
 SELECT * FROM counter_pull('office');
 --! counter_pull: table p: two files began to replicate it apart, and 2 rows differ that both had: row ('jam'), column note: TEXT 'x' here, TEXT 'y' in office: counter_replicate('p', 'values=newest') keeps the values of this file, counter_replicate('p', 'values=oldest') takes those of the other; what was written since then wins either way
 SELECT * FROM counter_push('office');
@@ -965,8 +967,10 @@ CREATE TABLE main.p(k TEXT PRIMARY KEY, price, n INTEGER);
 CREATE TABLE office.p(k TEXT PRIMARY KEY, price, n INTEGER);
 INSERT INTO main.p VALUES ('tea', 4.5, 0), ('jam', 3, 0);
 INSERT INTO office.p VALUES ('tea', 4.8, 0), ('jam', 3.0, 0);
-SELECT counter_replicate('main.p', 'n'), counter_replicate('office.p', 'n');
---= 2|2
+SELECT counter_replicate('main.p', 'n');
+--= 2
+SELECT counter_replicate('office.p', 'n');
+--= 2
 SELECT * FROM counter_pull('office');
 --! counter_pull: table p: two files began to replicate it apart, and 1 row differs that both had: row ('tea'), column price: REAL 4.5 here, REAL 4.8 in office: counter_replicate('p', 'values=newest') keeps the values of this file, counter_replicate('p', 'values=oldest') takes those of the other; what was written since then wins either way
 UPDATE main.p SET price = 3.5 WHERE k = 'jam';
@@ -989,8 +993,10 @@ CREATE TABLE main.p(k TEXT PRIMARY KEY, price);
 CREATE TABLE office.p(k TEXT PRIMARY KEY, price);
 INSERT INTO main.p VALUES ('tea', 1);
 INSERT INTO office.p VALUES ('tea', 2);
-SELECT counter_replicate('main.p', 'values=oldest'), counter_replicate('office.p', 'values=oldest');
---= 1|1
+SELECT counter_replicate('main.p', 'values=oldest');
+--= 1
+SELECT counter_replicate('office.p', 'values=oldest');
+--= 1
 SELECT * FROM counter_sync('office');
 --! counter_sync: table p: two files began to replicate it apart, and 1 row differs that both had: row ('tea'), column price: INTEGER 1 here, INTEGER 2 in office: counter_replicate('p', 'values=newest') keeps the values of this file, counter_replicate('p', 'values=oldest') takes those of the other; what was written since then wins either way
 SELECT counter_replicate('main.p', 'values=oldest');
@@ -1031,16 +1037,20 @@ CREATE TABLE main.p(k TEXT PRIMARY KEY, price);
 CREATE TABLE office.p(k TEXT PRIMARY KEY, price);
 INSERT INTO main.p VALUES ('tea', 1), ('jam', 2);
 INSERT INTO office.p SELECT * FROM main.p;
-SELECT counter_replicate('main.p'), counter_replicate('office.p');
---= 2|2
+SELECT counter_replicate('main.p');
+--= 2
+SELECT counter_replicate('office.p');
+--= 2
 SELECT rows_changed IN (0, 2) FROM counter_sync('office');
 --= 1
 ALTER TABLE main.p ADD COLUMN slug;
 ALTER TABLE office.p ADD COLUMN slug;
 UPDATE main.p SET slug = 'm' || k;
 UPDATE office.p SET slug = 'o' || k;
-SELECT counter_replicate('main.p'), counter_replicate('office.p');
---= 2|2
+SELECT counter_replicate('main.p');
+--= 2
+SELECT counter_replicate('office.p');
+--= 2
 SELECT count(*) FROM counter_sync('office');
 --= 1
 SELECT (SELECT group_concat(slug) FROM main.p) = (SELECT group_concat(slug) FROM office.p);
@@ -1052,8 +1062,10 @@ CREATE TABLE main.p(k TEXT PRIMARY KEY, price);
 CREATE TABLE office.p(k TEXT PRIMARY KEY, price);
 INSERT INTO main.p VALUES ('tea', 1);
 INSERT INTO office.p VALUES ('tea', 1);
-SELECT counter_replicate('main.p'), counter_replicate('office.p');
---= 1|1
+SELECT counter_replicate('main.p');
+--= 1
+SELECT counter_replicate('office.p');
+--= 1
 SELECT count(*) FROM counter_sync('office');
 --= 1
 SELECT counter_table_digest('p', 'main') = counter_table_digest('p', 'office');
