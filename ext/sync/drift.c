@@ -68,9 +68,9 @@ int ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, cons
         ctr_problem_set(
             problem, SQLITE_ERROR,
             "two files began to replicate it apart, and %lld row%s that both had: row "
-            "%s, column %s: %s %s, %s %s: counter_replicate(%Q, 'values=newest') keeps the values "
-            "of this file, counter_replicate(%Q, 'values=oldest') takes those of the other; what "
-            "was written since then wins either way",
+            "%s, column %s: %s %s, %s %s: call counter_replicate(%Q, 'values=newest') in the file "
+            "whose values win, or counter_replicate(%Q, 'values=oldest') in the other; what was "
+            "written since then stays newer",
             (long long)drift->rows, drift->rows == 1 ? " differs" : "s differ", drift->key,
             drift->column, drift->values[gives], gives ? there : here, drift->values[!gives],
             gives ? here : there, table, table);

@@ -935,11 +935,11 @@ SELECT counter_replicate('main.p');
 SELECT counter_replicate('office.p');
 --= 4
 SELECT * FROM counter_pull('office');
---! counter_pull: table p: two files began to replicate it apart, and 2 rows differ that both had: row ('jam'), column note: TEXT 'x' here, TEXT 'y' in office: counter_replicate('p', 'values=newest') keeps the values of this file, counter_replicate('p', 'values=oldest') takes those of the other; what was written since then wins either way
+--! counter_pull: table p: two files began to replicate it apart, and 2 rows differ that both had: row ('jam'), column note: TEXT 'x' here, TEXT 'y' in office: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
 SELECT * FROM counter_push('office');
---! counter_push: table p: two files began to replicate it apart, and 2 rows differ that both had: row ('jam'), column note: TEXT 'x' here, TEXT 'y' in office: counter_replicate('p', 'values=newest') keeps the values of this file, counter_replicate('p', 'values=oldest') takes those of the other; what was written since then wins either way
+--! counter_push: table p: two files began to replicate it apart, and 2 rows differ that both had: row ('jam'), column note: TEXT 'x' here, TEXT 'y' in office: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
 SELECT * FROM counter_sync('office');
---! counter_sync: table p: two files began to replicate it apart, and 2 rows differ that both had: row ('jam'), column note: TEXT 'x' here, TEXT 'y' in office: counter_replicate('p', 'values=newest') keeps the values of this file, counter_replicate('p', 'values=oldest') takes those of the other; what was written since then wins either way
+--! counter_sync: table p: two files began to replicate it apart, and 2 rows differ that both had: row ('jam'), column note: TEXT 'x' here, TEXT 'y' in office: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
 SELECT count(*) FROM main.p;
 --= 3
 UPDATE office.p SET price = 5 WHERE k = 'tea';
@@ -972,7 +972,7 @@ SELECT counter_replicate('main.p', 'n');
 SELECT counter_replicate('office.p', 'n');
 --= 2
 SELECT * FROM counter_pull('office');
---! counter_pull: table p: two files began to replicate it apart, and 1 row differs that both had: row ('tea'), column price: REAL 4.5 here, REAL 4.8 in office: counter_replicate('p', 'values=newest') keeps the values of this file, counter_replicate('p', 'values=oldest') takes those of the other; what was written since then wins either way
+--! counter_pull: table p: two files began to replicate it apart, and 1 row differs that both had: row ('tea'), column price: REAL 4.5 here, REAL 4.8 in office: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
 UPDATE main.p SET price = 3.5 WHERE k = 'jam';
 SELECT counter_replicate('main.p', 'values=oldest');
 --= 2
@@ -998,11 +998,11 @@ SELECT counter_replicate('main.p', 'values=oldest');
 SELECT counter_replicate('office.p', 'values=oldest');
 --= 1
 SELECT * FROM counter_sync('office');
---! counter_sync: table p: two files began to replicate it apart, and 1 row differs that both had: row ('tea'), column price: INTEGER 1 here, INTEGER 2 in office: counter_replicate('p', 'values=newest') keeps the values of this file, counter_replicate('p', 'values=oldest') takes those of the other; what was written since then wins either way
+--! counter_sync: table p: two files began to replicate it apart, and 1 row differs that both had: row ('tea'), column price: INTEGER 1 here, INTEGER 2 in office: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
 SELECT counter_replicate('main.p', 'values=oldest');
 --= 1
 SELECT * FROM counter_pull('office');
---! counter_pull: table p: two files began to replicate it apart, and 1 row differs that both had: row ('tea'), column price: INTEGER 1 here, INTEGER 2 in office: counter_replicate('p', 'values=newest') keeps the values of this file, counter_replicate('p', 'values=oldest') takes those of the other; what was written since then wins either way
+--! counter_pull: table p: two files began to replicate it apart, and 1 row differs that both had: row ('tea'), column price: INTEGER 1 here, INTEGER 2 in office: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
 SELECT counter_replicate('main.p', 'values=newest');
 --= 1
 SELECT rows_changed FROM counter_sync('office');
@@ -1023,7 +1023,7 @@ UPDATE main.p SET price = 4.8 WHERE k = 'tea';
 SELECT counter_replicate('main.p', 'values=again');
 --= 2
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
---! counter_changes: table p: two files began to replicate it apart, and 1 row differs that both had: row ('tea'), column price: REAL 4.8 here, REAL 4.5 in the change: counter_replicate('p', 'values=newest') keeps the values of this file, counter_replicate('p', 'values=oldest') takes those of the other; what was written since then wins either way
+--! counter_changes: table p: two files began to replicate it apart, and 1 row differs that both had: row ('tea'), column price: REAL 4.8 here, REAL 4.5 in the change: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
 SELECT counter_replicate('main.p', 'values=oldest');
 --= 2
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
