@@ -146,8 +146,9 @@ bool ctr_row_cell_began_apart(const ctr_row_cell *mine, const ctr_row_cell *thei
                               bool *apart)
 {
     bool any = false;
-    memset(apart, 0, (size_t)mine->n * sizeof *apart);
     if (mine->life != theirs->life || !ctr_row_cell_is_live(mine)) return false;
+    if (!is_of_beginning(&mine->row) && !is_of_beginning(&theirs->row)) return false;
+    memset(apart, 0, (size_t)mine->n * sizeof *apart);
     for (int i = 0; i < mine->n; i++) {
         if (map[i] < 0) continue;
         const ctr_stamp *here = ctr_row_cell_stamp(mine, i),

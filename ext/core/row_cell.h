@@ -125,9 +125,9 @@ ctr_row_outcome ctr_row_cell_join(ctr_row_cell *mine, const ctr_row_cell *theirs
                                   bool *taken);
 
 /* Sets `apart`, a bool for each of my columns: both files had the row when each began to replicate
- * it, so nobody knows which of two values is the newer one. Returns whether there are any. Not so
- * for a column that both have added since: a migration gives it a value in each file. Call it
- * before the join. */
+ * it, so nobody knows which of two values is the newer one. Not so for a column that both have
+ * added since: a migration gives it a value in each file. Returns whether there are any; if there
+ * are none, it may leave `apart` as it is. Call it before the join. */
 bool ctr_row_cell_began_apart(const ctr_row_cell *mine, const ctr_row_cell *theirs, const int *map,
                               bool *apart);
 

@@ -52,14 +52,13 @@ void ctr_warnings_close(ctr_warnings *list)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* Returns whether a column of a replicated table could travel and does not. One that
- * counter_untrack has ended stays at home. */
+/* Returns whether a column could travel and does not. One that counter_untrack has ended stays at
+ * home. */
 static bool stays_at_home(const ctr_tracked *tracked, const ctr_registry *registry,
-                          const ctr_shape *shape, const ctr_described *column)
+                          const ctr_described *column)
 {
-    const char *name = column->name, *spelling;
-    if (!name || column->key >= 0 || column->generated || ctr_tracked_counter(tracked, name) >= 0 ||
-        ctr_shape_generation(shape, name, &spelling) > 0)
+    const char *name = column->name;
+    if (!name || column->key >= 0 || column->generated || ctr_tracked_counter(tracked, name) >= 0)
         return false;
     for (int i = 0; i < tracked->n_regular; i++)
         if (tracked->regular[i].column && sqlite3_stricmp(tracked->regular[i].column, name) == 0)
@@ -71,15 +70,27 @@ static bool stays_at_home(const ctr_tracked *tracked, const ctr_registry *regist
     return true;
 }
 
+/* Only the stored shape has the counters that were dropped. */
+static bool was_counter(const ctr_tab *tab, const char *name, ctr_problem *problem)
+{
+    const char *spelling;
+    ctr_shape shape = {0};
+    ctr_tab_read_shape(tab->file, tab->table, &shape, problem);
+    bool was = problem->rc == SQLITE_OK && ctr_shape_generation(&shape, name, &spelling) > 0;
+    ctr_shape_close(&shape);
+    return was;
+}
+
 static void warn_of_columns(ctr_warnings *list, const ctr_tracked *tracked, ctr_tab *tab,
-                            const ctr_shape *shape, ctr_problem *problem)
+                            ctr_problem *problem)
 {
     int n = 0;
     const ctr_registry *registry = ctr_regular_of(tab, problem);
     sqlite3_str *names = sqlite3_str_new(NULL);
     for (size_t i = 0; registry && i < tracked->ordinary.n; i++) {
         const ctr_described *column = &tracked->ordinary.columns[i];
-        if (!stays_at_home(tracked, registry, shape, column)) continue;
+        if (!stays_at_home(tracked, registry, column) || was_counter(tab, column->name, problem))
+            continue;
         sqlite3_str_appendf(names, "%s%s", n++ > 0 ? ", " : "", column->name);
     }
     char *text = ctr_text_finish(names, problem);
@@ -156,12 +167,12 @@ void ctr_warnings_of_table(ctr_warnings *list, ctr_file *file, const char *count
     ctr_shape shape = {0};
     const ctr_objects *objects = ctr_file_objects(file, problem);
     if (!objects || !ctr_tracked_is_among(objects, counters)) return;
-    ctr_tab *tab = NULL;
-    if (ctr_tab_read_shape(file, counters, &shape, problem) == SQLITE_OK && shape.replicated)
+    ctr_tab *tab = ctr_tab_known(file, counters);
+    if (!tab && ctr_tab_read_shape(file, counters, &shape, problem) == SQLITE_OK)
         tab = ctr_tab_of(file, counters, &shape, problem);
-    ctr_tracked *tracked = tab ? ctr_tracked_hold(tab, problem) : NULL;
+    ctr_tracked *tracked = tab && tab->shape.replicated ? ctr_tracked_hold(tab, problem) : NULL;
     if (tracked && ctr_tracked_is_known(tracked)) {
-        warn_of_columns(list, tracked, tab, &shape, problem);
+        warn_of_columns(list, tracked, tab, problem);
         if (foreign_keys) warn_of_foreign_keys(list, tracked, file, problem);
     }
     ctr_tracked_release(tracked);

@@ -9,11 +9,14 @@ bool ctr_brought_any(const ctr_brought *brought)
     return brought->deleted > 0 || brought->conflicts > 0 || brought->ahead.number > 0;
 }
 
-void ctr_brought_stamp(ctr_brought *to, const ctr_stamp *stamp)
+int64_t ctr_brought_tomorrow(void)
 {
-    static const int64_t DAY = INT64_C(86400000) * CTR_STAMPS_IN_MS;
-    if (stamp->number > to->ahead.number && stamp->number > ctr_regular_number(0) + DAY)
-        to->ahead = *stamp;
+    return ctr_regular_number(0) + INT64_C(86400000) * CTR_STAMPS_IN_MS;
+}
+
+void ctr_brought_stamp(ctr_brought *to, const ctr_stamp *stamp, int64_t tomorrow)
+{
+    if (stamp->number > tomorrow && stamp->number > to->ahead.number) to->ahead = *stamp;
 }
 
 void ctr_brought_add(ctr_brought *to, const ctr_brought *more)

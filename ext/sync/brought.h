@@ -27,8 +27,11 @@ typedef struct ctr_brought_list {
 /* Returns whether it has anything. */
 bool ctr_brought_any(const ctr_brought *brought);
 
-/* Notes a stamp if it is more than a day ahead of this machine. */
-void ctr_brought_stamp(ctr_brought *to, const ctr_stamp *stamp);
+/* Returns the number beyond which stamps are more than a day ahead of this machine now. */
+int64_t ctr_brought_tomorrow(void);
+
+/* Notes a stamp if it is beyond that number. */
+void ctr_brought_stamp(ctr_brought *to, const ctr_stamp *stamp, int64_t tomorrow);
 
 void ctr_brought_add(ctr_brought *to, const ctr_brought *more);
 

@@ -36,7 +36,7 @@ static void make_room_for_row(ctr_merge *merge, ctr_problem *problem)
 bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_entry *entry,
                           ctr_conflicts *conflicts, ctr_problem *problem)
 {
-    *merge = (ctr_merge){.conflicts = conflicts};
+    *merge = (ctr_merge){.conflicts = conflicts, .tomorrow = ctr_brought_tomorrow()};
     if (problem->rc != SQLITE_OK || ctr_catalog_copy(&merge->entry, entry, problem)) return false;
     const char *name = merge->entry.name;
     const ctr_objects *objects = ctr_file_objects(file, problem);
@@ -326,7 +326,7 @@ static ctr_brought brought_by_row(const ctr_merge *merge)
         ends = !ctr_summary_counts(&state);
     }
     brought.deleted = ends;
-    if (merge->newest.number > 0) ctr_brought_stamp(&brought, &merge->newest);
+    ctr_brought_stamp(&brought, &merge->newest, merge->tomorrow);
     return brought;
 }
 

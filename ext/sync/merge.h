@@ -47,6 +47,7 @@ typedef struct ctr_merge {
     bool within, deferred;    /* in an UPDATE, which cannot record conflicts; one was found */
     ctr_stats stats;          /* before the UPDATE */
     ctr_brought brought;      /* by all rows that were written */
+    int64_t tomorrow;         /* as of the opening of the merge (sync/brought.h) */
     ctr_stamp newest;         /* of the row at hand in the other file; number 0: none is taken */
     bool ends;                /* the merge ends a life of the row at hand */
 
