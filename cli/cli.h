@@ -98,8 +98,9 @@ void cli_need_write(cli_file *file);
 int64_t cli_count_tables(cli_file *file);
 void cli_need_tables(cli_file *file);
 
-/* Tries rows that are apart again, and warns if tables still do not show all that was merged. */
-void cli_warn_apart(cli_file *file);
+/* Tries rows that are apart again, and warns if tables still do not show all that was merged; warns
+ * of what else counter_warnings tells. */
+void cli_warn_of_tables(cli_file *file);
 
 /* One statement without parameters and rows. */
 void cli_run(cli_file *file, const char *sql);

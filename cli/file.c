@@ -114,7 +114,7 @@ void cli_need_tables(cli_file *file)
                  file->path, file->path);
 }
 
-void cli_warn_apart(cli_file *file)
+static void warn_apart(cli_file *file)
 {
     sqlite3_exec(file->db, CLI_SQL_RETRY_APART, NULL, NULL, NULL); /* if not now, the next sync */
     sqlite3_stmt *row = cli_prepare(file, CLI_SQL_COUNT_APART);
@@ -127,6 +127,16 @@ void cli_warn_apart(cli_file *file)
                        : (n == 1 ? "differs from its counters" : "differ from their counters"),
                  file->path);
     }
+    sqlite3_finalize(row);
+}
+
+void cli_warn_of_tables(cli_file *file)
+{
+    warn_apart(file);
+    sqlite3_stmt *row = cli_prepare(file, CLI_SQL_WARNINGS);
+    while (cli_step(file, row))
+        cli_warn(file->c, "%s: table %s: %s", file->path, sqlite3_column_text(row, 0),
+                 sqlite3_column_text(row, 1));
     sqlite3_finalize(row);
 }
 

@@ -392,7 +392,7 @@ void cli_import(cli *c, const cli_arguments *given)
     cli_end(&file);
     print_received(&in);
     cli_taking_end(&in);
-    cli_warn_apart(&file);
+    cli_warn_of_tables(&file);
     if (lines && lines != stdin) fclose(lines);
     cli_close(&file);
 }

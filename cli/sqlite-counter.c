@@ -57,11 +57,12 @@ static const command COMMANDS[] = {
      "the environment variable SQLITE_COUNTER_TOKEN.\n"
      "\n"
      "With --scope '[\"store 7\"]' FILE takes only rows with these first values of the key.\n"
-     "Warns if a tracked table does not take a row or a value.\n"},
+     "Warns if a tracked table does not take a row or a value, and of what status warns of.\n"},
     {"status", "FILE [DIRECTORY]", 1, 2, 0, cli_status,
      "shows the identity of a file and what it holds",
      "Shows the identity of a file and what it holds. Each line begins with its kind: id, name,\n"
      "fingerprint, witness, refuses, table, counter, tracked, regular, broken, waits, differs, "
+     "warning,\n"
      "conflicts.\n"
      "\n"
      "With a directory of sqlite-counter sync a line for each file that has written into it: "
@@ -114,7 +115,9 @@ static const command COMMANDS[] = {
      "Takes in the lines of export from standard input, all or nothing; they may be repeated.\n"
      "Prints a line for each file that they come from: its id, the number of changes, and the "
      "mark\n"
-     "to export from next time. Warns if a tracked table does not take a row or a value.\n"},
+     "to export from next time. Warns if a tracked table does not take a row or a value, and of "
+     "what\n"
+     "status warns of.\n"},
 };
 enum { COMMAND_COUNT = sizeof COMMANDS / sizeof *COMMANDS };
 

@@ -22,6 +22,10 @@ SELECT state, count(*) FROM (
   SELECT DISTINCT state, table_name, row_key FROM counter_tracked WHERE row_key IS NOT NULL)
  GROUP BY state ORDER BY state DESC;
 
+-- Foreign keys stay as they are: status tells of them.
+-- name: WARNINGS
+SELECT table_name, warning FROM counter_warnings WHERE kind <> 'foreign key';
+
 -- Takes no changes, and tries again what is apart: a table may take it since.
 -- name: RETRY_APART
 SELECT counter_seen(counter_settle(), 0, 0) WHERE EXISTS (SELECT 1 FROM counter_tracked WHERE row_key IS NOT NULL);
@@ -63,6 +67,9 @@ SELECT name FROM pragma_table_info(?1) WHERE "notnull" = 0 ORDER BY cid;
 
 -- name: TRACKED
 SELECT state, table_name, column_name FROM counter_tracked WHERE row_key IS NULL;
+
+-- name: ALL_WARNINGS
+SELECT table_name, warning FROM counter_warnings;
 
 -- name: APART
 SELECT state, table_name, column_name, row_key, shown, merged FROM counter_tracked

@@ -112,8 +112,8 @@ static void sync_files(cli *c, const cli_arguments *given)
     if (two_has) pull(&one, path[1], how, &rows);
     pull(&two, path[0], how, &rows);
     cli_rows_print(&rows, c, "table\tfrom\tto\tread\tchanged\tconflicts\tnote");
-    cli_warn_apart(&one);
-    cli_warn_apart(&two);
+    cli_warn_of_tables(&one);
+    cli_warn_of_tables(&two);
     cli_close(&one);
     cli_close(&two);
 }
@@ -157,7 +157,7 @@ static void sync_with_many(cli *c, const cli_arguments *given)
         goes_on =
             given->watch && cli_watch_wait(&watch, &file, is_url(other) ? A_SERVER : A_FOLDER);
     }
-    if (opened) cli_warn_apart(&file);
+    if (opened) cli_warn_of_tables(&file);
     if (given->watch) cli_watch_close(&watch);
     cli_close(&file);
 }

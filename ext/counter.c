@@ -25,7 +25,7 @@ static int (*const SHARING[])(sqlite3 *, ctr_conn *) = {
     ctr_cells_register,     ctr_internal_register, ctr_table_register,    ctr_exchange_register,
     ctr_increment_register, ctr_changes_register,  ctr_contents_register, ctr_coordinator_register,
     ctr_status_register,    ctr_admin_register,    ctr_track_register,    ctr_opening_register,
-    ctr_keys_register,
+    ctr_keys_register,      ctr_warnings_register,
 };
 
 static int register_all(sqlite3 *db, ctr_conn **lent)

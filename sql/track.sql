@@ -115,6 +115,10 @@ INSERT INTO "{schema}"."{table}"(_event, "{columns}") SELECT 'found{value}', "{v
 -- name: TRACK_COUNT_VALUES
 SELECT count(*) FROM "{schema}"."{name}" WHERE "{value}" <> 0;
 
+-- Rows of a table, counted up to a number.
+-- name: TRACK_COUNT_UP_TO
+SELECT count(*) FROM (SELECT 1 FROM "{schema}"."{name}" LIMIT :most);
+
 -- Counters without a row in the table.
 -- name: TRACK_COUNT_GONE
 INSERT INTO "{schema}"."{table}"(_event, "{keys}") SELECT 'missing', "{keys}" FROM "{schema}"."{table}_cells" AS c

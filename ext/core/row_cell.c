@@ -35,16 +35,20 @@ int64_t ctr_row_cell_highest_of(const ctr_row_cell *cell, const bool *mask)
     return highest;
 }
 
-int64_t ctr_row_cell_highest(const ctr_row_cell *cell)
+const ctr_stamp *ctr_row_cell_newest(const ctr_row_cell *cell)
 {
-    if (!ctr_row_cell_is_live(cell)) return 0;
-    int64_t highest = cell->row.number;
+    const ctr_stamp *newest = &cell->row;
     for (int i = 0; i < cell->n; i++) {
         const ctr_column_stamp *column = &cell->columns[i];
-        if (column->kind == CTR_STAMP_OWN && column->own.number > highest)
-            highest = column->own.number;
+        if (column->kind == CTR_STAMP_OWN && ctr_row_cell_beats(&column->own, newest))
+            newest = &column->own;
     }
-    return highest;
+    return newest;
+}
+
+int64_t ctr_row_cell_highest(const ctr_row_cell *cell)
+{
+    return ctr_row_cell_is_live(cell) ? ctr_row_cell_newest(cell)->number : 0;
 }
 
 /* The stamp of a column beside that of the row. */
@@ -129,6 +133,54 @@ ctr_row_outcome ctr_row_cell_join(ctr_row_cell *mine, const ctr_row_cell *theirs
         *column = beside_row(taken[i] ? there : here, &mine->row);
     }
     return CTR_ROW_MERGES;
+}
+
+/* ---- rows that were there when replication began --------------------------------------------- */
+
+static bool is_of_beginning(const ctr_stamp *stamp)
+{
+    return stamp && stamp->number <= CTR_STAMP_BEGAN_MAX;
+}
+
+bool ctr_row_cell_began_apart(const ctr_row_cell *mine, const ctr_row_cell *theirs, const int *map,
+                              bool *apart)
+{
+    bool any = false;
+    if (mine->life != theirs->life || !ctr_row_cell_is_live(mine)) return false;
+    if (!is_of_beginning(&mine->row) && !is_of_beginning(&theirs->row)) return false;
+    memset(apart, 0, (size_t)mine->n * sizeof *apart);
+    for (int i = 0; i < mine->n; i++) {
+        if (map[i] < 0) continue;
+        const ctr_stamp *here = ctr_row_cell_stamp(mine, i),
+                        *there = ctr_row_cell_stamp(theirs, map[i]);
+        bool added =
+            mine->columns[i].kind == CTR_STAMP_OWN && theirs->columns[map[i]].kind == CTR_STAMP_OWN;
+        apart[i] = !added && is_of_beginning(here) && is_of_beginning(there) &&
+                   here->number == there->number && !is_same(here, there);
+        any = any || apart[i];
+    }
+    return any;
+}
+
+static bool begin_stamp_again(ctr_stamp *stamp, bool next, const uint8_t id[CTR_ID_SIZE])
+{
+    if (!is_of_beginning(stamp)) return false;
+    if (next && stamp->number < CTR_STAMP_BEGAN_MAX) stamp->number++;
+    if (!next && stamp->number > 0) stamp->number--;
+    memcpy(stamp->id, id, CTR_ID_SIZE);
+    return true;
+}
+
+bool ctr_row_cell_begin_again(ctr_row_cell *cell, bool next, const uint8_t id[CTR_ID_SIZE])
+{
+    bool any = begin_stamp_again(&cell->row, next, id);
+    for (int i = 0; i < cell->n; i++) {
+        ctr_column_stamp *column = &cell->columns[i];
+        if (column->kind != CTR_STAMP_OWN) continue;
+        any = begin_stamp_again(&column->own, next, id) || any;
+        *column = beside_row(&column->own, &cell->row);
+    }
+    return any;
 }
 
 /* ---- as stored ------------------------------------------------------------------------------- */

@@ -46,16 +46,24 @@
 #include "core/key.h"
 #include "counter_cell.h"
 
+/* Numbers of stamps in a millisecond. */
+enum { CTR_STAMPS_IN_MS = 4096 };
+
 /* The last number that a clock gives: the end of the year 2200. What is written over a stamp with
  * that number has a higher one; no file takes one beyond the second. */
-#define CTR_STAMP_LAST (INT64_C(7289654400000) * 4096)
+#define CTR_STAMP_LAST (INT64_C(7289654400000) * CTR_STAMPS_IN_MS)
 #define CTR_STAMP_MAX (CTR_STAMP_LAST + (INT64_C(1) << 40))
 
 /* The last life of a row; it is live. In a feed a life stands in the high half of a generation. */
 #define CTR_ROW_LIFE_MAX INT32_MAX
 
+/* The stamps of rows that were there when replication began have numbers below those of any clock.
+ * One file has one such number, and an id of its call; it is raised or lowered if the user says
+ * whose values win (ctr_row_cell_began_apart). */
+enum { CTR_STAMP_BEGAN = 1, CTR_STAMP_BEGAN_MAX = CTR_STAMPS_IN_MS - 1 };
+
 typedef struct ctr_stamp {
-    int64_t number; /* 0 ... CTR_STAMP_MAX; 0: the row was there when replication began */
+    int64_t number; /* 0 ... CTR_STAMP_MAX */
     uint8_t id[CTR_ID_SIZE];
 } ctr_stamp;
 
@@ -89,6 +97,9 @@ bool ctr_row_cell_beats(const ctr_stamp *a, const ctr_stamp *b);
 /* Returns the stamp of a column of a live row; NULL: it has none. */
 const ctr_stamp *ctr_row_cell_stamp(const ctr_row_cell *cell, int column);
 
+/* Returns the highest stamp of a live row. */
+const ctr_stamp *ctr_row_cell_newest(const ctr_row_cell *cell);
+
 /* Return the highest number of the stamps that an INSERT, or a write of the columns in the mask
  * (a bool for each), would replace; 0: none. */
 int64_t ctr_row_cell_highest(const ctr_row_cell *cell);
@@ -112,6 +123,17 @@ typedef enum ctr_row_outcome {
 
 ctr_row_outcome ctr_row_cell_join(ctr_row_cell *mine, const ctr_row_cell *theirs, const int *map,
                                   bool *taken);
+
+/* Sets `apart`, a bool for each of my columns: both files had the row when each began to replicate
+ * it, so nobody knows which of two values is the newer one. Not so for a column that both have
+ * added since: a migration gives it a value in each file. Returns whether there are any; if there
+ * are none, it may leave `apart` as it is. Call it before the join. */
+bool ctr_row_cell_began_apart(const ctr_row_cell *mine, const ctr_row_cell *theirs, const int *map,
+                              bool *apart);
+
+/* Gives the stamps of a live row from when replication began this id, and the next number or the
+ * one before it. Returns whether there are any. */
+bool ctr_row_cell_begin_again(ctr_row_cell *cell, bool next, const uint8_t id[CTR_ID_SIZE]);
 
 /* ---- as stored ------------------------------------------------------------------------------- */
 

@@ -143,7 +143,7 @@ int64_t ctr_counting_opening(ctr_tracking *call, bool (*opens)(const ctr_trackin
     opening->counters = call->counters;
     opening->opens = list;
     opening->stamps = call->stamps;
-    opening->newest = call->newest;
+    opening->values = call->values;
     ctr_openings_new(opening->id);
     conn->opening = opening;
     take_untracked(call, list, problem);

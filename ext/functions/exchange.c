@@ -11,7 +11,8 @@
  * outside the caller's transaction.
  *
  * One row for each counter table: table_name, rows_read, rows_changed, conflicts, and a note of
- * where the table was created and how many of its rows wait or differ. All work is done before the
+ * where the table was created, how many of its rows wait or differ, and what functions/warnings.c
+ * warns of, in each file that was written. All work is done before the
  * first row is returned. On an error nothing has changed, with one exception, which the error
  * reports: a sync by path whose second COMMIT fails.
  */
@@ -22,6 +23,7 @@
 #include "sync/pull.h"
 #include "sync/session.h"
 #include "table/events.h"
+#include "track/triggers.h"
 
 /* The three directions, by function. */
 typedef struct exchange_direction {
@@ -241,6 +243,30 @@ static void note_apart(const exchange *x, ctr_side side, const struct ctr_report
         sqlite3_str_appendf(note, " in %s: see counter_tracked(%Q)", x->peer, x->peer);
 }
 
+/* "in phone: column weight does not travel yet: call counter_replicate('products')" */
+static void note_warnings(const exchange *x, ctr_side side, const struct ctr_report_row *row,
+                          sqlite3_str *note, ctr_problem *problem)
+{
+    const taker *of = side == CTR_MAIN_TAKES ? &x->main : &x->other;
+    const char *counters = row->counters[side];
+    ctr_warnings list = {0};
+    bool reads = side == CTR_MAIN_GIVES && !x->way->gives; /* it is the source of a pull */
+    ctr_file *file = reads ? x->theirs.file : ctr_file_of(of->conn, of->schema);
+    const ctr_objects *objects = file && counters ? ctr_file_objects(file, problem) : NULL;
+    if (!objects) return;
+    const char *table = ctr_tracked_is_among(objects, counters)
+                            ? ctr_triggers_table(objects, counters, problem)
+                            : counters;
+    ctr_warnings_of_table(&list, file, counters, row->changed > 0 && !reads, problem);
+    if (table) ctr_warnings_of_merge(&list, file, table, &row->brought[side], problem);
+    for (int i = 0; i < list.n; i++) {
+        if (sqlite3_str_length(note)) sqlite3_str_appendall(note, "; ");
+        if (side == CTR_MAIN_GIVES) sqlite3_str_appendf(note, "in %s: ", x->peer);
+        sqlite3_str_appendall(note, list.items[i].sentence);
+    }
+    ctr_warnings_close(&list);
+}
+
 /* Returns the note of a table, or NULL. The caller frees it. */
 static char *note_of(const exchange *x, const struct ctr_report_row *row, ctr_problem *problem)
 {
@@ -251,6 +277,8 @@ static char *note_of(const exchange *x, const struct ctr_report_row *row, ctr_pr
                             row->in_empty ? ", which was empty" : "");
     note_apart(x, CTR_MAIN_TAKES, &row->apart[CTR_MAIN_TAKES], note);
     note_apart(x, CTR_MAIN_GIVES, &row->apart[CTR_MAIN_GIVES], note);
+    note_warnings(x, CTR_MAIN_TAKES, row, note, problem);
+    note_warnings(x, CTR_MAIN_GIVES, row, note, problem);
     if (sqlite3_str_errcode(note) != SQLITE_OK) ctr_problem_nomem(problem);
     return sqlite3_str_finish(note);
 }
@@ -270,6 +298,17 @@ static void fill_answer(ctr_answer *answer, const exchange *x, const ctr_report 
     }
 }
 
+/* What main has taken is what counter_warnings tells until it is reset. */
+static void keep_brought(const exchange *x, const ctr_report *report)
+{
+    ctr_problem none = {SQLITE_OK, NULL}; /* without memory there is no warning */
+    ctr_brought_list *list = x->way->takes ? ctr_brought_of(x->main.conn) : NULL;
+    for (int i = 0; list && i < report->n; i++)
+        ctr_brought_list_add(list, report->rows[i].birth, &report->rows[i].brought[CTR_MAIN_TAKES],
+                             &none);
+    ctr_problem_close(&none);
+}
+
 /* Begins the savepoints, takes the locks, opens the snapshots, merges, answers, ends. A snapshot
  * closes before its file is written, except for that of main in a sync, and all close before the
  * commits, which would wait for them. Of two transactions, that of main commits first; if the other
@@ -281,7 +320,7 @@ static void run_exchange(exchange *x, ctr_answer *answer, ctr_problem *problem)
     begin_work(x, problem);
     if (x->way->takes)
         merge_into(x, &x->main, &x->theirs, &x->their_identity, CTR_MAIN_TAKES, &report, problem);
-    ctr_source_close(&x->theirs);
+    if (x->way->gives) ctr_source_close(&x->theirs);
     if (x->way->gives && look_again_at_ours(x, problem))
         merge_into(x, &x->other, &x->ours, &x->our_identity, CTR_MAIN_GIVES, &report, problem);
     if (report.n == 0)
@@ -291,9 +330,10 @@ static void run_exchange(exchange *x, ctr_answer *answer, ctr_problem *problem)
                         x->way->takes ? x->peer : "main");
     ctr_source_close(&x->ours);
     fill_answer(answer, x, &report, problem);
-    ctr_pull_report_close(&report);
-
+    ctr_source_close(&x->theirs);
     bool half = ctr_session_end(&x->main.session, problem) == SQLITE_OK && x->way->takes;
+    if (half) keep_brought(x, &report);
+    ctr_pull_report_close(&report);
     note_lock(x, "main", problem);
     if (x->other.own) {
         ctr_session_end(&x->other.session, problem);

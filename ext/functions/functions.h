@@ -2,6 +2,7 @@
 #ifndef CTR_FUNCTIONS_FUNCTIONS_H
 #define CTR_FUNCTIONS_FUNCTIONS_H
 
+#include "sync/brought.h"
 #include "table/events.h"
 #include "table/openings.h"
 #include "track/tracked.h"
@@ -17,6 +18,7 @@ int ctr_contents_register(sqlite3 *db, ctr_conn *conn);  /* digests, floors, cel
 int ctr_status_register(sqlite3 *db, ctr_conn *conn);    /* counter_cluster_status, _stats, ... */
 int ctr_track_register(sqlite3 *db, ctr_conn *conn);     /* counter_track, _replicate, _untrack */
 int ctr_opening_register(sqlite3 *db, ctr_conn *conn);   /* counter_opening */
+int ctr_warnings_register(sqlite3 *db, ctr_conn *conn);  /* counter_warnings, _reset */
 int ctr_internal_register(sqlite3 *db, ctr_conn *conn);  /* counter_witness, counter_statements */
 
 /* Registers one more counter_witness, for a new schema of main. */
@@ -90,6 +92,28 @@ int ctr_answer_connect(sqlite3 *db, void *aux, int argc, const char *const *argv
                        sqlite3_vtab **base, char **message);
 int ctr_answer_disconnect(sqlite3_vtab *base);
 
+/* ---- warnings.c: sentences for a note and for counter_warnings ------------------------------- */
+
+typedef struct ctr_warnings {
+    struct ctr_warning {
+        const char *kind; /* static */
+        char *sentence;   /* owned */
+    } * items;            /* owned */
+    int n;
+    size_t room;
+} ctr_warnings;
+
+void ctr_warnings_close(ctr_warnings *list);
+
+/* Add those about the columns of a replicated table and, if wanted, its foreign keys; `counters` is
+ * its counter table, and may be that of any table. */
+void ctr_warnings_of_table(ctr_warnings *list, ctr_file *file, const char *counters,
+                           bool foreign_keys, ctr_problem *problem);
+
+/* Adds those about what a merge has brought into `table`, a counter table or a replicated one. */
+void ctr_warnings_of_merge(ctr_warnings *list, ctr_file *file, const char *table,
+                           const ctr_brought *brought, ctr_problem *problem);
+
 /* ---- tracking.c: what counter_track, counter_replicate and counter_untrack do ---------------- */
 
 /* One call of counter_track, counter_replicate or counter_untrack. */
@@ -105,7 +129,7 @@ typedef struct ctr_tracking {
     int n; /* the named columns */
     const char **names;
     bool keys_assigned, again; /* options, as is the answer in `opening` */
-    bool newest;               /* another option, of counter_replicate */
+    ctr_values_say values;     /* another option, of counter_replicate */
     bool replicates;           /* it is counter_replicate */
     bool stamps;               /* it has something to stamp: rows, or columns that are new to it */
     ctr_opening opening;

@@ -84,8 +84,10 @@ bool ctr_replicating_add(ctr_tracking *call, ctr_problem *problem)
         add_regular(call, tab, column->name, problem);
         changed = true;
     }
-    if (!changed || problem->rc != SQLITE_OK) return changed;
-    /* Other files hold values of the new columns: with a new token all rows are read again. */
+    bool yields = call->values == CTR_VALUES_OLDEST;
+    if ((!changed && !yields) || problem->rc != SQLITE_OK) return changed;
+    /* Other files hold values of the new columns, or values that win now: with a new token all rows
+     * are read again. */
     ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
     ctr_run_do(&run, CTR_SQL_CATALOG_REDRAW_TABLE, call->counters);
     ctr_tracking_open_counters(call, problem);

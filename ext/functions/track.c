@@ -26,8 +26,10 @@
  *     opening=add     they add up with such openings
  *     values=again    the present values count although counter_untrack ended the counter in this
  *                     file, and files that have merged it may hold them as counts already
- *     values=newest   of counter_replicate: all values of the table are the newest, as if each row
- *                     had been inserted now
+ *     values=newest   of counter_replicate: the values that the rows had when this file began to
+ *                     replicate them win over those that they had then in other files; in a table
+ *                     that was rebuilt all values are the newest, as if each row was inserted now
+ *     values=oldest   of counter_replicate: they yield to those of other files
  *
  * Errors: SQLITE_ERROR names a column that cannot be tracked; SQLITE_MISMATCH shows a value that is
  * no integer, with its row. They change nothing.
@@ -105,17 +107,19 @@ static bool take_option(sqlite3_context *ctx, ctr_tracking *call, const char *fu
          same = sqlite3_stricmp(option, "opening=same") == 0,
          add = sqlite3_stricmp(option, "opening=add") == 0,
          again = sqlite3_stricmp(option, "values=again") == 0,
-         newest = call->replicates && sqlite3_stricmp(option, "values=newest") == 0;
+         newest = call->replicates && sqlite3_stricmp(option, "values=newest") == 0,
+         oldest = call->replicates && sqlite3_stricmp(option, "values=oldest") == 0;
     if (assigned) call->keys_assigned = true;
     if (same || add) call->opening.answer = same ? CTR_SAME : CTR_ADD;
     if (again) call->again = true;
-    if (newest) call->newest = true;
-    if (!assigned && !same && !add && !again && !newest)
+    if (newest || oldest) call->values = newest ? CTR_VALUES_NEWEST : CTR_VALUES_OLDEST;
+    if (!assigned && !same && !add && !again && !newest && !oldest)
         ctr_arg_error(ctx,
                       "%s: unknown option '%s'; the options are: 'keys=assigned', 'opening=same', "
                       "'opening=add', 'values=again'%s",
-                      function, option, call->replicates ? ", 'values=newest'" : "");
-    return assigned || same || add || again || newest;
+                      function, option,
+                      call->replicates ? ", 'values=newest', 'values=oldest'" : "");
+    return assigned || same || add || again || newest || oldest;
 }
 
 static bool take_argument(sqlite3_context *ctx, ctr_tracking *call, const char *function,

@@ -206,7 +206,7 @@ static int64_t go_on_tracking(ctr_tracking *call, ctr_problem *problem)
     bool any = call->shape.replicated;
     for (int i = 0; i < call->shape.n_counters && !any && problem->rc == SQLITE_OK; i++)
         any = ctr_tracked_column_of(&call->tracked, i) != NULL;
-    if (!any)
+    if (!any && problem->rc == SQLITE_OK)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s: none of its counters has a column of its name here: if columns were "
                         "renamed, rename them back, call %s, and rename them again",
@@ -216,13 +216,14 @@ static int64_t go_on_tracking(ctr_tracking *call, ctr_problem *problem)
         ctr_triggers_create(&call->tracked, call->file, problem);
     if (problem->rc != SQLITE_OK) return 0;
 
-    call->stamps = call->replicates && (added || !was_replicated || call->newest);
+    if (call->values == CTR_VALUES_NEWEST && !whole) call->values = CTR_VALUES_WRITTEN;
+    call->stamps = call->replicates && (added || !was_replicated || call->values);
     bool renamed = ctr_tracked_note(call->file, call->counters, &call->shape, problem);
     /* Adopted columns: those that this call has given to counters that existed before. */
     for (int i = 0; i < n_before && problem->rc == SQLITE_OK; i++)
         call->tracked.columns[i].adopted = call->tracked.columns[i].given;
     int64_t counted = ctr_counting_opening(call, opens_given, problem);
-    if (!whole || added || renamed || call->taken_up || counted > 0) return counted;
+    if (!whole || added || renamed || call->taken_up || call->values || counted > 0) return counted;
     refuse_nothing_to_do(call, problem);
     return 0;
 }

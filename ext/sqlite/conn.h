@@ -72,6 +72,8 @@ struct ctr_conn {
     int spill;                   /* cache_spill of main that a session could not restore, or 0 */
     void *fronts;                /* the tables in front of others, owned; NULL: none */
     void (*close_fronts)(void *fronts);
+    void *brought; /* by merges into main, owned: sync/brought.h; or NULL */
+    void (*close_brought)(void *brought);
 
     ctr_kept *kept, schema, join;
     int witnesses;       /* the number of the last counter_witness */

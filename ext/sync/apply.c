@@ -27,6 +27,11 @@ static void close_scope(ctr_apply *apply)
 
 static void close_target(ctr_apply *apply)
 {
+    ctr_problem none = {SQLITE_OK, NULL}; /* without memory there is no warning */
+    if (apply->open && apply->merge.entry.birth)
+        ctr_brought_list_add(&apply->brought, apply->merge.entry.birth, &apply->merge.brought,
+                             &none);
+    ctr_problem_close(&none);
     if (apply->open) ctr_merge_close(&apply->merge);
     sqlite3_finalize(apply->values);
     sqlite3_free(apply->keys);
@@ -46,6 +51,24 @@ void ctr_apply_release(ctr_apply *apply)
     apply->left = (ctr_packed){0};
     sqlite3_finalize(apply->born);
     apply->born = NULL;
+}
+
+void ctr_apply_committed(ctr_apply *apply)
+{
+    ctr_problem none = {SQLITE_OK, NULL};
+    ctr_apply_release(apply);
+    ctr_brought_list *list = apply->brought.n > 0 ? ctr_brought_of(apply->conn) : NULL;
+    for (size_t i = 0; list && i < apply->brought.n; i++)
+        ctr_brought_list_add(list, apply->brought.tables[i].birth,
+                             &apply->brought.tables[i].brought, &none);
+    ctr_problem_close(&none);
+    ctr_brought_list_close(&apply->brought);
+}
+
+void ctr_apply_rolled_back(ctr_apply *apply)
+{
+    ctr_apply_release(apply);
+    ctr_brought_list_close(&apply->brought);
 }
 
 /* Looks the table up by its birth name again. Returns whether it is the open one and no schema has
@@ -347,6 +370,6 @@ int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *pr
     sqlite3_reset(apply->values);
     ctr_problem_where(problem, "table %s", change->table);
     apply->busy = false;
-    if (apply->ended) ctr_apply_release(apply);
+    if (apply->ended) ctr_apply_rolled_back(apply);
     return problem->rc;
 }

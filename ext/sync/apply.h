@@ -48,10 +48,11 @@ typedef struct ctr_apply {
     sqlite3_stmt *born; /* looks the table up again at each row */
     sqlite3_stmt *values;
     sqlite3_value **keys;
-    sqlite3_value *scoped; /* owned: the scope of the last change, and what it says */
-    ctr_scope scope;       /* owned; has entered the open table */
-    ctr_own_ids own;       /* owned */
-    ctr_packed left;       /* room for a cell */
+    sqlite3_value *scoped;    /* owned: the scope of the last change, and what it says */
+    ctr_scope scope;          /* owned; has entered the open table */
+    ctr_own_ids own;          /* owned */
+    ctr_packed left;          /* room for a cell */
+    ctr_brought_list brought; /* owned: by changes that are not committed yet */
 } ctr_apply;
 
 /* Merges one change. The caller has joined the transaction. */
@@ -59,5 +60,9 @@ int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *pr
 
 /* Closes the open table. The caller calls this at the end of a transaction, too. */
 void ctr_apply_release(ctr_apply *apply);
+
+/* Release it, and make what the changes have brought that of the connection, or forget it. */
+void ctr_apply_committed(ctr_apply *apply);
+void ctr_apply_rolled_back(ctr_apply *apply);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "sqlite/array.h"
 #include "sqlite/text.h"
+#include "sync/drift.h"
 #include "table/columns.h"
 #include "table/refuse.h"
 #include "table/stage.h"
@@ -26,14 +27,16 @@ bool ctr_merge_open(ctr_merge *merge, ctr_file *file, const char *birth, ctr_con
 static void make_room_for_row(ctr_merge *merge, ctr_problem *problem)
 {
     const ctr_registry *registry = ctr_regular_of(merge->rows.tab, problem);
-    if (registry) merge->taken = sqlite3_malloc64((size_t)registry->n + 1);
-    if (registry && !merge->taken) ctr_problem_nomem(problem);
+    if (!registry) return;
+    merge->taken = sqlite3_malloc64((size_t)registry->n + 1);
+    merge->apart = sqlite3_malloc64((size_t)registry->n + 1);
+    if (!merge->taken || !merge->apart) ctr_problem_nomem(problem);
 }
 
 bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_entry *entry,
                           ctr_conflicts *conflicts, ctr_problem *problem)
 {
-    *merge = (ctr_merge){.conflicts = conflicts};
+    *merge = (ctr_merge){.conflicts = conflicts, .tomorrow = ctr_brought_tomorrow()};
     if (problem->rc != SQLITE_OK || ctr_catalog_copy(&merge->entry, entry, problem)) return false;
     const char *name = merge->entry.name;
     const ctr_objects *objects = ctr_file_objects(file, problem);
@@ -61,6 +64,8 @@ void ctr_merge_close(ctr_merge *merge)
     sqlite3_free(merge->before);
     sqlite3_free(merge->now);
     sqlite3_free(merge->taken);
+    sqlite3_free(merge->apart);
+    ctr_drift_close(merge);
     ctr_openings_close(&merge->openings);
     sqlite3_free(merge->reduced.bytes);
     sqlite3_free(merge->unanswered.key);
@@ -104,7 +109,8 @@ int ctr_merge_refuse_key(sqlite3 *db, ctr_problem *problem)
 int ctr_merge_check_key(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem)
 {
     merge->keys = keys;
-    merge->row_unanswered = false;
+    merge->row_unanswered = merge->ends = false;
+    merge->newest.number = 0;
     for (int i = 0; i < merge->shape.n_keys && problem->rc == SQLITE_OK; i++) {
         if (sqlite3_value_type(keys[i]) != SQLITE_TEXT) continue;
         const unsigned char *text = sqlite3_value_text(keys[i]);
@@ -225,7 +231,7 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
         if (!key) ctr_problem_nomem(problem);
         int64_t n = ctr_conflicts_record(merge->conflicts, merge->entry.birth, key, column, mine,
                                          theirs, problem);
-        merge->n_conflicts += n;
+        merge->brought.conflicts += n;
         stats->conflicts += n;
         sqlite3_free(key);
     }
@@ -239,6 +245,8 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
     ctr_cell merged = ctr_cell_written(out, size);
     stats->cells_changed++;
     stats->shards_written += (int64_t)ctr_cell_changed_shards(&merged, mine);
+    if (!merge->tracked && ctr_cell_is_live(mine) && ctr_cell_is_deleted(&merged))
+        merge->ends = true;
     ctr_stage_set(rows, counter, size);
     return problem->rc;
 }
@@ -284,11 +292,14 @@ ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, cons
     merge->giver = giver;
     merge->was_live = ctr_row_cell_is_live(mine);
     note_states(merge);
+    merge->asks = ctr_row_cell_began_apart(mine, theirs, map, merge->apart);
     ctr_row_outcome outcome = ctr_row_cell_join(mine, theirs, map, merge->taken);
     if (outcome == CTR_ROW_REPLACED) drop_counters(merge);
     bool changed = outcome == CTR_ROW_REPLACED || ctr_row_cell_beats(&mine->row, &before);
     for (int i = 0; i < mine->n; i++) changed = changed || merge->taken[i];
     if (changed) ctr_stage_row(&merge->rows, problem);
+    if (changed && ctr_row_cell_is_live(mine)) merge->newest = *ctr_row_cell_newest(theirs);
+    merge->ends = merge->was_live && !ctr_row_cell_is_live(mine);
     return outcome;
 }
 
@@ -304,6 +315,21 @@ void ctr_merge_counters(ctr_merge *merge, ctr_problem *problem)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+/* Returns what the staged row brings. One of a replicated table ends with its row cell, one of a
+ * counter table with its last counter; in any other tracked table rows do not end. */
+static ctr_brought brought_by_row(const ctr_merge *merge)
+{
+    ctr_brought brought = {0};
+    bool ends = merge->ends;
+    for (int i = 0; ends && !merge->tracked && i < merge->shape.n_counters; i++) {
+        ctr_summary state = ctr_stage_state(&merge->rows, i);
+        ends = !ctr_summary_counts(&state);
+    }
+    brought.deleted = ends;
+    ctr_brought_stamp(&brought, &merge->newest, merge->tomorrow);
+    return brought;
+}
+
 void ctr_merge_begin(ctr_merge *merge)
 {
     merge->within = true;
@@ -315,7 +341,10 @@ bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem)
 {
     merge->within = false;
     if (merge->deferred) merge->rows.tab->file->conn->stats = merge->stats;
-    if (merge->deferred || !merge->tracked || !ctr_stage_any(&merge->rows)) return !merge->deferred;
+    if (merge->deferred || !ctr_stage_any(&merge->rows)) return !merge->deferred;
+    const ctr_brought brought = brought_by_row(merge);
+    ctr_brought_add(&merge->brought, &brought);
+    if (!merge->tracked) return true;
     note_states(merge);
     const ctr_later_row row = {.rowid = merge->rows.rowid, .before = merge->before};
     ctr_later_add(merge->later, &merge->showing, &row, problem);
@@ -384,7 +413,9 @@ bool ctr_merge_write_values(ctr_merge *merge, sqlite3_value **values, ctr_proble
     refuse_broken_keys(merge, problem);
     if (merge->tracked && !merge->later) merge->showing.withheld = is_withheld(merge, problem);
     if (problem->rc != SQLITE_OK) return false;
+    const ctr_brought brought = brought_by_row(merge);
     if (ctr_stage_write(&merge->rows, merge->keys, problem)) return false;
+    ctr_brought_add(&merge->brought, &brought);
     if (merge->tracked) show_row(merge, values, problem);
     if (problem->rc != SQLITE_OK && merge->tracked && !merge->later) ctr_conn_spoil(conn, nth);
     return problem->rc == SQLITE_OK;

@@ -13,6 +13,7 @@
 #ifndef CTR_SYNC_MERGE_H
 #define CTR_SYNC_MERGE_H
 
+#include "sync/brought.h"
 #include "sync/conflicts.h"
 #include "table/catalog.h"
 #include "table/floors.h"
@@ -29,6 +30,13 @@ typedef struct ctr_unanswered {
     bool is_here[2]; /* it was in the cell before the merge */
 } ctr_unanswered;
 
+/* Rows that two files began to replicate apart, and that differ (sync/drift.h). */
+typedef struct ctr_drift {
+    int64_t rows;
+    char *key, *column; /* owned; of the first row, as a message shows it */
+    char *values[2];    /* owned: mine and the other one */
+} ctr_drift;
+
 typedef struct ctr_merge {
     ctr_catalog_entry entry; /* owned; the table by its names */
     ctr_shape shape;
@@ -38,7 +46,10 @@ typedef struct ctr_merge {
     sqlite3_value **keys;     /* of the row found last; borrowed */
     bool within, deferred;    /* in an UPDATE, which cannot record conflicts; one was found */
     ctr_stats stats;          /* before the UPDATE */
-    int64_t n_conflicts;
+    ctr_brought brought;      /* by all rows that were written */
+    int64_t tomorrow;         /* as of the opening of the merge (sync/brought.h) */
+    ctr_stamp newest;         /* of the row at hand in the other file; number 0: none is taken */
+    bool ends;                /* the merge ends a life of the row at hand */
 
     ctr_openings openings;     /* lent by ctr_merge_openings */
     unsigned openings_read_at; /* the number of answers recorded by then, plus 1; 0: not read */
@@ -48,9 +59,13 @@ typedef struct ctr_merge {
     bool row_unanswered;       /* the row at hand is one of them */
 
     /* Of a replicated table, for the row at hand: set by ctr_merge_row or ctr_merge_counters. */
-    bool *taken;   /* owned; by regular column: its value is that of the other file */
-    bool was_live; /* before the merge */
-    int64_t giver; /* its id among the cells of the source; 0: it comes with a feed */
+    bool *taken;     /* owned; by regular column: its value is that of the other file */
+    bool *apart;     /* owned; by regular column: both files had it when they began to replicate */
+    bool asks;       /* some column is; its values are to be compared (sync/drift.h) */
+    bool was_live;   /* before the merge */
+    int64_t giver;   /* its id among the cells of the source; 0: it comes with a feed */
+    ctr_drift drift; /* until ctr_drift_refuse */
+    ctr_row_values mine; /* private: reads my values; not open unless it has a tab */
 
     /* Of a tracked table. */
     bool tracked;

@@ -13,6 +13,7 @@ void ctr_pull_report_close(ctr_report *report)
     for (int i = 0; i < report->n; i++) {
         sqlite3_free(report->rows[i].birth);
         sqlite3_free(report->rows[i].name);
+        for (int side = 0; side < 2; side++) sqlite3_free(report->rows[i].counters[side]);
     }
     sqlite3_free(report->rows);
     *report = (ctr_report){0};

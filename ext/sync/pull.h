@@ -26,13 +26,15 @@ enum {
 /* The work done, by table; sums if several pulls share a report. */
 typedef struct ctr_report {
     struct ctr_report_row {
-        char *birth, *name; /* the name it was created with, and the one it has in main */
+        char *birth, *name; /* owned: the name it was created with, and the one it has in main */
+        char *counters[2];  /* owned: the counter table in main and in the peer; or NULL */
         int64_t read, changed, conflicts;
         bool created, in_empty; /* the pull created the table; the taking file was empty */
         ctr_side created_by;
         struct ctr_report_apart {
             int64_t wait, differ;
         } apart[2]; /* rows of the tracked table, by the side that took */
+        ctr_brought brought[2];
     } * rows;
     int n;
     size_t room;

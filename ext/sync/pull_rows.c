@@ -2,6 +2,7 @@
 #include "sync/pull_rows.h"
 
 #include "sqlite/text.h"
+#include "sync/drift.h"
 #include "sync/session.h"
 #include "table/values.h"
 
@@ -86,6 +87,15 @@ static bool merge_found(void *with, sqlite3_value **keys, ctr_problem *problem)
     return problem->rc == SQLITE_OK;
 }
 
+/* The row was there when both files began to replicate the table. */
+static void compare_values(ctr_pull_rows *job, int64_t rowid, ctr_problem *problem)
+{
+    ctr_row_values *theirs = job->theirs;
+    ctr_row_values_read(theirs, rowid, job->keys, false, problem);
+    ctr_drift_compare(job->to, theirs->given, job->regular, problem);
+    ctr_row_values_reset(theirs);
+}
+
 /* Joins the row cells of a replicated table. Returns whether the cells are to be merged. */
 static bool merge_row_cell(ctr_pull_rows *job, ctr_problem *problem)
 {
@@ -95,7 +105,9 @@ static bool merge_row_cell(ctr_pull_rows *job, ctr_problem *problem)
     if (!ctr_regular_room(from, &job->row, &job->room_row, problem) ||
         ctr_regular_read(from, rowid, &job->row, problem))
         return false;
-    return ctr_merge_row(job->to, &job->row, job->regular, rowid, problem) != CTR_ROW_STAYS;
+    bool merges = ctr_merge_row(job->to, &job->row, job->regular, rowid, problem) != CTR_ROW_STAYS;
+    if (merges && job->to->asks) compare_values(job, rowid, problem);
+    return merges;
 }
 
 static void write_merged(ctr_pull_rows *job, ctr_problem *problem)

@@ -12,6 +12,7 @@ typedef struct ctr_pull_rows {
     ctr_merge *to;                 /* the merge into our table */
     struct ctr_report_row *report; /* gets the numbers of rows */
     const int *regular;            /* lent by ctr_later.map; NULL: it is not replicated */
+    ctr_row_values *theirs;        /* borrowed, if it is: reads the values of the source */
 
     ctr_rows from;        /* the rows of the source */
     int *counters;        /* owned: for each counter of `to`, that of `from` to be merged, or -1 */

@@ -5,6 +5,7 @@
 #include "sqlite/array.h"
 #include "sqlite/text.h"
 #include "sync/answers.h"
+#include "sync/drift.h"
 #include "sync/durable.h"
 #include "sync/marks.h"
 #include "sync/matching.h"
@@ -63,6 +64,7 @@ static void refuse_unanswered(merge_job *job, ctr_problem *problem)
          *in_giver = sqlite3_mprintf(gives ? "here" : "in %s", pull->source->called);
     if (!in_taker || !in_giver) ctr_problem_nomem(problem);
     ctr_answers_refuse_missing(job->to, job->report->name, in_taker, in_giver, gives, problem);
+    ctr_drift_refuse(job->to, job->report->name, in_taker, in_giver, gives, problem);
     sqlite3_free(in_taker);
     sqlite3_free(in_giver);
 }
@@ -191,6 +193,7 @@ static void match_regular(merge_job *job, ctr_problem *problem)
     ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, &job->from, problem);
     if (from) ctr_matching_open(&job->merge->later, job->to, from, job->pull->called, problem);
     job->rows.regular = job->merge->later.map;
+    job->rows.theirs = &job->merge->later.values;
 }
 
 static void open_rows(merge_job *job, ctr_problem *problem)
@@ -264,7 +267,8 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     ctr_pull_rows_merge(&job->rows, job->mark, problem);
     if (job->to->shape.replicated) ctr_row_feed_take_pending(job->to, problem);
     refuse_unanswered(job, problem);
-    job->report->conflicts += job->to->n_conflicts;
+    job->report->conflicts += job->to->brought.conflicts;
+    ctr_brought_add(&job->report->brought[pull->side], &job->to->brought);
     ctr_marks_write(pull->file, pull->giver, job->theirs, &job->to->entry,
                     job->mark == 0 && !pull->marked, problem);
     pull->marked = pull->marked || job->mark == 0;
@@ -323,6 +327,14 @@ static void check_tracked(ctr_file *file, const char *name, const char *called,
     if (ctr_triggers_check(file, name, problem)) ctr_problem_where(problem, "%s", called);
 }
 
+static void note_counters(struct ctr_report_row *row, ctr_side side, const char *name,
+                          ctr_problem *problem)
+{
+    if (row->counters[side]) return;
+    row->counters[side] = sqlite3_mprintf("%s", name);
+    if (!row->counters[side]) ctr_problem_nomem(problem);
+}
+
 /* The report names a table as main does: a tracked table by its own name, not by the name of its
  * counter table. */
 static void name_in_report(merge_job *job, const char *taker, ctr_problem *problem)
@@ -342,8 +354,13 @@ static void name_in_report(merge_job *job, const char *taker, ctr_problem *probl
         rows[report->n++] =
             (struct ctr_report_row){.birth = sqlite3_mprintf("%s", birth),
                                     .name = sqlite3_mprintf("%s", tracked ? tracked : name)};
-    if (rows && (!rows[i].birth || !rows[i].name)) ctr_problem_nomem(problem);
-    if (rows) report->rows = rows;
+    if (rows) {
+        report->rows = rows;
+        note_counters(&rows[i], pull->side, taker, problem);
+        note_counters(&rows[i], takes ? CTR_MAIN_GIVES : CTR_MAIN_TAKES, job->theirs->name,
+                      problem);
+        if (!rows[i].birth || !rows[i].name) ctr_problem_nomem(problem);
+    }
     if (rows && problem->rc == SQLITE_OK) job->report = &rows[i];
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sqlite/text.h"
+#include "sync/drift.h"
 #include "table/stage.h"
 
 /* ---- giving ---------------------------------------------------------------------------------- */
@@ -93,6 +94,7 @@ typedef struct taken_row {
     ctr_row_cell cell;     /* owned columns */
     int *map;              /* owned: each of my columns is the column of the same number */
     int *places;           /* owned: for each of my columns its place among the values, or -1 */
+    sqlite3_value **given; /* owned: for each of my columns its value, or NULL */
     sqlite3_stmt *values;  /* owned: a row of the values */
     sqlite3_value **shown; /* owned: by the order of tracked->regular */
     int room;
@@ -103,6 +105,7 @@ static void close_taken(taken_row *row)
     sqlite3_free(row->cell.columns);
     sqlite3_free(row->map);
     sqlite3_free(row->places);
+    sqlite3_free(row->given);
     sqlite3_free(row->shown);
     sqlite3_finalize(row->values);
 }
@@ -170,8 +173,20 @@ static void make_room_for_taken(const ctr_merge *merge, taken_row *row, ctr_prob
     size_t n = (size_t)row->cell.n + 1, m = (size_t)merge->showing.tracked->n_regular + 1;
     row->map = sqlite3_malloc64(n * sizeof *row->map);
     row->places = sqlite3_malloc64(n * sizeof *row->places);
+    row->given = sqlite3_malloc64(n * sizeof *row->given);
     row->shown = sqlite3_malloc64(m * sizeof *row->shown);
-    if (!row->map || !row->places || !row->shown) ctr_problem_nomem(problem);
+    if (!row->map || !row->places || !row->given || !row->shown) ctr_problem_nomem(problem);
+}
+
+/* Refuses a row that both files had when each began to replicate the table, if its values
+ * differ. */
+static void refuse_drift(ctr_merge *merge, taken_row *row, ctr_problem *problem)
+{
+    for (int i = 0; i < row->cell.n; i++)
+        row->given[i] =
+            row->places[i] >= 0 ? sqlite3_column_value(row->values, row->places[i]) : NULL;
+    ctr_drift_compare(merge, row->given, row->map, problem);
+    ctr_drift_refuse(merge, merge->showing.tracked->table, "here", "in the change", false, problem);
 }
 
 /* Sets the values to be shown: those that the merge has taken. */
@@ -204,6 +219,7 @@ void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size, ctr_
     }
     if (problem->rc == SQLITE_OK &&
         ctr_merge_row(merge, &row.cell, row.map, 0, problem) != CTR_ROW_STAYS) {
+        if (merge->asks) refuse_drift(merge, &row, problem);
         choose_values(merge, &row);
         ctr_merge_write_values(merge, row.shown, problem);
     }

@@ -117,12 +117,23 @@ void ctr_openings_record_answer(ctr_run *run, const uint8_t answer[CTR_ANSWER_SI
 
 /* ---- while counter_track counts -------------------------------------------------------------- */
 
+/* What a call of counter_replicate says of the values of regular columns: nothing; they win over
+ * those that other files had when they began to replicate the table; they yield to those; or all
+ * are written now, for a migration has changed them while the triggers did not run. */
+typedef enum ctr_values_say {
+    CTR_VALUES_NOTHING,
+    CTR_VALUES_NEWEST,
+    CTR_VALUES_OLDEST,
+    CTR_VALUES_WRITTEN
+} ctr_values_say;
+
 /* The opening of a running call, in ctr_conn; its counter table takes values under it. */
 typedef struct ctr_opening {
     const char *schema, *counters; /* borrowed */
     uint8_t id[CTR_ID_SIZE];
-    const bool *opens;    /* borrowed; by counter: its values are opening values */
-    bool stamps, newest;  /* of counter_replicate: rows without stamps get some; all get new ones */
+    const bool *opens; /* borrowed; by counter: its values are opening values */
+    bool stamps;       /* of counter_replicate: rows without stamps get some */
+    ctr_values_say values;
     ctr_answer_to answer; /* about openings of other files that stand in the cells already */
     int64_t n;            /* values that were counted under the id */
     uint8_t *met;         /* owned: the ids of those openings */

@@ -8,8 +8,6 @@
 #include "sqlite/text.h"
 #include "table/journal.h"
 
-enum { STAMPS_IN_MS = 4096 };
-
 static int damaged_registry(const ctr_tab *tab, const char *what, ctr_problem *problem)
 {
     return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table %s_state is damaged: %s",
@@ -243,9 +241,9 @@ size_t ctr_regular_write(ctr_tab *tab, const ctr_row_cell *cell, uint8_t *out, c
 
 int64_t ctr_regular_number(int64_t above)
 {
-    int64_t now = ctr_os_now(), last = CTR_STAMP_LAST / STAMPS_IN_MS;
-    if (now < 0) now = 0;
-    int64_t number = (now < last ? now : last) * STAMPS_IN_MS;
+    int64_t now = ctr_os_now(), last = CTR_STAMP_LAST / CTR_STAMPS_IN_MS;
+    if (now < 1) now = 1; /* above CTR_STAMP_BEGAN_MAX */
+    int64_t number = (now < last ? now : last) * CTR_STAMPS_IN_MS;
     return number > above ? number : above + 1;
 }
 

@@ -110,22 +110,29 @@ int ctr_constraints_read_shape(ctr_shape *shape, sqlite3 *db, const char *schema
     return problem->rc;
 }
 
+/* The key of any other table has an index. */
+bool ctr_constraints_numbers_keys(const ctr_ordinary *ordinary)
+{
+    for (size_t i = 0; i < ordinary->n_terms; i++)
+        if (ordinary->terms[i].is_primary) return false;
+    return true;
+}
+
 void ctr_constraints_refuse_own_keys(const ctr_shape *shape, sqlite3 *db, const char *schema,
                                      const char *table, ctr_problem *problem)
 {
-    bool has_index = false;
     ctr_ordinary ordinary = {0};
     ctr_ordinary_read_terms(&ordinary, db, schema, table, problem);
-    for (size_t i = 0; i < ordinary.n_terms; i++)
-        has_index = has_index || ordinary.terms[i].is_primary;
+    bool numbers = ctr_constraints_numbers_keys(&ordinary);
     ctr_ordinary_close(&ordinary);
-    if (problem->rc == SQLITE_OK && !has_index)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s: SQLite gives out the key %s by itself, so two files would give the "
-                        "same key to different rows, whose counts would then be one: use UUIDs as "
-                        "keys, or, if only one file makes rows or the application assigns keys "
-                        "that no two files share, add 'keys=assigned'",
-                        table, shape->columns[shape->keys[0]].name);
+    if (problem->rc == SQLITE_OK && numbers)
+        ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "%s: SQLite gives out the key %s by itself, so two files give one number to "
+            "different rows, and a merge makes one row of the two: give the table a "
+            "natural key or UUIDs, as docs/tracked-columns.md#keys describes; "
+            "'keys=assigned' is for numbers that no two files can share",
+            table, shape->columns[shape->keys[0]].name);
 }
 
 void ctr_constraints_refuse_collations(const ctr_shape *shape, const char *table,

@@ -25,6 +25,9 @@ int ctr_constraints_read_shape(ctr_shape *shape, sqlite3 *db, const char *schema
 void ctr_constraints_refuse_own_keys(const ctr_shape *shape, sqlite3 *db, const char *schema,
                                      const char *table, ctr_problem *problem);
 
+/* Returns whether SQLite numbers the keys of a table whose terms were read, which has a key. */
+bool ctr_constraints_numbers_keys(const ctr_ordinary *ordinary);
+
 /* Fails if a key column has a collation that is not built in: a pull looks for rows by their keys
  * in the other file, and no code of the application may decide which rows are one there. */
 void ctr_constraints_refuse_collations(const ctr_shape *shape, const char *table,

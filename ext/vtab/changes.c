@@ -87,7 +87,7 @@ static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *
 
 static int changes_disconnect(sqlite3_vtab *base)
 {
-    ctr_apply_release(&((changes_table *)base)->apply);
+    ctr_apply_rolled_back(&((changes_table *)base)->apply);
     sqlite3_free(base->zErrMsg);
     sqlite3_free(base);
     return SQLITE_OK;
@@ -391,13 +391,13 @@ static int changes_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
 /* Everything is closed at the end of a transaction. */
 static int changes_commit(sqlite3_vtab *base)
 {
-    ctr_apply_release(&((changes_table *)base)->apply);
+    ctr_apply_committed(&((changes_table *)base)->apply);
     return ctr_events_commit(base);
 }
 
 static int changes_rollback(sqlite3_vtab *base)
 {
-    ctr_apply_release(&((changes_table *)base)->apply);
+    ctr_apply_rolled_back(&((changes_table *)base)->apply);
     return ctr_events_rollback(base);
 }
 

@@ -10,8 +10,9 @@
  * counting does. What a trigger of the application changes in a row while that row is merged is
  * not stamped.
  *
- * counter_replicate stamps the rows that are there with (0, its opening), so that of two files one
- * wins throughout.
+ * counter_replicate stamps the rows that are there with (CTR_STAMP_BEGAN, its opening), or with the
+ * number above or below for 'values=newest' or 'values=oldest'. Of two files that began with one
+ * number a merge asks whose values win.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -217,28 +218,43 @@ static bool stamp_new_columns(ctr_table *table, ctr_row_cell *cell, const ctr_st
     return any;
 }
 
-/* With 'values=newest' each row is stamped as by an INSERT. Else these are: one from before
- * replication, which takes the life of its counters; one that was inserted while the triggers did
- * not run; one with a new column. */
+/* Stamps a live row with new columns, or whose stamps from when replication began win now, or
+ * yield. */
+static bool stamp_again(ctr_table *table, ctr_row_cell *cell, const ctr_stamp *stamp,
+                        ctr_problem *problem)
+{
+    const ctr_opening *opening = stamping_opening(table);
+    if (!opening) return false;
+    bool any = stamp_new_columns(table, cell, stamp, problem);
+    if (opening->values)
+        any = ctr_row_cell_begin_again(cell, opening->values == CTR_VALUES_NEWEST, opening->id) ||
+              any;
+    return any;
+}
+
+/* In a rebuilt table with 'values=newest' each row is stamped as by an INSERT. Else these are: one
+ * from before replication, which takes the life of its counters; one that was inserted while the
+ * triggers did not run; one that stamp_again stamps. */
 bool ctr_stamping_found(ctr_table *table, ctr_problem *problem)
 {
-    ctr_stamp stamp = {.number = 0};
+    ctr_stamp stamp = {.number = CTR_STAMP_BEGAN};
     const ctr_opening *opening = stamping_opening(table);
     if (!table->shape.replicated || problem->rc != SQLITE_OK) return false;
     ctr_row_cell *cell = ctr_rows_row(table->rows, problem);
     if (!cell) return false;
     if (opening) memcpy(stamp.id, opening->id, CTR_ID_SIZE);
-    if (opening && opening->newest) {
+    if (opening && opening->values == CTR_VALUES_WRITTEN) {
         ctr_stamping_insert(table, problem);
         return true;
     }
     if (cell->life == 0 && opening) {
         cell->life = life_of_counters(table) - 1;
         ctr_row_cell_insert(cell, &stamp);
+        if (opening->values) stamp_again(table, cell, &stamp, problem);
     } else if (!ctr_row_cell_is_live(cell)) {
         ctr_stamping_insert(table, problem);
         return true;
-    } else if (!opening || !stamp_new_columns(table, cell, &stamp, problem)) {
+    } else if (!stamp_again(table, cell, &stamp, problem)) {
         return false;
     }
     ctr_stage_row(table->rows, problem);

@@ -36,8 +36,9 @@ export interface Synced {
   took: number;
   /** Shards that the server did not take, because their ids are those of another device. */
   skipped: number;
-  /** That the server takes nothing of this file, because its id is bound to another token. */
-  warnings: { url: string; message: string }[];
+  /** That the server takes nothing of this file, because its id is bound to another token. Then what `counter_warnings` tells: a
+   *  column that does not travel yet, many rows that the sync has deleted, conflicts, a clock that is ahead. */
+  warnings: ({ url: string; message: string } | { table: string; message: string })[];
   /** How many rows of this file are apart now: a constraint refuses them, and counter_tracked lists them. */
   apart: number;
 }

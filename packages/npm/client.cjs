@@ -195,12 +195,15 @@ async function download(file, server, source) {
 
 async function synchronize(file, server) {
   const own = await file.source();
+  await file.query(SQL.FORGET_WARNINGS);
   let { source, mark } = await askState(file, server, own);
   const given = await upload(file, server, own, mark);
   // A server that is a copy takes an id of its own when it first merges.
   if (given.gave > 0) ({ source } = await askState(file, server, own));
   const took = await download(file, server, source);
-  return { ...given, took, apart: await file.apart() };
+  const apart = await file.apart();
+  const warnings = [...given.warnings, ...(await file.query(SQL.WARNINGS))];
+  return { ...given, warnings, took, apart };
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */

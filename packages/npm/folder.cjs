@@ -13,6 +13,7 @@ const { isLocked, isOurs, withConnection } = require("./drivers.cjs");
 const { SyncError, plain } = require("./errors.cjs");
 const { Folder, nameOf, parseName, readFile, removeAbandoned, writeFile } = require("./files.cjs");
 const { countApart, readEnd, readMark, readWindow, scopeText, settle } = require("./giving.cjs");
+const SQL = require("./statements.cjs");
 
 const ENOUGH = 4 * 2 ** 20; // bytes that are merged in one transaction
 const RELISTED = 3; // times that files are looked for again which their writer has joined meanwhile
@@ -280,6 +281,7 @@ async function synchronize(connection, directory, scope) {
   if (connection.isInTransaction()) throw new SyncError("syncFolder() was called within a transaction: commit it before");
   await checkFolder(directory);
   const own = folderOf(await connection.run(() => settle(connection)));
+  await connection.query(SQL.FORGET_WARNINGS);
   let result;
   try {
     result = await takeAll(connection, directory, own, scope);
@@ -292,6 +294,7 @@ async function synchronize(connection, directory, scope) {
     throw failing(path.join(directory, own), "own changes cannot be written; those of others were taken", error);
   }
   result.apart = await connection.run(() => countApart(connection));
+  result.warnings.push(...(await connection.query(SQL.WARNINGS)));
   return result;
 }
 

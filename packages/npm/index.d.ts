@@ -78,12 +78,18 @@ export interface SyncOptions {
   scope?: Scope;
 }
 
+/** A column that does not travel yet, many rows that the sync has deleted, conflicts, a clock that is ahead. */
+export interface TableWarning {
+  table: string;
+  message: string;
+}
+
 export interface FolderSynced {
   /** How many changes were written, and merged. */
   gave: number;
   took: number;
-  /** What was left alone, and why; the rest was taken. */
-  warnings: { file: string; message: string }[];
+  /** What was left alone, and why; the rest was taken. Then what `counter_warnings` tells of tables. */
+  warnings: ({ file: string; message: string } | TableWarning)[];
   /** How many rows of this file are apart now: a constraint refuses them, and counter_tracked lists them. */
   apart: number;
 }
@@ -97,8 +103,11 @@ export interface HttpSynced {
   took: number;
   /** Shards that the server did not take, because their ids are those of another device. */
   skipped: number;
-  /** That the server takes nothing of this file, because its id is bound to another token; what else it warns of. */
-  warnings: { url: string; message: string }[];
+  /**
+   * That the server takes nothing of this file, because its id is bound to another token; what else it warns of. Then what
+   * `counter_warnings` tells.
+   */
+  warnings: ({ url: string; message: string } | TableWarning)[];
   /** How many rows of this file are apart now: a constraint refuses them, and counter_tracked lists them. */
   apart: number;
 }

@@ -25,6 +25,10 @@ const SETTLE = "SELECT counter_settle() AS id";
 const APART = `SELECT count(*) AS n
   FROM (SELECT DISTINCT table_name, row_key FROM counter_tracked WHERE row_key IS NOT NULL)`;
 const RETRY = "SELECT counter_seen(counter_settle(), 0, 0) AS mark"; // takes no changes, and tries again what is apart
+// What a sync tells of a table. Foreign keys are told by the command status: they stay as they are.
+const WARNINGS = `SELECT table_name AS "table", table_name || ': ' || warning AS message
+  FROM counter_warnings WHERE kind <> 'foreign key'`;
+const FORGET_WARNINGS = "SELECT counter_warnings_reset() AS forgotten";
 const MARK = "SELECT CAST(counter_mark(:a, :b) AS TEXT) AS mark";
 
 // A batch that is not JSON fails here.
@@ -101,6 +105,7 @@ module.exports = {
   CHANGES,
   COUNT_FOREIGN,
   END,
+  FORGET_WARNINGS,
   HAS_CATALOG,
   HAS_FOREIGN,
   INSERT,
@@ -116,5 +121,6 @@ module.exports = {
   SOURCE,
   STATE,
   TABLE,
+  WARNINGS,
   changesOf,
 };

@@ -179,8 +179,8 @@ static void test_a_column_that_the_other_file_lacks_stays_or_has_no_stamp(void *
         if (outcome == CTR_ROW_REPLACED)
             assert_null(ctr_row_cell_stamp(&mine.cell, 1));
         else
-            assert_true(same_stamp(ctr_row_cell_stamp(&mine.cell, 1),
-                                   ctr_row_cell_stamp(&before.cell, 1)));
+            assert_true(
+                same_stamp(ctr_row_cell_stamp(&mine.cell, 1), ctr_row_cell_stamp(&before.cell, 1)));
     }
 }
 
@@ -249,9 +249,8 @@ static size_t write_image(const row *a, uint8_t *bytes)
     uint64_t n = ctr_row_cell_is_live(&a->cell) ? COLUMNS : 0;
     uint8_t *at = ctr_row_cell_begin(bytes, a->cell.life, &a->cell.row, n);
     for (uint64_t i = 0; i < n; i++) {
-        ctr_row_column column = {.name = (const uint8_t *)NAMES[i],
-                                 .size = strlen(NAMES[i]),
-                                 .stamp = a->columns[i]};
+        ctr_row_column column = {
+            .name = (const uint8_t *)NAMES[i], .size = strlen(NAMES[i]), .stamp = a->columns[i]};
         at = ctr_row_cell_put(at, &column);
     }
     if (n > 0) at = ctr_key_begin(at);
@@ -310,6 +309,39 @@ static void test_random_bytes_are_refused_or_walked_within_their_end(void **stat
     }
 }
 
+/* Both ask about the same columns; once one of them says that it wins, or yields, neither asks, its
+ * values win or yield there, and what a clock has stamped stays. */
+static void test_rows_that_began_apart_are_asked_about_until_one_of_them_wins_or_yields(void **s)
+{
+    (void)s;
+    const uint8_t id[CTR_ID_SIZE] = {9};
+    for (int i = 0; i < ROUNDS; i++) {
+        row a, b, said;
+        bool here[COLUMNS] = {false}, there[COLUMNS] = {false}, taken[COLUMNS];
+        bool wins = rand() % 2;
+        make_row(&a);
+        make_row(&b);
+        bool asks = ctr_row_cell_began_apart(&a.cell, &b.cell, SAME, here);
+        assert_int_equal(asks, ctr_row_cell_began_apart(&b.cell, &a.cell, SAME, there));
+        if (!asks) continue;
+        assert_memory_equal(here, there, sizeof here);
+        copy_row(&said, &a);
+        assert_true(ctr_row_cell_begin_again(&said.cell, wins, id));
+        for (int k = 0; k < COLUMNS; k++) {
+            const ctr_stamp *was = ctr_row_cell_stamp(&a.cell, k),
+                            *is = ctr_row_cell_stamp(&said.cell, k);
+            assert_int_equal(was == NULL, is == NULL);
+            if (was && was->number > CTR_STAMP_BEGAN_MAX) assert_true(same_stamp(was, is));
+        }
+        ctr_row_cell_join(&b.cell, &said.cell, SAME, taken);
+        for (int k = 0; k < COLUMNS; k++) {
+            if (!here[k] || ctr_row_cell_stamp(&a.cell, k)->number == 0) continue;
+            assert_int_equal(taken[k], wins);
+        }
+        assert_false(wins && ctr_row_cell_began_apart(&b.cell, &said.cell, SAME, there));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +354,8 @@ int main(void)
         cmocka_unit_test(test_a_column_added_later_has_no_stamp_in_older_rows),
         cmocka_unit_test(test_a_row_between_files_comes_back_and_no_prefix_is_taken_for_one),
         cmocka_unit_test(test_random_bytes_are_refused_or_walked_within_their_end),
+        cmocka_unit_test(
+            test_rows_that_began_apart_are_asked_about_until_one_of_them_wins_or_yields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -204,7 +204,7 @@ def test_the_types_are_right(project, file, imports):
         for await (const line of counter.changes(db, { since: 5n, own: true, scope: ["store 7", 7, 8n] })) { const text: string = line; }
         const applied: { changes: number; marks: Map<string, bigint> } = await counter.apply(db, ["a"]);
         const mark: bigint = await counter.mark(db, "id", ["store 7"]);
-        const folder: { gave: number; took: number; warnings: { file: string; message: string }[] } = await counter.syncFolder(db, "d", { scope: "[]" });
+        const folder: { gave: number; took: number; warnings: ({ file: string; message: string } | { table: string; message: string })[] } = await counter.syncFolder(db, "d", { scope: "[]" });
         const http: { gave: number; took: number; skipped: number } = await counter.syncHttp(db, "https://x/sync", "token");
         const serve: (request: { url: string; headers: {} }, response: { headersSent: boolean; writeHead(status: number): void; end(text: string): void }) => unknown =
             counter.handler("path", { maxBody: 1, prefix: "/sync" });

@@ -834,6 +834,42 @@ def test_a_replicated_model_whose_keys_are_given_out_by_each_file_is_warned_of(p
     assert "W001" not in project.manage("check", show="stderr")
 
 
+def test_a_replicated_model_whose_references_do_not_travel_is_warned_of(project):
+    models = project.folder / "shop" / "models.py"
+    models.write_text(models.read_text() + program("""
+        class Shelf(models.Model):
+            name = models.CharField(max_length=9, primary_key=True)
+
+        class Person(models.Model):
+            mail = models.CharField(max_length=9, unique=True)
+
+        class Sale(models.Model):
+            name = models.CharField(max_length=9, primary_key=True)
+            shelf = models.ForeignKey(Shelf, models.CASCADE)
+            person = models.ForeignKey(Person, models.CASCADE, related_name="+")
+            mail = models.ForeignKey(Person, models.CASCADE, to_field="mail", related_name="+")
+            before = models.ForeignKey("self", models.CASCADE, null=True)
+            people = models.ManyToManyField(Person)
+        """))
+    project.manage("makemigrations", "-v0", "-n", "sales", "shop")
+    project.migration("0003_replicate", "0002_sales", "ReplicateTable('Sale')")
+    said = project.manage("check", show="stderr")
+    assert said.count("W002") == 4 and "W003" not in said
+    for field, parent in [("shelf", "Shelf"), ("person", "Person"), ("mail", "Person")]:
+        assert f"shop.Sale: (sqlite_counter.W002) Sale.{field} refers to {parent}, which is not replicated: rows of other files may " \
+            f'have no parent here.\n\tHINT: Write ReplicateTable("{parent}") in a migration' in said
+    assert "Sale.people has its rows in shop_sale_people, which is not replicated: they stay in their file.\n" in said
+    project.migration("0003_replicate", "0002_sales", "ReplicateTable('Sale')", "ReplicateTable('Shelf')",
+                      "ReplicateTable('Person', keys='assigned')")
+    said = project.manage("check", show="stderr")
+    assert said.count("W002") == said.count("W003") == 1
+    assert "shop.Sale: (sqlite_counter.W003) Sale.person refers to Person, whose key is AutoField: where two files gave one number, its " \
+        "rows have another parent.\n\tHINT: Give Person a natural key" in said
+    assert "shop_sale_people" in said
+    project.migration("0003_replicate", "0002_sales", "ReplicateTable('Shelf')")
+    assert "W00" not in project.manage("check", show="stderr")
+
+
 def test_a_tracked_model_whose_keys_are_given_out_by_each_file_is_warned_of(project):
     project.migration("0002_track", "0001_initial", "TrackCounter('Product', 'stock')")
     assert "W001" not in project.manage("check", show="stderr")

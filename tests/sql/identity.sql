@@ -264,7 +264,7 @@ UPDATE phone.v_cells SET n = counter_inc(n, 4, counter_id());
 INSERT INTO phone.v(v) VALUES('optimize');
 INSERT INTO phone.v VALUES ('x', 8);
 SELECT * FROM counter_pull('phone');
---= v|1|1|1|NULL
+--= v|1|1|1|1 conflict: a file was restored, or two count under one id: see counter_conflicts
 SELECT * FROM v;
 --= x|13
 SELECT "table", "key", "column", clock, value, their_clock, their_value, why FROM counter_conflicts;

@@ -71,7 +71,7 @@ SELECT count(*) FROM notes;
 SELECT * FROM notes_counters;
 INSERT INTO notes_counters(notes_counters) VALUES ('integrity-check');
 
--- # of-two-files-that-had-a-row-one-wins-throughout
+-- # of-two-files-that-had-a-row-one-wins-throughout-once-that-is-said
 ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k TEXT PRIMARY KEY, a, b, n INTEGER);
 CREATE TABLE office.p(k TEXT PRIMARY KEY, a, b, n INTEGER);
@@ -79,12 +79,12 @@ INSERT INTO main.p VALUES ('x', 1, 1, NULL);
 INSERT INTO office.p VALUES ('x', 2, 2, NULL);
 SELECT counter_replicate('main.p', 'n');
 --= 1
-SELECT counter_replicate('office.p', 'n');
+SELECT counter_replicate('office.p', 'n', 'values=newest');
 --= 1
 SELECT table_name, rows_changed FROM counter_sync('office');
 --= p|1
-SELECT a = b, (SELECT o.a = m.a FROM office.p AS o) FROM main.p AS m;
---= 1|1
+SELECT m.a, m.b, o.a, o.b FROM main.p AS m, office.p AS o;
+--= 2|2|2|2
 
 -- # a-write-after-a-merge-in-one-transaction-beats-what-the-merge-brought
 CREATE TABLE main.p(k TEXT PRIMARY KEY, v);
@@ -475,7 +475,7 @@ ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k INTEGER PRIMARY KEY, v, n INTEGER);
 CREATE TABLE office.p(k INTEGER PRIMARY KEY, v, n INTEGER);
 SELECT counter_replicate('main.p', 'n');
---! counter_replicate: p: SQLite gives out the key k by itself, so two files would give the same key to different rows, whose counts would then be one: use UUIDs as keys, or, if only one file makes rows or the application assigns keys that no two files share, add 'keys=assigned'
+--! counter_replicate: p: SQLite gives out the key k by itself, so two files give one number to different rows, and a merge makes one row of the two: give the table a natural key or UUIDs, as docs/tracked-columns.md#keys describes; 'keys=assigned' is for numbers that no two files can share
 SELECT counter_replicate('main.p', 'n', 'keys=assigned');
 --= 0
 SELECT counter_replicate('office.p', 'n', 'keys=assigned');
@@ -522,12 +522,12 @@ SELECT counter_replicate('nope');
 --! counter_replicate: there is no table 'nope'
 CREATE TABLE u(k INTEGER PRIMARY KEY, v);
 SELECT counter_replicate('u');
---! counter_replicate: u: SQLite gives out the key k by itself, so two files would give the same key to different rows, whose counts would then be one: use UUIDs as keys, or, if only one file makes rows or the application assigns keys that no two files share, add 'keys=assigned'
+--! counter_replicate: u: SQLite gives out the key k by itself, so two files give one number to different rows, and a merge makes one row of the two: give the table a natural key or UUIDs, as docs/tracked-columns.md#keys describes; 'keys=assigned' is for numbers that no two files can share
 CREATE TABLE w(k TEXT PRIMARY KEY, v TEXT);
 SELECT counter_replicate('w', 'v');
 --! counter_replicate: w: column v holds TEXT by its type TEXT, but a tracked column must hold integers
 SELECT counter_replicate('w', 'x=1');
---! counter_replicate: unknown option 'x=1'; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again', 'values=newest'
+--! counter_replicate: unknown option 'x=1'; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again', 'values=newest', 'values=oldest'
 CREATE VIEW x AS SELECT * FROM w;
 SELECT counter_replicate('x');
 --! counter_replicate: x is a view: only an ordinary table has columns that can be tracked
@@ -923,3 +923,156 @@ SELECT * FROM counter_pull('office');
 ALTER TABLE main.p RENAME COLUMN title TO label;
 SELECT table_name FROM counter_pull('office');
 --= p
+
+-- # files-that-began-to-replicate-apart-are-asked-whose-values-win
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, price, note);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, price, note);
+INSERT INTO main.p VALUES ('tea', 4.5, NULL), ('jam', 3, 'x'), ('oil', 9, 'same');
+INSERT INTO office.p VALUES ('tea', 4.8, 'bio'), ('jam', 3, 'y'), ('oil', 9, 'same'), ('rye', 2, NULL);
+SELECT counter_replicate('main.p');
+--= 3
+SELECT counter_replicate('office.p');
+--= 4
+SELECT * FROM counter_pull('office');
+--! counter_pull: table p: two files began to replicate it apart, and 2 rows differ that both had: row ('jam'), column note: TEXT 'x' here, TEXT 'y' in office: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
+SELECT * FROM counter_push('office');
+--! counter_push: table p: two files began to replicate it apart, and 2 rows differ that both had: row ('jam'), column note: TEXT 'x' here, TEXT 'y' in office: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
+SELECT * FROM counter_sync('office');
+--! counter_sync: table p: two files began to replicate it apart, and 2 rows differ that both had: row ('jam'), column note: TEXT 'x' here, TEXT 'y' in office: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
+SELECT count(*) FROM main.p;
+--= 3
+UPDATE office.p SET price = 5 WHERE k = 'tea';
+UPDATE main.p SET price = 8 WHERE k = 'oil';
+SELECT counter_replicate('main.p', 'values=newest');
+--= 3
+SELECT table_name, rows_changed FROM counter_sync('office');
+--= p|5
+SELECT * FROM main.p ORDER BY k;
+--= jam|3|x
+--= oil|8|same
+--= rye|2|NULL
+--= tea|5|NULL
+SELECT * FROM office.p ORDER BY k;
+--= jam|3|x
+--= oil|8|same
+--= rye|2|NULL
+--= tea|5|NULL
+SELECT counter_table_digest('p', 'main') = counter_table_digest('p', 'office');
+--= 1
+
+-- # values-oldest-lets-the-values-of-the-other-file-win
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, price, n INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, price, n INTEGER);
+INSERT INTO main.p VALUES ('tea', 4.5, 0), ('jam', 3, 0);
+INSERT INTO office.p VALUES ('tea', 4.8, 0), ('jam', 3.0, 0);
+SELECT counter_replicate('main.p', 'n');
+--= 2
+SELECT counter_replicate('office.p', 'n');
+--= 2
+SELECT * FROM counter_pull('office');
+--! counter_pull: table p: two files began to replicate it apart, and 1 row differs that both had: row ('tea'), column price: REAL 4.5 here, REAL 4.8 in office: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
+UPDATE main.p SET price = 3.5 WHERE k = 'jam';
+SELECT counter_replicate('main.p', 'values=oldest');
+--= 2
+SELECT table_name, rows_changed FROM counter_sync('office');
+--= p|4
+SELECT * FROM main.p ORDER BY k;
+--= jam|3.5|0
+--= tea|4.8|0
+SELECT * FROM office.p ORDER BY k;
+--= jam|3.5|0
+--= tea|4.8|0
+SELECT counter_replicate('main.p', 'values=oldest');
+--= 2
+
+-- # two-files-that-both-yield-are-asked-again-and-one-more-answer-decides
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, price);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, price);
+INSERT INTO main.p VALUES ('tea', 1);
+INSERT INTO office.p VALUES ('tea', 2);
+SELECT counter_replicate('main.p', 'values=oldest');
+--= 1
+SELECT counter_replicate('office.p', 'values=oldest');
+--= 1
+SELECT * FROM counter_sync('office');
+--! counter_sync: table p: two files began to replicate it apart, and 1 row differs that both had: row ('tea'), column price: INTEGER 1 here, INTEGER 2 in office: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
+SELECT counter_replicate('main.p', 'values=oldest');
+--= 1
+SELECT * FROM counter_pull('office');
+--! counter_pull: table p: two files began to replicate it apart, and 1 row differs that both had: row ('tea'), column price: INTEGER 1 here, INTEGER 2 in office: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
+SELECT counter_replicate('main.p', 'values=newest');
+--= 1
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT price FROM office.p;
+--= 1
+
+-- # a-feed-refuses-a-row-that-another-file-began-to-replicate-apart
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, price);
+INSERT INTO main.p VALUES ('oil', 9), ('tea', 4.5);
+SELECT counter_replicate('main.p');
+--= 2
+CREATE TABLE office.fed AS SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
+SELECT counter_untrack('main.p');
+--= 0
+UPDATE main.p SET price = 4.8 WHERE k = 'tea';
+SELECT counter_replicate('main.p', 'values=again');
+--= 2
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+--! counter_changes: table p: two files began to replicate it apart, and 1 row differs that both had: row ('tea'), column price: REAL 4.8 here, REAL 4.5 in the change: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
+SELECT counter_replicate('main.p', 'values=oldest');
+--= 2
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+SELECT * FROM main.p ORDER BY k;
+--= oil|9
+--= tea|4.5
+
+-- # copies-of-a-replicated-file-and-columns-that-were-added-apart-merge-without-a-question
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, price);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, price);
+INSERT INTO main.p VALUES ('tea', 1), ('jam', 2);
+INSERT INTO office.p SELECT * FROM main.p;
+SELECT counter_replicate('main.p');
+--= 2
+SELECT counter_replicate('office.p');
+--= 2
+SELECT rows_changed IN (0, 2) FROM counter_sync('office');
+--= 1
+ALTER TABLE main.p ADD COLUMN slug;
+ALTER TABLE office.p ADD COLUMN slug;
+UPDATE main.p SET slug = 'm' || k;
+UPDATE office.p SET slug = 'o' || k;
+SELECT counter_replicate('main.p');
+--= 2
+SELECT counter_replicate('office.p');
+--= 2
+SELECT count(*) FROM counter_sync('office');
+--= 1
+SELECT (SELECT group_concat(slug) FROM main.p) = (SELECT group_concat(slug) FROM office.p);
+--= 1
+
+-- # a-file-whose-values-yield-reads-again-what-it-has-merged
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, price);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, price);
+INSERT INTO main.p VALUES ('tea', 1);
+INSERT INTO office.p VALUES ('tea', 1);
+SELECT counter_replicate('main.p');
+--= 1
+SELECT counter_replicate('office.p');
+--= 1
+SELECT count(*) FROM counter_sync('office');
+--= 1
+SELECT counter_table_digest('p', 'main') = counter_table_digest('p', 'office');
+--= 1
+SELECT counter_replicate('main.p', 'values=oldest');
+--= 1
+SELECT rows_changed FROM counter_pull('office');
+--= 1
+SELECT counter_table_digest('p', 'main') = counter_table_digest('p', 'office');
+--= 1

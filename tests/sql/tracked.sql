@@ -1477,7 +1477,7 @@ CREATE TABLE b(id integer PRIMARY KEY AUTOINCREMENT, n INTEGER);
 CREATE TABLE c(n INTEGER, "the key" INTEGER, PRIMARY KEY("the key" DESC));
 INSERT INTO a(n) VALUES(5);
 SELECT counter_track('a', 'n');
---! counter_track: a: SQLite gives out the key id by itself, so two files would give the same key to different rows, whose counts would then be one: use UUIDs as keys, or, if only one file makes rows or the application assigns keys that no two files share, add 'keys=assigned'
+--! counter_track: a: SQLite gives out the key id by itself, so two files give one number to different rows, and a merge makes one row of the two: give the table a natural key or UUIDs, as docs/tracked-columns.md#keys describes; 'keys=assigned' is for numbers that no two files can share
 SELECT counter_track('main.b', 'n');
 --!~ counter_track: b: SQLite gives out the key id by itself*
 SELECT counter_track('c', 'n');

@@ -43,6 +43,7 @@ def arguments(words: Optional[List[str]]) -> argparse.Namespace:
 
 def run(given: argparse.Namespace) -> int:
     connection = open_file(given.file)
+    left: List[str] = []
     warnings: List[str] = []
     with told():
         if given.verb == "token":
@@ -53,11 +54,11 @@ def run(given: argparse.Namespace) -> int:
         elif given.verb == "remove-token":
             remove_token(connection, given.device, given.to)
         else:
-            said, *warnings = sync(connection, given.other, given.token_file)
+            said, left, warnings = sync(connection, given.other, given.token_file)
             print(said)
-    for warning in warnings:
+    for warning in left + warnings:
         print(f"sqlite_counter: {warning}", file=sys.stderr)
-    return 1 if warnings else 0
+    return 1 if left else 0
 
 
 def main(words: Optional[List[str]] = None) -> int:

@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import os
-from typing import Any, List, Optional
+from typing import Any, List, NamedTuple, Optional
 
 from .database import SyncError, ask, told
 from .folder import sync_folder
-from .results import count_apart
+from .results import count_apart, forget_warnings, tell_warnings
 
 
 def read_token(path: Optional[str]) -> str:
@@ -27,9 +27,15 @@ def tell_apart(n: int) -> str:
     return f"; {n} row{' waits or differs' if n == 1 else 's wait or differ'}: SELECT * FROM counter_tracked" if n else ""
 
 
-def sync(connection: Any, other: str, token_file: Optional[str] = None) -> List[str]:
-    """Syncs with a server, a folder or another file. Returns what is to be told: first what was done, and how many rows a
-    constraint keeps apart, then warnings."""
+class Told(NamedTuple):
+    """What was done, and how many rows a constraint keeps apart; what was left alone or not taken; warnings about tables."""
+    said: str
+    left: List[str]
+    warnings: List[str]
+
+
+def sync(connection: Any, other: str, token_file: Optional[str] = None) -> Told:
+    """Syncs with a server, a folder or another file."""
     if other.startswith(("http://", "https://")):
         from .http import sync_http
         done = sync_http(connection, other, read_token(token_file))
@@ -40,9 +46,13 @@ def sync(connection: Any, other: str, token_file: Optional[str] = None) -> List[
             attached = (name.lower() for _, name, _ in ask(connection, "PRAGMA database_list"))
             if not os.path.exists(other) and not other.startswith("file:") and other.lower() not in attached:
                 raise SyncError(f"{other}: there is no such file, and no such directory: make that once, empty")
+            forget_warnings(connection)
             rows = ask(connection, "SELECT table_name, rows_changed FROM counter_sync(?)", other)
             said = ", ".join(f"{table}: {changed} rows changed" for table, changed in rows)
-            return [said + tell_apart(count_apart(connection))]
+            return Told(said + tell_apart(count_apart(connection)), [], tell_warnings(connection))
     skipped = f", {done.skipped} shards of others skipped" if done.skipped else ""
+    with told():
+        warnings = tell_warnings(connection)
+    left = [warning for warning in done.warnings if warning not in warnings]
     said = "\n".join([f"{done.gave} changes given, {done.took} taken{skipped}{tell_apart(done.apart)}", *done.notes])
-    return [said, *done.warnings]
+    return Told(said, left, warnings)

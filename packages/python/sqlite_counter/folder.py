@@ -18,7 +18,7 @@ from .database import SyncError, is_refusal, plain, told, transaction
 from .files import (TEMPORARY, Bad, File, Folder, chain_of, fetch, is_folder, is_name, lines_of, list_files, next_files, publish,
                     write_lines)
 from .parsing import Batch
-from .results import Synced, count_apart, need_no_transaction
+from .results import Synced, count_apart, forget_warnings, need_no_transaction, tell_warnings
 
 SOURCE = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-(?!0{16})([0-9a-f]{16}))?")
 DAY = 86400
@@ -231,6 +231,7 @@ def sync_folder(connection: Any, directory: Any, scope: Scope = None) -> Synced:
     directory = os.fspath(directory)
     with told():
         need_tables(connection)
+        forget_warnings(connection)
         reader = Reader(connection, scope_text(scope))
         check_folder(directory)
         own = own_folder(connection)
@@ -243,4 +244,5 @@ def sync_folder(connection: Any, directory: Any, scope: Scope = None) -> Synced:
         if failed:
             raise failed
         notes = () if gave or may_write(path) else (f"{directory}: it can only be read, and this file has nothing new to give",)
-        return Synced(gave, reader.took, 0, list(map(plain, reader.warnings)), count_apart(connection), notes)
+        apart = count_apart(connection)
+        return Synced(gave, reader.took, 0, list(map(plain, reader.warnings)) + tell_warnings(connection), apart, notes)

@@ -16,7 +16,7 @@ from .batches import NOTHING, Scope, Taking, end_of_changes, mark, read_news, sc
 from .database import SyncError, plain, told, transaction
 from .parsing import Batch, check_format
 from .reading import TooLarge, Unreadable, bounded, gunzipped, parts_of
-from .results import Synced, count_apart, need_no_transaction
+from .results import Synced, count_apart, forget_warnings, need_no_transaction, tell_warnings
 
 ENOUGH_BYTES = 4 * 2**20            # of an upload, and of what is taken in at once
 MOST_JSON, MOST_LINE = 2**20, 2**26  # of an answer
@@ -241,6 +241,8 @@ def sync_http(connection: Any, url: str, token: str, scope: Scope = None) -> Syn
     server = Server(url, token)
     with told():
         words = scope_text(scope)
+        forget_warnings(connection)
         source, synced = upload(connection, server, words)
         took = download(connection, server, source, words)
-        return synced._replace(took=took, apart=count_apart(connection))
+        apart = count_apart(connection)
+        return synced._replace(took=took, apart=apart, warnings=synced.warnings + tell_warnings(connection))

@@ -7,13 +7,18 @@ from .database import SyncError, ask, in_transaction, is_database_error
 
 APART = "SELECT count(*) FROM (SELECT DISTINCT table_name, row_key FROM counter_tracked WHERE row_key IS NOT NULL)"
 
+# What a sync tells of a table. Foreign keys are told by Django's check and by `sqlite-counter status`: they stay as they are.
+WARNINGS = "SELECT table_name || ': ' || warning FROM counter_warnings WHERE kind <> 'foreign key'"
+FORGET_WARNINGS = "SELECT counter_warnings_reset()"
+
 RETRY = "SELECT counter_seen(counter_settle(), 0, 0)"  # takes no changes, and tries again what is apart
 
 
 class Synced(NamedTuple):
     """How many changes it gave and took; shards of other devices that a server has skipped, because these bring them
-    themselves; sentences about what in a folder could not be read and was left alone, or what a server does not take; how many
-    rows of this file are apart now: a constraint refuses them, so they wait or differ, and counter_tracked lists them; sentences
+    themselves; sentences about what in a folder could not be read and was left alone, or what a server does not take, then about
+    tables: columns that do not travel yet, many rows that the sync has deleted, conflicts, clocks that are ahead; how many rows
+    of this file are apart now: a constraint refuses them, so they wait or differ, and counter_tracked lists them; sentences
     about what is worth knowing, though all was done."""
     gave: int
     took: int
@@ -34,6 +39,15 @@ def count_apart(connection: Any) -> int:
                 raise
         apart = ask(connection, APART)
     return int(apart[0][0])
+
+
+def forget_warnings(connection: Any) -> None:
+    ask(connection, FORGET_WARNINGS)
+
+
+def tell_warnings(connection: Any) -> List[str]:
+    """What the merges of this connection have brought since they were forgotten, and what of its tables does not travel."""
+    return [warning for warning, in ask(connection, WARNINGS)]
 
 
 def need_no_transaction(connection: Any) -> None:

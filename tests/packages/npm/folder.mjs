@@ -282,6 +282,31 @@ await claims({
     await close(b);
   },
 
+  async "a sync warns of what it has deleted and of columns that do not travel"() {
+    const folder = `${place("warned")}/folder`;
+    fs.mkdirSync(folder);
+    const table = "CREATE TABLE p(k TEXT PRIMARY KEY, v); SELECT counter_replicate('p')";
+    const [a, b] = [await open("warned/a.db", table), await open("warned/b.db", table)];
+    await run(a, "INSERT INTO p SELECT value, 1 FROM json_each('[1,2,3,4,5,6,7,8,9,10,11,12]')");
+    await syncFolder(a, folder);
+    assert.deepStrictEqual((await syncFolder(b, folder)).warnings, []);
+    await run(a, "DELETE FROM p WHERE k <> '12'");
+    await run(b, "ALTER TABLE p ADD COLUMN weight");
+    assert.deepStrictEqual((await syncFolder(a, folder)).warnings, []);
+    const missing = { table: "p", message: "p: column weight does not travel yet: call counter_replicate('p')" };
+    const { warnings } = await syncFolder(b, folder);
+    assert.deepStrictEqual(
+      warnings.map((each) => ({ ...each })),
+      [missing, { table: "p", message: "p: this merge deleted 11 of 12 rows" }]
+    );
+    assert.deepStrictEqual(
+      (await syncFolder(b, folder)).warnings.map((each) => ({ ...each })),
+      [missing]
+    );
+    await close(a);
+    await close(b);
+  },
+
   async "a link in place of its own folder is refused, and nothing is written or deleted where it leads"() {
     const { folder, a, b, of } = await two("links");
     await count(a, "x", 1, 1);

@@ -5,7 +5,7 @@ from django.db import connections
 from django.db.backends.signals import connection_created
 
 from .. import load
-from .checks import check_keys
+from .checks import check_keys, check_references
 from .schema import count
 
 
@@ -24,6 +24,7 @@ class CounterConfig(AppConfig):
     def ready(self):
         connection_created.connect(set_up, dispatch_uid="sqlite_counter")
         checks.register(check_keys)
+        checks.register(check_references)
         for connection in connections.all():
             if connection.vendor == "sqlite":
                 count(connection)

@@ -8,32 +8,83 @@ from django.db.migrations.loader import MigrationLoader
 from .schema import KEYS, OPTION, REPLICATED
 
 
-def check_keys(app_configs=None, **_):
-    """Two files give the same number to different rows. Migrations that cannot be loaded are told by others."""
-    connection = next((connection for connection in connections.all() if connection.vendor == "sqlite"), None)
-    if not connection:
-        return []
+def options_of_models():
+    """(label, name) -> what migrations say of a model. Migrations that cannot be loaded are told by others."""
     try:
         state = MigrationLoader(None, ignore_no_migrations=True).project_state()
     except (BadMigrationError, CircularDependencyError, NodeNotFoundError):
+        return {}
+    return {at: of_model.options for at, of_model in sorted(state.models.items()) if at[1] in apps.all_models[at[0]]}
+
+
+def number_of(key, connection):
+    """The name of the field that gives out numbers for a key; None if none does."""
+    while key.remote_field:
+        key = key.target_field
+    return type(key).__name__ if key.db_type(connection) == "integer" else None
+
+
+def check_keys(app_configs=None, **_):
+    """Two files give the same number to different rows."""
+    connection = next((connection for connection in connections.all() if connection.vendor == "sqlite"), None)
+    if not connection:
         return []
     labels = {config.label for config in app_configs or apps.get_app_configs()}
     found = []
-    for (label, name), of_model in sorted(state.models.items()):
-        options = of_model.options
+    for (label, name), options in options_of_models().items():
         whole = options.get(REPLICATED, False)
-        if label not in labels or not (whole or options.get(OPTION)) or options.get(KEYS) or name not in apps.all_models[label]:
+        if label not in labels or not (whole or options.get(OPTION)) or options.get(KEYS):
             continue
         model = apps.get_model(label, name)
-        key = model._meta.pk
-        while key.remote_field:
-            key = key.target_field
-        if key.db_type(connection) == "integer":
+        number = number_of(model._meta.pk, connection)
+        if number:
             says = "is replicated" if whole else "has tracked columns"
             found.append(Warning(
-                f"{model._meta.object_name} {says}, and its key is {type(key).__name__}: two files give the same number "
+                f"{model._meta.object_name} {says}, and its key is {number}: two files give the same number "
                 f"to different rows, and a merge makes one {'row' if whole else 'counter'} of theirs.",
                 hint='Give the model a natural key or a UUIDField with primary_key=True. If only one file makes rows, or you assign keys '
                 f'that no two files share, write {"ReplicateTable" if whole else "TrackCounter"}(..., keys="assigned").',
                 obj=model, id="sqlite_counter.W001"))
     return found
+
+
+def check_references(app_configs=None, **_):
+    """Rows of a replicated model refer to rows that do not travel, or to numbers that each file gives out."""
+    connection = next((connection for connection in connections.all() if connection.vendor == "sqlite"), None)
+    if not connection:
+        return []
+    labels = {config.label for config in app_configs or apps.get_app_configs()}
+    whole = {at for at, options in options_of_models().items() if options.get(REPLICATED)}
+    found = []
+    for label, name in sorted(whole):
+        if label in labels:
+            found += check_model(apps.get_model(label, name), whole, connection)
+    return found
+
+
+def check_model(model, whole, connection):
+    def travels(other):
+        return (other._meta.app_label, other._meta.model_name) in whole
+
+    for field in model._meta.local_fields:
+        parent = field.related_model if field.remote_field else None
+        at = f"{model._meta.object_name}.{field.name}"
+        if parent and not travels(parent):
+            yield Warning(
+                f"{at} refers to {parent._meta.object_name}, which is not replicated: rows of other files may have no parent here.",
+                hint=f'Write ReplicateTable("{parent._meta.object_name}") in a migration, unless all files have the same rows of it.',
+                obj=model, id="sqlite_counter.W002")
+        elif parent and parent is not model and number_of(field, connection):
+            yield Warning(
+                f"{at} refers to {parent._meta.object_name}, whose key is {number_of(field, connection)}: where two files gave one "
+                "number, its rows have another parent.",
+                hint=f"Give {parent._meta.object_name} a natural key or a UUIDField with primary_key=True.",
+                obj=model, id="sqlite_counter.W003")
+    for field in model._meta.local_many_to_many:
+        through = field.remote_field.through
+        if not travels(through):
+            yield Warning(
+                f"{model._meta.object_name}.{field.name} has its rows in {through._meta.db_table}, which is not replicated: they stay "
+                "in their file.",
+                hint="Write a model for that table, with a key of its own that no two files share, name it by through=, and replicate it.",
+                obj=model, id="sqlite_counter.W002")

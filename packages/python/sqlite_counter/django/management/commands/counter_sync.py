@@ -17,11 +17,11 @@ class Command(BaseCommand):
 
     def handle(self, other, database, token_file, **options):
         try:
-            said, *warnings = sync(connection_of(database), other, token_file)
+            said, left, warnings = sync(connection_of(database), other, token_file)
         except SyncError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(said)
-        for warning in warnings:
+        for warning in left + warnings:
             self.stderr.write(warning)
-        if warnings:
+        if left:
             raise CommandError("some changes of others could not be taken in")
