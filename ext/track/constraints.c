@@ -378,18 +378,47 @@ static void match_rowid(const unique_in *in, ctr_problem *problem)
                             ROWID_NAMES[i]);
 }
 
+/* Returns whether a generated column of the table is computed from this one: its name stands in the
+ * parentheses behind some AS of the declaration. */
+static bool is_source(const char *declaration, const char *name)
+{
+    int depth = 0; /* within such parentheses */
+    bool behind_as = false;
+    ctr_words words = {.at = declaration};
+    for (ctr_word_next(&words); words.kind != CTR_WORD_END; ctr_word_next(&words)) {
+        if (depth > 0 && *words.word.text != '\'' && ctr_word_names(words.word, name)) return true;
+        if (ctr_word_at_mark(&words, '(')) depth += depth > 0 || behind_as;
+        if (ctr_word_at_mark(&words, ')') && depth > 0) depth--;
+        behind_as = ctr_word_at(&words, "AS");
+    }
+    return false;
+}
+
+/* Lists NEW."a" IS NULL OR ..., for each column from which a generated one is computed. SQLite
+ * refuses to drop these, and drops no other column that a trigger names. */
+static void list_sources(const ctr_tracked *tracked, sqlite3_str *out, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
+    ctr_run_bind_text(&run, row, ":name", tracked->table);
+    const char *declaration = ctr_run_row(&run, row) ? ctr_text_column(row, 2, problem) : NULL;
+    for (size_t i = 0; declaration && i < tracked->ordinary.n; i++) {
+        const ctr_described *column = &tracked->ordinary.columns[i];
+        if (!column->generated && is_source(declaration, column->name))
+            sqlite3_str_appendf(out, "NEW.\"%w\" IS NULL OR ", column->name);
+    }
+    sqlite3_finalize(row);
+}
+
 void ctr_constraints_list_unique(ctr_unique *rows, const ctr_tracked *tracked, ctr_problem *problem)
 {
     const ctr_ordinary *ordinary = &tracked->ordinary;
     unique_in in = {tracked, rows};
     for (size_t i = 0; i < ordinary->n_terms && problem->rc == SQLITE_OK; i++)
         match_term(&in, &ordinary->terms[i], problem);
-    for (size_t i = 0; i < ordinary->n; i++) {
-        const ctr_described *column = &ordinary->columns[i];
-        rows->any_generated = rows->any_generated || column->generated;
-        if (!column->generated)
-            sqlite3_str_appendf(rows->stored, "NEW.\"%w\" IS NULL OR ", column->name);
-    }
+    for (size_t i = 0; i < ordinary->n; i++)
+        rows->any_generated = rows->any_generated || ordinary->columns[i].generated;
+    if (rows->any_generated) list_sources(tracked, rows->stored, problem);
     match_rowid(&in, problem);
     rows->any_column = rows->any_column || rows->any_generated;
 }

@@ -42,7 +42,7 @@ typedef struct ctr_unique {
     const char *rowid_alone; /* a name of the row id, if there is no other condition; else NULL */
     bool any_column;         /* other columns count, too: in expressions or conditions */
     bool any_generated;      /* the table has generated columns */
-    sqlite3_str *stored;     /* NEW."a" IS NULL OR ..., for each column that is not generated */
+    sqlite3_str *stored;     /* NEW."a" IS NULL OR ..., for what generated columns are made of */
 } ctr_unique;
 
 /* Appends to `match`, `names` and `stored`, which the caller makes and finishes. The terms of the

@@ -118,6 +118,7 @@ typedef struct ctr_table {
     bool handed;       /* a trigger made the current INSERT: messages name the tracked table */
     struct ctr_showing *looks; /* owned: reads the tracked table; NULL: it is not known */
     bool looked;               /* `looks` was set */
+    unsigned looked_in;        /* ctr_file.schemas when it was set */
     ctr_may_go *may_go;        /* owned; rows that a statement may replace, as noted by triggers */
     int n_may_go;
     size_t room_may_go;
