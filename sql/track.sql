@@ -112,7 +112,7 @@ SELECT count(*) FROM "{schema}"."{name}" WHERE "{value}" <> 0;
 
 -- Counters without a row in the table.
 -- name: TRACK_COUNT_GONE
-INSERT INTO "{schema}"."{table}"(_event, "{keys}") SELECT 'missing', "{keys}" FROM "{schema}"."{table}_cells" AS c
+INSERT INTO "{schema}"."{table}"(_event, "{keys}") SELECT 'missing{value}', "{keys}" FROM "{schema}"."{table}_cells" AS c
  WHERE NOT EXISTS (SELECT 1 FROM "{schema}"."{name}" AS t WHERE "{constraint}");
 
 -- Rows of the table without counters: 0, and the key.

@@ -139,7 +139,6 @@ static void name_regular(ctr_tracked *tracked, int number, ctr_span name, ctr_pr
 /* Reads (NEW."a", OLD."a", NULL, NULL, NEW."b", ...): the columns number `first` and first + 2. */
 static void read_compared(ctr_tracked *tracked, ctr_words *words, int first, ctr_problem *problem)
 {
-    ctr_word_next(words); /* the parenthesis */
     for (int i = 0; words->kind != CTR_WORD_END && !ctr_word_at_mark(words, ')'); i++) {
         ctr_word_next(words);
         bool is_new = ctr_word_at(words, "NEW");

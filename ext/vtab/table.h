@@ -353,9 +353,15 @@ typedef struct ctr_tracked_row {
 void ctr_reconcile_row(ctr_tracked_row *row, ctr_problem *problem);
 void ctr_reconcile_found(ctr_tracked_row *row, ctr_problem *problem);
 
-/* End the counters of a row that was deleted, or is missing. */
+/* Ends the counters of a row that was deleted. */
 void ctr_reconcile_deleted(ctr_tracked_row *row, ctr_problem *problem);
+
+/* A row of the counters that the table lacks: the first notes it in conn->missing, unless it was
+ * deleted or waits; the others end its counters, or list it as one that waits, whose regular
+ * columns have no values here. */
 void ctr_reconcile_missing(ctr_tracked_row *row, ctr_problem *problem);
+void ctr_reconcile_missing_deleted(ctr_tracked_row *row, ctr_problem *problem);
+void ctr_reconcile_missing_restored(ctr_tracked_row *row, ctr_problem *problem);
 
 /* Remembers a row that the statement may remove unnoticed. The second looks up the remembered rows,
  * and ends the counters of those that are gone. */
@@ -385,6 +391,9 @@ bool ctr_stamping_found(ctr_table *table, ctr_problem *problem);
 /* Writes the row cell of a row that counter_replicate finds among the cells alone. `waits`: it is
  * listed so. */
 void ctr_stamping_missing(ctr_table *table, bool waits, ctr_problem *problem);
+
+/* Stages the row cell of such a row that is to come back: its columns have no stamp any more. */
+void ctr_stamping_restored(ctr_table *table, ctr_problem *problem);
 
 /* request.c: `columns` are the columns of the INSERT, by number. */
 
