@@ -28,7 +28,14 @@ INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name, _value)
 VALUES ('apart', :row, :counter, :shown);
 
 -- name: TRACK_NOT_APART
-DELETE FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = :row;
+DELETE FROM "{schema}"."{table}_state" WHERE _kind IN ('apart', 'why') AND _row = :row;
+
+-- Why the table refused the row.
+-- name: TRACK_EXPLAIN_APART
+INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _row, _value) VALUES ('why', :row, :why);
+
+-- name: TRACK_WHY_APART
+SELECT _value FROM "{schema}"."{table}_state" WHERE _kind = 'why' AND _row = :row;
 
 -- Deletes the entries of one counter.
 -- name: TRACK_NONE_APART
@@ -37,7 +44,7 @@ DELETE FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _name = :counte
 -- Deletes the entries of rows without cells.
 -- name: TRACK_FORGET_APART
 DELETE FROM "{schema}"."{table}_state"
- WHERE _kind IN ('apart', 'merged') AND _row NOT IN (SELECT _id FROM "{schema}"."{table}_cells");
+ WHERE _kind IN ('apart', 'merged', 'why') AND _row NOT IN (SELECT _id FROM "{schema}"."{table}_cells");
 
 -- The names when the table last had all its triggers: of each column, by the name of its counter or
 -- key column, and of the table, without such a name.

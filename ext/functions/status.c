@@ -240,6 +240,8 @@ static void fn_stats_reset(sqlite3_context *ctx, int argc, sqlite3_value **argv)
  *     shown        the value of the column, if it differs
  *     merged       the value of its counter, NULL: deleted, or its sum exceeds 64 bits; of a
  *                  regular column the merged value
+ *     why          the error by which the table refused the row; NULL: none, as if a trigger has
+ *                  changed the value
  */
 
 static void show_state(ctr_answer *answer, const char *table, const char *column, const char *state,
@@ -248,7 +250,7 @@ static void show_state(ctr_answer *answer, const char *table, const char *column
     ctr_answer_text(answer, table, problem);
     ctr_answer_text(answer, column, problem);
     ctr_answer_text(answer, state, problem);
-    for (int i = 0; i < 3; i++) ctr_answer_text(answer, NULL, problem);
+    for (int i = 0; i < 4; i++) ctr_answer_text(answer, NULL, problem);
 }
 
 static void show_number(ctr_answer *answer, const ctr_shown *shown, ctr_problem *problem)
@@ -257,6 +259,17 @@ static void show_number(ctr_answer *answer, const ctr_shown *shown, ctr_problem 
         ctr_answer_text(answer, NULL, problem);
     else
         ctr_answer_integer(answer, shown->n, problem);
+}
+
+/* Ends a row of the answer. */
+static void show_why(ctr_answer *answer, ctr_rows *rows, ctr_problem *problem)
+{
+    ctr_run run = ctr_tab_run(rows->tab, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_WHY_APART);
+    ctr_run_bind_int(&run, row, ":row", rows->rowid);
+    ctr_answer_text(answer, ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL,
+                    problem);
+    sqlite3_finalize(row);
 }
 
 /* Shows a counter of the row that was found in `rows`. */
@@ -276,6 +289,7 @@ static void show_apart_value(ctr_answer *answer, ctr_showing *showing, ctr_rows 
     ctr_answer_text(answer, key, problem);
     show_number(answer, apart->waits ? &none : &apart->shown[counter], problem);
     show_number(answer, is && counts ? &merged : &none, problem);
+    show_why(answer, rows, problem);
     sqlite3_free(key);
 }
 
@@ -306,6 +320,7 @@ static void show_refused(ctr_answer *answer, ctr_showing *showing, ctr_rows *row
         else
             ctr_answer_text(answer, NULL, problem);
         ctr_answer_value(answer, listed.given[column->number], problem);
+        show_why(answer, rows, problem);
     }
     for (int i = 0; taken && i < tracked->shape->n_keys; i++) sqlite3_value_free(keys[i]);
     sqlite3_free(keys);
@@ -416,7 +431,7 @@ int ctr_status_register(sqlite3 *db, ctr_conn *conn)
          .fill = show_figures},
         {.name = "counter_tracked",
          .columns = "table_name TEXT, column_name TEXT, state TEXT, row_key TEXT, shown INTEGER, "
-                    "merged INTEGER",
+                    "merged INTEGER, why TEXT",
          .args = "schema HIDDEN",
          .fill = show_all_tracked}};
     static const ctr_function RESET = {"counter_stats_reset", 0, 0, CTR_ADMIN, fn_stats_reset};

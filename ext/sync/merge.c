@@ -285,6 +285,7 @@ ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, cons
     merge->was_live = ctr_row_cell_is_live(mine);
     note_states(merge);
     ctr_row_outcome outcome = ctr_row_cell_join(mine, theirs, map, merge->taken);
+    merge->begins = outcome == CTR_ROW_REPLACED && ctr_row_cell_is_live(mine);
     if (outcome == CTR_ROW_REPLACED) drop_counters(merge);
     bool changed = outcome == CTR_ROW_REPLACED || ctr_row_cell_beats(&mine->row, &before);
     for (int i = 0; i < mine->n; i++) changed = changed || merge->taken[i];
@@ -298,6 +299,7 @@ void ctr_merge_counters(ctr_merge *merge, ctr_problem *problem)
     if (!mine) return;
     merge->giver = 0;
     merge->was_live = ctr_row_cell_is_live(mine);
+    merge->begins = false;
     memset(merge->taken, 0, (size_t)mine->n * sizeof *merge->taken);
     note_states(merge);
 }
@@ -341,12 +343,16 @@ static void show_row(ctr_merge *merge, sqlite3_value **values, ctr_problem *prob
                                    .before = merge->before,
                                    .giver = merge->giver,
                                    .was_live = merge->was_live,
+                                   .begins = replicated && merge->begins,
                                    .taken = replicated ? merge->taken : NULL};
         ctr_later_add(merge->later, &merge->showing, &row, problem);
         return;
     }
     const ctr_row_cell *cell = replicated ? ctr_rows_row(rows, problem) : NULL;
-    const ctr_merged_row merged = {merge->was_live, cell && ctr_row_cell_is_live(cell), values};
+    const ctr_merged_row merged = {.was_live = merge->was_live,
+                                   .is_live = cell && ctr_row_cell_is_live(cell),
+                                   .begins = merge->begins,
+                                   .values = values};
     merge->showing.merged = cell ? &merged : NULL;
     ctr_showing_row(&merge->showing, rows->rowid, merge->keys, NULL, merge->before, merge->now,
                     problem);

@@ -74,6 +74,16 @@ void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const c
     ctr_tab_give_back(apart->tab, slot, problem);
 }
 
+void ctr_apart_explain(ctr_apart *apart, int64_t rowid, const char *why, ctr_problem *problem)
+{
+    if (!why) return;
+    ctr_run run = ctr_tab_run(apart->tab, problem);
+    sqlite3_stmt *entry = ctr_run_prepare(&run, CTR_SQL_TRACK_EXPLAIN_APART);
+    ctr_run_bind_int(&run, entry, ":row", rowid);
+    ctr_run_bind_text(&run, entry, ":why", why);
+    ctr_run_once(&run, entry);
+}
+
 /* A table that keeps no statements is not to keep this one alone. */
 int64_t ctr_apart_count(ctr_file *file, const char *counters, ctr_problem *problem)
 {

@@ -4,7 +4,8 @@
  *     it differs    a column shows a value other than that of its counter
  *
  * A row that waits has one entry, without a counter. A row that differs has one entry for each
- * counter whose column shows another value.
+ * counter whose column shows another value. One more entry, of the kind 'why', has the error by
+ * which the table refused the row.
  */
 #ifndef CTR_TRACK_APART_H
 #define CTR_TRACK_APART_H
@@ -34,6 +35,10 @@ void ctr_apart_close_row(ctr_apart_row *row);
 void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const ctr_shown *shown,
                    ctr_problem *problem);
 int ctr_apart_remove(ctr_apart *apart, int64_t rowid, ctr_problem *problem);
+
+/* Lists why the table refused the row: the error. NULL: it is not known. The row is on the list, or
+ * has refused regular columns; what takes it off forgets the reason. */
+void ctr_apart_explain(ctr_apart *apart, int64_t rowid, const char *why, ctr_problem *problem);
 
 /* Returns the number of entries. */
 int64_t ctr_apart_count(ctr_file *file, const char *counters, ctr_problem *problem);

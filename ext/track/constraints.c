@@ -203,21 +203,30 @@ static bool is_constant(const char *expression)
     return true;
 }
 
+char *ctr_constraints_default(const ctr_described *column, ctr_problem *problem)
+{
+    const char *value = column->value;
+    char *text = value && is_default_text(value)
+                     ? ctr_text_unquoted((ctr_span){value, strlen(value)}, problem)
+                     : NULL;
+    char *expression = text ? sqlite3_mprintf("%Q", text)
+                            : sqlite3_mprintf("(%s\n)", value ? value : "NULL");
+    if (!expression) ctr_problem_nomem(problem);
+    sqlite3_free(text);
+    return expression;
+}
+
 /* Appends the value that a row of the table gets for a column: NEW."u", or the DEFAULT, with which
  * OR REPLACE replaces a NULL after the BEFORE triggers. */
 static void append_new(const ctr_described *column, sqlite3_str *out, ctr_problem *problem)
 {
-    const char *name = column->name, *value = column->value;
-    bool is_text = value && is_default_text(value);
-    bool replaced = value && column->not_null && (is_text || is_constant(value));
-    char *text = NULL;
-    if (replaced)
-        text = is_text ? ctr_text_unquoted((ctr_span){value, strlen(value)}, problem)
-                       : ctr_text_copy(value, problem);
-    if (replaced && !text) return;
-    const char *format = is_text ? "ifnull(NEW.\"%w\", %Q)" : "ifnull(NEW.\"%w\", (%s\n))";
-    sqlite3_str_appendf(out, replaced ? format : "NEW.\"%w\"", name, text);
-    sqlite3_free(text);
+    const char *value = column->value;
+    bool replaced = value && column->not_null && (is_default_text(value) || is_constant(value));
+    char *expression = replaced ? ctr_constraints_default(column, problem) : NULL;
+    if (replaced && !expression) return;
+    sqlite3_str_appendf(out, replaced ? "ifnull(NEW.\"%w\", %s)" : "NEW.\"%w\"", column->name,
+                        expression);
+    sqlite3_free(expression);
 }
 
 void ctr_constraints_append_new(sqlite3_str *out, const ctr_tracked *tracked, const char *name,
@@ -227,19 +236,24 @@ void ctr_constraints_append_new(sqlite3_str *out, const ctr_tracked *tracked, co
     if (column) append_new(column, out, problem);
 }
 
+/* Returns whether a word of an expression, which is no text in quotes, is this name. */
+static bool mentions(const char *expression, const char *name)
+{
+    ctr_words words = {.at = expression};
+    for (ctr_word_next(&words); words.kind != CTR_WORD_END; ctr_word_next(&words))
+        if (*words.word.text != '\'' && ctr_word_names(words.word, name)) return true;
+    return false;
+}
+
 /* Lists the columns of NEW that an expression may name, under their own names, so that it can be
- * evaluated for the new row. */
+ * evaluated for the new row. SQLite drops no other column that a trigger names. */
 static void list_new_row(const ctr_ordinary *ordinary, const char *term, sqlite3_str *out,
                          ctr_problem *problem)
 {
     int n = 0;
     for (size_t i = 0; i < ordinary->n; i++) {
         const char *name = ordinary->columns[i].name;
-        char *quoted = sqlite3_mprintf("%w", name);
-        if (!quoted) ctr_problem_nomem(problem);
-        bool may = quoted && (ctr_word_is_in(name, term) || ctr_word_is_in(quoted, term));
-        sqlite3_free(quoted);
-        if (!may) continue;
+        if (!mentions(term, name)) continue;
         sqlite3_str_appendall(out, n++ ? ", " : "");
         append_new(&ordinary->columns[i], out, problem);
         sqlite3_str_appendf(out, " AS \"%w\"", name);

@@ -50,6 +50,10 @@ typedef struct ctr_unique {
 void ctr_constraints_list_unique(ctr_unique *rows, const ctr_tracked *tracked,
                                  ctr_problem *problem);
 
+/* Returns the DEFAULT of a column as an expression, "NULL" if there is none. A name in it, as in
+ * DEFAULT blue, means its text. The caller frees it with sqlite3_free; NULL on a problem. */
+char *ctr_constraints_default(const ctr_described *column, ctr_problem *problem);
+
 /* Appends NEW."name" for a BEFORE trigger; for a column with NOT NULL and DEFAULT, the value that
  * OR REPLACE stores in place of a NULL. A DEFAULT that calls a function, or has a
  * name in quotes among others, is left out. */

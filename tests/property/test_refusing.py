@@ -52,7 +52,9 @@ def test_a_row_that_the_table_refuses_waits_for_a_reason(tmp_path, why, way, fun
         if way == "pull":
             rows(two, "SELECT * FROM counter_pull(?)", str(tmp_path / "a.db"))
         elif way == "push":
-            rows(one, "SELECT * FROM counter_push(?)", str(tmp_path / "b.db"))
+            one.execute("ATTACH ? AS other", (str(tmp_path / "b.db"),))
+            rows(one, "SELECT * FROM counter_push('other')")
+            one.execute("DETACH other")
         else:
             for row in rows(one, "SELECT * FROM counter_changes(0)"):
                 two.execute("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)", row[:7])
@@ -72,25 +74,20 @@ def test_a_row_that_the_table_refuses_waits_for_a_reason(tmp_path, why, way, fun
     for name in "no", "i", "u":
         two.execute(f"DROP TRIGGER IF EXISTS {name}")
         two.execute(f"DROP INDEX IF EXISTS {name}")
-    if behind and function == "counter_track" or behind and "INDEX u" in behind:
-        rows(two, f"SELECT {function}('t')") if broken(two) else None
+    if why == "UNIQUE":
+        rows(two, f"SELECT {function}('t')")  # its triggers depend on the index
     merge()
     assert rows(two, "SELECT k, n FROM t WHERE k = 'bad'") == [("bad", 5)]
     assert rows(two, "SELECT * FROM counter_tracked WHERE row_key IS NOT NULL") == []
     assert rows(two, "SELECT count(*) FROM t_counters_state WHERE _kind IN ('apart', 'merged', 'why')") == [(0,)]
 
 
-def broken(db):
-    return rows(db, "SELECT * FROM counter_tracked WHERE state = 'broken'") != []
-
-
 @pytest.mark.parametrize("way", ["pull", "feed"])
 def test_a_value_that_the_table_refuses_differs_for_a_reason(tmp_path, way):
     one, two = connect(tmp_path / "a.db"), connect(tmp_path / "b.db")
     for db in one, two:
-        checks = (", CHECK (stock >= 0)", ", CHECK (json_valid(data))")
-        rows(db, f"CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, data TEXT, stock INTEGER{''.join(checks)})" if db is two else
-             "CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, data TEXT, stock INTEGER)")
+        check = ", CHECK (stock >= 0)" if db is two else ""
+        rows(db, f"CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, data TEXT, stock INTEGER{check})")
         if db is two:
             db.execute("CREATE INDEX i ON t(json_extract(data, '$.a') + 0)")
         rows(db, "SELECT counter_replicate('t', 'stock')")
@@ -101,8 +98,7 @@ def test_a_value_that_the_table_refuses_differs_for_a_reason(tmp_path, way):
     one.execute("UPDATE t SET data = 'no json' WHERE k = 'jam'")
     merge(one, two, tmp_path, way)
     listed = rows(two, "SELECT state, row_key, column_name, shown, merged, why FROM counter_tracked WHERE row_key IS NOT NULL")
-    assert sorted(listed) == [("differs", "('jam')", "data", "{}", "no json", "malformed JSON" if listed[1][5] == "malformed JSON"
-                               or listed[0][5] == "malformed JSON" else "CHECK constraint failed: json_valid(data)"),
+    assert sorted(listed) == [("differs", "('jam')", "data", "{}", "no json", "malformed JSON"),
                               ("differs", "('tea')", "stock", 1, -1, "CHECK constraint failed: stock >= 0")]
     one.execute("UPDATE t SET stock = 3, data = '[]'")
     merge(one, two, tmp_path, way)
