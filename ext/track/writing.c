@@ -225,7 +225,8 @@ static answer_of_table run_shown(ctr_writing *writing, sqlite3_stmt *statement,
     ctr_writing *outer = writing->file->writing;
     writing->level = outer ? outer->level + 1 : 1;
     if (writing->level > MOST_LEVELS) {
-        ctr_problem_set(problem, SQLITE_ERROR,
+        /* No refusal: each level would take it for one, and go on. */
+        ctr_problem_set(problem, SQLITE_ABORT,
                         "the triggers of the tracked table %s come back to it more than %d times",
                         writing->tracked->table, MOST_LEVELS);
         return TABLE_REFUSES;
