@@ -105,8 +105,13 @@ static void add_regular(const ctr_tracking *call, ctr_tab *tab, const char *name
     if (!*name)
         ctr_problem_set(problem, SQLITE_ERROR, "%s: a column without a name cannot be replicated",
                         call->table);
-    if (ctr_regular_named(registry, name, strlen(name)) >= 0 ||
-        ctr_shape_counter_like(&call->shape, name) >= 0)
+    int counter = ctr_shape_counter_like(&call->shape, name);
+    if (counter >= 0 && !ctr_tracked_column_of(&call->tracked, counter))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: column %s is a counter in other files: counter_replicate('%s', '%s') "
+                        "makes it one here",
+                        call->table, name, call->table, name);
+    if (counter >= 0 || ctr_regular_named(registry, name, strlen(name)) >= 0)
         refuse_birth(call, name, problem);
     ctr_regular_note(tab, registry->n, name, name, problem);
 }
