@@ -93,7 +93,11 @@ int ctr_answer_disconnect(sqlite3_vtab *base);
 /* ---- tracking.c: what counter_track, counter_replicate and counter_untrack do ---------------- */
 
 /* What becomes of rows that have counters, and that the table lacks unseen. */
-typedef enum ctr_missing { CTR_MISSING_REFUSED, CTR_MISSING_DELETED, CTR_MISSING_RESTORED } ctr_missing;
+typedef enum ctr_missing {
+    CTR_MISSING_REFUSED,
+    CTR_MISSING_DELETED,
+    CTR_MISSING_RESTORED
+} ctr_missing;
 
 /* One call of counter_track, counter_replicate or counter_untrack. */
 typedef struct ctr_tracking {

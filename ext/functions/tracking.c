@@ -210,7 +210,7 @@ static int64_t go_on_tracking(ctr_tracking *call, ctr_problem *problem)
     bool any = call->shape.replicated;
     for (int i = 0; i < call->shape.n_counters && !any && problem->rc == SQLITE_OK; i++)
         any = ctr_tracked_column_of(&call->tracked, i) != NULL;
-    if (!any)
+    if (!any && problem->rc == SQLITE_OK)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s: none of its counters has a column of its name here: if columns were "
                         "renamed, rename them back, call %s, and rename them again",

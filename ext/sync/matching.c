@@ -16,14 +16,12 @@ static void refuse_counter_here(const ctr_merge *to, const char *name, const cha
 void ctr_matching_refuse_counters(const ctr_merge *to, const ctr_shape *from, const char *called,
                                   ctr_problem *problem)
 {
-    const ctr_registry *mine =
-        to->shape.replicated ? ctr_regular_of(to->rows.tab, problem) : NULL;
+    const ctr_registry *mine = to->shape.replicated ? ctr_regular_of(to->rows.tab, problem) : NULL;
     for (int i = 0; mine && i < from->n_counters; i++) {
         const char *name = ctr_shape_counter_name(from, i);
         int number = ctr_regular_named(mine, name, strlen(name));
         if (number < 0) continue;
-        const ctr_described *column =
-            ctr_tracked_regular_column(to->showing.tracked, number);
+        const ctr_described *column = ctr_tracked_regular_column(to->showing.tracked, number);
         ctr_problem_set(problem, SQLITE_ERROR,
                         "column %s is a counter in the giving file and a regular column in %s: "
                         "counter_replicate('%s', '%s') there makes it a counter",

@@ -209,8 +209,8 @@ char *ctr_constraints_default(const ctr_described *column, ctr_problem *problem)
     char *text = value && is_default_text(value)
                      ? ctr_text_unquoted((ctr_span){value, strlen(value)}, problem)
                      : NULL;
-    char *expression = text ? sqlite3_mprintf("%Q", text)
-                            : sqlite3_mprintf("(%s\n)", value ? value : "NULL");
+    char *expression =
+        text ? sqlite3_mprintf("%Q", text) : sqlite3_mprintf("(%s\n)", value ? value : "NULL");
     if (!expression) ctr_problem_nomem(problem);
     sqlite3_free(text);
     return expression;

@@ -118,8 +118,8 @@ static void list_regular(ctr_showing *showing, bool live, bool taken, ctr_proble
 static sqlite3_value *take_default(ctr_showing *showing, int i, ctr_problem *problem)
 {
     sqlite3_value_free(showing->defaults[i]);
-    showing->defaults[i] = ctr_writing_default(
-        &showing->writing, showing->tracked->regular[i].column, problem);
+    showing->defaults[i] =
+        ctr_writing_default(&showing->writing, showing->tracked->regular[i].column, problem);
     return showing->defaults[i];
 }
 

@@ -1,7 +1,8 @@
 /* track/writing.h - statements that write one row of a tracked table, which may refuse them.
  *
- * A constraint, a trigger, an expression or a foreign key of the table may refuse the row: this sets
- * no problem, and changes nothing. The triggers ask track/own_write.h about the row being written.
+ * A constraint, a trigger, an expression or a foreign key of the table may refuse the row: this
+ * sets no problem, and changes nothing. The triggers ask track/own_write.h about the row being
+ * written.
  */
 #ifndef CTR_TRACK_WRITING_H
 #define CTR_TRACK_WRITING_H

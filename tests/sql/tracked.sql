@@ -1630,3 +1630,27 @@ SELECT * FROM t;
 --= a|4
 SELECT * FROM t_counters;
 --= a|4
+
+-- # a-column-with-counts-of-another-file-is-counted-once-whatever-index-is-read
+ATTACH 'phone.db' AS phone;
+CREATE TABLE main.t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER, x, y, z);
+CREATE TABLE phone.t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER, x, y, z);
+INSERT INTO phone.t(k, n, m) VALUES('a', 5, 0), ('b', 7, 0);
+SELECT counter_track('phone.t', 'n', 'm');
+--= 2
+INSERT INTO main.t(k, n, m) VALUES('a', 0, 0), ('b', 9, 0);
+SELECT counter_track('main.t', 'm');
+--= 2
+SELECT rows_changed FROM counter_pull('phone');
+--= 2
+CREATE INDEX main.i ON t(n, k, m);
+SELECT counter_track('main.t', 'n', 'opening=add');
+--= 2
+SELECT k, n FROM main.t ORDER BY k;
+--= a|5
+--= b|16
+SELECT rows_changed FROM counter_sync('phone');
+--= 2
+SELECT k, n FROM phone.t ORDER BY k;
+--= a|5
+--= b|16
