@@ -156,8 +156,9 @@ static void refuse_values_again(ctr_tracking *call, int counter, const char *bir
         ctr_problem_set(
             problem, SQLITE_ERROR,
             "%s: %s was tracked in this file before, and the values in %lld of its rows would be "
-            "counted again: if another file has its counters, set %s to 0, track it, and "
-            "merge with that file; if none has, add 'values=again'",
+            "counted again: if another file has its counters, set %s to 0, track it, merge with "
+            "that file, and count again what was changed here since; if none has, add "
+            "'values=again'",
             call->table, column->name, (long long)n, column->name);
 }
 

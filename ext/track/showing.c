@@ -43,15 +43,17 @@ int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *
     return problem->rc;
 }
 
-static int refuse_uncounted(ctr_showing *showing, const char *what, ctr_problem *problem)
+static int refuse_uncounted(ctr_showing *showing, bool deleted, ctr_problem *problem)
 {
     const ctr_tracked *tracked = showing->tracked;
     char *key = ctr_problem_describe_key(showing->writing.keys, tracked->shape->n_keys);
     if (!key) return ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_ERROR,
                     "the row %s of the tracked table %s %s while its triggers did not run: call "
-                    "%s('%s', ...) again, which counts it",
-                    key, tracked->table, what, ctr_tracked_function(tracked), tracked->table);
+                    "%s('%s', ...) again, which %s",
+                    key, tracked->table, deleted ? "was deleted" : "was changed",
+                    ctr_tracked_function(tracked), tracked->table,
+                    deleted ? "asks whether it comes back" : "counts it");
     sqlite3_free(key);
     return problem->rc;
 }
@@ -247,9 +249,9 @@ static int look_and_write(ctr_showing *showing, bool was_live, const ctr_summary
         ctr_apart_remove(&showing->apart, writing->rowid, problem);
     } else if (shown && (apart.waits || !is_integer ||
                          !ctr_tracked_same_row(tracked, shown, showing->from))) {
-        refuse_uncounted(showing, "was changed", problem);
+        refuse_uncounted(showing, false, problem);
     } else if (!shown && live && was_live && !apart.waits) {
-        refuse_uncounted(showing, "was deleted", problem);
+        refuse_uncounted(showing, true, problem);
     } else {
         ctr_apart_remove(&showing->apart, writing->rowid, problem); /* triggers may list it again */
         if (!write_shown(showing, shown, now, complete, problem) && !writing->ended &&

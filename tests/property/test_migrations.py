@@ -434,7 +434,7 @@ def test_a_column_can_be_dropped_beside_a_generated_one(tmp_path, kind, function
 @pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 35), reason="DROP COLUMN came with 3.35")
 def test_a_column_can_be_dropped_whose_name_is_in_a_word_of_an_index(tmp_path):
     one, _ = pair(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, n INTEGER, mail TEXT, mai TEXT, low TEXT)",
-                  "CREATE UNIQUE INDEX i ON t(lower(mail), 'low') WHERE mail <> 'mai'", "SELECT counter_track('t', 'n')")
+                  "CREATE UNIQUE INDEX i ON t(lower(mail)) WHERE mail IS NOT NULL", "SELECT counter_track('t', 'n')")
     one.execute("ALTER TABLE t DROP COLUMN mai")
     one.execute("ALTER TABLE t DROP COLUMN low")
     one.execute("INSERT INTO t VALUES ('p', 1, 'Ann')")

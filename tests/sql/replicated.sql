@@ -843,7 +843,7 @@ SELECT counter_replicate('office.p', 'n');
 INSERT INTO main.p VALUES ('a', 'A', 1), ('b', 'B', 2);
 DROP TABLE main.p;
 SELECT rows_changed FROM counter_push('office');
---! counter_push: table p: the giving file: the tracked table p is missing, and its counters are in p_counters: if it has another name now, rename it to p, call counter_replicate('p', ...), and rename it back; if it was dropped for good, drop p_counters, too
+--! counter_push: table p: the giving file: the tracked table p is missing, and its counters are in p_counters: if it has another name now, rename it to p, call counter_replicate('p', ...), and rename it back; if it was dropped by mistake, create it and call counter_replicate('p', 'missing=restored'), which brings its rows back; if it was dropped for good, drop p_counters, too
 CREATE TABLE main.p(k TEXT PRIMARY KEY, name, n INTEGER);
 INSERT INTO main.p VALUES ('a', 'A', 1), ('c', 'C', 4);
 SELECT rows_changed FROM counter_push('office');

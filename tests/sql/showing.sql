@@ -426,7 +426,7 @@ UPDATE phone.t SET n = n + 10;
 SELECT * FROM main.t;
 --= b|2
 SELECT * FROM counter_pull('phone');
---! counter_pull: table t: the row ('a') of the tracked table t was deleted while its triggers did not run: call counter_track('t', ...) again, which counts it
+--! counter_pull: table t: the row ('a') of the tracked table t was deleted while its triggers did not run: call counter_track('t', ...) again, which asks whether it comes back
 SELECT counter_track('t', 'n');
 --! counter_track: t: 1 of its rows is missing, ('a'), and no DELETE of them was seen: add 'missing=restored' to the call, which brings them back, or 'missing=deleted', which deletes them in all files
 SAVEPOINT restores;

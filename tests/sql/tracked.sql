@@ -605,7 +605,7 @@ DROP TABLE t;
 SELECT * FROM counter_tracked;
 --= t|n|broken|NULL|NULL|NULL|NULL
 SELECT count(*) FROM counter_changes(0);
---! counter_changes: the tracked table t is missing, and its counters are in t_counters: if it has another name now, rename it to t, call counter_track('t', ...), and rename it back; if it was dropped for good, drop t_counters, too
+--! counter_changes: the tracked table t is missing, and its counters are in t_counters: if it has another name now, rename it to t, call counter_track('t', ...), and rename it back; if it was dropped by mistake, create it and call counter_track('t', 'missing=restored'), which brings its rows back; if it was dropped for good, drop t_counters, too
 DROP TABLE t_counters;
 SELECT count(*) FROM counter_changes(0);
 --= 0
@@ -1296,7 +1296,7 @@ DELETE FROM t_counters_state;
 CREATE TABLE new(k TEXT PRIMARY KEY, n INTEGER);
 DROP TABLE t;
 SELECT count(*) FROM counter_changes(0);
---! counter_changes: the tracked table t is missing, and its counters are in t_counters: if it has another name now, rename it to t, call counter_track('t', ...), and rename it back; if it was dropped for good, drop t_counters, too
+--! counter_changes: the tracked table t is missing, and its counters are in t_counters: if it has another name now, rename it to t, call counter_track('t', ...), and rename it back; if it was dropped by mistake, create it and call counter_track('t', 'missing=restored'), which brings its rows back; if it was dropped for good, drop t_counters, too
 SELECT counter_track('new', 'n');
 --! counter_track: new: t_counters holds the counters of a tracked table t, which is missing: if new is that table, rename it to t, call counter_track('t', ...), and rename it back
 ALTER TABLE new RENAME TO t;
