@@ -357,6 +357,7 @@ static bool is_missing(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (ctr_access_find(table, problem)) return false;
+    if (!table->shape.replicated && !ctr_access_is_live(table)) return false;
     look_apart(row, problem);
     bool waits = row->is_apart && row->apart.waits;
     ctr_stamping_missing(table, waits, problem);

@@ -1,10 +1,12 @@
 """test_migrations.py - Django's and alembic's own migrations of a tracked table: followed, or noticed and mended by
 calling counter_track again, with nothing lost."""
 
+import random
 import sqlite3
 
 import pytest
 
+from conftest import EXAMPLES, SEED
 from files import EXTENSION, connect
 
 
@@ -272,6 +274,23 @@ def test_columns_that_have_exchanged_their_names_keep_their_values(tmp_path, cal
     assert rows(one, "SELECT y, x FROM t") == rows(two, "SELECT x, y FROM t") == [("x2", "y2")]
 
 
+def test_names_are_followed_in_a_table_with_more_columns_than_a_mask_has_bits(tmp_path):
+    names = [f"c{n}" for n in range(130)]
+    one, two = pair(tmp_path, f"CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, {', '.join(names)})", "SELECT counter_replicate('t')",
+                    f"SELECT counter_untrack('t', {', '.join(f'{name!r}' for name in names[48:101])})")
+    for n in 0, 47, 101, 129:
+        one.execute(f"ALTER TABLE t RENAME COLUMN c{n} TO z{n}")
+    one.execute("ALTER TABLE t ADD COLUMN more INTEGER")
+    rows(one, "SELECT counter_replicate('t', 'c46')")
+    rows(two, "SELECT counter_replicate('t', 'c46')")
+    one.execute("INSERT INTO t(k, z0, c1, c46, z47, z101, c102, z129, more) VALUES ('tea', 0, 1, 46, 47, 101, 102, 129, 1)")
+    pull(two, tmp_path / "a.db")
+    assert rows(two, "SELECT c0, c1, c46, c47, c101, c102, c129 FROM t") == [(0, 1, 46, 47, 101, 102, 129)]
+    two.execute("UPDATE t SET c47 = 'new', c129 = 'last', c50 = 'stays'")
+    pull(one, tmp_path / "b.db")
+    assert rows(one, "SELECT z0, c1, c46, z47, z101, c102, z129, more, c50 FROM t") == [(0, 1, 46, "new", 101, 102, "last", 1, "stays")]
+
+
 def test_a_backfill_before_the_call_travels(tmp_path):
     one, two = pair(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, name TEXT)", "SELECT counter_replicate('t')")
     one.execute("INSERT INTO t VALUES ('tea', 'Tea'), ('jam', 'Jam')")
@@ -317,6 +336,47 @@ def test_a_column_whose_counts_a_pull_has_brought_is_counted_once(tmp_path, kind
         shown = [shown[0] + 1, shown[1]]
     rows(two, "SELECT * FROM counter_sync(?)", str(tmp_path / "a.db"))
     assert [n for n, in rows(two, "SELECT n FROM t WHERE k < '3' ORDER BY k")] == shown
+    assert rows(two, "SELECT * FROM counter_tracked WHERE state <> 'tracked'") == []
+
+
+INDEXES = ["ON t(n, k, m)", "ON t(n, m)", "ON t(m, n, k)", "ON t(n DESC, k, m)", "ON t(k, n, m)", "ON t(n) WHERE n > 3"]
+
+
+@pytest.mark.parametrize("number", range(EXAMPLES))
+def test_tables_of_any_kind_count_each_row_once_that_another_file_has_counted(tmp_path, number):
+    draw = random.Random(f"{SEED} once {number}")
+    one, two = connect(tmp_path / "a.db"), connect(tmp_path / "b.db")
+    wide = draw.choice(["", ", x TEXT, y TEXT, z TEXT"])
+    for db in one, two:
+        key = draw.choice(["k TEXT PRIMARY KEY NOT NULL", "k INTEGER PRIMARY KEY", "k PRIMARY KEY NOT NULL"])
+        key = key if db is one else declared
+        declared, kind = key, draw.choice(["", "WITHOUT ROWID"])
+        db.execute(f"CREATE TABLE t({key}, m INTEGER NOT NULL DEFAULT 0, n INTEGER NOT NULL DEFAULT 0{wide}) {kind}")
+        for i, index in enumerate(draw.sample(INDEXES, draw.randint(0, 3))):
+            db.execute(f"CREATE INDEX i{i} {index}")
+    n, both = draw.choice([1, 5, 60]), {}
+    for k in range(n):
+        theirs, mine = draw.randint(0, 9), draw.choice([None, 0, 0, draw.randint(1, 9)])
+        one.execute("INSERT INTO t(k, m, n) VALUES (?, 1, ?)", (k, theirs))
+        if mine is not None:
+            two.execute("INSERT INTO t(k, n) VALUES (?, ?)", (k, mine))
+        both[k] = theirs, mine or 0
+    rows(one, "SELECT counter_track('t', 'm', 'n', 'keys=assigned')")
+    rows(two, "SELECT counter_track('t', 'm', 'keys=assigned')")
+    pull(two, tmp_path / "a.db")
+    counted = {k: draw.randint(-5, 5) for k in draw.sample(range(n), n // 2)}
+    for k, more in counted.items():
+        one.execute("UPDATE t SET n = n + ? WHERE k = ?", (more, k))
+    if draw.random() < .5:
+        pull(two, tmp_path / "a.db")
+    answer = draw.choice(["same", "add"])
+    rows(two, f"SELECT counter_track('t', 'n', 'opening={answer}')")
+    wanted = [(str(k), (max(pair) if answer == "same" else sum(pair)) + counted.get(k, 0)) for k, pair in both.items()]
+    for _ in range(2):
+        rows(two, "SELECT * FROM counter_sync(?)", str(tmp_path / "a.db"))
+        for db in one, two:
+            assert sorted(rows(db, "SELECT CAST(k AS TEXT), n FROM t")) == sorted(wanted)
+            assert sorted(rows(db, "SELECT CAST(k AS TEXT), n FROM t_counters")) == sorted(wanted)
     assert rows(two, "SELECT * FROM counter_tracked WHERE state <> 'tracked'") == []
 
 
