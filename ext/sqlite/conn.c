@@ -117,6 +117,7 @@ void ctr_conn_drop(void *holder)
     conn->above.close_files(conn);
     ctr_conn_release_kept(conn);
     if (conn->fronts) conn->close_fronts(conn->fronts);
+    sqlite3_free(conn->missing.key);
     sqlite3_free(conn);
 }
 

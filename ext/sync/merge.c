@@ -281,11 +281,12 @@ ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, cons
     if (highest > CTR_STAMP_MAX) refuse_stamp(merge, highest, problem);
     if (problem->rc != SQLITE_OK) return CTR_ROW_STAYS;
     const ctr_stamp before = mine->row;
+    const uint32_t life = mine->life;
     merge->giver = giver;
     merge->was_live = ctr_row_cell_is_live(mine);
     note_states(merge);
     ctr_row_outcome outcome = ctr_row_cell_join(mine, theirs, map, merge->taken);
-    merge->begins = outcome == CTR_ROW_REPLACED && ctr_row_cell_is_live(mine);
+    merge->begins = outcome == CTR_ROW_REPLACED && life > 0 && ctr_row_cell_is_live(mine);
     if (outcome == CTR_ROW_REPLACED) drop_counters(merge);
     bool changed = outcome == CTR_ROW_REPLACED || ctr_row_cell_beats(&mine->row, &before);
     for (int i = 0; i < mine->n; i++) changed = changed || merge->taken[i];

@@ -50,7 +50,7 @@ typedef struct ctr_merge {
     /* Of a replicated table, for the row at hand: set by ctr_merge_row or ctr_merge_counters. */
     bool *taken;   /* owned; by regular column: its value is that of the other file */
     bool was_live; /* before the merge */
-    bool begins;   /* it lives, and in another life than before */
+    bool begins;   /* it lives, in another life than this file knew */
     int64_t giver; /* its id among the cells of the source; 0: it comes with a feed */
 
     /* Of a tracked table. */

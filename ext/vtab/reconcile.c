@@ -368,7 +368,9 @@ void ctr_reconcile_missing(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_conn *conn = row->table->joined.conn;
     if (!is_missing(row, problem)) return;
-    if (conn->missing.n++ == 0) conn->missing.key = ctr_access_given_key_text(row->table, problem);
+    if (conn->missing.n++ > 0) return;
+    sqlite3_free(conn->missing.key);
+    conn->missing.key = ctr_access_given_key_text(row->table, problem);
 }
 
 void ctr_reconcile_missing_deleted(ctr_tracked_row *row, ctr_problem *problem)
