@@ -340,10 +340,9 @@ def meet(draw, one, other):
 
     def merge():
         if way == "push":
-            rows(other.db, "SELECT * FROM counter_push(?)", one.path)
+            return rows(other.db, "SELECT rows_read FROM counter_push(?)", one.path)
         elif way != "feed":
-            rows(one.db, "SELECT * FROM counter_pull(?, ?)" if way == "full" else "SELECT * FROM counter_pull(?)",
-                 other.path, *(["full"] if way == "full" else []))
+            return rows(one.db, f"SELECT rows_read FROM counter_pull(?{', ?' * (way == 'full')})", other.path, *["full"] * (way == "full"))
         else:
             one.db.execute("BEGIN")
             for row in rows(other.db, "SELECT * FROM counter_changes(0)"):
@@ -353,8 +352,11 @@ def meet(draw, one, other):
 
     if here or there:
         try:
-            merge()
-            assert way == "feed" and not any(row.counters.get(name) for row in other.live().values() for name in here)
+            read = merge()
+            if way == "feed":
+                assert not any(row.counters.get(name) for row in other.live().values() for name in here)
+            else:  # nothing has changed there since it was read
+                assert read == [(0,)] and not here
         except sqlite3.Error as error:
             if one.db.in_transaction:
                 one.db.execute("ROLLBACK")
