@@ -25,7 +25,7 @@ VALUES ('merged', :row, :name, :value, :refused);
 
 -- name: REGULAR_UNLIST
 DELETE FROM "{schema}"."{table}_state"
- WHERE _kind = 'merged' AND _row = :row AND (:name IS NULL OR _name = :name);
+ WHERE _kind IN ('merged', 'why') AND _row = :row AND (:name IS NULL OR _name = :name OR _kind = 'why');
 
 -- name: REGULAR_ANY_LISTED
 SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind = 'merged');

@@ -33,7 +33,14 @@ INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name) VALUES ('apart', :row
 INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name) VALUES ('apart', :row, x'01');
 
 -- name: TRACK_NOT_APART
-DELETE FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = :row;
+DELETE FROM "{schema}"."{table}_state" WHERE _kind IN ('apart', 'why') AND _row = :row;
+
+-- Why the table refused the row.
+-- name: TRACK_EXPLAIN_APART
+INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _row, _value) VALUES ('why', :row, :why);
+
+-- name: TRACK_WHY_APART
+SELECT _value FROM "{schema}"."{table}_state" WHERE _kind = 'why' AND _row = :row;
 
 -- Deletes the entries of one counter.
 -- name: TRACK_NONE_APART
@@ -42,7 +49,7 @@ DELETE FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _name = :counte
 -- Deletes the entries of rows without cells.
 -- name: TRACK_FORGET_APART
 DELETE FROM "{schema}"."{table}_state"
- WHERE _kind IN ('apart', 'merged') AND _row NOT IN (SELECT _id FROM "{schema}"."{table}_cells");
+ WHERE _kind IN ('apart', 'merged', 'why') AND _row NOT IN (SELECT _id FROM "{schema}"."{table}_cells");
 
 -- The names when the table last had all its triggers: of each column, by the name of its counter or
 -- key column, and of the table, without such a name.
@@ -121,7 +128,7 @@ SELECT count(*) FROM (SELECT 1 FROM "{schema}"."{name}" LIMIT :most);
 
 -- Counters without a row in the table.
 -- name: TRACK_COUNT_GONE
-INSERT INTO "{schema}"."{table}"(_event, "{keys}") SELECT 'missing', "{keys}" FROM "{schema}"."{table}_cells" AS c
+INSERT INTO "{schema}"."{table}"(_event, "{keys}") SELECT 'missing{value}', "{keys}" FROM "{schema}"."{table}_cells" AS c
  WHERE NOT EXISTS (SELECT 1 FROM "{schema}"."{name}" AS t WHERE "{constraint}");
 
 -- Rows of the table without counters: 0, and the key.

@@ -4,6 +4,7 @@
 #include "sync/session.h"
 #include "table/catalog.h"
 #include "track/apart.h"
+#include "track/foreign.h"
 #include "track/lists.h"
 
 /* Lists the key and the counters by their names in the counter table. */
@@ -23,8 +24,62 @@ static char *list_columns(const ctr_tracked *tracked)
     return sqlite3_str_finish(out);
 }
 
+/* ---- rows that are missing ------------------------------------------------------------------- */
+
+/* No statement that was counted has deleted them: the table may have been made anew. Deleted rows
+ * are deleted in all files. */
+static void refuse_missing_rows(const ctr_tracking *call, ctr_problem *problem)
+{
+    const long long n = call->conn->missing.n;
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "%s: %lld of its rows %s%s, and no DELETE of them was seen: add "
+                    "'missing=restored' to the call, which brings them back, or "
+                    "'missing=deleted', which deletes them in all files",
+                    call->table, n, n == 1 ? "is missing, " : "are missing, such as ",
+                    call->conn->missing.key);
+}
+
+/* Compares every counter with the rows. Regular columns that come back have no value here: a new
+ * token makes the next merges read all rows of other files. */
+static void count_missing(ctr_tracking *call, ctr_run *run, ctr_problem *problem)
+{
+    ctr_conn *conn = call->conn;
+    conn->missing.n = 0;
+    run->slots.value = "";
+    ctr_run_do(run, CTR_SQL_TRACK_COUNT_GONE, NULL);
+    bool any = conn->missing.n > 0;
+    if (any && call->missing == CTR_MISSING_REFUSED) refuse_missing_rows(call, problem);
+    sqlite3_free(conn->missing.key);
+    conn->missing.key = NULL;
+    if (!any || problem->rc != SQLITE_OK) return;
+    bool restored = call->missing == CTR_MISSING_RESTORED;
+    run->slots.value = restored ? ", restored" : ", deleted";
+    ctr_run_do(run, CTR_SQL_TRACK_COUNT_GONE, NULL);
+    if (restored && call->shape.replicated)
+        ctr_run_do(run, CTR_SQL_CATALOG_REDRAW_TABLE, call->counters);
+}
+
+/* ---- all rows -------------------------------------------------------------------------------- */
+
+/* Shows the rows that were listed while the table was read. */
+static void show_listed(ctr_tracking *call, ctr_problem *problem)
+{
+    ctr_merge merge;
+    ctr_catalog_entry entry = {0};
+    ctr_conflicts conflicts = {.file = call->file};
+    if (ctr_apart_count(call->file, call->counters, problem) == 0 || ctr_foreign_broken(call->db))
+        return;
+    ctr_catalog_named(&entry, call->db, call->schema, call->counters, problem);
+    if (problem->rc == SQLITE_OK) {
+        if (ctr_merge_open_table(&merge, call->file, &entry, &conflicts, problem))
+            ctr_later_show_apart(&merge.showing, &merge.rows, false, false, problem);
+        ctr_merge_close(&merge);
+    }
+    ctr_catalog_close_entry(&entry);
+}
+
 /* Each new row of the counters goes to some page of their index, so SQLite needs a larger cache. */
-int64_t ctr_counting_rows(ctr_tracking *call, ctr_problem *problem)
+static int64_t count_rows(ctr_tracking *call, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return 0;
     ctr_file *file = call->file;
@@ -40,8 +95,8 @@ int64_t ctr_counting_rows(ctr_tracking *call, ctr_problem *problem)
     run.slots.values = values;
     run.slots.keys = keys;
     run.slots.constraint = match;
+    count_missing(call, &run, problem);
     run.slots.value = ctr_apart_count(file, call->counters, problem) > 0 ? " or apart" : "";
-    ctr_run_do(&run, CTR_SQL_TRACK_COUNT_GONE, NULL);
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
     if (file->raised) file->raised = !ctr_session_lower_cache(file);
     sqlite3_free(columns);
@@ -49,6 +104,13 @@ int64_t ctr_counting_rows(ctr_tracking *call, ctr_problem *problem)
     sqlite3_free(match);
     sqlite3_free(keys);
     return stats->tracked - before;
+}
+
+int64_t ctr_counting_rows(ctr_tracking *call, ctr_problem *problem)
+{
+    int64_t counted = count_rows(call, problem);
+    if (problem->rc == SQLITE_OK) show_listed(call, problem);
+    return counted;
 }
 
 /* Records the answers about the opening: that of the name, and those of other files that stand in
@@ -100,8 +162,9 @@ static void refuse_values_again(ctr_tracking *call, int counter, const char *bir
         ctr_problem_set(
             problem, SQLITE_ERROR,
             "%s: %s was tracked in this file before, and the values in %lld of its rows would be "
-            "counted again: if another file has its counters, set %s to 0, track it, and "
-            "merge with that file; if none has, add 'values=again'",
+            "counted again: if another file has its counters, set %s to 0, track it, merge with "
+            "that file, and count again what was changed here since; if none has, add "
+            "'values=again'",
             call->table, column->name, (long long)n, column->name);
 }
 
@@ -147,7 +210,7 @@ int64_t ctr_counting_opening(ctr_tracking *call, bool (*opens)(const ctr_trackin
     ctr_openings_new(opening->id);
     conn->opening = opening;
     take_untracked(call, list, problem);
-    int64_t counted = ctr_counting_rows(call, problem);
+    int64_t counted = count_rows(call, problem);
     conn->opening = NULL;
     sqlite3_free(list);
     const ctr_identity *identity = NULL;
@@ -156,5 +219,6 @@ int64_t ctr_counting_opening(ctr_tracking *call, bool (*opens)(const ctr_trackin
     ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
     if (identity) ctr_openings_record(&run, opening->id, identity->id);
     if (identity && opening->answer != CTR_UNANSWERED) answer_opening(call, problem);
+    if (problem->rc == SQLITE_OK) show_listed(call, problem);
     return counted;
 }

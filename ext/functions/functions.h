@@ -116,6 +116,13 @@ void ctr_warnings_of_merge(ctr_warnings *list, ctr_file *file, const char *table
 
 /* ---- tracking.c: what counter_track, counter_replicate and counter_untrack do ---------------- */
 
+/* What becomes of rows that have counters, and that the table lacks unseen. */
+typedef enum ctr_missing {
+    CTR_MISSING_REFUSED,
+    CTR_MISSING_DELETED,
+    CTR_MISSING_RESTORED
+} ctr_missing;
+
 /* One call of counter_track, counter_replicate or counter_untrack. */
 typedef struct ctr_tracking {
     sqlite3 *db;
@@ -128,8 +135,10 @@ typedef struct ctr_tracking {
     ctr_tracked tracked;
     int n; /* the named columns */
     const char **names;
+    char **births; /* owned: of the named columns that were regular, their names between files */
     bool keys_assigned, again; /* options, as is the answer in `opening` */
     ctr_values_say values;     /* another option, of counter_replicate */
+    ctr_missing missing;       /* another option */
     bool replicates;           /* it is counter_replicate */
     bool stamps;               /* it has something to stamp: rows, or columns that are new to it */
     ctr_opening opening;
@@ -145,8 +154,9 @@ void ctr_tracking_open_counters(ctr_tracking *call, ctr_problem *problem);
 
 /* ---- counting.c: how counter_track counts a table -------------------------------------------- */
 
-/* Compares every row with its counters, and every counter with the rows. Returns the number of rows
- * that were counted. */
+/* Compares every row with its counters, and every counter with the rows. Fails with SQLITE_ERROR
+ * if rows are missing, unless the call says what becomes of them. Returns the number of rows that
+ * were counted. */
 int64_t ctr_counting_rows(ctr_tracking *call, ctr_problem *problem);
 
 /* The same; the values of columns that `opens` names, by counter, are counted under a new opening,
@@ -161,6 +171,15 @@ int64_t ctr_counting_opening(ctr_tracking *call, bool (*opens)(const ctr_trackin
  * regular no longer. Returns whether a column came or went. Fails with SQLITE_ERROR if a column has
  * no name, or one that files know as another column's. */
 bool ctr_replicating_add(ctr_tracking *call, ctr_problem *problem);
+
+/* A regular column that becomes a counter keeps its name between files. The first notes these names
+ * before ctr_replicating_add; fails if counter_track names such a column. The second returns the
+ * name of a counter to be, by that of its column. The third fails if it is that of another regular
+ * column. */
+void ctr_replicating_note_births(ctr_tracking *call, ctr_problem *problem);
+const char *ctr_replicating_birth(const ctr_tracking *call, const char *column);
+void ctr_replicating_refuse_birth(const ctr_tracking *call, const char *column, const char *birth,
+                                  ctr_problem *problem);
 
 /* Ends the replication of a regular column in this file; returns false if it is none. */
 bool ctr_replicating_drop(ctr_tracking *call, const char *name, ctr_problem *problem);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "functions/functions.h"
+#include "sqlite/text.h"
 #include "table/regular.h"
 
 /* Gives the rows of the counter table row cells, which are empty. */
@@ -31,13 +32,14 @@ static bool is_regular(const ctr_tracking *call, const ctr_described *column)
            !is_to_be_counter(call, column->name);
 }
 
-static bool is_replicated(const ctr_tracking *call, const char *name)
+/* Returns the regular column that the table has by this name, or NULL. */
+static const ctr_tracked_regular *regular_of(const ctr_tracking *call, const char *name)
 {
     for (int i = 0; i < call->tracked.n_regular; i++) {
         const char *column = call->tracked.regular[i].column;
-        if (column && sqlite3_stricmp(column, name) == 0) return true;
+        if (column && sqlite3_stricmp(column, name) == 0) return &call->tracked.regular[i];
     }
-    return false;
+    return NULL;
 }
 
 /* Ends the replication of regular columns that become counters. Returns whether there are any. */
@@ -53,6 +55,48 @@ static bool end_regular(ctr_tracking *call, ctr_tab *tab, ctr_problem *problem)
     return any;
 }
 
+void ctr_replicating_note_births(ctr_tracking *call, ctr_problem *problem)
+{
+    size_t size = ((size_t)call->n + 1) * sizeof *call->births;
+    call->births = problem->rc == SQLITE_OK ? sqlite3_malloc64(size) : NULL;
+    if (!call->births) ctr_problem_nomem(problem);
+    if (problem->rc != SQLITE_OK) return;
+    memset(call->births, 0, size);
+    for (int i = 0; i < call->n; i++) {
+        const ctr_tracked_regular *regular = regular_of(call, call->names[i]);
+        if (!regular) continue;
+        call->births[i] = ctr_text_copy(regular->name, problem);
+        if (!call->replicates)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "%s: column %s is a regular column: counter_replicate('%s', '%s') "
+                            "makes it a counter",
+                            call->table, call->names[i], call->table, call->names[i]);
+    }
+}
+
+const char *ctr_replicating_birth(const ctr_tracking *call, const char *column)
+{
+    for (int i = 0; i < call->n && call->births; i++)
+        if (call->births[i] && sqlite3_stricmp(call->names[i], column) == 0) return call->births[i];
+    return column;
+}
+
+static void refuse_birth(const ctr_tracking *call, const char *column, ctr_problem *problem)
+{
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "%s: another column was called %s when it was replicated, and other files "
+                    "still know it by that name: rename this one",
+                    call->table, column);
+}
+
+void ctr_replicating_refuse_birth(const ctr_tracking *call, const char *column, const char *birth,
+                                  ctr_problem *problem)
+{
+    for (int i = 0; i < call->tracked.n_regular; i++)
+        if (sqlite3_stricmp(call->tracked.regular[i].name, birth) == 0)
+            refuse_birth(call, column, problem);
+}
+
 static void add_regular(const ctr_tracking *call, ctr_tab *tab, const char *name,
                         ctr_problem *problem)
 {
@@ -61,11 +105,14 @@ static void add_regular(const ctr_tracking *call, ctr_tab *tab, const char *name
     if (!*name)
         ctr_problem_set(problem, SQLITE_ERROR, "%s: a column without a name cannot be replicated",
                         call->table);
-    if (ctr_regular_named(registry, name, strlen(name)) >= 0)
+    int counter = ctr_shape_counter_like(&call->shape, name);
+    if (counter >= 0 && !ctr_tracked_column_of(&call->tracked, counter))
         ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s: another column was called %s when it was replicated, and other files "
-                        "still know it by that name: rename this one",
-                        call->table, name);
+                        "%s: column %s is a counter in other files: counter_replicate('%s', '%s') "
+                        "makes it one here",
+                        call->table, name, call->table, name);
+    if (counter >= 0 || ctr_regular_named(registry, name, strlen(name)) >= 0)
+        refuse_birth(call, name, problem);
     ctr_regular_note(tab, registry->n, name, name, problem);
 }
 
@@ -80,7 +127,7 @@ bool ctr_replicating_add(ctr_tracking *call, ctr_problem *problem)
     bool changed = end_regular(call, tab, problem);
     for (size_t i = 0; tab && i < call->tracked.ordinary.n && problem->rc == SQLITE_OK; i++) {
         const ctr_described *column = &call->tracked.ordinary.columns[i];
-        if (!is_regular(call, column) || is_replicated(call, column->name)) continue;
+        if (!is_regular(call, column) || regular_of(call, column->name)) continue;
         add_regular(call, tab, column->name, problem);
         changed = true;
     }

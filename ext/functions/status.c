@@ -242,6 +242,10 @@ static void fn_stats_reset(sqlite3_context *ctx, int argc, sqlite3_value **argv)
  *     shown        the value of the column, if it differs
  *     merged       the value of its counter, NULL: deleted, or its sum exceeds 64 bits; of a
  *                  regular column the merged value
+ *     why          the error by which the table refused the row; of a counter that is not shown
+ *                  because two files began to track it apart, the question and the calls that
+ *                  answer it; NULL: none, as if a trigger has changed the value, or if a feed has
+ *                  brought the row and its batch is not yet seen
  */
 
 static void show_state(ctr_answer *answer, const char *table, const char *column, const char *state,
@@ -250,7 +254,7 @@ static void show_state(ctr_answer *answer, const char *table, const char *column
     ctr_answer_text(answer, table, problem);
     ctr_answer_text(answer, column, problem);
     ctr_answer_text(answer, state, problem);
-    for (int i = 0; i < 3; i++) ctr_answer_text(answer, NULL, problem);
+    for (int i = 0; i < 4; i++) ctr_answer_text(answer, NULL, problem);
 }
 
 static void show_number(ctr_answer *answer, const ctr_shown *shown, ctr_problem *problem)
@@ -259,6 +263,48 @@ static void show_number(ctr_answer *answer, const ctr_shown *shown, ctr_problem 
         ctr_answer_text(answer, NULL, problem);
     else
         ctr_answer_integer(answer, shown->n, problem);
+}
+
+/* Asks about two openings of a counter that await an answer; returns false if there are none. */
+static bool show_question(ctr_answer *answer, const ctr_tracked *tracked, ctr_rows *rows,
+                          int counter, ctr_problem *problem)
+{
+    ctr_shard pair[2];
+    ctr_openings openings;
+    ctr_openings_read(&openings, rows->tab, problem);
+    bool asks = problem->rc == SQLITE_OK &&
+                ctr_openings_unanswered(&openings, &rows->cells[counter], pair, problem);
+    int own = asks && ctr_openings_is_own(&openings, pair[1].id);
+    bool is_own = asks && ctr_openings_is_own(&openings, pair[own].id);
+    const uint8_t *other = asks ? pair[!own].id : NULL, *second = is_own ? NULL : pair[own].id;
+    char *same = asks ? ctr_openings_call(tracked->table, "same", other, second) : NULL,
+         *add = asks ? ctr_openings_call(tracked->table, "add", other, second) : NULL,
+         *why = same && add ? sqlite3_mprintf(
+                                  "two files counted the values that they had when they began to "
+                                  "track it: %lld %s, %lld in another: if they were copies of one "
+                                  "file, %s, and only the greater value counts; if each had its "
+                                  "own, %s, and they add up",
+                                  (long long)pair[own].value, is_own ? "here" : "in one",
+                                  (long long)pair[!own].value, same, add)
+                            : NULL;
+    if (asks && !why) ctr_problem_nomem(problem);
+    if (why) ctr_answer_text(answer, why, problem);
+    sqlite3_free(same);
+    sqlite3_free(add);
+    sqlite3_free(why);
+    ctr_openings_close(&openings);
+    return asks;
+}
+
+/* Ends a row of the answer. */
+static void show_why(ctr_answer *answer, ctr_rows *rows, ctr_problem *problem)
+{
+    ctr_run run = ctr_tab_run(rows->tab, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_WHY_APART);
+    ctr_run_bind_int(&run, row, ":row", rows->rowid);
+    ctr_answer_text(answer, ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL,
+                    problem);
+    sqlite3_finalize(row);
 }
 
 /* Shows a counter of the row that was found in `rows`. */
@@ -278,6 +324,8 @@ static void show_apart_value(ctr_answer *answer, ctr_showing *showing, ctr_rows 
     ctr_answer_text(answer, key, problem);
     show_number(answer, apart->waits ? &none : &apart->shown[counter], problem);
     show_number(answer, is && counts ? &merged : &none, problem);
+    if (!apart->withheld || !show_question(answer, showing->tracked, rows, counter, problem))
+        show_why(answer, rows, problem);
     sqlite3_free(key);
 }
 
@@ -308,6 +356,7 @@ static void show_refused(ctr_answer *answer, ctr_showing *showing, ctr_rows *row
         else
             ctr_answer_text(answer, NULL, problem);
         ctr_answer_value(answer, listed.given[column->number], problem);
+        show_why(answer, rows, problem);
     }
     for (int i = 0; taken && i < tracked->shape->n_keys; i++) sqlite3_value_free(keys[i]);
     sqlite3_free(keys);
@@ -329,6 +378,7 @@ static void show_ended(ctr_answer *answer, const ctr_tracked *tracked, ctr_rows 
     ctr_answer_text(answer, "differs", problem);
     ctr_answer_text(answer, key, problem);
     for (int i = 0; i < 2; i++) ctr_answer_text(answer, NULL, problem);
+    show_why(answer, rows, problem);
     sqlite3_free(key);
 }
 
@@ -435,7 +485,7 @@ int ctr_status_register(sqlite3 *db, ctr_conn *conn)
          .fill = show_figures},
         {.name = "counter_tracked",
          .columns = "table_name TEXT, column_name TEXT, state TEXT, row_key TEXT, shown INTEGER, "
-                    "merged INTEGER",
+                    "merged INTEGER, why TEXT",
          .args = "schema HIDDEN",
          .fill = show_all_tracked}};
     static const ctr_function RESET = {"counter_stats_reset", 0, 0, CTR_ADMIN, fn_stats_reset};

@@ -30,6 +30,11 @@
  *                     replicate them win over those that they had then in other files; in a table
  *                     that was rebuilt all values are the newest, as if each row was inserted now
  *     values=oldest   of counter_replicate: they yield to those of other files
+ *     missing=restored, missing=deleted
+ *                     rows that have counters, and that the table lacks though no DELETE was seen,
+ *                     as in a table that was made anew: they come back, or are deleted in all files
+ *
+ * counter_untrack takes the last two alone.
  *
  * Errors: SQLITE_ERROR names a column that cannot be tracked; SQLITE_MISMATCH shows a value that is
  * no integer, with its row. They change nothing.
@@ -98,6 +103,15 @@ static int64_t in_session(ctr_tracking *call, const char *table,
     return result;
 }
 
+/* Takes an option for missing rows; returns false if it is another one. */
+static bool take_missing(ctr_tracking *call, const char *option)
+{
+    bool deleted = sqlite3_stricmp(option, "missing=deleted") == 0,
+         restored = sqlite3_stricmp(option, "missing=restored") == 0;
+    if (deleted || restored) call->missing = deleted ? CTR_MISSING_DELETED : CTR_MISSING_RESTORED;
+    return deleted || restored;
+}
+
 /* Takes an argument of counter_track with an '='. Returns false, and sets the error, if there is no
  * such option. */
 static bool take_option(sqlite3_context *ctx, ctr_tracking *call, const char *function,
@@ -116,7 +130,7 @@ static bool take_option(sqlite3_context *ctx, ctr_tracking *call, const char *fu
     if (!assigned && !same && !add && !again && !newest && !oldest)
         ctr_arg_error(ctx,
                       "%s: unknown option '%s'; the options are: 'keys=assigned', 'opening=same', "
-                      "'opening=add', 'values=again'%s",
+                      "'opening=add', 'values=again', 'missing=restored', 'missing=deleted'%s",
                       function, option,
                       call->replicates ? ", 'values=newest', 'values=oldest'" : "");
     return assigned || same || add || again || newest || oldest;
@@ -126,6 +140,7 @@ static bool take_argument(sqlite3_context *ctx, ctr_tracking *call, const char *
                           sqlite3_value *value)
 {
     const char *text = ctr_arg_text(ctx, function, "the name of a column", value);
+    if (text && take_missing(call, text)) return true;
     if (text && strcmp(function, COUNTER_UNTRACK) != 0 && strchr(text, '='))
         return take_option(ctx, call, function, text);
     if (text) call->names[call->n++] = text;
@@ -157,6 +172,8 @@ static void run_tracking(sqlite3_context *ctx, const char *function, int argc, s
     sqlite3_free(call.schema);
     sqlite3_free(call.table);
     sqlite3_free(call.counters);
+    for (int i = 0; i < call.n && call.births; i++) sqlite3_free(call.births[i]);
+    sqlite3_free(call.births);
     sqlite3_free(call.names);
     sqlite3_free(call.opening.met);
 }

@@ -134,19 +134,22 @@ static bool add_columns(ctr_tracking *call, bool whole, ctr_problem *problem)
                                &call->tracked, problem);
     if (problem->rc == SQLITE_OK) check_tracked_key(call, &wanted, problem);
     for (int i = 0; i < wanted.n_counters && problem->rc == SQLITE_OK; i++) {
-        const char *name = ctr_shape_counter_name(&wanted, i);
+        const char *name = ctr_shape_counter_name(&wanted, i),
+                   *born = ctr_replicating_birth(call, name);
         if (ctr_tracked_counter(&call->tracked, name) >= 0 ||
-            ctr_shape_counter_like(&call->shape, name) >= 0)
+            ctr_shape_counter_like(&call->shape, born) >= 0)
             continue;
         if (!whole) check_lost(call, problem);
-        if (problem->rc == SQLITE_OK) raise_column(call, name, problem);
+        ctr_replicating_refuse_birth(call, name, born, problem);
+        if (problem->rc == SQLITE_OK) raise_column(call, born, problem);
         added = true;
     }
     if (added) ctr_tracking_open_counters(call, problem);
     for (int i = 0; i < wanted.n_counters && problem->rc == SQLITE_OK; i++) {
         const char *name = ctr_shape_counter_name(&wanted, i);
         if (ctr_tracked_counter(&call->tracked, name) >= 0) continue;
-        ctr_tracked_adopt(&call->tracked, ctr_shape_counter_like(&call->shape, name), name,
+        const char *born = ctr_replicating_birth(call, name);
+        ctr_tracked_adopt(&call->tracked, ctr_shape_counter_like(&call->shape, born), name,
                           problem);
         added = true;
     }
@@ -201,6 +204,7 @@ static int64_t go_on_tracking(ctr_tracking *call, ctr_problem *problem)
     check_lost_regular(call, problem);
     int n_before = call->shape.n_columns;
     bool was_replicated = call->shape.replicated;
+    ctr_replicating_note_births(call, problem);
     bool added = call->replicates && problem->rc == SQLITE_OK && ctr_replicating_add(call, problem);
     added = add_columns(call, whole, problem) || added;
     bool any = call->shape.replicated;

@@ -118,6 +118,7 @@ void ctr_conn_drop(void *holder)
     ctr_conn_release_kept(conn);
     if (conn->fronts) conn->close_fronts(conn->fronts);
     if (conn->brought) conn->close_brought(conn->brought);
+    sqlite3_free(conn->missing.key);
     sqlite3_free(conn);
 }
 

@@ -88,6 +88,12 @@ struct ctr_conn {
     bool row_cells;    /* counter_replicate is making a counter table: its rows have row cells */
     unsigned answered; /* the number of answers about openings that were recorded */
 
+    /* The rows that a running counter_track has found missing: the key of the first is owned. */
+    struct {
+        int64_t n;
+        char *key;
+    } missing;
+
     /* Open savepoints, as far as SQLite reported them; and their number when a statement failed
      * half-way. */
     int depth;

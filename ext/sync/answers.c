@@ -8,18 +8,6 @@
 
 /* ---- answers that are missing ---------------------------------------------------------------- */
 
-/* Returns the call of counter_opening that gives an answer; `second` may be NULL. The caller frees
- * it. */
-static char *call_to_answer(const char *table, const char *answer, const uint8_t *other,
-                            const uint8_t *second)
-{
-    char id[CTR_ID_TEXT_SIZE], own[CTR_ID_TEXT_SIZE] = "";
-    ctr_id_to_text(other, id);
-    if (second) ctr_id_to_text(second, own);
-    return sqlite3_mprintf("SELECT counter_opening(%Q, '%s', '%s'%s%s%s)", table, answer, id,
-                           second ? ", '" : "", own, second ? "'" : "");
-}
-
 /* The user is told the opening that is not in main, and both if main has not made the first. The
  * value of main comes first. */
 static void refuse_missing(const ctr_merge *merge, const ctr_unanswered *noted, const char *table,
@@ -29,8 +17,8 @@ static void refuse_missing(const ctr_merge *merge, const ctr_unanswered *noted, 
     bool apart = noted->is_here[0] != noted->is_here[1];
     bool is_own = apart && (gives || ctr_openings_is_own(&merge->openings, noted->ids[!other]));
     const uint8_t *second = is_own ? NULL : noted->ids[!other];
-    char rows[48] = "", *same = call_to_answer(table, "same", noted->ids[other], second),
-         *add = call_to_answer(table, "add", noted->ids[other], second);
+    char rows[48] = "", *same = ctr_openings_call(table, "same", noted->ids[other], second),
+         *add = ctr_openings_call(table, "add", noted->ids[other], second);
     if (noted->rows > 1)
         sqlite3_snprintf(sizeof rows, rows, " (%lld such rows)", (long long)noted->rows);
     if (!same || !add) ctr_problem_nomem(problem);

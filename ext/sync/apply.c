@@ -260,6 +260,20 @@ static void check_life(const ctr_apply *apply, const ctr_change *change, ctr_pro
                     change->table, comes ? "here" : "there");
 }
 
+/* A counter of the source that is a regular column here. One that ends there says nothing. */
+static void refuse_regular(const ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+{
+    const ctr_merge *merge = &apply->merge;
+    if (!merge->shape.replicated || change->generation % 2 == 0) return;
+    const ctr_registry *registry = ctr_regular_of(merge->rows.tab, problem);
+    if (!registry || ctr_regular_named(registry, change->column, strlen(change->column)) < 0)
+        return;
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "column %s is a counter at the source and a regular column here: "
+                    "counter_replicate('%s', '%s') makes it a counter",
+                    change->column, merge->showing.tracked->table, change->column);
+}
+
 static void apply_to_row(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
     check_life(apply, change, problem);
@@ -311,6 +325,7 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_fil
         ctr_problem_set(problem, SQLITE_ERROR, "the counter is spelled %s here: the tables differ",
                         spelling);
     check_life(apply, change, problem);
+    refuse_regular(apply, change, problem);
     unsigned nth = apply->conn->ended;
     if (problem->rc != SQLITE_OK) return;
     bool rises = present < change->generation;

@@ -3,6 +3,32 @@
 
 #include <string.h>
 
+/* A regular column of the source that counts here. */
+static void refuse_counter_here(const ctr_merge *to, const char *name, const char *called,
+                                ctr_problem *problem)
+{
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "column %s is a counter in %s and a regular column in the giving file: "
+                    "counter_replicate('%s', '%s') there makes it a counter",
+                    name, called, to->showing.tracked->table, name);
+}
+
+void ctr_matching_refuse_counters(const ctr_merge *to, const ctr_shape *from, const char *called,
+                                  ctr_problem *problem)
+{
+    const ctr_registry *mine = to->shape.replicated ? ctr_regular_of(to->rows.tab, problem) : NULL;
+    for (int i = 0; mine && i < from->n_counters; i++) {
+        const char *name = ctr_shape_counter_name(from, i);
+        int number = ctr_regular_named(mine, name, strlen(name));
+        if (number < 0) continue;
+        const ctr_described *column = ctr_tracked_regular_column(to->showing.tracked, number);
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "column %s is a counter in the giving file and a regular column in %s: "
+                        "counter_replicate('%s', '%s') there makes it a counter",
+                        name, called, to->showing.tracked->table, column ? column->name : name);
+    }
+}
+
 /* A column of our table that the source replicates, and this file does not yet. */
 static void refuse_unreplicated(const ctr_merge *to, const char *name, const char *called,
                                 ctr_problem *problem)
@@ -15,11 +41,7 @@ static void refuse_unreplicated(const ctr_merge *to, const char *name, const cha
                             "column %s is another one in the giving file: in %s it was %s before "
                             "it was renamed; rename one of the two",
                             name, called, tracked->regular[i].name);
-    if (ctr_tracked_counter(tracked, name) >= 0)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "column %s is a counter in %s and a regular column in the giving file: "
-                        "counter_replicate('%s', '%s') there makes it a counter",
-                        name, called, tracked->table, name);
+    if (ctr_tracked_counter(tracked, name) >= 0) refuse_counter_here(to, name, called, problem);
     const char *spelling;
     if (ctr_shape_generation(&to->shape, name, &spelling) > 0)
         ctr_problem_set(problem, SQLITE_ERROR,
@@ -71,7 +93,10 @@ int ctr_matching_open(ctr_later *later, const ctr_merge *to, ctr_tab *from, cons
                            problem);
     for (int i = 0; i < theirs->n; i++) {
         const ctr_regular *column = &theirs->columns[i];
-        if (column->noted && !ctr_regular_was_named(mine, column->name, strlen(column->name)))
+        if (!column->noted) continue;
+        if (ctr_shape_counter_like(&to->shape, column->name) >= 0)
+            refuse_counter_here(to, column->name, called, problem);
+        else if (!ctr_regular_was_named(mine, column->name, strlen(column->name)))
             refuse_unreplicated(to, column->name, called, problem);
     }
     return problem->rc;

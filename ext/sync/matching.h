@@ -2,7 +2,8 @@
  *
  * Columns belong together by the names that they had when they were replicated first
  * (table/regular.h), whatever their numbers and present names. One that only we have is not merged.
- * One that only the source has is not merged if our table has no such column.
+ * One that only the source has is not merged if our table has no such column. One that is a counter
+ * on one side and a regular column on the other is refused.
  */
 #ifndef CTR_SYNC_MATCHING_H
 #define CTR_SYNC_MATCHING_H
@@ -15,6 +16,11 @@
  * if our table has a column of the source that is not replicated here yet. */
 int ctr_matching_open(ctr_later *later, const ctr_merge *to, ctr_tab *from, const char *called,
                       ctr_problem *problem);
+
+/* Fails with SQLITE_ERROR if a counter of the source, whose shape is `from`, is a regular column of
+ * the table that `to` merges into. */
+void ctr_matching_refuse_counters(const ctr_merge *to, const ctr_shape *from, const char *called,
+                                  ctr_problem *problem);
 
 /* Appends the regular columns of the table that `from` counts, as it declares them: "name TEXT NOT
  * NULL, ", for a message. */

@@ -289,11 +289,13 @@ ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, cons
     if (highest > CTR_STAMP_MAX) refuse_stamp(merge, highest, problem);
     if (problem->rc != SQLITE_OK) return CTR_ROW_STAYS;
     const ctr_stamp before = mine->row;
+    const uint32_t life = mine->life;
     merge->giver = giver;
     merge->was_live = ctr_row_cell_is_live(mine);
     note_states(merge);
     merge->asks = ctr_row_cell_began_apart(mine, theirs, map, merge->apart);
     ctr_row_outcome outcome = ctr_row_cell_join(mine, theirs, map, merge->taken);
+    merge->begins = outcome == CTR_ROW_REPLACED && life > 0 && ctr_row_cell_is_live(mine);
     if (outcome == CTR_ROW_REPLACED) drop_counters(merge);
     bool changed = outcome == CTR_ROW_REPLACED || ctr_row_cell_beats(&mine->row, &before);
     for (int i = 0; i < mine->n; i++) changed = changed || merge->taken[i];
@@ -309,6 +311,7 @@ void ctr_merge_counters(ctr_merge *merge, ctr_problem *problem)
     if (!mine) return;
     merge->giver = 0;
     merge->was_live = ctr_row_cell_is_live(mine);
+    merge->begins = false;
     memset(merge->taken, 0, (size_t)mine->n * sizeof *merge->taken);
     note_states(merge);
 }
@@ -386,12 +389,16 @@ static void show_row(ctr_merge *merge, sqlite3_value **values, ctr_problem *prob
                                    .before = merge->before,
                                    .giver = merge->giver,
                                    .was_live = merge->was_live,
+                                   .begins = replicated && merge->begins,
                                    .taken = replicated ? merge->taken : NULL};
         ctr_later_add(merge->later, &merge->showing, &row, problem);
         return;
     }
     const ctr_row_cell *cell = replicated ? ctr_rows_row(rows, problem) : NULL;
-    const ctr_merged_row merged = {merge->was_live, cell && ctr_row_cell_is_live(cell), values};
+    const ctr_merged_row merged = {.was_live = merge->was_live,
+                                   .is_live = cell && ctr_row_cell_is_live(cell),
+                                   .begins = merge->begins,
+                                   .values = values};
     ctr_showing *showing = &merge->showing;
     showing->merged = cell ? &merged : NULL;
     if (showing->withheld || ctr_showing_touches(showing, merge->now, problem))

@@ -63,6 +63,7 @@ typedef struct ctr_merge {
     bool *apart;     /* owned; by regular column: both files had it when they began to replicate */
     bool asks;       /* some column is; its values are to be compared (sync/drift.h) */
     bool was_live;   /* before the merge */
+    bool begins;     /* it lives, in another life than this file knew */
     int64_t giver;   /* its id among the cells of the source; 0: it comes with a feed */
     ctr_drift drift; /* until ctr_drift_refuse */
     ctr_row_values mine; /* private: reads my values; not open unless it has a tab */

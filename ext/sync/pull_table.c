@@ -253,6 +253,8 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     job->to = &job->merge->to;
     ctr_pull_table_join(pull, mine->name, problem);
     open_table_here(job, mine, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_matching_refuse_counters(job->to, &job->from, pull->called, problem);
     if (problem->rc == SQLITE_OK && ctr_shape_is_behind(&job->to->shape, &job->from)) {
         ctr_merge_close(job->to);
         job->report->changed += ctr_merge_generations(pull->file, mine->name, &job->from, problem);

@@ -111,13 +111,15 @@ static void close_taken(taken_row *row)
 }
 
 /* Refuses a column that the table has, and this file does not replicate yet; passes over one that
- * the table lacks. */
+ * the table lacks, and one that counts here: the row may have been written before the source made
+ * it a counter, too. A source that has not yet refuses the counter (sync/apply.c). */
 static void refuse_column(const ctr_merge *merge, const ctr_row_column *column,
                           ctr_problem *problem)
 {
     const ctr_tracked *tracked = merge->showing.tracked;
     char *name = ctr_text_of((ctr_span){(const char *)column->name, column->size}, problem);
-    if (name && ctr_ordinary_column(&tracked->ordinary, name))
+    bool counts = name && ctr_shape_counter_like(&merge->shape, name) >= 0;
+    if (name && !counts && ctr_ordinary_column(&tracked->ordinary, name))
         ctr_problem_set(problem, SQLITE_ERROR,
                         "column %s is replicated at the source and not yet here: call "
                         "counter_replicate('%s')",

@@ -344,6 +344,16 @@ bool ctr_openings_unanswered(ctr_openings *openings, const ctr_cell *cell, ctr_s
     return false;
 }
 
+char *ctr_openings_call(const char *table, const char *answer, const uint8_t *other,
+                        const uint8_t *second)
+{
+    char id[CTR_ID_TEXT_SIZE], own[CTR_ID_TEXT_SIZE] = "";
+    ctr_id_to_text(other, id);
+    if (second) ctr_id_to_text(second, own);
+    return sqlite3_mprintf("SELECT counter_opening(%Q, '%s', '%s'%s%s%s)", table, answer, id,
+                           second ? ", '" : "", own, second ? "'" : "");
+}
+
 /* ---- recording ------------------------------------------------------------------------------- */
 
 void ctr_openings_record(ctr_run *run, const uint8_t id[CTR_ID_SIZE],

@@ -107,6 +107,11 @@ bool ctr_openings_reduce(ctr_openings *openings, const ctr_cell *cell, uint8_t *
 bool ctr_openings_unanswered(ctr_openings *openings, const ctr_cell *cell, ctr_shard pair[2],
                              ctr_problem *problem);
 
+/* Returns the call of counter_opening that gives an answer about an opening and, unless it is NULL,
+ * a second one. The caller frees it with sqlite3_free; NULL: no memory. */
+char *ctr_openings_call(const char *table, const char *answer, const uint8_t *other,
+                        const uint8_t *second);
+
 /* Records an opening that was made now, with the id of this file. Problems go to that of `run`. */
 void ctr_openings_record(ctr_run *run, const uint8_t id[CTR_ID_SIZE],
                          const uint8_t file[CTR_ID_SIZE]);

@@ -96,6 +96,16 @@ void ctr_apart_withhold(ctr_apart *apart, int64_t rowid, ctr_problem *problem)
     set_state(apart, CTR_SQL_TRACK_SET_WITHHELD, rowid, problem);
 }
 
+void ctr_apart_explain(ctr_apart *apart, int64_t rowid, const char *why, ctr_problem *problem)
+{
+    if (!why) return;
+    ctr_run run = ctr_tab_run(apart->tab, problem);
+    sqlite3_stmt *entry = ctr_run_prepare(&run, CTR_SQL_TRACK_EXPLAIN_APART);
+    ctr_run_bind_int(&run, entry, ":row", rowid);
+    ctr_run_bind_text(&run, entry, ":why", why);
+    ctr_run_once(&run, entry);
+}
+
 /* A table that keeps no statements is not to keep this one alone. */
 int64_t ctr_apart_count(ctr_file *file, const char *counters, ctr_problem *problem)
 {

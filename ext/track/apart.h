@@ -7,7 +7,8 @@
  *
  * A row that waits has one entry, without a counter. A row that differs has one entry for each
  * counter whose column shows another value. A row that has ended has these for all counters, and
- * one more, as does one that is withheld.
+ * one more, as does one that is withheld. Another entry, of the kind 'why', has the error by which
+ * the table refused the row.
  */
 #ifndef CTR_TRACK_APART_H
 #define CTR_TRACK_APART_H
@@ -39,6 +40,10 @@ void ctr_apart_withhold(ctr_apart *apart, int64_t rowid, ctr_problem *problem);
 void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const ctr_shown *shown,
                    ctr_problem *problem);
 int ctr_apart_remove(ctr_apart *apart, int64_t rowid, ctr_problem *problem);
+
+/* Lists why the table refused the row: the error. NULL: it is not known. The row is on the list, or
+ * has refused regular columns; what takes it off forgets the reason. */
+void ctr_apart_explain(ctr_apart *apart, int64_t rowid, const char *why, ctr_problem *problem);
 
 /* Returns the number of entries. */
 int64_t ctr_apart_count(ctr_file *file, const char *counters, ctr_problem *problem);

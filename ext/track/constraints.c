@@ -210,21 +210,30 @@ static bool is_constant(const char *expression)
     return true;
 }
 
+char *ctr_constraints_default(const ctr_described *column, ctr_problem *problem)
+{
+    const char *value = column->value;
+    char *text = value && is_default_text(value)
+                     ? ctr_text_unquoted((ctr_span){value, strlen(value)}, problem)
+                     : NULL;
+    char *expression =
+        text ? sqlite3_mprintf("%Q", text) : sqlite3_mprintf("(%s\n)", value ? value : "NULL");
+    if (!expression) ctr_problem_nomem(problem);
+    sqlite3_free(text);
+    return expression;
+}
+
 /* Appends the value that a row of the table gets for a column: NEW."u", or the DEFAULT, with which
  * OR REPLACE replaces a NULL after the BEFORE triggers. */
 static void append_new(const ctr_described *column, sqlite3_str *out, ctr_problem *problem)
 {
-    const char *name = column->name, *value = column->value;
-    bool is_text = value && is_default_text(value);
-    bool replaced = value && column->not_null && (is_text || is_constant(value));
-    char *text = NULL;
-    if (replaced)
-        text = is_text ? ctr_text_unquoted((ctr_span){value, strlen(value)}, problem)
-                       : ctr_text_copy(value, problem);
-    if (replaced && !text) return;
-    const char *format = is_text ? "ifnull(NEW.\"%w\", %Q)" : "ifnull(NEW.\"%w\", (%s\n))";
-    sqlite3_str_appendf(out, replaced ? format : "NEW.\"%w\"", name, text);
-    sqlite3_free(text);
+    const char *value = column->value;
+    bool replaced = value && column->not_null && (is_default_text(value) || is_constant(value));
+    char *expression = replaced ? ctr_constraints_default(column, problem) : NULL;
+    if (replaced && !expression) return;
+    sqlite3_str_appendf(out, replaced ? "ifnull(NEW.\"%w\", %s)" : "NEW.\"%w\"", column->name,
+                        expression);
+    sqlite3_free(expression);
 }
 
 void ctr_constraints_append_new(sqlite3_str *out, const ctr_tracked *tracked, const char *name,
@@ -234,19 +243,24 @@ void ctr_constraints_append_new(sqlite3_str *out, const ctr_tracked *tracked, co
     if (column) append_new(column, out, problem);
 }
 
+/* Returns whether a word of an expression, which is no text in quotes, is this name. */
+static bool mentions(const char *expression, const char *name)
+{
+    ctr_words words = {.at = expression};
+    for (ctr_word_next(&words); words.kind != CTR_WORD_END; ctr_word_next(&words))
+        if (*words.word.text != '\'' && ctr_word_names(words.word, name)) return true;
+    return false;
+}
+
 /* Lists the columns of NEW that an expression may name, under their own names, so that it can be
- * evaluated for the new row. */
+ * evaluated for the new row. SQLite drops no other column that a trigger names. */
 static void list_new_row(const ctr_ordinary *ordinary, const char *term, sqlite3_str *out,
                          ctr_problem *problem)
 {
     int n = 0;
     for (size_t i = 0; i < ordinary->n; i++) {
         const char *name = ordinary->columns[i].name;
-        char *quoted = sqlite3_mprintf("%w", name);
-        if (!quoted) ctr_problem_nomem(problem);
-        bool may = quoted && (ctr_word_is_in(name, term) || ctr_word_is_in(quoted, term));
-        sqlite3_free(quoted);
-        if (!may) continue;
+        if (!mentions(term, name)) continue;
         sqlite3_str_appendall(out, n++ ? ", " : "");
         append_new(&ordinary->columns[i], out, problem);
         sqlite3_str_appendf(out, " AS \"%w\"", name);
@@ -385,18 +399,47 @@ static void match_rowid(const unique_in *in, ctr_problem *problem)
                             ROWID_NAMES[i]);
 }
 
+/* Returns whether a generated column of the table is computed from this one: its name stands in the
+ * parentheses behind some AS of the declaration. */
+static bool is_source(const char *declaration, const char *name)
+{
+    int depth = 0; /* within such parentheses */
+    bool behind_as = false;
+    ctr_words words = {.at = declaration};
+    for (ctr_word_next(&words); words.kind != CTR_WORD_END; ctr_word_next(&words)) {
+        if (depth > 0 && *words.word.text != '\'' && ctr_word_names(words.word, name)) return true;
+        if (ctr_word_at_mark(&words, '(')) depth += depth > 0 || behind_as;
+        if (ctr_word_at_mark(&words, ')') && depth > 0) depth--;
+        behind_as = ctr_word_at(&words, "AS");
+    }
+    return false;
+}
+
+/* Lists NEW."a" IS NULL OR ..., for each column from which a generated one is computed. SQLite
+ * refuses to drop these, and drops no other column that a trigger names. */
+static void list_sources(const ctr_tracked *tracked, sqlite3_str *out, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
+    ctr_run_bind_text(&run, row, ":name", tracked->table);
+    const char *declaration = ctr_run_row(&run, row) ? ctr_text_column(row, 2, problem) : NULL;
+    for (size_t i = 0; declaration && i < tracked->ordinary.n; i++) {
+        const ctr_described *column = &tracked->ordinary.columns[i];
+        if (!column->generated && is_source(declaration, column->name))
+            sqlite3_str_appendf(out, "NEW.\"%w\" IS NULL OR ", column->name);
+    }
+    sqlite3_finalize(row);
+}
+
 void ctr_constraints_list_unique(ctr_unique *rows, const ctr_tracked *tracked, ctr_problem *problem)
 {
     const ctr_ordinary *ordinary = &tracked->ordinary;
     unique_in in = {tracked, rows};
     for (size_t i = 0; i < ordinary->n_terms && problem->rc == SQLITE_OK; i++)
         match_term(&in, &ordinary->terms[i], problem);
-    for (size_t i = 0; i < ordinary->n; i++) {
-        const ctr_described *column = &ordinary->columns[i];
-        rows->any_generated = rows->any_generated || column->generated;
-        if (!column->generated)
-            sqlite3_str_appendf(rows->stored, "NEW.\"%w\" IS NULL OR ", column->name);
-    }
+    for (size_t i = 0; i < ordinary->n; i++)
+        rows->any_generated = rows->any_generated || ordinary->columns[i].generated;
+    if (rows->any_generated) list_sources(tracked, rows->stored, problem);
     match_rowid(&in, problem);
     rows->any_column = rows->any_column || rows->any_generated;
 }

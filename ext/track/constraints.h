@@ -45,13 +45,17 @@ typedef struct ctr_unique {
     const char *rowid_alone; /* a name of the row id, if there is no other condition; else NULL */
     bool any_column;         /* other columns count, too: in expressions or conditions */
     bool any_generated;      /* the table has generated columns */
-    sqlite3_str *stored;     /* NEW."a" IS NULL OR ..., for each column that is not generated */
+    sqlite3_str *stored;     /* NEW."a" IS NULL OR ..., for what generated columns are made of */
 } ctr_unique;
 
 /* Appends to `match`, `names` and `stored`, which the caller makes and finishes. The terms of the
  * indexes were read. */
 void ctr_constraints_list_unique(ctr_unique *rows, const ctr_tracked *tracked,
                                  ctr_problem *problem);
+
+/* Returns the DEFAULT of a column as an expression, "NULL" if there is none. A name in it, as in
+ * DEFAULT blue, means its text. The caller frees it with sqlite3_free; NULL on a problem. */
+char *ctr_constraints_default(const ctr_described *column, ctr_problem *problem);
 
 /* Appends NEW."name" for a BEFORE trigger; for a column with NOT NULL and DEFAULT, the value that
  * OR REPLACE stores in place of a NULL. A DEFAULT that calls a function, or has a

@@ -113,7 +113,7 @@ static bool read_cells(cells_reader *cells, int64_t rowid, ctr_problem *problem)
  * column. */
 typedef struct due_row {
     int64_t rowid, giver;
-    bool was_live;
+    bool was_live, begins;
     bool ended; /* seen when the others were shown: it is to be deleted */
     ctr_summary before[];
 } due_row;
@@ -138,6 +138,7 @@ int ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_later_
     due->rowid = row->rowid;
     due->giver = row->giver;
     due->was_live = row->was_live;
+    due->begins = row->begins;
     memcpy(due->before, row->before, counters);
     if (row->taken) memcpy(taken_of(due, showing), row->taken, (size_t)later->n_map);
     return problem->rc;
@@ -165,6 +166,7 @@ static void take_lives(cells_reader *cells, const due_row *due, ctr_problem *pro
     cells->showing->merged = &cells->merged;
     cells->merged.is_live = ctr_rows_is_live(cells->rows, problem);
     cells->merged.was_live = !due || due->was_live;
+    cells->merged.begins = due && due->begins;
     for (int i = 0; i < cells->showing->tracked->n_regular; i++) cells->merged.values[i] = NULL;
 }
 

@@ -20,6 +20,7 @@ typedef struct ctr_later_row {
     /* Of a replicated table. */
     int64_t giver;     /* its id among the cells of the source */
     bool was_live;     /* before the merge */
+    bool begins;       /* it lives, in another life than this file knew */
     const bool *taken; /* by regular column: the value of the source is to be shown */
 } ctr_later_row;
 

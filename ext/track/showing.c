@@ -40,18 +40,22 @@ int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *
             ctr_apart_add(&showing->apart, rowid, ctr_shape_counter_name(shape, i), &shown[i],
                           problem);
     }
+    if (rowid == showing->writing.rowid)
+        ctr_apart_explain(&showing->apart, rowid, showing->writing.why, problem);
     return problem->rc;
 }
 
-static int refuse_uncounted(ctr_showing *showing, const char *what, ctr_problem *problem)
+static int refuse_uncounted(ctr_showing *showing, bool deleted, ctr_problem *problem)
 {
     const ctr_tracked *tracked = showing->tracked;
     char *key = ctr_problem_describe_key(showing->writing.keys, tracked->shape->n_keys);
     if (!key) return ctr_problem_nomem(problem);
     ctr_problem_set(problem, SQLITE_ERROR,
                     "the row %s of the tracked table %s %s while its triggers did not run: call "
-                    "%s('%s', ...) again, which counts it",
-                    key, tracked->table, what, ctr_tracked_function(tracked), tracked->table);
+                    "%s('%s', ...) again, which %s",
+                    key, tracked->table, deleted ? "was deleted" : "was changed",
+                    ctr_tracked_function(tracked), tracked->table,
+                    deleted ? "asks whether it comes back" : "counts it");
     sqlite3_free(key);
     return problem->rc;
 }
@@ -110,10 +114,22 @@ static void list_regular(ctr_showing *showing, bool live, bool taken, ctr_proble
             ctr_regular_unlist(tab, rowid, name, problem);
     }
     if (taken) list_changed(showing, problem);
+    if (!taken && showing->writing.regular)
+        ctr_apart_explain(&showing->apart, rowid, showing->writing.why, problem);
+}
+
+/* Returns the DEFAULT of a column of a row that begins another life, lent until the next row. */
+static sqlite3_value *take_default(ctr_showing *showing, int i, ctr_problem *problem)
+{
+    sqlite3_value_free(showing->defaults[i]);
+    showing->defaults[i] =
+        ctr_writing_default(&showing->writing, showing->tracked->regular[i].column, problem);
+    return showing->defaults[i];
 }
 
 /* Takes the values to be shown of the row at hand: merged ones, else listed ones, because a row
- * that waits is inserted with all of them. Returns them, or NULL if there are none. */
+ * that waits is inserted with all of them. Those of an earlier life are forgotten. Returns them, or
+ * NULL if there are none. */
 static sqlite3_value **take_values_to_show(ctr_showing *showing, ctr_problem *problem)
 {
     bool any = false;
@@ -121,7 +137,10 @@ static sqlite3_value **take_values_to_show(ctr_showing *showing, ctr_problem *pr
     const ctr_merged_row *merged = showing->merged;
     int64_t rowid = showing->writing.rowid;
     if (!tracked->shape->replicated || problem->rc != SQLITE_OK) return NULL;
+    bool begins = merged && merged->begins;
     showing->is_listed = ctr_regular_is_listed(showing->apart.tab, rowid, problem);
+    if (begins && showing->is_listed) ctr_regular_unlist(showing->apart.tab, rowid, NULL, problem);
+    showing->is_listed = showing->is_listed && !begins;
     if (showing->is_listed && !showing->listed.tab)
         ctr_row_values_open(&showing->listed, showing->apart.tab, problem);
     if (showing->is_listed)
@@ -131,6 +150,8 @@ static sqlite3_value **take_values_to_show(ctr_showing *showing, ctr_problem *pr
         sqlite3_value *value = merged && merged->values ? merged->values[i] : NULL;
         if (!value && showing->is_listed && number < showing->listed.n)
             value = showing->listed.given[number];
+        if (!value && begins && tracked->regular[i].column)
+            value = take_default(showing, i, problem);
         showing->values[i] = tracked->regular[i].column ? value : NULL;
         any = any || showing->values[i];
     }
@@ -149,6 +170,7 @@ static bool begin_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
     writing->rowid = rowid;
     writing->keys = keys;
     writing->aside = writing->ended = false;
+    ctr_writing_forget_why(writing);
     writing->regular = take_values_to_show(showing, problem);
     for (int i = 0; i < showing->tracked->shape->n_counters; i++)
         complete = ctr_showing_value(showing, i, &now[i], &showing->to[i]) && complete;
@@ -229,9 +251,9 @@ static int look_and_write(ctr_showing *showing, bool was_live, const ctr_summary
         ctr_apart_remove(&showing->apart, writing->rowid, problem);
     } else if (shown && (apart.waits || !is_integer ||
                          !ctr_tracked_same_row(tracked, shown, showing->from))) {
-        refuse_uncounted(showing, "was changed", problem);
+        refuse_uncounted(showing, false, problem);
     } else if (!shown && live && was_live && !apart.waits) {
-        refuse_uncounted(showing, "was deleted", problem);
+        refuse_uncounted(showing, true, problem);
     } else {
         ctr_apart_remove(&showing->apart, writing->rowid, problem); /* triggers may list it again */
         if (!write_shown(showing, shown, now, complete, problem) && !writing->ended &&
@@ -334,9 +356,12 @@ static int begin_showing(ctr_showing *showing, ctr_tab *tab, ctr_tracked *tracke
         size_t size = ((size_t)tracked->n_regular + 1) * sizeof *showing->values;
         showing->values = sqlite3_malloc64(size);
         showing->before = sqlite3_malloc64(size);
+        showing->defaults = sqlite3_malloc64(size);
         if (showing->values) memset(showing->values, 0, size);
         if (showing->before) memset(showing->before, 0, size);
-        if (!showing->values || !showing->before) return ctr_problem_nomem(problem);
+        if (showing->defaults) memset(showing->defaults, 0, size);
+        if (!showing->values || !showing->before || !showing->defaults)
+            return ctr_problem_nomem(problem);
     }
     if (tracked && tracked->table && tab->shape.replicated)
         showing->reads_back = ctr_triggers_are_others(tracked, tab->file, problem);
@@ -359,9 +384,12 @@ void ctr_showing_close(ctr_showing *showing)
     ctr_writing_close(&showing->writing);
     for (int i = 0; showing->before && i < showing->tracked->n_regular; i++)
         sqlite3_value_free(showing->before[i]);
+    for (int i = 0; showing->defaults && i < showing->tracked->n_regular; i++)
+        sqlite3_value_free(showing->defaults[i]);
     ctr_row_values_close(&showing->listed);
     ctr_row_values_close(&showing->shown);
     sqlite3_free(showing->before);
+    sqlite3_free(showing->defaults);
     ctr_tracked_release(showing->tracked);
     sqlite3_free(showing->values);
     sqlite3_free(showing->from);

@@ -21,9 +21,10 @@
 #include "track/writing.h"
 
 /* A row of a replicated table that was merged: whether it lived and lives, and the values to show
- * of its regular columns, in the order of tracked->regular; NULL: the table shows it. */
+ * of its regular columns, in the order of tracked->regular; NULL: the table shows it. A row that
+ * begins another life shows its DEFAULT in each column without a value. */
 typedef struct ctr_merged_row {
-    bool was_live, is_live;
+    bool was_live, is_live, begins;
     sqlite3_value **values;
 } ctr_merged_row;
 
@@ -36,6 +37,7 @@ typedef struct ctr_showing {
     bool is_listed;               /* the row at hand has some */
     bool withheld;                /* its counters are not to be shown: they await an answer */
     sqlite3_value **values;       /* owned: as merged->values, with the listed ones */
+    sqlite3_value **defaults;     /* owned, as are these: of columns that begin anew */
     bool reads_back;              /* triggers of the application may change what is written */
     ctr_row_values shown;         /* owned: reads the row before and after it is written */
     sqlite3_value **before;       /* owned: its values before, which are owned, too */

@@ -7,6 +7,7 @@
 #include "sqlite/text.h"
 #include "table/pack.h"
 #include "track/noted.h"
+#include "track/trigger_texts.h"
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
@@ -124,31 +125,52 @@ static void read_names(ctr_tracked *tracked, const char *text, ctr_problem *prob
     while (take_pair(tracked, &own, &theirs, problem)) continue;
 }
 
+/* Gives a regular column its present name. One that is replicated no longer is not among them. */
+static void name_regular(ctr_tracked *tracked, int number, ctr_span name, ctr_problem *problem)
+{
+    for (int i = 0; i < tracked->n_regular; i++) {
+        ctr_tracked_regular *regular = &tracked->regular[i];
+        if (regular->number != number) continue;
+        sqlite3_free(regular->column);
+        regular->column = ctr_text_unquoted(name, problem);
+    }
+}
+
+/* Reads (NEW."a", OLD."a", NULL, NULL, NEW."b", ...): the columns number `first` and first + 2. */
+static void read_compared(ctr_tracked *tracked, ctr_words *words, int first, ctr_problem *problem)
+{
+    for (int i = 0; words->kind != CTR_WORD_END && !ctr_word_at_mark(words, ')'); i++) {
+        ctr_word_next(words);
+        bool is_new = ctr_word_at(words, "NEW");
+        while (words->kind != CTR_WORD_END && !ctr_word_at_mark(words, ',') &&
+               !ctr_word_at_mark(words, ')')) {
+            if (is_new && words->kind == CTR_WORD_QUOTED)
+                name_regular(tracked, first + i / 2, words->word, problem);
+            ctr_word_next(words);
+        }
+    }
+}
+
 /* Takes the present names of the regular columns from the trigger
  *
- *     CREATE TRIGGER "products_counters_row" AFTER UPDATE OF "name", "price" ON "products" ...
+ *     CREATE TRIGGER "products_counters_row" AFTER UPDATE OF ... WHEN OLD."sku" IS NEW."sku" AND
+ *     (counter_differs(NEW."name", OLD."name", NEW."price", OLD."price")) BEGIN ...
  *
- * which SQLite rewrites when a column is renamed. It lacks those that were noted last, whose
- * trigger is about to be made, and has others if one is replicated no longer: then the notes are
- * newer. */
+ * in which SQLite renames columns. The place of a column is its number: the notes may have others
+ * by now, whose trigger is about to be made. Behind CTR_MASK_COLUMNS columns there is another
+ * call, or 0 in its place (track/trigger_texts.c). */
 static void read_regular_names(ctr_tracked *tracked, const char *text, ctr_problem *problem)
 {
-    int n = 0;
+    int first = 0;
     ctr_words words = {.at = text};
     do {
         ctr_word_next(&words);
-    } while (words.kind != CTR_WORD_END && !ctr_word_at(&words, "OF"));
-    ctr_words first = words;
-    do {
+    } while (words.kind != CTR_WORD_END && !ctr_word_at(&words, "WHEN"));
+    while (words.kind != CTR_WORD_END && !ctr_word_at(&words, "BEGIN")) {
+        bool compares = ctr_word_at(&words, "counter_differs");
+        if (compares || words.kind == CTR_WORD_NUMBER) first += CTR_MASK_COLUMNS;
         ctr_word_next(&words);
-        n += words.kind == CTR_WORD_QUOTED;
-        ctr_word_next(&words);
-    } while (ctr_word_at_mark(&words, ','));
-    for (int i = 0; n <= tracked->n_regular && i < n && problem->rc == SQLITE_OK; i++) {
-        ctr_word_next(&first);
-        sqlite3_free(tracked->regular[i].column);
-        tracked->regular[i].column = ctr_text_unquoted(first.word, problem);
-        ctr_word_next(&first);
+        if (compares) read_compared(tracked, &words, first - CTR_MASK_COLUMNS, problem);
     }
 }
 

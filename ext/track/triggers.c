@@ -196,8 +196,10 @@ static int refuse_lost(const ctr_tracked *tracked, const ctr_objects *objects, c
         ctr_problem_set(problem, SQLITE_ERROR,
                         "the tracked table %s is missing, and its counters are in %s: if it has "
                         "another name now, rename it to %s, call %s('%s', ...), and "
-                        "rename it back; if it was dropped for good, drop %s, too",
-                        last, counters, last, function, last, counters);
+                        "rename it back; if it was dropped by mistake, create it and call "
+                        "%s('%s', 'missing=restored'), which brings its rows back; if it was "
+                        "dropped for good, drop %s, too",
+                        last, counters, last, function, last, function, last, counters);
     ctr_problem_set(problem, SQLITE_ERROR,
                     "the tracked table %s has lost its triggers, so changes may not have been "
                     "counted: call %s('%s', ...) again, which counts them",

@@ -3,6 +3,7 @@
 
 #include "identity/spill.h"
 #include "sqlite/text.h"
+#include "track/constraints.h"
 #include "track/lists.h"
 
 /* ---- statements ------------------------------------------------------------------------------ */
@@ -162,6 +163,29 @@ typedef enum answer_of_table {
     TABLE_DEFERS   /* a deferred foreign key is broken, and would fail the COMMIT */
 } answer_of_table;
 
+/* Returns whether an error is that of the row in this table: of a constraint, an expression, or a
+ * trigger. Others, such as a full disk, are those of the merge. */
+static bool is_refusal(int rc)
+{
+    int primary = rc & 0xff;
+    return primary == SQLITE_CONSTRAINT || primary == SQLITE_ERROR || primary == SQLITE_MISMATCH ||
+           primary == SQLITE_TOOBIG;
+}
+
+/* Keeps the first error by which the table refuses the row. */
+static void note_why(ctr_writing *writing, const char *error, ctr_problem *problem)
+{
+    if (!writing->why) writing->why = ctr_text_copy(error, problem);
+}
+
+void ctr_writing_forget_why(ctr_writing *writing)
+{
+    sqlite3_free(writing->why);
+    writing->why = NULL;
+}
+
+static const char FOREIGN_KEY[] = "FOREIGN KEY constraint failed"; /* as SQLite says it */
+
 static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement,
                                   ctr_problem *problem)
 {
@@ -171,8 +195,11 @@ static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement,
     bool alone = sqlite3_get_autocommit(db);
     ctr_spill_check(writing->file);
     int rc = ctr_run_to_end(statement);
-    bool refused = (rc & 0xff) == SQLITE_CONSTRAINT;
-    if (!refused) ctr_problem_sqlite(problem, db, rc);
+    bool refused = is_refusal(rc);
+    if (refused)
+        note_why(writing, sqlite3_errmsg(db), problem);
+    else
+        ctr_problem_sqlite(problem, db, rc);
     int changes = sqlite3_changes(db);
     sqlite3_reset(statement);
     bool gone = conn->ended != nth || (!alone && sqlite3_get_autocommit(db));
@@ -185,7 +212,9 @@ static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement,
     }
     if (refused) writing->aside = writing->ended = false; /* rolled back with the statement */
     if (refused || changes == 0 || problem->rc != SQLITE_OK) return TABLE_REFUSES;
-    return ctr_foreign_broken(db) ? TABLE_DEFERS : TABLE_TAKES;
+    bool defers = ctr_foreign_broken(db);
+    if (defers) note_why(writing, FOREIGN_KEY, problem);
+    return defers ? TABLE_DEFERS : TABLE_TAKES;
 }
 
 static answer_of_table run_shown(ctr_writing *writing, sqlite3_stmt *statement,
@@ -196,7 +225,8 @@ static answer_of_table run_shown(ctr_writing *writing, sqlite3_stmt *statement,
     ctr_writing *outer = writing->file->writing;
     writing->level = outer ? outer->level + 1 : 1;
     if (writing->level > MOST_LEVELS) {
-        ctr_problem_set(problem, SQLITE_ERROR,
+        /* No refusal: each level would take it for one, and go on. */
+        ctr_problem_set(problem, SQLITE_ABORT,
                         "the triggers of the tracked table %s come back to it more than %d times",
                         writing->tracked->table, MOST_LEVELS);
         return TABLE_REFUSES;
@@ -261,6 +291,29 @@ static bool find_rowid(ctr_writing *writing, ctr_problem *problem)
     return !ctr_likely_note(&writing->likely, writing->rowid, rowid) || !tried;
 }
 
+/* Keeps the error of a statement that cannot be prepared, because a trigger names a missing table,
+ * as the reason for which the table refuses the row. */
+static void refuse_unprepared(ctr_writing *writing, ctr_problem *failed, ctr_problem *problem)
+{
+    if (failed->rc == SQLITE_OK) return;
+    if (is_refusal(failed->rc)) {
+        note_why(writing, ctr_problem_text(failed), problem);
+        ctr_problem_close(failed);
+    } else {
+        ctr_problem_close(problem);
+        *problem = *failed;
+    }
+}
+
+/* Takes a statement that writes; NULL, without a problem, if the table refuses it. */
+static ctr_slot *take_writing(ctr_writing *writing, ctr_tab_sql which, ctr_problem *problem)
+{
+    ctr_problem failed = {SQLITE_OK, NULL};
+    ctr_slot *slot = problem->rc == SQLITE_OK ? take_shown(writing, which, &failed) : NULL;
+    refuse_unprepared(writing, &failed, problem);
+    return slot;
+}
+
 static bool write_whole(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
                         ctr_problem *problem);
 
@@ -270,7 +323,7 @@ bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_s
     if (writing->regular) return write_whole(writing, from, to, problem);
     if (!has_columns(writing)) return problem->rc == SQLITE_OK; /* there is nothing to show */
     ctr_slot *slot =
-        take_shown(writing, writing->strict ? CTR_TAB_SHOW_STRICTLY : CTR_TAB_SHOW, problem);
+        take_writing(writing, writing->strict ? CTR_TAB_SHOW_STRICTLY : CTR_TAB_SHOW, problem);
     if (!slot) return false;
     sqlite3_stmt *row = slot->kept.statement;
     answer_of_table answer = TABLE_REFUSES;
@@ -326,7 +379,7 @@ static bool ask_in_savepoint(ctr_writing *writing, sqlite3_stmt *statement, cons
 static bool write_in_savepoint(ctr_writing *writing, ctr_tab_sql which, const ctr_shown *want,
                                ctr_problem *problem)
 {
-    ctr_slot *slot = take_shown(writing, which, problem);
+    ctr_slot *slot = take_writing(writing, which, problem);
     if (!slot) return false;
     bind_row(writing, slot->kept.statement, want, NULL, problem);
     bool taken = ask_in_savepoint(writing, slot->kept.statement, want, problem);
@@ -355,8 +408,11 @@ static sqlite3_stmt *take_whole(ctr_writing *writing, bool inserts, ctr_problem 
     ctr_run run = {.db = writing->tracked->db, .problem = problem};
     run.slots = make_row_lists(writing, problem);
     ctr_sql sql = inserts ? CTR_SQL_TRACK_SHOW_NEW_STRICTLY : CTR_SQL_TRACK_SHOW_STRICTLY;
+    ctr_problem failed = {SQLITE_OK, NULL};
+    run.problem = &failed;
     if (problem->rc == SQLITE_OK) whole->statement = ctr_run_prepare(&run, sql);
     ctr_tracked_free_lists(&run.slots);
+    refuse_unprepared(writing, &failed, problem);
     return whole->statement;
 }
 
@@ -389,7 +445,11 @@ static void close_whole(ctr_writing *writing)
 
 bool ctr_writing_delete(ctr_writing *writing, ctr_problem *problem)
 {
-    if (!writing->together && ctr_foreign_has_children(&writing->foreign, writing->keys, problem)) return false;
+    if (!writing->together &&
+        ctr_foreign_has_children(&writing->foreign, writing->keys, problem)) {
+        note_why(writing, FOREIGN_KEY, problem);
+        return false;
+    }
     if (write_in_savepoint(writing, CTR_TAB_SHOW_DELETED, NULL, problem)) return true;
     /* A trigger may have deleted it before the statement did. */
     return problem->rc == SQLITE_OK &&
@@ -434,6 +494,29 @@ bool ctr_writing_look(ctr_writing *writing, sqlite3_value **keys, ctr_shown *sho
 }
 
 /* The DEFAULT is an expression without columns, so it can stand in a SELECT. */
+sqlite3_value *ctr_writing_default(ctr_writing *writing, const char *column, ctr_problem *problem)
+{
+    const ctr_described *described = ctr_ordinary_column(&writing->tracked->ordinary, column);
+    if (!described || problem->rc != SQLITE_OK) return NULL;
+    sqlite3_value *value = NULL;
+    ctr_problem failed = {SQLITE_OK, NULL};
+    ctr_run run = ctr_run_on(writing->tracked->db, writing->tracked->schema, NULL, &failed);
+    char *expression = ctr_constraints_default(described, &failed);
+    run.slots.value = expression;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
+    if (ctr_run_row(&run, row)) {
+        value = sqlite3_value_dup(sqlite3_column_value(row, 0));
+        if (!value) ctr_problem_nomem(&failed);
+    }
+    sqlite3_finalize(row);
+    sqlite3_free(expression);
+    if (failed.rc == SQLITE_OK || is_refusal(failed.rc))
+        ctr_problem_close(&failed);
+    else
+        *problem = failed;
+    return value;
+}
+
 bool ctr_writing_is_unlike_default(ctr_writing *writing, sqlite3_value **keys, const char *column,
                                    ctr_problem *problem)
 {
@@ -442,9 +525,10 @@ bool ctr_writing_is_unlike_default(ctr_writing *writing, sqlite3_value **keys, c
     if (!writing->tracked->lists.schema) make_lists(writing, problem);
     ctr_run run = ctr_run_on(writing->tracked->db, writing->tracked->schema, NULL, problem);
     run.slots = writing->tracked->lists;
-    char *unlike = sqlite3_mprintf("\"%w\" IS NOT (%s\n)", column,
-                                   described->value ? described->value : "NULL");
+    char *value = ctr_constraints_default(described, problem),
+         *unlike = value ? sqlite3_mprintf("\"%w\" IS NOT %s", column, value) : NULL;
     if (!unlike) ctr_problem_nomem(problem);
+    sqlite3_free(value);
     run.slots.columns = unlike;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_LOOK);
     writing->keys = keys;
@@ -477,6 +561,7 @@ void ctr_writing_close(ctr_writing *writing)
         if (!slot->checked && !slot->kept.taken) ctr_conn_close_kept(&slot->kept);
     }
     close_whole(writing);
+    ctr_writing_forget_why(writing);
     ctr_foreign_close(&writing->foreign);
     *writing = (ctr_writing){0};
 }

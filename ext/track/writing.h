@@ -1,7 +1,8 @@
 /* track/writing.h - statements that write one row of a tracked table, which may refuse them.
  *
- * A constraint, a trigger or a foreign key of the table may refuse the row: this sets no problem,
- * and changes nothing. The triggers ask track/own_write.h about the row being written.
+ * A constraint, a trigger, an expression or a foreign key of the table may refuse the row: this
+ * sets no problem, and changes nothing. The triggers ask track/own_write.h about the row being
+ * written.
  */
 #ifndef CTR_TRACK_WRITING_H
 #define CTR_TRACK_WRITING_H
@@ -34,6 +35,7 @@ typedef struct ctr_writing {
     bool without_counters;       /* an INSERT leaves them to their DEFAULT */
 
     ctr_foreign foreign;
+    char *why;     /* owned: the error by which the table refused the row first; NULL: none did */
     int level;     /* of the statement: triggers may write rows again, by a command */
     bool reported; /* our trigger has seen the values to show */
     bool aside;    /* the row is apart: a trigger changed it, or the table took no counters */
@@ -45,6 +47,9 @@ typedef struct ctr_writing {
 
 ctr_writing ctr_writing_on(ctr_tracked *tracked, ctr_tab *tab);
 void ctr_writing_close(ctr_writing *writing);
+
+/* Forgets why a row was refused, before another one is written. */
+void ctr_writing_forget_why(ctr_writing *writing);
 
 /* Change the row from the values `from` to `to`; insert it with `to`; delete it. Return false if
  * the table refuses, or on a problem. */
@@ -58,6 +63,10 @@ bool ctr_writing_delete(ctr_writing *writing, ctr_problem *problem);
  * NULL. */
 bool ctr_writing_look(ctr_writing *writing, sqlite3_value **keys, ctr_shown *shown,
                       bool *is_integer, ctr_problem *problem);
+
+/* Returns the DEFAULT of a column, NULL if there is none. The caller frees it with
+ * sqlite3_value_free. Returns no value if the expression fails, as it would in an INSERT. */
+sqlite3_value *ctr_writing_default(ctr_writing *writing, const char *column, ctr_problem *problem);
 
 /* Returns whether a column of the row with this key has another value than its DEFAULT. */
 bool ctr_writing_is_unlike_default(ctr_writing *writing, sqlite3_value **keys, const char *column,

@@ -192,7 +192,8 @@ void ctr_reconcile_write(ctr_tracked_row *row, ctr_problem *problem)
 /* ---- showing --------------------------------------------------------------------------------- */
 
 /* Shows the counters in a row that was apart, or lists it again to be shown later. While a row is
- * being written, its triggers may come back here for each row that is shown, without an end. And
+ * being written, its triggers may come back here for each row that is shown, without an end; while
+ * counter_track reads the table, it would read what is written, and count it again. And
  * triggers of the application that have still to run must not meet a row that is changed again: an
  * index of FTS5 is told to delete words that it was never given. */
 static void show_again(ctr_tracked_row *row, ctr_problem *problem)
@@ -200,7 +201,8 @@ static void show_again(ctr_tracked_row *row, ctr_problem *problem)
     ctr_table *table = row->table;
     int64_t rowid = table->rows->rowid;
     ctr_showing *looks = ctr_table_look(table, problem);
-    bool later = ctr_own_write_runs(table->file) || ctr_foreign_broken(table->db);
+    bool later = row->event == CTR_ROW_FOUND || ctr_own_write_runs(table->file) ||
+                 ctr_foreign_broken(table->db);
     const char *event = row->event == CTR_ROW_INSERTED  ? "insert"
                         : row->event == CTR_ROW_UPDATED ? "update"
                                                         : NULL;
@@ -404,14 +406,42 @@ void ctr_reconcile_deleted(ctr_tracked_row *row, ctr_problem *problem)
         end_row(row, expected, problem);
 }
 
-void ctr_reconcile_missing(ctr_tracked_row *row, ctr_problem *problem)
+/* Returns whether the row should be in the table: it is live, and does not wait. */
+static bool is_missing(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    if (ctr_access_find(table, problem)) return;
-    if (table->shape.replicated) look_apart(row, problem);
-    ctr_stamping_missing(table, row->is_apart && row->apart.waits, problem);
-    if (!ctr_stamping_is_live(table, problem)) return;
-    table->joined.conn->stats.tracked += end_row(row, false, problem);
+    if (ctr_access_find(table, problem)) return false;
+    if (!table->shape.replicated && !ctr_access_is_live(table)) return false;
+    look_apart(row, problem);
+    bool waits = row->is_apart && row->apart.waits;
+    ctr_stamping_missing(table, waits, problem);
+    return !waits && ctr_stamping_is_live(table, problem) && problem->rc == SQLITE_OK;
+}
+
+void ctr_reconcile_missing(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_conn *conn = row->table->joined.conn;
+    if (!is_missing(row, problem)) return;
+    if (conn->missing.n++ > 0) return;
+    sqlite3_free(conn->missing.key);
+    conn->missing.key = ctr_access_given_key_text(row->table, problem);
+}
+
+void ctr_reconcile_missing_deleted(ctr_tracked_row *row, ctr_problem *problem)
+{
+    if (is_missing(row, problem))
+        row->table->joined.conn->stats.tracked += end_row(row, false, problem);
+}
+
+void ctr_reconcile_missing_restored(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (!is_missing(row, problem)) return;
+    ctr_stamping_restored(table, problem);
+    ctr_reconcile_write(row, problem);
+    ctr_showing *looks = ctr_table_look(table, problem);
+    if (looks) ctr_showing_set_apart(looks, table->rows->rowid, NULL, row->after, problem);
+    table->joined.conn->stats.tracked++;
 }
 
 /* ---- rows that OR REPLACE removes ------------------------------------------------------------ */

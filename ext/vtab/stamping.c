@@ -261,6 +261,17 @@ bool ctr_stamping_found(ctr_table *table, ctr_problem *problem)
     return true;
 }
 
+/* The row lives on, and its values are lost here: those of any other file are newer. */
+void ctr_stamping_restored(ctr_table *table, ctr_problem *problem)
+{
+    ctr_rows *rows = table->rows;
+    if (!rows->shape->replicated) return;
+    ctr_row_cell *cell = ctr_rows_row(rows, problem);
+    if (!cell) return;
+    for (int i = 0; i < cell->n; i++) cell->columns[i].kind = CTR_STAMP_NONE;
+    ctr_stage_row(rows, problem);
+}
+
 /* A row of the cells without one in the table, which has no row cell yet: it was deleted, or waits,
  * and then it has the values of some other file. */
 void ctr_stamping_missing(ctr_table *table, bool waits, ctr_problem *problem)

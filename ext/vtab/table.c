@@ -10,6 +10,7 @@
 #include "table/catalog.h"
 #include "table/stored.h"
 #include "track/noted.h"
+#include "track/own_write.h"
 #include "track/showing.h"
 #include "track/triggers.h"
 
@@ -37,13 +38,20 @@ int ctr_table_fail(ctr_table *table, ctr_problem *problem)
     return rc;
 }
 
+static void close_look(ctr_table *table)
+{
+    if (table->looks) ctr_showing_close(table->looks);
+    sqlite3_free(table->looks);
+    table->looks = NULL;
+    table->looked = false;
+}
+
 static int table_disconnect(sqlite3_vtab *base)
 {
     ctr_table *table = (ctr_table *)base;
     if (table->file) ctr_tab_forget(table->file, table->name);
     ctr_scan_release(table);
-    if (table->looks) ctr_showing_close(table->looks);
-    sqlite3_free(table->looks);
+    close_look(table);
     ctr_stream_release(&table->streams);
     ctr_rows_close(&table->own_rows);
     ctr_shape_close(&table->shape);
@@ -161,10 +169,14 @@ ctr_opening *ctr_table_opening(const ctr_table *table)
     return is ? opening : NULL;
 }
 
-/* The view is kept: when the schema changes, SQLite makes a new object of this table. */
+/* The view is kept until the schema changes. SQLite does not always make a new object of this table
+ * then: counter_replicate of a new column changes the triggers alone. A view that shows a row just
+ * now is in use. */
 ctr_showing *ctr_table_look(ctr_table *table, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return NULL;
+    if (table->looked_in != table->file->schemas && !ctr_own_write_runs(table->file))
+        close_look(table);
     if (table->looked) return table->looks;
     ctr_showing *looks = sqlite3_malloc64(sizeof *looks);
     if (!looks) {
@@ -178,6 +190,7 @@ ctr_showing *ctr_table_look(ctr_table *table, ctr_problem *problem)
         sqlite3_free(looks);
     }
     table->looked = problem->rc == SQLITE_OK;
+    table->looked_in = table->file->schemas;
     return table->looks;
 }
 

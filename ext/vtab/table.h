@@ -118,6 +118,7 @@ typedef struct ctr_table {
     bool handed;       /* a trigger made the current INSERT: messages name the tracked table */
     struct ctr_showing *looks; /* owned: reads the tracked table; NULL: it is not known */
     bool looked;               /* `looks` was set */
+    unsigned looked_in;        /* ctr_file.schemas when it was set */
     ctr_may_go *may_go;        /* owned; rows that a statement may replace, as noted by triggers */
     int n_may_go;
     size_t room_may_go;
@@ -356,9 +357,15 @@ void ctr_reconcile_found(ctr_tracked_row *row, ctr_problem *problem);
  * deletion is listed and a write of the application is being reported. Returns whether it did. */
 bool ctr_reconcile_revive(ctr_tracked_row *row, ctr_problem *problem);
 
-/* End the counters of a row that was deleted, or is missing. */
+/* Ends the counters of a row that was deleted. */
 void ctr_reconcile_deleted(ctr_tracked_row *row, ctr_problem *problem);
+
+/* A row of the counters that the table lacks: the first notes it in conn->missing, unless it was
+ * deleted or waits; the others end its counters, or list it as one that waits, whose regular
+ * columns have no values here. */
 void ctr_reconcile_missing(ctr_tracked_row *row, ctr_problem *problem);
+void ctr_reconcile_missing_deleted(ctr_tracked_row *row, ctr_problem *problem);
+void ctr_reconcile_missing_restored(ctr_tracked_row *row, ctr_problem *problem);
 
 /* Remembers a row that the statement may remove unnoticed. The second looks up the remembered rows,
  * and ends the counters of those that are gone. */
@@ -388,6 +395,9 @@ bool ctr_stamping_found(ctr_table *table, ctr_problem *problem);
 /* Writes the row cell of a row that counter_replicate finds among the cells alone. `waits`: it is
  * listed so. */
 void ctr_stamping_missing(ctr_table *table, bool waits, ctr_problem *problem);
+
+/* Stages the row cell of such a row that is to come back: its columns have no stamp any more. */
+void ctr_stamping_restored(ctr_table *table, ctr_problem *problem);
 
 /* request.c: `columns` are the columns of the INSERT, by number. */
 

@@ -15,7 +15,9 @@
  *
  *     'found'           key, values
  *     'found or apart'  key, values                         the same if some rows are apart
- *     'missing'         key
+ *     'missing'             key                         they are only seen
+ *     'missing, deleted'    key                         a DELETE is made up for
+ *     'missing, restored'   key                         the row waits to be inserted
  *
  * The tracked table has changed already. vtab/reconcile.c counts the row.
  */
@@ -91,6 +93,8 @@ static const struct event {
     {"may go", row_may_go, CTR_ROW_MAY_GO, .has_key = true},
     {"found", ctr_reconcile_found, CTR_ROW_FOUND, .has_key = true, .has_values = true},
     {"missing", ctr_reconcile_missing, CTR_ROW_MISSING, .has_key = true},
+    {"missing, deleted", ctr_reconcile_missing_deleted, CTR_ROW_MISSING, .has_key = true},
+    {"missing, restored", ctr_reconcile_missing_restored, CTR_ROW_MISSING, .has_key = true},
     {"gone", NULL, CTR_ROW_MAY_GO, .replaces = true},
     {"may go anyway", ctr_reconcile_may_go, CTR_ROW_MAY_GO, .has_key = true},
     {"found or apart", ctr_reconcile_found, CTR_ROW_FOUND, .has_key = true, .has_values = true,

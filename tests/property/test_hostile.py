@@ -489,7 +489,7 @@ def test_a_statement_of_which_an_authorizer_ignores_a_part_fails_or_is_whole(tmp
                 for of in (db, other):
                     shown = dict(rows(of, f"SELECT {columns} FROM {table}"))
                     if of is db and table == "p":
-                        shown.update((int(key.strip("()")), value) for _, _, state, key, _, value in
+                        shown.update((int(key.strip("()")), value) for _, _, state, key, _, value, _ in
                                      rows(db, "SELECT * FROM counter_tracked") if state in ("differs", "waits"))
                     assert shown == model[table], ignored
             db.execute("INSERT INTO t(t) VALUES ('integrity-check')")

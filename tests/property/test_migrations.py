@@ -1,10 +1,12 @@
 """test_migrations.py - Django's and alembic's own migrations of a tracked table: followed, or noticed and mended by
 calling counter_track again, with nothing lost."""
 
+import random
 import sqlite3
 
 import pytest
 
+from conftest import EXAMPLES, SEED
 from files import EXTENSION, connect
 
 
@@ -181,7 +183,9 @@ def test_a_rebuild_in_either_order_is_mended(tmp_path, foreign_keys, old_first):
     two.execute("UPDATE t SET n = n + 100")
     with pytest.raises(sqlite3.Error, match=r"counter_track\('t', \.\.\.\) again"):
         rows(one, "SELECT * FROM counter_pull(?)", str(tmp_path / "two.db"))
-    assert rows(one, "SELECT counter_track('t')") == [(2,)]
+    with pytest.raises(sqlite3.Error, match=r"1 of its rows is missing, \(2\)"):
+        rows(one, "SELECT counter_track('t')")
+    assert rows(one, "SELECT counter_track('t', 'missing=deleted')") == [(2,)]
     rows(one, "SELECT * FROM counter_sync(?)", str(tmp_path / "two.db"))
     assert rows(one, "SELECT k, n FROM t") == rows(two, "SELECT k, n FROM t") == [(1, 111)]
 
@@ -206,3 +210,404 @@ def test_vacuum_and_a_dump_that_is_read_again_keep_a_tracked_table(tmp_path):
     for db in one, two:
         assert rows(db, "SELECT * FROM t") == [("a", 113), ("b", None)]
         assert rows(db, "SELECT state FROM counter_tracked") == [("tracked",)]
+
+
+# ---- columns that come, go, and change their names ----
+
+def pull(db, other):
+    return rows(db, "SELECT * FROM counter_pull(?)", str(other))
+
+
+def pair(tmp_path, *statements):
+    """Two files with the same tables, each replicated by the same statements."""
+    files = [connect(tmp_path / "a.db"), connect(tmp_path / "b.db")]
+    for db in files:
+        for statement in statements:
+            rows(db, statement)
+    return files
+
+
+def feed(one, other):
+    """All that `other` gives, as changes."""
+    for row in rows(other, "SELECT * FROM counter_changes(0)"):
+        one.execute("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)", row[:7])
+    rows(one, "SELECT counter_seen(counter_id(), 0, 0)")
+
+
+def test_a_new_counter_and_a_new_column_in_one_call_leave_each_column_its_name(tmp_path):
+    one, two = pair(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, sold INTEGER, price INTEGER)",
+                    "SELECT counter_replicate('t')", "ALTER TABLE t ADD COLUMN weight INTEGER",
+                    "SELECT counter_replicate('t', 'sold')")
+    one.execute("INSERT INTO t VALUES ('tea', 1, 500, 20)")
+    pull(two, tmp_path / "a.db")
+    assert rows(two, "SELECT * FROM t") == [("tea", 1, 500, 20)]
+    two.execute("UPDATE t SET price = 501")
+    pull(one, tmp_path / "b.db")
+    assert rows(one, "SELECT * FROM t") == [("tea", 1, 501, 20)]
+
+
+def test_a_renamed_column_travels_on_when_another_one_becomes_a_counter(tmp_path):
+    one, two = pair(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, x INTEGER, y TEXT)", "SELECT counter_replicate('t')")
+    one.execute("INSERT INTO t VALUES ('tea', 0, 'old')")
+    pull(two, tmp_path / "a.db")
+    one.execute("ALTER TABLE t RENAME COLUMN y TO yy")
+    rows(one, "SELECT counter_replicate('t', 'x')")
+    rows(two, "SELECT counter_replicate('t', 'x')")
+    one.execute("UPDATE t SET yy = 'new'")
+    pull(two, tmp_path / "a.db")
+    assert rows(two, "SELECT * FROM t") == [("tea", 0, "new")]
+
+
+@pytest.mark.parametrize("call", ["SELECT counter_replicate('t', 'n')", "SELECT counter_untrack('t', 'n')"])
+def test_columns_that_have_exchanged_their_names_keep_their_values(tmp_path, call):
+    one, two = pair(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, n INTEGER, x TEXT, y TEXT)",
+                    "SELECT counter_replicate('t')")
+    one.execute("INSERT INTO t VALUES ('tea', 0, 'x', 'y')")
+    pull(two, tmp_path / "a.db")
+    for old, new in ("x", "z"), ("y", "x"), ("z", "y"):
+        one.execute(f"ALTER TABLE t RENAME COLUMN {old} TO {new}")
+    rows(one, call)
+    rows(two, call)
+    two.execute("UPDATE t SET x = 'x2'")
+    one.execute("UPDATE t SET x = 'y2'")  # what was y
+    rows(one, "SELECT * FROM counter_sync(?)", str(tmp_path / "b.db"))
+    assert rows(one, "SELECT y, x FROM t") == rows(two, "SELECT x, y FROM t") == [("x2", "y2")]
+
+
+def test_names_are_followed_in_a_table_with_more_columns_than_a_mask_has_bits(tmp_path):
+    names = [f"c{n}" for n in range(130)]
+    one, two = pair(tmp_path, f"CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, {', '.join(names)})", "SELECT counter_replicate('t')",
+                    f"SELECT counter_untrack('t', {', '.join(f'{name!r}' for name in names[48:101])})")
+    for n in 0, 47, 101, 129:
+        one.execute(f"ALTER TABLE t RENAME COLUMN c{n} TO z{n}")
+    one.execute("ALTER TABLE t ADD COLUMN more INTEGER")
+    rows(one, "SELECT counter_replicate('t', 'c46')")
+    rows(two, "SELECT counter_replicate('t', 'c46')")
+    one.execute("INSERT INTO t(k, z0, c1, c46, z47, z101, c102, z129, more) VALUES ('tea', 0, 1, 46, 47, 101, 102, 129, 1)")
+    pull(two, tmp_path / "a.db")
+    assert rows(two, "SELECT c0, c1, c46, c47, c101, c102, c129 FROM t") == [(0, 1, 46, 47, 101, 102, 129)]
+    two.execute("UPDATE t SET c47 = 'new', c129 = 'last', c50 = 'stays'")
+    pull(one, tmp_path / "b.db")
+    assert rows(one, "SELECT z0, c1, c46, z47, z101, c102, z129, more, c50 FROM t") == [(0, 1, 46, "new", 101, 102, "last", 1, "stays")]
+
+
+def test_a_backfill_before_the_call_travels(tmp_path):
+    one, two = pair(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, name TEXT)", "SELECT counter_replicate('t')")
+    one.execute("INSERT INTO t VALUES ('tea', 'Tea'), ('jam', 'Jam')")
+    pull(two, tmp_path / "a.db")
+    one.execute("ALTER TABLE t ADD COLUMN slug TEXT")
+    one.execute("UPDATE t SET slug = lower(name), name = name || '!'")
+    assert rows(one, "SELECT counter_replicate('t')") == [(2,)]
+    two.execute("ALTER TABLE t ADD COLUMN slug TEXT")
+    rows(two, "SELECT counter_replicate('t')")
+    pull(two, tmp_path / "a.db")
+    assert rows(two, "SELECT * FROM t ORDER BY k") == [("jam", "Jam!", "jam"), ("tea", "Tea!", "tea")]
+
+
+KINDS = {
+    "without rowid": "(k TEXT PRIMARY KEY NOT NULL, m INTEGER, n INTEGER, x TEXT, y TEXT) WITHOUT ROWID; "
+                     "CREATE INDEX i ON t(n, m)",
+    "a covering index": "(k TEXT PRIMARY KEY NOT NULL, m INTEGER, n INTEGER, x TEXT, y TEXT); CREATE INDEX i ON t(n, k, m)",
+    "an integer key": "(k INTEGER PRIMARY KEY, m INTEGER, n INTEGER)",
+    "a trigger that inserts": "(k TEXT PRIMARY KEY NOT NULL, m INTEGER, n INTEGER); CREATE TRIGGER more AFTER UPDATE ON t "
+                              "WHEN NEW.k = '1' BEGIN INSERT OR IGNORE INTO t VALUES ('3', 0, 3); END",
+    "a trigger that updates": "(k TEXT PRIMARY KEY NOT NULL, m INTEGER, n INTEGER); CREATE TRIGGER more AFTER UPDATE OF n ON t "
+                              "WHEN NEW.k = '1' BEGIN UPDATE t SET n = n + 100 WHERE k = '2'; END"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("answer, mine, shown", [("", "NULL", [5, 7]), ("", "0", [5, 7]), ("same", "6", [6, 7]),
+                                                 ("add", "6", [11, 13])])
+def test_a_column_whose_counts_a_pull_has_brought_is_counted_once(tmp_path, kind, answer, mine, shown):
+    one, two = connect(tmp_path / "a.db"), connect(tmp_path / "b.db")
+    one.executescript(f"CREATE TABLE t{KINDS[kind].split(';')[0]}")
+    two.executescript(f"CREATE TABLE t{KINDS[kind]}")
+    one.execute("INSERT INTO t(k, m, n) VALUES ('1', 0, 5), ('2', 0, 7)")
+    two.execute(f"INSERT INTO t(k, m, n) VALUES ('1', 0, {mine}), ('2', 0, {mine})")
+    rows(one, "SELECT counter_track('t', 'm', 'n', 'keys=assigned')")
+    rows(two, "SELECT counter_track('t', 'm', 'keys=assigned')")
+    pull(two, tmp_path / "a.db")
+    rows(two, "SELECT counter_track('t', 'n'%s)" % (f", 'opening={answer}'" if answer else ""))
+    for path in "b.db", "a.db":
+        rows(two, "SELECT * FROM counter_sync(?)", str(tmp_path / "a.db"))
+        assert [n for n, in rows(two, "SELECT n FROM t WHERE k < '3' ORDER BY k")] == shown
+        assert [n for n, in rows(one, "SELECT n FROM t WHERE k < '3' ORDER BY k")] == shown
+        one.execute("UPDATE t SET n = n + 1 WHERE k = '1'")
+        shown = [shown[0] + 1, shown[1]]
+    rows(two, "SELECT * FROM counter_sync(?)", str(tmp_path / "a.db"))
+    assert [n for n, in rows(two, "SELECT n FROM t WHERE k < '3' ORDER BY k")] == shown
+    assert rows(two, "SELECT * FROM counter_tracked WHERE state <> 'tracked'") == []
+
+
+INDEXES = ["ON t(n, k, m)", "ON t(n, m)", "ON t(m, n, k)", "ON t(n DESC, k, m)", "ON t(k, n, m)", "ON t(n) WHERE n > 3"]
+
+
+@pytest.mark.parametrize("number", range(EXAMPLES))
+def test_tables_of_any_kind_count_each_row_once_that_another_file_has_counted(tmp_path, number):
+    draw = random.Random(f"{SEED} once {number}")
+    one, two = connect(tmp_path / "a.db"), connect(tmp_path / "b.db")
+    wide = draw.choice(["", ", x TEXT, y TEXT, z TEXT"])
+    for db in one, two:
+        key = draw.choice(["k TEXT PRIMARY KEY NOT NULL", "k INTEGER PRIMARY KEY", "k PRIMARY KEY NOT NULL"])
+        key = key if db is one else declared
+        declared, kind = key, draw.choice(["", "WITHOUT ROWID"])
+        db.execute(f"CREATE TABLE t({key}, m INTEGER NOT NULL DEFAULT 0, n INTEGER NOT NULL DEFAULT 0{wide}) {kind}")
+        for i, index in enumerate(draw.sample(INDEXES, draw.randint(0, 3))):
+            db.execute(f"CREATE INDEX i{i} {index}")
+    n, both = draw.choice([1, 5, 60]), {}
+    for k in range(n):
+        theirs, mine = draw.randint(0, 9), draw.choice([None, 0, 0, draw.randint(1, 9)])
+        one.execute("INSERT INTO t(k, m, n) VALUES (?, 1, ?)", (k, theirs))
+        if mine is not None:
+            two.execute("INSERT INTO t(k, n) VALUES (?, ?)", (k, mine))
+        both[k] = theirs, mine or 0
+    rows(one, "SELECT counter_track('t', 'm', 'n', 'keys=assigned')")
+    rows(two, "SELECT counter_track('t', 'm', 'keys=assigned')")
+    pull(two, tmp_path / "a.db")
+    counted = {k: draw.randint(-5, 5) for k in draw.sample(range(n), n // 2)}
+    for k, more in counted.items():
+        one.execute("UPDATE t SET n = n + ? WHERE k = ?", (more, k))
+    if draw.random() < .5:
+        pull(two, tmp_path / "a.db")
+    answer = draw.choice(["same", "add"])
+    rows(two, f"SELECT counter_track('t', 'n', 'opening={answer}')")
+    wanted = [(str(k), (max(pair) if answer == "same" else sum(pair)) + counted.get(k, 0)) for k, pair in both.items()]
+    for _ in range(2):
+        rows(two, "SELECT * FROM counter_sync(?)", str(tmp_path / "a.db"))
+        for db in one, two:
+            assert sorted(rows(db, "SELECT CAST(k AS TEXT), n FROM t")) == sorted(wanted)
+            assert sorted(rows(db, "SELECT CAST(k AS TEXT), n FROM t_counters")) == sorted(wanted)
+    assert rows(two, "SELECT * FROM counter_tracked WHERE state <> 'tracked'") == []
+
+
+@pytest.mark.parametrize("kind", list(KINDS)[:2])
+def test_a_new_counter_of_a_replicated_table_shows_what_a_pull_has_brought(tmp_path, kind):
+    one, two = connect(tmp_path / "a.db"), connect(tmp_path / "b.db")
+    one.executescript(f"CREATE TABLE t{KINDS[kind]}")
+    two.executescript(f"CREATE TABLE t{KINDS[kind].replace(', n INTEGER', '').replace('(n, ', '(')}")
+    one.execute("INSERT INTO t(k, m, n) VALUES ('1', 0, 5), ('2', 0, 7)")
+    rows(one, "SELECT counter_replicate('t', 'm', 'n')")
+    rows(two, "SELECT counter_replicate('t', 'm')")
+    pull(two, tmp_path / "a.db")
+    two.execute("ALTER TABLE t ADD COLUMN n INTEGER NOT NULL DEFAULT 0")
+    two.execute("CREATE INDEX j ON t(n, k, m)")
+    rows(two, "SELECT counter_replicate('t', 'n')")
+    assert rows(two, "SELECT k, m, n FROM t ORDER BY k") == [("1", 0, 5), ("2", 0, 7)]
+
+
+# ---- a column that is a counter here and a regular one there ----
+
+@pytest.mark.parametrize("way", ["pull", "push", "feed"])
+@pytest.mark.parametrize("counts", [True, False])
+@pytest.mark.parametrize("was_regular", [True, False])
+def test_a_column_that_counts_in_one_file_alone_is_refused(tmp_path, way, counts, was_regular):
+    one, two = pair(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, x INTEGER, y TEXT)")
+    for db in one, two:
+        if was_regular or db is (two if counts else one):
+            rows(db, "SELECT counter_replicate('t')")
+    one.execute("INSERT INTO t VALUES ('tea', 1, 'one')")
+    paths = {one: str(tmp_path / "a.db"), two: str(tmp_path / "b.db")}
+    if was_regular:
+        pull(two, tmp_path / "a.db")
+    counter, regular = (one, two) if counts else (two, one)
+    rows(counter, "SELECT counter_replicate('t', 'x')")
+    rows(regular, "UPDATE t SET x = 6")
+    rows(counter, "UPDATE t SET x = x + 100")
+    if way == "feed" and not counts:  # perhaps an old batch of a file that has made x a counter, too
+        one.execute("UPDATE t SET y = 'two'")
+        feed(two, one)
+        assert rows(two, "SELECT y FROM t") == [("two",)]
+        rows(two, "INSERT INTO t VALUES ('jam', 3, '')")
+        one, two = two, one
+    before = rows(two, "SELECT * FROM t"), rows(two, "SELECT * FROM counter_tracked")
+    with pytest.raises(sqlite3.Error, match=r"column x is a (counter|regular column) .*counter_replicate\('t', 'x'\)"):
+        if way == "feed":
+            two.execute("BEGIN")
+            feed(two, one)
+        elif way == "pull":
+            pull(two, tmp_path / "a.db")
+        else:
+            rows(one, "SELECT * FROM counter_push(?)", str(tmp_path / "b.db"))
+    if way == "feed":
+        two.execute("ROLLBACK")
+    assert (rows(two, "SELECT * FROM t"), rows(two, "SELECT * FROM counter_tracked")) == before
+    rows(regular, "SELECT counter_replicate('t', 'x', 'opening=same')")  # the call that the message names
+    rows(counter, "SELECT counter_opening('t', 'same')")
+    rows(one, "SELECT * FROM counter_sync(?)", paths[two])
+    assert rows(one, "SELECT x FROM t ORDER BY k") == rows(two, "SELECT x FROM t ORDER BY k")
+
+
+def test_a_renamed_column_that_becomes_a_counter_keeps_its_name_between_files(tmp_path):
+    one, two = pair(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, x INTEGER)", "SELECT counter_replicate('t')")
+    one.execute("INSERT INTO t VALUES ('tea', 0)")
+    pull(two, tmp_path / "a.db")
+    one.execute("ALTER TABLE t RENAME COLUMN x TO xx")
+    rows(one, "SELECT counter_replicate('t', 'xx')")
+    one.execute("UPDATE t SET xx = xx + 5")
+    with pytest.raises(sqlite3.Error, match=r"column x is a counter in the giving file .*counter_replicate\('t', 'x'\)"):
+        pull(two, tmp_path / "a.db")
+    rows(two, "SELECT counter_replicate('t', 'x')")
+    two.execute("UPDATE t SET x = x + 1")
+    rows(two, "SELECT * FROM counter_sync(?)", str(tmp_path / "a.db"))
+    assert rows(one, "SELECT xx FROM t") == rows(two, "SELECT x FROM t") == [(6,)]
+
+
+@pytest.mark.parametrize("first, second", [("", ", 'x'"), (", 'x'", ""), ("", "")])
+def test_a_new_column_has_no_name_by_which_other_files_know_another_one(tmp_path, first, second):
+    one, = pair(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, x INTEGER)", f"SELECT counter_replicate('t'{first})",
+                "ALTER TABLE t RENAME COLUMN x TO y", "ALTER TABLE t ADD COLUMN x INTEGER")[:1]
+    with pytest.raises(sqlite3.Error, match="t: another column was called x when it was replicated"):
+        rows(one, f"SELECT counter_replicate('t'{second})")
+
+
+def test_counter_track_refuses_a_regular_column(tmp_path):
+    one, = pair(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, x INTEGER, y INTEGER)",
+                "SELECT counter_replicate('t', 'y')")[:1]
+    with pytest.raises(sqlite3.Error, match=r"counter_track: t: column x is a regular column: counter_replicate\('t', 'x'\) makes it a"):
+        rows(one, "SELECT counter_track('t', 'x')")
+    assert rows(one, "SELECT column_name, state FROM counter_tracked") == [("y", "tracked"), ("x", "regular")]
+
+
+# ---- DROP COLUMN and new lives ----
+
+@pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 35), reason="DROP COLUMN came with 3.35")
+@pytest.mark.parametrize("kind", ["VIRTUAL", "STORED"])
+@pytest.mark.parametrize("function", ["counter_track", "counter_replicate"])
+def test_a_column_can_be_dropped_beside_a_generated_one(tmp_path, kind, function):
+    one, two = pair(tmp_path, 'CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, n INTEGER, mail TEXT, "an other" TEXT, low TEXT '
+                    f"GENERATED ALWAYS AS (lower(mail)) {kind} UNIQUE, twice AS (low || low), size DECIMAL(4, 2) "
+                    "DEFAULT (CAST(1 AS INTEGER)))", f"SELECT {function}('t', 'n')")
+    if function == "counter_replicate":
+        rows(one, "SELECT counter_untrack('t', 'an other')")
+        rows(one, "SELECT counter_untrack('t', 'size')")
+    one.execute('ALTER TABLE t DROP COLUMN "an other"')
+    one.execute('ALTER TABLE t DROP COLUMN size')
+    one.execute("INSERT INTO t(k, n, mail) VALUES ('p', 1, 'Ann@x'), ('q', 2, 'Bob@x')")
+    pull(two, tmp_path / "a.db")
+    one.execute("UPDATE OR REPLACE t SET mail = 'ANN@X' WHERE k = 'q'")  # removes p, by the generated column
+    assert rows(one, "SELECT k, n FROM t") == [("q", 2)]
+    assert rows(one, "SELECT k FROM t_counters WHERE n IS NOT NULL") == [("q",)]
+    pull(two, tmp_path / "a.db")
+    assert rows(two, "SELECT k, n FROM t") == [("q", 2)]
+
+
+@pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 35), reason="DROP COLUMN came with 3.35")
+def test_a_column_can_be_dropped_whose_name_is_in_a_word_of_an_index(tmp_path):
+    one, _ = pair(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, n INTEGER, mail TEXT, mai TEXT, low TEXT)",
+                  "CREATE UNIQUE INDEX i ON t(lower(mail)) WHERE mail IS NOT NULL", "SELECT counter_track('t', 'n')")
+    one.execute("ALTER TABLE t DROP COLUMN mai")
+    one.execute("ALTER TABLE t DROP COLUMN low")
+    one.execute("INSERT INTO t VALUES ('p', 1, 'Ann')")
+    one.execute("REPLACE INTO t VALUES ('q', 2, 'ann')")
+    assert rows(one, "SELECT k, n FROM t_counters") == rows(one, "SELECT k, n FROM t") == [("q", 2)]
+
+
+@pytest.mark.parametrize("way", ["pull", "feed"])
+@pytest.mark.parametrize("default, shown", [("'none'", "none"), ("(1 + 1)", "2"), (None, None)])
+def test_a_new_life_begins_the_columns_too_that_the_giver_lacks(tmp_path, way, default, shown):
+    declared = f"e TEXT DEFAULT {default}" if default else "e TEXT"
+    a, b, c = (connect(tmp_path / f"{name}.db") for name in "abc")
+    for db in a, b, c:
+        rows(db, f"CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, a TEXT{'' if db is b else ', ' + declared})")
+        rows(db, "SELECT counter_replicate('t')")
+    a.execute("INSERT INTO t VALUES ('x', 'old', 'secret')")
+
+    def meet(taker, giver, name):
+        pull(taker, tmp_path / f"{name}.db") if way == "pull" else feed(taker, giver)
+
+    meet(b, a, "a")
+    b.execute("DELETE FROM t")
+    b.execute("INSERT INTO t VALUES ('x', 'new')")
+    meet(a, b, "b")
+    meet(c, b, "b")
+    assert rows(a, "SELECT * FROM t") == rows(c, "SELECT * FROM t") == [("x", "new", shown)]
+    a.execute("UPDATE t SET e = 'mine'")
+    meet(c, a, "a")
+    assert rows(c, "SELECT * FROM t") == [("x", "new", "mine")]
+
+
+# ---- rows that are missing after a rebuild ----
+
+REBUILT = "CREATE TABLE products(sku TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, note TEXT, stock INTEGER NOT NULL DEFAULT 0)"
+
+
+def shop(tmp_path, function):
+    one = connect(tmp_path / "a.db")
+    rows(one, REBUILT)
+    one.execute("INSERT INTO products VALUES ('tea', 'Tea', 'n', 10), ('jam', 'Jam', 'n', 5), ('salt', 'Salt', NULL, 1)")
+    rows(one, f"SELECT {function}('products', 'stock')")
+    one.execute("VACUUM INTO ?", (str(tmp_path / "b.db"),))
+    return one, connect(tmp_path / "b.db")
+
+
+@pytest.mark.parametrize("function", ["counter_track", "counter_replicate"])
+def test_a_table_that_was_dropped_and_made_again_deletes_no_row_in_other_files_unasked(tmp_path, function):
+    one, two = shop(tmp_path, function)
+    all_rows = rows(two, "SELECT * FROM products ORDER BY sku")
+    rows(one, "DROP TABLE products")
+    rows(one, REBUILT)
+    one.execute("INSERT INTO products VALUES ('tea', 'Tea', 'n', 10), ('oil', 'Oil', 'n', 2)")
+    with pytest.raises(sqlite3.Error, match="has lost its triggers"):
+        pull(one, tmp_path / "b.db")
+    for call in f"SELECT {function}('products')", f"SELECT {function}('products', 'stock')":
+        with pytest.raises(sqlite3.Error, match=r"products: 2 of its rows are missing, such as \('jam'\), and .*'missing=restored'.*'missing=deleted'"):
+            rows(one, call)
+    two.execute("UPDATE products SET stock = stock + 100 WHERE sku = 'jam'")
+    assert rows(one, f"SELECT {function}('products', 'missing=restored')") == [(3,)]
+    rows(one, "SELECT * FROM counter_sync(?)", str(tmp_path / "b.db"))
+    assert rows(two, "SELECT sku, stock FROM products WHERE sku <> 'oil' ORDER BY sku") == [("jam", 105), ("salt", 1), ("tea", 10)]
+    if function == "counter_replicate":
+        assert rows(one, "SELECT * FROM products ORDER BY sku") == rows(two, "SELECT * FROM products ORDER BY sku")
+        assert [(*row[:3], row[3] - 100 * (row[0] == "jam")) for row in rows(one, "SELECT * FROM products WHERE sku <> 'oil' "
+                                                                             "ORDER BY sku")] == all_rows
+
+
+@pytest.mark.parametrize("function", ["counter_track", "counter_replicate"])
+def test_missing_rows_are_deleted_everywhere_if_the_call_says_so(tmp_path, function):
+    one, two = shop(tmp_path, function)
+    rows(one, "DROP TABLE products")
+    rows(one, REBUILT)
+    one.execute("INSERT INTO products VALUES ('tea', 'Tea', 'n', 10)")
+    assert rows(one, f"SELECT {function}('products', 'missing=deleted')") == [(2,)]
+    pull(two, tmp_path / "a.db")
+    assert rows(two, "SELECT sku FROM products") == [("tea",)]
+
+
+@pytest.mark.parametrize("answer, left", [("deleted", ["tea"]), ("restored", ["jam", "salt", "tea"])])
+def test_an_untracked_column_of_a_rebuilt_table_needs_the_same_answer(tmp_path, answer, left):
+    one, two = shop(tmp_path, "counter_replicate")
+    rows(one, "DROP TABLE products")
+    rows(one, REBUILT.replace("note TEXT, ", "").replace("name TEXT NOT NULL", "name TEXT NOT NULL DEFAULT ''"))
+    one.execute("INSERT INTO products VALUES ('tea', 'Tea', 10)")
+    with pytest.raises(sqlite3.Error, match="the replicated column note is missing"):
+        rows(one, "SELECT counter_replicate('products')")
+    with pytest.raises(sqlite3.Error, match=r"counter_untrack: products: 2 of its rows are missing.*'missing=restored'"):
+        rows(one, "SELECT counter_untrack('products', 'note')")
+    assert rows(one, f"SELECT counter_untrack('products', 'note', 'missing={answer}')") == [(1,)]
+    rows(one, "SELECT * FROM counter_sync(?)", str(tmp_path / "b.db"))
+    for db in one, two:
+        assert [sku for sku, in rows(db, "SELECT sku FROM products ORDER BY sku")] == left
+
+
+def test_rows_that_were_deleted_while_the_triggers_did_not_run_are_not_deleted_elsewhere_unasked(tmp_path):
+    one, two = shop(tmp_path, "counter_replicate")
+    for trigger, sql in rows(one, "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"):
+        one.execute(f"DROP TRIGGER {trigger}")
+    one.execute("DELETE FROM products WHERE sku = 'jam'")
+    with pytest.raises(sqlite3.Error, match=r"products: 1 of its rows is missing, \('jam'\)"):
+        rows(one, "SELECT counter_replicate('products')")
+    rows(one, "SELECT counter_replicate('products', 'missing=restored')")
+    pull(one, tmp_path / "b.db")
+    assert rows(one, "SELECT name, note, stock FROM products WHERE sku = 'jam'") == [("Jam", "n", 5)]
+
+
+def test_a_rebuilt_table_with_all_its_rows_is_taken_without_an_answer(tmp_path):
+    one, two = shop(tmp_path, "counter_replicate")
+    one.execute("CREATE TABLE other AS SELECT * FROM products")
+    rows(one, "DROP TABLE products")
+    rows(one, REBUILT)
+    one.execute("INSERT INTO products SELECT * FROM other")
+    one.execute("UPDATE products SET stock = stock + 1")
+    assert rows(one, "SELECT counter_replicate('products')") == [(3,)]
+    pull(two, tmp_path / "a.db")
+    assert rows(two, "SELECT sku, stock FROM products ORDER BY sku") == [("jam", 6), ("salt", 2), ("tea", 11)]

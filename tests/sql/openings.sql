@@ -266,7 +266,7 @@ SELECT counter_opening('products', 'add', '00000000-0000-8000-8000-000000000001'
 SELECT counter_opening('products', 'add', (SELECT _name FROM products_counters_state WHERE _kind = 'opening'));
 --! counter_opening: the opening is that of this file: name the one of the other file
 SELECT counter_track('products', 'opening=one');
---! counter_track: unknown option 'opening=one'; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again'
+--! counter_track: unknown option 'opening=one'; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted'
 SELECT count(*) FROM products_counters_state WHERE _kind = 'answer';
 --= 0
 
@@ -489,7 +489,7 @@ SELECT * FROM counter_untracked ORDER BY 1, 2;
 --= products|sold
 --= products|stock
 SELECT counter_track('main.PRODUCTS', 'stock');
---! counter_track: products: stock was tracked in this file before, and the values in 2 of its rows would be counted again: if another file has its counters, set stock to 0, track it, and merge with that file; if none has, add 'values=again'
+--! counter_track: products: stock was tracked in this file before, and the values in 2 of its rows would be counted again: if another file has its counters, set stock to 0, track it, merge with that file, and count again what was changed here since; if none has, add 'values=again'
 SELECT counter_track('products', 'stock', 'opening=same');
 --!~ counter_track: products: stock was tracked in this file before,*
 SELECT count(*) FROM counter_tracked;
@@ -505,7 +505,7 @@ SELECT * FROM main.products;
 --= jam|5|2
 --= tea|7|0
 SELECT counter_track('main.products', 'SOLD');
---! counter_track: products: sold was tracked in this file before, and the values in 1 of its rows would be counted again: if another file has its counters, set sold to 0, track it, and merge with that file; if none has, add 'values=again'
+--! counter_track: products: sold was tracked in this file before, and the values in 1 of its rows would be counted again: if another file has its counters, set sold to 0, track it, merge with that file, and count again what was changed here since; if none has, add 'values=again'
 SELECT counter_track('main.products', 'sold', 'values=again');
 --= 2
 SELECT * FROM counter_untracked;

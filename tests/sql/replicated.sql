@@ -382,6 +382,8 @@ ALTER TABLE new_p RENAME TO p;
 SELECT rows_changed FROM counter_push('office');
 --= 0
 SELECT counter_replicate('main.p', 'values=newest');
+--! counter_replicate: p: 1 of its rows is missing, ('b'), and no DELETE of them was seen: add 'missing=restored' to the call, which brings them back, or 'missing=deleted', which deletes them in all files
+SELECT counter_replicate('main.p', 'values=newest', 'missing=deleted');
 --= 3
 COMMIT;
 SELECT rows_changed FROM counter_sync('office');
@@ -425,7 +427,7 @@ SELECT column_name, state FROM counter_tracked('main') ORDER BY column_name;
 --= n|tracked
 --= w|regular
 SELECT counter_replicate('main.p');
---= 0
+--= 1
 SELECT column_name FROM counter_tracked('main') WHERE state = 'regular' ORDER BY column_name;
 --= w
 --= y
@@ -527,7 +529,7 @@ CREATE TABLE w(k TEXT PRIMARY KEY, v TEXT);
 SELECT counter_replicate('w', 'v');
 --! counter_replicate: w: column v holds TEXT by its type TEXT, but a tracked column must hold integers
 SELECT counter_replicate('w', 'x=1');
---! counter_replicate: unknown option 'x=1'; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again', 'values=newest', 'values=oldest'
+--! counter_replicate: unknown option 'x=1'; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted', 'values=newest', 'values=oldest'
 CREATE VIEW x AS SELECT * FROM w;
 SELECT counter_replicate('x');
 --! counter_replicate: x is a view: only an ordinary table has columns that can be tracked
@@ -841,12 +843,14 @@ SELECT counter_replicate('office.p', 'n');
 INSERT INTO main.p VALUES ('a', 'A', 1), ('b', 'B', 2);
 DROP TABLE main.p;
 SELECT rows_changed FROM counter_push('office');
---! counter_push: table p: the giving file: the tracked table p is missing, and its counters are in p_counters: if it has another name now, rename it to p, call counter_replicate('p', ...), and rename it back; if it was dropped for good, drop p_counters, too
+--! counter_push: table p: the giving file: the tracked table p is missing, and its counters are in p_counters: if it has another name now, rename it to p, call counter_replicate('p', ...), and rename it back; if it was dropped by mistake, create it and call counter_replicate('p', 'missing=restored'), which brings its rows back; if it was dropped for good, drop p_counters, too
 CREATE TABLE main.p(k TEXT PRIMARY KEY, name, n INTEGER);
 INSERT INTO main.p VALUES ('a', 'A', 1), ('c', 'C', 4);
 SELECT rows_changed FROM counter_push('office');
 --! counter_push: table p: the giving file: the tracked table p has lost its triggers, so changes may not have been counted: call counter_replicate('p', ...) again, which counts them
 SELECT counter_replicate('p');
+--! counter_replicate: p: 1 of its rows is missing, ('b'), and no DELETE of them was seen: add 'missing=restored' to the call, which brings them back, or 'missing=deleted', which deletes them in all files
+SELECT counter_replicate('p', 'missing=deleted');
 --= 2
 SELECT rows_changed FROM counter_push('office');
 --= 3
@@ -1076,3 +1080,163 @@ SELECT rows_changed FROM counter_pull('office');
 --= 1
 SELECT counter_table_digest('p', 'main') = counter_table_digest('p', 'office');
 --= 1
+
+-- # rows-that-a-table-made-anew-lacks-come-back-if-the-call-says-so
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, name TEXT NOT NULL, note TEXT DEFAULT 'none', n INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, name TEXT NOT NULL, note TEXT DEFAULT 'none', n INTEGER);
+SELECT counter_replicate('main.p', 'n');
+--= 0
+SELECT counter_replicate('office.p', 'n');
+--= 0
+INSERT INTO main.p VALUES ('a', 'A', 'x', 1), ('b', 'B', 'y', 2), ('c', 'C', 'z', 3);
+SELECT rows_changed FROM counter_push('office');
+--= 3
+DROP TABLE main.p;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, name TEXT NOT NULL, note TEXT DEFAULT 'none', n INTEGER);
+INSERT INTO main.p VALUES ('a', 'A', 'x', 1);
+SELECT counter_replicate('main.p');
+--! counter_replicate: p: 2 of its rows are missing, such as ('b'), and no DELETE of them was seen: add 'missing=restored' to the call, which brings them back, or 'missing=deleted', which deletes them in all files
+SELECT counter_untrack('main.p', 'note');
+--! counter_untrack: p: 2 of its rows are missing, such as ('b'), and no DELETE of them was seen: add 'missing=restored' to the call, which brings them back, or 'missing=deleted', which deletes them in all files
+SELECT counter_replicate('main.p', 'missing=restored');
+--= 2
+SELECT row_key, column_name, state, merged, why FROM counter_tracked WHERE row_key IS NOT NULL ORDER BY row_key;
+--= ('b')|n|waits|2|NOT NULL constraint failed: p.name
+--= ('c')|n|waits|3|NOT NULL constraint failed: p.name
+SELECT rows_changed FROM counter_pull('office');
+--= 2
+SELECT * FROM main.p ORDER BY k;
+--= a|A|x|1
+--= b|B|y|2
+--= c|C|z|3
+SELECT count(*) FROM main.p_counters_state WHERE _kind IN ('apart', 'why', 'merged');
+--= 0
+DROP TABLE main.p;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, name TEXT NOT NULL DEFAULT '', note TEXT DEFAULT 'none', n INTEGER);
+INSERT INTO main.p VALUES ('a', 'A', 'x', 1), ('c', 'C', 'z', 3);
+SELECT counter_replicate('main.p', 'missing=restored');
+--= 1
+SELECT * FROM main.p WHERE k = 'b';
+--= b||none|2
+DROP TABLE main.p;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, name TEXT NOT NULL DEFAULT '', note TEXT DEFAULT 'none', n INTEGER);
+SELECT counter_replicate('main.p', 'missing=deleted');
+--= 3
+SELECT rows_changed FROM counter_push('office');
+--= 3
+SELECT count(*) FROM office.p;
+--= 0
+
+-- # a-row-that-fails-by-an-expression-of-the-table-waits-for-a-reason
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, v, n INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, v, n INTEGER);
+SELECT counter_replicate('main.p', 'n');
+--= 0
+SELECT counter_replicate('office.p', 'n');
+--= 0
+INSERT INTO main.p VALUES ('c', 1, 5);
+SELECT rows_changed FROM counter_push('office');
+--= 1
+CREATE INDEX office.i ON p(abs(v));
+CREATE TRIGGER office.logs AFTER INSERT ON p WHEN NEW.k = 'b' BEGIN INSERT INTO log VALUES (NEW.k); END;
+INSERT INTO main.p VALUES ('a', -9223372036854775807 - 1, 1);
+UPDATE main.p SET v = -9223372036854775807 - 1 WHERE k = 'c';
+SELECT rows_changed, note FROM counter_push('office');
+--= 2|1 row waits, 1 row differs in office: see counter_tracked('office')
+SELECT row_key, column_name, state, why FROM counter_tracked('office') WHERE row_key IS NOT NULL ORDER BY row_key, column_name;
+--= ('a')|n|waits|no such table: office.log
+--= ('a')|v|waits|no such table: office.log
+--= ('c')|v|differs|integer overflow
+DROP TRIGGER office.logs;
+INSERT INTO main.p VALUES ('b', 2, 2);
+SELECT rows_changed FROM counter_push('office');
+--= 1
+SELECT * FROM office.p;
+--= c|1|5
+--= b|2|2
+SELECT row_key, column_name, state, why FROM counter_tracked('office') WHERE row_key IS NOT NULL ORDER BY row_key, column_name;
+--= ('a')|n|waits|integer overflow
+--= ('a')|v|waits|integer overflow
+--= ('c')|v|differs|integer overflow
+UPDATE main.p SET v = 3;
+SELECT rows_changed FROM counter_push('office');
+--= 3
+SELECT * FROM office.p ORDER BY k;
+--= a|3|1
+--= b|3|2
+--= c|3|5
+SELECT count(*) FROM office.p_counters_state WHERE _kind IN ('apart', 'why', 'merged');
+--= 0
+
+-- # a-new-life-of-a-row-shows-the-default-of-columns-that-the-giver-lacks
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, a, e DEFAULT blue, f DEFAULT (1 + 1), g DEFAULT "two words", h);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, a);
+SELECT counter_replicate('main.p');
+--= 0
+SELECT counter_replicate('office.p');
+--= 0
+INSERT INTO main.p VALUES ('x', 'old', 1, 2, 3, 4);
+SELECT rows_changed FROM counter_push('office');
+--= 1
+DELETE FROM office.p;
+INSERT INTO office.p VALUES ('x', 'new');
+SELECT rows_changed FROM counter_pull('office');
+--= 1
+SELECT * FROM main.p;
+--= x|new|blue|2|two words|NULL
+CREATE TRIGGER main.refuses BEFORE UPDATE ON p BEGIN SELECT RAISE(ABORT, 'not now'); END;
+DELETE FROM office.p;
+INSERT INTO office.p VALUES ('x', 'newer');
+SELECT rows_changed, note FROM counter_pull('office');
+--= 1|1 row differs: see counter_tracked()
+SELECT column_name, shown, merged, why FROM counter_tracked WHERE row_key IS NOT NULL ORDER BY column_name;
+--= a|new|newer|not now
+--= e|blue|blue|not now
+--= f|2|2|not now
+--= g|two words|two words|not now
+--= h|NULL|NULL|not now
+DROP TRIGGER main.refuses;
+DELETE FROM office.p;
+INSERT INTO office.p VALUES ('x', 'newest');
+SELECT rows_changed, note FROM counter_pull('office');
+--= 1|NULL
+SELECT * FROM main.p;
+--= x|newest|blue|2|two words|NULL
+
+-- # a-column-has-one-role-and-keeps-its-name
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, x INTEGER, y INTEGER, z TEXT);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, x INTEGER, y INTEGER, z TEXT);
+SELECT counter_replicate('main.p');
+--= 0
+SELECT counter_replicate('office.p');
+--= 0
+INSERT INTO main.p VALUES ('a', 1, 2, 'z');
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT counter_track('main.p', 'x');
+--! counter_track: p: column x is a regular column: counter_replicate('p', 'x') makes it a counter
+ALTER TABLE main.p ADD COLUMN w INTEGER;
+ALTER TABLE main.p RENAME COLUMN x TO xx;
+UPDATE main.p SET w = 7;
+SELECT counter_replicate('main.p', 'xx');
+--= 1
+SELECT rows_changed FROM counter_push('office');
+--! counter_push: table p: column x is a counter in the giving file and a regular column in office: counter_replicate('p', 'x') there makes it a counter
+SELECT rows_changed FROM counter_pull('office');
+--! counter_pull: table p: column x is a counter in main and a regular column in the giving file: counter_replicate('p', 'x') there makes it a counter
+SELECT counter_replicate('office.p', 'x', 'opening=same');
+--= 1
+SELECT counter_opening('main.p', 'same');
+--= 0
+UPDATE main.p SET xx = xx + 10, y = 3;
+UPDATE office.p SET x = x + 100, z = 'zz';
+SELECT rows_changed FROM counter_sync('office');
+--= 2
+SELECT xx, y, z, w FROM main.p;
+--= 111|3|zz|7
+SELECT x, y, z FROM office.p;
+--= 111|3|zz

@@ -398,6 +398,8 @@ UPDATE main.t SET n = 21 WHERE k = 'a';
 INSERT INTO main.t VALUES('d', 'D', 5);
 DELETE FROM main.t WHERE k = 'b';
 SELECT counter_track('t', 'n');
+--! counter_track: t: 1 of its rows is missing, ('b'), and no DELETE of them was seen: add 'missing=restored' to the call, which brings them back, or 'missing=deleted', which deletes them in all files
+SELECT counter_track('t', 'n', 'missing=deleted');
 --= 3
 SELECT * FROM main.t ORDER BY k;
 --= a|A|27
@@ -426,8 +428,20 @@ UPDATE phone.t SET n = n + 10;
 SELECT * FROM main.t;
 --= b|2
 SELECT * FROM counter_pull('phone');
---! counter_pull: table t: the row ('a') of the tracked table t was deleted while its triggers did not run: call counter_track('t', ...) again, which counts it
+--! counter_pull: table t: the row ('a') of the tracked table t was deleted while its triggers did not run: call counter_track('t', ...) again, which asks whether it comes back
 SELECT counter_track('t', 'n');
+--! counter_track: t: 1 of its rows is missing, ('a'), and no DELETE of them was seen: add 'missing=restored' to the call, which brings them back, or 'missing=deleted', which deletes them in all files
+SAVEPOINT restores;
+SELECT counter_track('t', 'n', 'missing=restored');
+--= 1
+SELECT table_name, rows_changed FROM counter_pull('phone');
+--= t|2
+SELECT * FROM main.t ORDER BY k;
+--= a|11
+--= b|12
+ROLLBACK TO restores;
+RELEASE restores;
+SELECT counter_track('t', 'n', 'missing=deleted');
 --= 1
 SELECT table_name, rows_changed FROM counter_pull('phone');
 --= t|1
@@ -753,7 +767,7 @@ SELECT * FROM main.t_counters;
 --= b|2
 SELECT row_key, state, column_name, shown, merged FROM counter_tracked;
 SELECT * FROM counter_tracked('phone');
---= t|n|tracked|NULL|NULL|NULL
+--= t|n|tracked|NULL|NULL|NULL|NULL
 
 -- # sums-beyond-64-bits-come-back
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER);
@@ -874,6 +888,8 @@ CREATE TRIGGER silent AFTER DELETE ON t BEGIN SELECT RAISE(IGNORE); END;
 DELETE FROM main.t WHERE k = 'c';
 DROP TRIGGER silent;
 SELECT counter_track('main.t', 'n');
+--! counter_track: t: 1 of its rows is missing, ('c'), and no DELETE of them was seen: add 'missing=restored' to the call, which brings them back, or 'missing=deleted', which deletes them in all files
+SELECT counter_track('main.t', 'n', 'missing=deleted');
 --= 1
 INSERT INTO main.t VALUES('e', 'E', NULL, 5);
 UPDATE main.t SET m = 7 WHERE k = 'd';

@@ -25,7 +25,7 @@ SELECT * FROM products_counters ORDER BY sku;
 --= chai|8
 --= coffee|42
 SELECT * FROM counter_tracked;
---= products|stock|tracked|NULL|NULL|NULL
+--= products|stock|tracked|NULL|NULL|NULL|NULL
 SELECT name, birth FROM counter_tables;
 --= products_counters|products
 
@@ -67,7 +67,7 @@ SELECT table_name, rows_changed FROM counter_pull('phone');
 --= products|1
 SELECT * FROM products;
 SELECT * FROM counter_tracked WHERE state <> 'tracked';
---= products|stock|waits|('tea')|NULL|10
+--= products|stock|waits|('tea')|NULL|10|NOT NULL constraint failed: products.name
 UPDATE phone.products SET stock = 12;
 SELECT table_name, rows_changed FROM counter_pull('phone');
 --= products|1
@@ -98,14 +98,14 @@ SELECT table_name, rows_changed FROM counter_sync('phone');
 SELECT (SELECT stock FROM main.products), (SELECT stock FROM phone.products);
 --= 0|1
 SELECT * FROM counter_tracked WHERE state <> 'tracked';
---= products|stock|differs|('tea')|0|-4
+--= products|stock|differs|('tea')|0|-4|CHECK constraint failed: stock >= 0
 SELECT * FROM counter_tracked('phone') WHERE state <> 'tracked';
---= products|stock|differs|('tea')|1|-4
+--= products|stock|differs|('tea')|1|-4|CHECK constraint failed: stock >= 0
 UPDATE main.products SET stock = stock + 3;
 SELECT stock FROM main.products;
 --= 3
 SELECT * FROM counter_tracked WHERE state <> 'tracked';
---= products|stock|differs|('tea')|3|-1
+--= products|stock|differs|('tea')|3|-1|CHECK constraint failed: stock >= 0
 UPDATE main.products SET stock = stock + 3;
 SELECT stock FROM main.products;
 --= 2
@@ -245,14 +245,14 @@ SELECT * FROM main.products ORDER BY sku;
 --= milk|6
 --= tea|5
 SELECT * FROM counter_tracked WHERE state <> 'tracked' ORDER BY row_key;
---= products|stock|differs|('milk')|6|NULL
---= products|stock|differs|('tea')|5|NULL
+--= products|stock|differs|('milk')|6|NULL|FOREIGN KEY constraint failed
+--= products|stock|differs|('tea')|5|NULL|FOREIGN KEY constraint failed
 UPDATE main.products SET stock = 9 WHERE sku = 'tea';
 SELECT * FROM main.products ORDER BY sku;
 --= milk|6
 --= tea|9
 SELECT * FROM counter_tracked WHERE state <> 'tracked';
---= products|stock|differs|('milk')|6|NULL
+--= products|stock|differs|('milk')|6|NULL|FOREIGN KEY constraint failed
 SELECT table_name, rows_changed FROM counter_push('phone');
 --= products|1
 SELECT * FROM phone.products;
@@ -306,7 +306,7 @@ SELECT * FROM phone.products ORDER BY sku;
 --= milk|1
 --= tea|12
 SELECT * FROM counter_tracked;
---= my items|the amount|tracked|NULL|NULL|NULL
+--= my items|the amount|tracked|NULL|NULL|NULL|NULL
 
 -- # names-that-a-call-has-noted-after-a-rename-are-those-of-the-table-when-it-is-rebuilt
 CREATE TABLE t(k TEXT PRIMARY KEY, a INTEGER, b INTEGER);
@@ -341,7 +341,7 @@ ALTER TABLE """t" RENAME COLUMN n TO """n";
 INSERT INTO """t" VALUES('x', 1);
 UPDATE """t" SET """n" = """n" + 4;
 SELECT * FROM counter_tracked;
---= "t|"n|tracked|NULL|NULL|NULL
+--= "t|"n|tracked|NULL|NULL|NULL|NULL
 SELECT * FROM t_counters;
 --= x|5
 
@@ -364,7 +364,7 @@ UPDATE main.products SET stock = stock + 100 WHERE sku = 'tea';
 DELETE FROM main.products WHERE sku = 'milk';
 INSERT INTO main.products VALUES('new', 'New', 1);
 SELECT * FROM counter_tracked;
---= products|stock|broken|NULL|NULL|NULL
+--= products|stock|broken|NULL|NULL|NULL|NULL
 SELECT * FROM counter_pull('phone');
 --! counter_pull: table products: the taking file: the tracked table products has lost its triggers, so changes may not have been counted: call counter_track('products', ...) again, which counts them
 SELECT * FROM counter_push('phone');
@@ -373,6 +373,8 @@ SELECT count(*) FROM counter_changes(0);
 --! counter_changes: the tracked table products has lost its triggers, so changes may not have been counted: call counter_track('products', ...) again, which counts them
 UPDATE phone.products SET stock = stock + 1;
 SELECT counter_track('products');
+--! counter_track: products: 1 of its rows is missing, ('milk'), and no DELETE of them was seen: add 'missing=restored' to the call, which brings them back, or 'missing=deleted', which deletes them in all files
+SELECT counter_track('products', 'missing=deleted');
 --= 3
 SELECT table_name, rows_changed FROM counter_sync('phone');
 --= products|5
@@ -601,9 +603,9 @@ SELECT * FROM t_counters;
 --= a|1
 DROP TABLE t;
 SELECT * FROM counter_tracked;
---= t|n|broken|NULL|NULL|NULL
+--= t|n|broken|NULL|NULL|NULL|NULL
 SELECT count(*) FROM counter_changes(0);
---! counter_changes: the tracked table t is missing, and its counters are in t_counters: if it has another name now, rename it to t, call counter_track('t', ...), and rename it back; if it was dropped for good, drop t_counters, too
+--! counter_changes: the tracked table t is missing, and its counters are in t_counters: if it has another name now, rename it to t, call counter_track('t', ...), and rename it back; if it was dropped by mistake, create it and call counter_track('t', 'missing=restored'), which brings its rows back; if it was dropped for good, drop t_counters, too
 DROP TABLE t_counters;
 SELECT count(*) FROM counter_changes(0);
 --= 0
@@ -689,14 +691,18 @@ UPDATE main.t SET k = 'e' WHERE k = 'd';
 SELECT * FROM counter_push('phone');
 --! counter_push: table t: the giving file: the trigger t_counters_key of the tracked table t is not as counter_track makes it, so changes may not have been counted: call counter_track('t', ...) again, which counts them
 SELECT counter_track('t');
+--! counter_track: t: 1 of its rows is missing, ('d'), and no DELETE of them was seen: add 'missing=restored' to the call, which brings them back, or 'missing=deleted', which deletes them in all files
+SELECT counter_track('t', 'missing=deleted');
 --= 2
 DROP TRIGGER main.t_counters_before_insert;
 REPLACE INTO main.t VALUES('f', 6, 'A');
 SELECT state FROM counter_tracked;
 --= broken
 SELECT counter_track('t');
+--! counter_track: t: 1 of its rows is missing, ('a'), and no DELETE of them was seen: add 'missing=restored' to the call, which brings them back, or 'missing=deleted', which deletes them in all files
+SELECT counter_track('t', 'missing=deleted');
 --= 1
-SELECT counter_track('t');
+SELECT counter_track('t', 'missing=deleted');
 --! counter_track: t is tracked already, and there is nothing to count
 SELECT table_name, rows_changed FROM counter_push('phone');
 --= t|6
@@ -713,7 +719,7 @@ SELECT counter_track('t', 'n');
 CREATE UNIQUE INDEX i ON t(lower("a""b") DESC, n + 0 /* , */ ASC);
 REPLACE INTO t VALUES('1', 1, 'A'), ('2', 2, 'B');
 SELECT * FROM counter_tracked;
---= t|n|broken|NULL|NULL|NULL
+--= t|n|broken|NULL|NULL|NULL|NULL
 SELECT counter_track('t', 'n');
 --= 0
 REPLACE INTO t VALUES('3', 1, 'a');
@@ -786,9 +792,9 @@ SELECT * FROM "my ""table_counters";
 SELECT * FROM t_counters;
 --= 1|4
 SELECT * FROM counter_tracked('temp');
---= t|n|tracked|NULL|NULL|NULL
+--= t|n|tracked|NULL|NULL|NULL|NULL
 SELECT * FROM counter_tracked('o"t''h]er');
---= my "table|the "number|tracked|NULL|NULL|NULL
+--= my "table|the "number|tracked|NULL|NULL|NULL|NULL
 SELECT counter_untrack('t');
 --= 1
 SELECT counter_untrack('o"t''h]er.my "table');
@@ -832,6 +838,8 @@ SELECT counter_track('t');
 DROP VIEW t;
 CREATE TABLE t(n INTEGER, k TEXT PRIMARY KEY);
 SELECT counter_track('t');
+--! counter_track: t: 1 of its rows is missing, ('a'), and no DELETE of them was seen: add 'missing=restored' to the call, which brings them back, or 'missing=deleted', which deletes them in all files
+SELECT counter_track('t', 'missing=deleted');
 --= 1
 SELECT * FROM t_counters;
 
@@ -895,6 +903,8 @@ UPDATE t SET n = n + 10, m = m + 10 WHERE k = 'a';
 DELETE FROM t WHERE k = 'b';
 INSERT INTO t VALUES('c', 5, 6);
 SELECT counter_untrack('t', 'm');
+--! counter_untrack: t: 1 of its rows is missing, ('b'), and no DELETE of them was seen: add 'missing=restored' to the call, which brings them back, or 'missing=deleted', which deletes them in all files
+SELECT counter_untrack('t', 'm', 'missing=deleted');
 --= 1
 SELECT state FROM counter_tracked;
 --= tracked
@@ -1286,11 +1296,13 @@ DELETE FROM t_counters_state;
 CREATE TABLE new(k TEXT PRIMARY KEY, n INTEGER);
 DROP TABLE t;
 SELECT count(*) FROM counter_changes(0);
---! counter_changes: the tracked table t is missing, and its counters are in t_counters: if it has another name now, rename it to t, call counter_track('t', ...), and rename it back; if it was dropped for good, drop t_counters, too
+--! counter_changes: the tracked table t is missing, and its counters are in t_counters: if it has another name now, rename it to t, call counter_track('t', ...), and rename it back; if it was dropped by mistake, create it and call counter_track('t', 'missing=restored'), which brings its rows back; if it was dropped for good, drop t_counters, too
 SELECT counter_track('new', 'n');
 --! counter_track: new: t_counters holds the counters of a tracked table t, which is missing: if new is that table, rename it to t, call counter_track('t', ...), and rename it back
 ALTER TABLE new RENAME TO t;
 SELECT counter_track('t', 'n');
+--! counter_track: t: 1 of its rows is missing, ('a'), and no DELETE of them was seen: add 'missing=restored' to the call, which brings them back, or 'missing=deleted', which deletes them in all files
+SELECT counter_track('t', 'n', 'missing=deleted');
 --= 1
 SELECT * FROM t_counters;
 
@@ -1561,13 +1573,13 @@ SELECT counter_track('t', 'n');
 -- # an-unknown-option-is-refused-with-those-that-are-known
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, "a=b" INTEGER);
 SELECT counter_track('t', 'n', 'keys=given');
---! counter_track: unknown option 'keys=given'; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again'
+--! counter_track: unknown option 'keys=given'; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted'
 SELECT counter_track('t', 'n', 'a=b');
---! counter_track: unknown option 'a=b'; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again'
+--! counter_track: unknown option 'a=b'; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted'
 SELECT counter_track('t', 'n', 'keys=assigned ');
---! counter_track: unknown option 'keys=assigned '; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again'
+--! counter_track: unknown option 'keys=assigned '; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted'
 SELECT counter_track('t', 'n', '=');
---! counter_track: unknown option '='; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again'
+--! counter_track: unknown option '='; the options are: 'keys=assigned', 'opening=same', 'opening=add', 'values=again', 'missing=restored', 'missing=deleted'
 SELECT counter_track('t', 'keys=assigned');
 --! counter_track: t: name the columns to be tracked
 SELECT counter_track('keys=assigned', 'n');
@@ -1618,3 +1630,27 @@ SELECT * FROM t;
 --= a|4
 SELECT * FROM t_counters;
 --= a|4
+
+-- # a-column-with-counts-of-another-file-is-counted-once-whatever-index-is-read
+ATTACH 'phone.db' AS phone;
+CREATE TABLE main.t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER, x, y, z);
+CREATE TABLE phone.t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER, x, y, z);
+INSERT INTO phone.t(k, n, m) VALUES('a', 5, 0), ('b', 7, 0);
+SELECT counter_track('phone.t', 'n', 'm');
+--= 2
+INSERT INTO main.t(k, n, m) VALUES('a', 0, 0), ('b', 9, 0);
+SELECT counter_track('main.t', 'm');
+--= 2
+SELECT rows_changed FROM counter_pull('phone');
+--= 2
+CREATE INDEX main.i ON t(n, k, m);
+SELECT counter_track('main.t', 'n', 'opening=add');
+--= 2
+SELECT k, n FROM main.t ORDER BY k;
+--= a|5
+--= b|16
+SELECT rows_changed FROM counter_sync('phone');
+--= 2
+SELECT k, n FROM phone.t ORDER BY k;
+--= a|5
+--= b|16
