@@ -47,8 +47,7 @@ ELSEWHERE = {
 }
 # Blocks that nothing runs, and why.
 NOT_RUN = {("docs/recipes/cassandra.md", "cql"): "it needs Cassandra, and is called a description"}
-# What a page needs beside the sqlite3 shell.
-# Of a page: what it needs, in words, and a command that succeeds if it is there.
+# What a page needs beside the sqlite3 shell, in words, and a command that succeeds if it is there.
 NEEDS = {
     "docs/recipes/django.md": ("gunicorn and Django", "sh", "-c", "gunicorn --version && /usr/bin/python3 -c 'import django'"),
     "docs/recipes/sqlalchemy.md": ("SQLAlchemy", "/usr/bin/python3", "-c", "import sqlalchemy"),
