@@ -47,14 +47,14 @@ ELSEWHERE = {
 }
 # Blocks that nothing runs, and why.
 NOT_RUN = {("docs/recipes/cassandra.md", "cql"): "it needs Cassandra, and is called a description"}
-# What a page needs beside the sqlite3 shell.
+# What a page needs beside the sqlite3 shell, in words, and a command that succeeds if it is there.
 NEEDS = {
-    "docs/recipes/django.md": ["sh", "-c", "gunicorn --version && /usr/bin/python3 -c 'import django'"],
-    "docs/recipes/sqlalchemy.md": ["/usr/bin/python3", "-c", "import sqlalchemy"],
-    "docs/recipes/rails.md": ["ruby", "-ractive_record", "-rsqlite3", "-e", "1"],
-    "docs/recipes/node.md": ["sh", "-c", f"node --version && test -d '{NODE_MODULES}/better-sqlite3'"],
-    "docs/recipes/electron.md": ["sh", "-c", f"node --version && test -d '{NODE_MODULES}/better-sqlite3'"],
-    "docs/recipes/phones.md": ["sh", "-c", f"cmake --version && ls '{ROOT}'/build/matrix/*/sqlite3.c"],
+    "docs/recipes/django.md": ("gunicorn and Django", "sh", "-c", "gunicorn --version && /usr/bin/python3 -c 'import django'"),
+    "docs/recipes/sqlalchemy.md": ("SQLAlchemy", "/usr/bin/python3", "-c", "import sqlalchemy"),
+    "docs/recipes/rails.md": ("Ruby with ActiveRecord and sqlite3", "ruby", "-ractive_record", "-rsqlite3", "-e", "1"),
+    "docs/recipes/node.md": ("Node and better-sqlite3", "sh", "-c", f"node --version && test -d '{NODE_MODULES}/better-sqlite3'"),
+    "docs/recipes/electron.md": ("Node and better-sqlite3", "sh", "-c", f"node --version && test -d '{NODE_MODULES}/better-sqlite3'"),
+    "docs/recipes/phones.md": ("cmake and the sources of SQLite", "sh", "-c", f"cmake --version && ls '{ROOT}'/build/matrix/*/sqlite3.c"),
 }
 RUN = {"python": ["/usr/bin/python3"], "ruby": ["ruby"]}
 
@@ -114,8 +114,8 @@ def environment(folder, packages):
 @pytest.fixture
 def place(tmp_path, packages, request):
     name = request.node.callspec.params.get("name")
-    if name in NEEDS and not has(*NEEDS[name]):
-        pytest.skip(f"{name} needs {NEEDS[name][0]} with its modules")
+    if name in NEEDS and not has(*NEEDS[name][1:]):
+        pytest.skip(f"{name} needs {NEEDS[name][0]}")
     return furnish(tmp_path, packages)
 
 
@@ -316,8 +316,8 @@ PROGRAMS = [block for page in GUIDES for block in pages.blocks(page)
 @pytest.mark.parametrize("block", PROGRAMS, ids=[block.place for block in PROGRAMS])
 def test_programs_print_what_they_say(block, tmp_path, packages):
     name = name_of(block.page)
-    if name in NEEDS and not has(*NEEDS[name]):
-        pytest.skip(f"{name} needs {NEEDS[name][0]} with its modules")
+    if name in NEEDS and not has(*NEEDS[name][1:]):
+        pytest.skip(f"{name} needs {NEEDS[name][0]}")
     for module in re.findall(r"^(?:import|from) (sqlalchemy|apsw|django)", block.text, re.M):
         if not has("/usr/bin/python3", "-c", f"import {module}"):
             pytest.skip(f"no {module}")

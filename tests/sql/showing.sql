@@ -158,6 +158,36 @@ SELECT * FROM main.t;
 SELECT row_key, state, shown, merged FROM counter_tracked;
 --= NULL|tracked|NULL|NULL
 
+-- # what-older-triggers-keep-in-another-table-is-not-overtaken
+CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, u TEXT UNIQUE, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE mirror(k TEXT PRIMARY KEY, n INTEGER);
+CREATE TRIGGER inserted AFTER INSERT ON t BEGIN INSERT INTO mirror VALUES (NEW.k, NEW.n); END;
+CREATE TRIGGER updated AFTER UPDATE ON t BEGIN UPDATE OR ABORT mirror SET n = NEW.n WHERE k = NEW.k; END;
+SELECT counter_replicate('t', 'n');
+--= 0
+VACUUM INTO 'phone.db';
+ATTACH 'phone.db' AS phone;
+INSERT INTO phone.t VALUES ('x', 'same', 5);
+INSERT INTO main.t VALUES ('y', 'same', 1);
+SELECT note FROM counter_pull('phone');
+--= 1 row waits: see counter_tracked()
+INSERT INTO main.t VALUES ('x', 'other', 2);
+SELECT t.k, t.n, mirror.n FROM main.t JOIN main.mirror USING (k) ORDER BY 1;
+--= x|2|2
+--= y|1|1
+SELECT state, row_key, shown, merged FROM counter_tracked WHERE row_key NOT NULL;
+--= differs|('x')|2|7
+UPDATE main.t SET n = n + 10 WHERE k = 'x';
+SELECT t.k, t.n, mirror.n FROM main.t JOIN main.mirror USING (k) ORDER BY 1;
+--= x|12|12
+--= y|1|1
+SELECT counter_seen(counter_source(), 0, 0);
+--= 0
+SELECT t.k, t.n, mirror.n FROM main.t JOIN main.mirror USING (k) ORDER BY 1;
+--= x|17|17
+--= y|1|1
+SELECT state FROM counter_tracked WHERE row_key NOT NULL;
+
 -- # a-trigger-that-writes-the-row-anew-while-it-is-shown-keeps-it
 PRAGMA recursive_triggers = ON;
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, seen INTEGER NOT NULL DEFAULT 0);
