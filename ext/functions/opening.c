@@ -127,6 +127,8 @@ static int64_t answer_in_session(answering *call, const char *table, ctr_problem
             ctr_problem_set(problem, SQLITE_ERROR, "there is no tracked table '%s'", table);
         if (problem->rc == SQLITE_OK) ctr_events_append(call->conn, problem);
         if (problem->rc == SQLITE_OK) changed = take_answers(call, problem);
+        ctr_file *file = ctr_file_of(call->conn, call->schema ? call->schema : "main");
+        if (problem->rc == SQLITE_OK) ctr_pull_show_apart(file, problem); /* rows that waited for it */
         ctr_events_write_ahead(call->conn, problem);
     }
     ctr_session_end(&session, problem);

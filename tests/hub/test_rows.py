@@ -358,7 +358,7 @@ def test_rows_below_a_floor_leave_the_hub_and_cannot_come_back(hub, tmp_path):  
 
 
 @pytest.mark.parametrize("answer, both", [("same", 10), ("add", 20)])
-def test_two_files_that_had_a_row_agree_on_it_when_the_openings_are_answered(hub, tmp_path, answer, both):  # noqa: F811
+def test_two_files_that_had_a_row_agree_on_it_when_the_openings_are_answered_and_one_has_said_whose_values_win(hub, tmp_path, answer, both):  # noqa: F811
     dbs = []
     for n in range(2):
         db = connect(str(tmp_path / f"{n}.db"))
@@ -368,6 +368,10 @@ def test_two_files_that_had_a_row_agree_on_it_when_the_openings_are_answered(hub
         dbs.append(db)
     for n in range(2):
         hub.go("up", tmp_path / f"{n}.db")
+    asked = [hub.carry("down", tmp_path / f"{n}.db").stderr for n in range(2)]  # the hub has the row of one of them
+    assert sum("two files began to replicate it apart" in each for each in asked) == 1
+    dbs[1].execute("SELECT counter_replicate('t', 'values=newest')").fetchall()
+    hub.go("up", tmp_path / "1.db")
     refused = hub.carry("down", tmp_path / "1.db").stderr
     assert "two files counted the values that they had" in refused
     found, = {line for line in refused.split("SELECT ") if f"'{answer}'" in line}
@@ -377,7 +381,7 @@ def test_two_files_that_had_a_row_agree_on_it_when_the_openings_are_answered(hub
             for n in range(2):
                 hub.go(way, tmp_path / f"{n}.db")
     shown = [db.execute("SELECT * FROM t").fetchall() for db in dbs]
-    assert shown[0] == shown[1] and shown[0] in [[("tea", f"name {n}", n, both)] for n in range(2)]
+    assert shown[0] == shown[1] == [("tea", "name 1", 1, both)]
     assert feed(dbs[0]) == feed(dbs[1])
     assert hub.ask("SELECT columns ->> 'name' AS name, counters -> 'stock' AS stock FROM counter_hub.rows") == [
         (shown[0][0][1], both)]
