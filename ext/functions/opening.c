@@ -21,6 +21,7 @@
 #include "sqlite/array.h"
 #include "sqlite/text.h"
 #include "sync/answers.h"
+#include "sync/pull.h"
 #include "sync/session.h"
 #include "table/events.h"
 #include "track/triggers.h"
@@ -115,6 +116,7 @@ static int64_t take_answers(answering *call, ctr_problem *problem)
     if (problem->rc == SQLITE_OK)
         changed = ctr_answers_take(&merge, call->answers, call->n, problem);
     ctr_merge_close(&merge);
+    if (problem->rc == SQLITE_OK) ctr_pull_show_apart(file, problem); /* rows that awaited it */
     return changed;
 }
 
@@ -127,8 +129,6 @@ static int64_t answer_in_session(answering *call, const char *table, ctr_problem
             ctr_problem_set(problem, SQLITE_ERROR, "there is no tracked table '%s'", table);
         if (problem->rc == SQLITE_OK) ctr_events_append(call->conn, problem);
         if (problem->rc == SQLITE_OK) changed = take_answers(call, problem);
-        ctr_file *file = ctr_file_of(call->conn, call->schema ? call->schema : "main");
-        if (problem->rc == SQLITE_OK) ctr_pull_show_apart(file, problem); /* rows that waited for it */
         ctr_events_write_ahead(call->conn, problem);
     }
     ctr_session_end(&session, problem);
