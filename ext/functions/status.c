@@ -265,9 +265,10 @@ static void show_number(ctr_answer *answer, const ctr_shown *shown, ctr_problem 
         ctr_answer_integer(answer, shown->n, problem);
 }
 
-/* Asks about two openings of a counter that await an answer; returns false if there are none. */
-static bool show_question(ctr_answer *answer, const ctr_tracked *tracked, ctr_rows *rows,
-                          int counter, ctr_problem *problem)
+/* Returns the question about two openings of a counter that await an answer, NULL if there are
+ * none. The caller frees it. */
+static char *question_about(const ctr_tracked *tracked, ctr_rows *rows, int counter,
+                            ctr_problem *problem)
 {
     ctr_shard pair[2];
     ctr_openings openings;
@@ -288,12 +289,10 @@ static bool show_question(ctr_answer *answer, const ctr_tracked *tracked, ctr_ro
                                   (long long)pair[!own].value, same, add)
                             : NULL;
     if (asks && !why) ctr_problem_nomem(problem);
-    if (why) ctr_answer_text(answer, why, problem);
     sqlite3_free(same);
     sqlite3_free(add);
-    sqlite3_free(why);
     ctr_openings_close(&openings);
-    return asks;
+    return why;
 }
 
 /* Ends a row of the answer. */
@@ -314,7 +313,10 @@ static void show_apart_value(ctr_answer *answer, ctr_showing *showing, ctr_rows 
     ctr_shown merged, none = {.null = true};
     ctr_summary state = ctr_rows_state(rows, counter);
     const ctr_tracked_column *column = ctr_tracked_column_of(showing->tracked, counter);
-    if (!column || (!apart->waits && !apart->differs_in[counter])) return;
+    if (!column) return;
+    char *question =
+        apart->withheld ? question_about(showing->tracked, rows, counter, problem) : NULL;
+    if (!apart->waits && !apart->differs_in[counter] && !question) return;
     bool counts = ctr_summary_counts(&state);
     bool is = ctr_showing_value(showing, counter, &state, &merged);
     char *key = ctr_values_key_text(rows, rows->rowid, problem);
@@ -322,10 +324,15 @@ static void show_apart_value(ctr_answer *answer, ctr_showing *showing, ctr_rows 
     ctr_answer_text(answer, column->name, problem);
     ctr_answer_text(answer, apart->waits ? "waits" : "differs", problem);
     ctr_answer_text(answer, key, problem);
-    show_number(answer, apart->waits ? &none : &apart->shown[counter], problem);
-    show_number(answer, is && counts ? &merged : &none, problem);
-    if (!apart->withheld || !show_question(answer, showing->tracked, rows, counter, problem))
+    const ctr_shown *sum = is && counts ? &merged : &none;
+    bool differs = apart->differs_in[counter];
+    show_number(answer, apart->waits ? &none : differs ? &apart->shown[counter] : sum, problem);
+    show_number(answer, sum, problem);
+    if (question)
+        ctr_answer_text(answer, question, problem);
+    else
         show_why(answer, rows, problem);
+    sqlite3_free(question);
     sqlite3_free(key);
 }
 
