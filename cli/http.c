@@ -33,6 +33,7 @@ typedef struct server {
     char *body, *answer, *errors; /* owned: paths in it */
     char *source;                 /* owned: what the server gives */
     int64_t mark;                 /* up to which it has what the file gives */
+    bool warned;                  /* it has said what it does not take */
 } server;
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -253,6 +254,19 @@ static void greet(server *s, const char *scope)
     sqlite3_free(answer);
 }
 
+/* Shows what the server warns of in its answer to a body. */
+static void show_warnings(server *s)
+{
+    char *answer = cli_lines_text(s->file->c, s->answer);
+    sqlite3_stmt *row = cli_prepare_text(s->file, CLI_SQL_WARNED, answer);
+    while (cli_step(s->file, row)) {
+        cli_warn(s->file->c, "%s: %s", s->url, sqlite3_column_text(row, 0));
+        s->warned = true;
+    }
+    sqlite3_finalize(row);
+    sqlite3_free(answer);
+}
+
 /* A body that goes up. */
 typedef struct upload {
     server *server;
@@ -265,6 +279,7 @@ static void send_body(upload *up)
     if (up->bytes == 0) return;
     cli_lines_finish(&up->lines, false);
     request(up->server, "/changes", "", up->server->body);
+    show_warnings(up->server);
     up->bytes = 0;
 }
 
@@ -279,7 +294,8 @@ static void put_line(void *to, const char *line)
     up->bytes += size;
 }
 
-/* A server that skips what the file counts, because its id is another token's, raises no mark. */
+/* A server that skips what the file counts, because its id is another token's, raises no mark. One
+ * that has warned has said why. */
 static void warn_of_skipped(server *s, int64_t upto)
 {
     char *answer = cli_lines_text(s->file->c, s->answer);
@@ -305,7 +321,7 @@ static bool give(server *s, cli_rows *rows)
     const cli_query query = {.since = s->mark, .own = true};
     int64_t n = cli_give(s->file, &query, &upto, put_line, &up);
     send_body(&up);
-    if (n > 0) warn_of_skipped(s, upto);
+    if (n > 0 && !s->warned) warn_of_skipped(s, upto);
     if (n > 0 && !s->file->c->failed) cli_rows_moved(rows, "gave", s->url, n, upto);
     return n > 0;
 }

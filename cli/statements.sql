@@ -155,6 +155,10 @@ SELECT json_extract(?1, '$.source'), json_extract(?1, '$.mark'), coalesce(json_e
 SELECT 1 WHERE json_valid(?1)
    AND (SELECT max(value) FROM json_each(?1, '$.marks') WHERE key = counter_source(1)) < ?2;
 
+-- What a server warns of.
+-- name: WARNED
+SELECT value FROM json_each(CASE WHEN json_valid(?1) THEN ?1 ELSE '{}' END, '$.warnings') WHERE type = 'text' LIMIT 100;
+
 -- name: SENTENCE
 SELECT json_extract(?1, '$.error') WHERE json_valid(?1) AND json_type(?1, '$.error') = 'text';
 

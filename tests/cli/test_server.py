@@ -121,6 +121,14 @@ def test_batches_of_another_source_than_the_server_s_are_refused(server):
     fails(server, re.escape(f"b.db: {server.url}: line 2: ") + f"it has changes of '{OTHER.replace('8', '9', 1)}', not of '{OTHER}': nothing was imported")
 
 
+def test_what_a_server_warns_of_is_shown_without_its_control_characters(server):
+    said = ["it did not take 1 count of till 3", "a\x1b[2Jb", 5]
+    server.answers["POST/sync/changes"] = 200, {}, json.dumps({"changes": 1, "skipped": 0, "marks": {}, "warnings": said}).encode()
+    status, _, error = run("sync", "a.db", server.url, **TOKEN)
+    assert status == 0
+    assert error == f"sqlite-counter: {server.url}: it did not take 1 count of till 3\nsqlite-counter: {server.url}: a?[2Jb\n"
+
+
 @pytest.mark.parametrize("place", ["GET/sync", "GET/sync/changes"])
 def test_no_control_character_of_a_server_is_printed(server, place):
     said = "a\x1b[2Jb\x07\x9b2J\u202e\nc"
