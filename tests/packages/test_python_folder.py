@@ -604,6 +604,31 @@ def test_a_sync_warns_of_what_it_has_deleted_and_of_columns_that_do_not_travel(c
     assert run(*command, show="stderr", env=environment) == f"sqlite_counter: {missing}\n"
 
 
+@pytest.mark.parametrize("answer, both", [("same", 11), ("add", 21)])
+def test_an_answer_may_stand_behind_the_batch_that_needs_it(counter, tmp_path, folder, answer, both):
+    files = []
+    for i in range(2):
+        db = sqlite3.connect(tmp_path / f"{i}.db", isolation_level=None)
+        counter.load(db)
+        db.execute("CREATE TABLE p(k TEXT PRIMARY KEY, stock INTEGER)")
+        db.execute("INSERT INTO p VALUES ('tea', 10), ('jam', ?)", (i,))
+        db.execute("SELECT counter_replicate('p', 'stock')").fetchone()
+        files.append(db)
+    one, two = files
+    one.execute("UPDATE p SET stock = stock + 1 WHERE k = 'tea'")
+    counter.sync_folder(one, folder)
+    counter.sync_folder(two, folder)
+    assert two.execute("SELECT stock FROM p WHERE k = 'tea'").fetchone() == (10,)
+    why, = two.execute("SELECT why FROM counter_tracked WHERE row_key NOT NULL").fetchone()
+    two.execute(re.search(rf"SELECT counter_opening\('p', '{answer}', '[0-9a-f-]*'\)", why)[0]).fetchone()
+    assert two.execute("SELECT stock FROM p WHERE k = 'tea'").fetchone() == (both,)
+    for _ in range(2):
+        for db in files:
+            assert counter.sync_folder(db, folder).warnings == []
+    assert [db.execute("SELECT stock FROM p WHERE k = 'tea'").fetchone() for db in files] == [(both,)] * 2
+    assert [db.execute("SELECT count(*) FROM counter_tracked WHERE row_key NOT NULL").fetchone() for db in files] == [(0,)] * 2
+
+
 def test_a_row_that_two_files_began_to_replicate_apart_leaves_the_batch_alone_until_one_says_whose_values_win(counter, tmp_path, folder):
     files = []
     for price in 1, 2:

@@ -20,9 +20,9 @@ from files import connect
 from test_replicated import read_cell
 from test_tracked import rows
 
-KEYS = "abcd"
-ACTIONS = ["", "ON DELETE RESTRICT", "ON DELETE CASCADE", "ON DELETE SET NULL"]
-UPDATES = ["", "ON UPDATE CASCADE", "ON UPDATE SET NULL"]
+KEYS = {"TEXT": "abcd", "INTEGER": [1, 2, 3, -4]}
+ACTIONS = ["", "ON DELETE RESTRICT", "ON DELETE CASCADE", "ON DELETE SET NULL", "ON DELETE SET DEFAULT"]
+UPDATES = ["", "ON UPDATE CASCADE", "ON UPDATE SET NULL", "ON UPDATE SET DEFAULT"]
 
 
 class Row:
@@ -59,20 +59,21 @@ class Key:
         self.action, self.update = draw.choice(ACTIONS), draw.choice(UPDATES)
         self.not_null = "SET NULL" not in self.action + self.update and draw.random() < .2
 
-    def text(self):
-        return (f"{self.column} TEXT{' NOT NULL' * self.not_null} REFERENCES {self.parent} {self.action} {self.update}"
+    def text(self, type):
+        default = f" DEFAULT {KEYS[type][0]!r}" * ("DEFAULT" in self.action + self.update)
+        return (f"{self.column} {type}{' NOT NULL' * self.not_null}{default} REFERENCES {self.parent} {self.action} {self.update}"
                 + " DEFERRABLE INITIALLY DEFERRED" * self.deferred)
 
 
 class Table:
-    def __init__(self, name, names, draw, simple):
-        self.name, self.counts = name, draw.random() < .5
+    def __init__(self, name, names, draw, simple, type):
+        self.name, self.counts, self.type, self.keys_of = name, draw.random() < .5, type, KEYS[type]
         self.keys = [Key(f"f{i}", draw.choice(names), draw, simple) for i in range(draw.choice([0, 1, 1, 2]))]
         self.kind = draw.choice(["", "", "WITHOUT ROWID"])
         self.columns = ["name"] + [key.column for key in self.keys]
 
     def text(self):
-        columns = ["k TEXT NOT NULL PRIMARY KEY", "name"] + [key.text() for key in self.keys] + ["n INTEGER"] * self.counts
+        columns = [f"k {self.type} NOT NULL PRIMARY KEY", "name"] + [key.text(self.type) for key in self.keys] + ["n INTEGER"] * self.counts
         return f"CREATE TABLE {self.name}({', '.join(columns)}) {self.kind}"
 
 
@@ -83,7 +84,7 @@ class File:
         self.db.executescript(f"PRAGMA synchronous = OFF; PRAGMA foreign_keys = {enforced:d}")
         for table in tables:
             self.db.execute(table.text())
-            rows(self.db, f"SELECT counter_replicate('{table.name}'{', ' + repr('n') if table.counts else ''})")
+            rows(self.db, f"SELECT counter_replicate('{table.name}', 'keys=assigned'{', ' + repr('n') if table.counts else ''})")
         self.model = {table.name: {} for table in tables}
 
     def shown(self):
@@ -243,32 +244,33 @@ class File:
 
 # ---- what happens --------------------------------------------------------------------------------
 
-def parent(draw, foreign, shown):
+def parent(draw, foreign, shown, keys):
     """Mostly a row that is there."""
     there = list(shown[foreign.parent])
-    return repr(draw.choice(there)) if there and draw.random() < .8 else draw.choice(["NULL", *map(repr, KEYS)])
+    return repr(draw.choice(there)) if there and draw.random() < .8 else draw.choice(["NULL", *map(repr, keys)])
 
 
 def statement(draw, file):
     shown = file.shown()
     table = draw.choice(file.tables)
     there = list(shown[table.name])
-    key = draw.choice(there) if there and draw.random() < .7 else draw.choice(KEYS)
-    sets = [f"name = {draw.randint(0, 99)}"] + [f"{foreign.column} = {parent(draw, foreign, shown)}" for foreign in table.keys] * 2
+    keys = table.keys_of
+    key = draw.choice(there) if there and draw.random() < .7 else draw.choice(keys)
+    sets = [f"name = {draw.randint(0, 99)}"] + [f"{foreign.column} = {parent(draw, foreign, shown, keys)}" for foreign in table.keys] * 2
     if table.counts:
         sets.append(f"n = coalesce(n, 0) + {draw.randint(1, 9)}")
     kind = draw.choice(["insert"] * 4 + ["update"] * 4 + ["delete"] * 2 + ["key"])
     if kind == "insert":
-        values = [repr(draw.choice(KEYS)), str(draw.randint(0, 99))] + [parent(draw, foreign, shown) for foreign in table.keys]
+        values = [repr(draw.choice(keys)), str(draw.randint(0, 99))] + [parent(draw, foreign, shown, keys) for foreign in table.keys]
         given = draw.randint(0, 9) if table.counts else 0
         values += [str(given)] * table.counts
         return f"INSERT OR IGNORE INTO {table.name} VALUES ({', '.join(values)})", given
     if kind == "update":
         chosen = sorted(set(draw.sample(sets, draw.randint(1, len(sets)))))
-        return f"UPDATE OR IGNORE {table.name} SET {', '.join(chosen)} WHERE k = '{key}'", 0
+        return f"UPDATE OR IGNORE {table.name} SET {', '.join(chosen)} WHERE k = {key!r}", 0
     if kind == "key":
-        return f"UPDATE OR IGNORE {table.name} SET k = '{draw.choice(KEYS)}' WHERE k = '{key}'", None
-    return f"DELETE FROM {table.name}" + f" WHERE k = '{key}'" * (draw.random() < .8), 0
+        return f"UPDATE OR IGNORE {table.name} SET k = {draw.choice(keys)!r} WHERE k = {key!r}", None
+    return f"DELETE FROM {table.name}" + f" WHERE k = {key!r}" * (draw.random() < .8), 0
 
 
 def write(draw, file, step):
@@ -349,7 +351,8 @@ def play(path, seed):
     draw = random.Random(seed)
     names = [f"{draw.choice('amz')}{i}" for i in range(draw.randint(1, 4))]
     simple = draw.random() < .3  # all keys are deferred, as Django's are
-    tables = [Table(name, names, draw, simple) for name in names]
+    type = draw.choice(["TEXT", "TEXT", "INTEGER"])
+    tables = [Table(name, names, draw, simple, type) for name in names]
     enforced = draw.random() < .85
     files = [File(path / f"{i}.db", tables, enforced or draw.random() < .5) for i in range(draw.randint(2, 4))]
     for step in range(-2 * len(tables), 0):
