@@ -161,10 +161,6 @@ SELECT rowid FROM "{schema}"."{name}" WHERE "{constraint}";
 -- name: TRACK_LOOK
 SELECT "{columns}" FROM "{schema}"."{name}" WHERE "{constraint}";
 
--- Tables that may have foreign keys.
--- name: TRACK_TABLES
-SELECT name FROM "{schema}".sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name;
-
 -- Columns: id, seq, table, from, to, on_update, on_delete, match.
 -- name: TRACK_FOREIGN_KEYS
 PRAGMA "{schema}".foreign_key_list("{name}");

@@ -194,18 +194,12 @@ static void show_figures(ctr_answer *answer, sqlite3_value **args, ctr_problem *
         const char *name;
         int64_t count;
     } figures[] = {
-        {"increments", stats->increments},
-        {"cells created", stats->cells_created},
-        {"shards written", stats->shards_written},
-        {"merges", stats->merges},
-        {"cells changed", stats->cells_changed},
-        {"conflicts", stats->conflicts},
-        {"shards refused", stats->refused},
-        {"identity renewals", stats->renewals},
-        {"identity changes", stats->changes},
-        {"write", stats->writes},
-        {"read before write", stats->finds},
-        {"read", stats->reads},
+        {"increments", stats->increments},         {"cells created", stats->cells_created},
+        {"shards written", stats->shards_written}, {"merges", stats->merges},
+        {"cells changed", stats->cells_changed},   {"conflicts", stats->conflicts},
+        {"shards refused", stats->refused},        {"identity renewals", stats->renewals},
+        {"identity changes", stats->changes},      {"write", stats->writes},
+        {"read before write", stats->finds},       {"read", stats->reads},
     };
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         ctr_answer_text(answer, figures[i].name, problem);
@@ -280,14 +274,15 @@ static char *question_about(const ctr_tracked *tracked, ctr_rows *rows, int coun
     const uint8_t *other = asks ? pair[!own].id : NULL, *second = is_own ? NULL : pair[own].id;
     char *same = asks ? ctr_openings_call(tracked->table, "same", other, second) : NULL,
          *add = asks ? ctr_openings_call(tracked->table, "add", other, second) : NULL,
-         *why = same && add ? sqlite3_mprintf(
-                                  "two files counted the values that they had when they began to "
-                                  "track it: %lld %s, %lld in another: if they were copies of one "
-                                  "file, %s, and only the greater value counts; if each had its "
-                                  "own, %s, and they add up",
-                                  (long long)pair[own].value, is_own ? "here" : "in one",
-                                  (long long)pair[!own].value, same, add)
-                            : NULL;
+         *why =
+             same && add
+                 ? sqlite3_mprintf("two files counted the values that they had when they began to "
+                                   "track it: %lld %s, %lld in another: if they were copies of one "
+                                   "file, %s, and only the greater value counts; if each had its "
+                                   "own, %s, and they add up",
+                                   (long long)pair[own].value, is_own ? "here" : "in one",
+                                   (long long)pair[!own].value, same, add)
+                 : NULL;
     if (asks && !why) ctr_problem_nomem(problem);
     sqlite3_free(same);
     sqlite3_free(add);

@@ -66,7 +66,8 @@ static void open_circle_table(circles *all, const ctr_catalog_entry *here, ctr_p
 {
     circle_table *table = &all->tables[all->n_tables];
     *table = (circle_table){.name = NULL};
-    if (!ctr_merge_open_table(&table->merge, all->pull->file, here, &all->pull->conflicts, problem)) {
+    if (!ctr_merge_open_table(&table->merge, all->pull->file, here, &all->pull->conflicts,
+                              problem)) {
         ctr_merge_close(&table->merge);
         return;
     }
@@ -113,8 +114,7 @@ static void close_circles(circles *all)
         sqlite3_free(all->tables[i].other);
         ctr_merge_close(&all->tables[i].merge);
     }
-    for (int i = 0; all->referrers && i < all->foreign->n; i++)
-        sqlite3_finalize(all->referrers[i]);
+    for (int i = 0; all->referrers && i < all->foreign->n; i++) sqlite3_finalize(all->referrers[i]);
     sqlite3_free(all->referrers);
     sqlite3_free(all->tables);
     sqlite3_free(all->rows);
@@ -201,7 +201,8 @@ static bool take_referrers(circles *all, const circle_row *row, int key, ctr_pro
         circle_table *of = &all->tables[child];
         for (int i = 0; i < of->merge.shape.n_keys; i++)
             of->other[i] = sqlite3_column_value(referrer, i);
-        if (ctr_rows_find_key(&of->merge.rows, of->other, problem) == SQLITE_OK && of->merge.rows.found)
+        if (ctr_rows_find_key(&of->merge.rows, of->other, problem) == SQLITE_OK &&
+            of->merge.rows.found)
             other = listed_row_of(all, child, of->merge.rows.rowid);
         goes = other >= 0 && all->rows[other].ended;
         if (goes) take_into_group(all, (size_t)other);
@@ -222,9 +223,8 @@ static sqlite3_value *value_of(const circle_table *table, const char *column)
     for (int i = 0; i < tracked->n_regular; i++) {
         const ctr_tracked_regular *regular = &tracked->regular[i];
         if (!regular->column || sqlite3_stricmp(regular->column, column) != 0) continue;
-        sqlite3_value *value = regular->number < table->values.n
-                                   ? table->values.given[regular->number]
-                                   : NULL;
+        sqlite3_value *value =
+            regular->number < table->values.n ? table->values.given[regular->number] : NULL;
         return value && sqlite3_value_type(value) != SQLITE_NULL ? value : NULL;
     }
     return NULL;
@@ -250,7 +250,8 @@ static bool take_parent(circles *all, const circle_row *row, int key, ctr_proble
         if (!of->other[i]) return true;
     }
     if (foreign->n != n) return true;
-    if (ctr_rows_find_key(&of->merge.rows, of->other, problem) || !of->merge.rows.found) return false;
+    if (ctr_rows_find_key(&of->merge.rows, of->other, problem) || !of->merge.rows.found)
+        return false;
     int64_t other = listed_row_of(all, parent, of->merge.rows.rowid);
     if (other >= 0 && !all->rows[other].ended) take_into_group(all, (size_t)other);
     return true;
@@ -321,7 +322,8 @@ static bool write_group(circles *all, ctr_problem *problem)
 static bool show_group(circles *all, ctr_problem *problem)
 {
     ctr_problem none = {SQLITE_OK, NULL};
-    ctr_run begin = ctr_file_run(all->pull->file, &none), run = ctr_file_run(all->pull->file, problem);
+    ctr_run begin = ctr_file_run(all->pull->file, &none),
+            run = ctr_file_run(all->pull->file, problem);
     ctr_run_do(&begin, CTR_SQL_TRACK_SAVEPOINT, NULL);
     bool open = none.rc == SQLITE_OK;
     if (!open && (none.rc & 0xff) != SQLITE_BUSY)

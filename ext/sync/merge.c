@@ -404,7 +404,8 @@ static void show_row(ctr_merge *merge, sqlite3_value **values, ctr_problem *prob
     if (showing->withheld || ctr_showing_touches(showing, merge->now, problem))
         ctr_showing_list(showing, rows->rowid, merge->keys, merge->before, merge->now, problem);
     else
-        ctr_showing_row(showing, rows->rowid, merge->keys, NULL, merge->before, merge->now, problem);
+        ctr_showing_row(showing, rows->rowid, merge->keys, NULL, merge->before, merge->now,
+                        problem);
     showing->merged = NULL;
     showing->withheld = false;
 }

@@ -52,11 +52,13 @@ static void list_replicated(reading_keys *reading, ctr_problem *problem)
     const ctr_objects *objects = reading->objects;
     for (size_t i = 0; i < objects->n && problem->rc == SQLITE_OK; i++) {
         const ctr_named *named = &objects->named[i];
-        if (named->object != CTR_OBJECT_VIRTUAL_TABLE || !ctr_tracked_is_among(objects, named->name))
+        if (named->object != CTR_OBJECT_VIRTUAL_TABLE ||
+            !ctr_tracked_is_among(objects, named->name))
             continue;
         const ctr_named *cells = ctr_schema_objects_stored(objects, named->name, "cells", problem);
         const char *table = ctr_triggers_table(objects, named->name, problem);
-        if (!table || !cells || !cells->sql || !ctr_word_is_in("\"_row\" BLOB", cells->sql)) continue;
+        if (!table || !cells || !cells->sql || !ctr_word_is_in("\"_row\" BLOB", cells->sql))
+            continue;
         replicated_table *list = ctr_array_room(reading->replicated, &reading->room, reading->n + 1,
                                                 sizeof *list, problem);
         if (!list) return;
@@ -75,8 +77,9 @@ static const char *counters_of_replicated(const reading_keys *reading, const cha
 }
 
 /* Appends a foreign key without columns. Returns NULL on a problem. */
-static ctr_foreign_key *add_foreign_key(ctr_foreign_keys *foreign, const char *child, const char *parent,
-                                const char *on_delete, ctr_problem *problem)
+static ctr_foreign_key *add_foreign_key(ctr_foreign_keys *foreign, const char *child,
+                                        const char *parent, const char *on_delete,
+                                        ctr_problem *problem)
 {
     ctr_foreign_key *keys = ctr_array_room(foreign->keys, &foreign->room, (size_t)foreign->n + 1,
                                            sizeof *keys, problem);
@@ -208,13 +211,14 @@ static bool leads_to(const ctr_foreign_keys *foreign, const char *table, const c
         const ctr_foreign_key *key = &foreign->keys[i];
         if (marked[i] || sqlite3_stricmp(key->child, table) != 0) continue;
         marked[i] = true;
-        leads = sqlite3_stricmp(key->parent, goal) == 0 ||
-                leads_to(foreign, key->parent, goal, marked);
+        leads =
+            sqlite3_stricmp(key->parent, goal) == 0 || leads_to(foreign, key->parent, goal, marked);
     }
     return leads;
 }
 
-bool ctr_foreign_is_in_circle(const ctr_foreign_keys *foreign, const char *table, ctr_problem *problem)
+bool ctr_foreign_is_in_circle(const ctr_foreign_keys *foreign, const char *table,
+                              ctr_problem *problem)
 {
     bool *marked = problem->rc == SQLITE_OK ? sqlite3_malloc64((size_t)foreign->n + 1) : NULL;
     if (!marked) ctr_problem_nomem(problem);
@@ -307,10 +311,10 @@ static char *list_children(ctr_foreign *foreign, ctr_problem *problem)
         const ctr_foreign_key *key = &all->keys[i];
         if (key->n == 0 || sqlite3_stricmp(key->parent, tracked->table) != 0) continue;
         if (!key->counters && !(enforced && key->forbids)) continue;
-        sqlite3_str_appendf(
-            out, "%sEXISTS (SELECT 1 FROM \"%w\".\"%w\" AS p, \"%w\".\"%w\" AS c WHERE ",
-            ctr_text_separator(out, " OR "), tracked->schema, tracked->table, tracked->schema,
-            key->child);
+        sqlite3_str_appendf(out,
+                            "%sEXISTS (SELECT 1 FROM \"%w\".\"%w\" AS p, \"%w\".\"%w\" AS c WHERE ",
+                            ctr_text_separator(out, " OR "), tracked->schema, tracked->table,
+                            tracked->schema, key->child);
         ctr_list_bound_key(tracked, out, "p.");
         if (sqlite3_stricmp(key->child, tracked->table) == 0) {
             sqlite3_str_appendall(out, " AND NOT (");

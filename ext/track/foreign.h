@@ -41,7 +41,8 @@ const ctr_foreign_keys *ctr_foreign_keys_of(ctr_file *file, ctr_problem *problem
  * through other tables. */
 bool ctr_foreign_is_child(const ctr_foreign_keys *foreign, const char *table);
 bool ctr_foreign_is_parent(const ctr_foreign_keys *foreign, const char *table);
-bool ctr_foreign_is_in_circle(const ctr_foreign_keys *foreign, const char *table, ctr_problem *problem);
+bool ctr_foreign_is_in_circle(const ctr_foreign_keys *foreign, const char *table,
+                              ctr_problem *problem);
 
 /* Sets `order` to the numbers of n tables, parents before their children; tables that refer to each
  * other are in the given order. A table may be NULL. */
@@ -60,8 +61,8 @@ bool ctr_foreign_refers(const ctr_foreign_keys *foreign, const char *child, cons
 typedef struct ctr_foreign {
     const ctr_tracked *tracked; /* borrowed, as is the next */
     ctr_file *file;
-    sqlite3_stmt *children;     /* owned */
-    bool childless;             /* nothing can keep a row of the table */
+    sqlite3_stmt *children; /* owned */
+    bool childless;         /* nothing can keep a row of the table */
 } ctr_foreign;
 
 void ctr_foreign_close(ctr_foreign *foreign);

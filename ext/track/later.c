@@ -84,8 +84,7 @@ static bool is_withheld_row(cells_reader *cells, sqlite3_stmt *row, ctr_problem 
         const void *bytes = sqlite3_column_blob(row, CELLS_ID + shape->counters[i]);
         size_t size = (size_t)sqlite3_column_bytes(row, CELLS_ID + shape->counters[i]);
         if (ctr_cell_open(&cell, bytes, size) != CTR_OK || ctr_openings_count(&cell) < 2) continue;
-        if (!cells->has_answers)
-            ctr_openings_read(&cells->answers, cells->rows->tab, problem);
+        if (!cells->has_answers) ctr_openings_read(&cells->answers, cells->rows->tab, problem);
         cells->has_answers = true;
         withheld = ctr_openings_unanswered(&cells->answers, &cell, pair, problem);
     }

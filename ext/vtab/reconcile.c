@@ -346,7 +346,8 @@ void ctr_reconcile_found(ctr_tracked_row *row, ctr_problem *problem)
     if (is_below(row, problem)) return;
     look_apart(row, problem);
     const ctr_opening *opening = ctr_table_opening(table);
-    if (row->apart.ended && !(opening && opening->values == CTR_VALUES_WRITTEN)) return; /* nobody has written it */
+    if (row->apart.ended && !(opening && opening->values == CTR_VALUES_WRITTEN))
+        return; /* nobody has written it */
     if (row->apart.ended) ctr_reconcile_revive(row, problem);
     if (expected && !row->is_apart && !stamps) return;
     count_values(row, false, problem);

@@ -168,8 +168,8 @@ void ctr_stamping_write(ctr_tracked_row *row, ctr_problem *problem)
     const ctr_registry *registry = ctr_regular_of(table->rows->tab, problem);
     int n = registry ? registry->n : 0;
     bool *mask = registry ? read_mask(row->marks, n, problem) : NULL;
-    bool any = mask && (!ctr_own_write_runs(table->file) ||
-                        leave_out_actions(table, mask, n, problem));
+    bool any =
+        mask && (!ctr_own_write_runs(table->file) || leave_out_actions(table, mask, n, problem));
     if (any && problem->rc == SQLITE_OK) stamp_columns(table, mask, n, problem);
     table->rows->stamped = NULL;
     sqlite3_free(mask);

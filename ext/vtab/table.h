@@ -353,8 +353,9 @@ typedef struct ctr_tracked_row {
 void ctr_reconcile_row(ctr_tracked_row *row, ctr_problem *problem);
 void ctr_reconcile_found(ctr_tracked_row *row, ctr_problem *problem);
 
-/* Begins the next life of a row that was found and is deleted, with all that it shows, if its merged
- * deletion is listed and a write of the application is being reported. Returns whether it did. */
+/* Begins the next life of a row that was found and is deleted, with all that it shows, if its
+ * merged deletion is listed and a write of the application is being reported. Returns whether it
+ * did. */
 bool ctr_reconcile_revive(ctr_tracked_row *row, ctr_problem *problem);
 
 /* Ends the counters of a row that was deleted. */
