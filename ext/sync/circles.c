@@ -16,6 +16,7 @@ typedef struct circle_table {
     ctr_row_values values; /* owned: reads listed values */
     sqlite3_value **keys;  /* owned: room for the key of the row at hand */
     sqlite3_value **other; /* owned: room for the key of a row that is looked for */
+    bool *refers;          /* owned: by tracked->regular: of a key to a table with listed rows */
 } circle_table;
 
 /* A row that waits or has ended. */
@@ -83,6 +84,24 @@ static void open_circle_table(circles *all, const ctr_catalog_entry *here, ctr_p
     list_rows(all, all->n_tables - 1, problem);
 }
 
+/* Notes which columns refer to the tables that are open. */
+static void note_references(circles *all, ctr_problem *problem)
+{
+    for (int i = 0; i < all->n_tables && problem->rc == SQLITE_OK; i++) {
+        circle_table *table = &all->tables[i];
+        const ctr_tracked *tracked = table->merge.showing.tracked;
+        table->refers = sqlite3_malloc64((size_t)tracked->n_regular + 1);
+        if (!table->refers) ctr_problem_nomem(problem);
+        for (int j = 0; table->refers && j < tracked->n_regular; j++) {
+            const char *column = tracked->regular[j].column;
+            table->refers[j] = false;
+            for (int k = 0; column && k < all->n_tables; k++)
+                if (ctr_foreign_refers(all->foreign, table->name, column, all->tables[k].name))
+                    table->refers[j] = true;
+        }
+    }
+}
+
 /* Opens the tables of circles that list anything. */
 static void open_circles(circles *all, ctr_problem *problem)
 {
@@ -102,6 +121,7 @@ static void open_circles(circles *all, ctr_problem *problem)
             ctr_apart_count(pull->file, here->name, problem) > 0)
             open_circle_table(all, here, problem);
     }
+    note_references(all, problem);
     all->group = sqlite3_malloc64((all->n + 1) * sizeof *all->group);
     if (!all->group) ctr_problem_nomem(problem);
 }
@@ -112,6 +132,7 @@ static void close_circles(circles *all)
         ctr_row_values_close(&all->tables[i].values);
         sqlite3_free(all->tables[i].keys);
         sqlite3_free(all->tables[i].other);
+        sqlite3_free(all->tables[i].refers);
         ctr_merge_close(&all->tables[i].merge);
     }
     for (int i = 0; all->referrers && i < all->foreign->n; i++) sqlite3_finalize(all->referrers[i]);
@@ -291,29 +312,43 @@ static bool is_shown(circles *all, const circle_row *row, ctr_problem *problem)
 {
     ctr_apart_row is;
     ctr_apart_read(&all->tables[row->table].merge.showing.apart, row->id, &is, problem);
-    bool shown = problem->rc == SQLITE_OK && !is.waits && !is.ended;
+    bool shown = problem->rc == SQLITE_OK && !is.waits && !is.ended && !is.refused;
     ctr_apart_close_row(&is);
     return shown;
 }
 
-/* Writes the rows of the group, in turns, for an immediate foreign key may demand an order. Returns
- * whether the table took all of them. */
+/* Tries a row of the group. `loosely`: it may do without what it refers to for now. */
+static void write_circle_row(circles *all, const circle_row *row, bool loosely, ctr_problem *problem)
+{
+    circle_table *table = &all->tables[row->table];
+    ctr_showing *showing = &table->merge.showing;
+    showing->writing.together = true;
+    if (loosely && row->ended && showing->tracked->shape->replicated)
+        ctr_later_clear(showing, &table->merge.rows, row->id, table->refers, problem);
+    if (loosely && !row->ended) showing->leaves_out = table->refers;
+    ctr_later_show_listed(showing, &table->merge.rows, row->id, problem);
+    showing->leaves_out = NULL;
+    showing->writing.together = false;
+}
+
+/* Writes the rows of the group in turns, for an immediate foreign key demands an order. Where that
+ * leads no further, rows are written loosely, and completed in the turns after it. Returns whether
+ * the table took all of them. */
 static bool write_group(circles *all, ctr_problem *problem)
 {
-    size_t left = all->n_group, before;
-    do {
-        before = left;
+    enum { IDLE = 3 };
+    size_t left = all->n_group;
+    for (int idle = 0; left > 0 && idle < IDLE && problem->rc == SQLITE_OK; idle++) {
+        bool loosely = idle == 1;
         for (size_t i = 0; i < all->n_group && problem->rc == SQLITE_OK; i++) {
             circle_row *row = &all->rows[all->group[i]];
-            ctr_merge *merge = &all->tables[row->table].merge;
             if (row->done) continue;
-            merge->showing.writing.together = true;
-            ctr_later_show_listed(&merge->showing, &merge->rows, row->id, problem);
-            merge->showing.writing.together = false;
+            write_circle_row(all, row, loosely, problem);
             row->done = is_shown(all, row, problem);
             left -= row->done;
+            if (row->done) idle = -1;
         }
-    } while (left > 0 && left < before && problem->rc == SQLITE_OK);
+    }
     return left == 0 && !ctr_foreign_broken(all->pull->file->conn->db);
 }
 

@@ -8,6 +8,9 @@
  *     a row that waits      with the rows that wait and that it refers to, and so on
  *     a row that has ended  with the rows that have ended and refer to it, and so on; any other row
  *                           that refers to one of them keeps them all
+ *
+ * An immediate foreign key permits that only if one of its columns may be NULL: it is written last,
+ * or cleared first.
  */
 #ifndef CTR_SYNC_CIRCLES_H
 #define CTR_SYNC_CIRCLES_H

@@ -410,6 +410,15 @@ void ctr_later_show_listed(ctr_showing *showing, ctr_rows *rows, int64_t rowid,
     close_cells(&cells, problem);
 }
 
+void ctr_later_clear(ctr_showing *showing, ctr_rows *rows, int64_t rowid, const bool *columns,
+                     ctr_problem *problem)
+{
+    cells_reader cells = open_cells(showing, rows, problem);
+    if (problem->rc == SQLITE_OK && read_cells(&cells, rowid, problem))
+        ctr_showing_clear(showing, rowid, cells.keys, columns, problem);
+    close_cells(&cells, problem);
+}
+
 /* ---- rows below floors ----------------------------------------------------------------------- */
 
 /* Clears the values of the statement's current row, if it is below a floor; deletes a row of a

@@ -52,9 +52,12 @@ void ctr_later_close(ctr_later *later);
 int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards, bool deletions,
                              ctr_problem *problem);
 
-/* Tries to show one row that is listed. */
+/* Try to show one row that is listed; to let one that has ended refer to no other
+ * (ctr_showing_clear). */
 void ctr_later_show_listed(ctr_showing *showing, ctr_rows *rows, int64_t rowid,
                            ctr_problem *problem);
+void ctr_later_clear(ctr_showing *showing, ctr_rows *rows, int64_t rowid, const bool *columns,
+                     ctr_problem *problem);
 
 /* Call it after floors have risen: rows below them no longer show a value; in a replicated table
  * they are deleted. */

@@ -184,6 +184,8 @@ static bool write_columns(ctr_showing *showing, const ctr_shown *shown, bool com
 {
     ctr_writing *writing = &showing->writing;
     bool taken = false;
+    for (int i = 0; !shown && showing->leaves_out && i < showing->tracked->n_regular; i++)
+        if (showing->leaves_out[i]) showing->values[i] = NULL; /* it stays listed */
     if (complete && shown) taken = ctr_writing_update(writing, shown, showing->to, problem);
     if (complete && !shown) taken = ctr_writing_insert(writing, showing->to, problem);
     if (taken || !writing->regular || writing->aside || writing->ended) return taken;
@@ -324,6 +326,25 @@ int ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
             ctr_regular_list(tab, rowid, tracked->regular[i].name, showing->values[i], true,
                              problem);
     ctr_apart_close_row(&apart);
+    return problem->rc;
+}
+
+int ctr_showing_clear(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                      const bool *columns, ctr_problem *problem)
+{
+    ctr_writing *writing = &showing->writing;
+    ctr_run run = ctr_tab_run(showing->apart.tab, problem);
+    run.slots.value = "NULL";
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
+    sqlite3_value *null = ctr_run_row(&run, row) ? sqlite3_column_value(row, 0) : NULL;
+    bool there = ctr_writing_look(writing, keys, showing->found, NULL, problem);
+    for (int i = 0; i < showing->tracked->n_regular; i++)
+        showing->values[i] = columns[i] ? null : NULL;
+    writing->rowid = rowid;
+    writing->keys = keys;
+    writing->regular = showing->values;
+    if (there && null) ctr_writing_update(writing, showing->found, showing->found, problem);
+    sqlite3_finalize(row);
     return problem->rc;
 }
 

@@ -36,6 +36,8 @@ typedef struct ctr_showing {
     ctr_row_values listed;        /* owned: reads the listed values of a replicated table */
     bool is_listed;               /* the row at hand has some */
     bool withheld;                /* its counters are not to be shown: they await an answer */
+    const bool *leaves_out;       /* borrowed: the regular columns that a new row is to get later, in
+                                     the order of tracked->regular; NULL: none */
     sqlite3_value **values;       /* owned: as merged->values, with the listed ones */
     sqlite3_value **defaults;     /* owned, as are these: of columns that begin anew */
     bool reads_back;              /* triggers of the application may change what is written */
@@ -71,6 +73,11 @@ int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
  * touch. SQLite opens no savepoint within the INSERT, so what the key does could not be undone. */
 int ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
                      const ctr_summary *before, const ctr_summary *now, ctr_problem *problem);
+
+/* Writes NULL into regular columns of a row that has ended, `columns` in the order of
+ * tracked->regular, so that it no longer refers to others. The table may refuse. */
+int ctr_showing_clear(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                      const bool *columns, ctr_problem *problem);
 
 /* Returns whether a foreign key may touch what shows a row of the table: whether it lives now says
  * if it is written or deleted. */
