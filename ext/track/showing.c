@@ -311,8 +311,9 @@ int ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
     if (showing->merged) was_live = showing->merged->was_live;
     begin_row(showing, rowid, keys, now, problem);
     ctr_apart_read(&showing->apart, rowid, &apart, problem);
+    if (problem->rc != SQLITE_OK) goto done;
     bool there = apart.ended || (was_live && !apart.waits);
-    for (int i = 0; i < tracked->shape->n_counters && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < tracked->shape->n_counters; i++) {
         ctr_showing_value(showing, i, &before[i], &showing->from[i]);
         if (apart.differs_in[i]) showing->from[i] = apart.shown[i];
     }
@@ -325,6 +326,7 @@ int ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
         if (showing->values[i])
             ctr_regular_list(tab, rowid, tracked->regular[i].name, showing->values[i], true,
                              problem);
+done:
     ctr_apart_close_row(&apart);
     return problem->rc;
 }

@@ -5,8 +5,10 @@ PRAGMA foreign_keys = ON;
 ATTACH 'fed.db' AS fed;
 CREATE TABLE category(id TEXT PRIMARY KEY NOT NULL);
 CREATE TABLE item(id TEXT PRIMARY KEY NOT NULL, cat TEXT REFERENCES category ON DELETE CASCADE, name TEXT, n INTEGER);
-SELECT counter_replicate('category'), counter_replicate('item', 'n');
---= 0|0
+SELECT counter_replicate('category');
+--= 0
+SELECT counter_replicate('item', 'n');
+--= 0
 INSERT INTO category VALUES ('old'), ('new');
 INSERT INTO item VALUES ('jam', 'old', 'Jam', 3);
 CREATE TABLE fed.first AS SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
@@ -14,12 +16,16 @@ UPDATE item SET cat = 'new', n = 4;
 DELETE FROM category WHERE id = 'old';
 UPDATE item SET name = 'Plum jam';
 CREATE TABLE fed.second AS SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
-SELECT counter_untrack('item'), counter_untrack('category');
---= 1|0
+SELECT counter_untrack('item');
+--= 1
+SELECT counter_untrack('category');
+--= 0
 DELETE FROM item;
 DELETE FROM category;
-SELECT counter_replicate('category'), counter_replicate('item', 'n');
---= 0|0
+SELECT counter_replicate('category');
+--= 0
+SELECT counter_replicate('item', 'n');
+--= 0
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM fed.first;
 SELECT table_name, row_key, column_name, state, merged FROM counter_tracked WHERE row_key NOT NULL ORDER BY 1, 2, 3;
 --= item|('jam')|cat|waits|old
@@ -61,8 +67,14 @@ CREATE TABLE main.person(id TEXT PRIMARY KEY NOT NULL, team TEXT NOT NULL REFERE
 CREATE TABLE main.team(id TEXT PRIMARY KEY NOT NULL, lead TEXT NOT NULL REFERENCES person DEFERRABLE INITIALLY DEFERRED, n INTEGER);
 CREATE TABLE office.person(id TEXT PRIMARY KEY NOT NULL, team TEXT NOT NULL REFERENCES team DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE office.team(id TEXT PRIMARY KEY NOT NULL, lead TEXT NOT NULL REFERENCES person DEFERRABLE INITIALLY DEFERRED, n INTEGER);
-SELECT counter_replicate('main.person'), counter_replicate('main.team', 'n'), counter_replicate('office.person'), counter_replicate('office.team', 'n');
---= 0|0|0|0
+SELECT counter_replicate('main.person');
+--= 0
+SELECT counter_replicate('main.team', 'n');
+--= 0
+SELECT counter_replicate('office.person');
+--= 0
+SELECT counter_replicate('office.team', 'n');
+--= 0
 BEGIN;
 INSERT INTO main.person VALUES ('ann', 'tills'), ('bob', 'shelves');
 INSERT INTO main.team VALUES ('tills', 'ann', 1), ('shelves', 'bob', 2);
@@ -92,8 +104,14 @@ CREATE TABLE main.person(id TEXT PRIMARY KEY NOT NULL, team TEXT NOT NULL REFERE
 CREATE TABLE main.team(id TEXT PRIMARY KEY NOT NULL, lead TEXT REFERENCES person, n INTEGER);
 CREATE TABLE office.person(id TEXT PRIMARY KEY NOT NULL, team TEXT NOT NULL REFERENCES team);
 CREATE TABLE office.team(id TEXT PRIMARY KEY NOT NULL, lead TEXT REFERENCES person, n INTEGER);
-SELECT counter_replicate('main.person'), counter_replicate('main.team', 'n'), counter_replicate('office.person'), counter_replicate('office.team', 'n');
---= 0|0|0|0
+SELECT counter_replicate('main.person');
+--= 0
+SELECT counter_replicate('main.team', 'n');
+--= 0
+SELECT counter_replicate('office.person');
+--= 0
+SELECT counter_replicate('office.team', 'n');
+--= 0
 INSERT INTO main.team VALUES ('tills', NULL, 1), ('shelves', NULL, 2);
 INSERT INTO main.person VALUES ('ann', 'tills'), ('bob', 'shelves');
 UPDATE main.team SET lead = 'ann' WHERE id = 'tills';
@@ -122,10 +140,18 @@ CREATE TABLE main.badge(id TEXT PRIMARY KEY NOT NULL, owner TEXT REFERENCES pers
 CREATE TABLE office.person(id TEXT PRIMARY KEY NOT NULL, team TEXT REFERENCES team ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE office.team(id TEXT PRIMARY KEY NOT NULL, lead TEXT REFERENCES person ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE office.badge(id TEXT PRIMARY KEY NOT NULL, owner TEXT REFERENCES person ON DELETE CASCADE);
-SELECT counter_replicate('main.person'), counter_replicate('main.team'), counter_replicate('main.badge');
---= 0|0|0
-SELECT counter_replicate('office.person'), counter_replicate('office.team'), counter_replicate('office.badge');
---= 0|0|0
+SELECT counter_replicate('main.person');
+--= 0
+SELECT counter_replicate('main.team');
+--= 0
+SELECT counter_replicate('main.badge');
+--= 0
+SELECT counter_replicate('office.person');
+--= 0
+SELECT counter_replicate('office.team');
+--= 0
+SELECT counter_replicate('office.badge');
+--= 0
 BEGIN;
 INSERT INTO main.person VALUES ('ann', 'tills');
 INSERT INTO main.team VALUES ('tills', 'ann');
@@ -155,8 +181,14 @@ CREATE TABLE main.p(k TEXT PRIMARY KEY NOT NULL, name TEXT, n INTEGER, m INTEGER
 CREATE TABLE main.c(k TEXT PRIMARY KEY NOT NULL, p TEXT REFERENCES p);
 CREATE TABLE office.p(k TEXT PRIMARY KEY NOT NULL, name TEXT, n INTEGER, m INTEGER);
 CREATE TABLE office.c(k TEXT PRIMARY KEY NOT NULL, p TEXT REFERENCES p);
-SELECT counter_replicate('main.p', 'n', 'm'), counter_replicate('main.c'), counter_replicate('office.p', 'n', 'm'), counter_replicate('office.c');
---= 0|0|0|0
+SELECT counter_replicate('main.p', 'n', 'm');
+--= 0
+SELECT counter_replicate('main.c');
+--= 0
+SELECT counter_replicate('office.p', 'n', 'm');
+--= 0
+SELECT counter_replicate('office.c');
+--= 0
 INSERT INTO office.p VALUES ('x', 'X', 12, NULL), ('y', 'Y', 3, 4);
 SELECT table_name, rows_changed FROM counter_pull('office');
 --= c|0
@@ -192,8 +224,14 @@ CREATE TABLE main.basket(id TEXT PRIMARY KEY NOT NULL);
 CREATE TABLE main.item(id TEXT PRIMARY KEY NOT NULL, basket TEXT REFERENCES basket, above TEXT REFERENCES item);
 CREATE TABLE office.basket(id TEXT PRIMARY KEY NOT NULL);
 CREATE TABLE office.item(id TEXT PRIMARY KEY NOT NULL, basket TEXT REFERENCES basket, above TEXT REFERENCES item);
-SELECT counter_replicate('main.basket'), counter_replicate('main.item'), counter_replicate('office.basket'), counter_replicate('office.item');
---= 0|0|0|0
+SELECT counter_replicate('main.basket');
+--= 0
+SELECT counter_replicate('main.item');
+--= 0
+SELECT counter_replicate('office.basket');
+--= 0
+SELECT counter_replicate('office.item');
+--= 0
 INSERT INTO main.basket VALUES ('x');
 INSERT INTO main.item VALUES ('c', 'x', NULL), ('a', 'x', 'c'), ('b', 'x', 'a');
 SELECT sum(rows_changed) FROM counter_push('office');
