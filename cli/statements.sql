@@ -36,10 +36,12 @@ SELECT 1 FROM counter_tables WHERE birth = ?1;
 
 -- ---- sync ----------------------------------------------------------------------------------------
 
--- The counters of a table that is tracked under the name it was created with, else NULL.
+-- The counters of a table that is tracked under the name it was created with, else NULL; and whether
+-- it is replicated.
 -- name: GIVEN_TABLES
 SELECT birth, (SELECT group_concat(column_name, ' ') FROM counter_tracked
-                WHERE table_name = t.birth COLLATE NOCASE AND row_key IS NULL AND state <> 'regular')
+                WHERE table_name = t.birth COLLATE NOCASE AND row_key IS NULL AND state <> 'regular'),
+       EXISTS (SELECT 1 FROM pragma_table_info(t.name || '_cells') WHERE name = '_row')
   FROM counter_tables AS t ORDER BY birth;
 
 -- name: IS_ORDINARY

@@ -37,10 +37,18 @@ static void check_places(cli_file *from, cli_file *to)
     while (cli_step(from, row)) {
         const char *table = (const char *)sqlite3_column_text(row, 0);
         const char *columns = (const char *)sqlite3_column_text(row, 1);
+        bool replicated = sqlite3_column_int(row, 2) != 0;
         if (!has_row(to, CLI_SQL_IS_ORDINARY, table) ||
             (has_tables && has_row(to, CLI_SQL_IS_BORN, table)))
             continue;
-        if (columns)
+        if (replicated)
+            cli_fail(to->c,
+                     "%s: table %s is not replicated, as it is in %s: sqlite-counter replicate %s "
+                     "%s%s%s replicates it, and the sync asks about values that both files hold "
+                     "already",
+                     to->path, table, from->path, to->path, table, columns ? " " : "",
+                     columns ? columns : "");
+        else if (columns)
             cli_fail(to->c,
                      "%s: table %s is not tracked, as it is in %s: sqlite-counter track %s %s %s "
                      "tracks it, and the sync asks about values that both files hold already",

@@ -15,7 +15,7 @@ CREATE TABLE "{schema}"."{table}_journal"(_seq INTEGER PRIMARY KEY, level INTEGE
 --   'floors'    one row: the floors of the key columns; the number when they rose;
 --               the rows and bytes that were removed below                             floors.sql
 --   'apart'     of a tracked table: a row of the cells, a counter, the shown value     track.sql
---   'why'       of a tracked table: a row of the cells, why the table refused it         track.sql
+--   'why'       of a tracked table: a row of the cells, why the table refused it       track.sql
 --   'named'     of a tracked table: a counter or key column, the name of its column    track.sql
 -- Nearly all rows may be requests. Then, after ANALYZE, SQLite would read all rows to find those of
 -- another kind, but not if the statement says BETWEEN two equal kinds.

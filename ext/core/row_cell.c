@@ -135,6 +135,24 @@ ctr_row_outcome ctr_row_cell_join(ctr_row_cell *mine, const ctr_row_cell *theirs
     return CTR_ROW_MERGES;
 }
 
+/* ---- values that were lost ------------------------------------------------------------------- */
+
+bool ctr_row_cell_lacks(const ctr_row_cell *mine, const ctr_row_cell *theirs, const int *map)
+{
+    bool any = false, all = true;
+    if (mine->life != theirs->life || !ctr_row_cell_is_live(mine)) return false;
+    bool one_insert = is_same(&mine->row, &theirs->row);
+    for (int i = 0; i < mine->n; i++) {
+        if (map[i] < 0) continue;
+        bool none = theirs->columns[map[i]].kind == CTR_STAMP_NONE;
+        bool lacks = none && mine->columns[i].kind != CTR_STAMP_NONE;
+        if (lacks && one_insert && mine->columns[i].kind == CTR_STAMP_OF_ROW) return true;
+        any = any || lacks;
+        all = all && none;
+    }
+    return any && all;
+}
+
 /* ---- rows that were there when replication began --------------------------------------------- */
 
 static bool is_of_beginning(const ctr_stamp *stamp)

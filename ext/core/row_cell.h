@@ -124,6 +124,11 @@ typedef enum ctr_row_outcome {
 ctr_row_outcome ctr_row_cell_join(ctr_row_cell *mine, const ctr_row_cell *theirs, const int *map,
                                   bool *taken);
 
+/* Returns whether the other file has lost values of a row that I have, of the same life: it has no
+ * stamp of a column that was there when the row was inserted, or of any. A column that was added
+ * later is without one until it is written. Call it before the join. */
+bool ctr_row_cell_lacks(const ctr_row_cell *mine, const ctr_row_cell *theirs, const int *map);
+
 /* Sets `apart`, a bool for each of my columns: both files had the row when each began to replicate
  * it, so nobody knows which of two values is the newer one. Not so for a column that both have
  * added since: a migration gives it a value in each file. Returns whether there are any; if there

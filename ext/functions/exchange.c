@@ -12,9 +12,9 @@
  *
  * One row for each counter table: table_name, rows_read, rows_changed, conflicts, and a note of
  * where the table was created, how many of its rows wait or differ, and what functions/warnings.c
- * warns of, in each file that was written. All work is done before the
- * first row is returned. On an error nothing has changed, with one exception, which the error
- * reports: a sync by path whose second COMMIT fails.
+ * warns of, in each file. All work is done before the first row is returned. On an error nothing
+ * has changed, with one exception, which the error reports: a sync by path whose second COMMIT
+ * fails.
  */
 #include <string.h>
 

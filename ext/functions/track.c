@@ -103,17 +103,28 @@ static int64_t in_session(ctr_tracking *call, const char *table,
     return result;
 }
 
-/* Takes an option for missing rows; returns false if it is another one. */
-static bool take_missing(ctr_tracking *call, const char *option)
+/* Returns false, and sets the error, if an answer was given `before` that is not this one. */
+static bool agrees(sqlite3_context *ctx, const char *function, const char *option, int before,
+                   int answer)
 {
-    bool deleted = sqlite3_stricmp(option, "missing=deleted") == 0,
-         restored = sqlite3_stricmp(option, "missing=restored") == 0;
-    if (deleted || restored) call->missing = deleted ? CTR_MISSING_DELETED : CTR_MISSING_RESTORED;
-    return deleted || restored;
+    if (before == 0 || before == answer) return true;
+    ctr_arg_error(ctx, "%s: '%s' contradicts the option before it", function, option);
+    return false;
+}
+
+/* Takes the option for missing rows that `deleted` tells; false, with the error, if the other one
+ * was taken before. */
+static bool take_missing(sqlite3_context *ctx, ctr_tracking *call, const char *function,
+                         bool deleted)
+{
+    ctr_missing before = call->missing;
+    call->missing = deleted ? CTR_MISSING_DELETED : CTR_MISSING_RESTORED;
+    return agrees(ctx, function, deleted ? "missing=deleted" : "missing=restored", (int)before,
+                  (int)call->missing);
 }
 
 /* Takes an argument of counter_track with an '='. Returns false, and sets the error, if there is no
- * such option. */
+ * such option, or one that contradicts it was taken before. */
 static bool take_option(sqlite3_context *ctx, ctr_tracking *call, const char *function,
                         const char *option)
 {
@@ -123,24 +134,28 @@ static bool take_option(sqlite3_context *ctx, ctr_tracking *call, const char *fu
          again = sqlite3_stricmp(option, "values=again") == 0,
          newest = call->replicates && sqlite3_stricmp(option, "values=newest") == 0,
          oldest = call->replicates && sqlite3_stricmp(option, "values=oldest") == 0;
+    int answer = (int)call->opening.answer, values = (int)call->values;
     if (assigned) call->keys_assigned = true;
     if (same || add) call->opening.answer = same ? CTR_SAME : CTR_ADD;
     if (again) call->again = true;
     if (newest || oldest) call->values = newest ? CTR_VALUES_NEWEST : CTR_VALUES_OLDEST;
-    if (!assigned && !same && !add && !again && !newest && !oldest)
-        ctr_arg_error(ctx,
-                      "%s: unknown option '%s'; the options are: 'keys=assigned', 'opening=same', "
-                      "'opening=add', 'values=again', 'missing=restored', 'missing=deleted'%s",
-                      function, option,
-                      call->replicates ? ", 'values=newest', 'values=oldest'" : "");
-    return assigned || same || add || again || newest || oldest;
+    if (assigned || again) return true;
+    if (same || add) return agrees(ctx, function, option, answer, (int)call->opening.answer);
+    if (newest || oldest) return agrees(ctx, function, option, values, (int)call->values);
+    ctr_arg_error(ctx,
+                  "%s: unknown option '%s'; the options are: 'keys=assigned', 'opening=same', "
+                  "'opening=add', 'values=again', 'missing=restored', 'missing=deleted'%s",
+                  function, option, call->replicates ? ", 'values=newest', 'values=oldest'" : "");
+    return false;
 }
 
 static bool take_argument(sqlite3_context *ctx, ctr_tracking *call, const char *function,
                           sqlite3_value *value)
 {
     const char *text = ctr_arg_text(ctx, function, "the name of a column", value);
-    if (text && take_missing(call, text)) return true;
+    bool deleted = text && sqlite3_stricmp(text, "missing=deleted") == 0;
+    if (deleted || (text && sqlite3_stricmp(text, "missing=restored") == 0))
+        return take_missing(ctx, call, function, deleted);
     if (text && strcmp(function, COUNTER_UNTRACK) != 0 && strchr(text, '='))
         return take_option(ctx, call, function, text);
     if (text) call->names[call->n++] = text;

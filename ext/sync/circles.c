@@ -318,7 +318,8 @@ static bool is_shown(circles *all, const circle_row *row, ctr_problem *problem)
 }
 
 /* Tries a row of the group. `loosely`: it may do without what it refers to for now. */
-static void write_circle_row(circles *all, const circle_row *row, bool loosely, ctr_problem *problem)
+static void write_circle_row(circles *all, const circle_row *row, bool loosely,
+                             ctr_problem *problem)
 {
     circle_table *table = &all->tables[row->table];
     ctr_showing *showing = &table->merge.showing;

@@ -92,7 +92,7 @@ bool ctr_row_feed_read(ctr_row_giver *giver, int64_t rowid, sqlite3_value **keys
 /* A row that has come: its state by my columns, and its values in their order. */
 typedef struct taken_row {
     ctr_row_cell cell;     /* owned columns */
-    int *map;              /* owned: each of my columns is the column of the same number */
+    int *map;              /* owned: each of my columns is that of the same number; -1: not given */
     int *places;           /* owned: for each of my columns its place among the values, or -1 */
     sqlite3_value **given; /* owned: for each of my columns its value, or NULL */
     sqlite3_stmt *values;  /* owned: a row of the values */
@@ -134,8 +134,7 @@ static void take_columns(ctr_merge *merge, ctr_row_image *image, taken_row *row,
     const ctr_registry *registry = ctr_regular_of(merge->rows.tab, problem);
     ctr_row_column column;
     for (int i = 0; i < row->cell.n; i++) {
-        row->map[i] = i;
-        row->places[i] = -1;
+        row->map[i] = row->places[i] = -1;
         row->cell.columns[i].kind = CTR_STAMP_NONE;
     }
     for (int i = 0; registry && ctr_row_cell_next(image, &column); i++) {
@@ -147,6 +146,7 @@ static void take_columns(ctr_merge *merge, ctr_row_image *image, taken_row *row,
             continue;
         }
         row->cell.columns[number] = column.stamp;
+        row->map[number] = number;
         row->places[number] = i;
     }
 }
@@ -203,6 +203,14 @@ static void choose_values(const ctr_merge *merge, taken_row *row)
     }
 }
 
+/* What the source has lost, nobody else may give it in a feed of own changes: the row counts as a
+ * change of this file. */
+static void give_back(ctr_merge *merge, ctr_problem *problem)
+{
+    ctr_stage_row(&merge->rows, problem);
+    merge->rows.also_here = true;
+}
+
 void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size, ctr_problem *problem)
 {
     taken_row row = {.room = 0};
@@ -219,9 +227,12 @@ void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size, ctr_
         take_columns(merge, &image, &row, problem);
         take_row_values(merge, &image, &row, problem);
     }
+    const ctr_row_cell *mine = ctr_rows_row(&merge->rows, problem);
+    bool lost = problem->rc == SQLITE_OK && mine && ctr_row_cell_lacks(mine, &row.cell, row.map);
     if (problem->rc == SQLITE_OK &&
         ctr_merge_row(merge, &row.cell, row.map, 0, problem) != CTR_ROW_STAYS) {
         if (merge->asks) refuse_drift(merge, &row, problem);
+        if (lost) give_back(merge, problem);
         choose_values(merge, &row);
         ctr_merge_write_values(merge, row.shown, problem);
     }

@@ -36,8 +36,8 @@ typedef struct ctr_showing {
     ctr_row_values listed;        /* owned: reads the listed values of a replicated table */
     bool is_listed;               /* the row at hand has some */
     bool withheld;                /* its counters are not to be shown: they await an answer */
-    const bool *leaves_out;       /* borrowed: the regular columns that a new row is to get later, in
-                                     the order of tracked->regular; NULL: none */
+    const bool *leaves_out;       /* borrowed: the regular columns that a new row gets later, in the
+                                     order of tracked->regular; NULL: none */
     sqlite3_value **values;       /* owned: as merged->values, with the listed ones */
     sqlite3_value **defaults;     /* owned, as are these: of columns that begin anew */
     bool reads_back;              /* triggers of the application may change what is written */

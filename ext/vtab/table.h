@@ -397,7 +397,8 @@ bool ctr_stamping_found(ctr_table *table, ctr_problem *problem);
  * listed so. */
 void ctr_stamping_missing(ctr_table *table, bool waits, ctr_problem *problem);
 
-/* Stages the row cell of such a row that is to come back: its columns have no stamp any more. */
+/* Stages the row cell of such a row that is to come back: its columns have no stamp any more, by
+ * which other files notice that they should give their values (ctr_row_cell_lacks). */
 void ctr_stamping_restored(ctr_table *table, ctr_problem *problem);
 
 /* request.c: `columns` are the columns of the INSERT, by number. */

@@ -114,6 +114,20 @@ def test_a_table_that_is_not_tracked_in_the_other_file_is_told_with_what_tracks_
     assert rows("plain.db", "SELECT sku, stock FROM products") == [("tea", 3)]
 
 
+@pytest.mark.parametrize("counters", [["stock"], []])
+def test_a_table_that_is_not_replicated_in_the_other_file_is_told_with_what_replicates_it(place, counters):
+    names = "".join(f", '{counter}'" for counter in counters)
+    make("till.db", PRODUCTS, f"SELECT counter_replicate('products'{names})", "INSERT INTO products VALUES ('tea', 'Tea', 3)")
+    make("plain.db", PRODUCTS)
+    call = " ".join(["replicate plain.db products", *counters])
+    sentence = (f"plain.db: table products is not replicated, as it is in till.db: sqlite-counter {call} "
+                "replicates it, and the sync asks about values that both files hold already")
+    fails(sentence, "sync", "till.db", "plain.db")
+    fails(sentence, "sync", "plain.db", "till.db")
+    ok(*call.split())
+    ok("sync", "till.db", "plain.db")
+    assert rows("plain.db", "SELECT sku, name, stock FROM products") == [("tea", "Tea", 3)]
+
 
 def test_a_table_that_the_other_file_tracks_is_only_made_where_that_is_said(place):
     make("till.db", PRODUCTS, "SELECT counter_track('products', 'stock')", "INSERT INTO products VALUES ('tea', 'Tea', 3)")

@@ -175,6 +175,8 @@ def errors():
 # Frequent errors that are SQLite's own, each with a statement that it answers with.
 BY_SQLITE = {
     "not authorized": "SELECT load_extension('counter')", "access permission denied": "DROP TABLE products_counters",
+    "error in trigger …_counters_row after drop column: no such column: NEW.…":
+        "ALTER TABLE products ADD price; SELECT counter_replicate('products'); ALTER TABLE products DROP price",
     "attempt to write a readonly database": "PRAGMA query_only = 1; DELETE FROM products",
     "no such function: counter_sync": "SELECT counter_sync('bob.db')",
     "unsafe use of counter_…": "PRAGMA trusted_schema = 0; CREATE VIEW v AS SELECT counter_id(); SELECT * FROM v"}

@@ -601,6 +601,42 @@ def test_rows_that_were_deleted_while_the_triggers_did_not_run_are_not_deleted_e
     assert rows(one, "SELECT name, note, stock FROM products WHERE sku = 'jam'") == [("Jam", "n", 5)]
 
 
+def give_own(one, other):
+    """What one file has changed itself, as a folder has it."""
+    source, = rows(one, "SELECT counter_source(1)")[0]
+    since, = rows(other, "SELECT counter_mark(?)", source)[0]
+    given = rows(one, "SELECT table_name, key, column_name, generation, cell, seq, source, key_columns, upto FROM counter_changes(?) "
+                      "WHERE own = 1", since)
+    other.execute("BEGIN")
+    other.executemany("INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns) "
+                      "VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [row[:8] for row in given])
+    if given:
+        rows(other, "SELECT counter_seen(?, ?, ?)", source, since, given[-1][8])
+    other.execute("COMMIT")
+    return len(given)
+
+
+@pytest.mark.parametrize("refuses", [True, False])
+def test_missing_rows_get_their_values_back_from_files_that_give_only_what_they_have_changed(tmp_path, refuses):
+    """Only the file that has lost a value had given it."""
+    files = connect(tmp_path / "a.db"), connect(tmp_path / "b.db"), connect(tmp_path / "c.db")
+    one, two, three = files
+    table = f"CREATE TABLE products(sku TEXT PRIMARY KEY NOT NULL, name TEXT{' NOT NULL' * refuses}, stock INTEGER NOT NULL DEFAULT 0)"
+    for db in files:
+        rows(db, table)
+        rows(db, "SELECT counter_replicate('products', 'stock')")
+    one.execute("INSERT INTO products VALUES ('tea', 'Tea', 10)")
+    for db in two, three:
+        give_own(one, db)
+    rows(one, "DROP TABLE products")
+    rows(one, table)
+    assert rows(one, "SELECT counter_replicate('products', 'missing=restored')") == [(1,)]
+    given = [sum(give_own(a, b) for a in files for b in files if a is not b) for _ in range(4)]
+    assert [rows(db, "SELECT * FROM products") for db in files] == 3 * [[("tea", "Tea", 10)]]
+    assert len({rows(db, "SELECT counter_table_digest('products')")[0] for db in files}) == 1
+    assert given[-1] == 0  # and nobody goes on giving it back
+
+
 def test_a_rebuilt_table_with_all_its_rows_is_taken_without_an_answer(tmp_path):
     one, two = shop(tmp_path, "counter_replicate")
     one.execute("CREATE TABLE other AS SELECT * FROM products")

@@ -533,7 +533,15 @@ SELECT counter_replicate('w', 'x=1');
 CREATE VIEW x AS SELECT * FROM w;
 SELECT counter_replicate('x');
 --! counter_replicate: x is a view: only an ordinary table has columns that can be tracked
-SELECT counter_replicate('w');
+SELECT counter_replicate('w', 'missing=restored', 'MISSING=deleted');
+--! counter_replicate: 'missing=deleted' contradicts the option before it
+SELECT counter_replicate('w', 'values=newest', 'values=oldest');
+--! counter_replicate: 'values=oldest' contradicts the option before it
+SELECT counter_replicate('w', 'opening=add', 'opening=same');
+--! counter_replicate: 'opening=same' contradicts the option before it
+SELECT counter_untrack('w', 'missing=deleted', 'v', 'missing=restored');
+--! counter_untrack: 'missing=restored' contradicts the option before it
+SELECT counter_replicate('w', 'values=newest', 'values=again', 'values=newest', 'opening=same', 'missing=restored', 'missing=restored');
 --= 0
 SELECT counter_replicate('w');
 --! counter_replicate: w is tracked already, and there is nothing to count
