@@ -362,7 +362,7 @@ static void try_row(apart_job *job, int64_t rowid, bool deletions, ctr_problem *
     ctr_apart_row was, is = {0};
     ctr_apart_read(list, rowid, &was, problem);
     bool listed = was.waits || was.differs || was.refused || was.ended || was.withheld;
-    bool leaves = was.waits && cells->showing->leaves_waiting;
+    bool leaves = (was.waits || was.refused) && cells->showing->leaves_refused;
     bool tried = listed && !leaves && read_cells(cells, rowid, problem);
     if (tried) take_lives(cells, NULL, problem);
     tried = tried && (deletions || !cells->showing->merged || cells->merged.is_live);
