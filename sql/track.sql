@@ -4,7 +4,7 @@
 -- Rows that are apart: track/apart.h.
 
 -- name: TRACK_APART
-SELECT _name, _value, CASE _name WHEN x'00' THEN 2 WHEN x'01' THEN 3 ELSE 0 END FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = :row
+SELECT _name, _value, CASE _name WHEN x'00' THEN 2 WHEN x'01' THEN 3 WHEN x'02' THEN 4 ELSE 0 END FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = :row
 UNION ALL
 SELECT _name, NULL, 1 FROM "{schema}"."{table}_state" WHERE _kind = 'merged' AND _row = :row AND _seq;
 
@@ -20,7 +20,8 @@ SELECT count(*), _kind FROM "{schema}"."{table}_state" WHERE _kind = 'apart' OR 
 SELECT count(DISTINCT _row) FILTER (WHERE waits), count(DISTINCT _row) FILTER (WHERE NOT waits)
   FROM (SELECT _row, EXISTS (SELECT 1 FROM "{schema}"."{table}_state" AS w
                               WHERE w._kind = 'apart' AND w._row = s._row AND w._name = '') AS waits
-          FROM "{schema}"."{table}_state" AS s WHERE _kind = 'apart' OR (_kind = 'merged' AND _seq));
+          FROM "{schema}"."{table}_state" AS s
+         WHERE (_kind = 'apart' AND _row <> 0) OR (_kind = 'merged' AND _seq));
 
 -- name: TRACK_SET_APART
 INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name, _value)
@@ -31,6 +32,9 @@ INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name) VALUES ('apart', :row
 
 -- name: TRACK_SET_WITHHELD
 INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name) VALUES ('apart', :row, x'01');
+
+-- name: TRACK_SET_KEPT
+INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name) VALUES ('apart', 0, x'02');
 
 -- name: TRACK_NOT_APART
 DELETE FROM "{schema}"."{table}_state" WHERE _kind IN ('apart', 'why') AND _row = :row;

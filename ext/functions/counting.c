@@ -61,6 +61,16 @@ static void count_missing(ctr_tracking *call, ctr_run *run, ctr_problem *problem
 
 /* ---- all rows -------------------------------------------------------------------------------- */
 
+/* Returns whether rows and values that the table refused stay listed: a migration that rebuilds it
+ * has switched foreign keys off, and checks them at its end. So nothing may show a child without
+ * its parent. */
+static bool leaves_refused(ctr_tracking *call, ctr_problem *problem)
+{
+    if (ctr_foreign_enforced(call->db) || call->missing == CTR_MISSING_RESTORED) return false;
+    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(call->file, problem);
+    return foreign && ctr_foreign_is_child(foreign, call->table);
+}
+
 /* Shows the rows that were listed while the table was read. */
 static void show_listed(ctr_tracking *call, ctr_problem *problem)
 {
@@ -71,8 +81,10 @@ static void show_listed(ctr_tracking *call, ctr_problem *problem)
         return;
     ctr_catalog_named(&entry, call->db, call->schema, call->counters, problem);
     if (problem->rc == SQLITE_OK) {
-        if (ctr_merge_open_table(&merge, call->file, &entry, &conflicts, problem))
+        if (ctr_merge_open_table(&merge, call->file, &entry, &conflicts, problem)) {
+            merge.showing.leaves_refused = leaves_refused(call, problem);
             ctr_later_show_apart(&merge.showing, &merge.rows, false, false, problem);
+        }
         ctr_merge_close(&merge);
     }
     ctr_catalog_close_entry(&entry);

@@ -6,7 +6,7 @@
 #include "sqlite/text.h"
 
 /* What an entry says, as TRACK_APART has it. */
-enum { APART_COUNTER, APART_REFUSED, APART_ENDED, APART_WITHHELD };
+enum { APART_COUNTER, APART_REFUSED, APART_ENDED, APART_WITHHELD, APART_KEPT };
 
 /* Takes a statement, bound to this row; NULL on a problem. */
 static ctr_slot *take_apart(ctr_apart *apart, ctr_tab_sql which, int64_t rowid,
@@ -94,6 +94,12 @@ void ctr_apart_end(ctr_apart *apart, int64_t rowid, ctr_problem *problem)
 void ctr_apart_withhold(ctr_apart *apart, int64_t rowid, ctr_problem *problem)
 {
     set_state(apart, CTR_SQL_TRACK_SET_WITHHELD, rowid, problem);
+}
+
+void ctr_apart_keep(ctr_apart *apart, ctr_problem *problem)
+{
+    ctr_run run = ctr_tab_run(apart->tab, problem);
+    ctr_run_do(&run, CTR_SQL_TRACK_SET_KEPT, NULL);
 }
 
 void ctr_apart_explain(ctr_apart *apart, int64_t rowid, const char *why, ctr_problem *problem)

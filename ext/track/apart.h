@@ -9,6 +9,9 @@
  * counter whose column shows another value. A row that has ended has these for all counters, and
  * one more, as does one that is withheld. Another entry, of the kind 'why', has the error by which
  * the table refused the row.
+ *
+ * Rows below a floor have no cells. One entry, of the row 0, stands for all of them that the table
+ * keeps, because others refer to them.
  */
 #ifndef CTR_TRACK_APART_H
 #define CTR_TRACK_APART_H
@@ -40,6 +43,9 @@ void ctr_apart_withhold(ctr_apart *apart, int64_t rowid, ctr_problem *problem);
 void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const ctr_shown *shown,
                    ctr_problem *problem);
 int ctr_apart_remove(ctr_apart *apart, int64_t rowid, ctr_problem *problem);
+
+/* Lists that the table keeps rows below a floor. */
+void ctr_apart_keep(ctr_apart *apart, ctr_problem *problem);
 
 /* Lists why the table refused the row: the error. NULL: it is not known. The row is on the list, or
  * has refused regular columns; what takes it off forgets the reason. */

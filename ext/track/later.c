@@ -362,7 +362,8 @@ static void try_row(apart_job *job, int64_t rowid, bool deletions, ctr_problem *
     ctr_apart_row was, is = {0};
     ctr_apart_read(list, rowid, &was, problem);
     bool listed = was.waits || was.differs || was.refused || was.ended || was.withheld;
-    bool tried = listed && read_cells(cells, rowid, problem);
+    bool leaves = (was.waits || was.refused) && cells->showing->leaves_refused;
+    bool tried = listed && !leaves && read_cells(cells, rowid, problem);
     if (tried) take_lives(cells, NULL, problem);
     tried = tried && (deletions || !cells->showing->merged || cells->merged.is_live);
     bool may_free = tried && was.refused;
@@ -390,6 +391,10 @@ int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backward
             try_row(&job, job.due[--job.n_due], deletions, problem);
     }
     close_cells(&job.cells, problem);
+    if (deletions && job.n > 0 && job.listed[0] == 0) {
+        ctr_floors floors = ctr_floors_on(rows->tab, showing->tracked->shape);
+        ctr_later_show_purged(showing, &floors, problem);
+    }
     ctr_row_values_close(&job.values);
     sqlite3_free(job.packed.bytes);
     sqlite3_free(job.shown);
@@ -423,8 +428,8 @@ void ctr_later_clear(ctr_showing *showing, ctr_rows *rows, int64_t rowid, const 
 
 /* Clears the values of the statement's current row, if it is below a floor; deletes a row of a
  * replicated table: without a row cell it would look new, and travel. The row has the id
- * among the cells, 0 if there is none, and the key. */
-static void show_nothing_below(ctr_showing *showing, sqlite3_stmt *row, ctr_floors *floors,
+ * among the cells, 0 if there is none, and the key. Returns whether others keep the row. */
+static bool show_nothing_below(ctr_showing *showing, sqlite3_stmt *row, ctr_floors *floors,
                                ctr_problem *problem)
 {
     int n = showing->tracked->shape->n_keys;
@@ -439,11 +444,12 @@ static void show_nothing_below(ctr_showing *showing, sqlite3_stmt *row, ctr_floo
         ctr_showing_value(showing, i, &none, &showing->to[i]);
     }
     bool there = below && ctr_writing_look(&showing->writing, keys, showing->from, NULL, problem);
-    if (there && showing->tracked->shape->replicated)
-        ctr_writing_delete(&showing->writing, problem);
-    else if (there)
+    bool deletes = there && showing->tracked->shape->replicated;
+    bool kept = deletes && !ctr_writing_delete(&showing->writing, problem);
+    if (there && !deletes)
         ctr_writing_update(&showing->writing, showing->from, showing->to, problem);
     for (int i = 0; i < n; i++) sqlite3_value_free(keys[i]);
+    return kept;
 }
 
 int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem *problem)
@@ -463,8 +469,16 @@ int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem 
     sqlite3_value **keys = sqlite3_malloc64(((size_t)tracked->shape->n_keys + 1) * sizeof *keys);
     if (!keys) ctr_problem_nomem(problem);
     showing->writing.keys = keys;
-    while (ctr_run_row(&run, row)) show_nothing_below(showing, row, floors, problem);
+    /* Rows of the table may refer to each other. */
+    int64_t kept = 0, before;
+    do {
+        before = kept;
+        kept = 0;
+        while (ctr_run_row(&run, row)) kept += show_nothing_below(showing, row, floors, problem);
+        sqlite3_reset(row);
+    } while (kept > 0 && kept != before && problem->rc == SQLITE_OK);
     sqlite3_finalize(row);
+    if (kept > 0) ctr_apart_keep(&showing->apart, problem);
     sqlite3_free(key_list);
     sqlite3_free(match);
     sqlite3_free(keys);

@@ -38,6 +38,7 @@ typedef struct ctr_showing {
     bool withheld;                /* its counters are not to be shown: they await an answer */
     const bool *leaves_out;       /* borrowed: the regular columns that a new row gets later, in the
                                      order of tracked->regular; NULL: none */
+    bool leaves_refused;          /* set by the owner: rows that the table refused are not tried */
     sqlite3_value **values;       /* owned: as merged->values, with the listed ones */
     sqlite3_value **defaults;     /* owned, as are these: of columns that begin anew */
     bool reads_back;              /* triggers of the application may change what is written */

@@ -720,3 +720,22 @@ def test_a_pull_of_many_rows_leaves_the_size_of_the_cache_as_it_was(tmp_path):
     with pytest.raises(sqlite3.OperationalError, match="rolled back the transaction"):
         pull(-2000, 3000)
     assert rows(db, "PRAGMA main.cache_size") == [(-2000,)]
+
+
+def test_a_pull_into_an_ordinary_table_says_what_will_replace_its_values(tmp_path):
+    """Once it is replicated, too, a value that the other file has written since it began wins without a question."""
+    one, two = connect(tmp_path / "one.db"), connect(tmp_path / "two.db")
+    for db in one, two:
+        db.executescript("CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, name)")
+    two.execute("SELECT counter_replicate('t')")
+    two.execute("INSERT INTO t VALUES ('a', 'theirs')")
+    one.execute("INSERT INTO t VALUES ('a', 'changed here')")
+    with pytest.raises(sqlite3.OperationalError) as refused:
+        one.execute("SELECT * FROM counter_pull(?)", (str(tmp_path / "two.db"),))
+    assert str(refused.value) == (
+        "counter_pull: table t: in main it is an ordinary table, which does not count: call counter_replicate('t', ...) there, "
+        "and the merge asks about values that both files had when they began; what the other file has written since then wins, "
+        "so note first what was changed in this one")
+    one.execute("SELECT counter_replicate('t')")
+    one.execute("SELECT * FROM counter_pull(?)", (str(tmp_path / "two.db"),)).fetchall()
+    assert one.execute("SELECT name FROM t").fetchall() == [("theirs",)]

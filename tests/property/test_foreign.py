@@ -682,3 +682,69 @@ def test_a_value_that_a_foreign_key_changes_with_its_parent_beats_no_later_write
         way(giver, taker)
     for db in three:
         assert rows(db, "SELECT * FROM item ORDER BY id") == [("jam", "new"), ("tea", "two")]
+
+
+@pytest.mark.parametrize("way", [send, pull])
+@pytest.mark.parametrize("enforced", [False, True])
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
+def test_a_row_below_a_floor_goes_when_its_children_have_gone(tmp_path, way, names, enforced):
+    """A floor has no state of the row that could be listed: without an entry of its own nothing would come back to it."""
+    parent, child = names
+    schema = (f"CREATE TABLE {parent}(k TEXT PRIMARY KEY NOT NULL, name); "
+              f"CREATE TABLE {child}(k TEXT PRIMARY KEY NOT NULL, up REFERENCES {parent} ON DELETE CASCADE)")
+    one, two = files(tmp_path, schema, *names)
+    one.executescript(f"INSERT INTO {parent} VALUES ('a', 1), ('b', 2), ('z', 3); INSERT INTO {child} VALUES ('a', 'a'), ('b', 'b'), ('y', 'z')")
+    way(one, two)
+    for db in one, two:
+        db.execute(f"PRAGMA foreign_keys = {enforced:d}")
+    two.execute(f"INSERT INTO {child} VALUES ('z', 'b')")
+    for table in child, parent:
+        one.execute(f"INSERT INTO {table}_counters({table}_counters, k) VALUES ('purge below', 'm')")
+    assert rows(one, f"SELECT * FROM {parent}") == [("z", 3)]
+    way(one, two)
+    assert rows(two, f"SELECT k FROM {parent} ORDER BY k") == [("b",), ("z",)]  # which of the tables is merged first says nothing
+    assert rows(two, f"SELECT k FROM {child} ORDER BY k") == [("y",), ("z",)]
+    two.execute(f"UPDATE {child} SET up = 'z' WHERE k = 'z'")
+    way(one, two)
+    way(two, one)
+    for db in one, two:
+        assert rows(db, f"SELECT k FROM {parent}") == [("z",)]
+        assert rows(db, f"SELECT * FROM {child} ORDER BY k") == [("y", "z"), ("z", "z")]
+        assert listed(db) == []
+
+
+def test_a_tree_below_a_floor_goes_at_once(tmp_path):
+    one, two = files(tmp_path, "CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, up REFERENCES t)", "t")
+    one.execute("INSERT INTO t VALUES ('a', NULL), ('b', 'a'), ('c', 'b'), ('d', 'c'), ('e', 'd'), ('z', NULL)")
+    pull(one, two)
+    one.execute("INSERT INTO t_counters(t_counters, k) VALUES ('purge below', 'm')")
+    pull(one, two)
+    for db in one, two:
+        assert rows(db, "SELECT * FROM t") == [("z", None)]
+
+
+def test_a_table_that_is_rebuilt_without_foreign_keys_shows_no_child_without_its_parent(tmp_path):
+    """A migration switches foreign keys off, and looks for broken ones at its end."""
+    schema = ("CREATE TABLE p(k TEXT PRIMARY KEY NOT NULL, name UNIQUE); "
+              "CREATE TABLE c(k TEXT PRIMARY KEY NOT NULL, p NOT NULL REFERENCES p, n INTEGER)")
+    one, two = files(tmp_path, schema, "p", "c n")
+    one.executescript("INSERT INTO p VALUES ('a', 'A'); INSERT INTO c VALUES ('d', 'a', 1)")
+    pull(one, two)
+    one.execute("UPDATE p SET name = 'B'")
+    two.executescript("INSERT INTO p VALUES ('b', 'B'); INSERT INTO c VALUES ('c', 'b', 5); UPDATE c SET p = 'b'")
+    pull(two, one)
+    waiting = listed(one)
+    one.execute("PRAGMA foreign_keys = OFF")
+    one.execute("BEGIN")
+    one.execute("CREATE TABLE new_c(k TEXT PRIMARY KEY NOT NULL, p NOT NULL REFERENCES p, n INTEGER)")
+    for statement in "INSERT INTO new_c SELECT * FROM c", "DROP TABLE c", "ALTER TABLE new_c RENAME TO c", "SELECT counter_replicate('c', 'n')":
+        rows(one, statement)
+    assert rows(one, "PRAGMA foreign_key_check") == []
+    assert rows(one, "SELECT * FROM c") == [("d", "a", 1)]
+    one.execute("COMMIT")
+    one.execute("PRAGMA foreign_keys = ON")
+    assert listed(one) == waiting
+    one.execute("UPDATE p SET name = 'C'")
+    pull(two, one)
+    assert rows(one, "SELECT * FROM c, p ON p.k = p ORDER BY c.k") == [("c", "b", 5, "b", "B"), ("d", "b", 1, "b", "B")]
+    assert listed(one) == []
