@@ -91,10 +91,13 @@ static bool is_withheld_row(cells_reader *cells, sqlite3_stmt *row, ctr_problem 
     return withheld;
 }
 
-/* Reads the key and the states of the row with this id. */
+/* Reads the key and the states of the row with this id. In a transaction that has changed the
+ * schema, SQLite aborts the statements that stand on a row when it rolls a savepoint back. */
 static bool read_cells(cells_reader *cells, int64_t rowid, ctr_problem *problem)
 {
     sqlite3_stmt *row = cells->slot->kept.statement;
+    if (cells->showing->writing.undone) sqlite3_reset(row);
+    cells->showing->writing.undone = false;
     const ctr_tracked *tracked = cells->showing->tracked;
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
     if (!step_to_row(&run, row, rowid) || ctr_rows_take(cells->rows, row, problem)) return false;

@@ -366,6 +366,7 @@ static bool ask_in_savepoint(ctr_writing *writing, sqlite3_stmt *statement, cons
     if (in_savepoint && answer == TABLE_DEFERS) {
         ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
         writing->aside = writing->ended = false;
+        writing->undone = true;
     }
     if (in_savepoint && problem->rc == SQLITE_OK) ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
     if (!in_savepoint && answer == TABLE_DEFERS)

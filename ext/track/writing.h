@@ -40,6 +40,7 @@ typedef struct ctr_writing {
     bool reported; /* our trigger has seen the values to show */
     bool aside;    /* the row is apart: a trigger changed it, or the table took no counters */
     bool ended;    /* a trigger deleted the row, and with it the life of its counters */
+    bool undone;   /* a savepoint was rolled back: no statement may go on from where it stands */
     bool strict;   /* overrides constraints that say REPLACE or ROLLBACK */
     bool together; /* with rows that refer to it: the caller undoes it if a foreign key is broken */
     bool unsaved;  /* no savepoint can undo the statement: see ctr_own_write_refuses */

@@ -748,3 +748,26 @@ def test_a_table_that_is_rebuilt_without_foreign_keys_shows_no_child_without_its
     pull(two, one)
     assert rows(one, "SELECT * FROM c, p ON p.k = p ORDER BY c.k") == [("c", "b", 5, "b", "B"), ("d", "b", 1, "b", "B")]
     assert listed(one) == []
+
+
+@pytest.mark.parametrize("change", ["ALTER TABLE c ADD COLUMN more", "CREATE TABLE other(x)"])
+def test_rows_that_a_foreign_key_refuses_block_no_transaction_that_changes_the_schema(tmp_path, change):
+    """There SQLite ends all statements that stand on a row when it goes back to a savepoint."""
+    schema = ("CREATE TABLE p(k TEXT PRIMARY KEY NOT NULL, name UNIQUE); CREATE TABLE c(k TEXT PRIMARY KEY NOT NULL, "
+              "p REFERENCES p DEFERRABLE INITIALLY DEFERRED)")
+    one, two = files(tmp_path, schema, "p", "c")
+    one.execute("INSERT INTO c VALUES ('1', NULL), ('2', NULL), ('3', NULL)")
+    pull(one, two)
+    one.execute("INSERT INTO p VALUES ('a', 'A')")
+    two.executescript("INSERT INTO p VALUES ('b', 'A'); UPDATE c SET p = 'b'")
+    pull(two, one)
+    waiting = listed(one)
+    assert len({row[1] for row in waiting}) == 4
+    one.execute("BEGIN")
+    one.execute(change)
+    if "ADD COLUMN" in change:
+        rows(one, "SELECT counter_replicate('c')")
+    else:
+        pull(two, one)
+    one.execute("COMMIT")
+    assert {row[:2] for row in listed(one)} == {row[:2] for row in waiting}
