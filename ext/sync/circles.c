@@ -207,7 +207,7 @@ static bool take_referrers(circles *all, const circle_row *row, int key, ctr_pro
     circle_table *parent = &all->tables[row->table];
     const ctr_foreign_key *foreign = &all->foreign->keys[key];
     const ctr_tracked *tracked = parent->merge.showing.tracked;
-    bool stays_here = !foreign->counters;
+    bool stays_here = !foreign->replicated;
     if (foreign->n == 0 || sqlite3_stricmp(foreign->parent, parent->name) != 0) return true;
     if (stays_here && !(foreign->forbids && ctr_foreign_enforced(tracked->db))) return true;
     int child = stays_here ? -1 : table_named(all, foreign->child);

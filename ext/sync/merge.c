@@ -378,8 +378,9 @@ static bool is_withheld(ctr_merge *merge, ctr_problem *problem)
     return withheld;
 }
 
-/* A row of a feed is shown at once, and fails while a deferred foreign key is broken. So it fails
- * before anything is written. A pull, which shows its rows later, undoes what it has written. */
+/* A row of a feed may be shown at once, and fails while a deferred foreign key is broken. So it
+ * fails before anything is written. A pull, which shows its rows later, undoes what it has
+ * written. */
 static void refuse_broken_keys(const ctr_merge *merge, ctr_problem *problem)
 {
     const ctr_tracked *tracked = merge->showing.tracked;

@@ -103,8 +103,8 @@ static void sort_tables(ctr_pull *pull, ctr_problem *problem)
     if (!pull->order) ctr_problem_nomem(problem);
     for (int i = 0; i < pull->here.n && problem->rc == SQLITE_OK; i++) {
         const char *counters = pull->here.entries[i].name;
-        bool tracked = ctr_tracked_is_among(pull->mine, counters);
-        tables[i] = tracked ? ctr_triggers_table(pull->mine, counters, problem) : NULL;
+        bool sorts = foreign->n > 0 && ctr_tracked_is_among(pull->mine, counters);
+        tables[i] = sorts ? ctr_triggers_table(pull->mine, counters, problem) : NULL;
     }
     if (problem->rc == SQLITE_OK)
         ctr_foreign_sort(foreign, tables, pull->here.n, pull->order, problem);

@@ -27,7 +27,6 @@ static void free_keys(ctr_file *file)
     for (int i = 0; foreign && i < foreign->n; i++) {
         sqlite3_free(foreign->keys[i].child);
         sqlite3_free(foreign->keys[i].parent);
-        sqlite3_free(foreign->keys[i].counters);
         free_pairs(&foreign->keys[i]);
     }
     if (foreign) sqlite3_free(foreign->keys);
@@ -35,15 +34,10 @@ static void free_keys(ctr_file *file)
     file->foreign = NULL;
 }
 
-/* A replicated table and its counter table; both are lent by the objects of the file. */
-typedef struct replicated_table {
-    const char *table, *counters;
-} replicated_table;
-
 typedef struct reading_keys {
     ctr_foreign_keys *foreign;
     const ctr_objects *objects;
-    replicated_table *replicated; /* owned */
+    const char **replicated; /* owned: the replicated tables; the objects lend the names */
     size_t n, room;
 } reading_keys;
 
@@ -59,21 +53,19 @@ static void list_replicated(reading_keys *reading, ctr_problem *problem)
         const char *table = ctr_triggers_table(objects, named->name, problem);
         if (!table || !cells || !cells->sql || !ctr_word_is_in("\"_row\" BLOB", cells->sql))
             continue;
-        replicated_table *list = ctr_array_room(reading->replicated, &reading->room, reading->n + 1,
-                                                sizeof *list, problem);
+        const char **list = ctr_array_room(reading->replicated, &reading->room, reading->n + 1,
+                                           sizeof *list, problem);
         if (!list) return;
         reading->replicated = list;
-        list[reading->n++] = (replicated_table){table, named->name};
+        list[reading->n++] = table;
     }
 }
 
-/* Returns the counter table of a replicated table; NULL: the table is not replicated. */
-static const char *counters_of_replicated(const reading_keys *reading, const char *table)
+static bool is_replicated(const reading_keys *reading, const char *table)
 {
     for (size_t i = 0; i < reading->n; i++)
-        if (sqlite3_stricmp(reading->replicated[i].table, table) == 0)
-            return reading->replicated[i].counters;
-    return NULL;
+        if (sqlite3_stricmp(reading->replicated[i], table) == 0) return true;
+    return false;
 }
 
 /* Appends a foreign key without columns. Returns NULL on a problem. */
@@ -118,7 +110,7 @@ static void read_keys(reading_keys *reading, const char *child, ctr_problem *pro
     const ctr_objects *objects = reading->objects;
     ctr_run run = ctr_run_on(objects->db, objects->schema, NULL, problem);
     run.slots.name = child;
-    const char *counters = counters_of_replicated(reading, child);
+    bool replicated = is_replicated(reading, child);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_FOREIGN_KEYS);
     ctr_foreign_key *key = NULL;
     ctr_ordinary parent = {0};
@@ -130,7 +122,7 @@ static void read_keys(reading_keys *reading, const char *child, ctr_problem *pro
         if (!name || !from || !on_delete || problem->rc != SQLITE_OK) continue;
         if (part == 0) {
             key = add_foreign_key(reading->foreign, child, name, on_delete, problem);
-            if (key && counters) key->counters = ctr_text_copy(counters, problem);
+            if (key) key->replicated = replicated;
             ctr_ordinary_close(&parent);
             parent = (ctr_ordinary){0};
             ctr_ordinary_read(&parent, objects->db, objects->schema, name, problem);
@@ -310,7 +302,7 @@ static char *list_children(ctr_foreign *foreign, ctr_problem *problem)
     for (int i = 0; all && i < all->n; i++) {
         const ctr_foreign_key *key = &all->keys[i];
         if (key->n == 0 || sqlite3_stricmp(key->parent, tracked->table) != 0) continue;
-        if (!key->counters && !(enforced && key->forbids)) continue;
+        if (!key->replicated && !(enforced && key->forbids)) continue;
         sqlite3_str_appendf(out,
                             "%sEXISTS (SELECT 1 FROM \"%w\".\"%w\" AS p, \"%w\".\"%w\" AS c WHERE ",
                             ctr_text_separator(out, " OR "), tracked->schema, tracked->table,

@@ -17,13 +17,13 @@
 /* A foreign key. The tables may be any of the file. */
 typedef struct ctr_foreign_key {
     char *child, *parent; /* owned: the tables */
-    char *counters;       /* owned: the counter table of a replicated child; NULL: it stays here */
     struct ctr_foreign_pair {
         char *from, *to; /* owned: columns of the child and of the parent */
     } * pairs;           /* owned; none if the parent lacks a column, which SQLite refuses */
     int n;
     size_t room;
-    bool forbids; /* ON DELETE NO ACTION or RESTRICT */
+    bool replicated; /* the child is; else its rows stay here */
+    bool forbids;    /* ON DELETE NO ACTION or RESTRICT */
 } ctr_foreign_key;
 
 typedef struct ctr_foreign_keys {
