@@ -13,6 +13,7 @@ SQLITE_EXTENSION_INIT1
 #include "sqlite/text.h"
 #include "table/events.h"
 #include "table/update.h"
+#include "vtab/reports.h"
 
 enum { OLDEST_SQLITE = 3031000 }; /* INNOCUOUS and DIRECTONLY came with 3.31 */
 
@@ -31,7 +32,8 @@ static int (*const SHARING[])(sqlite3 *, ctr_conn *) = {
 static int register_all(sqlite3 *db, ctr_conn **lent)
 {
     ctr_conn *conn = ctr_conn_new(db, (ctr_conn_above){register_all, ctr_internal_renew_witness,
-                                                       ctr_file_close_all, ctr_events_tables()});
+                                                       ctr_file_close_all, ctr_events_tables(),
+                                                       ctr_trigger_rows_tracker()});
     if (!conn) return SQLITE_NOMEM;
     int rc = SQLITE_OK;
     *lent = conn;

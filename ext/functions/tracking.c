@@ -244,7 +244,7 @@ static void refuse_orphans(ctr_file *file, const char *table, ctr_problem *probl
         if (!ctr_tracked_is_among(objects, entry->name) ||
             ctr_triggers_table(objects, entry->name, problem))
             continue;
-        char *noted = ctr_noted_table(objects->db, objects->schema, entry->name, problem);
+        char *noted = ctr_stored_tracked(objects->db, objects->schema, entry->name, problem);
         const char *last = noted ? noted : entry->birth;
         if (!ctr_schema_objects_find(objects, last))
             ctr_problem_set(

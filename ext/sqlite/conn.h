@@ -61,6 +61,7 @@ typedef struct ctr_conn_above {
     int (*renew_witness)(ctr_conn *conn, const char *name);
     void (*close_files)(ctr_conn *conn);
     const struct ctr_file_tables *tables; /* hooks of the counter tables: identity/file.h */
+    const struct ctr_tracker *tracker;    /* of the tables that track: vtab/table.h */
 } ctr_conn_above;
 
 struct ctr_conn {

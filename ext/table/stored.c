@@ -435,3 +435,21 @@ int ctr_stored_describe(ctr_shape *shape, sqlite3 *db, const char *schema, const
     ctr_shape_close(shape);
     return ctr_shape_copy(shape, declared, problem);
 }
+
+/* ---- the tracked table ----------------------------------------------------------------------- */
+
+char *ctr_stored_tracked(sqlite3 *db, const char *schema, const char *counters,
+                         ctr_problem *problem)
+{
+    char *table = NULL;
+    ctr_run run = ctr_run_on(db, schema, counters, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED);
+    while (ctr_run_row(&run, row)) {
+        const char *counter = ctr_text_column(row, 0, problem),
+                   *name = ctr_text_column(row, 1, problem);
+        if (!counter || *counter || !name || table) continue;
+        table = ctr_text_copy(name, problem);
+    }
+    sqlite3_finalize(row);
+    return table;
+}

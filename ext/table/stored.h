@@ -58,6 +58,11 @@ bool ctr_stored_read_text(ctr_shape *shape, const ctr_objects *objects, const ch
                           ctr_problem *problem);
 void ctr_stored_read_generations(ctr_shape *shape, ctr_run *run, sqlite3_stmt *row);
 
+/* Returns the name of the tracked table, as it was noted last, or NULL if there is none. The caller
+ * frees it with sqlite3_free. */
+char *ctr_stored_tracked(sqlite3 *db, const char *schema, const char *counters,
+                         ctr_problem *problem);
+
 /* Learns the columns by preparing a SELECT, which keeps no lock, for xConnect. The key columns are
  * those of `declared`. Copies `declared` if no stored table fits. ctr_stored_read checks the rest
  * and reads the generations. The caller closes the shape, also after a failure. */

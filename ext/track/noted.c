@@ -45,21 +45,6 @@ void ctr_noted_read_regular(ctr_tracked *tracked, ctr_problem *problem)
     sqlite3_finalize(row);
 }
 
-char *ctr_noted_table(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
-{
-    char *table = NULL;
-    ctr_run run = ctr_run_on(db, schema, counters, problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED);
-    while (ctr_run_row(&run, row)) {
-        const char *counter = ctr_text_column(row, NOTED_COUNTER, problem),
-                   *name = ctr_text_column(row, NOTED_NAME, problem);
-        if (!counter || *counter || !name || table) continue;
-        table = ctr_text_copy(name, problem);
-    }
-    sqlite3_finalize(row);
-    return table;
-}
-
 /* Returns the counter or key column `i`, "" for -1, and sets the name to note for it; -1: that of
  * the table. */
 static const char *name_to_note(const ctr_tracked *tracked, int i, const char **name)

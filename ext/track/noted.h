@@ -12,9 +12,6 @@
 void ctr_noted_read(ctr_tracked *tracked, ctr_problem *problem);
 void ctr_noted_read_regular(ctr_tracked *tracked, ctr_problem *problem);
 
-/* Returns the last noted name of the table, or NULL if there is none. The caller frees it. */
-char *ctr_noted_table(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
-
 /* Notes the names that are known, if the notes differ. Returns whether it wrote. */
 bool ctr_noted_write(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem);
 

@@ -7,6 +7,7 @@
 #include "sqlite/run.h"
 #include "sqlite/text.h"
 #include "table/catalog.h"
+#include "table/stored.h"
 #include "track/noted.h"
 #include "track/trigger_texts.h"
 
@@ -188,7 +189,7 @@ static int refuse_lost(const ctr_tracked *tracked, const ctr_objects *objects, c
     const char *schema = objects->schema, *counters = tracked->counters;
     const char *function = ctr_tracked_function(tracked);
     ctr_catalog_entry entry = {0};
-    char *noted = ctr_noted_table(db, schema, counters, problem);
+    char *noted = ctr_stored_tracked(db, schema, counters, problem);
     bool known = ctr_catalog_named(&entry, db, schema, counters, problem);
     const char *last = noted ? noted : known ? entry.birth : counters, *table = last;
     if (known && !ctr_schema_objects_find(objects, last)) table = entry.birth;
@@ -306,7 +307,7 @@ static bool is_noted_for(const ctr_objects *objects, const ctr_catalog_entry *en
                          const char *table, ctr_problem *problem)
 {
     if (ctr_triggers_table(objects, entry->name, problem)) return false;
-    char *noted = ctr_noted_table(objects->db, objects->schema, entry->name, problem);
+    char *noted = ctr_stored_tracked(objects->db, objects->schema, entry->name, problem);
     bool is_there = noted && ctr_schema_objects_find(objects, noted);
     bool is = (noted && sqlite3_stricmp(noted, table) == 0) ||
               (!is_there && sqlite3_stricmp(entry->birth, table) == 0);

@@ -23,8 +23,6 @@
 #include "table/refuse.h"
 #include "table/stage.h"
 #include "table/stored.h"
-#include "track/foreign.h"
-#include "track/later.h"
 #include "vtab/table.h"
 
 /* ---- adding and dropping a counter ----------------------------------------------------------- */
@@ -149,7 +147,7 @@ static bool alter_table(ctr_table *table, sqlite3_value **columns, const char *c
                *to_drop = ctr_commands_name(command, "drop column");
     ctr_shape shape = {0};
     if (!to_add && !to_drop) return false;
-    if (table->tracked)
+    if (table->tracker)
         ctr_problem_set(
             problem, SQLITE_ERROR,
             "'%s' is not a command for the counters of a tracked table: counter_track and "
@@ -181,6 +179,14 @@ static int check_named(ctr_table *table, sqlite3_value **columns, bool takes_val
     return ctr_write_collect_amounts(table, columns, problem);
 }
 
+static void write_of_command(ctr_table *table, ctr_problem *problem)
+{
+    if (table->tracker)
+        table->tracker->write(table, problem);
+    else
+        ctr_access_write(table, problem);
+}
+
 static void reset(ctr_table *table, sqlite3_value **columns, int named, ctr_problem *problem)
 {
     if (table->shape.n_counters == 0) ctr_write_refuse_no_counter(problem);
@@ -190,10 +196,10 @@ static void reset(ctr_table *table, sqlite3_value **columns, int named, ctr_prob
     if (ctr_write_check_floors(table, problem)) return;
     for (int i = 0; i < table->shape.n_counters; i++) {
         if (named >= 0 && i != named) continue;
-        if (table->tracked) table->given[i].is = true; /* without counts it would read NULL */
+        if (table->tracker) table->given[i].is = true; /* without counts it would read NULL */
         if (ctr_write_next_life(table, i, &table->given[i], problem)) return;
     }
-    ctr_trigger_rows_write(table, problem);
+    write_of_command(table, problem);
 }
 
 static void delete_one(ctr_table *table, sqlite3_value **columns, int named, ctr_problem *problem)
@@ -201,8 +207,7 @@ static void delete_one(ctr_table *table, sqlite3_value **columns, int named, ctr
     if (check_named(table, columns, false, named, problem)) return;
     if (ctr_write_collect_key(table, columns, problem)) return;
     if (ctr_access_find(table, problem) || !ctr_access_found(table)) return;
-    if (ctr_write_tombstone(table, named, problem) == SQLITE_OK)
-        ctr_trigger_rows_write(table, problem);
+    if (ctr_write_tombstone(table, named, problem) == SQLITE_OK) write_of_command(table, problem);
 }
 
 int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns, const char *command,
@@ -251,18 +256,10 @@ static void purge(ctr_table *table, sqlite3_value **columns, ctr_problem *proble
                         "'purge below' takes the value of one key column, not of %d", given);
         return;
     }
-    if (!table->tracked) {
+    if (table->tracker)
+        table->tracker->purge(table, problem);
+    else
         ctr_access_raise(table, problem);
-        return;
-    }
-    ctr_showing showing; /* the values of the rows that the floor purges are cleared */
-    unsigned nth = table->joined.conn->ended;
-    if (ctr_showing_open(&showing, table->rows->tab, problem) == SQLITE_OK)
-        ctr_foreign_refuse_broken(table->db, showing.tracked->table, problem);
-    if (problem->rc == SQLITE_OK && ctr_access_raise(table, problem) == SQLITE_OK &&
-        ctr_later_show_purged(&showing, &table->floors, problem))
-        ctr_conn_spoil(table->joined.conn, nth);
-    ctr_showing_close(&showing);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */

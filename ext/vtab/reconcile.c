@@ -28,8 +28,7 @@
 #include "table/stage.h"
 #include "table/values.h"
 #include "track/own_write.h"
-#include "track/showing.h"
-#include "vtab/table.h"
+#include "vtab/reports.h"
 
 /* ---- what the row showed --------------------------------------------------------------------- */
 
@@ -42,7 +41,7 @@ static bool shows_nothing(const ctr_tracked_row *row, int counter, const ctr_sho
     ctr_summary state = ctr_rows_state(row->table->rows, counter);
     if (ctr_summary_counts(&state) || !ctr_stamping_is_live(row->table, problem)) return false;
     if (shown->null) return true;
-    ctr_showing *looks = ctr_table_look(row->table, problem);
+    ctr_showing *looks = ctr_reports_look(row->table, problem);
     return looks && ctr_showing_value(looks, counter, &state, &nothing) &&
            ctr_tracked_same_shown(shown, &nothing);
 }
@@ -68,7 +67,7 @@ static bool is_as_counted(const ctr_tracked_row *row, const ctr_shown *showed, c
 static void look_apart(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    ctr_showing *looks = table->rows->found ? ctr_table_look(table, problem) : NULL;
+    ctr_showing *looks = table->rows->found ? ctr_reports_look(table, problem) : NULL;
     if (!looks) return;
     ctr_apart_close_row(&row->apart);
     ctr_apart_read(&looks->apart, table->rows->rowid, &row->apart, problem);
@@ -86,12 +85,12 @@ static const ctr_shown *shown_apart(const ctr_tracked_row *row, int counter)
 
 static void note_disorder(ctr_table *table)
 {
-    table->disorder_in = table->joined.conn->ended + 1;
+    table->reports->disorder_in = table->joined.conn->ended + 1;
 }
 
 static bool is_disorder(const ctr_table *table)
 {
-    return table->disorder_in == table->joined.conn->ended + 1;
+    return table->reports->disorder_in == table->joined.conn->ended + 1;
 }
 
 /* Returns whether the row exists in the tracked table, and its present values if `shown` is not
@@ -100,7 +99,7 @@ static bool is_disorder(const ctr_table *table)
 static bool is_there(ctr_tracked_row *row, ctr_shown *shown, bool said, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    ctr_showing *looks = ctr_table_look(table, problem);
+    ctr_showing *looks = ctr_reports_look(table, problem);
     if (!looks) return said && problem->rc == SQLITE_OK;
     return ctr_writing_look(&looks->writing, table->keys, shown, NULL, problem);
 }
@@ -146,7 +145,7 @@ static void count_value(ctr_table *table, int counter, const ctr_shown *base, co
  * the column begins, and the value is not 0. */
 static ctr_opening *opening_of(const ctr_tracked_row *row, int counter, const ctr_shown *value)
 {
-    ctr_opening *opening = ctr_table_opening(row->table);
+    ctr_opening *opening = ctr_reports_opening(row->table);
     bool is = row->event == CTR_ROW_FOUND && opening && opening->opens[counter] && !value->none &&
               !value->null && value->n != 0;
     return is ? opening : NULL;
@@ -200,7 +199,7 @@ static void show_again(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     int64_t rowid = table->rows->rowid;
-    ctr_showing *looks = ctr_table_look(table, problem);
+    ctr_showing *looks = ctr_reports_look(table, problem);
     bool later = row->event == CTR_ROW_FOUND || ctr_own_write_runs(table->file) ||
                  ctr_foreign_broken(table->db);
     const char *event = row->event == CTR_ROW_INSERTED  ? "insert"
@@ -214,7 +213,7 @@ static void show_again(ctr_tracked_row *row, ctr_problem *problem)
         looks->withheld = false;
     } else if (looks) {
         ctr_apart_remove(&looks->apart, rowid, problem);
-        ctr_table_show(table, true, row->now, row->before, row->after, problem);
+        ctr_reports_show(table, true, row->now, row->before, row->after, problem);
     }
 }
 
@@ -226,7 +225,7 @@ static void set_aside(ctr_tracked_row *row, ctr_problem *problem)
     if (!is_there(row, row->now, true, problem)) return;
     for (int i = 0; i < table->shape.n_counters; i++)
         row->after[i] = ctr_rows_state(table->rows, i);
-    ctr_showing *looks = ctr_table_look(table, problem);
+    ctr_showing *looks = ctr_reports_look(table, problem);
     const ctr_merged_row merged = {.is_live = ctr_stamping_is_live(table, problem)};
     if (looks) looks->merged = &merged;
     if (looks) ctr_showing_set_apart(looks, table->rows->rowid, row->now, row->after, problem);
@@ -275,7 +274,7 @@ bool ctr_reconcile_revive(ctr_tracked_row *row, ctr_problem *problem)
     open_shown(row, cell->life + 1, problem);
     ctr_stamping_insert(table, problem);
     write_staged(table, problem);
-    ctr_apart_remove(&table->looks->apart, table->rows->rowid, problem);
+    ctr_apart_remove(&table->reports->looks->apart, table->rows->rowid, problem);
     row->is_apart = false;
     return problem->rc == SQLITE_OK && ctr_access_find(table, problem) == SQLITE_OK;
 }
@@ -345,7 +344,7 @@ void ctr_reconcile_found(ctr_tracked_row *row, ctr_problem *problem)
     if (expected && !row->looks && !stamps) return;
     if (is_below(row, problem)) return;
     look_apart(row, problem);
-    const ctr_opening *opening = ctr_table_opening(table);
+    const ctr_opening *opening = ctr_reports_opening(table);
     if (row->apart.ended && !(opening && opening->values == CTR_VALUES_WRITTEN))
         return; /* nobody has written it */
     if (row->apart.ended) ctr_reconcile_revive(row, problem);
@@ -355,7 +354,8 @@ void ctr_reconcile_found(ctr_tracked_row *row, ctr_problem *problem)
     table->joined.conn->stats.tracked += ctr_stage_any(table->rows);
     ctr_reconcile_write(row, problem);
     /* A newly tracked column also shows the counts that its counter has from other files. */
-    bool shows = row->is_apart || (adopts && table->rows->found && ctr_table_look(table, problem));
+    bool shows =
+        row->is_apart || (adopts && table->rows->found && ctr_reports_look(table, problem));
     if (shows) show_again(row, problem);
 }
 
@@ -373,9 +373,10 @@ static void end_counters(ctr_table *table, ctr_problem *problem)
 static void forget_may_go(ctr_table *table, int64_t rowid)
 {
     int n = 0;
-    for (int i = 0; i < table->n_may_go; i++)
-        if (table->may_go[i].rowid != rowid) table->may_go[n++] = table->may_go[i];
-    table->n_may_go = n;
+    for (int i = 0; i < table->reports->n_may_go; i++)
+        if (table->reports->may_go[i].rowid != rowid)
+            table->reports->may_go[n++] = table->reports->may_go[i];
+    table->reports->n_may_go = n;
 }
 
 /* Ends the counters of the row that was found, unless it waits, and takes it off the list; returns
@@ -388,7 +389,7 @@ static bool end_row(ctr_tracked_row *row, bool expected, ctr_problem *problem)
     forget_may_go(table, table->rows->rowid);
     ctr_own_write_note_ended(table->file, table->name, table->rows->rowid);
     end_counters(table, problem);
-    if (row->is_apart) ctr_apart_remove(&table->looks->apart, table->rows->rowid, problem);
+    if (row->is_apart) ctr_apart_remove(&table->reports->looks->apart, table->rows->rowid, problem);
     return true;
 }
 
@@ -440,7 +441,7 @@ void ctr_reconcile_missing_restored(ctr_tracked_row *row, ctr_problem *problem)
     if (!is_missing(row, problem)) return;
     ctr_stamping_restored(table, problem);
     ctr_reconcile_write(row, problem);
-    ctr_showing *looks = ctr_table_look(table, problem);
+    ctr_showing *looks = ctr_reports_look(table, problem);
     if (looks) ctr_showing_set_apart(looks, table->rows->rowid, NULL, row->after, problem);
     table->joined.conn->stats.tracked++;
 }
@@ -455,28 +456,31 @@ void ctr_reconcile_may_go(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     unsigned nth = table->joined.conn->ended;
-    if (table->may_go_in != nth) table->n_may_go = 0;
-    table->may_go_in = nth;
+    if (table->reports->may_go_in != nth) table->reports->n_may_go = 0;
+    table->reports->may_go_in = nth;
     if (ctr_access_find(table, problem)) return;
     if (!table->rows->found) {
         note_disorder(table); /* the insertion of the row was not reported */
         return;
     }
     ctr_may_go it = {table->rows->rowid, ctr_own_write_runs(table->file)};
-    for (int i = 0; i < table->n_may_go; i++)
-        if (table->may_go[i].rowid == it.rowid && table->may_go[i].at_work == it.at_work) return;
-    ctr_may_go *may_go = ctr_array_room(table->may_go, &table->room_may_go,
-                                        (size_t)table->n_may_go + 1, sizeof *may_go, problem);
+    for (int i = 0; i < table->reports->n_may_go; i++)
+        if (table->reports->may_go[i].rowid == it.rowid &&
+            table->reports->may_go[i].at_work == it.at_work)
+            return;
+    ctr_may_go *may_go =
+        ctr_array_room(table->reports->may_go, &table->reports->room_may_go,
+                       (size_t)table->reports->n_may_go + 1, sizeof *may_go, problem);
     if (!may_go) return;
-    table->may_go = may_go;
-    may_go[table->n_may_go++] = it;
+    table->reports->may_go = may_go;
+    may_go[table->reports->n_may_go++] = it;
 }
 
 /* Returns whether the row is gone; then its counters are deleted, unless it waits. */
 static bool look_for_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
 {
     ctr_access_end(table);
-    ctr_showing *looks = ctr_table_look(table, problem);
+    ctr_showing *looks = ctr_reports_look(table, problem);
     table->holds_keys = looks != NULL; /* copies to free, also after a failure */
     bool taken = looks && ctr_values_take_key(table->rows, rowid, table->keys, problem);
     bool gone = taken && !ctr_writing_look(&looks->writing, table->keys, NULL, NULL, problem) &&
@@ -495,11 +499,11 @@ static bool look_for_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
 void ctr_reconcile_replaced(ctr_table *table, ctr_problem *problem)
 {
     bool at_work = ctr_own_write_runs(table->file);
-    if (table->may_go_in != table->joined.conn->ended) table->n_may_go = 0;
-    for (int i = table->n_may_go - 1; i >= 0 && problem->rc == SQLITE_OK; i--) {
-        if (i >= table->n_may_go) continue; /* a row was remembered twice */
-        int64_t rowid = table->may_go[i].rowid;
-        if (table->may_go[i].at_work == at_work && look_for_row(table, rowid, problem))
+    if (table->reports->may_go_in != table->joined.conn->ended) table->reports->n_may_go = 0;
+    for (int i = table->reports->n_may_go - 1; i >= 0 && problem->rc == SQLITE_OK; i--) {
+        if (i >= table->reports->n_may_go) continue; /* a row was remembered twice */
+        int64_t rowid = table->reports->may_go[i].rowid;
+        if (table->reports->may_go[i].at_work == at_work && look_for_row(table, rowid, problem))
             forget_may_go(table, rowid);
     }
 }

@@ -21,9 +21,8 @@
 #include "table/batch.h"
 #include "table/stage.h"
 #include "track/own_write.h"
-#include "track/showing.h"
 #include "track/trigger_texts.h"
-#include "vtab/table.h"
+#include "vtab/reports.h"
 
 static int refuse_last_life(ctr_table *table, ctr_problem *problem)
 {
@@ -115,7 +114,7 @@ static void unlist_columns(ctr_table *table, const bool *mask, int n, ctr_proble
 {
     ctr_tab *tab = table->rows->tab;
     int64_t rowid = table->rows->rowid;
-    if (!ctr_table_look(table, problem) || !ctr_regular_is_listed(tab, rowid, problem)) return;
+    if (!ctr_reports_look(table, problem) || !ctr_regular_is_listed(tab, rowid, problem)) return;
     const ctr_registry *registry = ctr_regular_of(tab, problem);
     for (int i = 0; registry && i < n; i++)
         if (mask[i]) ctr_regular_unlist(tab, rowid, registry->columns[i].name, problem);
@@ -144,7 +143,7 @@ static bool leave_out_actions(ctr_table *table, bool *mask, int n, ctr_problem *
 {
     bool any = false;
     const ctr_writing *writing = table->file->writing;
-    const ctr_showing *looks = ctr_table_look(table, problem);
+    const ctr_showing *looks = ctr_reports_look(table, problem);
     const ctr_foreign_keys *foreign = looks ? ctr_foreign_keys_of(table->file, problem) : NULL;
     for (int i = 0; foreign && i < looks->tracked->n_regular; i++) {
         const ctr_tracked_regular *column = &looks->tracked->regular[i];
@@ -195,7 +194,7 @@ static uint32_t life_of_counters(const ctr_table *table)
 /* Returns the opening of the running counter_replicate, if it stamps. */
 static const ctr_opening *stamping_opening(const ctr_table *table)
 {
-    const ctr_opening *opening = ctr_table_opening(table);
+    const ctr_opening *opening = ctr_reports_opening(table);
     return opening && opening->stamps ? opening : NULL;
 }
 
@@ -205,7 +204,7 @@ static bool stamp_new_columns(ctr_table *table, ctr_row_cell *cell, const ctr_st
                               ctr_problem *problem)
 {
     bool any = false;
-    ctr_showing *looks = ctr_table_look(table, problem);
+    ctr_showing *looks = ctr_reports_look(table, problem);
     for (int i = 0; looks && i < looks->tracked->n_regular && problem->rc == SQLITE_OK; i++) {
         const ctr_tracked_regular *column = &looks->tracked->regular[i];
         ctr_column_stamp *stamp = &cell->columns[column->number];

@@ -9,26 +9,16 @@
 #include "table/batch.h"
 #include "table/catalog.h"
 #include "table/stored.h"
-#include "track/noted.h"
-#include "track/own_write.h"
-#include "track/showing.h"
-#include "track/triggers.h"
 
 /* The arguments of xCreate and xConnect. */
 enum { ARG_SCHEMA = 1, ARG_TABLE = 2, ARG_CLAUSES = 3 };
 
-/* Returns the tracked table, lent by the objects of the file; NULL: there is none. */
-static const char *tracked_table(const ctr_table *table, ctr_problem *problem)
-{
-    const ctr_objects *objects = ctr_file_objects(table->file, problem);
-    return objects ? ctr_triggers_table(objects, table->name, problem) : NULL;
-}
-
 int ctr_table_fail(ctr_table *table, ctr_problem *problem)
 {
     ctr_problem trouble = {SQLITE_OK, NULL};
-    const char *tracked =
-        problem->rc != SQLITE_OK && table->handed ? tracked_table(table, &trouble) : NULL;
+    const char *tracked = problem->rc != SQLITE_OK && table->handed
+                              ? table->tracker->tracked_table(table, &trouble)
+                              : NULL;
     if (trouble.rc != SQLITE_OK) {
         ctr_problem_close(problem);
         *problem = trouble;
@@ -38,27 +28,18 @@ int ctr_table_fail(ctr_table *table, ctr_problem *problem)
     return rc;
 }
 
-static void close_look(ctr_table *table)
-{
-    if (table->looks) ctr_showing_close(table->looks);
-    sqlite3_free(table->looks);
-    table->looks = NULL;
-    table->looked = false;
-}
-
 static int table_disconnect(sqlite3_vtab *base)
 {
     ctr_table *table = (ctr_table *)base;
     if (table->file) ctr_tab_forget(table->file, table->name);
     ctr_scan_release(table);
-    close_look(table);
+    if (table->tracker) table->tracker->close(table);
     ctr_stream_release(&table->streams);
     ctr_rows_close(&table->own_rows);
     ctr_shape_close(&table->shape);
     ctr_file_release(table->held);
     sqlite3_free(table->keys);
     sqlite3_free(table->given);
-    sqlite3_free(table->may_go);
     sqlite3_free(table->schema);
     sqlite3_free(table->name);
     sqlite3_free(base->zErrMsg); /* after a DROP that failed SQLite leaves it */
@@ -111,7 +92,7 @@ int ctr_table_read(ctr_table *table, ctr_problem *problem)
 void ctr_table_declare(ctr_table *table, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
-    char *declaration = ctr_declare_vtab(&table->shape, table->name, table->tracked);
+    char *declaration = ctr_declare_vtab(&table->shape, table->name, table->tracker != NULL);
     if (!declaration) {
         ctr_problem_nomem(problem);
         return;
@@ -120,7 +101,7 @@ void ctr_table_declare(ctr_table *table, ctr_problem *problem)
     sqlite3_free(declaration);
     /* With it, a statement OR IGNORE or OR FAIL on a tracked table would keep the row whose trigger
      * was refused. */
-    if (!table->tracked) sqlite3_vtab_config(table->db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
+    if (!table->tracker) sqlite3_vtab_config(table->db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
     if (!table->front) sqlite3_vtab_config(table->db, SQLITE_VTAB_INNOCUOUS);
 }
 
@@ -144,11 +125,12 @@ static ctr_table *connect(sqlite3 *db, ctr_conn *conn, char *schema, char *name,
     table->schema = schema;
     table->name = name;
     char *tracked = ctr_declare_tracked(&n, clauses, problem);
-    table->tracked = tracked != NULL;
+    table->tracker = tracked ? conn->above.tracker : NULL;
     sqlite3_free(tracked);
+    if (table->tracker) table->tracker->open(table, problem);
     if (!table->schema || !table->name) ctr_problem_nomem(problem);
     ctr_shape declared = {0};
-    ctr_declare_shape(&declared, table->name, table->tracked, n, clauses, problem);
+    ctr_declare_shape(&declared, table->name, table->tracker != NULL, n, clauses, problem);
     if (problem->rc == SQLITE_OK)
         ctr_stored_describe(&table->shape, table->db, table->schema, table->name, &declared,
                             problem);
@@ -159,67 +141,6 @@ static ctr_table *connect(sqlite3 *db, ctr_conn *conn, char *schema, char *name,
     ctr_problem_where(problem, "%s", name);
     table_disconnect(&table->joined.base);
     return NULL;
-}
-
-ctr_opening *ctr_table_opening(const ctr_table *table)
-{
-    ctr_opening *opening = table->joined.conn->opening;
-    bool is = opening && sqlite3_stricmp(opening->schema, table->schema) == 0 &&
-              sqlite3_stricmp(opening->counters, table->name) == 0;
-    return is ? opening : NULL;
-}
-
-/* The view is kept until the schema changes. SQLite does not always make a new object of this table
- * then: counter_replicate of a new column changes the triggers alone. A view that shows a row just
- * now is in use. */
-ctr_showing *ctr_table_look(ctr_table *table, ctr_problem *problem)
-{
-    if (problem->rc != SQLITE_OK) return NULL;
-    if (table->looked_in != table->file->schemas && !ctr_own_write_runs(table->file))
-        close_look(table);
-    if (table->looked) return table->looks;
-    ctr_showing *looks = sqlite3_malloc64(sizeof *looks);
-    if (!looks) {
-        ctr_problem_nomem(problem);
-        return NULL;
-    }
-    if (ctr_showing_look(looks, table->rows->tab, problem)) {
-        table->looks = looks;
-    } else {
-        ctr_showing_close(looks);
-        sqlite3_free(looks);
-    }
-    table->looked = problem->rc == SQLITE_OK;
-    table->looked_in = table->file->schemas;
-    return table->looks;
-}
-
-/* The write fires triggers, which may insert another key here, so the key is copied. */
-void ctr_table_show(ctr_table *table, bool is_trigger, const ctr_shown *from,
-                    const ctr_summary *before, const ctr_summary *after, ctr_problem *problem)
-{
-    ctr_showing showing;
-    int64_t rowid = table->rows->rowid;
-    size_t size = (size_t)table->shape.n_keys * sizeof *table->keys;
-    sqlite3_value **keys = sqlite3_malloc64(size);
-    if (keys)
-        memcpy(keys, table->keys, size);
-    else
-        ctr_problem_nomem(problem);
-    ctr_tab *tab = table->rows->tab;
-    bool open = is_trigger ? ctr_showing_look(&showing, tab, problem)
-                           : ctr_showing_open(&showing, tab, problem) == SQLITE_OK;
-    if (open) ctr_showing_row(&showing, rowid, keys, from, before, after, problem);
-    ctr_showing_close(&showing);
-    sqlite3_free(keys);
-}
-
-void ctr_table_note_names(ctr_table *table, ctr_problem *problem)
-{
-    unsigned nth = table->joined.conn->ended + 1;
-    if (table->noted) return;
-    if (ctr_tracked_note(table->file, table->name, &table->shape, problem)) table->noted_in = nth;
-    table->noted = problem->rc == SQLITE_OK && table->noted_in != nth;
 }
 
 /* SQLITE_SCHEMA is passed on unchanged: SQLite reads the schema again and repeats the call, once.
@@ -298,7 +219,7 @@ static bool take_up(sqlite3 *db, const char *schema, const char *name, const cha
     bool has_stored = ctr_catalog_named(&entry, db, schema, name, problem) &&
                       ctr_stored_read(&stored, db, schema, name, problem) == SQLITE_OK;
     if (has_stored) {
-        char *was_tracked = ctr_noted_table(db, schema, name, problem);
+        char *was_tracked = ctr_stored_tracked(db, schema, name, problem);
         const char *birth = was_tracked ? entry.birth : NULL;
         char *is = declaration_of(&stored, birth, problem),
              *wanted = declaration_of(shape, tracked, problem);
@@ -420,7 +341,7 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
     refuse_newer(table, &problem);
-    const char *tracked = table->tracked ? tracked_table(table, &problem) : NULL;
+    const char *tracked = table->tracker ? table->tracker->tracked_table(table, &problem) : NULL;
     if (tracked) /* its triggers name this table */
         ctr_problem_set(&problem, SQLITE_PERM,
                         "it holds the counters of the tracked table %s and cannot be dropped: "
@@ -448,7 +369,7 @@ static int table_rename(sqlite3_vtab *base, const char *to)
     ctr_table *table = (ctr_table *)base;
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_table_read(table, &problem);
-    if (table->tracked)
+    if (table->tracker)
         ctr_problem_set(&problem, SQLITE_ERROR,
                         "it holds the counters of a tracked table and cannot be renamed");
     ctr_table_check_name(&table->shape, to, &problem);

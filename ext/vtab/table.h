@@ -5,9 +5,6 @@
  *     plan.c          chooses the constraints and the order that the key can serve
  *     scan.c          cursors: rows and values; the elements of an IN
  *     write.c         INSERT, UPDATE and DELETE
- *     trigger_rows.c  rows that the triggers of a tracked table insert
- *     reconcile.c     a row of a tracked table and its counters
- *     stamping.c      rows of a replicated table
  *     request.c       requests that count once, however often they are repeated
  *     access.c        the current row: of one file, or of the front
  *     integrity.c     checks the stored content
@@ -39,7 +36,6 @@
 #include "table/openings.h"
 #include "table/rows.h"
 #include "table/stream.h"
-#include "track/apart.h"
 #include "vtab/shared.h"
 
 enum { CTR_COLUMN_COMMAND = 0 };
@@ -78,12 +74,6 @@ typedef struct ctr_given {
     int64_t n;
 } ctr_given;
 
-/* A row of a tracked table that a statement may replace. */
-typedef struct ctr_may_go {
-    int64_t rowid;
-    bool at_work; /* noted while the library wrote a merged row */
-} ctr_may_go;
-
 typedef struct ctr_table {
     ctr_joined joined;
     sqlite3 *db;
@@ -111,19 +101,11 @@ typedef struct ctr_table {
      * statement. */
     bool altered;
 
-    /* The table holds the counters of a tracked table: it counts only what the triggers insert. */
-    bool tracked;
-    bool noted;        /* the names of the tracked columns are written */
-    unsigned noted_in; /* the last transaction in which they were written, counted from 1 */
-    bool handed;       /* a trigger made the current INSERT: messages name the tracked table */
-    struct ctr_showing *looks; /* owned: reads the tracked table; NULL: it is not known */
-    bool looked;               /* `looks` was set */
-    unsigned looked_in;        /* ctr_file.schemas when it was set */
-    ctr_may_go *may_go;        /* owned; rows that a statement may replace, as noted by triggers */
-    int n_may_go;
-    size_t room_may_go;
-    unsigned may_go_in;   /* the transaction in which they were noted */
-    unsigned disorder_in; /* the last transaction in which one ran before ours, from 1 */
+    /* Not NULL: the table holds the counters of a tracked table, and counts only what the triggers
+     * insert. */
+    const struct ctr_tracker *tracker; /* borrowed */
+    struct ctr_reports *reports;       /* owned: what the triggers have reported; the tracker's */
+    bool handed; /* a trigger made the current INSERT: messages name the tracked table */
 
     int updated; /* rows that UPDATE has changed since the last scan began */
 
@@ -171,6 +153,22 @@ typedef struct ctr_front {
     const char *(*birth)(const ctr_table *table);
 } ctr_front;
 
+/* What the counter table of a tracked table does beyond others; the conn has it
+ * (ctr_conn_above). */
+typedef struct ctr_tracker {
+    void (*open)(ctr_table *table, ctr_problem *problem); /* makes table->reports */
+    void (*close)(ctr_table *table);
+    /* Returns the tracked table, lent by the objects of the file; NULL: there is none. */
+    const char *(*tracked_table)(const ctr_table *table, ctr_problem *problem);
+    /* Takes a row that a trigger of the tracked table inserts. Returns false if the INSERT is
+     * another one. */
+    bool (*take)(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
+    /* Does as ctr_access_write and writes the counters into the tracked table. */
+    int (*write)(ctr_table *table, ctr_problem *problem);
+    /* Does as ctr_access_raise and clears the values of the rows that the floor purges. */
+    void (*purge)(ctr_table *table, ctr_problem *problem);
+} ctr_tracker;
+
 /* Makes the problem the table's message, "<table>: <text>", closes it, and returns its code. */
 int ctr_table_fail(ctr_table *table, ctr_problem *problem);
 
@@ -189,24 +187,6 @@ void ctr_table_declare(ctr_table *table, ctr_problem *problem);
 
 /* Makes the problem the message of xCreate or xConnect, closes it, and returns its code. */
 int ctr_table_report(ctr_problem *problem, char **message);
-
-/* Returns the opening of the running counter_track, if that tracks this table; else NULL. */
-ctr_opening *ctr_table_opening(const ctr_table *table);
-
-/* Returns a view of the tracked table, by which none of its rows is written, or NULL if that table
- * is not known or on a problem. */
-struct ctr_showing *ctr_table_look(ctr_table *table, ctr_problem *problem);
-
-/* Writes the counters of the row that was found into the tracked table, if the table accepts them.
- * All of our triggers must exist, unless one of them is the caller. The other arguments are those
- * of ctr_showing_row. */
-void ctr_table_show(ctr_table *table, bool is_trigger, const ctr_shown *from,
-                    const ctr_summary *before, const ctr_summary *after, ctr_problem *problem);
-
-/* Notes the names of the tracked table and its columns, once: the table is connected again when the
- * schema changes. But names that this transaction wrote may be rolled back, so they are written
- * again in the next one. */
-void ctr_table_note_names(ctr_table *table, ctr_problem *problem);
 
 /* declare.c: a tracked table that is replicated may have no counter. */
 int ctr_declare_shape(ctr_shape *shape, const char *table, bool tracked, int n,
@@ -319,87 +299,6 @@ void ctr_access_problem_at(ctr_table *table, int counter, ctr_problem *problem);
 
 /* Frees copies of the key after a statement. */
 void ctr_access_end(ctr_table *table);
-
-/* trigger_rows.c: takes a row that a trigger of the tracked table inserts. Returns false if the
- * INSERT is another one. */
-bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
-
-/* Does as ctr_access_write and writes the counters into the tracked table. */
-int ctr_trigger_rows_write(ctr_table *table, ctr_problem *problem);
-
-/* reconcile.c: the row of a tracked table with table->keys, as an event reports it. */
-typedef enum ctr_row_event {
-    CTR_ROW_UPDATED,
-    CTR_ROW_INSERTED,
-    CTR_ROW_DELETED,
-    CTR_ROW_FOUND, /* by counter_track, as the next */
-    CTR_ROW_MISSING,
-    CTR_ROW_MAY_GO,
-    CTR_ROW_WRITTEN /* regular columns of it: `marks` */
-} ctr_row_event;
-
-typedef struct ctr_tracked_row {
-    ctr_table *table;
-    ctr_row_event event;
-    bool looks;                  /* CTR_ROW_FOUND: some row is apart; it may be this one */
-    ctr_shown *now, *was;        /* by counter: what it shows, and showed before; see `event` */
-    ctr_summary *before, *after; /* by counter: room */
-    ctr_apart_row apart;         /* owned: how it is listed, if `is_apart` */
-    bool is_apart;
-    sqlite3_value *marks; /* as the trigger hands them over */
-} ctr_tracked_row;
-
-/* Count a row that is there. The second is for counter_track. */
-void ctr_reconcile_row(ctr_tracked_row *row, ctr_problem *problem);
-void ctr_reconcile_found(ctr_tracked_row *row, ctr_problem *problem);
-
-/* Begins the next life of a row that was found and is deleted, with all that it shows, if its
- * merged deletion is listed and a write of the application is being reported. Returns whether it
- * did. */
-bool ctr_reconcile_revive(ctr_tracked_row *row, ctr_problem *problem);
-
-/* Ends the counters of a row that was deleted. */
-void ctr_reconcile_deleted(ctr_tracked_row *row, ctr_problem *problem);
-
-/* A row of the counters that the table lacks: the first notes it in conn->missing, unless it was
- * deleted or waits; the others end its counters, or list it as one that waits, whose regular
- * columns have no values here. */
-void ctr_reconcile_missing(ctr_tracked_row *row, ctr_problem *problem);
-void ctr_reconcile_missing_deleted(ctr_tracked_row *row, ctr_problem *problem);
-void ctr_reconcile_missing_restored(ctr_tracked_row *row, ctr_problem *problem);
-
-/* Remembers a row that the statement may remove unnoticed. The second looks up the remembered rows,
- * and ends the counters of those that are gone. */
-void ctr_reconcile_may_go(ctr_tracked_row *row, ctr_problem *problem);
-void ctr_reconcile_replaced(ctr_table *table, ctr_problem *problem);
-
-/* Writes what is staged; notes the states of the counters before and after. */
-void ctr_reconcile_write(ctr_tracked_row *row, ctr_problem *problem);
-
-/* stamping.c: all but the first do nothing unless the table is replicated. They fail with
- * SQLITE_FULL if a row has no further life or stamp.
- *
- * Returns whether the row that was found lives: by its row cell or, in other tables, its
- * counters. */
-bool ctr_stamping_is_live(ctr_table *table, ctr_problem *problem);
-
-/* Stage the row cell of the row that was found or is missing: inserted; deleted. */
-void ctr_stamping_insert(ctr_table *table, ctr_problem *problem);
-void ctr_stamping_delete(ctr_table *table, ctr_problem *problem);
-
-/* Stamps and writes the columns that an UPDATE has changed. */
-void ctr_stamping_write(ctr_tracked_row *row, ctr_problem *problem);
-
-/* Stages the row cell of a row that counter_replicate finds. Returns whether it has changed. */
-bool ctr_stamping_found(ctr_table *table, ctr_problem *problem);
-
-/* Writes the row cell of a row that counter_replicate finds among the cells alone. `waits`: it is
- * listed so. */
-void ctr_stamping_missing(ctr_table *table, bool waits, ctr_problem *problem);
-
-/* Stages the row cell of such a row that is to come back: its columns have no stamp any more, by
- * which other files notice that they should give their values (ctr_row_cell_lacks). */
-void ctr_stamping_restored(ctr_table *table, ctr_problem *problem);
 
 /* request.c: `columns` are the columns of the INSERT, by number. */
 

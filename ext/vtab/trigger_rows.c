@@ -25,9 +25,10 @@
 
 #include "sqlite/args.h"
 #include "sqlite/text.h"
+#include "track/foreign.h"
+#include "track/later.h"
 #include "track/own_write.h"
-#include "track/showing.h"
-#include "vtab/table.h"
+#include "vtab/reports.h"
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
@@ -163,7 +164,7 @@ static const struct event *find_event(const ctr_shape *shape, sqlite3_value **co
     return NULL;
 }
 
-bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+static bool take_reported(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     if (!ctr_table_given(columns[ctr_table_event(&table->shape)])) return false;
     const struct event *event = find_event(&table->shape, columns, problem);
@@ -175,14 +176,14 @@ bool ctr_trigger_rows_take(ctr_table *table, sqlite3_value **columns, ctr_proble
                            .event = event->event,
                            .looks = event->looks,
                            .marks = columns[ctr_table_marks(&table->shape)]};
-    ctr_table_note_names(table, problem);
+    ctr_reports_note_names(table, problem);
     if (make_row_room(&row, &few, problem)) take_handed(&row, columns, event, problem);
     bool updates = problem->rc == SQLITE_OK && event->event == CTR_ROW_UPDATED;
     bool shown = updates && ctr_own_write_is_row(table->file, table->name, table->keys, row.now);
     if (updates && !shown) take_values(table, columns, row.was, true, true, problem);
     if (problem->rc == SQLITE_OK && event->call && !shown) event->call(&row, problem);
     ctr_apart_close_row(&row.apart);
-    if (problem->rc == SQLITE_OK && event->replaces && table->n_may_go > 0)
+    if (problem->rc == SQLITE_OK && event->replaces && table->reports->n_may_go > 0)
         ctr_reconcile_replaced(table, problem);
     free_row_room(&row, &few);
     return true;
@@ -200,21 +201,44 @@ static void refuse_no_row(ctr_table *table, ctr_problem *problem)
     sqlite3_free(key);
 }
 
-int ctr_trigger_rows_write(ctr_table *table, ctr_problem *problem)
+static int write_and_show(ctr_table *table, ctr_problem *problem)
 {
     row_room few;
     ctr_tracked_row row = {.table = table};
-    if (!table->tracked) return ctr_access_write(table, problem);
     unsigned nth = table->joined.conn->ended;
-    const ctr_showing *looks = ctr_table_look(table, problem);
+    const ctr_showing *looks = ctr_reports_look(table, problem);
     if (looks) ctr_foreign_refuse_broken(table->db, looks->tracked->table, problem);
     if (table->shape.replicated && !ctr_stamping_is_live(table, problem))
         refuse_no_row(table, problem);
     if (make_row_room(&row, &few, problem)) ctr_reconcile_write(&row, problem);
     if (problem->rc == SQLITE_OK) {
-        ctr_table_show(table, false, NULL, row.before, row.after, problem);
+        ctr_reports_show(table, false, NULL, row.before, row.after, problem);
         if (problem->rc != SQLITE_OK) ctr_conn_spoil(table->joined.conn, nth);
     }
     free_row_room(&row, &few);
     return problem->rc;
+}
+
+/* Clears the values of the rows that the floor purges. */
+static void purge_rows(ctr_table *table, ctr_problem *problem)
+{
+    ctr_showing showing;
+    unsigned nth = table->joined.conn->ended;
+    if (ctr_showing_open(&showing, table->rows->tab, problem) == SQLITE_OK)
+        ctr_foreign_refuse_broken(table->db, showing.tracked->table, problem);
+    if (problem->rc == SQLITE_OK && ctr_access_raise(table, problem) == SQLITE_OK &&
+        ctr_later_show_purged(&showing, &table->floors, problem))
+        ctr_conn_spoil(table->joined.conn, nth);
+    ctr_showing_close(&showing);
+}
+
+const ctr_tracker *ctr_trigger_rows_tracker(void)
+{
+    static const ctr_tracker TRACKER = {.open = ctr_reports_open,
+                                        .close = ctr_reports_close,
+                                        .tracked_table = ctr_reports_tracked_table,
+                                        .take = take_reported,
+                                        .write = write_and_show,
+                                        .purge = purge_rows};
+    return &TRACKER;
 }

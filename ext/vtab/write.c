@@ -363,14 +363,14 @@ int ctr_write_check_altered(const ctr_table *table, ctr_problem *problem)
 /* With SQLITE_CONSTRAINT and OR IGNORE, SQLite skips the row and does not count it as changed. */
 static bool is_ignored(const ctr_table *table, const ctr_problem *problem)
 {
-    return problem->rc == SQLITE_CONSTRAINT && !table->tracked &&
+    return problem->rc == SQLITE_CONSTRAINT && !table->tracker &&
            sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE;
 }
 
 /* The counters of a tracked table change only with that table. */
 static int refuse_by_hand(const ctr_table *table, ctr_problem *problem)
 {
-    if (!table->tracked) return problem->rc;
+    if (!table->tracker) return problem->rc;
     return ctr_problem_set(
         problem, SQLITE_ERROR,
         "it holds the counters of a tracked table and cannot be written: write that table");
@@ -404,7 +404,7 @@ static void take_insert(ctr_table *table, sqlite3_value **argv, ctr_problem *pro
                         "a row id cannot be given: the key identifies a row");
         return;
     }
-    if (table->tracked && ctr_trigger_rows_take(table, columns, problem)) return;
+    if (table->tracker && table->tracker->take(table, columns, problem)) return;
     if (!is_request_given(table, columns)) {
         add_or_command(table, columns, problem);
         return;
