@@ -71,7 +71,7 @@ MAKEFLAGS += -j$(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || ech
 endif
 
 # From the bottom up, in an order that is the same everywhere.
-FOLDERS := core sqlite identity table track sync vtab cluster functions
+FOLDERS := core base file table counter tracked merge cluster functions
 SOURCES := $(foreach folder,$(FOLDERS),$(sort $(wildcard ext/$(folder)/*.c))) ext/counter.c
 HEADERS := $(wildcard ext/*/*.h include/*.h)
 CORE := $(wildcard ext/core/*.c)
@@ -81,7 +81,7 @@ FAULT_TESTS := $(patsubst tests/fault/%.c,build/tests/fault/%,$(wildcard tests/f
 TABLE_TESTS := $(patsubst tests/table/%.c,build/tests/table/%,$(wildcard tests/table/test_*.c))
 CHECKED_BY := $(foreach cc,gcc clang,$(if $(shell command -v $(cc) 2>/dev/null),$(cc)))
 
-COMMAND := $(sort $(wildcard cli/*.c)) ext/identity/uuid.c ext/core/id.c
+COMMAND := $(sort $(wildcard cli/*.c)) ext/file/uuid.c ext/core/id.c
 
 # A recipe that does nothing keeps make from saying that there is nothing to be done.
 all: $(LOADABLE) build/libcounter.a $(PRELOAD) build/sqlite-counter

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "cli/gzip.h"
-#include "identity/uuid.h"
+#include "file/uuid.h"
 
 static const char *name_in(int folder, const char *path)
 {

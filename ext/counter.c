@@ -10,10 +10,11 @@ SQLITE_EXTENSION_INIT1
 
 #include "cluster/cluster.h"
 #include "functions/functions.h"
-#include "sqlite/text.h"
+#include "base/text.h"
+#include "merge/apply.h"
 #include "table/events.h"
 #include "table/update.h"
-#include "vtab/reports.h"
+#include "tracked/reports.h"
 
 enum { OLDEST_SQLITE = 3031000 }; /* INNOCUOUS and DIRECTONLY came with 3.31 */
 

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#include "identity/os.h"
-#include "sqlite/text.h"
-#include "sync/source.h"
+#include "file/os.h"
+#include "base/text.h"
+#include "merge/source.h"
 #include "table/shape.h"
 #include "table/stored.h"
 

@@ -16,9 +16,9 @@
 #define CTR_CLUSTER_CLUSTER_H
 
 #include "core/level.h"
-#include "sync/merge.h"
+#include "merge/merge.h"
 #include "table/stream.h"
-#include "vtab/shared.h"
+#include "base/shared.h"
 
 /* ---- member.c: one replica, as this connection sees its file --------------------------------- */
 
@@ -188,7 +188,7 @@ int ctr_cluster_require_write(const ctr_cluster *cluster, ctr_problem *problem);
  *     ctr_quorum_write(cluster, problem);              one write for each replica
  *
  * A replica whose row cannot be read takes no part in this row. Every refusal comes before the
- * first write; if a later write fails, the transaction is spoiled (sqlite/conn.h), because
+ * first write; if a later write fails, the transaction is spoiled (base/conn.h), because
  * SQLite does not roll back the first one within a transaction.
  */
 

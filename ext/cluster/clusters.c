@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sqlite/text.h"
+#include "base/text.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
 

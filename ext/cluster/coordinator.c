@@ -4,14 +4,14 @@
  *       page_views, replicas='main east west', read=QUORUM, write=QUORUM, read_repair=blocking);
  *     INSERT INTO traffic(traffic) VALUES ('read=ALL');       for the rest of this connection
  *
- * Statements, refusals, commands and plans are those of a counter table (vtab/table.h); only
+ * Statements, refusals, commands and plans are those of a counter table (counter/table.h); only
  * reading and writing rows differs: cluster/front.c. The table is in temp, because the names of its
  * replicas belong to the connection.
  */
 #include <string.h>
 
 #include "cluster/front.h"
-#include "sqlite/text.h"
+#include "base/text.h"
 
 /* ---- the virtual table ----------------------------------------------------------------------- */
 

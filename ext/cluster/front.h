@@ -3,7 +3,7 @@
 #define CTR_CLUSTER_FRONT_H
 
 #include "cluster/cluster.h"
-#include "vtab/table.h"
+#include "counter/table.h"
 
 typedef struct ctr_coordinator {
     ctr_table table;

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "sqlite/text.h"
-#include "sync/durable.h"
+#include "base/text.h"
+#include "merge/durable.h"
 #include "table/events.h"
 #include "table/shape.h"
 #include "table/stored.h"

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "cluster/cluster.h"
-#include "identity/file.h"
-#include "identity/succession.h"
-#include "sqlite/text.h"
-#include "sync/durable.h"
+#include "file/file.h"
+#include "file/succession.h"
+#include "base/text.h"
+#include "merge/durable.h"
 #include "table/stage.h"
 
 /* ---- the order of commits -------------------------------------------------------------------- */

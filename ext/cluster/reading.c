@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "identity/file.h"
-#include "sqlite/args.h"
-#include "sqlite/text.h"
-#include "sync/session.h"
+#include "file/file.h"
+#include "base/args.h"
+#include "base/text.h"
+#include "file/session.h"
 #include "table/events.h"
 #include "table/values.h"
 

@@ -14,21 +14,21 @@
  *     counter_identity([schema])            its present and former ids, as rows
  *
  * counter_remove returns the number of tables, the others the id of the file, as text. For
- * 'pending' see identity/succession.h.
+ * 'pending' see file/succession.h.
  */
 #include <string.h>
 
 #include "core/id.h"
 #include "functions/functions.h"
-#include "identity/identity.h"
-#include "identity/os.h"
-#include "identity/storage.h"
-#include "identity/succession.h"
-#include "sqlite/args.h"
-#include "sqlite/run.h"
-#include "sqlite/text.h"
-#include "sync/session.h"
-#include "sync/digest.h"
+#include "file/identity.h"
+#include "file/os.h"
+#include "file/storage.h"
+#include "file/succession.h"
+#include "base/args.h"
+#include "base/run.h"
+#include "base/text.h"
+#include "file/session.h"
+#include "merge/digest.h"
 #include "table/catalog.h"
 #include "table/stored.h"
 

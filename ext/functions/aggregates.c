@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "functions/functions.h"
-#include "sqlite/args.h"
+#include "base/args.h"
 
 /* ---- counter_merge --------------------------------------------------------------------------- */
 

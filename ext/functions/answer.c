@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "core/id.h"
-#include "sqlite/args.h"
-#include "sqlite/array.h"
-#include "sqlite/text.h"
+#include "base/args.h"
+#include "base/array.h"
+#include "base/text.h"
 
 /* One value of the answer. */
 typedef struct answer_item {

@@ -11,8 +11,8 @@
 #include "core/id.h"
 #include "counter.h"
 #include "functions/functions.h"
-#include "identity/uuid.h"
-#include "sqlite/args.h"
+#include "file/uuid.h"
+#include "base/args.h"
 
 /* Makes `size` bytes of `out`, from sqlite3_malloc64, the result; 0 bytes are the untouched
  * counter, NULL. */

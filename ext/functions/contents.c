@@ -27,10 +27,10 @@
 #include <string.h>
 
 #include "functions/functions.h"
-#include "sqlite/args.h"
-#include "sqlite/array.h"
-#include "sqlite/text.h"
-#include "sync/digest.h"
+#include "base/args.h"
+#include "base/array.h"
+#include "base/text.h"
+#include "merge/digest.h"
 #include "table/catalog.h"
 #include "table/events.h"
 #include "table/floors.h"
@@ -39,7 +39,7 @@
 #include "table/stored.h"
 #include "table/stream.h"
 #include "table/values.h"
-#include "track/triggers.h"
+#include "tracked/triggers.h"
 
 /* The table that the arguments name. */
 typedef struct subject {

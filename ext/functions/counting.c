@@ -1,11 +1,11 @@
 /* functions/counting.c - counts the present values of a table. */
 #include "functions/functions.h"
-#include "sync/answers.h"
-#include "sync/session.h"
+#include "merge/answers.h"
+#include "file/session.h"
 #include "table/catalog.h"
-#include "track/apart.h"
-#include "track/foreign.h"
-#include "track/lists.h"
+#include "tracked/apart.h"
+#include "tracked/foreign.h"
+#include "tracked/lists.h"
 
 /* Lists the key and the counters by their names in the counter table. */
 static char *list_counters(const ctr_tracked *tracked)

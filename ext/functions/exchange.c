@@ -19,11 +19,11 @@
 #include <string.h>
 
 #include "functions/functions.h"
-#include "sqlite/run.h"
-#include "sync/pull.h"
-#include "sync/session.h"
+#include "base/run.h"
+#include "merge/pull.h"
+#include "file/session.h"
 #include "table/events.h"
-#include "track/triggers.h"
+#include "tracked/triggers.h"
 
 /* The three directions, by function. */
 typedef struct exchange_direction {

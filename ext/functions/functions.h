@@ -2,11 +2,11 @@
 #ifndef CTR_FUNCTIONS_FUNCTIONS_H
 #define CTR_FUNCTIONS_FUNCTIONS_H
 
-#include "sync/brought.h"
+#include "merge/brought.h"
 #include "table/events.h"
 #include "table/openings.h"
-#include "track/tracked.h"
-#include "vtab/shared.h"
+#include "tracked/tracked.h"
+#include "base/shared.h"
 
 int ctr_aggregates_register(sqlite3 *db); /* counter_merge(cell), counter_sum, counter_collect */
 int ctr_keys_register(sqlite3 *db, ctr_conn *conn);      /* counter_key to counter_differs */

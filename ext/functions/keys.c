@@ -16,12 +16,12 @@
 #include <string.h>
 
 #include "functions/functions.h"
-#include "sqlite/args.h"
-#include "sqlite/text.h"
-#include "sync/marks.h"
-#include "sync/pull.h"
-#include "sync/scope.h"
-#include "sync/session.h"
+#include "base/args.h"
+#include "base/text.h"
+#include "merge/marks.h"
+#include "merge/pull.h"
+#include "merge/scope.h"
+#include "file/session.h"
 #include "table/events.h"
 #include "table/key_json.h"
 

@@ -16,15 +16,15 @@
 #include <string.h>
 
 #include "functions/functions.h"
-#include "identity/file.h"
-#include "sqlite/args.h"
-#include "sqlite/array.h"
-#include "sqlite/text.h"
-#include "sync/answers.h"
-#include "sync/pull.h"
-#include "sync/session.h"
+#include "file/file.h"
+#include "base/args.h"
+#include "base/array.h"
+#include "base/text.h"
+#include "merge/answers.h"
+#include "merge/pull.h"
+#include "file/session.h"
 #include "table/events.h"
-#include "track/triggers.h"
+#include "tracked/triggers.h"
 
 static const char COUNTER_OPENING[] = "counter_opening";
 

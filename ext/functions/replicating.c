@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "functions/functions.h"
-#include "sqlite/text.h"
+#include "base/text.h"
 #include "table/regular.h"
 
 /* Gives the rows of the counter table row cells, which are empty. */

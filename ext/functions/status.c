@@ -8,16 +8,16 @@
 
 #include "cluster/cluster.h"
 #include "functions/functions.h"
-#include "identity/storage.h"
-#include "sqlite/text.h"
-#include "sync/digest.h"
-#include "sync/session.h"
+#include "file/storage.h"
+#include "base/text.h"
+#include "merge/digest.h"
+#include "file/session.h"
 #include "table/catalog.h"
 #include "table/rows.h"
 #include "table/stored.h"
 #include "table/stream.h"
 #include "table/values.h"
-#include "track/showing.h"
+#include "tracked/showing.h"
 
 /* ---- counter_cluster_status ------------------------------------------------------------------ */
 
@@ -178,7 +178,7 @@ static void fill_status(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
  *     merges           of a cell with one of a pull, a push, a feed or a replica
  *     cells changed    merges that changed the cell
  *     conflicts        rows written to counter_conflicts
- *     shards refused   of own ids, which came with a token (sync/conflicts.h)
+ *     shards refused   of own ids, which came with a token (merge/conflicts.h)
  *     identity renewals, identity changes    new witnesses; new ids, and stops of counting
  *     write, read before write, read         rows of INSERT, UPDATE and DELETE; look-ups before
  *                      such a write; scans

@@ -42,11 +42,11 @@
 #include <string.h>
 
 #include "functions/functions.h"
-#include "sqlite/args.h"
-#include "sqlite/text.h"
-#include "sync/session.h"
+#include "base/args.h"
+#include "base/text.h"
+#include "file/session.h"
 #include "table/events.h"
-#include "track/triggers.h"
+#include "tracked/triggers.h"
 
 static const char COUNTER_TRACK[] = "counter_track", COUNTER_REPLICATE[] = "counter_replicate",
                   COUNTER_UNTRACK[] = "counter_untrack";

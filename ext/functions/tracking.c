@@ -1,14 +1,14 @@
 /* functions/tracking.c - tracks columns of a table, or ends that. */
 #include "functions/functions.h"
-#include "identity/file.h"
-#include "identity/succession.h"
-#include "sqlite/text.h"
+#include "file/file.h"
+#include "file/succession.h"
+#include "base/text.h"
 #include "table/catalog.h"
 #include "table/columns.h"
 #include "table/stored.h"
-#include "track/constraints.h"
-#include "track/noted.h"
-#include "track/triggers.h"
+#include "tracked/constraints.h"
+#include "tracked/noted.h"
+#include "tracked/triggers.h"
 
 /* ---- the counter table ----------------------------------------------------------------------- */
 

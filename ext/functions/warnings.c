@@ -21,12 +21,12 @@
 #include <string.h>
 
 #include "functions/functions.h"
-#include "sqlite/array.h"
-#include "sqlite/text.h"
+#include "base/array.h"
+#include "base/text.h"
 #include "table/catalog.h"
 #include "table/regular.h"
-#include "track/constraints.h"
-#include "track/triggers.h"
+#include "tracked/constraints.h"
+#include "tracked/triggers.h"
 
 /* ---- the list -------------------------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /* table/batch.c - notes entries, appends batches, and cuts them when a savepoint is rolled back. */
 #include "table/batch.h"
 
-#include "identity/spill.h"
-#include "sqlite/array.h"
+#include "file/spill.h"
+#include "base/array.h"
 #include "table/catalog.h"
 #include "table/refuse.h"
 #include "table/regular.h"

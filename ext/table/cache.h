@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "counter_cell.h"
-#include "sqlite/problem.h"
-#include "sqlite/sqlite.h"
+#include "base/problem.h"
+#include "base/sqlite.h"
 
 /* ---- amounts --------------------------------------------------------------------------------- */
 

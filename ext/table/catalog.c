@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "identity/identity.h"
-#include "sqlite/array.h"
-#include "sqlite/run.h"
-#include "sqlite/text.h"
+#include "file/identity.h"
+#include "base/array.h"
+#include "base/run.h"
+#include "base/text.h"
 
 int ctr_catalog_copy(ctr_catalog_entry *entry, const ctr_catalog_entry *of, ctr_problem *problem)
 {

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "core/id.h"
-#include "identity/file.h"
+#include "file/file.h"
 
 typedef struct ctr_catalog_entry {
     char *name, *birth; /* owned */

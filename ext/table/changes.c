@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sqlite/array.h"
+#include "base/array.h"
 #include "table/pack.h"
 
 int ctr_changes_damaged(const char *table, int64_t number, const char *what, ctr_problem *problem)

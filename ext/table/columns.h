@@ -18,7 +18,7 @@
 #ifndef CTR_TABLE_COLUMNS_H
 #define CTR_TABLE_COLUMNS_H
 
-#include "identity/file.h"
+#include "file/file.h"
 #include "table/shape.h"
 
 /* Fails if the table cannot have a counter of this name: it is the name of a key column or of the

@@ -1,8 +1,8 @@
 /* table/events.c - commits, rollbacks and savepoints of all files of a connection. */
 #include "table/events.h"
 
-#include "identity/spill.h"
-#include "sqlite/args.h"
+#include "file/spill.h"
+#include "base/args.h"
 #include "table/batch.h"
 #include "table/catalog.h"
 #include "table/fold.h"

@@ -7,7 +7,7 @@
 #ifndef CTR_TABLE_EVENTS_H
 #define CTR_TABLE_EVENTS_H
 
-#include "identity/file.h"
+#include "file/file.h"
 
 /* A table whose struct begins with this can use the functions below as methods of its module. */
 typedef struct ctr_joined {

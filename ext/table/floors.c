@@ -1,9 +1,9 @@
 /* table/floors.c - reads and raises floors. */
 #include "table/floors.h"
 
-#include "identity/file.h"
-#include "identity/succession.h"
-#include "sqlite/args.h"
+#include "file/file.h"
+#include "file/succession.h"
+#include "base/args.h"
 #include "table/batch.h"
 #include "table/fold.h"
 #include "table/pack.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "identity/file.h"
+#include "file/file.h"
 #include "table/batch.h"
 #include "table/catalog.h"
 #include "table/changes.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core/id.h"
-#include "sqlite/run.h"
-#include "sqlite/text.h"
+#include "base/run.h"
+#include "base/text.h"
 
 /* ---- writing --------------------------------------------------------------------------------- */
 

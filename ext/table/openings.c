@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "identity/uuid.h"
-#include "sqlite/array.h"
+#include "file/uuid.h"
+#include "base/array.h"
 
 enum { ANSWER_FORMAT = 0xB1, ANSWER_AT = 1, A_AT = 2, B_AT = A_AT + CTR_ID_SIZE };
 

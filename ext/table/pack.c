@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "sqlite/args.h"
-#include "sqlite/array.h"
-#include "sqlite/text.h"
+#include "base/args.h"
+#include "base/array.h"
+#include "base/text.h"
 
 uint8_t *ctr_pack_room(ctr_packed *packed, size_t size, ctr_problem *problem)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sqlite/text.h"
+#include "base/text.h"
 #include "table/stored.h"
 
 static bool is_among(const char *name, const char *const *names)

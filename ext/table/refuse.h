@@ -7,7 +7,7 @@
 #ifndef CTR_TABLE_REFUSE_H
 #define CTR_TABLE_REFUSE_H
 
-#include "sqlite/schema.h"
+#include "base/schema.h"
 #include "table/shape.h"
 #include "table/tab.h"
 

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "identity/os.h"
-#include "sqlite/array.h"
-#include "sqlite/text.h"
+#include "file/os.h"
+#include "base/array.h"
+#include "base/text.h"
 #include "table/journal.h"
 
 static int damaged_registry(const ctr_tab *tab, const char *what, ctr_problem *problem)

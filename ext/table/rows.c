@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "identity/file.h"
+#include "file/file.h"
 #include "table/refuse.h"
 #include "table/values.h"
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "core/declaration.h"
-#include "sqlite/schema.h"
+#include "base/schema.h"
 
 typedef struct ctr_column {
     char *name, *type, *collation; /* owned; type "" and collation "BINARY" if none was declared */

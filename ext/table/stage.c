@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "identity/spill.h"
+#include "file/spill.h"
 #include "table/batch.h"
 #include "table/refuse.h"
 

@@ -17,11 +17,11 @@
  *       UNIQUE(_kind, _row, _name))
  *
  *     _kind       a row is
- *     request     a request that was taken; see vtab/request.c
+ *     request     a request that was taken; see counter/request.c
  *     counter     a counter that came or went; see table/columns.h
  *     floors      the floors of the key columns; see table/floors.h
- *     apart       of a tracked table: a value that is not shown; see track/apart.h
- *     named       of a tracked table: the name of a column; see track/tracked.h
+ *     apart       of a tracked table: a value that is not shown; see tracked/apart.h
+ *     named       of a tracked table: the name of a column; see tracked/tracked.h
  *
  * The columns of the UNIQUE constraint are the key, in its order; the other columns are counters,
  * each a cell or NULL. Names that begin with an underscore are ours. A stored table of any other
@@ -31,7 +31,7 @@
 #ifndef CTR_TABLE_STORED_H
 #define CTR_TABLE_STORED_H
 
-#include "sqlite/schema.h"
+#include "base/schema.h"
 #include "table/shape.h"
 
 /* The stored tables of a counter table: "cells", "journal", "state"; NULL at the end. */

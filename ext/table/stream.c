@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "sqlite/run.h"
-#include "sqlite/text.h"
+#include "base/run.h"
+#include "base/text.h"
 #include "table/refuse.h"
 
 /* ---- the plan -------------------------------------------------------------------------------- */

@@ -1,14 +1,14 @@
 /* table/tab.h - a counter table of a file, one object for each table of each file of a connection.
  *
  * Everybody who works on the table shares it: its virtual table, merges, folds. It lives as long as
- * its file (identity/file.h), which may be the snapshot that is the source of a pull.
+ * its file (file/file.h), which may be the snapshot that is the source of a pull.
  */
 #ifndef CTR_TABLE_TAB_H
 #define CTR_TABLE_TAB_H
 
 #include "core/entries.h"
-#include "identity/file.h"
-#include "sqlite/schema.h"
+#include "file/file.h"
+#include "base/schema.h"
 #include "table/cache.h"
 #include "table/pack.h"
 #include "table/shape.h"
@@ -37,13 +37,13 @@ typedef enum ctr_tab_sql {
     CTR_TAB_FLOORS, /* the key columns, _seq, rows and bytes removed so far; a row at most */
     CTR_TAB_AMOUNTS,
     CTR_TAB_COUNTERS, /* that were added or dropped */
-    CTR_TAB_REQUEST,  /* vtab/request.c */
+    CTR_TAB_REQUEST,  /* counter/request.c */
     CTR_TAB_SET_REQUEST,
-    CTR_TAB_APART, /* rows of the tracked table that are apart: track/apart.h */
+    CTR_TAB_APART, /* rows of the tracked table that are apart: tracked/apart.h */
     CTR_TAB_SET_APART,
     CTR_TAB_NOT_APART,
     CTR_TAB_COUNT_APART,
-    CTR_TAB_SHOW, /* to CTR_TAB_FIND_SHOWN: on the tracked table, see track/writing.h */
+    CTR_TAB_SHOW, /* to CTR_TAB_FIND_SHOWN: on the tracked table, see tracked/writing.h */
     CTR_TAB_SHOW_STRICTLY,
     CTR_TAB_SHOW_NEW,
     CTR_TAB_SHOW_NEW_STRICTLY,
@@ -78,7 +78,7 @@ typedef struct ctr_tab {
     unsigned shapes;    /* how often the number of counters changed */
     struct ctr_tab *next;
 
-    /* The ordinary table that it counts, or NULL: track/tracked.h. */
+    /* The ordinary table that it counts, or NULL: tracked/tracked.h. */
     struct ctr_tracked *tracked;
     void (*release_tracked)(struct ctr_tracked *);
 

@@ -1,7 +1,7 @@
 /* table/update.c - the function counter_merging, and the UPDATEs that call it. */
 #include "table/update.h"
 
-#include "identity/spill.h"
+#include "file/spill.h"
 #include "table/refuse.h"
 
 #define UPDATE_POINTER "counter update"

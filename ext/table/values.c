@@ -1,7 +1,7 @@
 /* table/values.c - opens cells and reads keys of stored rows. */
 #include "table/values.h"
 
-#include "sqlite/text.h"
+#include "base/text.h"
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 

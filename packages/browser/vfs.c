@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "identity/browser.h"
+#include "file/browser.h"
 #include "sqlite3.h"
 
 #define FROM_STORAGE(name) __attribute__((import_module("storage"), import_name(name)))
@@ -25,7 +25,7 @@ extern int storage_sync(int file) FROM_STORAGE("sync");
 extern int storage_remove(const char *path) FROM_STORAGE("remove");
 extern int storage_exists(const char *path) FROM_STORAGE("exists");
 
-/* See identity/browser.h; storage_get answers how many bytes, or an errno below zero. */
+/* See file/browser.h; storage_get answers how many bytes, or an errno below zero. */
 extern int storage_number(const char *path, uint8_t *number) FROM_STORAGE("number");
 extern int storage_get(const char *path, uint8_t *value, int size) FROM_STORAGE("get");
 extern void storage_set(const char *path, const uint8_t *value, int size) FROM_STORAGE("set");

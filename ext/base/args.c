@@ -1,0 +1,276 @@
+/* base/args.c - reads arguments and sets messages. */
+#include "base/args.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "core/id.h"
+#include "base/problem.h"
+#include "base/run.h"
+#include "base/text.h"
+
+void ctr_arg_error(sqlite3_context *ctx, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = sqlite3_vmprintf(format, args);
+    va_end(args);
+    if (text)
+        sqlite3_result_error(ctx, text, -1);
+    else
+        sqlite3_result_error_nomem(ctx);
+    sqlite3_free(text);
+}
+
+bool ctr_arg_refuse(sqlite3_context *ctx, const char *function, const char *name,
+                    const char *wanted, sqlite3_value *value)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    if (ctr_problem_mismatch(&problem, name, wanted, value) == SQLITE_MISMATCH)
+        problem.rc = SQLITE_ERROR;
+    return ctr_arg_problem(ctx, function, &problem);
+}
+
+const char *ctr_arg_text(sqlite3_context *ctx, const char *function, const char *name,
+                         sqlite3_value *value)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    const char *text = ctr_text_value(value, &problem);
+    if (!ctr_arg_problem(ctx, function, &problem)) return NULL;
+    if (!text) ctr_arg_refuse(ctx, function, name, "TEXT", value);
+    return text;
+}
+
+bool ctr_arg_cell(sqlite3_context *ctx, const char *function, sqlite3_value *value, ctr_cell *cell)
+{
+    *cell = ctr_cell_untouched();
+    if (sqlite3_value_type(value) == SQLITE_NULL) return true;
+    if (sqlite3_value_type(value) != SQLITE_BLOB)
+        return ctr_arg_refuse(ctx, function, "the cell", "a BLOB or NULL", value);
+    const uint8_t *bytes = sqlite3_value_blob(value);
+    size_t size = (size_t)sqlite3_value_bytes(value);
+    if (!bytes && size > 0) {
+        sqlite3_result_error_nomem(ctx);
+        return false;
+    }
+    ctr_status status = ctr_cell_open(cell, bytes, size);
+    if (status == CTR_OK) return true;
+
+    ctr_problem problem = {SQLITE_OK, NULL};
+    char *shown = ctr_problem_describe_value(value);
+    if (!shown) ctr_problem_nomem(&problem);
+    ctr_problem_set(&problem, SQLITE_ERROR, "the cell %s: %s", ctr_status_text(status), shown);
+    sqlite3_free(shown);
+    return ctr_arg_problem(ctx, function, &problem);
+}
+
+bool ctr_arg_integer(sqlite3_context *ctx, const char *function, const char *name,
+                     sqlite3_value *value, int64_t least, int64_t most, int64_t *n)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    bool is_integer = ctr_arg_take_integer(sqlite3_context_db_handle(ctx), value, n, &problem);
+    if (!ctr_arg_problem(ctx, function, &problem)) return false;
+    if (!is_integer) {
+        char *refusal = ctr_arg_integer_refusal(value);
+        if (!refusal) ctr_problem_nomem(&problem);
+        ctr_problem_set(&problem, SQLITE_ERROR, "%s must be %s", name, refusal);
+        sqlite3_free(refusal);
+        return ctr_arg_problem(ctx, function, &problem);
+    }
+    if (*n >= least && *n <= most) return true;
+    ctr_arg_error(ctx, "%s: %s must be %lld ... %lld, not %lld", function, name, (long long)least,
+                  (long long)most, (long long)*n);
+    return false;
+}
+
+bool ctr_arg_id(sqlite3_context *ctx, const char *function, const char *name, sqlite3_value *value,
+                uint8_t id[CTR_ID_SIZE])
+{
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_BLOB && sqlite3_value_bytes(value) == CTR_ID_SIZE) {
+        const void *bytes = sqlite3_value_blob(value);
+        if (bytes)
+            memcpy(id, bytes, CTR_ID_SIZE);
+        else
+            sqlite3_result_error_nomem(ctx);
+        return bytes != NULL;
+    }
+    if (type == SQLITE_TEXT) {
+        const char *text = ctr_arg_text(ctx, function, name, value);
+        if (!text) return false;
+        if (ctr_id_from_text(text, (size_t)sqlite3_value_bytes(value), id)) return true;
+    }
+    return ctr_arg_refuse(ctx, function, name, "a UUID (text, or a BLOB of 16 bytes)", value);
+}
+
+bool ctr_arg_status(sqlite3_context *ctx, const char *function, ctr_status status)
+{
+    switch (status) {
+    case CTR_OK: return true;
+    case CTR_DELETED:
+        ctr_arg_error(ctx, "%s: the counter was deleted; counter_reset starts its next life",
+                      function);
+        return false;
+    case CTR_OVERFLOW: ctr_arg_error(ctx, "%s: integer overflow", function); return false;
+    default:
+        ctr_arg_error(ctx, "%s: the counter %s", function, ctr_status_text(status));
+        return false;
+    }
+}
+
+bool ctr_arg_problem(sqlite3_context *ctx, const char *function, ctr_problem *problem)
+{
+    ctr_problem_where(problem, "%s", function);
+    int rc = problem->rc;
+    if (rc == SQLITE_OK) return true;
+    if (rc == SQLITE_NOMEM) {
+        sqlite3_result_error_nomem(ctx);
+    } else {
+        ctr_arg_error(ctx, "%s", ctr_problem_text(problem));
+        sqlite3_result_error_code(ctx, rc);
+    }
+    ctr_problem_close(problem);
+    return false;
+}
+
+int ctr_arg_table_problem(sqlite3_vtab *table, const char *name, ctr_problem *problem)
+{
+    if (problem->rc == SQLITE_OK) return SQLITE_OK;
+    ctr_problem_where(problem, "%s", name);
+    int rc = problem->rc;
+    sqlite3_free(table->zErrMsg);
+    table->zErrMsg = NULL;
+    if (rc != SQLITE_NOMEM) {
+        table->zErrMsg = sqlite3_mprintf("%s", ctr_problem_text(problem));
+        if (!table->zErrMsg) rc = SQLITE_NOMEM;
+    }
+    ctr_problem_close(problem);
+    return rc;
+}
+
+const char *ctr_arg_schema(sqlite3_context *ctx, const char *function, sqlite3_value *value)
+{
+    const char *schema = value ? (const char *)sqlite3_value_text(value) : "main";
+    if (!schema && sqlite3_value_type(value) == SQLITE_NULL)
+        ctr_arg_error(ctx, "%s: the name of a database must be TEXT, not NULL", function);
+    else if (!schema)
+        sqlite3_result_error_nomem(ctx);
+    if (!schema) return NULL;
+    if (ctr_run_has_schema(sqlite3_context_db_handle(ctx), schema)) return schema;
+    ctr_arg_error(ctx, "%s: no attached database has the name '%s'", function, schema);
+    return NULL;
+}
+
+void ctr_arg_result_id(sqlite3_context *ctx, const uint8_t id[CTR_ID_SIZE])
+{
+    char text[CTR_ID_TEXT_SIZE];
+    ctr_id_to_text(id, text);
+    sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+}
+
+void ctr_arg_free(sqlite3_value **values, int n)
+{
+    for (int i = 0; values && i < n; i++) sqlite3_value_free(values[i]);
+    sqlite3_free(values);
+}
+
+sqlite3_value **ctr_arg_copies(sqlite3_value **values, int n, ctr_problem *problem)
+{
+    sqlite3_value **copies = sqlite3_malloc64(((size_t)n + 1) * sizeof *copies);
+    if (!copies) ctr_problem_nomem(problem);
+    for (int i = 0; copies && i < n; i++) {
+        copies[i] = sqlite3_value_dup(values[i]);
+        if (!copies[i]) ctr_problem_nomem(problem);
+    }
+    return copies;
+}
+
+/* ---- integers -------------------------------------------------------------------------------- */
+
+enum { PLAIN_DIGITS = 18 }; /* fewer than the greatest integer has */
+
+static bool integer_of_real(double real, bool is_exact, int64_t *n)
+{
+    const double most = (double)CTR_NUMBER_REAL_MAX;
+    bool fits = is_exact ? real >= -most && real <= most : real > -most && real < most;
+    if (!fits) return false;
+    *n = (int64_t)real;
+    return (double)*n == real;
+}
+
+static ctr_number number_of(sqlite3_value *value, int type)
+{
+    ctr_number number = {.type = type};
+    if (type == SQLITE_INTEGER) number.integer = sqlite3_value_int64(value);
+    if (type == SQLITE_FLOAT) number.real = sqlite3_value_double(value);
+    return number;
+}
+
+/* SQLite converts a value in place, and it may be a constant of the statement. A duplicate would
+ * belong to no connection, and newer versions convert no such value. So a statement makes the
+ * copy. */
+ctr_number ctr_arg_number(sqlite3 *db, sqlite3_value *value, ctr_problem *problem)
+{
+    ctr_number number = number_of(value, sqlite3_value_type(value));
+    if (number.type != SQLITE_TEXT || problem->rc != SQLITE_OK) return number;
+    ctr_run run = ctr_run_on(db, "main", NULL, problem);
+    run.slots.values = "?1";
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_OF_PARAMETERS);
+    if (row) ctr_problem_sqlite(problem, db, ctr_text_bind_value(row, 1, value));
+    if (ctr_run_row(&run, row)) {
+        sqlite3_value *copy = sqlite3_column_value(row, 0);
+        number = number_of(copy, sqlite3_value_numeric_type(copy));
+    }
+    sqlite3_finalize(row);
+    return number;
+}
+
+/* Most texts are digits and perhaps a sign. */
+static bool is_plain(const char *text, size_t size, int64_t *n)
+{
+    size_t sign = size > 0 && (*text == '-' || *text == '+');
+    int64_t sum = 0;
+    if (size <= sign || size - sign > PLAIN_DIGITS) return false;
+    for (size_t i = sign; i < size; i++) {
+        if (text[i] < '0' || text[i] > '9') return false;
+        sum = 10 * sum + (text[i] - '0');
+    }
+    *n = *text == '-' ? -sum : sum;
+    return true;
+}
+
+static bool integer_of_text(sqlite3 *db, sqlite3_value *value, int64_t *n, ctr_problem *problem)
+{
+    const char *text = ctr_text_value(value, problem);
+    if (!text) return false;
+    if (is_plain(text, (size_t)sqlite3_value_bytes(value), n)) return true;
+    ctr_number number = ctr_arg_number(db, value, problem);
+    *n = number.integer;
+    return number.type == SQLITE_INTEGER ||
+           (number.type == SQLITE_FLOAT && integer_of_real(number.real, false, n));
+}
+
+bool ctr_arg_take_integer(sqlite3 *db, sqlite3_value *value, int64_t *n, ctr_problem *problem)
+{
+    switch (sqlite3_value_type(value)) {
+    case SQLITE_INTEGER: *n = sqlite3_value_int64(value); return true;
+    case SQLITE_FLOAT: return integer_of_real(sqlite3_value_double(value), true, n);
+    case SQLITE_TEXT: return integer_of_text(db, value, n, problem);
+    default: return false;
+    }
+}
+
+char *ctr_arg_integer_refusal(sqlite3_value *value)
+{
+    char *shown = ctr_problem_describe_value(value);
+    if (!shown) return NULL;
+    const double most = (double)CTR_NUMBER_REAL_MAX;
+    double real = sqlite3_value_type(value) == SQLITE_FLOAT ? sqlite3_value_double(value) : 0;
+    const double beyond = 9223372036854775808.0; /* SQLite's result for a sum that is too large */
+    const char *why = "";
+    if (real < -most || real > most) why = ": a REAL is exact only up to 9007199254740992";
+    if (real <= -beyond || real >= beyond) why = ": integer overflow";
+    char *text = sqlite3_mprintf("an INTEGER, not %s%s", shown, why);
+    sqlite3_free(shown);
+    return text;
+}

@@ -1,0 +1,300 @@
+/* base/run.c - runs statements in sequence and keeps the first error. */
+#include "base/run.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/id.h"
+#include "base/text.h"
+
+/* ---- statements by name ---------------------------------------------------------------------- */
+
+static const char *const STATEMENTS[] = {
+#define CTR_STATEMENT(name, text) text,
+#include "statements.h"
+#undef CTR_STATEMENT
+};
+
+static const struct slot {
+    const char *name;
+    size_t offset;
+    bool list;
+} SLOTS[] = {
+    {"{schema}", offsetof(ctr_slots, schema), false},
+    {"{table}", offsetof(ctr_slots, table), false},
+    {"{name}", offsetof(ctr_slots, name), false},
+    {"{columns}", offsetof(ctr_slots, columns), true},
+    {"{keys}", offsetof(ctr_slots, keys), true},
+    {"{definition}", offsetof(ctr_slots, definition), true},
+    {"{constraint}", offsetof(ctr_slots, constraint), true},
+    {"{values}", offsetof(ctr_slots, values), true},
+    {"{changes}", offsetof(ctr_slots, changes), true},
+    {"{order}", offsetof(ctr_slots, order), true},
+    {"{value}", offsetof(ctr_slots, value), true},
+};
+
+static const struct slot *slot_at(const char *text)
+{
+    for (size_t i = 0; i < sizeof SLOTS / sizeof *SLOTS; i++)
+        if (strncmp(text, SLOTS[i].name, strlen(SLOTS[i].name)) == 0) return &SLOTS[i];
+    return NULL;
+}
+
+static const char *slot_text(const struct slot *slot, const ctr_slots *slots)
+{
+    const char *text;
+    memcpy(&text, (const char *)slots + slot->offset, sizeof text);
+    assert(text);
+    return text;
+}
+
+char *ctr_run_sql(ctr_sql which, const ctr_slots *slots)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    const char *at = STATEMENTS[which];
+    while (*at) {
+        const struct slot *list = *at == '"' ? slot_at(at + 1) : NULL;
+        const struct slot *name = *at == '{' ? slot_at(at) : NULL;
+        if (list && list->list) {
+            sqlite3_str_appendall(out, slot_text(list, slots));
+            at += strlen(list->name) + 2;
+        } else if (name) {
+            sqlite3_str_appendf(out, "%w", slot_text(name, slots));
+            at += strlen(name->name);
+        } else {
+            size_t size = 1 + strcspn(at + 1, "\"{");
+            sqlite3_str_append(out, at, (int)size);
+            at += size;
+        }
+    }
+    return sqlite3_str_finish(out);
+}
+
+/* ---- running them ---------------------------------------------------------------------------- */
+
+ctr_run ctr_run_on(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
+{
+    return (ctr_run){.db = db, .slots = {.schema = schema, .table = table}, .problem = problem};
+}
+
+bool ctr_run_has_schema(sqlite3 *db, const char *schema)
+{
+    return sqlite3_db_readonly(db, schema) >= 0 || sqlite3_stricmp(schema, "temp") == 0;
+}
+
+int ctr_run_ask_file(sqlite3 *db, const char *schema, int what, void *answer)
+{
+    return sqlite3_file_control(db, strcmp(schema, "main") == 0 ? NULL : schema, what, answer);
+}
+
+unsigned ctr_run_data_version(sqlite3 *db, const char *schema)
+{
+    unsigned version = 0;
+    ctr_run_ask_file(db, schema, SQLITE_FCNTL_DATA_VERSION, &version);
+    return version;
+}
+
+int ctr_run_transaction(sqlite3 *db, const char *schema)
+{
+#if SQLITE_VERSION_NUMBER >= 3034000
+    if (sqlite3_libversion_number() >= 3034000) return sqlite3_txn_state(db, schema);
+#endif
+    (void)schema;
+    return sqlite3_get_autocommit(db) ? CTR_TXN_NONE : CTR_TXN_WRITE;
+}
+
+bool ctr_run_is_utf16(sqlite3 *db, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, NULL, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_ENCODING);
+    const char *encoding =
+        ctr_run_row(&run, row) ? (const char *)sqlite3_column_text(row, 0) : "UTF-8";
+    bool is = encoding && sqlite3_stricmp(encoding, "UTF-8") != 0;
+    if (!encoding) ctr_problem_nomem(problem);
+    sqlite3_finalize(row);
+    return is;
+}
+
+int ctr_run_busy_timeout(sqlite3 *db, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, NULL, NULL, problem);
+    return (int)ctr_run_number(&run, CTR_SQL_SYNC_BUSY_TIMEOUT);
+}
+
+/* If an authorizer answers IGNORE, SQLite makes a program that does nothing of an INSERT. */
+static bool ignores_insert(const char *text, sqlite3_stmt *statement)
+{
+    static const char INSERT[] = "INSERT";
+    return strncmp(text, INSERT, sizeof INSERT - 1) == 0 && sqlite3_stmt_readonly(statement);
+}
+
+sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which)
+{
+    if (run->problem->rc != SQLITE_OK) return NULL;
+    char *text = ctr_run_sql(which, &run->slots);
+    if (!text) {
+        ctr_problem_nomem(run->problem);
+        return NULL;
+    }
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(run->db, text, -1, &statement, NULL);
+    ctr_problem_sqlite(run->problem, run->db, rc);
+    if (rc == SQLITE_OK && ignores_insert(text, statement)) {
+        ctr_problem_set(run->problem, SQLITE_AUTH,
+                        "an authorizer of this connection ignores an INSERT into a stored table: "
+                        "its content would be lost");
+        sqlite3_finalize(statement);
+        statement = NULL;
+    }
+    sqlite3_free(text);
+    return statement;
+}
+
+void ctr_run_bind_int(ctr_run *run, sqlite3_stmt *statement, const char *parameter, int64_t n)
+{
+    if (run->problem->rc != SQLITE_OK) return;
+    int i = sqlite3_bind_parameter_index(statement, parameter);
+    ctr_problem_sqlite(run->problem, run->db, sqlite3_bind_int64(statement, i, n));
+}
+
+void ctr_run_bind_text(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
+                       const char *text)
+{
+    if (run->problem->rc != SQLITE_OK) return;
+    int i = sqlite3_bind_parameter_index(statement, parameter);
+    int rc = sqlite3_bind_text(statement, i, text, -1, SQLITE_TRANSIENT);
+    ctr_problem_sqlite(run->problem, run->db, rc);
+}
+
+void ctr_run_bind_id(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
+                     const uint8_t *id)
+{
+    if (run->problem->rc != SQLITE_OK) return;
+    int i = sqlite3_bind_parameter_index(statement, parameter);
+    int rc = sqlite3_bind_blob(statement, i, id, CTR_ID_SIZE, SQLITE_TRANSIENT);
+    ctr_problem_sqlite(run->problem, run->db, rc);
+}
+
+void ctr_run_bind_blob(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
+                       const void *bytes, size_t size)
+{
+    if (run->problem->rc != SQLITE_OK) return;
+    int i = sqlite3_bind_parameter_index(statement, parameter);
+    int rc = sqlite3_bind_blob64(statement, i, bytes, size, SQLITE_STATIC);
+    ctr_problem_sqlite(run->problem, run->db, rc);
+}
+
+void ctr_run_bind_value(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
+                        sqlite3_value *value)
+{
+    if (run->problem->rc != SQLITE_OK) return;
+    int i = sqlite3_bind_parameter_index(statement, parameter);
+    ctr_problem_sqlite(run->problem, run->db, ctr_text_bind_value(statement, i, value));
+}
+
+bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement)
+{
+    if (run->problem->rc != SQLITE_OK) return false;
+    int rc = sqlite3_step(statement);
+    ctr_problem_sqlite(run->problem, run->db, rc);
+    return rc == SQLITE_ROW;
+}
+
+bool ctr_run_once(ctr_run *run, sqlite3_stmt *statement)
+{
+    bool row = ctr_run_row(run, statement);
+    sqlite3_finalize(statement);
+    return row;
+}
+
+int64_t ctr_run_number(ctr_run *run, ctr_sql which)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, which);
+    int64_t number = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    return number;
+}
+
+bool ctr_run_is_hidden(sqlite3_stmt *row, int column)
+{
+#ifdef SQLITE_OMIT_DECLTYPE
+    (void)row;
+    (void)column;
+    return false;
+#else
+#ifndef SQLITE_CORE
+    if (!sqlite3_api->column_decltype) return false;
+#endif
+    return !sqlite3_column_decltype(row, column);
+#endif
+}
+
+void ctr_run_refuse_hidden(ctr_run *run, sqlite3_stmt *row, int n, const char *table)
+{
+    for (int i = 0; i < n && run->problem->rc == SQLITE_OK; i++) {
+        const char *type = NULL;
+        int rc = sqlite3_table_column_metadata(run->db, run->slots.schema, table,
+                                               sqlite3_column_name(row, i), &type, NULL, NULL, NULL,
+                                               NULL);
+        if (rc == SQLITE_OK && type && *type && ctr_run_is_hidden(row, i))
+            ctr_problem_set(run->problem, SQLITE_AUTH,
+                            "an authorizer of this connection hides columns of %s", table);
+    }
+}
+
+bool ctr_run_gives(ctr_run *run, ctr_sql which, const char *text)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, which);
+    const char *given = ctr_run_row(run, row) ? ctr_text_column(row, 0, run->problem) : NULL;
+    bool is = given && sqlite3_stricmp(given, text) == 0;
+    sqlite3_finalize(row);
+    return is;
+}
+
+int ctr_run_to_end(sqlite3_stmt *statement)
+{
+    int rc = sqlite3_step(statement);
+    while (rc == SQLITE_ROW) rc = sqlite3_step(statement);
+    return rc;
+}
+
+int ctr_run_write(ctr_run *run, sqlite3_stmt *statement)
+{
+    if (run->problem->rc != SQLITE_OK) return run->problem->rc;
+    int before = sqlite3_total_changes(run->db), rc = ctr_run_to_end(statement);
+    if ((rc & 0xff) == SQLITE_CONSTRAINT)
+        return ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
+                               "the stored table refuses the row: %s", sqlite3_errmsg(run->db));
+    if (rc == SQLITE_DONE &&
+        (sqlite3_changes(run->db) != 1 || sqlite3_total_changes(run->db) == before))
+        return ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
+                               "the stored table did not take the row");
+    return ctr_problem_sqlite(run->problem, run->db, rc);
+}
+
+sqlite3_stmt *ctr_run_hold(ctr_run *run)
+{
+    sqlite3_stmt *snapshot = ctr_run_prepare(run, CTR_SQL_SCHEMA_HOLD);
+    ctr_run_row(run, snapshot);
+    return snapshot;
+}
+
+void ctr_run_do(ctr_run *run, ctr_sql which, const char *text)
+{
+    sqlite3_stmt *statement = ctr_run_prepare(run, which);
+    bool one = sqlite3_bind_parameter_count(statement) == 1; /* of several, text has no place */
+    const char *parameter = one ? sqlite3_bind_parameter_name(statement, 1) : NULL;
+    if (text) ctr_run_bind_text(run, statement, parameter, text);
+    while (ctr_run_row(run, statement)) continue;
+    sqlite3_finalize(statement);
+}
+
+void ctr_run_set(ctr_run *run, ctr_sql which, int number)
+{
+    char *value = sqlite3_mprintf("%d", number);
+    if (!value) ctr_problem_nomem(run->problem);
+    run->slots.value = value;
+    ctr_run_do(run, which, NULL);
+    run->slots.value = NULL;
+    sqlite3_free(value);
+}

@@ -1,0 +1,368 @@
+/* counter/commands.c - the commands that a counter table takes through its hidden command column.
+ *
+ *     INSERT INTO t(t) VALUES ('integrity-check')              cells, keys, journal, stored pages
+ *     INSERT INTO t(t) VALUES ('optimize')                     folds the journal into the cells
+ *     INSERT INTO t(t, k, n) VALUES ('reset', 'a', 5)          the next life of the row's counters
+ *     INSERT INTO t(t, k, n) VALUES ('reset n', 'a', 5)        the next life of one counter
+ *     INSERT INTO t(t, k) VALUES ('delete n', 'a')             the tombstone of one counter
+ *     INSERT INTO t(t, k) VALUES ('purge below', 'b')          rows below are removed for good
+ *     INSERT INTO t(t) VALUES ('add column errors')            another counter; see below
+ *     INSERT INTO t(t) VALUES ('forget requests 1000')         keeps the newest 1000 request ids
+ *     INSERT INTO t(t) VALUES ('forget requests older than 30 days')
+ *
+ * Reset starts at the values given, or at 0; it works on deleted and missing rows too.
+ */
+#include <string.h>
+
+#include "file/file.h"
+#include "file/os.h"
+#include "file/succession.h"
+#include "base/text.h"
+#include "table/columns.h"
+#include "table/fold.h"
+#include "table/refuse.h"
+#include "table/stage.h"
+#include "table/stored.h"
+#include "counter/table.h"
+
+/* ---- adding and dropping a counter ----------------------------------------------------------- */
+
+/*     INSERT INTO t(t) VALUES ('add column errors')       also: 'add column "5xx errors" COUNTER'
+ *     INSERT INTO t(t) VALUES ('drop column errors')
+ *
+ * A pull and counter_track also add and drop counters here, by ctr_columns_ask().
+ *
+ * SQLite notices that the stored table changed and connects to the table again, in every
+ * connection. Each command reads the columns itself, because one statement may give several
+ * commands.
+ *
+ * A file that drops a counter forgets its own shards. Within the table, the generation separates
+ * them from all later ones; but their cells may have been copied into other tables, so the file
+ * takes a new id. A file with a name keeps its id, because the name was chosen to stay.
+ */
+
+/* If the column exists neither before nor after, SQLite sees no change. */
+static int64_t raise_counter_of(ctr_table *table, const ctr_shape *shape, const char *name,
+                                int64_t generation, ctr_problem *problem)
+{
+    int64_t emptied = ctr_columns_raise(table->file, table->name, shape, name, generation, problem);
+    bool changes = ctr_shape_counter(shape, name) >= 0 || generation % 2 == 1;
+    if (changes && problem->rc == SQLITE_OK) table->altered = true;
+    return emptied;
+}
+
+static void raise_here(ctr_table *table, const ctr_shape *shape, const char *name,
+                       ctr_problem *problem)
+{
+    const char *spelling;
+    int64_t generation = ctr_shape_generation(shape, name, &spelling) + 1;
+    if (generation > CTR_GENERATION_MAX)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "column %s was added and dropped %lld times, which is the limit", name,
+                        (long long)CTR_GENERATION_MAX);
+    if (problem->rc == SQLITE_OK) raise_counter_of(table, shape, name, generation, problem);
+}
+
+static void add_counter(ctr_table *table, const ctr_shape *shape, const char *clause,
+                        ctr_problem *problem)
+{
+    char *name = ctr_declare_counter(table->name, clause, problem);
+    if (!name) return;
+    if (ctr_shape_counter(shape, name) >= 0)
+        ctr_problem_set(problem, SQLITE_ERROR, "the counter %s exists already", name);
+    ctr_columns_check(shape, table->db, table->name, name, problem);
+    raise_here(table, shape, name, problem);
+    sqlite3_free(name);
+}
+
+static int find_counter(const ctr_shape *shape, const char *name, ctr_problem *problem)
+{
+    int found = ctr_shape_counter_like(shape, name);
+    if (found < 0)
+        ctr_problem_set(problem, SQLITE_ERROR, "the command names '%s', which is not a counter",
+                        name);
+    return found;
+}
+
+/* The id is changed first: a new id does no harm if the drop fails. */
+static void drop_counter(ctr_table *table, const ctr_shape *shape, const char *name,
+                         ctr_problem *problem)
+{
+    int found = find_counter(shape, name, problem);
+    if (found < 0) return;
+    const char *counter = ctr_shape_counter_name(shape, found);
+    if (shape->n_counters == 1) {
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "column %s is the last counter: a counter table needs at least one",
+                        counter);
+        return;
+    }
+    const ctr_identity *identity = ctr_file_identity(table->file, problem);
+    if (identity && !*identity->name)
+        ctr_succession_lineage_changed(table->file, CTR_WHY_DROPPED, problem);
+    raise_here(table, shape, counter, problem);
+}
+
+/* Refuses triggers on the stored tables, which could see them change. */
+static void read_shape(ctr_table *table, ctr_shape *shape, ctr_problem *problem)
+{
+    ctr_refuse_triggers(table->db, table->schema, table->name, false, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_stored_read(shape, table->db, table->schema, table->name, problem);
+}
+
+/* SQLite rolls a transaction back if a write returns SQLITE_INTERRUPT, but an interrupted inner
+ * statement may return another code. The statements by which a pull is rolled back are renewed,
+ * because the schema has changed. */
+static void prefer_interrupt(ctr_table *table, ctr_problem *problem)
+{
+    if (problem->rc == SQLITE_OK) ctr_session_renew(table->joined.conn, problem);
+    if (problem->rc == SQLITE_OK || problem->rc == SQLITE_INTERRUPT) return;
+    ctr_problem now = {SQLITE_OK, NULL};
+    ctr_run_busy_timeout(table->db, &now);
+    if (now.rc == SQLITE_INTERRUPT) {
+        ctr_problem_close(problem);
+        *problem = now;
+    } else {
+        ctr_problem_close(&now);
+    }
+}
+
+void ctr_commands_take(ctr_table *table, ctr_wanted *wanted, ctr_problem *problem)
+{
+    ctr_shape shape = {0};
+    if (problem->rc == SQLITE_OK) read_shape(table, &shape, problem);
+    if (problem->rc == SQLITE_OK)
+        wanted->emptied =
+            raise_counter_of(table, &shape, wanted->name, wanted->generation, problem);
+    prefer_interrupt(table, problem);
+    ctr_shape_close(&shape);
+}
+
+/* Returns false if it is another command. */
+static bool alter_table(ctr_table *table, sqlite3_value **columns, const char *command,
+                        ctr_problem *problem)
+{
+    const char *to_add = ctr_commands_name(command, "add column"),
+               *to_drop = ctr_commands_name(command, "drop column");
+    ctr_shape shape = {0};
+    if (!to_add && !to_drop) return false;
+    if (table->tracker)
+        ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "'%s' is not a command for the counters of a tracked table: counter_track and "
+            "counter_untrack add and drop its columns",
+            command);
+    ctr_commands_refuse_values(table, columns, command, problem);
+    if (problem->rc == SQLITE_OK) read_shape(table, &shape, problem);
+    if (problem->rc == SQLITE_OK && to_add) add_counter(table, &shape, to_add, problem);
+    if (problem->rc == SQLITE_OK && to_drop) drop_counter(table, &shape, to_drop, problem);
+    prefer_interrupt(table, problem);
+    ctr_shape_close(&shape);
+    return true;
+}
+
+/* ---- reset and delete ------------------------------------------------------------------------ */
+
+/* Fails if a counter that the command does not name has a value, or if a value is no integer.
+ * `named` -1: the command names all. */
+static int check_named(ctr_table *table, sqlite3_value **columns, bool takes_values, int named,
+                       ctr_problem *problem)
+{
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        int column = table->shape.counters[i];
+        if (!ctr_table_given(columns[ctr_table_column(column)])) continue;
+        if (!takes_values || (named >= 0 && i != named))
+            ctr_problem_set(problem, SQLITE_ERROR, "the command takes no value for column %s",
+                            table->shape.columns[column].name);
+    }
+    return ctr_write_collect_amounts(table, columns, problem);
+}
+
+static void write_of_command(ctr_table *table, ctr_problem *problem)
+{
+    if (table->tracker)
+        table->tracker->write(table, problem);
+    else
+        ctr_access_write(table, problem);
+}
+
+static void reset(ctr_table *table, sqlite3_value **columns, int named, ctr_problem *problem)
+{
+    if (table->shape.n_counters == 0) ctr_write_refuse_no_counter(problem);
+    if (check_named(table, columns, true, named, problem)) return;
+    if (ctr_write_collect_key(table, columns, problem)) return;
+    if (ctr_access_find(table, problem)) return;
+    if (ctr_write_check_floors(table, problem)) return;
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        if (named >= 0 && i != named) continue;
+        if (table->tracker) table->given[i].is = true; /* without counts it would read NULL */
+        if (ctr_write_next_life(table, i, &table->given[i], problem)) return;
+    }
+    write_of_command(table, problem);
+}
+
+static void delete_one(ctr_table *table, sqlite3_value **columns, int named, ctr_problem *problem)
+{
+    if (check_named(table, columns, false, named, problem)) return;
+    if (ctr_write_collect_key(table, columns, problem)) return;
+    if (ctr_access_find(table, problem) || !ctr_access_found(table)) return;
+    if (ctr_write_tombstone(table, named, problem) == SQLITE_OK) write_of_command(table, problem);
+}
+
+int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns, const char *command,
+                               ctr_problem *problem)
+{
+    for (int i = 0; i < table->shape.n_columns; i++)
+        if (ctr_table_given(columns[ctr_table_column(i)]))
+            ctr_problem_set(problem, SQLITE_ERROR, "%s takes no value for column %s", command,
+                            table->shape.columns[i].name);
+    return problem->rc;
+}
+
+/* ---- integrity-check ------------------------------------------------------------------------- */
+
+static void integrity_check(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    if (ctr_commands_refuse_values(table, columns, "integrity-check", problem)) return;
+    ctr_integrity_check(table, CTR_INTEGRITY_ALONE, problem);
+    ctr_problem_where(problem, "integrity-check");
+}
+
+/* ---- optimize -------------------------------------------------------------------------------- */
+
+static void optimize(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    if (ctr_commands_refuse_values(table, columns, "optimize", problem)) return;
+    table->rows->writing = true;
+    if (ctr_file_before_write(table->file, problem) == SQLITE_OK)
+        ctr_fold_optimize(table->rows->tab, problem);
+    if (problem->rc == SQLITE_OK) ctr_journal_drop(table->rows->tab); /* it is read again */
+    table->rows->writing = false;
+}
+
+/* ---- purge below ----------------------------------------------------------------------------- */
+
+static void purge(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    int given = 0;
+    if (check_named(table, columns, false, -1, problem)) return;
+    for (int i = 0; i < table->shape.n_keys; i++) {
+        table->keys[i] = columns[ctr_table_column(table->shape.keys[i])];
+        given += ctr_table_given(table->keys[i]);
+    }
+    if (given != 1) {
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "'purge below' takes the value of one key column, not of %d", given);
+        return;
+    }
+    if (table->tracker)
+        table->tracker->purge(table, problem);
+    else
+        ctr_access_raise(table, problem);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+/* Returns the number of a command between two texts; -1: the command is another one. */
+static int64_t number_between(const char *command, const char *before, const char *behind)
+{
+    const size_t size = strlen(before);
+    if (sqlite3_strnicmp(command, before, (int)size) != 0) return -1;
+    const char *c = command + size;
+    int64_t n = 0;
+    if (*c < '0' || *c > '9') return -1;
+    for (; *c >= '0' && *c <= '9'; c++) {
+        if (n > INT64_MAX / 10 - 1) return -1;
+        n = 10 * n + (*c - '0');
+    }
+    return sqlite3_stricmp(c, behind) == 0 ? n : -1;
+}
+
+/* A request of the future, which another clock has noted, is kept until it is old. Returns false if
+ * it is another command. */
+static bool forget_requests(ctr_table *table, sqlite3_value **columns, const char *command,
+                            ctr_problem *problem)
+{
+    enum { DAY = 86400000 /* milliseconds */ };
+    const int64_t kept = number_between(command, "forget requests ", ""),
+                  days = number_between(command, "forget requests older than ", " days"),
+                  now = ctr_os_now();
+    if (kept < 0 && days < 0) return false;
+    if (ctr_commands_refuse_values(table, columns, command, problem)) return true;
+    ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
+    sqlite3_stmt *row =
+        ctr_run_prepare(&run, days < 0 ? CTR_SQL_REQUESTS_KEEP : CTR_SQL_REQUESTS_FORGET_OLD);
+    if (days < 0)
+        ctr_run_bind_int(&run, row, ":kept", kept);
+    else
+        ctr_run_bind_int(&run, row, ":until", days > now / DAY ? INT64_MIN : now - days * DAY);
+    ctr_run_once(&run, row);
+    return true;
+}
+
+/* ---- reading the command --------------------------------------------------------------------- */
+
+const char *ctr_commands_name(const char *command, const char *verb)
+{
+    size_t n = strlen(verb);
+    return sqlite3_strnicmp(command, verb, (int)n) == 0 && command[n] == ' ' ? command + n + 1
+                                                                             : NULL;
+}
+
+static void refuse_command(sqlite3_value *value, const ctr_front *front, ctr_problem *problem)
+{
+    char *shown = ctr_problem_describe_value(value);
+    if (!shown) ctr_problem_nomem(problem);
+    ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "unknown command %s; the commands are %s; these delete counts: "
+        "'purge below', %s'reset', 'reset <counter>', 'delete <counter>'",
+        shown ? shown : "",
+        front ? front->commands
+              : "'integrity-check', 'optimize', 'add column <counter>', 'forget requests <n>', "
+                "'forget requests older than <n> days'",
+        front ? "" : "'drop column <counter>', ");
+    sqlite3_free(shown);
+}
+
+/* Others than the check may fold the journal, and with it the room for what is being written. */
+static int refuse_while_writing(const ctr_table *table, const char *command, ctr_problem *problem)
+{
+    if (table->front || !table->rows->tab->writing) return problem->rc;
+    return sqlite3_stricmp(command, "integrity-check") == 0 ? problem->rc
+                                                            : ctr_stage_refuse_writing(problem);
+}
+
+int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    sqlite3_value *value = columns[CTR_COLUMN_COMMAND];
+    const char *text = ctr_text_value(value, problem), *command = text ? text : "";
+    if (problem->rc != SQLITE_OK || refuse_while_writing(table, command, problem))
+        return problem->rc;
+    const char *to_reset = ctr_commands_name(command, "reset"),
+               *to_delete = ctr_commands_name(command, "delete");
+    int named = -1;
+    if (table->front && table->front->command(table, columns, command, problem)) return problem->rc;
+    if (alter_table(table, columns, command, problem)) return problem->rc;
+    if (ctr_write_check_altered(table, problem)) return problem->rc;
+    if (to_reset || to_delete)
+        named = find_counter(&table->shape, to_reset ? to_reset : to_delete, problem);
+    if (problem->rc != SQLITE_OK) return problem->rc;
+
+    if (sqlite3_stricmp(command, "integrity-check") == 0)
+        integrity_check(table, columns, problem);
+    else if (sqlite3_stricmp(command, "optimize") == 0)
+        optimize(table, columns, problem);
+    else if (forget_requests(table, columns, command, problem))
+        return problem->rc;
+    else if (sqlite3_stricmp(command, "purge below") == 0)
+        purge(table, columns, problem);
+    else if (sqlite3_stricmp(command, "reset") == 0 || to_reset)
+        reset(table, columns, named, problem);
+    else if (to_delete)
+        delete_one(table, columns, named, problem);
+    else
+        refuse_command(value, table->front, problem);
+    return problem->rc;
+}

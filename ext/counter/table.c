@@ -1,0 +1,420 @@
+/* counter/table.c - the life of a counter table: create, connect, rename, drop. */
+#include "counter/table.h"
+
+#include <string.h>
+
+#include "file/file.h"
+#include "file/succession.h"
+#include "base/args.h"
+#include "table/batch.h"
+#include "table/catalog.h"
+#include "table/stored.h"
+
+/* The arguments of xCreate and xConnect. */
+enum { ARG_SCHEMA = 1, ARG_TABLE = 2, ARG_CLAUSES = 3 };
+
+int ctr_table_fail(ctr_table *table, ctr_problem *problem)
+{
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    const char *tracked = problem->rc != SQLITE_OK && table->handed
+                              ? table->tracker->tracked_table(table, &trouble)
+                              : NULL;
+    if (trouble.rc != SQLITE_OK) {
+        ctr_problem_close(problem);
+        *problem = trouble;
+    }
+    int rc = ctr_arg_table_problem(&table->joined.base, tracked ? tracked : table->name, problem);
+    table->handed = false;
+    return rc;
+}
+
+static int table_disconnect(sqlite3_vtab *base)
+{
+    ctr_table *table = (ctr_table *)base;
+    if (table->file) ctr_tab_forget(table->file, table->name);
+    ctr_scan_release(table);
+    if (table->tracker) table->tracker->close(table);
+    ctr_stream_release(&table->streams);
+    ctr_rows_close(&table->own_rows);
+    ctr_shape_close(&table->shape);
+    ctr_file_release(table->held);
+    sqlite3_free(table->keys);
+    sqlite3_free(table->given);
+    sqlite3_free(table->schema);
+    sqlite3_free(table->name);
+    sqlite3_free(base->zErrMsg); /* after a DROP that failed SQLite leaves it */
+    sqlite3_free(table);
+    return SQLITE_OK;
+}
+
+static void open_table(ctr_table *table, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    table->held = table->file = ctr_file_hold(table->joined.conn, table->schema);
+    size_t n_keys = (size_t)table->shape.n_keys, n_counters = (size_t)table->shape.n_counters;
+    table->keys = sqlite3_malloc64(n_keys * sizeof *table->keys);
+    table->given = sqlite3_malloc64((n_counters + 1) * sizeof *table->given);
+    if (!table->file || !table->keys || !table->given) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    ctr_rows_open(&table->own_rows, table->file, table->name, &table->shape, problem);
+    ctr_tab_forget(table->file, table->name); /* it may be the journal of another table */
+    table->streams = (ctr_streams){
+        .db = table->db, .schema = table->schema, .table = table->name, .shape = &table->shape};
+    table->floors = ctr_floors_on(table->own_rows.tab, &table->shape);
+}
+
+/* The identity is read first, unless it was checked, because the columns may have another meaning
+ * in a newer format. */
+int ctr_table_read(ctr_table *table, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || table->read || table->front) return problem->rc;
+    ctr_identity identity;
+    ctr_shape shape = {0};
+    if (!table->file->checked && ctr_identity_read(&identity, table->db, table->schema, problem))
+        ctr_identity_offer_fork(table->db, table->schema, problem);
+    ctr_tab_read_shape(table->file, table->name, &shape, problem);
+    if (problem->rc == SQLITE_OK && !ctr_shape_same_columns(&shape, &table->shape))
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "the stored table %s_cells is damaged: it has other columns than declared",
+                        table->name);
+    if (problem->rc == SQLITE_OK) {
+        ctr_shape_close(&table->shape);
+        table->shape = shape;
+        table->read = true;
+    } else {
+        ctr_shape_close(&shape);
+    }
+    return problem->rc;
+}
+
+void ctr_table_declare(ctr_table *table, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    char *declaration = ctr_declare_vtab(&table->shape, table->name, table->tracker != NULL);
+    if (!declaration) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    ctr_problem_sqlite(problem, table->db, sqlite3_declare_vtab(table->db, declaration));
+    sqlite3_free(declaration);
+    /* With it, a statement OR IGNORE or OR FAIL on a tracked table would keep the row whose trigger
+     * was refused. */
+    if (!table->tracker) sqlite3_vtab_config(table->db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
+    if (!table->front) sqlite3_vtab_config(table->db, SQLITE_VTAB_INNOCUOUS);
+}
+
+/* Returns a table over the stored one, or NULL and a problem. Takes over the names; `clauses` are
+ * the n clauses of the declaration. The columns are those of the stored table, and their order in
+ * the key is that of the declaration. */
+static ctr_table *connect(sqlite3 *db, ctr_conn *conn, char *schema, char *name, int n,
+                          const char *const *clauses, ctr_problem *problem)
+{
+    ctr_table *table = sqlite3_malloc64(sizeof *table);
+    if (!table) {
+        sqlite3_free(schema);
+        sqlite3_free(name);
+        ctr_problem_nomem(problem);
+        return NULL;
+    }
+    memset(table, 0, sizeof *table);
+    table->db = db;
+    table->joined.conn = conn;
+    table->rows = &table->own_rows;
+    table->schema = schema;
+    table->name = name;
+    char *tracked = ctr_declare_tracked(&n, clauses, problem);
+    table->tracker = tracked ? conn->above.tracker : NULL;
+    sqlite3_free(tracked);
+    if (table->tracker) table->tracker->open(table, problem);
+    if (!table->schema || !table->name) ctr_problem_nomem(problem);
+    ctr_shape declared = {0};
+    ctr_declare_shape(&declared, table->name, table->tracker != NULL, n, clauses, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_stored_describe(&table->shape, table->db, table->schema, table->name, &declared,
+                            problem);
+    ctr_shape_close(&declared);
+    open_table(table, problem);
+    ctr_table_declare(table, problem);
+    if (problem->rc == SQLITE_OK) return table;
+    ctr_problem_where(problem, "%s", name);
+    table_disconnect(&table->joined.base);
+    return NULL;
+}
+
+/* SQLITE_SCHEMA is passed on unchanged: SQLite reads the schema again and repeats the call, once.
+ * If the schema has changed again, the host sees SQLite's own message. */
+int ctr_table_report(ctr_problem *problem, char **message)
+{
+    int rc = problem->rc;
+    if (rc != SQLITE_OK && rc != SQLITE_NOMEM) {
+        *message = sqlite3_mprintf("%s", rc == SQLITE_SCHEMA ? sqlite3_errstr(rc)
+                                                             : ctr_problem_text(problem));
+        if (!*message) rc = SQLITE_NOMEM;
+    }
+    ctr_problem_close(problem);
+    return rc;
+}
+
+/* The names are copied first: an inner statement that is interrupted rolls everything back, and
+ * SQLite then frees the table that owns the arguments. */
+static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                         sqlite3_vtab **base, char **message)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_table *table = connect(db, aux, sqlite3_mprintf("%s", argv[ARG_SCHEMA]),
+                               sqlite3_mprintf("%s", argv[ARG_TABLE]), argc - ARG_CLAUSES,
+                               argv + ARG_CLAUSES, &problem);
+    if (table) *base = &table->joined.base;
+    return ctr_table_report(&problem, message);
+}
+
+void ctr_table_check_name(const ctr_shape *shape, const char *name, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    if (ctr_declaration_reserves_table(name))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "names that begin with counter_ are reserved, such as %s", name);
+    if (sqlite3_stricmp(name, "request_id") == 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the table cannot have the name %s: it has a hidden column of that name",
+                        name);
+    for (int i = 0; i < shape->n_columns; i++) {
+        const char *column = shape->columns[i].name;
+        if (sqlite3_stricmp(name, column) == 0)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "the table cannot have the name %s: it has the column %s", name,
+                            column);
+    }
+}
+
+/* Returns the clauses of a declaration, or NULL and a problem if there is no memory. */
+static char *declaration_of(const ctr_shape *shape, const char *tracked, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return NULL;
+    char *columns = ctr_shape_declaration(shape), *whole = NULL;
+    if (columns && tracked) whole = sqlite3_mprintf("%s, TRACKED \"%w\"", columns, tracked);
+    if (columns && !tracked) whole = sqlite3_mprintf("%s", columns);
+    if (!whole) ctr_problem_nomem(problem);
+    sqlite3_free(columns);
+    return whole;
+}
+
+static bool are_same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : !a && !b;
+}
+
+/* `.clone` of the shell copies the stored tables without the counter table. Returns whether there
+ * are stored tables of this name: the new table uses them as they are. Fails if they have other
+ * columns, or belong to another tracked table. */
+static bool take_up(sqlite3 *db, const char *schema, const char *name, const char *tracked,
+                    const ctr_shape *shape, ctr_problem *problem)
+{
+    ctr_catalog_entry entry;
+    ctr_shape stored = {0};
+    ctr_identity identity;
+    if (problem->rc == SQLITE_OK) ctr_identity_read(&identity, db, schema, problem);
+    bool has_stored = ctr_catalog_named(&entry, db, schema, name, problem) &&
+                      ctr_stored_read(&stored, db, schema, name, problem) == SQLITE_OK;
+    if (has_stored) {
+        char *was_tracked = ctr_stored_tracked(db, schema, name, problem);
+        const char *birth = was_tracked ? entry.birth : NULL;
+        char *is = declaration_of(&stored, birth, problem),
+             *wanted = declaration_of(shape, tracked, problem);
+        bool same = problem->rc == SQLITE_OK && /* the texts alone count if no counter is left */
+                    (strcmp(is, wanted) == 0 ||
+                     (are_same(birth, tracked) && ctr_shape_same_columns(&stored, shape)));
+        if (problem->rc == SQLITE_OK && !same)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "its stored tables exist already: CREATE VIRTUAL TABLE \"%w\" USING "
+                            "counter(%s) uses them",
+                            name, is);
+        sqlite3_free(was_tracked);
+        sqlite3_free(is);
+        sqlite3_free(wanted);
+    }
+    ctr_shape_close(&stored);
+    ctr_catalog_close_entry(&entry);
+    return has_stored;
+}
+
+/* Makes the stored tables, and those of the file. */
+static void make_stored(ctr_conn *conn, sqlite3 *db, const char *schema, const char *name,
+                        const char *tracked, const ctr_shape *shape, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    ctr_file *file = ctr_file_of(conn, schema);
+    if (file)
+        ctr_succession_create(file, NULL, problem);
+    else
+        ctr_problem_nomem(problem);
+    ctr_catalog_add(db, schema, name, tracked ? tracked : name, problem);
+    ctr_stored_create(shape, db, schema, name, problem);
+    ctr_run run = ctr_run_on(db, schema, name, problem);
+    if (tracked) ctr_run_do(&run, CTR_SQL_TRACK_NOTE_TABLE, tracked);
+}
+
+/* After a failure, SQLite rolls back all writes of the CREATE statement. If a statement of ours
+ * fails on the disk, SQLite drops the schema, and `argv` with it: so `argv` is read first. */
+static int table_create(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                        sqlite3_vtab **base, char **message)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_conn *conn = aux;
+    ctr_shape shape = {0};
+    ctr_table *table = NULL;
+    char *schema = sqlite3_mprintf("%s", argv[ARG_SCHEMA]);
+    char *name = sqlite3_mprintf("%s", argv[ARG_TABLE]);
+    if (!schema || !name) ctr_problem_nomem(&problem);
+    int n = argc - ARG_CLAUSES;
+    char *tracked = ctr_declare_tracked(&n, argv + ARG_CLAUSES, &problem);
+    ctr_declare_shape(&shape, name, tracked != NULL, n, argv + ARG_CLAUSES, &problem);
+    shape.replicated = tracked && conn->row_cells;
+    ctr_session_renew(conn, &problem);
+    ctr_table_check_name(&shape, name, &problem);
+    if (!take_up(db, schema, name, tracked, &shape, &problem))
+        make_stored(conn, db, schema, name, tracked, &shape, &problem);
+    sqlite3_free(tracked);
+    ctr_shape_close(&shape);
+    if (problem.rc == SQLITE_OK) {
+        table = connect(db, conn, schema, name, argc - ARG_CLAUSES, argv + ARG_CLAUSES, &problem);
+    } else {
+        ctr_problem_where(&problem, "%s", name);
+        sqlite3_free(schema);
+        sqlite3_free(name);
+    }
+    if (table) *base = &table->joined.base;
+    return ctr_table_report(&problem, message);
+}
+
+/* A file that forgets its own shards would write them again with clocks that other files have seen.
+ * A table that never had a row has no shards. Floors prove that there were rows; in damaged stored
+ * tables there may have been some. */
+static bool has_shards(ctr_table *table, ctr_problem *problem)
+{
+    ctr_problem damage = {SQLITE_OK, NULL};
+    if (problem->rc != SQLITE_OK) return false;
+    ctr_run run = ctr_run_on(table->db, table->schema, table->name, &damage);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ANY);
+    bool any = ctr_run_once(&run, row);
+    ctr_slot *floors = ctr_floors_read(table->own_rows.tab, &damage);
+    any = any || floors || damage.rc != SQLITE_OK;
+    ctr_tab_give_back(table->own_rows.tab, floors, &damage);
+    if (ctr_problem_rolls_back(damage.rc))
+        *problem = damage;
+    else
+        ctr_problem_close(&damage);
+    return any;
+}
+
+/* SQLite will not call this table when the transaction ends, so counter_witness joins instead. That
+ * locks main; for a table of another file it is done only if that file has counted, because its
+ * witness must be written after the commit. */
+static void tell_another(ctr_table *table, ctr_problem *problem)
+{
+    if (sqlite3_stricmp(table->schema, "main") == 0) ctr_conn_join(table->joined.conn, problem);
+    if (ctr_file_has_counted(table->file)) ctr_events_pass_on(&table->joined, problem);
+}
+
+/* A damaged table can be dropped, but not one of a newer format. When a DROP fails, SQLite shows
+ * the text of the code instead of the table's message. */
+static void refuse_newer(ctr_table *table, ctr_problem *problem)
+{
+    ctr_identity identity;
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    ctr_identity_read(&identity, table->db, table->schema, &trouble);
+    if (trouble.rc == SQLITE_CORRUPT_VTAB) {
+        ctr_problem_close(&trouble);
+        return;
+    }
+    *problem = trouble;
+    if (problem->rc == SQLITE_ERROR) problem->rc = SQLITE_READONLY;
+}
+
+/* No statement that was prepared here stays: each DROP of a stored table raises the version of the
+ * schema by one, and afterwards SQLite sets it back to one more than before the whole. So after two
+ * more changes the statement would count as valid, while auto_vacuum may have moved its table. */
+static int table_destroy(sqlite3_vtab *base)
+{
+    ctr_table *table = (ctr_table *)base;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    refuse_newer(table, &problem);
+    const char *tracked = table->tracker ? table->tracker->tracked_table(table, &problem) : NULL;
+    if (tracked) /* its triggers name this table */
+        ctr_problem_set(&problem, SQLITE_PERM,
+                        "it holds the counters of the tracked table %s and cannot be dropped: "
+                        "counter_untrack('%s') stops tracking",
+                        tracked, tracked);
+    ctr_batch_flush_all(table->file, &problem);
+    ctr_stream_release(&table->streams);
+    ctr_tab_release(table->own_rows.tab);
+    tell_another(table, &problem);
+    bool forgets = has_shards(table, &problem);
+    ctr_tab_forget(table->file, table->name);
+    ctr_stored_drop(table->db, table->schema, table->name, &problem);
+    ctr_catalog_remove(table->db, table->schema, table->name, &problem);
+    if (forgets && problem.rc == SQLITE_OK)
+        ctr_succession_lineage_changed(table->file, CTR_WHY_DROPPED, &problem);
+    ctr_conn_release_kept(table->joined.conn);
+    if (problem.rc != SQLITE_OK) return ctr_table_fail(table, &problem);
+    ctr_events_leave(&table->joined);
+    if (table->joined.conn->told == 0) ctr_file_forget(table->file);
+    return table_disconnect(base);
+}
+
+static int table_rename(sqlite3_vtab *base, const char *to)
+{
+    ctr_table *table = (ctr_table *)base;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_table_read(table, &problem);
+    if (table->tracker)
+        ctr_problem_set(&problem, SQLITE_ERROR,
+                        "it holds the counters of a tracked table and cannot be renamed");
+    ctr_table_check_name(&table->shape, to, &problem);
+    if (ctr_batch_flush_all(table->file, &problem) == SQLITE_OK) {
+        ctr_tab_forget(table->file, table->name);
+        ctr_tab_forget(table->file, to);
+    }
+    ctr_stored_rename(table->db, table->schema, table->name, to, &problem);
+    ctr_catalog_rename(table->db, table->schema, table->name, to, &problem);
+    return ctr_table_fail(table, &problem);
+}
+
+static int table_shadow_name(const char *suffix)
+{
+    const char *const *known = ctr_stored_suffixes();
+    while (*known && sqlite3_stricmp(suffix, *known) != 0) known++;
+    return *known != NULL;
+}
+
+int ctr_table_register(sqlite3 *db, ctr_conn *conn)
+{
+    static const ctr_integrity_module MODULE = {.module.iVersion = CTR_INTEGRITY_VERSION,
+                                                .module.xCreate = table_create,
+                                                .module.xConnect = table_connect,
+                                                .module.xBestIndex = ctr_plan_best_index,
+                                                .module.xDisconnect = table_disconnect,
+                                                .module.xDestroy = table_destroy,
+                                                .module.xOpen = ctr_scan_open,
+                                                .module.xClose = ctr_scan_close,
+                                                .module.xFilter = ctr_scan_filter,
+                                                .module.xNext = ctr_scan_next,
+                                                .module.xEof = ctr_scan_eof,
+                                                .module.xColumn = ctr_scan_column,
+                                                .module.xRowid = ctr_scan_rowid,
+                                                .module.xUpdate = ctr_write_update,
+                                                .module.xRename = table_rename,
+                                                .module.xBegin = ctr_events_begin,
+                                                .module.xSync = ctr_events_sync,
+                                                .module.xCommit = ctr_events_commit,
+                                                .module.xRollback = ctr_events_rollback,
+                                                .module.xSavepoint = ctr_events_savepoint,
+                                                .module.xRelease = ctr_events_release,
+                                                .module.xRollbackTo = ctr_events_rollback_to,
+                                                .module.xShadowName = table_shadow_name,
+                                                .CTR_X_INTEGRITY = ctr_integrity_method};
+    return sqlite3_create_module_v2(db, "counter", &MODULE.module, ctr_conn_hold(conn),
+                                    ctr_conn_drop);
+}

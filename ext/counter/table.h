@@ -1,0 +1,357 @@
+/* counter/table.h - the counter table, a virtual table over a stored one.
+ *
+ *     table.c         its life: create, connect, rename, drop; registration
+ *     declare.c       turns the clauses of USING counter(...) into a shape, or refuses them
+ *     plan.c          chooses the constraints and the order that the key can serve
+ *     scan.c          cursors: rows and values; the elements of an IN
+ *     write.c         INSERT, UPDATE and DELETE
+ *     request.c       requests that count once, however often they are repeated
+ *     access.c        the current row: of one file, or of the front
+ *     integrity.c     checks the stored content
+ *     commands.c      commands: INSERT INTO t(t, ...) VALUES ('reset', ...)
+ *
+ * shared.h has what the virtual tables of a connection share.
+ *
+ * Columns as SQLite sees them, for page_views(path, hour, hits, bytes):
+ *
+ *     0  page_views    hidden   the command
+ *     1  path ... 4  bytes
+ *     5  request_id    hidden
+ *
+ * The counter table of a tracked table has more hidden columns, into which only its triggers and
+ * counter_track insert:
+ *
+ *     6  _event                    what happened to a row; see trigger_rows.c
+ *     7  _marks                    '102': the second counter has no column, the third was adopted;
+ *                                  or which regular columns have changed: tracked/triggers.h
+ *     8  _was_hits  9  _was_bytes  old values
+ */
+#ifndef CTR_COUNTER_TABLE_H
+#define CTR_COUNTER_TABLE_H
+
+#include "file/session.h"
+#include "table/columns.h"
+#include "table/events.h"
+#include "table/floors.h"
+#include "table/openings.h"
+#include "table/rows.h"
+#include "table/stream.h"
+#include "base/shared.h"
+
+enum { CTR_COLUMN_COMMAND = 0 };
+
+/* The number of column i of the shape. The number of request_id is ctr_table_column(n_columns). */
+static inline int ctr_table_column(int i)
+{
+    return 1 + i;
+}
+
+/* The numbers of the columns for triggers, in the counter table of a tracked table. */
+static inline int ctr_table_event(const ctr_shape *shape)
+{
+    return ctr_table_column(shape->n_columns) + 1;
+}
+
+static inline int ctr_table_marks(const ctr_shape *shape)
+{
+    return ctr_table_event(shape) + 1;
+}
+
+static inline int ctr_table_was(const ctr_shape *shape, int counter)
+{
+    return ctr_table_marks(shape) + 1 + counter;
+}
+
+/* Returns whether a value was given for a column. */
+static inline bool ctr_table_given(sqlite3_value *value)
+{
+    return sqlite3_value_type(value) != SQLITE_NULL;
+}
+
+/* The value that a statement gives for a counter; n is 0 if it gives none. */
+typedef struct ctr_given {
+    bool is;
+    int64_t n;
+} ctr_given;
+
+typedef struct ctr_table {
+    ctr_joined joined;
+    sqlite3 *db;
+    char *schema, *name; /* owned */
+    ctr_shape shape;
+    sqlite3_value **keys;          /* room for the key of the row being written, in key order */
+    ctr_given *given;              /* room for the values of an INSERT, by counter */
+    bool holds_keys;               /* `keys` are copies, which ctr_access_end frees */
+    const struct ctr_front *front; /* borrowed; NULL for the table of one file */
+
+    /* The rows and the file of the current row; a front sets them. */
+    ctr_rows *rows;
+    ctr_file *file;
+    ctr_file *held; /* the file of its own schema; see file/file.h */
+
+    bool read;                /* the stored tables were read; see ctr_table_read */
+    struct scan_cursor *idle; /* the cursor that was closed last; owned */
+
+    /* For a table of one file. */
+    ctr_rows own_rows;
+    ctr_floors floors;
+    ctr_streams streams;
+
+    /* A counter was added or dropped: SQLite makes a new object of the table for the next
+     * statement. */
+    bool altered;
+
+    /* Not NULL: the table holds the counters of a tracked table, and counts only what the triggers
+     * insert. */
+    const struct ctr_tracker *tracker; /* borrowed */
+    struct ctr_reports *reports;       /* owned: what the triggers have reported; the tracker's */
+    bool handed; /* a trigger made the current INSERT: messages name the tracked table */
+
+    int updated; /* rows that UPDATE has changed since the last scan began */
+
+    /* For the current statement, if it has a request id. */
+    sqlite3_value *request;
+    char *asks;    /* the text of the request; owned */
+    bool repeated; /* it was taken before */
+} ctr_table;
+
+/* The methods of a table that stands in front of others. Its statements, plans and refusals are
+ * those of a counter table; these methods read and write its rows. A table of one file has none. */
+typedef struct ctr_front {
+    /* The current row, as in counter/access.c for one file. After `find`, table->rows holds it. */
+    int (*find)(ctr_table *table, ctr_problem *problem);
+    int (*find_rowid)(ctr_table *table, int64_t rowid, ctr_problem *problem);
+    /* Fails if the cursor has read the row in other files than those that `find` found. */
+    void (*require_as_read)(const ctr_table *table, ctr_problem *problem);
+    bool (*found)(const ctr_table *table);
+    bool (*is_below)(const ctr_table *table); /* a floor */
+    bool (*key_is)(ctr_table *table, int64_t rowid, ctr_problem *problem);
+    void (*spell)(ctr_table *table); /* the next `write` stores table->keys as they are spelled */
+    int (*write)(ctr_table *table, ctr_problem *problem);
+    int (*raise)(ctr_table *table, ctr_problem *problem); /* raises floors to table->keys */
+    int64_t (*rowid)(const ctr_table *table);             /* as xRowid would */
+    ctr_rows *(*stored_row)(const ctr_table *table);      /* of a file; NULL: none */
+
+    /* A cursor: `open` returns the `reading` of the other methods; `close` frees it. */
+    struct ctr_reading *(*open)(ctr_table *table, ctr_problem *problem);
+    void (*close)(struct ctr_reading *reading);
+    void (*start)(struct ctr_reading *reading, ctr_table *table, bool unique, const char *plan,
+                  int argc, sqlite3_value **argv, ctr_problem *problem);
+    bool (*step)(struct ctr_reading *reading, ctr_problem *problem);
+    sqlite3_stmt *(*row)(const struct ctr_reading *reading);
+    void (*sum)(const struct ctr_reading *reading, int counter, ctr_summary *state);
+    int64_t (*name_row)(const struct ctr_reading *reading, int64_t id); /* for xRowid */
+    ctr_rows *(*rows)(const struct ctr_reading *reading); /* of the file of the current row */
+
+    /* Runs a command, as ctr_commands_run. Returns false if it runs as in one file. */
+    bool (*command)(ctr_table *table, sqlite3_value **columns, const char *command,
+                    ctr_problem *problem);
+    const char *commands;        /* the commands that it takes, as a message lists them */
+    const char *refuses_request; /* the message: why it takes no request_id */
+
+    /* Returns the name of the tables behind it. */
+    const char *(*birth)(const ctr_table *table);
+} ctr_front;
+
+/* What the counter table of a tracked table does beyond others; the conn has it
+ * (ctr_conn_above). */
+typedef struct ctr_tracker {
+    void (*open)(ctr_table *table, ctr_problem *problem); /* makes table->reports */
+    void (*close)(ctr_table *table);
+    /* Returns the tracked table, lent by the objects of the file; NULL: there is none. */
+    const char *(*tracked_table)(const ctr_table *table, ctr_problem *problem);
+    /* Takes a row that a trigger of the tracked table inserts. Returns false if the INSERT is
+     * another one. */
+    bool (*take)(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
+    /* Does as ctr_access_write and writes the counters into the tracked table. */
+    int (*write)(ctr_table *table, ctr_problem *problem);
+    /* Does as ctr_access_raise and clears the values of the rows that the floor purges. */
+    void (*purge)(ctr_table *table, ctr_problem *problem);
+} ctr_tracker;
+
+int ctr_table_register(sqlite3 *db, ctr_conn *conn); /* USING counter(...) */
+
+/* Makes the problem the table's message, "<table>: <text>", closes it, and returns its code. */
+int ctr_table_fail(ctr_table *table, ctr_problem *problem);
+
+/* table.c: for tables of both kinds. */
+
+/* Reads and checks the stored tables of one file, once. xConnect must not read them: it runs while
+ * a statement is prepared, and SQLite does not wait for a lock on a file that the transaction
+ * already reads. */
+int ctr_table_read(ctr_table *table, ctr_problem *problem);
+
+/* Refuses a name that is reserved or equals the name of a column. */
+void ctr_table_check_name(const ctr_shape *shape, const char *name, ctr_problem *problem);
+
+/* Declares the columns to SQLite. */
+void ctr_table_declare(ctr_table *table, ctr_problem *problem);
+
+/* Makes the problem the message of xCreate or xConnect, closes it, and returns its code. */
+int ctr_table_report(ctr_problem *problem, char **message);
+
+/* declare.c: a tracked table that is replicated may have no counter. */
+int ctr_declare_shape(ctr_shape *shape, const char *table, bool tracked, int n,
+                      const char *const *clauses, ctr_problem *problem);
+
+/* Returns the name in a clause that adds a counter; the caller frees it with sqlite3_free. Returns
+ * NULL and sets the problem if the clause is refused. */
+char *ctr_declare_counter(const char *table, const char *clause, ctr_problem *problem);
+char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool tracked);
+
+/* If the last clause is TRACKED, removes it from the count and returns the name of the tracked
+ * table; the caller frees it with sqlite3_free. Returns NULL if there is no such clause, or on a
+ * problem. */
+char *ctr_declare_tracked(int *n, const char *const *clauses, ctr_problem *problem);
+
+/* plan.c: xBestIndex. The number of the plan is CTR_PLAN_UNIQUE if it finds one row at most. */
+enum { CTR_PLAN_UNIQUE = 1 };
+int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
+
+/* scan.c */
+int ctr_scan_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor);
+int ctr_scan_close(sqlite3_vtab_cursor *base);
+void ctr_scan_release(ctr_table *table); /* frees the cursor that was kept for the next scan */
+int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int argc,
+                    sqlite3_value **argv);
+int ctr_scan_next(sqlite3_vtab_cursor *base);
+int ctr_scan_eof(sqlite3_vtab_cursor *base);
+int ctr_scan_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column);
+int ctr_scan_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
+
+/* write.c */
+int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
+
+/* Collects the key of an INSERT into table->keys. Fails with SQLITE_MISMATCH on a NULL. */
+int ctr_write_collect_key(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
+
+/* Collects the counter values of an INSERT into table->given. Fails with SQLITE_MISMATCH on a value
+ * that is no integer (base/args.h). */
+int ctr_write_collect_amounts(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
+
+/* Sets the problem of a table without counters: two files have each dropped the counter that the
+ * other kept. */
+void ctr_write_refuse_no_counter(ctr_problem *problem);
+
+/* Begins the next life of a counter of the row that was found, at the given number or at 0. */
+int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given,
+                        ctr_problem *problem);
+
+/* Each changes a counter of the row that was found: adds n, sets it to n, adds `to` minus
+ * `from`. */
+int ctr_write_add(ctr_table *table, int counter, int64_t n, ctr_problem *problem);
+int ctr_write_assign(ctr_table *table, int counter, int64_t n, ctr_problem *problem);
+int ctr_write_change(ctr_table *table, int counter, int64_t from, int64_t to, ctr_problem *problem);
+
+/* Counts n, 0 excepted, under the opening of the running counter_track. Fails if openings of other
+ * files stand in the cell and the call does not say what they are. */
+int ctr_write_open(ctr_table *table, ctr_opening *opening, int counter, int64_t n,
+                   ctr_problem *problem);
+
+/* Deletes a counter of the row that was found. */
+int ctr_write_tombstone(ctr_table *table, int counter, ctr_problem *problem);
+
+/* Fails with SQLITE_CONSTRAINT if the row was not found and table->keys is below a floor. */
+int ctr_write_check_floors(ctr_table *table, ctr_problem *problem);
+
+/* Fails if this statement has added or dropped a column: SQLite shows the new columns to the next
+ * statement only. */
+int ctr_write_check_altered(const ctr_table *table, ctr_problem *problem);
+
+/* access.c: after ctr_access_find, table->rows holds the row. */
+
+/* Looks for the row with table->keys. */
+int ctr_access_find(ctr_table *table, ctr_problem *problem);
+
+/* Returns whether memory knows no row with table->keys, so that it may be written as a new one. */
+bool ctr_access_may_be_new(ctr_table *table, ctr_problem *problem);
+
+/* Looks for the row under a cursor, by the row id that xRowid returned. */
+int ctr_access_find_rowid(ctr_table *table, int64_t rowid, ctr_problem *problem);
+
+/* Returns the row id of the row just written, as xRowid would. */
+int64_t ctr_access_rowid(const ctr_table *table);
+
+/* Returns whether the row was found, in any file. */
+bool ctr_access_found(const ctr_table *table);
+
+/* Returns whether the row that was found has a live counter. */
+bool ctr_access_is_live(const ctr_table *table);
+
+/* Stages table->keys, as they are spelled, for the row that was found: ctr_stage_spell. */
+void ctr_access_spell(ctr_table *table, ctr_problem *problem);
+
+/* Returns whether the key of the row is below a floor, in any file. */
+bool ctr_access_is_below(ctr_table *table, ctr_problem *problem);
+
+/* Writes the row in table->rows. */
+int ctr_access_write(ctr_table *table, ctr_problem *problem);
+
+/* Raises floors to table->keys. */
+int ctr_access_raise(ctr_table *table, ctr_problem *problem);
+
+/* Returns whether the row has the values of table->keys, apart from those that are NULL. */
+bool ctr_access_key_is(ctr_table *table, int64_t rowid, ctr_problem *problem);
+
+/* Returns table->keys as a message shows them; as ctr_values_key_text. */
+char *ctr_access_given_key_text(const ctr_table *table, ctr_problem *problem);
+
+/* Adds "column hits of ('/', 12)" to the problem. */
+void ctr_access_problem_at(ctr_table *table, int counter, ctr_problem *problem);
+
+/* Frees copies of the key after a statement. */
+void ctr_access_end(ctr_table *table);
+
+/* request.c: `columns` are the columns of the INSERT, by number. */
+
+/* Sets the problem that a front, or an UPDATE, takes no request. */
+void ctr_request_refuse(const ctr_table *table, ctr_problem *problem);
+
+/* Returns whether the request was taken before; if not, it becomes the current one. The caller ends
+ * it, also after a failure. */
+bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
+
+/* Records the current request; there must be one. */
+int ctr_request_remember(ctr_table *table, ctr_problem *problem);
+void ctr_request_end(ctr_table *table);
+
+/* commands.c: `columns` are the columns of the INSERT, by number. */
+int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
+
+/* Fails if any column has a value. */
+int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns, const char *command,
+                               ctr_problem *problem);
+
+/* If the command is `verb` and a name, returns the name, else NULL. */
+const char *ctr_commands_name(const char *command, const char *verb);
+
+/* Adds or drops the counter that ctr_columns_ask() requests. */
+void ctr_commands_take(ctr_table *table, ctr_wanted *wanted, ctr_problem *problem);
+
+/* integrity.c: checks the stored content. */
+typedef enum ctr_integrity_extent {
+    CTR_INTEGRITY_ALONE, /* nothing else checks the pages */
+    CTR_INTEGRITY_PRAGMA,
+    CTR_INTEGRITY_QUICK
+} ctr_integrity_extent;
+
+int ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent, ctr_problem *problem);
+
+/* xIntegrity, which SQLite calls since 3.44; earlier versions ignore it. Their headers lack it, so
+ * there is a type of our own. */
+int ctr_integrity_method(sqlite3_vtab *base, const char *schema, const char *name, int flags,
+                         char **message);
+
+typedef struct ctr_integrity_module {
+    sqlite3_module module;
+#if SQLITE_VERSION_NUMBER < 3044000
+    int (*xIntegrity)(sqlite3_vtab *, const char *, const char *, int, char **);
+#define CTR_X_INTEGRITY xIntegrity
+#else
+#define CTR_X_INTEGRITY module.xIntegrity
+#endif
+} ctr_integrity_module;
+
+enum { CTR_INTEGRITY_VERSION = 4 }; /* iVersion of a module with xIntegrity */
+
+#endif

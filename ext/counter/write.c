@@ -1,0 +1,484 @@
+/* counter/write.c - INSERT, UPDATE and DELETE of a counter table.
+ *
+ * After a statement the table shows the values that an ordinary table would show; the difference is
+ * counted under the id of this file. An INSERT on an existing row adds instead, because SQLite has
+ * no UPSERT on virtual tables.
+ *
+ *                          no row         live row                 deleted row
+ *     INSERT               its values     values added             next life, its values
+ *     INSERT OR IGNORE     its values     skipped                  next life, its values
+ *     INSERT OR REPLACE    its values     set to its values        next life, its values
+ *     UPDATE                              set to its values
+ *     DELETE                              tombstones
+ *
+ * Each finds the row, checks and computes everything, and ends in one write of one stored row, or
+ * in one entry of the journal: inside a transaction, SQLite does not roll back the first of two
+ * writes.
+ *
+ * Read it from the end: ctr_write_update calls change_row, which calls take_insert, update_row or
+ * delete_row. take_insert hands on the rows of triggers, requests and commands, the rest goes to
+ * insert_row.
+ *
+ * They return SQLITE_CONSTRAINT only for a row that OR IGNORE may skip: an existing row, a row
+ * below a floor, a request that was taken. OR IGNORE hides every error with this code, extended or
+ * not.
+ */
+#include <string.h>
+
+#include "file/spill.h"
+#include "base/args.h"
+#include "table/stage.h"
+#include "counter/table.h"
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static const char *column_name(const ctr_table *table, int column)
+{
+    return table->shape.columns[column].name;
+}
+
+static int take_given(const ctr_table *table, int counter, sqlite3_value *value, int64_t *n,
+                      ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || ctr_arg_take_integer(table->db, value, n, problem))
+        return problem->rc;
+    char *refusal = ctr_arg_integer_refusal(value);
+    if (!refusal) return ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_MISMATCH, "column %s: a counter takes %s",
+                    ctr_shape_counter_name(&table->shape, counter), refusal);
+    sqlite3_free(refusal);
+    return problem->rc;
+}
+
+int ctr_write_collect_amounts(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
+        sqlite3_value *value = columns[ctr_table_column(table->shape.counters[i])];
+        ctr_given *given = &table->given[i];
+        *given = (ctr_given){.is = ctr_table_given(value)};
+        if (given->is) take_given(table, i, value, &given->n, problem);
+    }
+    return problem->rc;
+}
+
+int ctr_write_collect_key(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    for (int i = 0; i < table->shape.n_keys; i++) {
+        int column = table->shape.keys[i];
+        table->keys[i] = columns[ctr_table_column(column)];
+        if (!ctr_table_given(table->keys[i]))
+            ctr_problem_set(problem, SQLITE_MISMATCH, "key column %s must not be NULL",
+                            column_name(table, column));
+    }
+    return problem->rc;
+}
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+/* Returns under whom to count, before the row is changed, or NULL and a problem if the file must
+ * not count. A trigger on counter_replica must not use this row, so `writing` is set. */
+static const ctr_leader *lead(ctr_table *table, ctr_problem *problem)
+{
+    table->rows->writing = true;
+    const ctr_leader *leader = ctr_file_leader(table->file, problem);
+    table->rows->writing = false;
+    return leader;
+}
+
+/* Returns whether n would move the counter out of 64 bits or, if counts of other files have done so
+ * already, further out. */
+static bool overflows(const ctr_sum *before, int64_t n)
+{
+    ctr_sum sum = *before;
+    int64_t value;
+    if (ctr_sum_value(&sum, &value) != CTR_OK) return sum.high < 0 ? n < 0 : n > 0;
+    ctr_sum_add(&sum, n);
+    return ctr_sum_value(&sum, &value) != CTR_OK;
+}
+
+static int refuse_overflow(ctr_table *table, int counter, int64_t n, ctr_problem *problem)
+{
+    return ctr_problem_set(problem, SQLITE_ERROR,
+                           "column %s: integer overflow: %lld cannot be added",
+                           ctr_shape_counter_name(&table->shape, counter), (long long)n);
+}
+
+int ctr_write_add(ctr_table *table, int counter, int64_t n, ctr_problem *problem)
+{
+    ctr_summary state = ctr_rows_state(table->rows, counter);
+    if (overflows(&state.sum, n)) return refuse_overflow(table, counter, n, problem);
+    const ctr_leader *leader = lead(table, problem);
+    if (!leader) return problem->rc;
+    if (ctr_stage_add(table->rows, counter, n, leader, problem))
+        return refuse_overflow(table, counter, n, problem);
+    ctr_conn_count(table->joined.conn, !state.touched);
+    return problem->rc;
+}
+
+static int refuse_life(ctr_table *table, int counter, ctr_status status, ctr_problem *problem)
+{
+    if (status == CTR_OK) return problem->rc;
+    ctr_problem_set(problem, SQLITE_ERROR, "the counter %s", ctr_status_text(status));
+    ctr_access_problem_at(table, counter, problem);
+    return problem->rc;
+}
+
+/* Notes an opening of another file that stands in the cell; refuses it unless the call says what it
+ * is. */
+static void meet_opening(ctr_table *table, ctr_opening *opening, int counter, int64_t n,
+                         const ctr_shard *theirs, ctr_problem *problem)
+{
+    ctr_openings_meet(opening, theirs->id, problem);
+    if (opening->answer != CTR_UNANSWERED) return;
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "two files counted the values that they had when they began to track it: %lld "
+                    "here, %lld in another file: if they were copies of one file, add "
+                    "'opening=same', and only the greater value counts; if each had its own, "
+                    "'opening=add'",
+                    (long long)n, (long long)theirs->value);
+    ctr_access_problem_at(table, counter, problem);
+}
+
+int ctr_write_open(ctr_table *table, ctr_opening *opening, int counter, int64_t n,
+                   ctr_problem *problem)
+{
+    ctr_summary state = ctr_rows_state(table->rows, counter);
+    if (overflows(&state.sum, n)) return refuse_overflow(table, counter, n, problem);
+    ctr_leader leader = {.least = 1};
+    memcpy(leader.id, opening->id, CTR_ID_SIZE);
+    ctr_status status = state.life % 2 == 0
+                            ? ctr_stage_next_life(table->rows, counter, n, &leader, problem)
+                            : ctr_stage_open(table->rows, counter, n, &leader, problem);
+    if (problem->rc != SQLITE_OK || refuse_life(table, counter, status, problem))
+        return problem->rc;
+    const ctr_cell *cell = &table->rows->cells[counter];
+    ctr_shard shard;
+    for (size_t at = 0; state.life % 2 == 1 && ctr_cell_next(cell, &at, &shard);)
+        if (ctr_id_is_opening(shard.id) && shard.clock == 1)
+            meet_opening(table, opening, counter, n, &shard, problem);
+    opening->n++;
+    ctr_conn_count(table->joined.conn, !state.touched);
+    return problem->rc;
+}
+
+/* A counter that equals n already stays unchanged. */
+int ctr_write_assign(ctr_table *table, int counter, int64_t n, ctr_problem *problem)
+{
+    int64_t value;
+    ctr_summary state = ctr_rows_state(table->rows, counter);
+    if (ctr_sum_value(&state.sum, &value) == CTR_OK && value == n) return problem->rc;
+    const ctr_leader *leader = lead(table, problem);
+    if (!leader) return problem->rc;
+    if (ctr_stage_assign(table->rows, counter, n, leader, problem))
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "column %s: integer overflow: with the value %lld, the count of "
+                               "this file would exceed 64 bits",
+                               ctr_shape_counter_name(&table->shape, counter), (long long)n);
+    ctr_conn_count(table->joined.conn, !state.touched);
+    return problem->rc;
+}
+
+int ctr_write_change(ctr_table *table, int counter, int64_t from, int64_t to, ctr_problem *problem)
+{
+    int64_t value;
+    ctr_summary state = ctr_rows_state(table->rows, counter);
+    ctr_sum sum = state.sum, was = {0, 0};
+    ctr_sum_add(&sum, to);
+    ctr_sum_add(&was, from);
+    ctr_sum_subtract_sum(&sum, &was);
+    if (ctr_sum_value(&sum, &value) == CTR_OK)
+        return ctr_write_assign(table, counter, value, problem);
+    return ctr_problem_set(problem, SQLITE_ERROR,
+                           "column %s: integer overflow: the change from %lld to %lld cannot be "
+                           "counted",
+                           ctr_shape_counter_name(&table->shape, counter), (long long)from,
+                           (long long)to);
+}
+
+void ctr_write_refuse_no_counter(ctr_problem *problem)
+{
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "the table has no counter left: the command 'add column <counter>' adds one");
+}
+
+int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given, ctr_problem *problem)
+{
+    const ctr_leader *leader = given->is ? lead(table, problem) : NULL;
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    ctr_status status = ctr_stage_next_life(table->rows, counter, given->n, leader, problem);
+    if (leader && status == CTR_OK) ctr_conn_count(table->joined.conn, false);
+    return refuse_life(table, counter, status, problem);
+}
+
+int ctr_write_tombstone(ctr_table *table, int counter, ctr_problem *problem)
+{
+    return refuse_life(table, counter, ctr_stage_delete(table->rows, counter, problem), problem);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+typedef enum row_state { ROW_MISSING, ROW_LIVE, ROW_DELETED } row_state;
+
+static bool is_deleted(const ctr_table *table, int counter)
+{
+    return ctr_rows_state(table->rows, counter).life % 2 == 0;
+}
+
+static row_state state_of(const ctr_table *table)
+{
+    row_state state = ROW_MISSING;
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        ctr_summary counter = ctr_rows_state(table->rows, i);
+        if (ctr_summary_is_live(&counter)) return ROW_LIVE;
+        if (counter.life % 2 == 0) state = ROW_DELETED;
+    }
+    return state;
+}
+
+/* A row that does not exist may have been removed for good. */
+int ctr_write_check_floors(ctr_table *table, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || ctr_access_found(table)) return problem->rc;
+    if (!ctr_access_is_below(table, problem)) return problem->rc;
+    char *key = ctr_problem_describe_key(table->keys, table->shape.n_keys);
+    if (!key) return ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_CONSTRAINT,
+                    "the key %s is below a floor of the table; see counter_floors('%s')", key,
+                    table->front ? table->front->birth(table) : table->name);
+    sqlite3_free(key);
+    return problem->rc;
+}
+
+/* Writes the row once, if it has changed. Behind a front it is always written, because other files
+ * may lack its contents. */
+static void write_once(ctr_table *table, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    bool changed = table->front || ctr_stage_any(table->rows);
+    if (changed)
+        ctr_access_write(table, problem);
+    else if (table->request)
+        ctr_request_remember(table, problem);
+}
+
+/* ---- INSERT ---------------------------------------------------------------------------------- */
+
+/* An INSERT of a key alone makes the row by adding 0. In a deleted row all counters begin their
+ * next life; in a live row, a counter that was deleted alone does so if it is given a value. */
+static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    int mode = sqlite3_vtab_on_conflict(table->db);
+    if (table->shape.n_counters == 0) {
+        ctr_write_refuse_no_counter(problem);
+        return;
+    }
+    if (ctr_write_collect_amounts(table, columns, problem) ||
+        ctr_write_collect_key(table, columns, problem))
+        return;
+    if (ctr_access_find(table, problem)) return;
+    row_state state = state_of(table);
+    if (state == ROW_LIVE && mode == SQLITE_IGNORE) {
+        ctr_problem_set(problem, SQLITE_CONSTRAINT, "the row exists already");
+        return;
+    }
+    if (ctr_write_check_floors(table, problem)) return;
+
+    bool replaces = mode == SQLITE_REPLACE, key_alone = true;
+    for (int i = 0; i < table->shape.n_counters && key_alone; i++) key_alone = !table->given[i].is;
+    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
+        const ctr_given *given = &table->given[i];
+        bool revives = given->is || replaces || state == ROW_DELETED;
+        if (is_deleted(table, i) && revives)
+            ctr_write_next_life(table, i, given, problem);
+        else if (state == ROW_LIVE && replaces)
+            ctr_write_assign(table, i, given->n, problem);
+        else if (given->is || (key_alone && state == ROW_MISSING))
+            ctr_write_add(table, i, given->n, problem);
+    }
+    if (state != ROW_LIVE || replaces) ctr_access_spell(table, problem);
+    write_once(table, problem);
+}
+
+/* ---- UPDATE ---------------------------------------------------------------------------------- */
+
+/* A key may be assigned its present value: SQLite before 3.41 does this with every column in an
+ * UPDATE ... FROM. */
+static int check_key(ctr_table *table, int64_t rowid, sqlite3_value **columns, ctr_problem *problem)
+{
+    bool assigned = false;
+    for (int i = 0; i < table->shape.n_keys; i++) {
+        sqlite3_value *value = columns[ctr_table_column(table->shape.keys[i])];
+        bool same = sqlite3_value_nochange(value);
+        table->keys[i] = same ? NULL : value;
+        assigned = assigned || !same;
+        if (!same && !ctr_table_given(value))
+            return ctr_problem_set(problem, SQLITE_MISMATCH, "key column %s must not be NULL",
+                                   column_name(table, table->shape.keys[i]));
+    }
+    if (assigned && !ctr_access_key_is(table, rowid, problem))
+        ctr_problem_set(problem, SQLITE_ERROR, "the key of a row cannot be changed");
+    return problem->rc;
+}
+
+/* NULL is refused, except for a counter that was deleted alone and so reads NULL: in an UPDATE ...
+ * FROM, SQLite before 3.41 passes unassigned counters with the values that it read. */
+static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
+{
+    sqlite3_value **columns = argv + 2, *command = columns[CTR_COLUMN_COMMAND];
+    int64_t rowid = sqlite3_value_int64(argv[0]);
+    if (!sqlite3_value_nochange(argv[1]) && sqlite3_value_int64(argv[1]) != rowid)
+        ctr_problem_set(problem, SQLITE_ERROR, "the row id cannot be changed");
+    if (!sqlite3_value_nochange(command) && ctr_table_given(command))
+        ctr_problem_set(problem, SQLITE_ERROR, "commands are given by INSERT, not by UPDATE");
+    if (problem->rc != SQLITE_OK || check_key(table, rowid, columns, problem)) return;
+    if (ctr_access_find_rowid(table, rowid, problem)) return;
+    if (table->front) table->front->require_as_read(table, problem);
+    if (!ctr_access_found(table)) return;
+
+    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
+        sqlite3_value *value = columns[ctr_table_column(table->shape.counters[i])];
+        ctr_given given = {.is = true};
+        bool deleted = is_deleted(table, i);
+        if (sqlite3_value_nochange(value) || (deleted && !ctr_table_given(value))) continue;
+        if (take_given(table, i, value, &given.n, problem)) return;
+        if (deleted)
+            ctr_write_next_life(table, i, &given, problem);
+        else
+            ctr_write_assign(table, i, given.n, problem);
+    }
+    ctr_access_spell(table, problem);
+    write_once(table, problem);
+}
+
+/* ---- xUpdate --------------------------------------------------------------------------------- */
+
+int ctr_write_check_altered(const ctr_table *table, ctr_problem *problem)
+{
+    if (!table->altered) return problem->rc;
+    return ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "this statement has added or dropped a column and cannot count any more");
+}
+
+/* With SQLITE_CONSTRAINT and OR IGNORE, SQLite skips the row and does not count it as changed. */
+static bool is_ignored(const ctr_table *table, const ctr_problem *problem)
+{
+    return problem->rc == SQLITE_CONSTRAINT && !table->tracker &&
+           sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE;
+}
+
+/* The counters of a tracked table change only with that table. */
+static int refuse_by_hand(const ctr_table *table, ctr_problem *problem)
+{
+    if (!table->tracker) return problem->rc;
+    return ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "it holds the counters of a tracked table and cannot be written: write that table");
+}
+
+static void add_or_command(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+{
+    ctr_wanted *wanted = ctr_columns_wanted(columns[CTR_COLUMN_COMMAND]);
+    if (wanted)
+        ctr_commands_take(table, wanted, problem);
+    else if (ctr_table_given(columns[CTR_COLUMN_COMMAND]))
+        ctr_commands_run(table, columns, problem);
+    else if (refuse_by_hand(table, problem))
+        return;
+    else if (ctr_write_check_altered(table, problem) == SQLITE_OK)
+        insert_row(table, columns, problem);
+}
+
+static bool is_request_given(const ctr_table *table, sqlite3_value **columns)
+{
+    sqlite3_value *id = columns[ctr_table_column(table->shape.n_columns)];
+    return !sqlite3_value_nochange(id) && ctr_table_given(id);
+}
+
+/* A request whose row OR IGNORE skips counts as taken. */
+static void take_insert(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
+{
+    sqlite3_value **columns = argv + 2;
+    if (ctr_table_given(argv[1])) {
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "a row id cannot be given: the key identifies a row");
+        return;
+    }
+    if (table->tracker && table->tracker->take(table, columns, problem)) return;
+    if (!is_request_given(table, columns)) {
+        add_or_command(table, columns, problem);
+        return;
+    }
+    if (table->front) {
+        ctr_request_refuse(table, problem);
+    } else if (ctr_request_begin(table, columns, problem)) {
+        if (sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE)
+            ctr_problem_set(problem, SQLITE_CONSTRAINT, "the request was taken before");
+    } else if (problem->rc == SQLITE_OK) {
+        add_or_command(table, columns, problem);
+        ctr_problem remembered = {SQLITE_OK, NULL};
+        if (is_ignored(table, problem) && ctr_request_remember(table, &remembered)) {
+            ctr_problem_close(problem);
+            *problem = remembered;
+        }
+    }
+    ctr_request_end(table);
+}
+
+static void delete_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
+{
+    if (ctr_access_find_rowid(table, rowid, problem) || state_of(table) != ROW_LIVE) return;
+    for (int i = 0; i < table->shape.n_counters; i++)
+        if (ctr_write_tombstone(table, i, problem)) return;
+    ctr_access_write(table, problem);
+}
+
+static void change_row(ctr_table *table, int argc, sqlite3_value **argv, bool inserts,
+                       ctr_problem *problem)
+{
+    if (!inserts && refuse_by_hand(table, problem)) return;
+    if (argc == 1)
+        delete_row(table, sqlite3_value_int64(argv[0]), problem);
+    else if (inserts)
+        take_insert(table, argv, problem);
+    else if (is_request_given(table, argv + 2))
+        ctr_request_refuse(table, problem);
+    else
+        update_row(table, argv, problem);
+}
+
+/* SQLite opens no savepoint for an UPDATE ... FROM of a virtual table, and keeps the rows before
+ * the one that fails; so the transaction is marked as spoiled. For other statements it rolls back
+ * to a savepoint, which clears the mark. */
+int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
+{
+    ctr_table *table = (ctr_table *)base;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    bool inserts = argc > 1 && !ctr_table_given(argv[0]);
+    unsigned nth = table->joined.conn->ended;
+    table->joined.conn->stats.writes++;
+    table->repeated = false;
+    if (!table->read) ctr_table_read(table, &problem);
+    if (problem.rc == SQLITE_OK && table->joined.conn->told == 0)
+        ctr_events_witness(&table->joined, &problem);
+    if (table->file) ctr_spill_check(table->file);
+    if (problem.rc == SQLITE_OK) change_row(table, argc, argv, inserts, &problem);
+    if (argc > 1 && !inserts && problem.rc == SQLITE_OK)
+        table->updated++;
+    else if (argc > 1 && !inserts && table->updated > 0)
+        ctr_conn_spoil(table->joined.conn, nth);
+    if (inserts) *rowid = table->repeated ? 0 : ctr_access_rowid(table);
+    ctr_access_end(table);
+
+    if (problem.rc == SQLITE_OK) {
+        table->handed = false;
+        return SQLITE_OK;
+    }
+    bool skip = is_ignored(table, &problem);
+    int rc = ctr_table_fail(table, &problem);
+    if (skip) { /* SQLite reports a message even if OR IGNORE applies */
+        sqlite3_free(base->zErrMsg);
+        base->zErrMsg = NULL;
+    }
+    return rc;
+}

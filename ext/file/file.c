@@ -1,0 +1,438 @@
+/* file/file.c - the files of a connection: checks whether an identity still describes its
+ * file, and renews its witness. */
+#include "file/file.h"
+
+#include <string.h>
+
+#include "file/os.h"
+#include "file/succession.h"
+#include "base/run.h"
+
+static void free_file(ctr_file *file)
+{
+    for (int i = 0; i < CTR_FILE_STATEMENTS; i++) ctr_conn_close_kept(&file->statements[i]);
+    ctr_schema_objects_close(&file->objects);
+    ctr_storage_close(&file->storage);
+    if (file->tabs) file->conn->above.tables->close(file);
+    if (file->foreign) file->free_foreign(file);
+    sqlite3_free(file->schema);
+    sqlite3_free(file);
+}
+
+void ctr_file_close_all(ctr_conn *conn)
+{
+    while (conn->files) {
+        ctr_file *file = conn->files;
+        conn->files = file->next;
+        free_file(file);
+    }
+}
+
+/* A new one frees detached files: an application may attach thousands of files, one after the
+ * other, each under its own name. */
+ctr_file *ctr_file_of(ctr_conn *conn, const char *schema)
+{
+    for (ctr_file *file = conn->files; file; file = file->next)
+        if (sqlite3_stricmp(file->schema, schema) == 0) return file;
+
+    for (ctr_file **at = &conn->files; *at;) {
+        ctr_file *file = *at;
+        if (file->holders > 0 || ctr_run_has_schema(conn->db, file->schema)) {
+            at = &file->next;
+        } else {
+            *at = file->next;
+            free_file(file);
+        }
+    }
+
+    ctr_file *file = sqlite3_malloc64(sizeof *file);
+    char *name = sqlite3_mprintf("%s", schema);
+    if (!file || !name) {
+        sqlite3_free(file);
+        sqlite3_free(name);
+        return NULL;
+    }
+    *file = (ctr_file){.conn = conn, .schema = name, .version = 1, .next = conn->files};
+    conn->files = file;
+    return file;
+}
+
+ctr_file *ctr_file_hold(ctr_conn *conn, const char *schema)
+{
+    ctr_file *file = ctr_file_of(conn, schema);
+    if (file) file->holders++;
+    return file;
+}
+
+void ctr_file_release(ctr_file *file)
+{
+    if (file) file->holders--;
+}
+
+ctr_run ctr_file_run(const ctr_file *file, ctr_problem *problem)
+{
+    return ctr_run_on(file->conn->db, file->schema, NULL, problem);
+}
+
+sqlite3_stmt *ctr_file_take(ctr_file *file, ctr_file_sql which, ctr_problem *problem)
+{
+    static const ctr_sql TEXTS[CTR_FILE_STATEMENTS] = {
+        [CTR_FILE_READ] = CTR_SQL_IDENTITY_READ,    [CTR_FILE_RENEW] = CTR_SQL_IDENTITY_RENEW,
+        [CTR_FILE_PROBE] = CTR_SQL_IDENTITY_PROBE,  [CTR_FILE_SCHEMA] = CTR_SQL_TRANSACTION_SCHEMA,
+        [CTR_FILE_LIST] = CTR_SQL_CATALOG_LIST,     [CTR_FILE_MARK] = CTR_SQL_MARKS_READ,
+        [CTR_FILE_SET_MARK] = CTR_SQL_MARKS_WRITE,  [CTR_FILE_SOURCE] = CTR_SQL_KNOWN_READ,
+        [CTR_FILE_SET_SOURCE] = CTR_SQL_KNOWN_WRITE};
+    ctr_run run = ctr_file_run(file, problem);
+    return ctr_conn_take(file->conn, &file->statements[which], &run, TEXTS[which]);
+}
+
+void ctr_file_give_back(ctr_file *file, ctr_file_sql which, sqlite3_stmt *statement,
+                        const ctr_problem *problem)
+{
+    ctr_conn_give_back(file->conn, &file->statements[which], statement, problem);
+}
+
+unsigned ctr_file_data_version(ctr_file *file)
+{
+    return file->checked || file->held ? file->data_version
+                                       : ctr_run_data_version(file->conn->db, file->schema);
+}
+
+void ctr_file_uncheck(ctr_file *file)
+{
+    file->checked = file->renewed = false;
+    file->version++;
+}
+
+void ctr_file_forget(ctr_file *file)
+{
+    ctr_file_uncheck(file);
+    file->after = CTR_AFTER_NOTHING;
+}
+
+void ctr_file_removed(ctr_file *file)
+{
+    ctr_file_forget(file);
+    file->known = file->numbered = false;
+    file->identity = (ctr_identity){0};
+}
+
+enum { DAY_LIMIT = 2 }; /* the limit of new ids in a day because of the fingerprint alone */
+
+/* ---- the schema ------------------------------------------------------------------------------ */
+
+static bool is_same_schema(ctr_file *file, ctr_problem *problem)
+{
+    ctr_run run = ctr_file_run(file, problem);
+    sqlite3_stmt *look = ctr_file_take(file, CTR_FILE_SCHEMA, problem);
+    if (!look) return false;
+    bool is_new = sqlite3_stmt_status(look, SQLITE_STMTSTATUS_RUN, 0) == 0;
+    ctr_run_row(&run, look);
+    bool again = sqlite3_stmt_status(look, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    ctr_file_give_back(file, CTR_FILE_SCHEMA, look, problem);
+    return problem->rc == SQLITE_OK && !is_new && !again;
+}
+
+ctr_objects *ctr_file_objects(ctr_file *file, ctr_problem *problem)
+{
+    ctr_objects *objects = &file->objects;
+    if (problem->rc != SQLITE_OK) return NULL;
+    if (is_same_schema(file, problem) && file->has_objects) return objects;
+    ctr_schema_objects_close(objects);
+    ctr_schema_objects_read(objects, file->conn->db, file->schema, problem);
+    file->schemas++;
+    file->has_objects = problem->rc == SQLITE_OK;
+    return file->has_objects ? objects : NULL;
+}
+
+ctr_objects *ctr_file_objects_read_on(ctr_file *file, ctr_problem *problem)
+{
+    if (!file->has_objects) return ctr_file_objects(file, problem);
+    if (ctr_schema_objects_read_on(&file->objects, problem)) return NULL;
+    is_same_schema(file, problem); /* it is from now on */
+    return &file->objects;
+}
+
+static bool is_table_among(const ctr_objects *objects, const char *name, ctr_problem *problem)
+{
+    return objects && ctr_schema_objects_is_table(objects, name, problem);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* A statement that finds no row is not kept: it may hide columns, as an authorizer wanted that may
+ * be gone the next time. */
+static void read_row(ctr_file *file, ctr_identity *identity, ctr_problem *problem)
+{
+    const ctr_problem absent = {SQLITE_NOTFOUND, NULL};
+    sqlite3_stmt *rows = ctr_file_take(file, CTR_FILE_READ, problem);
+    if (rows) ctr_identity_take(identity, rows, problem);
+    ctr_file_give_back(file, CTR_FILE_READ, rows, identity->present ? problem : &absent);
+}
+
+/* Its table may be missing to a kept statement, because its creation was rolled back to a
+ * savepoint. */
+int ctr_file_peek(ctr_file *file, ctr_identity *identity, ctr_problem *problem)
+{
+    *identity = (ctr_identity){0};
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (file->statements[CTR_FILE_READ].statement) {
+        ctr_problem trouble = {SQLITE_OK, NULL};
+        read_row(file, identity, &trouble);
+        if (trouble.rc != SQLITE_ERROR) {
+            *problem = trouble;
+            return problem->rc;
+        }
+        ctr_problem_close(&trouble);
+    }
+    bool there =
+        file->has_objects
+            ? is_table_among(ctr_file_objects(file, problem), "counter_replica", problem)
+            : ctr_schema_is_table(file->conn->db, file->schema, "counter_replica", problem);
+    if (there) read_row(file, identity, problem);
+    return problem->rc;
+}
+
+int ctr_file_read(ctr_file *file, ctr_problem *problem)
+{
+    file->version++;
+    return ctr_file_peek(file, &file->identity, problem);
+}
+
+/* DETACH expires every statement, and the next file's object may have the same address. So if the
+ * statement was prepared again, nothing is known about the file. */
+int ctr_file_look(ctr_file *file, ctr_problem *problem)
+{
+    sqlite3_stmt *read = file->statements[CTR_FILE_READ].statement;
+    bool anew = read && sqlite3_stmt_status(read, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    file->looked = ctr_os_now();
+    return ctr_storage_see(&file->storage, file->conn->db, file->schema, anew, &file->seen,
+                           &file->attribute, problem);
+}
+
+/* Returns whether the witness must be renewed. The times may have any value: another program may
+ * have written the file. */
+static bool is_due(const ctr_identity *identity, int64_t now)
+{
+    uint64_t a = (uint64_t)now, b = (uint64_t)identity->renewed;
+    uint64_t passed = now > identity->renewed ? a - b : b - a;
+    bool passes = identity->renewal <= 0 || passed >= (uint64_t)identity->renewal;
+    return passes && identity->lineage.pair.number < CTR_PAIR_MAX;
+}
+
+/* Returns whether it is still the file that was just checked. No other connection has committed
+ * since, so only the file at the path may have changed. The attribute takes longer to read, and is
+ * read again when the witness must be renewed. */
+static bool is_still_there(ctr_file *file, ctr_problem *problem)
+{
+    ctr_fingerprint now;
+    int64_t passed = ctr_os_now() - file->looked;
+    if (passed < 0 || passed >= file->identity.renewal) return false;
+    if (is_due(&file->identity, ctr_os_now())) return false;
+    if (file->attribute.state != CTR_ATTRIBUTE_READ) return false;
+    ctr_storage_see(&file->storage, file->conn->db, file->schema, false, &now, NULL, problem);
+    return problem->rc == SQLITE_OK && ctr_lineage_same_place(&now, &file->seen);
+}
+
+/* ---- the check ------------------------------------------------------------------------------- */
+
+static void judge(ctr_file *file, ctr_problem *problem)
+{
+    const ctr_lineage *lineage = &file->identity.lineage;
+    ctr_verdict verdict = ctr_lineage_judge(lineage, &file->seen, &file->attribute);
+    int64_t today = 0;
+    if (verdict.why != CTR_WHY_NONE && verdict.alone) {
+        ctr_run run = ctr_file_run(file, problem);
+        sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_ALONE);
+        ctr_run_bind_int(&run, row, ":now", ctr_os_now());
+        if (ctr_run_row(&run, row)) today = sqlite3_column_int64(row, 0);
+        sqlite3_finalize(row);
+    }
+    if (today >= DAY_LIMIT)
+        ctr_succession_refuse(file, CTR_REFUSES_NUMBERS, problem);
+    else if (verdict.why != CTR_WHY_NONE && problem->rc == SQLITE_OK)
+        ctr_succession_follow(file, verdict, problem);
+    else if (ctr_lineage_outdates(&lineage->pair, &file->attribute))
+        file->after = CTR_AFTER_READ;
+}
+
+/* Returns whether the identity in memory is that of the file. The data version may be that of
+ * another file attached under the same name; but then the statement was prepared again. This also
+ * happens if this transaction has changed the schema, which the first statement in autocommit
+ * cannot have done. */
+static bool is_known(ctr_file *file, ctr_problem *problem)
+{
+    if (!file->known || file->known_data_version != file->data_version) return false;
+    if (sqlite3_get_autocommit(file->conn->db) && ctr_storage_stays(&file->storage, file->schema))
+        return true;
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    ctr_run run = ctr_file_run(file, &trouble);
+    sqlite3_stmt *probe = ctr_file_take(file, CTR_FILE_PROBE, problem);
+    bool is_new = probe && sqlite3_stmt_status(probe, SQLITE_STMTSTATUS_RUN, 0) == 0;
+    if (!probe) return false;
+    ctr_run_row(&run, probe);
+    bool anew = sqlite3_stmt_status(probe, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    bool known = trouble.rc == SQLITE_OK && !is_new && !anew;
+    ctr_file_give_back(file, CTR_FILE_PROBE, probe, &trouble);
+    ctr_problem_close(&trouble);
+    return known;
+}
+
+static void check_file(ctr_file *file, ctr_problem *problem)
+{
+    file->data_version = ctr_run_data_version(file->conn->db, file->schema);
+    bool stays = ctr_storage_stays(&file->storage, file->schema), known = is_known(file, problem);
+    file->known = false;
+    if (!known) file->numbered = false; /* it may be another file under the same name */
+    if (!known && ctr_file_read(file, problem)) {
+        ctr_identity_offer_fork(file->conn->db, file->schema, problem);
+        return;
+    }
+    if (!file->identity.present) {
+        ctr_identity_missing(file->schema, problem);
+        return;
+    }
+    bool still = known && stays && is_still_there(file, problem);
+    if (problem->rc != SQLITE_OK) return;
+    if (!still && ctr_file_look(file, problem)) return;
+    if (known && stays && !ctr_storage_stays(&file->storage, file->schema)) {
+        check_file(file, problem); /* sqlite3_deserialize has replaced main */
+        return;
+    }
+    if (!still) judge(file, problem);
+    file->checked = problem->rc == SQLITE_OK;
+    file->renewed = false;
+}
+
+const ctr_identity *ctr_file_identity(ctr_file *file, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return NULL;
+    if (!file->checked && ctr_conn_enter(file->conn, problem)) {
+        check_file(file, problem);
+        ctr_conn_leave(file->conn, problem);
+    }
+    return problem->rc == SQLITE_OK ? &file->identity : NULL;
+}
+
+/* ---- renewal --------------------------------------------------------------------------------- */
+
+static void renew(ctr_file *file, ctr_problem *problem)
+{
+    ctr_identity *identity = &file->identity;
+    int64_t now = ctr_os_now();
+    if (!is_due(identity, now)) return;
+    identity->lineage.pair.number++;
+    identity->lineage.pair.random = ctr_succession_random();
+    identity->renewed = now;
+    file->after = CTR_AFTER_READ;
+    file->conn->stats.renewals++;
+
+    ctr_run run = ctr_file_run(file, problem);
+    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_RENEW, problem);
+    bool witnessed = file->attribute.state == CTR_ATTRIBUTE_READ || identity->lineage.witnessed;
+    ctr_run_bind_int(&run, row, ":number", identity->lineage.pair.number);
+    ctr_run_bind_int(&run, row, ":random", identity->lineage.pair.random);
+    ctr_run_bind_int(&run, row, ":renewed", identity->renewed);
+    ctr_run_bind_int(&run, row, ":witnessed", witnessed);
+    ctr_run_row(&run, row);
+    ctr_file_give_back(file, CTR_FILE_RENEW, row, problem);
+}
+
+static int renew_once(ctr_file *file, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || file->renewed) return problem->rc;
+    if (ctr_conn_enter(file->conn, problem)) {
+        renew(file, problem);
+        ctr_conn_leave(file->conn, problem);
+    }
+    file->renewed = problem->rc == SQLITE_OK;
+    return problem->rc;
+}
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+static int say_refusal(const ctr_file *file, ctr_problem *problem)
+{
+    if (strcmp(file->identity.refuses, CTR_REFUSES_RETIRED) == 0)
+        return ctr_problem_set(problem, SQLITE_ERROR,
+                               "%s was retired and does not count any more: SELECT "
+                               "counter_fork('%s') gives it a new random id",
+                               file->schema, file->schema);
+    if (strcmp(file->identity.refuses, CTR_REFUSES_REPLACED) == 0)
+        return ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "%s is '%s' and does not count any more, because another file has taken over that "
+            "name: SELECT counter_fork('%s') gives it a new random id",
+            file->schema, file->identity.name, file->schema);
+    if (strcmp(file->identity.refuses, CTR_REFUSES_NUMBERS) == 0)
+        return ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "%s does not count: its file system changed the inode number of the file three times "
+            "in a day, and each change costs a replica id; SELECT counter_trust_witness('%s') "
+            "relies on the extended attribute alone, SELECT counter_fork('%s') takes a new id now",
+            file->schema, file->schema, file->schema);
+    return ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "%s is '%s' and does not count, because another file may count under that name (%s): "
+        "SELECT counter_fork('%s') gives it a new random id",
+        file->schema, file->identity.name, file->identity.refuses, file->schema);
+}
+
+bool ctr_file_prepare_to_count(ctr_file *file, ctr_problem *problem)
+{
+    if (!ctr_file_identity(file, problem)) return false;
+    if (*file->identity.refuses) {
+        say_refusal(file, problem);
+        return false;
+    }
+    if (file->identity.turn == CTR_TURN_WAITS && ctr_conn_enter(file->conn, problem)) {
+        ctr_succession_start(file, problem);
+        ctr_conn_leave(file->conn, problem);
+    }
+    return problem->rc == SQLITE_OK && renew_once(file, problem) == SQLITE_OK;
+}
+
+const ctr_leader *ctr_file_leader(ctr_file *file, ctr_problem *problem)
+{
+    if (problem->rc == SQLITE_OK && file->leads_at == file->version) return &file->leader;
+    if (!ctr_file_prepare_to_count(file, problem)) return NULL;
+    file->counted = true;
+    memcpy(file->leader.id, file->identity.id, CTR_ID_SIZE);
+    file->leader.least = ctr_identity_least_clock(&file->identity);
+    file->leads_at = file->version;
+    return &file->leader;
+}
+
+bool ctr_file_has_counted(const ctr_file *file)
+{
+    return file->counted;
+}
+
+void ctr_file_note_taken(ctr_file *file, const ctr_file *giver)
+{
+    const ctr_file *from = giver->counted ? giver : giver->taken_from;
+    if (from && from != file) file->taken_from = from;
+}
+
+const char *ctr_file_taken_from(const ctr_file *file)
+{
+    return file->taken_from ? file->taken_from->schema : NULL;
+}
+
+bool ctr_file_is_pending(const ctr_file *file)
+{
+    return file->counted || file->taken_from;
+}
+
+const uint8_t *ctr_file_known_id(const ctr_file *file)
+{
+    bool counts = file->checked && file->renewed && !*file->identity.refuses &&
+                  file->identity.turn != CTR_TURN_WAITS;
+    return counts ? file->identity.id : NULL;
+}
+
+int ctr_file_before_write(ctr_file *file, ctr_problem *problem)
+{
+    if (file->checked && file->renewed) return problem->rc;
+    return ctr_file_identity(file, problem) ? renew_once(file, problem) : problem->rc;
+}

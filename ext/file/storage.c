@@ -1,0 +1,239 @@
+/* file/storage.c - reads and writes facts about files and memory databases. */
+#include "file/storage.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "file/browser.h"
+#include "file/os.h"
+#include "file/uuid.h"
+#include "base/run.h"
+
+/* ---- memory databases ------------------------------------------------------------------------ */
+
+/* Columns of CTR_SQL_INSTANCE_READ. */
+enum { READ_INSTANCE_ID, READ_INSTANCE_NUMBER, READ_INSTANCE_RANDOM };
+
+/* 56 bits of the id: a limit that no application sets. */
+static int64_t mark_of(const ctr_instance *instance)
+{
+    int64_t mark = 0;
+    for (int i = 0; i < 7; i++) mark = mark << 8 | instance->id[i];
+    return mark;
+}
+
+static bool is_marked(const ctr_instance *instance, sqlite3 *db, const char *schema,
+                      ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_INSTANCE_MARK);
+    bool is = ctr_run_row(&run, row) && sqlite3_column_int64(row, 0) == mark_of(instance);
+    sqlite3_finalize(row);
+    return is;
+}
+
+/* The witness replaces the attribute of a file; like that, it never falls. It counts as missing
+ * while another thread writes it. */
+static void read_instance(ctr_instance *instance, ctr_attribute *witness, ctr_problem *problem)
+{
+    *witness = (ctr_attribute){.state = CTR_ATTRIBUTE_MISSING};
+    int rc = sqlite3_step(instance->read);
+    if (rc == SQLITE_ROW &&
+        sqlite3_column_type(instance->read, READ_INSTANCE_NUMBER) != SQLITE_NULL) {
+        witness->state = CTR_ATTRIBUTE_READ;
+        witness->pair = (ctr_pair){sqlite3_column_int64(instance->read, READ_INSTANCE_NUMBER),
+                                   sqlite3_column_int64(instance->read, READ_INSTANCE_RANDOM)};
+    }
+    if ((rc & 0xff) != SQLITE_LOCKED) ctr_problem_sqlite(problem, instance->db, rc);
+    sqlite3_reset(instance->read);
+}
+
+/* `file` is SQLite's object for the database, which connections of a shared cache share. `path` is
+ * the name of a database that the VFS memdb shares, or NULL. A path may have any characters, so it
+ * is written in hex. The caller closes the instance, also after a failure. */
+static void open_instance(ctr_instance *instance, const void *file, const char *path,
+                          ctr_problem *problem)
+{
+    *instance = (ctr_instance){0};
+    if (problem->rc != SQLITE_OK) return;
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    if (path) {
+        sqlite3_str_appendall(out, "file:/sqlite-counter-");
+        for (; *path; path++) sqlite3_str_appendf(out, "%02x", (unsigned char)*path);
+        sqlite3_str_appendall(out, "?vfs=memdb");
+    } else {
+        sqlite3_str_appendf(out, "file:sqlite-counter-%p?mode=memory&cache=shared", file);
+    }
+    char *name = sqlite3_str_finish(out);
+    if (!name) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    int rc = sqlite3_open_v2(name, &instance->db,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL);
+    ctr_problem_sqlite(problem, instance->db, rc);
+    sqlite3_free(name);
+
+    ctr_run run = ctr_run_on(instance->db, "main", NULL, problem);
+    ctr_run_do(&run, CTR_SQL_INSTANCE_CREATE, NULL);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_INSTANCE_INSERT);
+    ctr_uuid_random(instance->id);
+    ctr_run_bind_id(&run, row, ":id", instance->id);
+    ctr_run_once(&run, row);
+    instance->read = ctr_run_prepare(&run, CTR_SQL_INSTANCE_READ);
+    instance->write = ctr_run_prepare(&run, CTR_SQL_INSTANCE_WITNESS);
+    if (ctr_run_row(&run, instance->read) &&
+        sqlite3_column_bytes(instance->read, READ_INSTANCE_ID) == CTR_ID_SIZE)
+        memcpy(instance->id, sqlite3_column_blob(instance->read, READ_INSTANCE_ID), CTR_ID_SIZE);
+    sqlite3_reset(instance->read);
+}
+
+static void close_instance(ctr_instance *instance)
+{
+    sqlite3_finalize(instance->read);
+    sqlite3_finalize(instance->write);
+    sqlite3_close(instance->db);
+    *instance = (ctr_instance){0};
+}
+
+/* ---- files and memory databases -------------------------------------------------------------- */
+
+/* The prefix of the names of VFSs whose files are those of the operating system. */
+#if defined(_WIN32)
+#define OF_SYSTEM "win32"
+#elif defined(__EMSCRIPTEN__)
+#define OF_SYSTEM CTR_BROWSER_VFS
+#else
+#define OF_SYSTEM "unix"
+#endif
+
+/* If a VFS returns SQLITE_OK without a name, there was no memory for it; a VFS that does not
+ * support the call returns SQLITE_NOTFOUND. */
+bool ctr_storage_is_file(sqlite3 *db, const char *schema, ctr_problem *problem)
+{
+    char *name = NULL;
+    if (sqlite3_file_control(db, schema, SQLITE_FCNTL_VFSNAME, &name) == SQLITE_OK && !name)
+        ctr_problem_nomem(problem);
+    const char *slash = name ? strrchr(name, '/') : NULL, *bottom = slash ? slash + 1 : name;
+    bool is = bottom && strncmp(bottom, OF_SYSTEM, strlen(OF_SYSTEM)) == 0;
+    sqlite3_free(name);
+    return is;
+}
+
+/* A memory database has no path, but that of the VFS memdb has a name that looks like one. */
+static ctr_storage_kind kind_of(const char *path, sqlite3 *db, const char *schema,
+                                const sqlite3_vfs *vfs, ctr_problem *problem)
+{
+    if (!path || !*path || (vfs && strcmp(vfs->zName, "memdb") == 0)) return CTR_STORAGE_MEMORY;
+    return ctr_storage_is_file(db, schema, problem) ? CTR_STORAGE_FILE : CTR_STORAGE_OTHER;
+}
+
+bool ctr_storage_stays(const ctr_storage *storage, const char *schema)
+{
+    return storage->kind == CTR_STORAGE_FILE && strcmp(schema, "main") == 0;
+}
+
+/* Opens the storage, unless the schema still has the one that is open. A memory database of the VFS
+ * memdb is shared if its name begins with a slash. */
+static void find_storage(ctr_storage *storage, sqlite3 *db, const char *schema, bool anew,
+                         ctr_problem *problem)
+{
+    void *file = NULL;
+    sqlite3_vfs *vfs = NULL;
+    ctr_run_ask_file(db, schema, SQLITE_FCNTL_VFS_POINTER, &vfs);
+    if (vfs == storage->vfs && !anew && ctr_storage_stays(storage, schema)) return;
+    ctr_run_ask_file(db, schema, SQLITE_FCNTL_FILE_POINTER, &file);
+    bool same =
+        storage->kind != CTR_STORAGE_UNASKED && file == storage->file && vfs == storage->vfs;
+    if (same && !anew) return;
+    const char *path = sqlite3_db_filename(db, schema);
+    ctr_storage_kind kind = kind_of(path, db, schema, vfs, problem);
+    if (same && storage->kind == CTR_STORAGE_MEMORY && kind == CTR_STORAGE_MEMORY &&
+        is_marked(&storage->instance, db, schema, problem))
+        return;
+
+    close_instance(&storage->instance);
+    *storage = (ctr_storage){.kind = CTR_STORAGE_UNASKED,
+                             .error = storage->error,
+                             .file = file,
+                             .vfs = vfs,
+                             .path = path};
+    if (kind == CTR_STORAGE_MEMORY) {
+        open_instance(&storage->instance, file, path && *path == '/' ? path : NULL, problem);
+        char *mark = sqlite3_mprintf("%lld", (long long)mark_of(&storage->instance));
+        if (!mark) ctr_problem_nomem(problem);
+        ctr_run run = ctr_run_on(db, schema, NULL, problem);
+        run.slots.value = mark;
+        ctr_run_do(&run, CTR_SQL_INSTANCE_SET_MARK, NULL);
+        sqlite3_free(mark);
+    }
+    if (problem->rc == SQLITE_OK) storage->kind = kind;
+}
+
+static int refuse_moved(ctr_problem *problem, const char *path)
+{
+    return ctr_problem_set(problem, SQLITE_IOERR_VNODE,
+                           "the file %s was moved or replaced while it was open, and increments "
+                           "would be lost: close it and open it again",
+                           path);
+}
+
+int ctr_storage_see(ctr_storage *storage, sqlite3 *db, const char *schema, bool anew,
+                    ctr_fingerprint *seen, ctr_attribute *attribute, ctr_problem *problem)
+{
+    *seen = (ctr_fingerprint){.place = CTR_PLACE_UNKNOWN};
+    if (attribute) *attribute = (ctr_attribute){.state = CTR_ATTRIBUTE_UNARMED};
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    find_storage(storage, db, schema, anew, problem);
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (storage->kind == CTR_STORAGE_MEMORY) {
+        seen->place = CTR_PLACE_MEMORY;
+        memcpy(seen->instance, storage->instance.id, CTR_ID_SIZE);
+        if (attribute) read_instance(&storage->instance, attribute, problem);
+    }
+    if (storage->kind != CTR_STORAGE_FILE) return problem->rc;
+
+    bool stays = ctr_storage_stays(storage, schema);
+    const char *path = stays ? storage->path : sqlite3_db_filename(db, schema);
+    int error = ctr_os_stat(path, seen);
+    if (error == ENOENT || error == ENOTDIR) return refuse_moved(problem, path);
+    if (error)
+        return ctr_problem_set(problem, SQLITE_IOERR_VNODE, "the file %s cannot be examined: %s",
+                               path, strerror(error));
+    if (seen->inode != storage->inode) {
+        int moved = 0;
+        sqlite3_file_control(db, schema, SQLITE_FCNTL_HAS_MOVED, &moved);
+        if (moved) return refuse_moved(problem, path);
+        storage->inode = seen->inode;
+    }
+    if (attribute) storage->error = ctr_os_attribute(path, attribute);
+    return SQLITE_OK;
+}
+
+void ctr_storage_write(ctr_storage *storage, sqlite3 *db, const char *schema,
+                       const ctr_fingerprint *seen, const ctr_pair *pair)
+{
+    if (storage->kind == CTR_STORAGE_MEMORY) {
+        sqlite3_stmt *write = storage->instance.write;
+        ctr_problem ignored = {SQLITE_OK, NULL};
+        ctr_run run = ctr_run_on(storage->instance.db, "main", NULL, &ignored);
+        ctr_run_bind_int(&run, write, ":number", pair->number);
+        ctr_run_bind_int(&run, write, ":random", pair->random);
+        ctr_run_row(&run, write);
+        sqlite3_reset(write);
+        ctr_problem_close(&ignored);
+    }
+    if (storage->kind != CTR_STORAGE_FILE) return;
+    ctr_fingerprint now;
+    ctr_attribute attribute;
+    const char *path = sqlite3_db_filename(db, schema);
+    if (!path || ctr_os_stat(path, &now) || !ctr_lineage_same_place(&now, seen)) return;
+    ctr_os_attribute(path, &attribute);
+    if (ctr_lineage_outdates(pair, &attribute)) ctr_os_set_attribute(path, pair);
+}
+
+void ctr_storage_close(ctr_storage *storage)
+{
+    close_instance(&storage->instance);
+    *storage = (ctr_storage){.kind = CTR_STORAGE_UNASKED};
+}

@@ -1,0 +1,387 @@
+/* merge/circles.c - shows rows that refer to each other. */
+#include "merge/circles.h"
+
+#include <string.h>
+
+#include "base/array.h"
+#include "base/text.h"
+#include "table/values.h"
+#include "tracked/foreign.h"
+#include "tracked/lists.h"
+
+/* A table with listed rows. */
+typedef struct circle_table {
+    ctr_merge merge;
+    const char *name;      /* of the tracked table; borrowed */
+    ctr_row_values values; /* owned: reads listed values */
+    sqlite3_value **keys;  /* owned: room for the key of the row at hand */
+    sqlite3_value **other; /* owned: room for the key of a row that is looked for */
+    bool *refers;          /* owned: by tracked->regular: of a key to a table with listed rows */
+} circle_table;
+
+/* A row that waits or has ended. */
+typedef struct circle_row {
+    int table;
+    int64_t id; /* among its cells */
+    bool ended;
+    bool done;  /* shown or deleted */
+    bool taken; /* into the group at hand */
+} circle_row;
+
+typedef struct circles {
+    ctr_pull *pull;
+    const ctr_foreign_keys *foreign;
+    circle_table *tables; /* owned; it does not move */
+    int n_tables;
+    circle_row *rows; /* owned; of each table in the order of ids */
+    size_t n, room;
+    sqlite3_stmt **referrers; /* owned: by foreign key, a statement on the keys of children */
+    size_t *group;            /* owned: numbers of rows; room for all */
+    size_t n_group;
+} circles;
+
+/* ---- the rows -------------------------------------------------------------------------------- */
+
+static void list_rows(circles *all, int table, ctr_problem *problem)
+{
+    ctr_apart *apart = &all->tables[table].merge.showing.apart;
+    ctr_run run = ctr_tab_run(apart->tab, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_APART_ROWS);
+    while (ctr_run_row(&run, row)) {
+        ctr_apart_row is;
+        int64_t id = sqlite3_column_int64(row, 0);
+        bool read = ctr_apart_read(apart, id, &is, problem) == SQLITE_OK;
+        circle_row *rows = NULL;
+        if (read && (is.waits || is.ended))
+            rows = ctr_array_room(all->rows, &all->room, all->n + 1, sizeof *rows, problem);
+        if (rows) {
+            all->rows = rows;
+            rows[all->n++] = (circle_row){.table = table, .id = id, .ended = is.ended};
+        }
+        ctr_apart_close_row(&is);
+    }
+    sqlite3_finalize(row);
+}
+
+static void open_circle_table(circles *all, const ctr_catalog_entry *here, ctr_problem *problem)
+{
+    circle_table *table = &all->tables[all->n_tables];
+    *table = (circle_table){.name = NULL};
+    if (!ctr_merge_open_table(&table->merge, all->pull->file, here, &all->pull->conflicts,
+                              problem)) {
+        ctr_merge_close(&table->merge);
+        return;
+    }
+    all->n_tables++;
+    const ctr_tracked *tracked = table->merge.showing.tracked;
+    table->name = tracked->table;
+    size_t size = ((size_t)tracked->shape->n_keys + 1) * sizeof *table->keys;
+    table->keys = sqlite3_malloc64(size);
+    table->other = sqlite3_malloc64(size);
+    if (!table->keys || !table->other) ctr_problem_nomem(problem);
+    if (tracked->shape->replicated)
+        ctr_row_values_open(&table->values, table->merge.rows.tab, problem);
+    list_rows(all, all->n_tables - 1, problem);
+}
+
+/* Notes which columns refer to the tables that are open. */
+static void note_references(circles *all, ctr_problem *problem)
+{
+    for (int i = 0; i < all->n_tables && problem->rc == SQLITE_OK; i++) {
+        circle_table *table = &all->tables[i];
+        const ctr_tracked *tracked = table->merge.showing.tracked;
+        table->refers = sqlite3_malloc64((size_t)tracked->n_regular + 1);
+        if (!table->refers) ctr_problem_nomem(problem);
+        for (int j = 0; table->refers && j < tracked->n_regular; j++) {
+            const char *column = tracked->regular[j].column;
+            table->refers[j] = false;
+            for (int k = 0; column && k < all->n_tables; k++)
+                if (ctr_foreign_refers(all->foreign, table->name, column, all->tables[k].name))
+                    table->refers[j] = true;
+        }
+    }
+}
+
+/* Opens the tables of circles that list anything. */
+static void open_circles(circles *all, ctr_problem *problem)
+{
+    ctr_pull *pull = all->pull;
+    all->foreign = ctr_foreign_keys_of(pull->file, problem);
+    if (!all->foreign || all->foreign->n == 0) return;
+    all->tables = sqlite3_malloc64(((size_t)pull->here.n + 1) * sizeof *all->tables);
+    size_t size = ((size_t)all->foreign->n + 1) * sizeof(sqlite3_stmt *);
+    all->referrers = sqlite3_malloc64(size);
+    if (all->referrers) memset(all->referrers, 0, size);
+    if (!all->tables || !all->referrers) ctr_problem_nomem(problem);
+    for (int i = 0; i < pull->here.n && problem->rc == SQLITE_OK; i++) {
+        const ctr_catalog_entry *here = &pull->here.entries[i];
+        if (!ctr_tracked_is_among(pull->mine, here->name)) continue;
+        const char *table = ctr_triggers_table(pull->mine, here->name, problem);
+        if (table && ctr_foreign_is_in_circle(all->foreign, table, problem) &&
+            ctr_apart_count(pull->file, here->name, problem) > 0)
+            open_circle_table(all, here, problem);
+    }
+    note_references(all, problem);
+    all->group = sqlite3_malloc64((all->n + 1) * sizeof *all->group);
+    if (!all->group) ctr_problem_nomem(problem);
+}
+
+static void close_circles(circles *all)
+{
+    for (int i = 0; i < all->n_tables; i++) {
+        ctr_row_values_close(&all->tables[i].values);
+        sqlite3_free(all->tables[i].keys);
+        sqlite3_free(all->tables[i].other);
+        sqlite3_free(all->tables[i].refers);
+        ctr_merge_close(&all->tables[i].merge);
+    }
+    for (int i = 0; all->referrers && i < all->foreign->n; i++) sqlite3_finalize(all->referrers[i]);
+    sqlite3_free(all->referrers);
+    sqlite3_free(all->tables);
+    sqlite3_free(all->rows);
+    sqlite3_free(all->group);
+}
+
+static int table_named(const circles *all, const char *name)
+{
+    for (int i = 0; i < all->n_tables; i++)
+        if (sqlite3_stricmp(all->tables[i].name, name) == 0) return i;
+    return -1;
+}
+
+/* Returns the number of a listed row, or -1. */
+static int64_t listed_row_of(const circles *all, int table, int64_t id)
+{
+    size_t from = 0, to = all->n;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        const circle_row *row = &all->rows[middle];
+        bool before = row->table != table ? row->table < table : row->id < id;
+        if (before)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    bool is = from < all->n && all->rows[from].table == table && all->rows[from].id == id;
+    return is && !all->rows[from].done ? (int64_t)from : -1;
+}
+
+static void take_into_group(circles *all, size_t row)
+{
+    if (all->rows[row].taken) return;
+    all->rows[row].taken = true;
+    all->group[all->n_group++] = row;
+}
+
+/* ---- rows that have ended -------------------------------------------------------------------- */
+
+/* SELECT the keys of the children of the row with the key ?1, ?2, ...; of a table that stays here,
+ * or that lists nothing, 1. */
+static sqlite3_stmt *prepare_referrers(circles *all, int key, int parent, int child,
+                                       ctr_problem *problem)
+{
+    const ctr_foreign_key *foreign = &all->foreign->keys[key];
+    if (all->referrers[key] || problem->rc != SQLITE_OK) return all->referrers[key];
+    const ctr_tracked *tracked = all->tables[parent].merge.showing.tracked;
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    if (child >= 0)
+        ctr_list_keys(all->tables[child].merge.showing.tracked, out, "c.");
+    else
+        sqlite3_str_appendall(out, "1");
+    sqlite3_str_appendf(out, " FROM \"%w\".\"%w\" AS p, \"%w\".\"%w\" AS c WHERE ", tracked->schema,
+                        tracked->table, tracked->schema, foreign->child);
+    ctr_list_bound_key(tracked, out, "p.");
+    sqlite3_str_appendall(out, " AND ");
+    ctr_foreign_list_match(foreign, out);
+    char *text = ctr_text_finish(out, problem);
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    run.slots.value = text;
+    if (text) all->referrers[key] = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
+    sqlite3_free(text);
+    return all->referrers[key];
+}
+
+/* Takes the children of a row into the group. Returns false if one of them keeps the row. */
+static bool take_referrers(circles *all, const circle_row *row, int key, ctr_problem *problem)
+{
+    circle_table *parent = &all->tables[row->table];
+    const ctr_foreign_key *foreign = &all->foreign->keys[key];
+    const ctr_tracked *tracked = parent->merge.showing.tracked;
+    bool stays_here = !foreign->replicated;
+    if (foreign->n == 0 || sqlite3_stricmp(foreign->parent, parent->name) != 0) return true;
+    if (stays_here && !(foreign->forbids && ctr_foreign_enforced(tracked->db))) return true;
+    int child = stays_here ? -1 : table_named(all, foreign->child);
+    sqlite3_stmt *referrer = prepare_referrers(all, key, row->table, child, problem);
+    if (!referrer || ctr_tracked_bind_key(tracked, referrer, parent->keys, problem)) return false;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    bool goes = true;
+    while (goes && ctr_run_row(&run, referrer)) {
+        int64_t other = -1;
+        goes = false;
+        if (child < 0) break;
+        circle_table *of = &all->tables[child];
+        for (int i = 0; i < of->merge.shape.n_keys; i++)
+            of->other[i] = sqlite3_column_value(referrer, i);
+        if (ctr_rows_find_key(&of->merge.rows, of->other, problem) == SQLITE_OK &&
+            of->merge.rows.found)
+            other = listed_row_of(all, child, of->merge.rows.rowid);
+        goes = other >= 0 && all->rows[other].ended;
+        if (goes) take_into_group(all, (size_t)other);
+    }
+    sqlite3_reset(referrer);
+    return goes && problem->rc == SQLITE_OK;
+}
+
+/* ---- rows that wait -------------------------------------------------------------------------- */
+
+/* Returns the value that a row which waits is to show in a column; NULL: it is not known, or
+ * NULL. */
+static sqlite3_value *value_of(const circle_table *table, const char *column)
+{
+    const ctr_tracked *tracked = table->merge.showing.tracked;
+    for (int i = 0; i < tracked->shape->n_keys; i++)
+        if (sqlite3_stricmp(ctr_tracked_key(tracked, i)->name, column) == 0) return table->keys[i];
+    for (int i = 0; i < tracked->n_regular; i++) {
+        const ctr_tracked_regular *regular = &tracked->regular[i];
+        if (!regular->column || sqlite3_stricmp(regular->column, column) != 0) continue;
+        sqlite3_value *value =
+            regular->number < table->values.n ? table->values.given[regular->number] : NULL;
+        return value && sqlite3_value_type(value) != SQLITE_NULL ? value : NULL;
+    }
+    return NULL;
+}
+
+/* Takes the parent of a row into the group, if it waits. Returns false if there is no such row.
+ * A foreign key that does not refer to the key of its parent is left to SQLite. */
+static bool take_parent(circles *all, const circle_row *row, int key, ctr_problem *problem)
+{
+    circle_table *child = &all->tables[row->table];
+    const ctr_foreign_key *foreign = &all->foreign->keys[key];
+    if (sqlite3_stricmp(foreign->child, child->name) != 0) return true;
+    int parent = table_named(all, foreign->parent);
+    if (parent < 0) return true;
+    circle_table *of = &all->tables[parent];
+    const ctr_tracked *tracked = of->merge.showing.tracked;
+    int n = of->merge.shape.n_keys;
+    for (int i = 0; i < n; i++) {
+        of->other[i] = NULL;
+        for (int j = 0; j < foreign->n; j++)
+            if (sqlite3_stricmp(foreign->pairs[j].to, ctr_tracked_key(tracked, i)->name) == 0)
+                of->other[i] = value_of(child, foreign->pairs[j].from);
+        if (!of->other[i]) return true;
+    }
+    if (foreign->n != n) return true;
+    if (ctr_rows_find_key(&of->merge.rows, of->other, problem) || !of->merge.rows.found)
+        return false;
+    int64_t other = listed_row_of(all, parent, of->merge.rows.rowid);
+    if (other >= 0 && !all->rows[other].ended) take_into_group(all, (size_t)other);
+    return true;
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+/* Takes what the row needs beside it. Returns false if that is not to be had. */
+static bool complete_group(circles *all, size_t number, ctr_problem *problem)
+{
+    const circle_row *row = &all->rows[number];
+    circle_table *table = &all->tables[row->table];
+    bool complete = ctr_values_take_key(&table->merge.rows, row->id, table->keys, problem);
+    if (!complete) return false;
+    if (!row->ended && table->values.tab)
+        ctr_row_values_read(&table->values, row->id, table->keys, true, problem);
+    for (int i = 0; i < all->foreign->n && complete && problem->rc == SQLITE_OK; i++)
+        complete =
+            row->ended ? take_referrers(all, row, i, problem) : take_parent(all, row, i, problem);
+    for (int i = 0; i < table->merge.shape.n_keys; i++) sqlite3_value_free(table->keys[i]);
+    return complete && problem->rc == SQLITE_OK;
+}
+
+/* Begins a group with a row. Returns false if nothing refers to it that could go with it. */
+static bool make_group(circles *all, size_t row, ctr_problem *problem)
+{
+    bool complete = true;
+    for (size_t i = 0; i < all->n_group; i++) all->rows[all->group[i]].taken = false;
+    all->n_group = 0;
+    take_into_group(all, row);
+    for (size_t i = 0; i < all->n_group && complete; i++)
+        complete = complete_group(all, all->group[i], problem);
+    return complete && all->n_group > 1;
+}
+
+static bool is_shown(circles *all, const circle_row *row, ctr_problem *problem)
+{
+    ctr_apart_row is;
+    ctr_apart_read(&all->tables[row->table].merge.showing.apart, row->id, &is, problem);
+    bool shown = problem->rc == SQLITE_OK && !is.waits && !is.ended && !is.refused;
+    ctr_apart_close_row(&is);
+    return shown;
+}
+
+/* Tries a row of the group. `loosely`: it may do without what it refers to for now. */
+static void write_circle_row(circles *all, const circle_row *row, bool loosely,
+                             ctr_problem *problem)
+{
+    circle_table *table = &all->tables[row->table];
+    ctr_showing *showing = &table->merge.showing;
+    showing->writing.together = true;
+    if (loosely && row->ended && showing->tracked->shape->replicated)
+        ctr_later_clear(showing, &table->merge.rows, row->id, table->refers, problem);
+    if (loosely && !row->ended) showing->leaves_out = table->refers;
+    ctr_later_show_listed(showing, &table->merge.rows, row->id, problem);
+    showing->leaves_out = NULL;
+    showing->writing.together = false;
+}
+
+/* Writes the rows of the group in turns, for an immediate foreign key demands an order. Where that
+ * leads no further, rows are written loosely, and completed in the turns after it. Returns whether
+ * the table took all of them. */
+static bool write_group(circles *all, ctr_problem *problem)
+{
+    enum { IDLE = 3 };
+    size_t left = all->n_group;
+    for (int idle = 0; left > 0 && idle < IDLE && problem->rc == SQLITE_OK; idle++) {
+        bool loosely = idle == 1;
+        for (size_t i = 0; i < all->n_group && problem->rc == SQLITE_OK; i++) {
+            circle_row *row = &all->rows[all->group[i]];
+            if (row->done) continue;
+            write_circle_row(all, row, loosely, problem);
+            row->done = is_shown(all, row, problem);
+            left -= row->done;
+            if (row->done) idle = -1;
+        }
+    }
+    return left == 0 && !ctr_foreign_broken(all->pull->file->conn->db);
+}
+
+/* Shows or deletes the group, or nothing. Within a statement that writes, SQLite opens no
+ * savepoint; then the rows stay listed. */
+static bool show_group(circles *all, ctr_problem *problem)
+{
+    ctr_problem none = {SQLITE_OK, NULL};
+    ctr_run begin = ctr_file_run(all->pull->file, &none),
+            run = ctr_file_run(all->pull->file, problem);
+    ctr_run_do(&begin, CTR_SQL_TRACK_SAVEPOINT, NULL);
+    bool open = none.rc == SQLITE_OK;
+    if (!open && (none.rc & 0xff) != SQLITE_BUSY)
+        ctr_problem_set(problem, none.rc, "%s", ctr_problem_text(&none));
+    ctr_problem_close(&none);
+    if (!open) return false;
+    bool shown = write_group(all, problem);
+    if (problem->rc != SQLITE_OK) return false; /* the whole merge is undone */
+    if (!shown) ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
+    ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
+    for (size_t i = 0; i < all->n_group; i++) all->rows[all->group[i]].done = shown;
+    return shown;
+}
+
+bool ctr_circles_show(ctr_pull *pull, ctr_problem *problem)
+{
+    bool any = false;
+    circles all = {.pull = pull};
+    open_circles(&all, problem);
+    bool broken = ctr_foreign_broken(pull->file->conn->db);
+    for (size_t i = 0; i < all.n && !broken && problem->rc == SQLITE_OK; i++)
+        if (!all.rows[i].done && make_group(&all, i, problem)) any |= show_group(&all, problem);
+    close_circles(&all);
+    return any;
+}

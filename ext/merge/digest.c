@@ -1,0 +1,313 @@
+/* merge/digest.c - hashes rows and adds them up; looks shards up in another file. */
+#include "merge/digest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/bytes.h"
+#include "file/uuid.h"
+#include "merge/row_feed.h"
+#include "table/floors.h"
+#include "table/pack.h"
+#include "table/stream.h"
+#include "table/values.h"
+
+/* ---- buckets --------------------------------------------------------------------------------- */
+
+/* Returns the number of the key's bucket among `of`. */
+static int64_t bucket_of(const ctr_packed *folded_key, int64_t of)
+{
+    uint8_t hash[CTR_ID_SIZE];
+    uint64_t n = 0;
+    if (of <= 1) return 0;
+    ctr_uuid_of_bytes(folded_key->bytes, folded_key->size, hash);
+    for (int i = CTR_ID_SIZE / 2; i < CTR_ID_SIZE; i++) n = n << 8 | hash[i];
+    return (int64_t)(n % (uint64_t)of);
+}
+
+bool ctr_digest_bucket_has(const ctr_bucket *bucket, const ctr_packed *folded_key)
+{
+    return bucket_of(folded_key, bucket->of) == bucket->number;
+}
+
+bool ctr_digest_bucket_from_text(ctr_bucket *bucket, const char *text)
+{
+    char *end;
+    if (*text < '0' || *text > '9') return false;
+    bucket->number = strtoll(text, &end, 10);
+    if (*end != '/' || end[1] < '1' || end[1] > '9') return false;
+    bucket->of = strtoll(end + 1, &end, 10);
+    return !*end && bucket->of <= CTR_BUCKETS_MAX && bucket->number < bucket->of;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* A table while its rows are hashed. */
+typedef struct hashing {
+    const ctr_shape *shape;
+    ctr_rows *rows;
+    int *by_name; /* counters in the order of their names */
+    sqlite3_value **keys;
+    ctr_packed bytes;
+    ctr_row_giver giver; /* of a replicated table */
+} hashing;
+
+static void append_bytes(ctr_packed *packed, const void *bytes, size_t size, ctr_problem *problem)
+{
+    uint8_t *out = ctr_pack_room(packed, CTR_VARINT_MAX + size, problem);
+    if (!out) return;
+    uint8_t *at = ctr_varint_put(out, size);
+    memcpy(at, bytes, size);
+    packed->size += (size_t)(at - out) + size;
+}
+
+static void add_hash(ctr_digest *digest, const ctr_packed *row)
+{
+    uint8_t hash[CTR_ID_SIZE];
+    ctr_uuid_of_bytes(row->bytes, row->size, hash);
+    uint64_t low = ctr_bytes_get(hash + CTR_ID_SIZE / 2);
+    digest->low += low;
+    digest->high += ctr_bytes_get(hash) + (digest->low < low);
+    digest->rows++;
+}
+
+static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt *row,
+                     ctr_problem *problem)
+{
+    for (int i = 0; i < job->shape->n_keys; i++)
+        job->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + job->shape->keys[i]);
+    if (ctr_pack_folded(&job->bytes, job->shape, job->keys, problem)) return;
+    int64_t bucket = bucket_of(&job->bytes, n);
+    bool any = false; /* touched counter, or row cell */
+    if (job->shape->replicated) {
+        int64_t rowid = sqlite3_column_int64(row, CTR_WALK_ID);
+        any = ctr_row_feed_read(&job->giver, rowid, job->keys, problem);
+        if (any) append_bytes(&job->bytes, "", 0, problem);
+        if (any) append_bytes(&job->bytes, job->giver.image.bytes, job->giver.image.size, problem);
+    }
+    for (int i = 0; i < job->shape->n_counters && problem->rc == SQLITE_OK; i++) {
+        ctr_cell cell;
+        int counter = job->by_name[i], column = job->shape->counters[counter];
+        if (ctr_values_open_cell(job->rows, row, CTR_WALK_COLUMNS + column, counter, &cell,
+                                 problem))
+            return;
+        if (ctr_cell_is_untouched(&cell)) continue;
+        const char *name = ctr_shape_counter_name(job->shape, counter);
+        append_bytes(&job->bytes, name, strlen(name), problem);
+        append_bytes(&job->bytes, cell.bytes, cell.size, problem);
+        any = true;
+    }
+    if (any && problem->rc == SQLITE_OK) add_hash(&digests[bucket], &job->bytes);
+}
+
+int ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows, ctr_problem *problem)
+{
+    const ctr_shape *shape = rows->shape;
+    hashing job = {.shape = shape, .rows = rows};
+    job.by_name = sqlite3_malloc64(((size_t)shape->n_counters + 1) * sizeof *job.by_name);
+    job.keys = sqlite3_malloc64((size_t)shape->n_keys * sizeof *job.keys);
+    if (!job.by_name || !job.keys) ctr_problem_nomem(problem);
+    if (shape->replicated && problem->rc == SQLITE_OK)
+        ctr_row_feed_open(&job.giver, rows->tab, problem);
+    if (problem->rc == SQLITE_OK) {
+        ctr_walk walk;
+        for (int i = 0, at; i < shape->n_counters; i++) { /* an insertion sort */
+            const char *name = ctr_shape_counter_name(shape, i);
+            for (at = i; at > 0; at--) {
+                const char *other = ctr_shape_counter_name(shape, job.by_name[at - 1]);
+                if (strcmp(other, name) <= 0) break;
+                job.by_name[at] = job.by_name[at - 1];
+            }
+            job.by_name[at] = i;
+        }
+        ctr_stream_walk_open(&walk, rows, CTR_WALK_ALL, 0, problem);
+        while (ctr_stream_walk_next(&walk, problem)) hash_row(&job, digests, n, walk.row, problem);
+        ctr_stream_walk_close(&walk);
+    }
+    ctr_row_feed_close(&job.giver);
+    sqlite3_free(job.by_name);
+    sqlite3_free(job.keys);
+    sqlite3_free(job.bytes.bytes);
+    return problem->rc;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+void ctr_digest_finish(const ctr_digest *digest, const ctr_packed *floors,
+                       const ctr_packed *columns, uint8_t out[CTR_ID_SIZE])
+{
+    uint8_t bytes[3 * 8 + 2 * CTR_ID_SIZE] = {0};
+    bool aged = columns && columns->size > 0;
+    size_t size = aged ? sizeof bytes : sizeof bytes - CTR_ID_SIZE;
+    ctr_bytes_put(bytes, digest->high);
+    ctr_bytes_put(bytes + 8, digest->low);
+    ctr_bytes_put(bytes + 16, (uint64_t)digest->rows);
+    if (floors && floors->size > 0) ctr_uuid_of_bytes(floors->bytes, floors->size, bytes + 24);
+    if (aged) ctr_uuid_of_bytes(columns->bytes, columns->size, bytes + 24 + CTR_ID_SIZE);
+    ctr_uuid_of_bytes(bytes, size, out);
+}
+
+/* Returns the lowest name above `last` among the counters with a generation higher than 1. */
+static const char *next_name(const ctr_shape *shape, const char *last, int64_t *generation)
+{
+    int64_t of;
+    const char *least = NULL, *name;
+    for (int i = 0; (name = ctr_shape_ever(shape, i, &of)); i++) {
+        if (of < 2 || (last && strcmp(name, last) <= 0)) continue;
+        if (least && strcmp(name, least) >= 0) continue;
+        least = name;
+        *generation = of;
+    }
+    return least;
+}
+
+int ctr_digest_table(uint8_t out[CTR_ID_SIZE], ctr_rows *rows, ctr_problem *problem)
+{
+    const ctr_shape *shape = rows->shape;
+    ctr_digest digest = {0, 0, 0};
+    ctr_packed floors = {NULL, 0, 0}, columns = {NULL, 0, 0};
+    ctr_digest_rows(&digest, 1, rows, problem);
+
+    sqlite3_value **values = sqlite3_malloc64((size_t)shape->n_keys * sizeof *values);
+    if (!values) ctr_problem_nomem(problem);
+    ctr_slot *found = ctr_floors_read(rows->tab, problem);
+    for (int i = 0; found && i < shape->n_keys; i++)
+        values[i] = sqlite3_column_value(found->kept.statement, i);
+    if (found) ctr_pack_folded(&floors, shape, values, problem);
+    ctr_tab_give_back(rows->tab, found, problem);
+    sqlite3_free(values);
+
+    const char *name = NULL;
+    int64_t generation;
+    while (problem->rc == SQLITE_OK && (name = next_name(shape, name, &generation))) {
+        uint8_t bytes[8];
+        ctr_bytes_put(bytes, (uint64_t)generation);
+        append_bytes(&columns, name, strlen(name), problem);
+        append_bytes(&columns, bytes, sizeof bytes, problem);
+    }
+    ctr_digest_finish(&digest, &floors, &columns, out);
+    sqlite3_free(floors.bytes);
+    sqlite3_free(columns.bytes);
+    return problem->rc;
+}
+
+/* ---- the shards of an id --------------------------------------------------------------------- */
+
+/* One table on both sides. */
+typedef struct holds_job {
+    const ctr_source *source; /* NULL: there is no other side */
+    ctr_file *file;
+    const uint8_t *id;
+    const ctr_catalog_entry *entry;
+    ctr_shape shape, other_shape;
+    ctr_rows rows, other;
+    sqlite3_value **keys;
+    ctr_packed bytes;
+    bool there, holds; /* the source has the table; everything seen so far */
+    ctr_digest *digest;
+} holds_job;
+
+static void append_word(ctr_packed *bytes, const char *text, ctr_problem *problem)
+{
+    size_t size = strlen(text) + 1;
+    uint8_t *out = ctr_pack_room(bytes, size, problem);
+    if (!out) return;
+    memcpy(out, text, size);
+    bytes->size += size;
+}
+
+static void add_shard(holds_job *job, const char *counter, const ctr_cell *cell,
+                      const ctr_shard *shard, ctr_problem *problem)
+{
+    char numbers[64];
+    sqlite3_snprintf(sizeof numbers, numbers, "%u %lld", cell->life, (long long)shard->clock);
+    ctr_pack_folded(&job->bytes, &job->shape, job->keys, problem);
+    append_word(&job->bytes, job->entry->birth, problem);
+    append_word(&job->bytes, counter, problem);
+    append_word(&job->bytes, numbers, problem);
+    if (problem->rc == SQLITE_OK) add_hash(job->digest, &job->bytes);
+}
+
+static void walk_row(holds_job *job, sqlite3_stmt *row, ctr_problem *problem)
+{
+    const ctr_shape *shape = &job->shape;
+    bool looked = false;
+    for (int i = 0; i < shape->n_keys; i++)
+        job->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + shape->keys[i]);
+    for (int c = 0; c < shape->n_counters && problem->rc == SQLITE_OK; c++) {
+        ctr_cell cell;
+        ctr_shard shard, found;
+        const ctr_column *column = &shape->columns[shape->counters[c]];
+        if (ctr_values_open_cell(&job->rows, row, CTR_WALK_COLUMNS + shape->counters[c], c, &cell,
+                                 problem) ||
+            !ctr_cell_shard(&cell, job->id, &shard))
+            continue;
+        add_shard(job, column->name, &cell, &shard, problem);
+        if (job->there && !looked) ctr_rows_find_key(&job->other, job->keys, problem);
+        looked = true;
+        if (!job->source || problem->rc != SQLITE_OK) continue;
+        int theirs = job->there
+                         ? ctr_shape_counter_of(&job->other_shape, column->name, column->generation)
+                         : -1;
+        const ctr_cell *other = theirs >= 0 ? &job->other.cells[theirs] : NULL;
+        job->holds = job->holds && other &&
+                     (other->life > cell.life ||
+                      (other->life == cell.life && ctr_cell_shard(other, job->id, &found) &&
+                       found.clock >= shard.clock));
+    }
+}
+
+static void walk_table(holds_job *job, ctr_problem *problem)
+{
+    ctr_walk walk;
+    const char *name = job->entry->name;
+    if (ctr_tab_read_shape(job->file, name, &job->shape, problem)) return;
+    job->keys = sqlite3_malloc64((size_t)job->shape.n_keys * sizeof *job->keys);
+    if (!job->keys) ctr_problem_nomem(problem);
+    ctr_rows_open(&job->rows, job->file, name, &job->shape, problem);
+    const ctr_source *source = job->source;
+    if (source && problem->rc == SQLITE_OK) {
+        ctr_catalog_entry theirs = {0};
+        const char *birth = job->entry->birth;
+        job->there = ctr_catalog_born(&theirs, source->db, source->schema, birth, problem);
+        if (job->there) ctr_tab_read_shape(source->file, theirs.name, &job->other_shape, problem);
+        if (job->there)
+            ctr_shape_check_keys(&job->other_shape, "the giving file", &job->shape,
+                                 "the taking file", problem);
+        if (job->there && problem->rc == SQLITE_OK)
+            ctr_rows_open(&job->other, source->file, theirs.name, &job->other_shape, problem);
+        job->other.whole = true;
+        ctr_catalog_close_entry(&theirs);
+    }
+    ctr_stream_walk_open(&walk, &job->rows, CTR_WALK_ALL, 0, problem);
+    while (ctr_stream_walk_next(&walk, problem)) walk_row(job, walk.row, problem);
+    ctr_stream_walk_close(&walk);
+}
+
+bool ctr_digest_shards(const ctr_source *source, ctr_file *file, const uint8_t id[CTR_ID_SIZE],
+                       uint8_t digest[CTR_ID_SIZE], ctr_problem *problem)
+{
+    ctr_catalog catalog = {0};
+    ctr_digest sum = {0, 0, 0};
+    bool holds = true;
+    ctr_catalog_read(&catalog, file, problem);
+    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
+        holds_job job = {.source = source,
+                         .file = file,
+                         .id = id,
+                         .entry = &catalog.entries[i],
+                         .holds = true,
+                         .digest = &sum};
+        walk_table(&job, problem);
+        holds = holds && job.holds;
+        ctr_rows_close(&job.rows);
+        ctr_rows_close(&job.other);
+        ctr_shape_close(&job.shape);
+        ctr_shape_close(&job.other_shape);
+        sqlite3_free(job.keys);
+        sqlite3_free(job.bytes.bytes);
+    }
+    ctr_catalog_close(&catalog);
+    ctr_digest_finish(&sum, NULL, NULL, digest);
+    return holds && problem->rc == SQLITE_OK;
+}

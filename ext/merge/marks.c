@@ -1,0 +1,157 @@
+/* merge/marks.c - reads and writes marks. */
+#include "merge/marks.h"
+
+#include <string.h>
+
+#include "base/run.h"
+
+enum { TWIST_DIGITS = 16 };
+
+static void bind_tables(ctr_run *run, sqlite3_stmt *row, const ctr_identity *source,
+                        const ctr_catalog_entry *theirs, const ctr_catalog_entry *mine)
+{
+    ctr_run_bind_id(run, row, ":id", source->id);
+    ctr_run_bind_id(run, row, ":theirs", theirs->token);
+    ctr_run_bind_id(run, row, ":mine", mine->token);
+}
+
+int64_t ctr_marks_read(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,
+                       const ctr_catalog_entry *mine, ctr_problem *problem)
+{
+    ctr_problem missing = {SQLITE_OK, NULL};
+    ctr_run run = ctr_file_run(file, &missing);
+    if (problem->rc != SQLITE_OK) return 0;
+    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_MARK, &missing);
+    bind_tables(&run, row, source, theirs, mine);
+    int64_t mark = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
+    if (mark == 0) ctr_run_refuse_hidden(&run, row, 4, "counter_peers");
+    ctr_file_give_back(file, CTR_FILE_MARK, row, &missing);
+    if (missing.rc != SQLITE_OK && missing.rc != SQLITE_ERROR)
+        *problem = missing;
+    else
+        ctr_problem_close(&missing); /* the table was dropped: there are no marks */
+    return mark > 0 && mark <= source->next ? mark : 0;
+}
+
+static void forget_dropped(ctr_run *run, const ctr_identity *source)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_MARKS_FORGET);
+    ctr_run_bind_id(run, row, ":id", source->id);
+    ctr_run_once(run, row);
+}
+
+int ctr_marks_write(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,
+                    const ctr_catalog_entry *mine, bool first, ctr_problem *problem)
+{
+    ctr_run run = ctr_file_run(file, problem);
+    if (first) ctr_run_do(&run, CTR_SQL_MARKS_CREATE, NULL);
+    if (first) forget_dropped(&run, source);
+    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_SET_MARK, problem);
+    bind_tables(&run, row, source, theirs, mine);
+    ctr_run_bind_int(&run, row, ":mark", source->next);
+    ctr_run_row(&run, row);
+    ctr_file_give_back(file, CTR_FILE_SET_MARK, row, problem);
+    return problem->rc;
+}
+
+/* ---- the feed -------------------------------------------------------------------------------- */
+
+static const char OWN[] = " own";
+
+/* Returns what follows the id. */
+static char *suffix_of(const ctr_marks_source *source)
+{
+    char twist[CTR_ID_TEXT_SIZE] = "";
+    if (source->twist)
+        sqlite3_snprintf(sizeof twist, twist, "/%016llx", (unsigned long long)source->twist);
+    return sqlite3_mprintf("%s%s%s%s", twist, source->own ? OWN : "", source->scope ? " " : "",
+                           source->scope ? source->scope : "");
+}
+
+char *ctr_marks_name(const ctr_marks_source *source)
+{
+    char id[CTR_ID_TEXT_SIZE], *suffix = suffix_of(source);
+    ctr_id_to_text(source->id, id);
+    char *name = suffix ? sqlite3_mprintf("%s%s", id, suffix) : NULL;
+    sqlite3_free(suffix);
+    return name;
+}
+
+/* Returns the end of the twist that `at` begins with; NULL if it is none. */
+static const char *take_twist(const char *at, const char *end, int64_t *twist)
+{
+    static const char DIGITS[] = "0123456789abcdef";
+    uint64_t bits = 0;
+    if (end - at <= TWIST_DIGITS) return NULL;
+    for (int i = 0; i < TWIST_DIGITS; i++) {
+        const char *digit = *++at ? strchr(DIGITS, *at) : NULL;
+        if (!digit) return NULL;
+        bits = bits << 4 | (uint64_t)(digit - DIGITS);
+    }
+    memcpy(twist, &bits, sizeof bits);
+    return *twist != 0 ? at + 1 : NULL;
+}
+
+bool ctr_marks_source_of(const char *name, size_t size, ctr_marks_source *source)
+{
+    enum { ID_SIZE = CTR_ID_TEXT_SIZE - 1, OWN_SIZE = sizeof OWN - 1 };
+    *source = (ctr_marks_source){.twist = 0};
+    if (size < ID_SIZE || strlen(name) != size || !ctr_id_from_text(name, ID_SIZE, source->id))
+        return false;
+    const char *at = name + ID_SIZE, *end = name + size;
+    if (*at == '/' && !(at = take_twist(at, end, &source->twist))) return false;
+    source->own = strncmp(at, OWN, OWN_SIZE) == 0 && strchr(" ", at[OWN_SIZE]);
+    if (source->own) at += OWN_SIZE;
+    if (*at) source->scope = at + 1;
+    return !*at || (at[0] == ' ' && at[1] == '[' && end[-1] == ']');
+}
+
+/* A whole feed has the twist in place of a token. */
+static void bind_feed(ctr_run *run, sqlite3_stmt *row, const ctr_marks_source *source)
+{
+    char *suffix = source->own || source->scope ? suffix_of(source) : NULL;
+    ctr_run_bind_id(run, row, ":id", source->id);
+    if (!source->own && !source->scope)
+        ctr_run_bind_int(run, row, ":theirs", source->twist);
+    else if (suffix)
+        ctr_run_bind_text(run, row, ":theirs", suffix);
+    else
+        ctr_problem_nomem(run->problem);
+    sqlite3_free(suffix);
+}
+
+static int64_t least_mark(sqlite3 *db, const ctr_marks_source *source, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, "main", NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_LEAST);
+    bind_feed(&run, row, source);
+    int64_t mark = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    return mark > 0 ? mark : 0;
+}
+
+int64_t ctr_marks_of_feed(sqlite3 *db, const ctr_marks_source *source, ctr_problem *problem)
+{
+    int64_t mark = least_mark(db, source, problem), more;
+    ctr_marks_source all = *source;
+    all.scope = NULL;
+    if (source->scope && (more = least_mark(db, &all, problem)) > mark) mark = more;
+    all = *source;
+    all.own = false;
+    if (source->own && (more = ctr_marks_of_feed(db, &all, problem)) > mark) mark = more;
+    return mark;
+}
+
+int ctr_marks_raise_feed(sqlite3 *db, const ctr_marks_source *source, int64_t upto,
+                         ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, "main", NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_FORGET_FEED);
+    bind_feed(&run, row, source);
+    ctr_run_once(&run, row);
+    row = ctr_run_prepare(&run, CTR_SQL_MARKS_RAISE);
+    bind_feed(&run, row, source);
+    ctr_run_bind_int(&run, row, ":mark", upto);
+    ctr_run_once(&run, row);
+    return problem->rc;
+}

@@ -1,0 +1,353 @@
+/* tracked/foreign.c - reads the foreign keys of a file, and looks for the children of a row. */
+#include "tracked/foreign.h"
+
+#include <string.h>
+
+#include "base/array.h"
+#include "base/text.h"
+#include "tracked/lists.h"
+#include "tracked/triggers.h"
+
+/* ---- the foreign keys of a file -------------------------------------------------------------- */
+
+static void free_pairs(ctr_foreign_key *key)
+{
+    for (int i = 0; i < key->n; i++) {
+        sqlite3_free(key->pairs[i].from);
+        sqlite3_free(key->pairs[i].to);
+    }
+    sqlite3_free(key->pairs);
+    key->pairs = NULL;
+    key->n = 0;
+}
+
+static void free_keys(ctr_file *file)
+{
+    ctr_foreign_keys *foreign = file->foreign;
+    for (int i = 0; foreign && i < foreign->n; i++) {
+        sqlite3_free(foreign->keys[i].child);
+        sqlite3_free(foreign->keys[i].parent);
+        free_pairs(&foreign->keys[i]);
+    }
+    if (foreign) sqlite3_free(foreign->keys);
+    sqlite3_free(foreign);
+    file->foreign = NULL;
+}
+
+typedef struct reading_keys {
+    ctr_foreign_keys *foreign;
+    const ctr_objects *objects;
+    const char **replicated; /* owned: the replicated tables; the objects lend the names */
+    size_t n, room;
+} reading_keys;
+
+static void list_replicated(reading_keys *reading, ctr_problem *problem)
+{
+    const ctr_objects *objects = reading->objects;
+    for (size_t i = 0; i < objects->n && problem->rc == SQLITE_OK; i++) {
+        const ctr_named *named = &objects->named[i];
+        if (named->object != CTR_OBJECT_VIRTUAL_TABLE ||
+            !ctr_tracked_is_among(objects, named->name))
+            continue;
+        const ctr_named *cells = ctr_schema_objects_stored(objects, named->name, "cells", problem);
+        const char *table = ctr_triggers_table(objects, named->name, problem);
+        if (!table || !cells || !cells->sql || !ctr_word_is_in("\"_row\" BLOB", cells->sql))
+            continue;
+        const char **list = ctr_array_room(reading->replicated, &reading->room, reading->n + 1,
+                                           sizeof *list, problem);
+        if (!list) return;
+        reading->replicated = list;
+        list[reading->n++] = table;
+    }
+}
+
+static bool is_replicated(const reading_keys *reading, const char *table)
+{
+    for (size_t i = 0; i < reading->n; i++)
+        if (sqlite3_stricmp(reading->replicated[i], table) == 0) return true;
+    return false;
+}
+
+/* Appends a foreign key without columns. Returns NULL on a problem. */
+static ctr_foreign_key *add_foreign_key(ctr_foreign_keys *foreign, const char *child,
+                                        const char *parent, const char *on_delete,
+                                        ctr_problem *problem)
+{
+    ctr_foreign_key *keys = ctr_array_room(foreign->keys, &foreign->room, (size_t)foreign->n + 1,
+                                           sizeof *keys, problem);
+    if (!keys) return NULL;
+    foreign->keys = keys;
+    ctr_foreign_key *key = &keys[foreign->n++];
+    *key = (ctr_foreign_key){.child = ctr_text_copy(child, problem),
+                             .parent = ctr_text_copy(parent, problem),
+                             .forbids = strcmp(on_delete, "NO ACTION") == 0 ||
+                                        strcmp(on_delete, "RESTRICT") == 0};
+    return problem->rc == SQLITE_OK ? key : NULL;
+}
+
+/* Returns the column with this position in the PRIMARY KEY, to which a foreign key refers that
+ * names none; NULL: the parent has none. */
+static const char *key_column(const ctr_ordinary *parent, int position)
+{
+    for (size_t i = 0; i < parent->n; i++)
+        if (parent->columns[i].key == position) return parent->columns[i].name;
+    return NULL;
+}
+
+static void add_pair(ctr_foreign_key *key, const char *from, const char *to, ctr_problem *problem)
+{
+    struct ctr_foreign_pair *pairs =
+        ctr_array_room(key->pairs, &key->room, (size_t)key->n + 1, sizeof *pairs, problem);
+    if (!pairs) return;
+    key->pairs = pairs;
+    pairs[key->n].from = ctr_text_copy(from, problem);
+    pairs[key->n++].to = ctr_text_copy(to, problem);
+}
+
+/* Reads the foreign keys of one table. */
+static void read_keys(reading_keys *reading, const char *child, ctr_problem *problem)
+{
+    const ctr_objects *objects = reading->objects;
+    ctr_run run = ctr_run_on(objects->db, objects->schema, NULL, problem);
+    run.slots.name = child;
+    bool replicated = is_replicated(reading, child);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_FOREIGN_KEYS);
+    ctr_foreign_key *key = NULL;
+    ctr_ordinary parent = {0};
+    while (ctr_run_row(&run, row)) {
+        int part = sqlite3_column_int(row, 1);
+        const char *name = ctr_text_column(row, 2, problem),
+                   *from = ctr_text_column(row, 3, problem), *to = ctr_text_column(row, 4, problem),
+                   *on_delete = ctr_text_column(row, 6, problem);
+        if (!name || !from || !on_delete || problem->rc != SQLITE_OK) continue;
+        if (part == 0) {
+            key = add_foreign_key(reading->foreign, child, name, on_delete, problem);
+            if (key) key->replicated = replicated;
+            ctr_ordinary_close(&parent);
+            parent = (ctr_ordinary){0};
+            ctr_ordinary_read(&parent, objects->db, objects->schema, name, problem);
+        }
+        if (!to) to = key_column(&parent, part);
+        if (!key) continue;
+        if (to && ctr_ordinary_column(&parent, to) && key->n == part)
+            add_pair(key, from, to, problem);
+        else
+            free_pairs(key);
+    }
+    sqlite3_finalize(row);
+    ctr_ordinary_close(&parent);
+}
+
+const ctr_foreign_keys *ctr_foreign_keys_of(ctr_file *file, ctr_problem *problem)
+{
+    const ctr_objects *objects = ctr_file_objects(file, problem);
+    if (!objects || problem->rc != SQLITE_OK) return NULL;
+    if (file->foreign && file->foreign->as_of == file->schemas) return file->foreign;
+    free_keys(file);
+    ctr_foreign_keys *foreign = sqlite3_malloc64(sizeof *foreign);
+    if (!foreign) {
+        ctr_problem_nomem(problem);
+        return NULL;
+    }
+    *foreign = (ctr_foreign_keys){.as_of = file->schemas};
+    file->foreign = foreign;
+    file->free_foreign = free_keys;
+    reading_keys reading = {.foreign = foreign, .objects = objects};
+    list_replicated(&reading, problem);
+    for (size_t i = 0; i < objects->n && problem->rc == SQLITE_OK; i++) {
+        const ctr_named *named = &objects->named[i];
+        if (named->object == CTR_OBJECT_TABLE && named->sql &&
+            ctr_word_is_in("REFERENCES", named->sql))
+            read_keys(&reading, named->name, problem);
+    }
+    sqlite3_free(reading.replicated);
+    if (problem->rc == SQLITE_OK) return foreign;
+    free_keys(file);
+    return NULL;
+}
+
+bool ctr_foreign_is_child(const ctr_foreign_keys *foreign, const char *table)
+{
+    for (int i = 0; i < foreign->n; i++)
+        if (sqlite3_stricmp(foreign->keys[i].child, table) == 0) return true;
+    return false;
+}
+
+bool ctr_foreign_is_parent(const ctr_foreign_keys *foreign, const char *table)
+{
+    for (int i = 0; i < foreign->n; i++)
+        if (sqlite3_stricmp(foreign->keys[i].parent, table) == 0) return true;
+    return false;
+}
+
+bool ctr_foreign_refers(const ctr_foreign_keys *foreign, const char *child, const char *column,
+                        const char *parent)
+{
+    for (int i = 0; i < foreign->n; i++) {
+        const ctr_foreign_key *key = &foreign->keys[i];
+        if (sqlite3_stricmp(key->child, child) != 0 || sqlite3_stricmp(key->parent, parent) != 0)
+            continue;
+        for (int j = 0; j < key->n; j++)
+            if (sqlite3_stricmp(key->pairs[j].from, column) == 0) return true;
+    }
+    return false;
+}
+
+/* Marks the keys whose child is this table, then those of their parents, and so on. Returns whether
+ * one of them leads back to `goal`. */
+static bool leads_to(const ctr_foreign_keys *foreign, const char *table, const char *goal,
+                     bool *marked)
+{
+    bool leads = false;
+    for (int i = 0; i < foreign->n && !leads; i++) {
+        const ctr_foreign_key *key = &foreign->keys[i];
+        if (marked[i] || sqlite3_stricmp(key->child, table) != 0) continue;
+        marked[i] = true;
+        leads =
+            sqlite3_stricmp(key->parent, goal) == 0 || leads_to(foreign, key->parent, goal, marked);
+    }
+    return leads;
+}
+
+bool ctr_foreign_is_in_circle(const ctr_foreign_keys *foreign, const char *table,
+                              ctr_problem *problem)
+{
+    bool *marked = problem->rc == SQLITE_OK ? sqlite3_malloc64((size_t)foreign->n + 1) : NULL;
+    if (!marked) ctr_problem_nomem(problem);
+    if (marked) memset(marked, 0, (size_t)foreign->n + 1);
+    bool is = marked && leads_to(foreign, table, table, marked);
+    sqlite3_free(marked);
+    return is;
+}
+
+/* ---- parents before children ----------------------------------------------------------------- */
+
+typedef struct sorting {
+    const ctr_foreign_keys *foreign;
+    const char *const *tables;
+    int n, n_sorted, *order;
+    bool *begun; /* by table */
+} sorting;
+
+/* Appends a table behind its parents. */
+static void append_table(sorting *to, int table)
+{
+    if (to->begun[table]) return;
+    to->begun[table] = true;
+    for (int i = 0; to->tables[table] && i < to->foreign->n; i++) {
+        const ctr_foreign_key *key = &to->foreign->keys[i];
+        if (sqlite3_stricmp(key->child, to->tables[table]) != 0) continue;
+        for (int j = 0; j < to->n; j++)
+            if (to->tables[j] && sqlite3_stricmp(key->parent, to->tables[j]) == 0)
+                append_table(to, j);
+    }
+    to->order[to->n_sorted++] = table;
+}
+
+int ctr_foreign_sort(const ctr_foreign_keys *foreign, const char *const *tables, int n, int *order,
+                     ctr_problem *problem)
+{
+    sorting to = {.foreign = foreign, .tables = tables, .n = n, .order = order};
+    to.begun = problem->rc == SQLITE_OK ? sqlite3_malloc64((size_t)n + 1) : NULL;
+    if (!to.begun) return ctr_problem_nomem(problem);
+    memset(to.begun, 0, (size_t)n + 1);
+    for (int i = 0; i < n; i++) append_table(&to, i);
+    sqlite3_free(to.begun);
+    return problem->rc;
+}
+
+/* ---- what SQLite says of them ---------------------------------------------------------------- */
+
+bool ctr_foreign_enforced(sqlite3 *db)
+{
+    int enforced = 0;
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_FKEY, -1, &enforced);
+    return enforced != 0;
+}
+
+bool ctr_foreign_broken(sqlite3 *db)
+{
+    int is = 0, high;
+    sqlite3_db_status(db, SQLITE_DBSTATUS_DEFERRED_FKS, &is, &high, 0);
+    return is != 0;
+}
+
+void ctr_foreign_refuse_broken(sqlite3 *db, const char *table, ctr_problem *problem)
+{
+    if (ctr_foreign_broken(db))
+        ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "the transaction violates a deferred foreign key: repair it before values are "
+            "written into the tracked table %s",
+            table);
+}
+
+/* ---- children -------------------------------------------------------------------------------- */
+
+void ctr_foreign_list_match(const ctr_foreign_key *key, sqlite3_str *out)
+{
+    for (int i = 0; i < key->n; i++)
+        sqlite3_str_appendf(out, "%sp.\"%w\" = c.\"%w\"", i ? " AND " : "", key->pairs[i].to,
+                            key->pairs[i].from);
+}
+
+/* EXISTS (a child of the row with the key ?1, ?2, ...) for each foreign key that keeps the row. A
+ * child that is to be deleted, too, goes first, and keeps it until then. */
+static char *list_children(ctr_foreign *foreign, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = foreign->tracked;
+    const ctr_foreign_keys *all = ctr_foreign_keys_of(foreign->file, problem);
+    bool enforced = ctr_foreign_enforced(tracked->db);
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; all && i < all->n; i++) {
+        const ctr_foreign_key *key = &all->keys[i];
+        if (key->n == 0 || sqlite3_stricmp(key->parent, tracked->table) != 0) continue;
+        if (!key->replicated && !(enforced && key->forbids)) continue;
+        sqlite3_str_appendf(out,
+                            "%sEXISTS (SELECT 1 FROM \"%w\".\"%w\" AS p, \"%w\".\"%w\" AS c WHERE ",
+                            ctr_text_separator(out, " OR "), tracked->schema, tracked->table,
+                            tracked->schema, key->child);
+        ctr_list_bound_key(tracked, out, "p.");
+        if (sqlite3_stricmp(key->child, tracked->table) == 0) {
+            sqlite3_str_appendall(out, " AND NOT (");
+            ctr_list_bound_key(tracked, out, "c.");
+            sqlite3_str_appendall(out, ")");
+        }
+        sqlite3_str_appendall(out, " AND ");
+        ctr_foreign_list_match(key, out);
+        sqlite3_str_appendall(out, ")");
+    }
+    if (sqlite3_str_errcode(out) != SQLITE_OK) ctr_problem_nomem(problem);
+    return sqlite3_str_finish(out); /* NULL: there is none, or no memory */
+}
+
+static sqlite3_stmt *prepare_children(ctr_foreign *foreign, ctr_problem *problem)
+{
+    if (foreign->children || foreign->childless || problem->rc != SQLITE_OK)
+        return foreign->children;
+    const ctr_tracked *tracked = foreign->tracked;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    char *children = list_children(foreign, problem);
+    run.slots.value = children;
+    if (children) foreign->children = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
+    foreign->childless = !children && problem->rc == SQLITE_OK;
+    sqlite3_free(children);
+    return foreign->children;
+}
+
+void ctr_foreign_close(ctr_foreign *foreign)
+{
+    sqlite3_finalize(foreign->children);
+    *foreign = (ctr_foreign){0};
+}
+
+bool ctr_foreign_has_children(ctr_foreign *foreign, sqlite3_value **keys, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = foreign->tracked;
+    sqlite3_stmt *row = prepare_children(foreign, problem);
+    if (!row || ctr_tracked_bind_key(tracked, row, keys, problem)) return false;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    bool has = ctr_run_row(&run, row) && sqlite3_column_int(row, 0);
+    sqlite3_reset(row);
+    return has;
+}

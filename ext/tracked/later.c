@@ -1,0 +1,490 @@
+/* tracked/later.c - shows merged rows at the end, tries rows that are apart again, and clears rows
+ * below floors. */
+#include "tracked/later.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "table/batch.h"
+#include "table/cache.h"
+#include "table/openings.h"
+#include "table/pack.h"
+#include "tracked/lists.h"
+
+/* ---- the cells of rows ----------------------------------------------------------------------- */
+
+enum { CELLS_ID = 1 }; /* the columns of the statement before those of the table */
+
+typedef struct cells_reader {
+    ctr_showing *showing;
+    ctr_rows *rows;
+    ctr_slot *slot;
+    sqlite3_value **keys; /* owned; of the current row, lent by the statement until its next step */
+    ctr_summary *now;     /* owned; of the current row */
+    ctr_openings answers; /* owned: those of the table, once a row needs them */
+    bool has_answers;
+
+    /* Of a replicated table. */
+    ctr_merged_row merged; /* the current row; its values are owned */
+} cells_reader;
+
+/* The caller closes it, even if this fails. */
+static cells_reader open_cells(ctr_showing *showing, ctr_rows *rows, ctr_problem *problem)
+{
+    const ctr_shape *shape = showing->tracked->shape;
+    cells_reader cells = {
+        .showing = showing, .rows = rows, .slot = ctr_tab_take(rows->tab, CTR_TAB_FOLLOW, problem)};
+    ctr_batch_expect(rows->tab, 0, problem); /* so that what is refused leaves memory as it is */
+    cells.keys = sqlite3_malloc64(((size_t)shape->n_keys + 1) * sizeof *cells.keys);
+    cells.now = sqlite3_malloc64(((size_t)shape->n_counters + 1) * sizeof *cells.now);
+    if (!cells.keys || !cells.now) ctr_problem_nomem(problem);
+    if (!shape->replicated || problem->rc != SQLITE_OK) return cells;
+    size_t n = (size_t)showing->tracked->n_regular + 1;
+    cells.merged.values = sqlite3_malloc64(n * sizeof *cells.merged.values);
+    if (!cells.merged.values) ctr_problem_nomem(problem);
+    return cells;
+}
+
+static void close_cells(cells_reader *cells, ctr_problem *problem)
+{
+    ctr_tab_give_back(cells->rows->tab, cells->slot, problem);
+    sqlite3_free(cells->keys);
+    sqlite3_free(cells->now);
+    sqlite3_free(cells->merged.values);
+    ctr_openings_close(&cells->answers);
+    cells->showing->merged = NULL;
+    cells->showing->withheld = false;
+}
+
+/* Steps to the row with this id. Many are only a few steps after the previous one. */
+static bool step_to_row(ctr_run *run, sqlite3_stmt *row, int64_t rowid)
+{
+    enum { STEPS = 8 };
+    bool stands = sqlite3_stmt_busy(row);
+    int64_t at = stands ? sqlite3_column_int64(row, 0) : 0;
+    for (int i = 0; stands && i < STEPS && at < rowid; i++) {
+        stands = ctr_run_row(run, row);
+        if (stands) at = sqlite3_column_int64(row, 0);
+    }
+    if (stands && at == rowid) return true;
+    sqlite3_reset(row);
+    sqlite3_bind_int64(row, 1, rowid - 1);
+    return ctr_run_row(run, row) && sqlite3_column_int64(row, 0) == rowid;
+}
+
+/* Returns whether the row that the statement stands on has openings without an answer. */
+static bool is_withheld_row(cells_reader *cells, sqlite3_stmt *row, ctr_problem *problem)
+{
+    bool withheld = false;
+    const ctr_shape *shape = cells->showing->tracked->shape;
+    for (int i = 0; i < shape->n_counters && !withheld && problem->rc == SQLITE_OK; i++) {
+        ctr_cell cell;
+        ctr_shard pair[2];
+        const void *bytes = sqlite3_column_blob(row, CELLS_ID + shape->counters[i]);
+        size_t size = (size_t)sqlite3_column_bytes(row, CELLS_ID + shape->counters[i]);
+        if (ctr_cell_open(&cell, bytes, size) != CTR_OK || ctr_openings_count(&cell) < 2) continue;
+        if (!cells->has_answers) ctr_openings_read(&cells->answers, cells->rows->tab, problem);
+        cells->has_answers = true;
+        withheld = ctr_openings_unanswered(&cells->answers, &cell, pair, problem);
+    }
+    return withheld;
+}
+
+/* Reads the key and the states of the row with this id. In a transaction that has changed the
+ * schema, SQLite aborts the statements that stand on a row when it rolls a savepoint back. */
+static bool read_cells(cells_reader *cells, int64_t rowid, ctr_problem *problem)
+{
+    sqlite3_stmt *row = cells->slot->kept.statement;
+    if (cells->showing->writing.undone) sqlite3_reset(row);
+    cells->showing->writing.undone = false;
+    const ctr_tracked *tracked = cells->showing->tracked;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    if (!step_to_row(&run, row, rowid) || ctr_rows_take(cells->rows, row, problem)) return false;
+    for (int i = 0; i < tracked->shape->n_keys; i++)
+        cells->keys[i] = sqlite3_column_value(row, CELLS_ID + tracked->shape->keys[i]);
+    for (int i = 0; i < tracked->shape->n_counters; i++)
+        cells->now[i] = ctr_rows_state(cells->rows, i);
+    cells->showing->withheld = is_withheld_row(cells, row, problem);
+    return problem->rc == SQLITE_OK;
+}
+
+/* ---- merged rows ----------------------------------------------------------------------------- */
+
+/* A row as it is kept: the states of its counters are followed by a bool for each regular
+ * column. */
+typedef struct due_row {
+    int64_t rowid, giver;
+    bool was_live, begins;
+    bool ended; /* seen when the others were shown: it is to be deleted */
+    ctr_summary before[];
+} due_row;
+
+static bool *taken_of(const due_row *row, const ctr_showing *showing)
+{
+    return (bool *)&row->before[showing->tracked->shape->n_counters];
+}
+
+int ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_later_row *row,
+                  ctr_problem *problem)
+{
+    size_t counters = (size_t)showing->tracked->shape->n_counters * sizeof *row->before;
+    size_t size = sizeof(due_row) + counters + (size_t)later->n_map;
+    size = (size + 7) / 8 * 8; /* so that the next row is aligned */
+    uint8_t *rows = ctr_array_room(later->rows, &later->room, later->n + 1, size, problem);
+    if (!rows) return problem->rc;
+    later->rows = rows;
+    later->size = size;
+    due_row *due = (void *)(rows + later->n++ * size);
+    memset(due, 0, size);
+    due->rowid = row->rowid;
+    due->giver = row->giver;
+    due->was_live = row->was_live;
+    due->begins = row->begins;
+    memcpy(due->before, row->before, counters);
+    if (row->taken) memcpy(taken_of(due, showing), row->taken, (size_t)later->n_map);
+    return problem->rc;
+}
+
+void ctr_later_close(ctr_later *later)
+{
+    sqlite3_free(later->rows);
+    ctr_row_values_close(&later->values);
+    sqlite3_free(later->map);
+    *later = (ctr_later){0};
+}
+
+static int by_rowid(const void *a, const void *b)
+{
+    const due_row *x = a, *y = b;
+    return x->rowid < y->rowid ? -1 : x->rowid > y->rowid;
+}
+
+/* Notes the lives of the current row of a replicated table, which is to be shown. `due` is NULL for
+ * a row that was not merged. */
+static void take_lives(cells_reader *cells, const due_row *due, ctr_problem *problem)
+{
+    if (!cells->showing->tracked->shape->replicated) return;
+    cells->showing->merged = &cells->merged;
+    cells->merged.is_live = ctr_rows_is_live(cells->rows, problem);
+    cells->merged.was_live = !due || due->was_live;
+    cells->merged.begins = due && due->begins;
+    for (int i = 0; i < cells->showing->tracked->n_regular; i++) cells->merged.values[i] = NULL;
+}
+
+/* Reads the values that the merge has taken. */
+static void take_values_of(cells_reader *cells, ctr_later *later, const due_row *due,
+                           ctr_problem *problem)
+{
+    const ctr_tracked *tracked = cells->showing->tracked;
+    ctr_row_values_read(&later->values, due->giver, cells->keys, false, problem);
+    for (int i = 0; i < tracked->n_regular && problem->rc == SQLITE_OK; i++) {
+        int number = tracked->regular[i].number;
+        bool is = number < later->n_map && taken_of(due, cells->showing)[number];
+        cells->merged.values[i] = is ? later->values.given[later->map[number]] : NULL;
+    }
+}
+
+/* Rows that are not whole go into the cache, where the triggers of the table find them. */
+int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool deletions,
+                   ctr_problem *problem)
+{
+    bool replicated = showing->tracked->shape->replicated, whole = rows->whole;
+    if (deletions && !replicated) return problem->rc;
+    cells_reader cells = open_cells(showing, rows, problem);
+    rows->whole = false;
+    if (later->n > 0) qsort(later->rows, later->n, later->size, by_rowid);
+    for (size_t i = 0; i < later->n && problem->rc == SQLITE_OK; i++) {
+        due_row *due = (void *)(later->rows + i * later->size);
+        if (deletions && !due->ended) continue;
+        if (!read_cells(&cells, due->rowid, problem)) continue;
+        take_lives(&cells, due, problem);
+        due->ended = replicated && !cells.merged.is_live;
+        if (due->ended != deletions) continue;
+        if (replicated && !deletions) take_values_of(&cells, later, due, problem);
+        if (problem->rc == SQLITE_OK)
+            ctr_showing_row(showing, due->rowid, cells.keys, NULL, due->before, cells.now, problem);
+    }
+    rows->whole = whole;
+    close_cells(&cells, problem);
+    return problem->rc;
+}
+
+/* ---- rows that are apart --------------------------------------------------------------------- */
+
+/* A value that a listed row wants to show. In a UNIQUE index, it may have to wait until another row
+ * no longer shows it. */
+typedef struct wanted_value {
+    int column; /* a counter, or behind them a regular column */
+    int64_t n;  /* the value; of a regular column its hash */
+    int64_t rowid;
+    int tries; /* because another row no longer showed it */
+} wanted_value;
+
+typedef struct shown_hash {
+    bool is; /* the row shows a value */
+    int64_t hash;
+} shown_hash;
+
+typedef struct apart_job {
+    cells_reader cells;
+    int64_t *listed; /* owned: the rows, ascending */
+    size_t n, room;
+    wanted_value *wanted; /* owned; ascending */
+    size_t n_wanted, room_wanted;
+    int64_t *due; /* owned: a stack of rows to be tried, with room for all tries */
+    size_t n_due;
+
+    /* Of a replicated table. */
+    ctr_row_values values; /* owned: reads what rows want, and what they show */
+    ctr_packed packed;     /* owned: a value */
+    shown_hash *shown;     /* owned: of the row at hand, by number of the regular column */
+} apart_job;
+
+enum { TRIES = 4 /* for the sake of one value, besides the first */ };
+
+static int by_value(const void *a, const void *b)
+{
+    const wanted_value *x = a, *y = b;
+    if (x->column != y->column) return x->column < y->column ? -1 : 1;
+    return x->n < y->n ? -1 : x->n > y->n;
+}
+
+static void add_wanted(apart_job *job, int64_t rowid, int column, int64_t n, ctr_problem *problem)
+{
+    wanted_value *wanted =
+        ctr_array_room(job->wanted, &job->room_wanted, job->n_wanted + 1, sizeof *wanted, problem);
+    if (!wanted) return;
+    job->wanted = wanted;
+    wanted[job->n_wanted++] = (wanted_value){.column = column, .n = n, .rowid = rowid};
+}
+
+static void add_wanted_counter(apart_job *job, int64_t rowid, int counter, ctr_problem *problem)
+{
+    ctr_shown value;
+    if (ctr_showing_value(job->cells.showing, counter, &job->cells.now[counter], &value) &&
+        !value.null)
+        add_wanted(job, rowid, counter, value.n, problem);
+}
+
+static int behind_counters(const apart_job *job, int regular)
+{
+    return job->cells.showing->tracked->shape->n_counters + regular;
+}
+
+/* Values that are equal and not the same, as under NOCASE, have other hashes: such a row waits for
+ * the next turn. */
+static int64_t hash_of(apart_job *job, sqlite3_value *value, ctr_problem *problem)
+{
+    if (ctr_pack_values(&job->packed, &value, 1, problem) != SQLITE_OK) return 0;
+    return (int64_t)ctr_cache_hash(job->packed.bytes, job->packed.size);
+}
+
+static bool has_value(sqlite3_value *value)
+{
+    return value && sqlite3_value_type(value) != SQLITE_NULL;
+}
+
+static void add_wanted_regular(apart_job *job, int64_t rowid, ctr_problem *problem)
+{
+    ctr_row_values *values = &job->values;
+    if (ctr_row_values_read(values, rowid, NULL, true, problem) != SQLITE_OK) return;
+    for (int i = 0; i < values->n && problem->rc == SQLITE_OK; i++)
+        if (has_value(values->given[i]))
+            add_wanted(job, rowid, behind_counters(job, i), hash_of(job, values->given[i], problem),
+                       problem);
+}
+
+/* Reads what a row shows in its regular columns. */
+static void read_shown(apart_job *job, int64_t rowid, ctr_problem *problem)
+{
+    ctr_row_values *values = &job->values;
+    if (ctr_row_values_show(values, rowid, job->cells.keys, problem) != SQLITE_OK) return;
+    for (int i = 0; i < values->n && problem->rc == SQLITE_OK; i++) {
+        job->shown[i].is = has_value(values->given[i]);
+        if (job->shown[i].is) job->shown[i].hash = hash_of(job, values->given[i], problem);
+    }
+    ctr_row_values_reset(values);
+}
+
+static void open_values(apart_job *job, ctr_problem *problem)
+{
+    if (ctr_row_values_open(&job->values, job->cells.rows->tab, problem) != SQLITE_OK) return;
+    job->shown = sqlite3_malloc64(((size_t)job->values.n + 1) * sizeof *job->shown);
+    if (!job->shown) ctr_problem_nomem(problem);
+}
+
+/* Reads the list, and sorts the values that the rows want. */
+static void read_listed(apart_job *job, ctr_problem *problem)
+{
+    ctr_apart *apart = &job->cells.showing->apart;
+    const ctr_tracked *tracked = apart->tracked;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_APART_ROWS);
+    while (ctr_run_row(&run, row)) {
+        ctr_apart_row is;
+        int64_t rowid = sqlite3_column_int64(row, 0), *listed = job->listed;
+        listed = ctr_array_room(listed, &job->room, job->n + 1, sizeof *listed, problem);
+        if (!listed) break;
+        job->listed = listed;
+        listed[job->n++] = rowid;
+        ctr_apart_read(apart, rowid, &is, problem);
+        if (is.differs && read_cells(&job->cells, rowid, problem))
+            for (int i = 0; i < tracked->shape->n_counters; i++)
+                if (is.differs_in[i]) add_wanted_counter(job, rowid, i, problem);
+        if (is.refused) add_wanted_regular(job, rowid, problem);
+        ctr_apart_close_row(&is);
+    }
+    sqlite3_finalize(row);
+    job->due = sqlite3_malloc64((TRIES * job->n_wanted + 1) * sizeof *job->due);
+    if (!job->due) ctr_problem_nomem(problem);
+    if (job->n_wanted > 0) qsort(job->wanted, job->n_wanted, sizeof *job->wanted, by_value);
+}
+
+/* Adds the rows that want a value of a column to those that are to be tried. */
+static void try_wanting(apart_job *job, int column, int64_t n)
+{
+    size_t from = 0;
+    const wanted_value value = {.column = column, .n = n};
+    for (size_t to = job->n_wanted; from < to;) {
+        size_t middle = from + (to - from) / 2;
+        if (by_value(&job->wanted[middle], &value) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    for (; from < job->n_wanted && by_value(&job->wanted[from], &value) == 0; from++)
+        if (job->wanted[from].tries++ < TRIES) job->due[job->n_due++] = job->wanted[from].rowid;
+}
+
+/* Tries to show a row. If it comes off the list, adds those that want what it showed. */
+static void try_row(apart_job *job, int64_t rowid, bool deletions, ctr_problem *problem)
+{
+    cells_reader *cells = &job->cells;
+    ctr_apart *list = &cells->showing->apart;
+    ctr_apart_row was, is = {0};
+    ctr_apart_read(list, rowid, &was, problem);
+    bool listed = was.waits || was.differs || was.refused || was.ended || was.withheld;
+    bool leaves = (was.waits || was.refused) && cells->showing->leaves_refused;
+    bool tried = listed && !leaves && read_cells(cells, rowid, problem);
+    if (tried) take_lives(cells, NULL, problem);
+    tried = tried && (deletions || !cells->showing->merged || cells->merged.is_live);
+    bool may_free = tried && was.refused;
+    if (may_free) read_shown(job, rowid, problem);
+    if (tried && problem->rc == SQLITE_OK)
+        ctr_showing_again(cells->showing, rowid, cells->keys, cells->now, problem);
+    if (tried && ctr_apart_read(list, rowid, &is, problem) == SQLITE_OK && !is.waits && !is.differs)
+        for (int i = 0; i < list->tracked->shape->n_counters; i++)
+            if (was.differs_in[i] && !was.shown[i].null) try_wanting(job, i, was.shown[i].n);
+    for (int i = 0; may_free && !is.refused && problem->rc == SQLITE_OK && i < job->values.n; i++)
+        if (job->shown[i].is) try_wanting(job, behind_counters(job, i), job->shown[i].hash);
+    ctr_apart_close_row(&was);
+    ctr_apart_close_row(&is);
+}
+
+int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards, bool deletions,
+                             ctr_problem *problem)
+{
+    apart_job job = {.cells = open_cells(showing, rows, problem)};
+    if (showing->tracked->shape->replicated) open_values(&job, problem);
+    read_listed(&job, problem);
+    for (size_t i = 0; i < job.n && problem->rc == SQLITE_OK; i++) {
+        job.due[job.n_due++] = job.listed[backwards ? job.n - 1 - i : i];
+        while (job.n_due > 0 && problem->rc == SQLITE_OK)
+            try_row(&job, job.due[--job.n_due], deletions, problem);
+    }
+    close_cells(&job.cells, problem);
+    if (deletions && job.n > 0 && job.listed[0] == 0) {
+        ctr_floors floors = ctr_floors_on(rows->tab, showing->tracked->shape);
+        ctr_later_show_purged(showing, &floors, problem);
+    }
+    ctr_row_values_close(&job.values);
+    sqlite3_free(job.packed.bytes);
+    sqlite3_free(job.shown);
+    sqlite3_free(job.listed);
+    sqlite3_free(job.wanted);
+    sqlite3_free(job.due);
+    return ctr_apart_count(rows->tab->file, rows->tab->table, problem);
+}
+
+void ctr_later_show_listed(ctr_showing *showing, ctr_rows *rows, int64_t rowid,
+                           ctr_problem *problem)
+{
+    cells_reader cells = open_cells(showing, rows, problem);
+    bool there = problem->rc == SQLITE_OK && read_cells(&cells, rowid, problem);
+    if (there) take_lives(&cells, NULL, problem);
+    if (there && problem->rc == SQLITE_OK)
+        ctr_showing_again(showing, rowid, cells.keys, cells.now, problem);
+    close_cells(&cells, problem);
+}
+
+void ctr_later_clear(ctr_showing *showing, ctr_rows *rows, int64_t rowid, const bool *columns,
+                     ctr_problem *problem)
+{
+    cells_reader cells = open_cells(showing, rows, problem);
+    if (problem->rc == SQLITE_OK && read_cells(&cells, rowid, problem))
+        ctr_showing_clear(showing, rowid, cells.keys, columns, problem);
+    close_cells(&cells, problem);
+}
+
+/* ---- rows below floors ----------------------------------------------------------------------- */
+
+/* Clears the values of the statement's current row, if it is below a floor; deletes a row of a
+ * replicated table: without a row cell it would look new, and travel. The row has the id
+ * among the cells, 0 if there is none, and the key. Returns whether others keep the row. */
+static bool show_nothing_below(ctr_showing *showing, sqlite3_stmt *row, ctr_floors *floors,
+                               ctr_problem *problem)
+{
+    int n = showing->tracked->shape->n_keys;
+    sqlite3_value **keys = showing->writing.keys;
+    showing->writing.rowid = sqlite3_column_int64(row, 0);
+    for (int i = 0; i < n; i++) keys[i] = sqlite3_value_dup(sqlite3_column_value(row, 1 + i));
+    for (int i = 0; i < n; i++)
+        if (!keys[i]) ctr_problem_nomem(problem);
+    bool below = problem->rc == SQLITE_OK && ctr_floors_is_below(floors, keys, problem);
+    for (int i = 0; below && i < showing->tracked->shape->n_counters; i++) {
+        const ctr_summary none = {.life = 1};
+        ctr_showing_value(showing, i, &none, &showing->to[i]);
+    }
+    bool there = below && ctr_writing_look(&showing->writing, keys, showing->from, NULL, problem);
+    bool deletes = there && showing->tracked->shape->replicated;
+    bool kept = deletes && !ctr_writing_delete(&showing->writing, problem);
+    if (there && !deletes)
+        ctr_writing_update(&showing->writing, showing->from, showing->to, problem);
+    for (int i = 0; i < n; i++) sqlite3_value_free(keys[i]);
+    return kept;
+}
+
+int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = showing->tracked;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    ctr_run_do(&run, CTR_SQL_TRACK_FORGET_APART, NULL);
+
+    sqlite3_str *list = sqlite3_str_new(NULL);
+    ctr_list_keys(tracked, list, "t.");
+    char *key_list = sqlite3_str_finish(list), *match = ctr_list_key_match(tracked);
+    if (!key_list || !match) ctr_problem_nomem(problem);
+    run.slots.name = tracked->table;
+    run.slots.keys = key_list;
+    run.slots.constraint = match;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_WITHOUT_COUNTERS);
+    sqlite3_value **keys = sqlite3_malloc64(((size_t)tracked->shape->n_keys + 1) * sizeof *keys);
+    if (!keys) ctr_problem_nomem(problem);
+    showing->writing.keys = keys;
+    /* Rows of the table may refer to each other. */
+    int64_t kept = 0, before;
+    do {
+        before = kept;
+        kept = 0;
+        while (ctr_run_row(&run, row)) kept += show_nothing_below(showing, row, floors, problem);
+        sqlite3_reset(row);
+    } while (kept > 0 && kept != before && problem->rc == SQLITE_OK);
+    sqlite3_finalize(row);
+    if (kept > 0) ctr_apart_keep(&showing->apart, problem);
+    sqlite3_free(key_list);
+    sqlite3_free(match);
+    sqlite3_free(keys);
+    showing->writing.keys = NULL;
+    return problem->rc;
+}

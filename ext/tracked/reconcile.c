@@ -1,0 +1,509 @@
+/* tracked/reconcile.c - brings the counters of a row to what the tracked table shows, or ends them.
+ *
+ *     count = what the row shows - its base
+ *
+ * The base is what the row showed when it was last counted: the value of its counter or, in a row
+ * that is apart (tracked/apart.h), the listed value. A base is absent, NULL or a number.
+ *
+ *                  no base        a number                            deleted
+ *     a number     it is added    the difference is added             next life, the number
+ *     NULL         nothing        next life, without a count          the same, unless another
+ *                                                                     counter of the row is live
+ *
+ * Then the row shows its counters, or is listed with what it shows.
+ *
+ * A statement that is as expected is counted from the values that its trigger hands over. But
+ * triggers of the application that run before ours change rows within the statement, so that ours
+ * report changes in another order than they happened. The first that does not fit the counters is
+ * a disorder: from then on, until the transaction ends, the rows themselves are read.
+ *
+ * While the library writes a merged row, births and deletions count. Differences do not: the file
+ * that counted the merged value has counted what triggers made of it, too. Such a row is listed,
+ * and the next merge of it shows it again.
+ */
+#include <string.h>
+
+#include "base/array.h"
+#include "table/catalog.h"
+#include "table/stage.h"
+#include "table/values.h"
+#include "tracked/own_write.h"
+#include "tracked/reports.h"
+
+/* ---- what the row showed --------------------------------------------------------------------- */
+
+/* Returns whether a column of a live row shows the value of a counter that has none: NULL, or 0 if
+ * NULL is not allowed. */
+static bool shows_nothing(const ctr_tracked_row *row, int counter, const ctr_shown *shown,
+                          ctr_problem *problem)
+{
+    ctr_shown nothing;
+    ctr_summary state = ctr_rows_state(row->table->rows, counter);
+    if (ctr_summary_counts(&state) || !ctr_stamping_is_live(row->table, problem)) return false;
+    if (shown->null) return true;
+    ctr_showing *looks = ctr_reports_look(row->table, problem);
+    return looks && ctr_showing_value(looks, counter, &state, &nothing) &&
+           ctr_tracked_same_shown(shown, &nothing);
+}
+
+/* Returns whether the counters have the values that the row showed. */
+static bool is_as_counted(const ctr_tracked_row *row, const ctr_shown *showed, ctr_problem *problem)
+{
+    for (int i = 0; i < row->table->shape.n_counters; i++) {
+        int64_t value = 0;
+        const ctr_shown *was = &showed[i];
+        ctr_summary state = ctr_rows_state(row->table->rows, i);
+        bool counts = ctr_summary_counts(&state);
+        if (was->none) continue;
+        if (was->odd) return false;
+        if (!counts && !was->null && !shows_nothing(row, i, was, problem)) return false;
+        if (counts && (was->null || ctr_sum_value(&state.sum, &value) != CTR_OK || value != was->n))
+            return false;
+    }
+    return true;
+}
+
+/* Looks up whether the row is listed as apart. Called only if the row is not as expected. */
+static void look_apart(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    ctr_showing *looks = table->rows->found ? ctr_reports_look(table, problem) : NULL;
+    if (!looks) return;
+    ctr_apart_close_row(&row->apart);
+    ctr_apart_read(&looks->apart, table->rows->rowid, &row->apart, problem);
+    const ctr_apart_row *apart = &row->apart;
+    row->is_apart = problem->rc == SQLITE_OK &&
+                    (apart->waits || apart->differs || apart->ended || apart->withheld);
+}
+
+/* Returns the value that a column of a row apart shows in place of its counter; NULL: it shows the
+ * counter. */
+static const ctr_shown *shown_apart(const ctr_tracked_row *row, int counter)
+{
+    return row->is_apart && row->apart.differs_in[counter] ? &row->apart.shown[counter] : NULL;
+}
+
+static void note_disorder(ctr_table *table)
+{
+    table->reports->disorder_in = table->joined.conn->ended + 1;
+}
+
+static bool is_disorder(const ctr_table *table)
+{
+    return table->reports->disorder_in == table->joined.conn->ended + 1;
+}
+
+/* Returns whether the row exists in the tracked table, and its present values if `shown` is not
+ * NULL; they may differ from those that the trigger inserted. If the tracked table is not known,
+ * returns `said`. */
+static bool is_there(ctr_tracked_row *row, ctr_shown *shown, bool said, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    ctr_showing *looks = ctr_reports_look(table, problem);
+    if (!looks) return said && problem->rc == SQLITE_OK;
+    return ctr_writing_look(&looks->writing, table->keys, shown, NULL, problem);
+}
+
+/* Refuses a row below a floor; a merged one and one of counter_track are skipped. */
+static bool is_below(const ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (table->rows->found) return false;
+    if (row->event == CTR_ROW_FOUND || ctr_own_write_runs(table->file))
+        return ctr_access_is_below(table, problem);
+    return ctr_write_check_floors(table, problem) != SQLITE_OK;
+}
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+/* Counts one counter of the row that was found: its column shows `now`. `base` is the listed value
+ * of a row that is apart; in others it is NULL, for the base is the counter. `adds`: the counter
+ * has counts that the row never showed. */
+static void count_value(ctr_table *table, int counter, const ctr_shown *base, const ctr_shown *now,
+                        bool adds, ctr_problem *problem)
+{
+    ctr_summary state = ctr_rows_state(table->rows, counter);
+    bool counts = ctr_summary_counts(&state);
+    bool deleted = state.life % 2 == 0;
+    if (problem->rc != SQLITE_OK || now->none) return;
+    if (base && !deleted && ctr_tracked_same_shown(base, now)) return;
+    if (now->null) {
+        if (!adds && (counts || (deleted && !ctr_stamping_is_live(table, problem))))
+            ctr_write_next_life(table, counter, &(ctr_given){.is = false}, problem);
+    } else if (deleted) {
+        ctr_write_next_life(table, counter, &(ctr_given){.is = true, .n = now->n}, problem);
+    } else if (base && !base->null) {
+        ctr_write_change(table, counter, base->n, now->n, problem);
+    } else if (base || adds || !counts) {
+        ctr_write_add(table, counter, now->n, problem);
+    } else {
+        ctr_write_assign(table, counter, now->n, problem);
+    }
+}
+
+/* Returns the opening of the running counter_track, if it counts this value under it: tracking of
+ * the column begins, and the value is not 0. */
+static ctr_opening *opening_of(const ctr_tracked_row *row, int counter, const ctr_shown *value)
+{
+    ctr_opening *opening = ctr_reports_opening(row->table);
+    bool is = row->event == CTR_ROW_FOUND && opening && opening->opens[counter] && !value->none &&
+              !value->null && value->n != 0;
+    return is ? opening : NULL;
+}
+
+/* Counts each counter; those that the statement left alone, too, unless it is `expected`. */
+static void count_values(ctr_tracked_row *row, bool expected, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    bool waits = row->is_apart && row->apart.waits;
+    bool dead =
+        table->shape.replicated && table->rows->found &&
+        !ctr_stamping_is_live(table, problem); /* its counters are empty, whatever it shows */
+    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
+        const ctr_shown *base = dead ? NULL : shown_apart(row, i), *now = &row->now[i];
+        ctr_opening *opening = opening_of(row, i, now);
+        bool same = expected
+                        ? row->event == CTR_ROW_UPDATED && ctr_tracked_same_shown(&row->was[i], now)
+                    : base ? ctr_tracked_same_shown(base, now)
+                           : !now->adopted && shows_nothing(row, i, now, problem);
+        if (opening)
+            ctr_write_open(table, opening, i, now->n, problem);
+        else if (!same)
+            count_value(table, i, base, now, waits || now->adopted, problem);
+    }
+}
+
+static void write_staged(ctr_table *table, ctr_problem *problem)
+{
+    if (problem->rc == SQLITE_OK && ctr_stage_any(table->rows)) ctr_access_write(table, problem);
+}
+
+void ctr_reconcile_write(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        row->before[i] = ctr_rows_state(table->rows, i);
+        row->after[i] = ctr_stage_state(table->rows, i);
+    }
+    write_staged(table, problem);
+}
+
+/* ---- showing --------------------------------------------------------------------------------- */
+
+/* Shows the counters in a row that was apart, or lists it again to be shown later. While a row is
+ * being written, its triggers may come back here for each row that is shown, without an end; while
+ * counter_track reads the table, it would read what is written, and count it again. And
+ * triggers of the application that have still to run must not meet a row that is changed again: an
+ * index of FTS5 is told to delete words that it was never given. */
+static void show_again(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    int64_t rowid = table->rows->rowid;
+    ctr_showing *looks = ctr_reports_look(table, problem);
+    bool later = row->event == CTR_ROW_FOUND || ctr_own_write_runs(table->file) ||
+                 ctr_foreign_broken(table->db);
+    const char *event = row->event == CTR_ROW_INSERTED  ? "insert"
+                        : row->event == CTR_ROW_UPDATED ? "update"
+                                                        : NULL;
+    if (looks && event && !later)
+        later = ctr_triggers_run_later(looks->tracked, table->file, event, problem);
+    if (looks && (later || row->apart.withheld)) {
+        looks->withheld = row->apart.withheld;
+        ctr_showing_set_apart(looks, rowid, row->now, row->after, problem);
+        looks->withheld = false;
+    } else if (looks) {
+        ctr_apart_remove(&looks->apart, rowid, problem);
+        ctr_reports_show(table, true, row->now, row->before, row->after, problem);
+    }
+}
+
+/* Lists a row that a trigger has made differ. Its values are read: other triggers may have changed
+ * it since. */
+static void set_aside(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (!is_there(row, row->now, true, problem)) return;
+    for (int i = 0; i < table->shape.n_counters; i++)
+        row->after[i] = ctr_rows_state(table->rows, i);
+    ctr_showing *looks = ctr_reports_look(table, problem);
+    const ctr_merged_row merged = {.is_live = ctr_stamping_is_live(table, problem)};
+    if (looks) looks->merged = &merged;
+    if (looks) ctr_showing_set_apart(looks, table->rows->rowid, row->now, row->after, problem);
+    if (looks) looks->merged = NULL;
+    ctr_own_write_note_aside(table->file, table->name, table->rows->rowid);
+}
+
+/* Returns whether the library is writing this row; then there is nothing to count. A row that a
+ * trigger has deleted and inserted again is the trigger's, though it shows the same. */
+static bool is_being_shown(const ctr_tracked_row *row, const ctr_shown *shown, ctr_problem *problem)
+{
+    const ctr_table *table = row->table;
+    bool is = ctr_own_write_is_rowid(table->file, table->name, table->rows->rowid, shown);
+    if (is && ctr_own_write_refuses(table->file))
+        ctr_problem_set(problem, SQLITE_CONSTRAINT, "the row breaks a deferred foreign key");
+    return is && !table->file->writing->ended;
+}
+
+/* ---- a row that goes on ---------------------------------------------------------------------- */
+
+/* Counts what the counters of the row show under the opening of its next life. */
+static void open_shown(ctr_tracked_row *row, uint32_t life, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    ctr_packed key = {0};
+    ctr_opening opening = {.answer = CTR_SAME};
+    ctr_catalog_entry entry = {0};
+    ctr_pack_values(&key, table->keys, table->shape.n_keys, problem);
+    if (ctr_catalog_named(&entry, table->db, table->schema, table->name, problem))
+        ctr_openings_of_life(entry.birth, &key, life, opening.id, problem);
+    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++)
+        if (row->apart.differs_in[i] && !row->apart.shown[i].null)
+            ctr_write_open(table, &opening, i, row->apart.shown[i].n, problem);
+    ctr_catalog_close_entry(&entry);
+    sqlite3_free(key.bytes);
+}
+
+/* A merged deletion that the table does not show yet gives way to a write of the application. */
+bool ctr_reconcile_revive(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (!table->shape.replicated || ctr_own_write_runs(table->file)) return false;
+    look_apart(row, problem);
+    const ctr_row_cell *cell = row->apart.ended ? ctr_rows_row(table->rows, problem) : NULL;
+    if (!cell || problem->rc != SQLITE_OK) return false;
+    open_shown(row, cell->life + 1, problem);
+    ctr_stamping_insert(table, problem);
+    write_staged(table, problem);
+    ctr_apart_remove(&table->reports->looks->apart, table->rows->rowid, problem);
+    row->is_apart = false;
+    return problem->rc == SQLITE_OK && ctr_access_find(table, problem) == SQLITE_OK;
+}
+
+/* ---- a row that is there --------------------------------------------------------------------- */
+
+/* Returns whether the counters are as the event has it: those of a new row are missing, those of
+ * another one have the values that it showed. */
+static bool is_expected(const ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (row->event == CTR_ROW_INSERTED) return !table->rows->found;
+    bool gone = table->rows->found && !ctr_stamping_is_live(table, problem);
+    return !gone && is_as_counted(row, row->event == CTR_ROW_FOUND ? row->now : row->was, problem);
+}
+
+/* Counts a row that nothing is known of as a new one, which nearly all are that were inserted: so
+ * it is not looked for. Returns false if it must be, because something speaks against it. */
+static bool count_new(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (row->event != CTR_ROW_INSERTED || is_disorder(table) || ctr_own_write_runs(table->file) ||
+        !ctr_access_may_be_new(table, problem) || ctr_access_is_below(table, problem))
+        return false;
+    count_values(row, true, problem);
+    ctr_stamping_insert(table, problem);
+    return problem->rc == SQLITE_OK && ctr_stage_any(table->rows) &&
+           ctr_stage_write_new(table->rows, table->keys, problem);
+}
+
+void ctr_reconcile_row(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (count_new(row, problem) || problem->rc != SQLITE_OK) return;
+    if (ctr_access_find(table, problem)) return;
+    bool live = table->rows->found && ctr_stamping_is_live(table, problem);
+    if (table->rows->found && !live) live = ctr_reconcile_revive(row, problem);
+    if (table->rows->found && ctr_own_write_runs(table->file)) {
+        bool counts = !live && row->event == CTR_ROW_INSERTED; /* a trigger deleted it before */
+        if (!is_being_shown(row, row->now, problem) && !counts) set_aside(row, problem);
+        if (!counts) return;
+    }
+    if (is_below(row, problem)) return;
+    bool expected = is_expected(row, problem);
+    if (!expected) look_apart(row, problem);
+    if (!expected && !row->is_apart) note_disorder(table);
+    expected = expected && !is_disorder(table);
+    if (!expected && !is_there(row, row->now, true, problem)) return;
+    count_values(row, expected, problem);
+    if (row->event == CTR_ROW_INSERTED || !live) ctr_stamping_insert(table, problem);
+    if (row->is_apart) {
+        ctr_reconcile_write(row, problem);
+        show_again(row, problem);
+    } else {
+        write_staged(table, problem);
+    }
+}
+
+void ctr_reconcile_found(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    bool adopts = false;
+    if (ctr_access_find(table, problem)) return;
+    for (int i = 0; i < table->shape.n_counters; i++) adopts = adopts || row->now[i].adopted;
+    bool stamps = table->shape.replicated;
+    bool expected = table->rows->found && !adopts && is_expected(row, problem);
+    if (expected && !row->looks && !stamps) return;
+    if (is_below(row, problem)) return;
+    look_apart(row, problem);
+    const ctr_opening *opening = ctr_reports_opening(table);
+    if (row->apart.ended && !(opening && opening->values == CTR_VALUES_WRITTEN))
+        return; /* nobody has written it */
+    if (row->apart.ended) ctr_reconcile_revive(row, problem);
+    if (expected && !row->is_apart && !stamps) return;
+    count_values(row, false, problem);
+    if (stamps && !ctr_stamping_found(table, problem) && expected && !row->is_apart) return;
+    table->joined.conn->stats.tracked += ctr_stage_any(table->rows);
+    ctr_reconcile_write(row, problem);
+    /* A newly tracked column also shows the counts that its counter has from other files. */
+    bool shows =
+        row->is_apart || (adopts && table->rows->found && ctr_reports_look(table, problem));
+    if (shows) show_again(row, problem);
+}
+
+/* ---- a row that is gone ---------------------------------------------------------------------- */
+
+static void end_counters(ctr_table *table, ctr_problem *problem)
+{
+    bool replicated = table->shape.replicated;
+    for (int i = 0; i < table->shape.n_counters && !replicated; i++)
+        if (ctr_rows_state(table->rows, i).touched) ctr_write_tombstone(table, i, problem);
+    if (replicated) ctr_stamping_delete(table, problem);
+    write_staged(table, problem);
+}
+
+static void forget_may_go(ctr_table *table, int64_t rowid)
+{
+    int n = 0;
+    for (int i = 0; i < table->reports->n_may_go; i++)
+        if (table->reports->may_go[i].rowid != rowid)
+            table->reports->may_go[n++] = table->reports->may_go[i];
+    table->reports->n_may_go = n;
+}
+
+/* Ends the counters of the row that was found, unless it waits, and takes it off the list; returns
+ * whether it does. `expected`: the row is not listed. */
+static bool end_row(ctr_tracked_row *row, bool expected, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (!expected) look_apart(row, problem);
+    if (problem->rc != SQLITE_OK || (row->is_apart && row->apart.waits)) return false;
+    forget_may_go(table, table->rows->rowid);
+    ctr_own_write_note_ended(table->file, table->name, table->rows->rowid);
+    end_counters(table, problem);
+    if (row->is_apart) ctr_apart_remove(&table->reports->looks->apart, table->rows->rowid, problem);
+    return true;
+}
+
+void ctr_reconcile_deleted(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (ctr_access_find(table, problem)) return;
+    bool live = table->rows->found && ctr_stamping_is_live(table, problem);
+    if (!live) note_disorder(table);
+    if (!table->rows->found || is_being_shown(row, NULL, problem)) return;
+    bool at_work = ctr_own_write_runs(table->file);
+    bool expected = !at_work && live && is_as_counted(row, row->now, problem);
+    if ((!expected || is_disorder(table)) && is_there(row, NULL, false, problem))
+        note_disorder(table); /* inserted again */
+    else
+        end_row(row, expected, problem);
+}
+
+/* Returns whether the row should be in the table: it is live, and does not wait. */
+static bool is_missing(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (ctr_access_find(table, problem)) return false;
+    if (!table->shape.replicated && !ctr_access_is_live(table)) return false;
+    look_apart(row, problem);
+    bool waits = row->is_apart && row->apart.waits;
+    ctr_stamping_missing(table, waits, problem);
+    return !waits && ctr_stamping_is_live(table, problem) && problem->rc == SQLITE_OK;
+}
+
+void ctr_reconcile_missing(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_conn *conn = row->table->joined.conn;
+    if (!is_missing(row, problem)) return;
+    if (conn->missing.n++ > 0) return;
+    sqlite3_free(conn->missing.key);
+    conn->missing.key = ctr_access_given_key_text(row->table, problem);
+}
+
+void ctr_reconcile_missing_deleted(ctr_tracked_row *row, ctr_problem *problem)
+{
+    if (is_missing(row, problem))
+        row->table->joined.conn->stats.tracked += end_row(row, false, problem);
+}
+
+void ctr_reconcile_missing_restored(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (!is_missing(row, problem)) return;
+    ctr_stamping_restored(table, problem);
+    ctr_reconcile_write(row, problem);
+    ctr_showing *looks = ctr_reports_look(table, problem);
+    if (looks) ctr_showing_set_apart(looks, table->rows->rowid, NULL, row->after, problem);
+    table->joined.conn->stats.tracked++;
+}
+
+/* ---- rows that OR REPLACE removes ------------------------------------------------------------ */
+
+/* SQLite fires no delete trigger for them, unless recursive triggers are on. A trigger BEFORE the
+ * write inserts the keys that the statement may remove; one AFTER it has them looked up. The
+ * statement may still keep such a row, or remove it later, after triggers of the application have
+ * written other rows. So it is remembered until it is gone or the transaction ends. */
+void ctr_reconcile_may_go(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    unsigned nth = table->joined.conn->ended;
+    if (table->reports->may_go_in != nth) table->reports->n_may_go = 0;
+    table->reports->may_go_in = nth;
+    if (ctr_access_find(table, problem)) return;
+    if (!table->rows->found) {
+        note_disorder(table); /* the insertion of the row was not reported */
+        return;
+    }
+    ctr_may_go it = {table->rows->rowid, ctr_own_write_runs(table->file)};
+    for (int i = 0; i < table->reports->n_may_go; i++)
+        if (table->reports->may_go[i].rowid == it.rowid &&
+            table->reports->may_go[i].at_work == it.at_work)
+            return;
+    ctr_may_go *may_go =
+        ctr_array_room(table->reports->may_go, &table->reports->room_may_go,
+                       (size_t)table->reports->n_may_go + 1, sizeof *may_go, problem);
+    if (!may_go) return;
+    table->reports->may_go = may_go;
+    may_go[table->reports->n_may_go++] = it;
+}
+
+/* Returns whether the row is gone; then its counters are deleted, unless it waits. */
+static bool look_for_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
+{
+    ctr_access_end(table);
+    ctr_showing *looks = ctr_reports_look(table, problem);
+    table->holds_keys = looks != NULL; /* copies to free, also after a failure */
+    bool taken = looks && ctr_values_take_key(table->rows, rowid, table->keys, problem);
+    bool gone = taken && !ctr_writing_look(&looks->writing, table->keys, NULL, NULL, problem) &&
+                problem->rc == SQLITE_OK;
+    if (gone && ctr_access_find_rowid(table, rowid, problem) == SQLITE_OK &&
+        ctr_stamping_is_live(table, problem)) {
+        ctr_tracked_row row = {.table = table};
+        end_row(&row, false, problem);
+        ctr_apart_close_row(&row.apart);
+    }
+    ctr_access_end(table);
+    return gone;
+}
+
+/* Looks up those remembered while the library wrote a merged row, or the others. */
+void ctr_reconcile_replaced(ctr_table *table, ctr_problem *problem)
+{
+    bool at_work = ctr_own_write_runs(table->file);
+    if (table->reports->may_go_in != table->joined.conn->ended) table->reports->n_may_go = 0;
+    for (int i = table->reports->n_may_go - 1; i >= 0 && problem->rc == SQLITE_OK; i--) {
+        if (i >= table->reports->n_may_go) continue; /* a row was remembered twice */
+        int64_t rowid = table->reports->may_go[i].rowid;
+        if (table->reports->may_go[i].at_work == at_work && look_for_row(table, rowid, problem))
+            forget_may_go(table, rowid);
+    }
+}

@@ -1,0 +1,420 @@
+/* tracked/showing.c - writes rows into the table that shows them. */
+#include "tracked/showing.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+static bool is_live(const ctr_showing *showing, const ctr_summary *states)
+{
+    if (showing->tracked->shape->replicated) return !showing->merged || showing->merged->is_live;
+    for (int i = 0; i < showing->tracked->shape->n_counters; i++)
+        if (ctr_summary_is_live(&states[i])) return true;
+    return false;
+}
+
+bool ctr_showing_value(const ctr_showing *showing, int counter, const ctr_summary *state,
+                       ctr_shown *shown)
+{
+    const ctr_tracked_column *column = ctr_tracked_column_of(showing->tracked, counter);
+    *shown = column ? column->blank : (ctr_shown){.null = true};
+    if (!ctr_summary_counts(state)) return true;
+    shown->null = false;
+    return ctr_sum_value(&state->sum, &shown->n) == CTR_OK;
+}
+
+int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,
+                          const ctr_summary *now, ctr_problem *problem)
+{
+    const ctr_shape *shape = showing->tracked->shape;
+    bool live = is_live(showing, now);
+    ctr_apart_remove(&showing->apart, rowid, problem);
+    if (!shown) ctr_apart_add(&showing->apart, rowid, NULL, NULL, problem);
+    if (shown && !live && shape->replicated) ctr_apart_end(&showing->apart, rowid, problem);
+    if (showing->withheld) ctr_apart_withhold(&showing->apart, rowid, problem);
+    for (int i = 0; shown && i < shape->n_counters; i++) {
+        ctr_shown wanted;
+        if (!ctr_tracked_column_of(showing->tracked, i)) continue;
+        bool is = ctr_showing_value(showing, i, &now[i], &wanted);
+        if (!is || !live || !ctr_tracked_same_shown(&shown[i], &wanted))
+            ctr_apart_add(&showing->apart, rowid, ctr_shape_counter_name(shape, i), &shown[i],
+                          problem);
+    }
+    if (rowid == showing->writing.rowid)
+        ctr_apart_explain(&showing->apart, rowid, showing->writing.why, problem);
+    return problem->rc;
+}
+
+static int refuse_uncounted(ctr_showing *showing, bool deleted, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = showing->tracked;
+    char *key = ctr_problem_describe_key(showing->writing.keys, tracked->shape->n_keys);
+    if (!key) return ctr_problem_nomem(problem);
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "the row %s of the tracked table %s %s while its triggers did not run: call "
+                    "%s('%s', ...) again, which %s",
+                    key, tracked->table, deleted ? "was deleted" : "was changed",
+                    ctr_tracked_function(tracked), tracked->table,
+                    deleted ? "asks whether it comes back" : "counts it");
+    sqlite3_free(key);
+    return problem->rc;
+}
+
+/* ---- regular columns ------------------------------------------------------------------------- */
+
+/* Reads the row if a trigger of the application may change more of it than is written. */
+static void remember_row(ctr_showing *showing, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = showing->tracked;
+    const ctr_writing *writing = &showing->writing;
+    if (!showing->reads_back || problem->rc != SQLITE_OK) return;
+    if (!showing->shown.tab) ctr_row_values_open(&showing->shown, showing->apart.tab, problem);
+    ctr_row_values_read(&showing->shown, writing->rowid, writing->keys, false, problem);
+    for (int i = 0; i < tracked->n_regular && problem->rc == SQLITE_OK; i++) {
+        sqlite3_value *value = showing->shown.given[tracked->regular[i].number];
+        sqlite3_value_free(showing->before[i]);
+        showing->before[i] = value ? sqlite3_value_dup(value) : NULL;
+        if (value && !showing->before[i]) ctr_problem_nomem(problem);
+    }
+    ctr_row_values_reset(&showing->shown);
+}
+
+/* Reads the row again, and lists the merged value of each column that shows another one now. */
+static void list_changed(ctr_showing *showing, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = showing->tracked;
+    const ctr_writing *writing = &showing->writing;
+    if (!showing->reads_back) return;
+    ctr_row_values_read(&showing->shown, writing->rowid, writing->keys, false, problem);
+    for (int i = 0; i < tracked->n_regular && problem->rc == SQLITE_OK; i++) {
+        const ctr_tracked_regular *column = &tracked->regular[i];
+        sqlite3_value *now = showing->shown.given[column->number],
+                      *merged = showing->values[i] ? showing->values[i] : showing->before[i];
+        if (merged && now && !ctr_text_same(now, merged))
+            ctr_regular_list(showing->apart.tab, writing->rowid, column->name, merged, false,
+                             problem);
+    }
+    ctr_row_values_reset(&showing->shown);
+}
+
+/* Lists the merged values if the table has refused them, else takes them off the list. */
+static void list_regular(ctr_showing *showing, bool live, bool taken, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = showing->tracked;
+    ctr_tab *tab = showing->apart.tab;
+    int64_t rowid = showing->writing.rowid;
+    if (!tracked->shape->replicated || problem->rc != SQLITE_OK) return;
+    if (showing->is_listed && !live) ctr_regular_unlist(tab, rowid, NULL, problem);
+    if (!live || showing->writing.ended) return;
+    for (int i = 0; showing->writing.regular && i < tracked->n_regular; i++) {
+        const char *name = tracked->regular[i].name;
+        if (showing->values[i] && !taken)
+            ctr_regular_list(tab, rowid, name, showing->values[i], true, problem);
+        else if (showing->values[i] && showing->is_listed)
+            ctr_regular_unlist(tab, rowid, name, problem);
+    }
+    if (taken) list_changed(showing, problem);
+    if (!taken && showing->writing.regular)
+        ctr_apart_explain(&showing->apart, rowid, showing->writing.why, problem);
+}
+
+/* Returns the DEFAULT of a column of a row that begins another life, lent until the next row. */
+static sqlite3_value *take_default(ctr_showing *showing, int i, ctr_problem *problem)
+{
+    sqlite3_value_free(showing->defaults[i]);
+    showing->defaults[i] =
+        ctr_writing_default(&showing->writing, showing->tracked->regular[i].column, problem);
+    return showing->defaults[i];
+}
+
+/* Takes the values to be shown of the row at hand: merged ones, else listed ones, because a row
+ * that waits is inserted with all of them. Those of an earlier life are forgotten. Returns them, or
+ * NULL if there are none. */
+static sqlite3_value **take_values_to_show(ctr_showing *showing, ctr_problem *problem)
+{
+    bool any = false;
+    const ctr_tracked *tracked = showing->tracked;
+    const ctr_merged_row *merged = showing->merged;
+    int64_t rowid = showing->writing.rowid;
+    if (!tracked->shape->replicated || problem->rc != SQLITE_OK) return NULL;
+    bool begins = merged && merged->begins;
+    showing->is_listed = ctr_regular_is_listed(showing->apart.tab, rowid, problem);
+    if (begins && showing->is_listed) ctr_regular_unlist(showing->apart.tab, rowid, NULL, problem);
+    showing->is_listed = showing->is_listed && !begins;
+    if (showing->is_listed && !showing->listed.tab)
+        ctr_row_values_open(&showing->listed, showing->apart.tab, problem);
+    if (showing->is_listed)
+        ctr_row_values_read(&showing->listed, rowid, showing->writing.keys, true, problem);
+    for (int i = 0; i < tracked->n_regular && problem->rc == SQLITE_OK; i++) {
+        int number = tracked->regular[i].number;
+        sqlite3_value *value = merged && merged->values ? merged->values[i] : NULL;
+        if (!value && showing->is_listed && number < showing->listed.n)
+            value = showing->listed.given[number];
+        if (!value && begins && tracked->regular[i].column)
+            value = take_default(showing, i, problem);
+        showing->values[i] = tracked->regular[i].column ? value : NULL;
+        any = any || showing->values[i];
+    }
+    return any ? showing->values : NULL;
+}
+
+/* ---- one row --------------------------------------------------------------------------------- */
+
+/* Begins with a row. Returns whether its counters fit in 64 bits, so that the table can show
+ * them. */
+static bool begin_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                      const ctr_summary *now, ctr_problem *problem)
+{
+    bool complete = true;
+    ctr_writing *writing = &showing->writing;
+    writing->rowid = rowid;
+    writing->keys = keys;
+    writing->aside = writing->ended = false;
+    ctr_writing_forget_why(writing);
+    writing->regular = take_values_to_show(showing, problem);
+    for (int i = 0; i < showing->tracked->shape->n_counters; i++)
+        complete = ctr_showing_value(showing, i, &now[i], &showing->to[i]) && complete;
+    return complete && !showing->withheld;
+}
+
+/* Writes the counters and the regular columns or, if the table refuses them together, the regular
+ * ones alone: a stock below its CHECK must not hold back a name. */
+static bool write_columns(ctr_showing *showing, const ctr_shown *shown, bool complete,
+                          ctr_problem *problem)
+{
+    ctr_writing *writing = &showing->writing;
+    bool taken = false;
+    for (int i = 0; !shown && showing->leaves_out && i < showing->tracked->n_regular; i++)
+        if (showing->leaves_out[i]) showing->values[i] = NULL; /* it stays listed */
+    if (complete && shown) taken = ctr_writing_update(writing, shown, showing->to, problem);
+    if (complete && !shown) taken = ctr_writing_insert(writing, showing->to, problem);
+    if (taken || !writing->regular || writing->aside || writing->ended) return taken;
+    if (shown) {
+        writing->aside = ctr_writing_update(writing, shown, shown, problem);
+    } else {
+        writing->without_counters = true;
+        writing->aside = ctr_writing_insert(writing, showing->to, problem);
+        writing->without_counters = false;
+    }
+    return writing->aside;
+}
+
+/* Brings the row from `shown`, NULL if the table has no such row, to its counters. Returns false if
+ * the table refuses. A row that a trigger changed meanwhile is listed. If a trigger deleted it, its
+ * counters were deleted, too, and `now` is no longer their state. */
+static bool write_shown(ctr_showing *showing, const ctr_shown *shown, const ctr_summary *now,
+                        bool complete, ctr_problem *problem)
+{
+    ctr_writing *writing = &showing->writing;
+    bool live = is_live(showing, now), taken = !shown && !live;
+    bool deleted = !live && showing->tracked->shape->replicated;
+    for (int i = 0; i < showing->tracked->shape->n_counters && !live; i++)
+        deleted = deleted || now[i].life % 2 == 0;
+    if (!deleted) remember_row(showing, problem);
+    if (shown && deleted)
+        taken = ctr_writing_delete(writing, problem);
+    else if (shown || live)
+        taken = write_columns(showing, shown, complete, problem);
+    list_regular(showing, live, taken, problem);
+    if (!writing->aside || writing->ended) return taken;
+    shown = showing->found;
+    if (!ctr_writing_look(writing, writing->keys, showing->found, NULL, problem)) shown = NULL;
+    if (shown || live) ctr_showing_set_apart(showing, writing->rowid, shown, now, problem);
+    return taken;
+}
+
+/* Looks at the row and at the list, then writes the row; lists it if the table refuses. */
+static int look_and_write(ctr_showing *showing, bool was_live, const ctr_summary *now,
+                          bool complete, ctr_problem *problem)
+{
+    ctr_apart_row apart = {0};
+    ctr_writing *writing = &showing->writing;
+    const ctr_tracked *tracked = showing->tracked;
+    bool live = is_live(showing, now), is_integer = true;
+    writing->aside = writing->ended = false;
+    ctr_apart_read(&showing->apart, writing->rowid, &apart, problem);
+    const ctr_shown *shown = showing->found;
+    if (!ctr_writing_look(writing, writing->keys, showing->found, &is_integer, problem))
+        shown = NULL;
+    if (problem->rc != SQLITE_OK) goto done;
+    for (int i = 0; i < tracked->shape->n_counters; i++)
+        if (apart.differs_in[i])
+            showing->from[i] = apart.shown[i];
+        else if (apart.differs && shown && ctr_tracked_column_of(tracked, i) &&
+                 ctr_tracked_same_shown(&shown[i], &showing->to[i]))
+            showing->from[i] = shown[i]; /* listed by a trigger, after the merge */
+
+    bool shows_counts = shown && is_integer && complete && live &&
+                        ctr_tracked_same_row(tracked, shown, showing->to);
+    size_t n = (size_t)tracked->shape->n_counters;
+    if (shows_counts && !apart.waits) /* a trigger did it */
+        memcpy(showing->from, shown, n * sizeof *showing->from);
+    if (shows_counts && !writing->regular) {
+        ctr_apart_remove(&showing->apart, writing->rowid, problem);
+    } else if (shown && (apart.waits || !is_integer ||
+                         !ctr_tracked_same_row(tracked, shown, showing->from))) {
+        refuse_uncounted(showing, false, problem);
+    } else if (!shown && live && was_live && !apart.waits) {
+        refuse_uncounted(showing, true, problem);
+    } else {
+        ctr_apart_remove(&showing->apart, writing->rowid, problem); /* triggers may list it again */
+        if (!write_shown(showing, shown, now, complete, problem) && !writing->ended &&
+            !writing->aside)
+            ctr_showing_set_apart(showing, writing->rowid, shown, now, problem);
+    }
+done:
+    ctr_apart_close_row(&apart);
+    return problem->rc;
+}
+
+/* Nearly every row shows what it is known to show, so it is written first. */
+int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                    const ctr_shown *from, const ctr_summary *before, const ctr_summary *now,
+                    ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    bool known = begin_row(showing, rowid, keys, now, problem), complete = known, is_new = !from;
+    bool was_live = from || is_live(showing, before);
+    if (showing->merged) was_live = showing->merged->was_live;
+    for (int i = 0; i < showing->tracked->shape->n_counters; i++) {
+        is_new = is_new && (showing->merged || !before[i].touched);
+        if (from)
+            showing->from[i] = from[i];
+        else
+            known = ctr_showing_value(showing, i, &before[i], &showing->from[i]) && known;
+    }
+    if (known && (was_live || is_new) && is_live(showing, now) &&
+        (write_shown(showing, was_live ? showing->from : NULL, now, complete, problem) ||
+         showing->writing.ended))
+        return problem->rc;
+    return look_and_write(showing, was_live, now, complete, problem);
+}
+
+int ctr_showing_again(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                      const ctr_summary *now, ctr_problem *problem)
+{
+    bool complete = begin_row(showing, rowid, keys, now, problem);
+    size_t n = (size_t)showing->tracked->shape->n_counters;
+    memcpy(showing->from, showing->to, n * sizeof *showing->from);
+    return look_and_write(showing, true, now, complete, problem);
+}
+
+/* The list has what the row shows: the values from before the merge, unless it lists other ones. */
+int ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                     const ctr_summary *before, const ctr_summary *now, ctr_problem *problem)
+{
+    ctr_apart_row apart = {0};
+    ctr_tab *tab = showing->apart.tab;
+    const ctr_tracked *tracked = showing->tracked;
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    bool live = is_live(showing, now), was_live = is_live(showing, before);
+    if (showing->merged) was_live = showing->merged->was_live;
+    begin_row(showing, rowid, keys, now, problem);
+    ctr_apart_read(&showing->apart, rowid, &apart, problem);
+    if (problem->rc != SQLITE_OK) goto done;
+    bool there = apart.ended || (was_live && !apart.waits);
+    for (int i = 0; i < tracked->shape->n_counters; i++) {
+        ctr_showing_value(showing, i, &before[i], &showing->from[i]);
+        if (apart.differs_in[i]) showing->from[i] = apart.shown[i];
+    }
+    if (there || live)
+        ctr_showing_set_apart(showing, rowid, there ? showing->from : NULL, now, problem);
+    else
+        ctr_apart_remove(&showing->apart, rowid, problem);
+    if (tracked->shape->replicated && !live) ctr_regular_unlist(tab, rowid, NULL, problem);
+    for (int i = 0; live && showing->writing.regular && i < tracked->n_regular; i++)
+        if (showing->values[i])
+            ctr_regular_list(tab, rowid, tracked->regular[i].name, showing->values[i], true,
+                             problem);
+done:
+    ctr_apart_close_row(&apart);
+    return problem->rc;
+}
+
+int ctr_showing_clear(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                      const bool *columns, ctr_problem *problem)
+{
+    ctr_writing *writing = &showing->writing;
+    ctr_run run = ctr_tab_run(showing->apart.tab, problem);
+    run.slots.value = "NULL";
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
+    sqlite3_value *null = ctr_run_row(&run, row) ? sqlite3_column_value(row, 0) : NULL;
+    bool there = ctr_writing_look(writing, keys, showing->found, NULL, problem);
+    for (int i = 0; i < showing->tracked->n_regular; i++)
+        showing->values[i] = columns[i] ? null : NULL;
+    writing->rowid = rowid;
+    writing->keys = keys;
+    writing->regular = showing->values;
+    if (there && null) ctr_writing_update(writing, showing->found, showing->found, problem);
+    sqlite3_finalize(row);
+    return problem->rc;
+}
+
+bool ctr_showing_touches(ctr_showing *showing, const ctr_summary *now, ctr_problem *problem)
+{
+    const ctr_tracked *tracked = showing->tracked;
+    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(showing->writing.file, problem);
+    if (!foreign || foreign->n == 0) return false;
+    bool parent = ctr_foreign_is_parent(foreign, tracked->table);
+    if (!ctr_foreign_enforced(tracked->db)) return parent && !is_live(showing, now);
+    return parent || ctr_foreign_is_child(foreign, tracked->table);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* Takes what the table tracks, if it is known. */
+static int begin_showing(ctr_showing *showing, ctr_tab *tab, ctr_tracked *tracked,
+                         ctr_problem *problem)
+{
+    size_t n = (size_t)tab->shape.n_counters + 1;
+    ctr_shown *room = sqlite3_malloc64(3 * n * sizeof *room);
+    *showing = (ctr_showing){.tracked = tracked, .apart = {.tracked = tracked, .tab = tab}};
+    if (!room) return ctr_problem_nomem(problem);
+    showing->from = room;
+    showing->to = room + n;
+    showing->found = room + 2 * n;
+    if (tracked && tracked->table && problem->rc == SQLITE_OK)
+        showing->writing = ctr_writing_on(tracked, tab);
+    if (tracked && tab->shape.replicated) {
+        size_t size = ((size_t)tracked->n_regular + 1) * sizeof *showing->values;
+        showing->values = sqlite3_malloc64(size);
+        showing->before = sqlite3_malloc64(size);
+        showing->defaults = sqlite3_malloc64(size);
+        if (showing->values) memset(showing->values, 0, size);
+        if (showing->before) memset(showing->before, 0, size);
+        if (showing->defaults) memset(showing->defaults, 0, size);
+        if (!showing->values || !showing->before || !showing->defaults)
+            return ctr_problem_nomem(problem);
+    }
+    if (tracked && tracked->table && tab->shape.replicated)
+        showing->reads_back = ctr_triggers_are_others(tracked, tab->file, problem);
+    return problem->rc;
+}
+
+int ctr_showing_open(ctr_showing *showing, ctr_tab *tab, ctr_problem *problem)
+{
+    return begin_showing(showing, tab, ctr_triggers_hold(tab, problem), problem);
+}
+
+bool ctr_showing_look(ctr_showing *showing, ctr_tab *tab, ctr_problem *problem)
+{
+    if (begin_showing(showing, tab, ctr_tracked_hold(tab, problem), problem)) return false;
+    return ctr_tracked_is_known(showing->tracked);
+}
+
+void ctr_showing_close(ctr_showing *showing)
+{
+    ctr_writing_close(&showing->writing);
+    for (int i = 0; showing->before && i < showing->tracked->n_regular; i++)
+        sqlite3_value_free(showing->before[i]);
+    for (int i = 0; showing->defaults && i < showing->tracked->n_regular; i++)
+        sqlite3_value_free(showing->defaults[i]);
+    ctr_row_values_close(&showing->listed);
+    ctr_row_values_close(&showing->shown);
+    sqlite3_free(showing->before);
+    sqlite3_free(showing->defaults);
+    ctr_tracked_release(showing->tracked);
+    sqlite3_free(showing->values);
+    sqlite3_free(showing->from);
+    *showing = (ctr_showing){0};
+}

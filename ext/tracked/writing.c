@@ -1,0 +1,567 @@
+/* tracked/writing.c - statements on one row of a tracked table. */
+#include "tracked/writing.h"
+
+#include "file/spill.h"
+#include "base/text.h"
+#include "tracked/constraints.h"
+#include "tracked/lists.h"
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+/* Parameters: the key, the values to show, the present values, the rowid. */
+static int key_parameter(int key)
+{
+    return 1 + key;
+}
+
+static int new_parameter(const ctr_writing *writing, int counter)
+{
+    return key_parameter(writing->tracked->shape->n_keys) + counter;
+}
+
+static int old_parameter(const ctr_writing *writing, int counter)
+{
+    return new_parameter(writing, writing->tracked->shape->n_counters) + counter;
+}
+
+static int rowid_parameter(const ctr_writing *writing)
+{
+    return old_parameter(writing, writing->tracked->shape->n_counters);
+}
+
+static int regular_parameter(const ctr_writing *writing, int i)
+{
+    return rowid_parameter(writing) + 1 + i;
+}
+
+static const char *counter_column_name(const ctr_writing *writing, int counter)
+{
+    const ctr_tracked_column *column = ctr_tracked_column_of(writing->tracked, counter);
+    return column ? column->name : NULL;
+}
+
+static bool has_columns(const ctr_writing *writing)
+{
+    for (int i = 0; i < writing->tracked->shape->n_counters; i++)
+        if (counter_column_name(writing, i)) return true;
+    return false;
+}
+
+/* match: "sku" = ?1; columns: "sku", "stock"; values: ?1, ?2; changes: "stock" = ?2; present:
+ * "stock" IS ?3 AND rowid = ?4 */
+typedef struct row_lists {
+    sqlite3_str *match, *columns, *values, *changes, *present;
+} row_lists;
+
+static void list_row(const ctr_writing *writing, const row_lists *to)
+{
+    const ctr_shape *shape = writing->tracked->shape;
+    ctr_list_bound_key(writing->tracked, to->match, "");
+    for (int i = 0; i < shape->n_keys; i++) {
+        const char *name = ctr_tracked_key(writing->tracked, i)->name;
+        sqlite3_str_appendf(to->columns, "%s\"%w\"", i ? ", " : "", name);
+        sqlite3_str_appendf(to->values, "%s?%d", i ? ", " : "", key_parameter(i));
+    }
+    for (int i = 0; i < shape->n_counters; i++) {
+        const char *name = counter_column_name(writing, i);
+        if (!name || writing->without_counters) continue;
+        sqlite3_str_appendf(to->columns, ", \"%w\"", name);
+        sqlite3_str_appendf(to->values, ", ?%d", new_parameter(writing, i));
+        sqlite3_str_appendf(to->changes, "%s\"%w\" = ?%d", ctr_text_separator(to->changes, ", "),
+                            name, new_parameter(writing, i));
+        sqlite3_str_appendf(to->present, "%s\"%w\" IS ?%d",
+                            ctr_text_separator(to->present, " AND "), name,
+                            old_parameter(writing, i));
+    }
+    for (int i = 0; writing->regular && i < writing->tracked->n_regular; i++) {
+        const char *name = writing->tracked->regular[i].column;
+        if (!writing->regular[i]) continue;
+        sqlite3_str_appendf(to->columns, ", \"%w\"", name);
+        sqlite3_str_appendf(to->values, ", ?%d", regular_parameter(writing, i));
+        sqlite3_str_appendf(to->changes, "%s\"%w\" = ?%d", ctr_text_separator(to->changes, ", "),
+                            name, regular_parameter(writing, i));
+    }
+    if (writing->regular && sqlite3_str_length(to->present) == 0)
+        sqlite3_str_appendall(to->present, "1");
+    if (writing->by_rowid && !writing->regular)
+        sqlite3_str_appendf(to->present, "%srowid = ?%d", ctr_text_separator(to->present, " AND "),
+                            rowid_parameter(writing));
+}
+
+static ctr_slots make_row_lists(ctr_writing *writing, ctr_problem *problem)
+{
+    ctr_tracked *tracked = writing->tracked;
+    row_lists to = {sqlite3_str_new(NULL), sqlite3_str_new(NULL), sqlite3_str_new(NULL),
+                    sqlite3_str_new(NULL), sqlite3_str_new(NULL)};
+    list_row(writing, &to);
+    return (ctr_slots){.schema = tracked->schema,
+                       .table = tracked->counters,
+                       .name = tracked->table,
+                       .constraint = ctr_text_finish(to.match, problem),
+                       .columns = ctr_text_finish(to.columns, problem),
+                       .values = ctr_text_finish(to.values, problem),
+                       .changes = ctr_text_finish(to.changes, problem),
+                       .value = ctr_text_finish(to.present, problem)};
+}
+
+static void make_lists(ctr_writing *writing, ctr_problem *problem)
+{
+    ctr_tracked *tracked = writing->tracked;
+    ctr_writing counters = *writing; /* without regular columns */
+    counters.regular = NULL;
+    counters.without_counters = false;
+    tracked->lists = make_row_lists(&counters, problem);
+    if (problem->rc != SQLITE_OK) ctr_tracked_free_lists(&tracked->lists);
+}
+
+/* Takes a statement; NULL on a problem. */
+static ctr_slot *take_shown(ctr_writing *writing, ctr_tab_sql which, ctr_problem *problem)
+{
+    ctr_tracked *tracked = writing->tracked;
+    if (problem->rc == SQLITE_OK && !tracked->lists.schema) make_lists(writing, problem);
+    return ctr_tab_take_shown(writing->tab, which, tracked, &tracked->lists, problem);
+}
+
+/* Gives it back. `proven`: it has found what it looked for, so no authorizer hid a column when it
+ * was prepared. */
+static void give_shown_back(ctr_writing *writing, ctr_slot *slot, bool proven, ctr_problem *problem)
+{
+    bool again = sqlite3_stmt_status(slot->kept.statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    slot->checked = proven || (slot->checked && !again);
+    ctr_tab_give_back(writing->tab, slot, problem);
+}
+
+static void bind_shown(sqlite3_stmt *statement, int parameter, const ctr_shown *shown)
+{
+    if (shown->null)
+        sqlite3_bind_null(statement, parameter);
+    else
+        sqlite3_bind_int64(statement, parameter, shown->n);
+}
+
+/* Binds the key, and the values that are given. */
+static int bind_row(ctr_writing *writing, sqlite3_stmt *statement, const ctr_shown *to,
+                    const ctr_shown *from, ctr_problem *problem)
+{
+    const ctr_shape *shape = writing->tracked->shape;
+    ctr_tracked_bind_key(writing->tracked, statement, writing->keys, problem);
+    for (int i = 0; to && i < shape->n_counters; i++)
+        if (counter_column_name(writing, i))
+            bind_shown(statement, new_parameter(writing, i), &to[i]);
+    for (int i = 0; from && i < shape->n_counters; i++)
+        if (counter_column_name(writing, i))
+            bind_shown(statement, old_parameter(writing, i), &from[i]);
+    return problem->rc;
+}
+
+/* ---- writing the table ----------------------------------------------------------------------- */
+
+/* The table's answer to a statement. */
+typedef enum answer_of_table {
+    TABLE_TAKES,
+    TABLE_REFUSES, /* a constraint failed, a trigger ignored it, or no row matched: no change */
+    TABLE_DEFERS   /* a deferred foreign key is broken, and would fail the COMMIT */
+} answer_of_table;
+
+/* Returns whether an error is that of the row in this table: of a constraint, an expression, or a
+ * trigger. Others, such as a full disk, are those of the merge. */
+static bool is_refusal(int rc)
+{
+    int primary = rc & 0xff;
+    return primary == SQLITE_CONSTRAINT || primary == SQLITE_ERROR || primary == SQLITE_MISMATCH ||
+           primary == SQLITE_TOOBIG;
+}
+
+/* Keeps the first error by which the table refuses the row. */
+static void note_why(ctr_writing *writing, const char *error, ctr_problem *problem)
+{
+    if (!writing->why) writing->why = ctr_text_copy(error, problem);
+}
+
+void ctr_writing_forget_why(ctr_writing *writing)
+{
+    sqlite3_free(writing->why);
+    writing->why = NULL;
+}
+
+static const char FOREIGN_KEY[] = "FOREIGN KEY constraint failed"; /* as SQLite says it */
+
+static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement,
+                                  ctr_problem *problem)
+{
+    sqlite3 *db = writing->tracked->db;
+    ctr_conn *conn = writing->file->conn;
+    unsigned nth = conn->ended;
+    bool alone = sqlite3_get_autocommit(db);
+    ctr_spill_check(writing->file);
+    int rc = ctr_run_to_end(statement);
+    bool refused = is_refusal(rc);
+    if (refused)
+        note_why(writing, sqlite3_errmsg(db), problem);
+    else
+        ctr_problem_sqlite(problem, db, rc);
+    int changes = sqlite3_changes(db);
+    sqlite3_reset(statement);
+    bool gone = conn->ended != nth || (!alone && sqlite3_get_autocommit(db));
+    if (refused && gone) {
+        ctr_problem_close(problem);
+        ctr_problem_set(
+            problem, SQLITE_ABORT,
+            "a constraint or a trigger of the tracked table %s rolled back the transaction",
+            writing->tracked->table);
+    }
+    if (refused) writing->aside = writing->ended = false; /* rolled back with the statement */
+    if (refused || changes == 0 || problem->rc != SQLITE_OK) return TABLE_REFUSES;
+    bool defers = ctr_foreign_broken(db);
+    if (defers) note_why(writing, FOREIGN_KEY, problem);
+    return defers ? TABLE_DEFERS : TABLE_TAKES;
+}
+
+static answer_of_table run_shown(ctr_writing *writing, sqlite3_stmt *statement,
+                                 const ctr_shown *want, ctr_problem *problem)
+{
+    enum { MOST_LEVELS = 20 };
+    sqlite3 *db = writing->tracked->db;
+    ctr_writing *outer = writing->file->writing;
+    writing->level = outer ? outer->level + 1 : 1;
+    if (writing->level > MOST_LEVELS) {
+        /* No refusal: each level would take it for one, and go on. */
+        ctr_problem_set(problem, SQLITE_ABORT,
+                        "the triggers of the tracked table %s come back to it more than %d times",
+                        writing->tracked->table, MOST_LEVELS);
+        return TABLE_REFUSES;
+    }
+    sqlite3_int64 inserted = sqlite3_last_insert_rowid(db);
+    writing->want = want;
+    writing->reported = writing->aside = writing->ended = false;
+    writing->file->writing = writing;
+    answer_of_table answer = step_shown(writing, statement, problem);
+    writing->file->writing = outer;
+    sqlite3_set_last_insert_rowid(db, inserted);
+    return answer;
+}
+
+static answer_of_table ask_table(ctr_writing *writing, sqlite3_stmt *statement,
+                                 const ctr_shown *want, ctr_problem *problem)
+{
+    if (!writing->together)
+        ctr_foreign_refuse_broken(writing->tracked->db, writing->tracked->table, problem);
+    return problem->rc == SQLITE_OK ? run_shown(writing, statement, want, problem) : TABLE_REFUSES;
+}
+
+/* An authorizer that ignores the UPDATE of a column leaves its value, and SQLite counts a change.
+ * Our trigger reports each change, unless a newer trigger of the application keeps it from that. */
+static bool has_taken(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
+                      ctr_problem *problem)
+{
+    const ctr_tracked *tracked = writing->tracked;
+    if (writing->reported || ctr_tracked_same_row(tracked, from, to)) return true;
+    size_t n = (size_t)tracked->shape->n_counters;
+    ctr_shown *shown = sqlite3_malloc64(n * sizeof *shown);
+    if (!shown) ctr_problem_nomem(problem);
+    bool is = shown && ctr_writing_look(writing, writing->keys, shown, NULL, problem) &&
+              ctr_tracked_same_row(tracked, shown, to);
+    sqlite3_free(shown);
+    return is;
+}
+
+static void bind_rowid(const ctr_writing *writing, sqlite3_stmt *row)
+{
+    if (writing->by_rowid)
+        sqlite3_bind_int64(row, rowid_parameter(writing),
+                           ctr_likely_rowid(&writing->likely, writing->rowid));
+}
+
+/* Finds the rowid by the key. Returns false if no other row than the one that was tried has it. */
+static bool find_rowid(ctr_writing *writing, ctr_problem *problem)
+{
+    if (!writing->by_rowid || problem->rc != SQLITE_OK) return false;
+    ctr_slot *slot = take_shown(writing, CTR_TAB_FIND_SHOWN, problem);
+    if (!slot) return false;
+    sqlite3_stmt *row = slot->kept.statement;
+    bind_row(writing, row, NULL, NULL, problem);
+    ctr_run run = ctr_run_on(writing->tracked->db, writing->tracked->schema, NULL, problem);
+    bool there = ctr_run_row(&run, row);
+    int64_t rowid = there ? sqlite3_column_int64(row, 0) : 0;
+    if (there && sqlite3_column_type(row, 0) == SQLITE_NULL)
+        ctr_run_refuse_hidden(&run, row, 1, writing->tracked->table);
+    give_shown_back(writing, slot, there, problem);
+    if (!there) return false;
+    bool tried = writing->likely.steady;
+    return !ctr_likely_note(&writing->likely, writing->rowid, rowid) || !tried;
+}
+
+/* Keeps the error of a statement that cannot be prepared, because a trigger names a missing table,
+ * as the reason for which the table refuses the row. */
+static void refuse_unprepared(ctr_writing *writing, ctr_problem *failed, ctr_problem *problem)
+{
+    if (failed->rc == SQLITE_OK) return;
+    if (is_refusal(failed->rc)) {
+        note_why(writing, ctr_problem_text(failed), problem);
+        ctr_problem_close(failed);
+    } else {
+        ctr_problem_close(problem);
+        *problem = *failed;
+    }
+}
+
+/* Takes a statement that writes; NULL, without a problem, if the table refuses it. */
+static ctr_slot *take_writing(ctr_writing *writing, ctr_tab_sql which, ctr_problem *problem)
+{
+    ctr_problem failed = {SQLITE_OK, NULL};
+    ctr_slot *slot = problem->rc == SQLITE_OK ? take_shown(writing, which, &failed) : NULL;
+    refuse_unprepared(writing, &failed, problem);
+    return slot;
+}
+
+static bool write_whole(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
+                        ctr_problem *problem);
+
+bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
+                        ctr_problem *problem)
+{
+    if (writing->regular) return write_whole(writing, from, to, problem);
+    if (!has_columns(writing)) return problem->rc == SQLITE_OK; /* there is nothing to show */
+    ctr_slot *slot =
+        take_writing(writing, writing->strict ? CTR_TAB_SHOW_STRICTLY : CTR_TAB_SHOW, problem);
+    if (!slot) return false;
+    sqlite3_stmt *row = slot->kept.statement;
+    answer_of_table answer = TABLE_REFUSES;
+    bind_row(writing, row, to, from, problem);
+    bind_rowid(writing, row);
+    if (!writing->by_rowid || writing->likely.steady) answer = ask_table(writing, row, to, problem);
+    if (answer == TABLE_REFUSES && find_rowid(writing, problem)) {
+        bind_rowid(writing, row);
+        answer = ask_table(writing, row, to, problem);
+    }
+    /* Then the old values are written back. */
+    if (answer == TABLE_DEFERS && bind_row(writing, row, from, to, problem) == SQLITE_OK)
+        run_shown(writing, row, from, problem);
+    bool taken = answer == TABLE_TAKES && has_taken(writing, from, to, problem);
+    bool changed = !ctr_tracked_same_row(writing->tracked, from, to);
+    give_shown_back(writing, slot, taken && changed, problem);
+    return taken;
+}
+
+/* Steps a statement within a savepoint, so that the changes of triggers and cascades can be rolled
+ * back, too. While a statement is writing, SQLite opens no savepoint. Then our trigger fails a
+ * statement that has broken a foreign key; one that breaks it after our trigger is a problem. */
+static bool ask_in_savepoint(ctr_writing *writing, sqlite3_stmt *statement, const ctr_shown *want,
+                             ctr_problem *problem)
+{
+    sqlite3 *db = writing->tracked->db;
+    if (writing->together) return ask_table(writing, statement, want, problem) != TABLE_REFUSES;
+    ctr_run run = ctr_run_on(db, writing->tracked->schema, NULL, problem);
+    ctr_problem none = {SQLITE_OK, NULL};
+    ctr_run begin = ctr_run_on(db, writing->tracked->schema, NULL, &none);
+    bool in_savepoint = ctr_foreign_enforced(writing->tracked->db) && problem->rc == SQLITE_OK;
+    if (in_savepoint) ctr_run_do(&begin, CTR_SQL_TRACK_SAVEPOINT, NULL);
+    in_savepoint = in_savepoint && none.rc == SQLITE_OK;
+    if (none.rc != SQLITE_OK && (none.rc & 0xff) != SQLITE_BUSY)
+        ctr_problem_set(problem, none.rc, "%s", ctr_problem_text(&none));
+    ctr_problem_close(&none);
+    writing->unsaved = !in_savepoint;
+    answer_of_table answer = ask_table(writing, statement, want, problem);
+    writing->unsaved = false;
+    if (in_savepoint && answer == TABLE_DEFERS) {
+        ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
+        writing->aside = writing->ended = false;
+        writing->undone = true;
+    }
+    if (in_savepoint && problem->rc == SQLITE_OK) ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
+    if (!in_savepoint && answer == TABLE_DEFERS)
+        ctr_problem_set(problem, SQLITE_CONSTRAINT,
+                        "a merged row of the tracked table %s would break a foreign key: "
+                        "counter_pull, which can undo it, leaves it waiting",
+                        writing->tracked->table);
+    return answer == TABLE_TAKES;
+}
+
+static bool write_in_savepoint(ctr_writing *writing, ctr_tab_sql which, const ctr_shown *want,
+                               ctr_problem *problem)
+{
+    ctr_slot *slot = take_writing(writing, which, problem);
+    if (!slot) return false;
+    bind_row(writing, slot->kept.statement, want, NULL, problem);
+    bool taken = ask_in_savepoint(writing, slot->kept.statement, want, problem);
+    give_shown_back(writing, slot, taken, problem);
+    return taken;
+}
+
+/* ---- whole rows ------------------------------------------------------------------------------ */
+
+/* Returns a statement on the counters and the regular columns that are given. It stays for the next
+ * row, which mostly has the same ones. */
+static sqlite3_stmt *take_whole(ctr_writing *writing, bool inserts, ctr_problem *problem)
+{
+    struct ctr_whole_statement *whole = &writing->whole[!inserts                    ? 0
+                                                        : writing->without_counters ? 2
+                                                                                    : 1];
+    size_t n = (size_t)writing->tracked->n_regular;
+    bool same = whole->statement != NULL;
+    for (size_t i = 0; i < n && same; i++) same = whole->given[i] == (writing->regular[i] != NULL);
+    if (same || problem->rc != SQLITE_OK) return whole->statement;
+    sqlite3_finalize(whole->statement);
+    whole->statement = NULL;
+    if (!whole->given) whole->given = sqlite3_malloc64(n + 1);
+    if (!whole->given) ctr_problem_nomem(problem);
+    for (size_t i = 0; whole->given && i < n; i++) whole->given[i] = writing->regular[i] != NULL;
+    ctr_run run = {.db = writing->tracked->db, .problem = problem};
+    run.slots = make_row_lists(writing, problem);
+    ctr_sql sql = inserts ? CTR_SQL_TRACK_SHOW_NEW_STRICTLY : CTR_SQL_TRACK_SHOW_STRICTLY;
+    ctr_problem failed = {SQLITE_OK, NULL};
+    run.problem = &failed;
+    if (problem->rc == SQLITE_OK) whole->statement = ctr_run_prepare(&run, sql);
+    ctr_tracked_free_lists(&run.slots);
+    refuse_unprepared(writing, &failed, problem);
+    return whole->statement;
+}
+
+/* Writes counters and regular columns in one statement, so that NOT NULL and CHECK see the whole
+ * row. `from` is NULL for a row that is inserted. */
+static bool write_whole(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
+                        ctr_problem *problem)
+{
+    sqlite3_stmt *row = take_whole(writing, !from, problem);
+    if (!row) return false;
+    bind_row(writing, row, to, from, problem);
+    for (int i = 0; i < writing->tracked->n_regular; i++)
+        if (writing->regular[i])
+            ctr_problem_sqlite(
+                problem, writing->tracked->db,
+                sqlite3_bind_value(row, regular_parameter(writing, i), writing->regular[i]));
+    bool taken = ask_in_savepoint(writing, row, to, problem);
+    sqlite3_reset(row);
+    sqlite3_clear_bindings(row);
+    return taken && (!from || has_taken(writing, from, to, problem));
+}
+
+static void close_whole(ctr_writing *writing)
+{
+    for (int i = 0; i < 3; i++) {
+        sqlite3_finalize(writing->whole[i].statement);
+        sqlite3_free(writing->whole[i].given);
+    }
+}
+
+bool ctr_writing_delete(ctr_writing *writing, ctr_problem *problem)
+{
+    if (!writing->together && ctr_foreign_has_children(&writing->foreign, writing->keys, problem)) {
+        note_why(writing, FOREIGN_KEY, problem);
+        return false;
+    }
+    if (write_in_savepoint(writing, CTR_TAB_SHOW_DELETED, NULL, problem)) return true;
+    /* A trigger may have deleted it before the statement did. */
+    return problem->rc == SQLITE_OK &&
+           !ctr_writing_look(writing, writing->keys, NULL, NULL, problem) &&
+           problem->rc == SQLITE_OK;
+}
+
+bool ctr_writing_insert(ctr_writing *writing, const ctr_shown *to, ctr_problem *problem)
+{
+    if (writing->regular) return write_whole(writing, NULL, to, problem);
+    ctr_tab_sql which = writing->strict ? CTR_TAB_SHOW_NEW_STRICTLY : CTR_TAB_SHOW_NEW;
+    return write_in_savepoint(writing, which, to, problem);
+}
+
+bool ctr_writing_look(ctr_writing *writing, sqlite3_value **keys, ctr_shown *shown,
+                      bool *is_integer, ctr_problem *problem)
+{
+    bool whole = true, any_null = false;
+    const ctr_shape *shape = writing->tracked->shape;
+    writing->keys = keys;
+    ctr_slot *slot = take_shown(writing, CTR_TAB_SHOWN, problem);
+    if (!slot) return false;
+    sqlite3_stmt *row = slot->kept.statement;
+    bind_row(writing, row, NULL, NULL, problem);
+    ctr_run run = ctr_run_on(writing->tracked->db, writing->tracked->schema, NULL, problem);
+    bool there = ctr_run_row(&run, row);
+    for (int i = 0, column = shape->n_keys; there && shown && i < shape->n_counters; i++) {
+        if (!counter_column_name(writing, i)) continue;
+        int type = sqlite3_column_type(row, column);
+        shown[i].null = type == SQLITE_NULL;
+        shown[i].n = sqlite3_column_int64(row, column);
+        any_null = any_null || shown[i].null;
+        if (type == SQLITE_FLOAT)
+            whole = whole && sqlite3_column_double(row, column) == (double)shown[i].n;
+        else
+            whole = whole && (type == SQLITE_NULL || type == SQLITE_INTEGER);
+        column++;
+    }
+    give_shown_back(writing, slot, there && shown && !any_null, problem);
+    if (is_integer) *is_integer = whole;
+    return there;
+}
+
+/* The DEFAULT is an expression without columns, so it can stand in a SELECT. */
+sqlite3_value *ctr_writing_default(ctr_writing *writing, const char *column, ctr_problem *problem)
+{
+    const ctr_described *described = ctr_ordinary_column(&writing->tracked->ordinary, column);
+    if (!described || problem->rc != SQLITE_OK) return NULL;
+    sqlite3_value *value = NULL;
+    ctr_problem failed = {SQLITE_OK, NULL};
+    ctr_run run = ctr_run_on(writing->tracked->db, writing->tracked->schema, NULL, &failed);
+    char *expression = ctr_constraints_default(described, &failed);
+    run.slots.value = expression;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
+    if (ctr_run_row(&run, row)) {
+        value = sqlite3_value_dup(sqlite3_column_value(row, 0));
+        if (!value) ctr_problem_nomem(&failed);
+    }
+    sqlite3_finalize(row);
+    sqlite3_free(expression);
+    if (failed.rc == SQLITE_OK || is_refusal(failed.rc))
+        ctr_problem_close(&failed);
+    else
+        *problem = failed;
+    return value;
+}
+
+bool ctr_writing_is_unlike_default(ctr_writing *writing, sqlite3_value **keys, const char *column,
+                                   ctr_problem *problem)
+{
+    const ctr_described *described = ctr_ordinary_column(&writing->tracked->ordinary, column);
+    if (!described || problem->rc != SQLITE_OK) return false;
+    if (!writing->tracked->lists.schema) make_lists(writing, problem);
+    ctr_run run = ctr_run_on(writing->tracked->db, writing->tracked->schema, NULL, problem);
+    run.slots = writing->tracked->lists;
+    char *value = ctr_constraints_default(described, problem),
+         *unlike = value ? sqlite3_mprintf("\"%w\" IS NOT %s", column, value) : NULL;
+    if (!unlike) ctr_problem_nomem(problem);
+    sqlite3_free(value);
+    run.slots.columns = unlike;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_LOOK);
+    writing->keys = keys;
+    if (row) bind_row(writing, row, NULL, NULL, problem);
+    bool is = ctr_run_row(&run, row) && sqlite3_column_int(row, 0);
+    sqlite3_finalize(row);
+    sqlite3_free(unlike);
+    return is;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+ctr_writing ctr_writing_on(ctr_tracked *tracked, ctr_tab *tab)
+{
+    return (ctr_writing){.tracked = tracked,
+                         .tab = tab,
+                         .file = tab->file,
+                         .foreign = {.tracked = tracked, .file = tab->file},
+                         .by_rowid = ctr_tracked_has_rowids(tracked),
+                         .strict = tracked->replaces || tracked->rolls_back};
+}
+
+/* A statement that is not proven may hide columns, as an authorizer wanted that is gone when it is
+ * used again. */
+void ctr_writing_close(ctr_writing *writing)
+{
+    ctr_tab *tab = writing->tab;
+    for (ctr_tab_sql which = CTR_TAB_SHOW; tab && which <= CTR_TAB_FIND_SHOWN; which++) {
+        ctr_slot *slot = &tab->slots[which];
+        if (!slot->checked && !slot->kept.taken) ctr_conn_close_kept(&slot->kept);
+    }
+    close_whole(writing);
+    ctr_writing_forget_why(writing);
+    ctr_foreign_close(&writing->foreign);
+    *writing = (ctr_writing){0};
+}
