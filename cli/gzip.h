@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 #include "cli/scan.h"
-#include "core/id.h"
+#include "core/core.h"
 
 typedef struct cli_lines {
     cli *c;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "core/id.h"
+#include "core/core.h"
 
 /* ---- the lines ------------------------------------------------------------------------------- */
 

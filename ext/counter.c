@@ -8,13 +8,7 @@
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
 
-#include "cluster/cluster.h"
 #include "functions/functions.h"
-#include "base/text.h"
-#include "merge/apply.h"
-#include "table/events.h"
-#include "table/update.h"
-#include "tracked/reports.h"
 
 enum { OLDEST_SQLITE = 3031000 }; /* INNOCUOUS and DIRECTONLY came with 3.31 */
 

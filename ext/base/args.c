@@ -1,13 +1,8 @@
 /* base/args.c - reads arguments and sets messages. */
-#include "base/args.h"
+#include "base/base.h"
 
 #include <stdarg.h>
 #include <string.h>
-
-#include "core/id.h"
-#include "base/problem.h"
-#include "base/run.h"
-#include "base/text.h"
 
 void ctr_arg_error(sqlite3_context *ctx, const char *format, ...)
 {

@@ -1,9 +1,7 @@
 /* base/conn.c - joins transactions and keeps statements of a connection. */
-#include "base/conn.h"
+#include "base/base.h"
 
 #include <string.h>
-
-#include "base/run.h"
 
 /* ---- statements that are kept ---------------------------------------------------------------- */
 

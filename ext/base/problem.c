@@ -1,10 +1,8 @@
 /* base/problem.c - the first error of a sequence, its text, and values in the text. */
-#include "base/problem.h"
+#include "base/base.h"
 
 #include <stdarg.h>
 #include <string.h>
-
-#include "base/text.h"
 
 int ctr_problem_set(ctr_problem *problem, int rc, const char *format, ...)
 {

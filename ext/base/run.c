@@ -1,11 +1,8 @@
 /* base/run.c - runs statements in sequence and keeps the first error. */
-#include "base/run.h"
+#include "base/base.h"
 
 #include <assert.h>
 #include <string.h>
-
-#include "core/id.h"
-#include "base/text.h"
 
 /* ---- statements by name ---------------------------------------------------------------------- */
 

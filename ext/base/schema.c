@@ -1,11 +1,8 @@
 /* base/schema.c - looks up names. */
-#include "base/schema.h"
+#include "base/base.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/array.h"
-#include "base/text.h"
 
 const char *ctr_schema_object_text(ctr_object object)
 {

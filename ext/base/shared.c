@@ -1,8 +1,5 @@
 /* base/shared.c - registers functions; refuses names of modules under another schema. */
-#include "base/shared.h"
-
-#include "base/run.h"
-#include "base/text.h"
+#include "base/base.h"
 
 int ctr_shared_functions(sqlite3 *db, ctr_conn *conn, const ctr_function *functions, size_t n)
 {

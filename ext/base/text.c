@@ -1,5 +1,5 @@
 /* base/text.c - texts in UTF-8. */
-#include "base/text.h"
+#include "base/base.h"
 
 #include <string.h>
 

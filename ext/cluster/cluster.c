@@ -4,12 +4,6 @@
 
 #include <string.h>
 
-#include "file/os.h"
-#include "base/text.h"
-#include "merge/source.h"
-#include "table/shape.h"
-#include "table/stored.h"
-
 /* ---- waiting --------------------------------------------------------------------------------- */
 
 enum { BRIEFLY = 20 /* milliseconds */ };

@@ -1,4 +1,15 @@
-/* cluster/cluster.h - several replicas of one counter table, attached to one connection, used as
+/* cluster/cluster.h - several files behind one table.
+ *
+ *     ctr_cluster  the replicas that are attached to one connection
+ *     ctr_member   one of them
+ *     ctr_reading  rows of several of them, merged
+ */
+#ifndef CTR_CLUSTER_CLUSTER_H
+#define CTR_CLUSTER_CLUSTER_H
+
+#include "merge/merge.h"
+
+/* Several replicas of one counter table, attached to one connection, used as
  * one table.
  *
  *     cluster.c      finds and locks the replicas, decides whether they are enough for a level
@@ -10,17 +21,7 @@
  *
  * Cassandra's coordinator, in one process and inside one transaction. A read contacts as many
  * replicas as its level demands. A write first takes the write locks of all replicas. Those that it
- * can lock are available, and it writes all of them.
- */
-#ifndef CTR_CLUSTER_CLUSTER_H
-#define CTR_CLUSTER_CLUSTER_H
-
-#include "core/level.h"
-#include "merge/merge.h"
-#include "table/stream.h"
-#include "base/shared.h"
-
-/* ---- member.c: one replica, as this connection sees its file --------------------------------- */
+ * can lock are available, and it writes all of them. */
 
 /* The file of a schema may change between two statements: another file is attached, the table is
  * dropped, another connection locks it. So each statement looks at its members again. A member that
@@ -52,54 +53,6 @@ typedef struct ctr_member {
     bool left_out;        /* of the current row, because of `trouble` */
     ctr_problem unlocked; /* why it could not be locked */
 } ctr_member;
-
-int ctr_member_open(ctr_member *member, sqlite3 *db, ctr_conn *conn, const char *schema,
-                    const bool *within, ctr_problem *problem);
-void ctr_member_close(ctr_member *member);
-
-/* Looks at the file that is attached now. Returns whether it has the table with the birth name
- * `birth` and the columns of `shape`; NULL: any columns. A failure becomes its trouble; only an
- * error that ends the statement becomes the problem. */
-bool ctr_member_look(ctr_member *member, const char *birth, const ctr_shape *shape,
-                     ctr_problem *problem);
-
-/* Takes the write lock by writing nothing. Call it before the file is read. Forgets conflicts and
- * syncs of earlier transactions. */
-bool ctr_member_lock(ctr_member *member, ctr_problem *problem);
-
-/* Looks at the file for a writing statement, after ctr_member_lock. If that failed, its reason
- * becomes the trouble. */
-int ctr_member_look_to_write(ctr_member *member, const char *birth, const ctr_shape *shape,
-                             ctr_problem *problem);
-
-/* Returns whether it takes part in writes. */
-bool ctr_member_takes_part(const ctr_member *member);
-
-/* Closes the table; the next look opens it again. */
-void ctr_member_forget(ctr_member *member);
-
-/* Returns whether it is an error for which SQLite rolls back all files, also those of other
- * replicas: no memory, an interrupt, a full or failing disk, an earlier rollback; or a schema that
- * must be read again. */
-bool ctr_member_ends_statement(int rc);
-
-/* Moves a problem into the member's trouble, unless it ends the statement or the transaction was
- * rolled back. */
-void ctr_member_fail(ctr_member *member, ctr_problem *problem);
-
-/* The same for a separate problem; it becomes `problem` only if it ends the statement. */
-void ctr_member_blame(ctr_member *member, ctr_problem *trouble, ctr_problem *problem);
-
-/* Excludes the member from the rest of the transaction, because of its present trouble. */
-void ctr_member_bar(ctr_member *member, ctr_problem *problem);
-
-/* Makes the file durable before others take its cells; once in a transaction. */
-int ctr_member_make_durable(ctr_member *member, ctr_problem *problem);
-
-/* Call it at the end of a transaction. */
-void ctr_member_end(ctr_member *member);
-
-/* ---- cluster.c ------------------------------------------------------------------------------- */
 
 typedef struct ctr_levels {
     ctr_level read, write;
@@ -146,81 +99,6 @@ typedef struct ctr_cluster {
     } row;
 } ctr_cluster;
 
-/* `table` is the name of the table in the first replica that has it; the n `schemas` are copied.
- * Missing replicas may be attached later, but a new cluster needs at least one, and all that are
- * attached must have the same columns. A cluster that is not new is opened from `seen`, without a
- * lock; its replicas are read when they are needed. The caller closes it, even if this fails. */
-int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_conn *conn, ctr_levels *levels,
-                     ctr_cluster_seen *seen, const char *table, char *const *schemas, int n,
-                     bool is_new, ctr_problem *problem);
-void ctr_cluster_close(ctr_cluster *cluster);
-
-/* Looks at the files of all replicas; see ctr_member_look. */
-int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem);
-
-/* Chooses the replicas that a read contacts: their numbers go into `contacts`, which has room for
- * all. Leaves out those in `failed`. Returns their number. Fails if the level cannot be met. If the
- * statement is writing, these are all that take part in the write: an UPDATE counts the difference
- * between its new value and the row that it writes, which must be the row that it has read. */
-int ctr_cluster_contact(ctr_cluster *cluster, bool is_writing, uint64_t failed, int *contacts,
-                        ctr_problem *problem);
-
-/* Takes the write locks, once in a transaction. Outside a transaction it takes them in the order of
- * the files' paths, so that two coordinators wait for each other instead of blocking each other. A
- * replica that cannot be locked is unavailable. If the current statement fails, its later writes
- * are undone. */
-int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem);
-
-/* Returns a bit for each replica that takes part in the write of the current row. */
-uint64_t ctr_cluster_parts(const ctr_cluster *cluster);
-
-/* Fails unless enough replicas take part in a write, and says why not:
- *
- * "write=QUORUM needs 2 of 3 replicas, 1 is available: east: database is locked; west: it is not
- * attached"; the code is SQLITE_BUSY if only locks are missing, because then it is worth trying
- * again. The data center of a replica is that of its name; the local one is that of main. */
-int ctr_cluster_require_write(const ctr_cluster *cluster, ctr_problem *problem);
-
-/* ---- quorum.c: one row of all replicas that take part ---------------------------------------- */
-
-/*     ctr_quorum_find(cluster, keys, problem);         the leader's rows have the merged cells
- *     ... ctr_stage_room, ctr_stage_set on these ...   stages the changes of the statement
- *     ctr_quorum_write(cluster, problem);              one write for each replica
- *
- * A replica whose row cannot be read takes no part in this row. Every refusal comes before the
- * first write; if a later write fails, the transaction is spoiled (base/conn.h), because
- * SQLite does not roll back the first one within a transaction.
- */
-
-/* Locks the replicas, and chooses the leader, which leaves those out that cannot take part, before
- * a statement that writes reads. It may write no row, so problems of the write alone are reported
- * by the next choice. */
-void ctr_quorum_prepare(ctr_cluster *cluster, ctr_problem *problem);
-
-/* Locks and looks at the replicas, chooses the leader, and finds the row; `keys` in key order. */
-int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *problem);
-
-/* Writes the cells staged in the leader's rows, and otherwise the merged cells, to all replicas. */
-int ctr_quorum_write(ctr_cluster *cluster, ctr_problem *problem);
-
-/* Raises floors in all replicas that take part; see ctr_floors_raise. */
-int ctr_quorum_raise(ctr_cluster *cluster, sqlite3_value **values, ctr_problem *problem);
-
-/* Makes *cell the merge of both; the bytes live until the next row. `merged` holds *cell. */
-int ctr_quorum_merge(struct ctr_merged_cell *merged, const ctr_cell *with, ctr_problem *problem);
-
-/* ---- reading.c: the rows of as many replicas as the level demands ---------------------------- */
-
-/*     ctr_reading_open(reading, cluster, problem);
- *     ctr_reading_start(reading, plan, argc, argv, unique, problem);
- *     while (ctr_reading_step(reading, problem)) ... reading->cells
- *     ctr_reading_close(reading);
- *
- * If a replica turns out to be damaged, another one is contacted instead, and the reading continues
- * after the key that it returned last. An UPDATE then fails: rows that it has read with the damaged
- * replica would be written without it.
- */
-
 /* The rows of several replicas of a stored table, gathered by key. Each step stands on one key, and
  * on all streams that have a row with it. */
 typedef struct ctr_gather {
@@ -257,6 +135,211 @@ typedef struct ctr_reading {
     bool is_counted; /* in the `readings` of the cluster */
 } ctr_reading;
 
+/* The clauses of USING counter_cluster(...), and the commands that set levels.
+ *
+ *     page_views                      the counter table
+ *     replicas = 'main east west'     names of attached databases, 1 ... 64
+ *     read = QUORUM                   a level, see core/level.h; default QUORUM
+ *     write = QUORUM
+ *     read_repair = blocking          or none, the default
+ */
+typedef struct ctr_options {
+    char *table;                     /* owned */
+    char *replicas[CTR_LEVEL_SITES]; /* owned; main first */
+    int n;
+    ctr_levels levels;
+} ctr_options;
+
+typedef struct ctr_cluster_entry {
+    char *name;        /* owned */
+    char *declaration; /* owned; the other members belong to this cluster; NULL: none */
+    ctr_levels levels;
+    ctr_cluster_seen seen;
+    ctr_cluster *cluster; /* borrowed; NULL while the table is not connected */
+    struct ctr_cluster_entry *next;
+} ctr_cluster_entry;
+
+/* Zero it first. */
+typedef struct ctr_clusters {
+    ctr_cluster_entry *first;
+} ctr_clusters;
+
+/* ==== cluster.c =============================================================================== */
+
+/* SQLite may disconnect a table and connect it again at any time. Options for the rest of the
+ * connection, INSERT INTO traffic(traffic) VALUES ('read=ALL'), are kept here meanwhile.
+ */
+
+/* Returns the entry of this name with its cluster, connecting a disconnected one first. NULL: there
+ * is none; or it was dropped, or its CREATE was rolled back, although a statement may still hold
+ * it; or, with a problem, it could not be connected. */
+ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 *db,
+                                          const char *name, ctr_problem *problem);
+
+/* ==== member.c: one replica, as this connection sees its file ================================= */
+
+/* Returns whether it takes part in writes. */
+bool ctr_member_takes_part(const ctr_member *member);
+
+/* Returns whether it is an error for which SQLite rolls back all files, also those of other
+ * replicas: no memory, an interrupt, a full or failing disk, an earlier rollback; or a schema that
+ * must be read again. */
+bool ctr_member_ends_statement(int rc);
+
+/* The same for a separate problem; it becomes `problem` only if it ends the statement. */
+void ctr_member_blame(ctr_member *member, ctr_problem *trouble, ctr_problem *problem);
+
+/* Looks at the files of all replicas; see ctr_member_look. */
+int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem);
+
+/* Takes the write locks, once in a transaction. Outside a transaction it takes them in the order of
+ * the files' paths, so that two coordinators wait for each other instead of blocking each other. A
+ * replica that cannot be locked is unavailable. If the current statement fails, its later writes
+ * are undone. */
+int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem);
+
+/* ==== module.c ================================================================================ */
+
+/* coordinator.c: USING counter_cluster(...). `conn` has the list as its fronts. */
+int ctr_coordinator_register(sqlite3 *db, ctr_conn *conn);
+
+/* =================================================================================================
+ * Only files of this folder use what follows.
+ */
+
+/* ==== cluster.c =============================================================================== */
+
+/* SQLite may disconnect a table and connect it again at any time. Options for the rest of the
+ * connection, INSERT INTO traffic(traffic) VALUES ('read=ALL'), are kept here meanwhile.
+ */
+
+/* The caller closes the options, also after a failure. */
+int ctr_clusters_read_options(ctr_options *options, int n, const char *const *clauses,
+                              ctr_problem *problem);
+void ctr_clusters_close_options(ctr_options *options);
+
+/* Returns whether the command sets a level, such as "read=ALL"; then sets it in *levels. */
+bool ctr_clusters_set_option(ctr_levels *levels, const char *command, ctr_problem *problem);
+
+/* Returns the entry of this name, a new one if there is none. Lent as long as the connection; NULL:
+ * no memory. */
+ctr_cluster_entry *ctr_clusters_entry(ctr_clusters *clusters, const char *name);
+
+/* Notes the declaration of the cluster. Options and seen tables stay if the declaration is the same
+ * and the cluster is not new: a transaction that drops a cluster and creates another one of its
+ * name may be rolled back without notice. */
+void ctr_clusters_declare(ctr_cluster_entry *entry, const char *declaration, bool is_new,
+                          const ctr_levels *levels, ctr_problem *problem);
+
+/* Notes the tables of a cluster as this connection has just seen them. */
+void ctr_clusters_note_seen(ctr_cluster_seen *seen, const char *birth, const char *schema,
+                            const char *table, const ctr_shape *shape, ctr_problem *problem);
+
+void ctr_clusters_close(ctr_clusters *clusters);
+
+/* ==== member.c: one replica, as this connection sees its file ================================= */
+
+int ctr_member_open(ctr_member *member, sqlite3 *db, ctr_conn *conn, const char *schema,
+                    const bool *within, ctr_problem *problem);
+void ctr_member_close(ctr_member *member);
+
+/* Looks at the file that is attached now. Returns whether it has the table with the birth name
+ * `birth` and the columns of `shape`; NULL: any columns. A failure becomes its trouble; only an
+ * error that ends the statement becomes the problem. */
+bool ctr_member_look(ctr_member *member, const char *birth, const ctr_shape *shape,
+                     ctr_problem *problem);
+
+/* Takes the write lock by writing nothing. Call it before the file is read. Forgets conflicts and
+ * syncs of earlier transactions. */
+bool ctr_member_lock(ctr_member *member, ctr_problem *problem);
+
+/* Looks at the file for a writing statement, after ctr_member_lock. If that failed, its reason
+ * becomes the trouble. */
+int ctr_member_look_to_write(ctr_member *member, const char *birth, const ctr_shape *shape,
+                             ctr_problem *problem);
+
+/* Closes the table; the next look opens it again. */
+void ctr_member_forget(ctr_member *member);
+
+/* Moves a problem into the member's trouble, unless it ends the statement or the transaction was
+ * rolled back. */
+void ctr_member_fail(ctr_member *member, ctr_problem *problem);
+
+/* Excludes the member from the rest of the transaction, because of its present trouble. */
+void ctr_member_bar(ctr_member *member, ctr_problem *problem);
+
+/* Makes the file durable before others take its cells; once in a transaction. */
+int ctr_member_make_durable(ctr_member *member, ctr_problem *problem);
+
+/* Call it at the end of a transaction. */
+void ctr_member_end(ctr_member *member);
+
+/* `table` is the name of the table in the first replica that has it; the n `schemas` are copied.
+ * Missing replicas may be attached later, but a new cluster needs at least one, and all that are
+ * attached must have the same columns. A cluster that is not new is opened from `seen`, without a
+ * lock; its replicas are read when they are needed. The caller closes it, even if this fails. */
+int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_conn *conn, ctr_levels *levels,
+                     ctr_cluster_seen *seen, const char *table, char *const *schemas, int n,
+                     bool is_new, ctr_problem *problem);
+void ctr_cluster_close(ctr_cluster *cluster);
+
+/* Chooses the replicas that a read contacts: their numbers go into `contacts`, which has room for
+ * all. Leaves out those in `failed`. Returns their number. Fails if the level cannot be met. If the
+ * statement is writing, these are all that take part in the write: an UPDATE counts the difference
+ * between its new value and the row that it writes, which must be the row that it has read. */
+int ctr_cluster_contact(ctr_cluster *cluster, bool is_writing, uint64_t failed, int *contacts,
+                        ctr_problem *problem);
+
+/* Returns a bit for each replica that takes part in the write of the current row. */
+uint64_t ctr_cluster_parts(const ctr_cluster *cluster);
+
+/* Fails unless enough replicas take part in a write, and says why not:
+ *
+ * "write=QUORUM needs 2 of 3 replicas, 1 is available: east: database is locked; west: it is not
+ * attached"; the code is SQLITE_BUSY if only locks are missing, because then it is worth trying
+ * again. The data center of a replica is that of its name; the local one is that of main. */
+int ctr_cluster_require_write(const ctr_cluster *cluster, ctr_problem *problem);
+
+/* ==== quorum.c: one row of all replicas that take part ======================================== */
+
+/*     ctr_quorum_find(cluster, keys, problem);         the leader's rows have the merged cells
+ *     ... ctr_stage_room, ctr_stage_set on these ...   stages the changes of the statement
+ *     ctr_quorum_write(cluster, problem);              one write for each replica
+ *
+ * A replica whose row cannot be read takes no part in this row. Every refusal comes before the
+ * first write; if a later write fails, the transaction is spoiled (base/conn.h), because
+ * SQLite does not roll back the first one within a transaction.
+ */
+
+/* Locks the replicas, and chooses the leader, which leaves those out that cannot take part, before
+ * a statement that writes reads. It may write no row, so problems of the write alone are reported
+ * by the next choice. */
+void ctr_quorum_prepare(ctr_cluster *cluster, ctr_problem *problem);
+
+/* Locks and looks at the replicas, chooses the leader, and finds the row; `keys` in key order. */
+int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *problem);
+
+/* Writes the cells staged in the leader's rows, and otherwise the merged cells, to all replicas. */
+int ctr_quorum_write(ctr_cluster *cluster, ctr_problem *problem);
+
+/* Raises floors in all replicas that take part; see ctr_floors_raise. */
+int ctr_quorum_raise(ctr_cluster *cluster, sqlite3_value **values, ctr_problem *problem);
+
+/* Makes *cell the merge of both; the bytes live until the next row. `merged` holds *cell. */
+int ctr_quorum_merge(struct ctr_merged_cell *merged, const ctr_cell *with, ctr_problem *problem);
+
+/* ==== reading.c: the rows of as many replicas as the level demands ============================ */
+
+/*     ctr_reading_open(reading, cluster, problem);
+ *     ctr_reading_start(reading, plan, argc, argv, unique, problem);
+ *     while (ctr_reading_step(reading, problem)) ... reading->cells
+ *     ctr_reading_close(reading);
+ *
+ * If a replica turns out to be damaged, another one is contacted instead, and the reading continues
+ * after the key that it returned last. An UPDATE then fails: rows that it has read with the damaged
+ * replica would be written without it.
+ */
+
 /* The caller closes the reading, also after a failure. */
 int ctr_reading_open(ctr_reading *reading, ctr_cluster *cluster, ctr_problem *problem);
 void ctr_reading_close(ctr_reading *reading);
@@ -275,72 +358,18 @@ bool ctr_reading_step(ctr_reading *reading, ctr_problem *problem);
 void ctr_reading_repair(ctr_cluster *cluster, const char *name, const char *plan, int argc,
                         sqlite3_value **argv, ctr_problem *problem);
 
-/* ---- clusters.c: the clusters of a connection, by the names of their tables, with options ---- */
+/* ==== module.c ================================================================================ */
 
-/* SQLite may disconnect a table and connect it again at any time. Options for the rest of the
- * connection, INSERT INTO traffic(traffic) VALUES ('read=ALL'), are kept here meanwhile.
- */
+/* The counter table in front of several replicas. */
 
-/* The clauses of USING counter_cluster(...), and the commands that set levels.
- *
- *     page_views                      the counter table
- *     replicas = 'main east west'     names of attached databases, 1 ... 64
- *     read = QUORUM                   a level, see core/level.h; default QUORUM
- *     write = QUORUM
- *     read_repair = blocking          or none, the default
- */
-typedef struct ctr_options {
-    char *table;                     /* owned */
-    char *replicas[CTR_LEVEL_SITES]; /* owned; main first */
-    int n;
-    ctr_levels levels;
-} ctr_options;
+typedef struct ctr_coordinator {
+    ctr_table table;
+    ctr_cluster *cluster;     /* owned */
+    ctr_cluster_entry *entry; /* of the cluster; borrowed */
+    ctr_clusters *clusters;   /* the list with that entry; borrowed */
+} ctr_coordinator;
 
-/* The caller closes the options, also after a failure. */
-int ctr_clusters_read_options(ctr_options *options, int n, const char *const *clauses,
-                              ctr_problem *problem);
-void ctr_clusters_close_options(ctr_options *options);
-
-/* Returns whether the command sets a level, such as "read=ALL"; then sets it in *levels. */
-bool ctr_clusters_set_option(ctr_levels *levels, const char *command, ctr_problem *problem);
-
-typedef struct ctr_cluster_entry {
-    char *name;        /* owned */
-    char *declaration; /* owned; the other members belong to this cluster; NULL: none */
-    ctr_levels levels;
-    ctr_cluster_seen seen;
-    ctr_cluster *cluster; /* borrowed; NULL while the table is not connected */
-    struct ctr_cluster_entry *next;
-} ctr_cluster_entry;
-
-/* Zero it first. */
-typedef struct ctr_clusters {
-    ctr_cluster_entry *first;
-} ctr_clusters;
-
-/* Returns the entry of this name with its cluster, connecting a disconnected one first. NULL: there
- * is none; or it was dropped, or its CREATE was rolled back, although a statement may still hold
- * it; or, with a problem, it could not be connected. */
-ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 *db,
-                                          const char *name, ctr_problem *problem);
-
-/* Returns the entry of this name, a new one if there is none. Lent as long as the connection; NULL:
- * no memory. */
-ctr_cluster_entry *ctr_clusters_entry(ctr_clusters *clusters, const char *name);
-
-/* Notes the declaration of the cluster. Options and seen tables stay if the declaration is the same
- * and the cluster is not new: a transaction that drops a cluster and creates another one of its
- * name may be rolled back without notice. */
-void ctr_clusters_declare(ctr_cluster_entry *entry, const char *declaration, bool is_new,
-                          const ctr_levels *levels, ctr_problem *problem);
-
-/* Notes the tables of a cluster as this connection has just seen them. */
-void ctr_clusters_note_seen(ctr_cluster_seen *seen, const char *birth, const char *schema,
-                            const char *table, const ctr_shape *shape, ctr_problem *problem);
-
-void ctr_clusters_close(ctr_clusters *clusters);
-
-/* coordinator.c: USING counter_cluster(...). `conn` has the list as its fronts. */
-int ctr_coordinator_register(sqlite3 *db, ctr_conn *conn);
+/* Returns the methods by which such a table reads and writes rows, and runs commands. */
+const ctr_front *ctr_front_methods(void);
 
 #endif

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/text.h"
-
 /* ---- options --------------------------------------------------------------------------------- */
 
 static const char BETWEEN[] = ", \t\n\r\f"; /* items of a list; those behind the comma are blank */

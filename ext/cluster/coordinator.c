@@ -10,8 +10,7 @@
  */
 #include <string.h>
 
-#include "cluster/front.h"
-#include "base/text.h"
+#include "cluster/cluster.h"
 
 /* ---- the virtual table ----------------------------------------------------------------------- */
 

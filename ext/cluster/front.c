@@ -3,9 +3,7 @@
  * A cursor names a row by a replica that has it and the row id there. The row is found again by its
  * key.
  */
-#include "cluster/front.h"
-
-#include "table/values.h"
+#include "cluster/cluster.h"
 
 static ctr_cluster *cluster_of(const ctr_table *table)
 {

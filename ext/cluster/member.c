@@ -3,12 +3,6 @@
 
 #include <string.h>
 
-#include "base/text.h"
-#include "merge/durable.h"
-#include "table/events.h"
-#include "table/shape.h"
-#include "table/stored.h"
-
 /* Columns of CTR_SQL_CLUSTER_LOOK. */
 enum { LOOK_TABLE, LOOK_TOKEN, LOOK_ID, LOOK_NAME, LOOK_REFUSES };
 

@@ -10,11 +10,6 @@
 #include <string.h>
 
 #include "cluster/cluster.h"
-#include "file/file.h"
-#include "file/succession.h"
-#include "base/text.h"
-#include "merge/durable.h"
-#include "table/stage.h"
 
 /* ---- the order of commits -------------------------------------------------------------------- */
 

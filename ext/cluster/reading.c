@@ -3,13 +3,6 @@
 
 #include <string.h>
 
-#include "file/file.h"
-#include "base/args.h"
-#include "base/text.h"
-#include "file/session.h"
-#include "table/events.h"
-#include "table/values.h"
-
 /* ---- rows gathered by key -------------------------------------------------------------------- */
 
 /* Cursors name a row of a replica by id * CTR_LEVEL_SITES + replica. */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/bytes.h"
+#include "core/core.h"
 
 enum { CELL_FORMAT_1 = 0xC1, CELL_KIND = 0xC0 };
 

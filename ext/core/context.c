@@ -1,9 +1,7 @@
 /* core/context.c - reads, merges and writes Cassandra's counter contexts. */
-#include "core/context.h"
+#include "core/core.h"
 
 #include <string.h>
-
-#include "core/bytes.h"
 
 enum { ID = 0, CLOCK = CTR_ID_SIZE, COUNT = CTR_ID_SIZE + 8, GLOBAL_MARK = 32768 };
 

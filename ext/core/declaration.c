@@ -1,5 +1,5 @@
 /* core/declaration.c - reads the declaration of a counter table. */
-#include "core/declaration.h"
+#include "core/core.h"
 
 #include <string.h>
 

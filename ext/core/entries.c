@@ -1,7 +1,5 @@
 /* core/entries.c - writes and reads rows of a journal. */
-#include "core/entries.h"
-
-#include "core/bytes.h"
+#include "core/core.h"
 
 enum { ENTRIES_FORMAT = 0xE2, ENTRIES_KIND = 0xE0 };
 

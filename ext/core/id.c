@@ -1,5 +1,5 @@
 /* core/id.c - replica ids as text, negated, and the form of names. */
-#include "core/id.h"
+#include "core/core.h"
 
 #include <string.h>
 

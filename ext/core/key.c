@@ -1,9 +1,7 @@
 /* core/key.c - packs and unpacks the values of a key. */
-#include "core/key.h"
+#include "core/core.h"
 
 #include <string.h>
-
-#include "core/bytes.h"
 
 enum { KEY_FORMAT_1 = 0xD1, KEY_KIND = 0xD0, REAL_SIZE = 8 };
 

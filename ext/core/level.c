@@ -1,5 +1,5 @@
 /* core/level.c - computes consistency levels. */
-#include "core/level.h"
+#include "core/core.h"
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* core/lineage.c - compares fingerprint and witness: a copy, a restore, or neither. */
-#include "core/lineage.h"
+#include "core/core.h"
 
 #include <string.h>
 

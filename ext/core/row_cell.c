@@ -1,9 +1,7 @@
 /* core/row_cell.c - joins, writes and reads the states of rows. */
-#include "core/row_cell.h"
+#include "core/core.h"
 
 #include <string.h>
-
-#include "core/bytes.h"
 
 /* ---- stamps ---------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* core/words.c - reads SQL word by word. */
-#include "core/words.h"
+#include "core/core.h"
 
 #include <string.h>
 

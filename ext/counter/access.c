@@ -1,9 +1,5 @@
 /* counter/access.c - the current row: of one file, or of the front of a table. */
-#include "file/file.h"
-#include "table/batch.h"
-#include "table/stage.h"
-#include "table/values.h"
-#include "counter/table.h"
+#include "counter/counter.h"
 
 /* This comes before the row is found, because a new id means another shard, and before any
  * write. */

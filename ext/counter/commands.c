@@ -14,16 +14,7 @@
  */
 #include <string.h>
 
-#include "file/file.h"
-#include "file/os.h"
-#include "file/succession.h"
-#include "base/text.h"
-#include "table/columns.h"
-#include "table/fold.h"
-#include "table/refuse.h"
-#include "table/stage.h"
-#include "table/stored.h"
-#include "counter/table.h"
+#include "counter/counter.h"
 
 /* ---- adding and dropping a counter ----------------------------------------------------------- */
 

@@ -1,8 +1,7 @@
 /* counter/declare.c - turns the clauses of USING counter(...) into a shape, or refuses them. */
 #include <string.h>
 
-#include "base/text.h"
-#include "counter/table.h"
+#include "counter/counter.h"
 
 /* Each has a %s for the culprit and, in some, a second one for the word. */
 static const char *const SENTENCES[] = {

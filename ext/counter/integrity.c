@@ -12,13 +12,7 @@
  */
 #include <string.h>
 
-#include "file/identity.h"
-#include "base/text.h"
-#include "table/batch.h"
-#include "table/catalog.h"
-#include "table/stream.h"
-#include "table/values.h"
-#include "counter/table.h"
+#include "counter/counter.h"
 
 static void check_rows(ctr_table *table, ctr_problem *problem)
 {

@@ -10,7 +10,7 @@
  * promise. On these columns one IN for each plan is passed all at once (scan.c); on a column of
  * numbers SQLite turns an IN into equalities.
  */
-#include "counter/table.h"
+#include "counter/counter.h"
 
 enum { COST_UNIQUE = 5, ROWS_ALL = 1000000, ELEMENTS = 25 };
 

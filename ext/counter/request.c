@@ -20,10 +20,7 @@
  */
 #include <string.h>
 
-#include "file/os.h"
-#include "base/args.h"
-#include "base/text.h"
-#include "counter/table.h"
+#include "counter/counter.h"
 
 enum { REQUEST_MAX = 255 /* bytes of an id */ };
 

@@ -19,11 +19,7 @@
  */
 #include <string.h>
 
-#include "base/args.h"
-#include "base/array.h"
-#include "base/text.h"
-#include "table/values.h"
-#include "counter/table.h"
+#include "counter/counter.h"
 
 /* ---- the elements of an IN ------------------------------------------------------------------- */
 

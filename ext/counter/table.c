@@ -1,14 +1,7 @@
 /* counter/table.c - the life of a counter table: create, connect, rename, drop. */
-#include "counter/table.h"
+#include "counter/counter.h"
 
 #include <string.h>
-
-#include "file/file.h"
-#include "file/succession.h"
-#include "base/args.h"
-#include "table/batch.h"
-#include "table/catalog.h"
-#include "table/stored.h"
 
 /* The arguments of xCreate and xConnect. */
 enum { ARG_SCHEMA = 1, ARG_TABLE = 2, ARG_CLAUSES = 3 };

@@ -25,10 +25,7 @@
  */
 #include <string.h>
 
-#include "file/spill.h"
-#include "base/args.h"
-#include "table/stage.h"
-#include "counter/table.h"
+#include "counter/counter.h"
 
 /* ---- values ---------------------------------------------------------------------------------- */
 

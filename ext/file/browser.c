@@ -1,13 +1,11 @@
 /* file/browser.c - reads facts about files from the VFS of a browser. */
-#include "file/os.h"
+#include "file/file.h"
 
 #ifdef __EMSCRIPTEN__
 
 #include <errno.h>
 #include <string.h>
 
-#include "core/bytes.h"
-#include "file/browser.h"
 #include "base/sqlite.h"
 
 static const ctr_browser_files *files(void)

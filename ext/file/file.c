@@ -4,10 +4,6 @@
 
 #include <string.h>
 
-#include "file/os.h"
-#include "file/succession.h"
-#include "base/run.h"
-
 static void free_file(ctr_file *file)
 {
     for (int i = 0; i < CTR_FILE_STATEMENTS; i++) ctr_conn_close_kept(&file->statements[i]);

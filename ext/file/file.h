@@ -1,4 +1,114 @@
-/* file/file.h - the files of a connection, with the state of each in this transaction.
+/* file/file.h - who a file is, and whether it may count.
+ *
+ *     ctr_file      a file of a connection: what this transaction knows of it, and its tables
+ *     ctr_identity  the row of counter_replica: id, name, witness
+ *     ctr_session   the savepoint around a call that changes a file
+ *
+ * Nothing but this folder knows how an id is made or kept.
+ */
+#ifndef CTR_FILE_FILE_H
+#define CTR_FILE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+/* The identity of a database file: its replica id, kept in the file.
+ *
+ *     counter_replica      row 1: the current id, its reason and date, the fingerprint of the file
+ *                          that wrote it, and its witness; see core/lineage.h. The other rows: the
+ *                          ids that the file had before
+ *
+ * `format` is the format of everything we store in the file; we refuse any other. `name` is NULL
+ * for a random id. A named id is the type-3 UUID of "dc:rack" in the DNS namespace, so that
+ * `uuidgen --md5 --namespace @dns --name dc1:rack1` gives the same, as in ScyllaDB.
+ *
+ * This module reads and writes the rows; file/file.h checks whether they are still true. */
+
+enum {
+    CTR_FILE_FORMAT = 3,
+    CTR_NAME_MAX = 255,            /* bytes of a replica's name */
+    CTR_REFUSAL_MAX = 31,          /* bytes of the stored reason not to count */
+    CTR_EPOCH_MAX = (1 << 30) - 1, /* so that no clock exceeds CTR_CLOCK_MAX */
+    CTR_RENEWAL = 10               /* milliseconds between two renewals of the witness */
+};
+
+/* The progress of a file that takes over a name. */
+typedef enum ctr_turn {
+    CTR_TURN_NONE,  /* it holds its name, or has none */
+    CTR_TURN_WAITS, /* it must not count yet */
+    CTR_TURN_COUNTS /* under the negated id */
+} ctr_turn;
+
+typedef struct ctr_identity {
+    bool present;
+    uint8_t id[CTR_ID_SIZE];
+    char name[CTR_NAME_MAX + 1]; /* "" for a random id */
+    ctr_lineage lineage;
+    int64_t renewed, renewal;          /* milliseconds: time and duration of a renewal */
+    char refuses[CTR_REFUSAL_MAX + 1]; /* why it does not count; "" if it does */
+    int64_t twist;  /* new if the lineage changes without the id, or two files may share the id */
+    int64_t next;   /* above all numbers of the file that others have read */
+    int64_t floors; /* new whenever a floor rises; 0: the file has no floors */
+
+    /* Of a name; see file/succession.h. */
+    int64_t epoch; /* how often the name has been replaced; 0 ... CTR_EPOCH_MAX */
+    ctr_turn turn;
+    int64_t names;               /* equal in files that know the same epochs; 0: none */
+    uint8_t holder[CTR_ID_SIZE]; /* stays when the id changes, unless this is a copy */
+} ctr_identity;
+
+/* The fingerprint and the attribute of the storage of a schema.
+ *
+ *     a file on a unix VFS    by its path: fingerprint and attribute, see file/os.h
+ *     a memory database       its instance as fingerprint, and the witness kept there as attribute,
+ *                             see below
+ *     anything else           neither: CTR_PLACE_UNKNOWN, CTR_ATTRIBUTE_UNARMED
+ *
+ * A file has an inode; a memory database differs from a copy of its content only by its object in
+ * this process. So the connections that share a memory database and count in it also share a second
+ * one, named after the first. The first connection puts a random id into it. It lives until the
+ * last of these connections closes. So several connections of one memory database are one replica.
+ * Content that is loaded into another one, or after all of them have closed, is a copy.
+ *
+ * After DETACH the next memory database may have the same address. So we mark the open one by a
+ * setting that is not part of its content: its journal_size_limit, which a memory database does
+ * not use.
+ *
+ * A file that is open here but no longer at its path is a problem: all writes to it would be lost,
+ * and under WAL SQLite keeps writing. */
+
+/* A random id for the lifetime of a memory database. */
+typedef struct ctr_instance {
+    uint8_t id[CTR_ID_SIZE];
+
+    sqlite3 *db; /* private, owned, as are the statements */
+    sqlite3_stmt *read, *write;
+} ctr_instance;
+
+typedef enum ctr_storage_kind {
+    CTR_STORAGE_UNASKED,
+    CTR_STORAGE_FILE,
+    CTR_STORAGE_MEMORY,
+    CTR_STORAGE_OTHER
+} ctr_storage_kind;
+
+/* Zero it first. */
+typedef struct ctr_storage {
+    ctr_storage_kind kind;
+    int error; /* why the attribute could not be read: an errno, or 0 */
+
+    /* Private: about the open file, until `file` changes. */
+    void *file;
+    sqlite3_vfs *vfs;
+    const char *path; /* of main; lent by SQLite */
+    int64_t inode;    /* 0: not known yet */
+    ctr_instance instance;
+} ctr_storage;
+
+/* The files of a connection, with the state of each in this transaction.
  *
  * The first count of a transaction compares the identity with the file; later ones rely on that. If
  * they differ, it takes a new id in the same transaction, or refuses (file/succession.h). While
@@ -10,15 +120,7 @@
  *
  * The caller holds the write lock of the schema. The first write of a transaction renews the
  * witness in the row; its attribute is written after the commit, so a file may be ahead of its
- * attribute, never behind.
- */
-#ifndef CTR_FILE_FILE_H
-#define CTR_FILE_FILE_H
-
-#include "file/identity.h"
-#include "file/storage.h"
-#include "base/conn.h"
-#include "base/schema.h"
+ * attribute, never behind. */
 
 /* What to do with the attribute after the transaction has committed. */
 typedef enum ctr_after_commit {
@@ -114,6 +216,61 @@ typedef struct ctr_file_tables {
     void (*close)(ctr_file *);
 } ctr_file_tables;
 
+/* All or nothing: the savepoint around a sync.
+ *
+ * A sync is a part of the caller's transaction, or else a transaction of its own. SQLite opens no
+ * savepoint inside a statement that writes, so a sync fails there.
+ *
+ * After sqlite3_interrupt() even ROLLBACK TO is interrupted, and half the work would stay in an
+ * open transaction. SQLite guarantees that an interrupted write rolls the transaction back. So we
+ * prepare a write that changes nothing beforehand, and the statements that end the savepoint,
+ * because there may be no memory later. CREATE VIRTUAL TABLE expires all prepared statements just
+ * before it calls xCreate, so xCreate prepares them again. An interrupt there interrupts the
+ * CREATE, too, which is a write. */
+
+typedef struct ctr_session {
+    sqlite3 *db;
+    ctr_conn *conn; /* borrowed; NULL: it creates no virtual table */
+    sqlite3_stmt *write_nothing, *release, *roll_back;
+    bool open, alone; /* alone: in no transaction of the caller */
+    bool locks;       /* its writes lock main */
+    int spill;        /* cache_spill of main, to restore; 0: nothing */
+} ctr_session;
+
+/* The operating system's facts about a database file, by its path.
+ *
+ *     inode, birth time    statx on Linux, stat elsewhere; on Windows the file's index, which has
+ *                          a sequence number, and its creation time
+ *     handle               name_to_handle_at, Linux, where there is no birth time
+ *     attribute            CTR_OS_ATTRIBUTE, Linux and macOS, and on Windows a stream of the file
+ *                          with that name: C1, then number and random, 8 bytes each, big end first
+ *
+ * On POSIX nothing here opens the file, because closing any descriptor of it drops the locks that
+ * SQLite holds in this process. On Windows closing a handle drops no lock of another handle. A
+ * function that cannot find out a fact reports that; then fingerprint or witness is not armed. */
+
+#define CTR_OS_ATTRIBUTE "user.sqlite-counter"
+
+/* The identity of files in a VFS without a file system.
+ *
+ * In a browser a file has no inode and no attributes. The VFS named CTR_BROWSER_VFS keeps a record
+ * beside each file instead, in the same storage but outside of the file's bytes. The record has a
+ * random number and the attribute. The first request for the record of a file creates it. */
+
+#define CTR_BROWSER_VFS "counter-browser"
+
+/* pAppData of that VFS. */
+typedef struct ctr_browser_files {
+    /* Reads the number, 16 bytes. Returns 0 or an errno. */
+    int (*number)(const char *path, uint8_t number[16]);
+
+    /* Read and write the attribute, like ctr_system_get and ctr_system_set (file/os.h). */
+    long (*get)(const char *path, uint8_t *value, size_t size);
+    void (*set)(const char *path, const uint8_t *value, size_t size);
+} ctr_browser_files;
+
+/* ==== file.c ================================================================================== */
+
 /* Returns the file of a schema, lent until the running statement ends; NULL without memory. A
  * caller that needs it for longer holds it: a detached file without holders is closed. */
 ctr_file *ctr_file_of(ctr_conn *conn, const char *schema);
@@ -158,9 +315,6 @@ void ctr_file_removed(ctr_file *file);
 int ctr_file_read(ctr_file *file, ctr_problem *problem);
 int ctr_file_peek(ctr_file *file, ctr_identity *identity, ctr_problem *problem);
 
-/* Reads the present fingerprint and attribute into file->seen and file->attribute. */
-int ctr_file_look(ctr_file *file, ctr_problem *problem);
-
 /* Returns the id if this transaction has checked that the file may count, else NULL. Reads memory
  * only. */
 const uint8_t *ctr_file_known_id(const ctr_file *file);
@@ -192,5 +346,343 @@ const ctr_identity *ctr_file_identity(ctr_file *file, ctr_problem *problem);
 /* The caller calls this before it writes a row, whichever replica counted in it. The first call in
  * a transaction renews the witness. */
 int ctr_file_before_write(ctr_file *file, ctr_problem *problem);
+
+/* One wait for a lock in one statement.
+ *
+ * With a rollback journal, SQLite writes changed pages early when its cache is full. First it waits
+ * for the readers of the file, as long as the busy timeout. If they stay, it does not wait again in
+ * the same statement. But each statement of ours within it begins to wait anew. So after a wait in
+ * vain, changed pages stay in memory until the transaction ends. */
+
+/* Keeps changed pages in memory if SQLite has waited in vain. The caller calls this before a
+ * statement of ours runs within one of the host; the write lock is held. Ignores problems. */
+void ctr_spill_check_file(ctr_file *file);
+
+static inline void ctr_spill_check(ctr_file *file)
+{
+    if (!file->spills_safely) ctr_spill_check_file(file);
+}
+
+/* Keeps changed pages in memory while the transaction ends; the commit waits by itself. Where
+ * `waited` says that the running statement may have waited before, takes the exclusive lock at
+ * once, and returns SQLITE_BUSY if a reader is still there. */
+int ctr_spill_before_commit(ctr_file *file, bool waited);
+
+/* Restores the setting of the file. Called when the transaction is about to end, and at its end. */
+void ctr_spill_restore(ctr_file *file);
+
+/* ==== identity.c ============================================================================== */
+
+/* Reads the identity of an attached schema. Fails if it is damaged or newer, not if absent. */
+int ctr_identity_read(ctr_identity *identity, sqlite3 *db, const char *schema,
+                      ctr_problem *problem);
+
+/* Returns the lowest clock to write under the id. It wins over all shards of a predecessor,
+ * wherever they come from. */
+static inline int64_t ctr_identity_least_clock(const ctr_identity *identity)
+{
+    return identity->epoch > 0 ? identity->epoch << 32 : 1;
+}
+
+/* Returns the first clock of a successor under the name. */
+static inline int64_t ctr_identity_beyond(const ctr_identity *identity)
+{
+    return *identity->name ? (identity->epoch + 1) << 32 : INT64_MAX;
+}
+
+/* Fails if the identity has another name than `name`. NULL accepts any name. */
+int ctr_identity_check_name(const ctr_identity *identity, const char *schema, const char *name,
+                            ctr_problem *problem);
+
+/* Adds a hint to the problem if counter_fork() would repair a damaged identity. */
+void ctr_identity_offer_fork(sqlite3 *db, const char *schema, ctr_problem *problem);
+
+/* Sets the problem "no replica id: run SELECT counter_init() ...". */
+int ctr_identity_missing(const char *schema, ctr_problem *problem);
+
+/* ==== names.c ================================================================================= */
+
+/* The replicas and the epochs of names that a file knows: counter_sources.
+ *
+ * It has the files that this file pulled from, with their witnesses; in a file that is about to
+ * replace another, also the files that others know, and the work that is left; and the highest
+ * known epoch of each name that was ever replaced.
+ *
+ * This module reads and writes the rows; file/succession.h acts on them. */
+
+/* Reads the witness of a replica as of the last pull. Returns false if there was none. */
+bool ctr_names_witness(ctr_file *file, const ctr_identity *source, ctr_pair *pair,
+                       ctr_problem *problem);
+void ctr_names_write(ctr_file *file, const ctr_identity *source, ctr_problem *problem);
+
+/* Records a complete pull from a source. `holds` is a digest of the shards under my id that the
+ * source has, NULL if it lacks some. */
+void ctr_names_pulled(ctr_run *run, const ctr_identity *source, const uint8_t *holds);
+
+/* Copies the sources that `from`, an untrusted file, knows. */
+void ctr_names_take_over(ctr_run *run, ctr_run *from);
+
+/* Returns the highest known epoch of a name that was replaced. */
+int64_t ctr_names_named_epoch(ctr_run *run, const char *name);
+
+/* ==== succession.c ============================================================================ */
+
+/* Creates and replaces identities, stops files from counting, and lets one
+ * replace another under its name.
+ *
+ * A disk dies, a machine is replaced. The new file continues under the name of the old one, so that
+ * a cell has two ids for each name at most, however often that happens. For some time, neither file
+ * has all counts under the name. So the new one begins under the negated id, as in ScyllaDB:
+ *
+ *     pending      it has not pulled yet. It must not count: another file may have shards of the
+ *                  negated id from an earlier replacement
+ *     counting     it has pulled from every replica that is known and not lost, and continues from
+ *                  the merged shards of the negated id. The old holder may count too
+ *     promoted     it has pulled from the retired old holder; or the old holder is lost, and it has
+ *                  pulled from every replica since. Every replica has its shards of the negated
+ *                  id. It goes on from the merged shards of the name
+ *
+ * A name has an epoch. Each replacement raises it, and every contact passes it on. Clocks begin at
+ * epoch times 2^32, so no shard of an earlier holder can win, even if its disk comes back. A file
+ * that meets a higher epoch of its own name stops counting. */
+
+/* Creates a missing identity, random or with `name`; checks the name of an existing one. */
+int ctr_succession_create(ctr_file *file, const char *name, ctr_problem *problem);
+
+/* Reacts to a changed lineage: the file forgot its own shards, or has a twin. A new id replaces a
+ * random one; a named file refuses to count from now on. */
+int ctr_succession_lineage_changed(ctr_file *file, ctr_why why, ctr_problem *problem);
+
+/* Gives the file a new random id, whatever the old identity was, even if it is damaged. */
+int ctr_succession_fork(ctr_file *file, ctr_problem *problem);
+
+/* Makes the witness alone decide from now on. Fails if there is none. */
+int ctr_succession_trust_witness(ctr_file *file, ctr_problem *problem);
+
+/* Records that a floor of a table in this file has risen. */
+int ctr_succession_floors_rose(ctr_file *file, ctr_problem *problem);
+
+/* ---- a name that another file takes over ---- */
+
+/* Copies the epochs that another file knows, and stops counting if its own name has a higher one.
+ * The identity was checked in this transaction. `other` was read from `schema` of `db`. */
+int ctr_succession_meet(ctr_file *file, sqlite3 *db, const char *schema, const ctr_identity *other,
+                        ctr_problem *problem);
+
+/* Notes that a waiting file has pulled, or that a replica was declared lost. The first call gives
+ * it the next epoch, so that if this file is lost, its successor has a higher one. If no step is
+ * missing, the file may count from now on, and its epoch is passed on. */
+int ctr_succession_note(ctr_file *file, ctr_problem *problem);
+
+/* Creates the identity of a new file that is to take over a name. */
+int ctr_succession_create_pending(ctr_file *file, const char *name, ctr_problem *problem);
+
+/* Takes over the name. `holds` is a digest of the file's shards under the negated id. */
+int ctr_succession_promote(ctr_file *file, const uint8_t holds[CTR_ID_SIZE], ctr_problem *problem);
+
+/* Notes that another file has counted under the name, or its negated id, in a higher epoch. */
+int ctr_succession_yield(ctr_file *file, ctr_problem *problem);
+
+/* Stops the file from counting. */
+int ctr_succession_retire(ctr_file *file, ctr_problem *problem);
+
+/* Declares a replica lost; no file waits for it any more. */
+int ctr_succession_lose(ctr_file *file, const uint8_t id[CTR_ID_SIZE], ctr_problem *problem);
+
+/* ==== storage.c =============================================================================== */
+
+/* Reads the fingerprint and the attribute of the schema's storage; with NULL `attribute`, only the
+ * fingerprint. `anew`: the schema may be another file than at the last call, at the same
+ * address. */
+int ctr_storage_see(ctr_storage *storage, sqlite3 *db, const char *schema, bool anew,
+                    ctr_fingerprint *seen, ctr_attribute *attribute, ctr_problem *problem);
+
+/* Writes the attribute of the file seen last, unless it is at least as new already or the path
+ * leads to another file. The next read shows whether that succeeded. */
+void ctr_storage_write(ctr_storage *storage, sqlite3 *db, const char *schema,
+                       const ctr_fingerprint *seen, const ctr_pair *pair);
+
+/* Returns whether the bottom VFS of the schema's stack is one of the operating system's, so that
+ * the name of the file is a path. Fails without memory. */
+bool ctr_storage_is_file(sqlite3 *db, const char *schema, ctr_problem *problem);
+
+/* A second call does nothing. */
+void ctr_storage_close(ctr_storage *storage);
+
+/* ==== session.c =============================================================================== */
+
+/* Begins a session on `db`, the connection of `conn`. NULL `conn`: it creates no virtual table. */
+int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_conn *conn, ctr_problem *problem);
+
+/* Takes the write lock of a schema that has counter tables. The caller calls this before it reads
+ * the schema: SQLite does not wait for a lock once it reads. */
+int ctr_session_lock(ctr_session *session, const char *schema, ctr_problem *problem);
+
+/* Keeps the changed pages of main in memory while a snapshot of the same file is open. If SQLite
+ * wrote them early, it would wait for the snapshot each time, as long as the busy timeout. */
+int ctr_session_keep_pages(ctr_session *session, ctr_problem *problem);
+
+/* Raises the cache of a file from SQLite's 2 MB to 32 MB, because a pull that writes many rows in
+ * any order would read most of them from the disk. Returns false if the size stays, for example
+ * because the host has set one. ctr_session_lower_cache restores SQLite's size; it returns false
+ * after an interrupt, which stops every PRAGMA, and then the next pull restores it. */
+bool ctr_session_raise_cache(const ctr_file *file);
+bool ctr_session_lower_cache(const ctr_file *file);
+
+/* Prepares the statements again. xCreate of a virtual table calls this. */
+int ctr_session_renew(ctr_conn *conn, ctr_problem *problem);
+
+/* Commits the work if there is no problem, else rolls it back. A failed commit becomes the
+ * problem. */
+int ctr_session_end(ctr_session *session, ctr_problem *problem);
+
+/* ==== os.c ==================================================================================== */
+
+/* Returns whether two paths lead to one file, also by a hard link; false if that is unknown. */
+bool ctr_os_is_same(const char *one, const char *two);
+
+/* Makes changes of a folder durable, such as a deleted journal. Returns 0 or an errno. */
+int ctr_os_sync_folder_of(const char *path);
+
+/* Makes durable a file that is neither a database nor its -shm; a missing one is no error. */
+int ctr_os_sync_file(const char *path);
+
+/* Makes a database or its WAL durable by its path on Windows, which syncs nothing through a
+ * read-only handle. Elsewhere opens nothing and returns ENOSYS. */
+int ctr_os_sync_read(const char *path);
+
+/* Returns milliseconds since 1970. */
+int64_t ctr_os_now(void);
+
+/* =================================================================================================
+ * Only files of this folder use what follows.
+ */
+
+/* ==== file.c ================================================================================== */
+
+/* ---- the check of the identity: in each transaction once, before it counts ---- */
+
+/* Reads the present fingerprint and attribute into file->seen and file->attribute. */
+int ctr_file_look(ctr_file *file, ctr_problem *problem);
+
+/* ==== identity.c ============================================================================== */
+
+/* Reasons not to count that other modules test. */
+#define CTR_REFUSES_RETIRED "retired"
+#define CTR_REFUSES_REPLACED "replaced"
+
+/* The same from CTR_SQL_IDENTITY_READ, prepared on the schema; resets the statement. */
+int ctr_identity_take(ctr_identity *identity, sqlite3_stmt *rows, ctr_problem *problem);
+
+/* Creates the tables for a first identity, and those of sync: users can always read conflicts, and
+ * the first pull changes no schema. */
+int ctr_identity_create(ctr_run *run);
+
+/* Writes or replaces the row: id, name, lineage. The id is valid since `now`. */
+int ctr_identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, bool alone,
+                       int64_t now);
+
+/* Records that the file does not count: the reason, the lineage and the twist. */
+int ctr_identity_refuse(ctr_run *run, const ctr_identity *identity);
+
+/* Records the current id, if there is one, as a former id. */
+int ctr_identity_retire(ctr_run *run, int64_t now);
+
+/* ==== names.c ================================================================================= */
+
+/* Records the holder of a name, which other files have reported. */
+void ctr_names_report_holder(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const char *name);
+
+/* Declares lost every other file that has written under an id; or one file, given its holder
+ * (counter_sources.holder). Several files may have had my own id, one after the other; of those the
+ * caller must name one, unless none is known. A lost file that was to take over the same name, and
+ * that no file has met, used the next epoch. */
+void ctr_names_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_identity *mine);
+
+/* Returns the highest known epoch of the other files of my name. */
+int64_t ctr_names_epoch(ctr_run *run, const ctr_identity *mine);
+
+/* Raises the epoch of a name. */
+void ctr_names_raise(ctr_run *run, const char *name, int64_t epoch);
+
+/* Copies the epochs that `from`, an untrusted file, knows. */
+void ctr_names_take_names(ctr_run *run, ctr_run *from);
+
+/* Returns a number that is equal in files that know the same epochs; 0 if there are none. */
+int64_t ctr_names_known(ctr_run *run);
+
+/* Returns the steps that a pending file still lacks, as a list for a message, "pull from ...; ...";
+ * "" if there are none; NULL on a problem or without memory. The caller frees it with
+ * sqlite3_free. */
+char *ctr_names_missing_to_count(ctr_run *run, const ctr_identity *mine);
+char *ctr_names_missing_to_promote(ctr_run *run, const ctr_identity *mine,
+                                   const uint8_t holder[CTR_ID_SIZE],
+                                   const uint8_t holds[CTR_ID_SIZE]);
+
+/* ==== succession.c ============================================================================ */
+
+/* The only function that changes a lineage. replica->identity becomes the new one. */
+void ctr_succession_follow(ctr_file *file, ctr_verdict verdict, ctr_problem *problem);
+
+/* Stops the file from counting; it keeps its id. */
+#define CTR_REFUSES_NUMBERS "inode numbers"
+void ctr_succession_refuse(ctr_file *file, const char *why, ctr_problem *problem);
+
+/* Returns a random number other than 0. */
+int64_t ctr_succession_random(void);
+
+/* ---- a name that another file takes over ---- */
+
+/* Lets a pending file count from now on. Fails, naming the missing steps, if it lacks some. The
+ * caller has entered the transaction. */
+int ctr_succession_start(ctr_file *file, ctr_problem *problem);
+
+/* ==== storage.c =============================================================================== */
+
+/* Returns whether the schema keeps this file as long as its VFS is the same. Other schemas can be
+ * detached; sqlite3_deserialize, which can replace main, leaves it in the VFS "memdb". */
+bool ctr_storage_stays(const ctr_storage *storage, const char *schema);
+
+/* ==== os.c ==================================================================================== */
+
+/* Returns 0 or an errno. */
+int ctr_os_stat(const char *path, ctr_fingerprint *fingerprint);
+
+/* Reads the attribute. Its state is CTR_ATTRIBUTE_FOREIGN if it has another form than ours, and
+ * UNARMED, with an errno, if attributes cannot be read here. */
+int ctr_os_attribute(const char *path, ctr_attribute *attribute);
+
+/* Writes the attribute. The next read shows whether that succeeded. */
+void ctr_os_set_attribute(const char *path, const ctr_pair *pair);
+
+/* The facts about a file that os.c needs if the system is not POSIX.
+ *
+ *     windows.c    the index of the file, which has a sequence number, and its creation time; the
+ *                  attribute is an alternate data stream. On a volume without named streams, and
+ *                  under Wine, creation times may change: we use none there, nor an attribute
+ *     browser.c    a random number that the VFS keeps beside the file, and the attribute with it
+ *
+ * Paths are UTF-8. */
+#if defined(_WIN32) || defined(__EMSCRIPTEN__)
+#define CTR_OWN_SYSTEM 1
+
+/* Returns milliseconds since 1970. */
+int64_t ctr_system_now(void);
+
+/* Returns 0 or an errno. */
+int ctr_system_stat(const char *path, ctr_fingerprint *fingerprint);
+
+/* Returns whether two paths lead to one file; false if that is unknown. */
+bool ctr_system_is_same(const char *one, const char *two);
+
+/* Reads the attribute, at most `size` bytes. Returns its size, or -1 with errno: ENOENT if there is
+ * none, ENOSYS if there cannot be one, ERANGE if it is longer. */
+long ctr_system_get(const char *path, uint8_t *value, size_t size);
+void ctr_system_set(const char *path, const uint8_t *value, size_t size);
+
+/* Makes a file durable; a missing one is no error. Returns 0 or an errno. */
+int ctr_system_sync(const char *path);
+
+#endif
 
 #endif

@@ -1,10 +1,7 @@
 /* file/identity.c - reads and writes the identity of a file. */
-#include "file/identity.h"
+#include "file/file.h"
 
 #include <string.h>
-
-#include "base/schema.h"
-#include "base/text.h"
 
 /* Columns of CTR_SQL_IDENTITY_READ. */
 enum {

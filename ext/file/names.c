@@ -1,10 +1,9 @@
 /* file/names.c - reads and writes counter_sources. */
-#include "file/names.h"
+#include "file/file.h"
 
 #include <string.h>
 
 #include "file/uuid.h"
-#include "base/text.h"
 
 static bool is_id(sqlite3_stmt *row, int column)
 {

@@ -9,9 +9,7 @@
 #define _XOPEN_SOURCE 700
 #endif
 
-#include "file/os.h"
-
-#include "core/bytes.h"
+#include "file/file.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -1,11 +1,9 @@
 /* file/session.c - begins and ends the savepoint around a sync. */
-#include "file/session.h"
+#include "file/file.h"
 
 #include <limits.h>
 #include <stdint.h>
 #include <string.h>
-
-#include "base/run.h"
 
 enum { DEFAULT_CACHE = 2000, PULL_CACHE = 32000 }; /* KiB; the first is SQLite's */
 

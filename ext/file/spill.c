@@ -1,9 +1,7 @@
 /* file/spill.c - keeps the changed pages of a file in memory. */
-#include "file/spill.h"
+#include "file/file.h"
 
 #include <limits.h>
-
-#include "base/run.h"
 
 /* SQLite takes the lock PENDING on its way to EXCLUSIVE, and keeps it if readers are there. Under
  * WAL the lock stays SHARED. */

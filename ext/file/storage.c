@@ -1,13 +1,10 @@
 /* file/storage.c - reads and writes facts about files and memory databases. */
-#include "file/storage.h"
+#include "file/file.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "file/browser.h"
-#include "file/os.h"
 #include "file/uuid.h"
-#include "base/run.h"
 
 /* ---- memory databases ------------------------------------------------------------------------ */
 

@@ -1,13 +1,9 @@
 /* file/succession.c - creates and replaces identities: new ids, pending files, promotions. */
-#include "file/succession.h"
+#include "file/file.h"
 
 #include <string.h>
 
-#include "file/file.h"
-#include "file/names.h"
-#include "file/os.h"
 #include "file/uuid.h"
-#include "base/schema.h"
 
 int64_t ctr_succession_random(void)
 {

@@ -2,7 +2,7 @@
 #ifndef CTR_FILE_UUID_H
 #define CTR_FILE_UUID_H
 
-#include "core/id.h"
+#include "core/core.h"
 
 /* A random id (version 4). */
 void ctr_uuid_random(uint8_t id[CTR_ID_SIZE]);

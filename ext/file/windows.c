@@ -1,5 +1,5 @@
 /* file/windows.c - reads facts about files from Windows. */
-#include "file/os.h"
+#include "file/file.h"
 
 #ifdef _WIN32
 

@@ -18,19 +18,7 @@
  */
 #include <string.h>
 
-#include "core/id.h"
 #include "functions/functions.h"
-#include "file/identity.h"
-#include "file/os.h"
-#include "file/storage.h"
-#include "file/succession.h"
-#include "base/args.h"
-#include "base/run.h"
-#include "base/text.h"
-#include "file/session.h"
-#include "merge/digest.h"
-#include "table/catalog.h"
-#include "table/stored.h"
 
 /* ---- counter_init ---------------------------------------------------------------------------- */
 

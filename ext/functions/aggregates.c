@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "functions/functions.h"
-#include "base/args.h"
 
 /* ---- counter_merge --------------------------------------------------------------------------- */
 

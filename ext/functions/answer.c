@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-#include "core/id.h"
-#include "base/args.h"
-#include "base/array.h"
-#include "base/text.h"
-
 /* One value of the answer. */
 typedef struct answer_item {
     enum { ITEM_NULL, ITEM_INTEGER, ITEM_REAL, ITEM_TEXT, ITEM_BLOB, ITEM_VALUE } type;

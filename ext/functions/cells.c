@@ -7,12 +7,9 @@
  */
 #include <string.h>
 
-#include "core/context.h"
-#include "core/id.h"
-#include "counter.h"
 #include "functions/functions.h"
+#include "counter.h"
 #include "file/uuid.h"
-#include "base/args.h"
 
 /* Makes `size` bytes of `out`, from sqlite3_malloc64, the result; 0 bytes are the untouched
  * counter, NULL. */

@@ -27,19 +27,6 @@
 #include <string.h>
 
 #include "functions/functions.h"
-#include "base/args.h"
-#include "base/array.h"
-#include "base/text.h"
-#include "merge/digest.h"
-#include "table/catalog.h"
-#include "table/events.h"
-#include "table/floors.h"
-#include "table/key_json.h"
-#include "table/rows.h"
-#include "table/stored.h"
-#include "table/stream.h"
-#include "table/values.h"
-#include "tracked/triggers.h"
 
 /* The table that the arguments name. */
 typedef struct subject {

@@ -1,11 +1,5 @@
 /* functions/counting.c - counts the present values of a table. */
 #include "functions/functions.h"
-#include "merge/answers.h"
-#include "file/session.h"
-#include "table/catalog.h"
-#include "tracked/apart.h"
-#include "tracked/foreign.h"
-#include "tracked/lists.h"
 
 /* Lists the key and the counters by their names in the counter table. */
 static char *list_counters(const ctr_tracked *tracked)

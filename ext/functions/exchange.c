@@ -19,11 +19,6 @@
 #include <string.h>
 
 #include "functions/functions.h"
-#include "base/run.h"
-#include "merge/pull.h"
-#include "file/session.h"
-#include "table/events.h"
-#include "tracked/triggers.h"
 
 /* The three directions, by function. */
 typedef struct exchange_direction {

@@ -1,12 +1,25 @@
-/* functions/functions.h - registers the functions of each file; what several files use. */
+/* functions/functions.h - SQL functions and table-valued functions.
+ *
+ *     ctr_answer    a table-valued function that makes all rows before it returns the first
+ *     ctr_tracking  a call of counter_track, counter_replicate or counter_untrack
+ */
 #ifndef CTR_FUNCTIONS_FUNCTIONS_H
 #define CTR_FUNCTIONS_FUNCTIONS_H
 
-#include "merge/brought.h"
-#include "table/events.h"
-#include "table/openings.h"
-#include "tracked/tracked.h"
-#include "base/shared.h"
+#include "cluster/cluster.h"
+
+/* Registers the functions of each file; what several files use. */
+
+typedef struct ctr_warnings {
+    struct ctr_warning {
+        const char *kind; /* static */
+        char *sentence;   /* owned */
+    } * items;            /* owned */
+    int n;
+    size_t room;
+} ctr_warnings;
+
+/* ==== registration ============================================================================ */
 
 int ctr_aggregates_register(sqlite3 *db); /* counter_merge(cell), counter_sum, counter_collect */
 int ctr_keys_register(sqlite3 *db, ctr_conn *conn);      /* counter_key to counter_differs */
@@ -24,7 +37,11 @@ int ctr_internal_register(sqlite3 *db, ctr_conn *conn);  /* counter_witness, cou
 /* Registers one more counter_witness, for a new schema of main. */
 int ctr_internal_renew_witness(ctr_conn *conn, const char *name);
 
-/* ---- answer.c: table-valued functions that make all rows before they return the first -------- */
+/* =================================================================================================
+ * Only files of this folder use what follows.
+ */
+
+/* ==== answer.c: table-valued functions that make all rows before they return the first ======== */
 
 /* Each of them is a description and one function that makes the rows:
  *
@@ -92,16 +109,7 @@ int ctr_answer_connect(sqlite3 *db, void *aux, int argc, const char *const *argv
                        sqlite3_vtab **base, char **message);
 int ctr_answer_disconnect(sqlite3_vtab *base);
 
-/* ---- warnings.c: sentences for a note and for counter_warnings ------------------------------- */
-
-typedef struct ctr_warnings {
-    struct ctr_warning {
-        const char *kind; /* static */
-        char *sentence;   /* owned */
-    } * items;            /* owned */
-    int n;
-    size_t room;
-} ctr_warnings;
+/* ==== status.c ================================================================================ */
 
 void ctr_warnings_close(ctr_warnings *list);
 
@@ -114,7 +122,7 @@ void ctr_warnings_of_table(ctr_warnings *list, ctr_file *file, const char *count
 void ctr_warnings_of_merge(ctr_warnings *list, ctr_file *file, const char *table,
                            const ctr_brought *brought, ctr_problem *problem);
 
-/* ---- tracking.c: what counter_track, counter_replicate and counter_untrack do ---------------- */
+/* ==== tracking.c: what counter_track, counter_replicate and counter_untrack do ================ */
 
 /* What becomes of rows that have counters, and that the table lacks unseen. */
 typedef enum ctr_missing {
@@ -152,8 +160,6 @@ int64_t ctr_tracking_untrack(ctr_tracking *call, ctr_problem *problem);
 /* Reads call->shape and call->tracked, again if they were read before. */
 void ctr_tracking_open_counters(ctr_tracking *call, ctr_problem *problem);
 
-/* ---- counting.c: how counter_track counts a table -------------------------------------------- */
-
 /* Compares every row with its counters, and every counter with the rows. Fails with SQLITE_ERROR
  * if rows are missing, unless the call says what becomes of them. Returns the number of rows that
  * were counted. */
@@ -163,8 +169,6 @@ int64_t ctr_counting_rows(ctr_tracking *call, ctr_problem *problem);
  * with the answer of the call. */
 int64_t ctr_counting_opening(ctr_tracking *call, bool (*opens)(const ctr_tracking *, int counter),
                              ctr_problem *problem);
-
-/* ---- replicating.c: regular columns ---------------------------------------------------------- */
 
 /* Makes the table a replicated one, if it is not. Then all of its columns that are neither key nor
  * counter, and can be written, become regular columns; those that the call makes counters are

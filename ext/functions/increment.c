@@ -12,19 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "cluster/cluster.h"
-#include "core/id.h"
 #include "functions/functions.h"
-#include "file/file.h"
-#include "file/identity.h"
-#include "file/succession.h"
-#include "base/args.h"
-#include "base/run.h"
-#include "base/text.h"
-#include "file/session.h"
-#include "table/catalog.h"
-#include "table/pack.h"
-#include "table/stored.h"
 
 /* In a transaction, or in a writing statement, the first call checks the identity of the file, once
  * for all calls. A SELECT alone gets its own transaction, because the check writes. */

@@ -16,14 +16,6 @@
 #include <string.h>
 
 #include "functions/functions.h"
-#include "base/args.h"
-#include "base/text.h"
-#include "merge/marks.h"
-#include "merge/pull.h"
-#include "merge/scope.h"
-#include "file/session.h"
-#include "table/events.h"
-#include "table/key_json.h"
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 

@@ -16,15 +16,6 @@
 #include <string.h>
 
 #include "functions/functions.h"
-#include "file/file.h"
-#include "base/args.h"
-#include "base/array.h"
-#include "base/text.h"
-#include "merge/answers.h"
-#include "merge/pull.h"
-#include "file/session.h"
-#include "table/events.h"
-#include "tracked/triggers.h"
 
 static const char COUNTER_OPENING[] = "counter_opening";
 

@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "functions/functions.h"
-#include "base/text.h"
-#include "table/regular.h"
 
 /* Gives the rows of the counter table row cells, which are empty. */
 static void begin_replicating(ctr_tracking *call, ctr_problem *problem)

@@ -6,18 +6,7 @@
  */
 #include <string.h>
 
-#include "cluster/cluster.h"
 #include "functions/functions.h"
-#include "file/storage.h"
-#include "base/text.h"
-#include "merge/digest.h"
-#include "file/session.h"
-#include "table/catalog.h"
-#include "table/rows.h"
-#include "table/stored.h"
-#include "table/stream.h"
-#include "table/values.h"
-#include "tracked/showing.h"
 
 /* ---- counter_cluster_status ------------------------------------------------------------------ */
 

@@ -42,11 +42,6 @@
 #include <string.h>
 
 #include "functions/functions.h"
-#include "base/args.h"
-#include "base/text.h"
-#include "file/session.h"
-#include "table/events.h"
-#include "tracked/triggers.h"
 
 static const char COUNTER_TRACK[] = "counter_track", COUNTER_REPLICATE[] = "counter_replicate",
                   COUNTER_UNTRACK[] = "counter_untrack";

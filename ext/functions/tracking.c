@@ -1,14 +1,5 @@
 /* functions/tracking.c - tracks columns of a table, or ends that. */
 #include "functions/functions.h"
-#include "file/file.h"
-#include "file/succession.h"
-#include "base/text.h"
-#include "table/catalog.h"
-#include "table/columns.h"
-#include "table/stored.h"
-#include "tracked/constraints.h"
-#include "tracked/noted.h"
-#include "tracked/triggers.h"
 
 /* ---- the counter table ----------------------------------------------------------------------- */
 

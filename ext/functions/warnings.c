@@ -21,12 +21,6 @@
 #include <string.h>
 
 #include "functions/functions.h"
-#include "base/array.h"
-#include "base/text.h"
-#include "table/catalog.h"
-#include "table/regular.h"
-#include "tracked/constraints.h"
-#include "tracked/triggers.h"
 
 /* ---- the list -------------------------------------------------------------------------------- */
 

@@ -1,10 +1,5 @@
 /* merge/answers.c - implements merge/answers.h. */
-#include "merge/answers.h"
-
-#include "table/batch.h"
-#include "table/fold.h"
-#include "table/stream.h"
-#include "table/values.h"
+#include "merge/merge.h"
 
 /* ---- answers that are missing ---------------------------------------------------------------- */
 

@@ -1,20 +1,7 @@
 /* merge/apply.c - checks and merges the changes of a feed. */
-#include "merge/apply.h"
+#include "merge/merge.h"
 
 #include <string.h>
-
-#include "file/file.h"
-#include "base/args.h"
-#include "base/text.h"
-#include "merge/answers.h"
-#include "merge/merge.h"
-#include "merge/pull.h"
-#include "merge/row_feed.h"
-#include "table/columns.h"
-#include "table/floors.h"
-#include "table/pack.h"
-#include "table/shape.h"
-#include "table/stored.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */
 

@@ -1,8 +1,5 @@
 /* merge/brought.c - adds up what merges have brought. */
-#include "merge/brought.h"
-
-#include "base/array.h"
-#include "table/regular.h"
+#include "merge/merge.h"
 
 bool ctr_brought_any(const ctr_brought *brought)
 {

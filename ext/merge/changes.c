@@ -23,12 +23,7 @@
  */
 #include <string.h>
 
-#include "base/args.h"
-#include "base/text.h"
-#include "merge/apply.h"
-#include "merge/feed.h"
-#include "table/events.h"
-#include "base/shared.h"
+#include "merge/merge.h"
 
 enum {
     COLUMN_TABLE,

@@ -1,13 +1,7 @@
 /* merge/circles.c - shows rows that refer to each other. */
-#include "merge/circles.h"
+#include "merge/merge.h"
 
 #include <string.h>
-
-#include "base/array.h"
-#include "base/text.h"
-#include "table/values.h"
-#include "tracked/foreign.h"
-#include "tracked/lists.h"
 
 /* A table with listed rows. */
 typedef struct circle_table {

@@ -1,11 +1,7 @@
 /* merge/conflicts.c - finds and records conflicts. */
-#include "merge/conflicts.h"
+#include "merge/merge.h"
 
 #include <string.h>
-
-#include "file/names.h"
-#include "file/succession.h"
-#include "base/array.h"
 
 /* Returns whether their shard is ahead of mine. `own` is my shard of the same id, or NULL. In a
  * later life, any shard of this id is ahead: its owner has counted in that life, and I have not. */

@@ -1,16 +1,10 @@
 /* merge/digest.c - hashes rows and adds them up; looks shards up in another file. */
-#include "merge/digest.h"
+#include "merge/merge.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/bytes.h"
 #include "file/uuid.h"
-#include "merge/row_feed.h"
-#include "table/floors.h"
-#include "table/pack.h"
-#include "table/stream.h"
-#include "table/values.h"
 
 /* ---- buckets --------------------------------------------------------------------------------- */
 

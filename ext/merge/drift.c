@@ -1,7 +1,5 @@
 /* merge/drift.c - compares rows that two files began to replicate apart. */
-#include "merge/drift.h"
-
-#include "base/text.h"
+#include "merge/merge.h"
 
 static bool is_number(sqlite3_value *value)
 {

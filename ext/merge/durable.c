@@ -1,12 +1,7 @@
 /* merge/durable.c - syncs through SQLite's file handles, or by path. */
-#include "merge/durable.h"
+#include "merge/merge.h"
 
 #include <string.h>
-
-#include "file/os.h"
-#include "file/storage.h"
-#include "base/run.h"
-#include "base/text.h"
 
 /* A file that SQLite has not opened has no methods, and needs no sync. */
 static void sync_handle(const ctr_source *source, int which, const char *path, const char *suffix,

@@ -1,17 +1,7 @@
 /* merge/feed.c - gives the changes of main. */
-#include "merge/feed.h"
+#include "merge/merge.h"
 
 #include <string.h>
-
-#include "file/file.h"
-#include "base/array.h"
-#include "base/text.h"
-#include "merge/durable.h"
-#include "table/floors.h"
-#include "table/pack.h"
-#include "table/refuse.h"
-#include "table/shape.h"
-#include "table/stored.h"
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 

@@ -1,9 +1,7 @@
 /* merge/marks.c - reads and writes marks. */
-#include "merge/marks.h"
+#include "merge/merge.h"
 
 #include <string.h>
-
-#include "base/run.h"
 
 enum { TWIST_DIGITS = 16 };
 

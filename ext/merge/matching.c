@@ -1,5 +1,5 @@
 /* merge/matching.c - compares regular columns on both sides of a pull. */
-#include "merge/matching.h"
+#include "merge/merge.h"
 
 #include <string.h>
 

@@ -3,15 +3,6 @@
 
 #include <string.h>
 
-#include "base/array.h"
-#include "base/text.h"
-#include "merge/drift.h"
-#include "table/columns.h"
-#include "table/refuse.h"
-#include "table/stage.h"
-#include "table/stored.h"
-#include "tracked/foreign.h"
-
 bool ctr_merge_open(ctr_merge *merge, ctr_file *file, const char *birth, ctr_conflicts *conflicts,
                     ctr_problem *problem)
 {

@@ -1,4 +1,140 @@
-/* merge/merge.h - merges rows of another file into a counter table, from a pull or a feed.
+/* merge/merge.h - another file, a batch of changes: what they bring into this one, and what goes out.
+ *
+ *     ctr_source   a snapshot of the file that a pull reads
+ *     ctr_merge    rows of another file on their way into a table
+ *     ctr_feed     the changes of a file as rows; ctr_apply: such rows on their way in
+ *     ctr_marks    how far another file was read
+ */
+#ifndef CTR_MERGE_MERGE_H
+#define CTR_MERGE_MERGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tracked/tracked.h"
+
+/* The source of a pull: a snapshot of its committed content.
+ *
+ * We read it through a read-only connection of its own, and so never publish pending content of the
+ * host's connection. Under WAL a transaction over several files commits file by file, and a crash
+ * in between would make a file reuse clocks that another has seen.
+ *
+ * Some content is visible to no other connection: a memory or temp database, a file that needs a
+ * key or a private VFS, or that is locked exclusively. We read it through the host's connection;
+ * such a file only while it has nothing pending, except rows that a sync has just taken and that go
+ * back to their origin.
+ *
+ * A source is untrusted. We read only ordinary tables of the expected shape, and never run its
+ * views, triggers and functions. */
+
+/* The newest numbers of a table. */
+typedef struct ctr_newest {
+    int64_t last, floors, answers; /* the last numbers of its rows, of its floors, and of answers
+                                    * about openings; 0: it has none */
+    bool has_columns;              /* it has generations of counters */
+} ctr_newest;
+
+typedef struct ctr_source {
+    sqlite3 *db; /* its own, or the host's */
+    bool own;
+    ctr_conn *conn;             /* of the own one, owned; else NULL */
+    ctr_file *file;             /* lent; NULL: it could not be opened */
+    const char *schema;         /* of the file */
+    const char *path;           /* the path that opened it, borrowed; or NULL */
+    const char *called;         /* its name in messages, borrowed; set by the owner */
+    const ctr_objects *objects; /* of the snapshot, lent by the file */
+    ctr_catalog catalog;        /* after ctr_source_read */
+    ctr_newest *newest;         /* owned; of the tables in the catalog, after ctr_source_read */
+} ctr_source;
+
+/* Makes content that a peer has seen outlive a power cut.
+ *
+ * A power cut may undo the last commits under WAL with synchronous=NORMAL. With a rollback journal
+ * it may undo the end of a commit, the deletion or truncation of the journal. So the source is made
+ * durable after its snapshot begins and before the taking file commits. */
+
+/* The order of commits in a transaction over several databases. EARLY: under WAL or without any
+ * journal. LATE: with a rollback journal on disk or in memory, or if it is no file; SQLite can roll
+ * it back until all early ones have committed. */
+typedef enum ctr_commit { CTR_COMMIT_EARLY, CTR_COMMIT_LATE } ctr_commit;
+ctr_commit ctr_durable_commit(sqlite3 *db, const char *schema, ctr_problem *problem);
+
+/* A file's progress in reading others: the marks in its counter_peers.
+ *
+ * A mark is the sequence number in the identity row of the source in the snapshot that was read;
+ * everything with a lower number is here. A mark holds for one id of the source, one token of its
+ * table and one token of the table here. If one of them differs, a pull reads everything.
+ *
+ * The change feed has its own marks, one for all tables. Instead of a token they hold for the twist
+ * of the source; of its own changes or of a scope, for what follows the id in its name, as TEXT. */
+
+/* A source of a feed has a name:
+ *
+ *     7529cd67-394b-3247-8020-f2a7272fc8d9                 the id of the file
+ *     7529cd67-.../00000000000000f3                        and its twist, unless that is 0
+ *     7529cd67-... own                                     its own changes alone
+ *     7529cd67-... ["store 7"], 7529cd67-... own [1,2]     a scope (merge/scope.h)
+ *
+ * Each of them has its own mark, so that a mark never covers what was not read.
+ */
+typedef struct ctr_marks_source {
+    uint8_t id[CTR_ID_SIZE];
+    int64_t twist;
+    bool own;
+    const char *scope; /* borrowed, as ctr_scope has it; NULL: everything */
+} ctr_marks_source;
+
+/* What merges have brought into a table that its user should hear of.
+ *
+ * A pull keeps it in its report; for all merges into main the connection keeps it, until
+ * counter_warnings_reset(). functions/warnings.c makes sentences of it. */
+
+typedef struct ctr_brought {
+    int64_t deleted;   /* rows that lived before */
+    int64_t conflicts; /* rows of counter_conflicts */
+    ctr_stamp ahead;   /* the highest one more than a day ahead of this machine; number 0: none */
+} ctr_brought;
+
+/* The same by table. Zero it; close it. */
+typedef struct ctr_brought_list {
+    struct ctr_brought_table {
+        char *birth; /* owned */
+        ctr_brought brought;
+    } * tables; /* owned: n, in the order in which they came */
+    size_t n, room;
+} ctr_brought_list;
+
+/* Shards in a merge that prove a faulty identity, and their record.
+ *
+ *     own        a shard under my current id that is ahead of mine: I forgot it, or a twin wrote it
+ *
+ *     source     the same under the id of the source, whose witness went back since its last pull
+ *
+ *     values     one clock with two values, under any id: two files have written it
+ *
+ *     device D   a shard under an id that I count or have counted under, ahead of mine, in a change
+ *                that came with the token of the device D; or an opening that I know, which never
+ *                counts again (table/openings.h), unless it makes way for a greater one
+ *
+ * Under a replaced name, lower clocks belong to the file that had the name before, and prove
+ * nothing; clocks of a higher epoch belong to a successor.
+ *
+ * The merge follows its rule all the same, but for the last: who has a token would set what this
+ * file itself has counted. That shard is left out, and whoever runs this file may merge it. Each
+ * conflict is one row in counter_conflicts of the taking file; its user may read and clear them.
+ * counter_sources has the last witness of each source. */
+
+typedef struct ctr_conflicts {
+    ctr_file *file;              /* the taking one; borrowed */
+    uint8_t mine[CTR_ID_SIZE];   /* its current id */
+    int64_t least, beyond;       /* clocks under that id that prove something: [least, beyond) */
+    uint8_t theirs[CTR_ID_SIZE]; /* the source's */
+    bool went_back;              /* the witness of the source went back */
+    bool own;                    /* found: a shard under my id that is ahead of mine */
+    bool replaced;               /* found: a shard that a successor of mine wrote */
+} ctr_conflicts;
+
+/* Merges rows of another file into a counter table, from a pull or a feed.
  *
  *     ctr_merge_find(merge, keys, problem)                  false: the row is below a floor
  *     ctr_merge_row(merge, &row, map, giver, problem)       of a replicated table: its row cell
@@ -8,18 +144,7 @@
  * A feed gives the counters of a replicated row one by one, behind the row: then
  * ctr_merge_counters stands in place of ctr_merge_row.
  *
- * Conflicts between cells go to counter_conflicts first (merge/conflicts.h).
- */
-#ifndef CTR_MERGE_MERGE_H
-#define CTR_MERGE_MERGE_H
-
-#include "merge/brought.h"
-#include "merge/conflicts.h"
-#include "table/catalog.h"
-#include "table/floors.h"
-#include "table/openings.h"
-#include "table/stage.h"
-#include "tracked/later.h"
+ * Conflicts between cells go to counter_conflicts first (merge/conflicts.h). */
 
 /* Rows of a tracked table that would show the sum of two openings without an answer. */
 typedef struct ctr_unanswered {
@@ -75,6 +200,350 @@ typedef struct ctr_merge {
     ctr_summary *before, *now; /* owned: room, by counter */
 } ctr_merge;
 
+/* Merges all counter tables of one file into another.
+ *
+ * Tables belong together by the name they were created with, and must agree in their columns
+ * (table/shape.h). A table that only the source has is created.
+ *
+ * A later pull of a table reads only the rows that the source has changed since (merge/marks.h). */
+
+/* Which side is main, for the names in the report. */
+typedef enum ctr_side { CTR_MAIN_TAKES, CTR_MAIN_GIVES } ctr_side;
+
+/* How a pull works; 0: it reads only changes, and creates only tables that the source does not
+ * track. */
+enum {
+    CTR_PULL_WHOLE = 1,  /* reads everything, whatever the marks */
+    CTR_PULL_CREATES = 2 /* a table that the source tracks becomes a counter table */
+};
+
+/* The work done, by table; sums if several pulls share a report. */
+typedef struct ctr_report {
+    struct ctr_report_row {
+        char *birth, *name; /* owned: the name it was created with, and the one it has in main */
+        char *counters[2];  /* owned: the counter table in main and in the peer; or NULL */
+        int64_t read, changed, conflicts;
+        bool created, in_empty; /* the pull created the table; the taking file was empty */
+        ctr_side created_by;
+        struct ctr_report_apart {
+            int64_t wait, differ;
+        } apart[2]; /* rows of the tracked table, by the side that took */
+        ctr_brought brought[2];
+    } * rows;
+    int n;
+    size_t room;
+} ctr_report;
+
+/* A merge into a table. If it is a tracked one, the merge stays open until all tables are merged,
+ * for then its rows are shown. */
+typedef struct ctr_pull_merge {
+    ctr_merge to;
+    ctr_later later; /* the rows to show */
+    struct ctr_pull_merge *next;
+} ctr_pull_merge;
+
+typedef struct ctr_pull {
+    /* Set by the caller. */
+    const ctr_source *source;
+    const ctr_identity *giver; /* of the source; NULL: nothing is merged */
+    ctr_file *file;            /* the target */
+    const char *called;        /* its name in messages */
+    int how;
+    ctr_side side;
+    ctr_report *report;
+
+    /* The state that its tables share. */
+    ctr_objects *mine; /* the objects of the target; borrowed from its ctr_file */
+    ctr_catalog here;  /* owned: its tables */
+    int *order;        /* owned: their numbers, parents before children, once all are merged */
+    ctr_conflicts conflicts;
+    ctr_identity taker; /* the target's, before the pull */
+    bool checked;       /* the target's identity, in this transaction */
+    bool durable;       /* the source has been synced */
+    bool marked;        /* the first mark for a table was written */
+    bool asked, raised; /* for a larger cache of the target; it was raised */
+    bool in_empty;      /* the target was empty before the pull */
+    bool deletions;     /* rows of replicated tables that have ended are deleted now */
+    ctr_pull_merge *first,
+        **last; /* owned: those of tracked tables, in order; where the next goes */
+} ctr_pull;
+
+/* Merges the rows of one table of the source into ours. */
+
+typedef struct ctr_pull_rows {
+    /* Set by the owner. */
+    ctr_pull *pull;                /* borrowed, as are the next two */
+    ctr_merge *to;                 /* the merge into our table */
+    struct ctr_report_row *report; /* gets the numbers of rows */
+    const int *regular;            /* lent by ctr_later.map; NULL: it is not replicated */
+    ctr_row_values *theirs;        /* borrowed, if it is: reads the values of the source */
+
+    ctr_rows from;        /* the rows of the source */
+    int *counters;        /* owned: for each counter of `to`, that of `from` to be merged, or -1 */
+    sqlite3_value **keys; /* owned: room for a key; that of the row, lent by its statement */
+    ctr_walk walk;        /* stands at the source's row */
+    bool more;            /* the walk stands at a row */
+    ctr_row_cell row;     /* its row cell, of a replicated table; owned columns */
+    int room_row;
+
+    /* How the rows of `to` are found. */
+    bool empty;   /* `to` had no rows before: the second of two rows with one key is refused */
+    bool updates; /* the UPDATE that writes a row also finds it */
+    bool matched; /* the UPDATE has merged a row */
+    int64_t last; /* the id of the row that was merged last */
+    int strays;   /* consecutive keys that were not behind the row merged last */
+    int resting;  /* keys to pass before the next attempt in order */
+    ctr_update update;
+} ctr_pull_rows;
+
+/* Equal digests for equal contents, whatever the order of the rows.
+ *
+ * A row hashes its folded key (table/pack.h), then name and cell of each touched counter, in the
+ * order of the names; SHA-1 as in counter_digest, 122 bits. The hashes are added up modulo 2^128. A
+ * last hash covers the sum, the number of rows, the floors, and the generations of counters other
+ * than 1, in the order of the names. Deleted rows are rows.
+ *
+ * A digest detects accidental differences, but not rows that an attacker makes up.
+ *
+ * A table can be digested in parts, so that two files find their differences with a few hundred
+ * bytes. A hash of its folded key puts a row into its bucket: the same one in each file. */
+
+enum { CTR_BUCKETS_MAX = 65536 };
+
+/* One of `of` parts of a table; `of` 0: all of it. */
+typedef struct ctr_bucket {
+    int64_t number, of;
+} ctr_bucket;
+
+typedef struct ctr_digest {
+    uint64_t high, low;
+    int64_t rows;
+} ctr_digest;
+
+/* The scope of a feed: the rows whose leading key columns have given values.
+ *
+ *     '["store 7"]', counter_key('store 7')      store = 'store 7', whatever follows in the key
+ *
+ * SQLite compares a value with a column, by its affinity and collation. A table whose key has fewer
+ * columns has no row of the scope. */
+
+typedef struct ctr_scope {
+    int n;                  /* values; 0: no scope, everything */
+    sqlite3_value **values; /* owned */
+    char *text;             /* owned: as JSON, one for all spellings of the values; NULL: none */
+    ctr_packed key, folded; /* owned; of the table that was entered: ctr_scope_enter */
+} ctr_scope;
+
+/* Rows of replicated tables in a feed: their row cells with the values of the
+ * regular columns (core/row_cell.h), and counters that come before their rows.
+ *
+ * In a feed, the generation of a counter of a replicated table is CTR_LIVES times the life of its
+ * row plus the generation of the counter (table/columns.h): the higher one wins whole, as the life
+ * of a row does. A counter whose row has not come waits in <table>_state, by _kind:
+ *
+ *     'pending'   a cell: the life of its row in _row; the packed key and the name of the counter
+ *                 in _name; the cell in _value */
+
+typedef struct ctr_row_giver {
+    ctr_row_values values;
+    ctr_row_cell cell; /* of the row read last; owned columns */
+    int room;          /* for columns of `cell` */
+    int *order;        /* owned: the regular columns that are given, by number, in order of names */
+    int n;
+    ctr_packed image; /* owned: the row as bytes */
+} ctr_row_giver;
+
+/* Gives the changes of main, cell by cell, for any transport to carry.
+ *
+ *     table      the name the table was created with
+ *     key        packed (core/key.h)
+ *     column     the counter; '' if the cell is the row of a replicated table with its regular
+ *                columns (merge/row_feed.h), which comes before its counters. Without one, the row
+ *                has the floors of the table: its key has a value for each key column with a floor
+ *                and nothing for the others, and no cell follows
+ *     generation the generation of the counter (table/columns.h), with the life of its row if the
+ *                table is replicated; 0 for floors and rows
+ *     number     the sequence number of the row
+ *     key_text   the key columns in words, so that the taker can compare them with its own
+ *
+ * Counters that were added or dropped precede the rows, whatever the number and the bucket: with an
+ * empty key, without a cell, and with the number 0. Then come answers about openings
+ * (table/openings.h), whatever the bucket: with an empty key, without a column, and with the answer
+ * as the cell.
+ *
+ * Its own changes alone are those that others cannot have from somebody else: of a row that was
+ * changed here the shards of its own ids, present and former, and openings; all of a row that was
+ * pulled, for a file uploads for those that it pulls; nothing of a row that came with a feed. Lives
+ * and row cells have no owner and go whole.
+ *
+ * In a scope are rows whose leading key columns have given values, found by the index of the key;
+ * counters that were added or dropped, answers and floors come with each scope.
+ *
+ * The feed has committed content only: it reads main like the source of a push, and syncs it to
+ * disk before the first row. If main is no file, it is read through the connection of the host.
+ * Then later rows include counts made since the start, and reading fails while there are
+ * uncommitted counts. */
+
+/* What is asked for. */
+typedef struct ctr_feed_query {
+    int64_t since;
+    ctr_bucket bucket;
+    bool own;             /* only its own changes */
+    sqlite3_value *scope; /* merge/scope.h; NULL: everything. Borrowed by ctr_feed_open */
+} ctr_feed_query;
+
+typedef struct ctr_feed {
+    /* The current row; lent until the next one. */
+    bool eof;
+    const char *table, *column; /* no column: floors */
+    int64_t generation, number;
+    ctr_packed key;
+    bool has_cell;
+    ctr_cell cell;
+    char *key_text; /* of the table: ctr_shape_key_text */
+
+    /* As of the snapshot. */
+    ctr_identity giver;
+    char *name; /* owned: that of the source in marks */
+
+    /* Private: the query, and the current table. */
+    ctr_feed_query query;
+    ctr_scope scope; /* owned: query.scope */
+    ctr_source source;
+    int entry, named, counter;
+    sqlite3_stmt *answers;
+    uint8_t answer[CTR_ANSWER_SIZE];
+    ctr_shape shape;
+    ctr_rows rows;
+    sqlite3_value **keys;
+    ctr_walk walk;
+    uint8_t *ids; /* owned: n_ids of its own */
+    size_t n_ids, room_ids;
+    ctr_packed own_cell, own_shards; /* owned: room for a cell, for its shards */
+    ctr_row_giver row;               /* of a replicated table */
+    bool gives_row;                  /* it is the next one */
+} ctr_feed;
+
+/* Merges the changes of a feed (merge/feed.h) into main, one at a time, in any order.
+ *
+ * Each row passes the checks of a pull: main must have the table, the column and the kinds of the
+ * key's values, and the cell must be well-formed. A table stays open between two rows, because rows
+ * of one table usually follow each other; it is opened again if its entry in counter_tables or any
+ * schema has changed. */
+
+/* A cell, or a row; no cell: floors in the key, or the generation of a counter; an answer about
+ * openings, in place of a cell. */
+typedef enum ctr_change_kind {
+    CTR_CHANGE_CELL,
+    CTR_CHANGE_FLOORS,
+    CTR_CHANGE_COUNTER,
+    CTR_CHANGE_ROW, /* of a replicated table */
+    CTR_CHANGE_ANSWER
+} ctr_change_kind;
+
+typedef struct ctr_change {
+    ctr_change_kind kind;
+    const char *table;  /* the name the table was created with */
+    const char *column; /* NULL for floors and answers */
+    int64_t generation; /* of the counter, in range; odd for a cell */
+    uint32_t life;      /* of the row of a cell, 0 unless the table is replicated */
+    const uint8_t *key; /* packed, unchecked; empty for a counter and an answer */
+    size_t key_size;
+    const uint8_t *cell; /* unchecked; NULL unless it is a cell or an answer */
+    size_t cell_size;
+    const char *key_text; /* the key columns at the source; NULL: not given */
+    uint8_t source[CTR_ID_SIZE];
+    sqlite3_value *scope; /* a row outside of it is passed over (merge/scope.h); NULL: none is */
+    const char *device;   /* it came with its token: shards of the own ids of main are left out, as
+                             in merge/conflicts.h; NULL: whoever runs this file gives it */
+} ctr_change;
+
+/* ==== source.c ================================================================================ */
+
+/* Opens `schema`, attached to the host. The caller closes the source, also after a failure. */
+int ctr_source_open(ctr_source *source, ctr_conn *host, const char *schema, ctr_problem *problem);
+
+/* Opens a file by its path, which is borrowed; ctr_source_hold fails if it is no database. The
+ * caller refuses the file of main (ctr_source_is_file_of). */
+int ctr_source_open_path(ctr_source *source, ctr_conn *host, const char *path,
+                         ctr_problem *problem);
+
+/* Reads the objects, the tables, and the identity of the source, with the next number, for the
+ * marks. Fails if one of our tables is no ordinary table, or has generated columns, because reading
+ * them runs a stranger's expressions. The caller calls this before it reads anything else of the
+ * source, and before the transaction writes anything, because marks must describe committed
+ * content. */
+int ctr_source_read(ctr_source *source, ctr_identity *giver, ctr_problem *problem);
+
+/* Begins the snapshot. The caller first locks the files that it will write: with a rollback journal
+ * no other connection could commit to this file while the caller waits for those locks. */
+int ctr_source_hold(ctr_source *source, ctr_problem *problem);
+
+/* Opens a writing connection to an existing database file by its path. It enforces foreign keys,
+ * and trusts the schema, if `host` does. The caller closes it, also after a failure. */
+int ctr_source_open_to_write(sqlite3 **db, sqlite3 *host, const char *path, ctr_problem *problem);
+
+/* Appends the pending batches of a source that is read through the host's connection. Fails if it
+ * has uncommitted counts, because a file that takes them may commit although this one is rolled
+ * back. */
+int ctr_source_append(const ctr_source *source, ctr_problem *problem);
+
+/* Returns whether two attached schemas are one file. */
+bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other);
+
+/* Returns whether `db`, a connection of its own, has the file of an attached schema. `db` may be
+ * NULL. */
+bool ctr_source_is_file_of(sqlite3 *db, sqlite3 *host, const char *schema);
+
+/* Ends the snapshot; a second call does nothing. The caller calls this before it writes and commits
+ * to the same file, which would wait for the snapshot. */
+void ctr_source_close(ctr_source *source);
+
+/* Syncs the files of the snapshot: the WAL; or the file, its journal and its folder. Does nothing
+ * for a memory database. */
+int ctr_durable_source(const ctr_source *source, ctr_problem *problem);
+
+/* Returns whether the schema has a rollback journal on disk that SQLite syncs. */
+bool ctr_durable_has_journal(sqlite3 *db, const char *schema, ctr_problem *problem);
+
+/* Fails, naming the pragma, if a power cut could undo the commit of the schema in this transaction.
+ * `as_one`: it commits together with other files, which SQLite makes durable. */
+int ctr_durable_check_leader(sqlite3 *db, const char *schema, bool as_one, ctr_problem *problem);
+
+/* ==== marks.c ================================================================================= */
+
+/* ---- the feed -------------------------------------------------------------------------------- */
+
+/* Returns the name. The caller frees it with sqlite3_free; NULL without memory. */
+char *ctr_marks_name(const ctr_marks_source *source);
+
+/* Reads a name; source->scope is the part of the text that spells the scope. */
+bool ctr_marks_source_of(const char *name, size_t size, ctr_marks_source *source);
+
+/* Returns the mark of a feed in main, the least over all tables; 0 if there is none. A mark of
+ * everything holds for own changes and for each scope, too. */
+int64_t ctr_marks_of_feed(sqlite3 *db, const ctr_marks_source *source, ctr_problem *problem);
+
+/* Raises the mark of a feed to `upto`. */
+int ctr_marks_raise_feed(sqlite3 *db, const ctr_marks_source *source, int64_t upto,
+                         ctr_problem *problem);
+
+/* ==== merge.c ================================================================================= */
+
+/* Adds to the table that was born with this name. */
+void ctr_brought_list_add(ctr_brought_list *list, const char *birth, const ctr_brought *more,
+                          ctr_problem *problem);
+void ctr_brought_list_close(ctr_brought_list *list);
+
+/* Returns the list of the connection, NULL without memory. The connection frees it. */
+ctr_brought_list *ctr_brought_of(ctr_conn *conn);
+
+/* Sets the identity of the taking file. */
+void ctr_conflicts_set_mine(ctr_conflicts *conflicts, const ctr_identity *mine);
+
+/* Acts on the conflicts found: the taking file takes another id, or stops counting. */
+int ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_file *file, ctr_problem *problem);
+
 /* Open the table with the birth name `birth`, or `entry`; refuse triggers on it. Return false,
  * without a problem, if there is none. The caller closes the merge, also after a failure, and does
  * not move it while it is open. */
@@ -83,6 +552,142 @@ bool ctr_merge_open(ctr_merge *merge, ctr_file *file, const char *birth, ctr_con
 bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_entry *entry,
                           ctr_conflicts *conflicts, ctr_problem *problem);
 void ctr_merge_close(ctr_merge *merge);
+
+bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem);
+int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem);
+bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem);
+
+/* Returns the answers about openings of the table, lent; NULL on a problem. They are read when they
+ * are first needed, and again when this connection has recorded others. */
+ctr_openings *ctr_merge_openings(ctr_merge *merge, ctr_problem *problem);
+
+/* Answers about openings, in a merge: whether the values that two files had when
+ * they began to track a table are one, or add up (table/openings.h). */
+
+/* Takes n answers about openings, of CTR_ANSWER_SIZE bytes each, which were checked: records those
+ * that are new, and reduces all rows by them (table/openings.h). Returns the number of rows that
+ * changed. Call it before rows are merged. */
+int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n, ctr_problem *problem);
+
+/* ==== pull.c ================================================================================== */
+
+void ctr_pull_report_close(ctr_report *report);
+
+/* Merges the changes in the source, as `how` says, into the target. Checks the identity of the
+ * target first, and makes the source durable if it takes anything. The caller makes the pull all or
+ * nothing, and has appended the batches of the source. */
+int ctr_pull_all(ctr_pull *pull, ctr_problem *problem);
+
+/* Tries again to show the rows of tracked tables that are apart, as a pull does. Rows of a feed
+ * come one by one, and a table may refuse one until another is there. */
+int ctr_pull_show_apart(ctr_file *file, ctr_problem *problem);
+
+/* ==== digest.c ================================================================================ */
+
+/* Adds up the rows of a table, each in the digest of its bucket. Zeroes the n digests first. */
+int ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows, ctr_problem *problem);
+
+/* Writes the digest as users see it, with the floors and the generations of a table unless they are
+ * NULL or empty. */
+void ctr_digest_finish(const ctr_digest *digest, const ctr_packed *floors,
+                       const ctr_packed *columns, uint8_t out[CTR_ID_SIZE]);
+
+/* Writes the digest of a whole table, with its floors and generations. */
+int ctr_digest_table(uint8_t out[CTR_ID_SIZE], ctr_rows *rows, ctr_problem *problem);
+
+/* Computes the digest of all shards under `id` in a file. Unless `source` is NULL, returns whether
+ * the source has them all too, or later lives.
+ *
+ * Before a file takes over a name, every replica must have its shards under the negated id, because
+ * no file writes them again. Each pull from a replica checks that it has them. The digest proves
+ * that none was added since. */
+bool ctr_digest_shards(const ctr_source *source, ctr_file *file, const uint8_t id[CTR_ID_SIZE],
+                       uint8_t digest[CTR_ID_SIZE], ctr_problem *problem);
+
+/* ==== feed.c ================================================================================== */
+
+/* Takes the values of a JSON array, TEXT, or of a packed key, a BLOB. The caller closes the scope,
+ * also after a failure. Fails with SQLITE_MISMATCH. */
+int ctr_scope_open(ctr_scope *scope, sqlite3 *db, sqlite3_value *given, ctr_problem *problem);
+void ctr_scope_close(ctr_scope *scope);
+
+/* ==== apply.c ================================================================================= */
+
+int ctr_changes_register(sqlite3 *db, ctr_conn *conn); /* changes.c: counter_changes */
+
+/* =================================================================================================
+ * Only files of this folder use what follows.
+ */
+
+/* ==== source.c ================================================================================ */
+
+/* Reads the newest numbers of a table with ordinary stored tables. */
+int ctr_source_look(const ctr_source *source, const char *table, ctr_newest *newest,
+                    ctr_problem *problem);
+
+/* ==== marks.c ================================================================================= */
+
+/* Returns the mark; 0 if there is none, or if the source has not reached it. */
+int64_t ctr_marks_read(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,
+                       const ctr_catalog_entry *mine, ctr_problem *problem);
+
+/* Writes the mark after reading the source. The `first` mark between two tables creates the table
+ * of marks, if need be, and removes the marks of tables that no longer exist. */
+int ctr_marks_write(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,
+                    const ctr_catalog_entry *mine, bool first, ctr_problem *problem);
+
+/* ==== merge.c ================================================================================= */
+
+/* Returns whether it has anything. */
+bool ctr_brought_any(const ctr_brought *brought);
+
+/* Returns the number beyond which stamps are more than a day ahead of this machine now. */
+int64_t ctr_brought_tomorrow(void);
+
+/* Notes a stamp if it is beyond that number. */
+void ctr_brought_stamp(ctr_brought *to, const ctr_stamp *stamp, int64_t tomorrow);
+
+void ctr_brought_add(ctr_brought *to, const ctr_brought *more);
+
+/* A cell that came with a token, with its place and mine. */
+typedef struct ctr_sent_cell {
+    const char *device; /* the name of the device that had the token */
+    const char *table, *column;
+    sqlite3_value **keys;
+    int n_keys;
+    const ctr_cell *mine, *theirs;
+} ctr_sent_cell;
+
+/* The ids that a file itself counts or has counted under. */
+typedef struct ctr_own_ids {
+    uint8_t *ids; /* owned, one behind the other */
+    size_t n, room;
+    unsigned read_at; /* the version of the file; 0: not read */
+} ctr_own_ids;
+
+/* Reads them, unless they are known. ctr_conflicts_close_own frees them. */
+int ctr_conflicts_read_own(ctr_own_ids *own, ctr_file *file, ctr_problem *problem);
+void ctr_conflicts_close_own(ctr_own_ids *own);
+
+/* Opens for one merge: compares the witness of the source with that of the last merge, and records
+ * it in counter_sources, which is created unless `objects` has it. */
+int ctr_conflicts_open(ctr_conflicts *conflicts, ctr_file *file, const ctr_objects *objects,
+                       const ctr_identity *mine, const ctr_identity *source, ctr_problem *problem);
+
+/* Returns whether this pair of cells has no conflict. */
+bool ctr_conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,
+                        const ctr_cell *theirs);
+
+/* Writes the cell that came to `out`, which has room for it, without the shards under my own ids
+ * and openings that were changed. One under my ids that is not ahead of mine tells nothing new;
+ * the others are recorded. Returns the size. */
+size_t ctr_conflicts_leave_out(ctr_conflicts *conflicts, const ctr_own_ids *own,
+                               const ctr_sent_cell *sent, uint8_t *out, ctr_problem *problem);
+
+/* Records the conflicts of this pair; `key` as a message shows it. Returns the number of rows. */
+int64_t ctr_conflicts_record(ctr_conflicts *conflicts, const char *table, const char *key,
+                             const char *column, const ctr_cell *mine, const ctr_cell *theirs,
+                             ctr_problem *problem);
 
 /* Refuses a birth name that something else has in the schema, which messages call `called`: a
  * counter table that was created under another name, an ordinary table, or anything else. */
@@ -99,10 +704,6 @@ int ctr_merge_check_key(ctr_merge *merge, sqlite3_value **keys, ctr_problem *pro
  * ctr_merge_cell does this. */
 int ctr_merge_check_clocks(const ctr_cell *theirs, ctr_problem *problem);
 
-bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem);
-int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem);
-bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem);
-
 /* The same, with the values of regular columns that came with the row: in the order of
  * tracked->regular, NULL: none. A pull reads them later, from the table of the source. */
 bool ctr_merge_write_values(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem);
@@ -115,10 +716,6 @@ bool ctr_merge_is_wanted(ctr_merge *merge, sqlite3_value **keys, ctr_problem *pr
  * by ctr_merge_find, ctr_merge_cell and ctr_merge_write. */
 void ctr_merge_begin(ctr_merge *merge);
 bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem);
-
-/* Returns the answers about openings of the table, lent; NULL on a problem. They are read when they
- * are first needed, and again when this connection has recorded others. */
-ctr_openings *ctr_merge_openings(ctr_merge *merge, ctr_problem *problem);
 
 /* Joins the row cell of a row of a replicated table that was found, or is missing, with that of
  * another file, which has the regular column map[i] for my column i, or -1. Call it before the
@@ -139,5 +736,182 @@ int64_t ctr_merge_generations(ctr_file *file, const char *table, const ctr_shape
 
 /* Raises floors; returns the number of rows removed. */
 int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem);
+
+/* Rows that two files began to replicate apart, and that differ.
+ *
+ * Such rows were there before each file called counter_replicate, and nobody knows which of two
+ * values is the newer one (core/row_cell.h). A merge that meets them is refused until one of the
+ * files says whose values win, by 'values=newest' or 'values=oldest'. */
+
+/* Call it after ctr_merge_row, before the row is written, if merge->asks: compares the values of
+ * both files, and notes the row if some differ. That of my column i in the other file is
+ * theirs[map[i]], NULL: there is none. */
+void ctr_drift_compare(ctr_merge *merge, sqlite3_value *const *theirs, const int *map,
+                       ctr_problem *problem);
+
+/* Frees what was noted. ctr_merge_close does this. */
+void ctr_drift_close(ctr_merge *merge);
+
+/* Fails if rows were noted, as ctr_answers_refuse_missing does, with the same arguments. */
+int ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, const char *there,
+                     bool gives, ctr_problem *problem);
+
+/* Fails if rows would show the sum of unanswered openings. `here` and `there` name the two files;
+ * `table` is the name of the table in main, and openings that are here are those of main, or, if
+ * `gives`, of the other file. */
+int ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char *here,
+                               const char *there, bool gives, ctr_problem *problem);
+
+/* ==== pull.c ================================================================================== */
+
+/* Matches the regular columns of a replicated table with those of a source.
+ *
+ * Columns belong together by the names that they had when they were replicated first
+ * (table/regular.h), whatever their numbers and present names. One that only we have is not merged.
+ * One that only the source has is not merged if our table has no such column. One that is a counter
+ * on one side and a regular column on the other is refused. */
+
+/* Sets later->map, and opens later->values at the table that `from` counts, for the replicated
+ * table that `to` merges into; messages call its file `called`. ctr_later_close closes both. Fails
+ * with SQLITE_ERROR if two columns differ in their affinity, because values would be converted, or
+ * if our table has a column of the source that is not replicated here yet. */
+int ctr_matching_open(ctr_later *later, const ctr_merge *to, ctr_tab *from, const char *called,
+                      ctr_problem *problem);
+
+/* Fails with SQLITE_ERROR if a counter of the source, whose shape is `from`, is a regular column of
+ * the table that `to` merges into. */
+void ctr_matching_refuse_counters(const ctr_merge *to, const ctr_shape *from, const char *called,
+                                  ctr_problem *problem);
+
+/* Appends the regular columns of the table that `from` counts, as it declares them: "name TEXT NOT
+ * NULL, ", for a message. */
+void ctr_matching_list_declared(ctr_tab *from, sqlite3_str *out, ctr_problem *problem);
+
+/* NULL is harmless. */
+void ctr_pull_close_merge(ctr_pull_merge *merge);
+
+/* Reads the objects of the target. The pull calls this when it begins, and after it has added or
+ * dropped columns. */
+void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem);
+
+/* Merges the changes of a table of the source, or all of it, and adds to the report. If the target
+ * lacks the table, creates it, or refuses one that the source tracks. */
+void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem);
+
+/* Makes a table of the target join the transaction, which checks the identity of the target. Only
+ * the first call does anything. */
+void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem);
+
+/* Opens the rows of the source's table `theirs`, whose shape it borrows; the keys of both tables
+ * agree (ctr_shape_check_keys). The caller closes them, even if this fails. */
+int ctr_pull_rows_open(ctr_pull_rows *job, const char *theirs, const ctr_shape *shape,
+                       ctr_problem *problem);
+void ctr_pull_rows_close(ctr_pull_rows *job);
+
+/* Merges the rows that have changed since the mark, or all if that is 0. */
+void ctr_pull_rows_merge(ctr_pull_rows *job, int64_t mark, ctr_problem *problem);
+
+/* ==== circles.c =============================================================================== */
+
+/* Rows of replicated tables that refer to each other.
+ *
+ *     team.lead -> person, person.team -> team
+ *
+ * One by one, no table would take them: each waits for its parent, or each is kept by its child. So
+ * when all else is shown, they are shown together, or deleted together, or not at all:
+ *
+ *     a row that waits      with the rows that wait and that it refers to, and so on
+ *     a row that has ended  with the rows that have ended and refer to it, and so on; any other row
+ *                           that refers to one of them keeps them all
+ *
+ * An immediate foreign key permits that only if one of its columns may be NULL: it is written last,
+ * or cleared first. */
+
+/* Tries it with all listed rows of tables that refer to themselves, perhaps through others. The
+ * caller has shown what can be shown alone. Returns whether any row was shown or deleted. */
+bool ctr_circles_show(ctr_pull *pull, ctr_problem *problem);
+
+/* ==== digest.c ================================================================================ */
+
+/* "3/64": the fourth of 64. */
+bool ctr_digest_bucket_from_text(ctr_bucket *bucket, const char *text);
+
+/* Returns whether the key is in the bucket. `of` must not be 0. */
+bool ctr_digest_bucket_has(const ctr_bucket *bucket, const ctr_packed *folded_key);
+
+/* ==== feed.c ================================================================================== */
+
+/* Enters a table: compares keys of its columns from now on. Fails with SQLITE_ERROR if one of them
+ * has a collation of the application. */
+void ctr_scope_enter(ctr_scope *scope, sqlite3 *db, const ctr_shape *shape, ctr_problem *problem);
+
+/* Returns whether a row with these keys, of the table that was entered, is in the scope. */
+bool ctr_scope_has(ctr_scope *scope, const ctr_shape *shape, sqlite3_value **keys,
+                   ctr_problem *problem);
+
+#define CTR_LIVES (INT64_C(1) << 32)
+
+/* ---- giving ---------------------------------------------------------------------------------- */
+
+/* Opens a giver of the rows of a replicated table. The caller closes it, even if this fails. */
+int ctr_row_feed_open(ctr_row_giver *giver, ctr_tab *tab, ctr_problem *problem);
+void ctr_row_feed_close(ctr_row_giver *giver);
+
+/* Reads a row, number `rowid` of the cells, into giver->image, lent until the next one. Returns
+ * false if it has no row cell, or on a problem. */
+bool ctr_row_feed_read(ctr_row_giver *giver, int64_t rowid, sqlite3_value **keys,
+                       ctr_problem *problem);
+
+/* ---- taking ---------------------------------------------------------------------------------- */
+
+/* Merges the row with the key merge->keys, which was found or is missing, and shows it. Fails with
+ * SQLITE_ERROR if the bytes are no row, if a stamp lies beyond CTR_STAMP_MAX, or if the table has a
+ * column of the row and does not replicate it yet. */
+void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size, ctr_problem *problem);
+
+/* Returns whether a cell of the row that was found, or is missing, is to be merged now: that of a
+ * table that is not replicated always; else only if the row has this life. Keeps the cell if the
+ * row has not come yet; one of an earlier life is over. */
+bool ctr_row_feed_admits(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell,
+                         ctr_problem *problem);
+
+/* Merges the cells that have waited for rows which have come, whatever row is at hand. */
+void ctr_row_feed_take_pending(ctr_merge *merge, ctr_problem *problem);
+
+/* Opens the feed at its first row. The caller closes it, also after a failure, and does not move
+ * it. */
+int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, const ctr_feed_query *query,
+                  ctr_problem *problem);
+int ctr_feed_next(ctr_feed *feed, ctr_problem *problem);
+void ctr_feed_close(ctr_feed *feed);
+
+/* ==== apply.c ================================================================================= */
+
+typedef struct ctr_apply {
+    sqlite3 *db;
+    ctr_conn *conn;
+    ctr_conflicts conflicts;
+    bool open;        /* `merge` has a table */
+    bool busy, ended; /* a change is being merged; the transaction ended meanwhile */
+    ctr_merge merge;
+    sqlite3_stmt *born; /* looks the table up again at each row */
+    sqlite3_stmt *values;
+    sqlite3_value **keys;
+    sqlite3_value *scoped;    /* owned: the scope of the last change, and what it says */
+    ctr_scope scope;          /* owned; has entered the open table */
+    ctr_own_ids own;          /* owned */
+    ctr_packed left;          /* room for a cell */
+    ctr_brought_list brought; /* owned: by changes that are not committed yet */
+} ctr_apply;
+
+/* Merges one change. The caller has joined the transaction. */
+int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *problem);
+
+/* Closes the open table. The caller calls this at the end of a transaction, too. */
+void ctr_apply_release(ctr_apply *apply);
+
+/* Release it, and make what the changes have brought that of the connection, or forget it. */
+void ctr_apply_committed(ctr_apply *apply);
+void ctr_apply_rolled_back(ctr_apply *apply);
 
 #endif

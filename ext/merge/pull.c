@@ -1,12 +1,5 @@
 /* merge/pull.c - merges a file: its identity, its tables, the values that tracked tables show. */
-#include "merge/pull.h"
-
-#include "file/file.h"
-#include "file/names.h"
-#include "file/succession.h"
-#include "merge/circles.h"
-#include "merge/digest.h"
-#include "file/session.h"
+#include "merge/merge.h"
 
 void ctr_pull_report_close(ctr_report *report)
 {

@@ -1,10 +1,5 @@
 /* merge/pull_rows.c - merges the rows of one table. */
-#include "merge/pull_rows.h"
-
-#include "base/text.h"
-#include "merge/drift.h"
-#include "file/session.h"
-#include "table/values.h"
+#include "merge/merge.h"
 
 int ctr_pull_rows_open(ctr_pull_rows *job, const char *theirs, const ctr_shape *shape,
                        ctr_problem *problem)

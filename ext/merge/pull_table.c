@@ -1,21 +1,7 @@
 /* merge/pull_table.c - merges one table. */
 #include <string.h>
 
-#include "file/file.h"
-#include "base/array.h"
-#include "base/text.h"
-#include "merge/answers.h"
-#include "merge/drift.h"
-#include "merge/durable.h"
-#include "merge/marks.h"
-#include "merge/matching.h"
-#include "merge/pull_rows.h"
-#include "merge/row_feed.h"
-#include "table/columns.h"
-#include "table/floors.h"
-#include "table/refuse.h"
-#include "table/shape.h"
-#include "table/stored.h"
+#include "merge/merge.h"
 
 /* One table on both sides while it is merged. */
 typedef struct merge_job {

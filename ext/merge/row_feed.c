@@ -1,12 +1,8 @@
 /* merge/row_feed.c - writes and takes rows of replicated tables. */
-#include "merge/row_feed.h"
+#include "merge/merge.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/text.h"
-#include "merge/drift.h"
-#include "table/stage.h"
 
 /* ---- giving ---------------------------------------------------------------------------------- */
 

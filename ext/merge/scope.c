@@ -1,12 +1,7 @@
 /* merge/scope.c - takes scopes. */
-#include "merge/scope.h"
+#include "merge/merge.h"
 
 #include <string.h>
-
-#include "base/args.h"
-#include "base/run.h"
-#include "base/text.h"
-#include "table/key_json.h"
 
 /* Returns a statement that makes a row of n parameters. */
 static sqlite3_stmt *prepare_values(sqlite3 *db, int n, ctr_problem *problem)

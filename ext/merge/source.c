@@ -1,15 +1,7 @@
 /* merge/source.c - opens the source of a pull, and holds its snapshot. */
-#include "merge/source.h"
+#include "merge/merge.h"
 
 #include <string.h>
-
-#include "file/file.h"
-#include "file/os.h"
-#include "base/run.h"
-#include "base/text.h"
-#include "table/batch.h"
-#include "table/stored.h"
-#include "tracked/foreign.h"
 
 /* The VFS through which the host has opened a schema; NULL for the default. */
 static const char *vfs_name(sqlite3 *host, const char *schema)

@@ -1,11 +1,5 @@
 /* table/batch.c - notes entries, appends batches, and cuts them when a savepoint is rolled back. */
-#include "table/batch.h"
-
-#include "file/spill.h"
-#include "base/array.h"
-#include "table/catalog.h"
-#include "table/refuse.h"
-#include "table/regular.h"
+#include "table/table.h"
 
 enum {
     BATCH_ENTRIES = 8192, /* a longer batch is appended within the transaction */

@@ -2,7 +2,7 @@
  *
  * They are two mechanisms: an amount is small, is found by its place in an array that a fresh
  * connection fills at once, and never leaves it; a row has any size, two keys, and goes alone. */
-#include "table/cache.h"
+#include "table/table.h"
 
 #include <string.h>
 

@@ -1,13 +1,8 @@
 /* table/catalog.c - keeps the list of counter tables. */
-#include "table/catalog.h"
+#include "table/table.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "file/identity.h"
-#include "base/array.h"
-#include "base/run.h"
-#include "base/text.h"
 
 int ctr_catalog_copy(ctr_catalog_entry *entry, const ctr_catalog_entry *of, ctr_problem *problem)
 {

@@ -1,11 +1,8 @@
 /* table/changes.c - collects changes from a journal and sorts them. */
-#include "table/changes.h"
+#include "table/table.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/array.h"
-#include "table/pack.h"
 
 int ctr_changes_damaged(const char *table, int64_t number, const char *what, ctr_problem *problem)
 {

@@ -1,10 +1,7 @@
 /* table/columns.c - adds, renames and empties the columns of a stored table. */
-#include "table/columns.h"
+#include "table/table.h"
 
 #include <string.h>
-
-#include "base/text.h"
-#include "table/fold.h"
 
 /* ---- checking -------------------------------------------------------------------------------- */
 

@@ -1,11 +1,5 @@
 /* table/events.c - commits, rollbacks and savepoints of all files of a connection. */
-#include "table/events.h"
-
-#include "file/spill.h"
-#include "base/args.h"
-#include "table/batch.h"
-#include "table/catalog.h"
-#include "table/fold.h"
+#include "table/table.h"
 
 static ctr_conn *transaction_of(sqlite3_vtab *base)
 {

@@ -1,12 +1,5 @@
 /* table/floors.c - reads and raises floors. */
-#include "table/floors.h"
-
-#include "file/file.h"
-#include "file/succession.h"
-#include "base/args.h"
-#include "table/batch.h"
-#include "table/fold.h"
-#include "table/pack.h"
+#include "table/table.h"
 
 /* ---- lists of SQL ---------------------------------------------------------------------------- */
 

@@ -1,15 +1,7 @@
 /* table/fold.c - folds amounts and stamps of a journal into cells. */
-#include "table/fold.h"
+#include "table/table.h"
 
 #include <string.h>
-
-#include "file/file.h"
-#include "table/batch.h"
-#include "table/catalog.h"
-#include "table/changes.h"
-#include "table/refuse.h"
-#include "table/regular.h"
-#include "table/stored.h"
 
 enum { PARTS = 32 /* parts of the rows with amounts; a commit folds the densest */ };
 

@@ -1,11 +1,7 @@
 /* table/journal.c - reads journals, and the batches that follow them. */
-#include "table/journal.h"
+#include "table/table.h"
 
 #include <string.h>
-
-#include "table/batch.h"
-#include "table/refuse.h"
-#include "table/regular.h"
 
 enum { FIRST_LOOKS = 1 /* look-ups of one row before all amounts are kept */ };
 

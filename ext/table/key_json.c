@@ -1,12 +1,8 @@
 /* table/key_json.c - writes packed keys as JSON, and reads them. */
-#include "table/key_json.h"
+#include "table/table.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "core/id.h"
-#include "base/run.h"
-#include "base/text.h"
 
 /* ---- writing --------------------------------------------------------------------------------- */
 

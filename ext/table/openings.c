@@ -1,11 +1,10 @@
 /* table/openings.c - keeps answers about openings, and reduces cells by them. */
-#include "table/openings.h"
+#include "table/table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "file/uuid.h"
-#include "base/array.h"
 
 enum { ANSWER_FORMAT = 0xB1, ANSWER_AT = 1, A_AT = 2, B_AT = A_AT + CTR_ID_SIZE };
 

@@ -1,11 +1,7 @@
 /* table/pack.c - packs values. */
-#include "table/pack.h"
+#include "table/table.h"
 
 #include <string.h>
-
-#include "base/args.h"
-#include "base/array.h"
-#include "base/text.h"
 
 uint8_t *ctr_pack_room(ctr_packed *packed, size_t size, ctr_problem *problem)
 {

@@ -1,10 +1,7 @@
 /* table/refuse.c - looks for triggers, and at the programs that SQLite makes of our statements. */
-#include "table/refuse.h"
+#include "table/table.h"
 
 #include <string.h>
-
-#include "base/text.h"
-#include "table/stored.h"
 
 static bool is_among(const char *name, const char *const *names)
 {

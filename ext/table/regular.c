@@ -1,12 +1,7 @@
 /* table/regular.c - reads and notes regular columns, writers and listed values. */
-#include "table/regular.h"
+#include "table/table.h"
 
 #include <string.h>
-
-#include "file/os.h"
-#include "base/array.h"
-#include "base/text.h"
-#include "table/journal.h"
 
 static int damaged_registry(const ctr_tab *tab, const char *what, ctr_problem *problem)
 {

@@ -1,11 +1,7 @@
 /* table/rows.c - finds stored rows, in memory or by SQL, and opens their cells. */
-#include "table/rows.h"
+#include "table/table.h"
 
 #include <string.h>
-
-#include "file/file.h"
-#include "table/refuse.h"
-#include "table/values.h"
 
 int ctr_rows_open(ctr_rows *rows, ctr_file *file, const char *table, const ctr_shape *shape,
                   ctr_problem *problem)

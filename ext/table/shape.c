@@ -1,5 +1,5 @@
 /* table/shape.c - keeps columns, and lists them. */
-#include "table/shape.h"
+#include "table/table.h"
 
 #include <string.h>
 

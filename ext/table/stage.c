@@ -1,11 +1,7 @@
 /* table/stage.c - stages changes of a row, and writes them. */
-#include "table/stage.h"
+#include "table/table.h"
 
 #include <string.h>
-
-#include "file/spill.h"
-#include "table/batch.h"
-#include "table/refuse.h"
 
 /* ---- staging --------------------------------------------------------------------------------- */
 

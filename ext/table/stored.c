@@ -1,9 +1,7 @@
 /* table/stored.c - creates, renames, drops and reads the stored tables. */
-#include "table/stored.h"
+#include "table/table.h"
 
 #include <string.h>
-
-#include "base/text.h"
 
 const char *const *ctr_stored_suffixes(void)
 {

@@ -1,11 +1,7 @@
 /* table/stream.c - prepares, binds and steps the scans of a stored table. */
-#include "table/stream.h"
+#include "table/table.h"
 
 #include <string.h>
-
-#include "base/run.h"
-#include "base/text.h"
-#include "table/refuse.h"
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 

@@ -1,9 +1,5 @@
 /* table/tab.c - makes, finds and frees the tables of a file, and keeps their statements. */
-#include "table/tab.h"
-
-#include "table/batch.h"
-#include "table/regular.h"
-#include "table/stored.h"
+#include "table/table.h"
 
 /* ---- statements ------------------------------------------------------------------------------ */
 

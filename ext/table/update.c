@@ -1,8 +1,5 @@
 /* table/update.c - the function counter_merging, and the UPDATEs that call it. */
-#include "table/update.h"
-
-#include "file/spill.h"
-#include "table/refuse.h"
+#include "table/table.h"
 
 #define UPDATE_POINTER "counter update"
 

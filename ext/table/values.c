@@ -1,7 +1,5 @@
 /* table/values.c - opens cells and reads keys of stored rows. */
-#include "table/values.h"
-
-#include "base/text.h"
+#include "table/table.h"
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 

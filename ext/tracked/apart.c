@@ -1,9 +1,7 @@
 /* tracked/apart.c - reads and writes the list of rows that do not show their counters. */
-#include "tracked/apart.h"
+#include "tracked/tracked.h"
 
 #include <string.h>
-
-#include "base/text.h"
 
 /* What an entry says, as TRACK_APART has it. */
 enum { APART_COUNTER, APART_REFUSED, APART_ENDED, APART_WITHHELD, APART_KEPT };

@@ -1,10 +1,7 @@
 /* tracked/constraints.c - reads columns, UNIQUE indexes and foreign keys of a table. */
-#include "tracked/constraints.h"
+#include "tracked/tracked.h"
 
 #include <string.h>
-
-#include "base/run.h"
-#include "base/text.h"
 
 /* ---- columns --------------------------------------------------------------------------------- */
 

@@ -1,12 +1,7 @@
 /* tracked/foreign.c - reads the foreign keys of a file, and looks for the children of a row. */
-#include "tracked/foreign.h"
+#include "tracked/tracked.h"
 
 #include <string.h>
-
-#include "base/array.h"
-#include "base/text.h"
-#include "tracked/lists.h"
-#include "tracked/triggers.h"
 
 /* ---- the foreign keys of a file -------------------------------------------------------------- */
 

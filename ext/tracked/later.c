@@ -1,16 +1,9 @@
 /* tracked/later.c - shows merged rows at the end, tries rows that are apart again, and clears rows
  * below floors. */
-#include "tracked/later.h"
+#include "tracked/tracked.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/array.h"
-#include "table/batch.h"
-#include "table/cache.h"
-#include "table/openings.h"
-#include "table/pack.h"
-#include "tracked/lists.h"
 
 /* ---- the cells of rows ----------------------------------------------------------------------- */
 

@@ -1,7 +1,5 @@
 /* tracked/lists.c - lists of the columns of a tracked table, for statements. */
-#include "tracked/lists.h"
-
-#include "base/text.h"
+#include "tracked/tracked.h"
 
 static char mark_of_column(const ctr_tracked *tracked, int counter)
 {

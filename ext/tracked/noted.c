@@ -1,12 +1,7 @@
 /* tracked/noted.c - the noted names of a tracked table and of its columns. */
-#include "tracked/noted.h"
+#include "tracked/tracked.h"
 
 #include <string.h>
-
-#include "base/array.h"
-#include "base/run.h"
-#include "base/text.h"
-#include "table/regular.h"
 
 enum { NOTED_COUNTER, NOTED_NAME };
 

@@ -1,10 +1,7 @@
 /* tracked/ordinary.c - reads the columns and the indexes of an ordinary table. */
-#include "tracked/ordinary.h"
+#include "tracked/tracked.h"
 
 #include <string.h>
-
-#include "base/array.h"
-#include "base/text.h"
 
 /* Copies a text of a row; NULL stays NULL. */
 static char *copy_column(sqlite3_stmt *row, int column, ctr_problem *problem)

@@ -1,10 +1,7 @@
 /* tracked/own_write.c - the row of a tracked table that the library is writing. */
-#include "tracked/own_write.h"
+#include "tracked/tracked.h"
 
 #include <string.h>
-
-#include "base/text.h"
-#include "tracked/writing.h"
 
 bool ctr_own_write_runs(const ctr_file *file)
 {

@@ -23,12 +23,7 @@
  */
 #include <string.h>
 
-#include "base/array.h"
-#include "table/catalog.h"
-#include "table/stage.h"
-#include "table/values.h"
-#include "tracked/own_write.h"
-#include "tracked/reports.h"
+#include "tracked/tracked.h"
 
 /* ---- what the row showed --------------------------------------------------------------------- */
 

@@ -1,12 +1,7 @@
 /* tracked/reports.c - the counter table of a tracked table sees and shows that table. */
-#include "tracked/reports.h"
+#include "tracked/tracked.h"
 
 #include <string.h>
-
-#include "file/file.h"
-#include "base/args.h"
-#include "tracked/own_write.h"
-#include "tracked/triggers.h"
 
 const char *ctr_reports_tracked_table(const ctr_table *table, ctr_problem *problem)
 {

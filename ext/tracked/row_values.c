@@ -1,10 +1,7 @@
 /* tracked/row_values.c - reads regular columns from a tracked table, and listed values. */
-#include "tracked/row_values.h"
+#include "tracked/tracked.h"
 
 #include <string.h>
-
-#include "base/text.h"
-#include "tracked/lists.h"
 
 static int after_key(const ctr_tracked *tracked)
 {

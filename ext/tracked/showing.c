@@ -1,9 +1,7 @@
 /* tracked/showing.c - writes rows into the table that shows them. */
-#include "tracked/showing.h"
+#include "tracked/tracked.h"
 
 #include <string.h>
-
-#include "base/text.h"
 
 static bool is_live(const ctr_showing *showing, const ctr_summary *states)
 {

@@ -17,12 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "table/batch.h"
-#include "table/stage.h"
-#include "tracked/own_write.h"
-#include "tracked/trigger_texts.h"
-#include "tracked/reports.h"
+#include "tracked/tracked.h"
 
 static int refuse_last_life(ctr_table *table, ctr_problem *problem)
 {

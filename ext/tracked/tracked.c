@@ -3,12 +3,6 @@
 
 #include <string.h>
 
-#include "base/run.h"
-#include "base/text.h"
-#include "table/pack.h"
-#include "tracked/noted.h"
-#include "tracked/trigger_texts.h"
-
 /* ---- columns --------------------------------------------------------------------------------- */
 
 const ctr_tracked_column *ctr_tracked_key(const ctr_tracked *tracked, int key)

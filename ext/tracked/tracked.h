@@ -1,4 +1,45 @@
-/* tracked/tracked.h - the ordinary table whose columns a counter table counts.
+/* tracked/tracked.h - SQL on a table of the user whose columns are counted.
+ *
+ *     ctr_tracked  the table, its columns and their counters; whether it is replicated
+ *     ctr_writing  statements that write one of its rows, which it may refuse
+ *     ctr_showing  writes the values of counters and merged columns into it
+ *     ctr_later    the rows that a merge has to show, at its end
+ *     ctr_reports  what its triggers report to its counter table
+ */
+#ifndef CTR_TRACKED_TRACKED_H
+#define CTR_TRACKED_TRACKED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "counter/counter.h"
+
+/* An ordinary table as SQLite describes it: its columns, and the terms of its
+ * UNIQUE indexes and of its PRIMARY KEY. */
+
+typedef struct ctr_described {
+    char *name, *type, *value; /* owned; the value is that of DEFAULT, NULL: it has none */
+    bool not_null, generated;
+    int key; /* the position in the PRIMARY KEY, or -1 */
+} ctr_described;
+
+/* A term of an index. */
+typedef struct ctr_term {
+    char *index, *name, *collation; /* owned; of the column; no name: an expression */
+    int number;                     /* within the index, from 0 */
+    bool is_primary, is_partial;    /* the index */
+} ctr_term;
+
+/* Zero it; close it. */
+typedef struct ctr_ordinary {
+    ctr_described *columns; /* owned */
+    size_t n, room;
+    ctr_term *terms; /* owned; after ctr_ordinary_read_terms */
+    size_t n_terms, room_terms;
+    bool has_terms;
+} ctr_ordinary;
+
+/* The ordinary table whose columns a counter table counts.
  *
  *     products            the application's: products(sku TEXT PRIMARY KEY, stock INTEGER, ...)
  *     products_counters   a counter table with the same key, and a counter for each tracked column
@@ -10,13 +51,7 @@
  * (tracked/trigger_rows.c). tracked/showing.h writes all other changes of the counters into products.
  *
  * The trigger on INSERT names the tracked table and columns: SQLite rewrites it when a table or a
- * column is renamed.
- */
-#ifndef CTR_TRACKED_TRACKED_H
-#define CTR_TRACKED_TRACKED_H
-
-#include "table/tab.h"
-#include "tracked/ordinary.h"
+ * column is renamed. */
 
 /* The value that the column of a counter shows. */
 typedef struct ctr_shown {
@@ -61,13 +96,261 @@ typedef struct ctr_tracked {
     ctr_slots lists; /* owned: for statements on the tracked table: tracked/writing.h */
 } ctr_tracked;
 
+/* The foreign keys of a file, where a tracked table is child or parent.
+ *
+ * Showing merged rows lets no foreign key act on replicated rows: a merged deletion waits while a
+ * row of a replicated table refers to the row, whatever the key's action, and whether SQLite
+ * enforces foreign keys or not. Otherwise a cascade would delete, in every file, children that were
+ * moved or inserted elsewhere, depending on which change came first. Children in tables that are
+ * not replicated do as their key says.
+ *
+ * SQLite reports only that some foreign key of the connection is broken, or, for a deferred one,
+ * nothing before the COMMIT. So this file looks for children before a row is deleted. */
+
+/* A foreign key. The tables may be any of the file. */
+typedef struct ctr_foreign_key {
+    char *child, *parent; /* owned: the tables */
+    struct ctr_foreign_pair {
+        char *from, *to; /* owned: columns of the child and of the parent */
+    } * pairs;           /* owned; none if the parent lacks a column, which SQLite refuses */
+    int n;
+    size_t room;
+    bool replicated; /* the child is; else its rows stay here */
+    bool forbids;    /* ON DELETE NO ACTION or RESTRICT */
+} ctr_foreign_key;
+
+typedef struct ctr_foreign_keys {
+    ctr_foreign_key *keys; /* owned */
+    int n;
+    size_t room;
+    unsigned as_of; /* ctr_file.schemas when they were read */
+} ctr_foreign_keys;
+
+/* Looks for the children of rows of one tracked table. Begin with {.tracked = ..., .file = ...};
+ * the caller closes it. */
+typedef struct ctr_foreign {
+    const ctr_tracked *tracked; /* borrowed, as is the next */
+    ctr_file *file;
+    sqlite3_stmt *children; /* owned */
+    bool childless;         /* nothing can keep a row of the table */
+} ctr_foreign;
+
+/* Where a row of a tracked table probably is: a look there saves the search of an
+ * index. Most rows are as far from the ids of their cells as the row before, because both were
+ * stored in the same order. */
+
+typedef struct ctr_likely {
+    bool steady;      /* the last two rows were equally far */
+    int64_t distance; /* from the id of the last row's cells to its rowid */
+} ctr_likely;
+
+/* Reads the merged values of the regular columns of a row.
+ *
+ * They stand in the tracked table alone, or are listed in <counters>_state where the table shows
+ * another value (table/regular.h). The columns are read by their names, so that no CHECK, DEFAULT,
+ * index expression or generated column of the file runs; the collations of keys are built in. */
+
+typedef struct ctr_row_values {
+    ctr_tab *tab;         /* borrowed */
+    ctr_tracked *tracked; /* held */
+
+    /* Owned: the columns in the order of tracked->regular, and the rowid or NULL, by the key; the
+     * same by key and rowid, NULL if the table has no rowids. */
+    sqlite3_stmt *by_key, *by_rowid;
+    ctr_likely likely;
+
+    int n;                 /* regular columns, by number */
+    sqlite3_value **given; /* owned, by number: the values; NULL: there is none */
+    sqlite3_value **list;  /* owned, by number: the listed ones, which it frees */
+} ctr_row_values;
+
+/* Statements that write one row of a tracked table, which may refuse them.
+ *
+ * A constraint, a trigger, an expression or a foreign key of the table may refuse the row: this
+ * sets no problem, and changes nothing. The triggers ask tracked/own_write.h about the row being
+ * written. */
+
+/* The caller closes it, and does not move it while a statement runs. */
+typedef struct ctr_writing {
+    ctr_tracked *tracked; /* borrowed, as are the next two */
+    ctr_tab *tab;         /* has the statements */
+    ctr_file *file;
+
+    /* The row being written: its id among the cells, 0 if it has none; its key; the values to show,
+     * by counter, or NULL to delete it. All borrowed. */
+    int64_t rowid;
+    sqlite3_value **keys;
+    const ctr_shown *want;
+
+    bool by_rowid; /* the table has rowids, and its key is not one: an UPDATE is by key and rowid */
+    ctr_likely likely;
+
+    /* Of a replicated table: the values of its regular columns, in the order of tracked->regular; a
+     * column without one is left alone. Borrowed; NULL: no column has one. */
+    sqlite3_value **regular;
+    struct ctr_whole_statement {
+        sqlite3_stmt *statement; /* owned */
+        bool *given;             /* owned: the columns that it writes */
+    } whole[3];                  /* an UPDATE, an INSERT, one without counters */
+    bool without_counters;       /* an INSERT leaves them to their DEFAULT */
+
+    ctr_foreign foreign;
+    char *why;     /* owned: the error by which the table refused the row first; NULL: none did */
+    int level;     /* of the statement: triggers may write rows again, by a command */
+    bool reported; /* our trigger has seen the values to show */
+    bool aside;    /* the row is apart: a trigger changed it, or the table took no counters */
+    bool ended;    /* a trigger deleted the row, and with it the life of its counters */
+    bool undone;   /* a savepoint was rolled back: no statement may go on from where it stands */
+    bool strict;   /* overrides constraints that say REPLACE or ROLLBACK */
+    bool together; /* with rows that refer to it: the caller undoes it if a foreign key is broken */
+    bool unsaved;  /* no savepoint can undo the statement: see ctr_own_write_refuses */
+} ctr_writing;
+
+/* Rows of a tracked table that do not show their counters, in <counters>_state.
+ *
+ *     it waits      the counters are live, and the table has no such row
+ *     it differs    a column shows a value other than that of its counter
+ *     it has ended  it was deleted by a merge, and the replicated table still has it
+ *     it is withheld    its counters have openings without an answer (table/openings.h)
+ *
+ * A row that waits has one entry, without a counter. A row that differs has one entry for each
+ * counter whose column shows another value. A row that has ended has these for all counters, and
+ * one more, as does one that is withheld. Another entry, of the kind 'why', has the error by which
+ * the table refused the row.
+ *
+ * Rows below a floor have no cells. One entry, of the row 0, stands for all of them that the table
+ * keeps, because others refer to them. */
+
+/* The list. All is borrowed. */
+typedef struct ctr_apart {
+    const ctr_tracked *tracked;
+    ctr_tab *tab; /* has the statements */
+} ctr_apart;
+
+/* A row, listed or not. */
+typedef struct ctr_apart_row {
+    bool waits, differs, ended, withheld;
+    bool refused;     /* the table refuses values of regular columns: table/regular.h */
+    bool *differs_in; /* owned; by counter */
+    ctr_shown *shown; /* owned; by counter: what the column shows */
+} ctr_apart_row;
+
+/* Writes the values of counters and merged regular columns into their tracked
+ * table.
+ *
+ *     ctr_showing_open(&showing, tab, problem);
+ *     ctr_showing_row(&showing, rowid, keys, NULL, before, now, problem);
+ *
+ * If a constraint of the table refuses a value, the row is apart, and <counters>_state lists it
+ * (tracked/apart.h). A row of a replicated table is written whole, in one statement; if the table
+ * refuses it, without its counters. Merged values that the table refuses, or that its triggers
+ * change, are listed, too (table/regular.h).
+ *
+ * A row that neither shows its counters nor is listed there was changed while the triggers did not
+ * run. Overwriting it would lose counts, so it is refused. */
+
+/* A row of a replicated table that was merged: whether it lived and lives, and the values to show
+ * of its regular columns, in the order of tracked->regular; NULL: the table shows it. A row that
+ * begins another life shows its DEFAULT in each column without a value. */
+typedef struct ctr_merged_row {
+    bool was_live, is_live, begins;
+    sqlite3_value **values;
+} ctr_merged_row;
+
+typedef struct ctr_showing {
+    ctr_tracked *tracked; /* held */
+    ctr_apart apart;
+    ctr_writing writing;
+    const ctr_merged_row *merged; /* borrowed; the row at hand. NULL: it lives as before */
+    ctr_row_values listed;        /* owned: reads the listed values of a replicated table */
+    bool is_listed;               /* the row at hand has some */
+    bool withheld;                /* its counters are not to be shown: they await an answer */
+    const bool *leaves_out;       /* borrowed: the regular columns that a new row gets later, in the
+                                     order of tracked->regular; NULL: none */
+    bool leaves_refused;          /* set by the owner: rows that the table refused are not tried */
+    sqlite3_value **values;       /* owned: as merged->values, with the listed ones */
+    sqlite3_value **defaults;     /* owned, as are these: of columns that begin anew */
+    bool reads_back;              /* triggers of the application may change what is written */
+    ctr_row_values shown;         /* owned: reads the row before and after it is written */
+    sqlite3_value **before;       /* owned: its values before, which are owned, too */
+
+    /* Owned: room for the current row, by counter: what the table is known to show, what it is to
+     * show, what it was found to show. */
+    ctr_shown *from, *to, *found;
+} ctr_showing;
+
+/* Shows merged rows of a tracked table at the end of a pull, tries rows that are
+ * apart again, and clears rows below floors.
+ *
+ * The triggers of the table may read other rows. So nothing is shown while rows are being merged;
+ * when everything is merged, all rows are shown in the order of storage. */
+
+/* A row that was merged; all of it is borrowed. */
+typedef struct ctr_later_row {
+    int64_t rowid;             /* among the cells */
+    const ctr_summary *before; /* its counters before the merge */
+
+    /* Of a replicated table. */
+    int64_t giver;     /* its id among the cells of the source */
+    bool was_live;     /* before the merge */
+    bool begins;       /* it lives, in another life than this file knew */
+    const bool *taken; /* by regular column: the value of the source is to be shown */
+} ctr_later_row;
+
+/* Zero it; close it. */
+typedef struct ctr_later {
+    uint8_t *rows; /* owned: n, with room for more, of `size` bytes each */
+    size_t n, room, size;
+
+    /* Of a replicated table: reads the values of the source, which has the regular column map[i]
+     * for our number i, or -1. Owned. */
+    ctr_row_values values;
+    int *map;
+    int n_map;
+} ctr_later;
+
+/* The counter table of a tracked table: what its triggers report.
+ *
+ *     trigger_rows.c  rows that the triggers of a tracked table insert
+ *     reconcile.c     a row of a tracked table and its counters
+ *     stamping.c      rows of a replicated table */
+
+/* A row of a tracked table that a statement may replace. */
+typedef struct ctr_may_go {
+    int64_t rowid;
+    bool at_work; /* noted while the library wrote a merged row */
+} ctr_may_go;
+
+/* What the triggers have reported to a counter table, and its view of the tracked table. */
+typedef struct ctr_reports {
+    bool noted;         /* the names of the tracked columns are written */
+    unsigned noted_in;  /* the last transaction in which they were written, counted from 1 */
+    ctr_showing *looks; /* owned: reads the tracked table; NULL: it is not known */
+    bool looked;        /* `looks` was set */
+    unsigned looked_in; /* ctr_file.schemas when it was set */
+    ctr_may_go *may_go; /* owned; rows that a statement may replace, as noted by triggers */
+    int n_may_go;
+    size_t room_may_go;
+    unsigned may_go_in;   /* the transaction in which they were noted */
+    unsigned disorder_in; /* the last transaction in which one ran before ours, from 1 */
+} ctr_reports;
+
+/* ==== tracked.c =============================================================================== */
+
+/* Read the columns, and the terms unless they were read; the second call comes before their use.
+ * They use PRAGMAs instead of their table-valued functions: SQLite frees the schema of those
+ * functions when the host calls sqlite3_deserialize(), and uses it afterwards. */
+int ctr_ordinary_read(ctr_ordinary *ordinary, sqlite3 *db, const char *schema, const char *table,
+                      ctr_problem *problem);
+int ctr_ordinary_read_terms(ctr_ordinary *ordinary, sqlite3 *db, const char *schema,
+                            const char *table, ctr_problem *problem);
+void ctr_ordinary_close(ctr_ordinary *ordinary);
+
+/* Returns the column of this name, in letters of either case, or NULL. */
+const ctr_described *ctr_ordinary_column(const ctr_ordinary *ordinary, const char *name);
+
 /* Returns whether `counters` is the counter table of a tracked table. */
 bool ctr_tracked_is_among(const ctr_objects *objects, const char *counters);
-
-/* Reads the names from the trigger on INSERT or, if that is missing, the noted ones; unknown names
- * are NULL. The caller closes it, even if this fails. */
-int ctr_tracked_open(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
-                     const ctr_shape *shape, ctr_problem *problem);
 
 /* The same for a `table` whose triggers are about to be made. Without triggers, each counter has
  * the column of its own name, or none if the table has no such column. */
@@ -113,6 +396,229 @@ int ctr_tracked_counter(const ctr_tracked *tracked, const char *column);
 int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sqlite3_value **keys,
                          ctr_problem *problem);
 
+/* Lists of the columns of a tracked table, for statements on it and on its counter
+ * table. */
+
+/* Returns c.key = t.key, for a statement on both tables. The caller frees it with sqlite3_free;
+ * NULL: no memory. */
+char *ctr_list_key_match(const ctr_tracked *tracked);
+
+/* The others append to `out`. A prefix such as "NEW." stands before each name of the tracked table.
+ *
+ * "sku" = ?1 AND ..., for a key that ctr_tracked_bind_key binds. */
+void ctr_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
+
+/* The key and, if wanted, the counters, by their names in the counter table. If some counter has no
+ * column or an adopted one, the marks tell which (counter/table.h): _marks is behind the counters. */
+void ctr_list_own_names(const ctr_tracked *tracked, sqlite3_str *out, bool counters);
+
+/* By their names in the tracked table: the key; behind another list, the counters, NULL for one
+ * without a column; both, and the marks if there are any. */
+void ctr_list_keys(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
+void ctr_list_values(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
+void ctr_list_row(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
+
+/* ==== constraints.c =========================================================================== */
+
+/* What the constraints of an ordinary table mean for its counters: which
+ * columns can be tracked, and which rows OR REPLACE removes. tracked/foreign.h: foreign keys. */
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* Reads the shape of the counter table of a table: counters for the n named columns and for those
+ * of `tracked`, which may be closed. Returns SQLITE_ERROR, and names the column, if it cannot be
+ * tracked. The caller closes the shape, even if this fails.
+ *
+ * The key is the PRIMARY KEY. Its types are plain, and it compares as its columns do; otherwise two
+ * rows of the table could have one key in the counter table. A tracked column has no type that
+ * turns integers into texts or reals, and is not generated. */
+int ctr_constraints_read_shape(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
+                               const char *const *names, int n, const ctr_tracked *tracked,
+                               ctr_problem *problem);
+
+/* Fails if SQLite itself gives out the key of a row that is inserted without one: the key is the
+ * row id. Such a PRIMARY KEY alone has no index. The shape is that of the table. */
+void ctr_constraints_refuse_own_keys(const ctr_shape *shape, sqlite3 *db, const char *schema,
+                                     const char *table, ctr_problem *problem);
+
+/* Returns whether SQLite numbers the keys of a table whose terms were read, which has a key. */
+bool ctr_constraints_numbers_keys(const ctr_ordinary *ordinary);
+
+/* Fails if a key column has a collation that is not built in: a pull looks for rows by their keys
+ * in the other file, and no code of the application may decide which rows are one there. */
+void ctr_constraints_refuse_collations(const ctr_shape *shape, const char *table,
+                                       ctr_problem *problem);
+
+/* ==== foreign.c =============================================================================== */
+
+/* Returns the foreign keys that tables of the file declare, lent until the schema changes; NULL on
+ * a problem. */
+const ctr_foreign_keys *ctr_foreign_keys_of(ctr_file *file, ctr_problem *problem);
+
+/* Return whether the table has a foreign key; is the parent of one; refers to itself, perhaps
+ * through other tables. */
+bool ctr_foreign_is_child(const ctr_foreign_keys *foreign, const char *table);
+bool ctr_foreign_is_parent(const ctr_foreign_keys *foreign, const char *table);
+bool ctr_foreign_is_in_circle(const ctr_foreign_keys *foreign, const char *table,
+                              ctr_problem *problem);
+
+/* Sets `order` to the numbers of n tables, parents before their children; tables that refer to each
+ * other are in the given order. A table may be NULL. */
+int ctr_foreign_sort(const ctr_foreign_keys *foreign, const char *const *tables, int n, int *order,
+                     ctr_problem *problem);
+
+/* Appends p."id" = c."parent" for each column of the key. */
+void ctr_foreign_list_match(const ctr_foreign_key *key, sqlite3_str *out);
+
+/* Returns whether a column of `child` belongs to a foreign key with that parent. */
+bool ctr_foreign_refers(const ctr_foreign_keys *foreign, const char *child, const char *column,
+                        const char *parent);
+
+/* Return whether SQLite enforces foreign keys, and whether a deferred one is broken, which must be
+ * repaired before the COMMIT. While one is broken, `refuse` sets the problem that `table` cannot be
+ * written, because a second broken key could not be noticed. */
+bool ctr_foreign_enforced(sqlite3 *db);
+bool ctr_foreign_broken(sqlite3 *db);
+void ctr_foreign_refuse_broken(sqlite3 *db, const char *table, ctr_problem *problem);
+
+/* ==== triggers.c ============================================================================== */
+
+/* The triggers of a tracked table, which insert its changes into its counter
+ * table.
+ *
+ * Their texts must be exactly those that would be written now. Otherwise changes may not have been
+ * counted, and nothing is merged until counter_track is called again. */
+
+/* Checks the triggers of any counter table; does nothing unless it holds the counters of a tracked
+ * table. */
+int ctr_triggers_check(ctr_file *file, const char *counters, ctr_problem *problem);
+
+/* Create the triggers in place of existing ones, and drop them. */
+void ctr_triggers_create(ctr_tracked *tracked, ctr_file *file, ctr_problem *problem);
+void ctr_triggers_drop(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
+
+/* Call it after a merge has added or dropped the counters `raised`: creates the triggers again, for
+ * the columns that are tracked already. A counter that another file dropped and added again has no
+ * column here, as if both changes had arrived one by one. */
+int ctr_triggers_follow(ctr_file *file, const char *counters, const ctr_shape *shape,
+                        const char *const *raised, int n_raised, ctr_problem *problem);
+
+/* Returns the table that has triggers of `counters`, lent by the objects. NULL: none. */
+const char *ctr_triggers_table(const ctr_objects *objects, const char *counters,
+                               ctr_problem *problem);
+
+/* Returns whether this table has some trigger of `counters`. */
+bool ctr_triggers_stand_on(const ctr_objects *objects, const char *counters, const char *table,
+                           ctr_problem *problem);
+
+/* Returns the counter table of a table, found by its triggers or, if there are none, by the noted
+ * name; the caller frees it with sqlite3_free. NULL: it has none. */
+char *ctr_triggers_counters(ctr_file *file, const char *table, ctr_problem *problem);
+
+/* ==== writing.c =============================================================================== */
+
+/* Opens a reader of the table that `tab` counts; if the names of that table are not known, it has
+ * only listed values. The caller closes it, even if this fails. */
+int ctr_row_values_open(ctr_row_values *values, ctr_tab *tab, ctr_problem *problem);
+void ctr_row_values_close(ctr_row_values *values);
+
+/* Reads the values of the row with this key, number `rowid` among the cells, into values->given:
+ * listed ones, else those of the table; NULL for a column without one, and for all if there is no
+ * such row. Lent until the next call, those of the table also until the reset. `only_listed`: only
+ * the listed ones. */
+int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **keys,
+                        bool only_listed, ctr_problem *problem);
+
+/* Reads what the table shows in this row, whatever is listed; lent as above. */
+int ctr_row_values_show(ctr_row_values *values, int64_t rowid, sqlite3_value **keys,
+                        ctr_problem *problem);
+
+/* Lets go of the row of the table that was read last. */
+void ctr_row_values_reset(ctr_row_values *values);
+
+/* ==== showing.c =============================================================================== */
+
+/* Reads whether the row is listed. The caller closes the row, even if this fails. */
+int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row, ctr_problem *problem);
+void ctr_apart_close_row(ctr_apart_row *row);
+
+/* Returns the number of entries. */
+int64_t ctr_apart_count(ctr_file *file, const char *counters, ctr_problem *problem);
+
+/* Sets the numbers of rows that wait, and of those that differ. */
+void ctr_apart_count_rows(ctr_file *file, const char *counters, int64_t *wait, int64_t *differ,
+                          ctr_problem *problem);
+
+/* Opens as ctr_triggers_hold does. The caller closes it, even if this fails, and does not move it
+ * while it is open. */
+int ctr_showing_open(ctr_showing *showing, ctr_tab *tab, ctr_problem *problem);
+void ctr_showing_close(ctr_showing *showing);
+
+/* Sets *shown to the value that a counter in this state shows. Returns false if its sum does not
+ * fit in 64 bits. */
+bool ctr_showing_value(const ctr_showing *showing, int counter, const ctr_summary *state,
+                       ctr_shown *shown);
+
+/* Shows a row, number `rowid` of the cells, whose counters were `before` and are `now`. The table
+ * shows `from`, or the values of `before` if `from` is NULL. */
+int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                    const ctr_shown *from, const ctr_summary *before, const ctr_summary *now,
+                    ctr_problem *problem);
+
+/* Lists such a row, to be shown later by ctr_showing_again: one of a feed that a foreign key may
+ * touch. SQLite opens no savepoint within the INSERT, so what the key does could not be undone. */
+int ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                     const ctr_summary *before, const ctr_summary *now, ctr_problem *problem);
+
+/* Returns whether a foreign key may touch what shows a row of the table: whether it lives now says
+ * if it is written or deleted. */
+bool ctr_showing_touches(ctr_showing *showing, const ctr_summary *now, ctr_problem *problem);
+
+/* ==== later.c ================================================================================= */
+
+/* Add notes a row of `showing`; show shows all of them. `rows` are those of the counter table. Rows
+ * of a replicated table that have ended are deleted in a second call, with `deletions`. */
+int ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_later_row *row,
+                  ctr_problem *problem);
+int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool deletions,
+                   ctr_problem *problem);
+void ctr_later_close(ctr_later *later);
+
+/* Tries again to show the rows that are listed as apart, in the order of storage or backwards:
+ * parents are inserted before their children, and deleted after them. When a row no longer shows a
+ * value, the rows that want it are tried at once, wherever they are stored: a UNIQUE index may have
+ * refused it. Rows of a replicated table that have ended are tried with `deletions` only. Returns
+ * how many values are listed now. */
+int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards, bool deletions,
+                             ctr_problem *problem);
+
+/* Try to show one row that is listed; to let one that has ended refer to no other
+ * (ctr_showing_clear). */
+void ctr_later_show_listed(ctr_showing *showing, ctr_rows *rows, int64_t rowid,
+                           ctr_problem *problem);
+void ctr_later_clear(ctr_showing *showing, ctr_rows *rows, int64_t rowid, const bool *columns,
+                     ctr_problem *problem);
+
+/* Call it after floors have risen: rows below them no longer show a value; in a replicated table
+ * they are deleted. */
+int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem *problem);
+
+/* ==== reports.c =============================================================================== */
+
+/* The methods of a counter table of a tracked table. */
+const ctr_tracker *ctr_trigger_rows_tracker(void);
+
+/* =================================================================================================
+ * Only files of this folder use what follows.
+ */
+
+/* ==== tracked.c =============================================================================== */
+
+/* Reads the names from the trigger on INSERT or, if that is missing, the noted ones; unknown names
+ * are NULL. The caller closes it, even if this fails. */
+int ctr_tracked_open(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
+                     const ctr_shape *shape, ctr_problem *problem);
+
 /* Returns whether the table has rowids beside its key. A single INTEGER key is the rowid of most
  * tables. A column of the application may have the name rowid; a key column may only get it later,
  * by ALTER TABLE. */
@@ -123,5 +629,300 @@ bool ctr_tracked_same_shown(const ctr_shown *a, const ctr_shown *b);
 /* Returns whether the values are equal for each counter that has a column. Both arrays are by
  * counter. */
 bool ctr_tracked_same_row(const ctr_tracked *tracked, const ctr_shown *a, const ctr_shown *b);
+
+/* The names of a tracked table and of its columns, as <counters>_state notes them.
+ *
+ * The triggers have the present names. If they are missing, as after a rebuild of the table, the
+ * notes tell which table and which columns were counted. */
+
+/* Take the names of key columns and counters that are not known yet; the regular columns. */
+void ctr_noted_read(ctr_tracked *tracked, ctr_problem *problem);
+void ctr_noted_read_regular(ctr_tracked *tracked, ctr_problem *problem);
+
+/* Notes the names that are known, if the notes differ. Returns whether it wrote. */
+bool ctr_noted_write(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem);
+
+/* ==== constraints.c =========================================================================== */
+
+/* Which rows OR REPLACE removes for a new row: a condition for each UNIQUE index of a table, except
+ * for the PRIMARY KEY, and for a row id that is not the key, within a trigger on the table. */
+
+typedef struct ctr_unique {
+    sqlite3_str *match;      /* "code" = NEW."code" AND ..., for each index */
+    const char *between;     /* what stands between the conditions of two indexes; borrowed */
+    sqlite3_str *names;      /* of the columns in these indexes, and of the row id */
+    const char *rowid_alone; /* a name of the row id, if there is no other condition; else NULL */
+    bool any_column;         /* other columns count, too: in expressions or conditions */
+    bool any_generated;      /* the table has generated columns */
+    sqlite3_str *stored;     /* NEW."a" IS NULL OR ..., for what generated columns are made of */
+} ctr_unique;
+
+/* Appends to `match`, `names` and `stored`, which the caller makes and finishes. The terms of the
+ * indexes were read. */
+void ctr_constraints_list_unique(ctr_unique *rows, const ctr_tracked *tracked,
+                                 ctr_problem *problem);
+
+/* Returns the DEFAULT of a column as an expression, "NULL" if there is none. A name in it, as in
+ * DEFAULT blue, means its text. The caller frees it with sqlite3_free; NULL on a problem. */
+char *ctr_constraints_default(const ctr_described *column, ctr_problem *problem);
+
+/* Appends NEW."name" for a BEFORE trigger; for a column with NOT NULL and DEFAULT, the value that
+ * OR REPLACE stores in place of a NULL. A DEFAULT that calls a function, or has a
+ * name in quotes among others, is left out. */
+void ctr_constraints_append_new(sqlite3_str *out, const ctr_tracked *tracked, const char *name,
+                                ctr_problem *problem);
+
+/* ==== foreign.c =============================================================================== */
+
+void ctr_foreign_close(ctr_foreign *foreign);
+
+/* Returns whether other rows refer to the row with this key, so that it must not be deleted. */
+bool ctr_foreign_has_children(ctr_foreign *foreign, sqlite3_value **keys, ctr_problem *problem);
+
+/* ==== triggers.c ============================================================================== */
+
+/* The texts of the triggers that pass the changes of a tracked table on.
+ *
+ *     CREATE TRIGGER "products_counters_insert" AFTER INSERT ON "products" BEGIN
+ *       INSERT INTO "products_counters"(_event, "sku", "stock")
+ *       VALUES ('inserted', NEW."sku", NEW."stock");
+ *     END
+ *
+ * tracked/trigger_rows.c takes what they insert. The templates are in sql/track.sql. */
+
+enum { CTR_N_TRIGGERS = 8 };
+
+/* The trigger on UPDATE of regular columns hands over a mask of those that have changed, made by
+ * counter_differs: 5 is the columns number 0 and 2. One number has this many columns, because a
+ * function has at most 100 arguments; more of them are a text, '5,0,1'. */
+enum { CTR_MASK_COLUMNS = 50 };
+
+/* Returns what stands behind the name of the counter table and _ in the name of a trigger, which is
+ * 0 ... CTR_N_TRIGGERS - 1. */
+const char *ctr_trigger_texts_suffix(int trigger);
+
+/* Returns the text of a trigger; the caller frees it with sqlite3_free. NULL: the table does not
+ * need it, or there is a problem. */
+char *ctr_trigger_texts_get(const ctr_tracked *tracked, int trigger, ctr_problem *problem);
+
+/* As ctr_tracked_hold. Fails with SQLITE_ERROR if a trigger is missing or has another text; the
+ * message names the function to call. */
+ctr_tracked *ctr_triggers_hold(ctr_tab *tab, ctr_problem *problem);
+
+/* Returns whether triggers of the application stand on the tracked table. */
+bool ctr_triggers_are_others(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem);
+
+/* Returns whether, within an INSERT or UPDATE (`event`) of the application, triggers of its own
+ * have still to run when ours do, and an UPDATE of the row would come before them: SQLite runs the
+ * newest first. Only those count that write another table, such as an index of the words of the
+ * row; there the old values of that UPDATE are not yet known. */
+bool ctr_triggers_run_later(const ctr_tracked *tracked, ctr_file *file, const char *event,
+                            ctr_problem *problem);
+
+/* ==== writing.c =============================================================================== */
+
+static inline int64_t ctr_likely_rowid(const ctr_likely *likely, int64_t id)
+{
+    return (int64_t)((uint64_t)id + (uint64_t)likely->distance);
+}
+
+/* Notes where the row was; returns whether that is as far as the row before. */
+static inline bool ctr_likely_note(ctr_likely *likely, int64_t id, int64_t rowid)
+{
+    int64_t distance = (int64_t)((uint64_t)rowid - (uint64_t)id);
+    likely->steady = distance == likely->distance;
+    likely->distance = distance;
+    return likely->steady;
+}
+
+ctr_writing ctr_writing_on(ctr_tracked *tracked, ctr_tab *tab);
+void ctr_writing_close(ctr_writing *writing);
+
+/* Forgets why a row was refused, before another one is written. */
+void ctr_writing_forget_why(ctr_writing *writing);
+
+/* Change the row from the values `from` to `to`; insert it with `to`; delete it. Return false if
+ * the table refuses, or on a problem. */
+bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
+                        ctr_problem *problem);
+bool ctr_writing_insert(ctr_writing *writing, const ctr_shown *to, ctr_problem *problem);
+bool ctr_writing_delete(ctr_writing *writing, ctr_problem *problem);
+
+/* Looks for the row with this key; returns false if there is none. Sets, unless they are NULL,
+ * `shown` to the values of its columns, by counter, and `is_integer` if all are integers or
+ * NULL. */
+bool ctr_writing_look(ctr_writing *writing, sqlite3_value **keys, ctr_shown *shown,
+                      bool *is_integer, ctr_problem *problem);
+
+/* Returns the DEFAULT of a column, NULL if there is none. The caller frees it with
+ * sqlite3_value_free. Returns no value if the expression fails, as it would in an INSERT. */
+sqlite3_value *ctr_writing_default(ctr_writing *writing, const char *column, ctr_problem *problem);
+
+/* Returns whether a column of the row with this key has another value than its DEFAULT. */
+bool ctr_writing_is_unlike_default(ctr_writing *writing, sqlite3_value **keys, const char *column,
+                                   ctr_problem *problem);
+
+/* ==== showing.c =============================================================================== */
+
+/* List that the row has ended, that it is withheld, a counter of it with the value that its column
+ * shows; counter NULL: the row waits. Remove takes the row off the list. */
+void ctr_apart_end(ctr_apart *apart, int64_t rowid, ctr_problem *problem);
+void ctr_apart_withhold(ctr_apart *apart, int64_t rowid, ctr_problem *problem);
+void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const ctr_shown *shown,
+                   ctr_problem *problem);
+int ctr_apart_remove(ctr_apart *apart, int64_t rowid, ctr_problem *problem);
+
+/* Lists that the table keeps rows below a floor. */
+void ctr_apart_keep(ctr_apart *apart, ctr_problem *problem);
+
+/* Lists why the table refused the row: the error. NULL: it is not known. The row is on the list, or
+ * has refused regular columns; what takes it off forgets the reason. */
+void ctr_apart_explain(ctr_apart *apart, int64_t rowid, const char *why, ctr_problem *problem);
+
+/* The same for a table that may lack some of its triggers, as while these run. Returns false,
+ * mostly without a problem, if the table is not known. */
+bool ctr_showing_look(ctr_showing *showing, ctr_tab *tab, ctr_problem *problem);
+
+/* Writes NULL into regular columns of a row that has ended, `columns` in the order of
+ * tracked->regular, so that it no longer refers to others. The table may refuse. */
+int ctr_showing_clear(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                      const bool *columns, ctr_problem *problem);
+
+/* Shows a row that is listed as apart, and has not been merged since. */
+int ctr_showing_again(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                      const ctr_summary *now, ctr_problem *problem);
+
+/* Lists a row that shows `shown` for each counter with another value; NULL: the row waits. */
+int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,
+                          const ctr_summary *now, ctr_problem *problem);
+
+/* ==== reconcile.c ============================================================================= */
+
+/* The row of a tracked table that the library is writing.
+ *
+ * Writing the table fires its triggers, which report the row. So the file knows the row being
+ * written (tracked/writing.h), and does not count it again. */
+
+/* Returns whether the library is writing a row of the file. */
+bool ctr_own_write_runs(const ctr_file *file);
+
+/* Returns whether it is writing the row whose cells have this id. */
+bool ctr_own_write_is_of_rowid(const ctr_file *file, const char *counters, int64_t rowid);
+
+/* Return whether it is writing the row with this id, or with exactly this key and not ended, with
+ * these values, by counter (NULL: it deletes the row). Then they note that our trigger has seen
+ * them. */
+bool ctr_own_write_is_rowid(const ctr_file *file, const char *counters, int64_t rowid,
+                            const ctr_shown *shown);
+bool ctr_own_write_is_row(const ctr_file *file, const char *counters, sqlite3_value **keys,
+                          const ctr_shown *shown);
+
+/* Returns whether our trigger must fail the statement that writes a row: only so can it be undone
+ * while another statement writes, if it has broken a deferred foreign key. A trigger that would run
+ * after ours and repair that comes too late. */
+bool ctr_own_write_refuses(const ctr_file *file);
+
+/* Note that a trigger changed or deleted a row, if it is the one that the library is writing. */
+void ctr_own_write_note_aside(const ctr_file *file, const char *counters, int64_t rowid);
+void ctr_own_write_note_ended(const ctr_file *file, const char *counters, int64_t rowid);
+
+/* reconcile.c: the row of a tracked table with table->keys, as an event reports it. */
+typedef enum ctr_row_event {
+    CTR_ROW_UPDATED,
+    CTR_ROW_INSERTED,
+    CTR_ROW_DELETED,
+    CTR_ROW_FOUND, /* by counter_track, as the next */
+    CTR_ROW_MISSING,
+    CTR_ROW_MAY_GO,
+    CTR_ROW_WRITTEN /* regular columns of it: `marks` */
+} ctr_row_event;
+
+typedef struct ctr_tracked_row {
+    ctr_table *table;
+    ctr_row_event event;
+    bool looks;                  /* CTR_ROW_FOUND: some row is apart; it may be this one */
+    ctr_shown *now, *was;        /* by counter: what it shows, and showed before; see `event` */
+    ctr_summary *before, *after; /* by counter: room */
+    ctr_apart_row apart;         /* owned: how it is listed, if `is_apart` */
+    bool is_apart;
+    sqlite3_value *marks; /* as the trigger hands them over */
+} ctr_tracked_row;
+
+/* Count a row that is there. The second is for counter_track. */
+void ctr_reconcile_row(ctr_tracked_row *row, ctr_problem *problem);
+void ctr_reconcile_found(ctr_tracked_row *row, ctr_problem *problem);
+
+/* Begins the next life of a row that was found and is deleted, with all that it shows, if its
+ * merged deletion is listed and a write of the application is being reported. Returns whether it
+ * did. */
+bool ctr_reconcile_revive(ctr_tracked_row *row, ctr_problem *problem);
+
+/* Ends the counters of a row that was deleted. */
+void ctr_reconcile_deleted(ctr_tracked_row *row, ctr_problem *problem);
+
+/* A row of the counters that the table lacks: the first notes it in conn->missing, unless it was
+ * deleted or waits; the others end its counters, or list it as one that waits, whose regular
+ * columns have no values here. */
+void ctr_reconcile_missing(ctr_tracked_row *row, ctr_problem *problem);
+void ctr_reconcile_missing_deleted(ctr_tracked_row *row, ctr_problem *problem);
+void ctr_reconcile_missing_restored(ctr_tracked_row *row, ctr_problem *problem);
+
+/* Remembers a row that the statement may remove unnoticed. The second looks up the remembered rows,
+ * and ends the counters of those that are gone. */
+void ctr_reconcile_may_go(ctr_tracked_row *row, ctr_problem *problem);
+void ctr_reconcile_replaced(ctr_table *table, ctr_problem *problem);
+
+/* Writes what is staged; notes the states of the counters before and after. */
+void ctr_reconcile_write(ctr_tracked_row *row, ctr_problem *problem);
+
+/* stamping.c: all but the first do nothing unless the table is replicated. They fail with
+ * SQLITE_FULL if a row has no further life or stamp.
+ *
+ * Returns whether the row that was found lives: by its row cell or, in other tables, its
+ * counters. */
+bool ctr_stamping_is_live(ctr_table *table, ctr_problem *problem);
+
+/* Stage the row cell of the row that was found or is missing: inserted; deleted. */
+void ctr_stamping_insert(ctr_table *table, ctr_problem *problem);
+void ctr_stamping_delete(ctr_table *table, ctr_problem *problem);
+
+/* Stamps and writes the columns that an UPDATE has changed. */
+void ctr_stamping_write(ctr_tracked_row *row, ctr_problem *problem);
+
+/* Stages the row cell of a row that counter_replicate finds. Returns whether it has changed. */
+bool ctr_stamping_found(ctr_table *table, ctr_problem *problem);
+
+/* Writes the row cell of a row that counter_replicate finds among the cells alone. `waits`: it is
+ * listed so. */
+void ctr_stamping_missing(ctr_table *table, bool waits, ctr_problem *problem);
+
+/* Stages the row cell of such a row that is to come back: its columns have no stamp any more, by
+ * which other files notice that they should give their values (ctr_row_cell_lacks). */
+void ctr_stamping_restored(ctr_table *table, ctr_problem *problem);
+
+/* ==== reports.c =============================================================================== */
+
+/* Of these methods, those that read the tracked table. */
+void ctr_reports_open(ctr_table *table, ctr_problem *problem);
+void ctr_reports_close(ctr_table *table);
+const char *ctr_reports_tracked_table(const ctr_table *table, ctr_problem *problem);
+
+/* Returns the opening of the running counter_track, if that tracks this table; else NULL. */
+ctr_opening *ctr_reports_opening(const ctr_table *table);
+
+/* Returns a view of the tracked table, by which none of its rows is written, or NULL if that table
+ * is not known or on a problem. */
+ctr_showing *ctr_reports_look(ctr_table *table, ctr_problem *problem);
+
+/* Writes the counters of the row that was found into the tracked table, if the table accepts them.
+ * All of our triggers must exist, unless one of them is the caller. The other arguments are those
+ * of ctr_showing_row. */
+void ctr_reports_show(ctr_table *table, bool is_trigger, const ctr_shown *from,
+                      const ctr_summary *before, const ctr_summary *after, ctr_problem *problem);
+
+/* Notes the names of the tracked table and its columns, once: the table is connected again when the
+ * schema changes. But names that this transaction wrote may be rolled back, so they are written
+ * again in the next one. */
+void ctr_reports_note_names(ctr_table *table, ctr_problem *problem);
 
 #endif

@@ -23,12 +23,7 @@
  */
 #include <string.h>
 
-#include "base/args.h"
-#include "base/text.h"
-#include "tracked/foreign.h"
-#include "tracked/later.h"
-#include "tracked/own_write.h"
-#include "tracked/reports.h"
+#include "tracked/tracked.h"
 
 /* ---- values ---------------------------------------------------------------------------------- */
 

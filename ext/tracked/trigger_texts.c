@@ -1,12 +1,7 @@
 /* tracked/trigger_texts.c - the texts of the triggers that pass the changes of a tracked table on. */
-#include "tracked/trigger_texts.h"
+#include "tracked/tracked.h"
 
 #include <string.h>
-
-#include "base/run.h"
-#include "base/text.h"
-#include "tracked/constraints.h"
-#include "tracked/lists.h"
 
 /* Lists what the trigger on UPDATE of counters passes on beside the new values, the old ones; and
  * the columns whose assignment fires it. */

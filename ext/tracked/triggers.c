@@ -1,15 +1,7 @@
 /* tracked/triggers.c - writes and compares the triggers of a tracked table. */
-#include "tracked/triggers.h"
+#include "tracked/tracked.h"
 
 #include <string.h>
-
-#include "core/words.h"
-#include "base/run.h"
-#include "base/text.h"
-#include "table/catalog.h"
-#include "table/stored.h"
-#include "tracked/noted.h"
-#include "tracked/trigger_texts.h"
 
 /* ---- the triggers in the file ---------------------------------------------------------------- */
 

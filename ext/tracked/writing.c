@@ -1,10 +1,5 @@
 /* tracked/writing.c - statements on one row of a tracked table. */
-#include "tracked/writing.h"
-
-#include "file/spill.h"
-#include "base/text.h"
-#include "tracked/constraints.h"
-#include "tracked/lists.h"
+#include "tracked/tracked.h"
 
 /* ---- statements ------------------------------------------------------------------------------ */
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file/browser.h"
+#include "file/file.h"
 #include "sqlite3.h"
 
 #define FROM_STORAGE(name) __attribute__((import_module("storage"), import_name(name)))

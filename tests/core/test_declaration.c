@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "core/declaration.h"
+#include "core/core.h"
 
 enum { ROOM = 16 };
 

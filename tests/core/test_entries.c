@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "core/entries.h"
+#include "core/core.h"
 
 enum { MOST = 200, ROUNDS = 2000 };
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "core/id.h"
+#include "core/core.h"
 
 static const uint8_t dc1_rack1[CTR_ID_SIZE] = {0x4c, 0x51, 0x28, 0xaa, 0x40, 0x2c, 0x31, 0xc8,
                                                0x9f, 0xc0, 0x6c, 0x27, 0xb0, 0xf5, 0x3f, 0x93};

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "core/key.h"
+#include "core/core.h"
 
 enum { ROOM = 512, MOST = 8 };
 

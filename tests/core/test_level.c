@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "core/level.h"
+#include "core/core.h"
 
 enum { N = 5 };
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "core/lineage.h"
+#include "core/core.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

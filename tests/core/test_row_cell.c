@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "core/row_cell.h"
+#include "core/core.h"
 
 enum { COLUMNS = 5, ROUNDS = 20000, ROOM = 1024 };
 

@@ -1,7 +1,7 @@
 /* fuzz_context.c - any bytes as one of Cassandra's counter contexts: what opens can be merged with
  * itself, and what is written of it is read back.
  */
-#include "core/context.h"
+#include "core/core.h"
 #include "fuzz.h"
 
 /* Shards of a context as a cell: its ids ascend. */

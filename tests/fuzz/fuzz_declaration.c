@@ -3,7 +3,7 @@
  * The bytes are cut at each newline: the name of the table, then the clauses. What is accepted has
  * a key and a counter, its spans lie within the clauses, and names and types fit their room.
  */
-#include "core/declaration.h"
+#include "core/core.h"
 #include "fuzz.h"
 
 enum { CLAUSES_MAX = 64 };

@@ -3,7 +3,7 @@
  *
  *     byte 0     a segment? (odd: yes)
  */
-#include "core/entries.h"
+#include "core/core.h"
 #include "fuzz.h"
 
 enum { NUMBER = 1 << 20 };

@@ -2,7 +2,7 @@
  *
  *     byte 0     may there be values of no type? (odd: yes)
  */
-#include "core/key.h"
+#include "core/core.h"
 #include "fuzz.h"
 
 static void check_again(const uint8_t *bytes, size_t size, int n)

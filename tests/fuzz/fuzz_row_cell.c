@@ -7,7 +7,7 @@
  * The writers 1 ... 200 are known. A stored cell is read with the fewest columns that it names, and
  * again with all COLUMNS.
  */
-#include "core/row_cell.h"
+#include "core/core.h"
 #include "fuzz.h"
 
 enum { COLUMNS = 12, WRITERS = 200 };

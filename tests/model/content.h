@@ -14,7 +14,7 @@
 
 #include <sqlite3.h>
 
-#include "core/entries.h"
+#include "core/core.h"
 #include "disk.h"
 
 enum { MOST_KEYS = 2, MOST_SHARDS = 12, MOST_ENTRIES = 24, MOST_MARKS = 24, MOST_KNOWN = 12 };

@@ -41,7 +41,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "core/row_cell.h"
+#include "core/core.h"
 #include "counter.h"
 #include "disk.h"
 #include "grow.h"

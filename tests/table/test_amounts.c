@@ -8,7 +8,7 @@
 
 #include <sqlite3.h>
 
-#include "table/cache.h"
+#include "table/table.h"
 
 enum { ROWS = 3000, COUNTERS = 3, ROUNDS = 400, MOST = 97 };
 

@@ -1,4 +1,15 @@
-/* counter/table.h - the counter table, a virtual table over a stored one.
+/* counter/counter.h - SQL on a counter table: the module `counter`.
+ *
+ *     ctr_table    the virtual table, over a ctr_tab
+ *     ctr_front    what a table in front of several replicas does in place of that: cluster/
+ *     ctr_tracker  what the counter table of a tracked table does beyond that: tracked/
+ */
+#ifndef CTR_COUNTER_COUNTER_H
+#define CTR_COUNTER_COUNTER_H
+
+#include "table/table.h"
+
+/* The counter table, a virtual table over a stored one.
  *
  *     table.c         its life: create, connect, rename, drop; registration
  *     declare.c       turns the clauses of USING counter(...) into a shape, or refuses them
@@ -24,49 +35,9 @@
  *     6  _event                    what happened to a row; see trigger_rows.c
  *     7  _marks                    '102': the second counter has no column, the third was adopted;
  *                                  or which regular columns have changed: tracked/triggers.h
- *     8  _was_hits  9  _was_bytes  old values
- */
-#ifndef CTR_COUNTER_TABLE_H
-#define CTR_COUNTER_TABLE_H
-
-#include "file/session.h"
-#include "table/columns.h"
-#include "table/events.h"
-#include "table/floors.h"
-#include "table/openings.h"
-#include "table/rows.h"
-#include "table/stream.h"
-#include "base/shared.h"
+ *     8  _was_hits  9  _was_bytes  old values */
 
 enum { CTR_COLUMN_COMMAND = 0 };
-
-/* The number of column i of the shape. The number of request_id is ctr_table_column(n_columns). */
-static inline int ctr_table_column(int i)
-{
-    return 1 + i;
-}
-
-/* The numbers of the columns for triggers, in the counter table of a tracked table. */
-static inline int ctr_table_event(const ctr_shape *shape)
-{
-    return ctr_table_column(shape->n_columns) + 1;
-}
-
-static inline int ctr_table_marks(const ctr_shape *shape)
-{
-    return ctr_table_event(shape) + 1;
-}
-
-static inline int ctr_table_was(const ctr_shape *shape, int counter)
-{
-    return ctr_table_marks(shape) + 1 + counter;
-}
-
-/* Returns whether a value was given for a column. */
-static inline bool ctr_table_given(sqlite3_value *value)
-{
-    return sqlite3_value_type(value) != SQLITE_NULL;
-}
 
 /* The value that a statement gives for a counter; n is 0 if it gives none. */
 typedef struct ctr_given {
@@ -169,17 +140,42 @@ typedef struct ctr_tracker {
     void (*purge)(ctr_table *table, ctr_problem *problem);
 } ctr_tracker;
 
+/* ==== table.c ================================================================================= */
+
+/* The number of column i of the shape. The number of request_id is ctr_table_column(n_columns). */
+static inline int ctr_table_column(int i)
+{
+    return 1 + i;
+}
+
+/* The numbers of the columns for triggers, in the counter table of a tracked table. */
+static inline int ctr_table_event(const ctr_shape *shape)
+{
+    return ctr_table_column(shape->n_columns) + 1;
+}
+
+static inline int ctr_table_marks(const ctr_shape *shape)
+{
+    return ctr_table_event(shape) + 1;
+}
+
+static inline int ctr_table_was(const ctr_shape *shape, int counter)
+{
+    return ctr_table_marks(shape) + 1 + counter;
+}
+
+/* Returns whether a value was given for a column. */
+static inline bool ctr_table_given(sqlite3_value *value)
+{
+    return sqlite3_value_type(value) != SQLITE_NULL;
+}
+
 int ctr_table_register(sqlite3 *db, ctr_conn *conn); /* USING counter(...) */
 
 /* Makes the problem the table's message, "<table>: <text>", closes it, and returns its code. */
 int ctr_table_fail(ctr_table *table, ctr_problem *problem);
 
 /* table.c: for tables of both kinds. */
-
-/* Reads and checks the stored tables of one file, once. xConnect must not read them: it runs while
- * a statement is prepared, and SQLite does not wait for a lock on a file that the transaction
- * already reads. */
-int ctr_table_read(ctr_table *table, ctr_problem *problem);
 
 /* Refuses a name that is reserved or equals the name of a column. */
 void ctr_table_check_name(const ctr_shape *shape, const char *name, ctr_problem *problem);
@@ -190,23 +186,13 @@ void ctr_table_declare(ctr_table *table, ctr_problem *problem);
 /* Makes the problem the message of xCreate or xConnect, closes it, and returns its code. */
 int ctr_table_report(ctr_problem *problem, char **message);
 
-/* declare.c: a tracked table that is replicated may have no counter. */
-int ctr_declare_shape(ctr_shape *shape, const char *table, bool tracked, int n,
-                      const char *const *clauses, ctr_problem *problem);
-
-/* Returns the name in a clause that adds a counter; the caller frees it with sqlite3_free. Returns
- * NULL and sets the problem if the clause is refused. */
-char *ctr_declare_counter(const char *table, const char *clause, ctr_problem *problem);
-char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool tracked);
-
-/* If the last clause is TRACKED, removes it from the count and returns the name of the tracked
- * table; the caller frees it with sqlite3_free. Returns NULL if there is no such clause, or on a
- * problem. */
-char *ctr_declare_tracked(int *n, const char *const *clauses, ctr_problem *problem);
+/* ==== plan.c ================================================================================== */
 
 /* plan.c: xBestIndex. The number of the plan is CTR_PLAN_UNIQUE if it finds one row at most. */
 enum { CTR_PLAN_UNIQUE = 1 };
 int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
+
+/* ==== scan.c ================================================================================== */
 
 /* scan.c */
 int ctr_scan_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor);
@@ -219,19 +205,13 @@ int ctr_scan_eof(sqlite3_vtab_cursor *base);
 int ctr_scan_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column);
 int ctr_scan_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
 
+/* ==== write.c ================================================================================= */
+
 /* write.c */
 int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
 
 /* Collects the key of an INSERT into table->keys. Fails with SQLITE_MISMATCH on a NULL. */
 int ctr_write_collect_key(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
-
-/* Collects the counter values of an INSERT into table->given. Fails with SQLITE_MISMATCH on a value
- * that is no integer (base/args.h). */
-int ctr_write_collect_amounts(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
-
-/* Sets the problem of a table without counters: two files have each dropped the counter that the
- * other kept. */
-void ctr_write_refuse_no_counter(ctr_problem *problem);
 
 /* Begins the next life of a counter of the row that was found, at the given number or at 0. */
 int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given,
@@ -254,10 +234,6 @@ int ctr_write_tombstone(ctr_table *table, int counter, ctr_problem *problem);
 /* Fails with SQLITE_CONSTRAINT if the row was not found and table->keys is below a floor. */
 int ctr_write_check_floors(ctr_table *table, ctr_problem *problem);
 
-/* Fails if this statement has added or dropped a column: SQLite shows the new columns to the next
- * statement only. */
-int ctr_write_check_altered(const ctr_table *table, ctr_problem *problem);
-
 /* access.c: after ctr_access_find, table->rows holds the row. */
 
 /* Looks for the row with table->keys. */
@@ -269,17 +245,8 @@ bool ctr_access_may_be_new(ctr_table *table, ctr_problem *problem);
 /* Looks for the row under a cursor, by the row id that xRowid returned. */
 int ctr_access_find_rowid(ctr_table *table, int64_t rowid, ctr_problem *problem);
 
-/* Returns the row id of the row just written, as xRowid would. */
-int64_t ctr_access_rowid(const ctr_table *table);
-
-/* Returns whether the row was found, in any file. */
-bool ctr_access_found(const ctr_table *table);
-
 /* Returns whether the row that was found has a live counter. */
 bool ctr_access_is_live(const ctr_table *table);
-
-/* Stages table->keys, as they are spelled, for the row that was found: ctr_stage_spell. */
-void ctr_access_spell(ctr_table *table, ctr_problem *problem);
 
 /* Returns whether the key of the row is below a floor, in any file. */
 bool ctr_access_is_below(ctr_table *table, ctr_problem *problem);
@@ -290,17 +257,78 @@ int ctr_access_write(ctr_table *table, ctr_problem *problem);
 /* Raises floors to table->keys. */
 int ctr_access_raise(ctr_table *table, ctr_problem *problem);
 
-/* Returns whether the row has the values of table->keys, apart from those that are NULL. */
-bool ctr_access_key_is(ctr_table *table, int64_t rowid, ctr_problem *problem);
-
 /* Returns table->keys as a message shows them; as ctr_values_key_text. */
 char *ctr_access_given_key_text(const ctr_table *table, ctr_problem *problem);
 
-/* Adds "column hits of ('/', 12)" to the problem. */
-void ctr_access_problem_at(ctr_table *table, int counter, ctr_problem *problem);
-
 /* Frees copies of the key after a statement. */
 void ctr_access_end(ctr_table *table);
+
+/* ==== commands.c ============================================================================== */
+
+/* Fails if any column has a value. */
+int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns, const char *command,
+                               ctr_problem *problem);
+
+/* If the command is `verb` and a name, returns the name, else NULL. */
+const char *ctr_commands_name(const char *command, const char *verb);
+
+/* =================================================================================================
+ * Only files of this folder use what follows.
+ */
+
+/* ==== table.c ================================================================================= */
+
+/* table.c: for tables of both kinds. */
+
+/* Reads and checks the stored tables of one file, once. xConnect must not read them: it runs while
+ * a statement is prepared, and SQLite does not wait for a lock on a file that the transaction
+ * already reads. */
+int ctr_table_read(ctr_table *table, ctr_problem *problem);
+
+/* declare.c: a tracked table that is replicated may have no counter. */
+int ctr_declare_shape(ctr_shape *shape, const char *table, bool tracked, int n,
+                      const char *const *clauses, ctr_problem *problem);
+
+/* Returns the name in a clause that adds a counter; the caller frees it with sqlite3_free. Returns
+ * NULL and sets the problem if the clause is refused. */
+char *ctr_declare_counter(const char *table, const char *clause, ctr_problem *problem);
+char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool tracked);
+
+/* If the last clause is TRACKED, removes it from the count and returns the name of the tracked
+ * table; the caller frees it with sqlite3_free. Returns NULL if there is no such clause, or on a
+ * problem. */
+char *ctr_declare_tracked(int *n, const char *const *clauses, ctr_problem *problem);
+
+/* ==== write.c ================================================================================= */
+
+/* Collects the counter values of an INSERT into table->given. Fails with SQLITE_MISMATCH on a value
+ * that is no integer (base/args.h). */
+int ctr_write_collect_amounts(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
+
+/* Sets the problem of a table without counters: two files have each dropped the counter that the
+ * other kept. */
+void ctr_write_refuse_no_counter(ctr_problem *problem);
+
+/* Fails if this statement has added or dropped a column: SQLite shows the new columns to the next
+ * statement only. */
+int ctr_write_check_altered(const ctr_table *table, ctr_problem *problem);
+
+/* access.c: after ctr_access_find, table->rows holds the row. */
+
+/* Returns the row id of the row just written, as xRowid would. */
+int64_t ctr_access_rowid(const ctr_table *table);
+
+/* Returns whether the row was found, in any file. */
+bool ctr_access_found(const ctr_table *table);
+
+/* Stages table->keys, as they are spelled, for the row that was found: ctr_stage_spell. */
+void ctr_access_spell(ctr_table *table, ctr_problem *problem);
+
+/* Returns whether the row has the values of table->keys, apart from those that are NULL. */
+bool ctr_access_key_is(ctr_table *table, int64_t rowid, ctr_problem *problem);
+
+/* Adds "column hits of ('/', 12)" to the problem. */
+void ctr_access_problem_at(ctr_table *table, int counter, ctr_problem *problem);
 
 /* request.c: `columns` are the columns of the INSERT, by number. */
 
@@ -315,15 +343,10 @@ bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *p
 int ctr_request_remember(ctr_table *table, ctr_problem *problem);
 void ctr_request_end(ctr_table *table);
 
+/* ==== commands.c ============================================================================== */
+
 /* commands.c: `columns` are the columns of the INSERT, by number. */
 int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
-
-/* Fails if any column has a value. */
-int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns, const char *command,
-                               ctr_problem *problem);
-
-/* If the command is `verb` and a name, returns the name, else NULL. */
-const char *ctr_commands_name(const char *command, const char *verb);
 
 /* Adds or drops the counter that ctr_columns_ask() requests. */
 void ctr_commands_take(ctr_table *table, ctr_wanted *wanted, ctr_problem *problem);

@@ -1,0 +1,1688 @@
+/* table/table.h - one counter table in one file.
+ *
+ *     ctr_shape    its columns: the keys and the counters
+ *     ctr_tab      the table: its names, its statements, what memory holds of it
+ *     ctr_rows     the row at hand: found, staged, written
+ *     ctr_stream   the rows that match a plan, in its order
+ *
+ * Its journal holds what the cells lack (journal, changes); memory is a cache of both (cache), and a
+ * fold moves the one into the other (fold). Nothing but this folder writes <table>_cells.
+ */
+#ifndef CTR_TABLE_TABLE_H
+#define CTR_TABLE_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/sqlite.h"
+#include "counter_cell.h"
+#include "file/file.h"
+
+/* The keys and the counters of a counter table.
+ *
+ * The columns of the UNIQUE constraint of the stored table are the key, in its order; the other
+ * columns are counters (table/stored.h). */
+
+typedef struct ctr_column {
+    char *name, *type, *collation; /* owned; type "" and collation "BINARY" if none was declared */
+    ctr_affinity affinity;
+    int key;     /* position in the key, or -1 */
+    int counter; /* number among the counters, or -1 */
+
+    /* Of a counter: see table/columns.h. */
+    int64_t generation;
+    bool listed; /* <table>_state lists it */
+} ctr_column;
+
+#define CTR_GENERATION_MAX INT64_C(0xffffffff)
+
+/* A counter that was dropped, in this file or in another. */
+typedef struct ctr_gone {
+    char *name; /* owned */
+    int64_t generation;
+} ctr_gone;
+
+/* Columns in declared order; `keys` and `counters` are positions among them. There may be no
+ * counter, if two files have each dropped the counter that the other kept. */
+typedef struct ctr_shape {
+    ctr_column *columns;
+    int *keys, *counters;
+    int n_columns, n_keys, n_counters, room;
+    ctr_gone *gone; /* owned; sorted by name, ignoring case */
+    int n_gone;
+    bool replicated; /* the rows have row cells: table/regular.h */
+} ctr_shape;
+
+/* Returns a list of SQL with an item for each column of a part of the shape: the keys in key order,
+ * the counters, first these and then those, or all in declared order. In `item`, @ stands for
+ * the quoted name of the column and # for its parameter: ?first, ?first+1, ... The caller frees it
+ * with sqlite3_free. NULL: no memory, or there is no such column. */
+typedef enum ctr_part { CTR_KEYS, CTR_COUNTERS, CTR_KEYS_FIRST, CTR_AS_DECLARED } ctr_part;
+char *ctr_shape_list(const ctr_shape *shape, ctr_part part, const char *item, const char *separator,
+                     int first);
+
+/* Turns SQLite values into packed keys (core/key.h) and back.
+ *
+ * A folded key stands for all keys that its columns compare as equal. Digests and buckets use
+ * folded keys, because two files may spell one key in two ways. NOCASE and RTRIM are folded, and
+ * INTEGER and REAL of one value are the same; under collations of the application the spelling
+ * counts. */
+
+/* A buffer that grows. Zero it first, reuse it, and free `bytes`. */
+typedef struct ctr_packed {
+    uint8_t *bytes;
+    size_t size, room;
+} ctr_packed;
+
+/* The counter tables of a file: present names and birth names.
+ *
+ *     counter_tables(name, birth, token)
+ *
+ * ALTER TABLE RENAME is local to a file, so tables of two files belong together if their birth
+ * names are the same. Matching by the present name loses counts. */
+
+typedef struct ctr_catalog_entry {
+    char *name, *birth; /* owned */
+    uint8_t token[CTR_ID_SIZE];
+} ctr_catalog_entry;
+
+/* All tables, in order of birth name. */
+typedef struct ctr_catalog {
+    ctr_catalog_entry *entries;
+    int n;
+    size_t room;
+} ctr_catalog;
+
+/* What is known of one table in memory: the amounts of its journal, and rows.
+ *
+ * Nothing here runs SQL. */
+
+typedef struct ctr_amount {
+    int64_t row;
+    int64_t n, ticks; /* added to value and clock; 0 ticks: nothing */
+    uint32_t counter;
+    uint32_t batch; /* perhaps its entry in the batch; see table/batch.c */
+} ctr_amount;
+
+typedef struct ctr_amounts {
+    ctr_amount *slots; /* owned */
+    int n_columns;     /* regular columns may have stamps up to this number */
+    size_t n_slots;    /* a power of two, or 0; a quarter of them stay unused */
+    size_t n;
+} ctr_amounts;
+
+typedef struct ctr_row {
+    int64_t id;
+    struct ctr_row *next[2]; /* by id, by key */
+    uint8_t *key;            /* after the states */
+    size_t key_size;
+    uint64_t hash;        /* of the key */
+    bool used;            /* since the clock hand last passed */
+    bool live;            /* of a replicated table, by its row cell; false: look */
+    ctr_summary states[]; /* by counter, with the shard of the file's id */
+} ctr_row;
+
+typedef struct ctr_cache {
+    int n_counters;
+    ctr_row **by_id, **by_key;
+    size_t slots; /* of each; a power of two, or 0; twice as many as rows, or more */
+    size_t n, bytes;
+    size_t hand;   /* the clock hand: a slot of by_id */
+    ctr_row *last; /* the row that was found or added last, or NULL */
+
+    /* For reading ahead: the number of missed look-ups, and the id of the last row read. */
+    size_t missed;
+    int64_t ahead;
+} ctr_cache;
+
+/* A counter table of a file, one object for each table of each file of a connection.
+ *
+ * Everybody who works on the table shares it: its virtual table, merges, folds. It lives as long as
+ * its file (file/file.h), which may be the snapshot that is the source of a pull. */
+
+/* Statements on the stored tables of a table, each prepared at its first use and kept. */
+typedef enum ctr_tab_sql {
+    CTR_TAB_FIND_KEY,
+    CTR_TAB_FIND_ROWID,
+    CTR_TAB_WALK,
+    CTR_TAB_FOLLOW,
+    CTR_TAB_AHEAD, /* the same, while the other stands on a row */
+    CTR_TAB_INSERT,
+    CTR_TAB_INSERT_NEW, /* unless there is such a row */
+    CTR_TAB_UPDATE,
+    CTR_TAB_SPELL,     /* an UPDATE of cells and keys */
+    CTR_TAB_MERGE_KEY, /* see table/update.h */
+    CTR_TAB_MERGE_BEHIND,
+    CTR_TAB_KEY,
+    CTR_TAB_KEY_IS,
+    CTR_TAB_ROW,     /* the row cell */
+    CTR_TAB_SET_ROW, /* that alone */
+    CTR_TAB_LISTED,  /* merged values of a row that its table does not show: table/regular.h */
+    CTR_TAB_LIST,    /* such a value */
+    CTR_TAB_UNLIST,
+    CTR_TAB_BELOW,
+    CTR_TAB_FLOORS, /* the key columns, _seq, rows and bytes removed so far; a row at most */
+    CTR_TAB_AMOUNTS,
+    CTR_TAB_COUNTERS, /* that were added or dropped */
+    CTR_TAB_REQUEST,  /* counter/request.c */
+    CTR_TAB_SET_REQUEST,
+    CTR_TAB_APART, /* rows of the tracked table that are apart: tracked/apart.h */
+    CTR_TAB_SET_APART,
+    CTR_TAB_NOT_APART,
+    CTR_TAB_COUNT_APART,
+    CTR_TAB_SHOW, /* to CTR_TAB_FIND_SHOWN: on the tracked table, see tracked/writing.h */
+    CTR_TAB_SHOW_STRICTLY,
+    CTR_TAB_SHOW_NEW,
+    CTR_TAB_SHOW_NEW_STRICTLY,
+    CTR_TAB_SHOW_DELETED,
+    CTR_TAB_SHOWN,
+    CTR_TAB_FIND_SHOWN,
+    CTR_TAB_APPEND, /* this and the next: kept by all tables */
+    CTR_TAB_EXTEND,
+    CTR_TAB_STATEMENTS
+} ctr_tab_sql;
+
+/* A statement that is taken until it is given back. */
+typedef struct ctr_slot {
+    ctr_kept kept;
+    bool temporary;
+    bool checked; /* set by those who look: no authorizer hides a column, no trigger is fired */
+} ctr_slot;
+
+/* The length of a batch when a savepoint began, and ctr_tab.writes then. */
+typedef struct ctr_journal_mark {
+    size_t n, appended;
+    uint64_t writes; /* 0: unknown */
+} ctr_journal_mark;
+
+typedef struct ctr_tab {
+    ctr_file *file;     /* borrowed */
+    sqlite3 *db;        /* of the file */
+    const char *schema; /* of the file */
+    char *table;        /* owned */
+    ctr_shape shape;    /* owned: the columns that the statements name */
+    unsigned schemas;   /* file->schemas when somebody asked for the table last */
+    unsigned shapes;    /* how often the number of counters changed */
+    struct ctr_tab *next;
+
+    /* The ordinary table that it counts, or NULL: tracked/tracked.h. */
+    struct ctr_tracked *tracked;
+    void (*release_tracked)(struct ctr_tracked *);
+
+    bool writing; /* a row of it is being written */
+    ctr_slot slots[CTR_TAB_STATEMENTS];
+    bool keeps; /* it is one of the file's keepers */
+
+    /* Memory. */
+    ctr_amounts amounts; /* amounts that the cells lack, with those of the batch */
+    ctr_cache cache;
+    bool known;          /* memory is valid */
+    uint64_t writes;     /* how often it may have changed in this transaction, or was dropped */
+    bool untriggered;    /* the stored tables have no triggers */
+    unsigned ready_at;   /* the file's version for which all is checked: ctr_tab_is_ready */
+    const int64_t *only; /* the only row to be read, or NULL */
+    int looks;           /* look-ups of one row while memory was not known */
+    bool doubtful;       /* the file may be another one */
+    unsigned version;    /* the data version of the file for which memory is valid */
+    int64_t last;        /* the highest number in the journal, 0: it is empty */
+    int64_t n_rows, n_entries; /* rows of transactions; their amounts and other changes */
+    uint8_t id[CTR_ID_SIZE];   /* the id of the shards to which amounts belong */
+    int64_t least;             /* the lowest clock under that id */
+
+    struct ctr_registry *registry; /* owned; of a replicated table: table/regular.h */
+
+    /* Of the current transaction: table/batch.h. */
+    bool is_touched; /* it is in the list of such journals */
+    struct ctr_tab *next_touched;
+    ctr_entry *batch;
+    size_t n, room;
+    size_t n_appended;       /* the first entries of the batch that are in the file */
+    ctr_journal_mark *marks; /* by the level of the savepoint */
+    size_t n_marks, room_for_marks;
+    bool appended;       /* this transaction appended to the file */
+    int64_t number;      /* that the entries not yet appended will have, or 0: not drawn yet */
+    int64_t open_number; /* the row appended last, if it can grow, or 0 */
+    ctr_packed open;     /* its bytes */
+    int64_t open_row;    /* the row of its last entry */
+} ctr_tab;
+
+/* The changed rows of a table, read from its journal.
+ *
+ *     ctr_changes_read(&changes, tab, since, problem);
+ *     ctr_changes_latest(&changes, problem);      by row, each once, with its highest number
+ *     sqlite3_free(changes.rows); */
+
+/* Columns of CTR_SQL_JOURNAL_SINCE and CTR_SQL_JOURNAL_LEVELS. */
+enum { CTR_JOURNAL_NUMBER, CTR_JOURNAL_LEVEL, CTR_JOURNAL_ENTRIES };
+
+typedef struct ctr_changes {
+    ctr_change_of_row *rows; /* owned: sqlite3_free */
+    size_t n, room;
+    const struct ctr_changes *only; /* private: the rows that are read, sorted; NULL: all */
+} ctr_changes;
+
+/* The journal of one table: amounts that the cells lack, and the list of changed
+ * rows.
+ *
+ *     page_views_journal(_seq INTEGER PRIMARY KEY, level INTEGER, entries BLOB)    core/entries.h
+ *
+ * The state of a counter is its cell plus the amount of the journal, which belongs to the shard of
+ * the file's id. An increment is noted in a batch in memory (table/batch.h), which is appended to
+ * the journal. A fold moves amounts into the cells (table/fold.h). The state of a row is its row
+ * cell with the stamps of the journal in the same way.
+ *
+ * Memory is only a cache of the file and of the batch. After a rollback it is dropped and read
+ * again (ctr_journal_refresh), after one to a savepoint only if something was written since.
+ *
+ * Memory is valid while the data version of the file is the same. After commits of other
+ * connections, their rows of the journal are read: amounts are added, rows whose cells were written
+ * are forgotten, and after a fold all memory is dropped.
+ *
+ * Numbers rise across all tables of a file. They follow the time in milliseconds times 4096, so
+ * that they usually rise even after a file was restored. */
+
+/* Numbers of journals are lower than this. */
+#define CTR_JOURNAL_NUMBERS (INT64_MAX / 2)
+
+/* The regular columns of a replicated table, and the row cells of its rows.
+ *
+ * A regular column is one of the tracked table that is neither key nor counter; the last write wins
+ * (core/row_cell.h). <table>_cells has the row cell of each row in the column _row. <table>_state
+ * has, by _kind:
+ *
+ *     'regular'   a regular column: its number in _row; the name by which files match their columns
+ *                 in _name; its present name in _value, NULL if it is replicated no longer
+ *     'writer'    the number that row cells have in place of a replica id: the id in _name, the
+ *                 number in _value
+ *     'merged'    the merged value of a column, in _value, where the tracked table shows another
+ *                 one: the row of the cells in _row, the name in _name; in _seq 1 if the table
+ *                 refuses it, 0 if a trigger of the application has changed it
+ *
+ * Memory of the first two is a cache, dropped with that of the journal. */
+
+/* A column by its number. */
+typedef struct ctr_regular {
+    char *name;  /* owned; between files */
+    char *noted; /* owned; as last noted in the tracked table; NULL: it is replicated no longer */
+} ctr_regular;
+
+typedef struct ctr_registry {
+    ctr_regular *columns; /* owned: n, by number; a missing number has no names */
+    int n;
+    uint8_t (*writers)[CTR_ID_SIZE]; /* owned: the ids numbered 1, 2, ... */
+    size_t n_writers, room_writers;
+    size_t room;
+    unsigned schemas; /* ctr_file.schemas when it was read */
+    bool stale;       /* memory was dropped, and somebody may still use this: it is read again */
+
+    /* Whether any merged value is listed, as of this version of the table's memory. */
+    bool any_listed, looked;
+    unsigned version;
+} ctr_registry;
+
+/* Reads the rows of one stored table, one row at a time.
+ *
+ *     ctr_rows_find_key(rows, keys, problem);            rows->found, rows->states
+ *
+ * table/stage.h stages and writes changes of the counters of that row, table/values.h reads the
+ * values of rows without finding them.
+ *
+ * A merge needs the cells themselves, complete with the journal's amounts: `whole`. */
+
+/* A staged change of a counter. */
+typedef struct ctr_staged {
+    enum { CTR_STAGED_NOTHING, CTR_STAGED_AMOUNT, CTR_STAGED_CELL } kind;
+    int64_t n;           /* of an amount */
+    size_t offset, size; /* of a cell; 0: it is emptied */
+} ctr_staged;
+
+typedef struct ctr_rows {
+    const ctr_shape *shape; /* borrowed */
+    ctr_tab *tab;           /* borrowed */
+    ctr_tab *sql;           /* whose statements are used: see ctr_rows_reorder */
+    bool whole;             /* set by the owner: finds whole cells, else only states */
+    ctr_origin origin;      /* set by the owner: of what is written; at first CTR_MADE_HERE */
+
+    /* The row found last. */
+    bool found;
+    int64_t rowid;       /* of that row, or of a row just inserted */
+    ctr_summary *states; /* by counter; untouched if nothing was found */
+    ctr_cell *cells;     /* by counter, if `whole` */
+    bool also_here;      /* a part of the staged change is made here, whatever `origin` says */
+    bool packed;         /* `key` is its key, as in the cache */
+    bool exact;          /* a row found by `key` has stored exactly this key */
+    uint64_t hash;       /* of `key` */
+    ctr_packed key;
+    sqlite3_value **spelling; /* staged: new key values, equal to the old ones; NULL: none */
+    const bool *stamped;      /* staged: a mask of regular columns; NULL: none */
+    int n_stamped;
+    ctr_row_cell row; /* of a replicated table: see ctr_rows_row */
+    bool has_row;
+    bool live; /* its row cell is live, as it was found; false: look */
+
+    /* Private: statements, copies of the cells found, new cells by counter. */
+    unsigned shapes; /* shape number of the journal when these were opened */
+    bool writing;
+    ctr_packed old, fresh, advanced;
+    ctr_staged *staged, staged_row;
+    int room_row;           /* for columns of `row` */
+    sqlite3_value **values; /* by counter: of the row being taken */
+} ctr_rows;
+
+/* SQLite's calls to the tables that have joined a transaction.
+ *
+ * SQLite makes each call to all of them, one after the other; the first does the work for all files
+ * of the connection. The batches of journals are appended before a SAVEPOINT and before the commit,
+ * and the attributes of the files are written after it. */
+
+/* A table whose struct begins with this can use the functions below as methods of its module. */
+typedef struct ctr_joined {
+    sqlite3_vtab base;
+    ctr_conn *conn; /* of the connection; borrowed from the module */
+    bool told;      /* SQLite has begun this transaction with the table */
+    unsigned round; /* the last one with the table; 0: none in this transaction */
+} ctr_joined;
+
+/* The rows of one stored table that match a plan, in its order.
+ *
+ *     ctr_stream_start(stream, plan, argv, true, problem);
+ *     while (ctr_stream_step(stream, problem)) ... stream->statement stands on a row
+ *     ctr_stream_close(stream);
+ *
+ * The columns of a row are _id and then the declared columns. Closing a stream returns its
+ * statement to the table, which keeps the newest few for the next cursor.
+ *
+ * A plan is a text: for each argument an operator and a key position, a full stop, then the order:
+ * for each column its direction and its key position.
+ *
+ *     "=0=1."        path = ? AND hour = ?                  the whole key
+ *     "=0G1L1.+1"    path = ? AND hour >= ? AND hour <= ?   ORDER BY hour
+ *     ".-0-1"        everything                             ORDER BY path DESC, hour DESC
+ *
+ *     ".#"              everything, but the unused key columns read NULL
+ *
+ * Operators are = > G(>=) < L(<=). Key positions are written as the character '0' + position, so a
+ * plan serves the first CTR_STREAM_KEYS columns of a key. */
+
+/* Columns of a row; those of the shape follow. */
+enum { CTR_STREAM_ID, CTR_STREAM_COLUMNS };
+enum { CTR_STREAM_KEYS = 64, CTR_STREAMS_KEPT = 8 };
+#define CTR_STREAM_KEYLESS "#"
+
+/* The statements of one stored table that no cursor uses now, each with its plan. */
+typedef struct ctr_streams {
+    sqlite3 *db;
+    const char *schema, *table; /* borrowed */
+    const ctr_shape *shape;     /* borrowed; columns come in its order */
+    int out;                    /* statements that cursors use */
+    struct ctr_kept_scan {
+        char *plan;
+        sqlite3_stmt *statement;
+    } kept[CTR_STREAMS_KEPT];
+} ctr_streams;
+
+/* Zero it first, except for `of`. */
+typedef struct ctr_stream {
+    ctr_streams *of;         /* borrowed */
+    sqlite3_stmt *statement; /* NULL before the first start */
+    char *plan;              /* its plan; owned */
+    int64_t exact;           /* the row that came first; a second scan skips it */
+    bool has_exact;
+    bool looked, hides; /* its columns were checked; an authorizer hides some */
+} ctr_stream;
+
+/* Columns of a row; those of the shape follow. */
+enum { CTR_WALK_ID, CTR_WALK_COLUMNS };
+
+typedef enum ctr_walk_kind {
+    CTR_WALK_ALL,
+    CTR_WALK_ALL_NUMBERED, /* all, with their numbers */
+    CTR_WALK_SINCE         /* rows changed with this number or a higher one, with numbers */
+} ctr_walk_kind;
+
+typedef struct ctr_walk {
+    sqlite3_stmt *row; /* its current row; lent by the slot */
+    int64_t number;    /* of its last change; 0 if unknown */
+    int origins;       /* of its changes, a sum of ctr_origin; 0 if unknown */
+    ctr_tab *of;       /* borrowed */
+    ctr_slot *slot;
+    ctr_run run;
+    ctr_walk_kind kind;
+    int skips; /* rows of which all changes have this origin; set by the owner, at first 0 */
+    ctr_changes changes;
+    size_t at;
+} ctr_walk;
+
+/* An UPDATE that merges into rows of a stored table while SQLite writes them.
+ *
+ *     UPDATE t_cells SET n = coalesce(counter_merging(?2, 0), n)
+ *      WHERE k = ?1 AND counter_merging(?2, _id, k, n)
+ *
+ * Finding a row by one statement and writing it by another costs two searches and two statements.
+ * Here the condition merges: it takes the row, calls `merge` to stage its new cells,
+ * and is true if any is staged; then the assignments fetch the staged cells. One
+ * statement merges many rows in the order of storage: it passes each to `merge`, until `merge`
+ * returns false.
+ *
+ * The function fails in any other statement. ctr_update_open returns false if the host
+ * forbids the function, or if the table has too many columns for it; then the caller finds and
+ * writes rows one by one. */
+
+/* Stages the new cells of the current row. `keys` is its key, in key order, if the statement passes
+ * rows in the order of storage, else NULL. Returns false if the row is not the expected one: then
+ * the statement does not write it and passes no other row. */
+typedef bool ctr_update_merge(void *with, sqlite3_value **keys, ctr_problem *problem);
+
+typedef struct ctr_update {
+    ctr_rows *rows; /* borrowed; whole */
+    ctr_update_merge *merge;
+    void *with;
+    ctr_slot *by_key, *behind;
+    sqlite3_value **keys;   /* owned: room */
+    bool in_order, stopped; /* the statement passes rows in order; it passes no more of them */
+    bool pending;           /* a row is staged and not written yet */
+    bool called;            /* false if an authorizer makes SQLite use NULL instead of a call */
+    int n_written, n_fetched;
+    ctr_problem *problem;
+} ctr_update;
+
+/* Counters that come and go.
+ *
+ * A name may be dropped and added again, here and elsewhere at once. So each counter of a table has
+ * a generation, and generations of one name merge as the maximum:
+ *
+ *     0           no file has ever had it
+ *     1, 3, 5 …   it is there; 1 is that of the declaration
+ *     2, 4, 6 …   it was dropped
+ *
+ * The higher generation wins as a whole: counts of a lower one are gone, whichever file brings
+ * them, and never mix with counts of a later one. In the same odd generation cells merge.
+ * (Cassandra reserves the name of a dropped counter for ever instead, because its shards do not
+ * distinguish the two: CASSANDRA-10063 and others.)
+ *
+ * <table>_state lists the counters that were added or dropped by themselves, with their
+ * generations. The stored column of a dropped counter is renamed to _dropped_<name> and emptied. */
+
+/* A request to raise a counter to a generation. */
+typedef struct ctr_wanted {
+    const char *name;
+    int64_t generation;
+    int64_t emptied; /* the number of emptied cells, set when it is done */
+} ctr_wanted;
+
+/* Returns the request of such an INSERT, by its command; NULL for another command. */
+#define CTR_WANTED "counter column"
+static inline ctr_wanted *ctr_columns_wanted(sqlite3_value *command)
+{
+    return sqlite3_value_pointer(command, CTR_WANTED);
+}
+
+/* The floors of one counter table: rows below them are gone for good.
+ *
+ * A tombstone must stay, however old: a file may still bring the counter that it deleted. A floor
+ * replaces all tombstones below it, because it refuses every row there. It is a value of one key
+ * column, mostly of a time, stored in <table>_state. It only rises. Floors merge as the maximum, in
+ * the order of the column's affinity and collation. */
+
+typedef struct ctr_floors {
+    ctr_tab *tab;           /* borrowed */
+    const ctr_shape *shape; /* borrowed */
+    bool only_reads;        /* set by the owner: asks for no identity */
+    int64_t as_of;          /* identity.floors when `any` was read */
+    bool any;
+    bool looked; /* if `only_reads`: `any` is known; cleared when floors may have risen */
+} ctr_floors;
+
+/* Openings: the values that a table held when tracking began.
+ *
+ * counter_track counts these values under an id of its own, an opening: a UUID of version 8, made
+ * for the call. So a cell tells which of its shards are openings. An opening never counts again.
+ *
+ * If two files track copies of one table, their openings are the same values twice. Nobody but the
+ * user knows, so a tracked table does not show the sum of two openings until an answer says what
+ * they are:
+ *
+ *     same    one stock, of which both files had a copy: in each cell only the greatest counts
+ *     add     two stocks, which add up
+ *
+ * Answers are a set that only grows: edges between openings. They belong to pairs, not to tables,
+ * for {a, b} and {c, d} may be two stocks. Openings that are joined by edges 'same' are a group;
+ * within a group 'add' has no effect, and 'add' between two openings holds for their groups. After
+ * each merge, in each group all openings of a cell but the greatest, by value and then by id,
+ * become (clock 2, value 0). So the result does not depend on when an answer comes, and an answer
+ * repairs values that were added up by mistake.
+ *
+ * An answer is stored, and travels, as 34 bytes:
+ *
+ *     byte 0    0xB1: an answer (high half) of format 1 (low half)
+ *     byte 1    1: same, 2: add
+ *     a, b      the two openings, 16 bytes each, the lower first
+ *
+ * An opening can also be joined with the name under which its table was born: with an id that every
+ * file computes from that name, and no cell has.
+ *
+ * A row whose merged deletion is not shown begins its next life when the application writes it. Its
+ * counters go on with what they show: under an opening that every file computes from table, key
+ * and life, so that two files which revive one row do not add it up. Of two values under it the
+ * greater one wins, by the rule for equal clocks. */
+
+typedef enum ctr_answer_to { CTR_UNANSWERED, CTR_SAME, CTR_ADD } ctr_answer_to;
+
+enum { CTR_ANSWER_SIZE = 2 + 2 * CTR_ID_SIZE };
+
+/* The answers of one table. */
+typedef struct ctr_openings {
+    uint8_t *answers; /* owned: n of CTR_ANSWER_SIZE bytes each */
+    size_t n, room;
+    uint8_t *own; /* owned: the ids of the openings that this file made */
+    size_t n_own, room_own;
+
+    /* Private: how many answers, from the first, are in order and grouped; the openings in those,
+     * ascending by id, each with its group; and for the cell at hand its openings that count. */
+    size_t n_grouped;
+    struct opening_node *nodes;
+    size_t n_nodes;
+    ctr_shard *live;
+    size_t n_live, room_live;
+    ctr_packed decided; /* the ids of a cell whose openings are all answered */
+} ctr_openings;
+
+/* What a call of counter_replicate says of the values of regular columns: nothing; they win over
+ * those that other files had when they began to replicate the table; they yield to those; or all
+ * are written now, for a migration has changed them while the triggers did not run. */
+typedef enum ctr_values_say {
+    CTR_VALUES_NOTHING,
+    CTR_VALUES_NEWEST,
+    CTR_VALUES_OLDEST,
+    CTR_VALUES_WRITTEN
+} ctr_values_say;
+
+/* The opening of a running call, in ctr_conn; its counter table takes values under it. */
+typedef struct ctr_opening {
+    const char *schema, *counters; /* borrowed */
+    uint8_t id[CTR_ID_SIZE];
+    const bool *opens; /* borrowed; by counter: its values are opening values */
+    bool stamps;       /* of counter_replicate: rows without stamps get some */
+    ctr_values_say values;
+    ctr_answer_to answer; /* about openings of other files that stand in the cells already */
+    int64_t n;            /* values that were counted under the id */
+    uint8_t *met;         /* owned: the ids of those openings */
+    size_t n_met, room_met;
+} ctr_opening;
+
+/* ==== shape.c ================================================================================= */
+
+/* Makes room for n columns. */
+int ctr_shape_open(ctr_shape *shape, int n, ctr_problem *problem);
+
+/* Appends a copied column; `key` is its position in the key, or -1 for a counter. Fails with
+ * SQLITE_SCHEMA if there is no room, because the table has grown meanwhile; SQLite then tries
+ * again. */
+int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const char *collation,
+                  int key, ctr_problem *problem);
+
+/* Appends a dropped counter; copies the name. */
+void ctr_shape_add_gone(ctr_shape *shape, const char *name, int64_t generation,
+                        ctr_problem *problem);
+
+/* Copies a shape, with its dropped counters. The caller closes the copy, also after a failure. */
+int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem);
+
+/* Returns whether the two have the same columns. Does not compare generations. */
+bool ctr_shape_same_columns(const ctr_shape *a, const ctr_shape *b);
+
+/* Return the counter of this name, or -1. The second ignores case. */
+int ctr_shape_counter(const ctr_shape *shape, const char *name);
+int ctr_shape_counter_like(const ctr_shape *shape, const char *name);
+
+/* Returns the column of this name, ignoring case, or -1; NULL is the name of none. */
+int ctr_shape_column_like(const ctr_shape *shape, const char *name);
+
+/* Returns the name of a counter by its number. */
+const char *ctr_shape_counter_name(const ctr_shape *shape, int counter);
+
+/* Lists present and then dropped counters: returns the name of number `i` and sets its generation;
+ * NULL after the last. */
+const char *ctr_shape_ever(const ctr_shape *shape, int i, int64_t *generation);
+
+/* Returns the generation of a counter of this name, ignoring case, and sets its spelling here; 0
+ * and NULL if there never was one. */
+int64_t ctr_shape_generation(const ctr_shape *shape, const char *name, const char **spelling);
+
+/* Returns the key in words, "path TEXT BINARY, hour INTEGER BINARY": names, affinities and
+ * collations must agree between two files. The caller frees it with sqlite3_free; NULL: no
+ * memory. */
+char *ctr_shape_key_text(const ctr_shape *shape);
+const char *ctr_shape_affinity_name(ctr_affinity affinity);
+
+/* Returns the clauses of a declaration with this shape; the caller frees them with sqlite3_free;
+ * NULL: no memory. A table without counters cannot be declared, so it gets a dropped one. */
+char *ctr_shape_declaration(const ctr_shape *shape);
+
+/* Return lists of quoted names: the key columns in key order; the counters, or the word NULL if
+ * there is none; all columns in declared order. The caller frees them with sqlite3_free. */
+char *ctr_shape_key_list(const ctr_shape *shape);
+char *ctr_shape_counter_list(const ctr_shape *shape);
+char *ctr_shape_column_list(const ctr_shape *shape);
+
+/* ---- lists for sql/rows.sql; the caller frees them with sqlite3_free; NULL: no memory -------- */
+
+char *ctr_shape_key_match(const ctr_shape *shape);
+char *ctr_shape_update_changes(const ctr_shape *shape);
+
+/* Frees everything; a second call does nothing. */
+void ctr_shape_close(ctr_shape *shape);
+
+/* Compares the keys and the counters of two tables.
+ *
+ * Keys must agree in name, order, affinity and collation. Otherwise two keys here could be one key
+ * there, and a merge would mix their shards. Counters may be added and dropped (table/columns.h),
+ * but a name must be spelled the same everywhere.
+ */
+
+/* Fails unless the keys agree, as a merge requires. `a` and `b` are the names of the two files in
+ * messages. */
+int ctr_shape_check_keys(const ctr_shape *one, const char *a, const ctr_shape *two, const char *b,
+                         ctr_problem *problem);
+
+/* The same; fails also unless both sides have each counter, in the same generation. */
+int ctr_shape_check_same(const ctr_shape *one, const char *a, const ctr_shape *two, const char *b,
+                         ctr_problem *problem);
+
+/* Returns whether some counter of `from` has a higher generation than in `shape`. */
+bool ctr_shape_is_behind(const ctr_shape *shape, const ctr_shape *from);
+
+/* Returns the counter of this name and this generation, or -1. */
+int ctr_shape_counter_of(const ctr_shape *shape, const char *name, int64_t generation);
+
+/* Makes room for `size` more bytes after the present ones and returns it; NULL if there is no
+ * memory. */
+uint8_t *ctr_pack_room(ctr_packed *packed, size_t size, ctr_problem *problem);
+
+/* Packs n values in place of the present bytes; a NULL becomes CTR_KEY_NOTHING. They may belong to
+ * a statement's current row. */
+int ctr_pack_values(ctr_packed *packed, sqlite3_value **values, int n, ctr_problem *problem);
+
+/* Append a packed key: begin it, and add a value; NULL is nothing. */
+void ctr_pack_begin(ctr_packed *packed, ctr_problem *problem);
+void ctr_pack_append(ctr_packed *packed, sqlite3_value *value, ctr_problem *problem);
+
+/* The same for the key columns of a row, or for floors, folded. */
+int ctr_pack_folded(ctr_packed *packed, const ctr_shape *shape, sqlite3_value **keys,
+                    ctr_problem *problem);
+
+/* Binds a value as a column would store it; the second borrows the bytes of a text until the
+ * bindings are cleared. SQLite converts an integer to REAL when it stores it, not when it compares
+ * it. */
+int ctr_pack_bind_stored(sqlite3_stmt *statement, int i, const ctr_column *column,
+                         sqlite3_value *value);
+int ctr_pack_lend_stored(sqlite3_stmt *statement, int i, const ctr_column *column,
+                         sqlite3_value *value);
+
+/* Binds the key columns of a row, beginning at the parameter `first`. Returns an SQLite code. */
+int ctr_pack_bind_keys(sqlite3_stmt *statement, int first, const ctr_shape *shape,
+                       sqlite3_value **keys);
+
+/* Binds the values of a checked key to the parameters of a statement, from the first on. */
+int ctr_pack_bind(sqlite3_stmt *statement, const uint8_t *bytes, size_t size);
+
+/* Packed keys as JSON, for people and for scopes.
+ *
+ *     ["/",12]    a BLOB is {"hex":"00ff"}, a TEXT that is not valid UTF-8 {"text":"61ff"}, a
+ *                 missing floor null, infinity 9e999 */
+
+/* Returns a checked packed key as JSON; NULL: no memory. The caller frees it with sqlite3_free. */
+char *ctr_key_json_write(const uint8_t *key, size_t size);
+
+/* Packs the values of a JSON array, which SQLite's json_each reads, in place of the present bytes,
+ * and sets their number. Returns false if it is no array of values of a key, or on a problem. */
+bool ctr_key_json_read(ctr_packed *key, int *n, sqlite3 *db, const char *json,
+                       ctr_problem *problem);
+
+/* ==== stored.c ================================================================================ */
+
+/* Adds a new table with its birth name: its own name or that of its tracked table. Fails while
+ * another table has this birth name. */
+void ctr_catalog_add(sqlite3 *db, const char *schema, const char *table, const char *birth,
+                     ctr_problem *problem);
+
+void ctr_catalog_remove(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
+void ctr_catalog_rename(sqlite3 *db, const char *schema, const char *table, const char *to,
+                        ctr_problem *problem);
+
+/* Look for the table with the birth name `birth`, or the present name `table`. Return false if
+ * there is none, or on a problem. The caller closes the entry, also after a failure. */
+bool ctr_catalog_born(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *birth,
+                      ctr_problem *problem);
+bool ctr_catalog_named(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *table,
+                       ctr_problem *problem);
+
+int ctr_catalog_copy(ctr_catalog_entry *entry, const ctr_catalog_entry *of, ctr_problem *problem);
+void ctr_catalog_close_entry(ctr_catalog_entry *entry);
+
+/* Reads the catalog in place of the present content. A file without one has no tables. The caller
+ * zeroes it first, and closes it, also after a failure. */
+int ctr_catalog_read(ctr_catalog *catalog, ctr_file *file, ctr_problem *problem);
+void ctr_catalog_close(ctr_catalog *catalog);
+
+/* Adds the table with this birth name, which was created since. */
+int ctr_catalog_list_born(ctr_catalog *catalog, ctr_file *file, const char *birth,
+                          ctr_problem *problem);
+
+/* Returns the table with this birth name, or NULL. */
+const ctr_catalog_entry *ctr_catalog_find(const ctr_catalog *catalog, const char *birth);
+
+/* Refuses stored tables on which a trigger or an authorizer of the user would act.
+ *
+ * A trigger on a stored table is foreign code that our writes would fire. An authorizer of the
+ * connection may answer IGNORE: SQLite then reads NULL instead of a column, and leaves a column out
+ * of an UPDATE. Counts would be lost without an error, so these functions fail before that. */
+
+/* Refuses triggers that our writes would fire, because a trigger is foreign code: on the stored
+ * tables of `table`, which may be NULL, and with `of_file` on those of the file. */
+int ctr_refuse_triggers(sqlite3 *db, const char *schema, const char *table, bool of_file,
+                        ctr_problem *problem);
+int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, bool of_file,
+                              ctr_problem *problem);
+
+/* The stored tables of a counter table.
+ *
+ * They say which keys and counters it has, not the text of CREATE VIRTUAL TABLE:
+ *
+ *     CREATE TABLE page_views_cells(
+ *       _id INTEGER PRIMARY KEY,
+ *       path TEXT COLLATE "BINARY" NOT NULL, hour INTEGER COLLATE "BINARY" NOT NULL,
+ *       hits BLOB, bytes BLOB,
+ *       UNIQUE(path, hour))
+ *
+ *     CREATE TABLE page_views_journal(
+ *       _seq INTEGER PRIMARY KEY, level INTEGER, entries BLOB)                 see table/journal.h
+ *
+ *     CREATE TABLE page_views_state(
+ *       _id INTEGER PRIMARY KEY, _kind TEXT, _row, _name, _value, _seq, _rows, _bytes,
+ *       path TEXT COLLATE "BINARY", hour INTEGER COLLATE "BINARY",
+ *       UNIQUE(_kind, _row, _name))
+ *
+ *     _kind       a row is
+ *     request     a request that was taken; see counter/request.c
+ *     counter     a counter that came or went; see table/columns.h
+ *     floors      the floors of the key columns; see table/floors.h
+ *     apart       of a tracked table: a value that is not shown; see tracked/apart.h
+ *     named       of a tracked table: the name of a column; see tracked/tracked.h
+ *
+ * The columns of the UNIQUE constraint are the key, in its order; the other columns are counters,
+ * each a cell or NULL. Names that begin with an underscore are ours. A stored table of any other
+ * shape is damaged, and we refuse it before we use it.
+ * */
+
+/* The stored tables of a counter table: "cells", "journal", "state"; NULL at the end. */
+const char *const *ctr_stored_suffixes(void);
+
+/* Those of a file; NULL at the end. */
+const char *const *ctr_stored_of_file(void);
+
+/* Creates, drops and renames the stored tables. */
+void ctr_stored_create(const ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
+                       ctr_problem *problem);
+void ctr_stored_drop(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
+void ctr_stored_rename(sqlite3 *db, const char *schema, const char *table, const char *to,
+                       ctr_problem *problem);
+
+/* Reads the shape from the stored tables of `table`. SQLITE_CORRUPT_VTAB if they are missing or
+ * damaged. The caller closes it, also after a failure. */
+int ctr_stored_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
+                    ctr_problem *problem);
+
+/* The same in two steps, for ctr_tab_read_shape: the columns, from the text of CREATE TABLE alone,
+ * if that is the text we write (else returns false); the generations, from CTR_SQL_COLUMNS_ALL. */
+bool ctr_stored_read_text(ctr_shape *shape, const ctr_objects *objects, const char *table,
+                          ctr_problem *problem);
+void ctr_stored_read_generations(ctr_shape *shape, ctr_run *run, sqlite3_stmt *row);
+
+/* Returns the name of the tracked table, as it was noted last, or NULL if there is none. The caller
+ * frees it with sqlite3_free. */
+char *ctr_stored_tracked(sqlite3 *db, const char *schema, const char *counters,
+                         ctr_problem *problem);
+
+/* Learns the columns by preparing a SELECT, which keeps no lock, for xConnect. The key columns are
+ * those of `declared`. Copies `declared` if no stored table fits. ctr_stored_read checks the rest
+ * and reads the generations. The caller closes the shape, also after a failure. */
+int ctr_stored_describe(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
+                        const ctr_shape *declared, ctr_problem *problem);
+
+/* ==== tab.c =================================================================================== */
+
+/* Returns the table of a file with this shape, lent as long as the file, or NULL and a problem
+ * without memory. It keeps its memory, unless the schema has changed since the last call. */
+ctr_tab *ctr_tab_of(ctr_file *file, const char *table, const ctr_shape *shape,
+                    ctr_problem *problem);
+
+/* Returns the table of this name if there is one already, or NULL. */
+ctr_tab *ctr_tab_known(ctr_file *file, const char *table);
+
+/* Reads the shape of a table with its generations; the caller closes it, also after a failure. */
+int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape, ctr_problem *problem);
+
+/* Returns a run of statements on the table. NULL: none, after a problem. */
+ctr_run ctr_tab_run(const ctr_tab *tab, ctr_problem *problem);
+
+/* Takes a statement, which nobody else uses until it is given back; NULL on error. If it is taken
+ * already, because the collation of a key runs SQL of the host, another one is prepared. */
+ctr_slot *ctr_tab_take(ctr_tab *tab, ctr_tab_sql which, ctr_problem *problem);
+
+/* The same for one on the tracked table, with its lists. Only the table that the ctr_tab knows has
+ * kept ones. */
+ctr_slot *ctr_tab_take_shown(ctr_tab *tab, ctr_tab_sql which, const struct ctr_tracked *tracked,
+                             const ctr_slots *lists, ctr_problem *problem);
+
+/* Takes what the table tracks now; releases the former. */
+void ctr_tab_track(ctr_tab *tab, struct ctr_tracked *tracked, void (*drop)(struct ctr_tracked *));
+
+/* Gives a statement back: resets it and clears its bindings; NULL is harmless. After a problem it
+ * is finalized, for it may hide columns, as an authorizer wanted it. */
+void ctr_tab_give_back(ctr_tab *tab, ctr_slot *slot, const ctr_problem *problem);
+void ctr_tab_drop(ctr_slot *slot); /* the same, and finalizes it */
+
+/* Finalizes the statements that nobody has taken. */
+void ctr_tab_release(ctr_tab *tab);
+
+/* Returns whether the table is ready to be written: the identity of its file was checked, memory is
+ * valid, and nobody else has triggers on the stored tables. It stays so as long as the write lock
+ * is held and the version of the file is the same. Triggers that are made meanwhile are noticed
+ * because SQLite prepares the statements that write again. */
+static inline bool ctr_tab_is_ready(const ctr_tab *tab)
+{
+    return tab->ready_at == tab->file->version;
+}
+
+/* Call it for a table that was dropped or created, or is another one now: drops its statements,
+ * and its memory unless it has a batch. */
+void ctr_tab_forget(ctr_file *file, const char *table);
+
+/* ==== row.c =================================================================================== */
+
+/* Borrows the shape. The caller closes `rows`, also after a failure. */
+int ctr_rows_open(ctr_rows *rows, ctr_file *file, const char *table, const ctr_shape *shape,
+                  ctr_problem *problem);
+void ctr_rows_close(ctr_rows *rows);
+
+/* Call it after the columns of the shape were put into another order: from now on statements with
+ * this order are used. */
+int ctr_rows_reorder(ctr_rows *rows, ctr_problem *problem);
+
+/* Looks for the row with these key values, in key order. They may have any type: the columns'
+ * affinity applies. On a malformed cell, sets a problem that names column and key. */
+int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
+int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem);
+
+/* Looks for the row in memory alone, and returns whether it may still be written as a new one: it
+ * is not there, and its key is stored as it is. */
+bool ctr_rows_may_be_new(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
+
+/* Returns whether the table has no row. */
+bool ctr_rows_is_empty(ctr_rows *rows, ctr_problem *problem);
+
+/* Acts as if no row was found. */
+int ctr_rows_find_none(ctr_rows *rows, ctr_problem *problem);
+
+/* Takes the current row of a statement on the same table, _id, the columns of the shape and perhaps
+ * the row cell, as if it were found. */
+int ctr_rows_take(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem);
+
+/* ---- the row found last ---------------------------------------------------------------------- */
+
+/* Returns the state of a counter of the row found last. */
+ctr_summary ctr_rows_state(const ctr_rows *rows, int counter);
+
+/* Returns the row cell of the row found last, read at the first call; life 0 if none was found or
+ * it has none. NULL on a problem. Only for a replicated table. */
+ctr_row_cell *ctr_rows_row(ctr_rows *rows, ctr_problem *problem);
+
+/* Returns whether that row is live, by its row cell, which is read only if nothing else says so. */
+bool ctr_rows_is_live(ctr_rows *rows, ctr_problem *problem);
+
+/* The values of a stored row: its cells with the amounts of the journal, its key.
+ *
+ * `rows` lends the table and its journal. The row is any row of the table, not the one found last. */
+
+/* Opens the cell in column i of a statement's current row, whose id is in column 0, with the
+ * journal's amount added. It lives until the next one is opened. On a malformed cell, sets a
+ * problem that names counter and key. */
+int ctr_values_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_cell *cell,
+                         ctr_problem *problem);
+
+/* The same, but returns only life and sum, without any shard. */
+int ctr_values_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_summary *summary,
+                        ctr_problem *problem);
+
+/* Returns whether the row has exactly these key values; NULL matches any. */
+bool ctr_values_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem);
+
+/* Copies the key values of a row; the caller frees them with sqlite3_value_free, also after a
+ * failure. Returns false if there is no such row, or on a problem. */
+bool ctr_values_take_key(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem);
+
+/* Returns the key of a row as a message shows it, ('/', 12); the caller frees it with sqlite3_free.
+ * Returns NULL without memory, or if an error of reading the row made SQLite roll back; that error
+ * replaces the problem. */
+char *ctr_values_key_text(ctr_rows *rows, int64_t rowid, ctr_problem *problem);
+
+/* Adds "column hits of ('/', 12)" to the problem. */
+void ctr_values_problem_at(ctr_rows *rows, int64_t rowid, int counter, ctr_problem *problem);
+
+/* Changes of the counters of a found or missing row: staged, then written.
+ *
+ *     ctr_rows_find_key(rows, keys, problem);
+ *     ctr_stage_add(rows, counter, n, leader, problem);     for each counter that changes
+ *     ctr_stage_write(rows, keys, problem);
+ *
+ * An increment and a write of regular columns of an existing row go to the journal
+ * (table/batch.h), every other change to the cells, in one INSERT or UPDATE. Every refusal comes
+ * before the write: inside a transaction, SQLite does not roll back half of the writes of a virtual
+ * table. */
+
+/* Adds n to a counter, or sets it to n, in the shard of the leader. Stages nothing and returns
+ * CTR_DELETED or CTR_OVERFLOW if that is impossible. */
+ctr_status ctr_stage_add(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader,
+                         ctr_problem *problem);
+ctr_status ctr_stage_assign(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader,
+                            ctr_problem *problem);
+
+/* Adds n to the cell itself: the leader is an opening (table/openings.h). */
+ctr_status ctr_stage_open(ctr_rows *rows, int counter, int64_t n, const ctr_leader *opening,
+                          ctr_problem *problem);
+
+/* Begins the next life of a counter, with n unless `leader` is NULL; deletes it. Both may return
+ * CTR_LAST_LIFE. */
+ctr_status ctr_stage_next_life(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader,
+                               ctr_problem *problem);
+ctr_status ctr_stage_delete(ctr_rows *rows, int counter, ctr_problem *problem);
+
+/* Returns room for a new cell, valid until the next call; NULL if there is no memory. The second
+ * makes its first `size` bytes the new cell of a counter. */
+uint8_t *ctr_stage_room(ctr_rows *rows, size_t size, ctr_problem *problem);
+void ctr_stage_set(ctr_rows *rows, int counter, size_t size);
+
+/* Stages the spelling of the key of the row that was found: `keys` are equal to its values, and
+ * perhaps other letters, blanks at the end, or 1.0 for 1. NULL: the value stays. Borrows them until
+ * the row is written. */
+void ctr_stage_spell(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
+
+/* Empties the counters of a row of a replicated table, which ends or begins a life. */
+void ctr_stage_empty(ctr_rows *rows);
+
+/* Makes rows->row the new row cell; numbers new writers (table/regular.h). */
+int ctr_stage_row(ctr_rows *rows, ctr_problem *problem);
+
+/* Stages a write of the regular columns in a mask, a bool for each of n, which is borrowed until
+ * the row is written. Returns false if the clock is beyond the last number (core/row_cell.h): then
+ * the row cell must be written. */
+bool ctr_stage_stamps(ctr_rows *rows, const bool *mask, int n, ctr_problem *problem);
+
+/* Returns the state of a counter of the row with the staged change. */
+ctr_summary ctr_stage_state(const ctr_rows *rows, int counter);
+
+/* If a new cell was staged for a counter, opens it; it lives until the next find. */
+void ctr_stage_cell(const ctr_rows *rows, int counter, ctr_cell *cell);
+
+/* Returns whether there is anything to write. */
+bool ctr_stage_any(const ctr_rows *rows);
+
+/* Inserts the row with `keys` if none was found, or changes the row that was found; then keys may
+ * be NULL. */
+int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
+
+/* The same for a row that was not looked for. Returns false if it exists; then nothing changed. */
+bool ctr_stage_write_new(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
+
+/* Sets the problem that a row is being written, and a collation of the host writes another. */
+int ctr_stage_refuse_writing(ctr_problem *problem);
+
+/* ==== cache.c ================================================================================= */
+
+/* A hash table by row and counter. A journal may have many amounts, and a fresh connection reads
+ * them all. So they are in one array, without an allocation for each.
+ *
+ * It has the stamps of regular columns, too: CTR_AMOUNT_COLUMNS + c is column c, and its amount
+ * the number of the stamp. */
+
+/* Returns the amount of a counter of a row, or NULL. */
+ctr_amount *ctr_cache_find_amount(const ctr_amounts *amounts, int64_t row, int counter);
+
+/* Makes room for n more; the next n calls of ctr_cache_add_amount cannot fail. */
+int ctr_cache_expect_amounts(ctr_amounts *amounts, size_t n, ctr_problem *problem);
+
+/* Finds or creates an amount. It is lent until the next call of ctr_cache_expect_amounts. */
+ctr_amount *ctr_cache_add_amount(ctr_amounts *amounts, int64_t row, int counter);
+
+/* Drops an amount, because its cell was written with it. */
+void ctr_cache_drop_amount(ctr_amounts *amounts, int64_t row, int counter);
+
+/* Drops all amounts, and frees the memory. */
+void ctr_cache_clear_amounts(ctr_amounts *amounts);
+
+/* Rows of the table: the key, and the state of each counter, with the journal's amounts.
+ *
+ *     by id, by key    -> the same rows; a key as the row stores it
+ *
+ * A cached row can be read and counted in without a statement. Any row may be dropped at any time;
+ * rows that were not used recently are dropped to stay within CTR_CACHE_BYTES. */
+
+uint64_t ctr_cache_hash(const uint8_t *key, size_t size);
+
+/* ==== journal.c =============================================================================== */
+
+/* Brings memory up to date. Call it while a statement of the connection stands on a row of the
+ * schema, or within a transaction that has read the schema, because SQLite then keeps one snapshot.
+ * Fails with SQLITE_CORRUPT_VTAB if the journal is damaged. */
+int ctr_journal_refresh(ctr_tab *tab, ctr_problem *problem);
+
+/* Returns the amount of a counter of a row in the journal, or (CTR_AMOUNT_COLUMNS + c) the stamp of
+ * regular column c; NULL: none. */
+static inline const ctr_amount *ctr_journal_amount(const ctr_tab *tab, int64_t row, int counter)
+{
+    const ctr_amount *amount = ctr_cache_find_amount(&tab->amounts, row, counter);
+    return amount && amount->ticks > 0 ? amount : NULL;
+}
+
+/* Lists the rows with amounts or stamps, in ascending order; numbers are 0. The second counts the
+ * amounts and stamps. */
+int ctr_journal_list_amounts(const ctr_tab *tab, ctr_changes *list, ctr_problem *problem);
+size_t ctr_journal_count_amounts(const ctr_tab *tab);
+
+/* Drops memory; the batch must have been appended. */
+void ctr_journal_drop(ctr_tab *tab);
+
+/* Appends the batch and drops memory, which is read again when needed. */
+void ctr_journal_read_again(ctr_tab *tab, ctr_problem *problem);
+
+/* Entries of a transaction for a journal, in memory until they are appended.
+ *
+ *     ctr_batch_expect     before rows are written: makes room, so that the next two cannot fail
+ *     ctr_batch_add        an increment
+ *     ctr_batch_stamp      a write of regular columns
+ *     ctr_batch_note       another change
+ *     ctr_batch_flush      appends the batch
+ *
+ * It is appended before the commit, before a SAVEPOINT, and before other code reads the stored
+ * tables. The batch is a list. A savepoint records its length and the number of appended entries.
+ * Entries before that mark never change, and a rollback cuts the list at the mark:
+ *
+ *     appended   not yet       of the running statement
+ *     e  e  e  | e  e  e  e  | e  e
+ *                            mark
+ *
+ * After a rollback, the journal drops its memory and reads it again, unless nothing was written
+ * after the savepoint: rows that a table refuses are undone one by one.
+ *
+ * The stamps of regular columns have the number of their row of the journal, a hybrid logical
+ * clock: it is drawn with the first of them, and higher than all stamps in the cells of the file.
+ * So the stamps in the cells need not be looked at. After a merge in the same transaction, whose
+ * stamps may be higher, a new row begins with a higher number. A row that was appended takes no
+ * stamps. */
+
+/* Refuses to write if the write would run triggers. */
+int ctr_batch_refuse_triggers(ctr_tab *tab, ctr_problem *problem);
+
+/* Makes room for `n` entries, and appends the batch if it has grown long. */
+int ctr_batch_expect(ctr_tab *tab, int n, ctr_problem *problem);
+
+/* Returns the number that the entries which follow will have. The write lock is held. 0 on a
+ * problem. */
+int64_t ctr_batch_number(ctr_tab *tab, ctr_problem *problem);
+
+/* Makes this and all other connections drop their memory of the table. The caller has folded the
+ * journal: amounts that stand in it would be lost. Returns the number of the change, or 0 on a
+ * problem. */
+int64_t ctr_batch_mark_change(ctr_tab *tab, ctr_problem *problem);
+
+/* ---- all tables of a file that this transaction has written to, or is about to ---- */
+
+int ctr_batch_flush_all(ctr_file *file, ctr_problem *problem);
+
+/* ==== changes.c =============================================================================== */
+
+/* Appends a change; a list that has become long is first reduced to the last change of each row. */
+int ctr_changes_add(ctr_changes *changes, const ctr_change_of_row *change, ctr_problem *problem);
+
+/* Reads all changes with `since` or a higher number, in no order. */
+int ctr_changes_read(ctr_changes *changes, ctr_tab *tab, int64_t since, ctr_problem *problem);
+
+/* Sorts by row, ascending, and keeps each row once, with its highest number and all its origins. */
+int ctr_changes_latest(ctr_changes *changes, ctr_problem *problem);
+
+/* Sets the problem "t_journal is damaged: row 5 is truncated". */
+int ctr_changes_damaged(const char *table, int64_t number, const char *what, ctr_problem *problem);
+
+/* ==== fold.c ================================================================================== */
+
+/* Moves amounts of a journal into the cells.
+ *
+ * A fold writes each row with amounts once, in the order of storage. It turns the journal's rows of
+ * transactions into a segment of level 1: a list of changed rows, with numbers. If the journal has
+ * grown too long, a commit folds only the rows that lie densest, and carries the other amounts
+ * over, added up, into one new row of the journal:
+ *
+ *     rows of transactions            segment, level 1        row of a transaction
+ *     +1 row 5, +1 row 9, +1 row 5    5, 9: with numbers      all folded; +2 row 5
+ *
+ * Here row 9 was folded into its cell; a few rows that change often stay in the journal.
+ *
+ * A commit folds, or compacts segments (table/changes.h), never both.
+ *
+ * A fold runs in the current transaction. If it fails half-way, with amounts both in the cells and
+ * in the journal, it spoils the transaction (ctr_conn_spoil). */
+
+/* Appends the batch and folds the whole journal. If this transaction has not checked the identity,
+ * the id is read from the file. */
+int ctr_fold_table(ctr_tab *tab, ctr_problem *problem);
+
+/* The same, and compacts segments even if there is nothing to fold. */
+int ctr_fold_optimize(ctr_tab *tab, ctr_problem *problem);
+
+/* ==== events.c ================================================================================ */
+
+/* Only sync and savepoint can fail; SQLite rolls back if sync fails. Commit ignores a failed write
+ * of an attribute, because a file may be ahead of its attribute. */
+int ctr_events_begin(sqlite3_vtab *base);
+int ctr_events_sync(sqlite3_vtab *base);
+int ctr_events_commit(sqlite3_vtab *base);
+int ctr_events_rollback(sqlite3_vtab *base);
+int ctr_events_savepoint(sqlite3_vtab *base, int level);
+int ctr_events_release(sqlite3_vtab *base, int level);
+int ctr_events_rollback_to(sqlite3_vtab *base, int level);
+
+/* Call it before a row is written while SQLite calls no table in this transaction: it adds a table
+ * that the transaction creates to its list without xBegin, calls it at the end, but for savepoints
+ * only after a new one has begun. counter_witness joins instead, which locks main. */
+int ctr_events_witness(ctr_joined *joined, ctr_problem *problem);
+
+/* Call it before the table is dropped, if the transaction has counted in it: if SQLite calls no
+ * other table, counter_witness joins, as above. The table itself stays joined until the DROP is
+ * done: while no table is joined, the state for savepoints is dropped. */
+int ctr_events_pass_on(ctr_joined *joined, ctr_problem *problem);
+void ctr_events_leave(ctr_joined *joined);
+
+/* Writes ahead what the end of the transaction would write, so that it does not fail there: if a
+ * RELEASE is interrupted, SQLite leaves the savepoint in a state that no statement can repair until
+ * the interrupt ends. Appends the batches, and folds the tables whose journals have grown. If no
+ * table has joined the transaction, the checks of identities are forgotten. */
+int ctr_events_write_ahead(ctr_conn *conn, ctr_problem *problem);
+
+/* Appends all batches to the journals (table/journal.h), in all files. */
+int ctr_events_append(ctr_conn *conn, ctr_problem *problem);
+
+/* Returns the hooks of counter tables for a change of the identity of their file. */
+const ctr_file_tables *ctr_events_tables(void);
+
+/* ==== stream.c ================================================================================ */
+
+void ctr_stream_release(ctr_streams *streams);
+
+/* Returns whether the comparisons of the plan with these arguments mean the same on the stored
+ * columns as in the statement. They may differ: a TEXT column may compare a number with texts. */
+bool ctr_stream_is_exact(const ctr_shape *shape, const char *plan, sqlite3_value **argv);
+
+/* Starts a scan. If `all`, it uses all arguments, else only the exact ones, and skips the row that
+ * came first, if there was one. */
+void ctr_stream_start(ctr_stream *stream, const char *plan, sqlite3_value **argv, bool all,
+                      ctr_problem *problem);
+
+/* Steps to the next row. Returns false at the end, or on a problem. */
+bool ctr_stream_step(ctr_stream *stream, ctr_problem *problem);
+
+/* Ends the scan. The stream may be started again. */
+void ctr_stream_close(ctr_stream *stream);
+
+/* Returns whether the plan begins with an operator and its key position. */
+bool ctr_stream_plan_has_argument(const char *plan);
+
+/* The rows of a stored table: all, or those changed since a number.
+ *
+ *     ctr_stream_walk_open(&walk, rows, CTR_WALK_SINCE, since, problem);
+ *     while (ctr_stream_walk_next(&walk, problem))
+ *         value = sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + i);
+ *     ctr_stream_walk_close(&walk);
+ *
+ * Rows come in the order of storage, because no collation of another file is trusted. The journal
+ * of the table lists the changed rows and their numbers. A cell is complete only after
+ * ctr_values_open_cell (table/values.h).
+ */
+
+/* The caller closes the walk, also after a failure, before the rows. */
+int ctr_stream_walk_open(ctr_walk *walk, ctr_rows *rows, ctr_walk_kind kind, int64_t since,
+                         ctr_problem *problem);
+
+/* The same for the rows whose first n key columns have these values: all of them if `since` is 0,
+ * else those that have changed; with numbers. Key columns are compared as SQLite compares them. */
+int ctr_stream_walk_open_scope(ctr_walk *walk, ctr_rows *rows, int64_t since,
+                               sqlite3_value **values, int n, ctr_problem *problem);
+
+bool ctr_stream_walk_next(ctr_walk *walk, ctr_problem *problem);
+void ctr_stream_walk_close(ctr_walk *walk);
+
+int ctr_update_register(sqlite3 *db);
+
+/* Returns false, without a problem, if the function cannot be used. The caller closes the update,
+ * also after a failure. */
+bool ctr_update_open(ctr_update *update, ctr_rows *rows, ctr_update_merge *merge, void *with,
+                     ctr_problem *problem);
+void ctr_update_close(ctr_update *update, const ctr_problem *problem);
+
+/* Merges into the row with this key. Returns whether it was written. rows->found says whether the
+ * row exists, if update->called. */
+bool ctr_update_key(ctr_update *update, sqlite3_value **keys, ctr_problem *problem);
+
+/* Merges into some of the rows behind `rowid`. Returns the number of written rows. rows->rowid is
+ * the last row that was passed to `merge`, if rows->found. */
+int ctr_update_behind(ctr_update *update, int64_t rowid, ctr_problem *problem);
+
+/* ==== columns.c =============================================================================== */
+
+/* Returns the columns and writers, lent until they are asked for again after memory was dropped;
+ * NULL on a problem, which is SQLITE_CORRUPT_VTAB if they are damaged. Forget drops memory; close
+ * frees it. */
+const ctr_registry *ctr_regular_of(ctr_tab *tab, ctr_problem *problem);
+void ctr_regular_forget(ctr_tab *tab);
+void ctr_regular_close(ctr_tab *tab);
+
+/* Returns whether a column ever had this name between files, also one that is replicated no
+ * longer. */
+bool ctr_regular_was_named(const ctr_registry *registry, const char *name, size_t size);
+
+/* Returns the number of the column with this name, or -1; upper and lower case are the same. */
+int ctr_regular_named(const ctr_registry *registry, const char *name, size_t size);
+
+/* Notes a new column, its present name, or (NULL) that it is replicated no longer. Drops memory. */
+void ctr_regular_note(ctr_tab *tab, int number, const char *name, const char *column,
+                      ctr_problem *problem);
+
+/* Makes room in `cell` for the columns of the table, and empties it. `room` counts the columns that
+ * it has room for, 0 at first. The caller frees cell->columns with sqlite3_free. */
+bool ctr_regular_room(ctr_tab *tab, ctr_row_cell *cell, int *room, ctr_problem *problem);
+
+/* Reads the row cell of a row, with the stamps of the journal, into `cell`, as ctr_regular_room
+ * leaves it; life 0: there is none. Fails with SQLITE_CORRUPT_VTAB if it is damaged. */
+int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell, ctr_problem *problem);
+
+/* Returns the number of a new stamp, or of a row of a journal: the time, in the unit of
+ * core/row_cell.h, at most CTR_STAMP_LAST; or above + 1 if that is higher. The caller refuses a
+ * stamp beyond CTR_STAMP_MAX. */
+int64_t ctr_regular_number(int64_t above);
+
+/* ---- listed values --------------------------------------------------------------------------- */
+
+/* Lists the merged value of a column of a row in place of the listed one. `refused`: the table has
+ * refused it. */
+void ctr_regular_list(ctr_tab *tab, int64_t rowid, const char *name, sqlite3_value *value,
+                      bool refused, ctr_problem *problem);
+
+/* Return whether any value is listed, and whether one of the row is. The third forgets that of a
+ * column, or of all (NULL). */
+bool ctr_regular_lists(ctr_tab *tab, ctr_problem *problem);
+bool ctr_regular_is_listed(ctr_tab *tab, int64_t rowid, ctr_problem *problem);
+void ctr_regular_unlist(ctr_tab *tab, int64_t rowid, const char *name, ctr_problem *problem);
+
+/* Fails if the table cannot have a counter of this name: it is the name of a key column or of the
+ * table, differs only in case from the name of a counter that is or was here, or exceeds a limit of
+ * SQLite. The caller has refused reserved names. */
+int ctr_columns_check(const ctr_shape *shape, sqlite3 *db, const char *table, const char *name,
+                      ctr_problem *problem);
+
+/* Lists the counters that `from` lists, in a new table with the same counters, so that its feed has
+ * the same rows for them. */
+int ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from,
+                     ctr_problem *problem);
+
+/* Raises a counter to `generation`, which is higher than its generation in `shape`. The caller has
+ * just read `shape` from the table, and has checked a new name. Afterwards the shape and statements
+ * on the table are out of date. Returns the number of emptied cells.
+ *
+ * A failure after the first write spoils the transaction. */
+int64_t ctr_columns_raise(ctr_file *file, const char *table, const ctr_shape *shape,
+                          const char *name, int64_t generation, ctr_problem *problem);
+
+/* The same, as a command to the table: an INSERT passes it as a pointer, which no SQL text can
+ * name. A pull needs it, because it is a statement that reads, and an interrupt undoes everything
+ * only if the running statement writes. Returns the number of emptied cells. */
+int64_t ctr_columns_ask(sqlite3 *db, const char *schema, const char *table, const char *name,
+                        int64_t generation, ctr_problem *problem);
+
+/* ==== floors.c ================================================================================ */
+
+ctr_floors ctr_floors_on(ctr_tab *tab, const ctr_shape *shape);
+
+/* Returns whether a key with these values, in key order, is below a floor. Costs next to nothing if
+ * the file has no floors. */
+bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *problem);
+
+/* Raises floors where `values`, in key order, are higher, and removes the rows below. NULL values
+ * raise nothing. Refuses values of another kind than the column, because a text is above all
+ * numbers and would remove all of them; and texts under BINARY in a file in UTF-16. Returns the
+ * number of removed rows.
+ *
+ * Folds the journal first, because a removed row must have no amounts in it. A failure after the
+ * first write spoils the transaction. */
+int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem *problem);
+
+/* Returns the statement of CTR_TAB_FLOORS if the table has floors, at their row, else NULL. The
+ * caller gives it back, and has read the shape, which checks that <table>_state is an ordinary
+ * table. */
+ctr_slot *ctr_floors_read(ctr_tab *tab, ctr_problem *problem);
+
+/* ==== openings.c ============================================================================== */
+
+/* Makes a new opening, at random. */
+void ctr_openings_new(uint8_t id[CTR_ID_SIZE]);
+
+/* Writes the opening that all files compute from the name under which a table was born; the case of
+ * ASCII letters does not matter. Fails with SQLITE_NOMEM. */
+void ctr_openings_of_birth(const char *birth, uint8_t id[CTR_ID_SIZE], ctr_problem *problem);
+
+/* Writes the opening that all files compute for a life of a row, with its packed key. */
+void ctr_openings_of_life(const char *birth, const ctr_packed *key, uint32_t life,
+                          uint8_t id[CTR_ID_SIZE], ctr_problem *problem);
+
+/* Writes an answer about two openings, which differ. */
+void ctr_openings_write(uint8_t out[CTR_ANSWER_SIZE], const uint8_t *a, const uint8_t *b,
+                        ctr_answer_to answer);
+
+/* Fails with SQLITE_CORRUPT_VTAB if the bytes are no answer. */
+int ctr_openings_check(const void *bytes, size_t size, ctr_problem *problem);
+
+/* Lists the answers of a table with the number `since` or a higher one, without any groups. The
+ * caller closes it, also after a failure. */
+int ctr_openings_list(ctr_openings *openings, const ctr_tab *tab, int64_t since,
+                      ctr_problem *problem);
+
+/* Reads all answers of a table, and which openings this file made. The caller closes it, also after
+ * a failure. */
+int ctr_openings_read(ctr_openings *openings, const ctr_tab *tab, ctr_problem *problem);
+void ctr_openings_close(ctr_openings *openings);
+
+/* Adds an answer. Returns whether it is new. Groups are made when they are next needed, so that
+ * many answers one after the other do not cost the square of their number. */
+bool ctr_openings_add(ctr_openings *openings, const uint8_t answer[CTR_ANSWER_SIZE],
+                      ctr_problem *problem);
+
+/* Returns whether this file made the opening. */
+bool ctr_openings_is_own(const ctr_openings *openings, const uint8_t id[CTR_ID_SIZE]);
+
+/* Returns the number of openings in the cell that count. */
+size_t ctr_openings_count(const ctr_cell *cell);
+
+/* Writes the cell reduced: in each group of openings only the greatest counts. Returns false if
+ * that changes nothing, or on a problem. Needs cell->size bytes. */
+bool ctr_openings_reduce(ctr_openings *openings, const ctr_cell *cell, uint8_t *out, size_t *size,
+                         ctr_problem *problem);
+
+/* Returns whether two openings of the cell that count are unanswered, and sets them. They point
+ * into the cell. */
+bool ctr_openings_unanswered(ctr_openings *openings, const ctr_cell *cell, ctr_shard pair[2],
+                             ctr_problem *problem);
+
+/* Returns the call of counter_opening that gives an answer about an opening and, unless it is NULL,
+ * a second one. The caller frees it with sqlite3_free; NULL: no memory. */
+char *ctr_openings_call(const char *table, const char *answer, const uint8_t *other,
+                        const uint8_t *second);
+
+/* Records an opening that was made now, with the id of this file. Problems go to that of `run`. */
+void ctr_openings_record(ctr_run *run, const uint8_t id[CTR_ID_SIZE],
+                         const uint8_t file[CTR_ID_SIZE]);
+
+/* Records a new answer, with the number of the change that brings it. */
+void ctr_openings_record_answer(ctr_run *run, const uint8_t answer[CTR_ANSWER_SIZE],
+                                int64_t number);
+
+/* ---- while counter_track counts -------------------------------------------------------------- */
+
+/* Notes an opening that stands in a cell already. */
+void ctr_openings_meet(ctr_opening *opening, const uint8_t id[CTR_ID_SIZE], ctr_problem *problem);
+
+/* =================================================================================================
+ * Only files of this folder use what follows.
+ */
+
+/* ==== shape.c ================================================================================= */
+
+/* ---- lists for sql/rows.sql; the caller frees them with sqlite3_free; NULL: no memory -------- */
+
+/* Columns of a find: _id, then those of the shape. */
+enum { CTR_FIND_ROWID, CTR_FIND_COLUMNS };
+
+/* Parameters of a write: the key of a new row, or the row id of an existing one; then the
+ * counters, and the row cell of a replicated table. */
+enum { CTR_INSERT_KEYS = 1, CTR_UPDATE_ROWID = 1, CTR_UPDATE_COUNTERS };
+
+/* Returns whether a packed key has exactly these values; NULL: any. */
+bool ctr_pack_has(const uint8_t *bytes, size_t size, sqlite3_value **keys, int n,
+                  ctr_problem *problem);
+
+/* ==== stored.c ================================================================================ */
+
+/* Draws new tokens, which void the marks of other files for these tables. */
+void ctr_catalog_redraw(sqlite3 *db, const char *schema, ctr_problem *problem);
+
+/* Sets the problem for a column that is not NULL and reads as NULL. */
+int ctr_refuse_hidden(const char *table, ctr_problem *problem);
+
+/* Returns whether an authorizer hides _id, a counter, or with `keys` a key column from a statement
+ * that reads _id and the columns of the shape. */
+bool ctr_refuse_is_hiding(const ctr_shape *shape, sqlite3_stmt *row, bool keys);
+
+/* Checks a statement of the table that reads _id and all columns, and notes that in its slot. Fails
+ * if an authorizer hides one. */
+void ctr_refuse_hidden_by(ctr_slot *slot, const ctr_tab *tab, ctr_problem *problem);
+
+/* Fail if an authorizer of the host answers IGNORE, so that SQLite would leave out a column: the
+ * entries of a journal row that is extended; a cell that is read or written. */
+int ctr_refuse_ignored_entries(const ctr_tab *tab, ctr_problem *problem);
+int ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape, ctr_problem *problem);
+
+/* ==== tab.c =================================================================================== */
+
+/* Returns one that has only statements, with the columns in another order, or NULL and a problem
+ * without memory. The caller frees it with ctr_tab_free. */
+ctr_tab *ctr_tab_reordered(const ctr_tab *tab, const ctr_shape *shape, ctr_problem *problem);
+void ctr_tab_free(ctr_tab *tab);
+
+/* Frees the tables of a file. */
+void ctr_tab_close_all(ctr_file *file);
+
+/* ==== row.c =================================================================================== */
+
+/* The same for the arguments of the function in table/update.h: the row id and the columns of the
+ * shape. The cells are whole. */
+int ctr_rows_take_values(ctr_rows *rows, sqlite3_value *rowid, sqlite3_value **columns,
+                         ctr_problem *problem);
+
+/* ---- for table/stage.h and table/values.h ---------------------------------------------------- */
+
+/* Fails if counters were added or dropped since `rows` was opened. */
+int ctr_rows_refuse_other_shape(const ctr_rows *rows, ctr_problem *problem);
+
+/* Reads the cells of the row found last, of which only the states are known. */
+int ctr_rows_load_cells(ctr_rows *rows, ctr_problem *problem);
+
+/* Binds the values of a key, from the first parameter on. It borrows the caller's texts instead of
+ * copying them. */
+int ctr_rows_lend_keys(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **keys,
+                       ctr_problem *problem);
+
+/* For table/rows.c. Opens the cell in a value; the journal is up to date. */
+int ctr_values_cell(ctr_rows *rows, sqlite3_value *value, int64_t rowid, int counter,
+                    ctr_cell *cell, ctr_problem *problem);
+
+/* For table/rows.c. Takes the state of a counter of the row found last into rows->states, from the
+ * statement that stands on it: its cell plus the amount of the journal. */
+void ctr_values_state(ctr_rows *rows, sqlite3_stmt *stands, int counter, ctr_problem *problem);
+
+/* Notes the staged cells in the batch, before an UPDATE (table/update.h) writes them. */
+int ctr_stage_note(ctr_rows *rows, ctr_problem *problem);
+
+/* ==== cache.c ================================================================================= */
+
+/* A hash table by row and counter. A journal may have many amounts, and a fresh connection reads
+ * them all. So they are in one array, without an allocation for each.
+ *
+ * It has the stamps of regular columns, too: CTR_AMOUNT_COLUMNS + c is column c, and its amount
+ * the number of the stamp. */
+
+/* The counter of a slot that is not used. */
+#define CTR_AMOUNT_UNUSED UINT32_MAX
+
+enum { CTR_AMOUNT_COLUMNS = 1 << 20 };
+
+/* Sets the stamp of a regular column of a row, which the caller has made room for; the highest
+ * number stays. Return whether a row has stamps; the third drops them. */
+ctr_amount *ctr_cache_set_stamp(ctr_amounts *amounts, int64_t row, int column, int64_t number);
+bool ctr_cache_has_stamps(const ctr_amounts *amounts, int64_t row);
+bool ctr_cache_drop_stamps(ctr_amounts *amounts, int64_t row);
+
+/* Adds an amount to a state with the shard to which it belongs; `least` is the lowest clock of that
+ * shard. Returns CTR_OUT_OF_RANGE if the amount cannot belong to this state. */
+ctr_status ctr_cache_advance(ctr_summary *state, const ctr_amount *amount, int64_t least);
+
+/* Rows of the table: the key, and the state of each counter, with the journal's amounts.
+ *
+ *     by id, by key    -> the same rows; a key as the row stores it
+ *
+ * A cached row can be read and counted in without a statement. Any row may be dropped at any time;
+ * rows that were not used recently are dropped to stay within CTR_CACHE_BYTES. */
+
+/* The most bytes for the rows of one table in one connection. */
+#ifndef CTR_CACHE_BYTES
+#define CTR_CACHE_BYTES (16 << 20)
+#endif
+
+/* After this number of missed look-ups, other rows are read ahead. */
+#ifndef CTR_CACHE_MISSED
+#define CTR_CACHE_MISSED 4096
+#endif
+
+/* Return the row, or NULL if there is none. */
+ctr_row *ctr_cache_row(const ctr_cache *cache, int64_t id);
+ctr_row *ctr_cache_key(ctr_cache *cache, uint64_t hash, const uint8_t *key, size_t size);
+
+/* Adds a new row, with copies of its key and its states; may drop other rows. Returns it, or NULL
+ * without memory or room. */
+ctr_row *ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_t *key, size_t size,
+                       const ctr_summary *states);
+
+/* Drops a row, if it is cached. */
+void ctr_cache_forget(ctr_cache *cache, int64_t id);
+
+/* Drops all rows, and frees their memory. */
+void ctr_cache_clear(ctr_cache *cache);
+
+/* ==== journal.c =============================================================================== */
+
+/* The limits beyond which a commit shortens a journal: amounts and other changes, rows of
+ * transactions. */
+#ifndef CTR_JOURNAL_AMOUNTS
+#define CTR_JOURNAL_AMOUNTS 65536
+#endif
+#ifndef CTR_JOURNAL_ROWS
+#define CTR_JOURNAL_ROWS 4096
+#endif
+
+/* The same for one row; memory then has only this row. So a fresh connection answers its first
+ * look-up without a table of all amounts. */
+int ctr_journal_refresh_row(ctr_tab *tab, int64_t row, ctr_problem *problem);
+
+/* Returns the number of entries that are not in the file yet. */
+static inline size_t ctr_batch_pending(const ctr_tab *tab)
+{
+    return tab->n - tab->n_appended;
+}
+
+/* Returns whether the current transaction has entries in the journal, or for it. Then no other
+ * transaction has, because a transaction with entries in the file holds the write lock. */
+static inline bool ctr_batch_is_ahead(const ctr_tab *tab)
+{
+    return ctr_batch_pending(tab) > 0 || tab->appended;
+}
+
+/* The same for a statement that was just prepared, or prepared again: there may be new triggers. */
+int ctr_batch_refuse_triggers_anew(ctr_tab *tab, ctr_problem *problem);
+
+/* Notes an increment of a counter of a row by n: one tick of its clock. */
+void ctr_batch_add(ctr_tab *tab, int64_t row, int counter, int64_t n);
+
+/* Notes a write of the regular columns in a mask, a bool for each of n, with that number. */
+void ctr_batch_stamp(ctr_tab *tab, int64_t row, const bool *mask, int n);
+
+/* Notes that a stamp with this number is written into a cell. */
+void ctr_batch_learn(ctr_tab *tab, int64_t number);
+
+/* Notes that a row is new; that the cell of a counter was written, which drops the row from memory,
+ * or the row cell; or that all memory is out of date. */
+void ctr_batch_note(ctr_tab *tab, int64_t row, ctr_entry_kind kind, int counter, ctr_origin origin);
+
+/* Appends the batch, in a row that may grow until the transaction ends. */
+int ctr_batch_flush(ctr_tab *tab, ctr_problem *problem);
+
+/* After a fold: appends a row that says that all earlier amounts were folded, and has the amounts
+ * that are carried over. */
+void ctr_batch_carry(ctr_tab *tab, ctr_problem *problem);
+
+/* Drops the batch, down to the last savepoint, and all memory. */
+void ctr_batch_abandon(ctr_tab *tab);
+
+/* ---- all tables of a file that this transaction has written to, or is about to ---- */
+
+/* Returns whether a batch is not appended yet. */
+bool ctr_batch_any_pending(const ctr_file *file);
+void ctr_batch_committed(ctr_file *file);
+void ctr_batch_rolled_back(ctr_file *file);
+
+/* The same for savepoints. */
+int ctr_batch_begin_savepoint(ctr_file *file, int level, ctr_problem *problem);
+void ctr_batch_end_savepoint(ctr_file *file, int level);
+void ctr_batch_roll_back_to(ctr_file *file, int level);
+
+/* ==== changes.c =============================================================================== */
+
+/* A row of level 0; a segment is of level 1 or higher. */
+enum { CTR_LEVEL_TRANSACTIONS = 0 };
+
+/* The same for some rows, each once and sorted: of these, all are listed if `since` is 0. */
+int ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since, const ctr_changes *rows,
+                        ctr_problem *problem);
+
+/* The list of changes of a journal, kept short.
+ *
+ * A fold turns the rows of transactions into one segment of level 1: changed rows, with numbers. As
+ * in an LSM tree, eight segments of a level become one of the next, which keeps the highest number
+ * of each row. All segments become one if together they are more than four times as long as the
+ * longest, because the same rows may change again and again. So the list takes a few bytes for each
+ * row of the table, and is kept without reading any row.
+ *
+ *     numbers rise -->
+ *     [ level 2                  ] [ level 1 ] [ level 1 ]  row  row  row     of transactions
+ */
+
+/* Makes a segment of the rows of transactions; the amounts in them are lost. */
+void ctr_changes_make_segment(ctr_run *run);
+
+/* Makes one segment of the segments of a level that has eight, or of all. Returns false if no level
+ * has eight and all are short, or on a problem. */
+bool ctr_changes_compact(ctr_run *run);
+
+/* ==== fold.c ================================================================================== */
+
+/* Folds all tables of the file. Call it before the id changes: amounts belong to the shards of the
+ * old id. */
+int ctr_fold_file(ctr_file *file, ctr_problem *problem);
+
+/* Before a commit: folds the tables whose journals have grown beyond their limits. */
+int ctr_fold_grown(ctr_file *file, ctr_problem *problem);
+
+/* ==== columns.c =============================================================================== */
+
+/* Encodes a cell into `out`, with room for ctr_row_cell_room(cell->n) bytes, and returns its size.
+ * Numbers new writers. */
+size_t ctr_regular_write(ctr_tab *tab, const ctr_row_cell *cell, uint8_t *out,
+                         ctr_problem *problem);
+
+#endif
