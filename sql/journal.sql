@@ -1,5 +1,5 @@
--- The journal of a table: the changes of its rows, in the order of numbers; see table/journal.h and
--- core/entries.h. level: 0 in a row of a transaction, else the level of a segment, negative except
+-- The journal of a table: the changes of its rows, in the order of numbers; see table/journal.c and
+-- core/entries.c. level: 0 in a row of a transaction, else the level of a segment, negative except
 -- in the first row of the segment, which has its highest number.
 
 -- name: JOURNAL_SINCE

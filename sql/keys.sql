@@ -1,6 +1,6 @@
 -- Keys as JSON.
 
--- The values: table/key_json.h.
+-- The values: table/shape.c.
 -- name: KEY_JSON
 SELECT json_type(:json), type, atom,
        CASE type WHEN 'object' THEN json_extract(value, '$.hex') END,

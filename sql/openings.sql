@@ -1,7 +1,7 @@
 -- Openings of a table, and answers: whether two of them are the same values. A row of <table>_state
 -- is, by its _kind:
 --   'opening'   an opening that this file made: its id; the id of the file then
---   'answer'    an answer, as table/openings.h has it; the number when it came
+--   'answer'    an answer, as table/openings.c has it; the number when it came
 
 -- name: OPENINGS_OWN
 SELECT _name FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'opening' AND 'opening';

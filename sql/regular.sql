@@ -1,4 +1,4 @@
--- Regular columns of a replicated table: table/regular.h.
+-- Regular columns of a replicated table: table/columns.c.
 
 -- name: REGULAR_BEGIN
 ALTER TABLE "{schema}"."{table}_cells" ADD COLUMN "_row" BLOB;
@@ -33,7 +33,7 @@ SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind = 'merged');
 -- name: REGULAR_LISTED
 SELECT _name, _value FROM "{schema}"."{table}_state" WHERE _kind = 'merged' AND _row = :row;
 
--- Cells of counters that have come before their rows: merge/row_feed.h.
+-- Cells of counters that have come before their rows: merge/feed.c.
 -- name: REGULAR_PENDING
 SELECT _value FROM "{schema}"."{table}_state" WHERE _kind = 'pending' AND _row = :life AND _name = :name;
 

@@ -52,7 +52,7 @@ SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" NOT INDEXED;
 -- name: ROWS_FOLLOW
 SELECT _id, "{columns}" FROM "{schema}"."{table}_cells" WHERE _id > ?1 ORDER BY _id;
 
--- See table/stage.h. The value is the condition that merges.
+-- See table/row.c. The value is the condition that merges.
 -- name: UPDATE_KEY
 UPDATE "{schema}"."{table}_cells" SET "{changes}" WHERE "{constraint}" AND "{value}";
 

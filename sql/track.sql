@@ -1,7 +1,7 @@
 -- Tracked columns: the triggers of an ordinary table, "{name}", pass its changes to its counter
 -- table, "{table}".
 
--- Rows that are apart: tracked/apart.h.
+-- Rows that are apart: tracked/showing.c.
 
 -- name: TRACK_APART
 SELECT _name, _value, CASE _name WHEN x'00' THEN 2 WHEN x'01' THEN 3 WHEN x'02' THEN 4 ELSE 0 END FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = :row

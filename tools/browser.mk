@@ -39,7 +39,7 @@ $(BROWSER)/counter.o: build/amalgamation/counter.c build/amalgamation/counter.h 
 	$(TELL) EMCC $@
 	$(Q)$(EMCC) $(IN_BROWSER) -DSQLITE_CORE -c $< -o $@
 
-$(BROWSER)/vfs.o: packages/browser/vfs.c ext/file/browser.h $(NEWEST)/sqlite3.c
+$(BROWSER)/vfs.o: packages/browser/vfs.c ext/file/browser.c $(NEWEST)/sqlite3.c
 	@mkdir -p $(@D)
 	$(TELL) EMCC $@
 	$(Q)$(EMCC) $(IN_BROWSER) -c $< -o $@

@@ -66,7 +66,7 @@ typedef struct ctr_run {
  * modules and functions that are registered on it hold it as their user data.
  *
  * It must forget everything that is rolled back. So a virtual table that has joined the transaction
- * passes on SQLite's calls (table/events.h): each counter table, counter_changes, and the internal
+ * passes on SQLite's calls (table/events.c): each counter table, counter_changes, and the internal
  * table counter_witness, for counter_inc on ordinary tables and if a transaction creates or drops a
  * table.
  *
@@ -117,7 +117,7 @@ typedef struct ctr_conn_above {
     int (*renew_witness)(ctr_conn *conn, const char *name);
     void (*close_files)(ctr_conn *conn);
     const struct ctr_file_tables *tables; /* hooks of the counter tables: file/file.h */
-    const struct ctr_tracker *tracker;    /* of the tables that track: counter/table.h */
+    const struct ctr_tracker *tracker;    /* of the tables that track: counter/table.c */
 } ctr_conn_above;
 
 struct ctr_conn {
@@ -125,11 +125,11 @@ struct ctr_conn {
     ctr_conn_above above;
     int holders;
     struct ctr_file *files;      /* the files of the connection: file/file.h */
-    struct ctr_session *session; /* the running one, or NULL: file/session.h */
+    struct ctr_session *session; /* the running one, or NULL: file/session.c */
     int spill;                   /* cache_spill of main that a session could not restore, or 0 */
     void *fronts;                /* the tables in front of others, owned; NULL: none */
     void (*close_fronts)(void *fronts);
-    void *brought; /* by merges into main, owned: merge/brought.h; or NULL */
+    void *brought; /* by merges into main, owned: merge/merge.c; or NULL */
     void (*close_brought)(void *brought);
 
     ctr_kept *kept, schema, join;
@@ -141,7 +141,7 @@ struct ctr_conn {
     int told;            /* the number of tables that SQLite calls in this transaction */
     bool busy;           /* with an identity; a trigger on its table must not use it again */
 
-    struct ctr_opening *opening; /* of the running counter_track: table/openings.h; or NULL */
+    struct ctr_opening *opening; /* of the running counter_track: table/openings.c; or NULL */
     bool row_cells;    /* counter_replicate is making a counter table: its rows have row cells */
     unsigned answered; /* the number of answers about openings that were recorded */
 

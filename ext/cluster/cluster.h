@@ -139,7 +139,7 @@ typedef struct ctr_reading {
  *
  *     page_views                      the counter table
  *     replicas = 'main east west'     names of attached databases, 1 ... 64
- *     read = QUORUM                   a level, see core/level.h; default QUORUM
+ *     read = QUORUM                   a level, see core/level.c; default QUORUM
  *     write = QUORUM
  *     read_repair = blocking          or none, the default
  */
@@ -307,7 +307,7 @@ int ctr_cluster_require_write(const ctr_cluster *cluster, ctr_problem *problem);
  *     ctr_quorum_write(cluster, problem);              one write for each replica
  *
  * A replica whose row cannot be read takes no part in this row. Every refusal comes before the
- * first write; if a later write fails, the transaction is spoiled (base/conn.h), because
+ * first write; if a later write fails, the transaction is spoiled (base/conn.c), because
  * SQLite does not roll back the first one within a transaction.
  */
 

@@ -72,7 +72,7 @@ typedef struct ctr_key_value {
  *
  *     life      varint, 1 ... 2^31-1; nothing follows an even one
  *     number    varint: the stamp of the INSERT
- *     writer    varint: the number that the file has given to the id (table/regular.h)
+ *     writer    varint: the number that the file has given to the id (table/columns.c)
  *     n         varint: the regular columns that the file knew. One with a higher number has no
  *               stamp
  *     columns whose stamp is another one, in ascending order:
@@ -89,7 +89,7 @@ typedef struct ctr_key_value {
  *         name      varint: bytes; the name in UTF-8
  *         kind      byte: 0: the stamp of the INSERT, 1: its own, 2: none
  *         stamp     varint and id, if it has its own
- *     values    a packed key (core/key.h) with a value for each column; nothing stands for NULL. It
+ *     values    a packed key (core/key.c) with a value for each column; nothing stands for NULL. It
  *               is missing if n is 0
  *
  * Nothing in this file allocates. */
@@ -187,7 +187,7 @@ enum { CTR_VARINT_MAX = 10 /* bytes of the longest, a 64-bit number */ };
  *                            over: no cell has them, and their change is older
  *                 2, 3       as 0: the change was pulled from a file, or came with a feed
  *                 4          regular columns of the row were written here: their stamps have the
- *                            number of this row of the journal, or their own (core/row_cell.h)
+ *                            number of this row of the journal, or their own (core/row_cell.c)
  *                 5          the row cell was written here: it has the stamps before this
  *                 6 + 5 c    counter c was incremented by n, at one tick of the clock
  *                 7 + 5 c    the same at several ticks
@@ -632,7 +632,7 @@ int ctr_id_digit(char c);
  * ScyllaDB. Negating it again gives the id itself. */
 void ctr_id_negate(const uint8_t id[CTR_ID_SIZE], uint8_t negated[CTR_ID_SIZE]);
 
-/* Returns whether the id is an opening (table/openings.h): a UUID of version 8. The second makes
+/* Returns whether the id is an opening (table/openings.c): a UUID of version 8. The second makes
  * one of an id of another version. */
 static inline bool ctr_id_is_opening(const uint8_t id[CTR_ID_SIZE])
 {

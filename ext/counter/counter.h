@@ -34,7 +34,7 @@
  *
  *     6  _event                    what happened to a row; see trigger_rows.c
  *     7  _marks                    '102': the second counter has no column, the third was adopted;
- *                                  or which regular columns have changed: tracked/triggers.h
+ *                                  or which regular columns have changed: tracked/triggers.c
  *     8  _was_hits  9  _was_bytes  old values */
 
 enum { CTR_COLUMN_COMMAND = 0 };
@@ -89,7 +89,7 @@ typedef struct ctr_table {
 /* The methods of a table that stands in front of others. Its statements, plans and refusals are
  * those of a counter table; these methods read and write its rows. A table of one file has none. */
 typedef struct ctr_front {
-    /* The current row, as in counter/access.c for one file. After `find`, table->rows holds it. */
+    /* The current row, as in counter/write.c for one file. After `find`, table->rows holds it. */
     int (*find)(ctr_table *table, ctr_problem *problem);
     int (*find_rowid)(ctr_table *table, int64_t rowid, ctr_problem *problem);
     /* Fails if the cursor has read the row in other files than those that `find` found. */
@@ -302,7 +302,7 @@ char *ctr_declare_tracked(int *n, const char *const *clauses, ctr_problem *probl
 /* ==== write.c ================================================================================= */
 
 /* Collects the counter values of an INSERT into table->given. Fails with SQLITE_MISMATCH on a value
- * that is no integer (base/args.h). */
+ * that is no integer (base/values.c). */
 int ctr_write_collect_amounts(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
 
 /* Sets the problem of a table without counters: two files have each dropped the counter that the

@@ -1,6 +1,6 @@
 /* counter/plan.c - xBestIndex: equalities on a prefix of the key, a range after it, the order.
  *
- * A plan is a text; see table/stream.h. It serves the first CTR_STREAM_KEYS columns of a key.
+ * A plan is a text; see table/stream.c. It serves the first CTR_STREAM_KEYS columns of a key.
  * SQLite checks all constraints again: `omit` is never set, because SQLite's comparison may differ
  * from ours by affinity. A constraint is used only if it has the collation of the key.
  *

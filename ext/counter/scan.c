@@ -10,12 +10,12 @@
  * a one-pass UPDATE looks at one row, and then all others.
  *
  * One row. A whole key names one row at most. It is found as an INSERT finds it, in memory if it is
- * cached (table/cache.h), and the cursor keeps copies of its key and counters.
+ * cached (table/cache.c), and the cursor keeps copies of its key and counters.
  *
  * IN. If SQLite passes all elements of an IN at once, there is one scan for each of them, one after
  * the other.
  *
- * Front. If the table stands in front of others, its front reads the rows (counter/table.h).
+ * Front. If the table stands in front of others, its front reads the rows (counter/table.c).
  */
 #include <string.h>
 

@@ -18,7 +18,7 @@
 /* The identity of a database file: its replica id, kept in the file.
  *
  *     counter_replica      row 1: the current id, its reason and date, the fingerprint of the file
- *                          that wrote it, and its witness; see core/lineage.h. The other rows: the
+ *                          that wrote it, and its witness; see core/lineage.c. The other rows: the
  *                          ids that the file had before
  *
  * `format` is the format of everything we store in the file; we refuse any other. `name` is NULL
@@ -53,7 +53,7 @@ typedef struct ctr_identity {
     int64_t next;   /* above all numbers of the file that others have read */
     int64_t floors; /* new whenever a floor rises; 0: the file has no floors */
 
-    /* Of a name; see file/succession.h. */
+    /* Of a name; see file/succession.c. */
     int64_t epoch; /* how often the name has been replaced; 0 ... CTR_EPOCH_MAX */
     ctr_turn turn;
     int64_t names;               /* equal in files that know the same epochs; 0: none */
@@ -62,7 +62,7 @@ typedef struct ctr_identity {
 
 /* The fingerprint and the attribute of the storage of a schema.
  *
- *     a file on a unix VFS    by its path: fingerprint and attribute, see file/os.h
+ *     a file on a unix VFS    by its path: fingerprint and attribute, see file/os.c
  *     a memory database       its instance as fingerprint, and the witness kept there as attribute,
  *                             see below
  *     anything else           neither: CTR_PLACE_UNKNOWN, CTR_ATTRIBUTE_UNARMED
@@ -111,7 +111,7 @@ typedef struct ctr_storage {
 /* The files of a connection, with the state of each in this transaction.
  *
  * The first count of a transaction compares the identity with the file; later ones rely on that. If
- * they differ, it takes a new id in the same transaction, or refuses (file/succession.h). While
+ * they differ, it takes a new id in the same transaction, or refuses (file/succession.c). While
  * nobody else has committed, the stat is enough until the witness is due:
  *
  *     transaction begins --> ctr_file_identity: read, stat, getxattr --> checked --> counts, merges
@@ -140,9 +140,9 @@ typedef enum ctr_file_sql {
     CTR_FILE_PROBE,
     CTR_FILE_SCHEMA,
     CTR_FILE_LIST, /* its counter tables */
-    CTR_FILE_MARK, /* merge/marks.h */
+    CTR_FILE_MARK, /* merge/marks.c */
     CTR_FILE_SET_MARK,
-    CTR_FILE_SOURCE, /* the witness of a source: file/names.h */
+    CTR_FILE_SOURCE, /* the witness of a source: file/names.c */
     CTR_FILE_SET_SOURCE,
     CTR_FILE_STATEMENTS
 } ctr_file_sql;
@@ -194,17 +194,17 @@ typedef struct ctr_file {
     bool has_objects;        /* the next was read, and is valid until the schema changes */
     ctr_objects objects;     /* owned; lent by ctr_file_objects */
     unsigned schemas;        /* how often they were read anew */
-    struct ctr_tab *tabs;    /* its tables: table/tab.h */
+    struct ctr_tab *tabs;    /* its tables: table/tab.c */
     struct ctr_tab *touched; /* those with a batch or with rows of this transaction */
     struct ctr_tab *keepers[CTR_TABS_KEPT]; /* the tables whose statements are kept */
     unsigned n_keepers;                     /* how often a table has become one */
-    bool spills_safely;                     /* in this transaction; see file/spill.h */
+    bool spills_safely;                     /* in this transaction; see file/file.c */
     int spill;                   /* cache_spill of the file, to restore when it ends; 0: nothing */
     struct ctr_writing *writing; /* the row of a tracked table being written, or NULL */
     bool held;                   /* it is a snapshot, which nobody changes */
-    bool raised;                 /* a pull could not lower the cache again; see file/session.h */
+    bool raised;                 /* a pull could not lower the cache again; see file/session.c */
 
-    /* Its foreign keys, owned, and what frees them: tracked/foreign.h. */
+    /* Its foreign keys, owned, and what frees them: tracked/foreign.c. */
     struct ctr_foreign_keys *foreign;
     void (*free_foreign)(struct ctr_file *);
 } ctr_file;
@@ -264,7 +264,7 @@ typedef struct ctr_browser_files {
     /* Reads the number, 16 bytes. Returns 0 or an errno. */
     int (*number)(const char *path, uint8_t number[16]);
 
-    /* Read and write the attribute, like ctr_system_get and ctr_system_set (file/os.h). */
+    /* Read and write the attribute, like ctr_system_get and ctr_system_set (file/os.c). */
     long (*get)(const char *path, uint8_t *value, size_t size);
     void (*set)(const char *path, const uint8_t *value, size_t size);
 } ctr_browser_files;
@@ -408,7 +408,7 @@ int ctr_identity_missing(const char *schema, ctr_problem *problem);
  * replace another, also the files that others know, and the work that is left; and the highest
  * known epoch of each name that was ever replaced.
  *
- * This module reads and writes the rows; file/succession.h acts on them. */
+ * This module reads and writes the rows; file/succession.c acts on them. */
 
 /* Reads the witness of a replica as of the last pull. Returns false if there was none. */
 bool ctr_names_witness(ctr_file *file, const ctr_identity *source, ctr_pair *pair,

@@ -11,14 +11,13 @@
  * outside the caller's transaction.
  *
  * One row for each counter table: table_name, rows_read, rows_changed, conflicts, and a note of
- * where the table was created, how many of its rows wait or differ, and what functions/warnings.c
+ * where the table was created, how many of its rows wait or differ, and what functions/status.c
  * warns of, in each file. All work is done before the first row is returned. On an error nothing
  * has changed, with one exception, which the error reports: a sync by path whose second COMMIT
- * fails.
- */
-#include <string.h>
-
+ * fails. */
 #include "functions/functions.h"
+
+#include <string.h>
 
 /* The three directions, by function. */
 typedef struct exchange_direction {
@@ -402,4 +401,377 @@ int ctr_exchange_register(sqlite3 *db, ctr_conn *conn)
         EXCHANGE("counter_sync"),
     };
     return ctr_answer_register(db, conn, KINDS, sizeof KINDS / sizeof *KINDS);
+}
+
+/* =================================================================================================
+ * keys - packed keys, and the marks of the change feed.
+ *
+ *     counter_key(a, b, ...)               the values of a row's key, in key order, as one BLOB
+ *     counter_key_json(key)                the key as JSON; a BLOB is {"hex":"00ff"}, a TEXT that
+ *                                            is not valid UTF-8 {"text":"61ff"}, a missing floor
+ *                                            null, the empty key NULL
+ *     counter_source([own [, scope]])      the name of main as a source of the feed; NULL if it has
+ *                                            no id
+ *     counter_mark(source [, scope])       the number from which to read a source's feed; 0: all
+ *     counter_seen(source, since, upto [, scope])
+ *                                            the changes were merged: tries rows that are apart
+ *                                            again, raises the mark, returns it
+ *     counter_differs(a, b, c, d, ...)     for triggers: which of up to 50 pairs differ in type or
+ *                                            bytes, pair n as 2^n */
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static void fn_key(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    ctr_packed packed = {NULL, 0, 0};
+    ctr_problem problem = {SQLITE_OK, NULL};
+    if (argc == 0) ctr_problem_set(&problem, SQLITE_ERROR, "a key has at least one value");
+    for (int i = 0; i < argc; i++)
+        if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
+            ctr_problem_set(&problem, SQLITE_MISMATCH, "value %d is NULL, and a key has no NULL",
+                            i + 1);
+    if (problem.rc == SQLITE_OK) ctr_pack_values(&packed, argv, argc, &problem);
+    if (ctr_arg_problem(ctx, "counter_key", &problem))
+        sqlite3_result_blob64(ctx, packed.bytes, packed.size, SQLITE_TRANSIENT);
+    sqlite3_free(packed.bytes);
+}
+
+static void fn_key_json(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    static const char NAME[] = "counter_key_json";
+    (void)argc;
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL) return;
+    const uint8_t *key = NULL;
+    if (sqlite3_value_type(argv[0]) == SQLITE_BLOB) key = sqlite3_value_blob(argv[0]);
+    size_t size = (size_t)sqlite3_value_bytes(argv[0]);
+    int n;
+    if (sqlite3_value_type(argv[0]) == SQLITE_BLOB && size == 0) return;
+    if (!key) size = 0;
+    ctr_status status = ctr_key_check(key, size, true, &n);
+    if (status != CTR_OK) {
+        ctr_arg_refuse(ctx, NAME, "the key", "a packed key, from counter_key or counter_changes",
+                       argv[0]);
+        return;
+    }
+    char *text = ctr_key_json_write(key, size);
+    if (text)
+        sqlite3_result_text(ctx, text, -1, sqlite3_free);
+    else
+        sqlite3_result_error_nomem(ctx);
+}
+
+/* ---- marks ----------------------------------------------------------------------------------- */
+
+/* A source that was named, with its scope. */
+typedef struct named_source {
+    ctr_marks_source source;
+    ctr_scope scope;
+} named_source;
+
+/* The scope may stand in the name of the source, and be given: then it must be the same. The caller
+ * closes it if this returns true. */
+static bool take_source(sqlite3_context *ctx, const char *function, int argc, sqlite3_value **argv,
+                        int scope, named_source *named)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    *named = (named_source){.scope.n = 0};
+    const char *text = ctr_text_value(argv[0], &problem);
+    if (!ctr_arg_problem(ctx, function, &problem)) return false;
+    if (!text || !ctr_marks_source_of(text, (size_t)sqlite3_value_bytes(argv[0]), &named->source))
+        return ctr_arg_refuse(ctx, function, "source",
+                              "TEXT from counter_changes, the UUID of a file", argv[0]);
+    if (argc <= scope || sqlite3_value_type(argv[scope]) == SQLITE_NULL) return true;
+    ctr_scope_open(&named->scope, sqlite3_context_db_handle(ctx), argv[scope], &problem);
+    if (problem.rc == SQLITE_OK && named->source.scope &&
+        strcmp(named->source.scope, named->scope.text) != 0)
+        ctr_problem_set(&problem, SQLITE_ERROR,
+                        "the source has the scope %s in its name, and %s was given as its scope",
+                        named->source.scope, named->scope.text);
+    named->source.scope = named->scope.text;
+    bool taken = ctr_arg_problem(ctx, function, &problem);
+    if (!taken) ctr_scope_close(&named->scope);
+    return taken;
+}
+
+static bool check_tables(ctr_conn *conn, ctr_problem *problem)
+{
+    ctr_catalog catalog = {0};
+    ctr_file *file = ctr_file_of(conn, "main");
+    if (!file) ctr_problem_nomem(problem);
+    if (file) ctr_catalog_read(&catalog, file, problem);
+    if (problem->rc == SQLITE_OK && catalog.n == 0)
+        ctr_problem_set(problem, SQLITE_ERROR, "main has no counter tables");
+    ctr_catalog_close(&catalog);
+    return problem->rc == SQLITE_OK;
+}
+
+static void fn_mark(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    static const char NAME[] = "counter_mark";
+    named_source named;
+    if (!take_source(ctx, NAME, argc, argv, 1, &named)) return;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    int64_t mark = 0;
+    if (check_tables(sqlite3_user_data(ctx), &problem))
+        mark = ctr_marks_of_feed(sqlite3_context_db_handle(ctx), &named.source, &problem);
+    if (ctr_arg_problem(ctx, NAME, &problem)) sqlite3_result_int64(ctx, mark);
+    ctr_scope_close(&named.scope);
+}
+
+/* Of everything that main has to give or, by arguments, of its own changes, of a scope. */
+static void fn_source(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    static const char NAME[] = "counter_source";
+    sqlite3 *db = sqlite3_context_db_handle(ctx);
+    int64_t own = 0;
+    if (argc > 0 && !ctr_arg_integer(ctx, NAME, "own", argv[0], 0, 1, &own)) return;
+    ctr_scope scope = {0};
+    ctr_identity identity = {0};
+    ctr_problem problem = {SQLITE_OK, NULL};
+    if (argc > 1 && sqlite3_value_type(argv[1]) != SQLITE_NULL)
+        ctr_scope_open(&scope, db, argv[1], &problem);
+    ctr_identity_read(&identity, db, "main", &problem);
+    ctr_marks_source source = {.twist = identity.twist, .own = own, .scope = scope.text};
+    memcpy(source.id, identity.id, CTR_ID_SIZE);
+    char *name = identity.present ? ctr_marks_name(&source) : NULL;
+    if (identity.present && !name) ctr_problem_nomem(&problem);
+    if (ctr_arg_problem(ctx, NAME, &problem) && name)
+        sqlite3_result_text(ctx, name, -1, SQLITE_TRANSIENT);
+    sqlite3_free(name);
+    ctr_scope_close(&scope);
+}
+
+/* Shows rows that are apart, and raises the mark from `since` to `upto`. Returns the mark. */
+static int64_t see(ctr_conn *conn, const ctr_marks_source *source, int64_t since, int64_t upto,
+                   ctr_problem *problem)
+{
+    int64_t mark = 0;
+    ctr_session session = {0};
+    if (check_tables(conn, problem) &&
+        ctr_session_begin(&session, conn->db, NULL, problem) == SQLITE_OK) {
+        ctr_session_lock(&session, "main", problem);
+        if (problem->rc == SQLITE_OK) ctr_events_append(conn, problem);
+        if (problem->rc == SQLITE_OK) ctr_pull_show_apart(ctr_file_of(conn, "main"), problem);
+        ctr_events_write_ahead(conn, problem);
+        mark = ctr_marks_of_feed(conn->db, source, problem);
+        if (mark >= since && mark < upto) {
+            ctr_marks_raise_feed(conn->db, source, upto, problem);
+            mark = upto;
+        }
+    }
+    ctr_session_end(&session, problem);
+    return mark;
+}
+
+static void fn_seen(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    static const char NAME[] = "counter_seen";
+    named_source named;
+    int64_t since, upto;
+    if (!take_source(ctx, NAME, argc, argv, 3, &named)) return;
+    if (ctr_arg_integer(ctx, NAME, "since", argv[1], 0, INT64_MAX, &since) &&
+        ctr_arg_integer(ctx, NAME, "upto", argv[2], since, INT64_MAX, &upto)) {
+        ctr_problem problem = {SQLITE_OK, NULL};
+        int64_t mark = see(sqlite3_user_data(ctx), &named.source, since, upto, &problem);
+        if (ctr_arg_problem(ctx, NAME, &problem)) sqlite3_result_int64(ctx, mark);
+    }
+    ctr_scope_close(&named.scope);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static void fn_differs(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    enum { MOST = 100 };
+    int64_t mask = 0;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    if (argc % 2 != 0 || argc > MOST)
+        ctr_problem_set(&problem, SQLITE_ERROR,
+                        "it compares pairs of values, at most %d: %d values were given", MOST / 2,
+                        argc);
+    for (int i = 0; i + 1 < argc && problem.rc == SQLITE_OK; i += 2)
+        mask |= (int64_t)!ctr_text_same(argv[i], argv[i + 1]) << i / 2;
+    if (ctr_arg_problem(ctx, "counter_differs", &problem)) sqlite3_result_int64(ctx, mask);
+}
+
+int ctr_keys_register(sqlite3 *db, ctr_conn *conn)
+{
+    static const ctr_function FUNCTIONS[] = {
+        {"counter_key", -1, -1, CTR_PURE, fn_key},
+        {"counter_key_json", 1, 1, CTR_PURE, fn_key_json},
+        {"counter_differs", -1, -1, CTR_PURE, fn_differs},
+        {"counter_source", 0, 2, CTR_READS, fn_source},
+        {"counter_mark", 1, 2, CTR_READS, fn_mark},
+        {"counter_seen", 3, 4, CTR_ADMIN, fn_seen},
+    };
+    return ctr_shared_functions(db, conn, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
+}
+
+/* =================================================================================================
+ * opening - counter_opening: whether the values that two files had when they began to
+ * track a table are one stock, or two.
+ *
+ *     SELECT counter_opening('products', 'same');          one stock in all files that say so
+ *     SELECT counter_opening('products', 'same', id);      ours and those of another file are one
+ *     SELECT counter_opening('products', 'add', id);       they add up
+ *     SELECT counter_opening('products', 'same', a, b);    of two other files
+ *
+ * `id` is that of an opening (table/openings.c), as the error of a pull shows it. The result is the
+ * number of rows that have another value now. Merges carry the answer to all files; the same answer
+ * again changes nothing. 'same' beats 'add', so it also repairs values that were added up.
+ *
+ * `table` is a tracked table or a counter table, in temp, main or an attached database, or
+ * 'schema.table'. */
+
+static const char COUNTER_OPENING[] = "counter_opening";
+
+/* One call. */
+typedef struct answering {
+    sqlite3 *db;
+    ctr_conn *conn;
+    char *schema;            /* owned */
+    ctr_catalog_entry entry; /* of the counter table */
+    bool tracks;             /* the table is tracked in this file */
+    ctr_answer_to answer;
+    int n_ids;
+    uint8_t ids[2][CTR_ID_SIZE];
+    uint8_t *answers; /* owned: n of CTR_ANSWER_SIZE bytes each */
+    size_t n, room;
+} answering;
+
+/* Takes the counter table of a tracked table, or the counter table itself. */
+static bool look_for_counters(void *with, const char *schema, const char *table,
+                              ctr_problem *problem)
+{
+    answering *call = with;
+    ctr_identity identity;
+    if (ctr_identity_read(&identity, call->db, schema, problem)) return false;
+    ctr_file *file = ctr_file_of(call->conn, schema);
+    if (!file) ctr_problem_nomem(problem);
+    char *counters = file ? ctr_triggers_counters(file, table, problem) : NULL;
+    bool found =
+        ctr_catalog_named(&call->entry, call->db, schema, counters ? counters : table, problem);
+    call->tracks = counters != NULL;
+    sqlite3_free(counters);
+    if (found) call->schema = ctr_text_copy(schema, problem);
+    return found;
+}
+
+static void add_answer(answering *call, const uint8_t *a, const uint8_t *b, ctr_problem *problem)
+{
+    uint8_t *answers =
+        ctr_array_room(call->answers, &call->room, call->n + 1, CTR_ANSWER_SIZE, problem);
+    if (!answers) return;
+    call->answers = answers;
+    ctr_openings_write(answers + call->n++ * CTR_ANSWER_SIZE, a, b, call->answer);
+}
+
+/* Makes the answers: about both given openings; else about each of ours and the given one, or the
+ * one of the name. */
+static void make_answers(answering *call, const ctr_openings *openings, ctr_problem *problem)
+{
+    uint8_t birth[CTR_ID_SIZE];
+    const uint8_t *other = call->ids[0];
+    if (call->n_ids == 2) {
+        if (memcmp(call->ids[0], call->ids[1], CTR_ID_SIZE) == 0)
+            ctr_problem_set(problem, SQLITE_ERROR, "the two openings must differ");
+        add_answer(call, call->ids[0], call->ids[1], problem);
+        return;
+    }
+    if (call->n_ids == 1 && ctr_openings_is_own(openings, other) && openings->n_own == 1)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the opening is that of this file: name the one of the other file");
+    if (openings->n_own == 0 && (call->n_ids == 1 || !call->tracks))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "this file has no opening values of its own: name two openings");
+    if (call->n_ids == 0) {
+        ctr_openings_of_birth(call->entry.birth, birth, problem);
+        other = birth;
+    }
+    for (size_t i = 0; i < openings->n_own && problem->rc == SQLITE_OK; i++) {
+        const uint8_t *own = openings->own + i * CTR_ID_SIZE;
+        if (memcmp(own, other, CTR_ID_SIZE) != 0) add_answer(call, own, other, problem);
+    }
+}
+
+/* Takes the answers as a merge would. */
+static int64_t take_answers(answering *call, ctr_problem *problem)
+{
+    int64_t changed = 0;
+    ctr_merge merge;
+    ctr_file *file = ctr_file_of(call->conn, call->schema);
+    ctr_conflicts conflicts = {.file = file};
+    if (!file) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(call->db, call->schema, call->entry.name, problem);
+    ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
+    if (problem->rc == SQLITE_OK) ctr_file_identity(file, problem);
+    if (problem->rc != SQLITE_OK) return 0;
+    ctr_merge_open(&merge, file, call->entry.birth, &conflicts, problem);
+    const ctr_openings *openings =
+        problem->rc == SQLITE_OK ? ctr_merge_openings(&merge, problem) : NULL;
+    if (openings) make_answers(call, openings, problem);
+    if (problem->rc == SQLITE_OK)
+        changed = ctr_answers_take(&merge, call->answers, call->n, problem);
+    ctr_merge_close(&merge);
+    if (problem->rc == SQLITE_OK) ctr_pull_show_apart(file, problem); /* rows that awaited it */
+    return changed;
+}
+
+static int64_t answer_in_session(answering *call, const char *table, ctr_problem *problem)
+{
+    int64_t changed = 0, inserted = sqlite3_last_insert_rowid(call->db);
+    ctr_session session;
+    if (ctr_session_begin(&session, call->db, call->conn, problem) == SQLITE_OK) {
+        if (!ctr_schema_find(call->db, table, look_for_counters, call, problem))
+            ctr_problem_set(problem, SQLITE_ERROR, "there is no tracked table '%s'", table);
+        if (problem->rc == SQLITE_OK) ctr_events_append(call->conn, problem);
+        if (problem->rc == SQLITE_OK) changed = take_answers(call, problem);
+        ctr_events_write_ahead(call->conn, problem);
+    }
+    ctr_session_end(&session, problem);
+    sqlite3_set_last_insert_rowid(call->db, inserted);
+    return changed;
+}
+
+static bool take_arguments(sqlite3_context *ctx, answering *call, int argc, sqlite3_value **argv)
+{
+    const char *answer = ctr_arg_text(ctx, COUNTER_OPENING, "the answer", argv[1]);
+    if (!answer) return false;
+    if (sqlite3_stricmp(answer, "same") == 0) call->answer = CTR_SAME;
+    if (sqlite3_stricmp(answer, "add") == 0) call->answer = CTR_ADD;
+    if (call->answer == CTR_UNANSWERED)
+        return ctr_arg_refuse(ctx, COUNTER_OPENING, "the answer", "'same' or 'add'", argv[1]);
+    if (call->answer == CTR_ADD && argc == 2) {
+        ctr_arg_error(
+            ctx, "%s: 'add' needs the opening of the other file, which the refused merge shows",
+            COUNTER_OPENING);
+        return false;
+    }
+    for (int i = 2; i < argc; i++) {
+        if (!ctr_arg_id(ctx, COUNTER_OPENING, "an opening", argv[i], call->ids[call->n_ids]))
+            return false;
+        if (!ctr_id_is_opening(call->ids[call->n_ids++]))
+            return ctr_arg_refuse(ctx, COUNTER_OPENING, "an opening",
+                                  "a UUID of version 8, as a pull shows it", argv[i]);
+    }
+    return true;
+}
+
+static void fn_opening(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    answering call = {.db = sqlite3_context_db_handle(ctx), .conn = sqlite3_user_data(ctx)};
+    ctr_problem problem = {SQLITE_OK, NULL};
+    const char *table = ctr_arg_text(ctx, COUNTER_OPENING, "the table", argv[0]);
+    if (!table || !take_arguments(ctx, &call, argc, argv)) return;
+    int64_t changed = answer_in_session(&call, table, &problem);
+    if (ctr_arg_problem(ctx, COUNTER_OPENING, &problem)) sqlite3_result_int64(ctx, changed);
+    ctr_catalog_close_entry(&call.entry);
+    sqlite3_free(call.schema);
+    sqlite3_free(call.answers);
+}
+
+int ctr_opening_register(sqlite3 *db, ctr_conn *conn)
+{
+    static const ctr_function FUNCTIONS[] = {{COUNTER_OPENING, 2, 4, CTR_ADMIN, fn_opening}};
+    return ctr_shared_functions(db, conn, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
 }

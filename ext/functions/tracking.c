@@ -1,6 +1,8 @@
 /* functions/tracking.c - tracks columns of a table, or ends that. */
 #include "functions/functions.h"
 
+#include <string.h>
+
 /* ---- the counter table ----------------------------------------------------------------------- */
 
 /* Creates the counter table with the columns of call->shape, for a table that had the name `birth`
@@ -358,4 +360,602 @@ int64_t ctr_tracking_untrack(ctr_tracking *call, ctr_problem *problem)
     if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, call->file, problem);
     if (!whole) ctr_counting_rows(call, problem);
     return n;
+}
+
+/* =================================================================================================
+ * counting - counts the present values of a table. */
+
+/* Lists the key and the counters by their names in the counter table. */
+static char *list_counters(const ctr_tracked *tracked)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    ctr_list_own_names(tracked, out, true);
+    return sqlite3_str_finish(out);
+}
+
+/* Lists the same columns by their names in the tracked table, NULL for a missing one, with marks
+ * if some are missing or adopted. */
+static char *list_columns(const ctr_tracked *tracked)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    ctr_list_row(tracked, out, "");
+    return sqlite3_str_finish(out);
+}
+
+/* ---- rows that are missing ------------------------------------------------------------------- */
+
+/* No statement that was counted has deleted them: the table may have been made anew. Deleted rows
+ * are deleted in all files. */
+static void refuse_missing_rows(const ctr_tracking *call, ctr_problem *problem)
+{
+    const long long n = call->conn->missing.n;
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "%s: %lld of its rows %s%s, and no DELETE of them was seen: add "
+                    "'missing=restored' to the call, which brings them back, or "
+                    "'missing=deleted', which deletes them in all files",
+                    call->table, n, n == 1 ? "is missing, " : "are missing, such as ",
+                    call->conn->missing.key);
+}
+
+/* Compares every counter with the rows. Regular columns that come back have no value here: a new
+ * token makes the next merges read all rows of other files. */
+static void count_missing(ctr_tracking *call, ctr_run *run, ctr_problem *problem)
+{
+    ctr_conn *conn = call->conn;
+    conn->missing.n = 0;
+    run->slots.value = "";
+    ctr_run_do(run, CTR_SQL_TRACK_COUNT_GONE, NULL);
+    bool any = conn->missing.n > 0;
+    if (any && call->missing == CTR_MISSING_REFUSED) refuse_missing_rows(call, problem);
+    sqlite3_free(conn->missing.key);
+    conn->missing.key = NULL;
+    if (!any || problem->rc != SQLITE_OK) return;
+    bool restored = call->missing == CTR_MISSING_RESTORED;
+    run->slots.value = restored ? ", restored" : ", deleted";
+    ctr_run_do(run, CTR_SQL_TRACK_COUNT_GONE, NULL);
+    if (restored && call->shape.replicated)
+        ctr_run_do(run, CTR_SQL_CATALOG_REDRAW_TABLE, call->counters);
+}
+
+/* ---- all rows -------------------------------------------------------------------------------- */
+
+/* Returns whether rows and values that the table refused stay listed: a migration that rebuilds it
+ * has switched foreign keys off, and checks them at its end. So nothing may show a child without
+ * its parent. */
+static bool leaves_refused(ctr_tracking *call, ctr_problem *problem)
+{
+    if (ctr_foreign_enforced(call->db) || call->missing == CTR_MISSING_RESTORED) return false;
+    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(call->file, problem);
+    return foreign && ctr_foreign_is_child(foreign, call->table);
+}
+
+/* Shows the rows that were listed while the table was read. */
+static void show_listed(ctr_tracking *call, ctr_problem *problem)
+{
+    ctr_merge merge;
+    ctr_catalog_entry entry = {0};
+    ctr_conflicts conflicts = {.file = call->file};
+    if (ctr_apart_count(call->file, call->counters, problem) == 0 || ctr_foreign_broken(call->db))
+        return;
+    ctr_catalog_named(&entry, call->db, call->schema, call->counters, problem);
+    if (problem->rc == SQLITE_OK) {
+        if (ctr_merge_open_table(&merge, call->file, &entry, &conflicts, problem)) {
+            merge.showing.leaves_refused = leaves_refused(call, problem);
+            ctr_later_show_apart(&merge.showing, &merge.rows, false, false, problem);
+        }
+        ctr_merge_close(&merge);
+    }
+    ctr_catalog_close_entry(&entry);
+}
+
+/* Each new row of the counters goes to some page of their index, so SQLite needs a larger cache. */
+static int64_t count_rows(ctr_tracking *call, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return 0;
+    ctr_file *file = call->file;
+    if (ctr_session_raise_cache(file)) file->raised = true;
+    ctr_stats *stats = &call->conn->stats;
+    int64_t before = stats->tracked;
+    char *columns = list_counters(&call->tracked), *values = list_columns(&call->tracked),
+         *match = ctr_list_key_match(&call->tracked), *keys = ctr_shape_key_list(&call->shape);
+    if (!columns || !values || !match || !keys) ctr_problem_nomem(problem);
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    run.slots.name = call->table;
+    run.slots.columns = columns;
+    run.slots.values = values;
+    run.slots.keys = keys;
+    run.slots.constraint = match;
+    count_missing(call, &run, problem);
+    run.slots.value = ctr_apart_count(file, call->counters, problem) > 0 ? " or apart" : "";
+    ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
+    if (file->raised) file->raised = !ctr_session_lower_cache(file);
+    sqlite3_free(columns);
+    sqlite3_free(values);
+    sqlite3_free(match);
+    sqlite3_free(keys);
+    return stats->tracked - before;
+}
+
+int64_t ctr_counting_rows(ctr_tracking *call, ctr_problem *problem)
+{
+    int64_t counted = count_rows(call, problem);
+    if (problem->rc == SQLITE_OK) show_listed(call, problem);
+    return counted;
+}
+
+/* Records the answers about the opening: that of the name, and those of other files that stand in
+ * the cells. */
+static void answer_opening(ctr_tracking *call, ctr_problem *problem)
+{
+    ctr_opening *opening = &call->opening;
+    ctr_catalog_entry entry = {0};
+    uint8_t birth[CTR_ID_SIZE], *answers = sqlite3_malloc64((opening->n_met + 1) * CTR_ANSWER_SIZE);
+    if (!answers) ctr_problem_nomem(problem);
+    ctr_catalog_named(&entry, call->db, call->schema, call->counters, problem);
+    if (problem->rc == SQLITE_OK) ctr_openings_of_birth(entry.birth, birth, problem);
+    if (problem->rc == SQLITE_OK) {
+        size_t n = 0;
+        ctr_conflicts conflicts = {.file = call->file};
+        ctr_merge merge;
+        for (size_t i = 0; i < opening->n_met; i++)
+            ctr_openings_write(answers + n++ * CTR_ANSWER_SIZE, opening->id,
+                               opening->met + i * CTR_ID_SIZE, opening->answer);
+        if (opening->answer == CTR_SAME)
+            ctr_openings_write(answers + n++ * CTR_ANSWER_SIZE, opening->id, birth, CTR_SAME);
+        ctr_merge_open(&merge, call->file, entry.birth, &conflicts, problem);
+        if (problem->rc == SQLITE_OK) ctr_answers_take(&merge, answers, n, problem);
+        ctr_merge_close(&merge);
+    }
+    ctr_catalog_close_entry(&entry);
+    sqlite3_free(answers);
+}
+
+/* Fails if the column of a counter shows values, and counter_untrack has ended such a counter. */
+static void refuse_values_again(ctr_tracking *call, int counter, const char *birth,
+                                ctr_problem *problem)
+{
+    const char *name = ctr_shape_counter_name(&call->shape, counter);
+    const ctr_tracked_column *column = ctr_tracked_column_of(&call->tracked, counter);
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    sqlite3_stmt *find = ctr_run_prepare(&run, CTR_SQL_UNTRACKED_FIND);
+    ctr_run_bind_text(&run, find, ":table", birth);
+    ctr_run_bind_text(&run, find, ":column", name);
+    if (!ctr_run_once(&run, find) || !column) return;
+
+    char *value = sqlite3_mprintf("\"%w\"", column->name);
+    if (!value) ctr_problem_nomem(problem);
+    run.slots.name = call->table;
+    run.slots.value = value;
+    int64_t n = ctr_run_number(&run, CTR_SQL_TRACK_COUNT_VALUES);
+    sqlite3_free(value);
+    if (n > 0)
+        ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "%s: %s was tracked in this file before, and the values in %lld of its rows would be "
+            "counted again: if another file has its counters, set %s to 0, track it, merge with "
+            "that file, and count again what was changed here since; if none has, add "
+            "'values=again'",
+            call->table, column->name, (long long)n, column->name);
+}
+
+/* Refuses values that are about to be counted again, under an opening: `opens`, by counter. Notes
+ * that the counters are tracked. */
+static void take_untracked(ctr_tracking *call, const bool *opens, ctr_problem *problem)
+{
+    ctr_catalog_entry entry = {0};
+    if (ctr_schema_object(call->db, call->schema, "counter_untracked", problem) != CTR_OBJECT_TABLE)
+        return;
+    ctr_catalog_named(&entry, call->db, call->schema, call->counters, problem);
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    for (int i = 0; i < call->shape.n_counters && !call->again; i++)
+        if (opens[i]) refuse_values_again(call, i, entry.birth, problem);
+    sqlite3_stmt *forget = ctr_run_prepare(&run, CTR_SQL_UNTRACKED_FORGET);
+    for (int i = 0; i < call->shape.n_counters; i++) {
+        ctr_run_bind_text(&run, forget, ":table", entry.birth);
+        ctr_run_bind_text(&run, forget, ":column", ctr_shape_counter_name(&call->shape, i));
+        if (opens[i]) ctr_run_row(&run, forget);
+        sqlite3_reset(forget);
+    }
+    sqlite3_finalize(forget);
+    ctr_catalog_close_entry(&entry);
+}
+
+int64_t ctr_counting_opening(ctr_tracking *call, bool (*opens)(const ctr_tracking *, int counter),
+                             ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return 0;
+    ctr_opening *opening = &call->opening;
+    ctr_conn *conn = call->conn;
+    bool *list = sqlite3_malloc64((size_t)call->shape.n_counters + 1);
+    if (!list) {
+        ctr_problem_nomem(problem);
+        return 0;
+    }
+    for (int i = 0; i < call->shape.n_counters; i++) list[i] = opens(call, i);
+    opening->schema = call->schema;
+    opening->counters = call->counters;
+    opening->opens = list;
+    opening->stamps = call->stamps;
+    opening->values = call->values;
+    ctr_openings_new(opening->id);
+    conn->opening = opening;
+    take_untracked(call, list, problem);
+    int64_t counted = count_rows(call, problem);
+    conn->opening = NULL;
+    sqlite3_free(list);
+    const ctr_identity *identity = NULL;
+    if (problem->rc == SQLITE_OK && opening->n > 0)
+        identity = ctr_file_identity(call->file, problem);
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    if (identity) ctr_openings_record(&run, opening->id, identity->id);
+    if (identity && opening->answer != CTR_UNANSWERED) answer_opening(call, problem);
+    if (problem->rc == SQLITE_OK) show_listed(call, problem);
+    return counted;
+}
+
+/* =================================================================================================
+ * replicating - which columns of a table counter_replicate makes regular ones.
+ *
+ * The names by which files match their regular columns are those that the columns had when they
+ * were replicated first; a later rename does not change them (table/columns.c). So a column is
+ * refused whose name still is that of another one. */
+
+/* Gives the rows of the counter table row cells, which are empty. */
+static void begin_replicating(ctr_tracking *call, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    ctr_run_do(&run, CTR_SQL_REGULAR_BEGIN, NULL);
+}
+
+static bool is_to_be_counter(const ctr_tracking *call, const char *name)
+{
+    for (int i = 0; i < call->n; i++)
+        if (sqlite3_stricmp(call->names[i], name) == 0) return true;
+    return false;
+}
+
+/* Returns whether a column of the table is neither key nor counter, and can be written. */
+static bool is_regular(const ctr_tracking *call, const ctr_described *column)
+{
+    return column->name && column->key < 0 && !column->generated &&
+           ctr_tracked_counter(&call->tracked, column->name) < 0 &&
+           !is_to_be_counter(call, column->name);
+}
+
+/* Returns the regular column that the table has by this name, or NULL. */
+static const ctr_tracked_regular *regular_of(const ctr_tracking *call, const char *name)
+{
+    for (int i = 0; i < call->tracked.n_regular; i++) {
+        const char *column = call->tracked.regular[i].column;
+        if (column && sqlite3_stricmp(column, name) == 0) return &call->tracked.regular[i];
+    }
+    return NULL;
+}
+
+/* Ends the replication of regular columns that become counters. Returns whether there are any. */
+static bool end_regular(ctr_tracking *call, ctr_tab *tab, ctr_problem *problem)
+{
+    bool any = false;
+    for (int i = 0; tab && i < call->tracked.n_regular && problem->rc == SQLITE_OK; i++) {
+        const ctr_tracked_regular *regular = &call->tracked.regular[i];
+        if (!regular->column || !is_to_be_counter(call, regular->column)) continue;
+        ctr_regular_note(tab, regular->number, regular->name, NULL, problem);
+        any = true;
+    }
+    return any;
+}
+
+void ctr_replicating_note_births(ctr_tracking *call, ctr_problem *problem)
+{
+    size_t size = ((size_t)call->n + 1) * sizeof *call->births;
+    call->births = problem->rc == SQLITE_OK ? sqlite3_malloc64(size) : NULL;
+    if (!call->births) ctr_problem_nomem(problem);
+    if (problem->rc != SQLITE_OK) return;
+    memset(call->births, 0, size);
+    for (int i = 0; i < call->n; i++) {
+        const ctr_tracked_regular *regular = regular_of(call, call->names[i]);
+        if (!regular) continue;
+        call->births[i] = ctr_text_copy(regular->name, problem);
+        if (!call->replicates)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "%s: column %s is a regular column: counter_replicate('%s', '%s') "
+                            "makes it a counter",
+                            call->table, call->names[i], call->table, call->names[i]);
+    }
+}
+
+const char *ctr_replicating_birth(const ctr_tracking *call, const char *column)
+{
+    for (int i = 0; i < call->n && call->births; i++)
+        if (call->births[i] && sqlite3_stricmp(call->names[i], column) == 0) return call->births[i];
+    return column;
+}
+
+static void refuse_birth(const ctr_tracking *call, const char *column, ctr_problem *problem)
+{
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "%s: another column was called %s when it was replicated, and other files "
+                    "still know it by that name: rename this one",
+                    call->table, column);
+}
+
+void ctr_replicating_refuse_birth(const ctr_tracking *call, const char *column, const char *birth,
+                                  ctr_problem *problem)
+{
+    for (int i = 0; i < call->tracked.n_regular; i++)
+        if (sqlite3_stricmp(call->tracked.regular[i].name, birth) == 0)
+            refuse_birth(call, column, problem);
+}
+
+static void add_regular(const ctr_tracking *call, ctr_tab *tab, const char *name,
+                        ctr_problem *problem)
+{
+    const ctr_registry *registry = ctr_regular_of(tab, problem);
+    if (!registry) return;
+    if (!*name)
+        ctr_problem_set(problem, SQLITE_ERROR, "%s: a column without a name cannot be replicated",
+                        call->table);
+    int counter = ctr_shape_counter_like(&call->shape, name);
+    if (counter >= 0 && !ctr_tracked_column_of(&call->tracked, counter))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s: column %s is a counter in other files: counter_replicate('%s', '%s') "
+                        "makes it one here",
+                        call->table, name, call->table, name);
+    if (counter >= 0 || ctr_regular_named(registry, name, strlen(name)) >= 0)
+        refuse_birth(call, name, problem);
+    ctr_regular_note(tab, registry->n, name, name, problem);
+}
+
+bool ctr_replicating_add(ctr_tracking *call, ctr_problem *problem)
+{
+    if (!call->shape.replicated) {
+        begin_replicating(call, problem);
+        ctr_tracking_open_counters(call, problem);
+    }
+    if (problem->rc != SQLITE_OK) return false;
+    ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape, problem);
+    bool changed = end_regular(call, tab, problem);
+    for (size_t i = 0; tab && i < call->tracked.ordinary.n && problem->rc == SQLITE_OK; i++) {
+        const ctr_described *column = &call->tracked.ordinary.columns[i];
+        if (!is_regular(call, column) || regular_of(call, column->name)) continue;
+        add_regular(call, tab, column->name, problem);
+        changed = true;
+    }
+    bool yields = call->values == CTR_VALUES_OLDEST;
+    if ((!changed && !yields) || problem->rc != SQLITE_OK) return changed;
+    /* Other files hold values of the new columns, or values that win now: with a new token all rows
+     * are read again. */
+    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    ctr_run_do(&run, CTR_SQL_CATALOG_REDRAW_TABLE, call->counters);
+    ctr_tracking_open_counters(call, problem);
+    return changed;
+}
+
+bool ctr_replicating_drop(ctr_tracking *call, const char *name, ctr_problem *problem)
+{
+    for (int i = 0; i < call->tracked.n_regular && problem->rc == SQLITE_OK; i++) {
+        const ctr_tracked_regular *regular = &call->tracked.regular[i];
+        const char *column = regular->column ? regular->column
+                             : regular->lost ? regular->lost
+                                             : regular->name;
+        if (sqlite3_stricmp(column, name) != 0) continue;
+        ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape, problem);
+        ctr_tracked_note(call->file, call->counters, &call->shape, problem);
+        if (tab) ctr_regular_note(tab, regular->number, regular->name, NULL, problem);
+        ctr_tracking_open_counters(call, problem);
+        return true;
+    }
+    return false;
+}
+
+/* =================================================================================================
+ * track - counter_track, counter_replicate and counter_untrack: columns of ordinary
+ * tables that count, and tables whose rows travel whole.
+ *
+ *     SELECT counter_track('products', 'stock');             tracks stock: rows counted
+ *     SELECT counter_track('products', 'sold');              tracks sold, too
+ *     SELECT counter_track('orders', 'n', 'keys=assigned');  tracks a table with an option
+ *     SELECT counter_replicate('products', 'stock');         stock counts, the rest is regular
+ *     SELECT counter_untrack('products', 'sold');            stops, in all files: columns
+ *     SELECT counter_untrack('products');                    untracks the table: columns
+ *
+ * counter_replicate tracks the named columns, of which there may be none, and replicates all others
+ * that can be written (functions/tracking.c). A tracked table becomes a replicated one by it.
+ *
+ * `table` is a table of temp, main or an attached database, searched in this order, or
+ * 'schema.table'. The present values are counted under an opening (table/openings.c). If triggers
+ * are missing or have not run, another call of counter_track counts the differences between the
+ * rows and their counters, and creates the triggers again, as does counter_untrack of a column.
+ * After a rename it notes the names, so that a table that is rebuilt later is recognized.
+ *
+ * An argument of the first two with an '=' is an option, not a column:
+ *
+ *     keys=assigned   SQLite may give out the key: rows are made in one file, or the application
+ *                     assigns keys. A table that is tracked already need not repeat it.
+ *     opening=same    the present values are those of a copy: as counter_opening(table, 'same'),
+ *                     also with openings of other files that stand in its counters already
+ *     opening=add     they add up with such openings
+ *     values=again    the present values count although counter_untrack ended the counter in this
+ *                     file, and files that have merged it may hold them as counts already
+ *     values=newest   of counter_replicate: the values that the rows had when this file began to
+ *                     replicate them win over those that they had then in other files; in a table
+ *                     that was rebuilt all values are the newest, as if each row was inserted now
+ *     values=oldest   of counter_replicate: they yield to those of other files
+ *     missing=restored, missing=deleted
+ *                     rows that have counters, and that the table lacks though no DELETE was seen,
+ *                     as in a table that was made anew: they come back, or are deleted in all files
+ *
+ * counter_untrack takes the last two alone.
+ *
+ * Errors: SQLITE_ERROR names a column that cannot be tracked; SQLITE_MISMATCH shows a value that is
+ * no integer, with its row. They change nothing. */
+
+static const char COUNTER_TRACK[] = "counter_track", COUNTER_REPLICATE[] = "counter_replicate",
+                  COUNTER_UNTRACK[] = "counter_untrack";
+
+/* ---- finding the table ----------------------------------------------------------------------- */
+
+static bool look_for_table(void *with, const char *schema, const char *table, ctr_problem *problem)
+{
+    ctr_tracking *call = with;
+    ctr_run run = ctr_run_on(call->db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
+    ctr_run_bind_text(&run, row, ":name", table);
+    const char *name = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
+    if (name) {
+        call->schema = ctr_text_copy(schema, problem);
+        call->table = ctr_text_copy(name, problem);
+    }
+    sqlite3_finalize(row);
+    return name != NULL;
+}
+
+/* ---- the functions --------------------------------------------------------------------------- */
+
+/* Sets the schema and the name of the table. */
+static void find_ordinary(ctr_tracking *call, const char *table, ctr_problem *problem)
+{
+    ctr_object object = CTR_OBJECT_NONE;
+    if (!ctr_schema_find(call->db, table, look_for_table, call, problem))
+        ctr_problem_set(problem, SQLITE_ERROR, "there is no table '%s'", table);
+    if (problem->rc == SQLITE_OK)
+        object = ctr_schema_object(call->db, call->schema, call->table, problem);
+    if (object != CTR_OBJECT_TABLE)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s is %s: only an ordinary table has columns that can be tracked",
+                        call->table, ctr_schema_object_text(object));
+}
+
+static int64_t in_session(ctr_tracking *call, const char *table,
+                          int64_t (*work)(ctr_tracking *, ctr_problem *), ctr_problem *problem)
+{
+    int64_t result = 0, inserted = sqlite3_last_insert_rowid(call->db);
+    ctr_session session;
+    if (ctr_session_begin(&session, call->db, call->conn, problem) == SQLITE_OK) {
+        find_ordinary(call, table, problem);
+        if (problem->rc == SQLITE_OK) ctr_events_append(call->conn, problem);
+        call->file = problem->rc == SQLITE_OK ? ctr_file_of(call->conn, call->schema) : NULL;
+        if (!call->file) ctr_problem_nomem(problem);
+        if (call->file) call->counters = ctr_triggers_counters(call->file, call->table, problem);
+        if (problem->rc == SQLITE_OK) result = work(call, problem);
+        ctr_events_write_ahead(call->conn, problem);
+    }
+    ctr_session_end(&session, problem);
+    sqlite3_set_last_insert_rowid(call->db, inserted);
+    return result;
+}
+
+/* Returns false, and sets the error, if an answer was given `before` that is not this one. */
+static bool agrees(sqlite3_context *ctx, const char *function, const char *option, int before,
+                   int answer)
+{
+    if (before == 0 || before == answer) return true;
+    ctr_arg_error(ctx, "%s: '%s' contradicts the option before it", function, option);
+    return false;
+}
+
+/* Takes the option for missing rows that `deleted` tells; false, with the error, if the other one
+ * was taken before. */
+static bool take_missing(sqlite3_context *ctx, ctr_tracking *call, const char *function,
+                         bool deleted)
+{
+    ctr_missing before = call->missing;
+    call->missing = deleted ? CTR_MISSING_DELETED : CTR_MISSING_RESTORED;
+    return agrees(ctx, function, deleted ? "missing=deleted" : "missing=restored", (int)before,
+                  (int)call->missing);
+}
+
+/* Takes an argument of counter_track with an '='. Returns false, and sets the error, if there is no
+ * such option, or one that contradicts it was taken before. */
+static bool take_option(sqlite3_context *ctx, ctr_tracking *call, const char *function,
+                        const char *option)
+{
+    bool assigned = sqlite3_stricmp(option, "keys=assigned") == 0,
+         same = sqlite3_stricmp(option, "opening=same") == 0,
+         add = sqlite3_stricmp(option, "opening=add") == 0,
+         again = sqlite3_stricmp(option, "values=again") == 0,
+         newest = call->replicates && sqlite3_stricmp(option, "values=newest") == 0,
+         oldest = call->replicates && sqlite3_stricmp(option, "values=oldest") == 0;
+    int answer = (int)call->opening.answer, values = (int)call->values;
+    if (assigned) call->keys_assigned = true;
+    if (same || add) call->opening.answer = same ? CTR_SAME : CTR_ADD;
+    if (again) call->again = true;
+    if (newest || oldest) call->values = newest ? CTR_VALUES_NEWEST : CTR_VALUES_OLDEST;
+    if (assigned || again) return true;
+    if (same || add) return agrees(ctx, function, option, answer, (int)call->opening.answer);
+    if (newest || oldest) return agrees(ctx, function, option, values, (int)call->values);
+    ctr_arg_error(ctx,
+                  "%s: unknown option '%s'; the options are: 'keys=assigned', 'opening=same', "
+                  "'opening=add', 'values=again', 'missing=restored', 'missing=deleted'%s",
+                  function, option, call->replicates ? ", 'values=newest', 'values=oldest'" : "");
+    return false;
+}
+
+static bool take_argument(sqlite3_context *ctx, ctr_tracking *call, const char *function,
+                          sqlite3_value *value)
+{
+    const char *text = ctr_arg_text(ctx, function, "the name of a column", value);
+    bool deleted = text && sqlite3_stricmp(text, "missing=deleted") == 0;
+    if (deleted || (text && sqlite3_stricmp(text, "missing=restored") == 0))
+        return take_missing(ctx, call, function, deleted);
+    if (text && strcmp(function, COUNTER_UNTRACK) != 0 && strchr(text, '='))
+        return take_option(ctx, call, function, text);
+    if (text) call->names[call->n++] = text;
+    return text != NULL;
+}
+
+static void run_tracking(sqlite3_context *ctx, const char *function, int argc, sqlite3_value **argv,
+                         int64_t (*work)(ctr_tracking *, ctr_problem *))
+{
+    if (argc < 1) {
+        ctr_arg_error(ctx, "%s: the arguments are a table and its columns", function);
+        return;
+    }
+    ctr_tracking call = {.db = sqlite3_context_db_handle(ctx),
+                         .conn = sqlite3_user_data(ctx),
+                         .replicates = strcmp(function, COUNTER_REPLICATE) == 0};
+    ctr_problem problem = {SQLITE_OK, NULL};
+    const char *table = ctr_arg_text(ctx, function, "the table", argv[0]);
+    call.names = table ? sqlite3_malloc64(((size_t)argc + 1) * sizeof *call.names) : NULL;
+    if (table && !call.names) sqlite3_result_error_nomem(ctx);
+    bool named = call.names != NULL;
+    for (int i = 1; i < argc && named; i++) named = take_argument(ctx, &call, function, argv[i]);
+    if (named) {
+        int64_t n = in_session(&call, table, work, &problem);
+        if (ctr_arg_problem(ctx, function, &problem)) sqlite3_result_int64(ctx, n);
+    }
+    if (call.tracked.db) ctr_tracked_close(&call.tracked);
+    ctr_shape_close(&call.shape);
+    sqlite3_free(call.schema);
+    sqlite3_free(call.table);
+    sqlite3_free(call.counters);
+    for (int i = 0; i < call.n && call.births; i++) sqlite3_free(call.births[i]);
+    sqlite3_free(call.births);
+    sqlite3_free(call.names);
+    sqlite3_free(call.opening.met);
+}
+
+static void fn_track(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    run_tracking(ctx, COUNTER_TRACK, argc, argv, ctr_tracking_track);
+}
+
+static void fn_replicate(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    run_tracking(ctx, COUNTER_REPLICATE, argc, argv, ctr_tracking_track);
+}
+
+static void fn_untrack(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    run_tracking(ctx, COUNTER_UNTRACK, argc, argv, ctr_tracking_untrack);
+}
+
+int ctr_track_register(sqlite3 *db, ctr_conn *conn)
+{
+    static const ctr_function FUNCTIONS[] = {
+        {COUNTER_TRACK, -1, -1, CTR_ADMIN, fn_track},
+        {COUNTER_REPLICATE, -1, -1, CTR_ADMIN, fn_replicate},
+        {COUNTER_UNTRACK, -1, -1, CTR_ADMIN, fn_untrack},
+    };
+    return ctr_shared_functions(db, conn, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
 }

@@ -375,3 +375,429 @@ int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *pr
     if (apply->ended) ctr_apply_rolled_back(apply);
     return problem->rc;
 }
+
+/* =================================================================================================
+ * changes - counter_changes(since [, bucket]): the feed. A SELECT returns the changes of
+ * main, any transport carries them, and an INSERT merges them into another file.
+ *
+ *     SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
+ *     INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) ...
+ *
+ *     since      INTEGER, 0 or more: rows with this sequence number or a higher one
+ *     bucket     TEXT such as '3/64', from counter_digests: only rows of this part
+ *     upto       hidden: the number up to which everything was read, for counter_seen(); NULL
+ *                with a bucket
+ *     own        hidden: WHERE own = 1 gives, for an upload, only changes that others cannot have
+ *                from somebody else (merge/feed.c)
+ *     scope      hidden: WHERE scope = '["store 7"]' gives only rows whose leading key columns have
+ *                these values (merge/feed.c); an INSERT with it passes over other rows
+ *     device     hidden: an INSERT with it, the name of a device, merges what came with its token:
+ *                the shards of the own ids of main are left out (merge/merge.c)
+ *     key_columns hidden: the key columns in words; an INSERT with them compares them with the
+ *                table here, as a pull does
+ *
+ * There is one row for each cell, one for floors, one for each counter that was added or dropped,
+ * one for each answer about openings (merge/feed.c). Rows may arrive twice, in any order, in part,
+ * from many files; each is merged as in a pull, in the caller's transaction (merge/apply.c). */
+
+enum {
+    COLUMN_TABLE,
+    COLUMN_KEY,
+    COLUMN_COLUMN,
+    COLUMN_GENERATION,
+    COLUMN_CELL,
+    COLUMN_SEQ,
+    COLUMN_SOURCE,
+    COLUMN_SINCE,
+    COLUMN_BUCKET,
+    COLUMN_UPTO,
+    COLUMN_KEY_COLUMNS,
+    COLUMN_OWN,
+    COLUMN_SCOPE,
+    COLUMN_DEVICE
+};
+
+static const char *const NAMES[] = {"table_name",  "key",    "column_name", "generation", "cell",
+                                    "seq",         "source", "since",       "bucket",     "upto",
+                                    "key_columns", "own",    "scope",       "device"};
+
+static const char FUNCTION[] = "counter_changes";
+
+typedef struct changes_table {
+    ctr_joined joined;
+    sqlite3 *db;
+    ctr_apply apply;
+} changes_table;
+
+typedef struct changes_cursor {
+    sqlite3_vtab_cursor base;
+    ctr_feed feed;
+    int64_t row;
+} changes_cursor;
+
+static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                           sqlite3_vtab **base, char **message)
+{
+    (void)argc;
+    (void)argv;
+    (void)message;
+    int rc = sqlite3_declare_vtab(
+        db, "CREATE TABLE x(table_name TEXT, key BLOB, column_name TEXT, generation INTEGER, "
+            "cell BLOB, seq INTEGER, source TEXT, since HIDDEN, bucket HIDDEN, upto HIDDEN, "
+            "key_columns HIDDEN, own HIDDEN, scope HIDDEN, device HIDDEN)");
+    if (rc != SQLITE_OK) return rc;
+    sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+    changes_table *table = sqlite3_malloc64(sizeof *table);
+    if (!table) return SQLITE_NOMEM;
+    ctr_conn *conn = aux;
+    *table = (changes_table){.joined.conn = conn, .db = db, .apply = {.db = db, .conn = conn}};
+    *base = &table->joined.base;
+    return SQLITE_OK;
+}
+
+static int changes_disconnect(sqlite3_vtab *base)
+{
+    ctr_apply_rolled_back(&((changes_table *)base)->apply);
+    sqlite3_free(base->zErrMsg);
+    sqlite3_free(base);
+    return SQLITE_OK;
+}
+
+static int fail_changes(sqlite3_vtab *base, ctr_problem *problem)
+{
+    return ctr_arg_table_problem(base, FUNCTION, problem);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* SQLite passes a third argument as a condition on the next hidden column. */
+static int too_many(sqlite3_vtab *base)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_problem_set(
+        &problem, SQLITE_ERROR,
+        "at most two arguments, since and bucket; upto and key_columns can only be read");
+    return fail_changes(base, &problem);
+}
+
+/* The conditions that a plan may have, in the order of its arguments. Its number has a bit for
+ * each. */
+enum { GIVEN_SINCE, GIVEN_BUCKET, GIVEN_OWN, GIVEN_SCOPE, GIVEN };
+
+/* Returns GIVEN for a column that can only be read. */
+static int given_by(int column)
+{
+    switch (column) {
+    case COLUMN_SINCE: return GIVEN_SINCE;
+    case COLUMN_BUCKET: return GIVEN_BUCKET;
+    case COLUMN_OWN: return GIVEN_OWN;
+    case COLUMN_SCOPE: return GIVEN_SCOPE;
+    default: return GIVEN;
+    }
+}
+
+static int changes_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    int at[GIVEN], n = 0;
+    for (int i = 0; i < GIVEN; i++) at[i] = -1;
+    for (int i = 0; i < info->nConstraint; i++) {
+        int column = info->aConstraint[i].iColumn, given = given_by(column);
+        unsigned char op = info->aConstraint[i].op;
+        if (op != SQLITE_INDEX_CONSTRAINT_EQ && op != SQLITE_INDEX_CONSTRAINT_IS) continue;
+        if (column == COLUMN_UPTO || column == COLUMN_KEY_COLUMNS) return too_many(base);
+        if (given == GIVEN) continue;
+        if (!info->aConstraint[i].usable) return SQLITE_CONSTRAINT;
+        at[given] = i;
+    }
+    for (int i = 0; i < GIVEN; i++) {
+        if (at[i] < 0) continue;
+        info->idxNum |= 1 << i;
+        info->aConstraintUsage[at[i]].argvIndex = ++n;
+        info->aConstraintUsage[at[i]].omit = 1;
+    }
+    /* Without `since` it is a part of a statement that SQLite weighs, or an error of xFilter. */
+    info->estimatedCost = at[GIVEN_SINCE] < 0 ? 1e99 : 1e6;
+    return SQLITE_OK;
+}
+
+static int changes_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor)
+{
+    (void)base;
+    changes_cursor *made = sqlite3_malloc64(sizeof *made);
+    if (!made) return SQLITE_NOMEM;
+    memset(made, 0, sizeof *made);
+    made->feed.eof = true;
+    *cursor = &made->base;
+    return SQLITE_OK;
+}
+
+static int changes_close(sqlite3_vtab_cursor *base)
+{
+    ctr_feed_close(&((changes_cursor *)base)->feed);
+    sqlite3_free(base);
+    return SQLITE_OK;
+}
+
+/* Returns an integer (base/values.c) between `least` and `most`, or 0 and a problem. */
+static int64_t take_integer(sqlite3 *db, const char *what, const char *wanted, sqlite3_value *value,
+                            int64_t least, int64_t most, ctr_problem *problem)
+{
+    int64_t n = 0;
+    if (problem->rc != SQLITE_OK) return 0;
+    if (ctr_arg_take_integer(db, value, &n, problem) && n >= least && n <= most) return n;
+    ctr_problem_mismatch(problem, what, wanted, value);
+    return 0;
+}
+
+static void take_bucket(ctr_bucket *bucket, sqlite3_value *value, ctr_problem *problem)
+{
+    const char *part = ctr_text_value(value, problem);
+    if (problem->rc == SQLITE_OK && (!part || !ctr_digest_bucket_from_text(bucket, part)))
+        ctr_problem_mismatch(problem, "bucket", "TEXT such as '3/64', from counter_digests", value);
+}
+
+static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_text, int argc,
+                          sqlite3_value **argv)
+{
+    (void)plan_text;
+    (void)argc;
+    changes_cursor *cursor = (changes_cursor *)base;
+    changes_table *table = (changes_table *)base->pVtab;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_feed_query query = {.since = 0};
+    ctr_feed_close(&cursor->feed);
+    cursor->row = 0;
+    ctr_shared_check_name(table->db, FUNCTION, &problem);
+    if (plan & 1 << GIVEN_SINCE)
+        query.since = take_integer(table->db, "since", "an INTEGER, 0 or more", *argv++, 0,
+                                   INT64_MAX, &problem);
+    else
+        ctr_problem_set(&problem, SQLITE_ERROR,
+                        "one argument is needed, the sequence number to begin at: 0, or the result "
+                        "of counter_mark(); its rows can only be inserted");
+    if (plan & 1 << GIVEN_BUCKET) take_bucket(&query.bucket, *argv++, &problem);
+    if (plan & 1 << GIVEN_OWN)
+        query.own = take_integer(table->db, "own", "0 or 1", *argv++, 0, 1, &problem);
+    if (plan & 1 << GIVEN_SCOPE) query.scope = *argv++;
+    if (problem.rc == SQLITE_OK) ctr_feed_open(&cursor->feed, table->joined.conn, &query, &problem);
+    return fail_changes(base->pVtab, &problem);
+}
+
+static int changes_next(sqlite3_vtab_cursor *base)
+{
+    ctr_problem problem = {SQLITE_OK, NULL};
+    changes_cursor *cursor = (changes_cursor *)base;
+    ctr_feed_next(&cursor->feed, &problem);
+    cursor->row++;
+    return fail_changes(base->pVtab, &problem);
+}
+
+static int changes_eof(sqlite3_vtab_cursor *base)
+{
+    return ((changes_cursor *)base)->feed.eof;
+}
+
+static int changes_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
+{
+    const ctr_feed *feed = &((changes_cursor *)base)->feed;
+    const ctr_cell *cell = &feed->cell;
+    char part[48];
+    switch (column) {
+    case COLUMN_TABLE: sqlite3_result_text(ctx, feed->table, -1, SQLITE_TRANSIENT); break;
+    case COLUMN_KEY:
+        if (feed->key.size == 0)
+            sqlite3_result_zeroblob(ctx, 0);
+        else
+            sqlite3_result_blob64(ctx, feed->key.bytes, feed->key.size, SQLITE_TRANSIENT);
+        break;
+    case COLUMN_COLUMN: sqlite3_result_text(ctx, feed->column, -1, SQLITE_TRANSIENT); break;
+    case COLUMN_GENERATION: sqlite3_result_int64(ctx, feed->generation); break;
+    case COLUMN_CELL:
+        if (feed->has_cell) sqlite3_result_blob64(ctx, cell->bytes, cell->size, SQLITE_TRANSIENT);
+        break;
+    case COLUMN_SEQ: sqlite3_result_int64(ctx, feed->number); break;
+    case COLUMN_SOURCE: sqlite3_result_text(ctx, feed->name, -1, SQLITE_TRANSIENT); break;
+    case COLUMN_SINCE: sqlite3_result_int64(ctx, feed->query.since); break;
+    case COLUMN_BUCKET:
+        if (feed->query.bucket.of == 0) break;
+        sqlite3_snprintf(sizeof part, part, "%lld/%lld", (long long)feed->query.bucket.number,
+                         (long long)feed->query.bucket.of);
+        sqlite3_result_text(ctx, part, -1, SQLITE_TRANSIENT);
+        break;
+    case COLUMN_UPTO:
+        if (feed->query.bucket.of == 0) sqlite3_result_int64(ctx, feed->giver.next);
+        break;
+    case COLUMN_SCOPE: sqlite3_result_text(ctx, feed->scope.text, -1, SQLITE_TRANSIENT); break;
+    case COLUMN_DEVICE: break;
+    case COLUMN_OWN: sqlite3_result_int(ctx, feed->query.own); break;
+    default: sqlite3_result_text(ctx, feed->key_text, -1, SQLITE_TRANSIENT); break;
+    }
+    return SQLITE_OK;
+}
+
+static int changes_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
+{
+    *rowid = ((changes_cursor *)base)->row;
+    return SQLITE_OK;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static void check_type(sqlite3_value **columns, int column, int type, const char *wanted,
+                       ctr_problem *problem)
+{
+    if (sqlite3_value_type(columns[column]) != type)
+        ctr_problem_mismatch(problem, NAMES[column], wanted, columns[column]);
+}
+
+/* Floors have no generation; that of a cell is odd, because its counter exists. */
+static int64_t take_generation(sqlite3 *db, sqlite3_value *value, ctr_change_kind kind,
+                               ctr_problem *problem)
+{
+    static const char GENERATION[] = "generation";
+    if (kind == CTR_CHANGE_FLOORS || kind == CTR_CHANGE_ANSWER)
+        return take_integer(db, GENERATION, "0 if there is no column", value, 0, 0, problem);
+    if (kind == CTR_CHANGE_ROW)
+        return take_integer(db, GENERATION, "0 in the row of a replicated table", value, 0, 0,
+                            problem);
+    bool is_cell = kind == CTR_CHANGE_CELL;
+    int64_t generation = take_integer(db, GENERATION, "1 ... 4294967295", value, 1,
+                                      is_cell ? INT64_MAX : CTR_GENERATION_MAX, problem);
+    if (kind == CTR_CHANGE_CELL && generation % 2 == 0 && problem->rc == SQLITE_OK)
+        ctr_problem_mismatch(problem, GENERATION, "odd if there is a cell", value);
+    return generation;
+}
+
+static void check_types(sqlite3 *db, sqlite3_value **columns, ctr_change_kind kind,
+                        ctr_problem *problem)
+{
+    check_type(columns, COLUMN_TABLE, SQLITE_TEXT, "TEXT", problem);
+    check_type(columns, COLUMN_KEY, SQLITE_BLOB, "a BLOB", problem);
+    bool has_cell = kind == CTR_CHANGE_CELL || kind == CTR_CHANGE_ROW;
+    if (has_cell) check_type(columns, COLUMN_COLUMN, SQLITE_TEXT, "TEXT", problem);
+    if (has_cell || kind == CTR_CHANGE_ANSWER)
+        check_type(columns, COLUMN_CELL, SQLITE_BLOB, "a BLOB", problem);
+    take_integer(db, "seq", "an INTEGER, 0 or more", columns[COLUMN_SEQ], 0, INT64_MAX, problem);
+    check_type(columns, COLUMN_SOURCE, SQLITE_TEXT, "TEXT", problem);
+    if (sqlite3_value_type(columns[COLUMN_KEY_COLUMNS]) != SQLITE_NULL)
+        check_type(columns, COLUMN_KEY_COLUMNS, SQLITE_TEXT, "TEXT", problem);
+    if (sqlite3_value_type(columns[COLUMN_DEVICE]) != SQLITE_NULL)
+        check_type(columns, COLUMN_DEVICE, SQLITE_TEXT, "TEXT", problem);
+    for (int i = COLUMN_SINCE; i <= COLUMN_OWN; i++)
+        if (i != COLUMN_KEY_COLUMNS && sqlite3_value_type(columns[i]) != SQLITE_NULL)
+            ctr_problem_set(problem, SQLITE_ERROR, "column %s cannot be written", NAMES[i]);
+}
+
+/* A row without a cell has floors, or, with the name of a counter and no key, that counter's
+ * generation. Without the name of a counter and a key, the cell is an answer. */
+static ctr_change_kind kind_of_change(sqlite3_value **columns)
+{
+    int column = sqlite3_value_type(columns[COLUMN_COLUMN]);
+    bool no_key = sqlite3_value_type(columns[COLUMN_KEY]) == SQLITE_BLOB &&
+                  sqlite3_value_bytes(columns[COLUMN_KEY]) == 0;
+    bool no_name = column == SQLITE_TEXT && sqlite3_value_bytes(columns[COLUMN_COLUMN]) == 0;
+    if (no_name) return CTR_CHANGE_ROW;
+    if (sqlite3_value_type(columns[COLUMN_CELL]) != SQLITE_NULL)
+        return no_key && column == SQLITE_NULL ? CTR_CHANGE_ANSWER : CTR_CHANGE_CELL;
+    if (column == SQLITE_NULL) return CTR_CHANGE_FLOORS;
+    return column == SQLITE_TEXT && no_key ? CTR_CHANGE_COUNTER : CTR_CHANGE_CELL;
+}
+
+static bool take_change(sqlite3 *db, ctr_change *change, sqlite3_value **columns,
+                        ctr_problem *problem)
+{
+    change->kind = kind_of_change(columns);
+    bool named = change->kind == CTR_CHANGE_CELL || change->kind == CTR_CHANGE_COUNTER;
+    check_types(db, columns, change->kind, problem);
+    change->generation = take_generation(db, columns[COLUMN_GENERATION], change->kind, problem);
+    change->life = (uint32_t)(change->generation / CTR_LIVES);
+    if (change->life > 0 && change->life % 2 == 0)
+        ctr_problem_mismatch(problem, "generation", "that of a row that lives",
+                             columns[COLUMN_GENERATION]);
+    change->generation %= CTR_LIVES;
+    if (problem->rc != SQLITE_OK) return false;
+    change->table = ctr_text_value(columns[COLUMN_TABLE], problem);
+    if (named) change->column = ctr_text_value(columns[COLUMN_COLUMN], problem);
+    change->key = sqlite3_value_blob(columns[COLUMN_KEY]);
+    change->key_size = (size_t)sqlite3_value_bytes(columns[COLUMN_KEY]);
+    change->cell = sqlite3_value_blob(columns[COLUMN_CELL]);
+    change->cell_size = (size_t)sqlite3_value_bytes(columns[COLUMN_CELL]);
+    change->key_text = ctr_text_value(columns[COLUMN_KEY_COLUMNS], problem);
+    if (sqlite3_value_type(columns[COLUMN_DEVICE]) != SQLITE_NULL)
+        change->device = ctr_text_value(columns[COLUMN_DEVICE], problem);
+    if (sqlite3_value_type(columns[COLUMN_SCOPE]) != SQLITE_NULL)
+        change->scope = columns[COLUMN_SCOPE];
+    if ((change->key_size && !change->key) || (change->cell_size && !change->cell))
+        ctr_problem_nomem(problem);
+    ctr_marks_source from;
+    sqlite3_value *source = columns[COLUMN_SOURCE];
+    const char *text = ctr_text_value(source, problem);
+    size_t size = (size_t)sqlite3_value_bytes(source);
+    if (text && ctr_marks_source_of(text, size, &from))
+        memcpy(change->source, from.id, CTR_ID_SIZE);
+    else if (text)
+        ctr_problem_mismatch(problem, "source", "TEXT from counter_changes, the UUID of a file",
+                             source);
+    return problem->rc == SQLITE_OK;
+}
+
+/* Never returns SQLITE_CONSTRAINT, because OR IGNORE must not skip a change. */
+static int changes_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
+{
+    changes_table *table = (changes_table *)base;
+    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_change change = {0};
+    if (argc == 1 || sqlite3_value_type(argv[0]) != SQLITE_NULL)
+        ctr_problem_set(&problem, SQLITE_ERROR, "its rows can only be inserted");
+    ctr_shared_check_name(table->db, FUNCTION, &problem);
+    if (problem.rc == SQLITE_OK && take_change(table->db, &change, argv + 2, &problem))
+        ctr_apply_change(&table->apply, &change, &problem);
+    *rowid = 0;
+    return fail_changes(base, &problem);
+}
+
+/* ---- transactions ---------------------------------------------------------------------------- */
+
+/* Everything is closed at the end of a transaction. */
+static int changes_commit(sqlite3_vtab *base)
+{
+    ctr_apply_committed(&((changes_table *)base)->apply);
+    return ctr_events_commit(base);
+}
+
+static int changes_rollback(sqlite3_vtab *base)
+{
+    ctr_apply_rolled_back(&((changes_table *)base)->apply);
+    return ctr_events_rollback(base);
+}
+
+static int changes_rollback_to(sqlite3_vtab *base, int level)
+{
+    ctr_apply_release(&((changes_table *)base)->apply);
+    return ctr_events_rollback_to(base, level);
+}
+
+int ctr_changes_register(sqlite3 *db, ctr_conn *conn)
+{
+    /* No xCreate: the table exists by itself and cannot be created. */
+    static const sqlite3_module MODULE = {.iVersion = 2,
+                                          .xConnect = changes_connect,
+                                          .xBestIndex = changes_best_index,
+                                          .xDisconnect = changes_disconnect,
+                                          .xOpen = changes_open,
+                                          .xClose = changes_close,
+                                          .xFilter = changes_filter,
+                                          .xNext = changes_next,
+                                          .xEof = changes_eof,
+                                          .xColumn = changes_column,
+                                          .xRowid = changes_rowid,
+                                          .xUpdate = changes_update,
+                                          .xBegin = ctr_events_begin,
+                                          .xSync = ctr_events_sync,
+                                          .xCommit = changes_commit,
+                                          .xRollback = changes_rollback,
+                                          .xSavepoint = ctr_events_savepoint,
+                                          .xRelease = ctr_events_release,
+                                          .xRollbackTo = changes_rollback_to};
+    return sqlite3_create_module_v2(db, FUNCTION, &MODULE, ctr_conn_hold(conn), ctr_conn_drop);
+}

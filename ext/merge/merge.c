@@ -3,6 +3,536 @@
 
 #include <string.h>
 
+/* =================================================================================================
+ * brought - adds up what merges have brought. */
+
+bool ctr_brought_any(const ctr_brought *brought)
+{
+    return brought->deleted > 0 || brought->conflicts > 0 || brought->ahead.number > 0;
+}
+
+int64_t ctr_brought_tomorrow(void)
+{
+    return ctr_regular_number(0) + INT64_C(86400000) * CTR_STAMPS_IN_MS;
+}
+
+void ctr_brought_stamp(ctr_brought *to, const ctr_stamp *stamp, int64_t tomorrow)
+{
+    if (stamp->number > tomorrow && stamp->number > to->ahead.number) to->ahead = *stamp;
+}
+
+void ctr_brought_add(ctr_brought *to, const ctr_brought *more)
+{
+    to->deleted += more->deleted;
+    to->conflicts += more->conflicts;
+    if (more->ahead.number > to->ahead.number) to->ahead = more->ahead;
+}
+
+void ctr_brought_list_add(ctr_brought_list *list, const char *birth, const ctr_brought *more,
+                          ctr_problem *problem)
+{
+    size_t i = 0;
+    if (!ctr_brought_any(more)) return;
+    while (i < list->n && sqlite3_stricmp(list->tables[i].birth, birth) != 0) i++;
+    struct ctr_brought_table *tables =
+        ctr_array_room(list->tables, &list->room, i + 1, sizeof *tables, problem);
+    if (!tables) return;
+    list->tables = tables;
+    if (i == list->n) {
+        tables[i] = (struct ctr_brought_table){.birth = sqlite3_mprintf("%s", birth)};
+        if (!tables[i].birth) {
+            ctr_problem_nomem(problem);
+            return;
+        }
+        list->n++;
+    }
+    ctr_brought_add(&tables[i].brought, more);
+}
+
+void ctr_brought_list_close(ctr_brought_list *list)
+{
+    for (size_t i = 0; i < list->n; i++) sqlite3_free(list->tables[i].birth);
+    sqlite3_free(list->tables);
+    *list = (ctr_brought_list){0};
+}
+
+static void close_brought(void *list)
+{
+    ctr_brought_list_close(list);
+    sqlite3_free(list);
+}
+
+ctr_brought_list *ctr_brought_of(ctr_conn *conn)
+{
+    if (!conn->brought) {
+        conn->brought = sqlite3_malloc64(sizeof(ctr_brought_list));
+        if (conn->brought) *(ctr_brought_list *)conn->brought = (ctr_brought_list){0};
+        conn->close_brought = close_brought;
+    }
+    return conn->brought;
+}
+
+/* =================================================================================================
+ * conflicts - finds and records conflicts. */
+
+/* Returns whether their shard is ahead of mine. `own` is my shard of the same id, or NULL. In a
+ * later life, any shard of this id is ahead: its owner has counted in that life, and I have not. */
+static bool is_ahead(const ctr_cell *mine, const ctr_cell *theirs, const ctr_shard *own,
+                     const ctr_shard *shard)
+{
+    if (theirs->life != mine->life) return theirs->life > mine->life;
+    return !own || ctr_shard_beats(shard, own);
+}
+
+static bool is_under_mine(const ctr_conflicts *conflicts, const ctr_shard *shard)
+{
+    return shard->clock >= conflicts->least && memcmp(shard->id, conflicts->mine, CTR_ID_SIZE) == 0;
+}
+
+static const char *fault(const ctr_conflicts *conflicts, const ctr_cell *mine,
+                         const ctr_cell *theirs, const ctr_shard *own, const ctr_shard *shard)
+{
+    bool is_mine = is_under_mine(conflicts, shard) && shard->clock < conflicts->beyond;
+    bool same_life = mine->life == theirs->life;
+    /* Files may have revived one row with different values: table/openings.c. */
+    if (same_life && own && own->clock == shard->clock && ctr_id_is_opening(shard->id)) return NULL;
+    if (same_life && own && own->clock == shard->clock)
+        return own->value == shard->value ? NULL : is_mine ? "own" : "values";
+    if (!is_ahead(mine, theirs, own, shard)) return NULL;
+    if (is_mine) return "own";
+    bool is_source = memcmp(shard->id, conflicts->theirs, CTR_ID_SIZE) == 0;
+    return conflicts->went_back && is_source ? "source" : NULL;
+}
+
+/* Returns whether their shard of this id is ahead of mine. */
+static bool is_shard_ahead(const ctr_cell *mine, const ctr_cell *theirs, const ctr_shard *shard)
+{
+    ctr_shard own;
+    return is_ahead(mine, theirs, ctr_cell_shard(mine, shard->id, &own) ? &own : NULL, shard);
+}
+
+bool ctr_conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,
+                        const ctr_cell *theirs)
+{
+    ctr_shard shard;
+    if (ctr_cell_conflicts(mine, theirs) > 0) return false;
+    if (ctr_cell_shard(theirs, conflicts->mine, &shard) && is_under_mine(conflicts, &shard) &&
+        is_shard_ahead(mine, theirs, &shard))
+        return false;
+    if (!conflicts->went_back || !ctr_cell_shard(theirs, conflicts->theirs, &shard)) return true;
+    return !is_shard_ahead(mine, theirs, &shard);
+}
+
+/* A row of counter_conflicts. */
+typedef struct conflict {
+    const char *table, *key, *column, *why;
+    const ctr_shard *mine, *theirs; /* mine: NULL if there is none in this life */
+} conflict;
+
+static void record(const ctr_conflicts *conflicts, const conflict *found, ctr_problem *problem)
+{
+    ctr_run run = ctr_file_run(conflicts->file, problem);
+    char id[CTR_ID_TEXT_SIZE];
+    ctr_id_to_text(found->theirs->id, id);
+    ctr_run_do(&run, CTR_SQL_CONFLICTS_CREATE, NULL);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CONFLICTS_INSERT);
+    ctr_run_bind_text(&run, row, ":table", found->table);
+    ctr_run_bind_text(&run, row, ":key", found->key);
+    ctr_run_bind_text(&run, row, ":column", found->column);
+    ctr_run_bind_text(&run, row, ":id", id);
+    if (found->mine) ctr_run_bind_int(&run, row, ":clock", found->mine->clock);
+    if (found->mine) ctr_run_bind_int(&run, row, ":value", found->mine->value);
+    ctr_run_bind_int(&run, row, ":their_clock", found->theirs->clock);
+    ctr_run_bind_int(&run, row, ":their_value", found->theirs->value);
+    ctr_run_bind_text(&run, row, ":why", found->why);
+    ctr_run_once(&run, row);
+}
+
+int64_t ctr_conflicts_record(ctr_conflicts *conflicts, const char *table, const char *key,
+                             const char *column, const ctr_cell *mine, const ctr_cell *theirs,
+                             ctr_problem *problem)
+{
+    ctr_shard shard, left;
+    size_t at = 0, mine_at = 0;
+    int64_t n = 0;
+    bool more = ctr_cell_next(mine, &mine_at, &left);
+    while (problem->rc == SQLITE_OK && ctr_cell_next(theirs, &at, &shard)) {
+        while (more && memcmp(left.id, shard.id, CTR_ID_SIZE) < 0)
+            more = ctr_cell_next(mine, &mine_at, &left);
+        bool is_here = more && memcmp(left.id, shard.id, CTR_ID_SIZE) == 0;
+        const ctr_shard *own = is_here ? &left : NULL;
+        const char *why = fault(conflicts, mine, theirs, own, &shard);
+        if (is_under_mine(conflicts, &shard) && shard.clock >= conflicts->beyond &&
+            is_ahead(mine, theirs, own, &shard))
+            conflicts->replaced = true;
+        if (!why) continue;
+
+        const conflict found = {.table = table,
+                                .key = key,
+                                .column = column,
+                                .why = why,
+                                .mine = mine->life == theirs->life ? own : NULL,
+                                .theirs = &shard};
+        record(conflicts, &found, problem);
+        if (problem->rc == SQLITE_OK && strcmp(why, "own") == 0) conflicts->own = true;
+        n++;
+    }
+    return n;
+}
+
+/* ---- cells with a token ---------------------------------------------------------------------- */
+
+int ctr_conflicts_read_own(ctr_own_ids *own, ctr_file *file, ctr_problem *problem)
+{
+    if (own->read_at == file->version) return problem->rc;
+    ctr_run run = ctr_file_run(file, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_OWN);
+    own->n = 0;
+    while (ctr_run_row(&run, row)) {
+        const void *id = sqlite3_column_blob(row, 0);
+        if (!id || sqlite3_column_bytes(row, 0) != CTR_ID_SIZE) continue;
+        uint8_t *ids = ctr_array_room(own->ids, &own->room, own->n + 1, CTR_ID_SIZE, problem);
+        if (!ids) break;
+        own->ids = ids;
+        memcpy(ids + own->n++ * CTR_ID_SIZE, id, CTR_ID_SIZE);
+    }
+    sqlite3_finalize(row);
+    own->read_at = problem->rc == SQLITE_OK ? file->version : 0;
+    return problem->rc;
+}
+
+void ctr_conflicts_close_own(ctr_own_ids *own)
+{
+    sqlite3_free(own->ids);
+    *own = (ctr_own_ids){0};
+}
+
+/* Returns whether I have counted under the id of this shard. Lower clocks under a name that I took
+ * over are those of the file that had it before. */
+static bool is_of_mine(const ctr_conflicts *conflicts, const ctr_own_ids *own,
+                       const ctr_shard *shard)
+{
+    if (memcmp(shard->id, conflicts->mine, CTR_ID_SIZE) == 0)
+        return is_under_mine(conflicts, shard);
+    for (size_t i = 0; i < own->n; i++)
+        if (memcmp(shard->id, own->ids + i * CTR_ID_SIZE, CTR_ID_SIZE) == 0) return true;
+    return false;
+}
+
+/* Records a shard that is left out, if it is ahead of mine, or has another value at its clock. */
+static void record_left_out(ctr_conflicts *conflicts, const ctr_sent_cell *sent,
+                            const ctr_shard *shard, ctr_problem *problem)
+{
+    ctr_shard mine;
+    bool same_life = sent->mine->life == sent->theirs->life;
+    bool is_here = same_life && ctr_cell_shard(sent->mine, shard->id, &mine);
+    bool differs = is_here && mine.clock == shard->clock && mine.value != shard->value;
+    if (!differs && !is_ahead(sent->mine, sent->theirs, is_here ? &mine : NULL, shard)) return;
+
+    char *key = ctr_problem_describe_key(sent->keys, sent->n_keys);
+    char *why = sqlite3_mprintf("device %s", sent->device);
+    if (!key || !why) ctr_problem_nomem(problem);
+    const conflict found = {.table = sent->table,
+                            .key = key,
+                            .column = sent->column,
+                            .why = why,
+                            .mine = is_here ? &mine : NULL,
+                            .theirs = shard};
+    if (problem->rc == SQLITE_OK) record(conflicts, &found, problem);
+    sqlite3_free(key);
+    sqlite3_free(why);
+    conflicts->file->conn->stats.refused++;
+    if (memcmp(shard->id, conflicts->mine, CTR_ID_SIZE) == 0) conflicts->own = true;
+}
+
+/* Returns whether a cell has an opening that counts and is greater, by value and then by id. */
+static bool has_greater(const ctr_cell *cell, const ctr_shard *opening)
+{
+    ctr_shard shard;
+    for (size_t at = 0; ctr_cell_next(cell, &at, &shard);) {
+        if (shard.clock != 1 || !ctr_id_is_opening(shard.id)) continue;
+        if (shard.value > opening->value ||
+            (shard.value == opening->value && memcmp(shard.id, opening->id, CTR_ID_SIZE) > 0))
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether this is an opening which I know with another value. An answer that I have not
+ * heard of may have taken its value away, but only for a greater one of the same cell. */
+static bool is_changed_opening(const ctr_sent_cell *sent, const ctr_shard *shard)
+{
+    ctr_shard mine;
+    if (!ctr_id_is_opening(shard->id) || sent->mine->life != sent->theirs->life ||
+        !ctr_cell_shard(sent->mine, shard->id, &mine) || !ctr_shard_beats(shard, &mine))
+        return false;
+    bool makes_way = shard->clock == 2 && shard->value == 0;
+    return !makes_way || !(has_greater(sent->mine, &mine) || has_greater(sent->theirs, &mine));
+}
+
+size_t ctr_conflicts_leave_out(ctr_conflicts *conflicts, const ctr_own_ids *own,
+                               const ctr_sent_cell *sent, uint8_t *out, ctr_problem *problem)
+{
+    const ctr_cell *theirs = sent->theirs;
+    ctr_shard shard;
+    size_t at = 0, from = theirs->header, size = 0, n = 0;
+    if (theirs->size == 0) return 0;
+    memcpy(out, theirs->bytes, theirs->header);
+    size = theirs->header;
+    for (; ctr_cell_next(theirs, &at, &shard); from = at) {
+        if (is_of_mine(conflicts, own, &shard) || is_changed_opening(sent, &shard)) {
+            record_left_out(conflicts, sent, &shard, problem);
+            continue;
+        }
+        memcpy(out + size, theirs->bytes + from, at - from);
+        size += at - from;
+        n++;
+    }
+    return n == 0 && theirs->life == 1 ? 0 : size; /* a cell in life 1 without shards is none */
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* A file that has not counted yet cannot have a twin. */
+void ctr_conflicts_set_mine(ctr_conflicts *conflicts, const ctr_identity *mine)
+{
+    bool waits = mine->turn == CTR_TURN_WAITS;
+    memcpy(conflicts->mine, mine->id, CTR_ID_SIZE);
+    conflicts->least = waits ? INT64_MAX : ctr_identity_least_clock(mine);
+    conflicts->beyond = ctr_identity_beyond(mine);
+}
+
+int ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_file *file, ctr_problem *problem)
+{
+    bool own = conflicts->own, replaced = conflicts->replaced;
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    conflicts->own = conflicts->replaced = false;
+    if (own) ctr_succession_lineage_changed(file, CTR_WHY_CONFLICT, problem);
+    if (replaced && !own) ctr_succession_yield(file, problem);
+    return problem->rc;
+}
+
+int ctr_conflicts_open(ctr_conflicts *conflicts, ctr_file *file, const ctr_objects *objects,
+                       const ctr_identity *mine, const ctr_identity *source, ctr_problem *problem)
+{
+    *conflicts = (ctr_conflicts){.file = file};
+    ctr_conflicts_set_mine(conflicts, mine);
+    memcpy(conflicts->theirs, source->id, CTR_ID_SIZE);
+    ctr_run run = ctr_file_run(file, problem);
+    ctr_pair last = {0, 0}, now = source->lineage.pair;
+    if (!ctr_schema_objects_find(objects, "counter_sources"))
+        ctr_run_do(&run, CTR_SQL_KNOWN_CREATE, NULL);
+    if (*source->refuses) return problem->rc; /* it writes nothing under its id */
+    bool known = ctr_names_witness(file, source, &last, problem);
+    conflicts->went_back = known && (now.number < last.number ||
+                                     (now.number == last.number && now.random != last.random));
+    if (!known || now.number > last.number) ctr_names_write(file, source, problem);
+    return problem->rc;
+}
+
+/* =================================================================================================
+ * drift - compares rows that two files began to replicate apart. */
+
+static bool is_number(sqlite3_value *value)
+{
+    int type = sqlite3_value_type(value);
+    return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+}
+
+/* 1 and 1.0 are one value: the columns may be declared differently. */
+static bool is_one_value(sqlite3_value *a, sqlite3_value *b)
+{
+    if (ctr_text_same(a, b)) return true;
+    return is_number(a) && is_number(b) && sqlite3_value_double(a) == sqlite3_value_double(b);
+}
+
+static void note_row(ctr_merge *merge, int column, sqlite3_value *mine, sqlite3_value *theirs,
+                     ctr_problem *problem)
+{
+    ctr_drift *drift = &merge->drift;
+    const ctr_registry *registry = ctr_regular_of(merge->rows.tab, problem);
+    if (drift->rows++ > 0 || !registry) return;
+    drift->key = ctr_problem_describe_key(merge->keys, merge->shape.n_keys);
+    drift->column = ctr_text_copy(registry->columns[column].noted, problem);
+    drift->values[0] = ctr_problem_describe_value(mine);
+    drift->values[1] = ctr_problem_describe_value(theirs);
+    if (!drift->key || !drift->values[0] || !drift->values[1]) ctr_problem_nomem(problem);
+}
+
+void ctr_drift_compare(ctr_merge *merge, sqlite3_value *const *theirs, const int *map,
+                       ctr_problem *problem)
+{
+    ctr_row_values *mine = &merge->mine;
+    if (!mine->tab && problem->rc == SQLITE_OK) ctr_row_values_open(mine, merge->rows.tab, problem);
+    ctr_row_values_read(mine, merge->rows.rowid, merge->keys, false, problem);
+    for (int i = 0; problem->rc == SQLITE_OK && i < mine->n; i++) {
+        sqlite3_value *value = map[i] >= 0 ? theirs[map[i]] : NULL;
+        if (!merge->apart[i] || !mine->given[i] || !value || is_one_value(mine->given[i], value))
+            continue;
+        note_row(merge, i, mine->given[i], value, problem);
+        break;
+    }
+    ctr_row_values_reset(mine);
+}
+
+static void forget_drift(ctr_drift *drift)
+{
+    sqlite3_free(drift->key);
+    sqlite3_free(drift->column);
+    sqlite3_free(drift->values[0]);
+    sqlite3_free(drift->values[1]);
+    *drift = (ctr_drift){0};
+}
+
+void ctr_drift_close(ctr_merge *merge)
+{
+    forget_drift(&merge->drift);
+    ctr_row_values_close(&merge->mine);
+}
+
+int ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, const char *there,
+                     bool gives, ctr_problem *problem)
+{
+    ctr_drift *drift = &merge->drift;
+    if (drift->rows > 0 && problem->rc == SQLITE_OK)
+        ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "two files began to replicate it apart, and %lld row%s that both had: row "
+            "%s, column %s: %s %s, %s %s: call counter_replicate(%Q, 'values=newest') in the file "
+            "whose values win, or counter_replicate(%Q, 'values=oldest') in the other; what was "
+            "written since then stays newer",
+            (long long)drift->rows, drift->rows == 1 ? " differs" : "s differ", drift->key,
+            drift->column, drift->values[gives], gives ? there : here, drift->values[!gives],
+            gives ? here : there, table, table);
+    forget_drift(drift);
+    return problem->rc;
+}
+
+/* =================================================================================================
+ * answers - implements merge/merge.c. */
+
+/* ---- answers that are missing ---------------------------------------------------------------- */
+
+/* The user is told the opening that is not in main, and both if main has not made the first. The
+ * value of main comes first. */
+static void refuse_missing(const ctr_merge *merge, const ctr_unanswered *noted, const char *table,
+                           const char *here, const char *there, bool gives, ctr_problem *problem)
+{
+    int other = noted->is_here[0] != gives ? 1 : 0;
+    bool apart = noted->is_here[0] != noted->is_here[1];
+    bool is_own = apart && (gives || ctr_openings_is_own(&merge->openings, noted->ids[!other]));
+    const uint8_t *second = is_own ? NULL : noted->ids[!other];
+    char rows[48] = "", *same = ctr_openings_call(table, "same", noted->ids[other], second),
+         *add = ctr_openings_call(table, "add", noted->ids[other], second);
+    if (noted->rows > 1)
+        sqlite3_snprintf(sizeof rows, rows, " (%lld such rows)", (long long)noted->rows);
+    if (!same || !add) ctr_problem_nomem(problem);
+    ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "two files counted the values that they had when they began to track it: %s: %lld %s, %lld "
+        "%s%s: if they were copies of one file, %s, and only the greater value counts; if each had "
+        "its own, "
+        "%s, and they add up",
+        noted->key, (long long)noted->values[!other], noted->is_here[!other] ? here : there,
+        (long long)noted->values[other], noted->is_here[other] ? here : there, rows, same, add);
+    sqlite3_free(same);
+    sqlite3_free(add);
+}
+
+int ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char *here,
+                               const char *there, bool gives, ctr_problem *problem)
+{
+    ctr_unanswered *noted = &merge->unanswered;
+    if (noted->rows > 0 && problem->rc == SQLITE_OK)
+        refuse_missing(merge, noted, table, here, there, gives, problem);
+    sqlite3_free(noted->key);
+    *noted = (ctr_unanswered){0};
+    return problem->rc;
+}
+
+/* ---- answers that come ----------------------------------------------------------------------- */
+
+static void stage_reduced(ctr_merge *merge, int counter, ctr_problem *problem)
+{
+    ctr_rows *rows = &merge->rows;
+    const ctr_cell *cell = &rows->cells[counter];
+    size_t size;
+    uint8_t *out = ctr_stage_room(rows, cell->size + 1, problem);
+    if (out && ctr_openings_reduce(&merge->openings, cell, out, &size, problem))
+        ctr_stage_set(rows, counter, size);
+}
+
+/* Lists the rows that the answers change. */
+static void list_rows_to_reduce(ctr_merge *merge, ctr_changes *due, ctr_problem *problem)
+{
+    ctr_walk walk;
+    ctr_rows *rows = &merge->rows;
+    size_t size;
+    ctr_stream_walk_open(&walk, rows, CTR_WALK_ALL, 0, problem);
+    while (ctr_stream_walk_next(&walk, problem)) {
+        bool reduces = false;
+        for (int i = 0; i < rows->shape->n_counters && !reduces && problem->rc == SQLITE_OK; i++) {
+            ctr_cell cell;
+            if (ctr_values_open_cell(rows, walk.row, CTR_WALK_COLUMNS + rows->shape->counters[i], i,
+                                     &cell, problem))
+                break;
+            merge->reduced.size = 0;
+            uint8_t *out = ctr_pack_room(&merge->reduced, cell.size + 1, problem);
+            reduces = out && ctr_openings_reduce(&merge->openings, &cell, out, &size, problem);
+        }
+        int64_t row = sqlite3_column_int64(walk.row, CTR_WALK_ID);
+        if (reduces) ctr_changes_add(due, &(ctr_change_of_row){row, 0, 0}, problem);
+    }
+    ctr_stream_walk_close(&walk);
+}
+
+/* Reduces each row of the table after an answer. Rows are listed first, for a row that is written
+ * may move in the walk. Returns the number of rows that changed. */
+static int64_t reduce_rows(ctr_merge *merge, ctr_problem *problem)
+{
+    ctr_rows *rows = &merge->rows;
+    ctr_changes due = {0};
+    int64_t changed = 0;
+    list_rows_to_reduce(merge, &due, problem);
+    size_t n_keys = (size_t)rows->shape->n_keys;
+    sqlite3_value **keys = sqlite3_malloc64(n_keys * sizeof *keys);
+    if (!keys) ctr_problem_nomem(problem);
+    for (size_t i = 0; keys && i < due.n && problem->rc == SQLITE_OK; i++) {
+        bool there = ctr_values_take_key(rows, due.rows[i].row, keys, problem) &&
+                     ctr_rows_find_rowid(rows, due.rows[i].row, problem) == SQLITE_OK;
+        merge->keys = keys;
+        if (there && merge->shape.replicated) ctr_merge_counters(merge, problem);
+        for (int c = 0; there && c < rows->shape->n_counters; c++) stage_reduced(merge, c, problem);
+        rows->also_here = true;
+        changed += there && ctr_merge_write(merge, problem);
+        for (size_t k = 0; k < n_keys; k++) sqlite3_value_free(keys[k]);
+    }
+    sqlite3_free(keys);
+    sqlite3_free(due.rows);
+    return changed;
+}
+
+int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n, ctr_problem *problem)
+{
+    size_t added = 0;
+    ctr_openings *openings = n > 0 ? ctr_merge_openings(merge, problem) : NULL;
+    ctr_run run = ctr_tab_run(merge->rows.tab, problem);
+    for (size_t i = 0; openings && i < n && problem->rc == SQLITE_OK; i++) {
+        const uint8_t *answer = answers + i * CTR_ANSWER_SIZE;
+        if (!ctr_openings_add(openings, answer, problem)) continue;
+        if (added++ == 0 && ctr_file_before_write(merge->rows.tab->file, problem) == SQLITE_OK) {
+            ctr_fold_table(merge->rows.tab, problem); /* the change says that all is folded */
+            merge->number = ctr_batch_mark_change(merge->rows.tab, problem);
+        }
+        ctr_openings_record_answer(&run, answer, merge->number);
+        merge->openings_read_at = ++merge->rows.tab->file->conn->answered + 1;
+    }
+    return added > 0 && problem->rc == SQLITE_OK ? reduce_rows(merge, problem) : 0;
+}
+
+/* =================================================================================================
+ * merge */
+
 bool ctr_merge_open(ctr_merge *merge, ctr_file *file, const char *birth, ctr_conflicts *conflicts,
                     ctr_problem *problem)
 {

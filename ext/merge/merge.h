@@ -73,7 +73,7 @@ ctr_commit ctr_durable_commit(sqlite3 *db, const char *schema, ctr_problem *prob
  *     7529cd67-394b-3247-8020-f2a7272fc8d9                 the id of the file
  *     7529cd67-.../00000000000000f3                        and its twist, unless that is 0
  *     7529cd67-... own                                     its own changes alone
- *     7529cd67-... ["store 7"], 7529cd67-... own [1,2]     a scope (merge/scope.h)
+ *     7529cd67-... ["store 7"], 7529cd67-... own [1,2]     a scope (merge/feed.c)
  *
  * Each of them has its own mark, so that a mark never covers what was not read.
  */
@@ -87,7 +87,7 @@ typedef struct ctr_marks_source {
 /* What merges have brought into a table that its user should hear of.
  *
  * A pull keeps it in its report; for all merges into main the connection keeps it, until
- * counter_warnings_reset(). functions/warnings.c makes sentences of it. */
+ * counter_warnings_reset(). functions/status.c makes sentences of it. */
 
 typedef struct ctr_brought {
     int64_t deleted;   /* rows that lived before */
@@ -114,7 +114,7 @@ typedef struct ctr_brought_list {
  *
  *     device D   a shard under an id that I count or have counted under, ahead of mine, in a change
  *                that came with the token of the device D; or an opening that I know, which never
- *                counts again (table/openings.h), unless it makes way for a greater one
+ *                counts again (table/openings.c), unless it makes way for a greater one
  *
  * Under a replaced name, lower clocks belong to the file that had the name before, and prove
  * nothing; clocks of a higher epoch belong to a successor.
@@ -144,7 +144,7 @@ typedef struct ctr_conflicts {
  * A feed gives the counters of a replicated row one by one, behind the row: then
  * ctr_merge_counters stands in place of ctr_merge_row.
  *
- * Conflicts between cells go to counter_conflicts first (merge/conflicts.h). */
+ * Conflicts between cells go to counter_conflicts first (merge/merge.c). */
 
 /* Rows of a tracked table that would show the sum of two openings without an answer. */
 typedef struct ctr_unanswered {
@@ -155,7 +155,7 @@ typedef struct ctr_unanswered {
     bool is_here[2]; /* it was in the cell before the merge */
 } ctr_unanswered;
 
-/* Rows that two files began to replicate apart, and that differ (merge/drift.h). */
+/* Rows that two files began to replicate apart, and that differ (merge/merge.c). */
 typedef struct ctr_drift {
     int64_t rows;
     char *key, *column; /* owned; of the first row, as a message shows it */
@@ -172,7 +172,7 @@ typedef struct ctr_merge {
     bool within, deferred;    /* in an UPDATE, which cannot record conflicts; one was found */
     ctr_stats stats;          /* before the UPDATE */
     ctr_brought brought;      /* by all rows that were written */
-    int64_t tomorrow;         /* as of the opening of the merge (merge/brought.h) */
+    int64_t tomorrow;         /* as of the opening of the merge (merge/merge.c) */
     ctr_stamp newest;         /* of the row at hand in the other file; number 0: none is taken */
     bool ends;                /* the merge ends a life of the row at hand */
 
@@ -186,7 +186,7 @@ typedef struct ctr_merge {
     /* Of a replicated table, for the row at hand: set by ctr_merge_row or ctr_merge_counters. */
     bool *taken;     /* owned; by regular column: its value is that of the other file */
     bool *apart;     /* owned; by regular column: both files had it when they began to replicate */
-    bool asks;       /* some column is; its values are to be compared (merge/drift.h) */
+    bool asks;       /* some column is; its values are to be compared (merge/merge.c) */
     bool was_live;   /* before the merge */
     bool begins;     /* it lives, in another life than this file knew */
     int64_t giver;   /* its id among the cells of the source; 0: it comes with a feed */
@@ -203,9 +203,9 @@ typedef struct ctr_merge {
 /* Merges all counter tables of one file into another.
  *
  * Tables belong together by the name they were created with, and must agree in their columns
- * (table/shape.h). A table that only the source has is created.
+ * (table/shape.c). A table that only the source has is created.
  *
- * A later pull of a table reads only the rows that the source has changed since (merge/marks.h). */
+ * A later pull of a table reads only the rows that the source has changed since (merge/marks.c). */
 
 /* Which side is main, for the names in the report. */
 typedef enum ctr_side { CTR_MAIN_TAKES, CTR_MAIN_GIVES } ctr_side;
@@ -298,7 +298,7 @@ typedef struct ctr_pull_rows {
 
 /* Equal digests for equal contents, whatever the order of the rows.
  *
- * A row hashes its folded key (table/pack.h), then name and cell of each touched counter, in the
+ * A row hashes its folded key (table/shape.c), then name and cell of each touched counter, in the
  * order of the names; SHA-1 as in counter_digest, 122 bits. The hashes are added up modulo 2^128. A
  * last hash covers the sum, the number of rows, the floors, and the generations of counters other
  * than 1, in the order of the names. Deleted rows are rows.
@@ -335,10 +335,10 @@ typedef struct ctr_scope {
 } ctr_scope;
 
 /* Rows of replicated tables in a feed: their row cells with the values of the
- * regular columns (core/row_cell.h), and counters that come before their rows.
+ * regular columns (core/row_cell.c), and counters that come before their rows.
  *
  * In a feed, the generation of a counter of a replicated table is CTR_LIVES times the life of its
- * row plus the generation of the counter (table/columns.h): the higher one wins whole, as the life
+ * row plus the generation of the counter (table/columns.c): the higher one wins whole, as the life
  * of a row does. A counter whose row has not come waits in <table>_state, by _kind:
  *
  *     'pending'   a cell: the life of its row in _row; the packed key and the name of the counter
@@ -356,19 +356,19 @@ typedef struct ctr_row_giver {
 /* Gives the changes of main, cell by cell, for any transport to carry.
  *
  *     table      the name the table was created with
- *     key        packed (core/key.h)
+ *     key        packed (core/key.c)
  *     column     the counter; '' if the cell is the row of a replicated table with its regular
- *                columns (merge/row_feed.h), which comes before its counters. Without one, the row
+ *                columns (merge/feed.c), which comes before its counters. Without one, the row
  *                has the floors of the table: its key has a value for each key column with a floor
  *                and nothing for the others, and no cell follows
- *     generation the generation of the counter (table/columns.h), with the life of its row if the
+ *     generation the generation of the counter (table/columns.c), with the life of its row if the
  *                table is replicated; 0 for floors and rows
  *     number     the sequence number of the row
  *     key_text   the key columns in words, so that the taker can compare them with its own
  *
  * Counters that were added or dropped precede the rows, whatever the number and the bucket: with an
  * empty key, without a cell, and with the number 0. Then come answers about openings
- * (table/openings.h), whatever the bucket: with an empty key, without a column, and with the answer
+ * (table/openings.c), whatever the bucket: with an empty key, without a column, and with the answer
  * as the cell.
  *
  * Its own changes alone are those that others cannot have from somebody else: of a row that was
@@ -389,7 +389,7 @@ typedef struct ctr_feed_query {
     int64_t since;
     ctr_bucket bucket;
     bool own;             /* only its own changes */
-    sqlite3_value *scope; /* merge/scope.h; NULL: everything. Borrowed by ctr_feed_open */
+    sqlite3_value *scope; /* merge/feed.c; NULL: everything. Borrowed by ctr_feed_open */
 } ctr_feed_query;
 
 typedef struct ctr_feed {
@@ -424,7 +424,7 @@ typedef struct ctr_feed {
     bool gives_row;                  /* it is the next one */
 } ctr_feed;
 
-/* Merges the changes of a feed (merge/feed.h) into main, one at a time, in any order.
+/* Merges the changes of a feed (merge/feed.c) into main, one at a time, in any order.
  *
  * Each row passes the checks of a pull: main must have the table, the column and the kinds of the
  * key's values, and the cell must be well-formed. A table stays open between two rows, because rows
@@ -453,9 +453,9 @@ typedef struct ctr_change {
     size_t cell_size;
     const char *key_text; /* the key columns at the source; NULL: not given */
     uint8_t source[CTR_ID_SIZE];
-    sqlite3_value *scope; /* a row outside of it is passed over (merge/scope.h); NULL: none is */
+    sqlite3_value *scope; /* a row outside of it is passed over (merge/feed.c); NULL: none is */
     const char *device;   /* it came with its token: shards of the own ids of main are left out, as
-                             in merge/conflicts.h; NULL: whoever runs this file gives it */
+                             in merge/merge.c; NULL: whoever runs this file gives it */
 } ctr_change;
 
 /* ==== source.c ================================================================================ */
@@ -562,10 +562,10 @@ bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem);
 ctr_openings *ctr_merge_openings(ctr_merge *merge, ctr_problem *problem);
 
 /* Answers about openings, in a merge: whether the values that two files had when
- * they began to track a table are one, or add up (table/openings.h). */
+ * they began to track a table are one, or add up (table/openings.c). */
 
 /* Takes n answers about openings, of CTR_ANSWER_SIZE bytes each, which were checked: records those
- * that are new, and reduces all rows by them (table/openings.h). Returns the number of rows that
+ * that are new, and reduces all rows by them (table/openings.c). Returns the number of rows that
  * changed. Call it before rows are merged. */
 int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n, ctr_problem *problem);
 
@@ -711,7 +711,7 @@ bool ctr_merge_write_values(ctr_merge *merge, sqlite3_value **values, ctr_proble
 /* The second half of ctr_merge_find, for a row that was not found. */
 bool ctr_merge_is_wanted(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem);
 
-/* Begin and end a merge within an UPDATE, which writes the staged cells (table/update.h). The end
+/* Begin and end a merge within an UPDATE, which writes the staged cells (table/stream.c). The end
  * returns false if there is something to record: then nothing was merged, and the caller merges
  * by ctr_merge_find, ctr_merge_cell and ctr_merge_write. */
 void ctr_merge_begin(ctr_merge *merge);
@@ -740,7 +740,7 @@ int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *
 /* Rows that two files began to replicate apart, and that differ.
  *
  * Such rows were there before each file called counter_replicate, and nobody knows which of two
- * values is the newer one (core/row_cell.h). A merge that meets them is refused until one of the
+ * values is the newer one (core/row_cell.c). A merge that meets them is refused until one of the
  * files says whose values win, by 'values=newest' or 'values=oldest'. */
 
 /* Call it after ctr_merge_row, before the row is written, if merge->asks: compares the values of
@@ -767,7 +767,7 @@ int ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char *
 /* Matches the regular columns of a replicated table with those of a source.
  *
  * Columns belong together by the names that they had when they were replicated first
- * (table/regular.h), whatever their numbers and present names. One that only we have is not merged.
+ * (table/columns.c), whatever their numbers and present names. One that only we have is not merged.
  * One that only the source has is not merged if our table has no such column. One that is a counter
  * on one side and a regular column on the other is refused. */
 

@@ -1,6 +1,678 @@
 /* merge/pull.c - merges a file: its identity, its tables, the values that tracked tables show. */
 #include "merge/merge.h"
 
+#include <string.h>
+
+/* =================================================================================================
+ * matching - compares regular columns on both sides of a pull. */
+
+/* A regular column of the source that counts here. */
+static void refuse_counter_here(const ctr_merge *to, const char *name, const char *called,
+                                ctr_problem *problem)
+{
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "column %s is a counter in %s and a regular column in the giving file: "
+                    "counter_replicate('%s', '%s') there makes it a counter",
+                    name, called, to->showing.tracked->table, name);
+}
+
+void ctr_matching_refuse_counters(const ctr_merge *to, const ctr_shape *from, const char *called,
+                                  ctr_problem *problem)
+{
+    const ctr_registry *mine = to->shape.replicated ? ctr_regular_of(to->rows.tab, problem) : NULL;
+    for (int i = 0; mine && i < from->n_counters; i++) {
+        const char *name = ctr_shape_counter_name(from, i);
+        int number = ctr_regular_named(mine, name, strlen(name));
+        if (number < 0) continue;
+        const ctr_described *column = ctr_tracked_regular_column(to->showing.tracked, number);
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "column %s is a counter in the giving file and a regular column in %s: "
+                        "counter_replicate('%s', '%s') there makes it a counter",
+                        name, called, to->showing.tracked->table, column ? column->name : name);
+    }
+}
+
+/* A column of our table that the source replicates, and this file does not yet. */
+static void refuse_unreplicated(const ctr_merge *to, const char *name, const char *called,
+                                ctr_problem *problem)
+{
+    const ctr_tracked *tracked = to->showing.tracked;
+    if (!ctr_ordinary_column(&tracked->ordinary, name)) return;
+    for (int i = 0; i < tracked->n_regular; i++)
+        if (tracked->regular[i].column && sqlite3_stricmp(tracked->regular[i].column, name) == 0)
+            ctr_problem_set(problem, SQLITE_ERROR,
+                            "column %s is another one in the giving file: in %s it was %s before "
+                            "it was renamed; rename one of the two",
+                            name, called, tracked->regular[i].name);
+    if (ctr_tracked_counter(tracked, name) >= 0) refuse_counter_here(to, name, called, problem);
+    const char *spelling;
+    if (ctr_shape_generation(&to->shape, name, &spelling) > 0)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "column %s was a counter and is a regular column in the giving file: in "
+                        "%s, call counter_untrack('%s', '%s') if it still counts, then "
+                        "counter_replicate('%s')",
+                        name, called, tracked->table, name, tracked->table);
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "column %s is replicated in the giving file and not yet in %s: call "
+                    "counter_replicate('%s') there",
+                    name, called, tracked->table);
+}
+
+static void check_affinity(const ctr_described *mine, const ctr_described *theirs,
+                           ctr_problem *problem)
+{
+    if (!mine || !theirs || !mine->type || !theirs->type) return;
+    ctr_affinity x = ctr_declaration_affinity(mine->type),
+                 y = ctr_declaration_affinity(theirs->type);
+    if (x != y)
+        ctr_problem_set(
+            problem, SQLITE_ERROR,
+            "the tables differ in the affinity of column %s: the taking file has %s, the "
+            "giving file has %s",
+            mine->name, ctr_shape_affinity_name(x), ctr_shape_affinity_name(y));
+}
+
+int ctr_matching_open(ctr_later *later, const ctr_merge *to, ctr_tab *from, const char *called,
+                      ctr_problem *problem)
+{
+    const ctr_tracked *tracked = to->showing.tracked;
+    ctr_row_values_open(&later->values, from, problem);
+    const ctr_registry *mine = ctr_regular_of(to->rows.tab, problem),
+                       *theirs = ctr_regular_of(from, problem);
+    if (!mine || !theirs) return problem->rc;
+    later->map = sqlite3_malloc64(((size_t)mine->n + 1) * sizeof *later->map);
+    if (!later->map) return ctr_problem_nomem(problem);
+    later->n_map = mine->n;
+    for (int i = 0; i < mine->n; i++) {
+        const ctr_regular *column = &mine->columns[i];
+        later->map[i] = column->noted && column->name
+                            ? ctr_regular_named(theirs, column->name, strlen(column->name))
+                            : -1;
+    }
+    for (int i = 0; i < mine->n && problem->rc == SQLITE_OK; i++)
+        if (later->map[i] >= 0)
+            check_affinity(ctr_tracked_regular_column(tracked, i),
+                           ctr_tracked_regular_column(later->values.tracked, later->map[i]),
+                           problem);
+    for (int i = 0; i < theirs->n; i++) {
+        const ctr_regular *column = &theirs->columns[i];
+        if (!column->noted) continue;
+        if (ctr_shape_counter_like(&to->shape, column->name) >= 0)
+            refuse_counter_here(to, column->name, called, problem);
+        else if (!ctr_regular_was_named(mine, column->name, strlen(column->name)))
+            refuse_unreplicated(to, column->name, called, problem);
+    }
+    return problem->rc;
+}
+
+void ctr_matching_list_declared(ctr_tab *from, sqlite3_str *out, ctr_problem *problem)
+{
+    ctr_tracked *tracked = ctr_tracked_hold(from, problem);
+    for (int i = 0; tracked && i < tracked->n_regular; i++) {
+        const char *name = tracked->regular[i].column;
+        const ctr_described *column = name ? ctr_ordinary_column(&tracked->ordinary, name) : NULL;
+        if (!column) continue;
+        sqlite3_str_appendf(out, "%s%s%s%s, ", tracked->regular[i].name,
+                            column->type && *column->type ? " " : "",
+                            column->type ? column->type : "", column->not_null ? " NOT NULL" : "");
+    }
+    ctr_tracked_release(tracked);
+}
+
+/* =================================================================================================
+ * pull_rows - merges the rows of one table. */
+
+int ctr_pull_rows_open(ctr_pull_rows *job, const char *theirs, const ctr_shape *shape,
+                       ctr_problem *problem)
+{
+    size_t n = (size_t)job->to->shape.n_counters + 1;
+    job->counters = sqlite3_malloc64(n * sizeof *job->counters);
+    job->keys = sqlite3_malloc64((size_t)job->to->shape.n_keys * sizeof *job->keys);
+    if (!job->counters || !job->keys) return ctr_problem_nomem(problem);
+    for (int i = 0; i < job->to->shape.n_counters; i++) {
+        const ctr_column *column = &job->to->shape.columns[job->to->shape.counters[i]];
+        job->counters[i] = ctr_shape_counter_of(shape, column->name, column->generation);
+    }
+    ctr_rows_open(&job->from, job->pull->source->file, theirs, shape, problem);
+    job->from.whole = true;
+    return problem->rc;
+}
+
+void ctr_pull_rows_close(ctr_pull_rows *job)
+{
+    ctr_rows_close(&job->from);
+    sqlite3_free(job->counters);
+    sqlite3_free(job->row.columns);
+    sqlite3_free(job->keys);
+    *job = (ctr_pull_rows){0};
+}
+
+static void next_row(ctr_pull_rows *job, ctr_problem *problem)
+{
+    job->more = ctr_stream_walk_next(&job->walk, problem);
+    for (int i = 0; job->more && i < job->from.shape->n_keys; i++) {
+        int column = job->from.shape->keys[i];
+        job->keys[i] = sqlite3_column_value(job->walk.row, CTR_WALK_COLUMNS + column);
+        if (sqlite3_value_type(job->keys[i]) == SQLITE_NULL)
+            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                            "key column %s of the giving file is NULL",
+                            job->from.shape->columns[column].name);
+    }
+    job->more = job->more && ctr_merge_check_key(job->to, job->keys, problem) == SQLITE_OK;
+    if (job->more) job->report->read++;
+}
+
+static void merge_all_cells(ctr_pull_rows *job, ctr_problem *problem)
+{
+    for (int i = 0; i < job->to->shape.n_counters; i++) {
+        int theirs = job->counters[i];
+        ctr_cell cell;
+        if (theirs < 0) continue;
+        if (ctr_values_open_cell(&job->from, job->walk.row,
+                                 CTR_WALK_COLUMNS + job->from.shape->counters[theirs], theirs,
+                                 &cell, problem) ||
+            ctr_merge_cell(job->to, i, &cell, problem))
+            return;
+    }
+}
+
+static bool has_key(const ctr_pull_rows *job, sqlite3_value **keys)
+{
+    for (int i = 0; i < job->from.shape->n_keys; i++) {
+        bool real = sqlite3_value_type(keys[i]) == SQLITE_FLOAT &&
+                    sqlite3_value_type(job->keys[i]) == SQLITE_FLOAT;
+        if (real ? sqlite3_value_double(keys[i]) != sqlite3_value_double(job->keys[i])
+                 : !ctr_text_alike(keys[i], job->keys[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Merges the source's row into the row that an UPDATE has found. In the order of storage both must
+ * have the same key; then the walk goes on to the next row. */
+static bool merge_found(void *with, sqlite3_value **keys, ctr_problem *problem)
+{
+    ctr_pull_rows *job = with;
+    if (keys && (!job->more || !has_key(job, keys))) return false;
+    ctr_merge_begin(job->to);
+    merge_all_cells(job, problem);
+    if (!ctr_merge_end(job->to, problem)) return false;
+    job->last = job->to->rows.rowid;
+    job->matched = true;
+    if (keys && problem->rc == SQLITE_OK) next_row(job, problem);
+    return problem->rc == SQLITE_OK;
+}
+
+/* The row was there when both files began to replicate the table. */
+static void compare_values(ctr_pull_rows *job, int64_t rowid, ctr_problem *problem)
+{
+    ctr_row_values *theirs = job->theirs;
+    ctr_row_values_read(theirs, rowid, job->keys, false, problem);
+    ctr_drift_compare(job->to, theirs->given, job->regular, problem);
+    ctr_row_values_reset(theirs);
+}
+
+/* Joins the row cells of a replicated table. Returns whether the cells are to be merged. */
+static bool merge_row_cell(ctr_pull_rows *job, ctr_problem *problem)
+{
+    if (!job->to->shape.replicated) return true;
+    ctr_tab *from = job->from.tab;
+    int64_t rowid = sqlite3_column_int64(job->walk.row, CTR_WALK_ID);
+    if (!ctr_regular_room(from, &job->row, &job->room_row, problem) ||
+        ctr_regular_read(from, rowid, &job->row, problem))
+        return false;
+    bool merges = ctr_merge_row(job->to, &job->row, job->regular, rowid, problem) != CTR_ROW_STAYS;
+    if (merges && job->to->asks) compare_values(job, rowid, problem);
+    return merges;
+}
+
+static void write_merged(ctr_pull_rows *job, ctr_problem *problem)
+{
+    if (!merge_row_cell(job, problem)) return;
+    merge_all_cells(job, problem);
+    if (ctr_merge_write(job->to, problem)) job->report->changed++;
+}
+
+static void merge_row(ctr_pull_rows *job, ctr_problem *problem)
+{
+    ctr_rows *rows = &job->to->rows;
+    if (job->empty) {
+        if (ctr_rows_find_none(rows, problem) == SQLITE_OK &&
+            ctr_merge_is_wanted(job->to, job->keys, problem))
+            write_merged(job, problem);
+        return;
+    }
+    job->matched = false;
+    if (job->updates && ctr_update_key(&job->update, job->keys, problem)) job->report->changed++;
+    if (problem->rc != SQLITE_OK || job->matched) return;
+    bool is_new = job->updates && !rows->found && job->update.called;
+    if (is_new ? ctr_merge_is_wanted(job->to, job->keys, problem)
+               : ctr_merge_find(job->to, job->keys, problem))
+        write_merged(job, problem);
+}
+
+/* Merges rows by one statement, as long as both tables have the same order of storage. After STRAYS
+ * keys that are in another order it leaves REST keys to merge_row. */
+static void merge_in_order(ctr_pull_rows *job, ctr_problem *problem)
+{
+    enum { STRAYS = 8, REST = 1000 };
+    if (job->resting > 0) {
+        job->resting--;
+        return;
+    }
+    do {
+        job->matched = false;
+        job->report->changed += ctr_update_behind(&job->update, job->last, problem);
+        if (job->matched) job->strays = 0;
+    } while (job->matched && job->more && problem->rc == SQLITE_OK);
+    if (++job->strays < STRAYS) return;
+    job->strays = 0;
+    job->resting = REST;
+}
+
+void ctr_pull_rows_merge(ctr_pull_rows *job, int64_t mark, ctr_problem *problem)
+{
+    enum { MANY = 1000 }; /* changed rows; after these the cache is raised */
+    ctr_pull *pull = job->pull;
+    if (problem->rc != SQLITE_OK) return; /* the rows may not be open */
+    ctr_stream_walk_open(&job->walk, &job->from, mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL, mark,
+                         problem);
+    job->empty = mark == 0 && ctr_rows_is_empty(&job->to->rows, problem);
+    job->updates = !job->empty && !job->to->shape.replicated &&
+                   ctr_update_open(&job->update, &job->to->rows, merge_found, job, problem);
+    job->last = INT64_MIN;
+    next_row(job, problem);
+    while (job->more && problem->rc == SQLITE_OK) {
+        if (job->report->changed >= MANY && !pull->asked) {
+            pull->asked = true;
+            if (ctr_session_raise_cache(pull->file)) pull->raised = true;
+        }
+        if (job->updates && mark == 0) merge_in_order(job, problem);
+        if (!job->more || problem->rc != SQLITE_OK) break;
+        merge_row(job, problem);
+        next_row(job, problem);
+    }
+    ctr_update_close(&job->update, problem);
+    ctr_stream_walk_close(&job->walk);
+}
+
+/* =================================================================================================
+ * pull_table - merges one table. */
+
+/* One table on both sides while it is merged. */
+typedef struct merge_job {
+    ctr_pull *pull;
+    const ctr_catalog_entry *theirs; /* at the source */
+    ctr_newest newest;               /* of that table */
+    int64_t mark;                    /* the first number to read; 0: the whole table is read */
+    ctr_shape from;
+    ctr_pull_merge *merge; /* owned, unless it is kept for later */
+    ctr_merge *to;         /* its merge */
+    ctr_pull_rows rows;
+    struct ctr_report_row *report;
+} merge_job;
+
+/* ---- floors and answers ---------------------------------------------------------------------- */
+
+/* Runs before the rows are merged because it removes ours below the floors. An earlier pull has
+ * taken floors below the mark. */
+static void merge_floors(merge_job *job, ctr_problem *problem)
+{
+    ctr_tab *from = job->rows.from.tab;
+    if (job->newest.floors == 0 || job->newest.floors < job->mark) return;
+    ctr_slot *floors = ctr_floors_read(from, problem);
+    for (int i = 0; floors && i < job->from.n_keys; i++)
+        job->rows.keys[i] = sqlite3_column_value(floors->kept.statement, i);
+    if (floors) job->report->changed += ctr_merge_floors(job->to, job->rows.keys, problem);
+    ctr_tab_give_back(from, floors, problem);
+}
+
+/* Takes answers about openings before the rows that they are about. */
+static void merge_answers(merge_job *job, ctr_problem *problem)
+{
+    ctr_openings theirs;
+    if (problem->rc != SQLITE_OK || job->newest.answers == 0 || job->newest.answers < job->mark)
+        return;
+    ctr_openings_list(&theirs, job->rows.from.tab, job->mark, problem);
+    job->report->changed += ctr_answers_take(job->to, theirs.answers, theirs.n, problem);
+    ctr_openings_close(&theirs);
+}
+
+static void refuse_unanswered(merge_job *job, ctr_problem *problem)
+{
+    const ctr_pull *pull = job->pull;
+    bool gives = pull->side == CTR_MAIN_GIVES;
+    char *in_taker = sqlite3_mprintf(gives ? "in %s" : "here", pull->called),
+         *in_giver = sqlite3_mprintf(gives ? "here" : "in %s", pull->source->called);
+    if (!in_taker || !in_giver) ctr_problem_nomem(problem);
+    ctr_answers_refuse_missing(job->to, job->report->name, in_taker, in_giver, gives, problem);
+    ctr_drift_refuse(job->to, job->report->name, in_taker, in_giver, gives, problem);
+    sqlite3_free(in_taker);
+    sqlite3_free(in_giver);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+/* Only the application can create a table that the source tracks: only the key and the counters are
+ * known here. */
+static void refuse_tracked(const merge_job *job, ctr_problem *problem)
+{
+    const ctr_shape *shape = &job->from;
+    sqlite3_str *columns = sqlite3_str_new(NULL), *keys = sqlite3_str_new(NULL),
+                *counters = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_keys; i++) {
+        const ctr_column *column = &shape->columns[shape->keys[i]];
+        bool plain = sqlite3_stricmp(column->collation, "BINARY") == 0;
+        sqlite3_str_appendf(columns, "%s%s%s%s%s, ", column->name, *column->type ? " " : "",
+                            column->type, plain ? "" : " COLLATE ", plain ? "" : column->collation);
+        sqlite3_str_appendf(keys, "%s%s", i ? ", " : "", column->name);
+    }
+    for (int i = 0; i < shape->n_counters; i++) {
+        sqlite3_str_appendf(columns, "%s INTEGER, ", ctr_shape_counter_name(shape, i));
+        sqlite3_str_appendf(counters, ", '%s'", ctr_shape_counter_name(shape, i));
+    }
+    if (shape->replicated) {
+        ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, shape, problem);
+        if (from) ctr_matching_list_declared(from, columns, problem);
+    }
+    char *column_text = ctr_text_finish(columns, problem),
+         *key_text = ctr_text_finish(keys, problem),
+         *counter_text = ctr_text_finish(counters, problem);
+    const char *birth = job->theirs->birth;
+    ctr_problem_set(
+        problem, SQLITE_ERROR,
+        "the giving file tracks it, and %s has no such table: CREATE TABLE %s(%sPRIMARY "
+        "KEY (%s)) %s, then call %s('%s'%s)",
+        job->pull->called, birth, column_text, key_text,
+        shape->replicated ? "with its constraints" : "with the other columns that it has there",
+        shape->replicated ? "counter_replicate" : "counter_track", birth, counter_text);
+    sqlite3_free(column_text);
+    sqlite3_free(key_text);
+    sqlite3_free(counter_text);
+}
+
+/* Declares the source's shape in SQL of our own: no SQL of the source runs. */
+static void create_table(merge_job *job, ctr_problem *problem)
+{
+    ctr_pull *pull = job->pull;
+    const char *birth = job->theirs->birth;
+    bool taken = ctr_schema_objects_find(pull->mine, birth) != NULL;
+    for (int i = 0; i < pull->here.n && !taken; i++) /* a virtual table may be missing */
+        taken = sqlite3_stricmp(pull->here.entries[i].name, birth) == 0;
+    if (taken &&
+        ctr_merge_refuse_name(pull->file, pull->called, birth, job->from.replicated, problem))
+        return;
+    bool creates = (pull->how & CTR_PULL_CREATES) != 0;
+    if ((!creates || job->from.replicated) &&
+        ctr_tracked_is_among(pull->source->objects, job->theirs->name))
+        refuse_tracked(job, problem);
+
+    ctr_refuse_triggers_among(pull->mine, NULL, true, problem);
+    char *definition = ctr_shape_declaration(&job->from);
+    if (!definition) ctr_problem_nomem(problem);
+    ctr_run run = ctr_file_run(pull->file, problem);
+    run.slots.table = birth;
+    run.slots.definition = definition;
+    ctr_run_do(&run, CTR_SQL_SYNC_CREATE_TABLE, NULL);
+    sqlite3_free(definition);
+    ctr_columns_list(pull->file, birth, &job->from, problem);
+    if (problem->rc == SQLITE_OK) pull->mine = ctr_file_objects_read_on(pull->file, problem);
+    ctr_catalog_list_born(&pull->here, pull->file, birth, problem);
+    job->report->created = true;
+    job->report->in_empty = pull->in_empty;
+    job->report->created_by = pull->side;
+}
+
+void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem)
+{
+    if (problem->rc == SQLITE_OK) pull->mine = ctr_file_objects(pull->file, problem);
+    if (problem->rc == SQLITE_OK) ctr_catalog_read(&pull->here, pull->file, problem);
+}
+
+void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem)
+{
+    ctr_run run = ctr_file_run(pull->file, problem);
+    run.slots.table = table;
+    ctr_conn *conn = pull->file->conn;
+    if (pull->checked && conn->told > 0) return;
+    ctr_refuse_triggers_among(pull->mine, table, true, problem);
+    bool is_main = strcmp(pull->file->schema, "main") == 0;
+    if (!is_main || !ctr_conn_join(conn, problem)) ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
+    const ctr_identity *identity = ctr_file_identity(pull->file, problem);
+    if (identity && !pull->checked && pull->giver)
+        ctr_conflicts_open(&pull->conflicts, pull->file, pull->mine, identity, pull->giver,
+                           problem);
+    pull->checked = true;
+}
+
+static void open_table_here(merge_job *job, const ctr_catalog_entry *mine, ctr_problem *problem)
+{
+    ctr_pull *pull = job->pull;
+    if (ctr_merge_open_table(job->to, pull->file, mine, &pull->conflicts, problem))
+        job->to->rows.origin = CTR_PULLED;
+}
+
+/* Refuses to merge a replicated table with one that is not. */
+static void check_replicated(const merge_job *job, ctr_problem *problem)
+{
+    const ctr_pull *pull = job->pull;
+    bool theirs = job->from.replicated, mine = job->to->shape.replicated;
+    if (theirs == mine) return;
+    bool gives = pull->side == CTR_MAIN_GIVES;
+    const char *giver = gives ? "main" : pull->source->called;
+    ctr_problem_set(problem, SQLITE_ERROR,
+                    "it is replicated in %s, but not in %s, and a replicated table merges with "
+                    "replicated ones only: call counter_replicate('%s', ...) there",
+                    theirs ? giver : pull->called, theirs ? pull->called : giver,
+                    job->theirs->birth);
+}
+
+/* Finds for each of our regular columns the one of the same name at the source. */
+static void match_regular(merge_job *job, ctr_problem *problem)
+{
+    check_replicated(job, problem);
+    if (!job->to->shape.replicated || problem->rc != SQLITE_OK) return;
+    ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, &job->from, problem);
+    if (from) ctr_matching_open(&job->merge->later, job->to, from, job->pull->called, problem);
+    job->rows.regular = job->merge->later.map;
+    job->rows.theirs = &job->merge->later.values;
+}
+
+static void open_rows(merge_job *job, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK ||
+        ctr_shape_check_keys(&job->from, "the giving file", &job->to->shape, "the taking file",
+                             problem))
+        return;
+    match_regular(job, problem);
+    job->rows.pull = job->pull;
+    job->rows.to = job->to;
+    job->rows.report = job->report;
+    ctr_pull_rows_open(&job->rows, job->theirs->name, &job->from, problem);
+}
+
+static void keep_for_later(merge_job *job, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || !job->to->tracked) return;
+    job->to->later = &job->merge->later;
+    *job->pull->last = job->merge;
+    job->pull->last = &job->merge->next;
+    job->merge = NULL;
+}
+
+/* The look at the table has told whether it has generations of counters. */
+static int read_theirs(const merge_job *job, ctr_shape *theirs, ctr_problem *problem)
+{
+    const ctr_source *source = job->pull->source;
+    const char *name = job->theirs->name;
+    bool is_read =
+        !job->newest.has_columns && ctr_stored_read_text(theirs, source->objects, name, problem);
+    return is_read ? problem->rc : ctr_tab_read_shape(source->file, name, theirs, problem);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* Merges the changes of the source. Creates our table if it is missing. */
+static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
+{
+    ctr_pull *pull = job->pull;
+    const ctr_source *source = pull->source;
+    const char *theirs = job->theirs->name;
+    if (!pull->durable) ctr_durable_source(source, problem);
+    pull->durable = true;
+    if (read_theirs(job, &job->from, problem) ||
+        ctr_refuse_triggers_among(source->objects, theirs, false, problem))
+        return;
+    if (!is_there) create_table(job, problem);
+    const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, job->theirs->birth);
+    if (problem->rc != SQLITE_OK || !mine) return;
+    job->merge = sqlite3_malloc64(sizeof *job->merge);
+    if (!job->merge) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    *job->merge = (ctr_pull_merge){.next = NULL};
+    job->to = &job->merge->to;
+    ctr_pull_table_join(pull, mine->name, problem);
+    open_table_here(job, mine, problem);
+    if (problem->rc == SQLITE_OK)
+        ctr_matching_refuse_counters(job->to, &job->from, pull->called, problem);
+    if (problem->rc == SQLITE_OK && ctr_shape_is_behind(&job->to->shape, &job->from)) {
+        ctr_merge_close(job->to);
+        job->report->changed += ctr_merge_generations(pull->file, mine->name, &job->from, problem);
+        ctr_pull_table_look(pull, problem);
+        mine = ctr_catalog_find(&pull->here, job->theirs->birth);
+        if (mine) open_table_here(job, mine, problem);
+    }
+    open_rows(job, problem);
+    keep_for_later(job, problem);
+    merge_answers(job, problem);
+    merge_floors(job, problem);
+    ctr_pull_rows_merge(&job->rows, job->mark, problem);
+    if (job->to->shape.replicated) ctr_row_feed_take_pending(job->to, problem);
+    refuse_unanswered(job, problem);
+    job->report->conflicts += job->to->brought.conflicts;
+    ctr_brought_add(&job->report->brought[pull->side], &job->to->brought);
+    ctr_marks_write(pull->file, pull->giver, job->theirs, &job->to->entry,
+                    job->mark == 0 && !pull->marked, problem);
+    pull->marked = pull->marked || job->mark == 0;
+}
+
+/* `name` is the name of our table. Reads the numbers again if the source is read through the host's
+ * connection, because its batches may be appended after the source was opened. */
+static bool has_changes(merge_job *job, const char *name, ctr_problem *problem)
+{
+    const ctr_source *source = job->pull->source;
+    if (problem->rc != SQLITE_OK) return false;
+    if (source->own)
+        job->newest = source->newest[job->theirs - source->catalog.entries];
+    else
+        ctr_source_look(source, job->theirs->name, &job->newest, problem);
+    if (problem->rc != SQLITE_OK) return false;
+    if (job->newest.last >= job->mark || job->newest.floors >= job->mark ||
+        job->newest.answers >= job->mark)
+        return true;
+    if (!job->newest.has_columns) return false;
+    ctr_shape theirs = {0}, mine = {0}; /* the shapes that both files store */
+    const ctr_pull *pull = job->pull;
+    read_theirs(job, &theirs, problem);
+    ctr_tab_read_shape(pull->file, name, &mine, problem);
+    bool any = problem->rc == SQLITE_OK && ctr_shape_is_behind(&mine, &theirs);
+    ctr_shape_close(&theirs);
+    ctr_shape_close(&mine);
+    return any;
+}
+
+/* Refuses a source with a stored table that is missing or not an ordinary table, before it is
+ * read. */
+static int check_stored(const merge_job *job, ctr_problem *problem)
+{
+    const char *table = job->theirs->name;
+    for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++) {
+        const ctr_named *stored =
+            ctr_schema_objects_stored(job->pull->source->objects, table, *suffix, problem);
+        if (!stored)
+            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table %s_%s is missing",
+                            table, *suffix);
+        else if (stored->object != CTR_OBJECT_TABLE)
+            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                            "%s_%s is damaged: it is not an ordinary table but %s", table, *suffix,
+                            ctr_schema_object_text(stored->object));
+    }
+    return problem->rc;
+}
+
+/* Checks the triggers also if the journal has no changes, because changes without triggers are not
+ * in the journal. */
+static void check_tracked(ctr_file *file, const char *name, const char *called,
+                          ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return;
+    if (ctr_triggers_check(file, name, problem)) ctr_problem_where(problem, "%s", called);
+}
+
+static void note_counters(struct ctr_report_row *row, ctr_side side, const char *name,
+                          ctr_problem *problem)
+{
+    if (row->counters[side]) return;
+    row->counters[side] = sqlite3_mprintf("%s", name);
+    if (!row->counters[side]) ctr_problem_nomem(problem);
+}
+
+/* The report names a table as main does: a tracked table by its own name, not by the name of its
+ * counter table. */
+static void name_in_report(merge_job *job, const char *taker, ctr_problem *problem)
+{
+    const ctr_pull *pull = job->pull;
+    bool takes = pull->side == CTR_MAIN_TAKES;
+    const char *name = takes ? taker : job->theirs->name, *tracked = NULL;
+    const ctr_objects *objects = takes ? pull->mine : pull->source->objects;
+    if (ctr_tracked_is_among(objects, name)) tracked = ctr_triggers_table(objects, name, problem);
+    ctr_report *report = pull->report;
+    const char *birth = job->theirs->birth;
+    int i = 0;
+    while (i < report->n && sqlite3_stricmp(report->rows[i].birth, birth) != 0) i++;
+    struct ctr_report_row *rows =
+        ctr_array_room(report->rows, &report->room, (size_t)i + 1, sizeof *rows, problem);
+    if (rows && i == report->n)
+        rows[report->n++] =
+            (struct ctr_report_row){.birth = sqlite3_mprintf("%s", birth),
+                                    .name = sqlite3_mprintf("%s", tracked ? tracked : name)};
+    if (rows) {
+        report->rows = rows;
+        note_counters(&rows[i], pull->side, taker, problem);
+        note_counters(&rows[i], takes ? CTR_MAIN_GIVES : CTR_MAIN_TAKES, job->theirs->name,
+                      problem);
+        if (!rows[i].birth || !rows[i].name) ctr_problem_nomem(problem);
+    }
+    if (rows && problem->rc == SQLITE_OK) job->report = &rows[i];
+}
+
+void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem)
+{
+    merge_job job = {.pull = pull, .theirs = theirs};
+    const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, theirs->birth);
+    bool is_there = mine != NULL;
+    const ctr_named *state =
+        is_there ? ctr_schema_objects_stored(pull->mine, mine->name, "state", problem) : NULL;
+    bool is_plain = state && state->object == CTR_OBJECT_TABLE && !state->may_generate;
+    if (is_plain && !(pull->how & CTR_PULL_WHOLE)) /* else ctr_stored_read refuses it later */
+        job.mark = ctr_marks_read(pull->file, pull->giver, theirs, mine, problem);
+    const char *taker = is_there ? mine->name : theirs->birth;
+    name_in_report(&job, taker, problem);
+    check_stored(&job, problem);
+    check_tracked(pull->source->file, theirs->name, "the giving file", problem);
+    if (is_there) check_tracked(pull->file, taker, "the taking file", problem);
+    if (has_changes(&job, taker, problem)) merge_changes(&job, is_there, problem);
+    ctr_problem_where(problem, "table %s", theirs->birth);
+    ctr_pull_rows_close(&job.rows);
+    ctr_shape_close(&job.from);
+    ctr_pull_close_merge(job.merge);
+}
+
+/* =================================================================================================
+ * pull */
+
 void ctr_pull_report_close(ctr_report *report)
 {
     for (int i = 0; i < report->n; i++) {

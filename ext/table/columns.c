@@ -3,6 +3,307 @@
 
 #include <string.h>
 
+/* =================================================================================================
+ * regular - reads and notes regular columns, writers and listed values. */
+
+static int damaged_registry(const ctr_tab *tab, const char *what, ctr_problem *problem)
+{
+    return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table %s_state is damaged: %s",
+                           tab->table, what);
+}
+
+/* ---- the registry ---------------------------------------------------------------------------- */
+
+void ctr_regular_forget(ctr_tab *tab)
+{
+    if (tab->registry) tab->registry->stale = true;
+}
+
+void ctr_regular_close(ctr_tab *tab)
+{
+    ctr_registry *registry = tab->registry;
+    if (!registry) return;
+    for (int i = 0; i < registry->n; i++) {
+        sqlite3_free(registry->columns[i].name);
+        sqlite3_free(registry->columns[i].noted);
+    }
+    sqlite3_free(registry->columns);
+    sqlite3_free(registry->writers);
+    sqlite3_free(registry);
+    tab->registry = NULL;
+}
+
+static void take_regular(ctr_tab *tab, sqlite3_stmt *row, ctr_problem *problem)
+{
+    enum { MOST = 1 << 20 };
+    ctr_registry *registry = tab->registry;
+    int64_t number = sqlite3_column_int64(row, 0);
+    const char *name = ctr_text_column(row, 1, problem), *noted = ctr_text_column(row, 2, problem);
+    if (!name || number < 0 || number > MOST) {
+        damaged_registry(tab, "it has a regular column without a name or a number", problem);
+        return;
+    }
+    ctr_regular *columns = ctr_array_room(registry->columns, &registry->room, (size_t)number + 1,
+                                          sizeof *columns, problem);
+    if (!columns) return;
+    registry->columns = columns;
+    for (; registry->n <= number; registry->n++) columns[registry->n] = (ctr_regular){0};
+    columns[number].name = ctr_text_copy(name, problem);
+    if (noted) columns[number].noted = ctr_text_copy(noted, problem);
+}
+
+static void take_writer(ctr_tab *tab, sqlite3_stmt *row, ctr_problem *problem)
+{
+    ctr_registry *registry = tab->registry;
+    const void *id = sqlite3_column_blob(row, 0);
+    bool next = sqlite3_column_int64(row, 1) == (int64_t)registry->n_writers + 1;
+    if (!id || sqlite3_column_bytes(row, 0) != CTR_ID_SIZE || !next) {
+        damaged_registry(tab, "it has a writer that is not an id and the next number", problem);
+        return;
+    }
+    uint8_t(*writers)[CTR_ID_SIZE] =
+        ctr_array_room(registry->writers, &registry->room_writers, registry->n_writers + 1,
+                       sizeof *writers, problem);
+    if (!writers) return;
+    registry->writers = writers;
+    memcpy(writers[registry->n_writers++], id, CTR_ID_SIZE);
+}
+
+const ctr_registry *ctr_regular_of(ctr_tab *tab, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return NULL;
+    ctr_registry *known = tab->registry;
+    if (known && !known->stale && known->schemas == tab->file->schemas) return known;
+    ctr_regular_close(tab);
+    tab->registry = sqlite3_malloc64(sizeof *tab->registry);
+    if (!tab->registry) {
+        ctr_problem_nomem(problem);
+        return NULL;
+    }
+    *tab->registry = (ctr_registry){.schemas = tab->file->schemas};
+    ctr_run run = ctr_tab_run(tab, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_COLUMNS);
+    while (ctr_run_row(&run, row)) take_regular(tab, row, problem);
+    sqlite3_finalize(row);
+    row = ctr_run_prepare(&run, CTR_SQL_REGULAR_WRITERS);
+    while (ctr_run_row(&run, row)) take_writer(tab, row, problem);
+    sqlite3_finalize(row);
+    if (problem->rc == SQLITE_OK) return tab->registry;
+    ctr_regular_forget(tab);
+    return NULL;
+}
+
+int ctr_regular_named(const ctr_registry *registry, const char *name, size_t size)
+{
+    for (int i = 0; i < registry->n; i++) {
+        const ctr_regular *column = &registry->columns[i];
+        if (column->noted && strlen(column->name) == size &&
+            sqlite3_strnicmp(column->name, name, (int)size) == 0)
+            return i;
+    }
+    return -1;
+}
+
+bool ctr_regular_was_named(const ctr_registry *registry, const char *name, size_t size)
+{
+    for (int i = 0; i < registry->n; i++) {
+        const char *ever = registry->columns[i].name;
+        if (ever && strlen(ever) == size && sqlite3_strnicmp(ever, name, (int)size) == 0)
+            return true;
+    }
+    return false;
+}
+
+void ctr_regular_note(ctr_tab *tab, int number, const char *name, const char *column,
+                      ctr_problem *problem)
+{
+    ctr_run run = ctr_tab_run(tab, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_NOTE);
+    ctr_run_bind_int(&run, row, ":number", number);
+    ctr_run_bind_text(&run, row, ":name", name);
+    ctr_run_bind_text(&run, row, ":column", column);
+    if (row && problem->rc == SQLITE_OK) ctr_run_row(&run, row);
+    sqlite3_finalize(row);
+    ctr_regular_forget(tab);
+}
+
+/* ---- writers --------------------------------------------------------------------------------- */
+
+typedef struct writers {
+    ctr_tab *tab;
+    ctr_problem *problem;
+} writers;
+
+static const uint8_t *id_of_writer(void *with, uint64_t number)
+{
+    writers *of = with;
+    const ctr_registry *registry = ctr_regular_of(of->tab, of->problem);
+    if (registry && number > registry->n_writers) { /* another connection has numbered one */
+        ctr_regular_forget(of->tab);
+        registry = ctr_regular_of(of->tab, of->problem);
+    }
+    bool is = registry && number >= 1 && number <= registry->n_writers;
+    return is ? registry->writers[number - 1] : NULL;
+}
+
+static uint64_t known_number(const ctr_registry *registry, const uint8_t id[CTR_ID_SIZE])
+{
+    for (size_t i = 0; registry && i < registry->n_writers; i++)
+        if (memcmp(registry->writers[i], id, CTR_ID_SIZE) == 0) return i + 1;
+    return 0;
+}
+
+static uint64_t number_of_writer(void *with, const uint8_t id[CTR_ID_SIZE])
+{
+    writers *of = with;
+    uint64_t number = known_number(ctr_regular_of(of->tab, of->problem), id);
+    if (number == 0) { /* another connection may have numbered it */
+        ctr_regular_forget(of->tab);
+        number = known_number(ctr_regular_of(of->tab, of->problem), id);
+    }
+    if (number > 0 || of->problem->rc != SQLITE_OK) return number;
+    ctr_run run = ctr_tab_run(of->tab, of->problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_NEW_WRITER);
+    ctr_run_bind_id(&run, row, ":id", id);
+    if (row && of->problem->rc == SQLITE_OK) ctr_run_row(&run, row);
+    sqlite3_finalize(row);
+    ctr_regular_forget(of->tab);
+    number = known_number(ctr_regular_of(of->tab, of->problem), id);
+    if (number == 0) damaged_registry(of->tab, "it did not take a writer", of->problem);
+    return number;
+}
+
+/* ---- row cells ------------------------------------------------------------------------------- */
+
+bool ctr_regular_room(ctr_tab *tab, ctr_row_cell *cell, int *room, ctr_problem *problem)
+{
+    const ctr_registry *registry = ctr_regular_of(tab, problem);
+    if (!registry) return false;
+    if (!cell->columns || registry->n > *room) {
+        size_t size = ((size_t)registry->n + 1) * sizeof *cell->columns;
+        ctr_column_stamp *columns = sqlite3_realloc64(cell->columns, size);
+        if (!columns) {
+            ctr_problem_nomem(problem);
+            return false;
+        }
+        cell->columns = columns;
+        *room = registry->n;
+    }
+    cell->life = 0;
+    cell->row = (ctr_stamp){0};
+    cell->n = registry->n;
+    memset(cell->columns, 0, (size_t)cell->n * sizeof *cell->columns);
+    return true;
+}
+
+static void take_journal_stamps(const ctr_tab *tab, int64_t rowid, ctr_row_cell *cell)
+{
+    for (int i = 0; i < cell->n && i < tab->amounts.n_columns; i++) {
+        const ctr_amount *amount = ctr_journal_amount(tab, rowid, CTR_AMOUNT_COLUMNS + i);
+        ctr_stamp stamp = {.number = amount ? amount->n : 0};
+        memcpy(stamp.id, tab->id, CTR_ID_SIZE);
+        if (amount) ctr_row_cell_set_column(cell, i, &stamp);
+    }
+}
+
+int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell, ctr_problem *problem)
+{
+    if (ctr_journal_refresh(tab, problem)) return problem->rc;
+    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_ROW, problem);
+    if (!slot) return problem->rc;
+    sqlite3_stmt *row = slot->kept.statement;
+    sqlite3_bind_int64(row, 1, rowid);
+    ctr_run run = ctr_tab_run(tab, problem);
+    writers of = {tab, problem};
+    const ctr_writer_map map = {number_of_writer, id_of_writer, &of};
+    if (ctr_run_row(&run, row) && sqlite3_column_type(row, 0) != SQLITE_NULL) {
+        const uint8_t *bytes = sqlite3_column_blob(row, 0);
+        size_t size = (size_t)sqlite3_column_bytes(row, 0);
+        ctr_status status = ctr_row_cell_read(cell, &map, bytes, size);
+        if (status != CTR_OK)
+            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                            "the stored table %s_cells is damaged: the row cell of row %lld %s",
+                            tab->table, (long long)rowid, ctr_row_cell_status_text(status));
+        if (ctr_row_cell_is_live(cell)) take_journal_stamps(tab, rowid, cell);
+    }
+    ctr_tab_give_back(tab, slot, problem);
+    return problem->rc;
+}
+
+size_t ctr_regular_write(ctr_tab *tab, const ctr_row_cell *cell, uint8_t *out, ctr_problem *problem)
+{
+    writers of = {tab, problem};
+    const ctr_writer_map map = {number_of_writer, id_of_writer, &of};
+    return ctr_row_cell_write(cell, &map, out);
+}
+
+int64_t ctr_regular_number(int64_t above)
+{
+    int64_t now = ctr_os_now(), last = CTR_STAMP_LAST / CTR_STAMPS_IN_MS;
+    if (now < 1) now = 1; /* above CTR_STAMP_BEGAN_MAX */
+    int64_t number = (now < last ? now : last) * CTR_STAMPS_IN_MS;
+    return number > above ? number : above + 1;
+}
+
+/* ---- listed values --------------------------------------------------------------------------- */
+
+void ctr_regular_list(ctr_tab *tab, int64_t rowid, const char *name, sqlite3_value *value,
+                      bool refused, ctr_problem *problem)
+{
+    ctr_regular_unlist(tab, rowid, name, problem);
+    if (tab->registry) tab->registry->looked = false;
+    ctr_run run = ctr_tab_run(tab, problem);
+    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_LIST, problem);
+    sqlite3_stmt *row = slot ? slot->kept.statement : NULL;
+    ctr_run_bind_int(&run, row, ":refused", refused);
+    ctr_run_bind_int(&run, row, ":row", rowid);
+    ctr_run_bind_text(&run, row, ":name", name);
+    ctr_run_bind_value(&run, row, ":value", value);
+    if (row && problem->rc == SQLITE_OK) ctr_run_row(&run, row);
+    ctr_tab_give_back(tab, slot, problem);
+}
+
+/* Nearly all tables list nothing. */
+bool ctr_regular_lists(ctr_tab *tab, ctr_problem *problem)
+{
+    if (!ctr_regular_of(tab, problem)) return false;
+    ctr_registry *registry = tab->registry;
+    if (tab->known && registry->looked && registry->version == tab->version)
+        return registry->any_listed;
+    ctr_run run = ctr_tab_run(tab, problem);
+    bool any = ctr_run_number(&run, CTR_SQL_REGULAR_ANY_LISTED) != 0;
+    registry->any_listed = any;
+    registry->looked = tab->known && problem->rc == SQLITE_OK;
+    registry->version = tab->version;
+    return any;
+}
+
+bool ctr_regular_is_listed(ctr_tab *tab, int64_t rowid, ctr_problem *problem)
+{
+    if (!ctr_regular_lists(tab, problem)) return false;
+    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_LISTED, problem);
+    if (!slot) return false;
+    sqlite3_bind_int64(slot->kept.statement, 1, rowid);
+    ctr_run run = ctr_tab_run(tab, problem);
+    bool any = ctr_run_row(&run, slot->kept.statement);
+    ctr_tab_give_back(tab, slot, problem);
+    return any;
+}
+
+void ctr_regular_unlist(ctr_tab *tab, int64_t rowid, const char *name, ctr_problem *problem)
+{
+    ctr_run run = ctr_tab_run(tab, problem);
+    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_UNLIST, problem);
+    sqlite3_stmt *row = slot ? slot->kept.statement : NULL;
+    ctr_run_bind_int(&run, row, ":row", rowid);
+    ctr_run_bind_text(&run, row, ":name", name);
+    if (row && problem->rc == SQLITE_OK) ctr_run_row(&run, row);
+    ctr_tab_give_back(tab, slot, problem);
+}
+
+/* =================================================================================================
+ * columns */
+
 /* ---- checking -------------------------------------------------------------------------------- */
 
 /* SQLite sees two columns more than ours. The INSERT of a new row has one parameter more; SQLite

@@ -3,6 +3,479 @@
 
 #include <string.h>
 
+/* =================================================================================================
+ * batch - notes entries, appends batches, and cuts them when a savepoint is rolled back. */
+
+enum {
+    BATCH_ENTRIES = 8192, /* a longer batch is appended within the transaction */
+    OPEN_BYTES = 2048     /* a row of the journal does not grow beyond this */
+};
+
+/* ---- noting ---------------------------------------------------------------------------------- */
+
+/* Returns the length of the batch at the last savepoint, to which a rollback returns. */
+static size_t length_at_savepoint(const ctr_tab *tab)
+{
+    return tab->n_marks > 0 ? tab->marks[tab->n_marks - 1].n : 0;
+}
+
+void ctr_batch_abandon(ctr_tab *tab)
+{
+    tab->n = tab->n_appended = length_at_savepoint(tab);
+    ctr_journal_drop(tab);
+}
+
+int ctr_batch_refuse_triggers(ctr_tab *tab, ctr_problem *problem)
+{
+    if (tab->untriggered) return problem->rc;
+    const ctr_objects *objects = ctr_file_objects(tab->file, problem);
+    if (objects) ctr_refuse_triggers_among(objects, tab->table, false, problem);
+    tab->untriggered = problem->rc == SQLITE_OK;
+    return problem->rc;
+}
+
+int ctr_batch_refuse_triggers_anew(ctr_tab *tab, ctr_problem *problem)
+{
+    tab->untriggered = false;
+    tab->ready_at = 0;
+    return ctr_batch_refuse_triggers(tab, problem);
+}
+
+/* Adds the journal to those of this transaction. */
+static void touch(ctr_tab *tab)
+{
+    ctr_file *file = tab->file;
+    tab->writes++;
+    file->conn->noted = true;
+    ctr_conn_end_round(file->conn);
+    if (tab->is_touched) return;
+    tab->is_touched = true;
+    tab->next_touched = file->touched;
+    file->touched = tab;
+}
+
+/* Returns whether a stamp was written that is higher than the number of the pending entries. */
+static bool is_overtaken(const ctr_tab *tab)
+{
+    return tab->number != 0 && tab->number < tab->file->learned;
+}
+
+int ctr_batch_expect(ctr_tab *tab, int n, ctr_problem *problem)
+{
+    touch(tab);
+    size_t most = (size_t)sqlite3_limit(tab->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
+    ctr_batch_refuse_triggers(tab, problem);
+    size_t pending = ctr_batch_pending(tab);
+    if (pending >= BATCH_ENTRIES || pending >= most || is_overtaken(tab))
+        ctr_batch_flush(tab, problem);
+    if (ctr_cache_expect_amounts(&tab->amounts, (size_t)n, problem)) return problem->rc;
+    ctr_entry *batch =
+        ctr_array_room(tab->batch, &tab->room, tab->n + (size_t)n, sizeof *batch, problem);
+    if (batch) tab->batch = batch;
+    return problem->rc;
+}
+
+/* Returns whether n can be added to this entry. Their sum may leave the range of 64 bits even
+ * though the sum of all amounts does not. */
+static bool adds_to(const ctr_entry *entry, int64_t row, int counter, int64_t n)
+{
+    ctr_sum sum = {0, 0};
+    int64_t value;
+    if (entry->kind != CTR_ENTRY_ADDED || entry->row != row || entry->counter != counter)
+        return false;
+    ctr_sum_add(&sum, entry->n);
+    ctr_sum_add(&sum, n);
+    return ctr_sum_value(&sum, &value) == CTR_OK;
+}
+
+/* Adds an increment to the pending entry of the same counter, if there is one. `batch` may be left
+ * from an earlier batch, so the entry is compared. Entries before a savepoint never change. If this
+ * is the first tick, the counter had no amount: entries of it in the batch came before its cell was
+ * written. */
+static void note_amount(ctr_tab *tab, ctr_amount *amount, int64_t n)
+{
+    bool pending = amount->ticks > 1 && amount->batch < tab->n &&
+                   amount->batch >= tab->n_appended && amount->batch >= length_at_savepoint(tab);
+    ctr_entry *last = pending ? &tab->batch[amount->batch] : NULL;
+    if (last && adds_to(last, amount->row, (int)amount->counter, n)) {
+        last->n += n;
+        last->ticks++;
+        return;
+    }
+    amount->batch = (uint32_t)tab->n;
+    tab->batch[tab->n++] = (ctr_entry){.row = amount->row,
+                                       .kind = CTR_ENTRY_ADDED,
+                                       .origin = CTR_MADE_HERE,
+                                       .counter = (int)amount->counter,
+                                       .n = n,
+                                       .ticks = 1};
+}
+
+void ctr_batch_add(ctr_tab *tab, int64_t row, int counter, int64_t n)
+{
+    ctr_amount *amount = ctr_cache_add_amount(&tab->amounts, row, counter);
+    ctr_row *known = ctr_cache_row(&tab->cache, row);
+    const ctr_amount tick = {.n = n, .ticks = 1};
+    amount->n += n;
+    amount->ticks++;
+    note_amount(tab, amount, n);
+    if (known && ctr_cache_advance(&known->states[counter], &tick, tab->least) != CTR_OK)
+        ctr_cache_forget(&tab->cache, row);
+}
+
+/* Adds a column to the pending entry that has its stamp, or to the last entry: an earlier one may
+ * have come before the row cell was written. */
+static void note_stamp(ctr_tab *tab, int64_t row, int column)
+{
+    const ctr_amount *known = ctr_journal_amount(tab, row, CTR_AMOUNT_COLUMNS + column);
+    ctr_amount *amount = ctr_cache_set_stamp(&tab->amounts, row, column, tab->number);
+    size_t places[] = {known ? amount->batch : tab->n, tab->n - 1};
+    for (int i = 0; i < 2; i++) {
+        size_t at = places[i];
+        if (at >= tab->n || at < tab->n_appended || at < length_at_savepoint(tab)) continue;
+        ctr_entry *entry = &tab->batch[at];
+        if (entry->kind != CTR_ENTRY_STAMPED || entry->row != row ||
+            entry->word != column / CTR_ENTRY_MASK)
+            continue;
+        entry->mask |= UINT64_C(1) << column % CTR_ENTRY_MASK;
+        amount->batch = (uint32_t)at;
+        return;
+    }
+    amount->batch = (uint32_t)tab->n;
+    tab->batch[tab->n++] = (ctr_entry){.row = row,
+                                       .kind = CTR_ENTRY_STAMPED,
+                                       .origin = CTR_MADE_HERE,
+                                       .word = column / CTR_ENTRY_MASK,
+                                       .mask = UINT64_C(1) << column % CTR_ENTRY_MASK};
+}
+
+void ctr_batch_stamp(ctr_tab *tab, int64_t row, const bool *mask, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (mask[i]) note_stamp(tab, row, i);
+}
+
+void ctr_batch_note(ctr_tab *tab, int64_t row, ctr_entry_kind kind, int counter, ctr_origin origin)
+{
+    if (kind == CTR_ENTRY_ROW_WRITTEN && !ctr_cache_drop_stamps(&tab->amounts, row)) return;
+    tab->batch[tab->n++] =
+        (ctr_entry){.row = row, .kind = kind, .origin = origin, .counter = counter};
+    if (kind != CTR_ENTRY_WRITTEN) return;
+    ctr_cache_drop_amount(&tab->amounts, row, counter);
+    ctr_cache_forget(&tab->cache, row);
+}
+
+/* ---- appending ------------------------------------------------------------------------------- */
+
+/* Returns the number after the last one in the file. */
+static int64_t next_number(ctr_file *file, ctr_problem *problem)
+{
+    int64_t next = 1;
+    ctr_catalog catalog = {0};
+    ctr_run run = ctr_file_run(file, problem);
+    ctr_catalog_read(&catalog, file, problem);
+    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
+        run.slots.table = catalog.entries[i].name;
+        int64_t last = ctr_run_number(&run, CTR_SQL_JOURNAL_LAST);
+        if (last >= next && last < INT64_MAX) next = last + 1;
+    }
+    ctr_catalog_close(&catalog);
+    return next;
+}
+
+/* The write lock is held, so no other connection draws numbers. */
+static int64_t draw_number(ctr_tab *tab, ctr_problem *problem)
+{
+    ctr_file *file = tab->file;
+    unsigned version = ctr_file_data_version(file);
+    if (!file->numbered || file->numbers_version != version) {
+        file->next_number = next_number(file, problem);
+        file->numbers_version = version;
+        file->numbered = problem->rc == SQLITE_OK;
+    }
+    /* a fold may have removed the row with the last number */
+    if (file->next_number <= tab->last)
+        file->next_number = tab->last < INT64_MAX ? tab->last + 1 : INT64_MAX;
+    if (file->next_number <= file->learned) file->next_number = file->learned + 1;
+    if (file->next_number >= CTR_JOURNAL_NUMBERS)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "%s_journal is damaged: it has the number %lld", tab->table,
+                        (long long)file->next_number - 1);
+    return ctr_regular_number(file->next_number - 1);
+}
+
+/* What fails after this may note nothing: the table is touched, so that the number is dropped when
+ * the transaction ends. */
+int64_t ctr_batch_number(ctr_tab *tab, ctr_problem *problem)
+{
+    touch(tab);
+    if (is_overtaken(tab)) {
+        ctr_batch_flush(tab, problem);
+        tab->number = 0;
+    }
+    if (problem->rc == SQLITE_OK && tab->number == 0) {
+        tab->number = draw_number(tab, problem);
+        tab->file->next_number = tab->number + 1;
+    }
+    return problem->rc == SQLITE_OK ? tab->number : 0;
+}
+
+void ctr_batch_learn(ctr_tab *tab, int64_t number)
+{
+    if (number > tab->file->learned) tab->file->learned = number;
+}
+
+/* If SQLite prepared the statement again, the schema changed, and there may be new triggers. */
+static void step_write(ctr_tab *tab, sqlite3_stmt *row, bool extends, ctr_problem *problem)
+{
+    ctr_conn *conn = tab->file->conn;
+    unsigned nth = conn->ended;
+    ctr_run run = ctr_tab_run(tab, problem);
+    ctr_spill_check(tab->file);
+    ctr_run_write(&run, row);
+    bool written = problem->rc == SQLITE_OK;
+    if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) {
+        ctr_batch_refuse_triggers_anew(tab, problem);
+        if (extends) ctr_refuse_ignored_entries(tab, problem);
+    }
+    if (written && problem->rc != SQLITE_OK) ctr_conn_spoil(conn, nth);
+}
+
+/* Writes a new row, or the open one with more entries. */
+static void write_open_row(ctr_tab *tab, bool extends, ctr_problem *problem)
+{
+    ctr_file *file = tab->file;
+    int64_t number = extends       ? tab->open_number
+                     : tab->number ? tab->number
+                                   : draw_number(tab, problem);
+    ctr_slot *slot = ctr_tab_take(tab, extends ? CTR_TAB_EXTEND : CTR_TAB_APPEND, problem);
+    if (!slot) return;
+    if (!slot->checked) {
+        ctr_batch_refuse_triggers_anew(tab, problem);
+        if (extends) ctr_refuse_ignored_entries(tab, problem);
+        slot->checked = problem->rc == SQLITE_OK;
+    }
+    sqlite3_stmt *row = slot->kept.statement;
+    ctr_run run = ctr_tab_run(tab, problem);
+    ctr_run_bind_int(&run, row, ":number", number);
+    ctr_run_bind_blob(&run, row, ":entries", tab->open.bytes, tab->open.size);
+    if (problem->rc == SQLITE_OK) step_write(tab, row, extends, problem);
+    ctr_tab_give_back(tab, slot, problem);
+    if (problem->rc != SQLITE_OK || extends) return;
+    if (file->next_number <= number) file->next_number = number + 1;
+    tab->last = number;
+    tab->number = 0;
+    tab->n_rows++;
+}
+
+/* Encodes the pending entries after those of the open row. */
+static void encode_batch(ctr_tab *tab, bool extends, ctr_problem *problem)
+{
+    if (!extends) tab->open.size = 0;
+    size_t room = CTR_ENTRIES_HEADER + ctr_batch_pending(tab) * CTR_ENTRY_MAX;
+    uint8_t *out = ctr_pack_room(&tab->open, room, problem);
+    if (!out) return;
+    if (!extends) tab->open_row = 0;
+    if (!extends) out = ctr_entries_begin(out);
+    for (size_t i = tab->n_appended; i < tab->n; i++)
+        out = ctr_entries_put(out, &tab->open_row, &tab->batch[i]);
+    tab->open.size = (size_t)(out - tab->open.bytes);
+}
+
+/* A transaction has one row that may grow, up to OPEN_BYTES, unless a stamp has to be higher than
+ * its number. The host's last_insert_rowid() is restored. */
+int ctr_batch_flush(ctr_tab *tab, ctr_problem *problem)
+{
+    if (ctr_batch_pending(tab) == 0 || problem->rc != SQLITE_OK) return problem->rc;
+    size_t before = tab->open.size;
+    int64_t last_row = tab->open_row;
+    bool extends = tab->open_number > tab->file->learned && tab->number == 0 &&
+                   before + ctr_batch_pending(tab) * 8 <= OPEN_BYTES;
+    encode_batch(tab, extends, problem);
+    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(tab->db);
+    if (problem->rc == SQLITE_OK) write_open_row(tab, extends, problem);
+    sqlite3_set_last_insert_rowid(tab->db, last_rowid);
+    if (problem->rc != SQLITE_OK) {
+        tab->file->numbered = false;
+        tab->open_number = extends ? tab->open_number : 0;
+        tab->open.size = before;
+        tab->open_row = last_row;
+        return problem->rc;
+    }
+    if (!extends) tab->open_number = tab->last;
+    tab->writes++;
+    tab->n_entries += (int64_t)ctr_batch_pending(tab);
+    tab->appended = true;
+    tab->n = tab->n_appended = length_at_savepoint(tab);
+    return problem->rc;
+}
+
+static void carry_row(ctr_tab *tab, int64_t row)
+{
+    for (int i = 0; i < tab->cache.n_counters; i++) {
+        const ctr_amount *amount = ctr_journal_amount(tab, row, i);
+        if (amount)
+            tab->batch[tab->n++] = (ctr_entry){.row = row,
+                                               .kind = CTR_ENTRY_ADDED,
+                                               .origin = CTR_MADE_HERE,
+                                               .counter = i,
+                                               .n = amount->n,
+                                               .ticks = amount->ticks};
+    }
+    size_t first = tab->n;
+    for (int i = 0; i < tab->amounts.n_columns; i++) {
+        const ctr_amount *amount = ctr_journal_amount(tab, row, CTR_AMOUNT_COLUMNS + i);
+        size_t at = first;
+        const int word = i / CTR_ENTRY_MASK;
+        if (!amount) continue;
+        while (at < tab->n && (tab->batch[at].number != amount->n || tab->batch[at].word != word))
+            at++;
+        if (at == tab->n)
+            tab->batch[tab->n++] = (ctr_entry){.row = row,
+                                               .kind = CTR_ENTRY_STAMPED,
+                                               .origin = CTR_MADE_HERE,
+                                               .word = word,
+                                               .number = amount->n};
+        tab->batch[at].mask |= UINT64_C(1) << i % CTR_ENTRY_MASK;
+    }
+}
+
+/* In the order of rows, entries take the fewest bytes. The memory of such a long batch is freed. */
+void ctr_batch_carry(ctr_tab *tab, ctr_problem *problem)
+{
+    ctr_changes list = {0};
+    tab->open_number = 0;
+    tab->n_rows = tab->n_entries = 0;
+    ctr_journal_list_amounts(tab, &list, problem);
+    ctr_entry *batch =
+        ctr_array_room(tab->batch, &tab->room, tab->n + 1 + tab->amounts.n, sizeof *batch, problem);
+    if (batch) {
+        tab->batch = batch;
+        touch(tab);
+        ctr_batch_note(tab, 0, CTR_ENTRY_FOLDED, 0, CTR_MADE_HERE);
+        for (size_t i = 0; i < list.n; i++) carry_row(tab, list.rows[i].row);
+        ctr_batch_flush(tab, problem);
+    }
+    sqlite3_free(list.rows);
+    tab->open_number = 0;
+    if (tab->n > 0) return;
+    sqlite3_free(tab->batch);
+    sqlite3_free(tab->open.bytes);
+    tab->batch = NULL;
+    tab->room = 0;
+    tab->open = (ctr_packed){0};
+}
+
+int64_t ctr_batch_mark_change(ctr_tab *tab, ctr_problem *problem)
+{
+    ctr_batch_flush(tab, problem);
+    if (ctr_batch_expect(tab, 1, problem)) return 0;
+    ctr_journal_drop(tab); /* a new row, so that its number is that of the change */
+    ctr_batch_note(tab, 0, CTR_ENTRY_FOLDED, 0, CTR_MADE_HERE);
+    ctr_batch_flush(tab, problem);
+    int64_t number = tab->last;
+    ctr_batch_abandon(tab);
+    return problem->rc == SQLITE_OK ? number : 0;
+}
+
+/* ---- all tables of a file -------------------------------------------------------------------- */
+
+int ctr_batch_flush_all(ctr_file *file, ctr_problem *problem)
+{
+    for (ctr_tab *tab = file->touched; tab && problem->rc == SQLITE_OK; tab = tab->next_touched) {
+        ctr_batch_flush(tab, problem);
+        ctr_problem_where(problem, "%s", tab->table);
+    }
+    return problem->rc;
+}
+
+bool ctr_batch_any_pending(const ctr_file *file)
+{
+    const ctr_tab *tab = file->touched;
+    while (tab && ctr_batch_pending(tab) == 0) tab = tab->next_touched;
+    return tab != NULL;
+}
+
+/* Empties all batches. */
+static void untouch(ctr_file *file)
+{
+    while (file->touched) {
+        ctr_tab *tab = file->touched;
+        file->touched = tab->next_touched;
+        tab->is_touched = false;
+        tab->n = tab->n_appended = tab->n_marks = 0;
+        tab->number = 0;
+    }
+    file->learned = 0;
+}
+
+/* The connection's own commit changes the data version, too. */
+void ctr_batch_committed(ctr_file *file)
+{
+    for (ctr_tab *tab = file->touched; tab; tab = tab->next_touched) {
+        if (ctr_batch_is_ahead(tab)) {
+            tab->version = ctr_file_data_version(file);
+            file->numbers_version = tab->version;
+        }
+        tab->appended = false;
+        tab->open_number = 0;
+    }
+    untouch(file);
+}
+
+void ctr_batch_rolled_back(ctr_file *file)
+{
+    untouch(file);
+    for (ctr_tab *tab = file->tabs; tab; tab = tab->next) ctr_journal_drop(tab);
+    file->numbered = false;
+}
+
+/* ---- savepoints ------------------------------------------------------------------------------ */
+
+/* A level that SQLite did not report needs no mark, nor does any for a journal that was touched
+ * later: nothing had been counted then. */
+int ctr_batch_begin_savepoint(ctr_file *file, int level, ctr_problem *problem)
+{
+    const size_t n = (size_t)level;
+    for (ctr_tab *tab = file->touched; tab; tab = tab->next_touched) {
+        if (tab->n_marks > n) tab->n_marks = n; /* their savepoints were never begun */
+        ctr_journal_mark *marks =
+            ctr_array_room(tab->marks, &tab->room_for_marks, n + 1, sizeof *marks, problem);
+        if (!marks) continue;
+        tab->marks = marks;
+        if (tab->n_marks > n) tab->n_marks = n;
+        while (tab->n_marks < n) marks[tab->n_marks++] = (ctr_journal_mark){0, 0, 0};
+        marks[tab->n_marks++] = (ctr_journal_mark){tab->n, tab->n_appended, tab->writes};
+    }
+    return problem->rc;
+}
+
+void ctr_batch_end_savepoint(ctr_file *file, int level)
+{
+    for (ctr_tab *tab = file->touched; tab; tab = tab->next_touched)
+        if (tab->n_marks > (size_t)level) tab->n_marks = (size_t)level;
+}
+
+/* The savepoint itself stays. A journal created after it has no mark; nor has the SAVEPOINT that
+ * began the transaction, whose level is -1. */
+void ctr_batch_roll_back_to(ctr_file *file, int level)
+{
+    for (ctr_tab *tab = file->tabs; tab; tab = tab->next) {
+        size_t n_marks = (size_t)(level + 1);
+        bool marked = n_marks > 0 && n_marks <= tab->n_marks;
+        if (n_marks < tab->n_marks) tab->n_marks = n_marks;
+        ctr_regular_forget(tab);
+        if (marked && tab->known && tab->writes == tab->marks[level].writes) continue;
+        ctr_batch_abandon(tab);
+        if (marked) tab->n_appended = tab->marks[level].appended;
+        if (ctr_batch_pending(tab) == 0) tab->number = 0;
+    }
+    file->numbered = false;
+}
+
+/* =================================================================================================
+ * journal */
+
 enum { FIRST_LOOKS = 1 /* look-ups of one row before all amounts are kept */ };
 
 void ctr_journal_drop(ctr_tab *tab)

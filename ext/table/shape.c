@@ -1,6 +1,7 @@
 /* table/shape.c - keeps columns, and lists them. */
 #include "table/table.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- the struct ------------------------------------------------------------------------------ */
@@ -357,4 +358,417 @@ bool ctr_shape_is_behind(const ctr_shape *shape, const ctr_shape *from)
     for (int i = 0; (name = ctr_shape_ever(from, i, &generation)); i++)
         if (ctr_shape_generation(shape, name, &spelling) < generation) return true;
     return false;
+}
+
+/* =================================================================================================
+ * key_json - writes packed keys as JSON, and reads them. */
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static void append_hex(sqlite3_str *out, const char *what, const uint8_t *bytes, size_t size)
+{
+    sqlite3_str_appendf(out, "{\"%s\":\"", what);
+    ctr_text_append_hex(out, bytes, (int)size);
+    sqlite3_str_appendall(out, "\"}");
+}
+
+static void append_text_key(sqlite3_str *out, const uint8_t *text, size_t size)
+{
+    if (!ctr_text_is_utf8(text, size)) {
+        append_hex(out, "text", text, size);
+        return;
+    }
+    sqlite3_str_appendchar(out, 1, '"');
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == '"' || text[i] == '\\')
+            sqlite3_str_appendf(out, "\\%c", text[i]);
+        else if (text[i] < 0x20)
+            sqlite3_str_appendf(out, "\\u%04x", text[i]);
+        else
+            sqlite3_str_appendchar(out, 1, (char)text[i]);
+    }
+    sqlite3_str_appendchar(out, 1, '"');
+}
+
+char *ctr_key_json_write(const uint8_t *key, size_t size)
+{
+    ctr_key_value value;
+    size_t at = 0;
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    sqlite3_str_appendchar(out, 1, '[');
+    for (int i = 0; ctr_key_next(key, size, &at, &value); i++) {
+        if (i) sqlite3_str_appendchar(out, 1, ',');
+        switch (value.type) {
+        case CTR_KEY_NOTHING: sqlite3_str_appendall(out, "null"); break;
+        case CTR_KEY_INTEGER: sqlite3_str_appendf(out, "%lld", (long long)value.integer); break;
+        case CTR_KEY_REAL:
+            if (isinf(value.real)) /* JSON has no infinity: 9e999 is read as one */
+                sqlite3_str_appendall(out, value.real > 0 ? "9e999" : "-9e999");
+            else
+                sqlite3_str_appendf(out, "%!.17g", value.real);
+            break;
+        case CTR_KEY_TEXT: append_text_key(out, value.bytes, value.size); break;
+        case CTR_KEY_BLOB: append_hex(out, "hex", value.bytes, value.size); break;
+        }
+    }
+    sqlite3_str_appendchar(out, 1, ']');
+    return sqlite3_str_finish(out);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Columns of CTR_SQL_KEY_JSON. */
+enum { VALUE_WHOLE, VALUE_TYPE, VALUE_ATOM, VALUE_HEX, VALUE_TEXT };
+
+/* Appends what hexadecimal digits say. Returns false if they are none. */
+static bool take_hex(ctr_packed *key, ctr_key_type type, const char *digits, ctr_problem *problem)
+{
+    size_t size = strlen(digits) / 2;
+    bool is_valid = strlen(digits) % 2 == 0;
+    uint8_t *bytes = sqlite3_malloc64(size + 1);
+    if (!bytes) ctr_problem_nomem(problem);
+    for (size_t i = 0; bytes && i < size; i++) {
+        int high = ctr_id_digit(digits[2 * i]), low = ctr_id_digit(digits[2 * i + 1]);
+        is_valid = is_valid && high >= 0 && low >= 0;
+        bytes[i] = (uint8_t)(is_valid ? 16 * high + low : 0);
+    }
+    uint8_t *out = bytes && is_valid ? ctr_pack_room(key, CTR_KEY_VALUE_MAX + size, problem) : NULL;
+    const ctr_key_value value = {.type = type, .bytes = bytes, .size = size};
+    if (out) key->size = (size_t)(ctr_key_put(out, &value) - key->bytes);
+    sqlite3_free(bytes);
+    return out != NULL;
+}
+
+/* Appends the value that the row of json_each has. */
+static bool take_value(ctr_packed *key, sqlite3_stmt *row, ctr_problem *problem)
+{
+    const char *type = ctr_text_column(row, VALUE_TYPE, problem),
+               *whole = ctr_text_column(row, VALUE_WHOLE, problem),
+               *hex = ctr_text_column(row, VALUE_HEX, problem),
+               *text = ctr_text_column(row, VALUE_TEXT, problem);
+    if (!type || !whole || strcmp(whole, "array") != 0) return false;
+    if (hex || text)
+        return take_hex(key, hex ? CTR_KEY_BLOB : CTR_KEY_TEXT, hex ? hex : text, problem);
+    if (strcmp(type, "text") != 0 && strcmp(type, "integer") != 0 && strcmp(type, "real") != 0)
+        return false;
+    ctr_pack_append(key, sqlite3_column_value(row, VALUE_ATOM), problem);
+    return problem->rc == SQLITE_OK;
+}
+
+/* Returns what an escape without a number stands for, 0: it is none. */
+static char escaped(char letter)
+{
+    static const char LETTERS[] = "\"\\/bfnrt", MEANT[] = "\"\\/\b\f\n\r\t";
+    const char *found = letter ? strchr(LETTERS, letter) : NULL;
+    return found ? MEANT[found - LETTERS] : '\0';
+}
+
+/* Reads the 4 digits of \u. Returns -1 if there are none. */
+static int32_t read_unit(const char *at)
+{
+    int32_t unit = 0;
+    for (int i = 0; i < 4; i++) {
+        int digit = ctr_id_digit(at[i]);
+        if (digit < 0) return -1;
+        unit = 16 * unit + digit;
+    }
+    return unit;
+}
+
+/* Appends the digits of a character in UTF-8. */
+static void append_character(sqlite3_str *out, int32_t code)
+{
+    if (code < 0x80)
+        sqlite3_str_appendf(out, "%02x", code);
+    else if (code < 0x800)
+        sqlite3_str_appendf(out, "%02x%02x", 0xc0 | code >> 6, 0x80 | (code & 0x3f));
+    else if (code < 0x10000)
+        sqlite3_str_appendf(out, "%02x%02x%02x", 0xe0 | code >> 12, 0x80 | (code >> 6 & 0x3f),
+                            0x80 | (code & 0x3f));
+    else
+        sqlite3_str_appendf(out, "%02x%02x%02x%02x", 0xf0 | code >> 18, 0x80 | (code >> 12 & 0x3f),
+                            0x80 | (code >> 6 & 0x3f), 0x80 | (code & 0x3f));
+}
+
+/* Appends the text between these quotes of JSON in hexadecimal digits. Returns false if it has an
+ * escape that JSON does not have, or half of a surrogate pair. */
+static bool append_text_hex(sqlite3_str *out, const char *at, const char *end)
+{
+    while (at < end) {
+        if (*at != '\\') {
+            sqlite3_str_appendf(out, "%02x", (unsigned char)*at++);
+        } else if (at[1] != 'u') {
+            if (!escaped(at[1])) return false;
+            sqlite3_str_appendf(out, "%02x", (unsigned char)escaped(at[1]));
+            at += 2;
+        } else {
+            int32_t code = read_unit(at + 2), low = -1;
+            at += 6;
+            if (code < 0 || at > end) return false;
+            if (code >= 0xd800 && code < 0xe000) {
+                if (code < 0xdc00 && end - at >= 6 && at[0] == '\\' && at[1] == 'u')
+                    low = read_unit(at + 2);
+                if (low < 0xdc00 || low >= 0xe000) return false;
+                code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+                at += 6;
+            }
+            append_character(out, code);
+        }
+    }
+    return true;
+}
+
+/* Returns whether a text has an escape of U+0000, as JSON spells it or JSON5. */
+static bool has_nul(const char *at, const char *end)
+{
+    for (; at < end; at++) {
+        if (*at != '\\') continue;
+        at++;
+        if (*at == '0' || strncmp(at, "u0000", 5) == 0 || strncmp(at, "x00", 3) == 0) return true;
+    }
+    return false;
+}
+
+/* json_each ends a text at a U+0000. Returns the JSON with {"text":"6100"} in place of such texts,
+ * to be freed; NULL if it is no JSON. */
+static char *nul_texts_in_hex(const char *json, ctr_problem *problem)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    bool is_json = true;
+    for (const char *at = json; *at && is_json; at++) {
+        const char *end = at + 1;
+        while (*at == '"' && *end && *end != '"') end += end[0] == '\\' && end[1] ? 2 : 1;
+        bool is_nul = *at == '"' && *end == '"' && has_nul(at + 1, end);
+        if (is_nul) {
+            sqlite3_str_appendall(out, "{\"text\":\"");
+            is_json = append_text_hex(out, at + 1, end);
+            sqlite3_str_appendall(out, "\"}");
+        } else {
+            sqlite3_str_append(out, at, (int)(end - at) + (*at == '"' && *end == '"'));
+        }
+        if (*at == '"' && *end == '"')
+            at = end;
+        else
+            at = end - 1;
+    }
+    char *text = ctr_text_finish(out, problem);
+    is_json = is_json && text && !has_nul(text, text + strlen(text));
+    if (!is_json) sqlite3_free(text);
+    return is_json ? text : NULL;
+}
+
+bool ctr_key_json_read(ctr_packed *key, int *n, sqlite3 *db, const char *json, ctr_problem *problem)
+{
+    ctr_problem malformed = {SQLITE_OK, NULL};
+    ctr_run run = ctr_run_on(db, "main", NULL, &malformed);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_KEY_JSON);
+    char *read = nul_texts_in_hex(json, problem);
+    bool is_key = read != NULL;
+    *n = 0;
+    key->size = 0;
+    if (read) ctr_run_bind_text(&run, row, ":json", read);
+    if (problem->rc == SQLITE_OK) ctr_pack_begin(key, problem);
+    while (is_key && ctr_run_row(&run, row)) {
+        is_key = take_value(key, row, problem);
+        ++*n;
+    }
+    sqlite3_finalize(row);
+    sqlite3_free(read);
+    is_key = is_key && *n > 0 && malformed.rc == SQLITE_OK && problem->rc == SQLITE_OK;
+    bool is_json = malformed.rc == SQLITE_OK || malformed.rc == SQLITE_ERROR;
+    if (is_json || problem->rc != SQLITE_OK)
+        ctr_problem_close(&malformed);
+    else
+        *problem = malformed;
+    return is_key;
+}
+
+/* =================================================================================================
+ * pack - packs values. */
+
+uint8_t *ctr_pack_room(ctr_packed *packed, size_t size, ctr_problem *problem)
+{
+    size_t needed = packed->size + size;
+    uint8_t *bytes = ctr_array_room(packed->bytes, &packed->room, needed, 1, problem);
+    if (!bytes) return NULL;
+    packed->bytes = bytes;
+    return bytes + packed->size;
+}
+
+/* The result borrows the bytes of the value. sqlite3_value_bytes converts a text to UTF-8, and
+ * sqlite3_value_blob then returns its bytes; sqlite3_value_text would copy most texts, to add a
+ * NUL. A size of 0 may mean that there was no memory for the conversion. */
+static ctr_key_value to_key_value(sqlite3_value *value, ctr_problem *problem)
+{
+    ctr_key_value made = {.type = CTR_KEY_NOTHING};
+    switch (sqlite3_value_type(value)) {
+    case SQLITE_INTEGER:
+        made.type = CTR_KEY_INTEGER;
+        made.integer = sqlite3_value_int64(value);
+        break;
+    case SQLITE_FLOAT:
+        made.type = CTR_KEY_REAL;
+        made.real = sqlite3_value_double(value);
+        break;
+    case SQLITE_TEXT:
+        made.type = CTR_KEY_TEXT;
+        made.size = (size_t)sqlite3_value_bytes(value);
+        made.bytes = made.size > 0 ? sqlite3_value_blob(value) : sqlite3_value_text(value);
+        if (made.size == 0) made.size = (size_t)sqlite3_value_bytes(value);
+        break;
+    case SQLITE_BLOB:
+        made.type = CTR_KEY_BLOB;
+        made.bytes = sqlite3_value_blob(value);
+        made.size = (size_t)sqlite3_value_bytes(value);
+        break;
+    default: break;
+    }
+    bool lost = !made.bytes && (made.size > 0 || made.type == CTR_KEY_TEXT);
+    if (lost) ctr_problem_nomem(problem);
+    return made;
+}
+
+void ctr_pack_begin(ctr_packed *packed, ctr_problem *problem)
+{
+    uint8_t *out = ctr_pack_room(packed, CTR_KEY_HEADER, problem);
+    if (out) packed->size = (size_t)(ctr_key_begin(out) - packed->bytes);
+}
+
+/* Returns the bytes of the value in the packed key, or NULL without memory. */
+static uint8_t *put_value(ctr_packed *packed, const ctr_key_value *value, ctr_problem *problem)
+{
+    uint8_t *out = ctr_pack_room(packed, CTR_KEY_VALUE_MAX + value->size, problem);
+    if (!out) return NULL;
+    uint8_t *end = ctr_key_put(out, value);
+    packed->size = (size_t)(end - packed->bytes);
+    return end - value->size;
+}
+
+void ctr_pack_append(ctr_packed *packed, sqlite3_value *value, ctr_problem *problem)
+{
+    ctr_key_value made = {.type = CTR_KEY_NOTHING};
+    if (value) made = to_key_value(value, problem);
+    if (problem->rc == SQLITE_OK) put_value(packed, &made, problem);
+}
+
+int ctr_pack_values(ctr_packed *packed, sqlite3_value **values, int n, ctr_problem *problem)
+{
+    packed->size = 0;
+    ctr_pack_begin(packed, problem);
+    for (int i = 0; i < n && problem->rc == SQLITE_OK; i++)
+        ctr_pack_append(packed, values[i], problem);
+    return problem->rc;
+}
+
+bool ctr_pack_has(const uint8_t *bytes, size_t size, sqlite3_value **keys, int n,
+                  ctr_problem *problem)
+{
+    size_t at = 0;
+    ctr_key_value stored;
+    for (int i = 0; i < n && ctr_key_next(bytes, size, &at, &stored); i++) {
+        if (!keys[i]) continue;
+        ctr_key_value value = to_key_value(keys[i], problem);
+        bool number = value.type == CTR_KEY_INTEGER || value.type == CTR_KEY_REAL;
+        if (value.type != stored.type) return false;
+        if (value.type == CTR_KEY_INTEGER && value.integer != stored.integer) return false;
+        if (value.type == CTR_KEY_REAL && memcmp(&value.real, &stored.real, sizeof value.real) != 0)
+            return false; /* 0.0 and -0.0 */
+        if (!number && (value.size != stored.size ||
+                        (value.size > 0 && memcmp(value.bytes, stored.bytes, value.size) != 0)))
+            return false;
+    }
+    return problem->rc == SQLITE_OK;
+}
+
+/* ---- folding --------------------------------------------------------------------------------- */
+
+/* Folds as NOCASE compares: of the bytes after a NUL, only the length counts. */
+static void fold_case(uint8_t *text, size_t size)
+{
+    const uint8_t *nul = memchr(text, 0, size);
+    size_t compared = nul ? (size_t)(nul - text) : size;
+    memset(text + compared, 0, size - compared);
+    for (size_t i = 0; i < compared; i++)
+        if (text[i] >= 'A' && text[i] <= 'Z') text[i] = (uint8_t)(text[i] + ('a' - 'A'));
+}
+
+int ctr_pack_folded(ctr_packed *packed, const ctr_shape *shape, sqlite3_value **keys,
+                    ctr_problem *problem)
+{
+    packed->size = 0;
+    ctr_pack_begin(packed, problem);
+    for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++) {
+        const char *collation = shape->columns[shape->keys[i]].collation;
+        ctr_key_value value = to_key_value(keys[i], problem);
+        bool is_text = value.type == CTR_KEY_TEXT;
+        if (problem->rc != SQLITE_OK) return problem->rc;
+        ctr_key_unify(&value);
+        if (is_text && sqlite3_stricmp(collation, "RTRIM") == 0) /* before the size is written */
+            while (value.size > 0 && value.bytes[value.size - 1] == ' ') value.size--;
+        uint8_t *text = put_value(packed, &value, problem);
+        if (text && is_text && sqlite3_stricmp(collation, "NOCASE") == 0)
+            fold_case(text, value.size);
+    }
+    return problem->rc;
+}
+
+/* ---- binding --------------------------------------------------------------------------------- */
+
+int ctr_pack_lend_stored(sqlite3_stmt *statement, int i, const ctr_column *column,
+                         sqlite3_value *value)
+{
+    bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
+    bool lends = is_text && column->affinity != CTR_AFFINITY_REAL;
+    int size = lends ? sqlite3_value_bytes(value) : 0; /* converts it to UTF-8 */
+    const char *text = size > 0 ? sqlite3_value_blob(value) : NULL;
+    if (!text) return ctr_pack_bind_stored(statement, i, column, value);
+    return sqlite3_bind_text64(statement, i, text, (sqlite3_uint64)size, SQLITE_STATIC,
+                               SQLITE_UTF8);
+}
+
+int ctr_pack_bind_stored(sqlite3_stmt *statement, int i, const ctr_column *column,
+                         sqlite3_value *value)
+{
+    if (column->affinity == CTR_AFFINITY_REAL) {
+        ctr_problem problem = {SQLITE_OK, NULL};
+        ctr_number number = ctr_arg_number(sqlite3_db_handle(statement), value, &problem);
+        int rc = problem.rc;
+        ctr_problem_close(&problem);
+        if (rc != SQLITE_OK) return rc;
+        if (number.type == SQLITE_INTEGER)
+            return sqlite3_bind_double(statement, i, (double)number.integer);
+    }
+    return ctr_text_bind_value(statement, i, value);
+}
+
+int ctr_pack_bind_keys(sqlite3_stmt *statement, int first, const ctr_shape *shape,
+                       sqlite3_value **keys)
+{
+    int rc = SQLITE_OK;
+    for (int i = 0; i < shape->n_keys && rc == SQLITE_OK; i++)
+        rc = ctr_pack_bind_stored(statement, first + i, &shape->columns[shape->keys[i]], keys[i]);
+    return rc;
+}
+
+int ctr_pack_bind(sqlite3_stmt *statement, const uint8_t *bytes, size_t size)
+{
+    ctr_key_value value;
+    size_t at = 0;
+    int rc = SQLITE_OK;
+    for (int i = 1; rc == SQLITE_OK && ctr_key_next(bytes, size, &at, &value); i++) {
+        const void *content = value.bytes ? value.bytes : (const uint8_t *)"";
+        switch (value.type) {
+        case CTR_KEY_NOTHING: rc = sqlite3_bind_null(statement, i); break;
+        case CTR_KEY_INTEGER: rc = sqlite3_bind_int64(statement, i, value.integer); break;
+        case CTR_KEY_REAL: rc = sqlite3_bind_double(statement, i, value.real); break;
+        case CTR_KEY_TEXT:
+            rc = sqlite3_bind_text64(statement, i, content, value.size, SQLITE_TRANSIENT,
+                                     SQLITE_UTF8);
+            break;
+        case CTR_KEY_BLOB:
+            rc = sqlite3_bind_blob64(statement, i, content, value.size, SQLITE_TRANSIENT);
+            break;
+        }
+    }
+    return rc;
 }

@@ -1,7 +1,309 @@
 /* table/stored.c - creates, renames, drops and reads the stored tables. */
 #include "table/table.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* =================================================================================================
+ * catalog - keeps the list of counter tables. */
+
+int ctr_catalog_copy(ctr_catalog_entry *entry, const ctr_catalog_entry *of, ctr_problem *problem)
+{
+    *entry = *of;
+    entry->name = sqlite3_mprintf("%s", of->name);
+    entry->birth = sqlite3_mprintf("%s", of->birth);
+    return entry->name && entry->birth ? problem->rc : ctr_problem_nomem(problem);
+}
+
+static int take_entry(ctr_catalog_entry *entry, sqlite3_stmt *row, ctr_problem *problem)
+{
+    const char *name = ctr_text_column(row, 0, problem), *birth = ctr_text_column(row, 1, problem);
+    const void *token = sqlite3_column_blob(row, 2);
+    if (!name || !*name || !birth || !*birth)
+        return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                               "counter_tables is damaged: a table without a name");
+    if (!token || sqlite3_column_bytes(row, 2) != CTR_ID_SIZE)
+        return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                               "counter_tables is damaged: the token of %s is not %d bytes", name,
+                               CTR_ID_SIZE);
+    ctr_catalog_entry lent = {.name = (char *)name, .birth = (char *)birth};
+    memcpy(lent.token, token, CTR_ID_SIZE);
+    return ctr_catalog_copy(entry, &lent, problem);
+}
+
+void ctr_catalog_close_entry(ctr_catalog_entry *entry)
+{
+    sqlite3_free(entry->name);
+    sqlite3_free(entry->birth);
+    *entry = (ctr_catalog_entry){0};
+}
+
+static bool ask_entry(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, ctr_sql which,
+                      const char *name, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, which);
+    ctr_run_bind_text(&run, row, ":name", name);
+    bool found = ctr_run_row(&run, row) && take_entry(entry, row, problem) == SQLITE_OK;
+    if (!found) ctr_run_refuse_hidden(&run, row, 3, "counter_tables");
+    sqlite3_finalize(row);
+    return found;
+}
+
+static bool look_up(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, ctr_sql which,
+                    const char *name, ctr_problem *problem)
+{
+    *entry = (ctr_catalog_entry){0};
+    return ctr_schema_is_table(db, schema, "counter_tables", problem) &&
+           ask_entry(entry, db, schema, which, name, problem);
+}
+
+bool ctr_catalog_born(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *birth,
+                      ctr_problem *problem)
+{
+    return look_up(entry, db, schema, CTR_SQL_CATALOG_BORN, birth, problem);
+}
+
+bool ctr_catalog_named(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *table,
+                       ctr_problem *problem)
+{
+    return look_up(entry, db, schema, CTR_SQL_CATALOG_NAMED, table, problem);
+}
+
+void ctr_catalog_add(sqlite3 *db, const char *schema, const char *table, const char *birth,
+                     ctr_problem *problem)
+{
+    ctr_catalog_entry holder;
+    if (ctr_catalog_born(&holder, db, schema, birth, problem))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the table '%s' was created with this name, by which sync matches tables",
+                        holder.name);
+    ctr_catalog_close_entry(&holder);
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run_do(&run, CTR_SQL_CATALOG_CREATE, NULL);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_INSERT);
+    ctr_run_bind_text(&run, row, ":name", table);
+    ctr_run_bind_text(&run, row, ":birth", birth);
+    ctr_run_once(&run, row);
+}
+
+void ctr_catalog_redraw(sqlite3 *db, const char *schema, ctr_problem *problem)
+{
+    if (!ctr_schema_is_table(db, schema, "counter_tables", problem)) return;
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run_do(&run, CTR_SQL_CATALOG_REDRAW, NULL);
+}
+
+void ctr_catalog_remove(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
+{
+    if (!ctr_schema_is_table(db, schema, "counter_tables", problem)) return;
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run_do(&run, CTR_SQL_CATALOG_DELETE, table);
+}
+
+void ctr_catalog_rename(sqlite3 *db, const char *schema, const char *table, const char *to,
+                        ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_RENAME);
+    ctr_run_bind_text(&run, row, ":name", table);
+    ctr_run_bind_text(&run, row, ":to", to);
+    ctr_run_once(&run, row);
+}
+
+static int by_birth(const void *a, const void *b)
+{
+    return sqlite3_stricmp(((const ctr_catalog_entry *)a)->birth,
+                           ((const ctr_catalog_entry *)b)->birth);
+}
+
+/* Returns how many tables stand before this birth name. */
+static int count_born_before(const ctr_catalog *catalog, const char *birth)
+{
+    int from = 0, to = catalog->n;
+    while (from < to) {
+        int middle = from + (to - from) / 2;
+        if (sqlite3_stricmp(catalog->entries[middle].birth, birth) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static ctr_catalog_entry *add_entry(ctr_catalog *catalog, ctr_problem *problem)
+{
+    ctr_catalog_entry *entries = ctr_array_room(catalog->entries, &catalog->room,
+                                                (size_t)catalog->n + 1, sizeof *entries, problem);
+    if (!entries) return NULL;
+    catalog->entries = entries;
+    entries[catalog->n] = (ctr_catalog_entry){0};
+    return &entries[catalog->n++];
+}
+
+int ctr_catalog_read(ctr_catalog *catalog, ctr_file *file, ctr_problem *problem)
+{
+    const ctr_objects *objects = ctr_file_objects(file, problem);
+    ctr_catalog_close(catalog);
+    if (!objects || !ctr_schema_objects_is_table(objects, "counter_tables", problem))
+        return problem->rc;
+    ctr_run run = ctr_file_run(file, problem);
+    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_LIST, problem);
+    while (ctr_run_row(&run, row)) {
+        ctr_catalog_entry *entry = add_entry(catalog, problem);
+        if (entry) take_entry(entry, row, problem);
+    }
+    ctr_file_give_back(file, CTR_FILE_LIST, row, problem);
+    if (problem->rc == SQLITE_OK && catalog->n > 0)
+        qsort(catalog->entries, (size_t)catalog->n, sizeof *catalog->entries, by_birth);
+    return problem->rc;
+}
+
+int ctr_catalog_list_born(ctr_catalog *catalog, ctr_file *file, const char *birth,
+                          ctr_problem *problem)
+{
+    int at = count_born_before(catalog, birth);
+    ctr_catalog_entry born = {0};
+    bool found =
+        ask_entry(&born, file->conn->db, file->schema, CTR_SQL_CATALOG_BORN, birth, problem);
+    if (!found || !add_entry(catalog, problem)) {
+        ctr_catalog_close_entry(&born);
+        return problem->rc;
+    }
+    ctr_catalog_entry *entries = catalog->entries;
+    memmove(&entries[at + 1], &entries[at], (size_t)(catalog->n - 1 - at) * sizeof *entries);
+    entries[at] = born;
+    return problem->rc;
+}
+
+const ctr_catalog_entry *ctr_catalog_find(const ctr_catalog *catalog, const char *birth)
+{
+    int at = count_born_before(catalog, birth);
+    bool is = at < catalog->n && sqlite3_stricmp(catalog->entries[at].birth, birth) == 0;
+    return is ? &catalog->entries[at] : NULL;
+}
+
+void ctr_catalog_close(ctr_catalog *catalog)
+{
+    for (int i = 0; i < catalog->n; i++) ctr_catalog_close_entry(&catalog->entries[i]);
+    sqlite3_free(catalog->entries);
+    *catalog = (ctr_catalog){0};
+}
+
+/* =================================================================================================
+ * refuse - looks for triggers, and at the programs that SQLite makes of our statements. */
+
+static bool is_among(const char *name, const char *const *names)
+{
+    while (*names && sqlite3_stricmp(name, *names) != 0) names++;
+    return *names != NULL;
+}
+
+/* Is it a stored table of the counter table? */
+static bool is_stored_of(const char *name, const char *table)
+{
+    size_t size = strlen(table);
+    if (sqlite3_strnicmp(name, table, (int)size) != 0 || name[size] != '_') return false;
+    return is_among(name + size + 1, ctr_stored_suffixes());
+}
+
+static void refuse_trigger(const char *trigger, const char *on, const char *table, bool of_file,
+                           ctr_problem *problem)
+{
+    if (!trigger || !on) return;
+    if ((table && is_stored_of(on, table)) || (of_file && is_among(on, ctr_stored_of_file())))
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "the stored table %s has the trigger %s: drop it first", on, trigger);
+}
+
+int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, bool of_file,
+                              ctr_problem *problem)
+{
+    for (size_t i = 0; i < objects->n_triggers && problem->rc == SQLITE_OK; i++)
+        refuse_trigger(objects->triggers[i].name, objects->triggers[i].on, table, of_file, problem);
+    return problem->rc;
+}
+
+int ctr_refuse_triggers(sqlite3 *db, const char *schema, const char *table, bool of_file,
+                        ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_TRIGGERS);
+    while (ctr_run_row(&run, row))
+        refuse_trigger(ctr_text_column(row, 0, problem), ctr_text_column(row, 1, problem), table,
+                       of_file, problem);
+    sqlite3_finalize(row);
+    return problem->rc;
+}
+
+/* Counts the columns that a program reads or writes, by the opcodes of SQLite for them. */
+static int count_opcodes(ctr_run *run, ctr_sql which, const char *one, const char *other)
+{
+    int n = 0;
+    sqlite3_stmt *row = ctr_run_prepare(run, which);
+    while (ctr_run_row(run, row)) {
+        const char *opcode = ctr_text_column(row, 1, run->problem);
+        n += opcode && (strcmp(opcode, one) == 0 || strcmp(opcode, other) == 0);
+    }
+    sqlite3_finalize(row);
+    return n;
+}
+
+/* A hidden column is a NULL without a declared type. A key column may be declared without one. */
+bool ctr_refuse_is_hiding(const ctr_shape *shape, sqlite3_stmt *row, bool keys)
+{
+    bool hides = ctr_run_is_hidden(row, CTR_FIND_ROWID);
+    for (int i = 0; keys && i < shape->n_keys; i++)
+        hides = hides || (shape->columns[shape->keys[i]].affinity != CTR_AFFINITY_BLOB &&
+                          ctr_run_is_hidden(row, CTR_FIND_COLUMNS + shape->keys[i]));
+    for (int i = 0; i < shape->n_counters; i++)
+        hides = hides || ctr_run_is_hidden(row, CTR_FIND_COLUMNS + shape->counters[i]);
+    return hides;
+}
+
+int ctr_refuse_hidden(const char *table, ctr_problem *problem)
+{
+    return ctr_problem_set(problem, SQLITE_AUTH,
+                           "an authorizer of this connection hides columns of %s_cells or "
+                           "%s_journal: what is counted there would be lost",
+                           table, table);
+}
+
+void ctr_refuse_hidden_by(ctr_slot *slot, const ctr_tab *tab, ctr_problem *problem)
+{
+    slot->checked = !ctr_refuse_is_hiding(&tab->shape, slot->kept.statement, true);
+    if (!slot->checked) ctr_refuse_hidden(tab->table, problem);
+}
+
+int ctr_refuse_ignored_entries(const ctr_tab *tab, ctr_problem *problem)
+{
+    enum { PARAMETERS = 2 };
+    ctr_run run = ctr_tab_run(tab, problem);
+    if (count_opcodes(&run, CTR_SQL_JOURNAL_EXPLAIN, "Variable", "Variable") < PARAMETERS)
+        ctr_refuse_hidden(tab->table, problem);
+    return problem->rc;
+}
+
+int ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape, ctr_problem *problem)
+{
+    enum { JOURNAL_COLUMNS = 3 };
+    char *counters = ctr_shape_counter_list(shape), *changes = ctr_shape_update_changes(shape);
+    if (!counters || !changes) ctr_problem_nomem(problem);
+    ctr_run run = ctr_tab_run(tab, problem);
+    run.slots.columns = counters;
+    run.slots.changes = changes;
+    if (count_opcodes(&run, CTR_SQL_SCHEMA_EXPLAIN_CELLS, "Column", "Rowid") < shape->n_counters ||
+        count_opcodes(&run, CTR_SQL_SCHEMA_EXPLAIN_JOURNAL, "Column", "Rowid") < JOURNAL_COLUMNS ||
+        count_opcodes(&run, CTR_SQL_ROWS_EXPLAIN, "Variable", "Variable") <=
+            shape->n_counters + shape->replicated)
+        ctr_refuse_hidden(tab->table, problem);
+    sqlite3_free(counters);
+    sqlite3_free(changes);
+    return problem->rc;
+}
+
+/* =================================================================================================
+ * stored */
 
 const char *const *ctr_stored_suffixes(void)
 {

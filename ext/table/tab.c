@@ -53,7 +53,7 @@ static char *some_above(const ctr_shape *shape)
     return ctr_shape_list(shape, CTR_KEYS, "@ > #", " OR ", 1);
 }
 
-/* See table/update.h. The pointer is the last parameter, behind the keys or the row ids. */
+/* See table/stream.c. The pointer is the last parameter, behind the keys or the row ids. */
 static char *merged_cells(const ctr_shape *shape, int pointer)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);

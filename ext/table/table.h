@@ -21,7 +21,7 @@
 /* The keys and the counters of a counter table.
  *
  * The columns of the UNIQUE constraint of the stored table are the key, in its order; the other
- * columns are counters (table/stored.h). */
+ * columns are counters (table/stored.c). */
 
 typedef struct ctr_column {
     char *name, *type, *collation; /* owned; type "" and collation "BINARY" if none was declared */
@@ -29,7 +29,7 @@ typedef struct ctr_column {
     int key;     /* position in the key, or -1 */
     int counter; /* number among the counters, or -1 */
 
-    /* Of a counter: see table/columns.h. */
+    /* Of a counter: see table/columns.c. */
     int64_t generation;
     bool listed; /* <table>_state lists it */
 } ctr_column;
@@ -50,7 +50,7 @@ typedef struct ctr_shape {
     int n_columns, n_keys, n_counters, room;
     ctr_gone *gone; /* owned; sorted by name, ignoring case */
     int n_gone;
-    bool replicated; /* the rows have row cells: table/regular.h */
+    bool replicated; /* the rows have row cells: table/columns.c */
 } ctr_shape;
 
 /* Returns a list of SQL with an item for each column of a part of the shape: the keys in key order,
@@ -61,7 +61,7 @@ typedef enum ctr_part { CTR_KEYS, CTR_COUNTERS, CTR_KEYS_FIRST, CTR_AS_DECLARED 
 char *ctr_shape_list(const ctr_shape *shape, ctr_part part, const char *item, const char *separator,
                      int first);
 
-/* Turns SQLite values into packed keys (core/key.h) and back.
+/* Turns SQLite values into packed keys (core/key.c) and back.
  *
  * A folded key stands for all keys that its columns compare as equal. Digests and buckets use
  * folded keys, because two files may spell one key in two ways. NOCASE and RTRIM are folded, and
@@ -101,7 +101,7 @@ typedef struct ctr_amount {
     int64_t row;
     int64_t n, ticks; /* added to value and clock; 0 ticks: nothing */
     uint32_t counter;
-    uint32_t batch; /* perhaps its entry in the batch; see table/batch.c */
+    uint32_t batch; /* perhaps its entry in the batch; see table/journal.c */
 } ctr_amount;
 
 typedef struct ctr_amounts {
@@ -151,26 +151,26 @@ typedef enum ctr_tab_sql {
     CTR_TAB_INSERT_NEW, /* unless there is such a row */
     CTR_TAB_UPDATE,
     CTR_TAB_SPELL,     /* an UPDATE of cells and keys */
-    CTR_TAB_MERGE_KEY, /* see table/update.h */
+    CTR_TAB_MERGE_KEY, /* see table/stream.c */
     CTR_TAB_MERGE_BEHIND,
     CTR_TAB_KEY,
     CTR_TAB_KEY_IS,
     CTR_TAB_ROW,     /* the row cell */
     CTR_TAB_SET_ROW, /* that alone */
-    CTR_TAB_LISTED,  /* merged values of a row that its table does not show: table/regular.h */
+    CTR_TAB_LISTED,  /* merged values of a row that its table does not show: table/columns.c */
     CTR_TAB_LIST,    /* such a value */
     CTR_TAB_UNLIST,
     CTR_TAB_BELOW,
     CTR_TAB_FLOORS, /* the key columns, _seq, rows and bytes removed so far; a row at most */
     CTR_TAB_AMOUNTS,
     CTR_TAB_COUNTERS, /* that were added or dropped */
-    CTR_TAB_REQUEST,  /* counter/request.c */
+    CTR_TAB_REQUEST,  /* counter/write.c */
     CTR_TAB_SET_REQUEST,
-    CTR_TAB_APART, /* rows of the tracked table that are apart: tracked/apart.h */
+    CTR_TAB_APART, /* rows of the tracked table that are apart: tracked/showing.c */
     CTR_TAB_SET_APART,
     CTR_TAB_NOT_APART,
     CTR_TAB_COUNT_APART,
-    CTR_TAB_SHOW, /* to CTR_TAB_FIND_SHOWN: on the tracked table, see tracked/writing.h */
+    CTR_TAB_SHOW, /* to CTR_TAB_FIND_SHOWN: on the tracked table, see tracked/writing.c */
     CTR_TAB_SHOW_STRICTLY,
     CTR_TAB_SHOW_NEW,
     CTR_TAB_SHOW_NEW_STRICTLY,
@@ -229,9 +229,9 @@ typedef struct ctr_tab {
     uint8_t id[CTR_ID_SIZE];   /* the id of the shards to which amounts belong */
     int64_t least;             /* the lowest clock under that id */
 
-    struct ctr_registry *registry; /* owned; of a replicated table: table/regular.h */
+    struct ctr_registry *registry; /* owned; of a replicated table: table/columns.c */
 
-    /* Of the current transaction: table/batch.h. */
+    /* Of the current transaction: table/journal.c. */
     bool is_touched; /* it is in the list of such journals */
     struct ctr_tab *next_touched;
     ctr_entry *batch;
@@ -264,11 +264,11 @@ typedef struct ctr_changes {
 /* The journal of one table: amounts that the cells lack, and the list of changed
  * rows.
  *
- *     page_views_journal(_seq INTEGER PRIMARY KEY, level INTEGER, entries BLOB)    core/entries.h
+ *     page_views_journal(_seq INTEGER PRIMARY KEY, level INTEGER, entries BLOB)    core/entries.c
  *
  * The state of a counter is its cell plus the amount of the journal, which belongs to the shard of
- * the file's id. An increment is noted in a batch in memory (table/batch.h), which is appended to
- * the journal. A fold moves amounts into the cells (table/fold.h). The state of a row is its row
+ * the file's id. An increment is noted in a batch in memory (table/journal.c), which is appended to
+ * the journal. A fold moves amounts into the cells (table/fold.c). The state of a row is its row
  * cell with the stamps of the journal in the same way.
  *
  * Memory is only a cache of the file and of the batch. After a rollback it is dropped and read
@@ -287,7 +287,7 @@ typedef struct ctr_changes {
 /* The regular columns of a replicated table, and the row cells of its rows.
  *
  * A regular column is one of the tracked table that is neither key nor counter; the last write wins
- * (core/row_cell.h). <table>_cells has the row cell of each row in the column _row. <table>_state
+ * (core/row_cell.c). <table>_cells has the row cell of each row in the column _row. <table>_state
  * has, by _kind:
  *
  *     'regular'   a regular column: its number in _row; the name by which files match their columns
@@ -324,7 +324,7 @@ typedef struct ctr_registry {
  *
  *     ctr_rows_find_key(rows, keys, problem);            rows->found, rows->states
  *
- * table/stage.h stages and writes changes of the counters of that row, table/values.h reads the
+ * table/row.c stages and writes changes of the counters of that row, table/row.c reads the
  * values of rows without finding them.
  *
  * A merge needs the cells themselves, complete with the journal's amounts: `whole`. */
@@ -676,7 +676,7 @@ void ctr_shape_close(ctr_shape *shape);
 /* Compares the keys and the counters of two tables.
  *
  * Keys must agree in name, order, affinity and collation. Otherwise two keys here could be one key
- * there, and a merge would mix their shards. Counters may be added and dropped (table/columns.h),
+ * there, and a merge would mix their shards. Counters may be added and dropped (table/columns.c),
  * but a name must be spelled the same everywhere.
  */
 
@@ -796,7 +796,7 @@ int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, boo
  *       UNIQUE(path, hour))
  *
  *     CREATE TABLE page_views_journal(
- *       _seq INTEGER PRIMARY KEY, level INTEGER, entries BLOB)                 see table/journal.h
+ *       _seq INTEGER PRIMARY KEY, level INTEGER, entries BLOB)                 see table/journal.c
  *
  *     CREATE TABLE page_views_state(
  *       _id INTEGER PRIMARY KEY, _kind TEXT, _row, _name, _value, _seq, _rows, _bytes,
@@ -804,10 +804,10 @@ int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, boo
  *       UNIQUE(_kind, _row, _name))
  *
  *     _kind       a row is
- *     request     a request that was taken; see counter/request.c
- *     counter     a counter that came or went; see table/columns.h
- *     floors      the floors of the key columns; see table/floors.h
- *     apart       of a tracked table: a value that is not shown; see tracked/apart.h
+ *     request     a request that was taken; see counter/write.c
+ *     counter     a counter that came or went; see table/columns.c
+ *     floors      the floors of the key columns; see table/floors.c
+ *     apart       of a tracked table: a value that is not shown; see tracked/showing.c
  *     named       of a tracked table: the name of a column; see tracked/tracked.h
  *
  * The columns of the UNIQUE constraint are the key, in its order; the other columns are counters,
@@ -977,7 +977,7 @@ void ctr_values_problem_at(ctr_rows *rows, int64_t rowid, int counter, ctr_probl
  *     ctr_stage_write(rows, keys, problem);
  *
  * An increment and a write of regular columns of an existing row go to the journal
- * (table/batch.h), every other change to the cells, in one INSERT or UPDATE. Every refusal comes
+ * (table/journal.c), every other change to the cells, in one INSERT or UPDATE. Every refusal comes
  * before the write: inside a transaction, SQLite does not roll back half of the writes of a virtual
  * table. */
 
@@ -988,7 +988,7 @@ ctr_status ctr_stage_add(ctr_rows *rows, int counter, int64_t n, const ctr_leade
 ctr_status ctr_stage_assign(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader,
                             ctr_problem *problem);
 
-/* Adds n to the cell itself: the leader is an opening (table/openings.h). */
+/* Adds n to the cell itself: the leader is an opening (table/openings.c). */
 ctr_status ctr_stage_open(ctr_rows *rows, int counter, int64_t n, const ctr_leader *opening,
                           ctr_problem *problem);
 
@@ -1011,11 +1011,11 @@ void ctr_stage_spell(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem)
 /* Empties the counters of a row of a replicated table, which ends or begins a life. */
 void ctr_stage_empty(ctr_rows *rows);
 
-/* Makes rows->row the new row cell; numbers new writers (table/regular.h). */
+/* Makes rows->row the new row cell; numbers new writers (table/columns.c). */
 int ctr_stage_row(ctr_rows *rows, ctr_problem *problem);
 
 /* Stages a write of the regular columns in a mask, a bool for each of n, which is borrowed until
- * the row is written. Returns false if the clock is beyond the last number (core/row_cell.h): then
+ * the row is written. Returns false if the clock is beyond the last number (core/row_cell.c): then
  * the row cell must be written. */
 bool ctr_stage_stamps(ctr_rows *rows, const bool *mask, int n, ctr_problem *problem);
 
@@ -1168,7 +1168,7 @@ int ctr_changes_damaged(const char *table, int64_t number, const char *what, ctr
  *
  * Here row 9 was folded into its cell; a few rows that change often stay in the journal.
  *
- * A commit folds, or compacts segments (table/changes.h), never both.
+ * A commit folds, or compacts segments (table/changes.c), never both.
  *
  * A fold runs in the current transaction. If it fails half-way, with amounts both in the cells and
  * in the journal, it spoils the transaction (ctr_conn_spoil). */
@@ -1209,7 +1209,7 @@ void ctr_events_leave(ctr_joined *joined);
  * table has joined the transaction, the checks of identities are forgotten. */
 int ctr_events_write_ahead(ctr_conn *conn, ctr_problem *problem);
 
-/* Appends all batches to the journals (table/journal.h), in all files. */
+/* Appends all batches to the journals (table/journal.c), in all files. */
 int ctr_events_append(ctr_conn *conn, ctr_problem *problem);
 
 /* Returns the hooks of counter tables for a change of the identity of their file. */
@@ -1246,7 +1246,7 @@ bool ctr_stream_plan_has_argument(const char *plan);
  *
  * Rows come in the order of storage, because no collation of another file is trusted. The journal
  * of the table lists the changed rows and their numbers. A cell is complete only after
- * ctr_values_open_cell (table/values.h).
+ * ctr_values_open_cell (table/row.c).
  */
 
 /* The caller closes the walk, also after a failure, before the rows. */
@@ -1306,7 +1306,7 @@ bool ctr_regular_room(ctr_tab *tab, ctr_row_cell *cell, int *room, ctr_problem *
 int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell, ctr_problem *problem);
 
 /* Returns the number of a new stamp, or of a row of a journal: the time, in the unit of
- * core/row_cell.h, at most CTR_STAMP_LAST; or above + 1 if that is higher. The caller refuses a
+ * core/row_cell.c, at most CTR_STAMP_LAST; or above + 1 if that is higher. The caller refuses a
  * stamp beyond CTR_STAMP_MAX. */
 int64_t ctr_regular_number(int64_t above);
 
@@ -1491,12 +1491,12 @@ void ctr_tab_close_all(ctr_file *file);
 
 /* ==== row.c =================================================================================== */
 
-/* The same for the arguments of the function in table/update.h: the row id and the columns of the
+/* The same for the arguments of the function in table/stream.c: the row id and the columns of the
  * shape. The cells are whole. */
 int ctr_rows_take_values(ctr_rows *rows, sqlite3_value *rowid, sqlite3_value **columns,
                          ctr_problem *problem);
 
-/* ---- for table/stage.h and table/values.h ---------------------------------------------------- */
+/* ---- for table/row.c and table/row.c ---------------------------------------------------- */
 
 /* Fails if counters were added or dropped since `rows` was opened. */
 int ctr_rows_refuse_other_shape(const ctr_rows *rows, ctr_problem *problem);
@@ -1509,15 +1509,15 @@ int ctr_rows_load_cells(ctr_rows *rows, ctr_problem *problem);
 int ctr_rows_lend_keys(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **keys,
                        ctr_problem *problem);
 
-/* For table/rows.c. Opens the cell in a value; the journal is up to date. */
+/* For table/row.c. Opens the cell in a value; the journal is up to date. */
 int ctr_values_cell(ctr_rows *rows, sqlite3_value *value, int64_t rowid, int counter,
                     ctr_cell *cell, ctr_problem *problem);
 
-/* For table/rows.c. Takes the state of a counter of the row found last into rows->states, from the
+/* For table/row.c. Takes the state of a counter of the row found last into rows->states, from the
  * statement that stands on it: its cell plus the amount of the journal. */
 void ctr_values_state(ctr_rows *rows, sqlite3_stmt *stands, int counter, ctr_problem *problem);
 
-/* Notes the staged cells in the batch, before an UPDATE (table/update.h) writes them. */
+/* Notes the staged cells in the batch, before an UPDATE (table/stream.c) writes them. */
 int ctr_stage_note(ctr_rows *rows, ctr_problem *problem);
 
 /* ==== cache.c ================================================================================= */

@@ -3,6 +3,300 @@
 
 #include <string.h>
 
+/* =================================================================================================
+ * ordinary - reads the columns and the indexes of an ordinary table. */
+
+/* Copies a text of a row; NULL stays NULL. */
+static char *copy_column(sqlite3_stmt *row, int column, ctr_problem *problem)
+{
+    const char *text = ctr_text_column(row, column, problem);
+    char *copy = text ? sqlite3_mprintf("%s", text) : NULL;
+    if (text && !copy) ctr_problem_nomem(problem);
+    return copy;
+}
+
+int ctr_ordinary_read(ctr_ordinary *ordinary, sqlite3 *db, const char *schema, const char *table,
+                      ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    run.slots.name = table;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
+    while (ctr_run_row(&run, row)) {
+        ctr_described *columns = ctr_array_room(ordinary->columns, &ordinary->room, ordinary->n + 1,
+                                                sizeof *columns, problem);
+        if (!columns) break;
+        ordinary->columns = columns;
+        columns[ordinary->n++] = (ctr_described){.name = copy_column(row, 1, problem),
+                                                 .type = copy_column(row, 2, problem),
+                                                 .not_null = sqlite3_column_int(row, 3) != 0,
+                                                 .value = copy_column(row, 4, problem),
+                                                 .key = sqlite3_column_int(row, 5) - 1,
+                                                 .generated = sqlite3_column_int(row, 6) != 0};
+    }
+    sqlite3_finalize(row);
+    return problem->rc;
+}
+
+/* `index` is a row of SCHEMA_INDEXES. */
+static void read_index_terms(ctr_ordinary *ordinary, ctr_run *run, sqlite3_stmt *index)
+{
+    ctr_problem *problem = run->problem;
+    const char *name = ctr_text_column(index, 1, problem),
+               *origin = ctr_text_column(index, 3, problem);
+    if (!name || !origin || !sqlite3_column_int(index, 2)) return;
+    run->slots.name = name;
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_INDEX_COLUMNS);
+    while (ctr_run_row(run, row)) {
+        if (!sqlite3_column_int(row, 5)) continue; /* not a part of the key */
+        ctr_term *terms = ctr_array_room(ordinary->terms, &ordinary->room_terms,
+                                         ordinary->n_terms + 1, sizeof *terms, problem);
+        if (!terms) break;
+        ordinary->terms = terms;
+        terms[ordinary->n_terms++] = (ctr_term){.index = copy_column(index, 1, problem),
+                                                .name = copy_column(row, 2, problem),
+                                                .collation = copy_column(row, 4, problem),
+                                                .number = sqlite3_column_int(row, 0),
+                                                .is_primary = strcmp(origin, "pk") == 0,
+                                                .is_partial = sqlite3_column_int(index, 4) != 0};
+    }
+    sqlite3_finalize(row);
+}
+
+int ctr_ordinary_read_terms(ctr_ordinary *ordinary, sqlite3 *db, const char *schema,
+                            const char *table, ctr_problem *problem)
+{
+    if (ordinary->has_terms) return problem->rc;
+    ctr_run run = ctr_run_on(db, schema, NULL, problem), of_index = run;
+    run.slots.name = table;
+    sqlite3_stmt *index = ctr_run_prepare(&run, CTR_SQL_SCHEMA_INDEXES);
+    while (ctr_run_row(&run, index)) read_index_terms(ordinary, &of_index, index);
+    sqlite3_finalize(index);
+    ordinary->has_terms = problem->rc == SQLITE_OK;
+    return problem->rc;
+}
+
+void ctr_ordinary_close(ctr_ordinary *ordinary)
+{
+    for (size_t i = 0; i < ordinary->n; i++) {
+        sqlite3_free(ordinary->columns[i].name);
+        sqlite3_free(ordinary->columns[i].type);
+        sqlite3_free(ordinary->columns[i].value);
+    }
+    for (size_t i = 0; i < ordinary->n_terms; i++) {
+        sqlite3_free(ordinary->terms[i].index);
+        sqlite3_free(ordinary->terms[i].name);
+        sqlite3_free(ordinary->terms[i].collation);
+    }
+    sqlite3_free(ordinary->columns);
+    sqlite3_free(ordinary->terms);
+    *ordinary = (ctr_ordinary){0};
+}
+
+const ctr_described *ctr_ordinary_column(const ctr_ordinary *ordinary, const char *name)
+{
+    for (size_t i = 0; i < ordinary->n; i++)
+        if (sqlite3_stricmp(ordinary->columns[i].name, name) == 0) return &ordinary->columns[i];
+    return NULL;
+}
+
+/* =================================================================================================
+ * lists - lists of the columns of a tracked table, for statements. */
+
+static char mark_of_column(const ctr_tracked *tracked, int counter)
+{
+    const ctr_tracked_column *column = ctr_tracked_column_of(tracked, counter);
+    return !column ? '0' : column->adopted ? '2' : '1';
+}
+
+static bool lacks_column(const ctr_tracked *tracked)
+{
+    for (int i = 0; i < tracked->shape->n_counters; i++)
+        if (mark_of_column(tracked, i) != '1') return true;
+    return false;
+}
+
+void ctr_list_own_names(const ctr_tracked *tracked, sqlite3_str *out, bool counters)
+{
+    const ctr_shape *shape = tracked->shape;
+    for (int i = 0; i < shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%s\"%w\"", ctr_text_separator(out, ", "),
+                            shape->columns[shape->keys[i]].name);
+    for (int i = 0; counters && i < shape->n_counters; i++)
+        sqlite3_str_appendf(out, ", \"%w\"", ctr_shape_counter_name(shape, i));
+    if (counters && lacks_column(tracked)) sqlite3_str_appendall(out, ", _marks");
+}
+
+void ctr_list_keys(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
+{
+    for (int i = 0; i < tracked->shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%s%s\"%w\"", ctr_text_separator(out, ", "), prefix,
+                            ctr_tracked_key(tracked, i)->name);
+}
+
+void ctr_list_values(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
+{
+    for (int i = 0; i < tracked->shape->n_counters; i++) {
+        const ctr_tracked_column *column = ctr_tracked_column_of(tracked, i);
+        if (column)
+            sqlite3_str_appendf(out, ", %s\"%w\"", prefix, column->name);
+        else
+            sqlite3_str_appendall(out, ", NULL");
+    }
+}
+
+/* Appends '102' if the second counter has no column and the third was adopted; nothing if none is
+ * like them. */
+static void list_marks(const ctr_tracked *tracked, sqlite3_str *out)
+{
+    if (!lacks_column(tracked)) return;
+    sqlite3_str_appendall(out, ", '");
+    for (int i = 0; i < tracked->shape->n_counters; i++)
+        sqlite3_str_appendchar(out, 1, mark_of_column(tracked, i));
+    sqlite3_str_appendall(out, "'");
+}
+
+void ctr_list_row(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
+{
+    ctr_list_keys(tracked, out, prefix);
+    ctr_list_values(tracked, out, prefix);
+    list_marks(tracked, out);
+}
+
+char *ctr_list_key_match(const ctr_tracked *tracked)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    const ctr_shape *shape = tracked->shape;
+    for (int i = 0; i < shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%sc.\"%w\" = t.\"%w\"", i ? " AND " : "",
+                            shape->columns[shape->keys[i]].name, ctr_tracked_key(tracked, i)->name);
+    return sqlite3_str_finish(out);
+}
+
+void ctr_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
+{
+    for (int i = 0; i < tracked->shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%s%s\"%w\" = ?%d", i ? " AND " : "", prefix,
+                            ctr_tracked_key(tracked, i)->name, 1 + i);
+}
+
+/* =================================================================================================
+ * noted - the noted names of a tracked table and of its columns. */
+
+enum { NOTED_COUNTER, NOTED_NAME };
+
+void ctr_noted_read(ctr_tracked *tracked, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED);
+    while (ctr_run_row(&run, row)) {
+        const char *counter = ctr_text_column(row, NOTED_COUNTER, problem),
+                   *name = ctr_text_column(row, NOTED_NAME, problem);
+        int i = counter && *counter && name ? ctr_shape_column_like(tracked->shape, counter) : -1;
+        if (i < 0 || tracked->columns[i].name) continue;
+        tracked->columns[i].name = ctr_text_copy(name, problem);
+    }
+    sqlite3_finalize(row);
+}
+
+void ctr_noted_read_regular(ctr_tracked *tracked, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_COLUMNS);
+    while (ctr_run_row(&run, row)) {
+        const char *name = ctr_text_column(row, 1, problem),
+                   *column = ctr_text_column(row, 2, problem);
+        if (!name || !column) continue;
+        ctr_tracked_regular *regular =
+            ctr_array_room(tracked->regular, &tracked->room_regular, (size_t)tracked->n_regular + 1,
+                           sizeof *regular, problem);
+        if (!regular) break;
+        tracked->regular = regular;
+        regular[tracked->n_regular++] =
+            (ctr_tracked_regular){.number = sqlite3_column_int(row, 0),
+                                  .name = ctr_text_copy(name, problem),
+                                  .column = ctr_text_copy(column, problem)};
+    }
+    sqlite3_finalize(row);
+}
+
+/* Returns the counter or key column `i`, "" for -1, and sets the name to note for it; -1: that of
+ * the table. */
+static const char *name_to_note(const ctr_tracked *tracked, int i, const char **name)
+{
+    *name = i < 0 ? tracked->table : tracked->columns[i].name;
+    return i < 0 ? "" : tracked->shape->columns[i].name;
+}
+
+/* Returns whether each name is noted, and nothing else. */
+static bool are_names_noted(const ctr_tracked *tracked, ctr_problem *problem)
+{
+    int notes = 0, names = 0;
+    const char *name;
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED);
+    while (ctr_run_row(&run, row)) {
+        const char *counter = ctr_text_column(row, NOTED_COUNTER, problem),
+                   *noted = ctr_text_column(row, NOTED_NAME, problem);
+        if (!counter || !noted) continue;
+        int i = *counter ? ctr_shape_column_like(tracked->shape, counter) : -1;
+        if (!*counter || i >= 0) name_to_note(tracked, i, &name);
+        bool same = (!*counter || i >= 0) && name && strcmp(name, noted) == 0;
+        notes += same ? 1 : tracked->shape->n_columns + 2;
+    }
+    sqlite3_finalize(row);
+    for (int i = -1; i < tracked->shape->n_columns; i++) {
+        name_to_note(tracked, i, &name);
+        names += name != NULL;
+    }
+    return notes == names;
+}
+
+static void write_notes(const ctr_tracked *tracked, ctr_problem *problem)
+{
+    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    sqlite3_stmt *gone = ctr_run_prepare(&run, CTR_SQL_TRACK_NOT_NOTED),
+                 *note = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTE);
+    ctr_run_row(&run, gone);
+    for (int i = -1; i < tracked->shape->n_columns && problem->rc == SQLITE_OK; i++) {
+        const char *name, *counter = name_to_note(tracked, i, &name);
+        if (!name) continue;
+        ctr_run_bind_text(&run, note, ":name", name);
+        ctr_run_bind_text(&run, note, ":counter", counter);
+        ctr_run_row(&run, note);
+        sqlite3_reset(note);
+    }
+    sqlite3_finalize(gone);
+    sqlite3_finalize(note);
+}
+
+/* Notes the present names of regular columns. Returns whether some was noted by another name. */
+static bool note_regular(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem)
+{
+    bool any = false;
+    ctr_tab *tab = ctr_tab_of(file, tracked->counters, tracked->shape, problem);
+    for (int i = 0; tab && i < tracked->n_regular; i++) {
+        const ctr_tracked_regular *regular = &tracked->regular[i];
+        const ctr_registry *registry = ctr_regular_of(tab, problem);
+        if (!registry) break;
+        const char *noted = registry->columns[regular->number].noted;
+        if (!regular->column || (noted && strcmp(noted, regular->column) == 0)) continue;
+        ctr_regular_note(tab, regular->number, regular->name, regular->column, problem);
+        any = true;
+    }
+    return any;
+}
+
+bool ctr_noted_write(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem)
+{
+    bool writes = !are_names_noted(tracked, problem) && problem->rc == SQLITE_OK;
+    if (writes) write_notes(tracked, problem);
+    if (tracked->shape->replicated) writes = note_regular(tracked, file, problem) || writes;
+    return writes;
+}
+
+/* =================================================================================================
+ * tracked */
+
 /* ---- columns --------------------------------------------------------------------------------- */
 
 const ctr_tracked_column *ctr_tracked_key(const ctr_tracked *tracked, int key)
@@ -152,7 +446,7 @@ static void read_compared(ctr_tracked *tracked, ctr_words *words, int first, ctr
  *
  * in which SQLite renames columns. The place of a column is its number: the notes may have others
  * by now, whose trigger is about to be made. Behind CTR_MASK_COLUMNS columns there is another
- * call, or 0 in its place (tracked/trigger_texts.c). */
+ * call, or 0 in its place (tracked/triggers.c). */
 static void read_regular_names(ctr_tracked *tracked, const char *text, ctr_problem *problem)
 {
     int first = 0;

@@ -45,10 +45,10 @@ typedef struct ctr_ordinary {
  *     products_counters   a counter table with the same key, and a counter for each tracked column
  *
  * If products is a replicated table, products_counters also has row cells and the names of the
- * regular columns (table/regular.h).
+ * regular columns (table/columns.c).
  *
- * Triggers on products (tracked/triggers.h) pass each change to products_counters
- * (tracked/trigger_rows.c). tracked/showing.h writes all other changes of the counters into products.
+ * Triggers on products (tracked/triggers.c) pass each change to products_counters
+ * (tracked/reports.c). tracked/showing.c writes all other changes of the counters into products.
  *
  * The trigger on INSERT names the tracked table and columns: SQLite rewrites it when a table or a
  * column is renamed. */
@@ -70,7 +70,7 @@ typedef struct ctr_tracked_column {
     ctr_shown blank; /* the value that it shows while its counter has none */
 } ctr_tracked_column;
 
-/* A regular column of a replicated table (table/regular.h). */
+/* A regular column of a replicated table (table/columns.c). */
 typedef struct ctr_tracked_regular {
     int number;
     char *name;   /* owned; between files */
@@ -92,8 +92,8 @@ typedef struct ctr_tracked {
     /* Of one that its ctr_tab keeps. */
     int holders;
     unsigned as_of;  /* ctr_file.schemas when it was read; 0: it is read again */
-    bool whole;      /* its triggers are those that counter_track makes: tracked/triggers.h */
-    ctr_slots lists; /* owned: for statements on the tracked table: tracked/writing.h */
+    bool whole;      /* its triggers are those that counter_track makes: tracked/triggers.c */
+    ctr_slots lists; /* owned: for statements on the tracked table: tracked/writing.c */
 } ctr_tracked;
 
 /* The foreign keys of a file, where a tracked table is child or parent.
@@ -147,7 +147,7 @@ typedef struct ctr_likely {
 /* Reads the merged values of the regular columns of a row.
  *
  * They stand in the tracked table alone, or are listed in <counters>_state where the table shows
- * another value (table/regular.h). The columns are read by their names, so that no CHECK, DEFAULT,
+ * another value (table/columns.c). The columns are read by their names, so that no CHECK, DEFAULT,
  * index expression or generated column of the file runs; the collations of keys are built in. */
 
 typedef struct ctr_row_values {
@@ -167,7 +167,7 @@ typedef struct ctr_row_values {
 /* Statements that write one row of a tracked table, which may refuse them.
  *
  * A constraint, a trigger, an expression or a foreign key of the table may refuse the row: this
- * sets no problem, and changes nothing. The triggers ask tracked/own_write.h about the row being
+ * sets no problem, and changes nothing. The triggers ask tracked/reconcile.c about the row being
  * written. */
 
 /* The caller closes it, and does not move it while a statement runs. */
@@ -211,7 +211,7 @@ typedef struct ctr_writing {
  *     it waits      the counters are live, and the table has no such row
  *     it differs    a column shows a value other than that of its counter
  *     it has ended  it was deleted by a merge, and the replicated table still has it
- *     it is withheld    its counters have openings without an answer (table/openings.h)
+ *     it is withheld    its counters have openings without an answer (table/openings.c)
  *
  * A row that waits has one entry, without a counter. A row that differs has one entry for each
  * counter whose column shows another value. A row that has ended has these for all counters, and
@@ -230,7 +230,7 @@ typedef struct ctr_apart {
 /* A row, listed or not. */
 typedef struct ctr_apart_row {
     bool waits, differs, ended, withheld;
-    bool refused;     /* the table refuses values of regular columns: table/regular.h */
+    bool refused;     /* the table refuses values of regular columns: table/columns.c */
     bool *differs_in; /* owned; by counter */
     ctr_shown *shown; /* owned; by counter: what the column shows */
 } ctr_apart_row;
@@ -242,9 +242,9 @@ typedef struct ctr_apart_row {
  *     ctr_showing_row(&showing, rowid, keys, NULL, before, now, problem);
  *
  * If a constraint of the table refuses a value, the row is apart, and <counters>_state lists it
- * (tracked/apart.h). A row of a replicated table is written whole, in one statement; if the table
+ * (tracked/showing.c). A row of a replicated table is written whole, in one statement; if the table
  * refuses it, without its counters. Merged values that the table refuses, or that its triggers
- * change, are listed, too (table/regular.h).
+ * change, are listed, too (table/columns.c).
  *
  * A row that neither shows its counters nor is listed there was changed while the triggers did not
  * run. Overwriting it would lose counts, so it is refused. */
@@ -409,7 +409,7 @@ char *ctr_list_key_match(const ctr_tracked *tracked);
 void ctr_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
 
 /* The key and, if wanted, the counters, by their names in the counter table. If some counter has no
- * column or an adopted one, the marks tell which (counter/table.h): _marks is behind the counters. */
+ * column or an adopted one, the marks tell which (counter/table.c): _marks is behind the counters. */
 void ctr_list_own_names(const ctr_tracked *tracked, sqlite3_str *out, bool counters);
 
 /* By their names in the tracked table: the key; behind another list, the counters, NULL for one
@@ -421,7 +421,7 @@ void ctr_list_row(const ctr_tracked *tracked, sqlite3_str *out, const char *pref
 /* ==== constraints.c =========================================================================== */
 
 /* What the constraints of an ordinary table mean for its counters: which
- * columns can be tracked, and which rows OR REPLACE removes. tracked/foreign.h: foreign keys. */
+ * columns can be tracked, and which rows OR REPLACE removes. tracked/foreign.c: foreign keys. */
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
@@ -688,7 +688,7 @@ bool ctr_foreign_has_children(ctr_foreign *foreign, sqlite3_value **keys, ctr_pr
  *       VALUES ('inserted', NEW."sku", NEW."stock");
  *     END
  *
- * tracked/trigger_rows.c takes what they insert. The templates are in sql/track.sql. */
+ * tracked/reports.c takes what they insert. The templates are in sql/track.sql. */
 
 enum { CTR_N_TRIGGERS = 8 };
 
@@ -801,7 +801,7 @@ int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *
 /* The row of a tracked table that the library is writing.
  *
  * Writing the table fires its triggers, which report the row. So the file knows the row being
- * written (tracked/writing.h), and does not count it again. */
+ * written (tracked/writing.c), and does not count it again. */
 
 /* Returns whether the library is writing a row of the file. */
 bool ctr_own_write_runs(const ctr_file *file);

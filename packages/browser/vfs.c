@@ -25,7 +25,7 @@ extern int storage_sync(int file) FROM_STORAGE("sync");
 extern int storage_remove(const char *path) FROM_STORAGE("remove");
 extern int storage_exists(const char *path) FROM_STORAGE("exists");
 
-/* See file/browser.h; storage_get answers how many bytes, or an errno below zero. */
+/* See file/browser.c; storage_get answers how many bytes, or an errno below zero. */
 extern int storage_number(const char *path, uint8_t *number) FROM_STORAGE("number");
 extern int storage_get(const char *path, uint8_t *value, int size) FROM_STORAGE("get");
 extern void storage_set(const char *path, const uint8_t *value, int size) FROM_STORAGE("set");

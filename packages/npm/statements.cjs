@@ -83,7 +83,7 @@ SELECT EXISTS (SELECT 1 FROM json_each(:a, '$.changes') AS change, json_each(cha
 const IS_FOREIGN_SOURCE = `
 SELECT 1 FROM counter_http_ids WHERE id = lower(substr(:a, 1, 36)) AND token <> :b`;
 
-// Shards that a device sent under ids of the file itself, and that it does not have: merge/conflicts.h of the library.
+// Shards that a device sent under ids of the file itself, and that it does not have: merge/merge.c of the library.
 const REFUSED = "SELECT count AS n FROM counter_stats WHERE figure = 'shards refused'";
 
 // What a server answers: its state, if it speaks no newer format than :b; what has become of an upload, and the mark of :b.

@@ -264,7 +264,7 @@ $$;
 
 -- ---- rows as bytes ------------------------------------------------------------------------------
 
--- The bytes of a row of a replicated table, as files have them between each other (core/row_cell.h),
+-- The bytes of a row of a replicated table, as files have them between each other (core/row_cell.c),
 -- are read from `at` on, the first byte at 0. Bytes that are no row raise a data_exception, or run
 -- into one of PostgreSQL's.
 
@@ -304,7 +304,7 @@ BEGIN
 END
 $$;
 
--- Takes a value of a packed key (core/key.h), and checks it.
+-- Takes a value of a packed key (core/key.c), and checks it.
 CREATE OR REPLACE FUNCTION counter_hub.take_value(bytes bytea, INOUT at integer, OUT value bytea)
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE

@@ -7,7 +7,7 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FORMAT_AT = {"ctr_problem_set": 2, "ctr_problem_where": 1, "ctr_arg_error": 1, "sqlite3_result_error": 1}
-TABLES = {"counter/declare.c": r"SENTENCES\[\]", "core/cell.c": "ctr_status_text", "core/key.c": "ctr_key_status_text",
+TABLES = {"counter/table.c": r"SENTENCES\[\]", "core/cell.c": "ctr_status_text", "core/key.c": "ctr_key_status_text",
           "core/entries.c": "ctr_entries_status_text", "core/context.c": "ctr_context_text",
           "core/row_cell.c": "ctr_row_cell_status_text"}
 LITERAL = r'"(?:[^"\\]|\\.)*"'

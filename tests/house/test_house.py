@@ -75,7 +75,7 @@ def test_nothing_below_the_cluster_names_it():
     below = FOLDERS[:FOLDERS.index("cluster")]
     wrong = [f"{name_of(path)}:{number}: {line.strip()}" for path in SOURCES if path.parent.name in below
              for number, line in enumerate(path.read_text().splitlines(), 1) if re.search("cluster", line, re.I)]
-    assert wrong == ["ext/core/level.h:38: enum { CTR_LEVEL_SITES = 64 /* replicas of a cluster, at most */ };"]
+    assert wrong == ["ext/core/level.c:38: enum { CTR_LEVEL_SITES = 64 /* replicas of a cluster, at most */ };"]
 
 
 def test_core_knows_only_core_and_the_c_library():

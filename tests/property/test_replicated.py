@@ -1,4 +1,4 @@
-"""test_replicated.py - files with replicated tables that merge show what the lattice of core/row_cell.h says.
+"""test_replicated.py - files with replicated tables that merge show what the lattice of core/row_cell.c says.
 
 A model of each file has the state of each row: its life, the stamp of its INSERT, for each regular column a stamp and a
 value, and its counters as sets of operations. The stamps are read from the file after each write, and must be higher
