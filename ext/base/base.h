@@ -19,7 +19,7 @@
 /* The error message that goes with a result code.
  *
  * The first problem stays; later ones are dropped. The text says where the fault is and what it is.
- * functions/ and vtab/ put the name of the SQL function or table in front. */
+ * The doors put the name of the SQL function or table in front. */
 
 typedef struct ctr_problem {
     int rc;     /* SQLITE_OK: none */
@@ -117,7 +117,7 @@ typedef struct ctr_conn_above {
     int (*renew_witness)(ctr_conn *conn, const char *name);
     void (*close_files)(ctr_conn *conn);
     const struct ctr_file_tables *tables; /* hooks of the counter tables: file/file.h */
-    const struct ctr_tracker *tracker;    /* of the tables that track: counter/table.c */
+    const struct ctr_tracker *tracker;    /* of the tables that track */
 } ctr_conn_above;
 
 struct ctr_conn {
@@ -129,7 +129,7 @@ struct ctr_conn {
     int spill;                   /* cache_spill of main that a session could not restore, or 0 */
     void *fronts;                /* the tables in front of others, owned; NULL: none */
     void (*close_fronts)(void *fronts);
-    void *brought; /* by merges into main, owned: merge/merge.c; or NULL */
+    void *brought; /* by merges into main, owned; or NULL */
     void (*close_brought)(void *brought);
 
     ctr_kept *kept, schema, join;
@@ -198,7 +198,6 @@ typedef struct ctr_number {
     int64_t integer;
     double real;
 } ctr_number;
-ctr_number ctr_arg_number(sqlite3 *db, sqlite3_value *value, ctr_problem *problem);
 
 /* Looks up a name, in one schema or in all, or all names of a schema. */
 
@@ -436,7 +435,8 @@ void ctr_run_do(ctr_run *run, ctr_sql which, const char *text);
 /* Texts in UTF-8. Reading a text of a UTF-16 database needs memory.
  *
  * A function that reads a text returns NULL without a problem if there is none, and NULL with a
- * problem if there is no memory. SQLite owns the bytes; they last as long as the row or the value. */
+ * problem if there is no memory. SQLite owns the bytes; they last as long as the row or the value.
+ */
 
 /* Returns the text of a column. NULL is no text. */
 const char *ctr_text_column(sqlite3_stmt *row, int column, ctr_problem *problem);
@@ -525,6 +525,9 @@ void ctr_arg_free(sqlite3_value **values, int n);
 /* Reads an integer. Returns false if the value is none, or on a problem. Never converts the value
  * itself. */
 bool ctr_arg_take_integer(sqlite3 *db, sqlite3_value *value, int64_t *n, ctr_problem *problem);
+
+/* Returns the value after NUMERIC affinity. */
+ctr_number ctr_arg_number(sqlite3 *db, sqlite3_value *value, ctr_problem *problem);
 
 /* Returns "an INTEGER, not REAL 5.5" for a value that is no integer; NULL without memory. The
  * caller frees it with sqlite3_free. */

@@ -12,12 +12,11 @@
 /* Several replicas of one counter table, attached to one connection, used as
  * one table.
  *
- *     cluster.c      finds and locks the replicas, decides whether they are enough for a level
- *     member.c       one replica
- *     quorum.c       the replica whose id counts; one row: found in all, merged, written to all
- *     reading.c      the rows of as many replicas as a level demands; read repair
- *     coordinator.c  the virtual table in front of them; clusters.c has their options
- *     front.c        how that table reads and writes rows; its commands
+ *     cluster.c  finds and locks the replicas, decides whether they are enough for a level; options
+ *     member.c   one replica
+ *     quorum.c   the replica whose id counts; one row: found in all, merged, written to all
+ *     reading.c  the rows of as many replicas as a level demands; read repair
+ *     module.c   the virtual table in front of them: how it reads and writes rows; its commands
  *
  * Cassandra's coordinator, in one process and inside one transaction. A read contacts as many
  * replicas as its level demands. A write first takes the write locks of all replicas. Those that it
@@ -176,6 +175,15 @@ typedef struct ctr_clusters {
 ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 *db,
                                           const char *name, ctr_problem *problem);
 
+/* Looks at the files of all replicas; see ctr_member_look. */
+int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem);
+
+/* Takes the write locks, once in a transaction. Outside a transaction it takes them in the order of
+ * the files' paths, so that two coordinators wait for each other instead of blocking each other. A
+ * replica that cannot be locked is unavailable. If the current statement fails, its later writes
+ * are undone. */
+int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem);
+
 /* ==== member.c: one replica, as this connection sees its file ================================= */
 
 /* Returns whether it takes part in writes. */
@@ -189,15 +197,6 @@ bool ctr_member_ends_statement(int rc);
 /* The same for a separate problem; it becomes `problem` only if it ends the statement. */
 void ctr_member_blame(ctr_member *member, ctr_problem *trouble, ctr_problem *problem);
 
-/* Looks at the files of all replicas; see ctr_member_look. */
-int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem);
-
-/* Takes the write locks, once in a transaction. Outside a transaction it takes them in the order of
- * the files' paths, so that two coordinators wait for each other instead of blocking each other. A
- * replica that cannot be locked is unavailable. If the current statement fails, its later writes
- * are undone. */
-int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem);
-
 /* ==== module.c ================================================================================ */
 
 /* coordinator.c: USING counter_cluster(...). `conn` has the list as its fronts. */
@@ -208,10 +207,6 @@ int ctr_coordinator_register(sqlite3 *db, ctr_conn *conn);
  */
 
 /* ==== cluster.c =============================================================================== */
-
-/* SQLite may disconnect a table and connect it again at any time. Options for the rest of the
- * connection, INSERT INTO traffic(traffic) VALUES ('read=ALL'), are kept here meanwhile.
- */
 
 /* The caller closes the options, also after a failure. */
 int ctr_clusters_read_options(ctr_options *options, int n, const char *const *clauses,
@@ -236,6 +231,32 @@ void ctr_clusters_note_seen(ctr_cluster_seen *seen, const char *birth, const cha
                             const char *table, const ctr_shape *shape, ctr_problem *problem);
 
 void ctr_clusters_close(ctr_clusters *clusters);
+
+/* `table` is the name of the table in the first replica that has it; the n `schemas` are copied.
+ * Missing replicas may be attached later, but a new cluster needs at least one, and all that are
+ * attached must have the same columns. A cluster that is not new is opened from `seen`, without a
+ * lock; its replicas are read when they are needed. The caller closes it, even if this fails. */
+int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_conn *conn, ctr_levels *levels,
+                     ctr_cluster_seen *seen, const char *table, char *const *schemas, int n,
+                     bool is_new, ctr_problem *problem);
+void ctr_cluster_close(ctr_cluster *cluster);
+
+/* Chooses the replicas that a read contacts: their numbers go into `contacts`, which has room for
+ * all. Leaves out those in `failed`. Returns their number. Fails if the level cannot be met. If the
+ * statement is writing, these are all that take part in the write: an UPDATE counts the difference
+ * between its new value and the row that it writes, which must be the row that it has read. */
+int ctr_cluster_contact(ctr_cluster *cluster, bool is_writing, uint64_t failed, int *contacts,
+                        ctr_problem *problem);
+
+/* Returns a bit for each replica that takes part in the write of the current row. */
+uint64_t ctr_cluster_parts(const ctr_cluster *cluster);
+
+/* Fails unless enough replicas take part in a write, and says why not:
+ *
+ * "write=QUORUM needs 2 of 3 replicas, 1 is available: east: database is locked; west: it is not
+ * attached"; the code is SQLITE_BUSY if only locks are missing, because then it is worth trying
+ * again. The data center of a replica is that of its name; the local one is that of main. */
+int ctr_cluster_require_write(const ctr_cluster *cluster, ctr_problem *problem);
 
 /* ==== member.c: one replica, as this connection sees its file ================================= */
 
@@ -273,32 +294,6 @@ int ctr_member_make_durable(ctr_member *member, ctr_problem *problem);
 
 /* Call it at the end of a transaction. */
 void ctr_member_end(ctr_member *member);
-
-/* `table` is the name of the table in the first replica that has it; the n `schemas` are copied.
- * Missing replicas may be attached later, but a new cluster needs at least one, and all that are
- * attached must have the same columns. A cluster that is not new is opened from `seen`, without a
- * lock; its replicas are read when they are needed. The caller closes it, even if this fails. */
-int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_conn *conn, ctr_levels *levels,
-                     ctr_cluster_seen *seen, const char *table, char *const *schemas, int n,
-                     bool is_new, ctr_problem *problem);
-void ctr_cluster_close(ctr_cluster *cluster);
-
-/* Chooses the replicas that a read contacts: their numbers go into `contacts`, which has room for
- * all. Leaves out those in `failed`. Returns their number. Fails if the level cannot be met. If the
- * statement is writing, these are all that take part in the write: an UPDATE counts the difference
- * between its new value and the row that it writes, which must be the row that it has read. */
-int ctr_cluster_contact(ctr_cluster *cluster, bool is_writing, uint64_t failed, int *contacts,
-                        ctr_problem *problem);
-
-/* Returns a bit for each replica that takes part in the write of the current row. */
-uint64_t ctr_cluster_parts(const ctr_cluster *cluster);
-
-/* Fails unless enough replicas take part in a write, and says why not:
- *
- * "write=QUORUM needs 2 of 3 replicas, 1 is available: east: database is locked; west: it is not
- * attached"; the code is SQLITE_BUSY if only locks are missing, because then it is worth trying
- * again. The data center of a replica is that of its name; the local one is that of main. */
-int ctr_cluster_require_write(const ctr_cluster *cluster, ctr_problem *problem);
 
 /* ==== quorum.c: one row of all replicas that take part ======================================== */
 

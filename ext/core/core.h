@@ -396,7 +396,6 @@ typedef enum ctr_affinity {
     CTR_AFFINITY_INTEGER,
     CTR_AFFINITY_REAL
 } ctr_affinity;
-ctr_affinity ctr_declaration_affinity(const char *type);
 
 /* Decides whether a database file is still the one that wrote its identity.
  *
@@ -768,6 +767,9 @@ bool ctr_word_same_name(ctr_span a, ctr_span b);
 bool ctr_word_names(ctr_span name, const char *text);
 
 /* ==== declaration.c =========================================================================== */
+
+/* Returns the affinity of a declared type. */
+ctr_affinity ctr_declaration_affinity(const char *type);
 
 /* Parses n clauses into `room`, which has room for n columns and becomes declaration->columns.
  * Returns false, with the reason in `refusal`, if they are refused. */

@@ -1,8 +1,8 @@
 /* counter/counter.h - SQL on a counter table: the module `counter`.
  *
  *     ctr_table    the virtual table, over a ctr_tab
- *     ctr_front    what a table in front of several replicas does in place of that: cluster/
- *     ctr_tracker  what the counter table of a tracked table does beyond that: tracked/
+ *     ctr_front    what a table in front of several files does in place of that
+ *     ctr_tracker  what the counter table of a tracked table does beyond that
  */
 #ifndef CTR_COUNTER_COUNTER_H
 #define CTR_COUNTER_COUNTER_H

@@ -140,7 +140,7 @@ typedef enum ctr_file_sql {
     CTR_FILE_PROBE,
     CTR_FILE_SCHEMA,
     CTR_FILE_LIST, /* its counter tables */
-    CTR_FILE_MARK, /* merge/marks.c */
+    CTR_FILE_MARK, /* of another file that was read */
     CTR_FILE_SET_MARK,
     CTR_FILE_SOURCE, /* the witness of a source: file/names.c */
     CTR_FILE_SET_SOURCE,
@@ -204,7 +204,7 @@ typedef struct ctr_file {
     bool held;                   /* it is a snapshot, which nobody changes */
     bool raised;                 /* a pull could not lower the cache again; see file/session.c */
 
-    /* Its foreign keys, owned, and what frees them: tracked/foreign.c. */
+    /* Its foreign keys, owned, and what frees them. */
     struct ctr_foreign_keys *foreign;
     void (*free_foreign)(struct ctr_file *);
 } ctr_file;

@@ -346,7 +346,8 @@ int ctr_cells_register(sqlite3 *db, ctr_conn *conn)
  *
  *     counter_merge(cell)                          the merge of all; NULL for no cells
  *     counter_sum(cell)                            exact sum of live cells; a window function too
- *     counter_collect(id, clock, value [, life])   a cell from rows such as those of counter_shards */
+ *     counter_collect(id, clock, value [, life])   a cell from rows such as those of counter_shards
+ */
 
 /* ---- counter_merge --------------------------------------------------------------------------- */
 

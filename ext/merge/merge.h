@@ -1,4 +1,4 @@
-/* merge/merge.h - another file, a batch of changes: what they bring into this one, and what goes out.
+/* merge/merge.h - another file, a batch of changes: what they bring into this one, what goes out.
  *
  *     ctr_source   a snapshot of the file that a pull reads
  *     ctr_merge    rows of another file on their way into a table
@@ -57,7 +57,6 @@ typedef struct ctr_source {
  * journal. LATE: with a rollback journal on disk or in memory, or if it is no file; SQLite can roll
  * it back until all early ones have committed. */
 typedef enum ctr_commit { CTR_COMMIT_EARLY, CTR_COMMIT_LATE } ctr_commit;
-ctr_commit ctr_durable_commit(sqlite3 *db, const char *schema, ctr_problem *problem);
 
 /* A file's progress in reading others: the marks in its counter_peers.
  *
@@ -459,6 +458,9 @@ typedef struct ctr_change {
 } ctr_change;
 
 /* ==== source.c ================================================================================ */
+
+/* Returns when a commit of the schema can be undone no more. */
+ctr_commit ctr_durable_commit(sqlite3 *db, const char *schema, ctr_problem *problem);
 
 /* Opens `schema`, attached to the host. The caller closes the source, also after a failure. */
 int ctr_source_open(ctr_source *source, ctr_conn *host, const char *schema, ctr_problem *problem);

@@ -5,7 +5,7 @@
  *     ctr_rows     the row at hand: found, staged, written
  *     ctr_stream   the rows that match a plan, in its order
  *
- * Its journal holds what the cells lack (journal, changes); memory is a cache of both (cache), and a
+ * Its journal holds what the cells lack (journal, changes); memory is a cache of both (cache); a
  * fold moves the one into the other (fold). Nothing but this folder writes <table>_cells.
  */
 #ifndef CTR_TABLE_TABLE_H
@@ -53,13 +53,8 @@ typedef struct ctr_shape {
     bool replicated; /* the rows have row cells: table/columns.c */
 } ctr_shape;
 
-/* Returns a list of SQL with an item for each column of a part of the shape: the keys in key order,
- * the counters, first these and then those, or all in declared order. In `item`, @ stands for
- * the quoted name of the column and # for its parameter: ?first, ?first+1, ... The caller frees it
- * with sqlite3_free. NULL: no memory, or there is no such column. */
+/* What ctr_shape_list lists. */
 typedef enum ctr_part { CTR_KEYS, CTR_COUNTERS, CTR_KEYS_FIRST, CTR_AS_DECLARED } ctr_part;
-char *ctr_shape_list(const ctr_shape *shape, ctr_part part, const char *item, const char *separator,
-                     int first);
 
 /* Turns SQLite values into packed keys (core/key.c) and back.
  *
@@ -164,13 +159,13 @@ typedef enum ctr_tab_sql {
     CTR_TAB_FLOORS, /* the key columns, _seq, rows and bytes removed so far; a row at most */
     CTR_TAB_AMOUNTS,
     CTR_TAB_COUNTERS, /* that were added or dropped */
-    CTR_TAB_REQUEST,  /* counter/write.c */
+    CTR_TAB_REQUEST,  /* a request that was taken */
     CTR_TAB_SET_REQUEST,
-    CTR_TAB_APART, /* rows of the tracked table that are apart: tracked/showing.c */
+    CTR_TAB_APART, /* rows of the tracked table that are apart */
     CTR_TAB_SET_APART,
     CTR_TAB_NOT_APART,
     CTR_TAB_COUNT_APART,
-    CTR_TAB_SHOW, /* to CTR_TAB_FIND_SHOWN: on the tracked table, see tracked/writing.c */
+    CTR_TAB_SHOW, /* to CTR_TAB_FIND_SHOWN: on the tracked table */
     CTR_TAB_SHOW_STRICTLY,
     CTR_TAB_SHOW_NEW,
     CTR_TAB_SHOW_NEW_STRICTLY,
@@ -205,7 +200,7 @@ typedef struct ctr_tab {
     unsigned shapes;    /* how often the number of counters changed */
     struct ctr_tab *next;
 
-    /* The ordinary table that it counts, or NULL: tracked/tracked.h. */
+    /* The ordinary table that it counts, or NULL. */
     struct ctr_tracked *tracked;
     void (*release_tracked)(struct ctr_tracked *);
 
@@ -612,6 +607,13 @@ typedef struct ctr_opening {
 
 /* ==== shape.c ================================================================================= */
 
+/* Returns a list of SQL with an item for each column of a part of the shape: the keys in key order,
+ * the counters, first these and then those, or all in declared order. In `item`, @ stands for
+ * the quoted name of the column and # for its parameter: ?first, ?first+1, ... The caller frees it
+ * with sqlite3_free. NULL: no memory, or there is no such column. */
+char *ctr_shape_list(const ctr_shape *shape, ctr_part part, const char *item, const char *separator,
+                     int first);
+
 /* Makes room for n columns. */
 int ctr_shape_open(ctr_shape *shape, int n, ctr_problem *problem);
 
@@ -804,11 +806,11 @@ int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, boo
  *       UNIQUE(_kind, _row, _name))
  *
  *     _kind       a row is
- *     request     a request that was taken; see counter/write.c
+ *     request     a request that was taken
  *     counter     a counter that came or went; see table/columns.c
  *     floors      the floors of the key columns; see table/floors.c
- *     apart       of a tracked table: a value that is not shown; see tracked/showing.c
- *     named       of a tracked table: the name of a column; see tracked/tracked.h
+ *     apart       of a tracked table: a value that is not shown
+ *     named       of a tracked table: the name of a column
  *
  * The columns of the UNIQUE constraint are the key, in its order; the other columns are counters,
  * each a cell or NULL. Names that begin with an underscore are ours. A stored table of any other
@@ -943,7 +945,8 @@ bool ctr_rows_is_live(ctr_rows *rows, ctr_problem *problem);
 
 /* The values of a stored row: its cells with the amounts of the journal, its key.
  *
- * `rows` lends the table and its journal. The row is any row of the table, not the one found last. */
+ * `rows` lends the table and its journal. The row is any row of the table, not the one found last.
+ */
 
 /* Opens the cell in column i of a statement's current row, whose id is in column 0, with the
  * journal's amount added. It lives until the next one is opened. On a malformed cell, sets a

@@ -409,7 +409,8 @@ char *ctr_list_key_match(const ctr_tracked *tracked);
 void ctr_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
 
 /* The key and, if wanted, the counters, by their names in the counter table. If some counter has no
- * column or an adopted one, the marks tell which (counter/table.c): _marks is behind the counters. */
+ * column or an adopted one, the marks tell which (counter/table.c): _marks is behind the counters.
+ */
 void ctr_list_own_names(const ctr_tracked *tracked, sqlite3_str *out, bool counters);
 
 /* By their names in the tracked table: the key; behind another list, the counters, NULL for one
