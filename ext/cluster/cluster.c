@@ -1,5 +1,6 @@
 /* cluster/cluster.c - finds and locks the replicas of a cluster, and compares those that are
- * available with a level. */
+ * available with a level.
+ */
 #include "cluster/cluster.h"
 
 #include <string.h>
@@ -464,239 +465,309 @@ int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem)
 }
 
 /* =================================================================================================
- * clusters - reads options, name = value, and keeps them with their clusters. */
+ * member - opens, looks at and locks one replica.
+ */
 
-/* ---- options --------------------------------------------------------------------------------- */
+/* Columns of CTR_SQL_CLUSTER_LOOK. */
+enum { LOOK_TABLE, LOOK_TOKEN, LOOK_ID, LOOK_NAME, LOOK_REFUSES };
 
-static const char BETWEEN[] = ", \t\n\r\f"; /* items of a list; those behind the comma are blank */
+/* ---- life ------------------------------------------------------------------------------------ */
 
-static ctr_span trim(const char *text, size_t size)
+int ctr_member_open(ctr_member *member, sqlite3 *db, ctr_conn *conn, const char *schema,
+                    const bool *within, ctr_problem *problem)
 {
-    while (size > 0 && strchr(BETWEEN + 1, *text)) text++, size--;
-    while (size > 0 && strchr(BETWEEN + 1, text[size - 1])) size--;
-    return (ctr_span){text, size};
-}
-
-static ctr_level read_level(const char *option, const char *value, ctr_problem *problem)
-{
-    ctr_level level = ctr_level_from_text(value);
-    if (level != CTR_LEVEL_NONE) return level;
-    if (sqlite3_stricmp(value, "ANY") == 0)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s=ANY: counters have no such level, because a hint is not a replica",
-                        option);
-    else if (sqlite3_stricmp(value, "SERIAL") == 0 || sqlite3_stricmp(value, "LOCAL_SERIAL") == 0)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s=%s: counters have no conditional updates and no such level", option,
-                        value);
-    else
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "%s=%s: unknown level; there are ONE, TWO, THREE, QUORUM, ALL, LOCAL_ONE, "
-                        "LOCAL_QUORUM and EACH_QUORUM",
-                        option, value);
-    return level;
-}
-
-/* ---- levels ---------------------------------------------------------------------------------- */
-
-/* Returns false if the option is none of these. */
-static bool set_level(ctr_levels *levels, const char *option, const char *value,
-                      ctr_problem *problem)
-{
-    if (sqlite3_stricmp(option, "read") == 0) {
-        levels->read = read_level("read", value, problem);
-    } else if (sqlite3_stricmp(option, "write") == 0) {
-        levels->write = read_level("write", value, problem);
-    } else if (sqlite3_stricmp(option, "read_repair") == 0) {
-        levels->repairs = sqlite3_stricmp(value, "blocking") == 0;
-        if (!levels->repairs && sqlite3_stricmp(value, "none") != 0)
-            ctr_problem_set(problem, SQLITE_ERROR, "read_repair must be blocking or none, not %s",
-                            value);
-    } else {
-        return false;
-    }
-    return true;
-}
-
-/* Splits "name = value". Returns false if there is no equals sign. */
-static bool split(const char *clause, char **name, char **value, ctr_problem *problem)
-{
-    const char *equals = strchr(clause, '=');
-    if (!equals) return false;
-    *name = ctr_text_unquoted(trim(clause, (size_t)(equals - clause)), problem);
-    *value = ctr_text_unquoted(trim(equals + 1, strlen(equals + 1)), problem);
-    return true;
-}
-
-bool ctr_clusters_set_option(ctr_levels *levels, const char *command, ctr_problem *problem)
-{
-    char *name = NULL, *value = NULL;
-    ctr_levels changed = *levels;
-    bool is = split(command, &name, &value, problem);
-    is = is && problem->rc == SQLITE_OK && set_level(&changed, name, value, problem);
-    if (problem->rc == SQLITE_OK) *levels = changed;
-    sqlite3_free(name);
-    sqlite3_free(value);
-    return is;
-}
-
-/* ---- the declaration ------------------------------------------------------------------------- */
-
-/* Main comes first, because reads contact replicas in this order. */
-static void read_replicas(ctr_options *options, const char *list, ctr_problem *problem)
-{
-    if (options->n > 0) ctr_problem_set(problem, SQLITE_ERROR, "replicas is given twice");
-    while (*(list += strspn(list, BETWEEN)) && problem->rc == SQLITE_OK) {
-        size_t size = strcspn(list, BETWEEN);
-        char *name = ctr_text_of((ctr_span){list, size}, problem);
-        list += size;
-        for (int i = 0; name && i < options->n; i++)
-            if (sqlite3_stricmp(options->replicas[i], name) == 0)
-                ctr_problem_set(problem, SQLITE_ERROR, "replicas: %s is named twice", name);
-        if (options->n == CTR_LEVEL_SITES)
-            ctr_problem_set(problem, SQLITE_ERROR, "replicas: a cluster can have %d at most",
-                            CTR_LEVEL_SITES);
-        if (name && sqlite3_stricmp(name, "temp") == 0)
-            ctr_problem_set(problem, SQLITE_ERROR, "replicas: temp cannot be a replica");
-        if (problem->rc == SQLITE_OK)
-            options->replicas[options->n++] = name;
-        else
-            sqlite3_free(name);
-    }
-
-    int main = options->n - 1;
-    while (main > 0 && sqlite3_stricmp(options->replicas[main], "main") != 0) main--;
-    if (main <= 0) return;
-    char *name = options->replicas[main];
-    memmove(options->replicas + 1, options->replicas, (size_t)main * sizeof *options->replicas);
-    options->replicas[0] = name;
-}
-
-static void read_clause(ctr_options *options, const char *clause, ctr_problem *problem)
-{
-    char *name = NULL, *value = NULL;
-    ctr_span whole = trim(clause, strlen(clause));
-    if (!split(clause, &name, &value, problem)) {
-        ctr_problem_set(problem, SQLITE_ERROR, "cannot read the option '%.*s'", (int)whole.size,
-                        whole.text);
-        return;
-    }
-    if (problem->rc == SQLITE_OK && sqlite3_stricmp(name, "replicas") == 0)
-        read_replicas(options, value, problem);
-    else if (problem->rc == SQLITE_OK && !set_level(&options->levels, name, value, problem))
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "unknown option '%s'; there are replicas, read, write and read_repair",
-                        name);
-    sqlite3_free(name);
-    sqlite3_free(value);
-}
-
-int ctr_clusters_read_options(ctr_options *options, int n, const char *const *clauses,
-                              ctr_problem *problem)
-{
-    *options = (ctr_options){.levels = {CTR_LEVEL_QUORUM, CTR_LEVEL_QUORUM, false}};
-    if (problem->rc != SQLITE_OK) return problem->rc;
-    ctr_span table = n > 0 ? trim(clauses[0], strlen(clauses[0])) : (ctr_span){"", 0};
-    options->table = ctr_text_unquoted(table, problem);
-    if (problem->rc == SQLITE_OK && (!*options->table || strchr(options->table, '=')))
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "the first argument must be the name of a counter table");
-    for (int i = 1; i < n && problem->rc == SQLITE_OK; i++)
-        read_clause(options, clauses[i], problem);
-    if (options->n == 0)
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "replicas is needed: names of attached databases, replicas='main east'");
+    *member = (ctr_member){
+        .db = db, .conn = conn, .within = within, .schema = ctr_text_copy(schema, problem)};
     return problem->rc;
 }
 
-void ctr_clusters_close_options(ctr_options *options)
+void ctr_member_forget(ctr_member *member)
 {
-    for (int i = 0; i < options->n; i++) sqlite3_free(options->replicas[i]);
-    sqlite3_free(options->table);
-    *options = (ctr_options){0};
+    if (!member->open) return;
+    ctr_stream_release(&member->streams);
+    ctr_merge_close(&member->merge);
+    sqlite3_finalize(member->schema_look);
+    sqlite3_finalize(member->look);
+    sqlite3_finalize(member->lock);
+    member->schema_look = member->look = member->lock = NULL;
+    ctr_file_release(member->file);
+    member->file = NULL;
+    member->open = member->stale = false;
 }
 
-static void clear_seen(ctr_cluster_seen *seen)
+void ctr_member_close(ctr_member *member)
 {
-    sqlite3_free(seen->birth);
-    sqlite3_free(seen->schema);
-    sqlite3_free(seen->table);
-    ctr_shape_close(&seen->shape);
-    *seen = (ctr_cluster_seen){0};
+    ctr_member_forget(member);
+    ctr_stream_release(&member->streams);
+    ctr_problem_close(&member->trouble);
+    ctr_problem_close(&member->unlocked);
+    sqlite3_free(member->schema);
+    *member = (ctr_member){0};
 }
 
-void ctr_clusters_note_seen(ctr_cluster_seen *seen, const char *birth, const char *schema,
-                            const char *table, const ctr_shape *shape, ctr_problem *problem)
+void ctr_member_end(ctr_member *member)
 {
-    ctr_cluster_seen made = {.birth = ctr_text_copy(birth, problem),
-                             .schema = ctr_text_copy(schema, problem),
-                             .table = ctr_text_copy(table, problem)};
-    ctr_shape_copy(&made.shape, shape, problem);
-    if (problem->rc == SQLITE_OK) {
-        clear_seen(seen);
-        *seen = made;
-    } else {
-        clear_seen(&made);
+    member->locked = member->left_out = false;
+    ctr_problem_close(&member->unlocked);
+}
+
+/* SQLITE_IOERR_VNODE is the library's own code: the file was moved, and SQLite rolls nothing
+ * back. */
+bool ctr_member_ends_statement(int rc)
+{
+    if (rc == SQLITE_IOERR_VNODE) return false;
+    int code = rc & 0xff;
+    return ctr_problem_rolls_back(rc) || code == SQLITE_SCHEMA || code == SQLITE_ABORT;
+}
+
+void ctr_member_fail(ctr_member *member, ctr_problem *problem)
+{
+    bool gone = *member->within && sqlite3_get_autocommit(member->db);
+    if (problem->rc == SQLITE_OK || gone || ctr_member_ends_statement(problem->rc)) return;
+    ctr_problem_close(&member->trouble);
+    member->trouble = *problem;
+    *problem = (ctr_problem){SQLITE_OK, NULL};
+}
+
+void ctr_member_blame(ctr_member *member, ctr_problem *trouble, ctr_problem *problem)
+{
+    ctr_member_fail(member, trouble);
+    if (trouble->rc == SQLITE_OK) return;
+    ctr_problem_where(trouble, "replica %s", member->schema);
+    if (problem->rc == SQLITE_OK)
+        *problem = *trouble;
+    else
+        ctr_problem_close(trouble);
+}
+
+/* If there is no memory for the text, this is a problem of the statement, not the replica's
+ * trouble. */
+static void copy_problem(ctr_problem *to, const ctr_problem *from, ctr_problem *problem)
+{
+    ctr_problem_close(to);
+    if (from->rc == SQLITE_OK) return;
+    ctr_problem_set(to, from->rc, "%s", ctr_problem_text(from));
+    if (to->rc == SQLITE_NOMEM) ctr_problem_nomem(problem);
+    to->rc = from->rc; /* without the text, then */
+}
+
+void ctr_member_bar(ctr_member *member, ctr_problem *problem)
+{
+    if (member->trouble.rc == SQLITE_OK) return;
+    member->locked = false;
+    copy_problem(&member->unlocked, &member->trouble, problem);
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+static bool take_bytes(sqlite3_stmt *row, int column, uint8_t bytes[CTR_ID_SIZE])
+{
+    const void *found = sqlite3_column_blob(row, column);
+    if (!found || sqlite3_column_bytes(row, column) != CTR_ID_SIZE) return false;
+    memcpy(bytes, found, CTR_ID_SIZE);
+    return true;
+}
+
+/* Returns whether name, token and id can be read as before. The id may have changed, and with it
+ * the token of the table. If some schema has changed, SQLite has prepared the statement again; this
+ * is checked before anything is read, because a column may be an expression now. */
+static bool is_as_it_was(ctr_member *member, ctr_problem *problem)
+{
+    if (member->stale) return false;
+    ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
+    ctr_run_row(&run, member->schema_look);
+    sqlite3_reset(member->schema_look);
+    bool changed = sqlite3_stmt_status(member->schema_look, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+    if (changed || problem->rc != SQLITE_OK) return false;
+    bool found = ctr_run_row(&run, member->look);
+    const char *name = found ? ctr_text_column(member->look, LOOK_TABLE, problem) : NULL;
+    bool same = name && strcmp(name, member->merge.entry.name) == 0 &&
+                take_bytes(member->look, LOOK_TOKEN, member->merge.entry.token) &&
+                take_bytes(member->look, LOOK_ID, member->id);
+    if (same) {
+        const char *of_file = ctr_text_column(member->look, LOOK_NAME, problem);
+        const char *refuses = ctr_text_column(member->look, LOOK_REFUSES, problem);
+        sqlite3_snprintf(sizeof member->name, member->name, "%s", of_file ? of_file : "");
+        sqlite3_snprintf(sizeof member->refuses, member->refuses, "%s", refuses ? refuses : "");
+        member->met = true;
     }
+    sqlite3_reset(member->look);
+    return same;
 }
 
-/* ---- the list -------------------------------------------------------------------------------- */
-
-static ctr_cluster_entry *find_entry(const ctr_clusters *clusters, const char *name)
+/* Makes sure first that no view and no expression of another file is run. */
+static void read_identity(ctr_member *member, ctr_problem *problem)
 {
-    ctr_cluster_entry *entry = clusters->first;
-    while (entry && sqlite3_stricmp(entry->name, name) != 0) entry = entry->next;
-    return entry;
-}
-
-ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 *db,
-                                          const char *name, ctr_problem *problem)
-{
-    ctr_cluster_entry *entry = find_entry(clusters, name);
-    if (!entry || problem->rc != SQLITE_OK) return NULL;
-    if (ctr_schema_object(db, "temp", name, problem) != CTR_OBJECT_VIRTUAL_TABLE) return NULL;
-    ctr_run run = ctr_run_on(db, "temp", name, problem);
-    sqlite3_finalize(ctr_run_prepare(&run, CTR_SQL_SYNC_JOIN));
-    return problem->rc == SQLITE_OK && entry->cluster ? entry : NULL;
-}
-
-ctr_cluster_entry *ctr_clusters_entry(ctr_clusters *clusters, const char *name)
-{
-    ctr_cluster_entry *entry = find_entry(clusters, name);
-    if (entry) return entry;
-    entry = sqlite3_malloc64(sizeof *entry);
-    char *copy = sqlite3_mprintf("%s", name);
-    if (!entry || !copy) {
-        sqlite3_free(entry);
-        sqlite3_free(copy);
-        return NULL;
+    static const char *const TABLES[] = {"counter_replica", "counter_tables", "counter_sources"};
+    int n = 0;
+    for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES && problem->rc == SQLITE_OK; i++) {
+        n += ctr_schema_is_table(member->db, member->schema, TABLES[i], problem);
+        if (problem->rc == SQLITE_OK)
+            ctr_schema_refuse_generated(member->db, member->schema, TABLES[i], problem);
     }
-    *entry = (ctr_cluster_entry){.name = copy, .next = clusters->first};
-    clusters->first = entry;
-    return entry;
-}
-
-void ctr_clusters_declare(ctr_cluster_entry *entry, const char *declaration, bool is_new,
-                          const ctr_levels *levels, ctr_problem *problem)
-{
+    if (problem->rc == SQLITE_OK && n == 2)
+        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+                        "one of its own tables is missing: it is damaged");
     if (problem->rc != SQLITE_OK) return;
-    if (!is_new && entry->declaration && strcmp(entry->declaration, declaration) == 0) return;
-    char *copy = ctr_text_copy(declaration, problem);
-    if (!copy) return;
-    sqlite3_free(entry->declaration);
-    entry->declaration = copy;
-    entry->levels = *levels;
-    clear_seen(&entry->seen);
+
+    ctr_identity identity;
+    if (ctr_identity_read(&identity, member->db, member->schema, problem)) {
+        ctr_identity_offer_fork(member->db, member->schema, problem);
+        return;
+    }
+    if (!identity.present) {
+        member->met = false; /* this is another file than the one with that name */
+        ctr_problem_set(problem, SQLITE_ERROR, "it has no counter tables");
+        return;
+    }
+    memcpy(member->id, identity.id, CTR_ID_SIZE);
+    ctr_conflicts_set_mine(&member->conflicts, &identity);
+    memcpy(member->name, identity.name, sizeof member->name);
+    member->met = true;
 }
 
-void ctr_clusters_close(ctr_clusters *clusters)
+/* Opens the table with the birth name. Refuses one that does not fit the cluster. */
+static void open_merge(ctr_member *member, const char *birth, const ctr_shape *shape,
+                       ctr_problem *problem)
 {
-    while (clusters->first) {
-        ctr_cluster_entry *entry = clusters->first;
-        clusters->first = entry->next;
-        sqlite3_free(entry->name);
-        sqlite3_free(entry->declaration);
-        clear_seen(&entry->seen);
-        sqlite3_free(entry);
+    sqlite3 *db = member->db;
+    const char *schema = member->schema;
+    read_identity(member, problem);
+    bool there = ctr_merge_open(&member->merge, member->file, birth, &member->conflicts, problem);
+    if (!there) ctr_problem_set(problem, SQLITE_ERROR, "it has no counter table %s", birth);
+    if (there && member->merge.tracked)
+        ctr_problem_set(problem, SQLITE_ERROR,
+                        "%s is a tracked table there, and a cluster takes only counter tables; "
+                        "counter_sync merges tracked ones",
+                        birth);
+    if (problem->rc != SQLITE_OK) return;
+    for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++) {
+        char *stored = sqlite3_mprintf("%s_%s", member->merge.entry.name, *suffix);
+        if (!stored) ctr_problem_nomem(problem);
+        if (problem->rc == SQLITE_OK) ctr_schema_refuse_generated(db, schema, stored, problem);
+        sqlite3_free(stored);
     }
+    ctr_shape *mine = &member->merge.shape; /* it takes the order of the cluster's columns */
+    if (shape && !ctr_shape_check_same(shape, "the cluster", mine, schema, problem)) {
+        ctr_shape_close(mine);
+        ctr_shape_copy(mine, shape, problem);
+        ctr_rows_reorder(&member->merge.rows, problem);
+    }
+}
+
+static void open_tables(ctr_member *member, const char *birth, const ctr_shape *shape,
+                        ctr_problem *problem)
+{
+    member->file = ctr_file_hold(member->conn, member->schema);
+    if (!member->file) {
+        ctr_problem_nomem(problem);
+        return;
+    }
+    member->open = true;
+    member->conflicts = (ctr_conflicts){.file = member->file};
+    member->streams = (ctr_streams){.db = member->db};
+    member->floors = (ctr_floors){0};
+    open_merge(member, birth, shape, problem);
+    if (problem->rc != SQLITE_OK) return;
+
+    const ctr_shape *mine = &member->merge.shape;
+    const char *table = member->merge.rows.tab->table;
+    member->streams =
+        (ctr_streams){.db = member->db, .schema = member->schema, .table = table, .shape = mine};
+    member->floors = ctr_floors_on(member->merge.rows.tab, mine);
+    member->floors.only_reads = true;
+    ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
+    member->schema_look = ctr_run_prepare(&run, CTR_SQL_CLUSTER_SCHEMA);
+    member->look = ctr_run_prepare(&run, CTR_SQL_CLUSTER_LOOK);
+    ctr_run_bind_text(&run, member->look, ":birth", member->merge.entry.birth);
+    member->lock = ctr_run_prepare(&run, CTR_SQL_SYNC_LOCK);
+    if (problem->rc == SQLITE_OK) is_as_it_was(member, problem);
+}
+
+bool ctr_member_look(ctr_member *member, const char *birth, const ctr_shape *shape,
+                     ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return false;
+    ctr_problem_close(&member->trouble);
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    if (!ctr_run_has_schema(member->db, member->schema)) {
+        if (member->streams.out == 0) ctr_member_forget(member);
+        ctr_problem_set(&trouble, SQLITE_ERROR, "it is not attached");
+        ctr_member_blame(member, &trouble, problem);
+        return false;
+    }
+    ctr_events_append(member->conn, &trouble);
+    bool same = member->open && is_as_it_was(member, &trouble);
+    member->stale = member->open && !same && trouble.rc == SQLITE_OK;
+    if (!same && member->streams.out > 0)
+        ctr_problem_set(&trouble, SQLITE_LOCKED, "it has changed while another statement reads it");
+    if (!same && trouble.rc == SQLITE_OK) {
+        ctr_member_forget(member);
+        open_tables(member, birth, shape, &trouble);
+    }
+    if (trouble.rc != SQLITE_OK && member->streams.out == 0) ctr_member_forget(member);
+    ctr_member_blame(member, &trouble, problem);
+    member->floors.looked = false;
+    return member->open && member->trouble.rc == SQLITE_OK && problem->rc == SQLITE_OK;
+}
+
+/* ---- taking part ----------------------------------------------------------------------------- */
+
+/* Conflicts and syncs belong to one transaction. They are forgotten here, not at its end: SQLite
+ * may roll a transaction back in the middle of a statement that then continues, and a read that
+ * repairs may sync a file and then open no transaction. */
+bool ctr_member_lock(ctr_member *member, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || member->locked) return member->locked;
+    member->durable = member->conflicts.own = member->conflicts.replaced = false;
+    ctr_problem trouble = {SQLITE_OK, NULL};
+    ctr_run run = ctr_run_on(member->db, member->schema, NULL, &trouble);
+    if (sqlite3_db_readonly(member->db, member->schema) == 1)
+        ctr_problem_set(&trouble, SQLITE_READONLY, "it is read-only");
+    if (member->lock) {
+        ctr_run_row(&run, member->lock);
+        sqlite3_reset(member->lock);
+    } else {
+        ctr_run_do(&run, CTR_SQL_SYNC_LOCK, NULL);
+    }
+    member->locked = trouble.rc == SQLITE_OK;
+    if (trouble.rc == SQLITE_ERROR) { /* there is no such table */
+        ctr_problem_close(&trouble);
+        ctr_problem_set(&trouble, SQLITE_ERROR, "it has no counter tables");
+    }
+    ctr_member_blame(member, &trouble, problem);
+    if (!member->locked) copy_problem(&member->unlocked, &member->trouble, problem);
+    return member->locked;
+}
+
+int ctr_member_look_to_write(ctr_member *member, const char *birth, const ctr_shape *shape,
+                             ctr_problem *problem)
+{
+    member->left_out = false;
+    if (!member->locked && member->unlocked.rc != SQLITE_OK) {
+        copy_problem(&member->trouble, &member->unlocked, problem);
+        return problem->rc;
+    }
+    ctr_member_look(member, birth, shape, problem);
+    if (!member->locked && member->trouble.rc == SQLITE_OK && problem->rc == SQLITE_OK) {
+        ctr_problem trouble = {SQLITE_OK, NULL}; /* it was attached after the locks were taken */
+        ctr_problem_set(&trouble, SQLITE_ERROR,
+                        "it was not available when the transaction took its locks: COMMIT first");
+        ctr_member_blame(member, &trouble, problem);
+    }
+    return problem->rc;
+}
+
+bool ctr_member_takes_part(const ctr_member *member)
+{
+    return member->open && member->locked && !member->left_out && member->trouble.rc == SQLITE_OK;
+}
+
+int ctr_member_make_durable(ctr_member *member, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK || member->durable) return problem->rc;
+    ctr_source source = {.db = member->db, .schema = member->schema};
+    ctr_durable_source(&source, problem);
+    member->durable = problem->rc == SQLITE_OK;
+    return problem->rc;
 }

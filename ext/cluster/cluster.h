@@ -165,16 +165,6 @@ typedef struct ctr_clusters {
 
 /* ==== cluster.c =============================================================================== */
 
-/* SQLite may disconnect a table and connect it again at any time. Options for the rest of the
- * connection, INSERT INTO traffic(traffic) VALUES ('read=ALL'), are kept here meanwhile.
- */
-
-/* Returns the entry of this name with its cluster, connecting a disconnected one first. NULL: there
- * is none; or it was dropped, or its CREATE was rolled back, although a statement may still hold
- * it; or, with a problem, it could not be connected. */
-ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 *db,
-                                          const char *name, ctr_problem *problem);
-
 /* Looks at the files of all replicas; see ctr_member_look. */
 int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem);
 
@@ -183,8 +173,6 @@ int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem);
  * replica that cannot be locked is unavailable. If the current statement fails, its later writes
  * are undone. */
 int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem);
-
-/* ==== member.c: one replica, as this connection sees its file ================================= */
 
 /* Returns whether it takes part in writes. */
 bool ctr_member_takes_part(const ctr_member *member);
@@ -199,6 +187,16 @@ void ctr_member_blame(ctr_member *member, ctr_problem *trouble, ctr_problem *pro
 
 /* ==== module.c ================================================================================ */
 
+/* SQLite may disconnect a table and connect it again at any time. Options for the rest of the
+ * connection, INSERT INTO traffic(traffic) VALUES ('read=ALL'), are kept here meanwhile.
+ */
+
+/* Returns the entry of this name with its cluster, connecting a disconnected one first. NULL: there
+ * is none; or it was dropped, or its CREATE was rolled back, although a statement may still hold
+ * it; or, with a problem, it could not be connected. */
+ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 *db,
+                                          const char *name, ctr_problem *problem);
+
 /* coordinator.c: USING counter_cluster(...). `conn` has the list as its fronts. */
 int ctr_coordinator_register(sqlite3 *db, ctr_conn *conn);
 
@@ -207,58 +205,6 @@ int ctr_coordinator_register(sqlite3 *db, ctr_conn *conn);
  */
 
 /* ==== cluster.c =============================================================================== */
-
-/* The caller closes the options, also after a failure. */
-int ctr_clusters_read_options(ctr_options *options, int n, const char *const *clauses,
-                              ctr_problem *problem);
-void ctr_clusters_close_options(ctr_options *options);
-
-/* Returns whether the command sets a level, such as "read=ALL"; then sets it in *levels. */
-bool ctr_clusters_set_option(ctr_levels *levels, const char *command, ctr_problem *problem);
-
-/* Returns the entry of this name, a new one if there is none. Lent as long as the connection; NULL:
- * no memory. */
-ctr_cluster_entry *ctr_clusters_entry(ctr_clusters *clusters, const char *name);
-
-/* Notes the declaration of the cluster. Options and seen tables stay if the declaration is the same
- * and the cluster is not new: a transaction that drops a cluster and creates another one of its
- * name may be rolled back without notice. */
-void ctr_clusters_declare(ctr_cluster_entry *entry, const char *declaration, bool is_new,
-                          const ctr_levels *levels, ctr_problem *problem);
-
-/* Notes the tables of a cluster as this connection has just seen them. */
-void ctr_clusters_note_seen(ctr_cluster_seen *seen, const char *birth, const char *schema,
-                            const char *table, const ctr_shape *shape, ctr_problem *problem);
-
-void ctr_clusters_close(ctr_clusters *clusters);
-
-/* `table` is the name of the table in the first replica that has it; the n `schemas` are copied.
- * Missing replicas may be attached later, but a new cluster needs at least one, and all that are
- * attached must have the same columns. A cluster that is not new is opened from `seen`, without a
- * lock; its replicas are read when they are needed. The caller closes it, even if this fails. */
-int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_conn *conn, ctr_levels *levels,
-                     ctr_cluster_seen *seen, const char *table, char *const *schemas, int n,
-                     bool is_new, ctr_problem *problem);
-void ctr_cluster_close(ctr_cluster *cluster);
-
-/* Chooses the replicas that a read contacts: their numbers go into `contacts`, which has room for
- * all. Leaves out those in `failed`. Returns their number. Fails if the level cannot be met. If the
- * statement is writing, these are all that take part in the write: an UPDATE counts the difference
- * between its new value and the row that it writes, which must be the row that it has read. */
-int ctr_cluster_contact(ctr_cluster *cluster, bool is_writing, uint64_t failed, int *contacts,
-                        ctr_problem *problem);
-
-/* Returns a bit for each replica that takes part in the write of the current row. */
-uint64_t ctr_cluster_parts(const ctr_cluster *cluster);
-
-/* Fails unless enough replicas take part in a write, and says why not:
- *
- * "write=QUORUM needs 2 of 3 replicas, 1 is available: east: database is locked; west: it is not
- * attached"; the code is SQLITE_BUSY if only locks are missing, because then it is worth trying
- * again. The data center of a replica is that of its name; the local one is that of main. */
-int ctr_cluster_require_write(const ctr_cluster *cluster, ctr_problem *problem);
-
-/* ==== member.c: one replica, as this connection sees its file ================================= */
 
 int ctr_member_open(ctr_member *member, sqlite3 *db, ctr_conn *conn, const char *schema,
                     const bool *within, ctr_problem *problem);
@@ -294,6 +240,32 @@ int ctr_member_make_durable(ctr_member *member, ctr_problem *problem);
 
 /* Call it at the end of a transaction. */
 void ctr_member_end(ctr_member *member);
+
+/* `table` is the name of the table in the first replica that has it; the n `schemas` are copied.
+ * Missing replicas may be attached later, but a new cluster needs at least one, and all that are
+ * attached must have the same columns. A cluster that is not new is opened from `seen`, without a
+ * lock; its replicas are read when they are needed. The caller closes it, even if this fails. */
+int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_conn *conn, ctr_levels *levels,
+                     ctr_cluster_seen *seen, const char *table, char *const *schemas, int n,
+                     bool is_new, ctr_problem *problem);
+void ctr_cluster_close(ctr_cluster *cluster);
+
+/* Chooses the replicas that a read contacts: their numbers go into `contacts`, which has room for
+ * all. Leaves out those in `failed`. Returns their number. Fails if the level cannot be met. If the
+ * statement is writing, these are all that take part in the write: an UPDATE counts the difference
+ * between its new value and the row that it writes, which must be the row that it has read. */
+int ctr_cluster_contact(ctr_cluster *cluster, bool is_writing, uint64_t failed, int *contacts,
+                        ctr_problem *problem);
+
+/* Returns a bit for each replica that takes part in the write of the current row. */
+uint64_t ctr_cluster_parts(const ctr_cluster *cluster);
+
+/* Fails unless enough replicas take part in a write, and says why not:
+ *
+ * "write=QUORUM needs 2 of 3 replicas, 1 is available: east: database is locked; west: it is not
+ * attached"; the code is SQLITE_BUSY if only locks are missing, because then it is worth trying
+ * again. The data center of a replica is that of its name; the local one is that of main. */
+int ctr_cluster_require_write(const ctr_cluster *cluster, ctr_problem *problem);
 
 /* ==== quorum.c: one row of all replicas that take part ======================================== */
 
@@ -354,6 +326,30 @@ void ctr_reading_repair(ctr_cluster *cluster, const char *name, const char *plan
                         sqlite3_value **argv, ctr_problem *problem);
 
 /* ==== module.c ================================================================================ */
+
+/* The caller closes the options, also after a failure. */
+int ctr_clusters_read_options(ctr_options *options, int n, const char *const *clauses,
+                              ctr_problem *problem);
+void ctr_clusters_close_options(ctr_options *options);
+
+/* Returns whether the command sets a level, such as "read=ALL"; then sets it in *levels. */
+bool ctr_clusters_set_option(ctr_levels *levels, const char *command, ctr_problem *problem);
+
+/* Returns the entry of this name, a new one if there is none. Lent as long as the connection; NULL:
+ * no memory. */
+ctr_cluster_entry *ctr_clusters_entry(ctr_clusters *clusters, const char *name);
+
+/* Notes the declaration of the cluster. Options and seen tables stay if the declaration is the same
+ * and the cluster is not new: a transaction that drops a cluster and creates another one of its
+ * name may be rolled back without notice. */
+void ctr_clusters_declare(ctr_cluster_entry *entry, const char *declaration, bool is_new,
+                          const ctr_levels *levels, ctr_problem *problem);
+
+/* Notes the tables of a cluster as this connection has just seen them. */
+void ctr_clusters_note_seen(ctr_cluster_seen *seen, const char *birth, const char *schema,
+                            const char *table, const ctr_shape *shape, ctr_problem *problem);
+
+void ctr_clusters_close(ctr_clusters *clusters);
 
 /* The counter table in front of several replicas. */
 

@@ -53,7 +53,7 @@ typedef struct ctr_identity {
     int64_t next;   /* above all numbers of the file that others have read */
     int64_t floors; /* new whenever a floor rises; 0: the file has no floors */
 
-    /* Of a name; see file/succession.c. */
+    /* Of a name; see file/identity.c. */
     int64_t epoch; /* how often the name has been replaced; 0 ... CTR_EPOCH_MAX */
     ctr_turn turn;
     int64_t names;               /* equal in files that know the same epochs; 0: none */
@@ -111,7 +111,7 @@ typedef struct ctr_storage {
 /* The files of a connection, with the state of each in this transaction.
  *
  * The first count of a transaction compares the identity with the file; later ones rely on that. If
- * they differ, it takes a new id in the same transaction, or refuses (file/succession.c). While
+ * they differ, it takes a new id in the same transaction, or refuses (file/identity.c). While
  * nobody else has committed, the stat is enough until the witness is due:
  *
  *     transaction begins --> ctr_file_identity: read, stat, getxattr --> checked --> counts, merges
@@ -142,7 +142,7 @@ typedef enum ctr_file_sql {
     CTR_FILE_LIST, /* its counter tables */
     CTR_FILE_MARK, /* of another file that was read */
     CTR_FILE_SET_MARK,
-    CTR_FILE_SOURCE, /* the witness of a source: file/names.c */
+    CTR_FILE_SOURCE, /* the witness of a source: file/identity.c */
     CTR_FILE_SET_SOURCE,
     CTR_FILE_STATEMENTS
 } ctr_file_sql;
@@ -400,15 +400,13 @@ void ctr_identity_offer_fork(sqlite3 *db, const char *schema, ctr_problem *probl
 /* Sets the problem "no replica id: run SELECT counter_init() ...". */
 int ctr_identity_missing(const char *schema, ctr_problem *problem);
 
-/* ==== names.c ================================================================================= */
-
 /* The replicas and the epochs of names that a file knows: counter_sources.
  *
  * It has the files that this file pulled from, with their witnesses; in a file that is about to
  * replace another, also the files that others know, and the work that is left; and the highest
  * known epoch of each name that was ever replaced.
  *
- * This module reads and writes the rows; file/succession.c acts on them. */
+ * This module reads and writes the rows; file/identity.c acts on them. */
 
 /* Reads the witness of a replica as of the last pull. Returns false if there was none. */
 bool ctr_names_witness(ctr_file *file, const ctr_identity *source, ctr_pair *pair,
@@ -424,8 +422,6 @@ void ctr_names_take_over(ctr_run *run, ctr_run *from);
 
 /* Returns the highest known epoch of a name that was replaced. */
 int64_t ctr_names_named_epoch(ctr_run *run, const char *name);
-
-/* ==== succession.c ============================================================================ */
 
 /* Creates and replaces identities, stops files from counting, and lets one
  * replace another under its name.
@@ -588,8 +584,6 @@ int ctr_identity_refuse(ctr_run *run, const ctr_identity *identity);
 /* Records the current id, if there is one, as a former id. */
 int ctr_identity_retire(ctr_run *run, int64_t now);
 
-/* ==== names.c ================================================================================= */
-
 /* Records the holder of a name, which other files have reported. */
 void ctr_names_report_holder(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const char *name);
 
@@ -618,8 +612,6 @@ char *ctr_names_missing_to_count(ctr_run *run, const ctr_identity *mine);
 char *ctr_names_missing_to_promote(ctr_run *run, const ctr_identity *mine,
                                    const uint8_t holder[CTR_ID_SIZE],
                                    const uint8_t holds[CTR_ID_SIZE]);
-
-/* ==== succession.c ============================================================================ */
 
 /* The only function that changes a lineage. replica->identity becomes the new one. */
 void ctr_succession_follow(ctr_file *file, ctr_verdict verdict, ctr_problem *problem);

@@ -263,7 +263,7 @@ typedef struct ctr_changes {
  *
  * The state of a counter is its cell plus the amount of the journal, which belongs to the shard of
  * the file's id. An increment is noted in a batch in memory (table/journal.c), which is appended to
- * the journal. A fold moves amounts into the cells (table/fold.c). The state of a row is its row
+ * the journal. A fold moves amounts into the cells (table/changes.c). The state of a row is its row
  * cell with the stamps of the journal in the same way.
  *
  * Memory is only a cache of the file and of the batch. After a rollback it is dropped and read
@@ -1157,8 +1157,6 @@ int ctr_changes_latest(ctr_changes *changes, ctr_problem *problem);
 /* Sets the problem "t_journal is damaged: row 5 is truncated". */
 int ctr_changes_damaged(const char *table, int64_t number, const char *what, ctr_problem *problem);
 
-/* ==== fold.c ================================================================================== */
-
 /* Moves amounts of a journal into the cells.
  *
  * A fold writes each row with amounts once, in the order of storage. It turns the journal's rows of
@@ -1671,8 +1669,6 @@ void ctr_changes_make_segment(ctr_run *run);
 /* Makes one segment of the segments of a level that has eight, or of all. Returns false if no level
  * has eight and all are short, or on a problem. */
 bool ctr_changes_compact(ctr_run *run);
-
-/* ==== fold.c ================================================================================== */
 
 /* Folds all tables of the file. Call it before the id changes: amounts belong to the shards of the
  * old id. */

@@ -48,7 +48,7 @@ typedef struct ctr_ordinary {
  * regular columns (table/columns.c).
  *
  * Triggers on products (tracked/triggers.c) pass each change to products_counters
- * (tracked/reports.c). tracked/showing.c writes all other changes of the counters into products.
+ * (tracked/reconcile.c). tracked/showing.c writes all other changes of the counters into products.
  *
  * The trigger on INSERT names the tracked table and columns: SQLite rewrites it when a table or a
  * column is renamed. */
@@ -604,7 +604,7 @@ void ctr_later_clear(ctr_showing *showing, ctr_rows *rows, int64_t rowid, const 
  * they are deleted. */
 int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem *problem);
 
-/* ==== reports.c =============================================================================== */
+/* ==== reconcile.c ============================================================================= */
 
 /* The methods of a counter table of a tracked table. */
 const ctr_tracker *ctr_trigger_rows_tracker(void);
@@ -689,7 +689,7 @@ bool ctr_foreign_has_children(ctr_foreign *foreign, sqlite3_value **keys, ctr_pr
  *       VALUES ('inserted', NEW."sku", NEW."stock");
  *     END
  *
- * tracked/reports.c takes what they insert. The templates are in sql/track.sql. */
+ * tracked/reconcile.c takes what they insert. The templates are in sql/track.sql. */
 
 enum { CTR_N_TRIGGERS = 8 };
 
@@ -900,8 +900,6 @@ void ctr_stamping_missing(ctr_table *table, bool waits, ctr_problem *problem);
 /* Stages the row cell of such a row that is to come back: its columns have no stamp any more, by
  * which other files notice that they should give their values (ctr_row_cell_lacks). */
 void ctr_stamping_restored(ctr_table *table, ctr_problem *problem);
-
-/* ==== reports.c =============================================================================== */
 
 /* Of these methods, those that read the tracked table. */
 void ctr_reports_open(ctr_table *table, ctr_problem *problem);
