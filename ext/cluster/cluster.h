@@ -165,7 +165,7 @@ typedef struct ctr_clusters {
 
 /* ==== cluster.c =============================================================================== */
 
-/* Looks at the files of all replicas; see ctr_member_look. */
+/* Looks at the files of all replicas; see member_look. */
 int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem);
 
 /* Takes the write locks, once in a transaction. Outside a transaction it takes them in the order of
@@ -205,28 +205,6 @@ int ctr_coordinator_register(sqlite3 *db, ctr_conn *conn);
  */
 
 /* ==== cluster.c =============================================================================== */
-
-int ctr_member_open(ctr_member *member, sqlite3 *db, ctr_conn *conn, const char *schema,
-                    const bool *within, ctr_problem *problem);
-void ctr_member_close(ctr_member *member);
-
-/* Looks at the file that is attached now. Returns whether it has the table with the birth name
- * `birth` and the columns of `shape`; NULL: any columns. A failure becomes its trouble; only an
- * error that ends the statement becomes the problem. */
-bool ctr_member_look(ctr_member *member, const char *birth, const ctr_shape *shape,
-                     ctr_problem *problem);
-
-/* Takes the write lock by writing nothing. Call it before the file is read. Forgets conflicts and
- * syncs of earlier transactions. */
-bool ctr_member_lock(ctr_member *member, ctr_problem *problem);
-
-/* Looks at the file for a writing statement, after ctr_member_lock. If that failed, its reason
- * becomes the trouble. */
-int ctr_member_look_to_write(ctr_member *member, const char *birth, const ctr_shape *shape,
-                             ctr_problem *problem);
-
-/* Closes the table; the next look opens it again. */
-void ctr_member_forget(ctr_member *member);
 
 /* Moves a problem into the member's trouble, unless it ends the statement or the transaction was
  * rolled back. */
@@ -327,29 +305,9 @@ void ctr_reading_repair(ctr_cluster *cluster, const char *name, const char *plan
 
 /* ==== module.c ================================================================================ */
 
-/* The caller closes the options, also after a failure. */
-int ctr_clusters_read_options(ctr_options *options, int n, const char *const *clauses,
-                              ctr_problem *problem);
-void ctr_clusters_close_options(ctr_options *options);
-
-/* Returns whether the command sets a level, such as "read=ALL"; then sets it in *levels. */
-bool ctr_clusters_set_option(ctr_levels *levels, const char *command, ctr_problem *problem);
-
-/* Returns the entry of this name, a new one if there is none. Lent as long as the connection; NULL:
- * no memory. */
-ctr_cluster_entry *ctr_clusters_entry(ctr_clusters *clusters, const char *name);
-
-/* Notes the declaration of the cluster. Options and seen tables stay if the declaration is the same
- * and the cluster is not new: a transaction that drops a cluster and creates another one of its
- * name may be rolled back without notice. */
-void ctr_clusters_declare(ctr_cluster_entry *entry, const char *declaration, bool is_new,
-                          const ctr_levels *levels, ctr_problem *problem);
-
 /* Notes the tables of a cluster as this connection has just seen them. */
 void ctr_clusters_note_seen(ctr_cluster_seen *seen, const char *birth, const char *schema,
                             const char *table, const ctr_shape *shape, ctr_problem *problem);
-
-void ctr_clusters_close(ctr_clusters *clusters);
 
 /* The counter table in front of several replicas. */
 
@@ -359,8 +317,5 @@ typedef struct ctr_coordinator {
     ctr_cluster_entry *entry; /* of the cluster; borrowed */
     ctr_clusters *clusters;   /* the list with that entry; borrowed */
 } ctr_coordinator;
-
-/* Returns the methods by which such a table reads and writes rows, and runs commands. */
-const ctr_front *ctr_front_methods(void);
 
 #endif

@@ -68,7 +68,8 @@ static bool split(const char *clause, char **name, char **value, ctr_problem *pr
     return true;
 }
 
-bool ctr_clusters_set_option(ctr_levels *levels, const char *command, ctr_problem *problem)
+/* Returns whether the command sets a level, such as "read=ALL"; then sets it in *levels. */
+static bool clusters_set_option(ctr_levels *levels, const char *command, ctr_problem *problem)
 {
     char *name = NULL, *value = NULL;
     ctr_levels changed = *levels;
@@ -131,8 +132,9 @@ static void read_clause(ctr_options *options, const char *clause, ctr_problem *p
     sqlite3_free(value);
 }
 
-int ctr_clusters_read_options(ctr_options *options, int n, const char *const *clauses,
-                              ctr_problem *problem)
+/* The caller closes the options, also after a failure. */
+static int clusters_read_options(ctr_options *options, int n, const char *const *clauses,
+                                 ctr_problem *problem)
 {
     *options = (ctr_options){.levels = {CTR_LEVEL_QUORUM, CTR_LEVEL_QUORUM, false}};
     if (problem->rc != SQLITE_OK) return problem->rc;
@@ -149,7 +151,7 @@ int ctr_clusters_read_options(ctr_options *options, int n, const char *const *cl
     return problem->rc;
 }
 
-void ctr_clusters_close_options(ctr_options *options)
+static void clusters_close_options(ctr_options *options)
 {
     for (int i = 0; i < options->n; i++) sqlite3_free(options->replicas[i]);
     sqlite3_free(options->table);
@@ -200,7 +202,9 @@ ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 
     return problem->rc == SQLITE_OK && entry->cluster ? entry : NULL;
 }
 
-ctr_cluster_entry *ctr_clusters_entry(ctr_clusters *clusters, const char *name)
+/* Returns the entry of this name, a new one if there is none. Lent as long as the connection; NULL:
+ * no memory. */
+static ctr_cluster_entry *clusters_entry(ctr_clusters *clusters, const char *name)
 {
     ctr_cluster_entry *entry = find_entry(clusters, name);
     if (entry) return entry;
@@ -216,8 +220,11 @@ ctr_cluster_entry *ctr_clusters_entry(ctr_clusters *clusters, const char *name)
     return entry;
 }
 
-void ctr_clusters_declare(ctr_cluster_entry *entry, const char *declaration, bool is_new,
-                          const ctr_levels *levels, ctr_problem *problem)
+/* Notes the declaration of the cluster. Options and seen tables stay if the declaration is the same
+ * and the cluster is not new: a transaction that drops a cluster and creates another one of its
+ * name may be rolled back without notice. */
+static void clusters_declare(ctr_cluster_entry *entry, const char *declaration, bool is_new,
+                             const ctr_levels *levels, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return;
     if (!is_new && entry->declaration && strcmp(entry->declaration, declaration) == 0) return;
@@ -229,7 +236,7 @@ void ctr_clusters_declare(ctr_cluster_entry *entry, const char *declaration, boo
     clear_seen(&entry->seen);
 }
 
-void ctr_clusters_close(ctr_clusters *clusters)
+static void clusters_close(ctr_clusters *clusters)
 {
     while (clusters->first) {
         ctr_cluster_entry *entry = clusters->first;
@@ -442,7 +449,7 @@ static bool run_command(ctr_table *table, sqlite3_value **columns, const char *c
 {
     ctr_cluster *cluster = cluster_of(table);
     ctr_levels levels = *cluster->levels;
-    if (ctr_clusters_set_option(&levels, command, problem)) {
+    if (clusters_set_option(&levels, command, problem)) {
         if (ctr_commands_refuse_values(table, columns, command, problem) == SQLITE_OK)
             *cluster->levels = levels;
         return true;
@@ -499,7 +506,8 @@ static const ctr_front FRONT = {
     .birth = birth_of_tables,
 };
 
-const ctr_front *ctr_front_methods(void)
+/* Returns the methods by which such a table reads and writes rows, and runs commands. */
+static const ctr_front *front_methods(void)
 {
     return &FRONT;
 }
@@ -594,12 +602,12 @@ static void open_front(ctr_coordinator *front, ctr_conn *conn, const char *decla
                        const ctr_options *options, bool is_new, ctr_problem *problem)
 {
     ctr_table *table = &front->table;
-    front->entry = ctr_clusters_entry(front->clusters, table->name);
+    front->entry = clusters_entry(front->clusters, table->name);
     if (!front->entry) {
         ctr_problem_nomem(problem);
         return;
     }
-    ctr_clusters_declare(front->entry, declaration, is_new, &options->levels, problem);
+    clusters_declare(front->entry, declaration, is_new, &options->levels, problem);
     ctr_conn_prepare(conn, problem);
     if (problem->rc == SQLITE_OK) open_unless_gone(front, options, is_new, problem);
     ctr_table_check_name(&table->shape, table->name, problem);
@@ -616,7 +624,7 @@ static ctr_coordinator *make_front(sqlite3 *db, ctr_conn *conn, const char *cons
     }
     memset(front, 0, sizeof *front);
     ctr_table *table = &front->table;
-    table->front = ctr_front_methods();
+    table->front = front_methods();
     table->db = db;
     table->joined.conn = conn;
     front->clusters = conn->fronts;
@@ -641,9 +649,9 @@ static int start_cluster(sqlite3 *db, ctr_conn *conn, int argc, const char *cons
     for (int i = CLUSTER_CLAUSES; i < argc; i++) sqlite3_str_appendf(clauses, "%s,", argv[i]);
     if (sqlite3_str_errcode(clauses) != SQLITE_OK) ctr_problem_nomem(&problem);
     char *declaration = sqlite3_str_finish(clauses);
-    ctr_clusters_read_options(&options, argc - CLUSTER_CLAUSES, argv + CLUSTER_CLAUSES, &problem);
+    clusters_read_options(&options, argc - CLUSTER_CLAUSES, argv + CLUSTER_CLAUSES, &problem);
     if (problem.rc == SQLITE_OK) open_front(front, conn, declaration, &options, is_new, &problem);
-    ctr_clusters_close_options(&options);
+    clusters_close_options(&options);
     sqlite3_free(declaration);
     if (problem.rc == SQLITE_OK) {
         *base = &table->joined.base;
@@ -673,11 +681,11 @@ static int cluster_rename(sqlite3_vtab *base, const char *to)
     ctr_table *table = &front->table;
     ctr_problem problem = {SQLITE_OK, NULL};
     ctr_table_check_name(&table->shape, to, &problem);
-    ctr_cluster_entry *entry = ctr_clusters_entry(front->clusters, to);
+    ctr_cluster_entry *entry = clusters_entry(front->clusters, to);
     if (!entry) ctr_problem_nomem(&problem);
     if (problem.rc == SQLITE_OK) {
         const ctr_cluster_entry *from = front->entry;
-        ctr_clusters_declare(entry, from->declaration, true, &from->levels, &problem);
+        clusters_declare(entry, from->declaration, true, &from->levels, &problem);
         const ctr_cluster_seen *seen = &from->seen;
         if (seen->birth)
             ctr_clusters_note_seen(&entry->seen, seen->birth, seen->schema, seen->table,
@@ -725,7 +733,7 @@ static int cluster_rollback(sqlite3_vtab *base)
 
 static void close_clusters(void *clusters)
 {
-    ctr_clusters_close(clusters);
+    clusters_close(clusters);
     sqlite3_free(clusters);
 }
 

@@ -285,19 +285,10 @@ const char *ctr_commands_name(const char *command, const char *verb);
  * already reads. */
 int ctr_table_read(ctr_table *table, ctr_problem *problem);
 
-/* declare.c: a tracked table that is replicated may have no counter. */
-int ctr_declare_shape(ctr_shape *shape, const char *table, bool tracked, int n,
-                      const char *const *clauses, ctr_problem *problem);
-
 /* Returns the name in a clause that adds a counter; the caller frees it with sqlite3_free. Returns
  * NULL and sets the problem if the clause is refused. */
 char *ctr_declare_counter(const char *table, const char *clause, ctr_problem *problem);
 char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool tracked);
-
-/* If the last clause is TRACKED, removes it from the count and returns the name of the tracked
- * table; the caller frees it with sqlite3_free. Returns NULL if there is no such clause, or on a
- * problem. */
-char *ctr_declare_tracked(int *n, const char *const *clauses, ctr_problem *problem);
 
 /* ==== write.c ================================================================================= */
 
@@ -315,33 +306,10 @@ int ctr_write_check_altered(const ctr_table *table, ctr_problem *problem);
 
 /* access.c: after ctr_access_find, table->rows holds the row. */
 
-/* Returns the row id of the row just written, as xRowid would. */
-int64_t ctr_access_rowid(const ctr_table *table);
-
 /* Returns whether the row was found, in any file. */
 bool ctr_access_found(const ctr_table *table);
 
-/* Stages table->keys, as they are spelled, for the row that was found: ctr_stage_spell. */
-void ctr_access_spell(ctr_table *table, ctr_problem *problem);
-
-/* Returns whether the row has the values of table->keys, apart from those that are NULL. */
-bool ctr_access_key_is(ctr_table *table, int64_t rowid, ctr_problem *problem);
-
-/* Adds "column hits of ('/', 12)" to the problem. */
-void ctr_access_problem_at(ctr_table *table, int counter, ctr_problem *problem);
-
 /* request.c: `columns` are the columns of the INSERT, by number. */
-
-/* Sets the problem that a front, or an UPDATE, takes no request. */
-void ctr_request_refuse(const ctr_table *table, ctr_problem *problem);
-
-/* Returns whether the request was taken before; if not, it becomes the current one. The caller ends
- * it, also after a failure. */
-bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
-
-/* Records the current request; there must be one. */
-int ctr_request_remember(ctr_table *table, ctr_problem *problem);
-void ctr_request_end(ctr_table *table);
 
 /* ==== commands.c ============================================================================== */
 

@@ -46,8 +46,9 @@ static void refuse_declaration(const ctr_declaration *declaration, ctr_problem *
     sqlite3_free(word);
 }
 
-int ctr_declare_shape(ctr_shape *shape, const char *table, bool tracked, int n,
-                      const char *const *clauses, ctr_problem *problem)
+/* declare.c: a tracked table that is replicated may have no counter. */
+static int declare_shape(ctr_shape *shape, const char *table, bool tracked, int n,
+                         const char *const *clauses, ctr_problem *problem)
 {
     if (problem->rc != SQLITE_OK) return problem->rc;
     ctr_declaration declaration;
@@ -74,8 +75,12 @@ int ctr_declare_shape(ctr_shape *shape, const char *table, bool tracked, int n,
     return problem->rc;
 }
 
-/* counter_track writes TRACKED "products" as the last clause. */
-char *ctr_declare_tracked(int *n, const char *const *clauses, ctr_problem *problem)
+/* If the last clause is TRACKED, removes it from the count and returns the name of the tracked
+ * table; the caller frees it with sqlite3_free. Returns NULL if there is no such clause, or on a
+ * problem.
+ *
+ * counter_track writes TRACKED "products" as the last clause. */
+static char *declare_tracked(int *n, const char *const *clauses, ctr_problem *problem)
 {
     static const char TRACKED[] = "TRACKED \"";
     const char *last = *n > 0 ? clauses[*n - 1] : "";
@@ -236,13 +241,13 @@ static ctr_table *connect(sqlite3 *db, ctr_conn *conn, char *schema, char *name,
     table->rows = &table->own_rows;
     table->schema = schema;
     table->name = name;
-    char *tracked = ctr_declare_tracked(&n, clauses, problem);
+    char *tracked = declare_tracked(&n, clauses, problem);
     table->tracker = tracked ? conn->above.tracker : NULL;
     sqlite3_free(tracked);
     if (table->tracker) table->tracker->open(table, problem);
     if (!table->schema || !table->name) ctr_problem_nomem(problem);
     ctr_shape declared = {0};
-    ctr_declare_shape(&declared, table->name, table->tracker != NULL, n, clauses, problem);
+    declare_shape(&declared, table->name, table->tracker != NULL, n, clauses, problem);
     if (problem->rc == SQLITE_OK)
         ctr_stored_describe(&table->shape, table->db, table->schema, table->name, &declared,
                             problem);
@@ -381,8 +386,8 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
     char *name = sqlite3_mprintf("%s", argv[ARG_TABLE]);
     if (!schema || !name) ctr_problem_nomem(&problem);
     int n = argc - ARG_CLAUSES;
-    char *tracked = ctr_declare_tracked(&n, argv + ARG_CLAUSES, &problem);
-    ctr_declare_shape(&shape, name, tracked != NULL, n, argv + ARG_CLAUSES, &problem);
+    char *tracked = declare_tracked(&n, argv + ARG_CLAUSES, &problem);
+    declare_shape(&shape, name, tracked != NULL, n, argv + ARG_CLAUSES, &problem);
     shape.replicated = tracked && conn->row_cells;
     ctr_session_renew(conn, &problem);
     ctr_table_check_name(&shape, name, &problem);

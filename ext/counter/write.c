@@ -27,147 +27,6 @@
 #include <string.h>
 
 /* =================================================================================================
- * access - the current row: of one file, or of the front of a table. */
-
-/* This comes before the row is found, because a new id means another shard, and before any
- * write. */
-static int make_ready(ctr_table *table, ctr_problem *problem)
-{
-    ctr_tab *tab = table->rows->tab;
-    if (problem->rc != SQLITE_OK || ctr_tab_is_ready(tab)) return problem->rc;
-    table->rows->writing = true; /* a trigger on counter_replica must not use these rows */
-    if (ctr_file_identity(table->file, problem) && ctr_journal_refresh(tab, problem) == SQLITE_OK &&
-        ctr_batch_refuse_triggers(tab, problem) == SQLITE_OK)
-        tab->ready_at = table->file->version;
-    table->rows->writing = false;
-    return problem->rc;
-}
-
-int ctr_access_find(ctr_table *table, ctr_problem *problem)
-{
-    table->joined.conn->stats.finds++;
-    if (table->front)
-        table->front->find(table, problem);
-    else if (make_ready(table, problem) == SQLITE_OK)
-        ctr_rows_find_key(table->rows, table->keys, problem);
-    return problem->rc;
-}
-
-bool ctr_access_may_be_new(ctr_table *table, ctr_problem *problem)
-{
-    return !table->front && make_ready(table, problem) == SQLITE_OK &&
-           ctr_rows_may_be_new(table->rows, table->keys, problem);
-}
-
-int ctr_access_find_rowid(ctr_table *table, int64_t rowid, ctr_problem *problem)
-{
-    if (table->front) return table->front->find_rowid(table, rowid, problem);
-    table->joined.conn->stats.finds++;
-    if (make_ready(table, problem) == SQLITE_OK) ctr_rows_find_rowid(table->rows, rowid, problem);
-    return problem->rc;
-}
-
-void ctr_access_end(ctr_table *table)
-{
-    if (!table->holds_keys) return;
-    for (int i = 0; i < table->shape.n_keys; i++) {
-        sqlite3_value_free(table->keys[i]);
-        table->keys[i] = NULL;
-    }
-    table->holds_keys = false;
-}
-
-int64_t ctr_access_rowid(const ctr_table *table)
-{
-    return table->front ? table->front->rowid(table) : table->rows->rowid;
-}
-
-bool ctr_access_found(const ctr_table *table)
-{
-    return table->front ? table->front->found(table) : table->rows->found;
-}
-
-void ctr_access_spell(ctr_table *table, ctr_problem *problem)
-{
-    if (table->front)
-        table->front->spell(table);
-    else
-        ctr_stage_spell(table->rows, table->keys, problem);
-}
-
-bool ctr_access_is_live(const ctr_table *table)
-{
-    for (int i = 0; i < table->shape.n_counters; i++) {
-        ctr_summary state = ctr_rows_state(table->rows, i);
-        if (ctr_summary_is_live(&state)) return true;
-    }
-    return false;
-}
-
-bool ctr_access_is_below(ctr_table *table, ctr_problem *problem)
-{
-    return table->front ? table->front->is_below(table)
-                        : ctr_floors_is_below(&table->floors, table->keys, problem);
-}
-
-/* Records the current request, if there is one, then writes the row. A trigger on the requests must
- * not use the current row. */
-int ctr_access_write(ctr_table *table, ctr_problem *problem)
-{
-    ctr_conn *conn = table->joined.conn;
-    unsigned nth = conn->ended;
-    if (table->front) return table->front->write(table, problem);
-    table->rows->writing = true;
-    if (table->request) ctr_request_remember(table, problem);
-    table->rows->writing = false;
-    if (problem->rc != SQLITE_OK) return problem->rc;
-    ctr_stage_write(table->rows, table->keys, problem);
-    if (problem->rc != SQLITE_OK && table->request) ctr_conn_spoil(conn, nth);
-    return problem->rc;
-}
-
-int ctr_access_raise(ctr_table *table, ctr_problem *problem)
-{
-    if (table->front) return table->front->raise(table, problem);
-    table->rows->writing = true; /* no trigger may use these rows */
-    ctr_floors_raise(&table->floors, table->keys, problem);
-    table->rows->writing = false;
-    return problem->rc;
-}
-
-bool ctr_access_key_is(ctr_table *table, int64_t rowid, ctr_problem *problem)
-{
-    return table->front ? table->front->key_is(table, rowid, problem)
-                        : ctr_values_key_is(table->rows, rowid, table->keys, problem);
-}
-
-char *ctr_access_given_key_text(const ctr_table *table, ctr_problem *problem)
-{
-    char *key = ctr_problem_describe_key(table->keys, table->shape.n_keys);
-    if (!key) {
-        ctr_problem_close(problem);
-        ctr_problem_nomem(problem);
-    }
-    return key;
-}
-
-/* Returns the key of the row that was found as a message shows it. */
-static char *found_key_text(ctr_table *table, ctr_problem *problem)
-{
-    ctr_rows *rows = table->front ? table->front->stored_row(table) : table->rows;
-    return rows ? ctr_values_key_text(rows, rows->rowid, problem)
-                : ctr_access_given_key_text(table, problem);
-}
-
-void ctr_access_problem_at(ctr_table *table, int counter, ctr_problem *problem)
-{
-    char *key = found_key_text(table, problem);
-    const char *name = table->shape.columns[table->shape.counters[counter]].name;
-    if (key) ctr_problem_where(problem, "column %s of %s", name, key);
-    sqlite3_free(key);
-}
-
-/* =================================================================================================
  * request - request ids: INSERT INTO t(k, n, request_id) VALUES ('a', 1, 'x') counts
  * once, however often it is repeated.
  *
@@ -284,7 +143,8 @@ static void check_command(sqlite3_value *command, ctr_problem *problem)
     sqlite3_free(shown);
 }
 
-void ctr_request_refuse(const ctr_table *table, ctr_problem *problem)
+/* Sets the problem that a front, or an UPDATE, takes no request. */
+static void request_refuse(const ctr_table *table, ctr_problem *problem)
 {
     if (table->front)
         ctr_problem_set(problem, SQLITE_ERROR, "%s", table->front->refuses_request);
@@ -295,9 +155,12 @@ void ctr_request_refuse(const ctr_table *table, ctr_problem *problem)
 
 /* ---- one statement --------------------------------------------------------------------------- */
 
-/* Fails if the text of a request that was taken before was another one: with the code of a UNIQUE
+/* Returns whether the request was taken before; if not, it becomes the current one. The caller ends
+ * it, also after a failure.
+ *
+ * Fails if the text of a request that was taken before was another one: with the code of a UNIQUE
  * constraint, except under OR IGNORE, which would skip the row without a word. */
-bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+static bool request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
 {
     sqlite3_value *id = columns[ctr_table_column(table->shape.n_columns)];
     check_id(id, problem);
@@ -328,7 +191,8 @@ bool ctr_request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *p
     return table->repeated;
 }
 
-int ctr_request_remember(ctr_table *table, ctr_problem *problem)
+/* Records the current request; there must be one. */
+static int request_remember(ctr_table *table, ctr_problem *problem)
 {
     ctr_run run = ctr_tab_run(table->rows->tab, problem);
     ctr_slot *slot = ctr_tab_take(table->rows->tab, CTR_TAB_SET_REQUEST, problem);
@@ -344,11 +208,156 @@ int ctr_request_remember(ctr_table *table, ctr_problem *problem)
     return problem->rc;
 }
 
-void ctr_request_end(ctr_table *table)
+static void request_end(ctr_table *table)
 {
     sqlite3_free(table->asks);
     table->asks = NULL;
     table->request = NULL;
+}
+
+/* =================================================================================================
+ * access - the current row: of one file, or of the front of a table. */
+
+/* This comes before the row is found, because a new id means another shard, and before any
+ * write. */
+static int make_ready(ctr_table *table, ctr_problem *problem)
+{
+    ctr_tab *tab = table->rows->tab;
+    if (problem->rc != SQLITE_OK || ctr_tab_is_ready(tab)) return problem->rc;
+    table->rows->writing = true; /* a trigger on counter_replica must not use these rows */
+    if (ctr_file_identity(table->file, problem) && ctr_journal_refresh(tab, problem) == SQLITE_OK &&
+        ctr_batch_refuse_triggers(tab, problem) == SQLITE_OK)
+        tab->ready_at = table->file->version;
+    table->rows->writing = false;
+    return problem->rc;
+}
+
+int ctr_access_find(ctr_table *table, ctr_problem *problem)
+{
+    table->joined.conn->stats.finds++;
+    if (table->front)
+        table->front->find(table, problem);
+    else if (make_ready(table, problem) == SQLITE_OK)
+        ctr_rows_find_key(table->rows, table->keys, problem);
+    return problem->rc;
+}
+
+bool ctr_access_may_be_new(ctr_table *table, ctr_problem *problem)
+{
+    return !table->front && make_ready(table, problem) == SQLITE_OK &&
+           ctr_rows_may_be_new(table->rows, table->keys, problem);
+}
+
+int ctr_access_find_rowid(ctr_table *table, int64_t rowid, ctr_problem *problem)
+{
+    if (table->front) return table->front->find_rowid(table, rowid, problem);
+    table->joined.conn->stats.finds++;
+    if (make_ready(table, problem) == SQLITE_OK) ctr_rows_find_rowid(table->rows, rowid, problem);
+    return problem->rc;
+}
+
+void ctr_access_end(ctr_table *table)
+{
+    if (!table->holds_keys) return;
+    for (int i = 0; i < table->shape.n_keys; i++) {
+        sqlite3_value_free(table->keys[i]);
+        table->keys[i] = NULL;
+    }
+    table->holds_keys = false;
+}
+
+/* Returns the row id of the row just written, as xRowid would. */
+static int64_t access_rowid(const ctr_table *table)
+{
+    return table->front ? table->front->rowid(table) : table->rows->rowid;
+}
+
+bool ctr_access_found(const ctr_table *table)
+{
+    return table->front ? table->front->found(table) : table->rows->found;
+}
+
+/* Stages table->keys, as they are spelled, for the row that was found: ctr_stage_spell. */
+static void access_spell(ctr_table *table, ctr_problem *problem)
+{
+    if (table->front)
+        table->front->spell(table);
+    else
+        ctr_stage_spell(table->rows, table->keys, problem);
+}
+
+bool ctr_access_is_live(const ctr_table *table)
+{
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        ctr_summary state = ctr_rows_state(table->rows, i);
+        if (ctr_summary_is_live(&state)) return true;
+    }
+    return false;
+}
+
+bool ctr_access_is_below(ctr_table *table, ctr_problem *problem)
+{
+    return table->front ? table->front->is_below(table)
+                        : ctr_floors_is_below(&table->floors, table->keys, problem);
+}
+
+/* Records the current request, if there is one, then writes the row. A trigger on the requests must
+ * not use the current row. */
+int ctr_access_write(ctr_table *table, ctr_problem *problem)
+{
+    ctr_conn *conn = table->joined.conn;
+    unsigned nth = conn->ended;
+    if (table->front) return table->front->write(table, problem);
+    table->rows->writing = true;
+    if (table->request) request_remember(table, problem);
+    table->rows->writing = false;
+    if (problem->rc != SQLITE_OK) return problem->rc;
+    ctr_stage_write(table->rows, table->keys, problem);
+    if (problem->rc != SQLITE_OK && table->request) ctr_conn_spoil(conn, nth);
+    return problem->rc;
+}
+
+int ctr_access_raise(ctr_table *table, ctr_problem *problem)
+{
+    if (table->front) return table->front->raise(table, problem);
+    table->rows->writing = true; /* no trigger may use these rows */
+    ctr_floors_raise(&table->floors, table->keys, problem);
+    table->rows->writing = false;
+    return problem->rc;
+}
+
+/* Returns whether the row has the values of table->keys, apart from those that are NULL. */
+static bool access_key_is(ctr_table *table, int64_t rowid, ctr_problem *problem)
+{
+    return table->front ? table->front->key_is(table, rowid, problem)
+                        : ctr_values_key_is(table->rows, rowid, table->keys, problem);
+}
+
+char *ctr_access_given_key_text(const ctr_table *table, ctr_problem *problem)
+{
+    char *key = ctr_problem_describe_key(table->keys, table->shape.n_keys);
+    if (!key) {
+        ctr_problem_close(problem);
+        ctr_problem_nomem(problem);
+    }
+    return key;
+}
+
+/* Returns the key of the row that was found as a message shows it. */
+static char *found_key_text(ctr_table *table, ctr_problem *problem)
+{
+    ctr_rows *rows = table->front ? table->front->stored_row(table) : table->rows;
+    return rows ? ctr_values_key_text(rows, rows->rowid, problem)
+                : ctr_access_given_key_text(table, problem);
+}
+
+/* Adds "column hits of ('/', 12)" to the problem. */
+static void access_problem_at(ctr_table *table, int counter, ctr_problem *problem)
+{
+    char *key = found_key_text(table, problem);
+    const char *name = table->shape.columns[table->shape.counters[counter]].name;
+    if (key) ctr_problem_where(problem, "column %s of %s", name, key);
+    sqlite3_free(key);
 }
 
 /* =================================================================================================
@@ -443,7 +452,7 @@ static int refuse_life(ctr_table *table, int counter, ctr_status status, ctr_pro
 {
     if (status == CTR_OK) return problem->rc;
     ctr_problem_set(problem, SQLITE_ERROR, "the counter %s", ctr_status_text(status));
-    ctr_access_problem_at(table, counter, problem);
+    access_problem_at(table, counter, problem);
     return problem->rc;
 }
 
@@ -460,7 +469,7 @@ static void meet_opening(ctr_table *table, ctr_opening *opening, int counter, in
                     "'opening=same', and only the greater value counts; if each had its own, "
                     "'opening=add'",
                     (long long)n, (long long)theirs->value);
-    ctr_access_problem_at(table, counter, problem);
+    access_problem_at(table, counter, problem);
 }
 
 int ctr_write_open(ctr_table *table, ctr_opening *opening, int counter, int64_t n,
@@ -582,7 +591,7 @@ static void write_once(ctr_table *table, ctr_problem *problem)
     if (changed)
         ctr_access_write(table, problem);
     else if (table->request)
-        ctr_request_remember(table, problem);
+        request_remember(table, problem);
 }
 
 /* ---- INSERT ---------------------------------------------------------------------------------- */
@@ -619,7 +628,7 @@ static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *p
         else if (given->is || (key_alone && state == ROW_MISSING))
             ctr_write_add(table, i, given->n, problem);
     }
-    if (state != ROW_LIVE || replaces) ctr_access_spell(table, problem);
+    if (state != ROW_LIVE || replaces) access_spell(table, problem);
     write_once(table, problem);
 }
 
@@ -639,7 +648,7 @@ static int check_key(ctr_table *table, int64_t rowid, sqlite3_value **columns, c
             return ctr_problem_set(problem, SQLITE_MISMATCH, "key column %s must not be NULL",
                                    column_name(table, table->shape.keys[i]));
     }
-    if (assigned && !ctr_access_key_is(table, rowid, problem))
+    if (assigned && !access_key_is(table, rowid, problem))
         ctr_problem_set(problem, SQLITE_ERROR, "the key of a row cannot be changed");
     return problem->rc;
 }
@@ -670,7 +679,7 @@ static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *prob
         else
             ctr_write_assign(table, i, given.n, problem);
     }
-    ctr_access_spell(table, problem);
+    access_spell(table, problem);
     write_once(table, problem);
 }
 
@@ -734,19 +743,19 @@ static void take_insert(ctr_table *table, sqlite3_value **argv, ctr_problem *pro
         return;
     }
     if (table->front) {
-        ctr_request_refuse(table, problem);
-    } else if (ctr_request_begin(table, columns, problem)) {
+        request_refuse(table, problem);
+    } else if (request_begin(table, columns, problem)) {
         if (sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE)
             ctr_problem_set(problem, SQLITE_CONSTRAINT, "the request was taken before");
     } else if (problem->rc == SQLITE_OK) {
         add_or_command(table, columns, problem);
         ctr_problem remembered = {SQLITE_OK, NULL};
-        if (is_ignored(table, problem) && ctr_request_remember(table, &remembered)) {
+        if (is_ignored(table, problem) && request_remember(table, &remembered)) {
             ctr_problem_close(problem);
             *problem = remembered;
         }
     }
-    ctr_request_end(table);
+    request_end(table);
 }
 
 static void delete_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
@@ -766,7 +775,7 @@ static void change_row(ctr_table *table, int argc, sqlite3_value **argv, bool in
     else if (inserts)
         take_insert(table, argv, problem);
     else if (is_request_given(table, argv + 2))
-        ctr_request_refuse(table, problem);
+        request_refuse(table, problem);
     else
         update_row(table, argv, problem);
 }
@@ -791,7 +800,7 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
         table->updated++;
     else if (argc > 1 && !inserts && table->updated > 0)
         ctr_conn_spoil(table->joined.conn, nth);
-    if (inserts) *rowid = table->repeated ? 0 : ctr_access_rowid(table);
+    if (inserts) *rowid = table->repeated ? 0 : access_rowid(table);
     ctr_access_end(table);
 
     if (problem.rc == SQLITE_OK) {

@@ -570,49 +570,6 @@ int ctr_file_look(ctr_file *file, ctr_problem *problem);
 /* The same from CTR_SQL_IDENTITY_READ, prepared on the schema; resets the statement. */
 int ctr_identity_take(ctr_identity *identity, sqlite3_stmt *rows, ctr_problem *problem);
 
-/* Creates the tables for a first identity, and those of sync: users can always read conflicts, and
- * the first pull changes no schema. */
-int ctr_identity_create(ctr_run *run);
-
-/* Writes or replaces the row: id, name, lineage. The id is valid since `now`. */
-int ctr_identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, bool alone,
-                       int64_t now);
-
-/* Records that the file does not count: the reason, the lineage and the twist. */
-int ctr_identity_refuse(ctr_run *run, const ctr_identity *identity);
-
-/* Records the current id, if there is one, as a former id. */
-int ctr_identity_retire(ctr_run *run, int64_t now);
-
-/* Records the holder of a name, which other files have reported. */
-void ctr_names_report_holder(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const char *name);
-
-/* Declares lost every other file that has written under an id; or one file, given its holder
- * (counter_sources.holder). Several files may have had my own id, one after the other; of those the
- * caller must name one, unless none is known. A lost file that was to take over the same name, and
- * that no file has met, used the next epoch. */
-void ctr_names_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_identity *mine);
-
-/* Returns the highest known epoch of the other files of my name. */
-int64_t ctr_names_epoch(ctr_run *run, const ctr_identity *mine);
-
-/* Raises the epoch of a name. */
-void ctr_names_raise(ctr_run *run, const char *name, int64_t epoch);
-
-/* Copies the epochs that `from`, an untrusted file, knows. */
-void ctr_names_take_names(ctr_run *run, ctr_run *from);
-
-/* Returns a number that is equal in files that know the same epochs; 0 if there are none. */
-int64_t ctr_names_known(ctr_run *run);
-
-/* Returns the steps that a pending file still lacks, as a list for a message, "pull from ...; ...";
- * "" if there are none; NULL on a problem or without memory. The caller frees it with
- * sqlite3_free. */
-char *ctr_names_missing_to_count(ctr_run *run, const ctr_identity *mine);
-char *ctr_names_missing_to_promote(ctr_run *run, const ctr_identity *mine,
-                                   const uint8_t holder[CTR_ID_SIZE],
-                                   const uint8_t holds[CTR_ID_SIZE]);
-
 /* The only function that changes a lineage. replica->identity becomes the new one. */
 void ctr_succession_follow(ctr_file *file, ctr_verdict verdict, ctr_problem *problem);
 

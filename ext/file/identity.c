@@ -194,7 +194,9 @@ int ctr_identity_check_name(const ctr_identity *identity, const char *schema, co
                            schema, identity->name, name);
 }
 
-int ctr_identity_create(ctr_run *run)
+/* Creates the tables for a first identity, and those of sync: users can always read conflicts, and
+ * the first pull changes no schema. */
+static int identity_create(ctr_run *run)
 {
     ctr_run_do(run, CTR_SQL_IDENTITY_CREATE, NULL);
     ctr_run_do(run, CTR_SQL_CONFLICTS_CREATE, NULL);
@@ -219,8 +221,9 @@ static void bind_lineage(ctr_run *run, sqlite3_stmt *row, const ctr_lineage *lin
     ctr_run_bind_int(run, row, ":random", lineage->pair.random);
 }
 
-int ctr_identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, bool alone,
-                       int64_t now)
+/* Writes or replaces the row: id, name, lineage. The id is valid since `now`. */
+static int identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, bool alone,
+                          int64_t now)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_WRITE);
     bind_lineage(run, row, &identity->lineage);
@@ -243,7 +246,8 @@ int ctr_identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, 
     return run->problem->rc;
 }
 
-int ctr_identity_refuse(ctr_run *run, const ctr_identity *identity)
+/* Records that the file does not count: the reason, the lineage and the twist. */
+static int identity_refuse(ctr_run *run, const ctr_identity *identity)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_REFUSE);
     bind_lineage(run, row, &identity->lineage);
@@ -253,7 +257,8 @@ int ctr_identity_refuse(ctr_run *run, const ctr_identity *identity)
     return run->problem->rc;
 }
 
-int ctr_identity_retire(ctr_run *run, int64_t now)
+/* Records the current id, if there is one, as a former id. */
+static int identity_retire(ctr_run *run, int64_t now)
 {
     ctr_run_do(run, CTR_SQL_IDENTITY_FORGET, NULL);
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_RETIRE);
@@ -341,7 +346,8 @@ static void write_report(ctr_run *run, const reported_file *what)
     ctr_run_once(run, row);
 }
 
-void ctr_names_report_holder(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const char *name)
+/* Records the holder of a name, which other files have reported. */
+static void names_report_holder(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const char *name)
 {
     write_report(run, &(reported_file){.holder = id, .id = id, .name = name});
 }
@@ -387,7 +393,27 @@ static sqlite3_stmt *prepare_loss(ctr_run *run, ctr_sql which, const uint8_t id[
     return row;
 }
 
-void ctr_names_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_identity *mine)
+static int64_t take_epoch(ctr_run *run, sqlite3_stmt *row)
+{
+    int64_t epoch = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    return epoch;
+}
+
+/* Returns the highest known epoch of the other files of my name. */
+static int64_t names_epoch(ctr_run *run, const ctr_identity *mine)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NAMES_EPOCH);
+    ctr_run_bind_text(run, row, ":name", mine->name);
+    ctr_run_bind_id(run, row, ":holder", mine->holder);
+    return take_epoch(run, row);
+}
+
+/* Declares lost every other file that has written under an id; or one file, given its holder
+ * (counter_sources.holder). Several files may have had my own id, one after the other; of those the
+ * caller must name one, unless none is known. A lost file that was to take over the same name, and
+ * that no file has met, used the next epoch. */
+static void names_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_identity *mine)
 {
     bool rival = mine->turn != CTR_TURN_NONE && memcmp(id, mine->id, CTR_ID_SIZE) == 0;
     sqlite3_stmt *row = prepare_loss(run, CTR_SQL_KNOWN_ANY_TO_LOSE, id, mine);
@@ -409,7 +435,7 @@ void ctr_names_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_ident
         ctr_uuid_random(unknown);
         what.name = mine->name;
         what.pending = true;
-        what.epoch = ctr_names_epoch(run, mine) + 1;
+        what.epoch = names_epoch(run, mine) + 1;
     }
     if (known)
         ctr_run_once(run, prepare_loss(run, CTR_SQL_KNOWN_LOST, id, mine));
@@ -419,21 +445,6 @@ void ctr_names_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_ident
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static int64_t take_epoch(ctr_run *run, sqlite3_stmt *row)
-{
-    int64_t epoch = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0;
-    sqlite3_finalize(row);
-    return epoch;
-}
-
-int64_t ctr_names_epoch(ctr_run *run, const ctr_identity *mine)
-{
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NAMES_EPOCH);
-    ctr_run_bind_text(run, row, ":name", mine->name);
-    ctr_run_bind_id(run, row, ":holder", mine->holder);
-    return take_epoch(run, row);
-}
-
 int64_t ctr_names_named_epoch(ctr_run *run, const char *name)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NAMES_READ);
@@ -441,7 +452,8 @@ int64_t ctr_names_named_epoch(ctr_run *run, const char *name)
     return take_epoch(run, row);
 }
 
-void ctr_names_raise(ctr_run *run, const char *name, int64_t epoch)
+/* Raises the epoch of a name. */
+static void names_raise(ctr_run *run, const char *name, int64_t epoch)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NAMES_RAISE);
     ctr_run_bind_text(run, row, ":name", name);
@@ -449,7 +461,8 @@ void ctr_names_raise(ctr_run *run, const char *name, int64_t epoch)
     ctr_run_once(run, row);
 }
 
-void ctr_names_take_names(ctr_run *run, ctr_run *from)
+/* Copies the epochs that `from`, an untrusted file, knows. */
+static void names_take_names(ctr_run *run, ctr_run *from)
 {
     sqlite3_stmt *row = ctr_run_prepare(from, CTR_SQL_NAMES_ALL);
     while (ctr_run_row(from, row)) {
@@ -457,14 +470,15 @@ void ctr_names_take_names(ctr_run *run, ctr_run *from)
         int64_t epoch = sqlite3_column_int64(row, 1);
         if (name && is_epoch(run, epoch) &&
             ctr_id_is_name(name, (size_t)sqlite3_column_bytes(row, 0)))
-            ctr_names_raise(run, name, epoch);
+            names_raise(run, name, epoch);
         else
             say_damaged(run);
     }
     sqlite3_finalize(row);
 }
 
-int64_t ctr_names_known(ctr_run *run)
+/* Returns a number that is equal in files that know the same epochs; 0 if there are none. */
+static int64_t names_known(ctr_run *run)
 {
     uint64_t sum = 0;
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NAMES_ALL);
@@ -506,7 +520,10 @@ static char *list_missing(ctr_run *run, sqlite3_stmt *row, const char *const *wo
     return text;
 }
 
-char *ctr_names_missing_to_count(ctr_run *run, const ctr_identity *mine)
+/* Returns the steps that a pending file still lacks, as a list for a message, "pull from ...; ...";
+ * "" if there are none; NULL on a problem or without memory. The caller frees it with
+ * sqlite3_free. */
+static char *names_missing_to_count(ctr_run *run, const ctr_identity *mine)
 {
     static const char *const WORDS[] = {"pull from",
                                         "retire the one that was pending before, and pull from",
@@ -517,9 +534,9 @@ char *ctr_names_missing_to_count(ctr_run *run, const ctr_identity *mine)
     return list_missing(run, row, WORDS);
 }
 
-char *ctr_names_missing_to_promote(ctr_run *run, const ctr_identity *mine,
-                                   const uint8_t holder[CTR_ID_SIZE],
-                                   const uint8_t holds[CTR_ID_SIZE])
+static char *names_missing_to_promote(ctr_run *run, const ctr_identity *mine,
+                                      const uint8_t holder[CTR_ID_SIZE],
+                                      const uint8_t holds[CTR_ID_SIZE])
 {
     static const char *const WORDS[] = {"", "retire the holder, and pull from",
                                         "pull, since the holder was lost, from",
@@ -586,7 +603,7 @@ void ctr_succession_refuse(ctr_file *file, const char *why, ctr_problem *problem
     identity->twist = ctr_succession_random();
     sqlite3_snprintf(sizeof identity->refuses, identity->refuses, "%s", why);
     ctr_run run = ctr_file_run(file, problem);
-    ctr_identity_refuse(&run, identity);
+    identity_refuse(&run, identity);
     file->conn->above.tables->void_marks(file, problem);
 }
 
@@ -603,13 +620,13 @@ void ctr_succession_follow(ctr_file *file, ctr_verdict verdict, ctr_problem *pro
     file->conn->above.tables->fold(file, problem);
     if (verdict.why == CTR_WHY_COPY) arm(file, problem);
     adopt_fingerprint(file, problem);
-    ctr_identity_retire(&run, now);
+    identity_retire(&run, now);
     ctr_uuid_random(identity->id);
     if (verdict.why == CTR_WHY_COPY) ctr_uuid_random(identity->holder);
     identity->name[0] = identity->refuses[0] = '\0';
     identity->turn = CTR_TURN_NONE;
     identity->epoch = identity->twist = 0;
-    ctr_identity_write(&run, identity, verdict.why, verdict.alone, now);
+    identity_write(&run, identity, verdict.why, verdict.alone, now);
 }
 
 /* ---- the first identity ---------------------------------------------------------------------- */
@@ -654,8 +671,8 @@ static int create_identity(ctr_file *file, const char *name, bool pending, ctr_p
         (ctr_pair){used ? ctr_lineage_leap(0, &file->attribute) : 1, ctr_succession_random()};
     identity->renewal = CTR_RENEWAL;
     ctr_run run = ctr_run_on(db, file->schema, NULL, problem);
-    ctr_identity_create(&run);
-    ctr_identity_write(&run, identity, CTR_WHY_CREATED, false, now);
+    identity_create(&run);
+    identity_write(&run, identity, CTR_WHY_CREATED, false, now);
     ctr_file_uncheck(file);
     file->after = CTR_AFTER_READ;
     return problem->rc;
@@ -698,7 +715,7 @@ static void repair_identity(ctr_file *file, ctr_problem *problem)
     file->identity = mended;
     ctr_run run = ctr_file_run(file, problem);
     ctr_run_do(&run, CTR_SQL_IDENTITY_CLEAR, NULL);
-    ctr_identity_write(&run, &mended, CTR_WHY_FORK, false, ctr_os_now());
+    identity_write(&run, &mended, CTR_WHY_FORK, false, ctr_os_now());
 }
 
 /* Repairs only damage: an identity of a newer format must not be overwritten. */
@@ -783,7 +800,7 @@ int ctr_succession_floors_rose(ctr_file *file, ctr_problem *problem)
 
 static void write_names(ctr_file *file, ctr_run *run)
 {
-    file->identity.names = ctr_names_known(run);
+    file->identity.names = names_known(run);
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_NAMES);
     ctr_run_bind_int(run, row, ":names", file->identity.names);
     ctr_run_once(run, row);
@@ -797,7 +814,7 @@ int ctr_succession_meet(ctr_file *file, sqlite3 *db, const char *schema, const c
     ctr_run run = ctr_file_run(file, problem), from = ctr_run_on(db, schema, NULL, problem);
     if (!ctr_conn_enter(file->conn, problem)) return problem->rc;
     ctr_schema_refuse_generated(db, schema, "counter_sources", problem);
-    ctr_names_take_names(&run, &from);
+    names_take_names(&run, &from);
     write_names(file, &run);
     /* Another file has taken over its name, or is about to. A file that waits to take it over will
      * count under the next epoch. */
@@ -813,7 +830,7 @@ int ctr_succession_meet(ctr_file *file, sqlite3 *db, const char *schema, const c
 static void draw_epoch(ctr_file *file, ctr_run *run, ctr_turn turn)
 {
     ctr_identity *identity = &file->identity;
-    int64_t epoch = ctr_names_epoch(run, identity) + 1;
+    int64_t epoch = names_epoch(run, identity) + 1;
     if (epoch < identity->epoch) epoch = identity->epoch;
     if (epoch > CTR_EPOCH_MAX)
         ctr_problem_set(run->problem, SQLITE_ERROR,
@@ -832,14 +849,14 @@ static void draw_epoch(ctr_file *file, ctr_run *run, ctr_turn turn)
 static void begin_to_count(ctr_file *file, ctr_run *run)
 {
     draw_epoch(file, run, CTR_TURN_COUNTS);
-    ctr_names_raise(run, file->identity.name, file->identity.epoch);
+    names_raise(run, file->identity.name, file->identity.epoch);
     write_names(file, run);
 }
 
 int ctr_succession_start(ctr_file *file, ctr_problem *problem)
 {
     ctr_run run = ctr_file_run(file, problem);
-    char *missing = ctr_names_missing_to_count(&run, &file->identity);
+    char *missing = names_missing_to_count(&run, &file->identity);
     if (missing && *missing)
         ctr_problem_set(problem, SQLITE_ERROR,
                         "%s is to take over '%s' and does not count yet: %s; or, if a replica is "
@@ -854,7 +871,7 @@ int ctr_succession_note(ctr_file *file, ctr_problem *problem)
 {
     ctr_run run = ctr_file_run(file, problem);
     if (file->identity.turn != CTR_TURN_WAITS) return problem->rc;
-    char *missing = ctr_names_missing_to_count(&run, &file->identity);
+    char *missing = names_missing_to_count(&run, &file->identity);
     if (missing && !*missing)
         begin_to_count(file, &run);
     else if (file->identity.epoch == 0)
@@ -871,7 +888,7 @@ int ctr_succession_create_pending(ctr_file *file, const char *name, ctr_problem 
     if (!ctr_conn_enter(file->conn, problem)) return problem->rc;
     create_identity(file, name, true, problem);
     ctr_conn_leave(file->conn, problem);
-    ctr_names_report_holder(&run, id, name);
+    names_report_holder(&run, id, name);
     return problem->rc;
 }
 
@@ -892,7 +909,7 @@ int ctr_succession_promote(ctr_file *file, const uint8_t holds[CTR_ID_SIZE], ctr
     uint8_t holder[CTR_ID_SIZE];
     ctr_uuid_of_name(identity->name, holder);
     ctr_run run = ctr_file_run(file, problem);
-    char *missing = ctr_names_missing_to_promote(&run, identity, holder, holds);
+    char *missing = names_missing_to_promote(&run, identity, holder, holds);
     if (missing && *missing)
         ctr_problem_set(problem, SQLITE_ERROR, "%s cannot take over '%s' yet: %s", file->schema,
                         identity->name, missing);
@@ -900,11 +917,11 @@ int ctr_succession_promote(ctr_file *file, const uint8_t holds[CTR_ID_SIZE], ctr
 
     int64_t now = ctr_os_now();
     if (file->conn->above.tables->fold(file, problem) == SQLITE_OK) {
-        ctr_identity_retire(&run, now);
+        identity_retire(&run, now);
         memcpy(identity->id, holder, CTR_ID_SIZE);
         identity->turn = CTR_TURN_NONE;
         identity->twist = ctr_succession_random(); /* voids marks of the feed for the holder */
-        ctr_identity_write(&run, identity, CTR_WHY_PROMOTED, false, now);
+        identity_write(&run, identity, CTR_WHY_PROMOTED, false, now);
         ctr_file_uncheck(file);
         file->after = CTR_AFTER_READ;
     }
@@ -939,6 +956,6 @@ int ctr_succession_lose(ctr_file *file, const uint8_t id[CTR_ID_SIZE], ctr_probl
         (memcmp(identity->id, id, CTR_ID_SIZE) == 0 && identity->turn == CTR_TURN_NONE))
         return ctr_problem_set(problem, SQLITE_ERROR, "%s itself has this id", file->schema);
     ctr_run run = ctr_file_run(file, problem);
-    ctr_names_lose(&run, id, identity);
+    names_lose(&run, id, identity);
     return ctr_succession_note(file, problem);
 }

@@ -116,8 +116,9 @@ static int count_items(const char *list)
 
 /* ---- the virtual table ----------------------------------------------------------------------- */
 
-int ctr_answer_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
-                       sqlite3_vtab **base, char **message)
+/* The methods of the module that `extend` may replace. The table is a ctr_joined. */
+static int answer_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                          sqlite3_vtab **base, char **message)
 {
     (void)argc;
     (void)argv;
@@ -141,7 +142,7 @@ int ctr_answer_connect(sqlite3 *db, void *aux, int argc, const char *const *argv
     return SQLITE_OK;
 }
 
-int ctr_answer_disconnect(sqlite3_vtab *base)
+static int answer_disconnect(sqlite3_vtab *base)
 {
     sqlite3_free(base->zErrMsg);
     sqlite3_free(base);
@@ -298,16 +299,17 @@ static void drop_module(void *aux)
     sqlite3_free(module);
 }
 
-int ctr_answer_register_as(ctr_conn *conn, const ctr_answer_kind *kind, const char *name)
+/* Registers one of them under another name. */
+static int answer_register_as(ctr_conn *conn, const ctr_answer_kind *kind, const char *name)
 {
     answer_module *module = sqlite3_malloc64(sizeof *module);
     if (!module) return SQLITE_NOMEM;
     /* No xCreate: the tables exist by themselves and cannot be created. */
     *module = (answer_module){.kind = kind,
                               .conn = ctr_conn_hold(conn),
-                              .module = {.xConnect = ctr_answer_connect,
+                              .module = {.xConnect = answer_connect,
                                          .xBestIndex = answer_best_index,
-                                         .xDisconnect = ctr_answer_disconnect,
+                                         .xDisconnect = answer_disconnect,
                                          .xOpen = answer_open,
                                          .xClose = answer_close,
                                          .xFilter = answer_filter,
@@ -324,7 +326,7 @@ int ctr_answer_register(sqlite3 *db, ctr_conn *conn, const ctr_answer_kind *kind
     (void)db;
     int rc = SQLITE_OK;
     for (size_t i = 0; i < n && rc == SQLITE_OK; i++)
-        rc = ctr_answer_register_as(conn, &kinds[i], kinds[i].name);
+        rc = answer_register_as(conn, &kinds[i], kinds[i].name);
     return rc;
 }
 
@@ -386,7 +388,7 @@ static void extend_witness(sqlite3_module *module)
 static int statements_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                               sqlite3_vtab **base, char **message)
 {
-    int rc = ctr_answer_connect(db, aux, argc, argv, base, message);
+    int rc = answer_connect(db, aux, argc, argv, base, message);
     if (rc == SQLITE_OK) conn_of(*base)->has_statements = true;
     return rc;
 }
@@ -395,7 +397,7 @@ static int statements_disconnect(sqlite3_vtab *base)
 {
     conn_of(base)->has_statements = false;
     ctr_conn_release_kept(conn_of(base));
-    return ctr_answer_disconnect(base);
+    return answer_disconnect(base);
 }
 
 static void extend_statements(sqlite3_module *module)
@@ -419,7 +421,7 @@ static const ctr_answer_kind INTERNAL[] = {
 
 int ctr_internal_renew_witness(ctr_conn *conn, const char *name)
 {
-    return ctr_answer_register_as(conn, &INTERNAL[1], name);
+    return answer_register_as(conn, &INTERNAL[1], name);
 }
 
 int ctr_internal_register(sqlite3 *db, ctr_conn *conn)

@@ -101,14 +101,6 @@ const char *ctr_answer_arg(sqlite3_value *value, const char *what, const char *m
 /* Registers n functions; `kinds` are static. */
 int ctr_answer_register(sqlite3 *db, ctr_conn *conn, const ctr_answer_kind *kinds, size_t n);
 
-/* Registers one of them under another name. */
-int ctr_answer_register_as(ctr_conn *conn, const ctr_answer_kind *kind, const char *name);
-
-/* The methods of the module that `extend` may replace. The table is a ctr_joined. */
-int ctr_answer_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
-                       sqlite3_vtab **base, char **message);
-int ctr_answer_disconnect(sqlite3_vtab *base);
-
 /* ==== status.c ================================================================================ */
 
 void ctr_warnings_close(ctr_warnings *list);
@@ -151,41 +143,5 @@ typedef struct ctr_tracking {
     bool stamps;               /* it has something to stamp: rows, or columns that are new to it */
     ctr_opening opening;
 } ctr_tracking;
-
-/* Do what the call asks for. Return the number of rows that were counted; of columns that are no
- * longer tracked. */
-int64_t ctr_tracking_track(ctr_tracking *call, ctr_problem *problem);
-int64_t ctr_tracking_untrack(ctr_tracking *call, ctr_problem *problem);
-
-/* Reads call->shape and call->tracked, again if they were read before. */
-void ctr_tracking_open_counters(ctr_tracking *call, ctr_problem *problem);
-
-/* Compares every row with its counters, and every counter with the rows. Fails with SQLITE_ERROR
- * if rows are missing, unless the call says what becomes of them. Returns the number of rows that
- * were counted. */
-int64_t ctr_counting_rows(ctr_tracking *call, ctr_problem *problem);
-
-/* The same; the values of columns that `opens` names, by counter, are counted under a new opening,
- * with the answer of the call. */
-int64_t ctr_counting_opening(ctr_tracking *call, bool (*opens)(const ctr_tracking *, int counter),
-                             ctr_problem *problem);
-
-/* Makes the table a replicated one, if it is not. Then all of its columns that are neither key nor
- * counter, and can be written, become regular columns; those that the call makes counters are
- * regular no longer. Returns whether a column came or went. Fails with SQLITE_ERROR if a column has
- * no name, or one that files know as another column's. */
-bool ctr_replicating_add(ctr_tracking *call, ctr_problem *problem);
-
-/* A regular column that becomes a counter keeps its name between files. The first notes these names
- * before ctr_replicating_add; fails if counter_track names such a column. The second returns the
- * name of a counter to be, by that of its column. The third fails if it is that of another regular
- * column. */
-void ctr_replicating_note_births(ctr_tracking *call, ctr_problem *problem);
-const char *ctr_replicating_birth(const ctr_tracking *call, const char *column);
-void ctr_replicating_refuse_birth(const ctr_tracking *call, const char *column, const char *birth,
-                                  ctr_problem *problem);
-
-/* Ends the replication of a regular column in this file; returns false if it is none. */
-bool ctr_replicating_drop(ctr_tracking *call, const char *name, ctr_problem *problem);
 
 #endif

@@ -28,7 +28,8 @@ static void close_target(ctr_apply *apply)
     apply->keys = NULL;
 }
 
-void ctr_apply_release(ctr_apply *apply)
+/* Closes the open table. The caller calls this at the end of a transaction, too. */
+static void apply_release(ctr_apply *apply)
 {
     apply->ended = apply->busy;
     if (apply->busy) return;
@@ -40,10 +41,11 @@ void ctr_apply_release(ctr_apply *apply)
     apply->born = NULL;
 }
 
-void ctr_apply_committed(ctr_apply *apply)
+/* Release it, and make what the changes have brought that of the connection, or forget it. */
+static void apply_committed(ctr_apply *apply)
 {
     ctr_problem none = {SQLITE_OK, NULL};
-    ctr_apply_release(apply);
+    apply_release(apply);
     ctr_brought_list *list = apply->brought.n > 0 ? ctr_brought_of(apply->conn) : NULL;
     for (size_t i = 0; list && i < apply->brought.n; i++)
         ctr_brought_list_add(list, apply->brought.tables[i].birth,
@@ -52,9 +54,9 @@ void ctr_apply_committed(ctr_apply *apply)
     ctr_brought_list_close(&apply->brought);
 }
 
-void ctr_apply_rolled_back(ctr_apply *apply)
+static void apply_rolled_back(ctr_apply *apply)
 {
-    ctr_apply_release(apply);
+    apply_release(apply);
     ctr_brought_list_close(&apply->brought);
 }
 
@@ -351,9 +353,11 @@ static void take_answer(ctr_apply *apply, const ctr_change *change, ctr_problem 
     if (problem->rc != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
 }
 
-/* If a statement runs out of memory, SQLite may roll the transaction back during the change and
- * call ctr_apply_release; the open table is then closed after the change. */
-int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+/* Merges one change. The caller has joined the transaction.
+ *
+ * If a statement runs out of memory, SQLite may roll the transaction back during the change and
+ * call apply_release; the open table is then closed after the change. */
+static int apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
 {
     ctr_file *file = ctr_file_of(apply->conn, "main");
     if (!file) return ctr_problem_nomem(problem);
@@ -372,7 +376,7 @@ int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *pr
     sqlite3_reset(apply->values);
     ctr_problem_where(problem, "table %s", change->table);
     apply->busy = false;
-    if (apply->ended) ctr_apply_rolled_back(apply);
+    if (apply->ended) apply_rolled_back(apply);
     return problem->rc;
 }
 
@@ -457,7 +461,7 @@ static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *
 
 static int changes_disconnect(sqlite3_vtab *base)
 {
-    ctr_apply_rolled_back(&((changes_table *)base)->apply);
+    apply_rolled_back(&((changes_table *)base)->apply);
     sqlite3_free(base->zErrMsg);
     sqlite3_free(base);
     return SQLITE_OK;
@@ -751,7 +755,7 @@ static int changes_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
         ctr_problem_set(&problem, SQLITE_ERROR, "its rows can only be inserted");
     ctr_shared_check_name(table->db, FUNCTION, &problem);
     if (problem.rc == SQLITE_OK && take_change(table->db, &change, argv + 2, &problem))
-        ctr_apply_change(&table->apply, &change, &problem);
+        apply_change(&table->apply, &change, &problem);
     *rowid = 0;
     return fail_changes(base, &problem);
 }
@@ -761,19 +765,19 @@ static int changes_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
 /* Everything is closed at the end of a transaction. */
 static int changes_commit(sqlite3_vtab *base)
 {
-    ctr_apply_committed(&((changes_table *)base)->apply);
+    apply_committed(&((changes_table *)base)->apply);
     return ctr_events_commit(base);
 }
 
 static int changes_rollback(sqlite3_vtab *base)
 {
-    ctr_apply_rolled_back(&((changes_table *)base)->apply);
+    apply_rolled_back(&((changes_table *)base)->apply);
     return ctr_events_rollback(base);
 }
 
 static int changes_rollback_to(sqlite3_vtab *base, int level)
 {
-    ctr_apply_release(&((changes_table *)base)->apply);
+    apply_release(&((changes_table *)base)->apply);
     return ctr_events_rollback_to(base, level);
 }
 

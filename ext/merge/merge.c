@@ -6,17 +6,20 @@
 /* =================================================================================================
  * brought - adds up what merges have brought. */
 
-bool ctr_brought_any(const ctr_brought *brought)
+/* Returns whether it has anything. */
+static bool brought_any(const ctr_brought *brought)
 {
     return brought->deleted > 0 || brought->conflicts > 0 || brought->ahead.number > 0;
 }
 
-int64_t ctr_brought_tomorrow(void)
+/* Returns the number beyond which stamps are more than a day ahead of this machine now. */
+static int64_t brought_tomorrow(void)
 {
     return ctr_regular_number(0) + INT64_C(86400000) * CTR_STAMPS_IN_MS;
 }
 
-void ctr_brought_stamp(ctr_brought *to, const ctr_stamp *stamp, int64_t tomorrow)
+/* Notes a stamp if it is beyond that number. */
+static void brought_stamp(ctr_brought *to, const ctr_stamp *stamp, int64_t tomorrow)
 {
     if (stamp->number > tomorrow && stamp->number > to->ahead.number) to->ahead = *stamp;
 }
@@ -32,7 +35,7 @@ void ctr_brought_list_add(ctr_brought_list *list, const char *birth, const ctr_b
                           ctr_problem *problem)
 {
     size_t i = 0;
-    if (!ctr_brought_any(more)) return;
+    if (!brought_any(more)) return;
     while (i < list->n && sqlite3_stricmp(list->tables[i].birth, birth) != 0) i++;
     struct ctr_brought_table *tables =
         ctr_array_room(list->tables, &list->room, i + 1, sizeof *tables, problem);
@@ -111,8 +114,9 @@ static bool is_shard_ahead(const ctr_cell *mine, const ctr_cell *theirs, const c
     return is_ahead(mine, theirs, ctr_cell_shard(mine, shard->id, &own) ? &own : NULL, shard);
 }
 
-bool ctr_conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,
-                        const ctr_cell *theirs)
+/* Returns whether this pair of cells has no conflict. */
+static bool conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,
+                           const ctr_cell *theirs)
 {
     ctr_shard shard;
     if (ctr_cell_conflicts(mine, theirs) > 0) return false;
@@ -148,9 +152,10 @@ static void record(const ctr_conflicts *conflicts, const conflict *found, ctr_pr
     ctr_run_once(&run, row);
 }
 
-int64_t ctr_conflicts_record(ctr_conflicts *conflicts, const char *table, const char *key,
-                             const char *column, const ctr_cell *mine, const ctr_cell *theirs,
-                             ctr_problem *problem)
+/* Records the conflicts of this pair; `key` as a message shows it. Returns the number of rows. */
+static int64_t conflicts_record(ctr_conflicts *conflicts, const char *table, const char *key,
+                                const char *column, const ctr_cell *mine, const ctr_cell *theirs,
+                                ctr_problem *problem)
 {
     ctr_shard shard, left;
     size_t at = 0, mine_at = 0;
@@ -384,7 +389,8 @@ static void forget_drift(ctr_drift *drift)
     *drift = (ctr_drift){0};
 }
 
-void ctr_drift_close(ctr_merge *merge)
+/* Frees what was noted. ctr_merge_close does this. */
+static void drift_close(ctr_merge *merge)
 {
     forget_drift(&merge->drift);
     ctr_row_values_close(&merge->mine);
@@ -557,7 +563,7 @@ static void make_room_for_row(ctr_merge *merge, ctr_problem *problem)
 bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_entry *entry,
                           ctr_conflicts *conflicts, ctr_problem *problem)
 {
-    *merge = (ctr_merge){.conflicts = conflicts, .tomorrow = ctr_brought_tomorrow()};
+    *merge = (ctr_merge){.conflicts = conflicts, .tomorrow = brought_tomorrow()};
     if (problem->rc != SQLITE_OK || ctr_catalog_copy(&merge->entry, entry, problem)) return false;
     const char *name = merge->entry.name;
     const ctr_objects *objects = ctr_file_objects(file, problem);
@@ -586,7 +592,7 @@ void ctr_merge_close(ctr_merge *merge)
     sqlite3_free(merge->now);
     sqlite3_free(merge->taken);
     sqlite3_free(merge->apart);
-    ctr_drift_close(merge);
+    drift_close(merge);
     ctr_openings_close(&merge->openings);
     sqlite3_free(merge->reduced.bytes);
     sqlite3_free(merge->unanswered.key);
@@ -752,14 +758,14 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_pr
     stats->merges++;
     if (problem->rc != SQLITE_OK || ctr_cell_same(mine, theirs)) return problem->rc;
     if (ctr_merge_check_clocks(theirs, problem)) return refuse_clock(merge, counter, problem);
-    if (!ctr_conflicts_none(merge->conflicts, mine, theirs)) {
+    if (!conflicts_none(merge->conflicts, mine, theirs)) {
         merge->deferred = merge->within;
         if (merge->within) return problem->rc;
         const char *column = merge->shape.columns[merge->shape.counters[counter]].name;
         char *key = ctr_problem_describe_key(merge->keys, merge->shape.n_keys);
         if (!key) ctr_problem_nomem(problem);
-        int64_t n = ctr_conflicts_record(merge->conflicts, merge->entry.birth, key, column, mine,
-                                         theirs, problem);
+        int64_t n = conflicts_record(merge->conflicts, merge->entry.birth, key, column, mine,
+                                     theirs, problem);
         merge->brought.conflicts += n;
         stats->conflicts += n;
         sqlite3_free(key);
@@ -858,7 +864,7 @@ static ctr_brought brought_by_row(const ctr_merge *merge)
         ends = !ctr_summary_counts(&state);
     }
     brought.deleted = ends;
-    ctr_brought_stamp(&brought, &merge->newest, merge->tomorrow);
+    brought_stamp(&brought, &merge->newest, merge->tomorrow);
     return brought;
 }
 

@@ -640,15 +640,6 @@ int ctr_marks_write(ctr_file *file, const ctr_identity *source, const ctr_catalo
 
 /* ==== merge.c ================================================================================= */
 
-/* Returns whether it has anything. */
-bool ctr_brought_any(const ctr_brought *brought);
-
-/* Returns the number beyond which stamps are more than a day ahead of this machine now. */
-int64_t ctr_brought_tomorrow(void);
-
-/* Notes a stamp if it is beyond that number. */
-void ctr_brought_stamp(ctr_brought *to, const ctr_stamp *stamp, int64_t tomorrow);
-
 void ctr_brought_add(ctr_brought *to, const ctr_brought *more);
 
 /* A cell that came with a token, with its place and mine. */
@@ -676,20 +667,11 @@ void ctr_conflicts_close_own(ctr_own_ids *own);
 int ctr_conflicts_open(ctr_conflicts *conflicts, ctr_file *file, const ctr_objects *objects,
                        const ctr_identity *mine, const ctr_identity *source, ctr_problem *problem);
 
-/* Returns whether this pair of cells has no conflict. */
-bool ctr_conflicts_none(const ctr_conflicts *conflicts, const ctr_cell *mine,
-                        const ctr_cell *theirs);
-
 /* Writes the cell that came to `out`, which has room for it, without the shards under my own ids
  * and openings that were changed. One under my ids that is not ahead of mine tells nothing new;
  * the others are recorded. Returns the size. */
 size_t ctr_conflicts_leave_out(ctr_conflicts *conflicts, const ctr_own_ids *own,
                                const ctr_sent_cell *sent, uint8_t *out, ctr_problem *problem);
-
-/* Records the conflicts of this pair; `key` as a message shows it. Returns the number of rows. */
-int64_t ctr_conflicts_record(ctr_conflicts *conflicts, const char *table, const char *key,
-                             const char *column, const ctr_cell *mine, const ctr_cell *theirs,
-                             ctr_problem *problem);
 
 /* Refuses a birth name that something else has in the schema, which messages call `called`: a
  * counter table that was created under another name, an ordinary table, or anything else. */
@@ -751,9 +733,6 @@ int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *
 void ctr_drift_compare(ctr_merge *merge, sqlite3_value *const *theirs, const int *map,
                        ctr_problem *problem);
 
-/* Frees what was noted. ctr_merge_close does this. */
-void ctr_drift_close(ctr_merge *merge);
-
 /* Fails if rows were noted, as ctr_answers_refuse_missing does, with the same arguments. */
 int ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, const char *there,
                      bool gives, ctr_problem *problem);
@@ -772,46 +751,6 @@ int ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char *
  * (table/columns.c), whatever their numbers and present names. One that only we have is not merged.
  * One that only the source has is not merged if our table has no such column. One that is a counter
  * on one side and a regular column on the other is refused. */
-
-/* Sets later->map, and opens later->values at the table that `from` counts, for the replicated
- * table that `to` merges into; messages call its file `called`. ctr_later_close closes both. Fails
- * with SQLITE_ERROR if two columns differ in their affinity, because values would be converted, or
- * if our table has a column of the source that is not replicated here yet. */
-int ctr_matching_open(ctr_later *later, const ctr_merge *to, ctr_tab *from, const char *called,
-                      ctr_problem *problem);
-
-/* Fails with SQLITE_ERROR if a counter of the source, whose shape is `from`, is a regular column of
- * the table that `to` merges into. */
-void ctr_matching_refuse_counters(const ctr_merge *to, const ctr_shape *from, const char *called,
-                                  ctr_problem *problem);
-
-/* Appends the regular columns of the table that `from` counts, as it declares them: "name TEXT NOT
- * NULL, ", for a message. */
-void ctr_matching_list_declared(ctr_tab *from, sqlite3_str *out, ctr_problem *problem);
-
-/* NULL is harmless. */
-void ctr_pull_close_merge(ctr_pull_merge *merge);
-
-/* Reads the objects of the target. The pull calls this when it begins, and after it has added or
- * dropped columns. */
-void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem);
-
-/* Merges the changes of a table of the source, or all of it, and adds to the report. If the target
- * lacks the table, creates it, or refuses one that the source tracks. */
-void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem);
-
-/* Makes a table of the target join the transaction, which checks the identity of the target. Only
- * the first call does anything. */
-void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem);
-
-/* Opens the rows of the source's table `theirs`, whose shape it borrows; the keys of both tables
- * agree (ctr_shape_check_keys). The caller closes them, even if this fails. */
-int ctr_pull_rows_open(ctr_pull_rows *job, const char *theirs, const ctr_shape *shape,
-                       ctr_problem *problem);
-void ctr_pull_rows_close(ctr_pull_rows *job);
-
-/* Merges the rows that have changed since the mark, or all if that is 0. */
-void ctr_pull_rows_merge(ctr_pull_rows *job, int64_t mark, ctr_problem *problem);
 
 /* ==== circles.c =============================================================================== */
 
@@ -905,15 +844,5 @@ typedef struct ctr_apply {
     ctr_packed left;          /* room for a cell */
     ctr_brought_list brought; /* owned: by changes that are not committed yet */
 } ctr_apply;
-
-/* Merges one change. The caller has joined the transaction. */
-int ctr_apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *problem);
-
-/* Closes the open table. The caller calls this at the end of a transaction, too. */
-void ctr_apply_release(ctr_apply *apply);
-
-/* Release it, and make what the changes have brought that of the connection, or forget it. */
-void ctr_apply_committed(ctr_apply *apply);
-void ctr_apply_rolled_back(ctr_apply *apply);
 
 #endif

@@ -16,8 +16,10 @@ static void refuse_counter_here(const ctr_merge *to, const char *name, const cha
                     name, called, to->showing.tracked->table, name);
 }
 
-void ctr_matching_refuse_counters(const ctr_merge *to, const ctr_shape *from, const char *called,
-                                  ctr_problem *problem)
+/* Fails with SQLITE_ERROR if a counter of the source, whose shape is `from`, is a regular column of
+ * the table that `to` merges into. */
+static void matching_refuse_counters(const ctr_merge *to, const ctr_shape *from, const char *called,
+                                     ctr_problem *problem)
 {
     const ctr_registry *mine = to->shape.replicated ? ctr_regular_of(to->rows.tab, problem) : NULL;
     for (int i = 0; mine && i < from->n_counters; i++) {
@@ -72,8 +74,12 @@ static void check_affinity(const ctr_described *mine, const ctr_described *their
             mine->name, ctr_shape_affinity_name(x), ctr_shape_affinity_name(y));
 }
 
-int ctr_matching_open(ctr_later *later, const ctr_merge *to, ctr_tab *from, const char *called,
-                      ctr_problem *problem)
+/* Sets later->map, and opens later->values at the table that `from` counts, for the replicated
+ * table that `to` merges into; messages call its file `called`. ctr_later_close closes both. Fails
+ * with SQLITE_ERROR if two columns differ in their affinity, because values would be converted, or
+ * if our table has a column of the source that is not replicated here yet. */
+static int matching_open(ctr_later *later, const ctr_merge *to, ctr_tab *from, const char *called,
+                         ctr_problem *problem)
 {
     const ctr_tracked *tracked = to->showing.tracked;
     ctr_row_values_open(&later->values, from, problem);
@@ -105,7 +111,9 @@ int ctr_matching_open(ctr_later *later, const ctr_merge *to, ctr_tab *from, cons
     return problem->rc;
 }
 
-void ctr_matching_list_declared(ctr_tab *from, sqlite3_str *out, ctr_problem *problem)
+/* Appends the regular columns of the table that `from` counts, as it declares them: "name TEXT NOT
+ * NULL, ", for a message. */
+static void matching_list_declared(ctr_tab *from, sqlite3_str *out, ctr_problem *problem)
 {
     ctr_tracked *tracked = ctr_tracked_hold(from, problem);
     for (int i = 0; tracked && i < tracked->n_regular; i++) {
@@ -122,8 +130,10 @@ void ctr_matching_list_declared(ctr_tab *from, sqlite3_str *out, ctr_problem *pr
 /* =================================================================================================
  * pull_rows - merges the rows of one table. */
 
-int ctr_pull_rows_open(ctr_pull_rows *job, const char *theirs, const ctr_shape *shape,
-                       ctr_problem *problem)
+/* Opens the rows of the source's table `theirs`, whose shape it borrows; the keys of both tables
+ * agree (ctr_shape_check_keys). The caller closes them, even if this fails. */
+static int pull_rows_open(ctr_pull_rows *job, const char *theirs, const ctr_shape *shape,
+                          ctr_problem *problem)
 {
     size_t n = (size_t)job->to->shape.n_counters + 1;
     job->counters = sqlite3_malloc64(n * sizeof *job->counters);
@@ -138,7 +148,7 @@ int ctr_pull_rows_open(ctr_pull_rows *job, const char *theirs, const ctr_shape *
     return problem->rc;
 }
 
-void ctr_pull_rows_close(ctr_pull_rows *job)
+static void pull_rows_close(ctr_pull_rows *job)
 {
     ctr_rows_close(&job->from);
     sqlite3_free(job->counters);
@@ -270,7 +280,8 @@ static void merge_in_order(ctr_pull_rows *job, ctr_problem *problem)
     job->resting = REST;
 }
 
-void ctr_pull_rows_merge(ctr_pull_rows *job, int64_t mark, ctr_problem *problem)
+/* Merges the rows that have changed since the mark, or all if that is 0. */
+static void pull_rows_merge(ctr_pull_rows *job, int64_t mark, ctr_problem *problem)
 {
     enum { MANY = 1000 }; /* changed rows; after these the cache is raised */
     ctr_pull *pull = job->pull;
@@ -373,7 +384,7 @@ static void refuse_tracked(const merge_job *job, ctr_problem *problem)
     }
     if (shape->replicated) {
         ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, shape, problem);
-        if (from) ctr_matching_list_declared(from, columns, problem);
+        if (from) matching_list_declared(from, columns, problem);
     }
     char *column_text = ctr_text_finish(columns, problem),
          *key_text = ctr_text_finish(keys, problem),
@@ -423,13 +434,17 @@ static void create_table(merge_job *job, ctr_problem *problem)
     job->report->created_by = pull->side;
 }
 
-void ctr_pull_table_look(ctr_pull *pull, ctr_problem *problem)
+/* Reads the objects of the target. The pull calls this when it begins, and after it has added or
+ * dropped columns. */
+static void pull_table_look(ctr_pull *pull, ctr_problem *problem)
 {
     if (problem->rc == SQLITE_OK) pull->mine = ctr_file_objects(pull->file, problem);
     if (problem->rc == SQLITE_OK) ctr_catalog_read(&pull->here, pull->file, problem);
 }
 
-void ctr_pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem)
+/* Makes a table of the target join the transaction, which checks the identity of the target. Only
+ * the first call does anything. */
+static void pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem)
 {
     ctr_run run = ctr_file_run(pull->file, problem);
     run.slots.table = table;
@@ -473,7 +488,7 @@ static void match_regular(merge_job *job, ctr_problem *problem)
     check_replicated(job, problem);
     if (!job->to->shape.replicated || problem->rc != SQLITE_OK) return;
     ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, &job->from, problem);
-    if (from) ctr_matching_open(&job->merge->later, job->to, from, job->pull->called, problem);
+    if (from) matching_open(&job->merge->later, job->to, from, job->pull->called, problem);
     job->rows.regular = job->merge->later.map;
     job->rows.theirs = &job->merge->later.values;
 }
@@ -488,7 +503,7 @@ static void open_rows(merge_job *job, ctr_problem *problem)
     job->rows.pull = job->pull;
     job->rows.to = job->to;
     job->rows.report = job->report;
-    ctr_pull_rows_open(&job->rows, job->theirs->name, &job->from, problem);
+    pull_rows_open(&job->rows, job->theirs->name, &job->from, problem);
 }
 
 static void keep_for_later(merge_job *job, ctr_problem *problem)
@@ -533,14 +548,14 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     }
     *job->merge = (ctr_pull_merge){.next = NULL};
     job->to = &job->merge->to;
-    ctr_pull_table_join(pull, mine->name, problem);
+    pull_table_join(pull, mine->name, problem);
     open_table_here(job, mine, problem);
     if (problem->rc == SQLITE_OK)
-        ctr_matching_refuse_counters(job->to, &job->from, pull->called, problem);
+        matching_refuse_counters(job->to, &job->from, pull->called, problem);
     if (problem->rc == SQLITE_OK && ctr_shape_is_behind(&job->to->shape, &job->from)) {
         ctr_merge_close(job->to);
         job->report->changed += ctr_merge_generations(pull->file, mine->name, &job->from, problem);
-        ctr_pull_table_look(pull, problem);
+        pull_table_look(pull, problem);
         mine = ctr_catalog_find(&pull->here, job->theirs->birth);
         if (mine) open_table_here(job, mine, problem);
     }
@@ -548,7 +563,7 @@ static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
     keep_for_later(job, problem);
     merge_answers(job, problem);
     merge_floors(job, problem);
-    ctr_pull_rows_merge(&job->rows, job->mark, problem);
+    pull_rows_merge(&job->rows, job->mark, problem);
     if (job->to->shape.replicated) ctr_row_feed_take_pending(job->to, problem);
     refuse_unanswered(job, problem);
     job->report->conflicts += job->to->brought.conflicts;
@@ -648,7 +663,18 @@ static void name_in_report(merge_job *job, const char *taker, ctr_problem *probl
     if (rows && problem->rc == SQLITE_OK) job->report = &rows[i];
 }
 
-void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem)
+/* NULL is harmless. */
+static void pull_close_merge(ctr_pull_merge *merge)
+{
+    if (!merge) return;
+    ctr_later_close(&merge->later);
+    ctr_merge_close(&merge->to);
+    sqlite3_free(merge);
+}
+
+/* Merges the changes of a table of the source, or all of it, and adds to the report. If the target
+ * lacks the table, creates it, or refuses one that the source tracks. */
+static void pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem)
 {
     merge_job job = {.pull = pull, .theirs = theirs};
     const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, theirs->birth);
@@ -665,9 +691,9 @@ void ctr_pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_p
     if (is_there) check_tracked(pull->file, taker, "the taking file", problem);
     if (has_changes(&job, taker, problem)) merge_changes(&job, is_there, problem);
     ctr_problem_where(problem, "table %s", theirs->birth);
-    ctr_pull_rows_close(&job.rows);
+    pull_rows_close(&job.rows);
     ctr_shape_close(&job.from);
-    ctr_pull_close_merge(job.merge);
+    pull_close_merge(job.merge);
 }
 
 /* =================================================================================================
@@ -726,21 +752,13 @@ static void meet(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *p
     sqlite3_finalize(row);
     if (problem->rc != SQLITE_OK) return;
     const ctr_catalog_entry *here = ctr_catalog_find(&pull->here, theirs->birth);
-    if (!pull->checked && here) ctr_pull_table_join(pull, here->name, problem);
+    if (!pull->checked && here) pull_table_join(pull, here->name, problem);
     ctr_succession_meet(pull->file, source->db, source->schema, giver, problem);
     mine = ctr_file_identity(pull->file, problem);
     if (mine && mine->turn != CTR_TURN_NONE) remember_source(pull, mine, problem);
 }
 
 /* ---- tracked tables -------------------------------------------------------------------------- */
-
-void ctr_pull_close_merge(ctr_pull_merge *merge)
-{
-    if (!merge) return;
-    ctr_later_close(&merge->later);
-    ctr_merge_close(&merge->to);
-    sqlite3_free(merge);
-}
 
 /* Shows the merged rows of a table. Opens the merge again if the schema has changed since. */
 static void show_table(ctr_pull *pull, ctr_pull_merge *merge, ctr_problem *problem)
@@ -823,7 +841,7 @@ static int64_t show_each_apart_again(ctr_pull *pull, bool backwards, int64_t *be
         int64_t n = ctr_apart_count(pull->file, entry->name, problem);
         if (n == 0) continue;
         *before += n;
-        if (!pull->checked) ctr_pull_table_join(pull, entry->name, problem);
+        if (!pull->checked) pull_table_join(pull, entry->name, problem);
         if (problem->rc == SQLITE_OK) apart += show_apart(pull, entry, backwards, problem);
     }
     return apart;
@@ -890,7 +908,7 @@ static void show_merged(ctr_pull *pull, ctr_problem *problem)
     while (pull->first) {
         ctr_pull_merge *merge = pull->first;
         pull->first = merge->next;
-        ctr_pull_close_merge(merge);
+        pull_close_merge(merge);
     }
     if (show_listed_rows(pull, problem)) report_apart(pull, problem);
 }
@@ -899,7 +917,7 @@ int ctr_pull_show_apart(ctr_file *file, ctr_problem *problem)
 {
     ctr_report none = {0};
     ctr_pull pull = {.file = file, .report = &none, .conflicts = {.file = file}};
-    ctr_pull_table_look(&pull, problem);
+    pull_table_look(&pull, problem);
     sort_tables(&pull, problem);
     if (show_all_apart(&pull, problem)) {
         pull.deletions = true;
@@ -915,7 +933,7 @@ int ctr_pull_all(ctr_pull *pull, ctr_problem *problem)
     const ctr_catalog *catalog = &pull->source->catalog;
     ctr_file *file = pull->file;
     pull->last = &pull->first;
-    ctr_pull_table_look(pull, problem);
+    pull_table_look(pull, problem);
     if (problem->rc == SQLITE_OK && catalog->n > 0 && !pull->giver->present)
         ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
                         "the giving file has counter tables but no replica id: it is damaged");
@@ -927,7 +945,7 @@ int ctr_pull_all(ctr_pull *pull, ctr_problem *problem)
     pull->raised = file->raised;
     pull->in_empty = pull->mine && pull->mine->n == 0;
     for (int i = 0; i < catalog->n && problem->rc == SQLITE_OK; i++)
-        ctr_pull_table_merge(pull, &catalog->entries[i], problem);
+        pull_table_merge(pull, &catalog->entries[i], problem);
     show_merged(pull, problem);
     if (problem->rc == SQLITE_OK && catalog->n > 0) meet(pull, &catalog->entries[0], problem);
     ctr_conflicts_change_identity(&pull->conflicts, file, problem);

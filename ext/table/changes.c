@@ -380,7 +380,8 @@ static void make_segment(ctr_run *run, int64_t from, int64_t to, int64_t as)
     sqlite3_free(changes.rows);
 }
 
-void ctr_changes_make_segment(ctr_run *run)
+/* Makes a segment of the rows of transactions; the amounts in them are lost. */
+static void changes_make_segment(ctr_run *run)
 {
     make_segment(run, CTR_LEVEL_TRANSACTIONS, CTR_LEVEL_TRANSACTIONS, 1);
 }
@@ -408,7 +409,9 @@ static int64_t level_of_all(ctr_run *run)
     return all / TIMES_THE_LONGEST > longest ? highest : 0;
 }
 
-bool ctr_changes_compact(ctr_run *run)
+/* Makes one segment of the segments of a level that has eight, or of all. Returns false if no level
+ * has eight and all are short, or on a problem. */
+static bool changes_compact(ctr_run *run)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_FULL_LEVEL);
     ctr_run_bind_int(run, row, ":segments", SEGMENTS_OF_LEVEL);
@@ -664,7 +667,7 @@ static void fold_amounts(folding *job, size_t keep)
     sqlite3_free(list.rows);
     if (problem->rc != SQLITE_OK) return;
     job->wrote = true;
-    ctr_changes_make_segment(&job->run);
+    changes_make_segment(&job->run);
     ctr_batch_carry(job->tab, problem);
 }
 
@@ -688,9 +691,8 @@ static void fold(folding *job, fold_extent extent)
     size_t keep = CTR_JOURNAL_AMOUNTS / 4 * 3;
     if (extent != FOLD_SOME) {
         if (!is_folded(job->tab)) fold_amounts(job, 0);
-        while (job->run.problem->rc == SQLITE_OK && ctr_changes_compact(&job->run))
-            job->wrote = true;
-    } else if (ctr_changes_compact(&job->run)) {
+        while (job->run.problem->rc == SQLITE_OK && changes_compact(&job->run)) job->wrote = true;
+    } else if (changes_compact(&job->run)) {
         job->wrote = true;
     } else {
         fold_amounts(job, keep < fit ? keep : fit);

@@ -102,8 +102,9 @@ static ctr_status bytes_of(sqlite3 *db, sqlite3_value *value, const uint8_t **by
     return *bytes || lost ? CTR_OK : CTR_NOT_A_CELL;
 }
 
-int ctr_values_cell(ctr_rows *rows, sqlite3_value *value, int64_t rowid, int counter,
-                    ctr_cell *cell, ctr_problem *problem)
+/* For table/row.c. Opens the cell in a value; the journal is up to date. */
+static int values_cell(ctr_rows *rows, sqlite3_value *value, int64_t rowid, int counter,
+                       ctr_cell *cell, ctr_problem *problem)
 {
     size_t size;
     const uint8_t *bytes;
@@ -131,7 +132,15 @@ int ctr_values_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, 
     *cell = ctr_cell_untouched();
     if (ctr_journal_refresh(rows->tab, problem)) return problem->rc;
     sqlite3_value *value = sqlite3_column_value(row, i); /* read once: each read locks */
-    return ctr_values_cell(rows, value, sqlite3_column_int64(row, 0), counter, cell, problem);
+    return values_cell(rows, value, sqlite3_column_int64(row, 0), counter, cell, problem);
+}
+
+/* Fails if counters were added or dropped since `rows` was opened. */
+static int rows_refuse_other_shape(const ctr_rows *rows, ctr_problem *problem)
+{
+    if (rows->shapes == rows->tab->shapes) return problem->rc;
+    return ctr_problem_set(problem, SQLITE_ERROR,
+                           "a column was added or dropped while this statement ran");
 }
 
 int ctr_values_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_summary *summary,
@@ -145,7 +154,7 @@ int ctr_values_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, c
     if (status == CTR_OK && bytes) status = ctr_cell_summarize(summary, NULL, bytes, size);
     const ctr_amount *amount = NULL;
     if (rows->tab->amounts.n > 0) {
-        if (ctr_rows_refuse_other_shape(rows, problem)) return problem->rc;
+        if (rows_refuse_other_shape(rows, problem)) return problem->rc;
         amount = ctr_journal_amount(rows->tab, sqlite3_column_int64(row, 0), counter);
     }
     if (amount) ctr_sum_add(&summary->sum, amount->n);
@@ -155,8 +164,11 @@ int ctr_values_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, c
                : malformed(rows, sqlite3_column_int64(row, 0), counter, status, problem);
 }
 
-/* Takes the state of a counter: its cell plus the amount of the journal. */
-void ctr_values_state(ctr_rows *rows, sqlite3_stmt *stands, int counter, ctr_problem *problem)
+/* For table/row.c. Takes the state of a counter of the row found last into rows->states, from the
+ * statement that stands on it: its cell plus the amount of the journal.
+ *
+ * Takes the state of a counter: its cell plus the amount of the journal. */
+static void values_state(ctr_rows *rows, sqlite3_stmt *stands, int counter, ctr_problem *problem)
 {
     size_t size;
     const uint8_t *bytes;
@@ -227,13 +239,6 @@ int ctr_rows_lend_keys(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **
     return problem->rc;
 }
 
-int ctr_rows_refuse_other_shape(const ctr_rows *rows, ctr_problem *problem)
-{
-    if (rows->shapes == rows->tab->shapes) return problem->rc;
-    return ctr_problem_set(problem, SQLITE_ERROR,
-                           "a column was added or dropped while this statement ran");
-}
-
 /* ---- cells ----------------------------------------------------------------------------------- */
 
 static void forget(ctr_rows *rows)
@@ -262,7 +267,7 @@ static void take_cells(ctr_rows *rows, int64_t rowid, ctr_problem *problem)
     if (!ctr_pack_room(&rows->old, total, problem)) return;
     for (int i = 0; i < shape->n_counters; i++) {
         ctr_cell *cell = &rows->cells[i];
-        if (ctr_values_cell(rows, rows->values[i], rowid, i, cell, problem)) return;
+        if (values_cell(rows, rows->values[i], rowid, i, cell, problem)) return;
         if (ctr_cell_is_untouched(cell)) continue;
         uint8_t *copy = rows->old.bytes + rows->old.size;
         memcpy(copy, cell->bytes, cell->size);
@@ -294,7 +299,8 @@ int ctr_rows_take_values(ctr_rows *rows, sqlite3_value *rowid, sqlite3_value **c
     return problem->rc;
 }
 
-int ctr_rows_load_cells(ctr_rows *rows, ctr_problem *problem)
+/* Reads the cells of the row found last, of which only the states are known. */
+static int rows_load_cells(ctr_rows *rows, ctr_problem *problem)
 {
     ctr_slot *slot = ctr_tab_take(rows->sql, CTR_TAB_FIND_ROWID, problem);
     if (!slot) return problem->rc;
@@ -345,7 +351,7 @@ static void take_stored(ctr_rows *rows, sqlite3_stmt *stands, ctr_problem *probl
         return;
     }
     for (int i = 0; i < rows->shape->n_counters && problem->rc == SQLITE_OK; i++)
-        ctr_values_state(rows, stands, i, problem);
+        values_state(rows, stands, i, problem);
     ctr_row *added = NULL;
     if (problem->rc == SQLITE_OK && rows->tab->known)
         added = ctr_cache_add(cache, rows->rowid, rows->hash, rows->key.bytes, rows->key.size,
@@ -385,7 +391,7 @@ bool ctr_rows_is_live(ctr_rows *rows, ctr_problem *problem)
 static int refuse_reentry(const ctr_rows *rows, ctr_problem *problem)
 {
     if (rows->shapes == rows->tab->shapes && !rows->writing) return problem->rc;
-    if (ctr_rows_refuse_other_shape(rows, problem)) return problem->rc;
+    if (rows_refuse_other_shape(rows, problem)) return problem->rc;
     return ctr_problem_set(problem, SQLITE_ERROR,
                            "a trigger on a stored table of %s writes to the table itself",
                            rows->tab->table);
@@ -714,7 +720,7 @@ static ctr_status stage_difference(ctr_rows *rows, int counter, const ctr_sum *d
         ctr_sum_value(&amounts, &value) == CTR_OK)
         return CTR_OK;
     staged->kind = CTR_STAGED_NOTHING;
-    if (ctr_rows_load_cells(rows, problem)) return CTR_OK;
+    if (rows_load_cells(rows, problem)) return CTR_OK;
     return stage_cell(rows, counter, cell, difference, leader, problem);
 }
 
@@ -740,7 +746,7 @@ ctr_status ctr_stage_open(ctr_rows *rows, int counter, int64_t n, const ctr_lead
 {
     ctr_sum difference = {0, 0};
     ctr_sum_add(&difference, n);
-    if (rows->found && !rows->whole && ctr_rows_load_cells(rows, problem)) return CTR_OK;
+    if (rows->found && !rows->whole && rows_load_cells(rows, problem)) return CTR_OK;
     return stage_cell(rows, counter, &rows->cells[counter], &difference, opening, problem);
 }
 

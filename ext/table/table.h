@@ -1499,24 +1499,10 @@ int ctr_rows_take_values(ctr_rows *rows, sqlite3_value *rowid, sqlite3_value **c
 
 /* ---- for table/row.c and table/row.c ---------------------------------------------------- */
 
-/* Fails if counters were added or dropped since `rows` was opened. */
-int ctr_rows_refuse_other_shape(const ctr_rows *rows, ctr_problem *problem);
-
-/* Reads the cells of the row found last, of which only the states are known. */
-int ctr_rows_load_cells(ctr_rows *rows, ctr_problem *problem);
-
 /* Binds the values of a key, from the first parameter on. It borrows the caller's texts instead of
  * copying them. */
 int ctr_rows_lend_keys(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **keys,
                        ctr_problem *problem);
-
-/* For table/row.c. Opens the cell in a value; the journal is up to date. */
-int ctr_values_cell(ctr_rows *rows, sqlite3_value *value, int64_t rowid, int counter,
-                    ctr_cell *cell, ctr_problem *problem);
-
-/* For table/row.c. Takes the state of a counter of the row found last into rows->states, from the
- * statement that stands on it: its cell plus the amount of the journal. */
-void ctr_values_state(ctr_rows *rows, sqlite3_stmt *stands, int counter, ctr_problem *problem);
 
 /* Notes the staged cells in the batch, before an UPDATE (table/stream.c) writes them. */
 int ctr_stage_note(ctr_rows *rows, ctr_problem *problem);
@@ -1662,13 +1648,6 @@ int ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since, const
  *     numbers rise -->
  *     [ level 2                  ] [ level 1 ] [ level 1 ]  row  row  row     of transactions
  */
-
-/* Makes a segment of the rows of transactions; the amounts in them are lost. */
-void ctr_changes_make_segment(ctr_run *run);
-
-/* Makes one segment of the segments of a level that has eight, or of all. Returns false if no level
- * has eight and all are short, or on a problem. */
-bool ctr_changes_compact(ctr_run *run);
 
 /* Folds all tables of the file. Call it before the id changes: amounts belong to the shards of the
  * old id. */

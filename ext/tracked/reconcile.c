@@ -29,7 +29,8 @@
 /* =================================================================================================
  * own_write - the row of a tracked table that the library is writing. */
 
-bool ctr_own_write_runs(const ctr_file *file)
+/* Returns whether the library is writing a row of the file. */
+static bool own_write_runs(const ctr_file *file)
 {
     return file->writing != NULL;
 }
@@ -43,8 +44,11 @@ static bool note_if_wanted(ctr_writing *writing, const ctr_shown *shown)
     return is;
 }
 
-bool ctr_own_write_is_row(const ctr_file *file, const char *counters, sqlite3_value **keys,
-                          const ctr_shown *shown)
+/* Return whether it is writing the row with this id, or with exactly this key and not ended, with
+ * these values, by counter (NULL: it deletes the row). Then they note that our trigger has seen
+ * them. */
+static bool own_write_is_row(const ctr_file *file, const char *counters, sqlite3_value **keys,
+                             const ctr_shown *shown)
 {
     ctr_writing *writing = file->writing;
     if (!writing || strcmp(writing->tracked->counters, counters) != 0) return false;
@@ -53,32 +57,147 @@ bool ctr_own_write_is_row(const ctr_file *file, const char *counters, sqlite3_va
     return note_if_wanted(writing, shown) && !writing->ended;
 }
 
-bool ctr_own_write_is_of_rowid(const ctr_file *file, const char *counters, int64_t rowid)
+/* Returns whether it is writing the row whose cells have this id. */
+static bool own_write_is_of_rowid(const ctr_file *file, const char *counters, int64_t rowid)
 {
     const ctr_writing *writing = file->writing;
     return writing && strcmp(writing->tracked->counters, counters) == 0 && writing->rowid == rowid;
 }
 
-bool ctr_own_write_is_rowid(const ctr_file *file, const char *counters, int64_t rowid,
-                            const ctr_shown *shown)
+static bool own_write_is_rowid(const ctr_file *file, const char *counters, int64_t rowid,
+                               const ctr_shown *shown)
 {
-    return ctr_own_write_is_of_rowid(file, counters, rowid) && note_if_wanted(file->writing, shown);
+    return own_write_is_of_rowid(file, counters, rowid) && note_if_wanted(file->writing, shown);
 }
 
-bool ctr_own_write_refuses(const ctr_file *file)
+/* Returns whether our trigger must fail the statement that writes a row: only so can it be undone
+ * while another statement writes, if it has broken a deferred foreign key. A trigger that would run
+ * after ours and repair that comes too late. */
+static bool own_write_refuses(const ctr_file *file)
 {
     const ctr_writing *writing = file->writing;
     return writing && writing->unsaved && ctr_foreign_broken(writing->tracked->db);
 }
 
-void ctr_own_write_note_aside(const ctr_file *file, const char *counters, int64_t rowid)
+/* Note that a trigger changed or deleted a row, if it is the one that the library is writing. */
+static void own_write_note_aside(const ctr_file *file, const char *counters, int64_t rowid)
 {
-    if (ctr_own_write_is_of_rowid(file, counters, rowid)) file->writing->aside = true;
+    if (own_write_is_of_rowid(file, counters, rowid)) file->writing->aside = true;
 }
 
-void ctr_own_write_note_ended(const ctr_file *file, const char *counters, int64_t rowid)
+static void own_write_note_ended(const ctr_file *file, const char *counters, int64_t rowid)
 {
-    if (ctr_own_write_is_of_rowid(file, counters, rowid)) file->writing->ended = true;
+    if (own_write_is_of_rowid(file, counters, rowid)) file->writing->ended = true;
+}
+
+/* =================================================================================================
+ * reports - the counter table of a tracked table sees and shows that table.
+ */
+
+/* Of these methods, those that read the tracked table. */
+static const char *reports_tracked_table(const ctr_table *table, ctr_problem *problem)
+{
+    const ctr_objects *objects = ctr_file_objects(table->file, problem);
+    return objects ? ctr_triggers_table(objects, table->name, problem) : NULL;
+}
+
+static void close_look(ctr_table *table)
+{
+    if (table->reports->looks) ctr_showing_close(table->reports->looks);
+    sqlite3_free(table->reports->looks);
+    table->reports->looks = NULL;
+    table->reports->looked = false;
+}
+
+static void reports_open(ctr_table *table, ctr_problem *problem)
+{
+    table->reports = sqlite3_malloc64(sizeof *table->reports);
+    if (table->reports)
+        *table->reports = (ctr_reports){.noted = false};
+    else
+        ctr_problem_nomem(problem);
+}
+
+static void reports_close(ctr_table *table)
+{
+    if (!table->reports) return;
+    close_look(table);
+    sqlite3_free(table->reports->may_go);
+    sqlite3_free(table->reports);
+    table->reports = NULL;
+}
+
+/* Returns the opening of the running counter_track, if that tracks this table; else NULL. */
+static ctr_opening *reports_opening(const ctr_table *table)
+{
+    ctr_opening *opening = table->joined.conn->opening;
+    bool is = opening && sqlite3_stricmp(opening->schema, table->schema) == 0 &&
+              sqlite3_stricmp(opening->counters, table->name) == 0;
+    return is ? opening : NULL;
+}
+
+/* Returns a view of the tracked table, by which none of its rows is written, or NULL if that table
+ * is not known or on a problem.
+ *
+ * The view is kept until the schema changes. SQLite does not always make a new object of this table
+ * then: counter_replicate of a new column changes the triggers alone. A view that shows a row just
+ * now is in use. */
+static ctr_showing *reports_look(ctr_table *table, ctr_problem *problem)
+{
+    if (problem->rc != SQLITE_OK) return NULL;
+    if (table->reports->looked_in != table->file->schemas && !own_write_runs(table->file))
+        close_look(table);
+    if (table->reports->looked) return table->reports->looks;
+    ctr_showing *looks = sqlite3_malloc64(sizeof *looks);
+    if (!looks) {
+        ctr_problem_nomem(problem);
+        return NULL;
+    }
+    if (ctr_showing_look(looks, table->rows->tab, problem)) {
+        table->reports->looks = looks;
+    } else {
+        ctr_showing_close(looks);
+        sqlite3_free(looks);
+    }
+    table->reports->looked = problem->rc == SQLITE_OK;
+    table->reports->looked_in = table->file->schemas;
+    return table->reports->looks;
+}
+
+/* Writes the counters of the row that was found into the tracked table, if the table accepts them.
+ * All of our triggers must exist, unless one of them is the caller. The other arguments are those
+ * of ctr_showing_row.
+ *
+ * The write fires triggers, which may insert another key here, so the key is copied. */
+static void reports_show(ctr_table *table, bool is_trigger, const ctr_shown *from,
+                         const ctr_summary *before, const ctr_summary *after, ctr_problem *problem)
+{
+    ctr_showing showing;
+    int64_t rowid = table->rows->rowid;
+    size_t size = (size_t)table->shape.n_keys * sizeof *table->keys;
+    sqlite3_value **keys = sqlite3_malloc64(size);
+    if (keys)
+        memcpy(keys, table->keys, size);
+    else
+        ctr_problem_nomem(problem);
+    ctr_tab *tab = table->rows->tab;
+    bool open = is_trigger ? ctr_showing_look(&showing, tab, problem)
+                           : ctr_showing_open(&showing, tab, problem) == SQLITE_OK;
+    if (open) ctr_showing_row(&showing, rowid, keys, from, before, after, problem);
+    ctr_showing_close(&showing);
+    sqlite3_free(keys);
+}
+
+/* Notes the names of the tracked table and its columns, once: the table is connected again when the
+ * schema changes. But names that this transaction wrote may be rolled back, so they are written
+ * again in the next one. */
+static void reports_note_names(ctr_table *table, ctr_problem *problem)
+{
+    unsigned nth = table->joined.conn->ended + 1;
+    if (table->reports->noted) return;
+    if (ctr_tracked_note(table->file, table->name, &table->shape, problem))
+        table->reports->noted_in = nth;
+    table->reports->noted = problem->rc == SQLITE_OK && table->reports->noted_in != nth;
 }
 
 /* =================================================================================================
@@ -122,14 +241,21 @@ static bool make_stamp(ctr_table *table, int64_t above, ctr_stamp *stamp, ctr_pr
     return false;
 }
 
-/* A row that was not looked for is taken for one without a row cell. */
-bool ctr_stamping_is_live(ctr_table *table, ctr_problem *problem)
+/* stamping.c: all but the first do nothing unless the table is replicated. They fail with
+ * SQLITE_FULL if a row has no further life or stamp.
+ *
+ * Returns whether the row that was found lives: by its row cell or, in other tables, its
+ * counters.
+ *
+ * A row that was not looked for is taken for one without a row cell. */
+static bool stamping_is_live(ctr_table *table, ctr_problem *problem)
 {
     if (!table->rows->shape->replicated) return ctr_access_is_live(table);
     return ctr_rows_is_live(table->rows, problem);
 }
 
-void ctr_stamping_insert(ctr_table *table, ctr_problem *problem)
+/* Stage the row cell of the row that was found or is missing: inserted; deleted. */
+static void stamping_insert(ctr_table *table, ctr_problem *problem)
 {
     ctr_stamp stamp;
     ctr_rows *rows = table->rows;
@@ -143,7 +269,7 @@ void ctr_stamping_insert(ctr_table *table, ctr_problem *problem)
         ctr_stage_row(rows, problem);
 }
 
-void ctr_stamping_delete(ctr_table *table, ctr_problem *problem)
+static void stamping_delete(ctr_table *table, ctr_problem *problem)
 {
     ctr_rows *rows = table->rows;
     ctr_row_cell *cell = ctr_rows_row(rows, problem);
@@ -188,7 +314,7 @@ static void unlist_columns(ctr_table *table, const bool *mask, int n, ctr_proble
 {
     ctr_tab *tab = table->rows->tab;
     int64_t rowid = table->rows->rowid;
-    if (!ctr_reports_look(table, problem) || !ctr_regular_is_listed(tab, rowid, problem)) return;
+    if (!reports_look(table, problem) || !ctr_regular_is_listed(tab, rowid, problem)) return;
     const ctr_registry *registry = ctr_regular_of(tab, problem);
     for (int i = 0; registry && i < n; i++)
         if (mask[i]) ctr_regular_unlist(tab, rowid, registry->columns[i].name, problem);
@@ -217,7 +343,7 @@ static bool leave_out_actions(ctr_table *table, bool *mask, int n, ctr_problem *
 {
     bool any = false;
     const ctr_writing *writing = table->file->writing;
-    const ctr_showing *looks = ctr_reports_look(table, problem);
+    const ctr_showing *looks = reports_look(table, problem);
     const ctr_foreign_keys *foreign = looks ? ctr_foreign_keys_of(table->file, problem) : NULL;
     for (int i = 0; foreign && i < looks->tracked->n_regular; i++) {
         const ctr_tracked_regular *column = &looks->tracked->regular[i];
@@ -228,24 +354,6 @@ static bool leave_out_actions(ctr_table *table, bool *mask, int n, ctr_problem *
     }
     for (int i = 0; i < n; i++) any = any || mask[i];
     return any;
-}
-
-void ctr_stamping_write(ctr_tracked_row *row, ctr_problem *problem)
-{
-    ctr_table *table = row->table;
-    if (ctr_access_find(table, problem) || !table->rows->found ||
-        ctr_own_write_is_of_rowid(table->file, table->name, table->rows->rowid))
-        return;
-    if (!ctr_rows_is_live(table->rows, problem) && !ctr_reconcile_revive(row, problem))
-        return; /* its INSERT will be reported */
-    const ctr_registry *registry = ctr_regular_of(table->rows->tab, problem);
-    int n = registry ? registry->n : 0;
-    bool *mask = registry ? read_mask(row->marks, n, problem) : NULL;
-    bool any =
-        mask && (!ctr_own_write_runs(table->file) || leave_out_actions(table, mask, n, problem));
-    if (any && problem->rc == SQLITE_OK) stamp_columns(table, mask, n, problem);
-    table->rows->stamped = NULL;
-    sqlite3_free(mask);
 }
 
 /* ---- counter_replicate ----------------------------------------------------------------------- */
@@ -268,7 +376,7 @@ static uint32_t life_of_counters(const ctr_table *table)
 /* Returns the opening of the running counter_replicate, if it stamps. */
 static const ctr_opening *stamping_opening(const ctr_table *table)
 {
-    const ctr_opening *opening = ctr_reports_opening(table);
+    const ctr_opening *opening = reports_opening(table);
     return opening && opening->stamps ? opening : NULL;
 }
 
@@ -278,7 +386,7 @@ static bool stamp_new_columns(ctr_table *table, ctr_row_cell *cell, const ctr_st
                               ctr_problem *problem)
 {
     bool any = false;
-    ctr_showing *looks = ctr_reports_look(table, problem);
+    ctr_showing *looks = reports_look(table, problem);
     for (int i = 0; looks && i < looks->tracked->n_regular && problem->rc == SQLITE_OK; i++) {
         const ctr_tracked_regular *column = &looks->tracked->regular[i];
         ctr_column_stamp *stamp = &cell->columns[column->number];
@@ -305,10 +413,12 @@ static bool stamp_again(ctr_table *table, ctr_row_cell *cell, const ctr_stamp *s
     return any;
 }
 
-/* In a rebuilt table with 'values=newest' each row is stamped as by an INSERT. Else these are: one
+/* Stages the row cell of a row that counter_replicate finds. Returns whether it has changed.
+ *
+ * In a rebuilt table with 'values=newest' each row is stamped as by an INSERT. Else these are: one
  * from before replication, which takes the life of its counters; one that was inserted while the
  * triggers did not run; one that stamp_again stamps. */
-bool ctr_stamping_found(ctr_table *table, ctr_problem *problem)
+static bool stamping_found(ctr_table *table, ctr_problem *problem)
 {
     ctr_stamp stamp = {.number = CTR_STAMP_BEGAN};
     const ctr_opening *opening = stamping_opening(table);
@@ -317,7 +427,7 @@ bool ctr_stamping_found(ctr_table *table, ctr_problem *problem)
     if (!cell) return false;
     if (opening) memcpy(stamp.id, opening->id, CTR_ID_SIZE);
     if (opening && opening->values == CTR_VALUES_WRITTEN) {
-        ctr_stamping_insert(table, problem);
+        stamping_insert(table, problem);
         return true;
     }
     if (cell->life == 0 && opening) {
@@ -325,7 +435,7 @@ bool ctr_stamping_found(ctr_table *table, ctr_problem *problem)
         ctr_row_cell_insert(cell, &stamp);
         if (opening->values) stamp_again(table, cell, &stamp, problem);
     } else if (!ctr_row_cell_is_live(cell)) {
-        ctr_stamping_insert(table, problem);
+        stamping_insert(table, problem);
         return true;
     } else if (!stamp_again(table, cell, &stamp, problem)) {
         return false;
@@ -334,8 +444,11 @@ bool ctr_stamping_found(ctr_table *table, ctr_problem *problem)
     return true;
 }
 
-/* The row lives on, and its values are lost here: those of any other file are newer. */
-void ctr_stamping_restored(ctr_table *table, ctr_problem *problem)
+/* Stages the row cell of such a row that is to come back: its columns have no stamp any more, by
+ * which other files notice that they should give their values (ctr_row_cell_lacks).
+ *
+ * The row lives on, and its values are lost here: those of any other file are newer. */
+static void stamping_restored(ctr_table *table, ctr_problem *problem)
 {
     ctr_rows *rows = table->rows;
     if (!rows->shape->replicated) return;
@@ -345,9 +458,12 @@ void ctr_stamping_restored(ctr_table *table, ctr_problem *problem)
     ctr_stage_row(rows, problem);
 }
 
-/* A row of the cells without one in the table, which has no row cell yet: it was deleted, or waits,
+/* Writes the row cell of a row that counter_replicate finds among the cells alone. `waits`: it is
+ * listed so.
+ *
+ * A row of the cells without one in the table, which has no row cell yet: it was deleted, or waits,
  * and then it has the values of some other file. */
-void ctr_stamping_missing(ctr_table *table, bool waits, ctr_problem *problem)
+static void stamping_missing(ctr_table *table, bool waits, ctr_problem *problem)
 {
     ctr_rows *rows = table->rows;
     if (!rows->shape->replicated || !stamping_opening(table)) return;
@@ -374,9 +490,9 @@ static bool shows_nothing(const ctr_tracked_row *row, int counter, const ctr_sho
 {
     ctr_shown nothing;
     ctr_summary state = ctr_rows_state(row->table->rows, counter);
-    if (ctr_summary_counts(&state) || !ctr_stamping_is_live(row->table, problem)) return false;
+    if (ctr_summary_counts(&state) || !stamping_is_live(row->table, problem)) return false;
     if (shown->null) return true;
-    ctr_showing *looks = ctr_reports_look(row->table, problem);
+    ctr_showing *looks = reports_look(row->table, problem);
     return looks && ctr_showing_value(looks, counter, &state, &nothing) &&
            ctr_tracked_same_shown(shown, &nothing);
 }
@@ -402,7 +518,7 @@ static bool is_as_counted(const ctr_tracked_row *row, const ctr_shown *showed, c
 static void look_apart(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    ctr_showing *looks = table->rows->found ? ctr_reports_look(table, problem) : NULL;
+    ctr_showing *looks = table->rows->found ? reports_look(table, problem) : NULL;
     if (!looks) return;
     ctr_apart_close_row(&row->apart);
     ctr_apart_read(&looks->apart, table->rows->rowid, &row->apart, problem);
@@ -434,7 +550,7 @@ static bool is_disorder(const ctr_table *table)
 static bool is_there(ctr_tracked_row *row, ctr_shown *shown, bool said, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    ctr_showing *looks = ctr_reports_look(table, problem);
+    ctr_showing *looks = reports_look(table, problem);
     if (!looks) return said && problem->rc == SQLITE_OK;
     return ctr_writing_look(&looks->writing, table->keys, shown, NULL, problem);
 }
@@ -444,7 +560,7 @@ static bool is_below(const ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (table->rows->found) return false;
-    if (row->event == CTR_ROW_FOUND || ctr_own_write_runs(table->file))
+    if (row->event == CTR_ROW_FOUND || own_write_runs(table->file))
         return ctr_access_is_below(table, problem);
     return ctr_write_check_floors(table, problem) != SQLITE_OK;
 }
@@ -463,7 +579,7 @@ static void count_value(ctr_table *table, int counter, const ctr_shown *base, co
     if (problem->rc != SQLITE_OK || now->none) return;
     if (base && !deleted && ctr_tracked_same_shown(base, now)) return;
     if (now->null) {
-        if (!adds && (counts || (deleted && !ctr_stamping_is_live(table, problem))))
+        if (!adds && (counts || (deleted && !stamping_is_live(table, problem))))
             ctr_write_next_life(table, counter, &(ctr_given){.is = false}, problem);
     } else if (deleted) {
         ctr_write_next_life(table, counter, &(ctr_given){.is = true, .n = now->n}, problem);
@@ -480,7 +596,7 @@ static void count_value(ctr_table *table, int counter, const ctr_shown *base, co
  * the column begins, and the value is not 0. */
 static ctr_opening *opening_of(const ctr_tracked_row *row, int counter, const ctr_shown *value)
 {
-    ctr_opening *opening = ctr_reports_opening(row->table);
+    ctr_opening *opening = reports_opening(row->table);
     bool is = row->event == CTR_ROW_FOUND && opening && opening->opens[counter] && !value->none &&
               !value->null && value->n != 0;
     return is ? opening : NULL;
@@ -491,9 +607,8 @@ static void count_values(ctr_tracked_row *row, bool expected, ctr_problem *probl
 {
     ctr_table *table = row->table;
     bool waits = row->is_apart && row->apart.waits;
-    bool dead =
-        table->shape.replicated && table->rows->found &&
-        !ctr_stamping_is_live(table, problem); /* its counters are empty, whatever it shows */
+    bool dead = table->shape.replicated && table->rows->found &&
+                !stamping_is_live(table, problem); /* its counters are empty, whatever it shows */
     for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
         const ctr_shown *base = dead ? NULL : shown_apart(row, i), *now = &row->now[i];
         ctr_opening *opening = opening_of(row, i, now);
@@ -513,7 +628,8 @@ static void write_staged(ctr_table *table, ctr_problem *problem)
     if (problem->rc == SQLITE_OK && ctr_stage_any(table->rows)) ctr_access_write(table, problem);
 }
 
-void ctr_reconcile_write(ctr_tracked_row *row, ctr_problem *problem)
+/* Writes what is staged; notes the states of the counters before and after. */
+static void reconcile_write(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     for (int i = 0; i < table->shape.n_counters; i++) {
@@ -534,9 +650,9 @@ static void show_again(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     int64_t rowid = table->rows->rowid;
-    ctr_showing *looks = ctr_reports_look(table, problem);
-    bool later = row->event == CTR_ROW_FOUND || ctr_own_write_runs(table->file) ||
-                 ctr_foreign_broken(table->db);
+    ctr_showing *looks = reports_look(table, problem);
+    bool later =
+        row->event == CTR_ROW_FOUND || own_write_runs(table->file) || ctr_foreign_broken(table->db);
     const char *event = row->event == CTR_ROW_INSERTED  ? "insert"
                         : row->event == CTR_ROW_UPDATED ? "update"
                                                         : NULL;
@@ -548,7 +664,7 @@ static void show_again(ctr_tracked_row *row, ctr_problem *problem)
         looks->withheld = false;
     } else if (looks) {
         ctr_apart_remove(&looks->apart, rowid, problem);
-        ctr_reports_show(table, true, row->now, row->before, row->after, problem);
+        reports_show(table, true, row->now, row->before, row->after, problem);
     }
 }
 
@@ -560,12 +676,12 @@ static void set_aside(ctr_tracked_row *row, ctr_problem *problem)
     if (!is_there(row, row->now, true, problem)) return;
     for (int i = 0; i < table->shape.n_counters; i++)
         row->after[i] = ctr_rows_state(table->rows, i);
-    ctr_showing *looks = ctr_reports_look(table, problem);
-    const ctr_merged_row merged = {.is_live = ctr_stamping_is_live(table, problem)};
+    ctr_showing *looks = reports_look(table, problem);
+    const ctr_merged_row merged = {.is_live = stamping_is_live(table, problem)};
     if (looks) looks->merged = &merged;
     if (looks) ctr_showing_set_apart(looks, table->rows->rowid, row->now, row->after, problem);
     if (looks) looks->merged = NULL;
-    ctr_own_write_note_aside(table->file, table->name, table->rows->rowid);
+    own_write_note_aside(table->file, table->name, table->rows->rowid);
 }
 
 /* Returns whether the library is writing this row; then there is nothing to count. A row that a
@@ -573,8 +689,8 @@ static void set_aside(ctr_tracked_row *row, ctr_problem *problem)
 static bool is_being_shown(const ctr_tracked_row *row, const ctr_shown *shown, ctr_problem *problem)
 {
     const ctr_table *table = row->table;
-    bool is = ctr_own_write_is_rowid(table->file, table->name, table->rows->rowid, shown);
-    if (is && ctr_own_write_refuses(table->file))
+    bool is = own_write_is_rowid(table->file, table->name, table->rows->rowid, shown);
+    if (is && own_write_refuses(table->file))
         ctr_problem_set(problem, SQLITE_CONSTRAINT, "the row breaks a deferred foreign key");
     return is && !table->file->writing->ended;
 }
@@ -598,16 +714,20 @@ static void open_shown(ctr_tracked_row *row, uint32_t life, ctr_problem *problem
     sqlite3_free(key.bytes);
 }
 
-/* A merged deletion that the table does not show yet gives way to a write of the application. */
-bool ctr_reconcile_revive(ctr_tracked_row *row, ctr_problem *problem)
+/* Begins the next life of a row that was found and is deleted, with all that it shows, if its
+ * merged deletion is listed and a write of the application is being reported. Returns whether it
+ * did.
+ *
+ * A merged deletion that the table does not show yet gives way to a write of the application. */
+static bool reconcile_revive(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    if (!table->shape.replicated || ctr_own_write_runs(table->file)) return false;
+    if (!table->shape.replicated || own_write_runs(table->file)) return false;
     look_apart(row, problem);
     const ctr_row_cell *cell = row->apart.ended ? ctr_rows_row(table->rows, problem) : NULL;
     if (!cell || problem->rc != SQLITE_OK) return false;
     open_shown(row, cell->life + 1, problem);
-    ctr_stamping_insert(table, problem);
+    stamping_insert(table, problem);
     write_staged(table, problem);
     ctr_apart_remove(&table->reports->looks->apart, table->rows->rowid, problem);
     row->is_apart = false;
@@ -622,7 +742,7 @@ static bool is_expected(const ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (row->event == CTR_ROW_INSERTED) return !table->rows->found;
-    bool gone = table->rows->found && !ctr_stamping_is_live(table, problem);
+    bool gone = table->rows->found && !stamping_is_live(table, problem);
     return !gone && is_as_counted(row, row->event == CTR_ROW_FOUND ? row->now : row->was, problem);
 }
 
@@ -631,23 +751,24 @@ static bool is_expected(const ctr_tracked_row *row, ctr_problem *problem)
 static bool count_new(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
-    if (row->event != CTR_ROW_INSERTED || is_disorder(table) || ctr_own_write_runs(table->file) ||
+    if (row->event != CTR_ROW_INSERTED || is_disorder(table) || own_write_runs(table->file) ||
         !ctr_access_may_be_new(table, problem) || ctr_access_is_below(table, problem))
         return false;
     count_values(row, true, problem);
-    ctr_stamping_insert(table, problem);
+    stamping_insert(table, problem);
     return problem->rc == SQLITE_OK && ctr_stage_any(table->rows) &&
            ctr_stage_write_new(table->rows, table->keys, problem);
 }
 
-void ctr_reconcile_row(ctr_tracked_row *row, ctr_problem *problem)
+/* Count a row that is there. The second is for counter_track. */
+static void reconcile_row(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (count_new(row, problem) || problem->rc != SQLITE_OK) return;
     if (ctr_access_find(table, problem)) return;
-    bool live = table->rows->found && ctr_stamping_is_live(table, problem);
-    if (table->rows->found && !live) live = ctr_reconcile_revive(row, problem);
-    if (table->rows->found && ctr_own_write_runs(table->file)) {
+    bool live = table->rows->found && stamping_is_live(table, problem);
+    if (table->rows->found && !live) live = reconcile_revive(row, problem);
+    if (table->rows->found && own_write_runs(table->file)) {
         bool counts = !live && row->event == CTR_ROW_INSERTED; /* a trigger deleted it before */
         if (!is_being_shown(row, row->now, problem) && !counts) set_aside(row, problem);
         if (!counts) return;
@@ -659,16 +780,34 @@ void ctr_reconcile_row(ctr_tracked_row *row, ctr_problem *problem)
     expected = expected && !is_disorder(table);
     if (!expected && !is_there(row, row->now, true, problem)) return;
     count_values(row, expected, problem);
-    if (row->event == CTR_ROW_INSERTED || !live) ctr_stamping_insert(table, problem);
+    if (row->event == CTR_ROW_INSERTED || !live) stamping_insert(table, problem);
     if (row->is_apart) {
-        ctr_reconcile_write(row, problem);
+        reconcile_write(row, problem);
         show_again(row, problem);
     } else {
         write_staged(table, problem);
     }
 }
 
-void ctr_reconcile_found(ctr_tracked_row *row, ctr_problem *problem)
+/* Stamps and writes the columns that an UPDATE has changed. */
+static void stamping_write(ctr_tracked_row *row, ctr_problem *problem)
+{
+    ctr_table *table = row->table;
+    if (ctr_access_find(table, problem) || !table->rows->found ||
+        own_write_is_of_rowid(table->file, table->name, table->rows->rowid))
+        return;
+    if (!ctr_rows_is_live(table->rows, problem) && !reconcile_revive(row, problem))
+        return; /* its INSERT will be reported */
+    const ctr_registry *registry = ctr_regular_of(table->rows->tab, problem);
+    int n = registry ? registry->n : 0;
+    bool *mask = registry ? read_mask(row->marks, n, problem) : NULL;
+    bool any = mask && (!own_write_runs(table->file) || leave_out_actions(table, mask, n, problem));
+    if (any && problem->rc == SQLITE_OK) stamp_columns(table, mask, n, problem);
+    table->rows->stamped = NULL;
+    sqlite3_free(mask);
+}
+
+static void reconcile_found(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     bool adopts = false;
@@ -679,18 +818,17 @@ void ctr_reconcile_found(ctr_tracked_row *row, ctr_problem *problem)
     if (expected && !row->looks && !stamps) return;
     if (is_below(row, problem)) return;
     look_apart(row, problem);
-    const ctr_opening *opening = ctr_reports_opening(table);
+    const ctr_opening *opening = reports_opening(table);
     if (row->apart.ended && !(opening && opening->values == CTR_VALUES_WRITTEN))
         return; /* nobody has written it */
-    if (row->apart.ended) ctr_reconcile_revive(row, problem);
+    if (row->apart.ended) reconcile_revive(row, problem);
     if (expected && !row->is_apart && !stamps) return;
     count_values(row, false, problem);
-    if (stamps && !ctr_stamping_found(table, problem) && expected && !row->is_apart) return;
+    if (stamps && !stamping_found(table, problem) && expected && !row->is_apart) return;
     table->joined.conn->stats.tracked += ctr_stage_any(table->rows);
-    ctr_reconcile_write(row, problem);
+    reconcile_write(row, problem);
     /* A newly tracked column also shows the counts that its counter has from other files. */
-    bool shows =
-        row->is_apart || (adopts && table->rows->found && ctr_reports_look(table, problem));
+    bool shows = row->is_apart || (adopts && table->rows->found && reports_look(table, problem));
     if (shows) show_again(row, problem);
 }
 
@@ -701,7 +839,7 @@ static void end_counters(ctr_table *table, ctr_problem *problem)
     bool replicated = table->shape.replicated;
     for (int i = 0; i < table->shape.n_counters && !replicated; i++)
         if (ctr_rows_state(table->rows, i).touched) ctr_write_tombstone(table, i, problem);
-    if (replicated) ctr_stamping_delete(table, problem);
+    if (replicated) stamping_delete(table, problem);
     write_staged(table, problem);
 }
 
@@ -722,20 +860,21 @@ static bool end_row(ctr_tracked_row *row, bool expected, ctr_problem *problem)
     if (!expected) look_apart(row, problem);
     if (problem->rc != SQLITE_OK || (row->is_apart && row->apart.waits)) return false;
     forget_may_go(table, table->rows->rowid);
-    ctr_own_write_note_ended(table->file, table->name, table->rows->rowid);
+    own_write_note_ended(table->file, table->name, table->rows->rowid);
     end_counters(table, problem);
     if (row->is_apart) ctr_apart_remove(&table->reports->looks->apart, table->rows->rowid, problem);
     return true;
 }
 
-void ctr_reconcile_deleted(ctr_tracked_row *row, ctr_problem *problem)
+/* Ends the counters of a row that was deleted. */
+static void reconcile_deleted(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (ctr_access_find(table, problem)) return;
-    bool live = table->rows->found && ctr_stamping_is_live(table, problem);
+    bool live = table->rows->found && stamping_is_live(table, problem);
     if (!live) note_disorder(table);
     if (!table->rows->found || is_being_shown(row, NULL, problem)) return;
-    bool at_work = ctr_own_write_runs(table->file);
+    bool at_work = own_write_runs(table->file);
     bool expected = !at_work && live && is_as_counted(row, row->now, problem);
     if ((!expected || is_disorder(table)) && is_there(row, NULL, false, problem))
         note_disorder(table); /* inserted again */
@@ -751,11 +890,14 @@ static bool is_missing(ctr_tracked_row *row, ctr_problem *problem)
     if (!table->shape.replicated && !ctr_access_is_live(table)) return false;
     look_apart(row, problem);
     bool waits = row->is_apart && row->apart.waits;
-    ctr_stamping_missing(table, waits, problem);
-    return !waits && ctr_stamping_is_live(table, problem) && problem->rc == SQLITE_OK;
+    stamping_missing(table, waits, problem);
+    return !waits && stamping_is_live(table, problem) && problem->rc == SQLITE_OK;
 }
 
-void ctr_reconcile_missing(ctr_tracked_row *row, ctr_problem *problem)
+/* A row of the counters that the table lacks: the first notes it in conn->missing, unless it was
+ * deleted or waits; the others end its counters, or list it as one that waits, whose regular
+ * columns have no values here. */
+static void reconcile_missing(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_conn *conn = row->table->joined.conn;
     if (!is_missing(row, problem)) return;
@@ -764,30 +906,33 @@ void ctr_reconcile_missing(ctr_tracked_row *row, ctr_problem *problem)
     conn->missing.key = ctr_access_given_key_text(row->table, problem);
 }
 
-void ctr_reconcile_missing_deleted(ctr_tracked_row *row, ctr_problem *problem)
+static void reconcile_missing_deleted(ctr_tracked_row *row, ctr_problem *problem)
 {
     if (is_missing(row, problem))
         row->table->joined.conn->stats.tracked += end_row(row, false, problem);
 }
 
-void ctr_reconcile_missing_restored(ctr_tracked_row *row, ctr_problem *problem)
+static void reconcile_missing_restored(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     if (!is_missing(row, problem)) return;
-    ctr_stamping_restored(table, problem);
-    ctr_reconcile_write(row, problem);
-    ctr_showing *looks = ctr_reports_look(table, problem);
+    stamping_restored(table, problem);
+    reconcile_write(row, problem);
+    ctr_showing *looks = reports_look(table, problem);
     if (looks) ctr_showing_set_apart(looks, table->rows->rowid, NULL, row->after, problem);
     table->joined.conn->stats.tracked++;
 }
 
 /* ---- rows that OR REPLACE removes ------------------------------------------------------------ */
 
-/* SQLite fires no delete trigger for them, unless recursive triggers are on. A trigger BEFORE the
+/* Remembers a row that the statement may remove unnoticed. The second looks up the remembered rows,
+ * and ends the counters of those that are gone.
+ *
+ * SQLite fires no delete trigger for them, unless recursive triggers are on. A trigger BEFORE the
  * write inserts the keys that the statement may remove; one AFTER it has them looked up. The
  * statement may still keep such a row, or remove it later, after triggers of the application have
  * written other rows. So it is remembered until it is gone or the transaction ends. */
-void ctr_reconcile_may_go(ctr_tracked_row *row, ctr_problem *problem)
+static void reconcile_may_go(ctr_tracked_row *row, ctr_problem *problem)
 {
     ctr_table *table = row->table;
     unsigned nth = table->joined.conn->ended;
@@ -798,7 +943,7 @@ void ctr_reconcile_may_go(ctr_tracked_row *row, ctr_problem *problem)
         note_disorder(table); /* the insertion of the row was not reported */
         return;
     }
-    ctr_may_go it = {table->rows->rowid, ctr_own_write_runs(table->file)};
+    ctr_may_go it = {table->rows->rowid, own_write_runs(table->file)};
     for (int i = 0; i < table->reports->n_may_go; i++)
         if (table->reports->may_go[i].rowid == it.rowid &&
             table->reports->may_go[i].at_work == it.at_work)
@@ -815,13 +960,13 @@ void ctr_reconcile_may_go(ctr_tracked_row *row, ctr_problem *problem)
 static bool look_for_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
 {
     ctr_access_end(table);
-    ctr_showing *looks = ctr_reports_look(table, problem);
+    ctr_showing *looks = reports_look(table, problem);
     table->holds_keys = looks != NULL; /* copies to free, also after a failure */
     bool taken = looks && ctr_values_take_key(table->rows, rowid, table->keys, problem);
     bool gone = taken && !ctr_writing_look(&looks->writing, table->keys, NULL, NULL, problem) &&
                 problem->rc == SQLITE_OK;
     if (gone && ctr_access_find_rowid(table, rowid, problem) == SQLITE_OK &&
-        ctr_stamping_is_live(table, problem)) {
+        stamping_is_live(table, problem)) {
         ctr_tracked_row row = {.table = table};
         end_row(&row, false, problem);
         ctr_apart_close_row(&row.apart);
@@ -831,9 +976,9 @@ static bool look_for_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
 }
 
 /* Looks up those remembered while the library wrote a merged row, or the others. */
-void ctr_reconcile_replaced(ctr_table *table, ctr_problem *problem)
+static void reconcile_replaced(ctr_table *table, ctr_problem *problem)
 {
-    bool at_work = ctr_own_write_runs(table->file);
+    bool at_work = own_write_runs(table->file);
     if (table->reports->may_go_in != table->joined.conn->ended) table->reports->n_may_go = 0;
     for (int i = table->reports->n_may_go - 1; i >= 0 && problem->rc == SQLITE_OK; i--) {
         if (i >= table->reports->n_may_go) continue; /* a row was remembered twice */
@@ -841,104 +986,6 @@ void ctr_reconcile_replaced(ctr_table *table, ctr_problem *problem)
         if (table->reports->may_go[i].at_work == at_work && look_for_row(table, rowid, problem))
             forget_may_go(table, rowid);
     }
-}
-
-/* =================================================================================================
- * reports - the counter table of a tracked table sees and shows that table.
- */
-
-const char *ctr_reports_tracked_table(const ctr_table *table, ctr_problem *problem)
-{
-    const ctr_objects *objects = ctr_file_objects(table->file, problem);
-    return objects ? ctr_triggers_table(objects, table->name, problem) : NULL;
-}
-
-static void close_look(ctr_table *table)
-{
-    if (table->reports->looks) ctr_showing_close(table->reports->looks);
-    sqlite3_free(table->reports->looks);
-    table->reports->looks = NULL;
-    table->reports->looked = false;
-}
-
-void ctr_reports_open(ctr_table *table, ctr_problem *problem)
-{
-    table->reports = sqlite3_malloc64(sizeof *table->reports);
-    if (table->reports)
-        *table->reports = (ctr_reports){.noted = false};
-    else
-        ctr_problem_nomem(problem);
-}
-
-void ctr_reports_close(ctr_table *table)
-{
-    if (!table->reports) return;
-    close_look(table);
-    sqlite3_free(table->reports->may_go);
-    sqlite3_free(table->reports);
-    table->reports = NULL;
-}
-
-ctr_opening *ctr_reports_opening(const ctr_table *table)
-{
-    ctr_opening *opening = table->joined.conn->opening;
-    bool is = opening && sqlite3_stricmp(opening->schema, table->schema) == 0 &&
-              sqlite3_stricmp(opening->counters, table->name) == 0;
-    return is ? opening : NULL;
-}
-
-/* The view is kept until the schema changes. SQLite does not always make a new object of this table
- * then: counter_replicate of a new column changes the triggers alone. A view that shows a row just
- * now is in use. */
-ctr_showing *ctr_reports_look(ctr_table *table, ctr_problem *problem)
-{
-    if (problem->rc != SQLITE_OK) return NULL;
-    if (table->reports->looked_in != table->file->schemas && !ctr_own_write_runs(table->file))
-        close_look(table);
-    if (table->reports->looked) return table->reports->looks;
-    ctr_showing *looks = sqlite3_malloc64(sizeof *looks);
-    if (!looks) {
-        ctr_problem_nomem(problem);
-        return NULL;
-    }
-    if (ctr_showing_look(looks, table->rows->tab, problem)) {
-        table->reports->looks = looks;
-    } else {
-        ctr_showing_close(looks);
-        sqlite3_free(looks);
-    }
-    table->reports->looked = problem->rc == SQLITE_OK;
-    table->reports->looked_in = table->file->schemas;
-    return table->reports->looks;
-}
-
-/* The write fires triggers, which may insert another key here, so the key is copied. */
-void ctr_reports_show(ctr_table *table, bool is_trigger, const ctr_shown *from,
-                      const ctr_summary *before, const ctr_summary *after, ctr_problem *problem)
-{
-    ctr_showing showing;
-    int64_t rowid = table->rows->rowid;
-    size_t size = (size_t)table->shape.n_keys * sizeof *table->keys;
-    sqlite3_value **keys = sqlite3_malloc64(size);
-    if (keys)
-        memcpy(keys, table->keys, size);
-    else
-        ctr_problem_nomem(problem);
-    ctr_tab *tab = table->rows->tab;
-    bool open = is_trigger ? ctr_showing_look(&showing, tab, problem)
-                           : ctr_showing_open(&showing, tab, problem) == SQLITE_OK;
-    if (open) ctr_showing_row(&showing, rowid, keys, from, before, after, problem);
-    ctr_showing_close(&showing);
-    sqlite3_free(keys);
-}
-
-void ctr_reports_note_names(ctr_table *table, ctr_problem *problem)
-{
-    unsigned nth = table->joined.conn->ended + 1;
-    if (table->reports->noted) return;
-    if (ctr_tracked_note(table->file, table->name, &table->shape, problem))
-        table->reports->noted_in = nth;
-    table->reports->noted = problem->rc == SQLITE_OK && table->reports->noted_in != nth;
 }
 
 /* =================================================================================================
@@ -1008,8 +1055,7 @@ typedef void event_call(ctr_tracked_row *row, ctr_problem *problem);
 
 static void row_may_go(ctr_tracked_row *row, ctr_problem *problem)
 {
-    if (sqlite3_vtab_on_conflict(row->table->db) == SQLITE_REPLACE)
-        ctr_reconcile_may_go(row, problem);
+    if (sqlite3_vtab_on_conflict(row->table->db) == SQLITE_REPLACE) reconcile_may_go(row, problem);
 }
 
 static const struct event {
@@ -1020,20 +1066,20 @@ static const struct event {
     bool replaces; /* rows that may be gone are looked up after it */
     bool looks;    /* some row is apart; it may be this one */
 } EVENTS[] = {
-    {"updated", ctr_reconcile_row, CTR_ROW_UPDATED, .has_key = true, .has_values = true},
-    {"written", ctr_stamping_write, CTR_ROW_WRITTEN, .has_key = true},
-    {"inserted", ctr_reconcile_row, CTR_ROW_INSERTED, .has_key = true, .has_values = true,
+    {"updated", reconcile_row, CTR_ROW_UPDATED, .has_key = true, .has_values = true},
+    {"written", stamping_write, CTR_ROW_WRITTEN, .has_key = true},
+    {"inserted", reconcile_row, CTR_ROW_INSERTED, .has_key = true, .has_values = true,
      .replaces = true},
-    {"deleted", ctr_reconcile_deleted, CTR_ROW_DELETED, .has_key = true, .has_values = true,
+    {"deleted", reconcile_deleted, CTR_ROW_DELETED, .has_key = true, .has_values = true,
      .replaces = true},
     {"may go", row_may_go, CTR_ROW_MAY_GO, .has_key = true},
-    {"found", ctr_reconcile_found, CTR_ROW_FOUND, .has_key = true, .has_values = true},
-    {"missing", ctr_reconcile_missing, CTR_ROW_MISSING, .has_key = true},
-    {"missing, deleted", ctr_reconcile_missing_deleted, CTR_ROW_MISSING, .has_key = true},
-    {"missing, restored", ctr_reconcile_missing_restored, CTR_ROW_MISSING, .has_key = true},
+    {"found", reconcile_found, CTR_ROW_FOUND, .has_key = true, .has_values = true},
+    {"missing", reconcile_missing, CTR_ROW_MISSING, .has_key = true},
+    {"missing, deleted", reconcile_missing_deleted, CTR_ROW_MISSING, .has_key = true},
+    {"missing, restored", reconcile_missing_restored, CTR_ROW_MISSING, .has_key = true},
     {"gone", NULL, CTR_ROW_MAY_GO, .replaces = true},
-    {"may go anyway", ctr_reconcile_may_go, CTR_ROW_MAY_GO, .has_key = true},
-    {"found or apart", ctr_reconcile_found, CTR_ROW_FOUND, .has_key = true, .has_values = true,
+    {"may go anyway", reconcile_may_go, CTR_ROW_MAY_GO, .has_key = true},
+    {"found or apart", reconcile_found, CTR_ROW_FOUND, .has_key = true, .has_values = true,
      .looks = true},
 };
 
@@ -1111,15 +1157,15 @@ static bool take_reported(ctr_table *table, sqlite3_value **columns, ctr_problem
                            .event = event->event,
                            .looks = event->looks,
                            .marks = columns[ctr_table_marks(&table->shape)]};
-    ctr_reports_note_names(table, problem);
+    reports_note_names(table, problem);
     if (make_row_room(&row, &few, problem)) take_handed(&row, columns, event, problem);
     bool updates = problem->rc == SQLITE_OK && event->event == CTR_ROW_UPDATED;
-    bool shown = updates && ctr_own_write_is_row(table->file, table->name, table->keys, row.now);
+    bool shown = updates && own_write_is_row(table->file, table->name, table->keys, row.now);
     if (updates && !shown) take_values(table, columns, row.was, true, true, problem);
     if (problem->rc == SQLITE_OK && event->call && !shown) event->call(&row, problem);
     ctr_apart_close_row(&row.apart);
     if (problem->rc == SQLITE_OK && event->replaces && table->reports->n_may_go > 0)
-        ctr_reconcile_replaced(table, problem);
+        reconcile_replaced(table, problem);
     free_row_room(&row, &few);
     return true;
 }
@@ -1141,13 +1187,12 @@ static int write_and_show(ctr_table *table, ctr_problem *problem)
     row_room few;
     ctr_tracked_row row = {.table = table};
     unsigned nth = table->joined.conn->ended;
-    const ctr_showing *looks = ctr_reports_look(table, problem);
+    const ctr_showing *looks = reports_look(table, problem);
     if (looks) ctr_foreign_refuse_broken(table->db, looks->tracked->table, problem);
-    if (table->shape.replicated && !ctr_stamping_is_live(table, problem))
-        refuse_no_row(table, problem);
-    if (make_row_room(&row, &few, problem)) ctr_reconcile_write(&row, problem);
+    if (table->shape.replicated && !stamping_is_live(table, problem)) refuse_no_row(table, problem);
+    if (make_row_room(&row, &few, problem)) reconcile_write(&row, problem);
     if (problem->rc == SQLITE_OK) {
-        ctr_reports_show(table, false, NULL, row.before, row.after, problem);
+        reports_show(table, false, NULL, row.before, row.after, problem);
         if (problem->rc != SQLITE_OK) ctr_conn_spoil(table->joined.conn, nth);
     }
     free_row_room(&row, &few);
@@ -1169,9 +1214,9 @@ static void purge_rows(ctr_table *table, ctr_problem *problem)
 
 const ctr_tracker *ctr_trigger_rows_tracker(void)
 {
-    static const ctr_tracker TRACKER = {.open = ctr_reports_open,
-                                        .close = ctr_reports_close,
-                                        .tracked_table = ctr_reports_tracked_table,
+    static const ctr_tracker TRACKER = {.open = reports_open,
+                                        .close = reports_close,
+                                        .tracked_table = reports_tracked_table,
                                         .take = take_reported,
                                         .write = write_and_show,
                                         .purge = purge_rows};

@@ -103,7 +103,9 @@ void ctr_apart_keep(ctr_apart *apart, ctr_problem *problem)
     ctr_run_do(&run, CTR_SQL_TRACK_SET_KEPT, NULL);
 }
 
-void ctr_apart_explain(ctr_apart *apart, int64_t rowid, const char *why, ctr_problem *problem)
+/* Lists why the table refused the row: the error. NULL: it is not known. The row is on the list, or
+ * has refused regular columns; what takes it off forgets the reason. */
+static void apart_explain(ctr_apart *apart, int64_t rowid, const char *why, ctr_problem *problem)
 {
     if (!why) return;
     ctr_run run = ctr_tab_run(apart->tab, problem);
@@ -181,7 +183,7 @@ int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *
                           problem);
     }
     if (rowid == showing->writing.rowid)
-        ctr_apart_explain(&showing->apart, rowid, showing->writing.why, problem);
+        apart_explain(&showing->apart, rowid, showing->writing.why, problem);
     return problem->rc;
 }
 
@@ -255,7 +257,7 @@ static void list_regular(ctr_showing *showing, bool live, bool taken, ctr_proble
     }
     if (taken) list_changed(showing, problem);
     if (!taken && showing->writing.regular)
-        ctr_apart_explain(&showing->apart, rowid, showing->writing.why, problem);
+        apart_explain(&showing->apart, rowid, showing->writing.why, problem);
 }
 
 /* Returns the DEFAULT of a column of a row that begins another life, lent until the next row. */

@@ -184,7 +184,8 @@ void ctr_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out, const char
 
 enum { NOTED_COUNTER, NOTED_NAME };
 
-void ctr_noted_read(ctr_tracked *tracked, ctr_problem *problem)
+/* Take the names of key columns and counters that are not known yet; the regular columns. */
+static void noted_read(ctr_tracked *tracked, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED);
@@ -198,7 +199,7 @@ void ctr_noted_read(ctr_tracked *tracked, ctr_problem *problem)
     sqlite3_finalize(row);
 }
 
-void ctr_noted_read_regular(ctr_tracked *tracked, ctr_problem *problem)
+static void noted_read_regular(ctr_tracked *tracked, ctr_problem *problem)
 {
     ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_COLUMNS);
@@ -286,7 +287,8 @@ static bool note_regular(const ctr_tracked *tracked, ctr_file *file, ctr_problem
     return any;
 }
 
-bool ctr_noted_write(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem)
+/* Notes the names that are known, if the notes differ. Returns whether it wrote. */
+static bool noted_write(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem)
 {
     bool writes = !are_names_noted(tracked, problem) && problem->rc == SQLITE_OK;
     if (writes) write_notes(tracked, problem);
@@ -539,9 +541,9 @@ static int take_names(ctr_tracked *tracked, const ctr_objects *objects, const ch
     if (trigger && trigger->sql)
         read_names(tracked, trigger->sql, problem);
     else if (ctr_tracked_is_among(objects, tracked->counters))
-        ctr_noted_read(tracked, problem);
+        noted_read(tracked, problem);
     const ctr_named *row = ctr_schema_objects_trigger(objects, tracked->counters, "row", problem);
-    if (tracked->shape->replicated) ctr_noted_read_regular(tracked, problem);
+    if (tracked->shape->replicated) noted_read_regular(tracked, problem);
     if (row && row->sql) read_regular_names(tracked, row->sql, problem);
     if (!table && trigger) table = trigger->on;
     if (!table) return problem->rc;
@@ -583,7 +585,7 @@ bool ctr_tracked_note(ctr_file *file, const char *counters, const ctr_shape *sha
     if (open_tracked(&tracked, file->conn->db, file->schema, counters, shape, problem) == SQLITE_OK)
         take_names(&tracked, objects, NULL, problem);
     bool known = problem->rc == SQLITE_OK && tracked.table;
-    bool writes = known && ctr_noted_write(&tracked, file, problem);
+    bool writes = known && noted_write(&tracked, file, problem);
     ctr_tracked_close(&tracked);
     return writes;
 }

@@ -203,7 +203,7 @@ typedef struct ctr_writing {
     bool undone;   /* a savepoint was rolled back: no statement may go on from where it stands */
     bool strict;   /* overrides constraints that say REPLACE or ROLLBACK */
     bool together; /* with rows that refer to it: the caller undoes it if a foreign key is broken */
-    bool unsaved;  /* no savepoint can undo the statement: see ctr_own_write_refuses */
+    bool unsaved;  /* no savepoint can undo the statement: see own_write_refuses */
 } ctr_writing;
 
 /* Rows of a tracked table that do not show their counters, in <counters>_state.
@@ -636,13 +636,6 @@ bool ctr_tracked_same_row(const ctr_tracked *tracked, const ctr_shown *a, const 
  * The triggers have the present names. If they are missing, as after a rebuild of the table, the
  * notes tell which table and which columns were counted. */
 
-/* Take the names of key columns and counters that are not known yet; the regular columns. */
-void ctr_noted_read(ctr_tracked *tracked, ctr_problem *problem);
-void ctr_noted_read_regular(ctr_tracked *tracked, ctr_problem *problem);
-
-/* Notes the names that are known, if the notes differ. Returns whether it wrote. */
-bool ctr_noted_write(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem);
-
 /* ==== constraints.c =========================================================================== */
 
 /* Which rows OR REPLACE removes for a new row: a condition for each UNIQUE index of a table, except
@@ -697,14 +690,6 @@ enum { CTR_N_TRIGGERS = 8 };
  * counter_differs: 5 is the columns number 0 and 2. One number has this many columns, because a
  * function has at most 100 arguments; more of them are a text, '5,0,1'. */
 enum { CTR_MASK_COLUMNS = 50 };
-
-/* Returns what stands behind the name of the counter table and _ in the name of a trigger, which is
- * 0 ... CTR_N_TRIGGERS - 1. */
-const char *ctr_trigger_texts_suffix(int trigger);
-
-/* Returns the text of a trigger; the caller frees it with sqlite3_free. NULL: the table does not
- * need it, or there is a problem. */
-char *ctr_trigger_texts_get(const ctr_tracked *tracked, int trigger, ctr_problem *problem);
 
 /* As ctr_tracked_hold. Fails with SQLITE_ERROR if a trigger is missing or has another text; the
  * message names the function to call. */
@@ -776,10 +761,6 @@ int ctr_apart_remove(ctr_apart *apart, int64_t rowid, ctr_problem *problem);
 /* Lists that the table keeps rows below a floor. */
 void ctr_apart_keep(ctr_apart *apart, ctr_problem *problem);
 
-/* Lists why the table refused the row: the error. NULL: it is not known. The row is on the list, or
- * has refused regular columns; what takes it off forgets the reason. */
-void ctr_apart_explain(ctr_apart *apart, int64_t rowid, const char *why, ctr_problem *problem);
-
 /* The same for a table that may lack some of its triggers, as while these run. Returns false,
  * mostly without a problem, if the table is not known. */
 bool ctr_showing_look(ctr_showing *showing, ctr_tab *tab, ctr_problem *problem);
@@ -804,29 +785,6 @@ int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *
  * Writing the table fires its triggers, which report the row. So the file knows the row being
  * written (tracked/writing.c), and does not count it again. */
 
-/* Returns whether the library is writing a row of the file. */
-bool ctr_own_write_runs(const ctr_file *file);
-
-/* Returns whether it is writing the row whose cells have this id. */
-bool ctr_own_write_is_of_rowid(const ctr_file *file, const char *counters, int64_t rowid);
-
-/* Return whether it is writing the row with this id, or with exactly this key and not ended, with
- * these values, by counter (NULL: it deletes the row). Then they note that our trigger has seen
- * them. */
-bool ctr_own_write_is_rowid(const ctr_file *file, const char *counters, int64_t rowid,
-                            const ctr_shown *shown);
-bool ctr_own_write_is_row(const ctr_file *file, const char *counters, sqlite3_value **keys,
-                          const ctr_shown *shown);
-
-/* Returns whether our trigger must fail the statement that writes a row: only so can it be undone
- * while another statement writes, if it has broken a deferred foreign key. A trigger that would run
- * after ours and repair that comes too late. */
-bool ctr_own_write_refuses(const ctr_file *file);
-
-/* Note that a trigger changed or deleted a row, if it is the one that the library is writing. */
-void ctr_own_write_note_aside(const ctr_file *file, const char *counters, int64_t rowid);
-void ctr_own_write_note_ended(const ctr_file *file, const char *counters, int64_t rowid);
-
 /* reconcile.c: the row of a tracked table with table->keys, as an event reports it. */
 typedef enum ctr_row_event {
     CTR_ROW_UPDATED,
@@ -848,80 +806,5 @@ typedef struct ctr_tracked_row {
     bool is_apart;
     sqlite3_value *marks; /* as the trigger hands them over */
 } ctr_tracked_row;
-
-/* Count a row that is there. The second is for counter_track. */
-void ctr_reconcile_row(ctr_tracked_row *row, ctr_problem *problem);
-void ctr_reconcile_found(ctr_tracked_row *row, ctr_problem *problem);
-
-/* Begins the next life of a row that was found and is deleted, with all that it shows, if its
- * merged deletion is listed and a write of the application is being reported. Returns whether it
- * did. */
-bool ctr_reconcile_revive(ctr_tracked_row *row, ctr_problem *problem);
-
-/* Ends the counters of a row that was deleted. */
-void ctr_reconcile_deleted(ctr_tracked_row *row, ctr_problem *problem);
-
-/* A row of the counters that the table lacks: the first notes it in conn->missing, unless it was
- * deleted or waits; the others end its counters, or list it as one that waits, whose regular
- * columns have no values here. */
-void ctr_reconcile_missing(ctr_tracked_row *row, ctr_problem *problem);
-void ctr_reconcile_missing_deleted(ctr_tracked_row *row, ctr_problem *problem);
-void ctr_reconcile_missing_restored(ctr_tracked_row *row, ctr_problem *problem);
-
-/* Remembers a row that the statement may remove unnoticed. The second looks up the remembered rows,
- * and ends the counters of those that are gone. */
-void ctr_reconcile_may_go(ctr_tracked_row *row, ctr_problem *problem);
-void ctr_reconcile_replaced(ctr_table *table, ctr_problem *problem);
-
-/* Writes what is staged; notes the states of the counters before and after. */
-void ctr_reconcile_write(ctr_tracked_row *row, ctr_problem *problem);
-
-/* stamping.c: all but the first do nothing unless the table is replicated. They fail with
- * SQLITE_FULL if a row has no further life or stamp.
- *
- * Returns whether the row that was found lives: by its row cell or, in other tables, its
- * counters. */
-bool ctr_stamping_is_live(ctr_table *table, ctr_problem *problem);
-
-/* Stage the row cell of the row that was found or is missing: inserted; deleted. */
-void ctr_stamping_insert(ctr_table *table, ctr_problem *problem);
-void ctr_stamping_delete(ctr_table *table, ctr_problem *problem);
-
-/* Stamps and writes the columns that an UPDATE has changed. */
-void ctr_stamping_write(ctr_tracked_row *row, ctr_problem *problem);
-
-/* Stages the row cell of a row that counter_replicate finds. Returns whether it has changed. */
-bool ctr_stamping_found(ctr_table *table, ctr_problem *problem);
-
-/* Writes the row cell of a row that counter_replicate finds among the cells alone. `waits`: it is
- * listed so. */
-void ctr_stamping_missing(ctr_table *table, bool waits, ctr_problem *problem);
-
-/* Stages the row cell of such a row that is to come back: its columns have no stamp any more, by
- * which other files notice that they should give their values (ctr_row_cell_lacks). */
-void ctr_stamping_restored(ctr_table *table, ctr_problem *problem);
-
-/* Of these methods, those that read the tracked table. */
-void ctr_reports_open(ctr_table *table, ctr_problem *problem);
-void ctr_reports_close(ctr_table *table);
-const char *ctr_reports_tracked_table(const ctr_table *table, ctr_problem *problem);
-
-/* Returns the opening of the running counter_track, if that tracks this table; else NULL. */
-ctr_opening *ctr_reports_opening(const ctr_table *table);
-
-/* Returns a view of the tracked table, by which none of its rows is written, or NULL if that table
- * is not known or on a problem. */
-ctr_showing *ctr_reports_look(ctr_table *table, ctr_problem *problem);
-
-/* Writes the counters of the row that was found into the tracked table, if the table accepts them.
- * All of our triggers must exist, unless one of them is the caller. The other arguments are those
- * of ctr_showing_row. */
-void ctr_reports_show(ctr_table *table, bool is_trigger, const ctr_shown *from,
-                      const ctr_summary *before, const ctr_summary *after, ctr_problem *problem);
-
-/* Notes the names of the tracked table and its columns, once: the table is connected again when the
- * schema changes. But names that this transaction wrote may be rolled back, so they are written
- * again in the next one. */
-void ctr_reports_note_names(ctr_table *table, ctr_problem *problem);
 
 #endif

@@ -242,12 +242,16 @@ static void fill_lists(const ctr_tracked *tracked, const struct tracked_trigger 
     }
 }
 
-const char *ctr_trigger_texts_suffix(int trigger)
+/* Returns what stands behind the name of the counter table and _ in the name of a trigger, which is
+ * 0 ... CTR_N_TRIGGERS - 1. */
+static const char *trigger_texts_suffix(int trigger)
 {
     return TRIGGERS[trigger].suffix;
 }
 
-char *ctr_trigger_texts_get(const ctr_tracked *tracked, int nth, ctr_problem *problem)
+/* Returns the text of a trigger; the caller frees it with sqlite3_free. NULL: the table does not
+ * need it, or there is a problem. */
+static char *trigger_texts_get(const ctr_tracked *tracked, int nth, ctr_problem *problem)
 {
     const struct tracked_trigger *trigger = &TRIGGERS[nth];
     const growing_lists to = {.columns = sqlite3_str_new(NULL),
@@ -282,8 +286,7 @@ const char *ctr_triggers_table(const ctr_objects *objects, const char *counters,
 {
     const ctr_named *trigger = NULL;
     for (int i = 0; i < CTR_N_TRIGGERS && !trigger; i++)
-        trigger =
-            ctr_schema_objects_trigger(objects, counters, ctr_trigger_texts_suffix(i), problem);
+        trigger = ctr_schema_objects_trigger(objects, counters, trigger_texts_suffix(i), problem);
     return trigger ? trigger->on : NULL;
 }
 
@@ -292,7 +295,7 @@ static bool is_trigger_of(const char *trigger, const char *counters)
     size_t n = strlen(counters);
     if (sqlite3_strnicmp(trigger, counters, (int)n) != 0 || trigger[n] != '_') return false;
     for (int i = 0; i < CTR_N_TRIGGERS; i++)
-        if (sqlite3_stricmp(trigger + n + 1, ctr_trigger_texts_suffix(i)) == 0) return true;
+        if (sqlite3_stricmp(trigger + n + 1, trigger_texts_suffix(i)) == 0) return true;
     return false;
 }
 
@@ -395,7 +398,7 @@ static int refuse_broken(const ctr_tracked *tracked, const char *trigger, ctr_pr
 void ctr_triggers_drop(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
 {
     for (int i = 0; i < CTR_N_TRIGGERS; i++) {
-        char *name = sqlite3_mprintf("%s_%s", counters, ctr_trigger_texts_suffix(i));
+        char *name = sqlite3_mprintf("%s_%s", counters, trigger_texts_suffix(i));
         if (!name) ctr_problem_nomem(problem);
         ctr_run run = ctr_run_on(db, schema, counters, problem);
         run.slots.name = name;
@@ -412,7 +415,7 @@ static void refuse_taken_name(const ctr_tracked *tracked, const ctr_objects *obj
     char *writes = sqlite3_mprintf("\"%w\"(_event", tracked->counters);
     if (!writes) ctr_problem_nomem(problem);
     for (int i = 0; i < CTR_N_TRIGGERS && problem->rc == SQLITE_OK; i++) {
-        const char *suffix = ctr_trigger_texts_suffix(i);
+        const char *suffix = trigger_texts_suffix(i);
         const ctr_named *stored =
             ctr_schema_objects_trigger(objects, tracked->counters, suffix, problem);
         if (stored && stored->on && stored->sql &&
@@ -438,7 +441,7 @@ void ctr_triggers_create(ctr_tracked *tracked, ctr_file *file, ctr_problem *prob
     if (problem->rc != SQLITE_OK) return;
     ctr_triggers_drop(tracked->db, tracked->schema, tracked->counters, problem);
     for (int i = 0; i < CTR_N_TRIGGERS && problem->rc == SQLITE_OK; i++) {
-        char *text = ctr_trigger_texts_get(tracked, i, problem);
+        char *text = trigger_texts_get(tracked, i, problem);
         if (text)
             ctr_problem_sqlite(problem, tracked->db,
                                sqlite3_exec(tracked->db, text, NULL, NULL, NULL));
@@ -480,8 +483,8 @@ static void compare(const ctr_tracked *tracked, const ctr_objects *objects, int 
 {
     static const char CREATE[] = "CREATE TRIGGER ";
     const size_t n = sizeof CREATE - 1;
-    const char *suffix = ctr_trigger_texts_suffix(trigger);
-    char *wanted = ctr_trigger_texts_get(tracked, trigger, problem);
+    const char *suffix = trigger_texts_suffix(trigger);
+    char *wanted = trigger_texts_get(tracked, trigger, problem);
     const ctr_named *stored =
         ctr_schema_objects_trigger(objects, tracked->counters, suffix, problem);
     const char *text = stored ? stored->sql : NULL;
