@@ -12,16 +12,13 @@ SQLITE_EXTENSION_INIT1
 
 enum { OLDEST_SQLITE = 3031000 }; /* INNOCUOUS and DIRECTONLY came with 3.31 */
 
-static int (*const FUNCTIONS[])(sqlite3 *) = {
-    ctr_aggregates_register,
-    ctr_update_register,
-};
-
 static int (*const SHARING[])(sqlite3 *, ctr_conn *) = {
-    ctr_cells_register,     ctr_internal_register, ctr_table_register,    ctr_exchange_register,
-    ctr_increment_register, ctr_changes_register,  ctr_contents_register, ctr_coordinator_register,
-    ctr_status_register,    ctr_admin_register,    ctr_track_register,    ctr_opening_register,
-    ctr_keys_register,      ctr_warnings_register,
+    ctr_cells_register,    ctr_internal_register,    ctr_table_register,
+    ctr_exchange_register, ctr_increment_register,   ctr_changes_register,
+    ctr_contents_register, ctr_coordinator_register, ctr_status_register,
+    ctr_admin_register,    ctr_track_register,       ctr_opening_register,
+    ctr_keys_register,     ctr_warnings_register,    ctr_aggregates_register,
+    ctr_update_register,
 };
 
 static int register_all(sqlite3 *db, ctr_conn **lent)
@@ -34,8 +31,6 @@ static int register_all(sqlite3 *db, ctr_conn **lent)
     *lent = conn;
     for (size_t i = 0; i < sizeof SHARING / sizeof *SHARING && rc == SQLITE_OK; i++)
         rc = SHARING[i](db, conn);
-    for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && rc == SQLITE_OK; i++)
-        rc = FUNCTIONS[i](db);
     ctr_conn_drop(conn);
     return rc;
 }
@@ -73,19 +68,19 @@ static bool is_ours(const struct sqlite3_api_routines *api, char **message)
 /* An SQLite built without PRAGMA module_list always gives false. */
 static int is_registered(sqlite3 *db, bool *is)
 {
-    bool found = false;
-    ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(db, "main", NULL, &problem);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRANSACTION_MODULES);
-    while (!found && ctr_run_row(&run, row)) {
-        const char *name = ctr_text_column(row, 0, &problem);
-        found = name && strcmp(name, "counter_statements") == 0;
+    *is = false;
+    sqlite3_stmt *row = NULL;
+    char *sql = ctr_run_sql(CTR_SQL_TRANSACTION_MODULES, &(ctr_slots){.schema = "main"});
+    int rc = sql ? sqlite3_prepare_v2(db, sql, -1, &row, NULL) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    while (row && !*is && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(row, 0);
+        if (!name) rc = SQLITE_NOMEM;
+        if (!name) break;
+        *is = strcmp(name, "counter_statements") == 0;
     }
     sqlite3_finalize(row);
-    int rc = ctr_problem_rolls_back(problem.rc) ? problem.rc : SQLITE_OK;
-    ctr_problem_close(&problem);
-    *is = found;
-    return rc;
+    return ctr_problem_rolls_back(rc) ? rc : SQLITE_OK;
 }
 
 /* Not exported: with two versions in one process, each must call its own. */

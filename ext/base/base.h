@@ -16,19 +16,37 @@
 #include "core/core.h"
 #include "counter_cell.h"
 
-/* The error message that goes with a result code.
+/* An error: the first of a sequence, later ones are dropped. The text says where the fault is and
+ * what it is; the doors put the name of the SQL function or table in front.
  *
- * The first problem stays; later ones are dropped. The text says where the fault is and what it is.
- * The doors put the name of the SQL function or table in front. */
+ * The error at hand stands in the connection, and nobody hands it down:
+ *
+ *     int rc = ctr_rc(conn);         SQLITE_OK while there is none: each step asks first
+ *
+ * An entry point, which SQLite calls, begins with none of its own, and makes a message of it when it
+ * returns; for it may come while another one runs, as a trigger does. A try looks at an error apart:
+ *
+ *     ctr_problem problem;
+ *     ctr_problem_begin(conn, &problem);    what fails now stands here
+ *     ...
+ *     ctr_problem_end(&problem);            the one before is at hand again
+ */
 
 typedef struct ctr_problem {
-    int rc;     /* SQLITE_OK: none */
-    char *text; /* owned; NULL if there was no memory for it */
+    int rc;                    /* SQLITE_OK: none */
+    char *text;                /* owned; NULL if there was no memory for it */
+    struct ctr_problem *outer; /* the one before */
+    struct ctr_errors *of;     /* where it is at hand; NULL: it has ended */
 } ctr_problem;
+
+/* A connection that the library opens for itself shares that of its host. */
+typedef struct ctr_errors {
+    ctr_problem *now, none;
+} ctr_errors;
 
 /* Statements in sequence: after a failure, the rest do nothing.
  *
- *     ctr_run run = ctr_run_on(db, schema, table, problem);
+ *     ctr_run run = ctr_run_on(conn, schema, table);
  *     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_CELLS, NULL);
  *     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_BORN);
  *     ctr_run_bind_text(&run, row, ":name", name);
@@ -57,9 +75,9 @@ typedef struct ctr_slots {
 } ctr_slots;
 
 typedef struct ctr_run {
-    sqlite3 *db;
+    struct ctr_conn *conn;
+    sqlite3 *db; /* of the connection; or another one, set by the owner */
     ctr_slots slots;
-    ctr_problem *problem; /* borrowed; zeroed or closed at first, or an earlier error */
 } ctr_run;
 
 /* A connection of the host: its files, its transaction, its running sync. All
@@ -122,6 +140,7 @@ typedef struct ctr_conn_above {
 
 struct ctr_conn {
     sqlite3 *db;
+    ctr_errors *errors, own_errors; /* the error at hand: its own, or those of its host */
     ctr_conn_above above;
     int holders;
     struct ctr_file *files;      /* the files of the connection: file/file.h */
@@ -211,8 +230,7 @@ typedef enum ctr_object {
 } ctr_object;
 
 /* Returns whether the table is in this schema. */
-typedef bool ctr_schema_look(void *with, const char *schema, const char *table,
-                             ctr_problem *problem);
+typedef bool ctr_schema_look(void *with, const char *schema, const char *table);
 
 typedef struct ctr_named {
     char *name;           /* owned; its allocation has all texts */
@@ -225,7 +243,7 @@ typedef struct ctr_named {
 
 /* Sorted by name, in letters of either case. The caller zeroes it first and closes it. */
 typedef struct ctr_objects {
-    sqlite3 *db;
+    ctr_conn *conn;
     const char *schema; /* borrowed */
     ctr_named *named;   /* owned */
     size_t n, room;
@@ -236,26 +254,59 @@ typedef struct ctr_objects {
 
 /* ==== conn.c ================================================================================== */
 
-/* Set a problem, and return problem->rc: SQLITE_NOMEM if there is no memory for the text. */
-int ctr_problem_set(ctr_problem *problem, int rc, const char *format, ...);
+/* Returns the code of the error at hand; SQLITE_OK: there is none. */
+static inline int ctr_rc(const ctr_conn *conn)
+{
+    return conn->errors->now->rc;
+}
 
-/* Sets SQLite's message for this connection. Does nothing for rc SQLITE_OK, ROW and DONE. */
-int ctr_problem_sqlite(ctr_problem *problem, sqlite3 *db, int rc);
+/* Set the error at hand, and return its code: SQLITE_NOMEM if there is no memory for the text. */
+int ctr_problem_set(ctr_conn *conn, int rc, const char *format, ...);
 
-int ctr_problem_nomem(ctr_problem *problem);
+/* Sets SQLite's message, of this connection or of another database. Does nothing for rc SQLITE_OK,
+ * ROW and DONE. */
+int ctr_problem_sqlite(ctr_conn *conn, int rc);
+int ctr_problem_of(ctr_conn *conn, sqlite3 *db, int rc);
 
-/* Puts "<format>: " in front of the text, unless it stands there. Does nothing if there is no
- * problem. */
-void ctr_problem_where(ctr_problem *problem, const char *format, ...);
+int ctr_problem_nomem(ctr_conn *conn);
+
+/* Puts "<format>: " in front of the text, unless it stands there. Does nothing without an error. */
+void ctr_problem_where(ctr_conn *conn, const char *format, ...);
+
+/* Begins an entry point or a try: `problem`, with no error yet, is the one at hand. Its end puts the
+ * one before back; a second end does nothing. */
+void ctr_problem_begin(ctr_conn *conn, ctr_problem *problem);
+void ctr_problem_end(ctr_problem *problem);
+
+/* Ends it, and frees the text. */
+void ctr_problem_close(ctr_problem *problem);
+
+/* Ends a try, and makes its error the one at hand, unless there is one before. */
+void ctr_problem_raise(ctr_conn *conn, ctr_problem *problem);
+
+/* Ends a try: does the same if it `is` to, and else forgets the error. */
+void ctr_problem_raise_if(ctr_conn *conn, ctr_problem *problem, bool is);
+
+/* Puts "<where>: " in front of its text, unless it stands there. */
+void ctr_problem_prefix(ctr_problem *problem, const char *where);
+
+/* Changes the code of the error at hand. */
+static inline void ctr_problem_become(ctr_conn *conn, int rc)
+{
+    conn->errors->now->rc = rc;
+}
+
+/* Moves the error at hand out. The caller closes it. */
+ctr_problem ctr_problem_take(ctr_conn *conn);
+
+/* Forgets the error at hand. */
+void ctr_problem_clear(ctr_conn *conn);
 
 /* Returns whether SQLite itself rolls back the statement, or the transaction, on this error. */
 bool ctr_problem_rolls_back(int rc);
 
 /* Returns the text, or SQLite's text for the code. Lent until the next change. */
 const char *ctr_problem_text(const ctr_problem *problem);
-
-/* Frees the text; a second call does nothing. */
-void ctr_problem_close(ctr_problem *problem);
 
 /* ---- values as messages show them: 5, 1.5, 'five', x'01', NULL; long ones cut ---- */
 
@@ -267,7 +318,7 @@ char *ctr_problem_describe_value(sqlite3_value *value);
 char *ctr_problem_describe_key(sqlite3_value **values, int n);
 
 /* Sets SQLITE_MISMATCH: "<what> must be <wanted>, not TEXT 'five'". */
-int ctr_problem_mismatch(ctr_problem *problem, const char *what, const char *wanted,
+int ctr_problem_mismatch(ctr_conn *conn, const char *what, const char *wanted,
                          sqlite3_value *value);
 
 /* Counts one increment, and with `created` a new cell. */
@@ -286,10 +337,10 @@ void ctr_conn_drop(void *conn);
 /* Joins the transaction that is open or that the running statement has begun; takes the write lock
  * of main. Returns false, without a problem, if there is none: SQLite would call no table at its
  * end. */
-bool ctr_conn_join(ctr_conn *conn, ctr_problem *problem);
+bool ctr_conn_join(ctr_conn *conn);
 
 /* The same; fails if there is none, because a table of the user has the name counter_witness. */
-bool ctr_conn_require_join(ctr_conn *conn, ctr_problem *problem);
+bool ctr_conn_require_join(ctr_conn *conn);
 
 /* Ends the round of calls, for what follows needs the next call even if it is the same again. */
 static inline void ctr_conn_end_round(ctr_conn *conn)
@@ -299,8 +350,8 @@ static inline void ctr_conn_end_round(ctr_conn *conn)
 
 /* Enter and leave work on identities. Enter fails if a trigger on an identity tries to enter
  * again. */
-bool ctr_conn_enter(ctr_conn *conn, ctr_problem *problem);
-int ctr_conn_leave(ctr_conn *conn, ctr_problem *problem);
+bool ctr_conn_enter(ctr_conn *conn);
+int ctr_conn_leave(ctr_conn *conn);
 
 /* Spoils a transaction after a statement that did only one of two writes, which SQLite does not
  * roll back inside a transaction. It cannot commit unless it is rolled back to a savepoint before
@@ -320,8 +371,7 @@ sqlite3_stmt *ctr_conn_take(ctr_conn *conn, ctr_kept *kept, ctr_run *run, ctr_sq
 /* Gives a statement back: resets it and clears its bindings; NULL is harmless. After a problem it
  * is finalized, for it may hide columns, as an authorizer wanted it; and if no statement can be
  * kept, because another object has the name counter_statements. */
-void ctr_conn_give_back(ctr_conn *conn, ctr_kept *kept, sqlite3_stmt *statement,
-                        const ctr_problem *problem);
+void ctr_conn_give_back(ctr_conn *conn, ctr_kept *kept, sqlite3_stmt *statement);
 
 /* Makes it the first in the list of those that are kept, in which they have no order. */
 void ctr_conn_list_first(ctr_conn *conn, ctr_kept *kept);
@@ -335,9 +385,9 @@ void ctr_conn_release_kept(ctr_conn *conn);
 
 /* Creates counter_statements while no connection locks main, so that counting in another file does
  * not need main later. Fails only on errors for which SQLite rolls back. */
-void ctr_conn_prepare(ctr_conn *conn, ctr_problem *problem);
+void ctr_conn_prepare(ctr_conn *conn);
 
-/* Registers n functions. Their user data is `shared`, which may be NULL. */
+/* Registers n functions. Their user data is the connection. */
 int ctr_shared_functions(sqlite3 *db, ctr_conn *conn, const ctr_function *functions, size_t n);
 
 /* Fails if a running statement names the eponymous table `name` under another schema than main.
@@ -345,7 +395,7 @@ int ctr_shared_functions(sqlite3 *db, ctr_conn *conn, const ctr_function *functi
  * SQLite finds a table without xCreate under every schema's name: phone.counter_changes is main's.
  * A user who writes this means another table, so it is refused. SQLite does not pass the schema to
  * the table, so this looks for it in the texts of the running statements. */
-int ctr_shared_check_name(sqlite3 *db, const char *name, ctr_problem *problem);
+int ctr_shared_check_name(ctr_conn *conn, const char *name);
 
 /* ==== run.c =================================================================================== */
 
@@ -353,7 +403,7 @@ int ctr_shared_check_name(sqlite3 *db, const char *name, ctr_problem *problem);
 char *ctr_run_sql(ctr_sql which, const ctr_slots *slots);
 
 /* Borrows `schema` and `table`; `table` may be NULL if no statement names one. */
-ctr_run ctr_run_on(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
+ctr_run ctr_run_on(ctr_conn *conn, const char *schema, const char *table);
 
 /* Returns whether the connection has a database of this name. It always has temp. */
 bool ctr_run_has_schema(sqlite3 *db, const char *schema);
@@ -372,10 +422,10 @@ enum { CTR_TXN_NONE = 0, CTR_TXN_READ = 1, CTR_TXN_WRITE = 2 };
 int ctr_run_transaction(sqlite3 *db, const char *schema);
 
 /* Returns whether the files of the connection store texts in UTF-16. */
-bool ctr_run_is_utf16(sqlite3 *db, ctr_problem *problem);
+bool ctr_run_is_utf16(ctr_conn *conn);
 
 /* Returns the busy timeout in ms; 0, too, if a busy handler of the host decides. */
-int ctr_run_busy_timeout(sqlite3 *db, ctr_problem *problem);
+int ctr_run_busy_timeout(ctr_conn *conn);
 
 /* Returns a statement that the caller finalizes; NULL on error. */
 sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which);
@@ -439,10 +489,10 @@ void ctr_run_do(ctr_run *run, ctr_sql which, const char *text);
  */
 
 /* Returns the text of a column. NULL is no text. */
-const char *ctr_text_column(sqlite3_stmt *row, int column, ctr_problem *problem);
+const char *ctr_text_column(ctr_conn *conn, sqlite3_stmt *row, int column);
 
 /* Returns the text of a value. Only TEXT is text. */
-const char *ctr_text_value(sqlite3_value *value, ctr_problem *problem);
+const char *ctr_text_value(ctr_conn *conn, sqlite3_value *value);
 
 /* Binds a foreign value, a text as UTF-8: a text in UTF-16 would lose a U+FEFF at its start, which
  * sqlite3_bind_value takes for a byte order mark. Returns SQLITE_OK or an error code of SQLite. */
@@ -462,9 +512,9 @@ bool ctr_text_is_utf8(const void *bytes, size_t size);
 
 /* Return a copy: of a text, of a piece of one, of a name without its quotes. Fail, with NULL,
  * without memory. The caller frees it with sqlite3_free. */
-char *ctr_text_copy(const char *text, ctr_problem *problem);
-char *ctr_text_of(ctr_span span, ctr_problem *problem);
-char *ctr_text_unquoted(ctr_span name, ctr_problem *problem);
+char *ctr_text_copy(ctr_conn *conn, const char *text);
+char *ctr_text_of(ctr_conn *conn, ctr_span span);
+char *ctr_text_unquoted(ctr_conn *conn, ctr_span name);
 
 /* Appends bytes as hexadecimal digits. */
 void ctr_text_append_hex(sqlite3_str *out, const void *bytes, int size);
@@ -474,7 +524,7 @@ const char *ctr_text_separator(sqlite3_str *list, const char *word);
 
 /* Returns the whole list, "" if it is empty. Fails, with NULL, without memory. The caller frees it
  * with sqlite3_free. */
-char *ctr_text_finish(sqlite3_str *list, ctr_problem *problem);
+char *ctr_text_finish(ctr_conn *conn, sqlite3_str *list);
 
 /* Sets the error "<function>: <name> must be <wanted>, not <the value>". Returns false. */
 bool ctr_arg_refuse(sqlite3_context *ctx, const char *function, const char *name,
@@ -517,17 +567,17 @@ int ctr_arg_table_problem(sqlite3_vtab *table, const char *name, ctr_problem *pr
 void ctr_arg_error(sqlite3_context *ctx, const char *format, ...);
 
 /* Returns copies of n values. Fails without memory; the caller frees them all the same. */
-sqlite3_value **ctr_arg_copies(sqlite3_value **values, int n, ctr_problem *problem);
+sqlite3_value **ctr_arg_copies(ctr_conn *conn, sqlite3_value **values, int n);
 void ctr_arg_free(sqlite3_value **values, int n);
 
 /* ---- integers -------------------------------------------------------------------------------- */
 
 /* Reads an integer. Returns false if the value is none, or on a problem. Never converts the value
  * itself. */
-bool ctr_arg_take_integer(sqlite3 *db, sqlite3_value *value, int64_t *n, ctr_problem *problem);
+bool ctr_arg_take_integer(ctr_conn *conn, sqlite3_value *value, int64_t *n);
 
 /* Returns the value after NUMERIC affinity. */
-ctr_number ctr_arg_number(sqlite3 *db, sqlite3_value *value, ctr_problem *problem);
+ctr_number ctr_arg_number(ctr_conn *conn, sqlite3_value *value);
 
 /* Returns "an INTEGER, not REAL 5.5" for a value that is no integer; NULL without memory. The
  * caller frees it with sqlite3_free. */
@@ -538,35 +588,32 @@ char *ctr_arg_integer_refusal(sqlite3_value *value);
 /* Gives the array `items`, which has room for *room items of `size` bytes, room for at least n.
  * Returns the array, which may have moved; NULL after a problem or without memory: then the array
  * is unchanged. */
-static inline void *ctr_array_room(void *items, size_t *room, size_t n, size_t size,
-                                   ctr_problem *problem)
+static inline void *ctr_array_room(ctr_conn *conn, void *items, size_t *room, size_t n, size_t size)
 {
-    if (problem->rc != SQLITE_OK) return NULL;
+    if (ctr_rc(conn) != SQLITE_OK) return NULL;
     if (n <= *room && items) return items;
     size_t more = 2 * n + 14;
     void *longer = sqlite3_realloc64(items, more * size);
     if (longer)
         *room = more;
     else
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(conn);
     return longer;
 }
 
 /* ==== schema.c ================================================================================ */
 
 /* Returns the kind of object with this name; CTR_OBJECT_NONE, too, on a problem. */
-ctr_object ctr_schema_object(sqlite3 *db, const char *schema, const char *name,
-                             ctr_problem *problem);
+ctr_object ctr_schema_object(ctr_conn *conn, const char *schema, const char *name);
 
 /* Returns "a view", "an index". */
 const char *ctr_schema_object_text(ctr_object object);
 
 /* Returns whether there is an ordinary table of this name. Fails if another object has the name. */
-bool ctr_schema_is_table(sqlite3 *db, const char *schema, const char *name, ctr_problem *problem);
+bool ctr_schema_is_table(ctr_conn *conn, const char *schema, const char *name);
 
 /* Refuses a table with generated columns, whose expressions would run on a read. */
-int ctr_schema_refuse_generated(sqlite3 *db, const char *schema, const char *stored,
-                                ctr_problem *problem);
+int ctr_schema_refuse_generated(ctr_conn *conn, const char *schema, const char *stored);
 
 /* Looks for a table by the name that a user gives. Returns false if no schema has it, or on a
  * problem.
@@ -574,35 +621,32 @@ int ctr_schema_refuse_generated(sqlite3 *db, const char *schema, const char *sto
  *     table           in the order of SQLite: in temp, main and the attached databases
  *     schema.table    in that schema, unless the whole is the name of a table
  */
-bool ctr_schema_find(sqlite3 *db, const char *name, ctr_schema_look *look_there, void *with,
-                     ctr_problem *problem);
+bool ctr_schema_find(ctr_conn *conn, const char *name, ctr_schema_look *look_there, void *with);
 
 /* ---- all objects, read once: a query for each takes time in proportion to the schema ---- */
 
 /* Reads the objects, and the triggers in temp, which may be on tables of any schema. The name of
  * the schema must live as long. */
-int ctr_schema_objects_read(ctr_objects *objects, sqlite3 *db, const char *schema,
-                            ctr_problem *problem);
+int ctr_schema_objects_read(ctr_objects *objects, ctr_conn *conn, const char *schema);
 void ctr_schema_objects_close(ctr_objects *objects);
 
 /* Adds the objects that were created since. If others may have been changed or dropped, the caller
  * closes and reads all. */
-int ctr_schema_objects_read_on(ctr_objects *objects, ctr_problem *problem);
+int ctr_schema_objects_read_on(ctr_objects *objects);
 
 /* Return the object with this name, or with <table>_<suffix>, triggers aside; NULL if there is
  * none, or without memory. If a damaged schema has the name twice, return the object that is no
  * table. */
 const ctr_named *ctr_schema_objects_find(const ctr_objects *objects, const char *name);
 const ctr_named *ctr_schema_objects_stored(const ctr_objects *objects, const char *table,
-                                           const char *suffix, ctr_problem *problem);
+                                           const char *suffix);
 
 /* Returns the trigger of the schema with the name <table>_<suffix>, or NULL. */
 const ctr_named *ctr_schema_objects_trigger(const ctr_objects *objects, const char *table,
-                                            const char *suffix, ctr_problem *problem);
+                                            const char *suffix);
 
 /* Like ctr_schema_is_table. */
-bool ctr_schema_objects_is_table(const ctr_objects *objects, const char *name,
-                                 ctr_problem *problem);
+bool ctr_schema_objects_is_table(const ctr_objects *objects, const char *name);
 
 /* =================================================================================================
  * Only files of this folder use what follows.

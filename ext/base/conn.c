@@ -7,8 +7,9 @@
 /* =================================================================================================
  * problem - the first error of a sequence, its text, and values in the text. */
 
-int ctr_problem_set(ctr_problem *problem, int rc, const char *format, ...)
+int ctr_problem_set(ctr_conn *conn, int rc, const char *format, ...)
 {
+    ctr_problem *problem = conn->errors->now;
     if (problem->rc != SQLITE_OK) return problem->rc;
     va_list args;
     va_start(args, format);
@@ -18,35 +19,92 @@ int ctr_problem_set(ctr_problem *problem, int rc, const char *format, ...)
     return problem->rc;
 }
 
-int ctr_problem_sqlite(ctr_problem *problem, sqlite3 *db, int rc)
+int ctr_problem_of(ctr_conn *conn, sqlite3 *db, int rc)
 {
-    if (rc == SQLITE_OK || rc == SQLITE_ROW || rc == SQLITE_DONE) return problem->rc;
-    if (rc == SQLITE_NOMEM) return ctr_problem_nomem(problem);
-    return ctr_problem_set(problem, rc, "%s", sqlite3_errmsg(db));
+    if (rc == SQLITE_OK || rc == SQLITE_ROW || rc == SQLITE_DONE) return ctr_rc(conn);
+    if (rc == SQLITE_NOMEM) return ctr_problem_nomem(conn);
+    return ctr_problem_set(conn, rc, "%s", sqlite3_errmsg(db));
 }
 
-int ctr_problem_nomem(ctr_problem *problem)
+int ctr_problem_sqlite(ctr_conn *conn, int rc)
 {
+    return ctr_problem_of(conn, conn->db, rc);
+}
+
+int ctr_problem_nomem(ctr_conn *conn)
+{
+    ctr_problem *problem = conn->errors->now;
     if (problem->rc == SQLITE_OK) problem->rc = SQLITE_NOMEM;
     return problem->rc;
 }
 
-void ctr_problem_where(ctr_problem *problem, const char *format, ...)
+void ctr_problem_prefix(ctr_problem *problem, const char *where)
 {
     if (problem->rc == SQLITE_OK || problem->rc == SQLITE_NOMEM) return;
+    const char *what = ctr_problem_text(problem);
+    size_t n = where ? strlen(where) : 0;
+    if (where && strncmp(what, where, n) == 0 && what[n] == ':') return; /* as in a trigger */
+    char *text = where ? sqlite3_mprintf("%s: %s", where, what) : NULL;
+    sqlite3_free(problem->text);
+    problem->text = text;
+    if (!text) problem->rc = SQLITE_NOMEM;
+}
+
+void ctr_problem_where(ctr_conn *conn, const char *format, ...)
+{
+    if (ctr_rc(conn) == SQLITE_OK) return;
     va_list args;
     va_start(args, format);
     char *where = sqlite3_vmprintf(format, args);
     va_end(args);
-    const char *what = ctr_problem_text(problem);
-    size_t n = where ? strlen(where) : 0;
-    bool is_said = where && strncmp(what, where, n) == 0 && what[n] == ':'; /* as in a trigger */
-    char *text = where && !is_said ? sqlite3_mprintf("%s: %s", where, what) : NULL;
+    ctr_problem_prefix(conn->errors->now, where);
     sqlite3_free(where);
-    if (is_said) return;
-    sqlite3_free(problem->text);
-    problem->text = text;
-    if (!text) problem->rc = SQLITE_NOMEM;
+}
+
+void ctr_problem_begin(ctr_conn *conn, ctr_problem *problem)
+{
+    *problem = (ctr_problem){.outer = conn->errors->now, .of = conn->errors};
+    conn->errors->now = problem;
+}
+
+void ctr_problem_end(ctr_problem *problem)
+{
+    if (problem->of) problem->of->now = problem->outer;
+    problem->of = NULL;
+}
+
+ctr_problem ctr_problem_take(ctr_conn *conn)
+{
+    ctr_problem *now = conn->errors->now;
+    ctr_problem taken = {.rc = now->rc, .text = now->text};
+    now->rc = SQLITE_OK;
+    now->text = NULL;
+    return taken;
+}
+
+void ctr_problem_clear(ctr_conn *conn)
+{
+    sqlite3_free(ctr_problem_take(conn).text);
+}
+
+void ctr_problem_raise(ctr_conn *conn, ctr_problem *problem)
+{
+    ctr_problem_end(problem);
+    ctr_problem *now = conn->errors->now;
+    if (now->rc == SQLITE_OK) {
+        now->rc = problem->rc;
+        now->text = problem->text;
+        problem->text = NULL;
+    }
+    ctr_problem_close(problem);
+}
+
+void ctr_problem_raise_if(ctr_conn *conn, ctr_problem *problem, bool is)
+{
+    if (is)
+        ctr_problem_raise(conn, problem);
+    else
+        ctr_problem_close(problem);
 }
 
 bool ctr_problem_rolls_back(int rc)
@@ -62,8 +120,9 @@ const char *ctr_problem_text(const ctr_problem *problem)
 
 void ctr_problem_close(ctr_problem *problem)
 {
+    ctr_problem_end(problem);
     sqlite3_free(problem->text);
-    *problem = (ctr_problem){SQLITE_OK, NULL};
+    *problem = (ctr_problem){0};
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -147,14 +206,13 @@ char *ctr_problem_describe_key(sqlite3_value **values, int n)
     return finish_description(out, is_whole);
 }
 
-int ctr_problem_mismatch(ctr_problem *problem, const char *what, const char *wanted,
-                         sqlite3_value *value)
+int ctr_problem_mismatch(ctr_conn *conn, const char *what, const char *wanted, sqlite3_value *value)
 {
     char *shown = ctr_problem_describe_value(value);
-    if (!shown) return ctr_problem_nomem(problem);
-    ctr_problem_set(problem, SQLITE_MISMATCH, "%s must be %s, not %s", what, wanted, shown);
+    if (!shown) return ctr_problem_nomem(conn);
+    ctr_problem_set(conn, SQLITE_MISMATCH, "%s must be %s, not %s", what, wanted, shown);
     sqlite3_free(shown);
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
 /* =================================================================================================
@@ -208,7 +266,7 @@ static void create_statements(ctr_conn *conn, ctr_run *run)
 
 sqlite3_stmt *ctr_conn_keep(ctr_conn *conn, ctr_kept *kept, ctr_run *run, ctr_sql which)
 {
-    if (run->problem->rc != SQLITE_OK) return NULL;
+    if (ctr_rc(run->conn) != SQLITE_OK) return NULL;
     if (kept->statement) return kept->statement;
     create_statements(conn, run);
     kept->statement = ctr_run_prepare(run, which);
@@ -224,14 +282,13 @@ sqlite3_stmt *ctr_conn_take(ctr_conn *conn, ctr_kept *kept, ctr_run *run, ctr_sq
     return statement;
 }
 
-void ctr_conn_give_back(ctr_conn *conn, ctr_kept *kept, sqlite3_stmt *statement,
-                        const ctr_problem *problem)
+void ctr_conn_give_back(ctr_conn *conn, ctr_kept *kept, sqlite3_stmt *statement)
 {
     if (statement != kept->statement) { /* NULL, too */
         sqlite3_finalize(statement);
         return;
     }
-    if (problem->rc != SQLITE_OK || kept->expired || !conn->has_statements) {
+    if (ctr_rc(conn) != SQLITE_OK || kept->expired || !conn->has_statements) {
         ctr_conn_close_kept(kept);
         return;
     }
@@ -240,14 +297,14 @@ void ctr_conn_give_back(ctr_conn *conn, ctr_kept *kept, sqlite3_stmt *statement,
     sqlite3_clear_bindings(statement);
 }
 
-void ctr_conn_prepare(ctr_conn *conn, ctr_problem *problem)
+void ctr_conn_prepare(ctr_conn *conn)
 {
-    ctr_problem trouble = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(conn->db, NULL, NULL, &trouble);
+    ctr_problem trouble;
+    ctr_problem_begin(conn, &trouble);
+    ctr_run run = ctr_run_on(conn, NULL, NULL);
     create_statements(conn, &run);
-    if (ctr_problem_rolls_back(trouble.rc)) /* including the schema change that follows */
-        ctr_problem_set(problem, trouble.rc, "%s", ctr_problem_text(&trouble));
-    ctr_problem_close(&trouble);
+    /* Including the schema change that follows. */
+    ctr_problem_raise_if(conn, &trouble, ctr_problem_rolls_back(trouble.rc));
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -255,7 +312,10 @@ void ctr_conn_prepare(ctr_conn *conn, ctr_problem *problem)
 ctr_conn *ctr_conn_new(sqlite3 *db, ctr_conn_above above)
 {
     ctr_conn *conn = sqlite3_malloc64(sizeof *conn);
-    if (conn) *conn = (ctr_conn){.db = db, .above = above, .holders = 1};
+    if (!conn) return NULL;
+    *conn = (ctr_conn){.db = db, .above = above, .holders = 1};
+    conn->own_errors.now = &conn->own_errors.none;
+    conn->errors = &conn->own_errors;
     return conn;
 }
 
@@ -294,63 +354,63 @@ static const char *name_witness(const ctr_conn *conn, char name[NAME_SIZE])
  * It needs a new name: when a module is replaced, SQLite frees its table and with it all prepared
  * statements, including the running one. A module stays as long as the connection: about 800 bytes
  * for each schema of such a file. */
-static void renew_witness(ctr_conn *conn, ctr_problem *problem)
+static void renew_witness(ctr_conn *conn)
 {
     bool is_new = !conn->is_memory;
     sqlite3_vfs *vfs = NULL;
     ctr_run_ask_file(conn->db, "main", SQLITE_FCNTL_VFS_POINTER, &vfs);
     conn->is_memory = vfs && strcmp(vfs->zName, "memdb") == 0;
-    if (!conn->is_memory || problem->rc != SQLITE_OK) return;
+    if (!conn->is_memory || ctr_rc(conn) != SQLITE_OK) return;
     bool had = conn->schema.statement != NULL;
-    ctr_run run = ctr_run_on(conn->db, "main", NULL, problem);
+    ctr_run run = ctr_run_on(conn, "main", NULL);
     sqlite3_stmt *schema = ctr_conn_take(conn, &conn->schema, &run, CTR_SQL_TRANSACTION_SCHEMA);
     if (!schema) return;
     ctr_run_row(&run, schema);
     if (!had || sqlite3_stmt_status(schema, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) is_new = true;
-    ctr_conn_give_back(conn, &conn->schema, schema, problem);
+    ctr_conn_give_back(conn, &conn->schema, schema);
     if (!conn->witness_used || !is_new) return;
     ctr_conn_close_kept(&conn->join);
     char name[NAME_SIZE];
     conn->witnesses++;
     int rc = conn->above.renew_witness(conn, name_witness(conn, name));
-    ctr_problem_sqlite(problem, conn->db, rc);
+    ctr_problem_sqlite(conn, rc);
 }
 
-bool ctr_conn_enter(ctr_conn *conn, ctr_problem *problem)
+bool ctr_conn_enter(ctr_conn *conn)
 {
-    if (problem->rc != SQLITE_OK) return false;
+    if (ctr_rc(conn) != SQLITE_OK) return false;
     ctr_conn_end_round(conn);
     if (conn->busy)
-        ctr_problem_set(problem, SQLITE_ERROR, "a trigger on counter_replica tries to count");
+        ctr_problem_set(conn, SQLITE_ERROR, "a trigger on counter_replica tries to count");
     else
         conn->busy = true;
-    return problem->rc == SQLITE_OK;
+    return ctr_rc(conn) == SQLITE_OK;
 }
 
-int ctr_conn_leave(ctr_conn *conn, ctr_problem *problem)
+int ctr_conn_leave(ctr_conn *conn)
 {
     conn->busy = false;
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
-bool ctr_conn_join(ctr_conn *conn, ctr_problem *problem)
+bool ctr_conn_join(ctr_conn *conn)
 {
-    if (!ctr_conn_enter(conn, problem)) return false;
+    if (!ctr_conn_enter(conn)) return false;
     char name[NAME_SIZE];
-    renew_witness(conn, problem);
+    renew_witness(conn);
     conn->witness_used = true;
-    ctr_run run = ctr_run_on(conn->db, "main", name_witness(conn, name), problem);
+    ctr_run run = ctr_run_on(conn, "main", name_witness(conn, name));
     sqlite3_stmt *join = ctr_conn_take(conn, &conn->join, &run, CTR_SQL_TRANSACTION_JOIN);
     ctr_run_row(&run, join);
-    ctr_conn_give_back(conn, &conn->join, join, problem);
-    return ctr_conn_leave(conn, problem) == SQLITE_OK && conn->joined;
+    ctr_conn_give_back(conn, &conn->join, join);
+    return ctr_conn_leave(conn) == SQLITE_OK && conn->joined;
 }
 
-bool ctr_conn_require_join(ctr_conn *conn, ctr_problem *problem)
+bool ctr_conn_require_join(ctr_conn *conn)
 {
-    bool joined = ctr_conn_join(conn, problem);
+    bool joined = ctr_conn_join(conn);
     if (!joined)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(conn, SQLITE_ERROR,
                         "a table in main has the name counter_witness, which is reserved");
     return joined;
 }
@@ -372,9 +432,8 @@ int ctr_shared_functions(sqlite3 *db, ctr_conn *conn, const ctr_function *functi
     int rc = SQLITE_OK;
     for (const ctr_function *made = functions; made < functions + n; made++)
         for (int argc = made->least; argc <= made->most && rc == SQLITE_OK; argc++)
-            rc = sqlite3_create_function_v2(db, made->name, argc, made->flags,
-                                            conn ? ctr_conn_hold(conn) : NULL, made->call, NULL,
-                                            NULL, conn ? ctr_conn_drop : NULL);
+            rc = sqlite3_create_function_v2(db, made->name, argc, made->flags, ctr_conn_hold(conn),
+                                            made->call, NULL, NULL, ctr_conn_drop);
     return rc;
 }
 
@@ -382,7 +441,7 @@ int ctr_shared_functions(sqlite3 *db, ctr_conn *conn, const ctr_function *functi
 
 /* Returns the schema other than main under which `sql` names `name`, or NULL; the caller frees it
  * with sqlite3_free. */
-static char *other_schema(sqlite3 *db, const char *sql, const char *name, ctr_problem *problem)
+static char *other_schema(ctr_conn *conn, const char *sql, const char *name)
 {
     ctr_words words = {.at = sql};
     for (ctr_word_next(&words); words.kind != CTR_WORD_END;) {
@@ -391,27 +450,27 @@ static char *other_schema(sqlite3 *db, const char *sql, const char *name, ctr_pr
         if (!ctr_word_at_name(&first) || !ctr_word_at_mark(&words, '.')) continue;
         ctr_word_next(&words);
         if (!ctr_word_at_name(&words) || !ctr_word_names(words.word, name)) continue;
-        char *schema = ctr_text_unquoted(first.word, problem);
+        char *schema = ctr_text_unquoted(conn, first.word);
         bool is_other = schema && sqlite3_stricmp(schema, "main") != 0 &&
-                        ctr_run_has_schema(db, schema); /* else it may be a table */
+                        ctr_run_has_schema(conn->db, schema); /* else it may be a table */
         if (is_other) return schema;
         sqlite3_free(schema);
     }
     return NULL;
 }
 
-int ctr_shared_check_name(sqlite3 *db, const char *name, ctr_problem *problem)
+int ctr_shared_check_name(ctr_conn *conn, const char *name)
 {
     sqlite3_stmt *statement = NULL;
-    while ((statement = sqlite3_next_stmt(db, statement))) {
+    while ((statement = sqlite3_next_stmt(conn->db, statement))) {
         const char *sql = sqlite3_stmt_busy(statement) ? sqlite3_sql(statement) : NULL;
-        char *schema = sql ? other_schema(db, sql, name, problem) : NULL;
+        char *schema = sql ? other_schema(conn, sql, name) : NULL;
         if (schema)
-            ctr_problem_set(problem, SQLITE_ERROR,
+            ctr_problem_set(conn, SQLITE_ERROR,
                             "it belongs to main and cannot be named under the schema %s: open "
                             "that file as main",
                             schema);
         sqlite3_free(schema);
     }
-    return problem->rc;
+    return ctr_rc(conn);
 }

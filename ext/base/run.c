@@ -69,9 +69,9 @@ char *ctr_run_sql(ctr_sql which, const ctr_slots *slots)
 
 /* ---- running them ---------------------------------------------------------------------------- */
 
-ctr_run ctr_run_on(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
+ctr_run ctr_run_on(ctr_conn *conn, const char *schema, const char *table)
 {
-    return (ctr_run){.db = db, .slots = {.schema = schema, .table = table}, .problem = problem};
+    return (ctr_run){.conn = conn, .db = conn->db, .slots = {.schema = schema, .table = table}};
 }
 
 bool ctr_run_has_schema(sqlite3 *db, const char *schema)
@@ -100,21 +100,21 @@ int ctr_run_transaction(sqlite3 *db, const char *schema)
     return sqlite3_get_autocommit(db) ? CTR_TXN_NONE : CTR_TXN_WRITE;
 }
 
-bool ctr_run_is_utf16(sqlite3 *db, ctr_problem *problem)
+bool ctr_run_is_utf16(ctr_conn *conn)
 {
-    ctr_run run = ctr_run_on(db, NULL, NULL, problem);
+    ctr_run run = ctr_run_on(conn, NULL, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_ENCODING);
     const char *encoding =
         ctr_run_row(&run, row) ? (const char *)sqlite3_column_text(row, 0) : "UTF-8";
     bool is = encoding && sqlite3_stricmp(encoding, "UTF-8") != 0;
-    if (!encoding) ctr_problem_nomem(problem);
+    if (!encoding) ctr_problem_nomem(conn);
     sqlite3_finalize(row);
     return is;
 }
 
-int ctr_run_busy_timeout(sqlite3 *db, ctr_problem *problem)
+int ctr_run_busy_timeout(ctr_conn *conn)
 {
-    ctr_run run = ctr_run_on(db, NULL, NULL, problem);
+    ctr_run run = ctr_run_on(conn, NULL, NULL);
     return (int)ctr_run_number(&run, CTR_SQL_SYNC_BUSY_TIMEOUT);
 }
 
@@ -127,17 +127,17 @@ static bool ignores_insert(const char *text, sqlite3_stmt *statement)
 
 sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which)
 {
-    if (run->problem->rc != SQLITE_OK) return NULL;
+    if (ctr_rc(run->conn) != SQLITE_OK) return NULL;
     char *text = ctr_run_sql(which, &run->slots);
     if (!text) {
-        ctr_problem_nomem(run->problem);
+        ctr_problem_nomem(run->conn);
         return NULL;
     }
     sqlite3_stmt *statement = NULL;
     int rc = sqlite3_prepare_v2(run->db, text, -1, &statement, NULL);
-    ctr_problem_sqlite(run->problem, run->db, rc);
+    ctr_problem_of(run->conn, run->db, rc);
     if (rc == SQLITE_OK && ignores_insert(text, statement)) {
-        ctr_problem_set(run->problem, SQLITE_AUTH,
+        ctr_problem_set(run->conn, SQLITE_AUTH,
                         "an authorizer of this connection ignores an INSERT into a stored table: "
                         "its content would be lost");
         sqlite3_finalize(statement);
@@ -149,51 +149,51 @@ sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which)
 
 void ctr_run_bind_int(ctr_run *run, sqlite3_stmt *statement, const char *parameter, int64_t n)
 {
-    if (run->problem->rc != SQLITE_OK) return;
+    if (ctr_rc(run->conn) != SQLITE_OK) return;
     int i = sqlite3_bind_parameter_index(statement, parameter);
-    ctr_problem_sqlite(run->problem, run->db, sqlite3_bind_int64(statement, i, n));
+    ctr_problem_of(run->conn, run->db, sqlite3_bind_int64(statement, i, n));
 }
 
 void ctr_run_bind_text(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
                        const char *text)
 {
-    if (run->problem->rc != SQLITE_OK) return;
+    if (ctr_rc(run->conn) != SQLITE_OK) return;
     int i = sqlite3_bind_parameter_index(statement, parameter);
     int rc = sqlite3_bind_text(statement, i, text, -1, SQLITE_TRANSIENT);
-    ctr_problem_sqlite(run->problem, run->db, rc);
+    ctr_problem_of(run->conn, run->db, rc);
 }
 
 void ctr_run_bind_id(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
                      const uint8_t *id)
 {
-    if (run->problem->rc != SQLITE_OK) return;
+    if (ctr_rc(run->conn) != SQLITE_OK) return;
     int i = sqlite3_bind_parameter_index(statement, parameter);
     int rc = sqlite3_bind_blob(statement, i, id, CTR_ID_SIZE, SQLITE_TRANSIENT);
-    ctr_problem_sqlite(run->problem, run->db, rc);
+    ctr_problem_of(run->conn, run->db, rc);
 }
 
 void ctr_run_bind_blob(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
                        const void *bytes, size_t size)
 {
-    if (run->problem->rc != SQLITE_OK) return;
+    if (ctr_rc(run->conn) != SQLITE_OK) return;
     int i = sqlite3_bind_parameter_index(statement, parameter);
     int rc = sqlite3_bind_blob64(statement, i, bytes, size, SQLITE_STATIC);
-    ctr_problem_sqlite(run->problem, run->db, rc);
+    ctr_problem_of(run->conn, run->db, rc);
 }
 
 void ctr_run_bind_value(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
                         sqlite3_value *value)
 {
-    if (run->problem->rc != SQLITE_OK) return;
+    if (ctr_rc(run->conn) != SQLITE_OK) return;
     int i = sqlite3_bind_parameter_index(statement, parameter);
-    ctr_problem_sqlite(run->problem, run->db, ctr_text_bind_value(statement, i, value));
+    ctr_problem_of(run->conn, run->db, ctr_text_bind_value(statement, i, value));
 }
 
 bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement)
 {
-    if (run->problem->rc != SQLITE_OK) return false;
+    if (ctr_rc(run->conn) != SQLITE_OK) return false;
     int rc = sqlite3_step(statement);
-    ctr_problem_sqlite(run->problem, run->db, rc);
+    ctr_problem_of(run->conn, run->db, rc);
     return rc == SQLITE_ROW;
 }
 
@@ -228,13 +228,13 @@ bool ctr_run_is_hidden(sqlite3_stmt *row, int column)
 
 void ctr_run_refuse_hidden(ctr_run *run, sqlite3_stmt *row, int n, const char *table)
 {
-    for (int i = 0; i < n && run->problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < n && ctr_rc(run->conn) == SQLITE_OK; i++) {
         const char *type = NULL;
         int rc = sqlite3_table_column_metadata(run->db, run->slots.schema, table,
                                                sqlite3_column_name(row, i), &type, NULL, NULL, NULL,
                                                NULL);
         if (rc == SQLITE_OK && type && *type && ctr_run_is_hidden(row, i))
-            ctr_problem_set(run->problem, SQLITE_AUTH,
+            ctr_problem_set(run->conn, SQLITE_AUTH,
                             "an authorizer of this connection hides columns of %s", table);
     }
 }
@@ -242,7 +242,7 @@ void ctr_run_refuse_hidden(ctr_run *run, sqlite3_stmt *row, int n, const char *t
 bool ctr_run_gives(ctr_run *run, ctr_sql which, const char *text)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, which);
-    const char *given = ctr_run_row(run, row) ? ctr_text_column(row, 0, run->problem) : NULL;
+    const char *given = ctr_run_row(run, row) ? ctr_text_column(run->conn, row, 0) : NULL;
     bool is = given && sqlite3_stricmp(given, text) == 0;
     sqlite3_finalize(row);
     return is;
@@ -257,16 +257,16 @@ int ctr_run_to_end(sqlite3_stmt *statement)
 
 int ctr_run_write(ctr_run *run, sqlite3_stmt *statement)
 {
-    if (run->problem->rc != SQLITE_OK) return run->problem->rc;
+    if (ctr_rc(run->conn) != SQLITE_OK) return ctr_rc(run->conn);
     int before = sqlite3_total_changes(run->db), rc = ctr_run_to_end(statement);
     if ((rc & 0xff) == SQLITE_CONSTRAINT)
-        return ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
+        return ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB,
                                "the stored table refuses the row: %s", sqlite3_errmsg(run->db));
     if (rc == SQLITE_DONE &&
         (sqlite3_changes(run->db) != 1 || sqlite3_total_changes(run->db) == before))
-        return ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
+        return ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB,
                                "the stored table did not take the row");
-    return ctr_problem_sqlite(run->problem, run->db, rc);
+    return ctr_problem_of(run->conn, run->db, rc);
 }
 
 sqlite3_stmt *ctr_run_hold(ctr_run *run)
@@ -289,7 +289,7 @@ void ctr_run_do(ctr_run *run, ctr_sql which, const char *text)
 void ctr_run_set(ctr_run *run, ctr_sql which, int number)
 {
     char *value = sqlite3_mprintf("%d", number);
-    if (!value) ctr_problem_nomem(run->problem);
+    if (!value) ctr_problem_nomem(run->conn);
     run->slots.value = value;
     ctr_run_do(run, which, NULL);
     run->slots.value = NULL;

@@ -20,77 +20,72 @@ static ctr_object kind_of_object(const char *type, int64_t rootpage)
     return strcmp(type, "view") == 0 ? CTR_OBJECT_VIEW : CTR_OBJECT_INDEX;
 }
 
-ctr_object ctr_schema_object(sqlite3 *db, const char *schema, const char *name,
-                             ctr_problem *problem)
+ctr_object ctr_schema_object(ctr_conn *conn, const char *schema, const char *name)
 {
     ctr_object object = CTR_OBJECT_NONE;
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run run = ctr_run_on(conn, schema, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_OBJECT);
     ctr_run_bind_text(&run, row, ":name", name);
     if (ctr_run_row(&run, row))
-        object = kind_of_object(ctr_text_column(row, 0, problem), sqlite3_column_int64(row, 1));
+        object = kind_of_object(ctr_text_column(conn, row, 0), sqlite3_column_int64(row, 1));
     else
         ctr_run_refuse_hidden(&run, row, 3, "sqlite_master");
     sqlite3_finalize(row);
-    return problem->rc == SQLITE_OK ? object : CTR_OBJECT_NONE;
+    return ctr_rc(conn) == SQLITE_OK ? object : CTR_OBJECT_NONE;
 }
 
 /* Returns whether it is an ordinary table. Fails if it is another object. */
-static bool is_ordinary(const char *name, ctr_object object, ctr_problem *problem)
+static bool is_ordinary(ctr_conn *conn, const char *name, ctr_object object)
 {
     if (object == CTR_OBJECT_NONE || object == CTR_OBJECT_TABLE)
-        return object == CTR_OBJECT_TABLE && problem->rc == SQLITE_OK;
-    ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
-                    "%s is damaged: it is not an ordinary table but %s", name,
-                    ctr_schema_object_text(object));
+        return object == CTR_OBJECT_TABLE && ctr_rc(conn) == SQLITE_OK;
+    ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "%s is damaged: it is not an ordinary table but %s",
+                    name, ctr_schema_object_text(object));
     return false;
 }
 
-bool ctr_schema_is_table(sqlite3 *db, const char *schema, const char *name, ctr_problem *problem)
+bool ctr_schema_is_table(ctr_conn *conn, const char *schema, const char *name)
 {
-    return is_ordinary(name, ctr_schema_object(db, schema, name, problem), problem);
+    return is_ordinary(conn, name, ctr_schema_object(conn, schema, name));
 }
 
-int ctr_schema_refuse_generated(sqlite3 *db, const char *schema, const char *stored,
-                                ctr_problem *problem)
+int ctr_schema_refuse_generated(ctr_conn *conn, const char *schema, const char *stored)
 {
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run run = ctr_run_on(conn, schema, NULL);
     run.slots.name = stored;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
     while (ctr_run_row(&run, row))
         if (sqlite3_column_int(row, 6))
-            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "%s is damaged: generated column %s",
-                            stored, ctr_text_column(row, 1, problem));
+            ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "%s is damaged: generated column %s", stored,
+                            ctr_text_column(conn, row, 1));
     sqlite3_finalize(row);
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
-static bool look_everywhere(sqlite3 *db, const char *table, ctr_schema_look *look_there, void *with,
-                            ctr_problem *problem)
+static bool look_everywhere(ctr_conn *conn, const char *table, ctr_schema_look *look_there,
+                            void *with)
 {
-    bool found = look_there(with, "temp", table, problem);
-    ctr_run run = ctr_run_on(db, NULL, NULL, problem);
+    bool found = look_there(with, "temp", table);
+    ctr_run run = ctr_run_on(conn, NULL, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_DATABASES);
     while (!found && ctr_run_row(&run, row)) {
-        const char *schema = ctr_text_column(row, 1, problem);
-        found = schema && look_there(with, schema, table, problem);
+        const char *schema = ctr_text_column(conn, row, 1);
+        found = schema && look_there(with, schema, table);
     }
     sqlite3_finalize(row);
     return found;
 }
 
-bool ctr_schema_find(sqlite3 *db, const char *name, ctr_schema_look *look_there, void *with,
-                     ctr_problem *problem)
+bool ctr_schema_find(ctr_conn *conn, const char *name, ctr_schema_look *look_there, void *with)
 {
     const char *dot = strchr(name, '.');
-    bool found = look_everywhere(db, name, look_there, with, problem);
-    if (found || !dot || problem->rc != SQLITE_OK) return found && problem->rc == SQLITE_OK;
+    bool found = look_everywhere(conn, name, look_there, with);
+    if (found || !dot || ctr_rc(conn) != SQLITE_OK) return found && ctr_rc(conn) == SQLITE_OK;
     char *schema = sqlite3_mprintf("%.*s", (int)(dot - name), name);
-    if (!schema) ctr_problem_nomem(problem);
-    if (schema && ctr_run_has_schema(db, schema))
-        found = look_there(with, schema, dot + 1, problem);
+    if (!schema) ctr_problem_nomem(conn);
+    if (schema && ctr_run_has_schema(conn->db, schema)) found = look_there(with, schema, dot + 1);
     sqlite3_free(schema);
-    return found && problem->rc == SQLITE_OK;
+    return found && ctr_rc(conn) == SQLITE_OK;
 }
 
 /* ---- all objects of a schema ----------------------------------------------------------------- */
@@ -118,9 +113,9 @@ static size_t size_of(const char *text)
     return text ? strlen(text) + 1 : 0;
 }
 
-static void refuse_hidden(ctr_problem *problem)
+static void refuse_hidden(ctr_conn *conn)
 {
-    ctr_problem_set(problem, SQLITE_AUTH, "an authorizer of this connection hides columns of %s",
+    ctr_problem_set(conn, SQLITE_AUTH, "an authorizer of this connection hides columns of %s",
                     "sqlite_master");
 }
 
@@ -128,25 +123,26 @@ static sqlite3_stmt *prepare_objects(ctr_run *run, ctr_sql which)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, which);
     for (int i = OBJECT_NAME; row && i <= OBJECT_ROWID; i++)
-        if (ctr_run_is_hidden(row, i)) refuse_hidden(run->problem);
+        if (ctr_run_is_hidden(row, i)) refuse_hidden(run->conn);
     return row;
 }
 
-static void add_object(ctr_objects *objects, sqlite3_stmt *row, ctr_problem *problem)
+static void add_object(ctr_objects *objects, sqlite3_stmt *row)
 {
-    const char *name = ctr_text_column(row, OBJECT_NAME, problem),
-               *type = ctr_text_column(row, OBJECT_TYPE, problem),
-               *sql = ctr_text_column(row, OBJECT_SQL, problem),
-               *on = ctr_text_column(row, OBJECT_ON, problem);
+    const char *name = ctr_text_column(objects->conn, row, OBJECT_NAME),
+               *type = ctr_text_column(objects->conn, row, OBJECT_TYPE),
+               *sql = ctr_text_column(objects->conn, row, OBJECT_SQL),
+               *on = ctr_text_column(objects->conn, row, OBJECT_ON);
     int64_t rowid = sqlite3_column_int64(row, OBJECT_ROWID);
     if (rowid > objects->last) objects->last = rowid;
     bool trigger = type && strcmp(type, "trigger") == 0;
     ctr_named **list = trigger ? &objects->triggers : &objects->named;
     size_t *n = trigger ? &objects->n_triggers : &objects->n;
-    if (type && strcmp(type, "table") == 0 && !sql) refuse_hidden(problem);
-    if (!name || problem->rc != SQLITE_OK) return;
-    ctr_named *named = ctr_array_room(*list, trigger ? &objects->room_triggers : &objects->room,
-                                      *n + 1, sizeof *named, problem);
+    if (type && strcmp(type, "table") == 0 && !sql) refuse_hidden(objects->conn);
+    if (!name || ctr_rc(objects->conn) != SQLITE_OK) return;
+    ctr_named *named =
+        ctr_array_room(objects->conn, *list, trigger ? &objects->room_triggers : &objects->room,
+                       *n + 1, sizeof *named);
     if (!named) return;
     *list = named;
     size_t sizes[] = {size_of(name), size_of(on), size_of(sql)};
@@ -156,7 +152,7 @@ static void add_object(ctr_objects *objects, sqlite3_stmt *row, ctr_problem *pro
                             .temp = sqlite3_column_type(row, OBJECT_ROWID) == SQLITE_NULL,
                             .rowid = rowid};
     if (!named[*n].name) {
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(objects->conn);
         return;
     }
     memcpy(named[*n].name, name, sizes[0]);
@@ -165,19 +161,18 @@ static void add_object(ctr_objects *objects, sqlite3_stmt *row, ctr_problem *pro
     ++*n;
 }
 
-int ctr_schema_objects_read(ctr_objects *objects, sqlite3 *db, const char *schema,
-                            ctr_problem *problem)
+int ctr_schema_objects_read(ctr_objects *objects, ctr_conn *conn, const char *schema)
 {
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run run = ctr_run_on(conn, schema, NULL);
     sqlite3_stmt *row = prepare_objects(&run, CTR_SQL_SCHEMA_OBJECTS);
-    objects->db = db;
+    objects->conn = conn;
     objects->schema = schema;
-    while (ctr_run_row(&run, row)) add_object(objects, row, problem);
+    while (ctr_run_row(&run, row)) add_object(objects, row);
     sqlite3_finalize(row);
     ctr_named *triggers = objects->triggers;
     if (objects->n > 0) qsort(objects->named, objects->n, sizeof *objects->named, by_name);
     if (triggers) qsort(triggers, objects->n_triggers, sizeof *triggers, by_name);
-    return problem->rc;
+    return ctr_rc(objects->conn);
 }
 
 /* Returns the first object of a list with this name, or NULL. */
@@ -211,19 +206,19 @@ static void place_last(ctr_named *list, size_t n)
 }
 
 /* SQLite gives each new row of sqlite_master the number after the last one. */
-int ctr_schema_objects_read_on(ctr_objects *objects, ctr_problem *problem)
+int ctr_schema_objects_read_on(ctr_objects *objects)
 {
-    ctr_run run = ctr_run_on(objects->db, objects->schema, NULL, problem);
+    ctr_run run = ctr_run_on(objects->conn, objects->schema, NULL);
     sqlite3_stmt *row = prepare_objects(&run, CTR_SQL_SCHEMA_OBJECTS_SINCE);
     ctr_run_bind_int(&run, row, ":last", objects->last);
     while (ctr_run_row(&run, row)) {
         size_t n = objects->n, n_triggers = objects->n_triggers;
-        add_object(objects, row, problem);
+        add_object(objects, row);
         if (objects->n > n) place_last(objects->named, n + 1);
         if (objects->n_triggers > n_triggers) place_last(objects->triggers, n_triggers + 1);
     }
     sqlite3_finalize(row);
-    return problem->rc;
+    return ctr_rc(objects->conn);
 }
 
 static void close_list(ctr_named *named, size_t n)
@@ -245,27 +240,27 @@ const ctr_named *ctr_schema_objects_find(const ctr_objects *objects, const char 
 }
 
 const ctr_named *ctr_schema_objects_stored(const ctr_objects *objects, const char *table,
-                                           const char *suffix, ctr_problem *problem)
+                                           const char *suffix)
 {
     char *name = sqlite3_mprintf("%s_%s", table, suffix);
-    if (!name) ctr_problem_nomem(problem);
+    if (!name) ctr_problem_nomem(objects->conn);
     const ctr_named *found = name ? ctr_schema_objects_find(objects, name) : NULL;
     sqlite3_free(name);
     return found;
 }
 
 const ctr_named *ctr_schema_objects_trigger(const ctr_objects *objects, const char *table,
-                                            const char *suffix, ctr_problem *problem)
+                                            const char *suffix)
 {
     char *name = sqlite3_mprintf("%s_%s", table, suffix);
-    if (!name) ctr_problem_nomem(problem);
+    if (!name) ctr_problem_nomem(objects->conn);
     const ctr_named *found = name ? find_first(objects->triggers, objects->n_triggers, name) : NULL;
     sqlite3_free(name);
     return found && !found->temp ? found : NULL;
 }
 
-bool ctr_schema_objects_is_table(const ctr_objects *objects, const char *name, ctr_problem *problem)
+bool ctr_schema_objects_is_table(const ctr_objects *objects, const char *name)
 {
     const ctr_named *found = ctr_schema_objects_find(objects, name);
-    return is_ordinary(name, found ? found->object : CTR_OBJECT_NONE, problem);
+    return is_ordinary(objects->conn, name, found ? found->object : CTR_OBJECT_NONE);
 }

@@ -7,19 +7,19 @@
 /* =================================================================================================
  * text - texts in UTF-8. */
 
-const char *ctr_text_column(sqlite3_stmt *row, int column, ctr_problem *problem)
+const char *ctr_text_column(ctr_conn *conn, sqlite3_stmt *row, int column)
 {
     if (sqlite3_column_type(row, column) == SQLITE_NULL) return NULL;
     const char *text = (const char *)sqlite3_column_text(row, column);
-    if (!text) ctr_problem_nomem(problem);
+    if (!text) ctr_problem_nomem(conn);
     return text;
 }
 
-const char *ctr_text_value(sqlite3_value *value, ctr_problem *problem)
+const char *ctr_text_value(ctr_conn *conn, sqlite3_value *value)
 {
     if (sqlite3_value_type(value) != SQLITE_TEXT) return NULL;
     const char *text = (const char *)sqlite3_value_text(value);
-    if (!text) ctr_problem_nomem(problem);
+    if (!text) ctr_problem_nomem(conn);
     return text;
 }
 
@@ -65,35 +65,35 @@ void ctr_text_append_hex(sqlite3_str *out, const void *bytes, int size)
     for (int i = 0; i < size; i++) sqlite3_str_appendf(out, "%02x", at[i]);
 }
 
-char *ctr_text_copy(const char *text, ctr_problem *problem)
+char *ctr_text_copy(ctr_conn *conn, const char *text)
 {
-    return ctr_text_of((ctr_span){text, strlen(text)}, problem);
+    return ctr_text_of(conn, (ctr_span){text, strlen(text)});
 }
 
-char *ctr_text_of(ctr_span span, ctr_problem *problem)
+char *ctr_text_of(ctr_conn *conn, ctr_span span)
 {
     char *copy = sqlite3_mprintf("%.*s", (int)span.size, span.text);
-    if (!copy) ctr_problem_nomem(problem);
+    if (!copy) ctr_problem_nomem(conn);
     return copy;
 }
 
-char *ctr_text_unquoted(ctr_span name, ctr_problem *problem)
+char *ctr_text_unquoted(ctr_conn *conn, ctr_span name)
 {
     char *text = sqlite3_malloc64(name.size + 1);
     if (text)
         ctr_word_unquote(name, text);
     else
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(conn);
     return text;
 }
 
-char *ctr_text_finish(sqlite3_str *list, ctr_problem *problem)
+char *ctr_text_finish(ctr_conn *conn, sqlite3_str *list)
 {
     bool whole = sqlite3_str_errcode(list) == SQLITE_OK;
     char *text = sqlite3_str_finish(list);
     if (whole && !text) text = sqlite3_mprintf("");
     if (whole && text) return text;
-    ctr_problem_nomem(problem);
+    ctr_problem_nomem(conn);
     sqlite3_free(text);
     return NULL;
 }
@@ -149,8 +149,9 @@ void ctr_arg_error(sqlite3_context *ctx, const char *format, ...)
 bool ctr_arg_refuse(sqlite3_context *ctx, const char *function, const char *name,
                     const char *wanted, sqlite3_value *value)
 {
-    ctr_problem problem = {SQLITE_OK, NULL};
-    if (ctr_problem_mismatch(&problem, name, wanted, value) == SQLITE_MISMATCH)
+    ctr_problem problem;
+    ctr_problem_begin(sqlite3_user_data(ctx), &problem);
+    if (ctr_problem_mismatch(sqlite3_user_data(ctx), name, wanted, value) == SQLITE_MISMATCH)
         problem.rc = SQLITE_ERROR;
     return ctr_arg_problem(ctx, function, &problem);
 }
@@ -158,8 +159,9 @@ bool ctr_arg_refuse(sqlite3_context *ctx, const char *function, const char *name
 const char *ctr_arg_text(sqlite3_context *ctx, const char *function, const char *name,
                          sqlite3_value *value)
 {
-    ctr_problem problem = {SQLITE_OK, NULL};
-    const char *text = ctr_text_value(value, &problem);
+    ctr_problem problem;
+    ctr_problem_begin(sqlite3_user_data(ctx), &problem);
+    const char *text = ctr_text_value(sqlite3_user_data(ctx), value);
     if (!ctr_arg_problem(ctx, function, &problem)) return NULL;
     if (!text) ctr_arg_refuse(ctx, function, name, "TEXT", value);
     return text;
@@ -180,10 +182,12 @@ bool ctr_arg_cell(sqlite3_context *ctx, const char *function, sqlite3_value *val
     ctr_status status = ctr_cell_open(cell, bytes, size);
     if (status == CTR_OK) return true;
 
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_problem problem;
+    ctr_problem_begin(sqlite3_user_data(ctx), &problem);
     char *shown = ctr_problem_describe_value(value);
-    if (!shown) ctr_problem_nomem(&problem);
-    ctr_problem_set(&problem, SQLITE_ERROR, "the cell %s: %s", ctr_status_text(status), shown);
+    if (!shown) ctr_problem_nomem(sqlite3_user_data(ctx));
+    ctr_problem_set(sqlite3_user_data(ctx), SQLITE_ERROR, "the cell %s: %s",
+                    ctr_status_text(status), shown);
     sqlite3_free(shown);
     return ctr_arg_problem(ctx, function, &problem);
 }
@@ -191,16 +195,17 @@ bool ctr_arg_cell(sqlite3_context *ctx, const char *function, sqlite3_value *val
 bool ctr_arg_integer(sqlite3_context *ctx, const char *function, const char *name,
                      sqlite3_value *value, int64_t least, int64_t most, int64_t *n)
 {
-    ctr_problem problem = {SQLITE_OK, NULL};
-    bool is_integer = ctr_arg_take_integer(sqlite3_context_db_handle(ctx), value, n, &problem);
-    if (!ctr_arg_problem(ctx, function, &problem)) return false;
-    if (!is_integer) {
+    ctr_conn *conn = sqlite3_user_data(ctx);
+    ctr_problem problem;
+    ctr_problem_begin(conn, &problem);
+    bool is_integer = ctr_arg_take_integer(conn, value, n);
+    if (!is_integer && problem.rc == SQLITE_OK) {
         char *refusal = ctr_arg_integer_refusal(value);
-        if (!refusal) ctr_problem_nomem(&problem);
-        ctr_problem_set(&problem, SQLITE_ERROR, "%s must be %s", name, refusal);
+        if (!refusal) ctr_problem_nomem(conn);
+        ctr_problem_set(conn, SQLITE_ERROR, "%s must be %s", name, refusal);
         sqlite3_free(refusal);
-        return ctr_arg_problem(ctx, function, &problem);
     }
+    if (!ctr_arg_problem(ctx, function, &problem)) return false;
     if (*n >= least && *n <= most) return true;
     ctr_arg_error(ctx, "%s: %s must be %lld ... %lld, not %lld", function, name, (long long)least,
                   (long long)most, (long long)*n);
@@ -244,7 +249,8 @@ bool ctr_arg_status(sqlite3_context *ctx, const char *function, ctr_status statu
 
 bool ctr_arg_problem(sqlite3_context *ctx, const char *function, ctr_problem *problem)
 {
-    ctr_problem_where(problem, "%s", function);
+    ctr_problem_end(problem);
+    ctr_problem_prefix(problem, function);
     int rc = problem->rc;
     if (rc == SQLITE_OK) return true;
     if (rc == SQLITE_NOMEM) {
@@ -259,8 +265,9 @@ bool ctr_arg_problem(sqlite3_context *ctx, const char *function, ctr_problem *pr
 
 int ctr_arg_table_problem(sqlite3_vtab *table, const char *name, ctr_problem *problem)
 {
+    ctr_problem_end(problem);
     if (problem->rc == SQLITE_OK) return SQLITE_OK;
-    ctr_problem_where(problem, "%s", name);
+    ctr_problem_prefix(problem, name);
     int rc = problem->rc;
     sqlite3_free(table->zErrMsg);
     table->zErrMsg = NULL;
@@ -298,13 +305,13 @@ void ctr_arg_free(sqlite3_value **values, int n)
     sqlite3_free(values);
 }
 
-sqlite3_value **ctr_arg_copies(sqlite3_value **values, int n, ctr_problem *problem)
+sqlite3_value **ctr_arg_copies(ctr_conn *conn, sqlite3_value **values, int n)
 {
     sqlite3_value **copies = sqlite3_malloc64(((size_t)n + 1) * sizeof *copies);
-    if (!copies) ctr_problem_nomem(problem);
+    if (!copies) ctr_problem_nomem(conn);
     for (int i = 0; copies && i < n; i++) {
         copies[i] = sqlite3_value_dup(values[i]);
-        if (!copies[i]) ctr_problem_nomem(problem);
+        if (!copies[i]) ctr_problem_nomem(conn);
     }
     return copies;
 }
@@ -333,14 +340,14 @@ static ctr_number number_of(sqlite3_value *value, int type)
 /* SQLite converts a value in place, and it may be a constant of the statement. A duplicate would
  * belong to no connection, and newer versions convert no such value. So a statement makes the
  * copy. */
-ctr_number ctr_arg_number(sqlite3 *db, sqlite3_value *value, ctr_problem *problem)
+ctr_number ctr_arg_number(ctr_conn *conn, sqlite3_value *value)
 {
     ctr_number number = number_of(value, sqlite3_value_type(value));
-    if (number.type != SQLITE_TEXT || problem->rc != SQLITE_OK) return number;
-    ctr_run run = ctr_run_on(db, "main", NULL, problem);
+    if (number.type != SQLITE_TEXT || ctr_rc(conn) != SQLITE_OK) return number;
+    ctr_run run = ctr_run_on(conn, "main", NULL);
     run.slots.values = "?1";
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_OF_PARAMETERS);
-    if (row) ctr_problem_sqlite(problem, db, ctr_text_bind_value(row, 1, value));
+    if (row) ctr_problem_sqlite(conn, ctr_text_bind_value(row, 1, value));
     if (ctr_run_row(&run, row)) {
         sqlite3_value *copy = sqlite3_column_value(row, 0);
         number = number_of(copy, sqlite3_value_numeric_type(copy));
@@ -363,23 +370,23 @@ static bool is_plain(const char *text, size_t size, int64_t *n)
     return true;
 }
 
-static bool integer_of_text(sqlite3 *db, sqlite3_value *value, int64_t *n, ctr_problem *problem)
+static bool integer_of_text(ctr_conn *conn, sqlite3_value *value, int64_t *n)
 {
-    const char *text = ctr_text_value(value, problem);
+    const char *text = ctr_text_value(conn, value);
     if (!text) return false;
     if (is_plain(text, (size_t)sqlite3_value_bytes(value), n)) return true;
-    ctr_number number = ctr_arg_number(db, value, problem);
+    ctr_number number = ctr_arg_number(conn, value);
     *n = number.integer;
     return number.type == SQLITE_INTEGER ||
            (number.type == SQLITE_FLOAT && integer_of_real(number.real, false, n));
 }
 
-bool ctr_arg_take_integer(sqlite3 *db, sqlite3_value *value, int64_t *n, ctr_problem *problem)
+bool ctr_arg_take_integer(ctr_conn *conn, sqlite3_value *value, int64_t *n)
 {
     switch (sqlite3_value_type(value)) {
     case SQLITE_INTEGER: *n = sqlite3_value_int64(value); return true;
     case SQLITE_FLOAT: return integer_of_real(sqlite3_value_double(value), true, n);
-    case SQLITE_TEXT: return integer_of_text(db, value, n, problem);
+    case SQLITE_TEXT: return integer_of_text(conn, value, n);
     default: return false;
     }
 }

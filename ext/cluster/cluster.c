@@ -14,12 +14,10 @@ enum { LOOK_TABLE, LOOK_TOKEN, LOOK_ID, LOOK_NAME, LOOK_REFUSES };
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static int member_open(ctr_member *member, sqlite3 *db, ctr_conn *conn, const char *schema,
-                       const bool *within, ctr_problem *problem)
+static int member_open(ctr_member *member, ctr_conn *conn, const char *schema, const bool *within)
 {
-    *member = (ctr_member){
-        .db = db, .conn = conn, .within = within, .schema = ctr_text_copy(schema, problem)};
-    return problem->rc;
+    *member = (ctr_member){.conn = conn, .within = within, .schema = ctr_text_copy(conn, schema)};
+    return ctr_rc(conn);
 }
 
 /* Closes the table; the next look opens it again. */
@@ -62,42 +60,38 @@ bool ctr_member_ends_statement(int rc)
     return ctr_problem_rolls_back(rc) || code == SQLITE_SCHEMA || code == SQLITE_ABORT;
 }
 
-void ctr_member_fail(ctr_member *member, ctr_problem *problem)
+void ctr_member_fail(ctr_member *member)
 {
-    bool gone = *member->within && sqlite3_get_autocommit(member->db);
-    if (problem->rc == SQLITE_OK || gone || ctr_member_ends_statement(problem->rc)) return;
+    bool gone = *member->within && sqlite3_get_autocommit(member->conn->db);
+    if (ctr_rc(member->conn) == SQLITE_OK || gone ||
+        ctr_member_ends_statement(ctr_rc(member->conn)))
+        return;
     ctr_problem_close(&member->trouble);
-    member->trouble = *problem;
-    *problem = (ctr_problem){SQLITE_OK, NULL};
+    member->trouble = ctr_problem_take(member->conn);
 }
 
-void ctr_member_blame(ctr_member *member, ctr_problem *trouble, ctr_problem *problem)
+void ctr_member_blame(ctr_member *member, ctr_problem *trouble)
 {
-    ctr_member_fail(member, trouble);
-    if (trouble->rc == SQLITE_OK) return;
-    ctr_problem_where(trouble, "replica %s", member->schema);
-    if (problem->rc == SQLITE_OK)
-        *problem = *trouble;
-    else
-        ctr_problem_close(trouble);
+    ctr_member_fail(member);
+    ctr_problem_where(member->conn, "replica %s", member->schema);
+    ctr_problem_raise(member->conn, trouble);
 }
 
 /* If there is no memory for the text, this is a problem of the statement, not the replica's
  * trouble. */
-static void copy_problem(ctr_problem *to, const ctr_problem *from, ctr_problem *problem)
+static void copy_problem(ctr_conn *conn, ctr_problem *to, const ctr_problem *from)
 {
     ctr_problem_close(to);
     if (from->rc == SQLITE_OK) return;
-    ctr_problem_set(to, from->rc, "%s", ctr_problem_text(from));
-    if (to->rc == SQLITE_NOMEM) ctr_problem_nomem(problem);
-    to->rc = from->rc; /* without the text, then */
+    *to = (ctr_problem){.rc = from->rc, .text = sqlite3_mprintf("%s", ctr_problem_text(from))};
+    if (!to->text) ctr_problem_nomem(conn);
 }
 
-void ctr_member_bar(ctr_member *member, ctr_problem *problem)
+void ctr_member_bar(ctr_member *member)
 {
     if (member->trouble.rc == SQLITE_OK) return;
     member->locked = false;
-    copy_problem(&member->unlocked, &member->trouble, problem);
+    copy_problem(member->conn, &member->unlocked, &member->trouble);
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */
@@ -113,22 +107,22 @@ static bool take_bytes(sqlite3_stmt *row, int column, uint8_t bytes[CTR_ID_SIZE]
 /* Returns whether name, token and id can be read as before. The id may have changed, and with it
  * the token of the table. If some schema has changed, SQLite has prepared the statement again; this
  * is checked before anything is read, because a column may be an expression now. */
-static bool is_as_it_was(ctr_member *member, ctr_problem *problem)
+static bool is_as_it_was(ctr_member *member)
 {
     if (member->stale) return false;
-    ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
+    ctr_run run = ctr_run_on(member->conn, member->schema, NULL);
     ctr_run_row(&run, member->schema_look);
     sqlite3_reset(member->schema_look);
     bool changed = sqlite3_stmt_status(member->schema_look, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
-    if (changed || problem->rc != SQLITE_OK) return false;
+    if (changed || ctr_rc(member->conn) != SQLITE_OK) return false;
     bool found = ctr_run_row(&run, member->look);
-    const char *name = found ? ctr_text_column(member->look, LOOK_TABLE, problem) : NULL;
+    const char *name = found ? ctr_text_column(member->conn, member->look, LOOK_TABLE) : NULL;
     bool same = name && strcmp(name, member->merge.entry.name) == 0 &&
                 take_bytes(member->look, LOOK_TOKEN, member->merge.entry.token) &&
                 take_bytes(member->look, LOOK_ID, member->id);
     if (same) {
-        const char *of_file = ctr_text_column(member->look, LOOK_NAME, problem);
-        const char *refuses = ctr_text_column(member->look, LOOK_REFUSES, problem);
+        const char *of_file = ctr_text_column(member->conn, member->look, LOOK_NAME);
+        const char *refuses = ctr_text_column(member->conn, member->look, LOOK_REFUSES);
         sqlite3_snprintf(sizeof member->name, member->name, "%s", of_file ? of_file : "");
         sqlite3_snprintf(sizeof member->refuses, member->refuses, "%s", refuses ? refuses : "");
         member->met = true;
@@ -138,28 +132,29 @@ static bool is_as_it_was(ctr_member *member, ctr_problem *problem)
 }
 
 /* Makes sure first that no view and no expression of another file is run. */
-static void read_identity(ctr_member *member, ctr_problem *problem)
+static void read_identity(ctr_member *member)
 {
     static const char *const TABLES[] = {"counter_replica", "counter_tables", "counter_sources"};
     int n = 0;
-    for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES && problem->rc == SQLITE_OK; i++) {
-        n += ctr_schema_is_table(member->db, member->schema, TABLES[i], problem);
-        if (problem->rc == SQLITE_OK)
-            ctr_schema_refuse_generated(member->db, member->schema, TABLES[i], problem);
+    for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES && ctr_rc(member->conn) == SQLITE_OK;
+         i++) {
+        n += ctr_schema_is_table(member->conn, member->schema, TABLES[i]);
+        if (ctr_rc(member->conn) == SQLITE_OK)
+            ctr_schema_refuse_generated(member->conn, member->schema, TABLES[i]);
     }
-    if (problem->rc == SQLITE_OK && n == 2)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+    if (ctr_rc(member->conn) == SQLITE_OK && n == 2)
+        ctr_problem_set(member->conn, SQLITE_CORRUPT_VTAB,
                         "one of its own tables is missing: it is damaged");
-    if (problem->rc != SQLITE_OK) return;
+    if (ctr_rc(member->conn) != SQLITE_OK) return;
 
     ctr_identity identity;
-    if (ctr_identity_read(&identity, member->db, member->schema, problem)) {
-        ctr_identity_offer_fork(member->db, member->schema, problem);
+    if (ctr_identity_read(&identity, member->conn, member->schema)) {
+        ctr_identity_offer_fork(member->conn, member->schema);
         return;
     }
     if (!identity.present) {
         member->met = false; /* this is another file than the one with that name */
-        ctr_problem_set(problem, SQLITE_ERROR, "it has no counter tables");
+        ctr_problem_set(member->conn, SQLITE_ERROR, "it has no counter tables");
         return;
     }
     memcpy(member->id, identity.id, CTR_ID_SIZE);
@@ -169,91 +164,90 @@ static void read_identity(ctr_member *member, ctr_problem *problem)
 }
 
 /* Opens the table with the birth name. Refuses one that does not fit the cluster. */
-static void open_merge(ctr_member *member, const char *birth, const ctr_shape *shape,
-                       ctr_problem *problem)
+static void open_merge(ctr_member *member, const char *birth, const ctr_shape *shape)
 {
-    sqlite3 *db = member->db;
     const char *schema = member->schema;
-    read_identity(member, problem);
-    bool there = ctr_merge_open(&member->merge, member->file, birth, &member->conflicts, problem);
-    if (!there) ctr_problem_set(problem, SQLITE_ERROR, "it has no counter table %s", birth);
+    read_identity(member);
+    bool there = ctr_merge_open(&member->merge, member->file, birth, &member->conflicts);
+    if (!there) ctr_problem_set(member->conn, SQLITE_ERROR, "it has no counter table %s", birth);
     if (there && member->merge.tracked)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(member->conn, SQLITE_ERROR,
                         "%s is a tracked table there, and a cluster takes only counter tables; "
                         "counter_sync merges tracked ones",
                         birth);
-    if (problem->rc != SQLITE_OK) return;
+    if (ctr_rc(member->conn) != SQLITE_OK) return;
     for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++) {
         char *stored = sqlite3_mprintf("%s_%s", member->merge.entry.name, *suffix);
-        if (!stored) ctr_problem_nomem(problem);
-        if (problem->rc == SQLITE_OK) ctr_schema_refuse_generated(db, schema, stored, problem);
+        if (!stored) ctr_problem_nomem(member->conn);
+        if (ctr_rc(member->conn) == SQLITE_OK)
+            ctr_schema_refuse_generated(member->conn, schema, stored);
         sqlite3_free(stored);
     }
     ctr_shape *mine = &member->merge.shape; /* it takes the order of the cluster's columns */
-    if (shape && !ctr_shape_check_same(shape, "the cluster", mine, schema, problem)) {
+    if (shape && !ctr_shape_check_same(member->conn, shape, "the cluster", mine, schema)) {
         ctr_shape_close(mine);
-        ctr_shape_copy(mine, shape, problem);
-        ctr_rows_reorder(&member->merge.rows, problem);
+        ctr_shape_copy(member->conn, mine, shape);
+        ctr_rows_reorder(&member->merge.rows);
     }
 }
 
-static void open_tables(ctr_member *member, const char *birth, const ctr_shape *shape,
-                        ctr_problem *problem)
+static void open_tables(ctr_member *member, const char *birth, const ctr_shape *shape)
 {
     member->file = ctr_file_hold(member->conn, member->schema);
     if (!member->file) {
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(member->conn);
         return;
     }
     member->open = true;
     member->conflicts = (ctr_conflicts){.file = member->file};
-    member->streams = (ctr_streams){.db = member->db};
+    member->streams = (ctr_streams){.conn = member->conn};
     member->floors = (ctr_floors){0};
-    open_merge(member, birth, shape, problem);
-    if (problem->rc != SQLITE_OK) return;
+    open_merge(member, birth, shape);
+    if (ctr_rc(member->conn) != SQLITE_OK) return;
 
     const ctr_shape *mine = &member->merge.shape;
     const char *table = member->merge.rows.tab->table;
-    member->streams =
-        (ctr_streams){.db = member->db, .schema = member->schema, .table = table, .shape = mine};
+    member->streams = (ctr_streams){
+        .conn = member->conn, .schema = member->schema, .table = table, .shape = mine};
     member->floors = ctr_floors_on(member->merge.rows.tab, mine);
     member->floors.only_reads = true;
-    ctr_run run = ctr_run_on(member->db, member->schema, NULL, problem);
+    ctr_run run = ctr_run_on(member->conn, member->schema, NULL);
     member->schema_look = ctr_run_prepare(&run, CTR_SQL_CLUSTER_SCHEMA);
     member->look = ctr_run_prepare(&run, CTR_SQL_CLUSTER_LOOK);
     ctr_run_bind_text(&run, member->look, ":birth", member->merge.entry.birth);
     member->lock = ctr_run_prepare(&run, CTR_SQL_SYNC_LOCK);
-    if (problem->rc == SQLITE_OK) is_as_it_was(member, problem);
+    if (ctr_rc(member->conn) == SQLITE_OK) is_as_it_was(member);
 }
 
 /* Looks at the file that is attached now. Returns whether it has the table with the birth name
  * `birth` and the columns of `shape`; NULL: any columns. A failure becomes its trouble; only an
  * error that ends the statement becomes the problem. */
-static bool member_look(ctr_member *member, const char *birth, const ctr_shape *shape,
-                        ctr_problem *problem)
+static bool member_look(ctr_member *member, const char *birth, const ctr_shape *shape)
 {
-    if (problem->rc != SQLITE_OK) return false;
+    if (ctr_rc(member->conn) != SQLITE_OK) return false;
     ctr_problem_close(&member->trouble);
-    ctr_problem trouble = {SQLITE_OK, NULL};
-    if (!ctr_run_has_schema(member->db, member->schema)) {
+    ctr_problem trouble;
+    ctr_problem_begin(member->conn, &trouble);
+    if (!ctr_run_has_schema(member->conn->db, member->schema)) {
         if (member->streams.out == 0) member_forget(member);
-        ctr_problem_set(&trouble, SQLITE_ERROR, "it is not attached");
-        ctr_member_blame(member, &trouble, problem);
+        ctr_problem_set(member->conn, SQLITE_ERROR, "it is not attached");
+        ctr_member_blame(member, &trouble);
         return false;
     }
-    ctr_events_append(member->conn, &trouble);
-    bool same = member->open && is_as_it_was(member, &trouble);
+    ctr_events_append(member->conn);
+    bool same = member->open && is_as_it_was(member);
     member->stale = member->open && !same && trouble.rc == SQLITE_OK;
     if (!same && member->streams.out > 0)
-        ctr_problem_set(&trouble, SQLITE_LOCKED, "it has changed while another statement reads it");
+        ctr_problem_set(member->conn, SQLITE_LOCKED,
+                        "it has changed while another statement reads it");
     if (!same && trouble.rc == SQLITE_OK) {
         member_forget(member);
-        open_tables(member, birth, shape, &trouble);
+        open_tables(member, birth, shape);
     }
     if (trouble.rc != SQLITE_OK && member->streams.out == 0) member_forget(member);
-    ctr_member_blame(member, &trouble, problem);
+    ctr_member_blame(member, &trouble);
     member->floors.looked = false;
-    return member->open && member->trouble.rc == SQLITE_OK && problem->rc == SQLITE_OK;
+    return member->open && member->trouble.rc == SQLITE_OK && ctr_rc(member->conn) == SQLITE_OK;
 }
 
 /* ---- taking part ----------------------------------------------------------------------------- */
@@ -264,14 +258,15 @@ static bool member_look(ctr_member *member, const char *birth, const ctr_shape *
  * Conflicts and syncs belong to one transaction. They are forgotten here, not at its end: SQLite
  * may roll a transaction back in the middle of a statement that then continues, and a read that
  * repairs may sync a file and then open no transaction. */
-static bool member_lock(ctr_member *member, ctr_problem *problem)
+static bool member_lock(ctr_member *member)
 {
-    if (problem->rc != SQLITE_OK || member->locked) return member->locked;
+    if (ctr_rc(member->conn) != SQLITE_OK || member->locked) return member->locked;
     member->durable = member->conflicts.own = member->conflicts.replaced = false;
-    ctr_problem trouble = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(member->db, member->schema, NULL, &trouble);
-    if (sqlite3_db_readonly(member->db, member->schema) == 1)
-        ctr_problem_set(&trouble, SQLITE_READONLY, "it is read-only");
+    ctr_problem trouble;
+    ctr_problem_begin(member->conn, &trouble);
+    ctr_run run = ctr_run_on(member->conn, member->schema, NULL);
+    if (sqlite3_db_readonly(member->conn->db, member->schema) == 1)
+        ctr_problem_set(member->conn, SQLITE_READONLY, "it is read-only");
     if (member->lock) {
         ctr_run_row(&run, member->lock);
         sqlite3_reset(member->lock);
@@ -280,32 +275,33 @@ static bool member_lock(ctr_member *member, ctr_problem *problem)
     }
     member->locked = trouble.rc == SQLITE_OK;
     if (trouble.rc == SQLITE_ERROR) { /* there is no such table */
-        ctr_problem_close(&trouble);
-        ctr_problem_set(&trouble, SQLITE_ERROR, "it has no counter tables");
+        ctr_problem_clear(member->conn);
+        ctr_problem_set(member->conn, SQLITE_ERROR, "it has no counter tables");
     }
-    ctr_member_blame(member, &trouble, problem);
-    if (!member->locked) copy_problem(&member->unlocked, &member->trouble, problem);
+    ctr_member_blame(member, &trouble);
+    if (!member->locked) copy_problem(member->conn, &member->unlocked, &member->trouble);
     return member->locked;
 }
 
 /* Looks at the file for a writing statement, after member_lock. If that failed, its reason
  * becomes the trouble. */
-static int member_look_to_write(ctr_member *member, const char *birth, const ctr_shape *shape,
-                                ctr_problem *problem)
+static int member_look_to_write(ctr_member *member, const char *birth, const ctr_shape *shape)
 {
     member->left_out = false;
     if (!member->locked && member->unlocked.rc != SQLITE_OK) {
-        copy_problem(&member->trouble, &member->unlocked, problem);
-        return problem->rc;
+        copy_problem(member->conn, &member->trouble, &member->unlocked);
+        return ctr_rc(member->conn);
     }
-    member_look(member, birth, shape, problem);
-    if (!member->locked && member->trouble.rc == SQLITE_OK && problem->rc == SQLITE_OK) {
-        ctr_problem trouble = {SQLITE_OK, NULL}; /* it was attached after the locks were taken */
-        ctr_problem_set(&trouble, SQLITE_ERROR,
+    member_look(member, birth, shape);
+    if (!member->locked && member->trouble.rc == SQLITE_OK && ctr_rc(member->conn) == SQLITE_OK) {
+        ctr_problem trouble;
+        ctr_problem_begin(member->conn, &trouble);
+        /* It was attached after the locks were taken. */
+        ctr_problem_set(member->conn, SQLITE_ERROR,
                         "it was not available when the transaction took its locks: COMMIT first");
-        ctr_member_blame(member, &trouble, problem);
+        ctr_member_blame(member, &trouble);
     }
-    return problem->rc;
+    return ctr_rc(member->conn);
 }
 
 bool ctr_member_takes_part(const ctr_member *member)
@@ -313,13 +309,13 @@ bool ctr_member_takes_part(const ctr_member *member)
     return member->open && member->locked && !member->left_out && member->trouble.rc == SQLITE_OK;
 }
 
-int ctr_member_make_durable(ctr_member *member, ctr_problem *problem)
+int ctr_member_make_durable(ctr_member *member)
 {
-    if (problem->rc != SQLITE_OK || member->durable) return problem->rc;
-    ctr_source source = {.db = member->db, .schema = member->schema};
-    ctr_durable_source(&source, problem);
-    member->durable = problem->rc == SQLITE_OK;
-    return problem->rc;
+    if (ctr_rc(member->conn) != SQLITE_OK || member->durable) return ctr_rc(member->conn);
+    ctr_source source = {.conn = member->conn, .schema = member->schema};
+    ctr_durable_source(&source);
+    member->durable = ctr_rc(member->conn) == SQLITE_OK;
+    return ctr_rc(member->conn);
 }
 
 /* =================================================================================================
@@ -332,42 +328,43 @@ enum { BRIEFLY = 20 /* milliseconds */ };
 /* Looks at a replica. A connection that reads one file already waits only briefly for another: with
  * rollback journals, a writer that commits to both may have locked the second and wait for the
  * reader of the first. `timeout` is the host's timeout, after it was shortened. */
-static bool look_briefly(ctr_cluster *cluster, int i, const ctr_shape *shape, int *timeout,
-                         ctr_problem *problem)
+static bool look_briefly(ctr_cluster *cluster, int i, const ctr_shape *shape, int *timeout)
 {
-    bool there = member_look(&cluster->members[i], cluster->birth, shape, problem);
+    bool there = member_look(&cluster->members[i], cluster->birth, shape);
     if (!there || *timeout > 0) return there;
-    *timeout = ctr_run_busy_timeout(cluster->db, problem);
-    if (*timeout > BRIEFLY) sqlite3_busy_timeout(cluster->db, BRIEFLY);
-    return problem->rc == SQLITE_OK;
+    *timeout = ctr_run_busy_timeout(cluster->conn);
+    if (*timeout > BRIEFLY) sqlite3_busy_timeout(cluster->conn->db, BRIEFLY);
+    return ctr_rc(cluster->conn) == SQLITE_OK;
 }
 
 static void wait_again(ctr_cluster *cluster, int timeout)
 {
-    if (timeout > BRIEFLY) sqlite3_busy_timeout(cluster->db, timeout);
+    if (timeout > BRIEFLY) sqlite3_busy_timeout(cluster->conn->db, timeout);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
 /* Finds the birth name: from the first replica with a table of this name or, if all have renamed
  * it, with a table of this birth name. */
-static void find_birth(ctr_cluster *cluster, const char *table, ctr_problem *problem)
+static void find_birth(ctr_cluster *cluster, const char *table)
 {
-    for (int i = 0; i < 2 * cluster->n && !cluster->birth && problem->rc == SQLITE_OK; i++) {
-        ctr_problem trouble = {SQLITE_OK, NULL};
+    for (int i = 0; i < 2 * cluster->n && !cluster->birth && ctr_rc(cluster->conn) == SQLITE_OK;
+         i++) {
+        ctr_problem trouble;
+        ctr_problem_begin(cluster->conn, &trouble);
         ctr_catalog_entry entry = {0};
         const char *schema = cluster->members[i % cluster->n].schema;
-        bool there = ctr_run_has_schema(cluster->db, schema) &&
-                     (i < cluster->n ? ctr_catalog_named : ctr_catalog_born)(
-                         &entry, cluster->db, schema, table, &trouble);
-        if (there) cluster->birth = ctr_text_copy(entry.birth, problem);
+        bool there = ctr_run_has_schema(cluster->conn->db, schema) &&
+                     (i < cluster->n ? ctr_catalog_named : ctr_catalog_born)(&entry, cluster->conn,
+                                                                             schema, table);
+        ctr_problem_end(&trouble);
+        if (there) cluster->birth = ctr_text_copy(cluster->conn, entry.birth);
         ctr_catalog_close_entry(&entry);
-        if (ctr_member_ends_statement(trouble.rc))
-            ctr_problem_set(problem, trouble.rc, "%s", ctr_problem_text(&trouble));
+        if (ctr_member_ends_statement(trouble.rc)) ctr_problem_raise(cluster->conn, &trouble);
         ctr_problem_close(&trouble);
     }
     if (!cluster->birth)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(cluster->conn, SQLITE_ERROR,
                         "no attached replica has a counter table with the name %s", table);
 }
 
@@ -378,8 +375,8 @@ static bool goes_before(const ctr_cluster *cluster, int i, int j)
 {
     const ctr_member *one = &cluster->members[i], *other = &cluster->members[j];
     if (one->locked != other->locked) return one->locked;
-    int state = ctr_run_transaction(cluster->db, one->schema);
-    int of_other = ctr_run_transaction(cluster->db, other->schema);
+    int state = ctr_run_transaction(cluster->conn->db, one->schema);
+    int of_other = ctr_run_transaction(cluster->conn->db, other->schema);
     return state != of_other ? state > of_other : i < j;
 }
 
@@ -389,30 +386,30 @@ static bool goes_before(const ctr_cluster *cluster, int i, int j)
 static const char *same_file(const ctr_cluster *cluster, int i)
 {
     const char *schema = cluster->members[i].schema;
-    const char *path = sqlite3_db_filename(cluster->db, schema);
+    const char *path = sqlite3_db_filename(cluster->conn->db, schema);
     for (int j = 0; j < cluster->n && path && *path; j++) {
         const char *other = cluster->members[j].schema;
-        const char *its_path = j == i ? NULL : sqlite3_db_filename(cluster->db, other);
+        const char *its_path = j == i ? NULL : sqlite3_db_filename(cluster->conn->db, other);
         if (its_path && strcmp(path, its_path) == 0 &&
-            ctr_source_same_file(cluster->db, schema, other) && goes_before(cluster, j, i))
+            ctr_source_same_file(cluster->conn->db, schema, other) && goes_before(cluster, j, i))
             return other;
     }
     return NULL;
 }
 
 /* Refuses two replicas that are one file, also by different paths, as hard links are. */
-static void refuse_same_files(const ctr_cluster *cluster, ctr_problem *problem)
+static void refuse_same_files(const ctr_cluster *cluster)
 {
     for (int i = 0; i < cluster->n; i++) {
         const char *other = same_file(cluster, i), *schema = cluster->members[i].schema;
         for (int j = 0; j < i && !other; j++) {
-            const char *one = sqlite3_db_filename(cluster->db, schema);
-            const char *two = sqlite3_db_filename(cluster->db, cluster->members[j].schema);
+            const char *one = sqlite3_db_filename(cluster->conn->db, schema);
+            const char *two = sqlite3_db_filename(cluster->conn->db, cluster->members[j].schema);
             if (one && *one && two && *two && ctr_os_is_same(one, two))
                 other = cluster->members[j].schema;
         }
         if (other)
-            ctr_problem_set(problem, SQLITE_ERROR, "replicas: %s and %s are one file", other,
+            ctr_problem_set(cluster->conn, SQLITE_ERROR, "replicas: %s and %s are one file", other,
                             schema);
     }
 }
@@ -420,41 +417,43 @@ static void refuse_same_files(const ctr_cluster *cluster, ctr_problem *problem)
 /* Returns whether the replica is the same file as another one, attached after the cluster was
  * created. It is not read: a connection cannot commit to a file under one name while it reads it
  * under another. */
-static bool is_doubled(ctr_cluster *cluster, int i, ctr_problem *problem)
+static bool is_doubled(ctr_cluster *cluster, int i)
 {
     ctr_member *member = &cluster->members[i];
-    ctr_problem trouble = {SQLITE_OK, NULL};
+    ctr_problem trouble;
     const char *other = same_file(cluster, i);
-    if (!other || problem->rc != SQLITE_OK) return false;
+    if (!other || ctr_rc(cluster->conn) != SQLITE_OK) return false;
     if (member->streams.out == 0) member_forget(member);
-    ctr_problem_set(&trouble, SQLITE_ERROR, "it is the same file as %s", other);
-    ctr_member_blame(member, &trouble, problem);
+    ctr_problem_begin(cluster->conn, &trouble);
+    ctr_problem_set(cluster->conn, SQLITE_ERROR, "it is the same file as %s", other);
+    ctr_member_blame(member, &trouble);
     return true;
 }
 
 /* Opens the cluster from memory. The table that was read last may have other columns now, or may be
  * gone. */
-static void open_as_seen(ctr_cluster *cluster, ctr_problem *problem)
+static void open_as_seen(ctr_cluster *cluster)
 {
     const ctr_cluster_seen *seen = cluster->seen;
-    ctr_problem trouble = {SQLITE_OK, NULL};
-    cluster->birth = ctr_text_copy(seen->birth, problem);
-    if (problem->rc != SQLITE_OK) return;
-    if (ctr_run_has_schema(cluster->db, seen->schema) &&
-        ctr_stored_describe(&cluster->shape, cluster->db, seen->schema, seen->table, &seen->shape,
-                            &trouble) == SQLITE_OK)
-        return;
+    ctr_problem trouble;
+    cluster->birth = ctr_text_copy(cluster->conn, seen->birth);
+    if (ctr_rc(cluster->conn) != SQLITE_OK) return;
+    ctr_problem_begin(cluster->conn, &trouble);
+    bool described = ctr_run_has_schema(cluster->conn->db, seen->schema) &&
+                     ctr_stored_describe(&cluster->shape, cluster->conn, seen->schema, seen->table,
+                                         &seen->shape) == SQLITE_OK;
     if (ctr_member_ends_statement(trouble.rc)) {
-        *problem = trouble;
+        ctr_problem_raise(cluster->conn, &trouble);
         return;
     }
     ctr_problem_close(&trouble);
+    if (described) return;
     ctr_shape_close(&cluster->shape);
-    ctr_shape_copy(&cluster->shape, &seen->shape, problem);
+    ctr_shape_copy(cluster->conn, &cluster->shape, &seen->shape);
 }
 
 /* Copies generations and dropped counters of `from`, which was read from the file. */
-static int take_generations(ctr_shape *shape, const ctr_shape *from, ctr_problem *problem)
+static int take_generations(ctr_conn *conn, ctr_shape *shape, const ctr_shape *from)
 {
     for (int i = 0; i < shape->n_counters; i++) {
         int found = ctr_shape_counter(from, ctr_shape_counter_name(shape, i));
@@ -464,73 +463,73 @@ static int take_generations(ctr_shape *shape, const ctr_shape *from, ctr_problem
         to->listed = from->columns[from->counters[found]].listed;
     }
     for (int i = 0; i < from->n_gone; i++)
-        ctr_shape_add_gone(shape, from->gone[i].name, from->gone[i].generation, problem);
-    return problem->rc;
+        ctr_shape_add_gone(conn, shape, from->gone[i].name, from->gone[i].generation);
+    return ctr_rc(conn);
 }
 
 /* Takes the columns of the first table that can be opened. In a new cluster the others must agree;
  * in an existing one, a replica with other counters is unavailable. */
-static void find_shape(ctr_cluster *cluster, bool is_new, ctr_problem *problem)
+static void find_shape(ctr_cluster *cluster, bool is_new)
 {
     int timeout = 0;
     bool first = true;
-    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK && (first || is_new); i++) {
+    for (int i = 0; i < cluster->n && ctr_rc(cluster->conn) == SQLITE_OK && (first || is_new);
+         i++) {
         ctr_member *member = &cluster->members[i];
-        if (!ctr_run_has_schema(cluster->db, member->schema)) continue;
-        if (!look_briefly(cluster, i, NULL, &timeout, problem)) continue;
+        if (!ctr_run_has_schema(cluster->conn->db, member->schema)) continue;
+        if (!look_briefly(cluster, i, NULL, &timeout)) continue;
         const ctr_shape *shape = &member->merge.shape;
         if (cluster->shape.n_columns == 0)
-            ctr_shape_copy(&cluster->shape, shape, problem);
+            ctr_shape_copy(cluster->conn, &cluster->shape, shape);
         else if (first)
-            take_generations(&cluster->shape, shape, problem);
-        if (first && problem->rc == SQLITE_OK)
-            ctr_clusters_note_seen(cluster->seen, cluster->birth, member->schema,
-                                   member->merge.entry.name, shape, problem);
-        ctr_shape_check_same(&cluster->shape, first ? "the cluster" : "one replica", shape,
-                             member->schema, problem);
+            take_generations(cluster->conn, &cluster->shape, shape);
+        if (first && ctr_rc(cluster->conn) == SQLITE_OK)
+            ctr_clusters_note_seen(cluster->conn, cluster->seen, cluster->birth, member->schema,
+                                   member->merge.entry.name, shape);
+        ctr_shape_check_same(cluster->conn, &cluster->shape, first ? "the cluster" : "one replica",
+                             shape, member->schema);
         first = false;
     }
     wait_again(cluster, timeout);
     for (int i = 0; i < cluster->n; i++) member_forget(&cluster->members[i]);
-    cluster->read = !first && problem->rc == SQLITE_OK;
+    cluster->read = !first && ctr_rc(cluster->conn) == SQLITE_OK;
 }
 
-int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_conn *conn, ctr_levels *levels,
+int ctr_cluster_open(ctr_cluster *cluster, ctr_conn *conn, ctr_levels *levels,
                      ctr_cluster_seen *seen, const char *table, char *const *schemas, int n,
-                     bool is_new, ctr_problem *problem)
+                     bool is_new)
 {
-    *cluster = (ctr_cluster){.db = db, .conn = conn, .levels = levels, .seen = seen};
+    *cluster = (ctr_cluster){.conn = conn, .levels = levels, .seen = seen};
     cluster->members = sqlite3_malloc64((size_t)n * sizeof *cluster->members);
-    if (!cluster->members) return ctr_problem_nomem(problem);
+    if (!cluster->members) return ctr_problem_nomem(conn);
     for (; cluster->n < n; cluster->n++)
-        member_open(&cluster->members[cluster->n], db, conn, schemas[cluster->n], &cluster->within,
-                    problem);
-    refuse_same_files(cluster, problem);
+        member_open(&cluster->members[cluster->n], conn, schemas[cluster->n], &cluster->within);
+    refuse_same_files(cluster);
     if (!is_new && seen->birth) {
-        open_as_seen(cluster, problem);
+        open_as_seen(cluster);
     } else {
-        if (problem->rc == SQLITE_OK) find_birth(cluster, table, problem);
-        if (problem->rc == SQLITE_OK) find_shape(cluster, is_new, problem);
+        if (ctr_rc(conn) == SQLITE_OK) find_birth(cluster, table);
+        if (ctr_rc(conn) == SQLITE_OK) find_shape(cluster, is_new);
     }
-    if (problem->rc == SQLITE_OK && cluster->shape.n_columns == 0)
-        ctr_problem_set(problem, SQLITE_ERROR, "the table %s cannot be opened in any replica: %s",
+    if (ctr_rc(conn) == SQLITE_OK && cluster->shape.n_columns == 0)
+        ctr_problem_set(conn, SQLITE_ERROR, "the table %s cannot be opened in any replica: %s",
                         cluster->birth, ctr_problem_text(&cluster->members[0].trouble));
     if (cluster->shape.n_keys > CTR_STREAM_KEYS)
-        ctr_problem_set(problem, SQLITE_ERROR, "a key of %d columns; a cluster can have %d at most",
+        ctr_problem_set(conn, SQLITE_ERROR, "a key of %d columns; a cluster can have %d at most",
                         cluster->shape.n_keys, CTR_STREAM_KEYS);
-    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
     size_t size = ((size_t)cluster->shape.n_counters + 1) * sizeof *cluster->row.cells;
     cluster->row.cells = sqlite3_malloc64(size);
-    if (!cluster->row.cells) return ctr_problem_nomem(problem);
+    if (!cluster->row.cells) return ctr_problem_nomem(conn);
     memset(cluster->row.cells, 0, size);
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
 /* Reads the shape of a cluster that was opened from memory. */
-static int read_unread(ctr_cluster *cluster, ctr_problem *problem)
+static int read_unread(ctr_cluster *cluster)
 {
-    if (!cluster->read && problem->rc == SQLITE_OK) find_shape(cluster, false, problem);
-    return problem->rc;
+    if (!cluster->read && ctr_rc(cluster->conn) == SQLITE_OK) find_shape(cluster, false);
+    return ctr_rc(cluster->conn);
 }
 
 void ctr_cluster_close(ctr_cluster *cluster)
@@ -579,20 +578,20 @@ static void number_centers(const ctr_cluster *cluster, const char *local, ctr_si
 
 /* The local data center is that of main, which is the first replica, or none. */
 static int find_centers(const ctr_cluster *cluster, const char *which, ctr_level level,
-                        ctr_site *sites, ctr_problem *problem)
+                        ctr_site *sites)
 {
     ctr_identity identity = {0};
     const char *local = identity.name;
-    if (!ctr_level_needs_centers(level)) return problem->rc;
+    if (!ctr_level_needs_centers(level)) return ctr_rc(cluster->conn);
     for (int i = 0; i < cluster->n; i++) {
         const ctr_member *member = &cluster->members[i];
         if (!member->met)
             ctr_problem_set(
-                problem, SQLITE_ERROR,
+                cluster->conn, SQLITE_ERROR,
                 "%s=%s needs the data center of each replica, and %s has not been seen yet: %s",
                 which, ctr_level_text(level), member->schema, ctr_problem_text(&member->trouble));
         else if (!*member->name)
-            ctr_problem_set(problem, SQLITE_ERROR,
+            ctr_problem_set(cluster->conn, SQLITE_ERROR,
                             "%s=%s needs the data center of each replica, and %s has no name: "
                             "SELECT counter_init('dc:rack') before its first counter table",
                             which, ctr_level_text(level), member->schema);
@@ -600,18 +599,18 @@ static int find_centers(const ctr_cluster *cluster, const char *which, ctr_level
     if (ctr_level_is_local(level) && sqlite3_stricmp(cluster->members[0].schema, "main") == 0)
         local = cluster->members[0].name;
     else if (ctr_level_is_local(level))
-        ctr_identity_read(&identity, cluster->db, "main", problem);
+        ctr_identity_read(&identity, cluster->conn, "main");
     if (ctr_level_is_local(level) && !*local)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(cluster->conn, SQLITE_ERROR,
                         "%s=%s needs the data center of main, and main has no name", which,
                         ctr_level_text(level));
     number_centers(cluster, local, sites);
-    return problem->rc;
+    return ctr_rc(cluster->conn);
 }
 
 /* `sites` are numbered by find_centers. */
 static int refuse_level(const ctr_cluster *cluster, const char *which, ctr_level level,
-                        const ctr_site *sites, const ctr_shortage *shortage, ctr_problem *problem)
+                        const ctr_site *sites, const ctr_shortage *shortage)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     sqlite3_str_appendf(out, "%s=%s needs %d of %d replica%s", which, ctr_level_text(level),
@@ -638,10 +637,10 @@ static int refuse_level(const ctr_cluster *cluster, const char *which, ctr_level
         any = true;
     }
     char *text = sqlite3_str_finish(out);
-    if (!text) return ctr_problem_nomem(problem);
-    ctr_problem_set(problem, any && locks ? SQLITE_BUSY : SQLITE_ERROR, "%s", text);
+    if (!text) return ctr_problem_nomem(cluster->conn);
+    ctr_problem_set(cluster->conn, any && locks ? SQLITE_BUSY : SQLITE_ERROR, "%s", text);
     sqlite3_free(text);
-    return problem->rc;
+    return ctr_rc(cluster->conn);
 }
 
 uint64_t ctr_cluster_parts(const ctr_cluster *cluster)
@@ -652,31 +651,31 @@ uint64_t ctr_cluster_parts(const ctr_cluster *cluster)
     return parts;
 }
 
-int ctr_cluster_require_write(const ctr_cluster *cluster, ctr_problem *problem)
+int ctr_cluster_require_write(const ctr_cluster *cluster)
 {
     ctr_site sites[CTR_LEVEL_SITES] = {{0, false}};
     ctr_shortage shortage;
     ctr_level level = cluster->levels->write;
     for (int i = 0; i < cluster->n; i++)
         sites[i].available = ctr_member_takes_part(&cluster->members[i]);
-    if (problem->rc != SQLITE_OK || find_centers(cluster, "write", level, sites, problem))
-        return problem->rc;
+    if (ctr_rc(cluster->conn) != SQLITE_OK || find_centers(cluster, "write", level, sites))
+        return ctr_rc(cluster->conn);
     if (!ctr_level_is_met(level, sites, cluster->n, &shortage))
-        refuse_level(cluster, "write", level, sites, &shortage, problem);
-    return problem->rc;
+        refuse_level(cluster, "write", level, sites, &shortage);
+    return ctr_rc(cluster->conn);
 }
 
 /* ---- reads ----------------------------------------------------------------------------------- */
 
-int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem)
+int ctr_cluster_look(ctr_cluster *cluster)
 {
-    cluster->within = !sqlite3_get_autocommit(cluster->db);
-    read_unread(cluster, problem);
+    cluster->within = !sqlite3_get_autocommit(cluster->conn->db);
+    read_unread(cluster);
     for (int i = 0; i < cluster->n; i++) {
-        if (!is_doubled(cluster, i, problem))
-            member_look(&cluster->members[i], cluster->birth, &cluster->shape, problem);
+        if (!is_doubled(cluster, i))
+            member_look(&cluster->members[i], cluster->birth, &cluster->shape);
     }
-    return problem->rc;
+    return ctr_rc(cluster->conn);
 }
 
 /* Contacts all replicas that take part in the write. */
@@ -693,28 +692,27 @@ static int contact_parts(ctr_cluster *cluster, int *contacts)
     return n;
 }
 
-int ctr_cluster_contact(ctr_cluster *cluster, bool is_writing, uint64_t failed, int *contacts,
-                        ctr_problem *problem)
+int ctr_cluster_contact(ctr_cluster *cluster, bool is_writing, uint64_t failed, int *contacts)
 {
     ctr_site sites[CTR_LEVEL_SITES] = {{0, false}};
     ctr_shortage shortage;
     ctr_level level = cluster->levels->read;
     int timeout = 0;
-    cluster->within = !sqlite3_get_autocommit(cluster->db);
-    read_unread(cluster, problem);
+    cluster->within = !sqlite3_get_autocommit(cluster->conn->db);
+    read_unread(cluster);
     for (int i = 0; i < cluster->n; i++) {
         bool asked = !(failed & (uint64_t)1 << i);
         if (is_writing)
             sites[i].available = ctr_member_takes_part(&cluster->members[i]);
         else
-            sites[i].available = asked && !is_doubled(cluster, i, problem) &&
-                                 look_briefly(cluster, i, &cluster->shape, &timeout, problem);
+            sites[i].available = asked && !is_doubled(cluster, i) &&
+                                 look_briefly(cluster, i, &cluster->shape, &timeout);
     }
     wait_again(cluster, timeout);
-    if (problem->rc != SQLITE_OK || find_centers(cluster, "read", level, sites, problem)) return 0;
+    if (ctr_rc(cluster->conn) != SQLITE_OK || find_centers(cluster, "read", level, sites)) return 0;
     int n = ctr_level_contacts(level, sites, cluster->n, contacts, &shortage);
     if (n < 0) {
-        refuse_level(cluster, "read", level, sites, &shortage, problem);
+        refuse_level(cluster, "read", level, sites, &shortage);
         return 0;
     }
     return is_writing ? contact_parts(cluster, contacts) : n;
@@ -724,25 +722,25 @@ int ctr_cluster_contact(ctr_cluster *cluster, bool is_writing, uint64_t failed, 
 
 static const char *path_of(const ctr_member *member)
 {
-    const char *path = sqlite3_db_filename(member->db, member->schema);
+    const char *path = sqlite3_db_filename(member->conn->db, member->schema);
     return path ? path : "";
 }
 
 /* A connection that holds a lock does not wait for another, whose owner may be waiting for it. A
  * busy handler of the host, which has no timeout, stays in place. */
-static void lock_all(ctr_cluster *cluster, ctr_problem *problem)
+static void lock_all(ctr_cluster *cluster)
 {
     bool holds_lock = false; /* the running statement always has that of temp */
-    ctr_run run = ctr_run_on(cluster->db, NULL, NULL, problem);
+    ctr_run run = ctr_run_on(cluster->conn, NULL, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_DATABASES);
     while (!holds_lock && ctr_run_row(&run, row)) {
-        const char *schema = ctr_text_column(row, 1, problem);
+        const char *schema = ctr_text_column(cluster->conn, row, 1);
         holds_lock = schema && sqlite3_stricmp(schema, "temp") != 0 &&
-                     ctr_run_transaction(cluster->db, schema) != 0;
+                     ctr_run_transaction(cluster->conn->db, schema) != 0;
     }
     sqlite3_finalize(row);
-    int timeout = holds_lock ? ctr_run_busy_timeout(cluster->db, problem) : 0;
-    if (timeout > 0) sqlite3_busy_timeout(cluster->db, 0);
+    int timeout = holds_lock ? ctr_run_busy_timeout(cluster->conn) : 0;
+    if (timeout > 0) sqlite3_busy_timeout(cluster->conn->db, 0);
 
     int order[CTR_LEVEL_SITES];
     for (int i = 0; i < cluster->n; i++) { /* by path */
@@ -754,31 +752,31 @@ static void lock_all(ctr_cluster *cluster, ctr_problem *problem)
     }
     for (int i = 0; i < cluster->n; i++) {
         ctr_member *member = &cluster->members[order[i]];
-        if (ctr_run_has_schema(cluster->db, member->schema) && !same_file(cluster, order[i]))
-            member_lock(member, problem);
+        if (ctr_run_has_schema(cluster->conn->db, member->schema) && !same_file(cluster, order[i]))
+            member_lock(member);
     }
-    if (timeout > 0) sqlite3_busy_timeout(cluster->db, timeout);
+    if (timeout > 0) sqlite3_busy_timeout(cluster->conn->db, timeout);
 }
 
 /* Locks before it looks, because SQLite does not wait for a lock once it reads. SQLite opens the
  * savepoint of a statement only in temp, where the cluster is; this opens it in the replicas,
  * too. */
-int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem)
+int ctr_cluster_lock(ctr_cluster *cluster)
 {
-    cluster->within = !sqlite3_get_autocommit(cluster->db);
-    if (!cluster->locked) lock_all(cluster, problem);
-    cluster->locked = problem->rc == SQLITE_OK;
-    read_unread(cluster, problem);
+    cluster->within = !sqlite3_get_autocommit(cluster->conn->db);
+    if (!cluster->locked) lock_all(cluster);
+    cluster->locked = ctr_rc(cluster->conn) == SQLITE_OK;
+    read_unread(cluster);
     for (int i = 0; i < cluster->n; i++) {
-        if (!is_doubled(cluster, i, problem))
-            member_look_to_write(&cluster->members[i], cluster->birth, &cluster->shape, problem);
+        if (!is_doubled(cluster, i))
+            member_look_to_write(&cluster->members[i], cluster->birth, &cluster->shape);
     }
-    if (!cluster->begun) return problem->rc;
-    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+    if (!cluster->begun) return ctr_rc(cluster->conn);
+    for (int i = 0; i < cluster->n && ctr_rc(cluster->conn) == SQLITE_OK; i++) {
         const ctr_member *member = &cluster->members[i];
-        ctr_run run = ctr_run_on(cluster->db, member->schema, NULL, problem);
+        ctr_run run = ctr_run_on(cluster->conn, member->schema, NULL);
         if (ctr_member_takes_part(member)) ctr_run_do(&run, CTR_SQL_CLUSTER_MARK, NULL);
     }
-    cluster->begun = problem->rc != SQLITE_OK;
-    return problem->rc;
+    cluster->begun = ctr_rc(cluster->conn) != SQLITE_OK;
+    return ctr_rc(cluster->conn);
 }

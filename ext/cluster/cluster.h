@@ -27,7 +27,6 @@
  * takes no part has a `trouble`, the reason.
  */
 typedef struct ctr_member {
-    sqlite3 *db;
     ctr_conn *conn;              /* borrowed */
     ctr_file *file;              /* held while it is open */
     char *schema;                /* owned */
@@ -67,7 +66,6 @@ typedef struct ctr_cluster_seen {
 } ctr_cluster_seen;
 
 typedef struct ctr_cluster {
-    sqlite3 *db;
     ctr_conn *conn;         /* borrowed */
     ctr_levels *levels;     /* borrowed */
     ctr_cluster_seen *seen; /* borrowed */
@@ -166,13 +164,13 @@ typedef struct ctr_clusters {
 /* ==== cluster.c =============================================================================== */
 
 /* Looks at the files of all replicas; see member_look. */
-int ctr_cluster_look(ctr_cluster *cluster, ctr_problem *problem);
+int ctr_cluster_look(ctr_cluster *cluster);
 
 /* Takes the write locks, once in a transaction. Outside a transaction it takes them in the order of
  * the files' paths, so that two coordinators wait for each other instead of blocking each other. A
  * replica that cannot be locked is unavailable. If the current statement fails, its later writes
  * are undone. */
-int ctr_cluster_lock(ctr_cluster *cluster, ctr_problem *problem);
+int ctr_cluster_lock(ctr_cluster *cluster);
 
 /* Returns whether it takes part in writes. */
 bool ctr_member_takes_part(const ctr_member *member);
@@ -183,7 +181,7 @@ bool ctr_member_takes_part(const ctr_member *member);
 bool ctr_member_ends_statement(int rc);
 
 /* The same for a separate problem; it becomes `problem` only if it ends the statement. */
-void ctr_member_blame(ctr_member *member, ctr_problem *trouble, ctr_problem *problem);
+void ctr_member_blame(ctr_member *member, ctr_problem *trouble);
 
 /* ==== module.c ================================================================================ */
 
@@ -194,8 +192,8 @@ void ctr_member_blame(ctr_member *member, ctr_problem *trouble, ctr_problem *pro
 /* Returns the entry of this name with its cluster, connecting a disconnected one first. NULL: there
  * is none; or it was dropped, or its CREATE was rolled back, although a statement may still hold
  * it; or, with a problem, it could not be connected. */
-ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 *db,
-                                          const char *name, ctr_problem *problem);
+ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, ctr_conn *conn,
+                                          const char *name);
 
 /* coordinator.c: USING counter_cluster(...). `conn` has the list as its fronts. */
 int ctr_coordinator_register(sqlite3 *db, ctr_conn *conn);
@@ -208,13 +206,13 @@ int ctr_coordinator_register(sqlite3 *db, ctr_conn *conn);
 
 /* Moves a problem into the member's trouble, unless it ends the statement or the transaction was
  * rolled back. */
-void ctr_member_fail(ctr_member *member, ctr_problem *problem);
+void ctr_member_fail(ctr_member *member);
 
 /* Excludes the member from the rest of the transaction, because of its present trouble. */
-void ctr_member_bar(ctr_member *member, ctr_problem *problem);
+void ctr_member_bar(ctr_member *member);
 
 /* Makes the file durable before others take its cells; once in a transaction. */
-int ctr_member_make_durable(ctr_member *member, ctr_problem *problem);
+int ctr_member_make_durable(ctr_member *member);
 
 /* Call it at the end of a transaction. */
 void ctr_member_end(ctr_member *member);
@@ -223,17 +221,16 @@ void ctr_member_end(ctr_member *member);
  * Missing replicas may be attached later, but a new cluster needs at least one, and all that are
  * attached must have the same columns. A cluster that is not new is opened from `seen`, without a
  * lock; its replicas are read when they are needed. The caller closes it, even if this fails. */
-int ctr_cluster_open(ctr_cluster *cluster, sqlite3 *db, ctr_conn *conn, ctr_levels *levels,
+int ctr_cluster_open(ctr_cluster *cluster, ctr_conn *conn, ctr_levels *levels,
                      ctr_cluster_seen *seen, const char *table, char *const *schemas, int n,
-                     bool is_new, ctr_problem *problem);
+                     bool is_new);
 void ctr_cluster_close(ctr_cluster *cluster);
 
 /* Chooses the replicas that a read contacts: their numbers go into `contacts`, which has room for
  * all. Leaves out those in `failed`. Returns their number. Fails if the level cannot be met. If the
  * statement is writing, these are all that take part in the write: an UPDATE counts the difference
  * between its new value and the row that it writes, which must be the row that it has read. */
-int ctr_cluster_contact(ctr_cluster *cluster, bool is_writing, uint64_t failed, int *contacts,
-                        ctr_problem *problem);
+int ctr_cluster_contact(ctr_cluster *cluster, bool is_writing, uint64_t failed, int *contacts);
 
 /* Returns a bit for each replica that takes part in the write of the current row. */
 uint64_t ctr_cluster_parts(const ctr_cluster *cluster);
@@ -243,7 +240,7 @@ uint64_t ctr_cluster_parts(const ctr_cluster *cluster);
  * "write=QUORUM needs 2 of 3 replicas, 1 is available: east: database is locked; west: it is not
  * attached"; the code is SQLITE_BUSY if only locks are missing, because then it is worth trying
  * again. The data center of a replica is that of its name; the local one is that of main. */
-int ctr_cluster_require_write(const ctr_cluster *cluster, ctr_problem *problem);
+int ctr_cluster_require_write(const ctr_cluster *cluster);
 
 /* ==== quorum.c: one row of all replicas that take part ======================================== */
 
@@ -259,19 +256,19 @@ int ctr_cluster_require_write(const ctr_cluster *cluster, ctr_problem *problem);
 /* Locks the replicas, and chooses the leader, which leaves those out that cannot take part, before
  * a statement that writes reads. It may write no row, so problems of the write alone are reported
  * by the next choice. */
-void ctr_quorum_prepare(ctr_cluster *cluster, ctr_problem *problem);
+void ctr_quorum_prepare(ctr_cluster *cluster);
 
 /* Locks and looks at the replicas, chooses the leader, and finds the row; `keys` in key order. */
-int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *problem);
+int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys);
 
 /* Writes the cells staged in the leader's rows, and otherwise the merged cells, to all replicas. */
-int ctr_quorum_write(ctr_cluster *cluster, ctr_problem *problem);
+int ctr_quorum_write(ctr_cluster *cluster);
 
 /* Raises floors in all replicas that take part; see ctr_floors_raise. */
-int ctr_quorum_raise(ctr_cluster *cluster, sqlite3_value **values, ctr_problem *problem);
+int ctr_quorum_raise(ctr_cluster *cluster, sqlite3_value **values);
 
 /* Makes *cell the merge of both; the bytes live until the next row. `merged` holds *cell. */
-int ctr_quorum_merge(struct ctr_merged_cell *merged, const ctr_cell *with, ctr_problem *problem);
+int ctr_quorum_merge(ctr_conn *conn, struct ctr_merged_cell *merged, const ctr_cell *with);
 
 /* ==== reading.c: the rows of as many replicas as the level demands ============================ */
 
@@ -286,28 +283,28 @@ int ctr_quorum_merge(struct ctr_merged_cell *merged, const ctr_cell *with, ctr_p
  */
 
 /* The caller closes the reading, also after a failure. */
-int ctr_reading_open(ctr_reading *reading, ctr_cluster *cluster, ctr_problem *problem);
+int ctr_reading_open(ctr_reading *reading, ctr_cluster *cluster);
 void ctr_reading_close(ctr_reading *reading);
 
 /* Starts a new scan. For a `unique` row, the row with exactly these values comes first; if the
  * arguments may match other rows, too, those follow. */
 void ctr_reading_start(ctr_reading *reading, const char *plan, int argc, sqlite3_value **argv,
-                       bool unique, ctr_problem *problem);
+                       bool unique);
 
-bool ctr_reading_step(ctr_reading *reading, ctr_problem *problem);
+bool ctr_reading_step(ctr_reading *reading);
 
 /* Blocking read repair: before a read with this plan returns a row, as in Cassandra, writes the
  * merged row to the contacted replicas that lack it. Others, and those that cannot be written now,
  * stay unchanged. `name` is that of the cluster's table in temp, which joins the transaction. A
  * failed repair is no problem, unless the statement must end. */
 void ctr_reading_repair(ctr_cluster *cluster, const char *name, const char *plan, int argc,
-                        sqlite3_value **argv, ctr_problem *problem);
+                        sqlite3_value **argv);
 
 /* ==== module.c ================================================================================ */
 
 /* Notes the tables of a cluster as this connection has just seen them. */
-void ctr_clusters_note_seen(ctr_cluster_seen *seen, const char *birth, const char *schema,
-                            const char *table, const ctr_shape *shape, ctr_problem *problem);
+void ctr_clusters_note_seen(ctr_conn *conn, ctr_cluster_seen *seen, const char *birth,
+                            const char *schema, const char *table, const ctr_shape *shape);
 
 /* The counter table in front of several replicas. */
 

@@ -17,20 +17,20 @@ static ctr_span trim(const char *text, size_t size)
     return (ctr_span){text, size};
 }
 
-static ctr_level read_level(const char *option, const char *value, ctr_problem *problem)
+static ctr_level read_level(ctr_conn *conn, const char *option, const char *value)
 {
     ctr_level level = ctr_level_from_text(value);
     if (level != CTR_LEVEL_NONE) return level;
     if (sqlite3_stricmp(value, "ANY") == 0)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(conn, SQLITE_ERROR,
                         "%s=ANY: counters have no such level, because a hint is not a replica",
                         option);
     else if (sqlite3_stricmp(value, "SERIAL") == 0 || sqlite3_stricmp(value, "LOCAL_SERIAL") == 0)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(conn, SQLITE_ERROR,
                         "%s=%s: counters have no conditional updates and no such level", option,
                         value);
     else
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(conn, SQLITE_ERROR,
                         "%s=%s: unknown level; there are ONE, TWO, THREE, QUORUM, ALL, LOCAL_ONE, "
                         "LOCAL_QUORUM and EACH_QUORUM",
                         option, value);
@@ -40,17 +40,16 @@ static ctr_level read_level(const char *option, const char *value, ctr_problem *
 /* ---- levels ---------------------------------------------------------------------------------- */
 
 /* Returns false if the option is none of these. */
-static bool set_level(ctr_levels *levels, const char *option, const char *value,
-                      ctr_problem *problem)
+static bool set_level(ctr_conn *conn, ctr_levels *levels, const char *option, const char *value)
 {
     if (sqlite3_stricmp(option, "read") == 0) {
-        levels->read = read_level("read", value, problem);
+        levels->read = read_level(conn, "read", value);
     } else if (sqlite3_stricmp(option, "write") == 0) {
-        levels->write = read_level("write", value, problem);
+        levels->write = read_level(conn, "write", value);
     } else if (sqlite3_stricmp(option, "read_repair") == 0) {
         levels->repairs = sqlite3_stricmp(value, "blocking") == 0;
         if (!levels->repairs && sqlite3_stricmp(value, "none") != 0)
-            ctr_problem_set(problem, SQLITE_ERROR, "read_repair must be blocking or none, not %s",
+            ctr_problem_set(conn, SQLITE_ERROR, "read_repair must be blocking or none, not %s",
                             value);
     } else {
         return false;
@@ -59,23 +58,23 @@ static bool set_level(ctr_levels *levels, const char *option, const char *value,
 }
 
 /* Splits "name = value". Returns false if there is no equals sign. */
-static bool split(const char *clause, char **name, char **value, ctr_problem *problem)
+static bool split(ctr_conn *conn, const char *clause, char **name, char **value)
 {
     const char *equals = strchr(clause, '=');
     if (!equals) return false;
-    *name = ctr_text_unquoted(trim(clause, (size_t)(equals - clause)), problem);
-    *value = ctr_text_unquoted(trim(equals + 1, strlen(equals + 1)), problem);
+    *name = ctr_text_unquoted(conn, trim(clause, (size_t)(equals - clause)));
+    *value = ctr_text_unquoted(conn, trim(equals + 1, strlen(equals + 1)));
     return true;
 }
 
 /* Returns whether the command sets a level, such as "read=ALL"; then sets it in *levels. */
-static bool clusters_set_option(ctr_levels *levels, const char *command, ctr_problem *problem)
+static bool clusters_set_option(ctr_conn *conn, ctr_levels *levels, const char *command)
 {
     char *name = NULL, *value = NULL;
     ctr_levels changed = *levels;
-    bool is = split(command, &name, &value, problem);
-    is = is && problem->rc == SQLITE_OK && set_level(&changed, name, value, problem);
-    if (problem->rc == SQLITE_OK) *levels = changed;
+    bool is = split(conn, command, &name, &value);
+    is = is && ctr_rc(conn) == SQLITE_OK && set_level(conn, &changed, name, value);
+    if (ctr_rc(conn) == SQLITE_OK) *levels = changed;
     sqlite3_free(name);
     sqlite3_free(value);
     return is;
@@ -84,22 +83,22 @@ static bool clusters_set_option(ctr_levels *levels, const char *command, ctr_pro
 /* ---- the declaration ------------------------------------------------------------------------- */
 
 /* Main comes first, because reads contact replicas in this order. */
-static void read_replicas(ctr_options *options, const char *list, ctr_problem *problem)
+static void read_replicas(ctr_conn *conn, ctr_options *options, const char *list)
 {
-    if (options->n > 0) ctr_problem_set(problem, SQLITE_ERROR, "replicas is given twice");
-    while (*(list += strspn(list, BETWEEN)) && problem->rc == SQLITE_OK) {
+    if (options->n > 0) ctr_problem_set(conn, SQLITE_ERROR, "replicas is given twice");
+    while (*(list += strspn(list, BETWEEN)) && ctr_rc(conn) == SQLITE_OK) {
         size_t size = strcspn(list, BETWEEN);
-        char *name = ctr_text_of((ctr_span){list, size}, problem);
+        char *name = ctr_text_of(conn, (ctr_span){list, size});
         list += size;
         for (int i = 0; name && i < options->n; i++)
             if (sqlite3_stricmp(options->replicas[i], name) == 0)
-                ctr_problem_set(problem, SQLITE_ERROR, "replicas: %s is named twice", name);
+                ctr_problem_set(conn, SQLITE_ERROR, "replicas: %s is named twice", name);
         if (options->n == CTR_LEVEL_SITES)
-            ctr_problem_set(problem, SQLITE_ERROR, "replicas: a cluster can have %d at most",
+            ctr_problem_set(conn, SQLITE_ERROR, "replicas: a cluster can have %d at most",
                             CTR_LEVEL_SITES);
         if (name && sqlite3_stricmp(name, "temp") == 0)
-            ctr_problem_set(problem, SQLITE_ERROR, "replicas: temp cannot be a replica");
-        if (problem->rc == SQLITE_OK)
+            ctr_problem_set(conn, SQLITE_ERROR, "replicas: temp cannot be a replica");
+        if (ctr_rc(conn) == SQLITE_OK)
             options->replicas[options->n++] = name;
         else
             sqlite3_free(name);
@@ -113,19 +112,19 @@ static void read_replicas(ctr_options *options, const char *list, ctr_problem *p
     options->replicas[0] = name;
 }
 
-static void read_clause(ctr_options *options, const char *clause, ctr_problem *problem)
+static void read_clause(ctr_conn *conn, ctr_options *options, const char *clause)
 {
     char *name = NULL, *value = NULL;
     ctr_span whole = trim(clause, strlen(clause));
-    if (!split(clause, &name, &value, problem)) {
-        ctr_problem_set(problem, SQLITE_ERROR, "cannot read the option '%.*s'", (int)whole.size,
+    if (!split(conn, clause, &name, &value)) {
+        ctr_problem_set(conn, SQLITE_ERROR, "cannot read the option '%.*s'", (int)whole.size,
                         whole.text);
         return;
     }
-    if (problem->rc == SQLITE_OK && sqlite3_stricmp(name, "replicas") == 0)
-        read_replicas(options, value, problem);
-    else if (problem->rc == SQLITE_OK && !set_level(&options->levels, name, value, problem))
-        ctr_problem_set(problem, SQLITE_ERROR,
+    if (ctr_rc(conn) == SQLITE_OK && sqlite3_stricmp(name, "replicas") == 0)
+        read_replicas(conn, options, value);
+    else if (ctr_rc(conn) == SQLITE_OK && !set_level(conn, &options->levels, name, value))
+        ctr_problem_set(conn, SQLITE_ERROR,
                         "unknown option '%s'; there are replicas, read, write and read_repair",
                         name);
     sqlite3_free(name);
@@ -133,22 +132,21 @@ static void read_clause(ctr_options *options, const char *clause, ctr_problem *p
 }
 
 /* The caller closes the options, also after a failure. */
-static int clusters_read_options(ctr_options *options, int n, const char *const *clauses,
-                                 ctr_problem *problem)
+static int clusters_read_options(ctr_conn *conn, ctr_options *options, int n,
+                                 const char *const *clauses)
 {
     *options = (ctr_options){.levels = {CTR_LEVEL_QUORUM, CTR_LEVEL_QUORUM, false}};
-    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
     ctr_span table = n > 0 ? trim(clauses[0], strlen(clauses[0])) : (ctr_span){"", 0};
-    options->table = ctr_text_unquoted(table, problem);
-    if (problem->rc == SQLITE_OK && (!*options->table || strchr(options->table, '=')))
-        ctr_problem_set(problem, SQLITE_ERROR,
+    options->table = ctr_text_unquoted(conn, table);
+    if (ctr_rc(conn) == SQLITE_OK && (!*options->table || strchr(options->table, '=')))
+        ctr_problem_set(conn, SQLITE_ERROR,
                         "the first argument must be the name of a counter table");
-    for (int i = 1; i < n && problem->rc == SQLITE_OK; i++)
-        read_clause(options, clauses[i], problem);
+    for (int i = 1; i < n && ctr_rc(conn) == SQLITE_OK; i++) read_clause(conn, options, clauses[i]);
     if (options->n == 0)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(conn, SQLITE_ERROR,
                         "replicas is needed: names of attached databases, replicas='main east'");
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
 static void clusters_close_options(ctr_options *options)
@@ -167,14 +165,14 @@ static void clear_seen(ctr_cluster_seen *seen)
     *seen = (ctr_cluster_seen){0};
 }
 
-void ctr_clusters_note_seen(ctr_cluster_seen *seen, const char *birth, const char *schema,
-                            const char *table, const ctr_shape *shape, ctr_problem *problem)
+void ctr_clusters_note_seen(ctr_conn *conn, ctr_cluster_seen *seen, const char *birth,
+                            const char *schema, const char *table, const ctr_shape *shape)
 {
-    ctr_cluster_seen made = {.birth = ctr_text_copy(birth, problem),
-                             .schema = ctr_text_copy(schema, problem),
-                             .table = ctr_text_copy(table, problem)};
-    ctr_shape_copy(&made.shape, shape, problem);
-    if (problem->rc == SQLITE_OK) {
+    ctr_cluster_seen made = {.birth = ctr_text_copy(conn, birth),
+                             .schema = ctr_text_copy(conn, schema),
+                             .table = ctr_text_copy(conn, table)};
+    ctr_shape_copy(conn, &made.shape, shape);
+    if (ctr_rc(conn) == SQLITE_OK) {
         clear_seen(seen);
         *seen = made;
     } else {
@@ -191,15 +189,15 @@ static ctr_cluster_entry *find_entry(const ctr_clusters *clusters, const char *n
     return entry;
 }
 
-ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, sqlite3 *db,
-                                          const char *name, ctr_problem *problem)
+ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, ctr_conn *conn,
+                                          const char *name)
 {
     ctr_cluster_entry *entry = find_entry(clusters, name);
-    if (!entry || problem->rc != SQLITE_OK) return NULL;
-    if (ctr_schema_object(db, "temp", name, problem) != CTR_OBJECT_VIRTUAL_TABLE) return NULL;
-    ctr_run run = ctr_run_on(db, "temp", name, problem);
+    if (!entry || ctr_rc(conn) != SQLITE_OK) return NULL;
+    if (ctr_schema_object(conn, "temp", name) != CTR_OBJECT_VIRTUAL_TABLE) return NULL;
+    ctr_run run = ctr_run_on(conn, "temp", name);
     sqlite3_finalize(ctr_run_prepare(&run, CTR_SQL_SYNC_JOIN));
-    return problem->rc == SQLITE_OK && entry->cluster ? entry : NULL;
+    return ctr_rc(conn) == SQLITE_OK && entry->cluster ? entry : NULL;
 }
 
 /* Returns the entry of this name, a new one if there is none. Lent as long as the connection; NULL:
@@ -223,12 +221,12 @@ static ctr_cluster_entry *clusters_entry(ctr_clusters *clusters, const char *nam
 /* Notes the declaration of the cluster. Options and seen tables stay if the declaration is the same
  * and the cluster is not new: a transaction that drops a cluster and creates another one of its
  * name may be rolled back without notice. */
-static void clusters_declare(ctr_cluster_entry *entry, const char *declaration, bool is_new,
-                             const ctr_levels *levels, ctr_problem *problem)
+static void clusters_declare(ctr_conn *conn, ctr_cluster_entry *entry, const char *declaration,
+                             bool is_new, const ctr_levels *levels)
 {
-    if (problem->rc != SQLITE_OK) return;
+    if (ctr_rc(conn) != SQLITE_OK) return;
     if (!is_new && entry->declaration && strcmp(entry->declaration, declaration) == 0) return;
-    char *copy = ctr_text_copy(declaration, problem);
+    char *copy = ctr_text_copy(conn, declaration);
     if (!copy) return;
     sqlite3_free(entry->declaration);
     entry->declaration = copy;
@@ -262,9 +260,9 @@ static ctr_cluster *cluster_of(const ctr_table *table)
 /* ---- the current row ------------------------------------------------------------------------- */
 
 /* The table uses the rows of the leader. */
-static int find_in_replicas(ctr_table *table, ctr_problem *problem)
+static int find_in_replicas(ctr_table *table)
 {
-    if (ctr_quorum_find(cluster_of(table), table->keys, problem)) return problem->rc;
+    if (ctr_quorum_find(cluster_of(table), table->keys)) return ctr_rc(table->joined.conn);
     ctr_member *leader = cluster_of(table)->leader;
     table->rows = &leader->merge.rows;
     table->file = leader->merge.rows.tab->file;
@@ -277,24 +275,25 @@ static ctr_rows *rows_by_rowid(const ctr_table *table, int64_t rowid)
     return member->open ? &member->merge.rows : NULL;
 }
 
-static int find_again(ctr_table *table, int64_t rowid, ctr_problem *problem)
+static int find_again(ctr_table *table, int64_t rowid)
 {
     ctr_rows *rows = rows_by_rowid(table, rowid);
     ctr_access_end(table);
     table->holds_keys = rows != NULL; /* copies to free, also after a failure */
-    bool there = rows && ctr_values_take_key(rows, rowid / CTR_LEVEL_SITES, table->keys, problem);
-    if (!there && problem->rc == SQLITE_OK)
-        return ctr_problem_set(problem, SQLITE_ERROR,
+    bool there = rows && ctr_values_take_key(rows, rowid / CTR_LEVEL_SITES, table->keys);
+    if (!there && ctr_rc(table->joined.conn) == SQLITE_OK)
+        return ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                                "a replica became unavailable while the statement was running");
-    return problem->rc == SQLITE_OK ? ctr_access_find(table, problem) : problem->rc;
+    return ctr_rc(table->joined.conn) == SQLITE_OK ? ctr_access_find(table)
+                                                   : ctr_rc(table->joined.conn);
 }
 
 /* An UPDATE writes to the replicas that it has read. */
-static void require_as_read(const ctr_table *table, ctr_problem *problem)
+static void require_as_read(const ctr_table *table)
 {
     const ctr_cluster *cluster = cluster_of(table);
     if (ctr_cluster_parts(cluster) != cluster->read_from)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                         "the available replicas changed while the statement was running");
 }
 
@@ -308,10 +307,10 @@ static bool is_below_floors(const ctr_table *table)
     return cluster_of(table)->row.below;
 }
 
-static bool key_is_of(ctr_table *table, int64_t rowid, ctr_problem *problem)
+static bool key_is_of(ctr_table *table, int64_t rowid)
 {
     ctr_rows *rows = rows_by_rowid(table, rowid);
-    return rows && ctr_values_key_is(rows, rowid / CTR_LEVEL_SITES, table->keys, problem);
+    return rows && ctr_values_key_is(rows, rowid / CTR_LEVEL_SITES, table->keys);
 }
 
 static void spell_in_replicas(ctr_table *table)
@@ -319,14 +318,14 @@ static void spell_in_replicas(ctr_table *table)
     cluster_of(table)->row.spelling = table->keys;
 }
 
-static int write_to_replicas(ctr_table *table, ctr_problem *problem)
+static int write_to_replicas(ctr_table *table)
 {
-    return ctr_quorum_write(cluster_of(table), problem);
+    return ctr_quorum_write(cluster_of(table));
 }
 
-static int raise_in_replicas(ctr_table *table, ctr_problem *problem)
+static int raise_in_replicas(ctr_table *table)
 {
-    return ctr_quorum_raise(cluster_of(table), table->keys, problem);
+    return ctr_quorum_raise(cluster_of(table), table->keys);
 }
 
 static int64_t name_in_replica(int number, int64_t id)
@@ -366,14 +365,14 @@ static int replica_of_reading(const ctr_reading *reading)
     return reading->contacts[reading->rows.first];
 }
 
-static ctr_reading *open_reading(ctr_table *table, ctr_problem *problem)
+static ctr_reading *open_reading(ctr_table *table)
 {
     ctr_reading *reading = sqlite3_malloc64(sizeof *reading);
     if (!reading) {
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(table->joined.conn);
         return NULL;
     }
-    if (ctr_reading_open(reading, cluster_of(table), problem) == SQLITE_OK) return reading;
+    if (ctr_reading_open(reading, cluster_of(table)) == SQLITE_OK) return reading;
     sqlite3_free(reading);
     return NULL;
 }
@@ -389,23 +388,23 @@ static void close_reading(ctr_reading *reading)
 static bool is_writing_to(const ctr_cluster *cluster)
 {
     if (!cluster->writes) return false;
-    sqlite3_stmt *statement = sqlite3_next_stmt(cluster->db, NULL);
+    sqlite3_stmt *statement = sqlite3_next_stmt(cluster->conn->db, NULL);
     while (statement && (sqlite3_stmt_readonly(statement) || !sqlite3_stmt_busy(statement)))
-        statement = sqlite3_next_stmt(cluster->db, statement);
+        statement = sqlite3_next_stmt(cluster->conn->db, statement);
     return statement != NULL;
 }
 
 /* A statement that writes takes the locks before it reads. */
 static void start_reading(ctr_reading *reading, ctr_table *table, bool unique, const char *plan,
-                          int argc, sqlite3_value **argv, ctr_problem *problem)
+                          int argc, sqlite3_value **argv)
 {
     ctr_cluster *cluster = cluster_of(table);
     reading->is_writing = is_writing_to(cluster);
     if (reading->is_writing)
-        ctr_quorum_prepare(cluster, problem);
+        ctr_quorum_prepare(cluster);
     else if (!cluster->locked && cluster->levels->repairs)
-        ctr_reading_repair(cluster, table->name, plan, argc, argv, problem);
-    ctr_reading_start(reading, plan, argc, argv, unique, problem);
+        ctr_reading_repair(cluster, table->name, plan, argc, argv);
+    ctr_reading_start(reading, plan, argc, argv, unique);
 }
 
 static void sum_merged(const ctr_reading *reading, int counter, ctr_summary *state)
@@ -428,46 +427,46 @@ static ctr_rows *rows_of_reading(const ctr_reading *reading)
 /* ---- commands -------------------------------------------------------------------------------- */
 
 /* Runs the command on the table of each replica. */
-static void check_replicas(ctr_table *table, ctr_problem *problem)
+static void check_replicas(ctr_table *table)
 {
     ctr_cluster *cluster = cluster_of(table);
-    ctr_cluster_look(cluster, problem);
-    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+    ctr_cluster_look(cluster);
+    for (int i = 0; i < cluster->n && ctr_rc(table->joined.conn) == SQLITE_OK; i++) {
         ctr_member *member = &cluster->members[i];
         if (member->trouble.rc != SQLITE_OK) {
-            ctr_problem_set(problem, member->trouble.rc, "%s", ctr_problem_text(&member->trouble));
+            ctr_problem_set(table->joined.conn, member->trouble.rc, "%s",
+                            ctr_problem_text(&member->trouble));
         } else {
-            ctr_run run = ctr_run_on(table->db, member->schema, member->merge.entry.name, problem);
+            ctr_run run = ctr_run_on(table->joined.conn, member->schema, member->merge.entry.name);
             ctr_run_do(&run, CTR_SQL_CLUSTER_CHECK, NULL);
         }
-        ctr_problem_where(problem, "replica %s", member->schema);
+        ctr_problem_where(table->joined.conn, "replica %s", member->schema);
     }
 }
 
-static bool run_command(ctr_table *table, sqlite3_value **columns, const char *command,
-                        ctr_problem *problem)
+static bool run_command(ctr_table *table, sqlite3_value **columns, const char *command)
 {
     ctr_cluster *cluster = cluster_of(table);
     ctr_levels levels = *cluster->levels;
-    if (clusters_set_option(&levels, command, problem)) {
-        if (ctr_commands_refuse_values(table, columns, command, problem) == SQLITE_OK)
+    if (clusters_set_option(table->joined.conn, &levels, command)) {
+        if (ctr_commands_refuse_values(table, columns, command) == SQLITE_OK)
             *cluster->levels = levels;
         return true;
     }
     if (ctr_commands_name(command, "add column") || ctr_commands_name(command, "drop column")) {
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                         "'%s' is a command for the table of one replica; counter_sync merges it "
                         "into the others",
                         command);
     } else if (ctr_commands_name(command, "forget requests")) {
-        ctr_problem_set(problem, SQLITE_ERROR, "a cluster records no requests");
+        ctr_problem_set(table->joined.conn, SQLITE_ERROR, "a cluster records no requests");
     } else if (sqlite3_stricmp(command, "optimize") == 0) {
-        if (ctr_commands_refuse_values(table, columns, "optimize", problem) == SQLITE_OK)
-            ctr_problem_set(problem, SQLITE_ERROR,
+        if (ctr_commands_refuse_values(table, columns, "optimize") == SQLITE_OK)
+            ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                             "'optimize' is a command for the table of one replica: run it there");
     } else if (sqlite3_stricmp(command, "integrity-check") == 0) {
-        if (ctr_commands_refuse_values(table, columns, "integrity-check", problem) == SQLITE_OK)
-            check_replicas(table, problem);
+        if (ctr_commands_refuse_values(table, columns, "integrity-check") == SQLITE_OK)
+            check_replicas(table);
     } else {
         return false;
     }
@@ -555,109 +554,105 @@ static int cluster_destroy(sqlite3_vtab *base)
     return cluster_disconnect(base);
 }
 
-static void open_cluster(ctr_coordinator *front, const ctr_options *options, bool is_new,
-                         ctr_problem *problem)
+static void open_cluster(ctr_coordinator *front, const ctr_options *options, bool is_new)
 {
     ctr_table *table = &front->table;
     front->cluster = sqlite3_malloc64(sizeof *front->cluster);
     if (!front->cluster) {
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(front->table.joined.conn);
         return;
     }
-    ctr_cluster_open(front->cluster, table->db, table->joined.conn, &front->entry->levels,
-                     &front->entry->seen, options->table, options->replicas, options->n, is_new,
-                     problem);
-    if (problem->rc != SQLITE_OK) return;
-    ctr_shape_copy(&table->shape, &front->cluster->shape, problem);
+    ctr_cluster_open(front->cluster, table->joined.conn, &front->entry->levels, &front->entry->seen,
+                     options->table, options->replicas, options->n, is_new);
+    if (ctr_rc(front->table.joined.conn) != SQLITE_OK) return;
+    ctr_shape_copy(front->table.joined.conn, &table->shape, &front->cluster->shape);
     size_t n = (size_t)table->shape.n_keys;
     table->keys = sqlite3_malloc64(n * sizeof *table->keys);
     table->given = sqlite3_malloc64(((size_t)table->shape.n_counters + 1) * sizeof *table->given);
     if (table->keys) memset(table->keys, 0, n * sizeof *table->keys);
-    if (!table->keys || !table->given) ctr_problem_nomem(problem);
+    if (!table->keys || !table->given) ctr_problem_nomem(front->table.joined.conn);
     front->entry->cluster = front->cluster;
 }
 
 /* Opens the cluster before its columns are declared. If SQLite reads the changed schema of a
  * replica, it reads that of temp again, too, and frees the table that is being connected. Then this
  * fails with SQLITE_SCHEMA, and SQLite calls again. */
-static void open_unless_gone(ctr_coordinator *front, const ctr_options *options, bool is_new,
-                             ctr_problem *problem)
+static void open_unless_gone(ctr_coordinator *front, const ctr_options *options, bool is_new)
 {
     if (!is_new && front->entry->seen.birth) { /* nothing is read */
-        open_cluster(front, options, is_new, problem);
+        open_cluster(front, options, is_new);
         return;
     }
-    ctr_run run = ctr_run_on(front->table.db, "temp", NULL, problem);
+    ctr_run run = ctr_run_on(front->table.joined.conn, "temp", NULL);
     sqlite3_stmt *temp = ctr_run_prepare(&run, CTR_SQL_TRANSACTION_SCHEMA);
     ctr_run_row(&run, temp);
     sqlite3_reset(temp);
-    if (problem->rc == SQLITE_OK) open_cluster(front, options, is_new, problem);
+    if (ctr_rc(front->table.joined.conn) == SQLITE_OK) open_cluster(front, options, is_new);
     ctr_run_row(&run, temp);
-    if (problem->rc == SQLITE_OK && sqlite3_stmt_status(temp, SQLITE_STMTSTATUS_REPREPARE, 0) > 0)
-        ctr_problem_set(problem, SQLITE_SCHEMA, "the schema of a replica has changed");
+    if (ctr_rc(front->table.joined.conn) == SQLITE_OK &&
+        sqlite3_stmt_status(temp, SQLITE_STMTSTATUS_REPREPARE, 0) > 0)
+        ctr_problem_set(front->table.joined.conn, SQLITE_SCHEMA,
+                        "the schema of a replica has changed");
     sqlite3_finalize(temp);
 }
 
 static void open_front(ctr_coordinator *front, ctr_conn *conn, const char *declaration,
-                       const ctr_options *options, bool is_new, ctr_problem *problem)
+                       const ctr_options *options, bool is_new)
 {
     ctr_table *table = &front->table;
     front->entry = clusters_entry(front->clusters, table->name);
     if (!front->entry) {
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(conn);
         return;
     }
-    clusters_declare(front->entry, declaration, is_new, &options->levels, problem);
-    ctr_conn_prepare(conn, problem);
-    if (problem->rc == SQLITE_OK) open_unless_gone(front, options, is_new, problem);
-    ctr_table_check_name(&table->shape, table->name, problem);
-    ctr_table_declare(table, problem);
+    clusters_declare(conn, front->entry, declaration, is_new, &options->levels);
+    ctr_conn_prepare(conn);
+    if (ctr_rc(conn) == SQLITE_OK) open_unless_gone(front, options, is_new);
+    ctr_table_check_name(conn, &table->shape, table->name);
+    ctr_table_declare(table);
 }
 
-static ctr_coordinator *make_front(sqlite3 *db, ctr_conn *conn, const char *const *argv,
-                                   ctr_problem *problem)
+static ctr_coordinator *make_front(ctr_conn *conn, const char *const *argv)
 {
     ctr_coordinator *front = sqlite3_malloc64(sizeof *front);
     if (!front) {
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(conn);
         return NULL;
     }
     memset(front, 0, sizeof *front);
     ctr_table *table = &front->table;
     table->front = front_methods();
-    table->db = db;
     table->joined.conn = conn;
     front->clusters = conn->fronts;
     table->rows = &table->own_rows;
-    table->schema = ctr_text_copy(argv[CLUSTER_SCHEMA], problem);
-    table->name = ctr_text_copy(argv[CLUSTER_TABLE], problem);
+    table->schema = ctr_text_copy(conn, argv[CLUSTER_SCHEMA]);
+    table->name = ctr_text_copy(conn, argv[CLUSTER_TABLE]);
     return front;
 }
 
-static int start_cluster(sqlite3 *db, ctr_conn *conn, int argc, const char *const *argv,
-                         bool is_new, sqlite3_vtab **base, char **message)
+static int start_cluster(ctr_conn *conn, int argc, const char *const *argv, bool is_new,
+                         sqlite3_vtab **base, char **message)
 {
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_problem problem;
+    ctr_problem_begin(conn, &problem);
     ctr_options options;
-    ctr_coordinator *front = make_front(db, conn, argv, &problem);
+    ctr_coordinator *front = make_front(conn, argv);
     ctr_table *table = front ? &front->table : NULL;
     if (problem.rc == SQLITE_OK && sqlite3_stricmp(table->schema, "temp") != 0)
-        ctr_problem_set(&problem, SQLITE_ERROR,
+        ctr_problem_set(conn, SQLITE_ERROR,
                         "a cluster belongs to a connection: CREATE VIRTUAL TABLE temp.%s",
                         table->name);
     sqlite3_str *clauses = sqlite3_str_new(NULL);
     for (int i = CLUSTER_CLAUSES; i < argc; i++) sqlite3_str_appendf(clauses, "%s,", argv[i]);
-    if (sqlite3_str_errcode(clauses) != SQLITE_OK) ctr_problem_nomem(&problem);
+    if (sqlite3_str_errcode(clauses) != SQLITE_OK) ctr_problem_nomem(conn);
     char *declaration = sqlite3_str_finish(clauses);
-    clusters_read_options(&options, argc - CLUSTER_CLAUSES, argv + CLUSTER_CLAUSES, &problem);
-    if (problem.rc == SQLITE_OK) open_front(front, conn, declaration, &options, is_new, &problem);
+    clusters_read_options(conn, &options, argc - CLUSTER_CLAUSES, argv + CLUSTER_CLAUSES);
+    if (problem.rc == SQLITE_OK) open_front(front, conn, declaration, &options, is_new);
     clusters_close_options(&options);
     sqlite3_free(declaration);
-    if (problem.rc == SQLITE_OK) {
-        *base = &table->joined.base;
-        return SQLITE_OK;
-    }
-    if (table) ctr_problem_where(&problem, "%s", table->name);
+    if (problem.rc == SQLITE_OK) *base = &table->joined.base;
+    if (problem.rc == SQLITE_OK) return ctr_table_report(&problem, message);
+    if (table) ctr_problem_where(conn, "%s", table->name);
     if (table) cluster_disconnect(&table->joined.base);
     return ctr_table_report(&problem, message);
 }
@@ -665,13 +660,15 @@ static int start_cluster(sqlite3 *db, ctr_conn *conn, int argc, const char *cons
 static int cluster_create(sqlite3 *db, void *aux, int argc, const char *const *argv,
                           sqlite3_vtab **base, char **message)
 {
-    return start_cluster(db, aux, argc, argv, true, base, message);
+    (void)db;
+    return start_cluster(aux, argc, argv, true, base, message);
 }
 
 static int cluster_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                            sqlite3_vtab **base, char **message)
 {
-    return start_cluster(db, aux, argc, argv, false, base, message);
+    (void)db;
+    return start_cluster(aux, argc, argv, false, base, message);
 }
 
 /* A cluster stores nothing, so the replicas stay unchanged. */
@@ -679,17 +676,18 @@ static int cluster_rename(sqlite3_vtab *base, const char *to)
 {
     ctr_coordinator *front = (ctr_coordinator *)base;
     ctr_table *table = &front->table;
-    ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_table_check_name(&table->shape, to, &problem);
+    ctr_problem problem;
+    ctr_problem_begin(table->joined.conn, &problem);
+    ctr_table_check_name(table->joined.conn, &table->shape, to);
     ctr_cluster_entry *entry = clusters_entry(front->clusters, to);
-    if (!entry) ctr_problem_nomem(&problem);
+    if (!entry) ctr_problem_nomem(table->joined.conn);
     if (problem.rc == SQLITE_OK) {
         const ctr_cluster_entry *from = front->entry;
-        clusters_declare(entry, from->declaration, true, &from->levels, &problem);
+        clusters_declare(table->joined.conn, entry, from->declaration, true, &from->levels);
         const ctr_cluster_seen *seen = &from->seen;
         if (seen->birth)
-            ctr_clusters_note_seen(&entry->seen, seen->birth, seen->schema, seen->table,
-                                   &seen->shape, &problem);
+            ctr_clusters_note_seen(table->joined.conn, &entry->seen, seen->birth, seen->schema,
+                                   seen->table, &seen->shape);
     }
     return ctr_table_fail(table, &problem);
 }

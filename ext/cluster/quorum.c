@@ -15,14 +15,14 @@
 
 /* Returns whether the files with a rollback journal commit as one: SQLite does this if there are
  * several and main is a file. */
-static bool commits_as_one(const ctr_cluster *cluster, ctr_problem *problem)
+static bool commits_as_one(const ctr_cluster *cluster)
 {
     int n = 0;
-    const char *main = sqlite3_db_filename(cluster->db, "main");
+    const char *main = sqlite3_db_filename(cluster->conn->db, "main");
     for (int i = 0; i < cluster->n; i++) {
         const ctr_member *member = &cluster->members[i];
         if (ctr_member_takes_part(member))
-            n += ctr_durable_has_journal(cluster->db, member->schema, problem);
+            n += ctr_durable_has_journal(cluster->conn, member->schema);
     }
     return n > 1 && main && *main;
 }
@@ -30,46 +30,48 @@ static bool commits_as_one(const ctr_cluster *cluster, ctr_problem *problem)
 /* ---- identities ------------------------------------------------------------------------------ */
 
 /* One replica takes the names from another that were replaced there. */
-static void meet_other(ctr_member *member, const ctr_member *other, ctr_problem *problem)
+static void meet_other(ctr_member *member, const ctr_member *other)
 {
-    ctr_problem trouble = {SQLITE_OK, NULL};
-    const ctr_identity *theirs = ctr_file_identity(other->merge.rows.tab->file, &trouble);
+    ctr_problem trouble;
+    ctr_problem_begin(member->conn, &trouble);
+    const ctr_identity *theirs = ctr_file_identity(other->merge.rows.tab->file);
     if (theirs) {
         ctr_identity identity = *theirs;
-        ctr_succession_meet(member->merge.rows.tab->file, other->db, other->schema, &identity,
-                            &trouble);
+        ctr_succession_meet(member->merge.rows.tab->file, other->conn, other->schema, &identity);
     }
-    ctr_member_blame(member, &trouble, problem);
+    ctr_member_blame(member, &trouble);
 }
 
 /* Copies take their new ids. Then each replica meets each other one; usually there is no name that
  * was replaced. */
-static void meet_all(ctr_cluster *cluster, ctr_problem *problem)
+static void meet_all(ctr_cluster *cluster)
 {
     for (int i = 0; i < cluster->n; i++) {
         ctr_member *member = &cluster->members[i];
         if (!ctr_member_takes_part(member)) continue;
-        ctr_problem trouble = {SQLITE_OK, NULL};
-        const ctr_identity *identity = ctr_file_identity(member->merge.rows.tab->file, &trouble);
+        ctr_problem trouble;
+        ctr_problem_begin(member->conn, &trouble);
+        const ctr_identity *identity = ctr_file_identity(member->merge.rows.tab->file);
         if (identity) ctr_conflicts_set_mine(&member->conflicts, identity);
-        ctr_member_blame(member, &trouble, problem);
+        ctr_member_blame(member, &trouble);
     }
     for (int i = 0; i < cluster->n; i++)
         for (int j = 0; j < cluster->n; j++) {
             ctr_member *member = &cluster->members[i], *other = &cluster->members[j];
-            if (problem->rc == SQLITE_OK && i != j && ctr_member_takes_part(member) &&
+            if (ctr_rc(cluster->conn) == SQLITE_OK && i != j && ctr_member_takes_part(member) &&
                 ctr_member_takes_part(other))
-                meet_other(member, other, problem);
+                meet_other(member, other);
         }
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-static bool may_lead(ctr_member *member, ctr_problem *problem)
+static bool may_lead(ctr_member *member)
 {
-    ctr_problem trouble = {SQLITE_OK, NULL};
-    bool may = ctr_file_prepare_to_count(member->merge.rows.tab->file, &trouble);
-    ctr_member_blame(member, &trouble, problem);
+    ctr_problem trouble;
+    ctr_problem_begin(member->conn, &trouble);
+    bool may = ctr_file_prepare_to_count(member->merge.rows.tab->file);
+    ctr_member_blame(member, &trouble);
     return may;
 }
 
@@ -78,15 +80,15 @@ static bool may_lead(ctr_member *member, ctr_problem *problem)
  * leader back after early ones had committed its counts. Replicas that would commit before the
  * leader are excluded, and also those that take no part now, because they might be available again
  * later. */
-static ctr_member *find_first_that_counts(ctr_cluster *cluster, ctr_problem *problem)
+static ctr_member *find_first_that_counts(ctr_cluster *cluster)
 {
     ctr_member *attached[CTR_LEVEL_SITES], *leader = NULL;
     ctr_commit kinds[CTR_LEVEL_SITES];
     int n = 0;
-    ctr_run run = ctr_run_on(cluster->db, NULL, NULL, problem);
+    ctr_run run = ctr_run_on(cluster->conn, NULL, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_DATABASES);
     while (ctr_run_row(&run, row)) {
-        const char *schema = ctr_text_column(row, 1, problem);
+        const char *schema = ctr_text_column(cluster->conn, row, 1);
         int i = 0;
         while (schema && i < cluster->n && sqlite3_stricmp(cluster->members[i].schema, schema) != 0)
             i++;
@@ -94,120 +96,118 @@ static ctr_member *find_first_that_counts(ctr_cluster *cluster, ctr_problem *pro
             attached[n++] = &cluster->members[i];
     }
     sqlite3_finalize(row);
-    for (int i = 0; i < n; i++)
-        kinds[i] = ctr_durable_commit(cluster->db, attached[i]->schema, problem);
+    for (int i = 0; i < n; i++) kinds[i] = ctr_durable_commit(cluster->conn, attached[i]->schema);
 
     for (ctr_commit kind = CTR_COMMIT_EARLY; kind <= CTR_COMMIT_LATE; kind++)
-        for (int i = 0; i < n && !leader && problem->rc == SQLITE_OK; i++)
-            if (kinds[i] == kind && may_lead(attached[i], problem)) leader = attached[i];
+        for (int i = 0; i < n && !leader && ctr_rc(cluster->conn) == SQLITE_OK; i++)
+            if (kinds[i] == kind && may_lead(attached[i])) leader = attached[i];
     for (int i = 0; i < cluster->n && leader; i++)
-        if (!ctr_member_takes_part(&cluster->members[i]))
-            ctr_member_bar(&cluster->members[i], problem);
+        if (!ctr_member_takes_part(&cluster->members[i])) ctr_member_bar(&cluster->members[i]);
     return leader;
 }
 
 /* Returns the order in which a schema commits: a lower number is earlier. */
-static int commit_rank(sqlite3 *db, const char *schema, ctr_problem *problem)
+static int commit_rank(ctr_conn *conn, const char *schema)
 {
     int rank = 0, at = 0;
-    ctr_run run = ctr_run_on(db, NULL, NULL, problem);
+    ctr_run run = ctr_run_on(conn, NULL, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_DATABASES);
     for (; ctr_run_row(&run, row); at++) {
-        const char *name = ctr_text_column(row, 1, problem);
+        const char *name = ctr_text_column(conn, row, 1);
         if (name && sqlite3_stricmp(name, schema) == 0) rank = at;
     }
     sqlite3_finalize(row);
-    return rank + at * (int)ctr_durable_commit(db, schema, problem);
+    return rank + at * (int)ctr_durable_commit(conn, schema);
 }
 
 /* Returns whether the member has merged counts from a replica that does not commit first. */
-static bool has_taken_of_a_later_one(const ctr_cluster *cluster, const ctr_member *member,
-                                     ctr_problem *problem)
+static bool has_taken_of_a_later_one(const ctr_cluster *cluster, const ctr_member *member)
 {
     const char *from = ctr_file_taken_from(member->merge.rows.tab->file);
     if (!from || (cluster->leader && sqlite3_stricmp(from, cluster->leader->schema) == 0))
         return false;
     bool first = true;
-    int rank = commit_rank(cluster->db, from, problem);
+    int rank = commit_rank(cluster->conn, from);
     for (int i = 0; i < cluster->n && first; i++)
         if (ctr_member_takes_part(&cluster->members[i]))
-            first = rank <= commit_rank(cluster->db, cluster->members[i].schema, problem);
+            first = rank <= commit_rank(cluster->conn, cluster->members[i].schema);
     return !first;
 }
 
 /* Counts that a replica has made in this transaction outside the cluster are in no file yet. If
  * others took them and committed earlier, a crash between the commits could make the replica use
  * the same clocks again. The same holds for counts that were merged from such a replica. */
-static int refuse_pending(const ctr_cluster *cluster, ctr_problem *problem)
+static int refuse_pending(const ctr_cluster *cluster)
 {
-    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < cluster->n && ctr_rc(cluster->conn) == SQLITE_OK; i++) {
         const ctr_member *member = &cluster->members[i];
         if (!ctr_member_takes_part(member)) continue;
         bool counted =
             member != cluster->leader && ctr_file_has_counted(member->merge.rows.tab->file);
-        if (counted || has_taken_of_a_later_one(cluster, member, problem))
-            ctr_problem_set(problem, SQLITE_ERROR,
+        if (counted || has_taken_of_a_later_one(cluster, member))
+            ctr_problem_set(cluster->conn, SQLITE_ERROR,
                             "%s has %s in this transaction, and only committed changes go to other "
                             "replicas: COMMIT first",
                             member->schema, counted ? "counted" : "merged counts");
     }
-    return problem->rc;
+    return ctr_rc(cluster->conn);
 }
 
 /* Chooses the leader, after locking. A leader that still takes part stays. Fails if too few
  * replicas are available for the level of writes; if a power cut could undo the leader's commits;
  * or if some replica has counted in this transaction outside the cluster, or has merged from one
  * that did and commits later. */
-static int choose_leader(ctr_cluster *cluster, ctr_problem *problem)
+static int choose_leader(ctr_cluster *cluster)
 {
-    if (ctr_cluster_require_write(cluster, problem)) return problem->rc;
+    if (ctr_cluster_require_write(cluster)) return ctr_rc(cluster->conn);
     ctr_member *leader = cluster->leader;
     bool still_leads =
         leader && ctr_member_takes_part(leader) && ctr_file_known_id(leader->merge.rows.tab->file);
-    if (still_leads) return refuse_pending(cluster, problem);
-    meet_all(cluster, problem);
-    ctr_cluster_require_write(cluster, problem);
-    leader = find_first_that_counts(cluster, problem);
-    if (ctr_cluster_require_write(cluster, problem)) return problem->rc;
+    if (still_leads) return refuse_pending(cluster);
+    meet_all(cluster);
+    ctr_cluster_require_write(cluster);
+    leader = find_first_that_counts(cluster);
+    if (ctr_cluster_require_write(cluster)) return ctr_rc(cluster->conn);
     if (leader != cluster->leader)
-        ctr_durable_check_leader(cluster->db, leader->schema, commits_as_one(cluster, problem),
-                                 problem);
-    if (problem->rc == SQLITE_OK) cluster->leader = leader;
-    return refuse_pending(cluster, problem);
+        ctr_durable_check_leader(cluster->conn, leader->schema, commits_as_one(cluster));
+    if (ctr_rc(cluster->conn) == SQLITE_OK) cluster->leader = leader;
+    return refuse_pending(cluster);
 }
 
-void ctr_quorum_prepare(ctr_cluster *cluster, ctr_problem *problem)
+void ctr_quorum_prepare(ctr_cluster *cluster)
 {
-    ctr_problem trouble = {SQLITE_OK, NULL};
-    if (ctr_cluster_lock(cluster, problem) || cluster->leader) return;
-    choose_leader(cluster, &trouble);
+    ctr_problem trouble;
+    if (ctr_cluster_lock(cluster) || cluster->leader) return;
+    ctr_problem_begin(cluster->conn, &trouble);
+    choose_leader(cluster);
     if (ctr_member_ends_statement(trouble.rc))
-        *problem = trouble;
+        ctr_problem_raise(cluster->conn, &trouble);
     else
         ctr_problem_close(&trouble);
 }
 
 /* Returns whether conflicts in the row have made the leader stop counting. Then the caller chooses
  * another one. */
-static bool is_leader_lost(ctr_cluster *cluster, ctr_problem *problem)
+static bool is_leader_lost(ctr_cluster *cluster)
 {
     ctr_member *leader = cluster->leader;
-    if (problem->rc != SQLITE_OK || ctr_file_known_id(leader->merge.rows.tab->file)) return false;
-    return !may_lead(leader, problem) && problem->rc == SQLITE_OK;
+    if (ctr_rc(cluster->conn) != SQLITE_OK || ctr_file_known_id(leader->merge.rows.tab->file))
+        return false;
+    return !may_lead(leader) && ctr_rc(cluster->conn) == SQLITE_OK;
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-int ctr_quorum_merge(struct ctr_merged_cell *merged, const ctr_cell *with, ctr_problem *problem)
+int ctr_quorum_merge(ctr_conn *conn, struct ctr_merged_cell *merged, const ctr_cell *with)
 {
-    if (problem->rc != SQLITE_OK || ctr_cell_same(&merged->cell, with)) return problem->rc;
+    if (ctr_rc(conn) != SQLITE_OK || ctr_cell_same(&merged->cell, with)) return ctr_rc(conn);
     size_t room = merged->cell.size + with->size;
     if (merged->room < room) {
         uint8_t *bytes = sqlite3_malloc64(2 * room), *spare = sqlite3_malloc64(2 * room);
         if (!bytes || !spare) {
             sqlite3_free(bytes);
             sqlite3_free(spare);
-            return ctr_problem_nomem(problem);
+            return ctr_problem_nomem(conn);
         }
         if (merged->cell.size > 0) memcpy(bytes, merged->cell.bytes, merged->cell.size);
         if (merged->cell.size > 0) merged->cell.bytes = bytes;
@@ -220,7 +220,7 @@ int ctr_quorum_merge(struct ctr_merged_cell *merged, const ctr_cell *with, ctr_p
     uint8_t *out = merged->cell.bytes == merged->spare ? merged->bytes : merged->spare;
     size_t size = ctr_cell_merge(&merged->cell, with, out);
     if (size > 0) ctr_cell_open(&merged->cell, out, size);
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */
@@ -240,21 +240,22 @@ static bool any_differs(const ctr_cluster *cluster)
 
 /* Finds the row in all replicas, and merges their cells. A replica whose row cannot be read is left
  * out, so the leader is chosen again. */
-static void find_everywhere(ctr_cluster *cluster, ctr_problem *problem)
+static void find_everywhere(ctr_cluster *cluster)
 {
     struct ctr_quorum *row = &cluster->row;
-    if (choose_leader(cluster, problem)) return;
+    if (choose_leader(cluster)) return;
     row->found = row->below = false;
-    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < cluster->n && ctr_rc(cluster->conn) == SQLITE_OK; i++) {
         ctr_member *member = &cluster->members[i];
-        ctr_problem trouble = {SQLITE_OK, NULL};
+        ctr_problem trouble;
         if (!ctr_member_takes_part(member)) continue;
-        bool found = ctr_merge_find(&member->merge, row->keys, &trouble);
+        ctr_problem_begin(cluster->conn, &trouble);
+        bool found = ctr_merge_find(&member->merge, row->keys);
         row->below = row->below || (!found && trouble.rc == SQLITE_OK);
         member->left_out = trouble.rc != SQLITE_OK;
-        ctr_member_blame(member, &trouble, problem);
+        ctr_member_blame(member, &trouble);
     }
-    if (problem->rc == SQLITE_OK) choose_leader(cluster, problem);
+    if (ctr_rc(cluster->conn) == SQLITE_OK) choose_leader(cluster);
 
     for (int c = 0; c < cluster->shape.n_counters; c++) row->cells[c].cell = ctr_cell_untouched();
     for (int i = 0; i < cluster->n && !row->below; i++) {
@@ -262,24 +263,24 @@ static void find_everywhere(ctr_cluster *cluster, ctr_problem *problem)
         if (!ctr_member_takes_part(member) || !member->merge.rows.found) continue;
         row->found = true;
         for (int c = 0; c < cluster->shape.n_counters; c++)
-            ctr_quorum_merge(&row->cells[c], &member->merge.rows.cells[c], problem);
+            ctr_quorum_merge(cluster->conn, &row->cells[c], &member->merge.rows.cells[c]);
     }
-    if (problem->rc != SQLITE_OK || row->below || !any_differs(cluster)) return;
+    if (ctr_rc(cluster->conn) != SQLITE_OK || row->below || !any_differs(cluster)) return;
     for (int i = 0; i < cluster->n; i++)
         if (ctr_member_takes_part(&cluster->members[i]))
-            ctr_member_make_durable(&cluster->members[i], problem);
+            ctr_member_make_durable(&cluster->members[i]);
 }
 
 /* The leader merges the cells of the others, and acts on conflicts before it counts. If it must not
  * count then, another one is chosen. */
-int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *problem)
+int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys)
 {
     cluster->row.keys = keys;
     cluster->row.spelling = NULL;
-    if (ctr_cluster_lock(cluster, problem)) return problem->rc;
+    if (ctr_cluster_lock(cluster)) return ctr_rc(cluster->conn);
     do { /* until the leader that was read still counts */
-        find_everywhere(cluster, problem);
-        if (problem->rc != SQLITE_OK) return problem->rc;
+        find_everywhere(cluster);
+        if (ctr_rc(cluster->conn) != SQLITE_OK) return ctr_rc(cluster->conn);
         ctr_member *leader = cluster->leader;
         ctr_file *file = leader->merge.rows.tab->file;
         for (int i = 0; i < cluster->n; i++) {
@@ -288,51 +289,52 @@ int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys, ctr_problem *pro
                 ctr_file_note_taken(file, member->merge.rows.tab->file);
         }
         for (int c = 0; c < cluster->shape.n_counters && !cluster->row.below; c++)
-            ctr_merge_cell(&leader->merge, c, &cluster->row.cells[c].cell, problem);
-        ctr_conflicts_change_identity(&leader->conflicts, file, problem);
-    } while (is_leader_lost(cluster, problem));
-    if (problem->rc != SQLITE_OK) return problem->rc; /* a rollback has forgotten the leader */
+            ctr_merge_cell(&leader->merge, c, &cluster->row.cells[c].cell);
+        ctr_conflicts_change_identity(&leader->conflicts, file);
+    } while (is_leader_lost(cluster));
+    if (ctr_rc(cluster->conn) != SQLITE_OK)
+        return ctr_rc(cluster->conn); /* a rollback has forgotten the leader */
     for (int c = 0; c < cluster->shape.n_counters; c++)
         cluster->leader->merge.rows.cells[c] = cluster->row.cells[c].cell;
-    return problem->rc;
+    return ctr_rc(cluster->conn);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-int ctr_quorum_write(ctr_cluster *cluster, ctr_problem *problem)
+int ctr_quorum_write(ctr_cluster *cluster)
 {
     ctr_member *leader = cluster->leader;
     unsigned nth = cluster->conn->ended;
     for (int c = 0; c < cluster->shape.n_counters; c++)
         ctr_stage_cell(&leader->merge.rows, c, &cluster->row.cells[c].cell);
     sqlite3_value **spelling = cluster->row.spelling;
-    if (spelling) ctr_stage_spell(&leader->merge.rows, spelling, problem);
-    bool wrote = ctr_merge_write(&leader->merge, problem);
-    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+    if (spelling) ctr_stage_spell(&leader->merge.rows, spelling);
+    bool wrote = ctr_merge_write(&leader->merge);
+    for (int i = 0; i < cluster->n && ctr_rc(cluster->conn) == SQLITE_OK; i++) {
         ctr_member *member = &cluster->members[i];
         if (member == leader || !ctr_member_takes_part(member)) continue;
         for (int c = 0; c < cluster->shape.n_counters; c++)
-            ctr_merge_cell(&member->merge, c, &cluster->row.cells[c].cell, problem);
-        if (spelling) ctr_stage_spell(&member->merge.rows, spelling, problem);
+            ctr_merge_cell(&member->merge, c, &cluster->row.cells[c].cell);
+        if (spelling) ctr_stage_spell(&member->merge.rows, spelling);
         ctr_file_note_taken(member->merge.rows.tab->file, leader->merge.rows.tab->file);
-        wrote = ctr_merge_write(&member->merge, problem) || wrote;
-        ctr_conflicts_change_identity(&member->conflicts, member->merge.rows.tab->file, problem);
+        wrote = ctr_merge_write(&member->merge) || wrote;
+        ctr_conflicts_change_identity(&member->conflicts, member->merge.rows.tab->file);
     }
-    if (problem->rc != SQLITE_OK && wrote) ctr_conn_spoil(cluster->conn, nth);
-    return problem->rc;
+    if (ctr_rc(cluster->conn) != SQLITE_OK && wrote) ctr_conn_spoil(cluster->conn, nth);
+    return ctr_rc(cluster->conn);
 }
 
-int ctr_quorum_raise(ctr_cluster *cluster, sqlite3_value **values, ctr_problem *problem)
+int ctr_quorum_raise(ctr_cluster *cluster, sqlite3_value **values)
 {
-    if (ctr_cluster_lock(cluster, problem) || choose_leader(cluster, problem)) return problem->rc;
+    if (ctr_cluster_lock(cluster) || choose_leader(cluster)) return ctr_rc(cluster->conn);
     bool wrote = false;
     unsigned nth = cluster->conn->ended;
-    for (int i = 0; i < cluster->n && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < cluster->n && ctr_rc(cluster->conn) == SQLITE_OK; i++) {
         ctr_member *member = &cluster->members[i];
         if (!ctr_member_takes_part(member)) continue;
-        ctr_floors_raise(&member->merge.floors, values, problem);
-        if (problem->rc != SQLITE_OK && wrote) ctr_conn_spoil(cluster->conn, nth);
+        ctr_floors_raise(&member->merge.floors, values);
+        if (ctr_rc(cluster->conn) != SQLITE_OK && wrote) ctr_conn_spoil(cluster->conn, nth);
         wrote = true;
     }
-    return problem->rc;
+    return ctr_rc(cluster->conn);
 }

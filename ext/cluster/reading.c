@@ -13,11 +13,10 @@
  *
  * Equal bytes need no SQL. Only SQLite knows the collations, and the encoding in which BINARY
  * compares. Values are those of stored rows, so they have the affinity of their column already. */
-static int order_keys(ctr_cluster *cluster, sqlite3_value **a, sqlite3_value **b, const char *order,
-                      ctr_problem *problem)
+static int order_keys(ctr_cluster *cluster, sqlite3_value **a, sqlite3_value **b, const char *order)
 {
     const ctr_shape *shape = &cluster->shape;
-    ctr_run run = ctr_run_on(cluster->db, NULL, NULL, problem);
+    ctr_run run = ctr_run_on(cluster->conn, NULL, NULL);
     for (; *order == '+' || *order == '-'; order += 2) {
         int key = order[1] - '0';
         if (ctr_text_alike(a[key], b[key])) continue;
@@ -29,7 +28,7 @@ static int order_keys(ctr_cluster *cluster, sqlite3_value **a, sqlite3_value **b
         if (rc == SQLITE_OK) rc = ctr_text_bind_value(*keep, 2, b[key]);
         if (rc == SQLITE_OK) rc = sqlite3_step(*keep);
         int result = rc == SQLITE_ROW ? sqlite3_column_int(*keep, 0) : 0;
-        ctr_problem_sqlite(problem, cluster->db, rc);
+        ctr_problem_sqlite(cluster->conn, rc);
         sqlite3_reset(*keep);
         sqlite3_clear_bindings(*keep);
         if (result != 0) return *order == '-' ? -result : result;
@@ -58,55 +57,56 @@ static sqlite3_value **head(const ctr_gather *gather, int stream)
 }
 
 /* Another file may have stored a NULL in a key, or a row id that no cursor can name. */
-static void take_head(ctr_gather *gather, int stream, ctr_problem *problem)
+static void take_head(ctr_gather *gather, int stream)
 {
     sqlite3_stmt *row = gather->streams[stream].statement;
     const ctr_shape *shape = gather->shape;
     int64_t id = sqlite3_column_int64(row, CTR_STREAM_ID);
     if (id < 0 || id > LAST_ID)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "a row has the id %lld", (long long)id);
+        ctr_problem_set(gather->cluster->conn, SQLITE_CORRUPT_VTAB, "a row has the id %lld",
+                        (long long)id);
     for (int i = 0; i < shape->n_keys; i++) {
         sqlite3_value *key = sqlite3_column_value(row, CTR_STREAM_COLUMNS + shape->keys[i]);
         if (sqlite3_value_type(key) == SQLITE_NULL)
-            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "key column %s is NULL in row %lld",
+            ctr_problem_set(gather->cluster->conn, SQLITE_CORRUPT_VTAB,
+                            "key column %s is NULL in row %lld",
                             shape->columns[shape->keys[i]].name, (long long)id);
         head(gather, stream)[i] = key;
     }
 }
 
-static void start_gather(ctr_gather *gather, const char *plan, sqlite3_value **argv, bool all,
-                         ctr_problem *problem)
+static void start_gather(ctr_gather *gather, const char *plan, sqlite3_value **argv, bool all)
 {
     gather->here = gather->rows = 0;
     gather->failed = -1;
     sqlite3_free(gather->order);
-    gather->order = ctr_text_copy(order_of(plan), problem);
-    for (int i = 0; i < gather->n && problem->rc == SQLITE_OK; i++) {
-        ctr_stream_start(&gather->streams[i], plan, argv, all, problem);
-        if (problem->rc != SQLITE_OK) gather->failed = i;
+    gather->order = ctr_text_copy(gather->cluster->conn, order_of(plan));
+    for (int i = 0; i < gather->n && ctr_rc(gather->cluster->conn) == SQLITE_OK; i++) {
+        ctr_stream_start(&gather->streams[i], plan, argv, all);
+        if (ctr_rc(gather->cluster->conn) != SQLITE_OK) gather->failed = i;
         gather->here |= (uint64_t)1 << i; /* so that the first step steps all of them */
     }
 }
 
 /* Steps to the next key, and finds the streams that have its row. */
-static bool step_gather(ctr_gather *gather, ctr_problem *problem)
+static bool step_gather(ctr_gather *gather)
 {
-    for (int i = 0; i < gather->n && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < gather->n && ctr_rc(gather->cluster->conn) == SQLITE_OK; i++) {
         uint64_t bit = (uint64_t)1 << i;
         if (!(gather->here & bit)) continue;
-        bool row = ctr_stream_step(&gather->streams[i], problem);
+        bool row = ctr_stream_step(&gather->streams[i]);
         gather->rows = row ? gather->rows | bit : gather->rows & ~bit;
-        if (row) take_head(gather, i, problem);
-        if (problem->rc != SQLITE_OK) gather->failed = i;
+        if (row) take_head(gather, i);
+        if (ctr_rc(gather->cluster->conn) != SQLITE_OK) gather->failed = i;
     }
 
     gather->here = 0;
-    for (int i = 0; i < gather->n && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < gather->n && ctr_rc(gather->cluster->conn) == SQLITE_OK; i++) {
         uint64_t bit = (uint64_t)1 << i;
         if (!(gather->rows & bit)) continue;
-        int order = gather->here ? order_keys(gather->cluster, head(gather, i), gather->keys,
-                                              gather->order, problem)
-                                 : -1;
+        int order = gather->here
+                        ? order_keys(gather->cluster, head(gather, i), gather->keys, gather->order)
+                        : -1;
         if (order > 0) continue;
         if (order < 0) {
             gather->here = 0;
@@ -115,18 +115,18 @@ static bool step_gather(ctr_gather *gather, ctr_problem *problem)
         }
         gather->here |= bit;
     }
-    return problem->rc == SQLITE_OK && gather->here != 0;
+    return ctr_rc(gather->cluster->conn) == SQLITE_OK && gather->here != 0;
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-int ctr_reading_open(ctr_reading *reading, ctr_cluster *cluster, ctr_problem *problem)
+int ctr_reading_open(ctr_reading *reading, ctr_cluster *cluster)
 {
     size_t size = ((size_t)cluster->shape.n_counters + 1) * sizeof *reading->cells;
     *reading = (ctr_reading){.cluster = cluster, .cells = sqlite3_malloc64(size)};
-    if (!reading->cells) return ctr_problem_nomem(problem);
+    if (!reading->cells) return ctr_problem_nomem(cluster->conn);
     memset(reading->cells, 0, size);
-    return problem->rc;
+    return ctr_rc(cluster->conn);
 }
 
 /* The cluster counts the open readings of writing statements. */
@@ -164,16 +164,16 @@ void ctr_reading_close(ctr_reading *reading)
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-static void contact(ctr_reading *reading, ctr_problem *problem)
+static void contact(ctr_reading *reading)
 {
     ctr_cluster *cluster = reading->cluster;
     const ctr_shape *shape = &cluster->shape;
     ctr_gather *gather = &reading->rows;
     close_gather(gather);
     if (!reading->last) set_counted(reading, false);
-    reading->n = ctr_cluster_contact(cluster, reading->is_writing, reading->failed,
-                                     reading->contacts, problem);
-    if (problem->rc != SQLITE_OK) return;
+    reading->n =
+        ctr_cluster_contact(cluster, reading->is_writing, reading->failed, reading->contacts);
+    if (ctr_rc(reading->cluster->conn) != SQLITE_OK) return;
     set_counted(reading, reading->is_writing);
     size_t n = (size_t)reading->n;
     gather->cluster = cluster;
@@ -181,7 +181,7 @@ static void contact(ctr_reading *reading, ctr_problem *problem)
     gather->streams = sqlite3_malloc64(n * sizeof *gather->streams);
     gather->heads = sqlite3_malloc64(n * (size_t)shape->n_keys * sizeof *gather->heads);
     if (!gather->streams || !gather->heads) {
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(reading->cluster->conn);
         return;
     }
     for (; gather->n < reading->n; gather->n++)
@@ -189,33 +189,34 @@ static void contact(ctr_reading *reading, ctr_problem *problem)
             (ctr_stream){.of = &cluster->members[reading->contacts[gather->n]].streams};
     bool exact = ctr_stream_is_exact(shape, reading->plan, reading->args);
     reading->rest = reading->unique && !exact;
-    start_gather(gather, reading->plan, reading->args, exact || reading->unique, problem);
+    start_gather(gather, reading->plan, reading->args, exact || reading->unique);
 }
 
 /* Contacts another replica in place of one that failed. Returns false if the problem remains. A
  * `unique` reading that has returned a row may be in its second scan, whose order begins again, so
  * it cannot continue. In a statement that writes, the replica takes no part until the COMMIT. */
-static bool replace(ctr_reading *reading, ctr_problem *problem)
+static bool replace(ctr_reading *reading)
 {
     const ctr_cluster *cluster = reading->cluster;
-    while (problem->rc != SQLITE_OK && reading->rows.failed >= 0) {
+    while (ctr_rc(reading->cluster->conn) != SQLITE_OK && reading->rows.failed >= 0) {
         ctr_member *member = &cluster->members[reading->contacts[reading->rows.failed]];
         if (reading->last && reading->unique) break;
         reading->failed |= (uint64_t)1 << reading->contacts[reading->rows.failed];
-        ctr_member_fail(member, problem);
-        if (problem->rc == SQLITE_OK && reading->is_writing) ctr_member_bar(member, problem);
-        if (problem->rc != SQLITE_OK) break;
+        ctr_member_fail(member);
+        if (ctr_rc(reading->cluster->conn) == SQLITE_OK && reading->is_writing)
+            ctr_member_bar(member);
+        if (ctr_rc(reading->cluster->conn) != SQLITE_OK) break;
         reading->skips = reading->last != NULL;
-        contact(reading, problem);
+        contact(reading);
     }
-    return problem->rc == SQLITE_OK;
+    return ctr_rc(reading->cluster->conn) == SQLITE_OK;
 }
 
 /* The plan gets an order by all columns of the key. */
 void ctr_reading_start(ctr_reading *reading, const char *plan, int argc, sqlite3_value **argv,
-                       bool unique, ctr_problem *problem)
+                       bool unique)
 {
-    if (problem->rc != SQLITE_OK) return;
+    if (ctr_rc(reading->cluster->conn) != SQLITE_OK) return;
     forget_scan(reading);
     sqlite3_str *out = sqlite3_str_new(NULL);
     sqlite3_str_appendall(out, plan);
@@ -225,13 +226,13 @@ void ctr_reading_start(ctr_reading *reading, const char *plan, int argc, sqlite3
         if (!*at) sqlite3_str_appendf(out, "+%c", '0' + i);
     }
     reading->plan = sqlite3_str_finish(out);
-    reading->args = ctr_arg_copies(argv, argc, problem);
+    reading->args = ctr_arg_copies(reading->cluster->conn, argv, argc);
     reading->n_args = reading->args ? argc : 0;
     reading->unique = unique;
-    if (!reading->plan) ctr_problem_nomem(problem);
-    if (problem->rc != SQLITE_OK) return;
-    contact(reading, problem);
-    replace(reading, problem);
+    if (!reading->plan) ctr_problem_nomem(reading->cluster->conn);
+    if (ctr_rc(reading->cluster->conn) != SQLITE_OK) return;
+    contact(reading);
+    replace(reading);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -247,35 +248,34 @@ static ctr_member *member_at(const ctr_reading *reading, int contact)
 }
 
 /* Opens the cell of a counter in the row of one replica. */
-static void open_cell(ctr_reading *reading, int contact, int counter, ctr_cell *cell,
-                      ctr_problem *problem)
+static void open_cell(ctr_reading *reading, int contact, int counter, ctr_cell *cell)
 {
     sqlite3_stmt *row = reading->rows.streams[contact].statement;
     int column = CTR_STREAM_COLUMNS + reading->cluster->shape.counters[counter];
-    ctr_values_open_cell(&member_at(reading, contact)->merge.rows, row, column, counter, cell,
-                         problem);
-    if (problem->rc != SQLITE_OK) reading->rows.failed = contact;
+    ctr_values_open_cell(&member_at(reading, contact)->merge.rows, row, column, counter, cell);
+    if (ctr_rc(reading->cluster->conn) != SQLITE_OK) reading->rows.failed = contact;
 }
 
 /* Merges the cells of the row; with `compares`, notes the replicas that lack something of it. */
-static void merge_cells(ctr_reading *reading, ctr_problem *problem)
+static void merge_cells(ctr_reading *reading)
 {
     int n_counters = reading->cluster->shape.n_counters;
     for (int c = 0; c < n_counters; c++) {
         reading->cells[c].cell = ctr_cell_untouched();
-        for (int i = 0; i < reading->n && problem->rc == SQLITE_OK; i++) {
+        for (int i = 0; i < reading->n && ctr_rc(reading->cluster->conn) == SQLITE_OK; i++) {
             ctr_cell cell;
             if (!is_here(reading, i)) continue;
-            open_cell(reading, i, c, &cell, problem);
-            if (problem->rc == SQLITE_OK) ctr_quorum_merge(&reading->cells[c], &cell, problem);
+            open_cell(reading, i, c, &cell);
+            if (ctr_rc(reading->cluster->conn) == SQLITE_OK)
+                ctr_quorum_merge(reading->cluster->conn, &reading->cells[c], &cell);
         }
     }
     if (!reading->compares) return;
     reading->lack = 0;
     for (int i = 0; i < reading->n; i++) {
-        for (int c = 0; c < n_counters && problem->rc == SQLITE_OK; c++) {
+        for (int c = 0; c < n_counters && ctr_rc(reading->cluster->conn) == SQLITE_OK; c++) {
             ctr_cell cell = ctr_cell_untouched();
-            if (is_here(reading, i)) open_cell(reading, i, c, &cell, problem);
+            if (is_here(reading, i)) open_cell(reading, i, c, &cell);
             if (!ctr_cell_same(&cell, &reading->cells[c].cell)) reading->lack |= (uint64_t)1 << i;
         }
     }
@@ -283,60 +283,60 @@ static void merge_cells(ctr_reading *reading, ctr_problem *problem)
 
 /* Returns whether a replica without the row has a floor above its key: the row was removed for
  * good. */
-static bool is_below_floor(ctr_reading *reading, ctr_problem *problem)
+static bool is_below_floor(ctr_reading *reading)
 {
     bool below = false;
-    for (int i = 0; i < reading->n && !below && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < reading->n && !below && ctr_rc(reading->cluster->conn) == SQLITE_OK; i++) {
         if (is_here(reading, i)) continue;
-        below = ctr_floors_is_below(&member_at(reading, i)->floors, reading->rows.keys, problem);
-        if (problem->rc != SQLITE_OK) reading->rows.failed = i;
+        below = ctr_floors_is_below(&member_at(reading, i)->floors, reading->rows.keys);
+        if (ctr_rc(reading->cluster->conn) != SQLITE_OK) reading->rows.failed = i;
     }
     return below;
 }
 
 /* Steps to the next key of the first scan, or of the second one, in which each stream skips the
  * rows on which it stood. */
-static bool advance(ctr_reading *reading, ctr_problem *problem)
+static bool advance(ctr_reading *reading)
 {
     ctr_gather *gather = &reading->rows;
-    bool row = step_gather(gather, problem);
+    bool row = step_gather(gather);
     for (int i = 0; row && reading->rest && i < gather->n; i++) {
         ctr_stream *stream = &gather->streams[i];
         if (!(gather->here & (uint64_t)1 << i)) continue;
         stream->exact = sqlite3_column_int64(stream->statement, CTR_STREAM_ID);
         stream->has_exact = true;
     }
-    if (row || !reading->rest || problem->rc != SQLITE_OK) return row;
+    if (row || !reading->rest || ctr_rc(reading->cluster->conn) != SQLITE_OK) return row;
     reading->rest = false;
-    start_gather(gather, reading->plan, reading->args, false, problem);
-    return step_gather(gather, problem);
+    start_gather(gather, reading->plan, reading->args, false);
+    return step_gather(gather);
 }
 
 /* Steps to the next key to return, and merges its cells. Returns false at the end, or on a
  * problem. */
-static bool find_row(ctr_reading *reading, ctr_problem *problem)
+static bool find_row(ctr_reading *reading)
 {
-    while (advance(reading, problem)) {
+    while (advance(reading)) {
         if (reading->skips) /* until after the key that was returned last */
             reading->skips = order_keys(reading->cluster, reading->rows.keys, reading->last,
-                                        reading->rows.order, problem) <= 0;
-        if (reading->skips || is_below_floor(reading, problem)) continue;
-        merge_cells(reading, problem);
-        return problem->rc == SQLITE_OK;
+                                        reading->rows.order) <= 0;
+        if (reading->skips || is_below_floor(reading)) continue;
+        merge_cells(reading);
+        return ctr_rc(reading->cluster->conn) == SQLITE_OK;
     }
     return false;
 }
 
-bool ctr_reading_step(ctr_reading *reading, ctr_problem *problem)
+bool ctr_reading_step(ctr_reading *reading)
 {
-    if (problem->rc != SQLITE_OK) return false;
-    bool row = find_row(reading, problem);
-    while (problem->rc != SQLITE_OK && replace(reading, problem)) row = find_row(reading, problem);
+    if (ctr_rc(reading->cluster->conn) != SQLITE_OK) return false;
+    bool row = find_row(reading);
+    while (ctr_rc(reading->cluster->conn) != SQLITE_OK && replace(reading)) row = find_row(reading);
     if (!row) return false;
     int n = reading->cluster->shape.n_keys;
     ctr_arg_free(reading->last, n);
-    reading->last = ctr_arg_copies(reading->rows.keys, n, problem);
-    return problem->rc == SQLITE_OK;
+    reading->last = ctr_arg_copies(reading->cluster->conn, reading->rows.keys, n);
+    return ctr_rc(reading->cluster->conn) == SQLITE_OK;
 }
 
 /* ---- read repair ----------------------------------------------------------------------------- */
@@ -350,61 +350,61 @@ typedef struct repair_job {
 } repair_job;
 
 /* Only committed cells may go to others. */
-static bool may_give(const repair_job *job, ctr_problem *problem)
+static bool may_give(const repair_job *job)
 {
     for (int i = 0; i < job->reading.n; i++) {
         ctr_member *member = &job->cluster->members[job->reading.contacts[i]];
         if (ctr_file_is_pending(member->merge.rows.tab->file)) return false;
-        ctr_member_make_durable(member, problem);
+        ctr_member_make_durable(member);
     }
-    return problem->rc == SQLITE_OK;
+    return ctr_rc(job->cluster->conn) == SQLITE_OK;
 }
 
-static void repair_row(repair_job *job, ctr_problem *problem)
+static void repair_row(repair_job *job)
 {
     ctr_cluster *cluster = job->cluster;
     if (!job->open) {
-        ctr_session_begin(&job->session, cluster->db, NULL, problem);
-        ctr_run run = ctr_run_on(cluster->db, "temp", job->name, problem);
+        ctr_session_begin(&job->session, cluster->conn, false);
+        ctr_run run = ctr_run_on(cluster->conn, "temp", job->name);
         ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
-        if (problem->rc == SQLITE_OK) ctr_cluster_lock(cluster, problem);
+        if (ctr_rc(job->cluster->conn) == SQLITE_OK) ctr_cluster_lock(cluster);
         job->open = true;
     }
-    for (int i = 0; i < job->reading.n && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < job->reading.n && ctr_rc(job->cluster->conn) == SQLITE_OK; i++) {
         ctr_member *member = &cluster->members[job->reading.contacts[i]];
         bool lacks = job->reading.lack & (uint64_t)1 << i;
         if (!lacks || !ctr_member_takes_part(member)) continue;
         ctr_merge *merge = &member->merge;
-        const ctr_identity *identity = ctr_file_identity(merge->rows.tab->file, problem);
+        const ctr_identity *identity = ctr_file_identity(merge->rows.tab->file);
         if (identity) ctr_conflicts_set_mine(&member->conflicts, identity);
-        if (!identity || !ctr_merge_find(merge, job->reading.rows.keys, problem)) continue;
+        if (!identity || !ctr_merge_find(merge, job->reading.rows.keys)) continue;
         for (int c = 0; c < cluster->shape.n_counters; c++)
-            ctr_merge_cell(merge, c, &job->reading.cells[c].cell, problem);
-        ctr_merge_write(merge, problem);
-        ctr_conflicts_change_identity(&member->conflicts, merge->rows.tab->file, problem);
+            ctr_merge_cell(merge, c, &job->reading.cells[c].cell);
+        ctr_merge_write(merge);
+        ctr_conflicts_change_identity(&member->conflicts, merge->rows.tab->file);
     }
 }
 
 void ctr_reading_repair(ctr_cluster *cluster, const char *name, const char *plan, int argc,
-                        sqlite3_value **argv, ctr_problem *problem)
+                        sqlite3_value **argv)
 {
-    ctr_problem trouble = {SQLITE_OK, NULL};
+    ctr_problem trouble;
+    ctr_problem_begin(cluster->conn, &trouble);
     repair_job job = {.cluster = cluster, .name = name};
-    if (ctr_reading_open(&job.reading, cluster, &trouble) == SQLITE_OK) {
+    if (ctr_reading_open(&job.reading, cluster) == SQLITE_OK) {
         job.reading.compares = true;
-        ctr_reading_start(&job.reading, plan, argc, argv, false, &trouble);
-        while (ctr_reading_step(&job.reading, &trouble))
-            if (job.reading.lack && (job.open || may_give(&job, &trouble)))
-                repair_row(&job, &trouble);
+        ctr_reading_start(&job.reading, plan, argc, argv, false);
+        while (ctr_reading_step(&job.reading))
+            if (job.reading.lack && (job.open || may_give(&job))) repair_row(&job);
     }
     ctr_reading_close(&job.reading);
-    if (job.open) ctr_events_write_ahead(cluster->conn, &trouble);
-    if (job.open) ctr_session_end(&job.session, &trouble);
+    if (job.open) ctr_events_write_ahead(cluster->conn);
+    if (job.open) ctr_session_end(&job.session);
     /* What ends the statement, or has rolled back the transaction of the caller, is a problem. */
     int code = trouble.rc & 0xff;
-    bool gone = cluster->within && sqlite3_get_autocommit(cluster->db);
+    bool gone = cluster->within && sqlite3_get_autocommit(cluster->conn->db);
     if (code == SQLITE_NOMEM || code == SQLITE_INTERRUPT || (code != SQLITE_OK && gone))
-        *problem = trouble;
+        ctr_problem_raise(cluster->conn, &trouble);
     else
         ctr_problem_close(&trouble);
 }

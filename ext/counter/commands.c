@@ -28,26 +28,27 @@
  * segment has a first row. Every stored row is in the list of changes, and every row with amounts
  * is stored. */
 
-static void check_rows(ctr_table *table, ctr_problem *problem)
+static void check_rows(ctr_table *table)
 {
     ctr_walk walk;
     ctr_tab *tab = table->rows->tab;
     ctr_row_cell row_cell = {0}; /* owned columns; read to be checked */
     int room = 0;
-    ctr_stream_walk_open(&walk, table->rows, CTR_WALK_ALL, 0, problem);
-    while (ctr_stream_walk_next(&walk, problem)) {
+    ctr_stream_walk_open(&walk, table->rows, CTR_WALK_ALL, 0);
+    while (ctr_stream_walk_next(&walk)) {
         int64_t rowid = sqlite3_column_int64(walk.row, CTR_WALK_ID);
-        if (table->shape.replicated && ctr_regular_room(tab, &row_cell, &room, problem))
-            ctr_regular_read(tab, rowid, &row_cell, problem);
+        if (table->shape.replicated && ctr_regular_room(tab, &row_cell, &room))
+            ctr_regular_read(tab, rowid, &row_cell);
         for (int i = 0; i < table->shape.n_columns; i++) {
             const ctr_column *column = &table->shape.columns[i];
             ctr_cell cell;
             if (column->counter >= 0)
                 ctr_values_open_cell(table->rows, walk.row, CTR_WALK_COLUMNS + i, column->counter,
-                                     &cell, problem);
+                                     &cell);
             else if (sqlite3_column_type(walk.row, CTR_WALK_COLUMNS + i) == SQLITE_NULL)
-                ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "key column %s is NULL in row %lld",
-                                column->name, (long long)rowid);
+                ctr_problem_set(table->joined.conn, SQLITE_CORRUPT_VTAB,
+                                "key column %s is NULL in row %lld", column->name,
+                                (long long)rowid);
         }
     }
     ctr_stream_walk_close(&walk);
@@ -68,18 +69,18 @@ static void check_levels(ctr_run *run)
         int64_t number = sqlite3_column_int64(row, CTR_JOURNAL_NUMBER);
         int64_t level = sqlite3_column_int64(row, CTR_JOURNAL_LEVEL);
         if (sqlite3_column_type(row, CTR_JOURNAL_LEVEL) != SQLITE_INTEGER)
-            ctr_changes_damaged(table, number, "has no level", run->problem);
+            ctr_changes_damaged(run->conn, table, number, "has no level");
         int64_t now = level >= 0 ? level : level > -INT64_MAX ? -level : INT64_MAX;
         if (number <= last)
-            ctr_changes_damaged(table, number, "has a number that does not rise", run->problem);
+            ctr_changes_damaged(run->conn, table, number, "has a number that does not rise");
         if (now > height || (open && now != height))
-            ctr_changes_damaged(table, number, "has a level that is not in order", run->problem);
+            ctr_changes_damaged(run->conn, table, number, "has a level that is not in order");
         last = number;
         height = now;
         open = level < 0;
     }
     sqlite3_finalize(row);
-    if (open) ctr_changes_damaged(table, last, "is part of a segment", run->problem);
+    if (open) ctr_changes_damaged(run->conn, table, last, "is part of a segment");
 }
 
 /* Is the row in the list? The caller asks in ascending order. */
@@ -96,74 +97,77 @@ static void check_changed_rows(ctr_run *run, const ctr_changes *changes, const c
     while (ctr_run_row(run, row)) {
         int64_t id = sqlite3_column_int64(row, 0);
         if (!is_listed(changes, &change, id))
-            ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
+            ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB,
                             "%s_journal is damaged: row %lld is stored and not in it",
                             run->slots.table, (long long)id);
         stored += is_listed(amounts, &amount, id);
     }
     sqlite3_finalize(row);
     if (stored < amounts->n)
-        ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
+        ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB,
                         "%s_journal is damaged: it has amounts for rows that are not stored",
                         run->slots.table);
 }
 
 /* Appends the batches first, because the journal must have the changes of this transaction, and
  * reads all of it anew. */
-static void check_journal(ctr_table *table, ctr_problem *problem)
+static void check_journal(ctr_table *table)
 {
     ctr_tab *tab = table->rows->tab;
     ctr_changes changes = {0}, amounts = {0};
-    ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
+    ctr_run run = ctr_run_on(table->joined.conn, table->schema, table->name);
     if (table->rows->writing)
         ctr_problem_set(
-            problem, SQLITE_ERROR,
+            table->joined.conn, SQLITE_ERROR,
             "a trigger on a stored table cannot check it, because its row is not complete yet");
-    ctr_batch_flush_all(table->file, problem);
-    if (problem->rc != SQLITE_OK) return;
+    ctr_batch_flush_all(table->file);
+    if (ctr_rc(table->joined.conn) != SQLITE_OK) return;
     check_levels(&run);
-    ctr_changes_read(&changes, tab, 0, problem);
-    ctr_changes_latest(&changes, problem);
-    ctr_journal_read_again(tab, problem);
-    if (ctr_journal_refresh(tab, problem) == SQLITE_OK)
-        ctr_journal_list_amounts(tab, &amounts, problem);
-    if (problem->rc == SQLITE_OK) check_changed_rows(&run, &changes, &amounts);
+    ctr_changes_read(&changes, tab, 0);
+    ctr_changes_latest(table->joined.conn, &changes);
+    ctr_journal_read_again(tab);
+    if (ctr_journal_refresh(tab) == SQLITE_OK) ctr_journal_list_amounts(tab, &amounts);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK) check_changed_rows(&run, &changes, &amounts);
     if (tab->last >= CTR_JOURNAL_NUMBERS)
-        ctr_changes_damaged(table->name, tab->last, "has a number that is out of range", problem);
+        ctr_changes_damaged(table->joined.conn, table->name, tab->last,
+                            "has a number that is out of range");
     sqlite3_free(changes.rows);
     sqlite3_free(amounts.rows);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static void check_pages(ctr_table *table, ctr_problem *problem)
+static void check_pages(ctr_table *table)
 {
     enum { CHECKS_ONE_TABLE = 3033000 };
     if (sqlite3_libversion_number() < CHECKS_ONE_TABLE) return;
-    ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
+    ctr_run run = ctr_run_on(table->joined.conn, table->schema, table->name);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_INTEGRITY);
     while (ctr_run_row(&run, row)) {
-        const char *finding = ctr_text_column(row, 0, problem);
+        const char *finding = ctr_text_column(table->joined.conn, row, 0);
         if (!finding || strcmp(finding, "ok") != 0)
-            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "%s", finding ? finding : "no finding");
+            ctr_problem_set(table->joined.conn, SQLITE_CORRUPT_VTAB, "%s",
+                            finding ? finding : "no finding");
     }
     sqlite3_finalize(row);
 }
 
-int ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent, ctr_problem *problem)
+int ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent)
 {
     ctr_identity identity;
     ctr_catalog_entry entry;
-    ctr_table_read(table, problem);
-    ctr_identity_read(&identity, table->db, table->schema, problem);
-    if (problem->rc == SQLITE_OK && !identity.present) ctr_identity_missing(table->schema, problem);
-    if (!ctr_catalog_named(&entry, table->db, table->schema, table->name, problem))
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the table is missing in counter_tables");
+    ctr_table_read(table);
+    ctr_identity_read(&identity, table->joined.conn, table->schema);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK && !identity.present)
+        ctr_identity_missing(table->joined.conn, table->schema);
+    if (!ctr_catalog_named(&entry, table->joined.conn, table->schema, table->name))
+        ctr_problem_set(table->joined.conn, SQLITE_CORRUPT_VTAB,
+                        "the table is missing in counter_tables");
     ctr_catalog_close_entry(&entry);
-    check_rows(table, problem);
-    if (extent != CTR_INTEGRITY_QUICK) check_journal(table, problem);
-    if (extent == CTR_INTEGRITY_ALONE) check_pages(table, problem);
-    return problem->rc;
+    check_rows(table);
+    if (extent != CTR_INTEGRITY_QUICK) check_journal(table);
+    if (extent == CTR_INTEGRITY_ALONE) check_pages(table);
+    return ctr_rc(table->joined.conn);
 }
 
 /* Reports a damage in the result of the PRAGMA, not as an error. */
@@ -172,10 +176,10 @@ int ctr_integrity_method(sqlite3_vtab *base, const char *schema, const char *nam
 {
     enum { IS_QUICK_CHECK = 1 };
     ctr_table *table = (ctr_table *)base;
-    ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_batch_flush_all(table->file, &problem);
-    ctr_integrity_check(table, flags & IS_QUICK_CHECK ? CTR_INTEGRITY_QUICK : CTR_INTEGRITY_PRAGMA,
-                        &problem);
+    ctr_problem problem;
+    ctr_problem_begin(table->joined.conn, &problem);
+    ctr_batch_flush_all(table->file);
+    ctr_integrity_check(table, flags & IS_QUICK_CHECK ? CTR_INTEGRITY_QUICK : CTR_INTEGRITY_PRAGMA);
     int rc = problem.rc, code = rc & 0xff;
     if (code == SQLITE_CORRUPT || code == SQLITE_ERROR) {
         *message =
@@ -207,105 +211,98 @@ int ctr_integrity_method(sqlite3_vtab *base, const char *schema, const char *nam
 
 /* If the column exists neither before nor after, SQLite sees no change. */
 static int64_t raise_counter_of(ctr_table *table, const ctr_shape *shape, const char *name,
-                                int64_t generation, ctr_problem *problem)
+                                int64_t generation)
 {
-    int64_t emptied = ctr_columns_raise(table->file, table->name, shape, name, generation, problem);
+    int64_t emptied = ctr_columns_raise(table->file, table->name, shape, name, generation);
     bool changes = ctr_shape_counter(shape, name) >= 0 || generation % 2 == 1;
-    if (changes && problem->rc == SQLITE_OK) table->altered = true;
+    if (changes && ctr_rc(table->joined.conn) == SQLITE_OK) table->altered = true;
     return emptied;
 }
 
-static void raise_here(ctr_table *table, const ctr_shape *shape, const char *name,
-                       ctr_problem *problem)
+static void raise_here(ctr_table *table, const ctr_shape *shape, const char *name)
 {
     const char *spelling;
     int64_t generation = ctr_shape_generation(shape, name, &spelling) + 1;
     if (generation > CTR_GENERATION_MAX)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                         "column %s was added and dropped %lld times, which is the limit", name,
                         (long long)CTR_GENERATION_MAX);
-    if (problem->rc == SQLITE_OK) raise_counter_of(table, shape, name, generation, problem);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK) raise_counter_of(table, shape, name, generation);
 }
 
-static void add_counter(ctr_table *table, const ctr_shape *shape, const char *clause,
-                        ctr_problem *problem)
+static void add_counter(ctr_table *table, const ctr_shape *shape, const char *clause)
 {
-    char *name = ctr_declare_counter(table->name, clause, problem);
+    char *name = ctr_declare_counter(table->joined.conn, table->name, clause);
     if (!name) return;
     if (ctr_shape_counter(shape, name) >= 0)
-        ctr_problem_set(problem, SQLITE_ERROR, "the counter %s exists already", name);
-    ctr_columns_check(shape, table->db, table->name, name, problem);
-    raise_here(table, shape, name, problem);
+        ctr_problem_set(table->joined.conn, SQLITE_ERROR, "the counter %s exists already", name);
+    ctr_columns_check(shape, table->joined.conn, table->name, name);
+    raise_here(table, shape, name);
     sqlite3_free(name);
 }
 
-static int find_counter(const ctr_shape *shape, const char *name, ctr_problem *problem)
+static int find_counter(ctr_conn *conn, const ctr_shape *shape, const char *name)
 {
     int found = ctr_shape_counter_like(shape, name);
     if (found < 0)
-        ctr_problem_set(problem, SQLITE_ERROR, "the command names '%s', which is not a counter",
-                        name);
+        ctr_problem_set(conn, SQLITE_ERROR, "the command names '%s', which is not a counter", name);
     return found;
 }
 
 /* The id is changed first: a new id does no harm if the drop fails. */
-static void drop_counter(ctr_table *table, const ctr_shape *shape, const char *name,
-                         ctr_problem *problem)
+static void drop_counter(ctr_table *table, const ctr_shape *shape, const char *name)
 {
-    int found = find_counter(shape, name, problem);
+    int found = find_counter(table->joined.conn, shape, name);
     if (found < 0) return;
     const char *counter = ctr_shape_counter_name(shape, found);
     if (shape->n_counters == 1) {
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                         "column %s is the last counter: a counter table needs at least one",
                         counter);
         return;
     }
-    const ctr_identity *identity = ctr_file_identity(table->file, problem);
-    if (identity && !*identity->name)
-        ctr_succession_lineage_changed(table->file, CTR_WHY_DROPPED, problem);
-    raise_here(table, shape, counter, problem);
+    const ctr_identity *identity = ctr_file_identity(table->file);
+    if (identity && !*identity->name) ctr_succession_lineage_changed(table->file, CTR_WHY_DROPPED);
+    raise_here(table, shape, counter);
 }
 
 /* Refuses triggers on the stored tables, which could see them change. */
-static void read_shape(ctr_table *table, ctr_shape *shape, ctr_problem *problem)
+static void read_shape(ctr_table *table, ctr_shape *shape)
 {
-    ctr_refuse_triggers(table->db, table->schema, table->name, false, problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_stored_read(shape, table->db, table->schema, table->name, problem);
+    ctr_refuse_triggers(table->joined.conn, table->schema, table->name, false);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK)
+        ctr_stored_read(shape, table->joined.conn, table->schema, table->name);
 }
 
 /* SQLite rolls a transaction back if a write returns SQLITE_INTERRUPT, but an interrupted inner
  * statement may return another code. The statements by which a pull is rolled back are renewed,
  * because the schema has changed. */
-static void prefer_interrupt(ctr_table *table, ctr_problem *problem)
+static void prefer_interrupt(ctr_table *table)
 {
-    if (problem->rc == SQLITE_OK) ctr_session_renew(table->joined.conn, problem);
-    if (problem->rc == SQLITE_OK || problem->rc == SQLITE_INTERRUPT) return;
-    ctr_problem now = {SQLITE_OK, NULL};
-    ctr_run_busy_timeout(table->db, &now);
-    if (now.rc == SQLITE_INTERRUPT) {
-        ctr_problem_close(problem);
-        *problem = now;
-    } else {
-        ctr_problem_close(&now);
-    }
+    if (ctr_rc(table->joined.conn) == SQLITE_OK) ctr_session_renew(table->joined.conn);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK || ctr_rc(table->joined.conn) == SQLITE_INTERRUPT)
+        return;
+    ctr_problem now;
+    ctr_problem_begin(table->joined.conn, &now);
+    ctr_run_busy_timeout(table->joined.conn);
+    ctr_problem_end(&now);
+    bool is = now.rc == SQLITE_INTERRUPT;
+    if (is) ctr_problem_clear(table->joined.conn);
+    ctr_problem_raise_if(table->joined.conn, &now, is);
 }
 
-void ctr_commands_take(ctr_table *table, ctr_wanted *wanted, ctr_problem *problem)
+void ctr_commands_take(ctr_table *table, ctr_wanted *wanted)
 {
     ctr_shape shape = {0};
-    if (problem->rc == SQLITE_OK) read_shape(table, &shape, problem);
-    if (problem->rc == SQLITE_OK)
-        wanted->emptied =
-            raise_counter_of(table, &shape, wanted->name, wanted->generation, problem);
-    prefer_interrupt(table, problem);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK) read_shape(table, &shape);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK)
+        wanted->emptied = raise_counter_of(table, &shape, wanted->name, wanted->generation);
+    prefer_interrupt(table);
     ctr_shape_close(&shape);
 }
 
 /* Returns false if it is another command. */
-static bool alter_table(ctr_table *table, sqlite3_value **columns, const char *command,
-                        ctr_problem *problem)
+static bool alter_table(ctr_table *table, sqlite3_value **columns, const char *command)
 {
     const char *to_add = ctr_commands_name(command, "add column"),
                *to_drop = ctr_commands_name(command, "drop column");
@@ -313,15 +310,15 @@ static bool alter_table(ctr_table *table, sqlite3_value **columns, const char *c
     if (!to_add && !to_drop) return false;
     if (table->tracker)
         ctr_problem_set(
-            problem, SQLITE_ERROR,
+            table->joined.conn, SQLITE_ERROR,
             "'%s' is not a command for the counters of a tracked table: counter_track and "
             "counter_untrack add and drop its columns",
             command);
-    ctr_commands_refuse_values(table, columns, command, problem);
-    if (problem->rc == SQLITE_OK) read_shape(table, &shape, problem);
-    if (problem->rc == SQLITE_OK && to_add) add_counter(table, &shape, to_add, problem);
-    if (problem->rc == SQLITE_OK && to_drop) drop_counter(table, &shape, to_drop, problem);
-    prefer_interrupt(table, problem);
+    ctr_commands_refuse_values(table, columns, command);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK) read_shape(table, &shape);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK && to_add) add_counter(table, &shape, to_add);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK && to_drop) drop_counter(table, &shape, to_drop);
+    prefer_interrupt(table);
     ctr_shape_close(&shape);
     return true;
 }
@@ -330,100 +327,99 @@ static bool alter_table(ctr_table *table, sqlite3_value **columns, const char *c
 
 /* Fails if a counter that the command does not name has a value, or if a value is no integer.
  * `named` -1: the command names all. */
-static int check_named(ctr_table *table, sqlite3_value **columns, bool takes_values, int named,
-                       ctr_problem *problem)
+static int check_named(ctr_table *table, sqlite3_value **columns, bool takes_values, int named)
 {
     for (int i = 0; i < table->shape.n_counters; i++) {
         int column = table->shape.counters[i];
         if (!ctr_table_given(columns[ctr_table_column(column)])) continue;
         if (!takes_values || (named >= 0 && i != named))
-            ctr_problem_set(problem, SQLITE_ERROR, "the command takes no value for column %s",
+            ctr_problem_set(table->joined.conn, SQLITE_ERROR,
+                            "the command takes no value for column %s",
                             table->shape.columns[column].name);
     }
-    return ctr_write_collect_amounts(table, columns, problem);
+    return ctr_write_collect_amounts(table, columns);
 }
 
-static void write_of_command(ctr_table *table, ctr_problem *problem)
+static void write_of_command(ctr_table *table)
 {
     if (table->tracker)
-        table->tracker->write(table, problem);
+        table->tracker->write(table);
     else
-        ctr_access_write(table, problem);
+        ctr_access_write(table);
 }
 
-static void reset(ctr_table *table, sqlite3_value **columns, int named, ctr_problem *problem)
+static void reset(ctr_table *table, sqlite3_value **columns, int named)
 {
-    if (table->shape.n_counters == 0) ctr_write_refuse_no_counter(problem);
-    if (check_named(table, columns, true, named, problem)) return;
-    if (ctr_write_collect_key(table, columns, problem)) return;
-    if (ctr_access_find(table, problem)) return;
-    if (ctr_write_check_floors(table, problem)) return;
+    if (table->shape.n_counters == 0) ctr_write_refuse_no_counter(table->joined.conn);
+    if (check_named(table, columns, true, named)) return;
+    if (ctr_write_collect_key(table, columns)) return;
+    if (ctr_access_find(table)) return;
+    if (ctr_write_check_floors(table)) return;
     for (int i = 0; i < table->shape.n_counters; i++) {
         if (named >= 0 && i != named) continue;
         if (table->tracker) table->given[i].is = true; /* without counts it would read NULL */
-        if (ctr_write_next_life(table, i, &table->given[i], problem)) return;
+        if (ctr_write_next_life(table, i, &table->given[i])) return;
     }
-    write_of_command(table, problem);
+    write_of_command(table);
 }
 
-static void delete_one(ctr_table *table, sqlite3_value **columns, int named, ctr_problem *problem)
+static void delete_one(ctr_table *table, sqlite3_value **columns, int named)
 {
-    if (check_named(table, columns, false, named, problem)) return;
-    if (ctr_write_collect_key(table, columns, problem)) return;
-    if (ctr_access_find(table, problem) || !ctr_access_found(table)) return;
-    if (ctr_write_tombstone(table, named, problem) == SQLITE_OK) write_of_command(table, problem);
+    if (check_named(table, columns, false, named)) return;
+    if (ctr_write_collect_key(table, columns)) return;
+    if (ctr_access_find(table) || !ctr_access_found(table)) return;
+    if (ctr_write_tombstone(table, named) == SQLITE_OK) write_of_command(table);
 }
 
-int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns, const char *command,
-                               ctr_problem *problem)
+int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns, const char *command)
 {
     for (int i = 0; i < table->shape.n_columns; i++)
         if (ctr_table_given(columns[ctr_table_column(i)]))
-            ctr_problem_set(problem, SQLITE_ERROR, "%s takes no value for column %s", command,
-                            table->shape.columns[i].name);
-    return problem->rc;
+            ctr_problem_set(table->joined.conn, SQLITE_ERROR, "%s takes no value for column %s",
+                            command, table->shape.columns[i].name);
+    return ctr_rc(table->joined.conn);
 }
 
 /* ---- integrity-check ------------------------------------------------------------------------- */
 
-static void integrity_check(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+static void integrity_check(ctr_table *table, sqlite3_value **columns)
 {
-    if (ctr_commands_refuse_values(table, columns, "integrity-check", problem)) return;
-    ctr_integrity_check(table, CTR_INTEGRITY_ALONE, problem);
-    ctr_problem_where(problem, "integrity-check");
+    if (ctr_commands_refuse_values(table, columns, "integrity-check")) return;
+    ctr_integrity_check(table, CTR_INTEGRITY_ALONE);
+    ctr_problem_where(table->joined.conn, "integrity-check");
 }
 
 /* ---- optimize -------------------------------------------------------------------------------- */
 
-static void optimize(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+static void optimize(ctr_table *table, sqlite3_value **columns)
 {
-    if (ctr_commands_refuse_values(table, columns, "optimize", problem)) return;
+    if (ctr_commands_refuse_values(table, columns, "optimize")) return;
     table->rows->writing = true;
-    if (ctr_file_before_write(table->file, problem) == SQLITE_OK)
-        ctr_fold_optimize(table->rows->tab, problem);
-    if (problem->rc == SQLITE_OK) ctr_journal_drop(table->rows->tab); /* it is read again */
+    if (ctr_file_before_write(table->file) == SQLITE_OK) ctr_fold_optimize(table->rows->tab);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK)
+        ctr_journal_drop(table->rows->tab); /* it is read again */
     table->rows->writing = false;
 }
 
 /* ---- purge below ----------------------------------------------------------------------------- */
 
-static void purge(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+static void purge(ctr_table *table, sqlite3_value **columns)
 {
     int given = 0;
-    if (check_named(table, columns, false, -1, problem)) return;
+    if (check_named(table, columns, false, -1)) return;
     for (int i = 0; i < table->shape.n_keys; i++) {
         table->keys[i] = columns[ctr_table_column(table->shape.keys[i])];
         given += ctr_table_given(table->keys[i]);
     }
     if (given != 1) {
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                         "'purge below' takes the value of one key column, not of %d", given);
         return;
     }
     if (table->tracker)
-        table->tracker->purge(table, problem);
+        table->tracker->purge(table);
     else
-        ctr_access_raise(table, problem);
+        ctr_access_raise(table);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -445,16 +441,15 @@ static int64_t number_between(const char *command, const char *before, const cha
 
 /* A request of the future, which another clock has noted, is kept until it is old. Returns false if
  * it is another command. */
-static bool forget_requests(ctr_table *table, sqlite3_value **columns, const char *command,
-                            ctr_problem *problem)
+static bool forget_requests(ctr_table *table, sqlite3_value **columns, const char *command)
 {
     enum { DAY = 86400000 /* milliseconds */ };
     const int64_t kept = number_between(command, "forget requests ", ""),
                   days = number_between(command, "forget requests older than ", " days"),
                   now = ctr_os_now();
     if (kept < 0 && days < 0) return false;
-    if (ctr_commands_refuse_values(table, columns, command, problem)) return true;
-    ctr_run run = ctr_run_on(table->db, table->schema, table->name, problem);
+    if (ctr_commands_refuse_values(table, columns, command)) return true;
+    ctr_run run = ctr_run_on(table->joined.conn, table->schema, table->name);
     sqlite3_stmt *row =
         ctr_run_prepare(&run, days < 0 ? CTR_SQL_REQUESTS_KEEP : CTR_SQL_REQUESTS_FORGET_OLD);
     if (days < 0)
@@ -474,12 +469,12 @@ const char *ctr_commands_name(const char *command, const char *verb)
                                                                              : NULL;
 }
 
-static void refuse_command(sqlite3_value *value, const ctr_front *front, ctr_problem *problem)
+static void refuse_command(ctr_conn *conn, sqlite3_value *value, const ctr_front *front)
 {
     char *shown = ctr_problem_describe_value(value);
-    if (!shown) ctr_problem_nomem(problem);
+    if (!shown) ctr_problem_nomem(conn);
     ctr_problem_set(
-        problem, SQLITE_ERROR,
+        conn, SQLITE_ERROR,
         "unknown command %s; the commands are %s; these delete counts: "
         "'purge below', %s'reset', 'reset <counter>', 'delete <counter>'",
         shown ? shown : "",
@@ -491,42 +486,44 @@ static void refuse_command(sqlite3_value *value, const ctr_front *front, ctr_pro
 }
 
 /* Others than the check may fold the journal, and with it the room for what is being written. */
-static int refuse_while_writing(const ctr_table *table, const char *command, ctr_problem *problem)
+static int refuse_while_writing(const ctr_table *table, const char *command)
 {
-    if (table->front || !table->rows->tab->writing) return problem->rc;
-    return sqlite3_stricmp(command, "integrity-check") == 0 ? problem->rc
-                                                            : ctr_stage_refuse_writing(problem);
+    if (table->front || !table->rows->tab->writing) return ctr_rc(table->joined.conn);
+    return sqlite3_stricmp(command, "integrity-check") == 0
+               ? ctr_rc(table->joined.conn)
+               : ctr_stage_refuse_writing(table->joined.conn);
 }
 
-int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+int ctr_commands_run(ctr_table *table, sqlite3_value **columns)
 {
     sqlite3_value *value = columns[CTR_COLUMN_COMMAND];
-    const char *text = ctr_text_value(value, problem), *command = text ? text : "";
-    if (problem->rc != SQLITE_OK || refuse_while_writing(table, command, problem))
-        return problem->rc;
+    const char *text = ctr_text_value(table->joined.conn, value), *command = text ? text : "";
+    if (ctr_rc(table->joined.conn) != SQLITE_OK || refuse_while_writing(table, command))
+        return ctr_rc(table->joined.conn);
     const char *to_reset = ctr_commands_name(command, "reset"),
                *to_delete = ctr_commands_name(command, "delete");
     int named = -1;
-    if (table->front && table->front->command(table, columns, command, problem)) return problem->rc;
-    if (alter_table(table, columns, command, problem)) return problem->rc;
-    if (ctr_write_check_altered(table, problem)) return problem->rc;
+    if (table->front && table->front->command(table, columns, command))
+        return ctr_rc(table->joined.conn);
+    if (alter_table(table, columns, command)) return ctr_rc(table->joined.conn);
+    if (ctr_write_check_altered(table)) return ctr_rc(table->joined.conn);
     if (to_reset || to_delete)
-        named = find_counter(&table->shape, to_reset ? to_reset : to_delete, problem);
-    if (problem->rc != SQLITE_OK) return problem->rc;
+        named = find_counter(table->joined.conn, &table->shape, to_reset ? to_reset : to_delete);
+    if (ctr_rc(table->joined.conn) != SQLITE_OK) return ctr_rc(table->joined.conn);
 
     if (sqlite3_stricmp(command, "integrity-check") == 0)
-        integrity_check(table, columns, problem);
+        integrity_check(table, columns);
     else if (sqlite3_stricmp(command, "optimize") == 0)
-        optimize(table, columns, problem);
-    else if (forget_requests(table, columns, command, problem))
-        return problem->rc;
+        optimize(table, columns);
+    else if (forget_requests(table, columns, command))
+        return ctr_rc(table->joined.conn);
     else if (sqlite3_stricmp(command, "purge below") == 0)
-        purge(table, columns, problem);
+        purge(table, columns);
     else if (sqlite3_stricmp(command, "reset") == 0 || to_reset)
-        reset(table, columns, named, problem);
+        reset(table, columns, named);
     else if (to_delete)
-        delete_one(table, columns, named, problem);
+        delete_one(table, columns, named);
     else
-        refuse_command(value, table->front, problem);
-    return problem->rc;
+        refuse_command(table->joined.conn, value, table->front);
+    return ctr_rc(table->joined.conn);
 }

@@ -47,7 +47,6 @@ typedef struct ctr_given {
 
 typedef struct ctr_table {
     ctr_joined joined;
-    sqlite3 *db;
     char *schema, *name; /* owned */
     ctr_shape shape;
     sqlite3_value **keys;          /* room for the key of the row being written, in key order */
@@ -90,33 +89,32 @@ typedef struct ctr_table {
  * those of a counter table; these methods read and write its rows. A table of one file has none. */
 typedef struct ctr_front {
     /* The current row, as in counter/write.c for one file. After `find`, table->rows holds it. */
-    int (*find)(ctr_table *table, ctr_problem *problem);
-    int (*find_rowid)(ctr_table *table, int64_t rowid, ctr_problem *problem);
+    int (*find)(ctr_table *table);
+    int (*find_rowid)(ctr_table *table, int64_t rowid);
     /* Fails if the cursor has read the row in other files than those that `find` found. */
-    void (*require_as_read)(const ctr_table *table, ctr_problem *problem);
+    void (*require_as_read)(const ctr_table *table);
     bool (*found)(const ctr_table *table);
     bool (*is_below)(const ctr_table *table); /* a floor */
-    bool (*key_is)(ctr_table *table, int64_t rowid, ctr_problem *problem);
+    bool (*key_is)(ctr_table *table, int64_t rowid);
     void (*spell)(ctr_table *table); /* the next `write` stores table->keys as they are spelled */
-    int (*write)(ctr_table *table, ctr_problem *problem);
-    int (*raise)(ctr_table *table, ctr_problem *problem); /* raises floors to table->keys */
-    int64_t (*rowid)(const ctr_table *table);             /* as xRowid would */
-    ctr_rows *(*stored_row)(const ctr_table *table);      /* of a file; NULL: none */
+    int (*write)(ctr_table *table);
+    int (*raise)(ctr_table *table);                  /* raises floors to table->keys */
+    int64_t (*rowid)(const ctr_table *table);        /* as xRowid would */
+    ctr_rows *(*stored_row)(const ctr_table *table); /* of a file; NULL: none */
 
     /* A cursor: `open` returns the `reading` of the other methods; `close` frees it. */
-    struct ctr_reading *(*open)(ctr_table *table, ctr_problem *problem);
+    struct ctr_reading *(*open)(ctr_table *table);
     void (*close)(struct ctr_reading *reading);
     void (*start)(struct ctr_reading *reading, ctr_table *table, bool unique, const char *plan,
-                  int argc, sqlite3_value **argv, ctr_problem *problem);
-    bool (*step)(struct ctr_reading *reading, ctr_problem *problem);
+                  int argc, sqlite3_value **argv);
+    bool (*step)(struct ctr_reading *reading);
     sqlite3_stmt *(*row)(const struct ctr_reading *reading);
     void (*sum)(const struct ctr_reading *reading, int counter, ctr_summary *state);
     int64_t (*name_row)(const struct ctr_reading *reading, int64_t id); /* for xRowid */
     ctr_rows *(*rows)(const struct ctr_reading *reading); /* of the file of the current row */
 
     /* Runs a command, as ctr_commands_run. Returns false if it runs as in one file. */
-    bool (*command)(ctr_table *table, sqlite3_value **columns, const char *command,
-                    ctr_problem *problem);
+    bool (*command)(ctr_table *table, sqlite3_value **columns, const char *command);
     const char *commands;        /* the commands that it takes, as a message lists them */
     const char *refuses_request; /* the message: why it takes no request_id */
 
@@ -127,17 +125,17 @@ typedef struct ctr_front {
 /* What the counter table of a tracked table does beyond others; the conn has it
  * (ctr_conn_above). */
 typedef struct ctr_tracker {
-    void (*open)(ctr_table *table, ctr_problem *problem); /* makes table->reports */
+    void (*open)(ctr_table *table); /* makes table->reports */
     void (*close)(ctr_table *table);
     /* Returns the tracked table, lent by the objects of the file; NULL: there is none. */
-    const char *(*tracked_table)(const ctr_table *table, ctr_problem *problem);
+    const char *(*tracked_table)(const ctr_table *table);
     /* Takes a row that a trigger of the tracked table inserts. Returns false if the INSERT is
      * another one. */
-    bool (*take)(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
+    bool (*take)(ctr_table *table, sqlite3_value **columns);
     /* Does as ctr_access_write and writes the counters into the tracked table. */
-    int (*write)(ctr_table *table, ctr_problem *problem);
+    int (*write)(ctr_table *table);
     /* Does as ctr_access_raise and clears the values of the rows that the floor purges. */
-    void (*purge)(ctr_table *table, ctr_problem *problem);
+    void (*purge)(ctr_table *table);
 } ctr_tracker;
 
 /* ==== table.c ================================================================================= */
@@ -178,10 +176,10 @@ int ctr_table_fail(ctr_table *table, ctr_problem *problem);
 /* table.c: for tables of both kinds. */
 
 /* Refuses a name that is reserved or equals the name of a column. */
-void ctr_table_check_name(const ctr_shape *shape, const char *name, ctr_problem *problem);
+void ctr_table_check_name(ctr_conn *conn, const ctr_shape *shape, const char *name);
 
 /* Declares the columns to SQLite. */
-void ctr_table_declare(ctr_table *table, ctr_problem *problem);
+void ctr_table_declare(ctr_table *table);
 
 /* Makes the problem the message of xCreate or xConnect, closes it, and returns its code. */
 int ctr_table_report(ctr_problem *problem, char **message);
@@ -211,54 +209,52 @@ int ctr_scan_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
 int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
 
 /* Collects the key of an INSERT into table->keys. Fails with SQLITE_MISMATCH on a NULL. */
-int ctr_write_collect_key(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
+int ctr_write_collect_key(ctr_table *table, sqlite3_value **columns);
 
 /* Begins the next life of a counter of the row that was found, at the given number or at 0. */
-int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given,
-                        ctr_problem *problem);
+int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given);
 
 /* Each changes a counter of the row that was found: adds n, sets it to n, adds `to` minus
  * `from`. */
-int ctr_write_add(ctr_table *table, int counter, int64_t n, ctr_problem *problem);
-int ctr_write_assign(ctr_table *table, int counter, int64_t n, ctr_problem *problem);
-int ctr_write_change(ctr_table *table, int counter, int64_t from, int64_t to, ctr_problem *problem);
+int ctr_write_add(ctr_table *table, int counter, int64_t n);
+int ctr_write_assign(ctr_table *table, int counter, int64_t n);
+int ctr_write_change(ctr_table *table, int counter, int64_t from, int64_t to);
 
 /* Counts n, 0 excepted, under the opening of the running counter_track. Fails if openings of other
  * files stand in the cell and the call does not say what they are. */
-int ctr_write_open(ctr_table *table, ctr_opening *opening, int counter, int64_t n,
-                   ctr_problem *problem);
+int ctr_write_open(ctr_table *table, ctr_opening *opening, int counter, int64_t n);
 
 /* Deletes a counter of the row that was found. */
-int ctr_write_tombstone(ctr_table *table, int counter, ctr_problem *problem);
+int ctr_write_tombstone(ctr_table *table, int counter);
 
 /* Fails with SQLITE_CONSTRAINT if the row was not found and table->keys is below a floor. */
-int ctr_write_check_floors(ctr_table *table, ctr_problem *problem);
+int ctr_write_check_floors(ctr_table *table);
 
 /* access.c: after ctr_access_find, table->rows holds the row. */
 
 /* Looks for the row with table->keys. */
-int ctr_access_find(ctr_table *table, ctr_problem *problem);
+int ctr_access_find(ctr_table *table);
 
 /* Returns whether memory knows no row with table->keys, so that it may be written as a new one. */
-bool ctr_access_may_be_new(ctr_table *table, ctr_problem *problem);
+bool ctr_access_may_be_new(ctr_table *table);
 
 /* Looks for the row under a cursor, by the row id that xRowid returned. */
-int ctr_access_find_rowid(ctr_table *table, int64_t rowid, ctr_problem *problem);
+int ctr_access_find_rowid(ctr_table *table, int64_t rowid);
 
 /* Returns whether the row that was found has a live counter. */
 bool ctr_access_is_live(const ctr_table *table);
 
 /* Returns whether the key of the row is below a floor, in any file. */
-bool ctr_access_is_below(ctr_table *table, ctr_problem *problem);
+bool ctr_access_is_below(ctr_table *table);
 
 /* Writes the row in table->rows. */
-int ctr_access_write(ctr_table *table, ctr_problem *problem);
+int ctr_access_write(ctr_table *table);
 
 /* Raises floors to table->keys. */
-int ctr_access_raise(ctr_table *table, ctr_problem *problem);
+int ctr_access_raise(ctr_table *table);
 
 /* Returns table->keys as a message shows them; as ctr_values_key_text. */
-char *ctr_access_given_key_text(const ctr_table *table, ctr_problem *problem);
+char *ctr_access_given_key_text(const ctr_table *table);
 
 /* Frees copies of the key after a statement. */
 void ctr_access_end(ctr_table *table);
@@ -266,8 +262,8 @@ void ctr_access_end(ctr_table *table);
 /* ==== commands.c ============================================================================== */
 
 /* Fails if any column has a value. */
-int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns, const char *command,
-                               ctr_problem *problem);
+int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns,
+                               const char *command);
 
 /* If the command is `verb` and a name, returns the name, else NULL. */
 const char *ctr_commands_name(const char *command, const char *verb);
@@ -283,26 +279,26 @@ const char *ctr_commands_name(const char *command, const char *verb);
 /* Reads and checks the stored tables of one file, once. xConnect must not read them: it runs while
  * a statement is prepared, and SQLite does not wait for a lock on a file that the transaction
  * already reads. */
-int ctr_table_read(ctr_table *table, ctr_problem *problem);
+int ctr_table_read(ctr_table *table);
 
 /* Returns the name in a clause that adds a counter; the caller frees it with sqlite3_free. Returns
  * NULL and sets the problem if the clause is refused. */
-char *ctr_declare_counter(const char *table, const char *clause, ctr_problem *problem);
+char *ctr_declare_counter(ctr_conn *conn, const char *table, const char *clause);
 char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool tracked);
 
 /* ==== write.c ================================================================================= */
 
 /* Collects the counter values of an INSERT into table->given. Fails with SQLITE_MISMATCH on a value
  * that is no integer (base/values.c). */
-int ctr_write_collect_amounts(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
+int ctr_write_collect_amounts(ctr_table *table, sqlite3_value **columns);
 
 /* Sets the problem of a table without counters: two files have each dropped the counter that the
  * other kept. */
-void ctr_write_refuse_no_counter(ctr_problem *problem);
+void ctr_write_refuse_no_counter(ctr_conn *conn);
 
 /* Fails if this statement has added or dropped a column: SQLite shows the new columns to the next
  * statement only. */
-int ctr_write_check_altered(const ctr_table *table, ctr_problem *problem);
+int ctr_write_check_altered(const ctr_table *table);
 
 /* access.c: after ctr_access_find, table->rows holds the row. */
 
@@ -314,10 +310,10 @@ bool ctr_access_found(const ctr_table *table);
 /* ==== commands.c ============================================================================== */
 
 /* commands.c: `columns` are the columns of the INSERT, by number. */
-int ctr_commands_run(ctr_table *table, sqlite3_value **columns, ctr_problem *problem);
+int ctr_commands_run(ctr_table *table, sqlite3_value **columns);
 
 /* Adds or drops the counter that ctr_columns_ask() requests. */
-void ctr_commands_take(ctr_table *table, ctr_wanted *wanted, ctr_problem *problem);
+void ctr_commands_take(ctr_table *table, ctr_wanted *wanted);
 
 /* integrity.c: checks the stored content. */
 typedef enum ctr_integrity_extent {
@@ -326,7 +322,7 @@ typedef enum ctr_integrity_extent {
     CTR_INTEGRITY_QUICK
 } ctr_integrity_extent;
 
-int ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent, ctr_problem *problem);
+int ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent);
 
 /* xIntegrity, which SQLite calls since 3.44; earlier versions ignore it. Their headers lack it, so
  * there is a type of our own. */

@@ -72,9 +72,9 @@ static void close_searches(in_searches *elements)
     *elements = (in_searches){.place = -1};
 }
 
-static void *owned(void *memory, ctr_problem *problem)
+static void *owned(ctr_conn *conn, void *memory)
 {
-    if (!memory) ctr_problem_nomem(problem);
+    if (!memory) ctr_problem_nomem(conn);
     return memory;
 }
 
@@ -101,45 +101,45 @@ static int walk_list(sqlite3_value *list, bool first, sqlite3_value **value)
 }
 
 /* Skips NULL: a key is never NULL. */
-static void take_elements(in_searches *elements, const ctr_shape *shape, sqlite3_value *list,
-                          ctr_problem *problem)
+static void take_elements(ctr_conn *conn, in_searches *elements, const ctr_shape *shape,
+                          sqlite3_value *list)
 {
     const char pair[] = {'=', elements->plan[2 * elements->place + 1], '\0'};
     sqlite3_value *value = NULL;
     int rc = walk_list(list, true, &value);
-    for (; rc == SQLITE_OK && problem->rc == SQLITE_OK; rc = walk_list(list, false, &value)) {
+    for (; rc == SQLITE_OK && ctr_rc(conn) == SQLITE_OK; rc = walk_list(list, false, &value)) {
         if (sqlite3_value_type(value) == SQLITE_NULL) continue;
         if (!ctr_stream_is_exact(shape, pair, &value)) {
             leave_out(elements);
             return;
         }
-        sqlite3_value **more = ctr_array_room(elements->elements, &elements->room,
-                                              (size_t)elements->n + 1, sizeof *more, problem);
+        sqlite3_value **more = ctr_array_room(conn, elements->elements, &elements->room,
+                                              (size_t)elements->n + 1, sizeof *more);
         if (!more) return;
         elements->elements = more;
-        more[elements->n] = owned(sqlite3_value_dup(value), problem);
+        more[elements->n] = owned(conn, sqlite3_value_dup(value));
         if (more[elements->n]) elements->n++;
     }
     if (rc != SQLITE_OK && rc != SQLITE_DONE)
-        ctr_problem_set(problem, rc, "the list of an IN: %s", sqlite3_errstr(rc));
+        ctr_problem_set(conn, rc, "the list of an IN: %s", sqlite3_errstr(rc));
 }
 
 /* Copies the elements and the other arguments. */
-static void open_searches(in_searches *elements, const ctr_shape *shape, const char *plan, int argc,
-                          sqlite3_value **argv, ctr_problem *problem)
+static void open_searches(ctr_conn *conn, in_searches *elements, const ctr_shape *shape,
+                          const char *plan, int argc, sqlite3_value **argv)
 {
     size_t size = (size_t)argc * sizeof *elements->args;
-    elements->plan = ctr_text_copy(plan, problem);
-    elements->args = owned(sqlite3_malloc64(size), problem);
+    elements->plan = ctr_text_copy(conn, plan);
+    elements->args = owned(conn, sqlite3_malloc64(size));
     if (!elements->plan || !elements->args) return;
     elements->place = place_in_plan(plan);
     elements->plan[2 * elements->place] = '=';
     for (int i = 0; i < argc; i++) {
         bool is_list = i == elements->place;
-        elements->args[i] = is_list ? NULL : owned(sqlite3_value_dup(argv[i]), problem);
+        elements->args[i] = is_list ? NULL : owned(conn, sqlite3_value_dup(argv[i]));
         elements->argc++;
     }
-    if (problem->rc == SQLITE_OK) take_elements(elements, shape, argv[elements->place], problem);
+    if (ctr_rc(conn) == SQLITE_OK) take_elements(conn, elements, shape, argv[elements->place]);
 }
 
 /* Moves to the next search; returns false if there is none. */
@@ -199,7 +199,6 @@ void ctr_scan_release(ctr_table *table)
 int ctr_scan_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor)
 {
     ctr_table *table = (ctr_table *)base;
-    ctr_problem problem = {SQLITE_OK, NULL};
     size_t counters = (size_t)table->shape.n_counters * sizeof(seen_counter);
     scan_cursor *made = table->idle;
     if (!made) {
@@ -208,8 +207,10 @@ int ctr_scan_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor)
         memset(made, 0, sizeof *made + counters);
     }
     table->idle = NULL;
+    ctr_problem problem;
+    ctr_problem_begin(table->joined.conn, &problem);
     *made = (scan_cursor){.stream.of = &table->streams, .key = made->key, .row = made->row};
-    if (table->front) made->reading = table->front->open(table, &problem);
+    if (table->front) made->reading = table->front->open(table);
     *cursor = &made->base;
     if (problem.rc != SQLITE_OK) free_cursor(made);
     return ctr_table_fail(table, &problem);
@@ -236,18 +237,18 @@ int ctr_scan_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-static void start_stream(scan_cursor *cursor, bool unique, const char *plan, int argc,
-                         sqlite3_value **argv, ctr_problem *problem)
+static void start_stream(ctr_conn *conn, scan_cursor *cursor, bool unique, const char *plan,
+                         int argc, sqlite3_value **argv)
 {
     bool exact = ctr_stream_is_exact(&table_of(cursor)->shape, plan, argv);
     forget_rest(cursor);
     cursor->stream.has_exact = false;
     if (unique && !exact) {
-        cursor->rest_plan = ctr_text_copy(plan, problem);
-        cursor->rest = ctr_arg_copies(argv, argc, problem);
+        cursor->rest_plan = ctr_text_copy(conn, plan);
+        cursor->rest = ctr_arg_copies(conn, argv, argc);
         cursor->n_rest = argc;
     }
-    ctr_stream_start(&cursor->stream, plan, argv, exact || unique, problem);
+    ctr_stream_start(&cursor->stream, plan, argv, exact || unique);
 }
 
 /* Returns whether the plan has the whole key, with values that mean the same on the stored
@@ -260,12 +261,12 @@ static bool names_one_row(const ctr_table *table, const char *plan, sqlite3_valu
     return *at == '.' && ctr_stream_is_exact(&table->shape, plan, argv);
 }
 
-static void find_single(scan_cursor *cursor, sqlite3_value **argv, ctr_problem *problem)
+static void find_single(ctr_conn *conn, scan_cursor *cursor, sqlite3_value **argv)
 {
     ctr_rows *rows = table_of(cursor)->rows;
-    if (ctr_rows_find_key(rows, argv, problem) || !rows->found) return;
+    if (ctr_rows_find_key(rows, argv) || !rows->found) return;
     cursor->key.size = 0;
-    uint8_t *key = ctr_pack_room(&cursor->key, rows->key.size, problem);
+    uint8_t *key = ctr_pack_room(conn, &cursor->key, rows->key.size);
     if (!key) return;
     memcpy(key, rows->key.bytes, rows->key.size);
     cursor->key.size = rows->key.size;
@@ -275,18 +276,18 @@ static void find_single(scan_cursor *cursor, sqlite3_value **argv, ctr_problem *
     cursor->single = true;
 }
 
-static void start_scan(scan_cursor *cursor, const char *plan, int argc, sqlite3_value **argv,
-                       ctr_problem *problem)
+static void start_scan(ctr_conn *conn, scan_cursor *cursor, const char *plan, int argc,
+                       sqlite3_value **argv)
 {
     ctr_table *table = table_of(cursor);
     cursor->started = table->front || !names_one_row(table, plan, argv);
     cursor->single = false;
     if (table->front)
-        table->front->start(cursor->reading, table, cursor->unique, plan, argc, argv, problem);
+        table->front->start(cursor->reading, table, cursor->unique, plan, argc, argv);
     else if (!cursor->started)
-        find_single(cursor, argv, problem);
-    else if (ctr_journal_refresh(table->rows->tab, problem) == SQLITE_OK)
-        start_stream(cursor, cursor->unique, plan, argc, argv, problem);
+        find_single(conn, cursor, argv);
+    else if (ctr_journal_refresh(table->rows->tab) == SQLITE_OK)
+        start_stream(conn, cursor, cursor->unique, plan, argc, argv);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -304,7 +305,7 @@ static int64_t rowid_of(const scan_cursor *cursor)
 }
 
 /* Returns a counter of this row, which is summed up once. */
-static const ctr_summary *sum_counter(scan_cursor *cursor, int counter, ctr_problem *problem)
+static const ctr_summary *sum_counter(scan_cursor *cursor, int counter)
 {
     ctr_table *table = table_of(cursor);
     seen_counter *one = &cursor->counters[counter];
@@ -314,8 +315,7 @@ static const ctr_summary *sum_counter(scan_cursor *cursor, int counter, ctr_prob
     if (table->front)
         table->front->sum(cursor->reading, counter, &one->state);
     else
-        ctr_values_sum_cell(table->rows, cursor->stream.statement, i, counter, &one->state,
-                            problem);
+        ctr_values_sum_cell(table->rows, cursor->stream.statement, i, counter, &one->state);
     return &one->state;
 }
 
@@ -335,62 +335,65 @@ static bool has_amounts(const scan_cursor *cursor)
 
 /* A rollback since the last row dropped the journal's memory, which is then read again. A row found
  * by its key does not need it. */
-static bool is_visible(scan_cursor *cursor, ctr_problem *problem)
+static bool is_visible(ctr_conn *conn, scan_cursor *cursor)
 {
     const ctr_table *table = table_of(cursor);
     ctr_tab *tab = table->front ? NULL : table->rows->tab;
     bool looks = tab && !cursor->single && !tab->known;
-    if (looks && ctr_journal_refresh(tab, problem)) return false;
+    if (looks && ctr_journal_refresh(tab)) return false;
     bool visible = false, all = has_amounts(cursor);
     int n = table->shape.n_counters;
     for (int i = 0; i < n && (all || !visible); i++) {
-        const ctr_summary *state = sum_counter(cursor, i, problem);
-        if (problem->rc != SQLITE_OK) return false;
+        const ctr_summary *state = sum_counter(cursor, i);
+        if (ctr_rc(conn) != SQLITE_OK) return false;
         visible = visible || ctr_summary_is_live(state);
     }
     return visible;
 }
 
 /* Steps to the next stored row of the current scan: of its first stream or of the second one. */
-static bool step_scan(scan_cursor *cursor, ctr_problem *problem)
+static bool step_scan(ctr_conn *conn, scan_cursor *cursor)
 {
     ctr_stream *stream = &cursor->stream;
     if (!cursor->started) return false;
-    if (cursor->reading) return table_of(cursor)->front->step(cursor->reading, problem);
+    if (cursor->reading) return table_of(cursor)->front->step(cursor->reading);
     if (!stream->statement) return false;
-    bool row = ctr_stream_step(stream, problem);
+    bool row = ctr_stream_step(stream);
     if (row && cursor->rest) {
         stream->exact = sqlite3_column_int64(stream->statement, CTR_STREAM_ID);
         stream->has_exact = true;
     }
-    if (row || !cursor->rest || problem->rc != SQLITE_OK) return row;
-    ctr_stream_start(stream, cursor->rest_plan, cursor->rest, false, problem);
+    if (row || !cursor->rest || ctr_rc(conn) != SQLITE_OK) return row;
+    ctr_stream_start(stream, cursor->rest_plan, cursor->rest, false);
     forget_rest(cursor);
-    return ctr_stream_step(stream, problem);
+    return ctr_stream_step(stream);
 }
 
 /* Steps to the first row, if the scan has just begun, or to the next one. */
-static bool step(scan_cursor *cursor, bool begins, ctr_problem *problem)
+static bool step(ctr_conn *conn, scan_cursor *cursor, bool begins)
 {
     in_searches *elements = &cursor->elements;
     bool row = begins && cursor->single;
     if (!begins) cursor->row++;
-    if (!row) row = step_scan(cursor, problem);
-    while (!row && problem->rc == SQLITE_OK && next_search(elements)) {
+    if (!row) row = step_scan(conn, cursor);
+    while (!row && ctr_rc(conn) == SQLITE_OK && next_search(elements)) {
         cursor->row++;
-        start_scan(cursor, elements->plan, elements->argc, elements->args, problem);
-        row = problem->rc == SQLITE_OK && (cursor->single || step_scan(cursor, problem));
+        start_scan(conn, cursor, elements->plan, elements->argc, elements->args);
+        row = ctr_rc(conn) == SQLITE_OK && (cursor->single || step_scan(conn, cursor));
     }
     return row;
 }
 
 static int go_on(scan_cursor *cursor, bool begins)
 {
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_conn *conn = table_of(cursor)->joined.conn;
+    ctr_problem problem;
+    ctr_problem_begin(conn, &problem);
     cursor->eof = true;
-    bool row = step(cursor, begins, &problem);
-    while (row && !is_visible(cursor, &problem) && problem.rc == SQLITE_OK)
-        row = step(cursor, false, &problem);
+    bool row = step(conn, cursor, begins);
+    while (row && !is_visible(conn, cursor) && problem.rc == SQLITE_OK)
+        row = step(conn, cursor, false);
+    ctr_problem_end(&problem);
     if (problem.rc != SQLITE_OK) return ctr_table_fail(table_of(cursor), &problem);
     cursor->eof = !row;
     if (!row && cursor->stream.statement) sqlite3_reset(cursor->stream.statement);
@@ -401,19 +404,22 @@ int ctr_scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int
                     sqlite3_value **argv)
 {
     scan_cursor *cursor = (scan_cursor *)base;
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_conn *conn = table_of(cursor)->joined.conn;
+    ctr_problem problem;
+    ctr_problem_begin(conn, &problem);
     cursor->unique = number & CTR_PLAN_UNIQUE;
     cursor->started = cursor->single = false;
     cursor->row++;
     cursor->eof = true;                /* until there is a row; also after an error */
     close_searches(&cursor->elements); /* the terms of an OR share a cursor */
     table_of(cursor)->updated = 0;
-    table_of(cursor)->joined.conn->stats.reads++;
-    ctr_table_read(table_of(cursor), &problem);
+    conn->stats.reads++;
+    ctr_table_read(table_of(cursor));
     if (place_in_plan(plan) >= 0)
-        open_searches(&cursor->elements, &table_of(cursor)->shape, plan, argc, argv, &problem);
+        open_searches(conn, &cursor->elements, &table_of(cursor)->shape, plan, argc, argv);
     else
-        start_scan(cursor, plan, argc, argv, &problem);
+        start_scan(conn, cursor, plan, argc, argv);
+    ctr_problem_end(&problem);
     if (problem.rc != SQLITE_OK) return ctr_table_fail(table_of(cursor), &problem);
     return go_on(cursor, true);
 }
@@ -442,15 +448,16 @@ int ctr_scan_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 static void result_counter(scan_cursor *cursor, sqlite3_context *ctx, int counter)
 {
     ctr_table *table = table_of(cursor);
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_problem problem;
+    ctr_problem_begin(table->joined.conn, &problem);
     int64_t value = 0;
-    const ctr_summary *state = sum_counter(cursor, counter, &problem);
+    const ctr_summary *state = sum_counter(cursor, counter);
     if (problem.rc == SQLITE_OK && ctr_sum_value(&state->sum, &value) != CTR_OK) {
-        ctr_problem_set(&problem, SQLITE_ERROR,
+        ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                         "integer overflow: the counts of all files add up to more than 64 bits; "
                         "INSERT a number of the other sign");
         ctr_rows *rows = cursor->reading ? table->front->rows(cursor->reading) : table->rows;
-        ctr_values_problem_at(rows, rowid_of(cursor), counter, &problem);
+        ctr_values_problem_at(rows, rowid_of(cursor), counter);
     }
     if (!ctr_arg_problem(ctx, table->name, &problem)) return;
     if (state->life % 2 == 1) sqlite3_result_int64(ctx, value);

@@ -37,42 +37,41 @@ static const char *const SENTENCES[] = {
     [CTR_REFUSE_NOT_A_COUNTER] = "column %s: only a COUNTER can be added",
 };
 
-static void refuse_declaration(const ctr_declaration *declaration, ctr_problem *problem)
+static void refuse_declaration(ctr_conn *conn, const ctr_declaration *declaration)
 {
-    char *culprit = ctr_text_of(declaration->culprit, problem),
-         *word = ctr_text_of(declaration->word, problem);
-    ctr_problem_set(problem, SQLITE_ERROR, SENTENCES[declaration->refusal], culprit, word);
+    char *culprit = ctr_text_of(conn, declaration->culprit),
+         *word = ctr_text_of(conn, declaration->word);
+    ctr_problem_set(conn, SQLITE_ERROR, SENTENCES[declaration->refusal], culprit, word);
     sqlite3_free(culprit);
     sqlite3_free(word);
 }
 
 /* declare.c: a tracked table that is replicated may have no counter. */
-static int declare_shape(ctr_shape *shape, const char *table, bool tracked, int n,
-                         const char *const *clauses, ctr_problem *problem)
+static int declare_shape(ctr_conn *conn, ctr_shape *shape, const char *table, bool tracked, int n,
+                         const char *const *clauses)
 {
-    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
     ctr_declaration declaration;
     ctr_declared *room = sqlite3_malloc64(((size_t)n + 1) * sizeof *room);
-    if (!room) return ctr_problem_nomem(problem);
+    if (!room) return ctr_problem_nomem(conn);
     bool whole = ctr_declaration_parse(&declaration, room, table, clauses, n);
     if (tracked && !whole && declaration.refusal == CTR_REFUSE_NO_COUNTER) whole = true;
     if (whole)
-        ctr_shape_open(shape, declaration.n_columns, problem);
+        ctr_shape_open(conn, shape, declaration.n_columns);
     else
-        refuse_declaration(&declaration, problem);
+        refuse_declaration(conn, &declaration);
     for (int i = 0; whole && i < declaration.n_columns; i++) {
         const ctr_declared *column = &declaration.columns[i];
-        char *name = ctr_text_unquoted(column->name, problem),
-             *type = ctr_text_of(column->type, problem),
-             *collation = ctr_text_unquoted(column->collation, problem);
+        char *name = ctr_text_unquoted(conn, column->name), *type = ctr_text_of(conn, column->type),
+             *collation = ctr_text_unquoted(conn, column->collation);
         if (type) ctr_declaration_type(column->type, type);
-        ctr_shape_add(shape, name, type, collation, column->key, problem);
+        ctr_shape_add(conn, shape, name, type, collation, column->key);
         sqlite3_free(name);
         sqlite3_free(type);
         sqlite3_free(collation);
     }
     sqlite3_free(room);
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
 /* If the last clause is TRACKED, removes it from the count and returns the name of the tracked
@@ -80,25 +79,25 @@ static int declare_shape(ctr_shape *shape, const char *table, bool tracked, int 
  * problem.
  *
  * counter_track writes TRACKED "products" as the last clause. */
-static char *declare_tracked(int *n, const char *const *clauses, ctr_problem *problem)
+static char *declare_tracked(ctr_conn *conn, int *n, const char *const *clauses)
 {
     static const char TRACKED[] = "TRACKED \"";
     const char *last = *n > 0 ? clauses[*n - 1] : "";
     if (strncmp(last, TRACKED, sizeof TRACKED - 1) != 0) return NULL;
     last += sizeof TRACKED - 2;
     --*n;
-    return ctr_text_unquoted((ctr_span){last, strlen(last)}, problem);
+    return ctr_text_unquoted(conn, (ctr_span){last, strlen(last)});
 }
 
-char *ctr_declare_counter(const char *table, const char *clause, ctr_problem *problem)
+char *ctr_declare_counter(ctr_conn *conn, const char *table, const char *clause)
 {
     ctr_declaration declaration;
     ctr_declared column;
     if (!ctr_declaration_counter(&declaration, &column, table, clause)) {
-        refuse_declaration(&declaration, problem);
+        refuse_declaration(conn, &declaration);
         return NULL;
     }
-    return ctr_text_unquoted(column.name, problem);
+    return ctr_text_unquoted(conn, column.name);
 }
 
 /* Counters and hidden columns have a type, because some schema readers fail on a column without
@@ -132,13 +131,17 @@ enum { ARG_SCHEMA = 1, ARG_TABLE = 2, ARG_CLAUSES = 3 };
 
 int ctr_table_fail(ctr_table *table, ctr_problem *problem)
 {
-    ctr_problem trouble = {SQLITE_OK, NULL};
-    const char *tracked = problem->rc != SQLITE_OK && table->handed
-                              ? table->tracker->tracked_table(table, &trouble)
-                              : NULL;
-    if (trouble.rc != SQLITE_OK) {
-        ctr_problem_close(problem);
-        *problem = trouble;
+    ctr_problem trouble;
+    const char *tracked = NULL;
+    ctr_problem_end(problem);
+    if (problem->rc != SQLITE_OK && table->handed) {
+        ctr_problem_begin(table->joined.conn, &trouble);
+        tracked = table->tracker->tracked_table(table);
+        ctr_problem_end(&trouble);
+        if (trouble.rc != SQLITE_OK) {
+            ctr_problem_close(problem);
+            *problem = trouble;
+        }
     }
     int rc = ctr_arg_table_problem(&table->joined.base, tracked ? tracked : table->name, problem);
     table->handed = false;
@@ -164,98 +167,102 @@ static int table_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-static void open_table(ctr_table *table, ctr_problem *problem)
+static void open_table(ctr_table *table)
 {
-    if (problem->rc != SQLITE_OK) return;
+    if (ctr_rc(table->joined.conn) != SQLITE_OK) return;
     table->held = table->file = ctr_file_hold(table->joined.conn, table->schema);
     size_t n_keys = (size_t)table->shape.n_keys, n_counters = (size_t)table->shape.n_counters;
     table->keys = sqlite3_malloc64(n_keys * sizeof *table->keys);
     table->given = sqlite3_malloc64((n_counters + 1) * sizeof *table->given);
     if (!table->file || !table->keys || !table->given) {
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(table->joined.conn);
         return;
     }
-    ctr_rows_open(&table->own_rows, table->file, table->name, &table->shape, problem);
+    ctr_rows_open(&table->own_rows, table->file, table->name, &table->shape);
     ctr_tab_forget(table->file, table->name); /* it may be the journal of another table */
-    table->streams = (ctr_streams){
-        .db = table->db, .schema = table->schema, .table = table->name, .shape = &table->shape};
+    table->streams = (ctr_streams){.conn = table->joined.conn,
+                                   .schema = table->schema,
+                                   .table = table->name,
+                                   .shape = &table->shape};
     table->floors = ctr_floors_on(table->own_rows.tab, &table->shape);
 }
 
 /* The identity is read first, unless it was checked, because the columns may have another meaning
  * in a newer format. */
-int ctr_table_read(ctr_table *table, ctr_problem *problem)
+int ctr_table_read(ctr_table *table)
 {
-    if (problem->rc != SQLITE_OK || table->read || table->front) return problem->rc;
+    if (ctr_rc(table->joined.conn) != SQLITE_OK || table->read || table->front)
+        return ctr_rc(table->joined.conn);
     ctr_identity identity;
     ctr_shape shape = {0};
-    if (!table->file->checked && ctr_identity_read(&identity, table->db, table->schema, problem))
-        ctr_identity_offer_fork(table->db, table->schema, problem);
-    ctr_tab_read_shape(table->file, table->name, &shape, problem);
-    if (problem->rc == SQLITE_OK && !ctr_shape_same_columns(&shape, &table->shape))
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+    if (!table->file->checked && ctr_identity_read(&identity, table->joined.conn, table->schema))
+        ctr_identity_offer_fork(table->joined.conn, table->schema);
+    ctr_tab_read_shape(table->file, table->name, &shape);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK && !ctr_shape_same_columns(&shape, &table->shape))
+        ctr_problem_set(table->joined.conn, SQLITE_CORRUPT_VTAB,
                         "the stored table %s_cells is damaged: it has other columns than declared",
                         table->name);
-    if (problem->rc == SQLITE_OK) {
+    if (ctr_rc(table->joined.conn) == SQLITE_OK) {
         ctr_shape_close(&table->shape);
         table->shape = shape;
         table->read = true;
     } else {
         ctr_shape_close(&shape);
     }
-    return problem->rc;
+    return ctr_rc(table->joined.conn);
 }
 
-void ctr_table_declare(ctr_table *table, ctr_problem *problem)
+void ctr_table_declare(ctr_table *table)
 {
-    if (problem->rc != SQLITE_OK) return;
+    if (ctr_rc(table->joined.conn) != SQLITE_OK) return;
     char *declaration = ctr_declare_vtab(&table->shape, table->name, table->tracker != NULL);
     if (!declaration) {
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(table->joined.conn);
         return;
     }
-    ctr_problem_sqlite(problem, table->db, sqlite3_declare_vtab(table->db, declaration));
+    ctr_problem_sqlite(table->joined.conn,
+                       sqlite3_declare_vtab(table->joined.conn->db, declaration));
     sqlite3_free(declaration);
     /* With it, a statement OR IGNORE or OR FAIL on a tracked table would keep the row whose trigger
      * was refused. */
-    if (!table->tracker) sqlite3_vtab_config(table->db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
-    if (!table->front) sqlite3_vtab_config(table->db, SQLITE_VTAB_INNOCUOUS);
+    if (!table->tracker)
+        sqlite3_vtab_config(table->joined.conn->db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
+    if (!table->front) sqlite3_vtab_config(table->joined.conn->db, SQLITE_VTAB_INNOCUOUS);
 }
 
 /* Returns a table over the stored one, or NULL and a problem. Takes over the names; `clauses` are
  * the n clauses of the declaration. The columns are those of the stored table, and their order in
  * the key is that of the declaration. */
-static ctr_table *connect(sqlite3 *db, ctr_conn *conn, char *schema, char *name, int n,
-                          const char *const *clauses, ctr_problem *problem)
+static ctr_table *connect(ctr_conn *conn, char *schema, char *name, int n,
+                          const char *const *clauses)
 {
     ctr_table *table = sqlite3_malloc64(sizeof *table);
     if (!table) {
         sqlite3_free(schema);
         sqlite3_free(name);
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(conn);
         return NULL;
     }
     memset(table, 0, sizeof *table);
-    table->db = db;
     table->joined.conn = conn;
     table->rows = &table->own_rows;
     table->schema = schema;
     table->name = name;
-    char *tracked = declare_tracked(&n, clauses, problem);
+    char *tracked = declare_tracked(conn, &n, clauses);
     table->tracker = tracked ? conn->above.tracker : NULL;
     sqlite3_free(tracked);
-    if (table->tracker) table->tracker->open(table, problem);
-    if (!table->schema || !table->name) ctr_problem_nomem(problem);
+    if (table->tracker) table->tracker->open(table);
+    if (!table->schema || !table->name) ctr_problem_nomem(conn);
     ctr_shape declared = {0};
-    declare_shape(&declared, table->name, table->tracker != NULL, n, clauses, problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_stored_describe(&table->shape, table->db, table->schema, table->name, &declared,
-                            problem);
+    declare_shape(conn, &declared, table->name, table->tracker != NULL, n, clauses);
+    if (ctr_rc(conn) == SQLITE_OK)
+        ctr_stored_describe(&table->shape, table->joined.conn, table->schema, table->name,
+                            &declared);
     ctr_shape_close(&declared);
-    open_table(table, problem);
-    ctr_table_declare(table, problem);
-    if (problem->rc == SQLITE_OK) return table;
-    ctr_problem_where(problem, "%s", name);
+    open_table(table);
+    ctr_table_declare(table);
+    if (ctr_rc(conn) == SQLITE_OK) return table;
+    ctr_problem_where(conn, "%s", name);
     table_disconnect(&table->joined.base);
     return NULL;
 }
@@ -279,41 +286,43 @@ int ctr_table_report(ctr_problem *problem, char **message)
 static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                          sqlite3_vtab **base, char **message)
 {
-    ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_table *table = connect(db, aux, sqlite3_mprintf("%s", argv[ARG_SCHEMA]),
-                               sqlite3_mprintf("%s", argv[ARG_TABLE]), argc - ARG_CLAUSES,
-                               argv + ARG_CLAUSES, &problem);
+    ctr_problem problem;
+    ctr_problem_begin(aux, &problem);
+    (void)db;
+    ctr_table *table =
+        connect(aux, sqlite3_mprintf("%s", argv[ARG_SCHEMA]),
+                sqlite3_mprintf("%s", argv[ARG_TABLE]), argc - ARG_CLAUSES, argv + ARG_CLAUSES);
     if (table) *base = &table->joined.base;
     return ctr_table_report(&problem, message);
 }
 
-void ctr_table_check_name(const ctr_shape *shape, const char *name, ctr_problem *problem)
+void ctr_table_check_name(ctr_conn *conn, const ctr_shape *shape, const char *name)
 {
-    if (problem->rc != SQLITE_OK) return;
+    if (ctr_rc(conn) != SQLITE_OK) return;
     if (ctr_declaration_reserves_table(name))
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(conn, SQLITE_ERROR,
                         "names that begin with counter_ are reserved, such as %s", name);
     if (sqlite3_stricmp(name, "request_id") == 0)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(conn, SQLITE_ERROR,
                         "the table cannot have the name %s: it has a hidden column of that name",
                         name);
     for (int i = 0; i < shape->n_columns; i++) {
         const char *column = shape->columns[i].name;
         if (sqlite3_stricmp(name, column) == 0)
-            ctr_problem_set(problem, SQLITE_ERROR,
+            ctr_problem_set(conn, SQLITE_ERROR,
                             "the table cannot have the name %s: it has the column %s", name,
                             column);
     }
 }
 
 /* Returns the clauses of a declaration, or NULL and a problem if there is no memory. */
-static char *declaration_of(const ctr_shape *shape, const char *tracked, ctr_problem *problem)
+static char *declaration_of(ctr_conn *conn, const ctr_shape *shape, const char *tracked)
 {
-    if (problem->rc != SQLITE_OK) return NULL;
+    if (ctr_rc(conn) != SQLITE_OK) return NULL;
     char *columns = ctr_shape_declaration(shape), *whole = NULL;
     if (columns && tracked) whole = sqlite3_mprintf("%s, TRACKED \"%w\"", columns, tracked);
     if (columns && !tracked) whole = sqlite3_mprintf("%s", columns);
-    if (!whole) ctr_problem_nomem(problem);
+    if (!whole) ctr_problem_nomem(conn);
     sqlite3_free(columns);
     return whole;
 }
@@ -326,25 +335,25 @@ static bool are_same(const char *a, const char *b)
 /* `.clone` of the shell copies the stored tables without the counter table. Returns whether there
  * are stored tables of this name: the new table uses them as they are. Fails if they have other
  * columns, or belong to another tracked table. */
-static bool take_up(sqlite3 *db, const char *schema, const char *name, const char *tracked,
-                    const ctr_shape *shape, ctr_problem *problem)
+static bool take_up(ctr_conn *conn, const char *schema, const char *name, const char *tracked,
+                    const ctr_shape *shape)
 {
     ctr_catalog_entry entry;
     ctr_shape stored = {0};
     ctr_identity identity;
-    if (problem->rc == SQLITE_OK) ctr_identity_read(&identity, db, schema, problem);
-    bool has_stored = ctr_catalog_named(&entry, db, schema, name, problem) &&
-                      ctr_stored_read(&stored, db, schema, name, problem) == SQLITE_OK;
+    if (ctr_rc(conn) == SQLITE_OK) ctr_identity_read(&identity, conn, schema);
+    bool has_stored = ctr_catalog_named(&entry, conn, schema, name) &&
+                      ctr_stored_read(&stored, conn, schema, name) == SQLITE_OK;
     if (has_stored) {
-        char *was_tracked = ctr_stored_tracked(db, schema, name, problem);
+        char *was_tracked = ctr_stored_tracked(conn, schema, name);
         const char *birth = was_tracked ? entry.birth : NULL;
-        char *is = declaration_of(&stored, birth, problem),
-             *wanted = declaration_of(shape, tracked, problem);
-        bool same = problem->rc == SQLITE_OK && /* the texts alone count if no counter is left */
+        char *is = declaration_of(conn, &stored, birth),
+             *wanted = declaration_of(conn, shape, tracked);
+        bool same = ctr_rc(conn) == SQLITE_OK && /* the texts alone count if no counter is left */
                     (strcmp(is, wanted) == 0 ||
                      (are_same(birth, tracked) && ctr_shape_same_columns(&stored, shape)));
-        if (problem->rc == SQLITE_OK && !same)
-            ctr_problem_set(problem, SQLITE_ERROR,
+        if (ctr_rc(conn) == SQLITE_OK && !same)
+            ctr_problem_set(conn, SQLITE_ERROR,
                             "its stored tables exist already: CREATE VIRTUAL TABLE \"%w\" USING "
                             "counter(%s) uses them",
                             name, is);
@@ -358,18 +367,18 @@ static bool take_up(sqlite3 *db, const char *schema, const char *name, const cha
 }
 
 /* Makes the stored tables, and those of the file. */
-static void make_stored(ctr_conn *conn, sqlite3 *db, const char *schema, const char *name,
-                        const char *tracked, const ctr_shape *shape, ctr_problem *problem)
+static void make_stored(ctr_conn *conn, const char *schema, const char *name, const char *tracked,
+                        const ctr_shape *shape)
 {
-    if (problem->rc != SQLITE_OK) return;
+    if (ctr_rc(conn) != SQLITE_OK) return;
     ctr_file *file = ctr_file_of(conn, schema);
     if (file)
-        ctr_succession_create(file, NULL, problem);
+        ctr_succession_create(file, NULL);
     else
-        ctr_problem_nomem(problem);
-    ctr_catalog_add(db, schema, name, tracked ? tracked : name, problem);
-    ctr_stored_create(shape, db, schema, name, problem);
-    ctr_run run = ctr_run_on(db, schema, name, problem);
+        ctr_problem_nomem(conn);
+    ctr_catalog_add(conn, schema, name, tracked ? tracked : name);
+    ctr_stored_create(shape, conn, schema, name);
+    ctr_run run = ctr_run_on(conn, schema, name);
     if (tracked) ctr_run_do(&run, CTR_SQL_TRACK_NOTE_TABLE, tracked);
 }
 
@@ -378,27 +387,29 @@ static void make_stored(ctr_conn *conn, sqlite3 *db, const char *schema, const c
 static int table_create(sqlite3 *db, void *aux, int argc, const char *const *argv,
                         sqlite3_vtab **base, char **message)
 {
-    ctr_problem problem = {SQLITE_OK, NULL};
     ctr_conn *conn = aux;
+    ctr_problem problem;
+    ctr_problem_begin(conn, &problem);
+    (void)db;
     ctr_shape shape = {0};
     ctr_table *table = NULL;
     char *schema = sqlite3_mprintf("%s", argv[ARG_SCHEMA]);
     char *name = sqlite3_mprintf("%s", argv[ARG_TABLE]);
-    if (!schema || !name) ctr_problem_nomem(&problem);
+    if (!schema || !name) ctr_problem_nomem(conn);
     int n = argc - ARG_CLAUSES;
-    char *tracked = declare_tracked(&n, argv + ARG_CLAUSES, &problem);
-    declare_shape(&shape, name, tracked != NULL, n, argv + ARG_CLAUSES, &problem);
+    char *tracked = declare_tracked(conn, &n, argv + ARG_CLAUSES);
+    declare_shape(conn, &shape, name, tracked != NULL, n, argv + ARG_CLAUSES);
     shape.replicated = tracked && conn->row_cells;
-    ctr_session_renew(conn, &problem);
-    ctr_table_check_name(&shape, name, &problem);
-    if (!take_up(db, schema, name, tracked, &shape, &problem))
-        make_stored(conn, db, schema, name, tracked, &shape, &problem);
+    ctr_session_renew(conn);
+    ctr_table_check_name(conn, &shape, name);
+    if (!take_up(conn, schema, name, tracked, &shape))
+        make_stored(conn, schema, name, tracked, &shape);
     sqlite3_free(tracked);
     ctr_shape_close(&shape);
     if (problem.rc == SQLITE_OK) {
-        table = connect(db, conn, schema, name, argc - ARG_CLAUSES, argv + ARG_CLAUSES, &problem);
+        table = connect(conn, schema, name, argc - ARG_CLAUSES, argv + ARG_CLAUSES);
     } else {
-        ctr_problem_where(&problem, "%s", name);
+        ctr_problem_where(conn, "%s", name);
         sqlite3_free(schema);
         sqlite3_free(name);
     }
@@ -409,45 +420,42 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
 /* A file that forgets its own shards would write them again with clocks that other files have seen.
  * A table that never had a row has no shards. Floors prove that there were rows; in damaged stored
  * tables there may have been some. */
-static bool has_shards(ctr_table *table, ctr_problem *problem)
+static bool has_shards(ctr_table *table)
 {
-    ctr_problem damage = {SQLITE_OK, NULL};
-    if (problem->rc != SQLITE_OK) return false;
-    ctr_run run = ctr_run_on(table->db, table->schema, table->name, &damage);
+    ctr_conn *conn = table->joined.conn;
+    ctr_problem damage;
+    if (ctr_rc(conn) != SQLITE_OK) return false;
+    ctr_problem_begin(conn, &damage);
+    ctr_run run = ctr_run_on(conn, table->schema, table->name);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ANY);
     bool any = ctr_run_once(&run, row);
-    ctr_slot *floors = ctr_floors_read(table->own_rows.tab, &damage);
+    ctr_slot *floors = ctr_floors_read(table->own_rows.tab);
     any = any || floors || damage.rc != SQLITE_OK;
-    ctr_tab_give_back(table->own_rows.tab, floors, &damage);
-    if (ctr_problem_rolls_back(damage.rc))
-        *problem = damage;
-    else
-        ctr_problem_close(&damage);
+    ctr_tab_give_back(table->own_rows.tab, floors);
+    ctr_problem_raise_if(conn, &damage, ctr_problem_rolls_back(damage.rc));
     return any;
 }
 
 /* SQLite will not call this table when the transaction ends, so counter_witness joins instead. That
  * locks main; for a table of another file it is done only if that file has counted, because its
  * witness must be written after the commit. */
-static void tell_another(ctr_table *table, ctr_problem *problem)
+static void tell_another(ctr_table *table)
 {
-    if (sqlite3_stricmp(table->schema, "main") == 0) ctr_conn_join(table->joined.conn, problem);
-    if (ctr_file_has_counted(table->file)) ctr_events_pass_on(&table->joined, problem);
+    if (sqlite3_stricmp(table->schema, "main") == 0) ctr_conn_join(table->joined.conn);
+    if (ctr_file_has_counted(table->file)) ctr_events_pass_on(&table->joined);
 }
 
 /* A damaged table can be dropped, but not one of a newer format. When a DROP fails, SQLite shows
  * the text of the code instead of the table's message. */
-static void refuse_newer(ctr_table *table, ctr_problem *problem)
+static void refuse_newer(ctr_table *table)
 {
     ctr_identity identity;
-    ctr_problem trouble = {SQLITE_OK, NULL};
-    ctr_identity_read(&identity, table->db, table->schema, &trouble);
-    if (trouble.rc == SQLITE_CORRUPT_VTAB) {
-        ctr_problem_close(&trouble);
-        return;
-    }
-    *problem = trouble;
-    if (problem->rc == SQLITE_ERROR) problem->rc = SQLITE_READONLY;
+    ctr_conn *conn = table->joined.conn;
+    ctr_problem trouble;
+    ctr_problem_begin(conn, &trouble);
+    ctr_identity_read(&identity, conn, table->schema);
+    if (trouble.rc == SQLITE_ERROR) trouble.rc = SQLITE_READONLY;
+    ctr_problem_raise_if(conn, &trouble, trouble.rc != SQLITE_CORRUPT_VTAB);
 }
 
 /* No statement that was prepared here stays: each DROP of a stored table raises the version of the
@@ -456,24 +464,25 @@ static void refuse_newer(ctr_table *table, ctr_problem *problem)
 static int table_destroy(sqlite3_vtab *base)
 {
     ctr_table *table = (ctr_table *)base;
-    ctr_problem problem = {SQLITE_OK, NULL};
-    refuse_newer(table, &problem);
-    const char *tracked = table->tracker ? table->tracker->tracked_table(table, &problem) : NULL;
+    ctr_problem problem;
+    ctr_problem_begin(table->joined.conn, &problem);
+    refuse_newer(table);
+    const char *tracked = table->tracker ? table->tracker->tracked_table(table) : NULL;
     if (tracked) /* its triggers name this table */
-        ctr_problem_set(&problem, SQLITE_PERM,
+        ctr_problem_set(table->joined.conn, SQLITE_PERM,
                         "it holds the counters of the tracked table %s and cannot be dropped: "
                         "counter_untrack('%s') stops tracking",
                         tracked, tracked);
-    ctr_batch_flush_all(table->file, &problem);
+    ctr_batch_flush_all(table->file);
     ctr_stream_release(&table->streams);
     ctr_tab_release(table->own_rows.tab);
-    tell_another(table, &problem);
-    bool forgets = has_shards(table, &problem);
+    tell_another(table);
+    bool forgets = has_shards(table);
     ctr_tab_forget(table->file, table->name);
-    ctr_stored_drop(table->db, table->schema, table->name, &problem);
-    ctr_catalog_remove(table->db, table->schema, table->name, &problem);
+    ctr_stored_drop(table->joined.conn, table->schema, table->name);
+    ctr_catalog_remove(table->joined.conn, table->schema, table->name);
     if (forgets && problem.rc == SQLITE_OK)
-        ctr_succession_lineage_changed(table->file, CTR_WHY_DROPPED, &problem);
+        ctr_succession_lineage_changed(table->file, CTR_WHY_DROPPED);
     ctr_conn_release_kept(table->joined.conn);
     if (problem.rc != SQLITE_OK) return ctr_table_fail(table, &problem);
     ctr_events_leave(&table->joined);
@@ -484,18 +493,19 @@ static int table_destroy(sqlite3_vtab *base)
 static int table_rename(sqlite3_vtab *base, const char *to)
 {
     ctr_table *table = (ctr_table *)base;
-    ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_table_read(table, &problem);
+    ctr_problem problem;
+    ctr_problem_begin(table->joined.conn, &problem);
+    ctr_table_read(table);
     if (table->tracker)
-        ctr_problem_set(&problem, SQLITE_ERROR,
+        ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                         "it holds the counters of a tracked table and cannot be renamed");
-    ctr_table_check_name(&table->shape, to, &problem);
-    if (ctr_batch_flush_all(table->file, &problem) == SQLITE_OK) {
+    ctr_table_check_name(table->joined.conn, &table->shape, to);
+    if (ctr_batch_flush_all(table->file) == SQLITE_OK) {
         ctr_tab_forget(table->file, table->name);
         ctr_tab_forget(table->file, to);
     }
-    ctr_stored_rename(table->db, table->schema, table->name, to, &problem);
-    ctr_catalog_rename(table->db, table->schema, table->name, to, &problem);
+    ctr_stored_rename(table->joined.conn, table->schema, table->name, to);
+    ctr_catalog_rename(table->joined.conn, table->schema, table->name, to);
     return ctr_table_fail(table, &problem);
 }
 

@@ -60,7 +60,7 @@ static void append_blob_exactly(sqlite3_str *out, sqlite3_value *value)
     sqlite3_str_appendall(out, "'");
 }
 
-static void append_exactly(sqlite3_str *out, sqlite3_value *value, ctr_problem *problem)
+static void append_exactly(ctr_conn *conn, sqlite3_str *out, sqlite3_value *value)
 {
     const char *text;
     switch (sqlite3_value_type(value)) {
@@ -69,7 +69,7 @@ static void append_exactly(sqlite3_str *out, sqlite3_value *value, ctr_problem *
         break;
     case SQLITE_FLOAT: sqlite3_str_appendf(out, "%!.17g", sqlite3_value_double(value)); break;
     case SQLITE_TEXT:
-        text = ctr_text_value(value, problem);
+        text = ctr_text_value(conn, value);
         if (text && strlen(text) == (size_t)sqlite3_value_bytes(value)) {
             sqlite3_str_appendf(out, "%Q", text);
             break;
@@ -84,18 +84,18 @@ static void append_exactly(sqlite3_str *out, sqlite3_value *value, ctr_problem *
 }
 
 /* The caller frees the text with sqlite3_free, also after a failure. */
-static char *describe_request(const ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+static char *describe_request(const ctr_table *table, sqlite3_value **columns)
 {
     const ctr_shape *shape = &table->shape;
     sqlite3_value *command = columns[CTR_COLUMN_COMMAND];
     sqlite3_str *out = sqlite3_str_new(NULL);
     if (ctr_table_given(command))
-        sqlite3_str_appendf(out, "%s of ", ctr_text_value(command, problem));
-    else if (sqlite3_vtab_on_conflict(table->db) == SQLITE_REPLACE)
+        sqlite3_str_appendf(out, "%s of ", ctr_text_value(table->joined.conn, command));
+    else if (sqlite3_vtab_on_conflict(table->joined.conn->db) == SQLITE_REPLACE)
         sqlite3_str_appendall(out, "replace of ");
     for (int i = 0; i < shape->n_keys; i++) {
         if (i > 0) sqlite3_str_appendall(out, ", ");
-        append_exactly(out, columns[ctr_table_column(shape->keys[i])], problem);
+        append_exactly(table->joined.conn, out, columns[ctr_table_column(shape->keys[i])]);
     }
     for (int i = 0, n = 0; i < shape->n_counters; i++) {
         int column = shape->counters[i];
@@ -103,40 +103,40 @@ static char *describe_request(const ctr_table *table, sqlite3_value **columns, c
         if (sqlite3_value_type(value) == SQLITE_NULL) continue;
         sqlite3_str_appendf(out, "%s%s ", n++ ? ", " : ": ", shape->columns[column].name);
         int64_t number; /* 5, 5.0 and '5' are the same request */
-        if (ctr_arg_take_integer(table->db, value, &number, problem))
+        if (ctr_arg_take_integer(table->joined.conn, value, &number))
             sqlite3_str_appendf(out, "%lld", (long long)number);
         else
-            append_exactly(out, value, problem);
+            append_exactly(table->joined.conn, out, value);
     }
     char *text = sqlite3_str_finish(out);
-    if (!text) ctr_problem_nomem(problem);
+    if (!text) ctr_problem_nomem(table->joined.conn);
     return text;
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-static void check_id(sqlite3_value *id, ctr_problem *problem)
+static void check_id(ctr_conn *conn, sqlite3_value *id)
 {
     int type = sqlite3_value_type(id), size = sqlite3_value_bytes(id);
     if ((type == SQLITE_TEXT || type == SQLITE_BLOB) && size >= 1 && size <= REQUEST_MAX) return;
     char bytes[32] = "", *shown = ctr_problem_describe_value(id);
-    if (!shown) ctr_problem_nomem(problem);
+    if (!shown) ctr_problem_nomem(conn);
     if (type == SQLITE_TEXT || type == SQLITE_BLOB)
         sqlite3_snprintf(sizeof bytes, bytes, " of %d bytes", size);
-    ctr_problem_set(problem, SQLITE_MISMATCH,
+    ctr_problem_set(conn, SQLITE_MISMATCH,
                     "a request_id must be TEXT or a BLOB of 1 to %d bytes, not %s%s", REQUEST_MAX,
                     shown ? shown : "", bytes);
     sqlite3_free(shown);
 }
 
-static void check_command(sqlite3_value *command, ctr_problem *problem)
+static void check_command(ctr_conn *conn, sqlite3_value *command)
 {
     if (!ctr_table_given(command)) return;
-    const char *text = ctr_text_value(command, problem);
+    const char *text = ctr_text_value(conn, command);
     if (text && sqlite3_strnicmp(text, "reset", 5) == 0) return;
     char *shown = text ? sqlite3_mprintf("'%s'", text) : ctr_problem_describe_value(command);
-    if (!shown) ctr_problem_nomem(problem);
-    ctr_problem_set(problem, SQLITE_ERROR,
+    if (!shown) ctr_problem_nomem(conn);
+    ctr_problem_set(conn, SQLITE_ERROR,
                     "a request_id goes with an INSERT of a row, or with 'reset'; %s counts "
                     "nothing",
                     shown);
@@ -144,12 +144,12 @@ static void check_command(sqlite3_value *command, ctr_problem *problem)
 }
 
 /* Sets the problem that a front, or an UPDATE, takes no request. */
-static void request_refuse(const ctr_table *table, ctr_problem *problem)
+static void request_refuse(const ctr_table *table)
 {
     if (table->front)
-        ctr_problem_set(problem, SQLITE_ERROR, "%s", table->front->refuses_request);
+        ctr_problem_set(table->joined.conn, SQLITE_ERROR, "%s", table->front->refuses_request);
     else
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                         "an UPDATE takes no request_id: INSERT adds, and counts a request once");
 }
 
@@ -160,52 +160,53 @@ static void request_refuse(const ctr_table *table, ctr_problem *problem)
  *
  * Fails if the text of a request that was taken before was another one: with the code of a UNIQUE
  * constraint, except under OR IGNORE, which would skip the row without a word. */
-static bool request_begin(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+static bool request_begin(ctr_table *table, sqlite3_value **columns)
 {
     sqlite3_value *id = columns[ctr_table_column(table->shape.n_columns)];
-    check_id(id, problem);
-    check_command(columns[CTR_COLUMN_COMMAND], problem);
-    if (problem->rc != SQLITE_OK) return false;
+    check_id(table->joined.conn, id);
+    check_command(table->joined.conn, columns[CTR_COLUMN_COMMAND]);
+    if (ctr_rc(table->joined.conn) != SQLITE_OK) return false;
     table->request = id;
-    table->asks = describe_request(table, columns, problem);
-    if (problem->rc != SQLITE_OK) return false;
+    table->asks = describe_request(table, columns);
+    if (ctr_rc(table->joined.conn) != SQLITE_OK) return false;
 
-    ctr_run run = ctr_tab_run(table->rows->tab, problem);
-    ctr_slot *slot = ctr_tab_take(table->rows->tab, CTR_TAB_REQUEST, problem);
+    ctr_run run = ctr_tab_run(table->rows->tab);
+    ctr_slot *slot = ctr_tab_take(table->rows->tab, CTR_TAB_REQUEST);
     if (!slot) return false;
     sqlite3_stmt *row = slot->kept.statement;
     ctr_run_bind_value(&run, row, ":request", id);
     bool done = ctr_run_row(&run, row);
-    const char *before = done ? ctr_text_column(row, 0, problem) : NULL;
+    const char *before = done ? ctr_text_column(table->joined.conn, row, 0) : NULL;
     if (before && strcmp(before, table->asks) != 0) {
         char *shown = ctr_problem_describe_value(id);
-        if (!shown) ctr_problem_nomem(problem);
-        bool hides = sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE;
-        ctr_problem_set(problem, hides ? SQLITE_ERROR : SQLITE_CONSTRAINT_UNIQUE,
+        if (!shown) ctr_problem_nomem(table->joined.conn);
+        bool hides = sqlite3_vtab_on_conflict(table->joined.conn->db) == SQLITE_IGNORE;
+        ctr_problem_set(table->joined.conn, hides ? SQLITE_ERROR : SQLITE_CONSTRAINT_UNIQUE,
                         "the request %s was taken before for %s, not for %s", shown, before,
                         table->asks);
         sqlite3_free(shown);
     }
-    ctr_tab_give_back(table->rows->tab, slot, problem);
-    table->repeated = done && problem->rc == SQLITE_OK;
+    ctr_tab_give_back(table->rows->tab, slot);
+    table->repeated = done && ctr_rc(table->joined.conn) == SQLITE_OK;
     return table->repeated;
 }
 
 /* Records the current request; there must be one. */
-static int request_remember(ctr_table *table, ctr_problem *problem)
+static int request_remember(ctr_table *table)
 {
-    ctr_run run = ctr_tab_run(table->rows->tab, problem);
-    ctr_slot *slot = ctr_tab_take(table->rows->tab, CTR_TAB_SET_REQUEST, problem);
-    if (!slot) return problem->rc;
+    ctr_run run = ctr_tab_run(table->rows->tab);
+    ctr_slot *slot = ctr_tab_take(table->rows->tab, CTR_TAB_SET_REQUEST);
+    if (!slot) return ctr_rc(table->joined.conn);
     sqlite3_stmt *row = slot->kept.statement;
     ctr_run_bind_value(&run, row, ":request", table->request);
     ctr_run_bind_text(&run, row, ":text", table->asks);
     ctr_run_bind_int(&run, row, ":now", ctr_os_now());
-    sqlite3_int64 inserted = sqlite3_last_insert_rowid(table->db);
+    sqlite3_int64 inserted = sqlite3_last_insert_rowid(table->joined.conn->db);
     ctr_run_row(&run, row);
-    sqlite3_set_last_insert_rowid(table->db, inserted); /* SQLite sets it, unless OR IGNORE skips */
-    ctr_tab_give_back(table->rows->tab, slot, problem);
-    return problem->rc;
+    sqlite3_set_last_insert_rowid(table->joined.conn->db,
+                                  inserted); /* SQLite sets it, unless OR IGNORE skips */
+    ctr_tab_give_back(table->rows->tab, slot);
+    return ctr_rc(table->joined.conn);
 }
 
 static void request_end(ctr_table *table)
@@ -220,40 +221,41 @@ static void request_end(ctr_table *table)
 
 /* This comes before the row is found, because a new id means another shard, and before any
  * write. */
-static int make_ready(ctr_table *table, ctr_problem *problem)
+static int make_ready(ctr_table *table)
 {
     ctr_tab *tab = table->rows->tab;
-    if (problem->rc != SQLITE_OK || ctr_tab_is_ready(tab)) return problem->rc;
+    if (ctr_rc(table->joined.conn) != SQLITE_OK || ctr_tab_is_ready(tab))
+        return ctr_rc(table->joined.conn);
     table->rows->writing = true; /* a trigger on counter_replica must not use these rows */
-    if (ctr_file_identity(table->file, problem) && ctr_journal_refresh(tab, problem) == SQLITE_OK &&
-        ctr_batch_refuse_triggers(tab, problem) == SQLITE_OK)
+    if (ctr_file_identity(table->file) && ctr_journal_refresh(tab) == SQLITE_OK &&
+        ctr_batch_refuse_triggers(tab) == SQLITE_OK)
         tab->ready_at = table->file->version;
     table->rows->writing = false;
-    return problem->rc;
+    return ctr_rc(table->joined.conn);
 }
 
-int ctr_access_find(ctr_table *table, ctr_problem *problem)
+int ctr_access_find(ctr_table *table)
 {
     table->joined.conn->stats.finds++;
     if (table->front)
-        table->front->find(table, problem);
-    else if (make_ready(table, problem) == SQLITE_OK)
-        ctr_rows_find_key(table->rows, table->keys, problem);
-    return problem->rc;
+        table->front->find(table);
+    else if (make_ready(table) == SQLITE_OK)
+        ctr_rows_find_key(table->rows, table->keys);
+    return ctr_rc(table->joined.conn);
 }
 
-bool ctr_access_may_be_new(ctr_table *table, ctr_problem *problem)
+bool ctr_access_may_be_new(ctr_table *table)
 {
-    return !table->front && make_ready(table, problem) == SQLITE_OK &&
-           ctr_rows_may_be_new(table->rows, table->keys, problem);
+    return !table->front && make_ready(table) == SQLITE_OK &&
+           ctr_rows_may_be_new(table->rows, table->keys);
 }
 
-int ctr_access_find_rowid(ctr_table *table, int64_t rowid, ctr_problem *problem)
+int ctr_access_find_rowid(ctr_table *table, int64_t rowid)
 {
-    if (table->front) return table->front->find_rowid(table, rowid, problem);
+    if (table->front) return table->front->find_rowid(table, rowid);
     table->joined.conn->stats.finds++;
-    if (make_ready(table, problem) == SQLITE_OK) ctr_rows_find_rowid(table->rows, rowid, problem);
-    return problem->rc;
+    if (make_ready(table) == SQLITE_OK) ctr_rows_find_rowid(table->rows, rowid);
+    return ctr_rc(table->joined.conn);
 }
 
 void ctr_access_end(ctr_table *table)
@@ -278,12 +280,12 @@ bool ctr_access_found(const ctr_table *table)
 }
 
 /* Stages table->keys, as they are spelled, for the row that was found: ctr_stage_spell. */
-static void access_spell(ctr_table *table, ctr_problem *problem)
+static void access_spell(ctr_table *table)
 {
     if (table->front)
         table->front->spell(table);
     else
-        ctr_stage_spell(table->rows, table->keys, problem);
+        ctr_stage_spell(table->rows, table->keys);
 }
 
 bool ctr_access_is_live(const ctr_table *table)
@@ -295,68 +297,67 @@ bool ctr_access_is_live(const ctr_table *table)
     return false;
 }
 
-bool ctr_access_is_below(ctr_table *table, ctr_problem *problem)
+bool ctr_access_is_below(ctr_table *table)
 {
     return table->front ? table->front->is_below(table)
-                        : ctr_floors_is_below(&table->floors, table->keys, problem);
+                        : ctr_floors_is_below(&table->floors, table->keys);
 }
 
 /* Records the current request, if there is one, then writes the row. A trigger on the requests must
  * not use the current row. */
-int ctr_access_write(ctr_table *table, ctr_problem *problem)
+int ctr_access_write(ctr_table *table)
 {
     ctr_conn *conn = table->joined.conn;
     unsigned nth = conn->ended;
-    if (table->front) return table->front->write(table, problem);
+    if (table->front) return table->front->write(table);
     table->rows->writing = true;
-    if (table->request) request_remember(table, problem);
+    if (table->request) request_remember(table);
     table->rows->writing = false;
-    if (problem->rc != SQLITE_OK) return problem->rc;
-    ctr_stage_write(table->rows, table->keys, problem);
-    if (problem->rc != SQLITE_OK && table->request) ctr_conn_spoil(conn, nth);
-    return problem->rc;
+    if (ctr_rc(table->joined.conn) != SQLITE_OK) return ctr_rc(table->joined.conn);
+    ctr_stage_write(table->rows, table->keys);
+    if (ctr_rc(table->joined.conn) != SQLITE_OK && table->request) ctr_conn_spoil(conn, nth);
+    return ctr_rc(table->joined.conn);
 }
 
-int ctr_access_raise(ctr_table *table, ctr_problem *problem)
+int ctr_access_raise(ctr_table *table)
 {
-    if (table->front) return table->front->raise(table, problem);
+    if (table->front) return table->front->raise(table);
     table->rows->writing = true; /* no trigger may use these rows */
-    ctr_floors_raise(&table->floors, table->keys, problem);
+    ctr_floors_raise(&table->floors, table->keys);
     table->rows->writing = false;
-    return problem->rc;
+    return ctr_rc(table->joined.conn);
 }
 
 /* Returns whether the row has the values of table->keys, apart from those that are NULL. */
-static bool access_key_is(ctr_table *table, int64_t rowid, ctr_problem *problem)
+static bool access_key_is(ctr_table *table, int64_t rowid)
 {
-    return table->front ? table->front->key_is(table, rowid, problem)
-                        : ctr_values_key_is(table->rows, rowid, table->keys, problem);
+    return table->front ? table->front->key_is(table, rowid)
+                        : ctr_values_key_is(table->rows, rowid, table->keys);
 }
 
-char *ctr_access_given_key_text(const ctr_table *table, ctr_problem *problem)
+char *ctr_access_given_key_text(const ctr_table *table)
 {
     char *key = ctr_problem_describe_key(table->keys, table->shape.n_keys);
     if (!key) {
-        ctr_problem_close(problem);
-        ctr_problem_nomem(problem);
+        ctr_problem_clear(table->joined.conn);
+        ctr_problem_nomem(table->joined.conn);
     }
     return key;
 }
 
 /* Returns the key of the row that was found as a message shows it. */
-static char *found_key_text(ctr_table *table, ctr_problem *problem)
+static char *found_key_text(ctr_table *table)
 {
     ctr_rows *rows = table->front ? table->front->stored_row(table) : table->rows;
-    return rows ? ctr_values_key_text(rows, rows->rowid, problem)
-                : ctr_access_given_key_text(table, problem);
+    return rows ? ctr_values_key_text(rows, rows->rowid) : ctr_access_given_key_text(table);
 }
 
 /* Adds "column hits of ('/', 12)" to the problem. */
-static void access_problem_at(ctr_table *table, int counter, ctr_problem *problem)
+static void access_problem_at(ctr_table *table, int counter)
 {
-    char *key = found_key_text(table, problem);
+    char *key = found_key_text(table);
     const char *name = table->shape.columns[table->shape.counters[counter]].name;
-    if (key) ctr_problem_where(problem, "column %s of %s", name, key);
+    if (key) ctr_problem_where(table->joined.conn, "column %s of %s", name, key);
     sqlite3_free(key);
 }
 
@@ -370,50 +371,50 @@ static const char *column_name(const ctr_table *table, int column)
     return table->shape.columns[column].name;
 }
 
-static int take_given(const ctr_table *table, int counter, sqlite3_value *value, int64_t *n,
-                      ctr_problem *problem)
+static int take_given(const ctr_table *table, int counter, sqlite3_value *value, int64_t *n)
 {
-    if (problem->rc != SQLITE_OK || ctr_arg_take_integer(table->db, value, n, problem))
-        return problem->rc;
+    if (ctr_rc(table->joined.conn) != SQLITE_OK ||
+        ctr_arg_take_integer(table->joined.conn, value, n))
+        return ctr_rc(table->joined.conn);
     char *refusal = ctr_arg_integer_refusal(value);
-    if (!refusal) return ctr_problem_nomem(problem);
-    ctr_problem_set(problem, SQLITE_MISMATCH, "column %s: a counter takes %s",
+    if (!refusal) return ctr_problem_nomem(table->joined.conn);
+    ctr_problem_set(table->joined.conn, SQLITE_MISMATCH, "column %s: a counter takes %s",
                     ctr_shape_counter_name(&table->shape, counter), refusal);
     sqlite3_free(refusal);
-    return problem->rc;
+    return ctr_rc(table->joined.conn);
 }
 
-int ctr_write_collect_amounts(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+int ctr_write_collect_amounts(ctr_table *table, sqlite3_value **columns)
 {
-    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < table->shape.n_counters && ctr_rc(table->joined.conn) == SQLITE_OK; i++) {
         sqlite3_value *value = columns[ctr_table_column(table->shape.counters[i])];
         ctr_given *given = &table->given[i];
         *given = (ctr_given){.is = ctr_table_given(value)};
-        if (given->is) take_given(table, i, value, &given->n, problem);
+        if (given->is) take_given(table, i, value, &given->n);
     }
-    return problem->rc;
+    return ctr_rc(table->joined.conn);
 }
 
-int ctr_write_collect_key(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+int ctr_write_collect_key(ctr_table *table, sqlite3_value **columns)
 {
     for (int i = 0; i < table->shape.n_keys; i++) {
         int column = table->shape.keys[i];
         table->keys[i] = columns[ctr_table_column(column)];
         if (!ctr_table_given(table->keys[i]))
-            ctr_problem_set(problem, SQLITE_MISMATCH, "key column %s must not be NULL",
+            ctr_problem_set(table->joined.conn, SQLITE_MISMATCH, "key column %s must not be NULL",
                             column_name(table, column));
     }
-    return problem->rc;
+    return ctr_rc(table->joined.conn);
 }
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
 /* Returns under whom to count, before the row is changed, or NULL and a problem if the file must
  * not count. A trigger on counter_replica must not use this row, so `writing` is set. */
-static const ctr_leader *lead(ctr_table *table, ctr_problem *problem)
+static const ctr_leader *lead(ctr_table *table)
 {
     table->rows->writing = true;
-    const ctr_leader *leader = ctr_file_leader(table->file, problem);
+    const ctr_leader *leader = ctr_file_leader(table->file);
     table->rows->writing = false;
     return leader;
 }
@@ -429,89 +430,87 @@ static bool overflows(const ctr_sum *before, int64_t n)
     return ctr_sum_value(&sum, &value) != CTR_OK;
 }
 
-static int refuse_overflow(ctr_table *table, int counter, int64_t n, ctr_problem *problem)
+static int refuse_overflow(ctr_table *table, int counter, int64_t n)
 {
-    return ctr_problem_set(problem, SQLITE_ERROR,
+    return ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                            "column %s: integer overflow: %lld cannot be added",
                            ctr_shape_counter_name(&table->shape, counter), (long long)n);
 }
 
-int ctr_write_add(ctr_table *table, int counter, int64_t n, ctr_problem *problem)
+int ctr_write_add(ctr_table *table, int counter, int64_t n)
 {
     ctr_summary state = ctr_rows_state(table->rows, counter);
-    if (overflows(&state.sum, n)) return refuse_overflow(table, counter, n, problem);
-    const ctr_leader *leader = lead(table, problem);
-    if (!leader) return problem->rc;
-    if (ctr_stage_add(table->rows, counter, n, leader, problem))
-        return refuse_overflow(table, counter, n, problem);
+    if (overflows(&state.sum, n)) return refuse_overflow(table, counter, n);
+    const ctr_leader *leader = lead(table);
+    if (!leader) return ctr_rc(table->joined.conn);
+    if (ctr_stage_add(table->rows, counter, n, leader)) return refuse_overflow(table, counter, n);
     ctr_conn_count(table->joined.conn, !state.touched);
-    return problem->rc;
+    return ctr_rc(table->joined.conn);
 }
 
-static int refuse_life(ctr_table *table, int counter, ctr_status status, ctr_problem *problem)
+static int refuse_life(ctr_table *table, int counter, ctr_status status)
 {
-    if (status == CTR_OK) return problem->rc;
-    ctr_problem_set(problem, SQLITE_ERROR, "the counter %s", ctr_status_text(status));
-    access_problem_at(table, counter, problem);
-    return problem->rc;
+    if (status == CTR_OK) return ctr_rc(table->joined.conn);
+    ctr_problem_set(table->joined.conn, SQLITE_ERROR, "the counter %s", ctr_status_text(status));
+    access_problem_at(table, counter);
+    return ctr_rc(table->joined.conn);
 }
 
 /* Notes an opening of another file that stands in the cell; refuses it unless the call says what it
  * is. */
 static void meet_opening(ctr_table *table, ctr_opening *opening, int counter, int64_t n,
-                         const ctr_shard *theirs, ctr_problem *problem)
+                         const ctr_shard *theirs)
 {
-    ctr_openings_meet(opening, theirs->id, problem);
+    ctr_openings_meet(table->joined.conn, opening, theirs->id);
     if (opening->answer != CTR_UNANSWERED) return;
-    ctr_problem_set(problem, SQLITE_ERROR,
+    ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                     "two files counted the values that they had when they began to track it: %lld "
                     "here, %lld in another file: if they were copies of one file, add "
                     "'opening=same', and only the greater value counts; if each had its own, "
                     "'opening=add'",
                     (long long)n, (long long)theirs->value);
-    access_problem_at(table, counter, problem);
+    access_problem_at(table, counter);
 }
 
-int ctr_write_open(ctr_table *table, ctr_opening *opening, int counter, int64_t n,
-                   ctr_problem *problem)
+int ctr_write_open(ctr_table *table, ctr_opening *opening, int counter, int64_t n)
 {
     ctr_summary state = ctr_rows_state(table->rows, counter);
-    if (overflows(&state.sum, n)) return refuse_overflow(table, counter, n, problem);
+    if (overflows(&state.sum, n)) return refuse_overflow(table, counter, n);
     ctr_leader leader = {.least = 1};
     memcpy(leader.id, opening->id, CTR_ID_SIZE);
-    ctr_status status = state.life % 2 == 0
-                            ? ctr_stage_next_life(table->rows, counter, n, &leader, problem)
-                            : ctr_stage_open(table->rows, counter, n, &leader, problem);
-    if (problem->rc != SQLITE_OK || refuse_life(table, counter, status, problem))
-        return problem->rc;
+    ctr_status status = state.life % 2 == 0 ? ctr_stage_next_life(table->rows, counter, n, &leader)
+                                            : ctr_stage_open(table->rows, counter, n, &leader);
+    if (ctr_rc(table->joined.conn) != SQLITE_OK || refuse_life(table, counter, status))
+        return ctr_rc(table->joined.conn);
     const ctr_cell *cell = &table->rows->cells[counter];
     ctr_shard shard;
     for (size_t at = 0; state.life % 2 == 1 && ctr_cell_next(cell, &at, &shard);)
         if (ctr_id_is_opening(shard.id) && shard.clock == 1)
-            meet_opening(table, opening, counter, n, &shard, problem);
+            meet_opening(table, opening, counter, n, &shard);
     opening->n++;
     ctr_conn_count(table->joined.conn, !state.touched);
-    return problem->rc;
+    return ctr_rc(table->joined.conn);
 }
 
 /* A counter that equals n already stays unchanged. */
-int ctr_write_assign(ctr_table *table, int counter, int64_t n, ctr_problem *problem)
+int ctr_write_assign(ctr_table *table, int counter, int64_t n)
 {
     int64_t value;
     ctr_summary state = ctr_rows_state(table->rows, counter);
-    if (ctr_sum_value(&state.sum, &value) == CTR_OK && value == n) return problem->rc;
-    const ctr_leader *leader = lead(table, problem);
-    if (!leader) return problem->rc;
-    if (ctr_stage_assign(table->rows, counter, n, leader, problem))
-        return ctr_problem_set(problem, SQLITE_ERROR,
+    if (ctr_sum_value(&state.sum, &value) == CTR_OK && value == n)
+        return ctr_rc(table->joined.conn);
+    const ctr_leader *leader = lead(table);
+    if (!leader) return ctr_rc(table->joined.conn);
+    if (ctr_stage_assign(table->rows, counter, n, leader))
+        return ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                                "column %s: integer overflow: with the value %lld, the count of "
                                "this file would exceed 64 bits",
                                ctr_shape_counter_name(&table->shape, counter), (long long)n);
     ctr_conn_count(table->joined.conn, !state.touched);
-    return problem->rc;
+    return ctr_rc(table->joined.conn);
 }
 
-int ctr_write_change(ctr_table *table, int counter, int64_t from, int64_t to, ctr_problem *problem)
+int ctr_write_change(ctr_table *table, int counter, int64_t from, int64_t to)
 {
     int64_t value;
     ctr_summary state = ctr_rows_state(table->rows, counter);
@@ -519,33 +518,32 @@ int ctr_write_change(ctr_table *table, int counter, int64_t from, int64_t to, ct
     ctr_sum_add(&sum, to);
     ctr_sum_add(&was, from);
     ctr_sum_subtract_sum(&sum, &was);
-    if (ctr_sum_value(&sum, &value) == CTR_OK)
-        return ctr_write_assign(table, counter, value, problem);
-    return ctr_problem_set(problem, SQLITE_ERROR,
+    if (ctr_sum_value(&sum, &value) == CTR_OK) return ctr_write_assign(table, counter, value);
+    return ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                            "column %s: integer overflow: the change from %lld to %lld cannot be "
                            "counted",
                            ctr_shape_counter_name(&table->shape, counter), (long long)from,
                            (long long)to);
 }
 
-void ctr_write_refuse_no_counter(ctr_problem *problem)
+void ctr_write_refuse_no_counter(ctr_conn *conn)
 {
-    ctr_problem_set(problem, SQLITE_ERROR,
+    ctr_problem_set(conn, SQLITE_ERROR,
                     "the table has no counter left: the command 'add column <counter>' adds one");
 }
 
-int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given, ctr_problem *problem)
+int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given)
 {
-    const ctr_leader *leader = given->is ? lead(table, problem) : NULL;
-    if (problem->rc != SQLITE_OK) return problem->rc;
-    ctr_status status = ctr_stage_next_life(table->rows, counter, given->n, leader, problem);
+    const ctr_leader *leader = given->is ? lead(table) : NULL;
+    if (ctr_rc(table->joined.conn) != SQLITE_OK) return ctr_rc(table->joined.conn);
+    ctr_status status = ctr_stage_next_life(table->rows, counter, given->n, leader);
     if (leader && status == CTR_OK) ctr_conn_count(table->joined.conn, false);
-    return refuse_life(table, counter, status, problem);
+    return refuse_life(table, counter, status);
 }
 
-int ctr_write_tombstone(ctr_table *table, int counter, ctr_problem *problem)
+int ctr_write_tombstone(ctr_table *table, int counter)
 {
-    return refuse_life(table, counter, ctr_stage_delete(table->rows, counter, problem), problem);
+    return refuse_life(table, counter, ctr_stage_delete(table->rows, counter));
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -569,74 +567,73 @@ static row_state state_of(const ctr_table *table)
 }
 
 /* A row that does not exist may have been removed for good. */
-int ctr_write_check_floors(ctr_table *table, ctr_problem *problem)
+int ctr_write_check_floors(ctr_table *table)
 {
-    if (problem->rc != SQLITE_OK || ctr_access_found(table)) return problem->rc;
-    if (!ctr_access_is_below(table, problem)) return problem->rc;
+    if (ctr_rc(table->joined.conn) != SQLITE_OK || ctr_access_found(table))
+        return ctr_rc(table->joined.conn);
+    if (!ctr_access_is_below(table)) return ctr_rc(table->joined.conn);
     char *key = ctr_problem_describe_key(table->keys, table->shape.n_keys);
-    if (!key) return ctr_problem_nomem(problem);
-    ctr_problem_set(problem, SQLITE_CONSTRAINT,
+    if (!key) return ctr_problem_nomem(table->joined.conn);
+    ctr_problem_set(table->joined.conn, SQLITE_CONSTRAINT,
                     "the key %s is below a floor of the table; see counter_floors('%s')", key,
                     table->front ? table->front->birth(table) : table->name);
     sqlite3_free(key);
-    return problem->rc;
+    return ctr_rc(table->joined.conn);
 }
 
 /* Writes the row once, if it has changed. Behind a front it is always written, because other files
  * may lack its contents. */
-static void write_once(ctr_table *table, ctr_problem *problem)
+static void write_once(ctr_table *table)
 {
-    if (problem->rc != SQLITE_OK) return;
+    if (ctr_rc(table->joined.conn) != SQLITE_OK) return;
     bool changed = table->front || ctr_stage_any(table->rows);
     if (changed)
-        ctr_access_write(table, problem);
+        ctr_access_write(table);
     else if (table->request)
-        request_remember(table, problem);
+        request_remember(table);
 }
 
 /* ---- INSERT ---------------------------------------------------------------------------------- */
 
 /* An INSERT of a key alone makes the row by adding 0. In a deleted row all counters begin their
  * next life; in a live row, a counter that was deleted alone does so if it is given a value. */
-static void insert_row(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+static void insert_row(ctr_table *table, sqlite3_value **columns)
 {
-    int mode = sqlite3_vtab_on_conflict(table->db);
+    int mode = sqlite3_vtab_on_conflict(table->joined.conn->db);
     if (table->shape.n_counters == 0) {
-        ctr_write_refuse_no_counter(problem);
+        ctr_write_refuse_no_counter(table->joined.conn);
         return;
     }
-    if (ctr_write_collect_amounts(table, columns, problem) ||
-        ctr_write_collect_key(table, columns, problem))
-        return;
-    if (ctr_access_find(table, problem)) return;
+    if (ctr_write_collect_amounts(table, columns) || ctr_write_collect_key(table, columns)) return;
+    if (ctr_access_find(table)) return;
     row_state state = state_of(table);
     if (state == ROW_LIVE && mode == SQLITE_IGNORE) {
-        ctr_problem_set(problem, SQLITE_CONSTRAINT, "the row exists already");
+        ctr_problem_set(table->joined.conn, SQLITE_CONSTRAINT, "the row exists already");
         return;
     }
-    if (ctr_write_check_floors(table, problem)) return;
+    if (ctr_write_check_floors(table)) return;
 
     bool replaces = mode == SQLITE_REPLACE, key_alone = true;
     for (int i = 0; i < table->shape.n_counters && key_alone; i++) key_alone = !table->given[i].is;
-    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < table->shape.n_counters && ctr_rc(table->joined.conn) == SQLITE_OK; i++) {
         const ctr_given *given = &table->given[i];
         bool revives = given->is || replaces || state == ROW_DELETED;
         if (is_deleted(table, i) && revives)
-            ctr_write_next_life(table, i, given, problem);
+            ctr_write_next_life(table, i, given);
         else if (state == ROW_LIVE && replaces)
-            ctr_write_assign(table, i, given->n, problem);
+            ctr_write_assign(table, i, given->n);
         else if (given->is || (key_alone && state == ROW_MISSING))
-            ctr_write_add(table, i, given->n, problem);
+            ctr_write_add(table, i, given->n);
     }
-    if (state != ROW_LIVE || replaces) access_spell(table, problem);
-    write_once(table, problem);
+    if (state != ROW_LIVE || replaces) access_spell(table);
+    write_once(table);
 }
 
 /* ---- UPDATE ---------------------------------------------------------------------------------- */
 
 /* A key may be assigned its present value: SQLite before 3.41 does this with every column in an
  * UPDATE ... FROM. */
-static int check_key(ctr_table *table, int64_t rowid, sqlite3_value **columns, ctr_problem *problem)
+static int check_key(ctr_table *table, int64_t rowid, sqlite3_value **columns)
 {
     bool assigned = false;
     for (int i = 0; i < table->shape.n_keys; i++) {
@@ -645,81 +642,83 @@ static int check_key(ctr_table *table, int64_t rowid, sqlite3_value **columns, c
         table->keys[i] = same ? NULL : value;
         assigned = assigned || !same;
         if (!same && !ctr_table_given(value))
-            return ctr_problem_set(problem, SQLITE_MISMATCH, "key column %s must not be NULL",
+            return ctr_problem_set(table->joined.conn, SQLITE_MISMATCH,
+                                   "key column %s must not be NULL",
                                    column_name(table, table->shape.keys[i]));
     }
-    if (assigned && !access_key_is(table, rowid, problem))
-        ctr_problem_set(problem, SQLITE_ERROR, "the key of a row cannot be changed");
-    return problem->rc;
+    if (assigned && !access_key_is(table, rowid))
+        ctr_problem_set(table->joined.conn, SQLITE_ERROR, "the key of a row cannot be changed");
+    return ctr_rc(table->joined.conn);
 }
 
 /* NULL is refused, except for a counter that was deleted alone and so reads NULL: in an UPDATE ...
  * FROM, SQLite before 3.41 passes unassigned counters with the values that it read. */
-static void update_row(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
+static void update_row(ctr_table *table, sqlite3_value **argv)
 {
     sqlite3_value **columns = argv + 2, *command = columns[CTR_COLUMN_COMMAND];
     int64_t rowid = sqlite3_value_int64(argv[0]);
     if (!sqlite3_value_nochange(argv[1]) && sqlite3_value_int64(argv[1]) != rowid)
-        ctr_problem_set(problem, SQLITE_ERROR, "the row id cannot be changed");
+        ctr_problem_set(table->joined.conn, SQLITE_ERROR, "the row id cannot be changed");
     if (!sqlite3_value_nochange(command) && ctr_table_given(command))
-        ctr_problem_set(problem, SQLITE_ERROR, "commands are given by INSERT, not by UPDATE");
-    if (problem->rc != SQLITE_OK || check_key(table, rowid, columns, problem)) return;
-    if (ctr_access_find_rowid(table, rowid, problem)) return;
-    if (table->front) table->front->require_as_read(table, problem);
+        ctr_problem_set(table->joined.conn, SQLITE_ERROR,
+                        "commands are given by INSERT, not by UPDATE");
+    if (ctr_rc(table->joined.conn) != SQLITE_OK || check_key(table, rowid, columns)) return;
+    if (ctr_access_find_rowid(table, rowid)) return;
+    if (table->front) table->front->require_as_read(table);
     if (!ctr_access_found(table)) return;
 
-    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < table->shape.n_counters && ctr_rc(table->joined.conn) == SQLITE_OK; i++) {
         sqlite3_value *value = columns[ctr_table_column(table->shape.counters[i])];
         ctr_given given = {.is = true};
         bool deleted = is_deleted(table, i);
         if (sqlite3_value_nochange(value) || (deleted && !ctr_table_given(value))) continue;
-        if (take_given(table, i, value, &given.n, problem)) return;
+        if (take_given(table, i, value, &given.n)) return;
         if (deleted)
-            ctr_write_next_life(table, i, &given, problem);
+            ctr_write_next_life(table, i, &given);
         else
-            ctr_write_assign(table, i, given.n, problem);
+            ctr_write_assign(table, i, given.n);
     }
-    access_spell(table, problem);
-    write_once(table, problem);
+    access_spell(table);
+    write_once(table);
 }
 
 /* ---- xUpdate --------------------------------------------------------------------------------- */
 
-int ctr_write_check_altered(const ctr_table *table, ctr_problem *problem)
+int ctr_write_check_altered(const ctr_table *table)
 {
-    if (!table->altered) return problem->rc;
+    if (!table->altered) return ctr_rc(table->joined.conn);
     return ctr_problem_set(
-        problem, SQLITE_ERROR,
+        table->joined.conn, SQLITE_ERROR,
         "this statement has added or dropped a column and cannot count any more");
 }
 
 /* With SQLITE_CONSTRAINT and OR IGNORE, SQLite skips the row and does not count it as changed. */
-static bool is_ignored(const ctr_table *table, const ctr_problem *problem)
+static bool is_ignored(const ctr_table *table)
 {
-    return problem->rc == SQLITE_CONSTRAINT && !table->tracker &&
-           sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE;
+    return ctr_rc(table->joined.conn) == SQLITE_CONSTRAINT && !table->tracker &&
+           sqlite3_vtab_on_conflict(table->joined.conn->db) == SQLITE_IGNORE;
 }
 
 /* The counters of a tracked table change only with that table. */
-static int refuse_by_hand(const ctr_table *table, ctr_problem *problem)
+static int refuse_by_hand(const ctr_table *table)
 {
-    if (!table->tracker) return problem->rc;
+    if (!table->tracker) return ctr_rc(table->joined.conn);
     return ctr_problem_set(
-        problem, SQLITE_ERROR,
+        table->joined.conn, SQLITE_ERROR,
         "it holds the counters of a tracked table and cannot be written: write that table");
 }
 
-static void add_or_command(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+static void add_or_command(ctr_table *table, sqlite3_value **columns)
 {
     ctr_wanted *wanted = ctr_columns_wanted(columns[CTR_COLUMN_COMMAND]);
     if (wanted)
-        ctr_commands_take(table, wanted, problem);
+        ctr_commands_take(table, wanted);
     else if (ctr_table_given(columns[CTR_COLUMN_COMMAND]))
-        ctr_commands_run(table, columns, problem);
-    else if (refuse_by_hand(table, problem))
+        ctr_commands_run(table, columns);
+    else if (refuse_by_hand(table))
         return;
-    else if (ctr_write_check_altered(table, problem) == SQLITE_OK)
-        insert_row(table, columns, problem);
+    else if (ctr_write_check_altered(table) == SQLITE_OK)
+        insert_row(table, columns);
 }
 
 static bool is_request_given(const ctr_table *table, sqlite3_value **columns)
@@ -729,55 +728,55 @@ static bool is_request_given(const ctr_table *table, sqlite3_value **columns)
 }
 
 /* A request whose row OR IGNORE skips counts as taken. */
-static void take_insert(ctr_table *table, sqlite3_value **argv, ctr_problem *problem)
+static void take_insert(ctr_table *table, sqlite3_value **argv)
 {
+    ctr_conn *conn = table->joined.conn;
     sqlite3_value **columns = argv + 2;
     if (ctr_table_given(argv[1])) {
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                         "a row id cannot be given: the key identifies a row");
         return;
     }
-    if (table->tracker && table->tracker->take(table, columns, problem)) return;
+    if (table->tracker && table->tracker->take(table, columns)) return;
     if (!is_request_given(table, columns)) {
-        add_or_command(table, columns, problem);
+        add_or_command(table, columns);
         return;
     }
     if (table->front) {
-        request_refuse(table, problem);
-    } else if (request_begin(table, columns, problem)) {
-        if (sqlite3_vtab_on_conflict(table->db) == SQLITE_IGNORE)
-            ctr_problem_set(problem, SQLITE_CONSTRAINT, "the request was taken before");
-    } else if (problem->rc == SQLITE_OK) {
-        add_or_command(table, columns, problem);
-        ctr_problem remembered = {SQLITE_OK, NULL};
-        if (is_ignored(table, problem) && request_remember(table, &remembered)) {
-            ctr_problem_close(problem);
-            *problem = remembered;
+        request_refuse(table);
+    } else if (request_begin(table, columns)) {
+        if (sqlite3_vtab_on_conflict(table->joined.conn->db) == SQLITE_IGNORE)
+            ctr_problem_set(table->joined.conn, SQLITE_CONSTRAINT, "the request was taken before");
+    } else if (ctr_rc(table->joined.conn) == SQLITE_OK) {
+        add_or_command(table, columns);
+        if (is_ignored(table)) {
+            ctr_problem skipped = ctr_problem_take(conn);
+            request_remember(table);
+            ctr_problem_raise(conn, &skipped);
         }
     }
     request_end(table);
 }
 
-static void delete_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
+static void delete_row(ctr_table *table, int64_t rowid)
 {
-    if (ctr_access_find_rowid(table, rowid, problem) || state_of(table) != ROW_LIVE) return;
+    if (ctr_access_find_rowid(table, rowid) || state_of(table) != ROW_LIVE) return;
     for (int i = 0; i < table->shape.n_counters; i++)
-        if (ctr_write_tombstone(table, i, problem)) return;
-    ctr_access_write(table, problem);
+        if (ctr_write_tombstone(table, i)) return;
+    ctr_access_write(table);
 }
 
-static void change_row(ctr_table *table, int argc, sqlite3_value **argv, bool inserts,
-                       ctr_problem *problem)
+static void change_row(ctr_table *table, int argc, sqlite3_value **argv, bool inserts)
 {
-    if (!inserts && refuse_by_hand(table, problem)) return;
+    if (!inserts && refuse_by_hand(table)) return;
     if (argc == 1)
-        delete_row(table, sqlite3_value_int64(argv[0]), problem);
+        delete_row(table, sqlite3_value_int64(argv[0]));
     else if (inserts)
-        take_insert(table, argv, problem);
+        take_insert(table, argv);
     else if (is_request_given(table, argv + 2))
-        request_refuse(table, problem);
+        request_refuse(table);
     else
-        update_row(table, argv, problem);
+        update_row(table, argv);
 }
 
 /* SQLite opens no savepoint for an UPDATE ... FROM of a virtual table, and keeps the rows before
@@ -786,16 +785,17 @@ static void change_row(ctr_table *table, int argc, sqlite3_value **argv, bool in
 int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     ctr_table *table = (ctr_table *)base;
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_problem problem;
+    ctr_problem_begin(table->joined.conn, &problem);
     bool inserts = argc > 1 && !ctr_table_given(argv[0]);
     unsigned nth = table->joined.conn->ended;
     table->joined.conn->stats.writes++;
     table->repeated = false;
-    if (!table->read) ctr_table_read(table, &problem);
+    if (!table->read) ctr_table_read(table);
     if (problem.rc == SQLITE_OK && table->joined.conn->told == 0)
-        ctr_events_witness(&table->joined, &problem);
+        ctr_events_witness(&table->joined);
     if (table->file) ctr_spill_check(table->file);
-    if (problem.rc == SQLITE_OK) change_row(table, argc, argv, inserts, &problem);
+    if (problem.rc == SQLITE_OK) change_row(table, argc, argv, inserts);
     if (argc > 1 && !inserts && problem.rc == SQLITE_OK)
         table->updated++;
     else if (argc > 1 && !inserts && table->updated > 0)
@@ -804,10 +804,11 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
     ctr_access_end(table);
 
     if (problem.rc == SQLITE_OK) {
+        ctr_problem_end(&problem);
         table->handed = false;
         return SQLITE_OK;
     }
-    bool skip = is_ignored(table, &problem);
+    bool skip = is_ignored(table);
     int rc = ctr_table_fail(table, &problem);
     if (skip) { /* SQLite reports a message even if OR IGNORE applies */
         sqlite3_free(base->zErrMsg);

@@ -66,12 +66,12 @@ void ctr_file_release(ctr_file *file)
     if (file) file->holders--;
 }
 
-ctr_run ctr_file_run(const ctr_file *file, ctr_problem *problem)
+ctr_run ctr_file_run(const ctr_file *file)
 {
-    return ctr_run_on(file->conn->db, file->schema, NULL, problem);
+    return ctr_run_on(file->conn, file->schema, NULL);
 }
 
-sqlite3_stmt *ctr_file_take(ctr_file *file, ctr_file_sql which, ctr_problem *problem)
+sqlite3_stmt *ctr_file_take(ctr_file *file, ctr_file_sql which)
 {
     static const ctr_sql TEXTS[CTR_FILE_STATEMENTS] = {
         [CTR_FILE_READ] = CTR_SQL_IDENTITY_READ,    [CTR_FILE_RENEW] = CTR_SQL_IDENTITY_RENEW,
@@ -79,14 +79,13 @@ sqlite3_stmt *ctr_file_take(ctr_file *file, ctr_file_sql which, ctr_problem *pro
         [CTR_FILE_LIST] = CTR_SQL_CATALOG_LIST,     [CTR_FILE_MARK] = CTR_SQL_MARKS_READ,
         [CTR_FILE_SET_MARK] = CTR_SQL_MARKS_WRITE,  [CTR_FILE_SOURCE] = CTR_SQL_KNOWN_READ,
         [CTR_FILE_SET_SOURCE] = CTR_SQL_KNOWN_WRITE};
-    ctr_run run = ctr_file_run(file, problem);
+    ctr_run run = ctr_file_run(file);
     return ctr_conn_take(file->conn, &file->statements[which], &run, TEXTS[which]);
 }
 
-void ctr_file_give_back(ctr_file *file, ctr_file_sql which, sqlite3_stmt *statement,
-                        const ctr_problem *problem)
+void ctr_file_give_back(ctr_file *file, ctr_file_sql which, sqlite3_stmt *statement)
 {
-    ctr_conn_give_back(file->conn, &file->statements[which], statement, problem);
+    ctr_conn_give_back(file->conn, &file->statements[which], statement);
 }
 
 unsigned ctr_file_data_version(ctr_file *file)
@@ -118,93 +117,91 @@ enum { DAY_LIMIT = 2 }; /* the limit of new ids in a day because of the fingerpr
 
 /* ---- the schema ------------------------------------------------------------------------------ */
 
-static bool is_same_schema(ctr_file *file, ctr_problem *problem)
+static bool is_same_schema(ctr_file *file)
 {
-    ctr_run run = ctr_file_run(file, problem);
-    sqlite3_stmt *look = ctr_file_take(file, CTR_FILE_SCHEMA, problem);
+    ctr_run run = ctr_file_run(file);
+    sqlite3_stmt *look = ctr_file_take(file, CTR_FILE_SCHEMA);
     if (!look) return false;
     bool is_new = sqlite3_stmt_status(look, SQLITE_STMTSTATUS_RUN, 0) == 0;
     ctr_run_row(&run, look);
     bool again = sqlite3_stmt_status(look, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
-    ctr_file_give_back(file, CTR_FILE_SCHEMA, look, problem);
-    return problem->rc == SQLITE_OK && !is_new && !again;
+    ctr_file_give_back(file, CTR_FILE_SCHEMA, look);
+    return ctr_rc(file->conn) == SQLITE_OK && !is_new && !again;
 }
 
-ctr_objects *ctr_file_objects(ctr_file *file, ctr_problem *problem)
+ctr_objects *ctr_file_objects(ctr_file *file)
 {
     ctr_objects *objects = &file->objects;
-    if (problem->rc != SQLITE_OK) return NULL;
-    if (is_same_schema(file, problem) && file->has_objects) return objects;
+    if (ctr_rc(file->conn) != SQLITE_OK) return NULL;
+    if (is_same_schema(file) && file->has_objects) return objects;
     ctr_schema_objects_close(objects);
-    ctr_schema_objects_read(objects, file->conn->db, file->schema, problem);
+    ctr_schema_objects_read(objects, file->conn, file->schema);
     file->schemas++;
-    file->has_objects = problem->rc == SQLITE_OK;
+    file->has_objects = ctr_rc(file->conn) == SQLITE_OK;
     return file->has_objects ? objects : NULL;
 }
 
-ctr_objects *ctr_file_objects_read_on(ctr_file *file, ctr_problem *problem)
+ctr_objects *ctr_file_objects_read_on(ctr_file *file)
 {
-    if (!file->has_objects) return ctr_file_objects(file, problem);
-    if (ctr_schema_objects_read_on(&file->objects, problem)) return NULL;
-    is_same_schema(file, problem); /* it is from now on */
+    if (!file->has_objects) return ctr_file_objects(file);
+    if (ctr_schema_objects_read_on(&file->objects)) return NULL;
+    is_same_schema(file); /* it is from now on */
     return &file->objects;
 }
 
-static bool is_table_among(const ctr_objects *objects, const char *name, ctr_problem *problem)
+static bool is_table_among(const ctr_objects *objects, const char *name)
 {
-    return objects && ctr_schema_objects_is_table(objects, name, problem);
+    return objects && ctr_schema_objects_is_table(objects, name);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* A statement that finds no row is not kept: it may hide columns, as an authorizer wanted that may
  * be gone the next time. */
-static void read_row(ctr_file *file, ctr_identity *identity, ctr_problem *problem)
+static void read_row(ctr_file *file, ctr_identity *identity)
 {
-    const ctr_problem absent = {SQLITE_NOTFOUND, NULL};
-    sqlite3_stmt *rows = ctr_file_take(file, CTR_FILE_READ, problem);
-    if (rows) ctr_identity_take(identity, rows, problem);
-    ctr_file_give_back(file, CTR_FILE_READ, rows, identity->present ? problem : &absent);
+    sqlite3_stmt *rows = ctr_file_take(file, CTR_FILE_READ);
+    if (rows) ctr_identity_take(file->conn, identity, rows);
+    if (!identity->present) file->statements[CTR_FILE_READ].expired = true;
+    ctr_file_give_back(file, CTR_FILE_READ, rows);
 }
 
 /* Its table may be missing to a kept statement, because its creation was rolled back to a
  * savepoint. */
-int ctr_file_peek(ctr_file *file, ctr_identity *identity, ctr_problem *problem)
+int ctr_file_peek(ctr_file *file, ctr_identity *identity)
 {
     *identity = (ctr_identity){0};
-    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (ctr_rc(file->conn) != SQLITE_OK) return ctr_rc(file->conn);
     if (file->statements[CTR_FILE_READ].statement) {
-        ctr_problem trouble = {SQLITE_OK, NULL};
-        read_row(file, identity, &trouble);
-        if (trouble.rc != SQLITE_ERROR) {
-            *problem = trouble;
-            return problem->rc;
-        }
-        ctr_problem_close(&trouble);
+        ctr_problem trouble;
+        ctr_problem_begin(file->conn, &trouble);
+        read_row(file, identity);
+        bool is_read = trouble.rc != SQLITE_ERROR;
+        ctr_problem_raise_if(file->conn, &trouble, is_read);
+        if (is_read) return ctr_rc(file->conn);
     }
-    bool there =
-        file->has_objects
-            ? is_table_among(ctr_file_objects(file, problem), "counter_replica", problem)
-            : ctr_schema_is_table(file->conn->db, file->schema, "counter_replica", problem);
-    if (there) read_row(file, identity, problem);
-    return problem->rc;
+    bool there = file->has_objects
+                     ? is_table_among(ctr_file_objects(file), "counter_replica")
+                     : ctr_schema_is_table(file->conn, file->schema, "counter_replica");
+    if (there) read_row(file, identity);
+    return ctr_rc(file->conn);
 }
 
-int ctr_file_read(ctr_file *file, ctr_problem *problem)
+int ctr_file_read(ctr_file *file)
 {
     file->version++;
-    return ctr_file_peek(file, &file->identity, problem);
+    return ctr_file_peek(file, &file->identity);
 }
 
 /* DETACH expires every statement, and the next file's object may have the same address. So if the
  * statement was prepared again, nothing is known about the file. */
-int ctr_file_look(ctr_file *file, ctr_problem *problem)
+int ctr_file_look(ctr_file *file)
 {
     sqlite3_stmt *read = file->statements[CTR_FILE_READ].statement;
     bool anew = read && sqlite3_stmt_status(read, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
     file->looked = ctr_os_now();
-    return ctr_storage_see(&file->storage, file->conn->db, file->schema, anew, &file->seen,
-                           &file->attribute, problem);
+    return ctr_storage_see(&file->storage, file->conn, file->schema, anew, &file->seen,
+                           &file->attribute);
 }
 
 /* Returns whether the witness must be renewed. The times may have any value: another program may
@@ -220,35 +217,35 @@ static bool is_due(const ctr_identity *identity, int64_t now)
 /* Returns whether it is still the file that was just checked. No other connection has committed
  * since, so only the file at the path may have changed. The attribute takes longer to read, and is
  * read again when the witness must be renewed. */
-static bool is_still_there(ctr_file *file, ctr_problem *problem)
+static bool is_still_there(ctr_file *file)
 {
     ctr_fingerprint now;
     int64_t passed = ctr_os_now() - file->looked;
     if (passed < 0 || passed >= file->identity.renewal) return false;
     if (is_due(&file->identity, ctr_os_now())) return false;
     if (file->attribute.state != CTR_ATTRIBUTE_READ) return false;
-    ctr_storage_see(&file->storage, file->conn->db, file->schema, false, &now, NULL, problem);
-    return problem->rc == SQLITE_OK && ctr_lineage_same_place(&now, &file->seen);
+    ctr_storage_see(&file->storage, file->conn, file->schema, false, &now, NULL);
+    return ctr_rc(file->conn) == SQLITE_OK && ctr_lineage_same_place(&now, &file->seen);
 }
 
 /* ---- the check ------------------------------------------------------------------------------- */
 
-static void judge(ctr_file *file, ctr_problem *problem)
+static void judge(ctr_file *file)
 {
     const ctr_lineage *lineage = &file->identity.lineage;
     ctr_verdict verdict = ctr_lineage_judge(lineage, &file->seen, &file->attribute);
     int64_t today = 0;
     if (verdict.why != CTR_WHY_NONE && verdict.alone) {
-        ctr_run run = ctr_file_run(file, problem);
+        ctr_run run = ctr_file_run(file);
         sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_ALONE);
         ctr_run_bind_int(&run, row, ":now", ctr_os_now());
         if (ctr_run_row(&run, row)) today = sqlite3_column_int64(row, 0);
         sqlite3_finalize(row);
     }
     if (today >= DAY_LIMIT)
-        ctr_succession_refuse(file, CTR_REFUSES_NUMBERS, problem);
-    else if (verdict.why != CTR_WHY_NONE && problem->rc == SQLITE_OK)
-        ctr_succession_follow(file, verdict, problem);
+        ctr_succession_refuse(file, CTR_REFUSES_NUMBERS);
+    else if (verdict.why != CTR_WHY_NONE && ctr_rc(file->conn) == SQLITE_OK)
+        ctr_succession_follow(file, verdict);
     else if (ctr_lineage_outdates(&lineage->pair, &file->attribute))
         file->after = CTR_AFTER_READ;
 }
@@ -257,63 +254,64 @@ static void judge(ctr_file *file, ctr_problem *problem)
  * another file attached under the same name; but then the statement was prepared again. This also
  * happens if this transaction has changed the schema, which the first statement in autocommit
  * cannot have done. */
-static bool is_known(ctr_file *file, ctr_problem *problem)
+static bool is_known(ctr_file *file)
 {
     if (!file->known || file->known_data_version != file->data_version) return false;
     if (sqlite3_get_autocommit(file->conn->db) && ctr_storage_stays(&file->storage, file->schema))
         return true;
-    ctr_problem trouble = {SQLITE_OK, NULL};
-    ctr_run run = ctr_file_run(file, &trouble);
-    sqlite3_stmt *probe = ctr_file_take(file, CTR_FILE_PROBE, problem);
+    sqlite3_stmt *probe = ctr_file_take(file, CTR_FILE_PROBE);
     bool is_new = probe && sqlite3_stmt_status(probe, SQLITE_STMTSTATUS_RUN, 0) == 0;
     if (!probe) return false;
+    ctr_problem trouble;
+    ctr_problem_begin(file->conn, &trouble);
+    ctr_run run = ctr_file_run(file);
     ctr_run_row(&run, probe);
     bool anew = sqlite3_stmt_status(probe, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
     bool known = trouble.rc == SQLITE_OK && !is_new && !anew;
-    ctr_file_give_back(file, CTR_FILE_PROBE, probe, &trouble);
+    ctr_file_give_back(file, CTR_FILE_PROBE, probe);
     ctr_problem_close(&trouble);
     return known;
 }
 
-static void check_file(ctr_file *file, ctr_problem *problem)
+static void check_file(ctr_file *file)
 {
     file->data_version = ctr_run_data_version(file->conn->db, file->schema);
-    bool stays = ctr_storage_stays(&file->storage, file->schema), known = is_known(file, problem);
+    bool stays = ctr_storage_stays(&file->storage, file->schema), known = is_known(file);
     file->known = false;
     if (!known) file->numbered = false; /* it may be another file under the same name */
-    if (!known && ctr_file_read(file, problem)) {
-        ctr_identity_offer_fork(file->conn->db, file->schema, problem);
+    if (!known && ctr_file_read(file)) {
+        ctr_identity_offer_fork(file->conn, file->schema);
         return;
     }
     if (!file->identity.present) {
-        ctr_identity_missing(file->schema, problem);
+        ctr_identity_missing(file->conn, file->schema);
         return;
     }
-    bool still = known && stays && is_still_there(file, problem);
-    if (problem->rc != SQLITE_OK) return;
-    if (!still && ctr_file_look(file, problem)) return;
+    bool still = known && stays && is_still_there(file);
+    if (ctr_rc(file->conn) != SQLITE_OK) return;
+    if (!still && ctr_file_look(file)) return;
     if (known && stays && !ctr_storage_stays(&file->storage, file->schema)) {
-        check_file(file, problem); /* sqlite3_deserialize has replaced main */
+        check_file(file); /* sqlite3_deserialize has replaced main */
         return;
     }
-    if (!still) judge(file, problem);
-    file->checked = problem->rc == SQLITE_OK;
+    if (!still) judge(file);
+    file->checked = ctr_rc(file->conn) == SQLITE_OK;
     file->renewed = false;
 }
 
-const ctr_identity *ctr_file_identity(ctr_file *file, ctr_problem *problem)
+const ctr_identity *ctr_file_identity(ctr_file *file)
 {
-    if (problem->rc != SQLITE_OK) return NULL;
-    if (!file->checked && ctr_conn_enter(file->conn, problem)) {
-        check_file(file, problem);
-        ctr_conn_leave(file->conn, problem);
+    if (ctr_rc(file->conn) != SQLITE_OK) return NULL;
+    if (!file->checked && ctr_conn_enter(file->conn)) {
+        check_file(file);
+        ctr_conn_leave(file->conn);
     }
-    return problem->rc == SQLITE_OK ? &file->identity : NULL;
+    return ctr_rc(file->conn) == SQLITE_OK ? &file->identity : NULL;
 }
 
 /* ---- renewal --------------------------------------------------------------------------------- */
 
-static void renew(ctr_file *file, ctr_problem *problem)
+static void renew(ctr_file *file)
 {
     ctr_identity *identity = &file->identity;
     int64_t now = ctr_os_now();
@@ -324,75 +322,75 @@ static void renew(ctr_file *file, ctr_problem *problem)
     file->after = CTR_AFTER_READ;
     file->conn->stats.renewals++;
 
-    ctr_run run = ctr_file_run(file, problem);
-    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_RENEW, problem);
+    ctr_run run = ctr_file_run(file);
+    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_RENEW);
     bool witnessed = file->attribute.state == CTR_ATTRIBUTE_READ || identity->lineage.witnessed;
     ctr_run_bind_int(&run, row, ":number", identity->lineage.pair.number);
     ctr_run_bind_int(&run, row, ":random", identity->lineage.pair.random);
     ctr_run_bind_int(&run, row, ":renewed", identity->renewed);
     ctr_run_bind_int(&run, row, ":witnessed", witnessed);
     ctr_run_row(&run, row);
-    ctr_file_give_back(file, CTR_FILE_RENEW, row, problem);
+    ctr_file_give_back(file, CTR_FILE_RENEW, row);
 }
 
-static int renew_once(ctr_file *file, ctr_problem *problem)
+static int renew_once(ctr_file *file)
 {
-    if (problem->rc != SQLITE_OK || file->renewed) return problem->rc;
-    if (ctr_conn_enter(file->conn, problem)) {
-        renew(file, problem);
-        ctr_conn_leave(file->conn, problem);
+    if (ctr_rc(file->conn) != SQLITE_OK || file->renewed) return ctr_rc(file->conn);
+    if (ctr_conn_enter(file->conn)) {
+        renew(file);
+        ctr_conn_leave(file->conn);
     }
-    file->renewed = problem->rc == SQLITE_OK;
-    return problem->rc;
+    file->renewed = ctr_rc(file->conn) == SQLITE_OK;
+    return ctr_rc(file->conn);
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-static int say_refusal(const ctr_file *file, ctr_problem *problem)
+static int say_refusal(const ctr_file *file)
 {
     if (strcmp(file->identity.refuses, CTR_REFUSES_RETIRED) == 0)
-        return ctr_problem_set(problem, SQLITE_ERROR,
+        return ctr_problem_set(file->conn, SQLITE_ERROR,
                                "%s was retired and does not count any more: SELECT "
                                "counter_fork('%s') gives it a new random id",
                                file->schema, file->schema);
     if (strcmp(file->identity.refuses, CTR_REFUSES_REPLACED) == 0)
         return ctr_problem_set(
-            problem, SQLITE_ERROR,
+            file->conn, SQLITE_ERROR,
             "%s is '%s' and does not count any more, because another file has taken over that "
             "name: SELECT counter_fork('%s') gives it a new random id",
             file->schema, file->identity.name, file->schema);
     if (strcmp(file->identity.refuses, CTR_REFUSES_NUMBERS) == 0)
         return ctr_problem_set(
-            problem, SQLITE_ERROR,
+            file->conn, SQLITE_ERROR,
             "%s does not count: its file system changed the inode number of the file three times "
             "in a day, and each change costs a replica id; SELECT counter_trust_witness('%s') "
             "relies on the extended attribute alone, SELECT counter_fork('%s') takes a new id now",
             file->schema, file->schema, file->schema);
     return ctr_problem_set(
-        problem, SQLITE_ERROR,
+        file->conn, SQLITE_ERROR,
         "%s is '%s' and does not count, because another file may count under that name (%s): "
         "SELECT counter_fork('%s') gives it a new random id",
         file->schema, file->identity.name, file->identity.refuses, file->schema);
 }
 
-bool ctr_file_prepare_to_count(ctr_file *file, ctr_problem *problem)
+bool ctr_file_prepare_to_count(ctr_file *file)
 {
-    if (!ctr_file_identity(file, problem)) return false;
+    if (!ctr_file_identity(file)) return false;
     if (*file->identity.refuses) {
-        say_refusal(file, problem);
+        say_refusal(file);
         return false;
     }
-    if (file->identity.turn == CTR_TURN_WAITS && ctr_conn_enter(file->conn, problem)) {
-        ctr_succession_start(file, problem);
-        ctr_conn_leave(file->conn, problem);
+    if (file->identity.turn == CTR_TURN_WAITS && ctr_conn_enter(file->conn)) {
+        ctr_succession_start(file);
+        ctr_conn_leave(file->conn);
     }
-    return problem->rc == SQLITE_OK && renew_once(file, problem) == SQLITE_OK;
+    return ctr_rc(file->conn) == SQLITE_OK && renew_once(file) == SQLITE_OK;
 }
 
-const ctr_leader *ctr_file_leader(ctr_file *file, ctr_problem *problem)
+const ctr_leader *ctr_file_leader(ctr_file *file)
 {
-    if (problem->rc == SQLITE_OK && file->leads_at == file->version) return &file->leader;
-    if (!ctr_file_prepare_to_count(file, problem)) return NULL;
+    if (ctr_rc(file->conn) == SQLITE_OK && file->leads_at == file->version) return &file->leader;
+    if (!ctr_file_prepare_to_count(file)) return NULL;
     file->counted = true;
     memcpy(file->leader.id, file->identity.id, CTR_ID_SIZE);
     file->leader.least = ctr_identity_least_clock(&file->identity);
@@ -428,10 +426,10 @@ const uint8_t *ctr_file_known_id(const ctr_file *file)
     return counts ? file->identity.id : NULL;
 }
 
-int ctr_file_before_write(ctr_file *file, ctr_problem *problem)
+int ctr_file_before_write(ctr_file *file)
 {
-    if (file->checked && file->renewed) return problem->rc;
-    return ctr_file_identity(file, problem) ? renew_once(file, problem) : problem->rc;
+    if (file->checked && file->renewed) return ctr_rc(file->conn);
+    return ctr_file_identity(file) ? renew_once(file) : ctr_rc(file->conn);
 }
 
 /* =================================================================================================
@@ -450,8 +448,9 @@ static int lock_of(ctr_file *file)
 static void keep_pages(ctr_file *file)
 {
     if (file->spill > 0) return;
-    ctr_problem none = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(file->conn->db, file->schema, NULL, &none);
+    ctr_problem none;
+    ctr_problem_begin(file->conn, &none);
+    ctr_run run = ctr_run_on(file->conn, file->schema, NULL);
     int spill = (int)ctr_run_number(&run, CTR_SQL_SYNC_SPILL);
     if (spill > 0 && spill < INT_MAX) ctr_run_set(&run, CTR_SQL_SYNC_SET_SPILL, INT_MAX);
     if (spill > 0 && spill < INT_MAX && none.rc == SQLITE_OK) file->spill = spill;
@@ -487,8 +486,9 @@ int ctr_spill_before_commit(ctr_file *file, bool waited)
 
 void ctr_spill_restore(ctr_file *file)
 {
-    ctr_problem none = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(file->conn->db, file->schema, NULL, &none);
+    ctr_problem none;
+    ctr_problem_begin(file->conn, &none);
+    ctr_run run = ctr_run_on(file->conn, file->schema, NULL);
     file->spills_safely = false;
     if (file->spill > 0) ctr_run_set(&run, CTR_SQL_SYNC_SET_SPILL, file->spill);
     if (none.rc == SQLITE_OK) file->spill = 0;

@@ -211,8 +211,8 @@ typedef struct ctr_file {
 
 /* Hooks of a file's counter tables: for a change of its identity, and when it is closed. */
 typedef struct ctr_file_tables {
-    int (*fold)(ctr_file *, ctr_problem *);        /* before the id changes */
-    void (*void_marks)(ctr_file *, ctr_problem *); /* that other files have for these tables */
+    int (*fold)(ctr_file *);        /* before the id changes */
+    void (*void_marks)(ctr_file *); /* that other files have for these tables */
     void (*close)(ctr_file *);
 } ctr_file_tables;
 
@@ -229,9 +229,9 @@ typedef struct ctr_file_tables {
  * CREATE, too, which is a write. */
 
 typedef struct ctr_session {
-    sqlite3 *db;
-    ctr_conn *conn; /* borrowed; NULL: it creates no virtual table */
+    ctr_conn *conn; /* borrowed */
     sqlite3_stmt *write_nothing, *release, *roll_back;
+    bool syncs;       /* it locks main, and may create virtual tables */
     bool open, alone; /* alone: in no transaction of the caller */
     bool locks;       /* its writes lock main */
     int spill;        /* cache_spill of main, to restore; 0: nothing */
@@ -281,12 +281,11 @@ void ctr_file_release(ctr_file *file); /* NULL is harmless */
 void ctr_file_close_all(ctr_conn *conn);
 
 /* Returns a run of statements on the tables of the file. */
-ctr_run ctr_file_run(const ctr_file *file, ctr_problem *problem);
+ctr_run ctr_file_run(const ctr_file *file);
 
 /* Take a statement, and give it back: ctr_conn_take. */
-sqlite3_stmt *ctr_file_take(ctr_file *file, ctr_file_sql which, ctr_problem *problem);
-void ctr_file_give_back(ctr_file *file, ctr_file_sql which, sqlite3_stmt *statement,
-                        const ctr_problem *problem);
+sqlite3_stmt *ctr_file_take(ctr_file *file, ctr_file_sql which);
+void ctr_file_give_back(ctr_file *file, ctr_file_sql which, sqlite3_stmt *statement);
 
 /* Returns the data version of the file. Once the identity is checked, the lock is held and the
  * version cannot change, so SQLite is not asked again. */
@@ -295,10 +294,10 @@ unsigned ctr_file_data_version(ctr_file *file);
 /* Returns the objects of the schema, with the triggers in temp, lent until the next call; NULL on a
  * problem. Reads them again only if SQLite prepares a statement on the schema again, as it does
  * after each change of it, by whichever connection, also one that was rolled back. */
-ctr_objects *ctr_file_objects(ctr_file *file, ctr_problem *problem);
+ctr_objects *ctr_file_objects(ctr_file *file);
 
 /* The same after the caller has created tables and changed nothing else: reads only these. */
-ctr_objects *ctr_file_objects_read_on(ctr_file *file, ctr_problem *problem);
+ctr_objects *ctr_file_objects_read_on(ctr_file *file);
 
 /* Forgets that the identity was checked, for it has changed or was rolled back. */
 void ctr_file_uncheck(ctr_file *file);
@@ -312,8 +311,8 @@ void ctr_file_removed(ctr_file *file);
 /* ---- the check of the identity: in each transaction once, before it counts ---- */
 
 /* Reads the row into file->identity, or only into `identity`. An absent row is not an error. */
-int ctr_file_read(ctr_file *file, ctr_problem *problem);
-int ctr_file_peek(ctr_file *file, ctr_identity *identity, ctr_problem *problem);
+int ctr_file_read(ctr_file *file);
+int ctr_file_peek(ctr_file *file, ctr_identity *identity);
 
 /* Returns the id if this transaction has checked that the file may count, else NULL. Reads memory
  * only. */
@@ -321,11 +320,11 @@ const uint8_t *ctr_file_known_id(const ctr_file *file);
 
 /* Returns under whom to count in this transaction; it is valid until the transaction ends. Renews
  * the witness if it is due. Fails, with NULL, if there is no id or the file must not count. */
-const ctr_leader *ctr_file_leader(ctr_file *file, ctr_problem *problem);
+const ctr_leader *ctr_file_leader(ctr_file *file);
 
 /* Does the same without noting that the file has counted: to choose a file to count in. Returns
  * whether it may. */
-bool ctr_file_prepare_to_count(ctr_file *file, ctr_problem *problem);
+bool ctr_file_prepare_to_count(ctr_file *file);
 
 /* Returns whether the file is known to have counted under its id in this transaction. */
 bool ctr_file_has_counted(const ctr_file *file);
@@ -341,11 +340,11 @@ bool ctr_file_is_pending(const ctr_file *file);
 
 /* Returns the identity, checked in this transaction, before a merge into the file. A file that
  * refuses to count may still merge. Lent like the id. */
-const ctr_identity *ctr_file_identity(ctr_file *file, ctr_problem *problem);
+const ctr_identity *ctr_file_identity(ctr_file *file);
 
 /* The caller calls this before it writes a row, whichever replica counted in it. The first call in
  * a transaction renews the witness. */
-int ctr_file_before_write(ctr_file *file, ctr_problem *problem);
+int ctr_file_before_write(ctr_file *file);
 
 /* One wait for a lock in one statement.
  *
@@ -374,8 +373,7 @@ void ctr_spill_restore(ctr_file *file);
 /* ==== identity.c ============================================================================== */
 
 /* Reads the identity of an attached schema. Fails if it is damaged or newer, not if absent. */
-int ctr_identity_read(ctr_identity *identity, sqlite3 *db, const char *schema,
-                      ctr_problem *problem);
+int ctr_identity_read(ctr_identity *identity, ctr_conn *conn, const char *schema);
 
 /* Returns the lowest clock to write under the id. It wins over all shards of a predecessor,
  * wherever they come from. */
@@ -391,14 +389,14 @@ static inline int64_t ctr_identity_beyond(const ctr_identity *identity)
 }
 
 /* Fails if the identity has another name than `name`. NULL accepts any name. */
-int ctr_identity_check_name(const ctr_identity *identity, const char *schema, const char *name,
-                            ctr_problem *problem);
+int ctr_identity_check_name(ctr_conn *conn, const ctr_identity *identity, const char *schema,
+                            const char *name);
 
 /* Adds a hint to the problem if counter_fork() would repair a damaged identity. */
-void ctr_identity_offer_fork(sqlite3 *db, const char *schema, ctr_problem *problem);
+void ctr_identity_offer_fork(ctr_conn *conn, const char *schema);
 
 /* Sets the problem "no replica id: run SELECT counter_init() ...". */
-int ctr_identity_missing(const char *schema, ctr_problem *problem);
+int ctr_identity_missing(ctr_conn *conn, const char *schema);
 
 /* The replicas and the epochs of names that a file knows: counter_sources.
  *
@@ -409,9 +407,8 @@ int ctr_identity_missing(const char *schema, ctr_problem *problem);
  * This module reads and writes the rows; file/identity.c acts on them. */
 
 /* Reads the witness of a replica as of the last pull. Returns false if there was none. */
-bool ctr_names_witness(ctr_file *file, const ctr_identity *source, ctr_pair *pair,
-                       ctr_problem *problem);
-void ctr_names_write(ctr_file *file, const ctr_identity *source, ctr_problem *problem);
+bool ctr_names_witness(ctr_file *file, const ctr_identity *source, ctr_pair *pair);
+void ctr_names_write(ctr_file *file, const ctr_identity *source);
 
 /* Records a complete pull from a source. `holds` is a digest of the shards under my id that the
  * source has, NULL if it lacks some. */
@@ -443,80 +440,81 @@ int64_t ctr_names_named_epoch(ctr_run *run, const char *name);
  * that meets a higher epoch of its own name stops counting. */
 
 /* Creates a missing identity, random or with `name`; checks the name of an existing one. */
-int ctr_succession_create(ctr_file *file, const char *name, ctr_problem *problem);
+int ctr_succession_create(ctr_file *file, const char *name);
 
 /* Reacts to a changed lineage: the file forgot its own shards, or has a twin. A new id replaces a
  * random one; a named file refuses to count from now on. */
-int ctr_succession_lineage_changed(ctr_file *file, ctr_why why, ctr_problem *problem);
+int ctr_succession_lineage_changed(ctr_file *file, ctr_why why);
 
 /* Gives the file a new random id, whatever the old identity was, even if it is damaged. */
-int ctr_succession_fork(ctr_file *file, ctr_problem *problem);
+int ctr_succession_fork(ctr_file *file);
 
 /* Makes the witness alone decide from now on. Fails if there is none. */
-int ctr_succession_trust_witness(ctr_file *file, ctr_problem *problem);
+int ctr_succession_trust_witness(ctr_file *file);
 
 /* Records that a floor of a table in this file has risen. */
-int ctr_succession_floors_rose(ctr_file *file, ctr_problem *problem);
+int ctr_succession_floors_rose(ctr_file *file);
 
 /* ---- a name that another file takes over ---- */
 
 /* Copies the epochs that another file knows, and stops counting if its own name has a higher one.
- * The identity was checked in this transaction. `other` was read from `schema` of `db`. */
-int ctr_succession_meet(ctr_file *file, sqlite3 *db, const char *schema, const ctr_identity *other,
-                        ctr_problem *problem);
+ * The identity was checked in this transaction. `other` was read from `schema` of
+ * `other_conn`. */
+int ctr_succession_meet(ctr_file *file, ctr_conn *other_conn, const char *schema,
+                        const ctr_identity *other);
 
 /* Notes that a waiting file has pulled, or that a replica was declared lost. The first call gives
  * it the next epoch, so that if this file is lost, its successor has a higher one. If no step is
  * missing, the file may count from now on, and its epoch is passed on. */
-int ctr_succession_note(ctr_file *file, ctr_problem *problem);
+int ctr_succession_note(ctr_file *file);
 
 /* Creates the identity of a new file that is to take over a name. */
-int ctr_succession_create_pending(ctr_file *file, const char *name, ctr_problem *problem);
+int ctr_succession_create_pending(ctr_file *file, const char *name);
 
 /* Takes over the name. `holds` is a digest of the file's shards under the negated id. */
-int ctr_succession_promote(ctr_file *file, const uint8_t holds[CTR_ID_SIZE], ctr_problem *problem);
+int ctr_succession_promote(ctr_file *file, const uint8_t holds[CTR_ID_SIZE]);
 
 /* Notes that another file has counted under the name, or its negated id, in a higher epoch. */
-int ctr_succession_yield(ctr_file *file, ctr_problem *problem);
+int ctr_succession_yield(ctr_file *file);
 
 /* Stops the file from counting. */
-int ctr_succession_retire(ctr_file *file, ctr_problem *problem);
+int ctr_succession_retire(ctr_file *file);
 
 /* Declares a replica lost; no file waits for it any more. */
-int ctr_succession_lose(ctr_file *file, const uint8_t id[CTR_ID_SIZE], ctr_problem *problem);
+int ctr_succession_lose(ctr_file *file, const uint8_t id[CTR_ID_SIZE]);
 
 /* ==== storage.c =============================================================================== */
 
 /* Reads the fingerprint and the attribute of the schema's storage; with NULL `attribute`, only the
  * fingerprint. `anew`: the schema may be another file than at the last call, at the same
  * address. */
-int ctr_storage_see(ctr_storage *storage, sqlite3 *db, const char *schema, bool anew,
-                    ctr_fingerprint *seen, ctr_attribute *attribute, ctr_problem *problem);
+int ctr_storage_see(ctr_storage *storage, ctr_conn *conn, const char *schema, bool anew,
+                    ctr_fingerprint *seen, ctr_attribute *attribute);
 
 /* Writes the attribute of the file seen last, unless it is at least as new already or the path
  * leads to another file. The next read shows whether that succeeded. */
-void ctr_storage_write(ctr_storage *storage, sqlite3 *db, const char *schema,
+void ctr_storage_write(ctr_storage *storage, ctr_conn *conn, const char *schema,
                        const ctr_fingerprint *seen, const ctr_pair *pair);
 
 /* Returns whether the bottom VFS of the schema's stack is one of the operating system's, so that
  * the name of the file is a path. Fails without memory. */
-bool ctr_storage_is_file(sqlite3 *db, const char *schema, ctr_problem *problem);
+bool ctr_storage_is_file(ctr_conn *conn, const char *schema);
 
 /* A second call does nothing. */
 void ctr_storage_close(ctr_storage *storage);
 
 /* ==== session.c =============================================================================== */
 
-/* Begins a session on `db`, the connection of `conn`. NULL `conn`: it creates no virtual table. */
-int ctr_session_begin(ctr_session *session, sqlite3 *db, ctr_conn *conn, ctr_problem *problem);
+/* Begins a session. `syncs`: it locks main, and may create virtual tables. */
+int ctr_session_begin(ctr_session *session, ctr_conn *conn, bool syncs);
 
 /* Takes the write lock of a schema that has counter tables. The caller calls this before it reads
  * the schema: SQLite does not wait for a lock once it reads. */
-int ctr_session_lock(ctr_session *session, const char *schema, ctr_problem *problem);
+int ctr_session_lock(ctr_session *session, const char *schema);
 
 /* Keeps the changed pages of main in memory while a snapshot of the same file is open. If SQLite
  * wrote them early, it would wait for the snapshot each time, as long as the busy timeout. */
-int ctr_session_keep_pages(ctr_session *session, ctr_problem *problem);
+int ctr_session_keep_pages(ctr_session *session);
 
 /* Raises the cache of a file from SQLite's 2 MB to 32 MB, because a pull that writes many rows in
  * any order would read most of them from the disk. Returns false if the size stays, for example
@@ -526,11 +524,11 @@ bool ctr_session_raise_cache(const ctr_file *file);
 bool ctr_session_lower_cache(const ctr_file *file);
 
 /* Prepares the statements again. xCreate of a virtual table calls this. */
-int ctr_session_renew(ctr_conn *conn, ctr_problem *problem);
+int ctr_session_renew(ctr_conn *conn);
 
 /* Commits the work if there is no problem, else rolls it back. A failed commit becomes the
  * problem. */
-int ctr_session_end(ctr_session *session, ctr_problem *problem);
+int ctr_session_end(ctr_session *session);
 
 /* ==== os.c ==================================================================================== */
 
@@ -559,7 +557,7 @@ int64_t ctr_os_now(void);
 /* ---- the check of the identity: in each transaction once, before it counts ---- */
 
 /* Reads the present fingerprint and attribute into file->seen and file->attribute. */
-int ctr_file_look(ctr_file *file, ctr_problem *problem);
+int ctr_file_look(ctr_file *file);
 
 /* ==== identity.c ============================================================================== */
 
@@ -568,14 +566,14 @@ int ctr_file_look(ctr_file *file, ctr_problem *problem);
 #define CTR_REFUSES_REPLACED "replaced"
 
 /* The same from CTR_SQL_IDENTITY_READ, prepared on the schema; resets the statement. */
-int ctr_identity_take(ctr_identity *identity, sqlite3_stmt *rows, ctr_problem *problem);
+int ctr_identity_take(ctr_conn *conn, ctr_identity *identity, sqlite3_stmt *rows);
 
 /* The only function that changes a lineage. replica->identity becomes the new one. */
-void ctr_succession_follow(ctr_file *file, ctr_verdict verdict, ctr_problem *problem);
+void ctr_succession_follow(ctr_file *file, ctr_verdict verdict);
 
 /* Stops the file from counting; it keeps its id. */
 #define CTR_REFUSES_NUMBERS "inode numbers"
-void ctr_succession_refuse(ctr_file *file, const char *why, ctr_problem *problem);
+void ctr_succession_refuse(ctr_file *file, const char *why);
 
 /* Returns a random number other than 0. */
 int64_t ctr_succession_random(void);
@@ -584,7 +582,7 @@ int64_t ctr_succession_random(void);
 
 /* Lets a pending file count from now on. Fails, naming the missing steps, if it lacks some. The
  * caller has entered the transaction. */
-int ctr_succession_start(ctr_file *file, ctr_problem *problem);
+int ctr_succession_start(ctr_file *file);
 
 /* ==== storage.c =============================================================================== */
 

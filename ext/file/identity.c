@@ -29,61 +29,62 @@ enum {
     READ_HOLDER
 };
 
-static int check(int64_t format, int id_size, ctr_problem *problem)
+static int check(ctr_conn *conn, int64_t format, int id_size)
 {
     if (format > CTR_FILE_FORMAT)
-        return ctr_problem_set(problem, SQLITE_ERROR,
+        return ctr_problem_set(conn, SQLITE_ERROR,
                                "the file was written by a newer version: format %lld, this library "
                                "knows %d; install a newer sqlite-counter",
                                (long long)format, CTR_FILE_FORMAT);
     if (format == 1 || format == 2)
-        return ctr_problem_set(problem, SQLITE_ERROR,
+        return ctr_problem_set(conn, SQLITE_ERROR,
                                "the file is of format %lld, which was never released: this library "
                                "knows format %d",
                                (long long)format, CTR_FILE_FORMAT);
     if (format < 1)
-        return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
-                               "counter_replica is damaged: format %lld", (long long)format);
+        return ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: format %lld",
+                               (long long)format);
     if (id_size != CTR_ID_SIZE)
-        return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+        return ctr_problem_set(conn, SQLITE_CORRUPT_VTAB,
                                "counter_replica is damaged: an id of %d bytes instead of %d",
                                id_size, CTR_ID_SIZE);
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
-void ctr_identity_offer_fork(sqlite3 *db, const char *schema, ctr_problem *problem)
+void ctr_identity_offer_fork(ctr_conn *conn, const char *schema)
 {
-    ctr_problem offer = {SQLITE_OK, NULL};
-    bool mends = problem->rc == SQLITE_CORRUPT_VTAB &&
-                 ctr_schema_is_table(db, schema, "counter_replica", &offer);
-    if (mends)
-        ctr_problem_set(&offer, SQLITE_CORRUPT_VTAB, "%s; SELECT counter_fork('%s') takes a new id",
-                        ctr_problem_text(problem), schema);
-    bool replaces = mends || ctr_problem_rolls_back(offer.rc);
-    ctr_problem_close(replaces ? problem : &offer);
-    if (replaces) *problem = offer;
+    ctr_problem damage = {0}, offer;
+    if (ctr_rc(conn) != SQLITE_CORRUPT_VTAB) return;
+    damage = ctr_problem_take(conn);
+    ctr_problem_begin(conn, &offer);
+    if (ctr_schema_is_table(conn, schema, "counter_replica"))
+        ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "%s; SELECT counter_fork('%s') takes a new id",
+                        ctr_problem_text(&damage), schema);
+    bool replaces = offer.rc == SQLITE_CORRUPT_VTAB || ctr_problem_rolls_back(offer.rc);
+    ctr_problem_raise_if(conn, &offer, replaces);
+    ctr_problem_raise(conn, &damage); /* else */
 }
 
-int ctr_identity_missing(const char *schema, ctr_problem *problem)
+int ctr_identity_missing(ctr_conn *conn, const char *schema)
 {
     if (sqlite3_stricmp(schema, "main") == 0)
-        return ctr_problem_set(problem, SQLITE_ERROR,
+        return ctr_problem_set(conn, SQLITE_ERROR,
                                "main has no replica id: run SELECT counter_init() once");
     return ctr_problem_set(
-        problem, SQLITE_ERROR,
+        conn, SQLITE_ERROR,
         "%s has no replica id: CREATE a counter table in it, or open that file as "
         "main and run SELECT counter_init() once",
         schema);
 }
 
-static void take_text(char *to, int most, const char *what, sqlite3_stmt *row, int column,
-                      ctr_problem *problem)
+static void take_text(ctr_conn *conn, char *to, int most, const char *what, sqlite3_stmt *row,
+                      int column)
 {
-    const char *text = ctr_text_column(row, column, problem);
+    const char *text = ctr_text_column(conn, row, column);
     int size = sqlite3_column_bytes(row, column);
     if (!text) return;
     if (size > most)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+        ctr_problem_set(conn, SQLITE_CORRUPT_VTAB,
                         "counter_replica is damaged: a %s of more than %d bytes", what, most);
     else
         memcpy(to, text, (size_t)size + 1);
@@ -110,15 +111,15 @@ static ctr_fingerprint fingerprint_of(sqlite3_stmt *row)
     return written;
 }
 
-static void take_identity(ctr_identity *identity, sqlite3_stmt *row, ctr_problem *problem)
+static void take_identity(ctr_conn *conn, ctr_identity *identity, sqlite3_stmt *row)
 {
     const void *id = sqlite3_column_blob(row, READ_ID);
-    if (check(sqlite3_column_int64(row, READ_FORMAT), id ? sqlite3_column_bytes(row, READ_ID) : 0,
-              problem))
+    if (check(conn, sqlite3_column_int64(row, READ_FORMAT),
+              id ? sqlite3_column_bytes(row, READ_ID) : 0))
         return;
     memcpy(identity->id, id, CTR_ID_SIZE);
-    take_text(identity->name, CTR_NAME_MAX, "name", row, READ_NAME, problem);
-    take_text(identity->refuses, CTR_REFUSAL_MAX, "refusal", row, READ_REFUSES, problem);
+    take_text(conn, identity->name, CTR_NAME_MAX, "name", row, READ_NAME);
+    take_text(conn, identity->refuses, CTR_REFUSAL_MAX, "refusal", row, READ_REFUSES);
     identity->lineage.fingerprint = fingerprint_of(row);
     identity->lineage.pair =
         (ctr_pair){sqlite3_column_int64(row, READ_NUMBER), sqlite3_column_int64(row, READ_RANDOM)};
@@ -137,61 +138,62 @@ static void take_identity(ctr_identity *identity, sqlite3_stmt *row, ctr_problem
     if (holder && sqlite3_column_bytes(row, READ_HOLDER) == CTR_ID_SIZE)
         memcpy(identity->holder, holder, CTR_ID_SIZE);
     else
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: its holder");
+        ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: its holder");
     if ((int)identity->turn < CTR_TURN_NONE || identity->turn > CTR_TURN_COUNTS)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: turn %d",
+        ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "counter_replica is damaged: turn %d",
                         (int)identity->turn);
     if (identity->epoch < 0 || identity->epoch > CTR_EPOCH_MAX)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+        ctr_problem_set(conn, SQLITE_CORRUPT_VTAB,
                         "counter_replica is damaged: epoch %lld, not 0 ... %d",
                         (long long)identity->epoch, CTR_EPOCH_MAX);
     int64_t number = identity->lineage.pair.number;
     if (number < 1 || number > CTR_PAIR_MAX)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+        ctr_problem_set(conn, SQLITE_CORRUPT_VTAB,
                         "counter_replica is damaged: the witness has the number %lld",
                         (long long)number);
 }
 
-int ctr_identity_take(ctr_identity *identity, sqlite3_stmt *rows, ctr_problem *problem)
+int ctr_identity_take(ctr_conn *conn, ctr_identity *identity, sqlite3_stmt *rows)
 {
     *identity = (ctr_identity){0};
-    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
     int rc = sqlite3_step(rows);
     if (rc == SQLITE_ROW) {
-        take_identity(identity, rows, problem);
+        take_identity(conn, identity, rows);
         rc = sqlite3_step(rows);
         if (rc == SQLITE_ROW)
-            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+            ctr_problem_set(conn, SQLITE_CORRUPT_VTAB,
                             "counter_replica is damaged: it has more than one row");
     }
-    ctr_problem_sqlite(problem, sqlite3_db_handle(rows), rc);
+    ctr_problem_sqlite(conn, rc);
     sqlite3_reset(rows);
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
-int ctr_identity_read(ctr_identity *identity, sqlite3 *db, const char *schema, ctr_problem *problem)
+int ctr_identity_read(ctr_identity *identity, ctr_conn *conn, const char *schema)
 {
     *identity = (ctr_identity){0};
-    if (!ctr_schema_is_table(db, schema, "counter_replica", problem)) return problem->rc;
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    if (!ctr_schema_is_table(conn, schema, "counter_replica")) return ctr_rc(conn);
+    ctr_run run = ctr_run_on(conn, schema, NULL);
     sqlite3_stmt *rows = ctr_run_prepare(&run, CTR_SQL_IDENTITY_READ);
-    if (rows) ctr_identity_take(identity, rows, problem);
+    if (rows) ctr_identity_take(conn, identity, rows);
     sqlite3_finalize(rows);
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
-int ctr_identity_check_name(const ctr_identity *identity, const char *schema, const char *name,
-                            ctr_problem *problem)
+int ctr_identity_check_name(ctr_conn *conn, const ctr_identity *identity, const char *schema,
+                            const char *name)
 {
-    if (problem->rc != SQLITE_OK || !name || strcmp(name, identity->name) == 0) return problem->rc;
+    if (ctr_rc(conn) != SQLITE_OK || !name || strcmp(name, identity->name) == 0)
+        return ctr_rc(conn);
     if (!*identity->name)
         return ctr_problem_set(
-            problem, SQLITE_ERROR,
+            conn, SQLITE_ERROR,
             "%s has a random replica id already, it cannot become '%s': a name is given "
             "before the first counter table is created",
             schema, name);
-    return ctr_problem_set(problem, SQLITE_ERROR, "%s is '%s' already, it cannot become '%s'",
-                           schema, identity->name, name);
+    return ctr_problem_set(conn, SQLITE_ERROR, "%s is '%s' already, it cannot become '%s'", schema,
+                           identity->name, name);
 }
 
 /* Creates the tables for a first identity, and those of sync: users can always read conflicts, and
@@ -202,7 +204,7 @@ static int identity_create(ctr_run *run)
     ctr_run_do(run, CTR_SQL_CONFLICTS_CREATE, NULL);
     ctr_run_do(run, CTR_SQL_KNOWN_CREATE, NULL);
     ctr_run_do(run, CTR_SQL_MARKS_CREATE, NULL);
-    return run->problem->rc;
+    return ctr_rc(run->conn);
 }
 
 /* A part that the lineage lacks stays NULL. */
@@ -243,7 +245,7 @@ static int identity_write(ctr_run *run, const ctr_identity *identity, ctr_why wh
     ctr_run_bind_id(run, row, ":holder", identity->holder);
     ctr_run_bind_int(run, row, ":twist", identity->twist);
     ctr_run_once(run, row);
-    return run->problem->rc;
+    return ctr_rc(run->conn);
 }
 
 /* Records that the file does not count: the reason, the lineage and the twist. */
@@ -254,7 +256,7 @@ static int identity_refuse(ctr_run *run, const ctr_identity *identity)
     ctr_run_bind_text(run, row, ":refuses", identity->refuses);
     ctr_run_bind_int(run, row, ":twist", identity->twist);
     ctr_run_once(run, row);
-    return run->problem->rc;
+    return ctr_rc(run->conn);
 }
 
 /* Records the current id, if there is one, as a former id. */
@@ -264,7 +266,7 @@ static int identity_retire(ctr_run *run, int64_t now)
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_RETIRE);
     ctr_run_bind_int(run, row, ":now", now);
     ctr_run_once(run, row);
-    return run->problem->rc;
+    return ctr_rc(run->conn);
 }
 
 /* =================================================================================================
@@ -279,11 +281,10 @@ static bool is_id(sqlite3_stmt *row, int column)
 
 /* ---- replicas -------------------------------------------------------------------------------- */
 
-bool ctr_names_witness(ctr_file *file, const ctr_identity *source, ctr_pair *pair,
-                       ctr_problem *problem)
+bool ctr_names_witness(ctr_file *file, const ctr_identity *source, ctr_pair *pair)
 {
-    ctr_run run = ctr_file_run(file, problem);
-    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_SOURCE, problem);
+    ctr_run run = ctr_file_run(file);
+    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_SOURCE);
     ctr_run_bind_id(&run, row, ":holder", source->holder);
     ctr_run_bind_id(&run, row, ":id", source->id);
     bool known = ctr_run_row(&run, row);
@@ -291,17 +292,17 @@ bool ctr_names_witness(ctr_file *file, const ctr_identity *source, ctr_pair *pai
         *pair = (ctr_pair){sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1)};
     else
         ctr_run_refuse_hidden(&run, row, 4, "counter_sources");
-    ctr_file_give_back(file, CTR_FILE_SOURCE, row, problem);
+    ctr_file_give_back(file, CTR_FILE_SOURCE, row);
     return known;
 }
 
 /* An authorizer may have ignored a column when the statement was prepared, which is noticed because
  * the witness is read again. */
-void ctr_names_write(ctr_file *file, const ctr_identity *source, ctr_problem *problem)
+void ctr_names_write(ctr_file *file, const ctr_identity *source)
 {
-    ctr_run run = ctr_file_run(file, problem);
+    ctr_run run = ctr_file_run(file);
     ctr_pair written = {0, 0}, wanted = source->lineage.pair;
-    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_SET_SOURCE, problem);
+    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_SET_SOURCE);
     ctr_run_bind_id(&run, row, ":holder", source->holder);
     ctr_run_bind_id(&run, row, ":id", source->id);
     ctr_run_bind_int(&run, row, ":epoch", source->epoch);
@@ -310,11 +311,11 @@ void ctr_names_write(ctr_file *file, const ctr_identity *source, ctr_problem *pr
     ctr_run_bind_int(&run, row, ":number", wanted.number);
     ctr_run_bind_int(&run, row, ":random", wanted.random);
     ctr_run_row(&run, row);
-    bool known = ctr_names_witness(file, source, &written, problem);
+    bool known = ctr_names_witness(file, source, &written);
     if (!known || written.number != wanted.number || written.random != wanted.random)
-        ctr_problem_set(problem, SQLITE_AUTH,
+        ctr_problem_set(file->conn, SQLITE_AUTH,
                         "an authorizer of this connection ignores columns of counter_sources");
-    ctr_file_give_back(file, CTR_FILE_SET_SOURCE, row, problem);
+    ctr_file_give_back(file, CTR_FILE_SET_SOURCE, row);
 }
 
 void ctr_names_pulled(ctr_run *run, const ctr_identity *source, const uint8_t *holds)
@@ -355,7 +356,7 @@ static void names_report_holder(ctr_run *run, const uint8_t id[CTR_ID_SIZE], con
 static bool is_epoch(ctr_run *run, int64_t epoch)
 {
     if (epoch >= 0 && epoch <= CTR_EPOCH_MAX) return true;
-    ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
+    ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB,
                     "counter_sources is damaged: epoch %lld, not 0 ... %d", (long long)epoch,
                     CTR_EPOCH_MAX);
     return false;
@@ -363,7 +364,7 @@ static bool is_epoch(ctr_run *run, int64_t epoch)
 
 static void say_damaged(ctr_run *run)
 {
-    ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB, "counter_sources is damaged");
+    ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB, "counter_sources is damaged");
 }
 
 void ctr_names_take_over(ctr_run *run, ctr_run *from)
@@ -371,7 +372,7 @@ void ctr_names_take_over(ctr_run *run, ctr_run *from)
     sqlite3_stmt *row = ctr_run_prepare(from, CTR_SQL_KNOWN_ALL);
     while (ctr_run_row(from, row)) {
         reported_file what = {.epoch = sqlite3_column_int64(row, 2),
-                              .name = ctr_text_column(row, 3, from->problem),
+                              .name = ctr_text_column(run->conn, row, 3),
                               .pending = sqlite3_column_int(row, 4) != 0,
                               .lost = sqlite3_column_int64(row, 5) != 0};
         what.holder = sqlite3_column_blob(row, 0);
@@ -423,7 +424,7 @@ static void names_lose(ctr_run *run, const uint8_t id[CTR_ID_SIZE], const ctr_id
     if (known && is_id(row, 1)) ctr_id_to_text(sqlite3_column_blob(row, 1), holder);
     sqlite3_finalize(row);
     if (known && rival && !told)
-        ctr_problem_set(run->problem, SQLITE_ERROR,
+        ctr_problem_set(run->conn, SQLITE_ERROR,
                         "every file that is to take over '%s' has this id: pass the holder of the "
                         "lost one, from counter_sources, such as counter_lost('%s')",
                         mine->name, holder);
@@ -466,7 +467,7 @@ static void names_take_names(ctr_run *run, ctr_run *from)
 {
     sqlite3_stmt *row = ctr_run_prepare(from, CTR_SQL_NAMES_ALL);
     while (ctr_run_row(from, row)) {
-        const char *name = ctr_text_column(row, 0, from->problem);
+        const char *name = ctr_text_column(run->conn, row, 0);
         int64_t epoch = sqlite3_column_int64(row, 1);
         if (name && is_epoch(run, epoch) &&
             ctr_id_is_name(name, (size_t)sqlite3_column_bytes(row, 0)))
@@ -487,7 +488,7 @@ static int64_t names_known(ctr_run *run)
         uint64_t part;
         char *text = (char *)sqlite3_snprintf(sizeof bytes, (char *)bytes, "%lld %s",
                                               (long long)sqlite3_column_int64(row, 1),
-                                              ctr_text_column(row, 0, run->problem));
+                                              ctr_text_column(run->conn, row, 0));
         ctr_uuid_of_bytes(bytes, strlen(text), hash);
         memcpy(&part, hash, sizeof part);
         sum += part;
@@ -509,14 +510,14 @@ static char *list_missing(ctr_run *run, sqlite3_stmt *row, const char *const *wo
         char id[CTR_ID_TEXT_SIZE] = "a damaged id";
         if (is_id(row, 0)) ctr_id_to_text(sqlite3_column_blob(row, 0), id);
         sqlite3_str_appendf(out, " %s", id);
-        const char *name = ctr_text_column(row, 1, run->problem);
+        const char *name = ctr_text_column(run->conn, row, 1);
         if (name) sqlite3_str_appendf(out, " (%s)", name);
     }
     sqlite3_finalize(row);
-    bool whole = sqlite3_str_errcode(out) == SQLITE_OK && run->problem->rc == SQLITE_OK;
+    bool whole = sqlite3_str_errcode(out) == SQLITE_OK && ctr_rc(run->conn) == SQLITE_OK;
     char *text = sqlite3_str_finish(out); /* NULL, too, if nothing was appended */
     if (whole && !text) text = sqlite3_mprintf("");
-    if (!text) ctr_problem_nomem(run->problem);
+    if (!text) ctr_problem_nomem(run->conn);
     return text;
 }
 
@@ -568,21 +569,21 @@ int64_t ctr_succession_random(void)
  * identity records that attributes work here, so that a backup of this very content, restored into
  * the file after the attribute was lost, is noticed. Not for a restored file: it must still lack
  * its attribute after a rollback. */
-static void arm(ctr_file *file, ctr_problem *problem)
+static void arm(ctr_file *file)
 {
-    if (file->attribute.state != CTR_ATTRIBUTE_MISSING || problem->rc != SQLITE_OK) return;
+    if (file->attribute.state != CTR_ATTRIBUTE_MISSING || ctr_rc(file->conn) != SQLITE_OK) return;
     const ctr_pair oldest = {0, ctr_succession_random()};
-    ctr_storage_write(&file->storage, file->conn->db, file->schema, &file->seen, &oldest);
-    ctr_file_look(file, problem);
+    ctr_storage_write(&file->storage, file->conn, file->schema, &file->seen, &oldest);
+    ctr_file_look(file);
 }
 
 /* Records the present fingerprint, and a witness number beyond all earlier ones. */
-static void adopt_fingerprint(ctr_file *file, ctr_problem *problem)
+static void adopt_fingerprint(ctr_file *file)
 {
     ctr_lineage *lineage = &file->identity.lineage;
     int64_t number = ctr_lineage_leap(lineage->pair.number, &file->attribute);
     if (number > CTR_PAIR_MAX / 2)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(file->conn, SQLITE_ERROR,
                         "the witness of %s has reached its maximum, so it was forged: remove the "
                         "attribute " CTR_OS_ATTRIBUTE " of the file, then "
                         "SELECT counter_fork('%s')",
@@ -596,30 +597,30 @@ static void adopt_fingerprint(ctr_file *file, ctr_problem *problem)
 }
 
 /* It also voids the marks of other files for this id. */
-void ctr_succession_refuse(ctr_file *file, const char *why, ctr_problem *problem)
+void ctr_succession_refuse(ctr_file *file, const char *why)
 {
     ctr_identity *identity = &file->identity;
-    adopt_fingerprint(file, problem);
+    adopt_fingerprint(file);
     identity->twist = ctr_succession_random();
     sqlite3_snprintf(sizeof identity->refuses, identity->refuses, "%s", why);
-    ctr_run run = ctr_file_run(file, problem);
+    ctr_run run = ctr_file_run(file);
     identity_refuse(&run, identity);
-    file->conn->above.tables->void_marks(file, problem);
+    file->conn->above.tables->void_marks(file);
 }
 
-void ctr_succession_follow(ctr_file *file, ctr_verdict verdict, ctr_problem *problem)
+void ctr_succession_follow(ctr_file *file, ctr_verdict verdict)
 {
     file->conn->stats.changes++;
     if (*file->identity.name) {
-        ctr_succession_refuse(file, ctr_lineage_why(verdict.why), problem);
+        ctr_succession_refuse(file, ctr_lineage_why(verdict.why));
         return;
     }
     ctr_identity *identity = &file->identity;
-    ctr_run run = ctr_file_run(file, problem);
+    ctr_run run = ctr_file_run(file);
     int64_t now = ctr_os_now();
-    file->conn->above.tables->fold(file, problem);
-    if (verdict.why == CTR_WHY_COPY) arm(file, problem);
-    adopt_fingerprint(file, problem);
+    file->conn->above.tables->fold(file);
+    if (verdict.why == CTR_WHY_COPY) arm(file);
+    adopt_fingerprint(file);
     identity_retire(&run, now);
     ctr_uuid_random(identity->id);
     if (verdict.why == CTR_WHY_COPY) ctr_uuid_random(identity->holder);
@@ -644,16 +645,15 @@ static void name_identity(ctr_identity *identity, const char *name, bool pending
     sqlite3_snprintf(sizeof identity->name, identity->name, "%s", name);
 }
 
-static int create_identity(ctr_file *file, const char *name, bool pending, ctr_problem *problem)
+static int create_identity(ctr_file *file, const char *name, bool pending)
 {
     ctr_identity *identity = &file->identity;
-    sqlite3 *db = file->conn->db;
-    if (ctr_identity_read(identity, db, file->schema, problem)) return problem->rc;
-    if (identity->present) return ctr_identity_check_name(identity, file->schema, name, problem);
-    if (ctr_file_look(file, problem)) return problem->rc;
+    if (ctr_identity_read(identity, file->conn, file->schema)) return ctr_rc(file->conn);
+    if (identity->present) return ctr_identity_check_name(file->conn, identity, file->schema, name);
+    if (ctr_file_look(file)) return ctr_rc(file->conn);
     bool used = file->attribute.state == CTR_ATTRIBUTE_READ && file->attribute.pair.number > 0;
     if (used && name)
-        return ctr_problem_set(problem, SQLITE_ERROR,
+        return ctr_problem_set(file->conn, SQLITE_ERROR,
                                "this file has counted under an identity that it has lost, perhaps "
                                "'%s': SELECT counter_init() without a name gives it a random id",
                                name);
@@ -664,47 +664,47 @@ static int create_identity(ctr_file *file, const char *name, bool pending, ctr_p
         ctr_uuid_random(identity->id);
     int64_t now = ctr_os_now();
     ctr_uuid_random(identity->holder);
-    arm(file, problem);
+    arm(file);
     identity->lineage.witnessed = file->attribute.state == CTR_ATTRIBUTE_READ;
     identity->lineage.fingerprint = file->seen;
     identity->lineage.pair =
         (ctr_pair){used ? ctr_lineage_leap(0, &file->attribute) : 1, ctr_succession_random()};
     identity->renewal = CTR_RENEWAL;
-    ctr_run run = ctr_run_on(db, file->schema, NULL, problem);
+    ctr_run run = ctr_run_on(file->conn, file->schema, NULL);
     identity_create(&run);
     identity_write(&run, identity, CTR_WHY_CREATED, false, now);
     ctr_file_uncheck(file);
     file->after = CTR_AFTER_READ;
-    return problem->rc;
+    return ctr_rc(file->conn);
 }
 
-int ctr_succession_create(ctr_file *file, const char *name, ctr_problem *problem)
+int ctr_succession_create(ctr_file *file, const char *name)
 {
-    if (!ctr_conn_enter(file->conn, problem)) return problem->rc;
-    create_identity(file, name, false, problem);
-    return ctr_conn_leave(file->conn, problem);
+    if (!ctr_conn_enter(file->conn)) return ctr_rc(file->conn);
+    create_identity(file, name, false);
+    return ctr_conn_leave(file->conn);
 }
 
 /* ---- changes on request ---------------------------------------------------------------------- */
 
 /* If it returns SQLITE_OK and the identity is absent, there is nothing to change. */
-static int look(ctr_file *file, ctr_problem *problem)
+static int look(ctr_file *file)
 {
-    if (ctr_file_read(file, problem) || !file->identity.present) return problem->rc;
-    return ctr_file_look(file, problem);
+    if (ctr_file_read(file) || !file->identity.present) return ctr_rc(file->conn);
+    return ctr_file_look(file);
 }
 
-int ctr_succession_lineage_changed(ctr_file *file, ctr_why why, ctr_problem *problem)
+int ctr_succession_lineage_changed(ctr_file *file, ctr_why why)
 {
-    if (!ctr_conn_enter(file->conn, problem)) return problem->rc;
-    if (look(file, problem) == SQLITE_OK && file->identity.present)
-        ctr_succession_follow(file, (ctr_verdict){why, false}, problem);
-    return ctr_conn_leave(file->conn, problem);
+    if (!ctr_conn_enter(file->conn)) return ctr_rc(file->conn);
+    if (look(file) == SQLITE_OK && file->identity.present)
+        ctr_succession_follow(file, (ctr_verdict){why, false});
+    return ctr_conn_leave(file->conn);
 }
 
 /* Writes a new identity in place of a damaged one. The amounts of the journals belong to the
  * damaged id, if it can still be read; otherwise they go to a new shard. */
-static void repair_identity(ctr_file *file, ctr_problem *problem)
+static void repair_identity(ctr_file *file)
 {
     const ctr_identity damaged = file->identity;
     ctr_identity mended = {.lineage.pair.number = 1, .floors = ctr_succession_random()};
@@ -713,87 +713,88 @@ static void repair_identity(ctr_file *file, ctr_problem *problem)
     ctr_uuid_random(mended.id);
     if (damaged.present) memcpy(mended.id, damaged.id, CTR_ID_SIZE);
     file->identity = mended;
-    ctr_run run = ctr_file_run(file, problem);
+    ctr_run run = ctr_file_run(file);
     ctr_run_do(&run, CTR_SQL_IDENTITY_CLEAR, NULL);
     identity_write(&run, &mended, CTR_WHY_FORK, false, ctr_os_now());
 }
 
 /* Repairs only damage: an identity of a newer format must not be overwritten. */
-int ctr_succession_fork(ctr_file *file, ctr_problem *problem)
+int ctr_succession_fork(ctr_file *file)
 {
-    if (!ctr_conn_enter(file->conn, problem)) return problem->rc;
-    ctr_problem damage = {SQLITE_OK, NULL};
-    ctr_file_read(file, &damage);
-    if (damage.rc == SQLITE_CORRUPT_VTAB) {
-        ctr_problem_close(&damage);
-        repair_identity(file, problem);
+    if (!ctr_conn_enter(file->conn)) return ctr_rc(file->conn);
+    ctr_problem damage;
+    ctr_problem_begin(file->conn, &damage);
+    ctr_file_read(file);
+    bool is_damaged = damage.rc == SQLITE_CORRUPT_VTAB;
+    ctr_problem_raise_if(file->conn, &damage, !is_damaged);
+    if (is_damaged) {
+        repair_identity(file);
     } else {
-        *problem = damage;
-        if (problem->rc == SQLITE_OK && !file->identity.present)
-            ctr_identity_missing(file->schema, problem);
+        if (ctr_rc(file->conn) == SQLITE_OK && !file->identity.present)
+            ctr_identity_missing(file->conn, file->schema);
     }
-    if (ctr_file_look(file, problem) == SQLITE_OK) {
+    if (ctr_file_look(file) == SQLITE_OK) {
         file->identity.name[0] = '\0';
         file->identity.lineage.trusts_witness = false;
-        ctr_succession_follow(file, (ctr_verdict){CTR_WHY_FORK, false}, problem);
+        ctr_succession_follow(file, (ctr_verdict){CTR_WHY_FORK, false});
     }
-    return ctr_conn_leave(file->conn, problem);
+    return ctr_conn_leave(file->conn);
 }
 
 /* It lifts a refusal to count only if inode numbers were the reason. */
-static int trust_witness(ctr_file *file, ctr_problem *problem)
+static int trust_witness(ctr_file *file)
 {
     ctr_identity *identity = &file->identity;
-    if (look(file, problem)) return problem->rc;
-    if (!identity->present) return ctr_identity_missing(file->schema, problem);
+    if (look(file)) return ctr_rc(file->conn);
+    if (!identity->present) return ctr_identity_missing(file->conn, file->schema);
     if (*identity->refuses && strcmp(identity->refuses, CTR_REFUSES_NUMBERS) != 0)
         return ctr_problem_set(
-            problem, SQLITE_ERROR,
+            file->conn, SQLITE_ERROR,
             "%s does not count for another reason (%s), which trusting the witness does not solve: "
             "SELECT counter_fork('%s') gives it a new random id",
             file->schema, identity->refuses, file->schema);
     if (*identity->name && !ctr_lineage_same_place(&identity->lineage.fingerprint, &file->seen))
         return ctr_problem_set(
-            problem, SQLITE_ERROR,
+            file->conn, SQLITE_ERROR,
             "%s is '%s' and looks like a copy of the file that counts under that "
             "name: SELECT counter_fork('%s') gives it a new random id",
             file->schema, identity->name, file->schema);
     identity->lineage.trusts_witness = true;
     if (file->storage.kind != CTR_STORAGE_FILE || file->attribute.state != CTR_ATTRIBUTE_READ)
         return ctr_problem_set(
-            problem, SQLITE_ERROR,
+            file->conn, SQLITE_ERROR,
             "there is no witness to trust: the file has no extended attribute " CTR_OS_ATTRIBUTE
             " of this library; it gets one when it counts, if the file system supports them");
     if (ctr_lineage_judge(&identity->lineage, &file->seen, &file->attribute).why != CTR_WHY_NONE)
-        return ctr_problem_set(problem, SQLITE_ERROR,
+        return ctr_problem_set(file->conn, SQLITE_ERROR,
                                "the witness shows that this is older content: SELECT "
                                "counter_fork('%s') takes a new id",
                                file->schema);
-    ctr_run run = ctr_file_run(file, problem);
+    ctr_run run = ctr_file_run(file);
     ctr_run_do(&run, CTR_SQL_IDENTITY_TRUST, NULL);
     ctr_file_uncheck(file);
-    return problem->rc;
+    return ctr_rc(file->conn);
 }
 
-int ctr_succession_trust_witness(ctr_file *file, ctr_problem *problem)
+int ctr_succession_trust_witness(ctr_file *file)
 {
-    if (!ctr_conn_enter(file->conn, problem)) return problem->rc;
-    trust_witness(file, problem);
-    return ctr_conn_leave(file->conn, problem);
+    if (!ctr_conn_enter(file->conn)) return ctr_rc(file->conn);
+    trust_witness(file);
+    return ctr_conn_leave(file->conn);
 }
 
 /* ---- floors ---------------------------------------------------------------------------------- */
 
-int ctr_succession_floors_rose(ctr_file *file, ctr_problem *problem)
+int ctr_succession_floors_rose(ctr_file *file)
 {
-    if (!ctr_file_identity(file, problem)) return problem->rc;
+    if (!ctr_file_identity(file)) return ctr_rc(file->conn);
     int64_t floors = ctr_succession_random();
-    ctr_run run = ctr_file_run(file, problem);
+    ctr_run run = ctr_file_run(file);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_FLOORS);
     ctr_run_bind_int(&run, row, ":floors", floors);
     ctr_run_once(&run, row);
     file->identity.floors = floors;
-    return problem->rc;
+    return ctr_rc(file->conn);
 }
 
 /* ---- epochs ---------------------------------------------------------------------------------- */
@@ -806,22 +807,23 @@ static void write_names(ctr_file *file, ctr_run *run)
     ctr_run_once(run, row);
 }
 
-int ctr_succession_meet(ctr_file *file, sqlite3 *db, const char *schema, const ctr_identity *other,
-                        ctr_problem *problem)
+int ctr_succession_meet(ctr_file *file, ctr_conn *other_conn, const char *schema,
+                        const ctr_identity *other)
 {
-    const ctr_identity *identity = ctr_file_identity(file, problem);
-    if (!identity || identity->names == other->names || other->names == 0) return problem->rc;
-    ctr_run run = ctr_file_run(file, problem), from = ctr_run_on(db, schema, NULL, problem);
-    if (!ctr_conn_enter(file->conn, problem)) return problem->rc;
-    ctr_schema_refuse_generated(db, schema, "counter_sources", problem);
+    const ctr_identity *identity = ctr_file_identity(file);
+    if (!identity || identity->names == other->names || other->names == 0)
+        return ctr_rc(file->conn);
+    ctr_run run = ctr_file_run(file), from = ctr_run_on(other_conn, schema, NULL);
+    if (!ctr_conn_enter(file->conn)) return ctr_rc(file->conn);
+    ctr_schema_refuse_generated(other_conn, schema, "counter_sources");
     names_take_names(&run, &from);
     write_names(file, &run);
     /* Another file has taken over its name, or is about to. A file that waits to take it over will
      * count under the next epoch. */
     bool counts = *identity->name && identity->turn != CTR_TURN_WAITS && !*identity->refuses;
     if (counts && ctr_names_named_epoch(&run, identity->name) > identity->epoch)
-        ctr_succession_refuse(file, CTR_REFUSES_REPLACED, problem);
-    return ctr_conn_leave(file->conn, problem);
+        ctr_succession_refuse(file, CTR_REFUSES_REPLACED);
+    return ctr_conn_leave(file->conn);
 }
 
 /* ---- pending --------------------------------------------------------------------------------- */
@@ -833,14 +835,14 @@ static void draw_epoch(ctr_file *file, ctr_run *run, ctr_turn turn)
     int64_t epoch = names_epoch(run, identity) + 1;
     if (epoch < identity->epoch) epoch = identity->epoch;
     if (epoch > CTR_EPOCH_MAX)
-        ctr_problem_set(run->problem, SQLITE_ERROR,
+        ctr_problem_set(file->conn, SQLITE_ERROR,
                         "'%s' has no epoch left: it was replaced %d times", identity->name,
                         CTR_EPOCH_MAX);
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_EPOCH);
     ctr_run_bind_int(run, row, ":epoch", epoch);
     ctr_run_bind_int(run, row, ":turn", turn);
     ctr_run_once(run, row);
-    if (run->problem->rc != SQLITE_OK) return;
+    if (ctr_rc(run->conn) != SQLITE_OK) return;
     identity->epoch = epoch;
     identity->turn = turn;
     file->version++;
@@ -853,70 +855,70 @@ static void begin_to_count(ctr_file *file, ctr_run *run)
     write_names(file, run);
 }
 
-int ctr_succession_start(ctr_file *file, ctr_problem *problem)
+int ctr_succession_start(ctr_file *file)
 {
-    ctr_run run = ctr_file_run(file, problem);
+    ctr_run run = ctr_file_run(file);
     char *missing = names_missing_to_count(&run, &file->identity);
     if (missing && *missing)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(file->conn, SQLITE_ERROR,
                         "%s is to take over '%s' and does not count yet: %s; or, if a replica is "
                         "lost for good, SELECT counter_lost(id)",
                         file->schema, file->identity.name, missing);
     sqlite3_free(missing);
-    if (problem->rc == SQLITE_OK) begin_to_count(file, &run);
-    return problem->rc;
+    if (ctr_rc(file->conn) == SQLITE_OK) begin_to_count(file, &run);
+    return ctr_rc(file->conn);
 }
 
-int ctr_succession_note(ctr_file *file, ctr_problem *problem)
+int ctr_succession_note(ctr_file *file)
 {
-    ctr_run run = ctr_file_run(file, problem);
-    if (file->identity.turn != CTR_TURN_WAITS) return problem->rc;
+    ctr_run run = ctr_file_run(file);
+    if (file->identity.turn != CTR_TURN_WAITS) return ctr_rc(file->conn);
     char *missing = names_missing_to_count(&run, &file->identity);
     if (missing && !*missing)
         begin_to_count(file, &run);
     else if (file->identity.epoch == 0)
         draw_epoch(file, &run, CTR_TURN_WAITS);
     sqlite3_free(missing);
-    return problem->rc;
+    return ctr_rc(file->conn);
 }
 
-int ctr_succession_create_pending(ctr_file *file, const char *name, ctr_problem *problem)
+int ctr_succession_create_pending(ctr_file *file, const char *name)
 {
     uint8_t id[CTR_ID_SIZE];
     ctr_uuid_of_name(name, id);
-    ctr_run run = ctr_file_run(file, problem);
-    if (!ctr_conn_enter(file->conn, problem)) return problem->rc;
-    create_identity(file, name, true, problem);
-    ctr_conn_leave(file->conn, problem);
+    ctr_run run = ctr_file_run(file);
+    if (!ctr_conn_enter(file->conn)) return ctr_rc(file->conn);
+    create_identity(file, name, true);
+    ctr_conn_leave(file->conn);
     names_report_holder(&run, id, name);
-    return problem->rc;
+    return ctr_rc(file->conn);
 }
 
 /* ---- promotion ------------------------------------------------------------------------------- */
 
-int ctr_succession_promote(ctr_file *file, const uint8_t holds[CTR_ID_SIZE], ctr_problem *problem)
+int ctr_succession_promote(ctr_file *file, const uint8_t holds[CTR_ID_SIZE])
 {
-    if (!ctr_file_identity(file, problem)) return problem->rc;
+    if (!ctr_file_identity(file)) return ctr_rc(file->conn);
     ctr_identity *identity = &file->identity;
     if (identity->turn == CTR_TURN_NONE)
         return ctr_problem_set(
-            problem, SQLITE_ERROR,
+            file->conn, SQLITE_ERROR,
             "%s is not a pending file: SELECT counter_init('dc:rack', 'pending') makes "
             "a new file one",
             file->schema);
-    if (!ctr_file_leader(file, problem) || !ctr_conn_enter(file->conn, problem)) return problem->rc;
+    if (!ctr_file_leader(file) || !ctr_conn_enter(file->conn)) return ctr_rc(file->conn);
 
     uint8_t holder[CTR_ID_SIZE];
     ctr_uuid_of_name(identity->name, holder);
-    ctr_run run = ctr_file_run(file, problem);
+    ctr_run run = ctr_file_run(file);
     char *missing = names_missing_to_promote(&run, identity, holder, holds);
     if (missing && *missing)
-        ctr_problem_set(problem, SQLITE_ERROR, "%s cannot take over '%s' yet: %s", file->schema,
+        ctr_problem_set(file->conn, SQLITE_ERROR, "%s cannot take over '%s' yet: %s", file->schema,
                         identity->name, missing);
     sqlite3_free(missing);
 
     int64_t now = ctr_os_now();
-    if (file->conn->above.tables->fold(file, problem) == SQLITE_OK) {
+    if (file->conn->above.tables->fold(file) == SQLITE_OK) {
         identity_retire(&run, now);
         memcpy(identity->id, holder, CTR_ID_SIZE);
         identity->turn = CTR_TURN_NONE;
@@ -925,37 +927,37 @@ int ctr_succession_promote(ctr_file *file, const uint8_t holds[CTR_ID_SIZE], ctr
         ctr_file_uncheck(file);
         file->after = CTR_AFTER_READ;
     }
-    return ctr_conn_leave(file->conn, problem);
+    return ctr_conn_leave(file->conn);
 }
 
 /* ---- stopping -------------------------------------------------------------------------------- */
 
-int ctr_succession_yield(ctr_file *file, ctr_problem *problem)
+int ctr_succession_yield(ctr_file *file)
 {
-    const ctr_identity *identity = ctr_file_identity(file, problem);
-    if (!identity || *identity->refuses || !ctr_conn_enter(file->conn, problem)) return problem->rc;
-    ctr_succession_refuse(file, CTR_REFUSES_REPLACED, problem);
-    return ctr_conn_leave(file->conn, problem);
+    const ctr_identity *identity = ctr_file_identity(file);
+    if (!identity || *identity->refuses || !ctr_conn_enter(file->conn)) return ctr_rc(file->conn);
+    ctr_succession_refuse(file, CTR_REFUSES_REPLACED);
+    return ctr_conn_leave(file->conn);
 }
 
-int ctr_succession_retire(ctr_file *file, ctr_problem *problem)
+int ctr_succession_retire(ctr_file *file)
 {
-    if (!ctr_conn_enter(file->conn, problem)) return problem->rc;
-    if (ctr_file_read(file, problem) == SQLITE_OK && !file->identity.present)
-        ctr_identity_missing(file->schema, problem);
-    if (problem->rc == SQLITE_OK && ctr_file_look(file, problem) == SQLITE_OK)
-        ctr_succession_refuse(file, CTR_REFUSES_RETIRED, problem);
-    return ctr_conn_leave(file->conn, problem);
+    if (!ctr_conn_enter(file->conn)) return ctr_rc(file->conn);
+    if (ctr_file_read(file) == SQLITE_OK && !file->identity.present)
+        ctr_identity_missing(file->conn, file->schema);
+    if (ctr_rc(file->conn) == SQLITE_OK && ctr_file_look(file) == SQLITE_OK)
+        ctr_succession_refuse(file, CTR_REFUSES_RETIRED);
+    return ctr_conn_leave(file->conn);
 }
 
-int ctr_succession_lose(ctr_file *file, const uint8_t id[CTR_ID_SIZE], ctr_problem *problem)
+int ctr_succession_lose(ctr_file *file, const uint8_t id[CTR_ID_SIZE])
 {
-    const ctr_identity *identity = ctr_file_identity(file, problem);
-    if (!identity) return problem->rc;
+    const ctr_identity *identity = ctr_file_identity(file);
+    if (!identity) return ctr_rc(file->conn);
     if (memcmp(identity->holder, id, CTR_ID_SIZE) == 0 ||
         (memcmp(identity->id, id, CTR_ID_SIZE) == 0 && identity->turn == CTR_TURN_NONE))
-        return ctr_problem_set(problem, SQLITE_ERROR, "%s itself has this id", file->schema);
-    ctr_run run = ctr_file_run(file, problem);
+        return ctr_problem_set(file->conn, SQLITE_ERROR, "%s itself has this id", file->schema);
+    ctr_run run = ctr_file_run(file);
     names_lose(&run, id, identity);
-    return ctr_succession_note(file, problem);
+    return ctr_succession_note(file);
 }

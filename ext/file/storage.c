@@ -19,10 +19,9 @@ static int64_t mark_of(const ctr_instance *instance)
     return mark;
 }
 
-static bool is_marked(const ctr_instance *instance, sqlite3 *db, const char *schema,
-                      ctr_problem *problem)
+static bool is_marked(const ctr_instance *instance, ctr_conn *conn, const char *schema)
 {
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run run = ctr_run_on(conn, schema, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_INSTANCE_MARK);
     bool is = ctr_run_row(&run, row) && sqlite3_column_int64(row, 0) == mark_of(instance);
     sqlite3_finalize(row);
@@ -31,7 +30,7 @@ static bool is_marked(const ctr_instance *instance, sqlite3 *db, const char *sch
 
 /* The witness replaces the attribute of a file; like that, it never falls. It counts as missing
  * while another thread writes it. */
-static void read_instance(ctr_instance *instance, ctr_attribute *witness, ctr_problem *problem)
+static void read_instance(ctr_conn *conn, ctr_instance *instance, ctr_attribute *witness)
 {
     *witness = (ctr_attribute){.state = CTR_ATTRIBUTE_MISSING};
     int rc = sqlite3_step(instance->read);
@@ -41,18 +40,18 @@ static void read_instance(ctr_instance *instance, ctr_attribute *witness, ctr_pr
         witness->pair = (ctr_pair){sqlite3_column_int64(instance->read, READ_INSTANCE_NUMBER),
                                    sqlite3_column_int64(instance->read, READ_INSTANCE_RANDOM)};
     }
-    if ((rc & 0xff) != SQLITE_LOCKED) ctr_problem_sqlite(problem, instance->db, rc);
+    if ((rc & 0xff) != SQLITE_LOCKED) ctr_problem_of(conn, instance->db, rc);
     sqlite3_reset(instance->read);
 }
 
 /* `file` is SQLite's object for the database, which connections of a shared cache share. `path` is
  * the name of a database that the VFS memdb shares, or NULL. A path may have any characters, so it
  * is written in hex. The caller closes the instance, also after a failure. */
-static void open_instance(ctr_instance *instance, const void *file, const char *path,
-                          ctr_problem *problem)
+static void open_instance(ctr_conn *conn, ctr_instance *instance, const void *file,
+                          const char *path)
 {
     *instance = (ctr_instance){0};
-    if (problem->rc != SQLITE_OK) return;
+    if (ctr_rc(conn) != SQLITE_OK) return;
     sqlite3_str *out = sqlite3_str_new(NULL);
     if (path) {
         sqlite3_str_appendall(out, "file:/sqlite-counter-");
@@ -63,15 +62,16 @@ static void open_instance(ctr_instance *instance, const void *file, const char *
     }
     char *name = sqlite3_str_finish(out);
     if (!name) {
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(conn);
         return;
     }
     int rc = sqlite3_open_v2(name, &instance->db,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL);
-    ctr_problem_sqlite(problem, instance->db, rc);
+    ctr_problem_of(conn, instance->db, rc);
     sqlite3_free(name);
 
-    ctr_run run = ctr_run_on(instance->db, "main", NULL, problem);
+    ctr_run run = ctr_run_on(conn, "main", NULL);
+    run.db = instance->db;
     ctr_run_do(&run, CTR_SQL_INSTANCE_CREATE, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_INSTANCE_INSERT);
     ctr_uuid_random(instance->id);
@@ -106,11 +106,11 @@ static void close_instance(ctr_instance *instance)
 
 /* If a VFS returns SQLITE_OK without a name, there was no memory for it; a VFS that does not
  * support the call returns SQLITE_NOTFOUND. */
-bool ctr_storage_is_file(sqlite3 *db, const char *schema, ctr_problem *problem)
+bool ctr_storage_is_file(ctr_conn *conn, const char *schema)
 {
     char *name = NULL;
-    if (sqlite3_file_control(db, schema, SQLITE_FCNTL_VFSNAME, &name) == SQLITE_OK && !name)
-        ctr_problem_nomem(problem);
+    if (sqlite3_file_control(conn->db, schema, SQLITE_FCNTL_VFSNAME, &name) == SQLITE_OK && !name)
+        ctr_problem_nomem(conn);
     const char *slash = name ? strrchr(name, '/') : NULL, *bottom = slash ? slash + 1 : name;
     bool is = bottom && strncmp(bottom, OF_SYSTEM, strlen(OF_SYSTEM)) == 0;
     sqlite3_free(name);
@@ -118,11 +118,11 @@ bool ctr_storage_is_file(sqlite3 *db, const char *schema, ctr_problem *problem)
 }
 
 /* A memory database has no path, but that of the VFS memdb has a name that looks like one. */
-static ctr_storage_kind kind_of(const char *path, sqlite3 *db, const char *schema,
-                                const sqlite3_vfs *vfs, ctr_problem *problem)
+static ctr_storage_kind kind_of(const char *path, ctr_conn *conn, const char *schema,
+                                const sqlite3_vfs *vfs)
 {
     if (!path || !*path || (vfs && strcmp(vfs->zName, "memdb") == 0)) return CTR_STORAGE_MEMORY;
-    return ctr_storage_is_file(db, schema, problem) ? CTR_STORAGE_FILE : CTR_STORAGE_OTHER;
+    return ctr_storage_is_file(conn, schema) ? CTR_STORAGE_FILE : CTR_STORAGE_OTHER;
 }
 
 bool ctr_storage_stays(const ctr_storage *storage, const char *schema)
@@ -132,21 +132,20 @@ bool ctr_storage_stays(const ctr_storage *storage, const char *schema)
 
 /* Opens the storage, unless the schema still has the one that is open. A memory database of the VFS
  * memdb is shared if its name begins with a slash. */
-static void find_storage(ctr_storage *storage, sqlite3 *db, const char *schema, bool anew,
-                         ctr_problem *problem)
+static void find_storage(ctr_storage *storage, ctr_conn *conn, const char *schema, bool anew)
 {
     void *file = NULL;
     sqlite3_vfs *vfs = NULL;
-    ctr_run_ask_file(db, schema, SQLITE_FCNTL_VFS_POINTER, &vfs);
+    ctr_run_ask_file(conn->db, schema, SQLITE_FCNTL_VFS_POINTER, &vfs);
     if (vfs == storage->vfs && !anew && ctr_storage_stays(storage, schema)) return;
-    ctr_run_ask_file(db, schema, SQLITE_FCNTL_FILE_POINTER, &file);
+    ctr_run_ask_file(conn->db, schema, SQLITE_FCNTL_FILE_POINTER, &file);
     bool same =
         storage->kind != CTR_STORAGE_UNASKED && file == storage->file && vfs == storage->vfs;
     if (same && !anew) return;
-    const char *path = sqlite3_db_filename(db, schema);
-    ctr_storage_kind kind = kind_of(path, db, schema, vfs, problem);
+    const char *path = sqlite3_db_filename(conn->db, schema);
+    ctr_storage_kind kind = kind_of(path, conn, schema, vfs);
     if (same && storage->kind == CTR_STORAGE_MEMORY && kind == CTR_STORAGE_MEMORY &&
-        is_marked(&storage->instance, db, schema, problem))
+        is_marked(&storage->instance, conn, schema))
         return;
 
     close_instance(&storage->instance);
@@ -156,64 +155,66 @@ static void find_storage(ctr_storage *storage, sqlite3 *db, const char *schema, 
                              .vfs = vfs,
                              .path = path};
     if (kind == CTR_STORAGE_MEMORY) {
-        open_instance(&storage->instance, file, path && *path == '/' ? path : NULL, problem);
+        open_instance(conn, &storage->instance, file, path && *path == '/' ? path : NULL);
         char *mark = sqlite3_mprintf("%lld", (long long)mark_of(&storage->instance));
-        if (!mark) ctr_problem_nomem(problem);
-        ctr_run run = ctr_run_on(db, schema, NULL, problem);
+        if (!mark) ctr_problem_nomem(conn);
+        ctr_run run = ctr_run_on(conn, schema, NULL);
         run.slots.value = mark;
         ctr_run_do(&run, CTR_SQL_INSTANCE_SET_MARK, NULL);
         sqlite3_free(mark);
     }
-    if (problem->rc == SQLITE_OK) storage->kind = kind;
+    if (ctr_rc(conn) == SQLITE_OK) storage->kind = kind;
 }
 
-static int refuse_moved(ctr_problem *problem, const char *path)
+static int refuse_moved(ctr_conn *conn, const char *path)
 {
-    return ctr_problem_set(problem, SQLITE_IOERR_VNODE,
+    return ctr_problem_set(conn, SQLITE_IOERR_VNODE,
                            "the file %s was moved or replaced while it was open, and increments "
                            "would be lost: close it and open it again",
                            path);
 }
 
-int ctr_storage_see(ctr_storage *storage, sqlite3 *db, const char *schema, bool anew,
-                    ctr_fingerprint *seen, ctr_attribute *attribute, ctr_problem *problem)
+int ctr_storage_see(ctr_storage *storage, ctr_conn *conn, const char *schema, bool anew,
+                    ctr_fingerprint *seen, ctr_attribute *attribute)
 {
     *seen = (ctr_fingerprint){.place = CTR_PLACE_UNKNOWN};
     if (attribute) *attribute = (ctr_attribute){.state = CTR_ATTRIBUTE_UNARMED};
-    if (problem->rc != SQLITE_OK) return problem->rc;
-    find_storage(storage, db, schema, anew, problem);
-    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
+    find_storage(storage, conn, schema, anew);
+    if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
     if (storage->kind == CTR_STORAGE_MEMORY) {
         seen->place = CTR_PLACE_MEMORY;
         memcpy(seen->instance, storage->instance.id, CTR_ID_SIZE);
-        if (attribute) read_instance(&storage->instance, attribute, problem);
+        if (attribute) read_instance(conn, &storage->instance, attribute);
     }
-    if (storage->kind != CTR_STORAGE_FILE) return problem->rc;
+    if (storage->kind != CTR_STORAGE_FILE) return ctr_rc(conn);
 
     bool stays = ctr_storage_stays(storage, schema);
-    const char *path = stays ? storage->path : sqlite3_db_filename(db, schema);
+    const char *path = stays ? storage->path : sqlite3_db_filename(conn->db, schema);
     int error = ctr_os_stat(path, seen);
-    if (error == ENOENT || error == ENOTDIR) return refuse_moved(problem, path);
+    if (error == ENOENT || error == ENOTDIR) return refuse_moved(conn, path);
     if (error)
-        return ctr_problem_set(problem, SQLITE_IOERR_VNODE, "the file %s cannot be examined: %s",
-                               path, strerror(error));
+        return ctr_problem_set(conn, SQLITE_IOERR_VNODE, "the file %s cannot be examined: %s", path,
+                               strerror(error));
     if (seen->inode != storage->inode) {
         int moved = 0;
-        sqlite3_file_control(db, schema, SQLITE_FCNTL_HAS_MOVED, &moved);
-        if (moved) return refuse_moved(problem, path);
+        sqlite3_file_control(conn->db, schema, SQLITE_FCNTL_HAS_MOVED, &moved);
+        if (moved) return refuse_moved(conn, path);
         storage->inode = seen->inode;
     }
     if (attribute) storage->error = ctr_os_attribute(path, attribute);
     return SQLITE_OK;
 }
 
-void ctr_storage_write(ctr_storage *storage, sqlite3 *db, const char *schema,
+void ctr_storage_write(ctr_storage *storage, ctr_conn *conn, const char *schema,
                        const ctr_fingerprint *seen, const ctr_pair *pair)
 {
     if (storage->kind == CTR_STORAGE_MEMORY) {
         sqlite3_stmt *write = storage->instance.write;
-        ctr_problem ignored = {SQLITE_OK, NULL};
-        ctr_run run = ctr_run_on(storage->instance.db, "main", NULL, &ignored);
+        ctr_problem ignored;
+        ctr_problem_begin(conn, &ignored);
+        ctr_run run = ctr_run_on(conn, "main", NULL);
+        run.db = storage->instance.db;
         ctr_run_bind_int(&run, write, ":number", pair->number);
         ctr_run_bind_int(&run, write, ":random", pair->random);
         ctr_run_row(&run, write);
@@ -223,7 +224,7 @@ void ctr_storage_write(ctr_storage *storage, sqlite3 *db, const char *schema,
     if (storage->kind != CTR_STORAGE_FILE) return;
     ctr_fingerprint now;
     ctr_attribute attribute;
-    const char *path = sqlite3_db_filename(db, schema);
+    const char *path = sqlite3_db_filename(conn->db, schema);
     if (!path || ctr_os_stat(path, &now) || !ctr_lineage_same_place(&now, seen)) return;
     ctr_os_attribute(path, &attribute);
     if (ctr_lineage_outdates(pair, &attribute)) ctr_os_set_attribute(path, pair);

@@ -25,8 +25,9 @@
 /* Returns a name as text, or sets an error that shows it. */
 static const char *replica_name(sqlite3_context *ctx, sqlite3_value *value)
 {
-    ctr_problem problem = {SQLITE_OK, NULL};
-    const char *name = ctr_text_value(value, &problem);
+    ctr_problem problem;
+    ctr_problem_begin(sqlite3_user_data(ctx), &problem);
+    const char *name = ctr_text_value(sqlite3_user_data(ctx), value);
     int size = sqlite3_value_bytes(value);
     if (!ctr_arg_problem(ctx, "counter_init", &problem)) return NULL;
     if (name && size <= CTR_NAME_MAX && ctr_id_is_name(name, (size_t)size)) return name;
@@ -48,8 +49,10 @@ static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     const char *name = argc > 0 ? replica_name(ctx, argv[0]) : NULL;
     if (argc > 0 && !name) return;
-    ctr_problem problem = {SQLITE_OK, NULL};
-    const char *how = argc > 1 ? ctr_text_value(argv[1], &problem) : NULL;
+    ctr_conn *conn = sqlite3_user_data(ctx);
+    ctr_problem problem;
+    ctr_problem_begin(conn, &problem);
+    const char *how = argc > 1 ? ctr_text_value(conn, argv[1]) : NULL;
     bool pending = how && sqlite3_stricmp(how, "pending") == 0;
     if (!ctr_arg_problem(ctx, "counter_init", &problem)) return;
     if (argc > 1 && !pending) {
@@ -58,29 +61,27 @@ static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     }
 
     ctr_identity identity;
-    ctr_conn *conn = sqlite3_user_data(ctx);
-    sqlite3 *db = sqlite3_context_db_handle(ctx);
-    ctr_identity_read(&identity, db, "main", &problem);
+    ctr_problem_begin(conn, &problem);
+    ctr_identity_read(&identity, conn, "main");
     if (identity.present) {
-        ctr_identity_check_name(&identity, "main", name, &problem);
+        ctr_identity_check_name(conn, &identity, "main", name);
         if (pending && identity.turn == CTR_TURN_NONE)
-            ctr_problem_set(&problem, SQLITE_ERROR,
+            ctr_problem_set(conn, SQLITE_ERROR,
                             "main has an identity already; only a new file can take over a name");
     } else {
         /* The tables of the file and their row, in one savepoint. */
         ctr_session session = {0};
         ctr_file *file = ctr_file_of(conn, "main");
-        if (!file) ctr_problem_nomem(&problem);
-        if (problem.rc == SQLITE_OK &&
-            ctr_session_begin(&session, db, NULL, &problem) == SQLITE_OK) {
-            ctr_conn_join(conn, &problem);
+        if (!file) ctr_problem_nomem(conn);
+        if (problem.rc == SQLITE_OK && ctr_session_begin(&session, conn, false) == SQLITE_OK) {
+            ctr_conn_join(conn);
             if (pending)
-                ctr_succession_create_pending(file, name, &problem);
+                ctr_succession_create_pending(file, name);
             else
-                ctr_succession_create(file, name, &problem);
-            ctr_identity_read(&identity, db, "main", &problem);
+                ctr_succession_create(file, name);
+            ctr_identity_read(&identity, conn, "main");
         }
-        ctr_session_end(&session, &problem);
+        ctr_session_end(&session);
     }
     if (ctr_arg_problem(ctx, "counter_init", &problem)) ctr_arg_result_id(ctx, identity.id);
 }
@@ -91,27 +92,27 @@ static void fn_init(sqlite3_context *ctx, int argc, sqlite3_value **argv)
  * `lost`, declares that replica lost. The result is set before the end: if there is no memory for
  * it, the change is rolled back. */
 static void change(sqlite3_context *ctx, const char *function, sqlite3_value *schema_value,
-                   int (*how)(ctr_file *, ctr_problem *), const uint8_t *lost)
+                   int (*how)(ctr_file *), const uint8_t *lost)
 {
     ctr_conn *conn = sqlite3_user_data(ctx);
-    sqlite3 *db = sqlite3_context_db_handle(ctx);
     const char *schema = ctr_arg_schema(ctx, function, schema_value);
     if (!schema) return;
     ctr_identity identity = {0};
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_problem problem;
+    ctr_problem_begin(conn, &problem);
     ctr_session session;
     ctr_file *file = ctr_file_of(conn, schema);
-    if (!file) ctr_problem_nomem(&problem);
-    if (file && ctr_session_begin(&session, db, NULL, &problem) == SQLITE_OK) {
-        ctr_session_lock(&session, schema, &problem);
-        if (sqlite3_stricmp(schema, "main") == 0) ctr_conn_join(conn, &problem);
-        if (problem.rc == SQLITE_OK && lost) ctr_succession_lose(file, lost, &problem);
-        if (problem.rc == SQLITE_OK && how) how(file, &problem);
+    if (!file) ctr_problem_nomem(conn);
+    if (file && ctr_session_begin(&session, conn, false) == SQLITE_OK) {
+        ctr_session_lock(&session, schema);
+        if (sqlite3_stricmp(schema, "main") == 0) ctr_conn_join(conn);
+        if (problem.rc == SQLITE_OK && lost) ctr_succession_lose(file, lost);
+        if (problem.rc == SQLITE_OK && how) how(file);
         if (sqlite3_stricmp(schema, "main") != 0) ctr_file_forget(file);
-        ctr_identity_read(&identity, db, schema, &problem);
+        ctr_identity_read(&identity, conn, schema);
         if (problem.rc == SQLITE_OK) ctr_arg_result_id(ctx, identity.id);
     }
-    if (file) ctr_session_end(&session, &problem);
+    if (file) ctr_session_end(&session);
     ctr_arg_problem(ctx, function, &problem);
 }
 
@@ -120,10 +121,10 @@ static void fn_fork(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     change(ctx, "counter_fork", argc > 0 ? argv[0] : NULL, ctr_succession_fork, NULL);
 }
 
-static int settle(ctr_file *file, ctr_problem *problem)
+static int settle(ctr_file *file)
 {
-    ctr_file_identity(file, problem);
-    return problem->rc;
+    ctr_file_identity(file);
+    return ctr_rc(file->conn);
 }
 
 static void fn_settle(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -142,15 +143,14 @@ static void fn_retire(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     change(ctx, "counter_retire", argc > 0 ? argv[0] : NULL, ctr_succession_retire, NULL);
 }
 
-static int promote(ctr_file *file, ctr_problem *problem)
+static int promote(ctr_file *file)
 {
     ctr_identity identity;
     uint8_t digest[CTR_ID_SIZE];
-    sqlite3 *db = file->conn->db;
-    ctr_identity_read(&identity, db, file->schema, problem);
-    ctr_digest_shards(NULL, file, identity.id, digest, problem);
-    if (problem->rc == SQLITE_OK) ctr_succession_promote(file, digest, problem);
-    return problem->rc;
+    ctr_identity_read(&identity, file->conn, file->schema);
+    ctr_digest_shards(NULL, file, identity.id, digest);
+    if (ctr_rc(file->conn) == SQLITE_OK) ctr_succession_promote(file, digest);
+    return ctr_rc(file->conn);
 }
 
 static void fn_promote(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -168,52 +168,52 @@ static void fn_lost(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 /* ---- counter_remove -------------------------------------------------------------------------- */
 
 /* Returns whether an object is a counter table with all of its stored tables. */
-static bool is_counter_table(const ctr_objects *objects, const ctr_named *named,
-                             ctr_problem *problem)
+static bool is_counter_table(const ctr_objects *objects, const ctr_named *named)
 {
     if (named->object != CTR_OBJECT_VIRTUAL_TABLE) return false;
     for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++)
-        if (!ctr_schema_objects_stored(objects, named->name, *suffix, problem)) return false;
+        if (!ctr_schema_objects_stored(objects, named->name, *suffix)) return false;
     return true;
 }
 
 /* Fails if the file has counter tables, and names them. A clone of the shell has only their stored
  * tables, which the catalog lists; a damaged catalog may list none. */
-static void refuse_counter_tables(ctr_file *file, const ctr_objects *objects, ctr_problem *problem)
+static void refuse_counter_tables(ctr_file *file, const ctr_objects *objects)
 {
     ctr_catalog catalog = {0};
     sqlite3_str *names = sqlite3_str_new(NULL);
-    ctr_catalog_read(&catalog, file, problem);
+    ctr_catalog_read(&catalog, file);
     for (int i = 0; i < catalog.n; i++)
         sqlite3_str_appendf(names, "%s%s", ctr_text_separator(names, ", "),
                             catalog.entries[i].name);
     for (size_t i = 0; i < objects->n && catalog.n == 0; i++)
-        if (is_counter_table(objects, &objects->named[i], problem))
+        if (is_counter_table(objects, &objects->named[i]))
             sqlite3_str_appendf(names, "%s%s", ctr_text_separator(names, ", "),
                                 objects->named[i].name);
     ctr_catalog_close(&catalog);
     char *list = sqlite3_str_length(names) ? sqlite3_str_value(names) : NULL;
-    if (sqlite3_str_errcode(names)) ctr_problem_nomem(problem);
+    if (sqlite3_str_errcode(names)) ctr_problem_nomem(file->conn);
     if (list)
-        ctr_problem_set(problem, SQLITE_ERROR, "%s still has counter tables: %s", file->schema,
+        ctr_problem_set(file->conn, SQLITE_ERROR, "%s still has counter tables: %s", file->schema,
                         list);
     sqlite3_free(sqlite3_str_finish(names));
 }
 
 /* Drops the stored tables of a file that has an identity; returns their number. */
-static int64_t remove_stored(ctr_file *file, ctr_problem *problem)
+static int64_t remove_stored(ctr_file *file)
 {
     int64_t n = 0;
-    const ctr_objects *objects = ctr_file_objects(file, problem);
-    if (objects) refuse_counter_tables(file, objects, problem);
-    ctr_run run = ctr_file_run(file, problem);
-    for (const char *const *of = ctr_stored_of_file(); *of && problem->rc == SQLITE_OK; of++) {
+    const ctr_objects *objects = ctr_file_objects(file);
+    if (objects) refuse_counter_tables(file, objects);
+    ctr_run run = ctr_file_run(file);
+    for (const char *const *of = ctr_stored_of_file(); *of && ctr_rc(file->conn) == SQLITE_OK;
+         of++) {
         const ctr_named *named = ctr_schema_objects_find(objects, *of);
         if (!named || named->object != CTR_OBJECT_TABLE) continue;
         run.slots.name = *of;
         ctr_run_do(&run, CTR_SQL_SCHEMA_DROP, NULL);
-        if (ctr_schema_object(run.db, file->schema, *of, problem) != CTR_OBJECT_NONE)
-            ctr_problem_set(problem, SQLITE_AUTH,
+        if (ctr_schema_object(run.conn, file->schema, *of) != CTR_OBJECT_NONE)
+            ctr_problem_set(file->conn, SQLITE_AUTH,
                             "an authorizer of this connection ignores DROP TABLE");
         n++;
     }
@@ -226,23 +226,23 @@ static void fn_remove(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     static const char COUNTER_REMOVE[] = "counter_remove";
     ctr_conn *conn = sqlite3_user_data(ctx);
-    sqlite3 *db = sqlite3_context_db_handle(ctx);
     const char *schema = ctr_arg_schema(ctx, COUNTER_REMOVE, argc > 0 ? argv[0] : NULL);
     if (!schema) return;
     int64_t n = 0;
     ctr_identity identity = {0};
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_problem problem;
+    ctr_problem_begin(conn, &problem);
     ctr_session session;
     ctr_file *file = ctr_file_of(conn, schema);
-    if (!file) ctr_problem_nomem(&problem);
-    if (file && ctr_session_begin(&session, db, NULL, &problem) == SQLITE_OK) {
-        ctr_session_lock(&session, schema, &problem);
-        if (problem.rc == SQLITE_OK && ctr_identity_read(&identity, db, schema, &problem))
-            ctr_identity_offer_fork(db, schema, &problem);
-        if (identity.present && problem.rc == SQLITE_OK) n = remove_stored(file, &problem);
+    if (!file) ctr_problem_nomem(conn);
+    if (file && ctr_session_begin(&session, conn, false) == SQLITE_OK) {
+        ctr_session_lock(&session, schema);
+        if (problem.rc == SQLITE_OK && ctr_identity_read(&identity, conn, schema))
+            ctr_identity_offer_fork(conn, schema);
+        if (identity.present && problem.rc == SQLITE_OK) n = remove_stored(file);
         if (n > 0) ctr_file_removed(file);
     }
-    if (file) ctr_session_end(&session, &problem);
+    if (file) ctr_session_end(&session);
     if (ctr_arg_problem(ctx, COUNTER_REMOVE, &problem)) sqlite3_result_int64(ctx, n);
 }
 
@@ -309,38 +309,37 @@ static char *witness_state(const ctr_storage *storage, const ctr_identity *ident
 enum { HISTORY_ID, HISTORY_NAME, HISTORY_STATE, HISTORY_SINCE, HISTORY_WHY, HISTORY_REFUSES };
 
 /* A file without an identity has no rows. */
-static void show_history(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
+static void show_history(ctr_answer *answer, sqlite3_value **args)
 {
     ctr_identity identity;
-    sqlite3 *db = answer->conn->db;
-    const char *schema = ctr_answer_schema(answer, args[0], problem);
-    if (!schema || ctr_identity_read(&identity, db, schema, problem) || !identity.present) return;
+    const char *schema = ctr_answer_schema(answer, args[0]);
+    if (!schema || ctr_identity_read(&identity, answer->conn, schema) || !identity.present) return;
 
     ctr_storage storage = {.kind = CTR_STORAGE_UNASKED};
     ctr_fingerprint seen;
     ctr_attribute attribute;
     char *fingerprint = NULL, *witness = NULL; /* what is said of the current id */
-    if (ctr_storage_see(&storage, db, schema, true, &seen, &attribute, problem) == SQLITE_OK) {
+    if (ctr_storage_see(&storage, answer->conn, schema, true, &seen, &attribute) == SQLITE_OK) {
         fingerprint = fingerprint_state(&storage, &identity, &seen);
         witness = witness_state(&storage, &identity, &seen, &attribute);
-        if (!fingerprint || !witness) ctr_problem_nomem(problem);
+        if (!fingerprint || !witness) ctr_problem_nomem(answer->conn);
     }
     ctr_storage_close(&storage);
 
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run run = ctr_run_on(answer->conn, schema, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_HISTORY);
     while (ctr_run_row(&run, row)) {
         const void *id = sqlite3_column_blob(row, HISTORY_ID);
         bool whole = id && sqlite3_column_bytes(row, HISTORY_ID) == CTR_ID_SIZE;
-        const char *state = ctr_text_column(row, HISTORY_STATE, problem);
+        const char *state = ctr_text_column(answer->conn, row, HISTORY_STATE);
         bool current = state && strcmp(state, "former") != 0;
 
-        ctr_answer_id(answer, whole ? id : NULL, problem);
+        ctr_answer_id(answer, whole ? id : NULL);
         for (int i = HISTORY_NAME; i <= HISTORY_WHY; i++)
-            ctr_answer_value(answer, sqlite3_column_value(row, i), problem);
-        ctr_answer_text(answer, current ? fingerprint : NULL, problem);
-        ctr_answer_text(answer, current ? witness : NULL, problem);
-        ctr_answer_value(answer, sqlite3_column_value(row, HISTORY_REFUSES), problem);
+            ctr_answer_value(answer, sqlite3_column_value(row, i));
+        ctr_answer_text(answer, current ? fingerprint : NULL);
+        ctr_answer_text(answer, current ? witness : NULL);
+        ctr_answer_value(answer, sqlite3_column_value(row, HISTORY_REFUSES));
     }
     sqlite3_finalize(row);
     sqlite3_free(fingerprint);

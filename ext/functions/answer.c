@@ -32,10 +32,10 @@ static answer_table *table_behind(const ctr_answer *answer)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static item *append(ctr_answer *answer, ctr_problem *problem)
+static item *append(ctr_answer *answer)
 {
     item *items =
-        ctr_array_room(answer->items, &answer->room, answer->n + 1, sizeof *items, problem);
+        ctr_array_room(answer->conn, answer->items, &answer->room, answer->n + 1, sizeof *items);
     if (!items) return NULL;
     answer->items = items;
     item *made = &items[answer->n++];
@@ -43,67 +43,67 @@ static item *append(ctr_answer *answer, ctr_problem *problem)
     return made;
 }
 
-void ctr_answer_integer(ctr_answer *answer, int64_t n, ctr_problem *problem)
+void ctr_answer_integer(ctr_answer *answer, int64_t n)
 {
-    item *made = append(answer, problem);
+    item *made = append(answer);
     if (made) *made = (item){.type = ITEM_INTEGER, .integer = n};
 }
 
-void ctr_answer_real(ctr_answer *answer, double x, ctr_problem *problem)
+void ctr_answer_real(ctr_answer *answer, double x)
 {
-    item *made = append(answer, problem);
+    item *made = append(answer);
     if (made) *made = (item){.type = ITEM_REAL, .real = x};
 }
 
-void ctr_answer_text(ctr_answer *answer, const char *text, ctr_problem *problem)
+void ctr_answer_text(ctr_answer *answer, const char *text)
 {
-    item *made = append(answer, problem);
+    item *made = append(answer);
     if (!made || !text) return;
     *made = (item){.type = ITEM_TEXT, .text = sqlite3_mprintf("%s", text)};
-    if (!made->text) ctr_problem_nomem(problem);
+    if (!made->text) ctr_problem_nomem(answer->conn);
 }
 
-void ctr_answer_blob(ctr_answer *answer, const uint8_t *bytes, size_t size, ctr_problem *problem)
+void ctr_answer_blob(ctr_answer *answer, const uint8_t *bytes, size_t size)
 {
-    item *made = append(answer, problem);
+    item *made = append(answer);
     if (!made || size == 0) return;
     *made = (item){.type = ITEM_BLOB, .integer = (int64_t)size, .text = sqlite3_malloc64(size)};
     if (made->text)
         memcpy(made->text, bytes, size);
     else
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(answer->conn);
 }
 
-void ctr_answer_value(ctr_answer *answer, sqlite3_value *value, ctr_problem *problem)
+void ctr_answer_value(ctr_answer *answer, sqlite3_value *value)
 {
-    item *made = append(answer, problem);
+    item *made = append(answer);
     if (!made) return;
     *made = (item){.type = ITEM_VALUE, .value = sqlite3_value_dup(value)};
-    if (!made->value) ctr_problem_nomem(problem);
+    if (!made->value) ctr_problem_nomem(answer->conn);
 }
 
-void ctr_answer_id(ctr_answer *answer, const uint8_t *id, ctr_problem *problem)
+void ctr_answer_id(ctr_answer *answer, const uint8_t *id)
 {
     char text[CTR_ID_TEXT_SIZE];
     if (id) ctr_id_to_text(id, text);
-    ctr_answer_text(answer, id ? text : NULL, problem);
+    ctr_answer_text(answer, id ? text : NULL);
 }
 
-const char *ctr_answer_arg(sqlite3_value *value, const char *what, const char *missing,
-                           ctr_problem *problem)
+const char *ctr_answer_arg(ctr_conn *conn, sqlite3_value *value, const char *what,
+                           const char *missing)
 {
     if (!value) return missing;
-    const char *text = ctr_text_value(value, problem);
-    if (text || problem->rc != SQLITE_OK) return text;
-    ctr_problem_mismatch(problem, what, "TEXT", value);
+    const char *text = ctr_text_value(conn, value);
+    if (text || ctr_rc(conn) != SQLITE_OK) return text;
+    ctr_problem_mismatch(conn, what, "TEXT", value);
     return NULL;
 }
 
-const char *ctr_answer_schema(const ctr_answer *answer, sqlite3_value *value, ctr_problem *problem)
+const char *ctr_answer_schema(const ctr_answer *answer, sqlite3_value *value)
 {
-    const char *schema = ctr_answer_arg(value, "the name of a database", "main", problem);
+    const char *schema = ctr_answer_arg(answer->conn, value, "the name of a database", "main");
     if (!schema || ctr_run_has_schema(answer->conn->db, schema)) return schema;
-    ctr_problem_set(problem, SQLITE_ERROR, "no attached database has the name '%s'", schema);
+    ctr_problem_set(answer->conn, SQLITE_ERROR, "no attached database has the name '%s'", schema);
     return NULL;
 }
 
@@ -179,8 +179,9 @@ static int answer_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     info->estimatedRows = 10;
     int needed = (1 << kind->n_needed) - 1;
     if ((given & needed) == needed) return SQLITE_OK;
-    ctr_problem problem = {SQLITE_OK, NULL};
-    ctr_problem_set(&problem, SQLITE_ERROR, "%s", kind->usage);
+    ctr_problem problem;
+    ctr_problem_begin(table->joined.conn, &problem);
+    ctr_problem_set(table->joined.conn, SQLITE_ERROR, "%s", kind->usage);
     return fail_answer(base, &problem);
 }
 
@@ -233,21 +234,21 @@ static int answer_filter(sqlite3_vtab_cursor *base, int given, const char *plan_
                                               : !answer->args[i] && !args[i];
     if (answered) return SQLITE_OK;
 
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_problem problem;
+    ctr_problem_begin(answer->conn, &problem);
     forget_answer(answer);
     for (int i = 0; i < CTR_ANSWER_ARGS; i++) {
         if (!args[i]) continue;
         answer->args[i] = sqlite3_value_dup(args[i]);
-        if (!answer->args[i]) ctr_problem_nomem(&problem);
+        if (!answer->args[i]) ctr_problem_nomem(answer->conn);
     }
     if (!kind->pure && kind->fill) {
-        ctr_shared_check_name(answer->conn->db, kind->name, &problem);
-        ctr_events_append(answer->conn, &problem);
+        ctr_shared_check_name(answer->conn, kind->name);
+        ctr_events_append(answer->conn);
     }
-    if (kind->fill && problem.rc == SQLITE_OK) kind->fill(answer, answer->args, &problem);
+    if (kind->fill && problem.rc == SQLITE_OK) kind->fill(answer, answer->args);
     answer->filled = problem.rc == SQLITE_OK;
-    if (answer->filled) return SQLITE_OK;
-    forget_answer(answer);
+    if (!answer->filled) forget_answer(answer);
     return fail_answer(base->pVtab, &problem);
 }
 

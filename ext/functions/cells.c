@@ -291,7 +291,7 @@ static void fn_to(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 /* ---- counter_shards -------------------------------------------------------------------------- */
 
-static void show_shards(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
+static void show_shards(ctr_answer *answer, sqlite3_value **args)
 {
     ctr_cell cell;
     ctr_shard shard;
@@ -301,15 +301,15 @@ static void show_shards(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
     size_t size = (size_t)sqlite3_value_bytes(args[0]);
     ctr_status status = CTR_OK;
     if (type != SQLITE_BLOB)
-        ctr_problem_mismatch(problem, "the cell", "a BLOB or NULL", args[0]);
+        ctr_problem_mismatch(answer->conn, "the cell", "a BLOB or NULL", args[0]);
     else if (!bytes && size > 0)
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(answer->conn);
     else if ((status = ctr_cell_open(&cell, bytes, size)) != CTR_OK)
-        ctr_problem_set(problem, SQLITE_ERROR, "the cell %s", ctr_status_text(status));
-    for (size_t at = 0; problem->rc == SQLITE_OK && ctr_cell_next(&cell, &at, &shard);) {
-        ctr_answer_id(answer, shard.id, problem);
-        ctr_answer_integer(answer, shard.clock, problem);
-        ctr_answer_integer(answer, shard.value, problem);
+        ctr_problem_set(answer->conn, SQLITE_ERROR, "the cell %s", ctr_status_text(status));
+    for (size_t at = 0; ctr_rc(answer->conn) == SQLITE_OK && ctr_cell_next(&cell, &at, &shard);) {
+        ctr_answer_id(answer, shard.id);
+        ctr_answer_integer(answer, shard.clock);
+        ctr_answer_integer(answer, shard.value);
     }
 }
 
@@ -338,7 +338,7 @@ int ctr_cells_register(sqlite3 *db, ctr_conn *conn)
     };
     int rc = ctr_answer_register(db, conn, &SHARDS, 1);
     if (rc != SQLITE_OK) return rc;
-    return ctr_shared_functions(db, NULL, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
+    return ctr_shared_functions(db, conn, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
 }
 
 /* =================================================================================================
@@ -558,7 +558,7 @@ static void collect_final(sqlite3_context *ctx)
     sqlite3_free(state->shards);
 }
 
-int ctr_aggregates_register(sqlite3 *db)
+int ctr_aggregates_register(sqlite3 *db, ctr_conn *conn)
 {
     static const struct {
         const char *name;
@@ -576,7 +576,8 @@ int ctr_aggregates_register(sqlite3 *db)
     int rc = SQLITE_OK;
     for (size_t i = 0; i < sizeof functions / sizeof *functions && rc == SQLITE_OK; i++)
         rc = sqlite3_create_window_function(db, functions[i].name, functions[i].argc, CTR_PURE,
-                                            NULL, functions[i].step, functions[i].final,
-                                            functions[i].value, functions[i].inverse, NULL);
+                                            ctr_conn_hold(conn), functions[i].step,
+                                            functions[i].final, functions[i].value,
+                                            functions[i].inverse, ctr_conn_drop);
     return rc;
 }

@@ -38,42 +38,41 @@ typedef struct subject {
 
 /* Returns the name of a counter table, given that name or the one of the table that it tracks; the
  * caller frees it. Fails if the file has no such table, or an unknown format. */
-static char *find_counters(ctr_file *file, const char *table, ctr_problem *problem)
+static char *find_counters(ctr_file *file, const char *table)
 {
     ctr_identity identity;
     ctr_catalog_entry entry = {0};
-    if (ctr_file_peek(file, &identity, problem)) return NULL;
-    char *found = ctr_catalog_named(&entry, file->conn->db, file->schema, table, problem)
-                      ? ctr_text_copy(table, problem)
-                      : ctr_triggers_counters(file, table, problem);
+    if (ctr_file_peek(file, &identity)) return NULL;
+    char *found = ctr_catalog_named(&entry, file->conn, file->schema, table)
+                      ? ctr_text_copy(file->conn, table)
+                      : ctr_triggers_counters(file, table);
     ctr_catalog_close_entry(&entry);
     if (!found)
-        ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter table '%s'", file->schema, table);
+        ctr_problem_set(file->conn, SQLITE_ERROR, "%s has no counter table '%s'", file->schema,
+                        table);
     return found;
 }
 
 /* The caller closes it, also after a failure. */
-static int open_subject(subject *asked, ctr_conn *conn, const char *schema, const char *table,
-                        ctr_problem *problem)
+static int open_subject(subject *asked, ctr_conn *conn, const char *schema, const char *table)
 {
     *asked = (subject){0};
-    if (problem->rc != SQLITE_OK) return problem->rc;
-    ctr_run run = ctr_run_on(conn->db, schema, NULL, problem);
+    if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
+    ctr_run run = ctr_run_on(conn, schema, NULL);
     asked->snapshot = ctr_run_hold(&run);
     ctr_file *file = ctr_file_of(conn, schema);
-    if (!file) return ctr_problem_nomem(problem);
-    asked->table = find_counters(file, table, problem);
-    if (!asked->table || ctr_tab_read_shape(file, asked->table, &asked->shape, problem))
-        return problem->rc;
-    return ctr_rows_open(&asked->rows, file, asked->table, &asked->shape, problem);
+    if (!file) return ctr_problem_nomem(conn);
+    asked->table = find_counters(file, table);
+    if (!asked->table || ctr_tab_read_shape(file, asked->table, &asked->shape)) return ctr_rc(conn);
+    return ctr_rows_open(&asked->rows, file, asked->table, &asked->shape);
 }
 
 static int open_asked(subject *asked, ctr_answer *answer, sqlite3_value *table,
-                      sqlite3_value *schema, ctr_problem *problem)
+                      sqlite3_value *schema)
 {
-    const char *name = ctr_answer_arg(table, "the name of the table", NULL, problem);
-    const char *where = ctr_answer_schema(answer, schema, problem);
-    return open_subject(asked, answer->conn, where, name, problem);
+    const char *name = ctr_answer_arg(answer->conn, table, "the name of the table", NULL);
+    const char *where = ctr_answer_schema(answer, schema);
+    return open_subject(asked, answer->conn, where, name);
 }
 
 static void close_subject(subject *asked)
@@ -94,46 +93,46 @@ static void fn_table_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv
     if (!table) return;
     if (argc > 1) schema = ctr_arg_text(ctx, NAME, "the name of a database", argv[1]);
     if (!schema) return;
-    ctr_problem problem = {SQLITE_OK, NULL};
     subject asked;
     uint8_t digest[CTR_ID_SIZE];
     ctr_conn *conn = sqlite3_user_data(ctx);
-    ctr_events_append(conn, &problem);
+    ctr_problem problem;
+    ctr_problem_begin(conn, &problem);
+    ctr_events_append(conn);
     if (!ctr_run_has_schema(db, schema))
-        ctr_problem_set(&problem, SQLITE_ERROR, "no attached database has the name '%s'", schema);
-    if (open_subject(&asked, conn, schema, table, &problem) == SQLITE_OK)
-        ctr_digest_table(digest, &asked.rows, &problem);
+        ctr_problem_set(conn, SQLITE_ERROR, "no attached database has the name '%s'", schema);
+    if (open_subject(&asked, conn, schema, table) == SQLITE_OK)
+        ctr_digest_table(digest, &asked.rows);
     close_subject(&asked);
     if (ctr_arg_problem(ctx, NAME, &problem)) ctr_arg_result_id(ctx, digest);
 }
 
-static void show_digests(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
+static void show_digests(ctr_answer *answer, sqlite3_value **args)
 {
     int64_t n = 0;
-    if (!ctr_arg_take_integer(answer->conn->db, args[1], &n, problem) || n < 1 ||
-        n > CTR_BUCKETS_MAX) {
+    if (!ctr_arg_take_integer(answer->conn, args[1], &n) || n < 1 || n > CTR_BUCKETS_MAX) {
         char wanted[48];
         sqlite3_snprintf(sizeof wanted, wanted, "an INTEGER, 1 ... %d", CTR_BUCKETS_MAX);
-        ctr_problem_mismatch(problem, "buckets", wanted, args[1]);
+        ctr_problem_mismatch(answer->conn, "buckets", wanted, args[1]);
     }
     subject asked;
-    open_asked(&asked, answer, args[0], args[2], problem);
+    open_asked(&asked, answer, args[0], args[2]);
     size_t size = (size_t)n * sizeof(ctr_digest);
-    ctr_digest *digests = problem->rc == SQLITE_OK ? sqlite3_malloc64(size) : NULL;
+    ctr_digest *digests = ctr_rc(answer->conn) == SQLITE_OK ? sqlite3_malloc64(size) : NULL;
     if (digests) {
         memset(digests, 0, size);
-        ctr_digest_rows(digests, n, &asked.rows, problem);
+        ctr_digest_rows(digests, n, &asked.rows);
     } else {
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(answer->conn);
     }
     for (int64_t i = 0; digests && i < n; i++) {
         uint8_t digest[CTR_ID_SIZE];
         char bucket[48];
         sqlite3_snprintf(sizeof bucket, bucket, "%lld/%lld", (long long)i, (long long)n);
         ctr_digest_finish(&digests[i], NULL, NULL, digest);
-        ctr_answer_text(answer, bucket, problem);
-        ctr_answer_integer(answer, digests[i].rows, problem);
-        ctr_answer_id(answer, digest, problem);
+        ctr_answer_text(answer, bucket);
+        ctr_answer_integer(answer, digests[i].rows);
+        ctr_answer_id(answer, digest);
     }
     sqlite3_free(digests);
     close_subject(&asked);
@@ -141,72 +140,69 @@ static void show_digests(ctr_answer *answer, sqlite3_value **args, ctr_problem *
 
 /* ---- floors ---------------------------------------------------------------------------------- */
 
-static void show_floors(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
+static void show_floors(ctr_answer *answer, sqlite3_value **args)
 {
     subject asked;
-    open_asked(&asked, answer, args[0], args[1], problem);
-    ctr_slot *floors = ctr_floors_read(asked.rows.tab, problem);
+    open_asked(&asked, answer, args[0], args[1]);
+    ctr_slot *floors = asked.rows.tab ? ctr_floors_read(asked.rows.tab) : NULL;
     for (int i = 0; floors && i < asked.shape.n_keys; i++) {
         sqlite3_value *value = sqlite3_column_value(floors->kept.statement, i);
         if (sqlite3_value_type(value) == SQLITE_NULL) continue;
-        ctr_answer_text(answer, asked.shape.columns[asked.shape.keys[i]].name, problem);
-        ctr_answer_value(answer, value, problem);
+        ctr_answer_text(answer, asked.shape.columns[asked.shape.keys[i]].name);
+        ctr_answer_value(answer, value);
     }
-    ctr_tab_give_back(asked.rows.tab, floors, problem);
+    ctr_tab_give_back(asked.rows.tab, floors);
     close_subject(&asked);
 }
 
-static void show_purged(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
+static void show_purged(ctr_answer *answer, sqlite3_value **args)
 {
     subject asked;
-    open_asked(&asked, answer, args[0], args[1], problem);
-    ctr_slot *floors = ctr_floors_read(asked.rows.tab, problem);
+    open_asked(&asked, answer, args[0], args[1]);
+    ctr_slot *floors = asked.rows.tab ? ctr_floors_read(asked.rows.tab) : NULL;
     int rows = asked.shape.n_keys + 1; /* after the floors and _seq */
-    ctr_answer_text(answer, asked.table, problem);
-    ctr_answer_integer(answer, floors ? sqlite3_column_int64(floors->kept.statement, rows) : 0,
-                       problem);
-    ctr_answer_integer(answer, floors ? sqlite3_column_int64(floors->kept.statement, rows + 1) : 0,
-                       problem);
-    ctr_tab_give_back(asked.rows.tab, floors, problem);
+    ctr_answer_text(answer, asked.table);
+    ctr_answer_integer(answer, floors ? sqlite3_column_int64(floors->kept.statement, rows) : 0);
+    ctr_answer_integer(answer, floors ? sqlite3_column_int64(floors->kept.statement, rows + 1) : 0);
+    ctr_tab_give_back(asked.rows.tab, floors);
     close_subject(&asked);
 }
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
 /* Answers with the touched counters of a row. */
-static void show_touched(ctr_answer *answer, ctr_rows *rows, sqlite3_stmt *row, const char *key,
-                         ctr_problem *problem)
+static void show_touched(ctr_answer *answer, ctr_rows *rows, sqlite3_stmt *row, const char *key)
 {
     const ctr_shape *shape = rows->shape;
-    for (int i = 0; i < shape->n_counters && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < shape->n_counters && ctr_rc(answer->conn) == SQLITE_OK; i++) {
         ctr_cell cell;
         int column = CTR_WALK_COLUMNS + shape->counters[i];
-        if (ctr_values_open_cell(rows, row, column, i, &cell, problem)) break;
+        if (ctr_values_open_cell(rows, row, column, i, &cell)) break;
         if (ctr_cell_is_untouched(&cell)) continue;
-        ctr_answer_text(answer, key, problem);
-        ctr_answer_text(answer, ctr_shape_counter_name(shape, i), problem);
-        ctr_answer_blob(answer, cell.bytes, cell.size, problem);
+        ctr_answer_text(answer, key);
+        ctr_answer_text(answer, ctr_shape_counter_name(shape, i));
+        ctr_answer_blob(answer, cell.bytes, cell.size);
     }
 }
 
-static void show_cells(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
+static void show_cells(ctr_answer *answer, sqlite3_value **args)
 {
     subject asked;
     ctr_walk walk = {0};
     ctr_packed packed = {0};
-    open_asked(&asked, answer, args[0], args[1], problem);
+    open_asked(&asked, answer, args[0], args[1]);
     const ctr_shape *shape = &asked.shape;
     sqlite3_value **keys = sqlite3_malloc64(((size_t)shape->n_keys + 1) * sizeof(sqlite3_value *));
-    if (!keys) ctr_problem_nomem(problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_stream_walk_open(&walk, &asked.rows, CTR_WALK_ALL, 0, problem);
-    while (ctr_stream_walk_next(&walk, problem)) {
+    if (!keys) ctr_problem_nomem(answer->conn);
+    if (ctr_rc(answer->conn) == SQLITE_OK)
+        ctr_stream_walk_open(&walk, &asked.rows, CTR_WALK_ALL, 0);
+    while (ctr_stream_walk_next(&walk)) {
         for (int i = 0; i < shape->n_keys; i++)
             keys[i] = sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + shape->keys[i]);
-        if (ctr_pack_values(&packed, keys, shape->n_keys, problem)) break;
+        if (ctr_pack_values(answer->conn, &packed, keys, shape->n_keys)) break;
         char *key = ctr_key_json_write(packed.bytes, packed.size);
-        if (!key) ctr_problem_nomem(problem);
-        show_touched(answer, &asked.rows, walk.row, key, problem);
+        if (!key) ctr_problem_nomem(answer->conn);
+        show_touched(answer, &asked.rows, walk.row, key);
         sqlite3_free(key);
     }
     ctr_stream_walk_close(&walk);
@@ -259,33 +255,33 @@ static void gather_ids(census *all)
 
 /* Appends an id. If there is no room left, gathers the ids, and doubles the room if that frees less
  * than half of it. */
-static void count_id(census *all, const uint8_t id[CTR_ID_SIZE], ctr_problem *problem)
+static void count_id(ctr_conn *conn, census *all, const uint8_t id[CTR_ID_SIZE])
 {
     bool is_full = all->n_ids == all->room;
     if (is_full) gather_ids(all);
     size_t needed = is_full && all->n_ids >= all->room / 2 ? all->room + 1 : all->n_ids + 1;
-    id_count *ids = ctr_array_room(all->ids, &all->room, needed, sizeof *ids, problem);
+    id_count *ids = ctr_array_room(conn, all->ids, &all->room, needed, sizeof *ids);
     if (!ids) return;
     all->ids = ids;
     ids[all->n_ids].cells = 1;
     memcpy(ids[all->n_ids++].id, id, CTR_ID_SIZE);
 }
 
-static void count_cell(census *all, const ctr_cell *cell, ctr_problem *problem)
+static void count_cell(ctr_conn *conn, census *all, const ctr_cell *cell)
 {
     ctr_shard shard;
     size_t n = 0;
     if (ctr_cell_is_untouched(cell)) return;
     all->cells++;
     all->bytes += (int64_t)cell->size;
-    for (size_t at = 0; ctr_cell_next(cell, &at, &shard) && problem->rc == SQLITE_OK; n++)
-        count_id(all, shard.id, problem);
-    if (!ctr_cell_is_live(cell) || problem->rc != SQLITE_OK) return;
+    for (size_t at = 0; ctr_cell_next(cell, &at, &shard) && ctr_rc(conn) == SQLITE_OK; n++)
+        count_id(conn, all, shard.id);
+    if (!ctr_cell_is_live(cell) || ctr_rc(conn) != SQLITE_OK) return;
     if (n >= all->n_by_shards) {
         size_t size = 2 * n + 16;
         int64_t *grown = sqlite3_realloc64(all->by_shards, size * sizeof *grown);
         if (!grown) {
-            ctr_problem_nomem(problem);
+            ctr_problem_nomem(conn);
             return;
         }
         memset(grown + all->n_by_shards, 0, (size - all->n_by_shards) * sizeof *grown);
@@ -297,11 +293,11 @@ static void count_cell(census *all, const ctr_cell *cell, ctr_problem *problem)
     all->shards += (int64_t)n;
 }
 
-static void count_row(census *all, ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem)
+static void count_row(census *all, ctr_rows *rows, sqlite3_stmt *row)
 {
     const ctr_shape *shape = rows->shape;
     bool live = false, deleted = false;
-    for (int i = 0; i < shape->n_columns && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < shape->n_columns && ctr_rc(rows->conn) == SQLITE_OK; i++) {
         ctr_cell cell;
         int column = CTR_WALK_COLUMNS + i, counter = shape->columns[i].counter;
         if (counter < 0) {
@@ -310,8 +306,8 @@ static void count_row(census *all, ctr_rows *rows, sqlite3_stmt *row, ctr_proble
             all->bytes += number ? 8 : sqlite3_column_bytes(row, column);
             continue;
         }
-        if (ctr_values_open_cell(rows, row, column, counter, &cell, problem)) return;
-        count_cell(all, &cell, problem);
+        if (ctr_values_open_cell(rows, row, column, counter, &cell)) return;
+        count_cell(rows->conn, all, &cell);
         live = live || ctr_cell_is_live(&cell);
         deleted = deleted || ctr_cell_is_deleted(&cell);
     }
@@ -321,13 +317,13 @@ static void count_row(census *all, ctr_rows *rows, sqlite3_stmt *row, ctr_proble
 }
 
 /* Counts the table that the arguments name. */
-static void take_census(census *all, ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
+static void take_census(census *all, ctr_answer *answer, sqlite3_value **args)
 {
     subject asked;
     ctr_walk walk;
-    if (open_asked(&asked, answer, args[0], args[1], problem) == SQLITE_OK) {
-        ctr_stream_walk_open(&walk, &asked.rows, CTR_WALK_ALL, 0, problem);
-        while (ctr_stream_walk_next(&walk, problem)) count_row(all, &asked.rows, walk.row, problem);
+    if (open_asked(&asked, answer, args[0], args[1]) == SQLITE_OK) {
+        ctr_stream_walk_open(&walk, &asked.rows, CTR_WALK_ALL, 0);
+        while (ctr_stream_walk_next(&walk)) count_row(all, &asked.rows, walk.row);
         ctr_stream_walk_close(&walk);
     }
     gather_ids(all);
@@ -350,21 +346,21 @@ static int64_t most_shards(const census *all)
     return n > 0 ? (int64_t)n - 1 : 0;
 }
 
-static void fill_size(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
+static void fill_size(ctr_answer *answer, sqlite3_value **args)
 {
     census all = {0};
-    take_census(&all, answer, args, problem);
-    if (problem->rc == SQLITE_OK) {
+    take_census(&all, answer, args);
+    if (ctr_rc(answer->conn) == SQLITE_OK) {
         double mean = all.live_cells ? (double)all.shards / (double)all.live_cells : 0;
-        ctr_answer_integer(answer, all.rows, problem);
-        ctr_answer_integer(answer, all.live, problem);
-        ctr_answer_integer(answer, all.deleted, problem);
-        ctr_answer_integer(answer, all.cells, problem);
-        ctr_answer_integer(answer, all.bytes, problem);
-        ctr_answer_real(answer, mean, problem);
-        ctr_answer_integer(answer, shards_of_most_cells(&all), problem);
-        ctr_answer_integer(answer, most_shards(&all), problem);
-        ctr_answer_integer(answer, (int64_t)all.n_ids, problem);
+        ctr_answer_integer(answer, all.rows);
+        ctr_answer_integer(answer, all.live);
+        ctr_answer_integer(answer, all.deleted);
+        ctr_answer_integer(answer, all.cells);
+        ctr_answer_integer(answer, all.bytes);
+        ctr_answer_real(answer, mean);
+        ctr_answer_integer(answer, shards_of_most_cells(&all));
+        ctr_answer_integer(answer, most_shards(&all));
+        ctr_answer_integer(answer, (int64_t)all.n_ids);
     }
     close_census(&all);
 }
@@ -376,14 +372,14 @@ static int by_cells(const void *a, const void *b)
     return memcmp(x->id, y->id, CTR_ID_SIZE);
 }
 
-static void fill_ids(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
+static void fill_ids(ctr_answer *answer, sqlite3_value **args)
 {
     census all = {0};
-    take_census(&all, answer, args, problem);
+    take_census(&all, answer, args);
     if (all.n_ids > 0) qsort(all.ids, all.n_ids, sizeof *all.ids, by_cells);
-    for (size_t i = 0; i < all.n_ids && problem->rc == SQLITE_OK; i++) {
-        ctr_answer_id(answer, all.ids[i].id, problem);
-        ctr_answer_integer(answer, all.ids[i].cells, problem);
+    for (size_t i = 0; i < all.n_ids && ctr_rc(answer->conn) == SQLITE_OK; i++) {
+        ctr_answer_id(answer, all.ids[i].id);
+        ctr_answer_integer(answer, all.ids[i].cells);
     }
     close_census(&all);
 }

@@ -32,8 +32,8 @@ static const exchange_direction directions[] = {
 
 /* A taking file: main, an attached one, or a path with its own connection. */
 typedef struct taker {
-    sqlite3 *db;
     ctr_conn *conn;
+    sqlite3 *db; /* its own, owned; or NULL */
     const char *schema;
     bool own;
     ctr_session session; /* not open if it is the session of main */
@@ -52,118 +52,119 @@ typedef struct exchange {
     bool alone;             /* the caller has no transaction */
 } exchange;
 
-static int refuse_main(ctr_problem *problem)
+static int refuse_main(ctr_conn *conn)
 {
-    return ctr_problem_set(problem, SQLITE_ERROR, "main cannot be merged with itself");
+    return ctr_problem_set(conn, SQLITE_ERROR, "main cannot be merged with itself");
 }
 
 /* A path must not be a way around a connection that writes nothing: the connection of our own
  * would write it all the same. Of a read-only main nobody can tell whether its connection may
  * write others, but ATTACH can. */
-static void check_may_write(const exchange *x, ctr_problem *problem)
+static void check_may_write(const exchange *x)
 {
-    sqlite3 *host = x->main.db;
-    ctr_run run = ctr_run_on(host, "main", NULL, problem);
+    sqlite3 *host = x->main.conn->db;
+    ctr_run run = ctr_run_on(x->main.conn, "main", NULL);
     if (ctr_run_number(&run, CTR_SQL_SYNC_QUERY_ONLY) != 0)
-        ctr_problem_set(problem, SQLITE_READONLY,
+        ctr_problem_set(x->main.conn, SQLITE_READONLY,
                         "%Q cannot be written: PRAGMA query_only of this connection is on",
                         x->peer);
-    else if (problem->rc == SQLITE_OK && sqlite3_db_readonly(host, "main") == 1)
-        ctr_problem_set(problem, SQLITE_READONLY,
+    else if (ctr_rc(x->main.conn) == SQLITE_OK && sqlite3_db_readonly(host, "main") == 1)
+        ctr_problem_set(x->main.conn, SQLITE_READONLY,
                         "%Q cannot be written by its path, because main is read-only here: ATTACH "
                         "it, and name the attached database",
                         x->peer);
 }
 
-static void open_taker(exchange *x, ctr_problem *problem)
+static void open_taker(exchange *x)
 {
-    sqlite3 *host = x->main.db;
+    sqlite3 *host = x->main.conn->db;
     taker *other = &x->other;
-    if (problem->rc == SQLITE_OK && !sqlite3_get_autocommit(host))
-        ctr_problem_set(problem, SQLITE_ERROR,
+    if (ctr_rc(x->main.conn) == SQLITE_OK && !sqlite3_get_autocommit(host))
+        ctr_problem_set(x->main.conn, SQLITE_ERROR,
                         "a path is written by its own connection, outside this transaction: "
                         "ATTACH %Q, or COMMIT first",
                         x->peer);
-    if (problem->rc == SQLITE_OK) check_may_write(x, problem);
-    if (problem->rc != SQLITE_OK) return;
+    if (ctr_rc(x->main.conn) == SQLITE_OK) check_may_write(x);
+    if (ctr_rc(x->main.conn) != SQLITE_OK) return;
     *other = (taker){.schema = "main", .own = true};
-    if (ctr_source_open_to_write(&other->db, host, x->peer, problem)) return;
+    if (ctr_source_open_to_write(&other->db, x->main.conn, x->peer)) return;
     if (ctr_source_is_file_of(other->db, host, "main")) {
-        refuse_main(problem);
+        refuse_main(x->main.conn);
         return;
     }
     int rc = x->main.conn->above.register_all(other->db, &other->conn);
-    ctr_problem_sqlite(problem, other->db, rc);
+    ctr_problem_of(x->main.conn, other->db, rc);
+    if (other->conn) other->conn->errors = x->main.conn->errors;
 }
 
 /* Notes a lock of another connection. Within a transaction, it may be the transaction's own
  * lock. */
-static void note_lock(exchange *x, const char *name, const ctr_problem *problem)
+static void note_lock(exchange *x, const char *name)
 {
-    bool busy = (problem->rc & 0xff) == SQLITE_BUSY && x->alone;
+    bool busy = (ctr_rc(x->main.conn) & 0xff) == SQLITE_BUSY && x->alone;
     if (busy && !x->locked_out) x->locked_out = name;
 }
 
 /* Opens the peer to be written, if it has its own connection, and the sources: the peer for a pull
  * and a sync, main for a push and a sync. */
-static void open_files(exchange *x, ctr_problem *problem)
+static void open_files(exchange *x)
 {
-    sqlite3 *db = x->main.db;
+    x->theirs.conn = x->ours.conn = x->main.conn;
+    sqlite3 *db = x->main.conn->db;
     ctr_conn *conn = x->main.conn;
     bool attached = ctr_run_has_schema(db, x->peer);
     if (sqlite3_stricmp(x->peer, "main") == 0 ||
         (attached && ctr_source_same_file(db, x->peer, "main"))) {
-        refuse_main(problem);
+        refuse_main(x->main.conn);
         return;
     }
-    if (!attached && x->way->gives) open_taker(x, problem);
-    note_lock(x, x->peer, problem);
-    if (problem->rc != SQLITE_OK) return;
-    if (!attached && x->way->takes) ctr_source_open_path(&x->theirs, conn, x->peer, problem);
-    if (attached && x->way->takes) ctr_source_open(&x->theirs, conn, x->peer, problem);
-    note_lock(x, x->peer, problem);
-    if (x->way->gives) ctr_source_open(&x->ours, conn, "main", problem);
+    if (!attached && x->way->gives) open_taker(x);
+    note_lock(x, x->peer);
+    if (ctr_rc(x->main.conn) != SQLITE_OK) return;
+    if (!attached && x->way->takes) ctr_source_open_path(&x->theirs, conn, x->peer);
+    if (attached && x->way->takes) ctr_source_open(&x->theirs, conn, x->peer);
+    note_lock(x, x->peer);
+    if (x->way->gives) ctr_source_open(&x->ours, conn, "main");
     x->theirs.called = x->peer;
     x->ours.called = "main";
-    note_lock(x, "main", problem);
-    if (problem->rc == SQLITE_OK && x->theirs.own &&
-        ctr_source_is_file_of(x->theirs.db, db, "main"))
-        refuse_main(problem);
+    note_lock(x, "main");
+    if (ctr_rc(x->main.conn) == SQLITE_OK && x->theirs.own &&
+        ctr_source_is_file_of(x->theirs.conn->db, db, "main"))
+        refuse_main(x->main.conn);
 }
 
-static void lock_taker(exchange *x, const taker *to, ctr_session *session, ctr_problem *problem)
+static void lock_taker(exchange *x, const taker *to, ctr_session *session)
 {
-    if (problem->rc != SQLITE_OK) return;
-    if ((ctr_session_lock(session, to->schema, problem) & 0xff) != SQLITE_BUSY) return;
+    if (ctr_rc(x->main.conn) != SQLITE_OK) return;
+    if ((ctr_session_lock(session, to->schema) & 0xff) != SQLITE_BUSY) return;
     x->locked_out = to->own ? x->peer : to->schema;
-    x->reads_it = !to->own && ctr_run_transaction(to->db, to->schema) != CTR_TXN_NONE;
+    x->reads_it = !to->own && ctr_run_transaction(to->conn->db, to->schema) != CTR_TXN_NONE;
 }
 
 /* Takes all locks before the first read, main before the peer, and begins the snapshots before
  * anything is written. */
-static void begin_work(exchange *x, ctr_problem *problem)
+static void begin_work(exchange *x)
 {
     taker *main = &x->main, *other = &x->other;
-    if (problem->rc == SQLITE_OK) ctr_session_begin(&main->session, main->db, main->conn, problem);
-    if (problem->rc == SQLITE_OK && other->own)
-        ctr_session_begin(&other->session, other->db, other->conn, problem);
-    if (x->way->takes) lock_taker(x, main, &main->session, problem);
-    if (x->way->gives) lock_taker(x, other, other->own ? &other->session : &main->session, problem);
-    if (x->way->takes && x->way->gives && problem->rc == SQLITE_OK)
-        ctr_session_keep_pages(&main->session, problem);
-    if (x->way->takes && ctr_source_hold(&x->theirs, problem) == SQLITE_OK)
-        ctr_source_read(&x->theirs, &x->their_identity, problem);
-    note_lock(x, x->peer, problem);
-    if (x->way->gives && ctr_source_hold(&x->ours, problem) == SQLITE_OK)
-        ctr_source_read(&x->ours, &x->our_identity, problem);
-    note_lock(x, "main", problem);
+    if (ctr_rc(x->main.conn) == SQLITE_OK) ctr_session_begin(&main->session, main->conn, true);
+    if (ctr_rc(x->main.conn) == SQLITE_OK && other->own)
+        ctr_session_begin(&other->session, other->conn, true);
+    if (x->way->takes) lock_taker(x, main, &main->session);
+    if (x->way->gives) lock_taker(x, other, other->own ? &other->session : &main->session);
+    if (x->way->takes && x->way->gives && ctr_rc(x->main.conn) == SQLITE_OK)
+        ctr_session_keep_pages(&main->session);
+    if (x->way->takes && ctr_source_hold(&x->theirs) == SQLITE_OK)
+        ctr_source_read(&x->theirs, &x->their_identity);
+    note_lock(x, x->peer);
+    if (x->way->gives && ctr_source_hold(&x->ours) == SQLITE_OK)
+        ctr_source_read(&x->ours, &x->our_identity);
+    note_lock(x, "main");
 }
 
 static void merge_into(const exchange *x, const taker *to, const ctr_source *from,
-                       const ctr_identity *giver, ctr_side side, ctr_report *report,
-                       ctr_problem *problem)
+                       const ctr_identity *giver, ctr_side side, ctr_report *report)
 {
-    if (ctr_source_append(from, problem)) return;
+    if (ctr_source_append(from)) return;
     ctr_file *file = ctr_file_of(to->conn, to->schema);
     ctr_pull pull = {.source = from,
                      .giver = giver,
@@ -173,49 +174,51 @@ static void merge_into(const exchange *x, const taker *to, const ctr_source *fro
                      .side = side,
                      .report = report};
     if (file)
-        ctr_pull_all(&pull, problem);
+        ctr_pull_all(&pull);
     else
-        ctr_problem_nomem(problem);
-    ctr_events_write_ahead(to->conn, problem);
+        ctr_problem_nomem(x->main.conn);
+    ctr_events_write_ahead(to->conn);
 }
 
 /* If main is read through the host's connection, it has the merged rows now, and its identity is
  * read again. Its next number stays that from before the merge. If it had no identity before, it
  * has nothing to give: returns false. */
-static bool look_again_at_ours(exchange *x, ctr_problem *problem)
+static bool look_again_at_ours(exchange *x)
 {
     int64_t before = x->our_identity.next;
-    if (x->ours.own || !x->way->takes || problem->rc != SQLITE_OK) return true;
+    if (x->ours.own || !x->way->takes || ctr_rc(x->main.conn) != SQLITE_OK) return true;
     if (!x->our_identity.present) return false;
-    ctr_source_read(&x->ours, &x->our_identity, problem);
+    ctr_source_read(&x->ours, &x->our_identity);
     x->our_identity.next = before;
     return true;
 }
 
 /* Sets the message for a lock. SQLite does not wait for the lock of a file that the transaction
  * already reads; for other files it has waited. */
-static void say_locked(const exchange *x, ctr_problem *problem)
+static void say_locked(const exchange *x)
 {
-    ctr_problem ignored = {SQLITE_OK, NULL};
-    ctr_problem_close(problem);
+    ctr_problem ignored;
+    ctr_problem_clear(x->main.conn);
+    ctr_problem_begin(x->main.conn, &ignored);
+    int timeout = ctr_run_busy_timeout(x->main.conn);
+    ctr_problem_close(&ignored);
     if (x->reads_it)
-        ctr_problem_set(problem, SQLITE_BUSY,
+        ctr_problem_set(x->main.conn, SQLITE_BUSY,
                         "database is locked: another connection is writing %s, or has written it "
                         "since this one began to read it: %s%s BEGIN IMMEDIATE, which waits, and "
                         "repeat the call",
                         x->locked_out, x->other.own ? "ATTACH the other file, " : "",
                         x->alone ? "run" : "end the transaction, run");
     else if (x->locked_out)
-        ctr_problem_set(problem, SQLITE_BUSY,
+        ctr_problem_set(x->main.conn, SQLITE_BUSY,
                         "database is locked: another connection has kept %s locked for longer "
                         "than the busy timeout, %d ms",
-                        x->locked_out, ctr_run_busy_timeout(x->main.db, &ignored));
+                        x->locked_out, timeout);
     else
-        ctr_problem_set(problem, SQLITE_BUSY, "database is locked: %s",
+        ctr_problem_set(x->main.conn, SQLITE_BUSY, "database is locked: %s",
                         x->alone
                             ? "run BEGIN IMMEDIATE, which waits, and repeat the call"
                             : "by another connection, or by this transaction: COMMIT it first");
-    ctr_problem_close(&ignored);
 }
 
 /* "2 rows wait, 1 row differs: see counter_tracked()" */
@@ -239,20 +242,19 @@ static void note_apart(const exchange *x, ctr_side side, const struct ctr_report
 
 /* "in phone: column weight does not travel yet: call counter_replicate('products')" */
 static void note_warnings(const exchange *x, ctr_side side, const struct ctr_report_row *row,
-                          sqlite3_str *note, ctr_problem *problem)
+                          sqlite3_str *note)
 {
     const taker *of = side == CTR_MAIN_TAKES ? &x->main : &x->other;
     const char *counters = row->counters[side];
     ctr_warnings list = {0};
     bool reads = side == CTR_MAIN_GIVES && !x->way->gives; /* it is the source of a pull */
     ctr_file *file = reads ? x->theirs.file : ctr_file_of(of->conn, of->schema);
-    const ctr_objects *objects = file && counters ? ctr_file_objects(file, problem) : NULL;
+    const ctr_objects *objects = file && counters ? ctr_file_objects(file) : NULL;
     if (!objects) return;
-    const char *table = ctr_tracked_is_among(objects, counters)
-                            ? ctr_triggers_table(objects, counters, problem)
-                            : counters;
-    ctr_warnings_of_table(&list, file, counters, row->changed > 0 && !reads, problem);
-    if (table) ctr_warnings_of_merge(&list, file, table, &row->brought[side], problem);
+    const char *table =
+        ctr_tracked_is_among(objects, counters) ? ctr_triggers_table(objects, counters) : counters;
+    ctr_warnings_of_table(&list, file, counters, row->changed > 0 && !reads);
+    if (table) ctr_warnings_of_merge(&list, file, table, &row->brought[side]);
     for (int i = 0; i < list.n; i++) {
         if (sqlite3_str_length(note)) sqlite3_str_appendall(note, "; ");
         if (side == CTR_MAIN_GIVES) sqlite3_str_appendf(note, "in %s: ", x->peer);
@@ -262,7 +264,7 @@ static void note_warnings(const exchange *x, ctr_side side, const struct ctr_rep
 }
 
 /* Returns the note of a table, or NULL. The caller frees it. */
-static char *note_of(const exchange *x, const struct ctr_report_row *row, ctr_problem *problem)
+static char *note_of(const exchange *x, const struct ctr_report_row *row)
 {
     sqlite3_str *note = sqlite3_str_new(NULL);
     if (row->created) /* "created in phone, which was empty": its name may be misspelled */
@@ -271,23 +273,22 @@ static char *note_of(const exchange *x, const struct ctr_report_row *row, ctr_pr
                             row->in_empty ? ", which was empty" : "");
     note_apart(x, CTR_MAIN_TAKES, &row->apart[CTR_MAIN_TAKES], note);
     note_apart(x, CTR_MAIN_GIVES, &row->apart[CTR_MAIN_GIVES], note);
-    note_warnings(x, CTR_MAIN_TAKES, row, note, problem);
-    note_warnings(x, CTR_MAIN_GIVES, row, note, problem);
-    if (sqlite3_str_errcode(note) != SQLITE_OK) ctr_problem_nomem(problem);
+    note_warnings(x, CTR_MAIN_TAKES, row, note);
+    note_warnings(x, CTR_MAIN_GIVES, row, note);
+    if (sqlite3_str_errcode(note) != SQLITE_OK) ctr_problem_nomem(x->main.conn);
     return sqlite3_str_finish(note);
 }
 
-static void fill_answer(ctr_answer *answer, const exchange *x, const ctr_report *report,
-                        ctr_problem *problem)
+static void fill_answer(ctr_answer *answer, const exchange *x, const ctr_report *report)
 {
-    for (int i = 0; i < report->n && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < report->n && ctr_rc(answer->conn) == SQLITE_OK; i++) {
         const struct ctr_report_row *row = &report->rows[i];
-        char *note = note_of(x, row, problem);
-        ctr_answer_text(answer, row->name, problem);
-        ctr_answer_integer(answer, row->read, problem);
-        ctr_answer_integer(answer, row->changed, problem);
-        ctr_answer_integer(answer, row->conflicts, problem);
-        ctr_answer_text(answer, note, problem);
+        char *note = note_of(x, row);
+        ctr_answer_text(answer, row->name);
+        ctr_answer_integer(answer, row->read);
+        ctr_answer_integer(answer, row->changed);
+        ctr_answer_integer(answer, row->conflicts);
+        ctr_answer_text(answer, note);
         sqlite3_free(note);
     }
 }
@@ -295,11 +296,12 @@ static void fill_answer(ctr_answer *answer, const exchange *x, const ctr_report 
 /* What main has taken is what counter_warnings tells until it is reset. */
 static void keep_brought(const exchange *x, const ctr_report *report)
 {
-    ctr_problem none = {SQLITE_OK, NULL}; /* without memory there is no warning */
+    ctr_problem none;
+    ctr_problem_begin(x->main.conn, &none); /* without memory there is no warning */
     ctr_brought_list *list = x->way->takes ? ctr_brought_of(x->main.conn) : NULL;
     for (int i = 0; list && i < report->n; i++)
-        ctr_brought_list_add(list, report->rows[i].birth, &report->rows[i].brought[CTR_MAIN_TAKES],
-                             &none);
+        ctr_brought_list_add(x->main.conn, list, report->rows[i].birth,
+                             &report->rows[i].brought[CTR_MAIN_TAKES]);
     ctr_problem_close(&none);
 }
 
@@ -307,41 +309,42 @@ static void keep_brought(const exchange *x, const ctr_report *report)
  * closes before its file is written, except for that of main in a sync, and all close before the
  * commits, which would wait for them. Of two transactions, that of main commits first; if the other
  * fails, the next call merges what that file lacks. */
-static void run_exchange(exchange *x, ctr_answer *answer, ctr_problem *problem)
+static void run_exchange(exchange *x, ctr_answer *answer)
 {
     ctr_report report = {0};
-    open_files(x, problem);
-    begin_work(x, problem);
+    open_files(x);
+    begin_work(x);
     if (x->way->takes)
-        merge_into(x, &x->main, &x->theirs, &x->their_identity, CTR_MAIN_TAKES, &report, problem);
+        merge_into(x, &x->main, &x->theirs, &x->their_identity, CTR_MAIN_TAKES, &report);
     if (x->way->gives) ctr_source_close(&x->theirs);
-    if (x->way->gives && look_again_at_ours(x, problem))
-        merge_into(x, &x->other, &x->ours, &x->our_identity, CTR_MAIN_GIVES, &report, problem);
+    if (x->way->gives && look_again_at_ours(x))
+        merge_into(x, &x->other, &x->ours, &x->our_identity, CTR_MAIN_GIVES, &report);
     if (report.n == 0)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(answer->conn, SQLITE_ERROR,
                         x->way->takes && x->way->gives ? "neither %s nor main has counter tables"
                                                        : "%s has no counter tables",
                         x->way->takes ? x->peer : "main");
     ctr_source_close(&x->ours);
-    fill_answer(answer, x, &report, problem);
+    fill_answer(answer, x, &report);
     ctr_source_close(&x->theirs);
-    bool half = ctr_session_end(&x->main.session, problem) == SQLITE_OK && x->way->takes;
+    ctr_session_end(&x->main.session);
+    bool half = ctr_rc(x->main.conn) == SQLITE_OK && x->way->takes;
     if (half) keep_brought(x, &report);
     ctr_pull_report_close(&report);
-    note_lock(x, "main", problem);
+    note_lock(x, "main");
     if (x->other.own) {
-        ctr_session_end(&x->other.session, problem);
+        ctr_session_end(&x->other.session);
         sqlite3_close(x->other.db);
-        note_lock(x, x->peer, problem);
+        note_lock(x, x->peer);
     }
-    if ((problem->rc & 0xff) == SQLITE_BUSY) say_locked(x, problem);
-    if (half) ctr_problem_where(problem, "main has merged the changes, %s has not", x->peer);
+    if ((ctr_rc(answer->conn) & 0xff) == SQLITE_BUSY) say_locked(x);
+    if (half) ctr_problem_where(answer->conn, "main has merged the changes, %s has not", x->peer);
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
 /* Takes 'full, create tables'. */
-static int take_how(const char *text, ctr_problem *problem)
+static int take_how(ctr_conn *conn, const char *text)
 {
     static const struct {
         const char *word;
@@ -349,7 +352,7 @@ static int take_how(const char *text, ctr_problem *problem)
     } WORDS[] = {{"full", CTR_PULL_WHOLE}, {"create tables", CTR_PULL_CREATES}};
     int how = 0;
     bool more = *text != '\0';
-    while (more && problem->rc == SQLITE_OK) {
+    while (more && ctr_rc(conn) == SQLITE_OK) {
         const char *from = text + strspn(text, " "), *end = from + strcspn(from, ",");
         more = *end == ',';
         text = end + 1;
@@ -360,7 +363,7 @@ static int take_how(const char *text, ctr_problem *problem)
                 known = WORDS[i].how;
         how |= known;
         if (!known)
-            ctr_problem_set(problem, SQLITE_ERROR,
+            ctr_problem_set(conn, SQLITE_ERROR,
                             "the second argument takes 'full' and 'create tables', with a comma "
                             "between them, not '%.*s'",
                             n, from);
@@ -368,19 +371,19 @@ static int take_how(const char *text, ctr_problem *problem)
     return how;
 }
 
-static void report_exchange(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
+static void report_exchange(ctr_answer *answer, sqlite3_value **args)
 {
     sqlite3 *db = answer->conn->db;
     ctr_conn *conn = answer->conn;
     exchange x = {.way = directions};
     while (strcmp(x.way->function, answer->kind->name) != 0) x.way++;
-    x.peer = ctr_answer_arg(args[0], "the argument", NULL, problem);
-    const char *how = ctr_answer_arg(args[1], "the second argument", "", problem);
-    if (how) x.how = take_how(how, problem);
+    x.peer = ctr_answer_arg(answer->conn, args[0], "the argument", NULL);
+    const char *how = ctr_answer_arg(answer->conn, args[1], "the second argument", "");
+    if (how) x.how = take_how(answer->conn, how);
     x.alone = sqlite3_get_autocommit(db);
-    x.main = (taker){.db = db, .conn = conn, .schema = "main"};
-    x.other = (taker){.db = db, .conn = conn, .schema = x.peer};
-    if (problem->rc == SQLITE_OK) run_exchange(&x, answer, problem);
+    x.main = (taker){.conn = conn, .schema = "main"};
+    x.other = (taker){.conn = conn, .schema = x.peer};
+    if (ctr_rc(answer->conn) == SQLITE_OK) run_exchange(&x, answer);
 }
 
 #define EXCHANGE(function)                                                                \
@@ -424,13 +427,15 @@ int ctr_exchange_register(sqlite3 *db, ctr_conn *conn)
 static void fn_key(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     ctr_packed packed = {NULL, 0, 0};
-    ctr_problem problem = {SQLITE_OK, NULL};
-    if (argc == 0) ctr_problem_set(&problem, SQLITE_ERROR, "a key has at least one value");
+    ctr_problem problem;
+    ctr_problem_begin(sqlite3_user_data(ctx), &problem);
+    if (argc == 0)
+        ctr_problem_set(sqlite3_user_data(ctx), SQLITE_ERROR, "a key has at least one value");
     for (int i = 0; i < argc; i++)
         if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
-            ctr_problem_set(&problem, SQLITE_MISMATCH, "value %d is NULL, and a key has no NULL",
-                            i + 1);
-    if (problem.rc == SQLITE_OK) ctr_pack_values(&packed, argv, argc, &problem);
+            ctr_problem_set(sqlite3_user_data(ctx), SQLITE_MISMATCH,
+                            "value %d is NULL, and a key has no NULL", i + 1);
+    if (problem.rc == SQLITE_OK) ctr_pack_values(sqlite3_user_data(ctx), &packed, argv, argc);
     if (ctr_arg_problem(ctx, "counter_key", &problem))
         sqlite3_result_blob64(ctx, packed.bytes, packed.size, SQLITE_TRANSIENT);
     sqlite3_free(packed.bytes);
@@ -473,18 +478,21 @@ typedef struct named_source {
 static bool take_source(sqlite3_context *ctx, const char *function, int argc, sqlite3_value **argv,
                         int scope, named_source *named)
 {
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_conn *conn = sqlite3_user_data(ctx);
+    ctr_problem problem;
+    ctr_problem_begin(conn, &problem);
     *named = (named_source){.scope.n = 0};
-    const char *text = ctr_text_value(argv[0], &problem);
+    const char *text = ctr_text_value(conn, argv[0]);
     if (!ctr_arg_problem(ctx, function, &problem)) return false;
     if (!text || !ctr_marks_source_of(text, (size_t)sqlite3_value_bytes(argv[0]), &named->source))
         return ctr_arg_refuse(ctx, function, "source",
                               "TEXT from counter_changes, the UUID of a file", argv[0]);
     if (argc <= scope || sqlite3_value_type(argv[scope]) == SQLITE_NULL) return true;
-    ctr_scope_open(&named->scope, sqlite3_context_db_handle(ctx), argv[scope], &problem);
+    ctr_problem_begin(conn, &problem);
+    ctr_scope_open(&named->scope, conn, argv[scope]);
     if (problem.rc == SQLITE_OK && named->source.scope &&
         strcmp(named->source.scope, named->scope.text) != 0)
-        ctr_problem_set(&problem, SQLITE_ERROR,
+        ctr_problem_set(conn, SQLITE_ERROR,
                         "the source has the scope %s in its name, and %s was given as its scope",
                         named->source.scope, named->scope.text);
     named->source.scope = named->scope.text;
@@ -493,16 +501,16 @@ static bool take_source(sqlite3_context *ctx, const char *function, int argc, sq
     return taken;
 }
 
-static bool check_tables(ctr_conn *conn, ctr_problem *problem)
+static bool check_tables(ctr_conn *conn)
 {
     ctr_catalog catalog = {0};
     ctr_file *file = ctr_file_of(conn, "main");
-    if (!file) ctr_problem_nomem(problem);
-    if (file) ctr_catalog_read(&catalog, file, problem);
-    if (problem->rc == SQLITE_OK && catalog.n == 0)
-        ctr_problem_set(problem, SQLITE_ERROR, "main has no counter tables");
+    if (!file) ctr_problem_nomem(conn);
+    if (file) ctr_catalog_read(&catalog, file);
+    if (ctr_rc(conn) == SQLITE_OK && catalog.n == 0)
+        ctr_problem_set(conn, SQLITE_ERROR, "main has no counter tables");
     ctr_catalog_close(&catalog);
-    return problem->rc == SQLITE_OK;
+    return ctr_rc(conn) == SQLITE_OK;
 }
 
 static void fn_mark(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -510,10 +518,11 @@ static void fn_mark(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     static const char NAME[] = "counter_mark";
     named_source named;
     if (!take_source(ctx, NAME, argc, argv, 1, &named)) return;
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_problem problem;
+    ctr_problem_begin(sqlite3_user_data(ctx), &problem);
     int64_t mark = 0;
-    if (check_tables(sqlite3_user_data(ctx), &problem))
-        mark = ctr_marks_of_feed(sqlite3_context_db_handle(ctx), &named.source, &problem);
+    if (check_tables(sqlite3_user_data(ctx)))
+        mark = ctr_marks_of_feed(sqlite3_user_data(ctx), &named.source);
     if (ctr_arg_problem(ctx, NAME, &problem)) sqlite3_result_int64(ctx, mark);
     ctr_scope_close(&named.scope);
 }
@@ -522,19 +531,19 @@ static void fn_mark(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 static void fn_source(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     static const char NAME[] = "counter_source";
-    sqlite3 *db = sqlite3_context_db_handle(ctx);
     int64_t own = 0;
     if (argc > 0 && !ctr_arg_integer(ctx, NAME, "own", argv[0], 0, 1, &own)) return;
     ctr_scope scope = {0};
     ctr_identity identity = {0};
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_problem problem;
+    ctr_problem_begin(sqlite3_user_data(ctx), &problem);
     if (argc > 1 && sqlite3_value_type(argv[1]) != SQLITE_NULL)
-        ctr_scope_open(&scope, db, argv[1], &problem);
-    ctr_identity_read(&identity, db, "main", &problem);
+        ctr_scope_open(&scope, sqlite3_user_data(ctx), argv[1]);
+    ctr_identity_read(&identity, sqlite3_user_data(ctx), "main");
     ctr_marks_source source = {.twist = identity.twist, .own = own, .scope = scope.text};
     memcpy(source.id, identity.id, CTR_ID_SIZE);
     char *name = identity.present ? ctr_marks_name(&source) : NULL;
-    if (identity.present && !name) ctr_problem_nomem(&problem);
+    if (identity.present && !name) ctr_problem_nomem(sqlite3_user_data(ctx));
     if (ctr_arg_problem(ctx, NAME, &problem) && name)
         sqlite3_result_text(ctx, name, -1, SQLITE_TRANSIENT);
     sqlite3_free(name);
@@ -542,24 +551,22 @@ static void fn_source(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 }
 
 /* Shows rows that are apart, and raises the mark from `since` to `upto`. Returns the mark. */
-static int64_t see(ctr_conn *conn, const ctr_marks_source *source, int64_t since, int64_t upto,
-                   ctr_problem *problem)
+static int64_t see(ctr_conn *conn, const ctr_marks_source *source, int64_t since, int64_t upto)
 {
     int64_t mark = 0;
     ctr_session session = {0};
-    if (check_tables(conn, problem) &&
-        ctr_session_begin(&session, conn->db, NULL, problem) == SQLITE_OK) {
-        ctr_session_lock(&session, "main", problem);
-        if (problem->rc == SQLITE_OK) ctr_events_append(conn, problem);
-        if (problem->rc == SQLITE_OK) ctr_pull_show_apart(ctr_file_of(conn, "main"), problem);
-        ctr_events_write_ahead(conn, problem);
-        mark = ctr_marks_of_feed(conn->db, source, problem);
+    if (check_tables(conn) && ctr_session_begin(&session, conn, false) == SQLITE_OK) {
+        ctr_session_lock(&session, "main");
+        if (ctr_rc(conn) == SQLITE_OK) ctr_events_append(conn);
+        if (ctr_rc(conn) == SQLITE_OK) ctr_pull_show_apart(ctr_file_of(conn, "main"));
+        ctr_events_write_ahead(conn);
+        mark = ctr_marks_of_feed(conn, source);
         if (mark >= since && mark < upto) {
-            ctr_marks_raise_feed(conn->db, source, upto, problem);
+            ctr_marks_raise_feed(conn, source, upto);
             mark = upto;
         }
     }
-    ctr_session_end(&session, problem);
+    ctr_session_end(&session);
     return mark;
 }
 
@@ -571,8 +578,9 @@ static void fn_seen(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     if (!take_source(ctx, NAME, argc, argv, 3, &named)) return;
     if (ctr_arg_integer(ctx, NAME, "since", argv[1], 0, INT64_MAX, &since) &&
         ctr_arg_integer(ctx, NAME, "upto", argv[2], since, INT64_MAX, &upto)) {
-        ctr_problem problem = {SQLITE_OK, NULL};
-        int64_t mark = see(sqlite3_user_data(ctx), &named.source, since, upto, &problem);
+        ctr_problem problem;
+        ctr_problem_begin(sqlite3_user_data(ctx), &problem);
+        int64_t mark = see(sqlite3_user_data(ctx), &named.source, since, upto);
         if (ctr_arg_problem(ctx, NAME, &problem)) sqlite3_result_int64(ctx, mark);
     }
     ctr_scope_close(&named.scope);
@@ -584,9 +592,10 @@ static void fn_differs(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     enum { MOST = 100 };
     int64_t mask = 0;
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_problem problem;
+    ctr_problem_begin(sqlite3_user_data(ctx), &problem);
     if (argc % 2 != 0 || argc > MOST)
-        ctr_problem_set(&problem, SQLITE_ERROR,
+        ctr_problem_set(sqlite3_user_data(ctx), SQLITE_ERROR,
                         "it compares pairs of values, at most %d: %d values were given", MOST / 2,
                         argc);
     for (int i = 0; i + 1 < argc && problem.rc == SQLITE_OK; i += 2)
@@ -627,7 +636,6 @@ static const char COUNTER_OPENING[] = "counter_opening";
 
 /* One call. */
 typedef struct answering {
-    sqlite3 *db;
     ctr_conn *conn;
     char *schema;            /* owned */
     ctr_catalog_entry entry; /* of the counter table */
@@ -640,27 +648,25 @@ typedef struct answering {
 } answering;
 
 /* Takes the counter table of a tracked table, or the counter table itself. */
-static bool look_for_counters(void *with, const char *schema, const char *table,
-                              ctr_problem *problem)
+static bool look_for_counters(void *with, const char *schema, const char *table)
 {
     answering *call = with;
     ctr_identity identity;
-    if (ctr_identity_read(&identity, call->db, schema, problem)) return false;
+    if (ctr_identity_read(&identity, call->conn, schema)) return false;
     ctr_file *file = ctr_file_of(call->conn, schema);
-    if (!file) ctr_problem_nomem(problem);
-    char *counters = file ? ctr_triggers_counters(file, table, problem) : NULL;
-    bool found =
-        ctr_catalog_named(&call->entry, call->db, schema, counters ? counters : table, problem);
+    if (!file) ctr_problem_nomem(call->conn);
+    char *counters = file ? ctr_triggers_counters(file, table) : NULL;
+    bool found = ctr_catalog_named(&call->entry, call->conn, schema, counters ? counters : table);
     call->tracks = counters != NULL;
     sqlite3_free(counters);
-    if (found) call->schema = ctr_text_copy(schema, problem);
+    if (found) call->schema = ctr_text_copy(call->conn, schema);
     return found;
 }
 
-static void add_answer(answering *call, const uint8_t *a, const uint8_t *b, ctr_problem *problem)
+static void add_answer(answering *call, const uint8_t *a, const uint8_t *b)
 {
     uint8_t *answers =
-        ctr_array_room(call->answers, &call->room, call->n + 1, CTR_ANSWER_SIZE, problem);
+        ctr_array_room(call->conn, call->answers, &call->room, call->n + 1, CTR_ANSWER_SIZE);
     if (!answers) return;
     call->answers = answers;
     ctr_openings_write(answers + call->n++ * CTR_ANSWER_SIZE, a, b, call->answer);
@@ -668,68 +674,67 @@ static void add_answer(answering *call, const uint8_t *a, const uint8_t *b, ctr_
 
 /* Makes the answers: about both given openings; else about each of ours and the given one, or the
  * one of the name. */
-static void make_answers(answering *call, const ctr_openings *openings, ctr_problem *problem)
+static void make_answers(answering *call, const ctr_openings *openings)
 {
     uint8_t birth[CTR_ID_SIZE];
     const uint8_t *other = call->ids[0];
     if (call->n_ids == 2) {
         if (memcmp(call->ids[0], call->ids[1], CTR_ID_SIZE) == 0)
-            ctr_problem_set(problem, SQLITE_ERROR, "the two openings must differ");
-        add_answer(call, call->ids[0], call->ids[1], problem);
+            ctr_problem_set(call->conn, SQLITE_ERROR, "the two openings must differ");
+        add_answer(call, call->ids[0], call->ids[1]);
         return;
     }
     if (call->n_ids == 1 && ctr_openings_is_own(openings, other) && openings->n_own == 1)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(call->conn, SQLITE_ERROR,
                         "the opening is that of this file: name the one of the other file");
     if (openings->n_own == 0 && (call->n_ids == 1 || !call->tracks))
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(call->conn, SQLITE_ERROR,
                         "this file has no opening values of its own: name two openings");
     if (call->n_ids == 0) {
-        ctr_openings_of_birth(call->entry.birth, birth, problem);
+        ctr_openings_of_birth(call->conn, call->entry.birth, birth);
         other = birth;
     }
-    for (size_t i = 0; i < openings->n_own && problem->rc == SQLITE_OK; i++) {
+    for (size_t i = 0; i < openings->n_own && ctr_rc(call->conn) == SQLITE_OK; i++) {
         const uint8_t *own = openings->own + i * CTR_ID_SIZE;
-        if (memcmp(own, other, CTR_ID_SIZE) != 0) add_answer(call, own, other, problem);
+        if (memcmp(own, other, CTR_ID_SIZE) != 0) add_answer(call, own, other);
     }
 }
 
 /* Takes the answers as a merge would. */
-static int64_t take_answers(answering *call, ctr_problem *problem)
+static int64_t take_answers(answering *call)
 {
     int64_t changed = 0;
     ctr_merge merge;
     ctr_file *file = ctr_file_of(call->conn, call->schema);
     ctr_conflicts conflicts = {.file = file};
-    if (!file) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(call->db, call->schema, call->entry.name, problem);
+    if (!file) ctr_problem_nomem(call->conn);
+    ctr_run run = ctr_run_on(call->conn, call->schema, call->entry.name);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
-    if (problem->rc == SQLITE_OK) ctr_file_identity(file, problem);
-    if (problem->rc != SQLITE_OK) return 0;
-    ctr_merge_open(&merge, file, call->entry.birth, &conflicts, problem);
+    if (ctr_rc(call->conn) == SQLITE_OK) ctr_file_identity(file);
+    if (ctr_rc(call->conn) != SQLITE_OK) return 0;
+    ctr_merge_open(&merge, file, call->entry.birth, &conflicts);
     const ctr_openings *openings =
-        problem->rc == SQLITE_OK ? ctr_merge_openings(&merge, problem) : NULL;
-    if (openings) make_answers(call, openings, problem);
-    if (problem->rc == SQLITE_OK)
-        changed = ctr_answers_take(&merge, call->answers, call->n, problem);
+        ctr_rc(call->conn) == SQLITE_OK ? ctr_merge_openings(&merge) : NULL;
+    if (openings) make_answers(call, openings);
+    if (ctr_rc(call->conn) == SQLITE_OK) changed = ctr_answers_take(&merge, call->answers, call->n);
     ctr_merge_close(&merge);
-    if (problem->rc == SQLITE_OK) ctr_pull_show_apart(file, problem); /* rows that awaited it */
+    if (ctr_rc(call->conn) == SQLITE_OK) ctr_pull_show_apart(file); /* rows that awaited it */
     return changed;
 }
 
-static int64_t answer_in_session(answering *call, const char *table, ctr_problem *problem)
+static int64_t answer_in_session(answering *call, const char *table)
 {
-    int64_t changed = 0, inserted = sqlite3_last_insert_rowid(call->db);
+    int64_t changed = 0, inserted = sqlite3_last_insert_rowid(call->conn->db);
     ctr_session session;
-    if (ctr_session_begin(&session, call->db, call->conn, problem) == SQLITE_OK) {
-        if (!ctr_schema_find(call->db, table, look_for_counters, call, problem))
-            ctr_problem_set(problem, SQLITE_ERROR, "there is no tracked table '%s'", table);
-        if (problem->rc == SQLITE_OK) ctr_events_append(call->conn, problem);
-        if (problem->rc == SQLITE_OK) changed = take_answers(call, problem);
-        ctr_events_write_ahead(call->conn, problem);
+    if (ctr_session_begin(&session, call->conn, true) == SQLITE_OK) {
+        if (!ctr_schema_find(call->conn, table, look_for_counters, call))
+            ctr_problem_set(call->conn, SQLITE_ERROR, "there is no tracked table '%s'", table);
+        if (ctr_rc(call->conn) == SQLITE_OK) ctr_events_append(call->conn);
+        if (ctr_rc(call->conn) == SQLITE_OK) changed = take_answers(call);
+        ctr_events_write_ahead(call->conn);
     }
-    ctr_session_end(&session, problem);
-    sqlite3_set_last_insert_rowid(call->db, inserted);
+    ctr_session_end(&session);
+    sqlite3_set_last_insert_rowid(call->conn->db, inserted);
     return changed;
 }
 
@@ -759,11 +764,12 @@ static bool take_arguments(sqlite3_context *ctx, answering *call, int argc, sqli
 
 static void fn_opening(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-    answering call = {.db = sqlite3_context_db_handle(ctx), .conn = sqlite3_user_data(ctx)};
-    ctr_problem problem = {SQLITE_OK, NULL};
+    answering call = {.conn = sqlite3_user_data(ctx)};
+    ctr_problem problem;
     const char *table = ctr_arg_text(ctx, COUNTER_OPENING, "the table", argv[0]);
     if (!table || !take_arguments(ctx, &call, argc, argv)) return;
-    int64_t changed = answer_in_session(&call, table, &problem);
+    ctr_problem_begin(call.conn, &problem);
+    int64_t changed = answer_in_session(&call, table);
     if (ctr_arg_problem(ctx, COUNTER_OPENING, &problem)) sqlite3_result_int64(ctx, changed);
     ctr_catalog_close_entry(&call.entry);
     sqlite3_free(call.schema);

@@ -21,18 +21,18 @@ typedef struct ctr_warnings {
 
 /* ==== registration ============================================================================ */
 
-int ctr_aggregates_register(sqlite3 *db); /* counter_merge(cell), counter_sum, counter_collect */
-int ctr_keys_register(sqlite3 *db, ctr_conn *conn);      /* counter_key to counter_differs */
-int ctr_cells_register(sqlite3 *db, ctr_conn *conn);     /* functions of cells, _shards */
-int ctr_increment_register(sqlite3 *db, ctr_conn *conn); /* counter_inc, _dec, _id, _add */
-int ctr_admin_register(sqlite3 *db, ctr_conn *conn);     /* counter_init, ..., _identity */
-int ctr_exchange_register(sqlite3 *db, ctr_conn *conn);  /* counter_pull, _push, _sync */
-int ctr_contents_register(sqlite3 *db, ctr_conn *conn);  /* digests, floors, cells, sizes */
-int ctr_status_register(sqlite3 *db, ctr_conn *conn);    /* counter_cluster_status, _stats, ... */
-int ctr_track_register(sqlite3 *db, ctr_conn *conn);     /* counter_track, _replicate, _untrack */
-int ctr_opening_register(sqlite3 *db, ctr_conn *conn);   /* counter_opening */
-int ctr_warnings_register(sqlite3 *db, ctr_conn *conn);  /* counter_warnings, _reset */
-int ctr_internal_register(sqlite3 *db, ctr_conn *conn);  /* counter_witness, counter_statements */
+int ctr_aggregates_register(sqlite3 *db, ctr_conn *conn); /* counter_merge(cell), _sum, _collect */
+int ctr_keys_register(sqlite3 *db, ctr_conn *conn);       /* counter_key to counter_differs */
+int ctr_cells_register(sqlite3 *db, ctr_conn *conn);      /* functions of cells, _shards */
+int ctr_increment_register(sqlite3 *db, ctr_conn *conn);  /* counter_inc, _dec, _id, _add */
+int ctr_admin_register(sqlite3 *db, ctr_conn *conn);      /* counter_init, ..., _identity */
+int ctr_exchange_register(sqlite3 *db, ctr_conn *conn);   /* counter_pull, _push, _sync */
+int ctr_contents_register(sqlite3 *db, ctr_conn *conn);   /* digests, floors, cells, sizes */
+int ctr_status_register(sqlite3 *db, ctr_conn *conn);     /* counter_cluster_status, _stats, ... */
+int ctr_track_register(sqlite3 *db, ctr_conn *conn);      /* counter_track, _replicate, _untrack */
+int ctr_opening_register(sqlite3 *db, ctr_conn *conn);    /* counter_opening */
+int ctr_warnings_register(sqlite3 *db, ctr_conn *conn);   /* counter_warnings, _reset */
+int ctr_internal_register(sqlite3 *db, ctr_conn *conn);   /* counter_witness, counter_statements */
 
 /* Registers one more counter_witness, for a new schema of main. */
 int ctr_internal_renew_witness(ctr_conn *conn, const char *name);
@@ -62,8 +62,7 @@ typedef struct ctr_answer_kind {
     bool works;          /* it changes something: expensive, and not for views and triggers */
     bool pure;           /* its rows depend on the arguments alone: cheap, and in all schemas;
                         row ids begin at 1 */
-    void (*fill)(ctr_answer *answer, sqlite3_value **args,
-                 ctr_problem *problem);     /* NULL: no rows */
+    void (*fill)(ctr_answer *answer, sqlite3_value **args); /* NULL: no rows */
     void (*extend)(sqlite3_module *module); /* sets more methods; NULL: there are none */
 } ctr_answer_kind;
 
@@ -82,21 +81,21 @@ struct ctr_answer {
 };
 
 /* Append a copy of a value. A NULL text and an empty BLOB become NULL. */
-void ctr_answer_text(ctr_answer *answer, const char *text, ctr_problem *problem);
-void ctr_answer_integer(ctr_answer *answer, int64_t n, ctr_problem *problem);
-void ctr_answer_real(ctr_answer *answer, double x, ctr_problem *problem);
-void ctr_answer_blob(ctr_answer *answer, const uint8_t *bytes, size_t size, ctr_problem *problem);
-void ctr_answer_value(ctr_answer *answer, sqlite3_value *value, ctr_problem *problem);
-void ctr_answer_id(ctr_answer *answer, const uint8_t *id, ctr_problem *problem); /* as text */
+void ctr_answer_text(ctr_answer *answer, const char *text);
+void ctr_answer_integer(ctr_answer *answer, int64_t n);
+void ctr_answer_real(ctr_answer *answer, double x);
+void ctr_answer_blob(ctr_answer *answer, const uint8_t *bytes, size_t size);
+void ctr_answer_value(ctr_answer *answer, sqlite3_value *value);
+void ctr_answer_id(ctr_answer *answer, const uint8_t *id); /* as text */
 
 /* Returns the schema that an argument names, or main if it is missing; NULL and a problem if there
  * is no such schema. */
-const char *ctr_answer_schema(const ctr_answer *answer, sqlite3_value *value, ctr_problem *problem);
+const char *ctr_answer_schema(const ctr_answer *answer, sqlite3_value *value);
 
 /* Returns an argument as text, or `missing` if it was not given; NULL and a problem if it is not
  * TEXT. */
-const char *ctr_answer_arg(sqlite3_value *value, const char *what, const char *missing,
-                           ctr_problem *problem);
+const char *ctr_answer_arg(ctr_conn *conn, sqlite3_value *value, const char *what,
+                           const char *missing);
 
 /* Registers n functions; `kinds` are static. */
 int ctr_answer_register(sqlite3 *db, ctr_conn *conn, const ctr_answer_kind *kinds, size_t n);
@@ -108,11 +107,11 @@ void ctr_warnings_close(ctr_warnings *list);
 /* Add those about the columns of a replicated table and, if wanted, its foreign keys; `counters` is
  * its counter table, and may be that of any table. */
 void ctr_warnings_of_table(ctr_warnings *list, ctr_file *file, const char *counters,
-                           bool foreign_keys, ctr_problem *problem);
+                           bool foreign_keys);
 
 /* Adds those about what a merge has brought into `table`, a counter table or a replicated one. */
 void ctr_warnings_of_merge(ctr_warnings *list, ctr_file *file, const char *table,
-                           const ctr_brought *brought, ctr_problem *problem);
+                           const ctr_brought *brought);
 
 /* ==== tracking.c: what counter_track, counter_replicate and counter_untrack do ================ */
 
@@ -125,7 +124,6 @@ typedef enum ctr_missing {
 
 /* One call of counter_track, counter_replicate or counter_untrack. */
 typedef struct ctr_tracking {
-    sqlite3 *db;
     ctr_conn *conn;
     char *schema, *table; /* owned; the table as it is spelled in the schema */
     char *counters;       /* owned: its counter table, if there is one */

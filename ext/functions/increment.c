@@ -16,44 +16,41 @@
 
 /* In a transaction, or in a writing statement, the first call checks the identity of the file, once
  * for all calls. A SELECT alone gets its own transaction, because the check writes. */
-static bool lead_file(ctr_conn *conn, sqlite3 *db, const char *schema, ctr_leader *led,
-                      ctr_problem *problem)
+static bool lead_file(ctr_conn *conn, const char *schema, ctr_leader *led)
 {
     ctr_file *file = ctr_file_of(conn, schema);
-    if (!file) return ctr_problem_nomem(problem) == SQLITE_OK;
+    if (!file) return ctr_problem_nomem(conn) == SQLITE_OK;
     const ctr_leader *leader = NULL;
-    if (ctr_file_known_id(file) || ctr_conn_join(conn, problem))
-        leader = ctr_file_leader(file, problem);
+    if (ctr_file_known_id(file) || ctr_conn_join(conn)) leader = ctr_file_leader(file);
     ctr_session session;
-    bool alone = !leader && problem->rc == SQLITE_OK;
+    bool alone = !leader && ctr_rc(conn) == SQLITE_OK;
     if (alone) {
-        ctr_session_begin(&session, db, NULL, problem);
-        if (ctr_conn_require_join(conn, problem)) leader = ctr_file_leader(file, problem);
+        ctr_session_begin(&session, conn, false);
+        if (ctr_conn_require_join(conn)) leader = ctr_file_leader(file);
     }
     if (leader) *led = *leader;
-    if (alone) ctr_session_end(&session, problem);
-    return leader && problem->rc == SQLITE_OK;
+    if (alone) ctr_session_end(&session);
+    return leader && ctr_rc(conn) == SQLITE_OK;
 }
 
 /* Returns the database of the connection with this id; the caller frees it with sqlite3_free. NULL:
  * there is none, or a problem. A damaged database has no id. */
-static char *schema_with_id(sqlite3 *db, const uint8_t id[CTR_ID_SIZE], ctr_problem *problem)
+static char *schema_with_id(ctr_conn *conn, const uint8_t id[CTR_ID_SIZE])
 {
     char *found = NULL;
-    ctr_run run = ctr_run_on(db, NULL, NULL, problem);
+    ctr_run run = ctr_run_on(conn, NULL, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_DATABASES);
     while (!found && ctr_run_row(&run, row)) {
         ctr_identity identity;
-        ctr_problem damage = {SQLITE_OK, NULL};
-        const char *schema = ctr_text_column(row, 1, problem);
+        ctr_problem damage;
+        const char *schema = ctr_text_column(conn, row, 1);
         if (!schema) continue;
-        int rc = ctr_identity_read(&identity, db, schema, &damage);
+        ctr_problem_begin(conn, &damage);
+        int rc = ctr_identity_read(&identity, conn, schema);
         bool has = rc == SQLITE_OK && identity.present && memcmp(identity.id, id, CTR_ID_SIZE) == 0;
-        if (ctr_problem_rolls_back(rc))
-            ctr_problem_set(problem, rc, "%s", ctr_problem_text(&damage));
-        ctr_problem_close(&damage);
+        ctr_problem_raise_if(conn, &damage, ctr_problem_rolls_back(rc));
         if (!has) continue;
-        found = ctr_text_copy(schema, problem);
+        found = ctr_text_copy(conn, schema);
     }
     sqlite3_finalize(row);
     return found;
@@ -66,22 +63,22 @@ static bool find_leader(sqlite3_context *ctx, const char *function, int argc, sq
                         ctr_leader *found)
 {
     ctr_conn *conn = sqlite3_user_data(ctx);
-    sqlite3 *db = sqlite3_context_db_handle(ctx);
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_problem problem;
     uint8_t given[CTR_ID_SIZE];
     char *schema = NULL;
     bool led = true;
     if (argc > 2 && !ctr_arg_id(ctx, function, "replica", argv[2], given)) return false;
-    if (argc > 2) schema = schema_with_id(db, given, &problem);
+    ctr_problem_begin(conn, &problem);
+    if (argc > 2) schema = schema_with_id(conn, given);
     if (argc > 2) memcpy(found->id, given, CTR_ID_SIZE);
     found->least = 1;
-    if (argc <= 2 || schema) led = lead_file(conn, db, schema ? schema : "main", found, &problem);
+    if (argc <= 2 || schema) led = lead_file(conn, schema ? schema : "main", found);
     if (schema && led && memcmp(found->id, given, CTR_ID_SIZE) != 0)
         ctr_problem_set(
-            &problem, SQLITE_ERROR,
+            conn, SQLITE_ERROR,
             "replica is the former id of %s, which has just taken another one: counter_id('%s')",
             schema, schema);
-    if (schema) ctr_problem_where(&problem, "under the id of %s", schema);
+    if (schema) ctr_problem_where(conn, "under the id of %s", schema);
     sqlite3_free(schema);
     return ctr_arg_problem(ctx, function, &problem) && led;
 }
@@ -125,31 +122,31 @@ static void fn_dec(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 /* An application may use the id by hand, in an ordinary table of the file. So if this transaction
  * writes that file, its identity is checked. */
-static void check_if_writing(ctr_conn *conn, sqlite3 *db, const char *schema, ctr_problem *problem)
+static void check_if_writing(ctr_conn *conn, const char *schema)
 {
 #if SQLITE_VERSION_NUMBER >= 3034000
     if (sqlite3_libversion_number() < 3034000) return;
-    if (sqlite3_txn_state(db, schema) != SQLITE_TXN_WRITE) return;
+    if (sqlite3_txn_state(conn->db, schema) != SQLITE_TXN_WRITE) return;
     ctr_file *file = ctr_file_of(conn, schema);
-    if (!file) ctr_problem_nomem(problem);
-    if (problem->rc != SQLITE_OK || ctr_file_known_id(file)) return;
-    if (ctr_conn_join(conn, problem)) ctr_file_leader(file, problem);
+    if (!file) ctr_problem_nomem(conn);
+    if (ctr_rc(conn) != SQLITE_OK || ctr_file_known_id(file)) return;
+    if (ctr_conn_join(conn)) ctr_file_leader(file);
 #else
-    (void)conn, (void)db, (void)schema, (void)problem;
+    (void)conn, (void)schema;
 #endif
 }
 
 static void fn_id(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     ctr_identity identity;
-    ctr_problem problem = {SQLITE_OK, NULL};
     ctr_conn *conn = sqlite3_user_data(ctx);
-    sqlite3 *db = sqlite3_context_db_handle(ctx);
     const char *schema = ctr_arg_schema(ctx, "counter_id", argc > 0 ? argv[0] : NULL);
     if (!schema) return;
-    ctr_identity_read(&identity, db, schema, &problem);
-    if (identity.present) check_if_writing(conn, db, schema, &problem);
-    if (problem.rc == SQLITE_OK) ctr_identity_read(&identity, db, schema, &problem);
+    ctr_problem problem;
+    ctr_problem_begin(conn, &problem);
+    ctr_identity_read(&identity, conn, schema);
+    if (identity.present) check_if_writing(conn, schema);
+    if (problem.rc == SQLITE_OK) ctr_identity_read(&identity, conn, schema);
     if (ctr_arg_problem(ctx, "counter_id", &problem) && identity.present)
         ctr_arg_result_id(ctx, identity.id);
 }
@@ -170,49 +167,48 @@ enum { ADD_TABLE, ADD_COLUMN, ADD_N, ADD_KEYS };
 
 /* The table that the argument names, and its columns. */
 typedef struct target {
-    sqlite3 *db;
+    ctr_conn *conn;
     char *schema, *table; /* owned */
     ctr_shape shape;
 } target;
 
-static bool look_in(void *with, const char *schema, const char *table, ctr_problem *problem)
+static bool look_in(void *with, const char *schema, const char *table)
 {
     target *to = with;
     ctr_identity identity;
     ctr_catalog_entry entry;
-    bool found = ctr_catalog_named(&entry, to->db, schema, table, problem);
+    bool found = ctr_catalog_named(&entry, to->conn, schema, table);
     if (found) {
-        to->schema = ctr_text_copy(schema, problem);
-        to->table = ctr_text_copy(entry.name, problem);
-        if (problem->rc == SQLITE_OK && ctr_identity_read(&identity, to->db, schema, problem)) {
-            ctr_identity_offer_fork(to->db, schema, problem);
-            ctr_problem_where(problem, "%s", entry.name);
+        to->schema = ctr_text_copy(to->conn, schema);
+        to->table = ctr_text_copy(to->conn, entry.name);
+        if (ctr_rc(to->conn) == SQLITE_OK && ctr_identity_read(&identity, to->conn, schema)) {
+            ctr_identity_offer_fork(to->conn, schema);
+            ctr_problem_where(to->conn, "%s", entry.name);
         }
-        if (problem->rc == SQLITE_OK) ctr_stored_read(&to->shape, to->db, schema, table, problem);
+        if (ctr_rc(to->conn) == SQLITE_OK) ctr_stored_read(&to->shape, to->conn, schema, table);
     }
     ctr_catalog_close_entry(&entry);
     return found;
 }
 
 /* Finds the table, and checks that it has this counter and so many key columns. */
-static void find_table(target *to, ctr_conn *conn, const char *name, const char *column, int n_keys,
-                       ctr_problem *problem)
+static void find_table(target *to, ctr_conn *conn, const char *name, const char *column, int n_keys)
 {
-    ctr_cluster_entry *entry = ctr_clusters_connected(conn->fronts, to->db, name, problem);
+    ctr_cluster_entry *entry = ctr_clusters_connected(conn->fronts, to->conn, name);
     if (entry) {
-        to->schema = ctr_text_copy("temp", problem);
-        to->table = ctr_text_copy(entry->name, problem);
-        ctr_shape_copy(&to->shape, &entry->cluster->shape, problem);
-    } else if (problem->rc == SQLITE_OK && !ctr_schema_find(to->db, name, look_in, to, problem)) {
-        ctr_problem_set(problem, SQLITE_ERROR, "there is no counter table '%s'", name);
+        to->schema = ctr_text_copy(conn, "temp");
+        to->table = ctr_text_copy(conn, entry->name);
+        ctr_shape_copy(conn, &to->shape, &entry->cluster->shape);
+    } else if (ctr_rc(conn) == SQLITE_OK && !ctr_schema_find(to->conn, name, look_in, to)) {
+        ctr_problem_set(conn, SQLITE_ERROR, "there is no counter table '%s'", name);
     }
-    if (problem->rc != SQLITE_OK) return;
+    if (ctr_rc(conn) != SQLITE_OK) return;
     if (ctr_shape_counter_like(&to->shape, column) < 0)
-        ctr_problem_set(problem, SQLITE_ERROR, "%s has no counter '%s'", to->table, column);
+        ctr_problem_set(conn, SQLITE_ERROR, "%s has no counter '%s'", to->table, column);
     if (n_keys == to->shape.n_keys) return;
     char *keys = ctr_shape_key_list(&to->shape);
-    if (!keys) ctr_problem_nomem(problem);
-    ctr_problem_set(problem, SQLITE_ERROR, "the key of %s is (%s): %d value%s needed, not %d",
+    if (!keys) ctr_problem_nomem(conn);
+    ctr_problem_set(conn, SQLITE_ERROR, "the key of %s is (%s): %d value%s needed, not %d",
                     to->table, keys, to->shape.n_keys, to->shape.n_keys == 1 ? " is" : "s are",
                     n_keys);
     sqlite3_free(keys);
@@ -222,46 +218,45 @@ static void find_table(target *to, ctr_conn *conn, const char *name, const char 
 
 /* Binds the key as it is stored, because a REAL column does not find an integer that it rounds. */
 static bool run_with(const target *to, sqlite3_stmt *statement, sqlite3_value **keys,
-                     sqlite3_value *n, ctr_problem *problem)
+                     sqlite3_value *n)
 {
     for (int i = 0; statement && i < to->shape.n_keys; i++) {
         const ctr_column *column = &to->shape.columns[to->shape.keys[i]];
-        int rc = ctr_pack_bind_stored(statement, i + 1, column, keys[i]);
-        ctr_problem_sqlite(problem, to->db, rc);
+        int rc = ctr_pack_bind_stored(to->conn, statement, i + 1, column, keys[i]);
+        ctr_problem_sqlite(to->conn, rc);
     }
     if (statement && n) sqlite3_bind_value(statement, to->shape.n_keys + 1, n);
-    ctr_run run = ctr_run_on(to->db, to->schema, to->table, problem);
+    ctr_run run = ctr_run_on(to->conn, to->schema, to->table);
     return ctr_run_row(&run, statement);
 }
 
 /* Runs both statements or none, also if the sum cannot be read. It is refused inside writing
  * statements, whose failure could not undo it: they allow no savepoint, and SQLite may keep the
  * first writes of a statement that fails. */
-static void add(sqlite3_context *ctx, const target *to, const char *column, sqlite3_value **argv,
-                ctr_problem *problem)
+static void add(sqlite3_context *ctx, const target *to, const char *column, sqlite3_value **argv)
 {
     ctr_session session;
-    if (ctr_session_begin(&session, to->db, NULL, problem) == SQLITE_OK) {
+    if (ctr_session_begin(&session, to->conn, false) == SQLITE_OK) {
         char *keys = ctr_shape_key_list(&to->shape);
         sqlite3_str *list = sqlite3_str_new(NULL); /* the parameters 1 ...: the key, then n */
         for (int i = 0; i <= to->shape.n_keys; i++)
             sqlite3_str_appendf(list, "%s?%d", i ? ", " : "", i + 1);
-        char *values = ctr_text_finish(list, problem);
+        char *values = ctr_text_finish(to->conn, list);
         char *columns = sqlite3_mprintf("%s, \"%w\"", keys ? keys : "", column);
-        if (!keys || !columns) ctr_problem_nomem(problem);
-        ctr_run run = ctr_run_on(to->db, to->schema, to->table, problem);
+        if (!keys || !columns) ctr_problem_nomem(to->conn);
+        ctr_run run = ctr_run_on(to->conn, to->schema, to->table);
         run.slots.columns = columns;
         run.slots.values = values;
         sqlite3_stmt *insert = ctr_run_prepare(&run, CTR_SQL_ADD_INSERT);
-        run_with(to, insert, argv + ADD_KEYS, argv[ADD_N], problem);
+        run_with(to, insert, argv + ADD_KEYS, argv[ADD_N]);
         sqlite3_finalize(insert);
 
         char *constraint = ctr_shape_key_match(&to->shape);
-        if (!constraint) ctr_problem_nomem(problem);
+        if (!constraint) ctr_problem_nomem(to->conn);
         run.slots.name = column;
         run.slots.constraint = constraint;
         sqlite3_stmt *select = ctr_run_prepare(&run, CTR_SQL_ADD_SELECT);
-        if (run_with(to, select, argv + ADD_KEYS, NULL, problem))
+        if (run_with(to, select, argv + ADD_KEYS, NULL))
             sqlite3_result_value(ctx, sqlite3_column_value(select, 0));
         sqlite3_finalize(select);
         sqlite3_free(keys);
@@ -269,7 +264,7 @@ static void add(sqlite3_context *ctx, const target *to, const char *column, sqli
         sqlite3_free(columns);
         sqlite3_free(constraint);
     }
-    ctr_session_end(&session, problem);
+    ctr_session_end(&session);
 }
 
 /* ---- the same call in two places ------------------------------------------------------------- */
@@ -286,8 +281,7 @@ typedef struct add_call {
 enum { CALLS_OF_STATEMENT = -0x637472 };
 
 /* Notes a call. Fails if the last call from another place is the same. */
-static void note_call(sqlite3_context *ctx, const target *to, const char *bytes, int size,
-                      ctr_problem *problem)
+static void note_call(sqlite3_context *ctx, const target *to, const char *bytes, int size)
 {
     const add_call *call;
     int i = 0, own = -1;
@@ -295,7 +289,7 @@ static void note_call(sqlite3_context *ctx, const target *to, const char *bytes,
         if (call->place == ctx)
             own = i;
         else if (call->size == size && memcmp(call->bytes, bytes, (size_t)size) == 0)
-            ctr_problem_set(problem, SQLITE_ERROR,
+            ctr_problem_set(to->conn, SQLITE_ERROR,
                             "%s: the statement makes this call in two places, as SQLite does if "
                             "the column of a subquery is used twice; the first has counted, this "
                             "one has not: write WITH x AS MATERIALIZED (SELECT counter_add(...))",
@@ -309,21 +303,21 @@ static void note_call(sqlite3_context *ctx, const target *to, const char *bytes,
         memcpy(made->bytes, bytes, (size_t)size);
         sqlite3_set_auxdata(ctx, CALLS_OF_STATEMENT - own, made, sqlite3_free);
     } /* NULL without memory: it is freed */
-    if (!made || !sqlite3_get_auxdata(ctx, CALLS_OF_STATEMENT - own)) ctr_problem_nomem(problem);
+    if (!made || !sqlite3_get_auxdata(ctx, CALLS_OF_STATEMENT - own)) ctr_problem_nomem(to->conn);
 }
 
 static void refuse_second_place(sqlite3_context *ctx, const target *to, const char *column,
-                                int64_t n, sqlite3_value **keys, ctr_problem *problem)
+                                int64_t n, sqlite3_value **keys)
 {
     ctr_packed packed = {0};
     sqlite3_str *call = sqlite3_str_new(NULL);
     sqlite3_str_appendf(call, "%s %s %d %lld ", to->schema, to->table,
                         ctr_shape_counter_like(&to->shape, column), (long long)n);
-    if (ctr_pack_values(&packed, keys, to->shape.n_keys, problem) == SQLITE_OK)
+    if (ctr_pack_values(to->conn, &packed, keys, to->shape.n_keys) == SQLITE_OK)
         sqlite3_str_append(call, (const char *)packed.bytes, (int)packed.size);
-    if (sqlite3_str_errcode(call) != SQLITE_OK) ctr_problem_nomem(problem);
-    if (problem->rc == SQLITE_OK)
-        note_call(ctx, to, sqlite3_str_value(call), sqlite3_str_length(call), problem);
+    if (sqlite3_str_errcode(call) != SQLITE_OK) ctr_problem_nomem(to->conn);
+    if (ctr_rc(to->conn) == SQLITE_OK)
+        note_call(ctx, to, sqlite3_str_value(call), sqlite3_str_length(call));
     sqlite3_free(sqlite3_str_finish(call));
     sqlite3_free(packed.bytes);
 }
@@ -344,12 +338,12 @@ static void fn_add(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     const char *column = ctr_arg_text(ctx, COUNTER_ADD, "the counter", argv[ADD_COLUMN]);
     if (!column) return;
     if (!ctr_arg_integer(ctx, COUNTER_ADD, "n", argv[ADD_N], INT64_MIN, INT64_MAX, &n)) return;
-    ctr_problem problem = {SQLITE_OK, NULL};
-    target to = {.db = sqlite3_context_db_handle(ctx)};
-    find_table(&to, sqlite3_user_data(ctx), table, column, argc - ADD_KEYS, &problem);
-    if (problem.rc == SQLITE_OK)
-        refuse_second_place(ctx, &to, column, n, argv + ADD_KEYS, &problem);
-    if (problem.rc == SQLITE_OK) add(ctx, &to, column, argv, &problem);
+    ctr_problem problem;
+    ctr_problem_begin(sqlite3_user_data(ctx), &problem);
+    target to = {.conn = sqlite3_user_data(ctx)};
+    find_table(&to, sqlite3_user_data(ctx), table, column, argc - ADD_KEYS);
+    if (problem.rc == SQLITE_OK) refuse_second_place(ctx, &to, column, n, argv + ADD_KEYS);
+    if (problem.rc == SQLITE_OK) add(ctx, &to, column, argv);
     sqlite3_free(to.schema);
     sqlite3_free(to.table);
     ctr_shape_close(&to.shape);

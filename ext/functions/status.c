@@ -27,130 +27,128 @@
  * until its end.
  */
 
-static int64_t count_all(const ctr_member *member, ctr_problem *problem)
+static int64_t count_all(const ctr_member *member)
 {
-    ctr_run run = ctr_run_on(member->db, member->schema, member->merge.entry.name, problem);
+    ctr_run run = ctr_run_on(member->conn, member->schema, member->merge.entry.name);
     return ctr_run_number(&run, CTR_SQL_CLUSTER_ROWS);
 }
 
 /* Returns whether the other table has the row, too, and sets *same. A damaged row differs. */
 static bool compare_row(ctr_rows *rows, sqlite3_stmt *row, ctr_rows *other, sqlite3_value **keys,
-                        bool *same, ctr_problem *problem)
+                        bool *same)
 {
     const ctr_shape *shape = rows->shape;
-    ctr_problem trouble = {SQLITE_OK, NULL};
+    ctr_problem trouble;
     for (int i = 0; i < shape->n_keys; i++)
         keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + shape->keys[i]);
-    ctr_rows_find_key(other, keys, &trouble);
-    if (trouble.rc == SQLITE_OK && !other->found) return false;
-    *same = true;
-    for (int i = 0; i < shape->n_counters && trouble.rc == SQLITE_OK; i++) {
+    ctr_problem_begin(rows->conn, &trouble);
+    ctr_rows_find_key(other, keys);
+    bool found = trouble.rc != SQLITE_OK || other->found;
+    *same = found;
+    for (int i = 0; i < shape->n_counters && found && trouble.rc == SQLITE_OK; i++) {
         ctr_cell cell;
-        ctr_values_open_cell(rows, row, CTR_WALK_COLUMNS + shape->counters[i], i, &cell, &trouble);
+        ctr_values_open_cell(rows, row, CTR_WALK_COLUMNS + shape->counters[i], i, &cell);
         *same = *same && ctr_cell_same(&cell, &other->cells[i]);
     }
     *same = *same && trouble.rc == SQLITE_OK;
-    if (trouble.rc == SQLITE_CORRUPT_VTAB)
-        ctr_problem_close(&trouble);
-    else if (trouble.rc != SQLITE_OK)
-        *problem = trouble;
-    return true;
+    ctr_problem_raise_if(rows->conn, &trouble, trouble.rc != SQLITE_CORRUPT_VTAB);
+    return found;
 }
 
 /* Returns the number of rows that differ, or that only one of the two has. A row that is damaged in
  * one of them counts as different. */
-static int64_t count_different(ctr_member *one, ctr_member *two, ctr_problem *problem)
+static int64_t count_different(ctr_member *one, ctr_member *two)
 {
     ctr_walk walk;
     int64_t met = 0, different = 0; /* rows that both have; that differ, or that only one has */
     const ctr_shape *shape = &one->merge.shape;
     sqlite3_value **keys = sqlite3_malloc64((size_t)shape->n_keys * sizeof *keys);
-    if (!keys) ctr_problem_nomem(problem);
-    ctr_stream_walk_open(&walk, &one->merge.rows, CTR_WALK_ALL, 0, problem);
-    while (ctr_stream_walk_next(&walk, problem)) {
+    if (!keys) ctr_problem_nomem(one->conn);
+    ctr_stream_walk_open(&walk, &one->merge.rows, CTR_WALK_ALL, 0);
+    while (ctr_stream_walk_next(&walk)) {
         bool same = false;
-        met += compare_row(&one->merge.rows, walk.row, &two->merge.rows, keys, &same, problem);
+        met += compare_row(&one->merge.rows, walk.row, &two->merge.rows, keys, &same);
         different += !same;
     }
     ctr_stream_walk_close(&walk);
     sqlite3_free(keys);
-    return different + count_all(two, problem) - met;
+    return different + count_all(two) - met;
 }
 
 /* A damaged row has no digest, which is no problem. */
-static void answer_rows(ctr_answer *answer, ctr_member *first, ctr_member *member,
-                        ctr_problem *problem)
+static void answer_rows(ctr_answer *answer, ctr_member *first, ctr_member *member)
 {
     if (!member->open) {
-        for (int i = 0; i < 3; i++) ctr_answer_text(answer, NULL, problem);
+        for (int i = 0; i < 3; i++) ctr_answer_text(answer, NULL);
         return;
     }
     uint8_t digest[CTR_ID_SIZE];
-    ctr_problem damage = {SQLITE_OK, NULL};
-    int rc = ctr_digest_table(digest, &member->merge.rows, &damage);
-    if (ctr_member_ends_statement(rc))
-        ctr_problem_set(problem, rc, "%s", ctr_problem_text(&damage));
-    ctr_problem_close(&damage);
-    ctr_answer_integer(answer, count_all(member, problem), problem);
-    ctr_answer_id(answer, rc == SQLITE_OK ? digest : NULL, problem);
+    ctr_problem damage;
+    ctr_problem_begin(answer->conn, &damage);
+    int rc = ctr_digest_table(digest, &member->merge.rows);
+    ctr_problem_raise_if(answer->conn, &damage, ctr_member_ends_statement(rc));
+    ctr_answer_integer(answer, count_all(member));
+    ctr_answer_id(answer, rc == SQLITE_OK ? digest : NULL);
     if (first->open)
-        ctr_answer_integer(answer, count_different(member, first, problem), problem);
+        ctr_answer_integer(answer, count_different(member, first));
     else
-        ctr_answer_text(answer, NULL, problem);
+        ctr_answer_text(answer, NULL);
 }
 
 /* Shows who a replica is, and whether it is available. SQLite reads and locks a file that was moved
  * away, so this looks whether the file is still at its path. A write notices this when it checks
  * the identity; but the check may take a new id, which this function must not. */
-static void answer_member(ctr_answer *answer, ctr_member *member, ctr_problem *problem)
+static void answer_member(ctr_answer *answer, ctr_member *member)
 {
     if (ctr_member_takes_part(member)) {
         ctr_fingerprint seen;
         ctr_attribute attribute;
         ctr_storage storage = {.kind = CTR_STORAGE_UNASKED};
-        ctr_problem trouble = {SQLITE_OK, NULL};
-        ctr_storage_see(&storage, member->db, member->schema, true, &seen, &attribute, &trouble);
+        ctr_problem trouble;
+        ctr_problem_begin(member->conn, &trouble);
+        ctr_storage_see(&storage, member->conn, member->schema, true, &seen, &attribute);
         ctr_storage_close(&storage);
-        ctr_member_blame(member, &trouble, problem);
+        ctr_member_blame(member, &trouble);
     }
     const char *colon = strchr(member->name, ':');
     const ctr_span dc_span = {member->name, (size_t)(colon ? colon - member->name : 0)};
-    char *dc = colon ? ctr_text_of(dc_span, problem) : NULL;
-    ctr_answer_text(answer, member->schema, problem);
-    ctr_answer_id(answer, member->met ? member->id : NULL, problem);
-    ctr_answer_text(answer, dc, problem);
-    ctr_answer_text(answer, colon ? colon + 1 : NULL, problem);
+    char *dc = colon ? ctr_text_of(answer->conn, dc_span) : NULL;
+    ctr_answer_text(answer, member->schema);
+    ctr_answer_id(answer, member->met ? member->id : NULL);
+    ctr_answer_text(answer, dc);
+    ctr_answer_text(answer, colon ? colon + 1 : NULL);
     sqlite3_free(dc);
 
     const ctr_problem *reason = member->trouble.rc ? &member->trouble : &member->unlocked;
     const char *refuses = *member->refuses ? member->refuses : NULL;
-    ctr_answer_integer(answer, reason->rc == SQLITE_OK, problem);
-    ctr_answer_text(answer, reason->rc ? ctr_problem_text(reason) : refuses, problem);
+    ctr_answer_integer(answer, reason->rc == SQLITE_OK);
+    ctr_answer_text(answer, reason->rc ? ctr_problem_text(reason) : refuses);
 }
 
-static void fill_status(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
+static void fill_status(ctr_answer *answer, sqlite3_value **args)
 {
-    const char *name = ctr_answer_arg(args[0], "the name of the cluster", NULL, problem);
+    const char *name = ctr_answer_arg(answer->conn, args[0], "the name of the cluster", NULL);
     const ctr_clusters *clusters = answer->conn->fronts;
     const ctr_cluster_entry *entry =
-        name ? ctr_clusters_connected(clusters, answer->conn->db, name, problem) : NULL;
+        name ? ctr_clusters_connected(clusters, answer->conn, name) : NULL;
     if (!entry) {
-        ctr_problem_set(problem, SQLITE_ERROR, "no cluster has the name '%s'", name ? name : "");
+        ctr_problem_set(answer->conn, SQLITE_ERROR, "no cluster has the name '%s'",
+                        name ? name : "");
         return;
     }
     ctr_session session = {0};
-    ctr_run run = ctr_run_on(answer->conn->db, "temp", name, problem);
-    ctr_session_begin(&session, answer->conn->db, NULL, problem);
+    ctr_run run = ctr_run_on(answer->conn, "temp", name);
+    ctr_session_begin(&session, answer->conn, false);
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     ctr_cluster *cluster = entry->cluster; /* the cluster of the joined table */
-    if (problem->rc == SQLITE_OK) ctr_cluster_lock(cluster, problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_cluster_look(cluster, problem); /* a replica locked by another connection can be read */
-    for (int i = 0; problem->rc == SQLITE_OK && i < cluster->n; i++) {
-        answer_member(answer, &cluster->members[i], problem);
-        answer_rows(answer, &cluster->members[0], &cluster->members[i], problem);
+    if (ctr_rc(answer->conn) == SQLITE_OK) ctr_cluster_lock(cluster);
+    if (ctr_rc(answer->conn) == SQLITE_OK)
+        ctr_cluster_look(cluster); /* a replica locked by another connection can be read */
+    for (int i = 0; ctr_rc(answer->conn) == SQLITE_OK && i < cluster->n; i++) {
+        answer_member(answer, &cluster->members[i]);
+        answer_rows(answer, &cluster->members[0], &cluster->members[i]);
     }
-    ctr_session_end(&session, problem);
+    ctr_session_end(&session);
 }
 
 /* ---- counter_stats --------------------------------------------------------------------------- */
@@ -174,7 +172,7 @@ static void fill_status(ctr_answer *answer, sqlite3_value **args, ctr_problem *p
  * Work that was rolled back counts, too.
  */
 
-static void show_figures(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
+static void show_figures(ctr_answer *answer, sqlite3_value **args)
 {
     (void)args;
     const ctr_stats *stats = &answer->conn->stats;
@@ -190,8 +188,8 @@ static void show_figures(ctr_answer *answer, sqlite3_value **args, ctr_problem *
         {"read before write", stats->finds},       {"read", stats->reads},
     };
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
-        ctr_answer_text(answer, figures[i].name, problem);
-        ctr_answer_integer(answer, figures[i].count, problem);
+        ctr_answer_text(answer, figures[i].name);
+        ctr_answer_integer(answer, figures[i].count);
     }
 }
 
@@ -230,33 +228,31 @@ static void fn_stats_reset(sqlite3_context *ctx, int argc, sqlite3_value **argv)
  *                  brought the row and its batch is not yet seen
  */
 
-static void show_state(ctr_answer *answer, const char *table, const char *column, const char *state,
-                       ctr_problem *problem)
+static void show_state(ctr_answer *answer, const char *table, const char *column, const char *state)
 {
-    ctr_answer_text(answer, table, problem);
-    ctr_answer_text(answer, column, problem);
-    ctr_answer_text(answer, state, problem);
-    for (int i = 0; i < 4; i++) ctr_answer_text(answer, NULL, problem);
+    ctr_answer_text(answer, table);
+    ctr_answer_text(answer, column);
+    ctr_answer_text(answer, state);
+    for (int i = 0; i < 4; i++) ctr_answer_text(answer, NULL);
 }
 
-static void show_number(ctr_answer *answer, const ctr_shown *shown, ctr_problem *problem)
+static void show_number(ctr_answer *answer, const ctr_shown *shown)
 {
     if (shown->null)
-        ctr_answer_text(answer, NULL, problem);
+        ctr_answer_text(answer, NULL);
     else
-        ctr_answer_integer(answer, shown->n, problem);
+        ctr_answer_integer(answer, shown->n);
 }
 
 /* Returns the question about two openings of a counter that await an answer, NULL if there are
  * none. The caller frees it. */
-static char *question_about(const ctr_tracked *tracked, ctr_rows *rows, int counter,
-                            ctr_problem *problem)
+static char *question_about(const ctr_tracked *tracked, ctr_rows *rows, int counter)
 {
     ctr_shard pair[2];
     ctr_openings openings;
-    ctr_openings_read(&openings, rows->tab, problem);
-    bool asks = problem->rc == SQLITE_OK &&
-                ctr_openings_unanswered(&openings, &rows->cells[counter], pair, problem);
+    ctr_openings_read(&openings, rows->tab);
+    bool asks = ctr_rc(rows->conn) == SQLITE_OK &&
+                ctr_openings_unanswered(rows->conn, &openings, &rows->cells[counter], pair);
     int own = asks && ctr_openings_is_own(&openings, pair[1].id);
     bool is_own = asks && ctr_openings_is_own(&openings, pair[own].id);
     const uint8_t *other = asks ? pair[!own].id : NULL, *second = is_own ? NULL : pair[own].id;
@@ -271,7 +267,7 @@ static char *question_about(const ctr_tracked *tracked, ctr_rows *rows, int coun
                                    (long long)pair[own].value, is_own ? "here" : "in one",
                                    (long long)pair[!own].value, same, add)
                  : NULL;
-    if (asks && !why) ctr_problem_nomem(problem);
+    if (asks && !why) ctr_problem_nomem(rows->conn);
     sqlite3_free(same);
     sqlite3_free(add);
     ctr_openings_close(&openings);
@@ -279,74 +275,72 @@ static char *question_about(const ctr_tracked *tracked, ctr_rows *rows, int coun
 }
 
 /* Ends a row of the answer. */
-static void show_why(ctr_answer *answer, ctr_rows *rows, ctr_problem *problem)
+static void show_why(ctr_answer *answer, ctr_rows *rows)
 {
-    ctr_run run = ctr_tab_run(rows->tab, problem);
+    ctr_run run = ctr_tab_run(rows->tab);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_WHY_APART);
     ctr_run_bind_int(&run, row, ":row", rows->rowid);
-    ctr_answer_text(answer, ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL,
-                    problem);
+    ctr_answer_text(answer, ctr_run_row(&run, row) ? ctr_text_column(answer->conn, row, 0) : NULL);
     sqlite3_finalize(row);
 }
 
 /* Shows a counter of the row that was found in `rows`. */
 static void show_apart_value(ctr_answer *answer, ctr_showing *showing, ctr_rows *rows, int counter,
-                             const ctr_apart_row *apart, ctr_problem *problem)
+                             const ctr_apart_row *apart)
 {
     ctr_shown merged, none = {.null = true};
     ctr_summary state = ctr_rows_state(rows, counter);
     const ctr_tracked_column *column = ctr_tracked_column_of(showing->tracked, counter);
     if (!column) return;
-    char *question =
-        apart->withheld ? question_about(showing->tracked, rows, counter, problem) : NULL;
+    char *question = apart->withheld ? question_about(showing->tracked, rows, counter) : NULL;
     if (!apart->waits && !apart->differs_in[counter] && !question) return;
     bool counts = ctr_summary_counts(&state);
     bool is = ctr_showing_value(showing, counter, &state, &merged);
-    char *key = ctr_values_key_text(rows, rows->rowid, problem);
-    ctr_answer_text(answer, showing->tracked->table, problem);
-    ctr_answer_text(answer, column->name, problem);
-    ctr_answer_text(answer, apart->waits ? "waits" : "differs", problem);
-    ctr_answer_text(answer, key, problem);
+    char *key = ctr_values_key_text(rows, rows->rowid);
+    ctr_answer_text(answer, showing->tracked->table);
+    ctr_answer_text(answer, column->name);
+    ctr_answer_text(answer, apart->waits ? "waits" : "differs");
+    ctr_answer_text(answer, key);
     const ctr_shown *sum = is && counts ? &merged : &none;
     bool differs = apart->differs_in[counter];
-    show_number(answer, apart->waits ? &none : differs ? &apart->shown[counter] : sum, problem);
-    show_number(answer, sum, problem);
+    show_number(answer, apart->waits ? &none : differs ? &apart->shown[counter] : sum);
+    show_number(answer, sum);
     if (question)
-        ctr_answer_text(answer, question, problem);
+        ctr_answer_text(answer, question);
     else
-        show_why(answer, rows, problem);
+        show_why(answer, rows);
     sqlite3_free(question);
     sqlite3_free(key);
 }
 
 /* Shows the regular columns of a row that the table refuses. */
 static void show_refused(ctr_answer *answer, ctr_showing *showing, ctr_rows *rows,
-                         const ctr_apart_row *apart, ctr_problem *problem)
+                         const ctr_apart_row *apart)
 {
     ctr_row_values listed, shown;
     const ctr_tracked *tracked = showing->tracked;
-    if (!apart->refused || !rows->found || problem->rc != SQLITE_OK) return;
+    if (!apart->refused || !rows->found || ctr_rc(answer->conn) != SQLITE_OK) return;
     sqlite3_value **keys = sqlite3_malloc64((size_t)tracked->shape->n_keys * sizeof *keys);
-    if (!keys) ctr_problem_nomem(problem);
-    ctr_row_values_open(&listed, rows->tab, problem);
-    ctr_row_values_open(&shown, rows->tab, problem);
-    bool taken = keys && ctr_values_take_key(rows, rows->rowid, keys, problem);
-    char *key = ctr_values_key_text(rows, rows->rowid, problem);
-    ctr_row_values_read(&listed, rows->rowid, keys, true, problem);
-    ctr_row_values_show(&shown, rows->rowid, keys, problem);
-    for (int i = 0; i < tracked->n_regular && problem->rc == SQLITE_OK; i++) {
+    if (!keys) ctr_problem_nomem(answer->conn);
+    ctr_row_values_open(&listed, rows->tab);
+    ctr_row_values_open(&shown, rows->tab);
+    bool taken = keys && ctr_values_take_key(rows, rows->rowid, keys);
+    char *key = ctr_values_key_text(rows, rows->rowid);
+    ctr_row_values_read(&listed, rows->rowid, keys, true);
+    ctr_row_values_show(&shown, rows->rowid, keys);
+    for (int i = 0; i < tracked->n_regular && ctr_rc(answer->conn) == SQLITE_OK; i++) {
         const ctr_tracked_regular *column = &tracked->regular[i];
         if (!column->column || !listed.given[column->number]) continue;
-        ctr_answer_text(answer, tracked->table, problem);
-        ctr_answer_text(answer, column->column, problem);
-        ctr_answer_text(answer, apart->waits ? "waits" : "differs", problem);
-        ctr_answer_text(answer, key, problem);
+        ctr_answer_text(answer, tracked->table);
+        ctr_answer_text(answer, column->column);
+        ctr_answer_text(answer, apart->waits ? "waits" : "differs");
+        ctr_answer_text(answer, key);
         if (shown.given[column->number])
-            ctr_answer_value(answer, shown.given[column->number], problem);
+            ctr_answer_value(answer, shown.given[column->number]);
         else
-            ctr_answer_text(answer, NULL, problem);
-        ctr_answer_value(answer, listed.given[column->number], problem);
-        show_why(answer, rows, problem);
+            ctr_answer_text(answer, NULL);
+        ctr_answer_value(answer, listed.given[column->number]);
+        show_why(answer, rows);
     }
     for (int i = 0; taken && i < tracked->shape->n_keys; i++) sqlite3_value_free(keys[i]);
     sqlite3_free(keys);
@@ -357,48 +351,46 @@ static void show_refused(ctr_answer *answer, ctr_showing *showing, ctr_rows *row
 
 /* Shows a row that has ended in a table that shows no counters: it has no value that differs. */
 static void show_ended(ctr_answer *answer, const ctr_tracked *tracked, ctr_rows *rows,
-                       const ctr_apart_row *apart, ctr_problem *problem)
+                       const ctr_apart_row *apart)
 {
-    if (!apart->ended || !rows->found || problem->rc != SQLITE_OK) return;
+    if (!apart->ended || !rows->found || ctr_rc(answer->conn) != SQLITE_OK) return;
     for (int i = 0; i < tracked->shape->n_counters; i++)
         if (ctr_tracked_column_of(tracked, i)) return;
-    char *key = ctr_values_key_text(rows, rows->rowid, problem);
-    ctr_answer_text(answer, tracked->table, problem);
-    ctr_answer_text(answer, NULL, problem);
-    ctr_answer_text(answer, "differs", problem);
-    ctr_answer_text(answer, key, problem);
-    for (int i = 0; i < 2; i++) ctr_answer_text(answer, NULL, problem);
-    show_why(answer, rows, problem);
+    char *key = ctr_values_key_text(rows, rows->rowid);
+    ctr_answer_text(answer, tracked->table);
+    ctr_answer_text(answer, NULL);
+    ctr_answer_text(answer, "differs");
+    ctr_answer_text(answer, key);
+    for (int i = 0; i < 2; i++) ctr_answer_text(answer, NULL);
+    show_why(answer, rows);
     sqlite3_free(key);
 }
 
-static void show_whole(ctr_answer *answer, ctr_tab *tab, ctr_showing *showing, ctr_problem *problem)
+static void show_whole(ctr_answer *answer, ctr_tab *tab, ctr_showing *showing)
 {
     ctr_rows rows = {0};
     const ctr_tracked *tracked = showing->tracked;
     const ctr_shape *shape = tracked->shape;
     for (int i = 0; i < shape->n_counters; i++)
         if (ctr_tracked_column_of(tracked, i))
-            show_state(answer, tracked->table, ctr_tracked_column_of(tracked, i)->name, "tracked",
-                       problem);
+            show_state(answer, tracked->table, ctr_tracked_column_of(tracked, i)->name, "tracked");
     for (int i = 0; i < tracked->n_regular; i++)
-        show_state(answer, tracked->table, tracked->regular[i].column, "regular", problem);
+        show_state(answer, tracked->table, tracked->regular[i].column, "regular");
     if (shape->replicated && shape->n_counters + tracked->n_regular == 0)
-        show_state(answer, tracked->table, NULL, "regular", problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_rows_open(&rows, tab->file, tracked->counters, shape, problem);
+        show_state(answer, tracked->table, NULL, "regular");
+    if (ctr_rc(tab->conn) == SQLITE_OK) ctr_rows_open(&rows, tab->file, tracked->counters, shape);
     rows.whole = true;
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_APART_ROWS);
     while (ctr_run_row(&run, row)) {
         ctr_apart_row apart;
         int64_t rowid = sqlite3_column_int64(row, 0);
-        ctr_apart_read(&showing->apart, rowid, &apart, problem);
-        if (problem->rc == SQLITE_OK) ctr_rows_find_rowid(&rows, rowid, problem);
-        for (int i = 0; i < shape->n_counters && problem->rc == SQLITE_OK; i++)
-            if (rows.found) show_apart_value(answer, showing, &rows, i, &apart, problem);
-        show_refused(answer, showing, &rows, &apart, problem);
-        show_ended(answer, tracked, &rows, &apart, problem);
+        ctr_apart_read(&showing->apart, rowid, &apart);
+        if (ctr_rc(tab->conn) == SQLITE_OK) ctr_rows_find_rowid(&rows, rowid);
+        for (int i = 0; i < shape->n_counters && ctr_rc(tab->conn) == SQLITE_OK; i++)
+            if (rows.found) show_apart_value(answer, showing, &rows, i, &apart);
+        show_refused(answer, showing, &rows, &apart);
+        show_ended(answer, tracked, &rows, &apart);
         ctr_apart_close_row(&apart);
     }
     sqlite3_finalize(row);
@@ -406,54 +398,56 @@ static void show_whole(ctr_answer *answer, ctr_tab *tab, ctr_showing *showing, c
 }
 
 /* Lists the columns of a table whose triggers are not intact; NULL for one that has none. */
-static void show_broken(ctr_answer *answer, ctr_tab *tab, const char *table, ctr_problem *problem)
+static void show_broken(ctr_answer *answer, ctr_tab *tab, const char *table)
 {
     int n = tab->shape.n_counters;
-    const ctr_registry *registry = tab->shape.replicated ? ctr_regular_of(tab, problem) : NULL;
+    const ctr_registry *registry = tab->shape.replicated ? ctr_regular_of(tab) : NULL;
     for (int i = 0; i < tab->shape.n_counters; i++)
-        show_state(answer, table, ctr_shape_counter_name(&tab->shape, i), "broken", problem);
+        show_state(answer, table, ctr_shape_counter_name(&tab->shape, i), "broken");
     for (int i = 0; registry && i < registry->n; i++) {
         if (!registry->columns[i].noted) continue;
-        show_state(answer, table, registry->columns[i].noted, "broken", problem);
+        show_state(answer, table, registry->columns[i].noted, "broken");
         n++;
     }
-    if (n == 0) show_state(answer, table, NULL, "broken", problem);
+    if (n == 0) show_state(answer, table, NULL, "broken");
 }
 
-static void show_tracked(ctr_answer *answer, ctr_file *file, const ctr_catalog_entry *entry,
-                         ctr_problem *problem)
+static void show_tracked(ctr_answer *answer, ctr_file *file, const ctr_catalog_entry *entry)
 {
     ctr_shape shape = {0};
     ctr_showing showing = {0};
-    ctr_problem broken = {SQLITE_OK, NULL};
-    const ctr_objects *objects = ctr_file_objects(file, problem);
+    ctr_conn *conn = file->conn;
+    ctr_problem broken = {0};
+    const ctr_objects *objects = ctr_file_objects(file);
     if (!objects || !ctr_tracked_is_among(objects, entry->name)) return;
-    ctr_tab_read_shape(file, entry->name, &shape, problem);
-    ctr_tab *tab = ctr_tab_of(file, entry->name, &shape, problem);
-    if (tab) ctr_showing_open(&showing, tab, &broken);
-    const char *table = ctr_triggers_table(objects, entry->name, problem);
-    if (problem->rc == SQLITE_OK && broken.rc == SQLITE_OK)
-        show_whole(answer, tab, &showing, problem);
-    else if (problem->rc == SQLITE_OK && broken.rc == SQLITE_ERROR)
-        show_broken(answer, tab, table ? table : entry->birth, problem);
-    else if (problem->rc == SQLITE_OK)
-        ctr_problem_set(problem, broken.rc, "%s", ctr_problem_text(&broken));
-    ctr_problem_close(&broken);
+    ctr_tab_read_shape(file, entry->name, &shape);
+    ctr_tab *tab = ctr_tab_of(file, entry->name, &shape);
+    if (tab) {
+        ctr_problem_begin(conn, &broken);
+        ctr_showing_open(&showing, tab);
+        ctr_problem_end(&broken);
+    }
+    const char *table = ctr_triggers_table(objects, entry->name);
+    if (ctr_rc(conn) == SQLITE_OK && broken.rc == SQLITE_OK)
+        show_whole(answer, tab, &showing);
+    else if (ctr_rc(conn) == SQLITE_OK && broken.rc == SQLITE_ERROR)
+        show_broken(answer, tab, table ? table : entry->birth);
+    ctr_problem_raise_if(conn, &broken, broken.rc != SQLITE_ERROR);
     ctr_showing_close(&showing);
     ctr_shape_close(&shape);
 }
 
-static void show_all_tracked(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
+static void show_all_tracked(ctr_answer *answer, sqlite3_value **args)
 {
     ctr_catalog catalog = {0};
-    const char *schema = ctr_answer_schema(answer, args[0], problem);
-    ctr_run run = ctr_run_on(answer->conn->db, schema, NULL, problem);
+    const char *schema = ctr_answer_schema(answer, args[0]);
+    ctr_run run = ctr_run_on(answer->conn, schema, NULL);
     sqlite3_stmt *snapshot = schema ? ctr_run_hold(&run) : NULL;
     ctr_file *file = schema ? ctr_file_of(answer->conn, schema) : NULL;
-    if (!file) ctr_problem_nomem(problem);
-    if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, file, problem);
-    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++)
-        show_tracked(answer, file, &catalog.entries[i], problem);
+    if (!file) ctr_problem_nomem(answer->conn);
+    if (ctr_rc(answer->conn) == SQLITE_OK) ctr_catalog_read(&catalog, file);
+    for (int i = 0; i < catalog.n && ctr_rc(answer->conn) == SQLITE_OK; i++)
+        show_tracked(answer, file, &catalog.entries[i]);
     ctr_catalog_close(&catalog);
     sqlite3_finalize(snapshot);
 }
@@ -507,11 +501,11 @@ int ctr_status_register(sqlite3 *db, ctr_conn *conn)
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-static void add_warning(ctr_warnings *list, const char *kind, char *owned, ctr_problem *problem)
+static void add_warning(ctr_conn *conn, ctr_warnings *list, const char *kind, char *owned)
 {
-    if (!owned) ctr_problem_nomem(problem);
+    if (!owned) ctr_problem_nomem(conn);
     struct ctr_warning *items =
-        ctr_array_room(list->items, &list->room, (size_t)list->n + 1, sizeof *items, problem);
+        ctr_array_room(conn, list->items, &list->room, (size_t)list->n + 1, sizeof *items);
     if (items) {
         list->items = items;
         items[list->n++] = (struct ctr_warning){kind, owned};
@@ -548,109 +542,103 @@ static bool stays_at_home(const ctr_tracked *tracked, const ctr_registry *regist
 }
 
 /* Only the stored shape has the counters that were dropped. */
-static bool was_counter(const ctr_tab *tab, const char *name, ctr_problem *problem)
+static bool was_counter(const ctr_tab *tab, const char *name)
 {
     const char *spelling;
     ctr_shape shape = {0};
-    ctr_tab_read_shape(tab->file, tab->table, &shape, problem);
-    bool was = problem->rc == SQLITE_OK && ctr_shape_generation(&shape, name, &spelling) > 0;
+    ctr_tab_read_shape(tab->file, tab->table, &shape);
+    bool was = ctr_rc(tab->conn) == SQLITE_OK && ctr_shape_generation(&shape, name, &spelling) > 0;
     ctr_shape_close(&shape);
     return was;
 }
 
-static void warn_of_columns(ctr_warnings *list, const ctr_tracked *tracked, ctr_tab *tab,
-                            ctr_problem *problem)
+static void warn_of_columns(ctr_warnings *list, const ctr_tracked *tracked, ctr_tab *tab)
 {
     int n = 0;
-    const ctr_registry *registry = ctr_regular_of(tab, problem);
+    const ctr_registry *registry = ctr_regular_of(tab);
     sqlite3_str *names = sqlite3_str_new(NULL);
     for (size_t i = 0; registry && i < tracked->ordinary.n; i++) {
         const ctr_described *column = &tracked->ordinary.columns[i];
-        if (!stays_at_home(tracked, registry, column) || was_counter(tab, column->name, problem))
-            continue;
+        if (!stays_at_home(tracked, registry, column) || was_counter(tab, column->name)) continue;
         sqlite3_str_appendf(names, "%s%s", n++ > 0 ? ", " : "", column->name);
     }
-    char *text = ctr_text_finish(names, problem);
-    if (n > 0 && problem->rc == SQLITE_OK)
-        add_warning(list, "column",
+    char *text = ctr_text_finish(tab->conn, names);
+    if (n > 0 && ctr_rc(tab->conn) == SQLITE_OK)
+        add_warning(tab->conn, list, "column",
                     sqlite3_mprintf("column%s %s do%s not travel yet: call counter_replicate(%Q)",
-                                    n == 1 ? "" : "s", text, n == 1 ? "es" : "", tracked->table),
-                    problem);
+                                    n == 1 ? "" : "s", text, n == 1 ? "es" : "", tracked->table));
     sqlite3_free(text);
 }
 
 /* ---- foreign keys ---------------------------------------------------------------------------- */
 
-static bool travels_whole(ctr_file *file, const char *table, ctr_problem *problem)
+static bool travels_whole(ctr_file *file, const char *table)
 {
     ctr_shape shape = {0};
-    char *counters = ctr_triggers_counters(file, table, problem);
-    bool is = counters && ctr_tab_read_shape(file, counters, &shape, problem) == SQLITE_OK &&
-              shape.replicated;
+    char *counters = ctr_triggers_counters(file, table);
+    bool is =
+        counters && ctr_tab_read_shape(file, counters, &shape) == SQLITE_OK && shape.replicated;
     ctr_shape_close(&shape);
     sqlite3_free(counters);
     return is;
 }
 
 /* Returns whether the column of the table, NULL: its key, is numbered by SQLite. */
-static bool is_numbered(const ctr_tracked *child, const char *table, const char *column,
-                        ctr_problem *problem)
+static bool is_numbered(const ctr_tracked *child, const char *table, const char *column)
 {
     ctr_ordinary parent = {0};
-    ctr_ordinary_read(&parent, child->db, child->schema, table, problem);
-    ctr_ordinary_read_terms(&parent, child->db, child->schema, table, problem);
+    ctr_ordinary_read(&parent, child->conn, child->schema, table);
+    ctr_ordinary_read_terms(&parent, child->conn, child->schema, table);
     bool is = ctr_constraints_numbers_keys(&parent);
     const ctr_described *named = column ? ctr_ordinary_column(&parent, column) : NULL;
     if (column) is = is && named && named->key >= 0;
     ctr_ordinary_close(&parent);
-    return is && problem->rc == SQLITE_OK;
+    return is && ctr_rc(child->conn) == SQLITE_OK;
 }
 
 static void warn_of_foreign_key(ctr_warnings *list, const ctr_tracked *child, ctr_file *file,
-                                sqlite3_stmt *row, ctr_problem *problem)
+                                sqlite3_stmt *row)
 {
-    const char *parent = ctr_text_column(row, 2, problem), *from = ctr_text_column(row, 3, problem),
-               *to = ctr_text_column(row, 4, problem);
+    const char *parent = ctr_text_column(file->conn, row, 2),
+               *from = ctr_text_column(file->conn, row, 3),
+               *to = ctr_text_column(file->conn, row, 4);
     if (!parent || !from || sqlite3_stricmp(parent, child->table) == 0) return;
-    if (!travels_whole(file, parent, problem))
-        add_warning(list, "foreign key",
+    if (!travels_whole(file, parent))
+        add_warning(file->conn, list, "foreign key",
                     sqlite3_mprintf("column %s refers to %s, which is not replicated: rows of "
                                     "other files may have no parent here: replicate it, too",
-                                    from, parent),
-                    problem);
-    else if (is_numbered(child, parent, to, problem))
-        add_warning(list, "foreign key",
+                                    from, parent));
+    else if (is_numbered(child, parent, to))
+        add_warning(file->conn, list, "foreign key",
                     sqlite3_mprintf("column %s refers to %s, whose keys SQLite gives out: where "
                                     "two files gave one number, its rows have another parent",
-                                    from, parent),
-                    problem);
+                                    from, parent));
 }
 
 /* Of a foreign key with several columns the first one is named. */
-static void warn_of_foreign_keys(ctr_warnings *list, const ctr_tracked *tracked, ctr_file *file,
-                                 ctr_problem *problem)
+static void warn_of_foreign_keys(ctr_warnings *list, const ctr_tracked *tracked, ctr_file *file)
 {
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, NULL);
     run.slots.name = tracked->table;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_FOREIGN_KEYS);
     while (ctr_run_row(&run, row))
-        if (sqlite3_column_int(row, 1) == 0) warn_of_foreign_key(list, tracked, file, row, problem);
+        if (sqlite3_column_int(row, 1) == 0) warn_of_foreign_key(list, tracked, file, row);
     sqlite3_finalize(row);
 }
 
 void ctr_warnings_of_table(ctr_warnings *list, ctr_file *file, const char *counters,
-                           bool foreign_keys, ctr_problem *problem)
+                           bool foreign_keys)
 {
     ctr_shape shape = {0};
-    const ctr_objects *objects = ctr_file_objects(file, problem);
+    const ctr_objects *objects = ctr_file_objects(file);
     if (!objects || !ctr_tracked_is_among(objects, counters)) return;
     ctr_tab *tab = ctr_tab_known(file, counters);
-    if (!tab && ctr_tab_read_shape(file, counters, &shape, problem) == SQLITE_OK)
-        tab = ctr_tab_of(file, counters, &shape, problem);
-    ctr_tracked *tracked = tab && tab->shape.replicated ? ctr_tracked_hold(tab, problem) : NULL;
+    if (!tab && ctr_tab_read_shape(file, counters, &shape) == SQLITE_OK)
+        tab = ctr_tab_of(file, counters, &shape);
+    ctr_tracked *tracked = tab && tab->shape.replicated ? ctr_tracked_hold(tab) : NULL;
     if (tracked && ctr_tracked_is_known(tracked)) {
-        warn_of_columns(list, tracked, tab, problem);
-        if (foreign_keys) warn_of_foreign_keys(list, tracked, file, problem);
+        warn_of_columns(list, tracked, tab);
+        if (foreign_keys) warn_of_foreign_keys(list, tracked, file);
     }
     ctr_tracked_release(tracked);
     ctr_shape_close(&shape);
@@ -660,24 +648,23 @@ void ctr_warnings_of_table(ctr_warnings *list, ctr_file *file, const char *count
 
 /* Reads no more rows than it takes to see that they are few. */
 static void warn_of_deletions(ctr_warnings *list, ctr_file *file, const char *table,
-                              int64_t deleted, ctr_problem *problem)
+                              int64_t deleted)
 {
     enum { LEAST = 10, SHARE = 10 };
     if (deleted < LEAST) return;
-    ctr_run run = ctr_run_on(file->conn->db, file->schema, NULL, problem);
+    ctr_run run = ctr_run_on(file->conn, file->schema, NULL);
     run.slots.name = table;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_COUNT_UP_TO);
     ctr_run_bind_int(&run, row, ":most", (SHARE - 1) * deleted + 1);
     int64_t left = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
     sqlite3_finalize(row);
-    if (left > (SHARE - 1) * deleted || problem->rc != SQLITE_OK) return;
-    add_warning(list, "deleted",
+    if (left > (SHARE - 1) * deleted || ctr_rc(file->conn) != SQLITE_OK) return;
+    add_warning(file->conn, list, "deleted",
                 sqlite3_mprintf("this merge deleted %lld of %lld rows", (long long)deleted,
-                                (long long)(deleted + left)),
-                problem);
+                                (long long)(deleted + left)));
 }
 
-static void warn_of_clock(ctr_warnings *list, const ctr_stamp *ahead, ctr_problem *problem)
+static void warn_of_clock(ctr_conn *conn, ctr_warnings *list, const ctr_stamp *ahead)
 {
     char id[CTR_ID_TEXT_SIZE];
     const int64_t day = INT64_C(86400000) * CTR_STAMPS_IN_MS;
@@ -685,65 +672,63 @@ static void warn_of_clock(ctr_warnings *list, const ctr_stamp *ahead, ctr_proble
     if (ahead->number == 0) return;
     ctr_id_to_text(ahead->id, id);
     add_warning(
-        list, "clock",
+        conn, list, "clock",
         sqlite3_mprintf("a value of %s has a stamp %lld day%s ahead of this machine's clock, "
                         "and wins over what others write until then: set the clock that is "
                         "wrong",
-                        id, (long long)days, days == 1 ? "" : "s"),
-        problem);
+                        id, (long long)days, days == 1 ? "" : "s"));
 }
 
 void ctr_warnings_of_merge(ctr_warnings *list, ctr_file *file, const char *table,
-                           const ctr_brought *brought, ctr_problem *problem)
+                           const ctr_brought *brought)
 {
-    if (problem->rc != SQLITE_OK) return;
-    warn_of_deletions(list, file, table, brought->deleted, problem);
+    if (ctr_rc(file->conn) != SQLITE_OK) return;
+    warn_of_deletions(list, file, table, brought->deleted);
     if (brought->conflicts > 0)
-        add_warning(list, "conflicts",
+        add_warning(file->conn, list, "conflicts",
                     sqlite3_mprintf("%lld conflict%s: a file was restored, or two count under one "
                                     "id: see counter_conflicts",
                                     (long long)brought->conflicts,
-                                    brought->conflicts == 1 ? "" : "s"),
-                    problem);
-    warn_of_clock(list, &brought->ahead, problem);
+                                    brought->conflicts == 1 ? "" : "s"));
+    warn_of_clock(file->conn, list, &brought->ahead);
 }
 
 /* ---- counter_warnings ------------------------------------------------------------------------ */
 
 static void answer_warnings(ctr_answer *answer, ctr_file *file, const ctr_catalog_entry *entry,
-                            const ctr_brought_list *brought, ctr_problem *problem)
+                            const ctr_brought_list *brought)
 {
     ctr_warnings list = {0};
-    const ctr_objects *objects = ctr_file_objects(file, problem);
+    const ctr_objects *objects = ctr_file_objects(file);
     if (!objects) return;
     bool tracked = ctr_tracked_is_among(objects, entry->name);
-    const char *table = tracked ? ctr_triggers_table(objects, entry->name, problem) : entry->name;
+    const char *table = tracked ? ctr_triggers_table(objects, entry->name) : entry->name;
     if (!table) return; /* it has lost its triggers, which all merges refuse */
-    ctr_warnings_of_table(&list, file, entry->name, true, problem);
+    ctr_warnings_of_table(&list, file, entry->name, true);
     for (size_t i = 0; brought && i < brought->n; i++)
         if (sqlite3_stricmp(brought->tables[i].birth, entry->birth) == 0)
-            ctr_warnings_of_merge(&list, file, table, &brought->tables[i].brought, problem);
-    for (int i = 0; i < list.n && problem->rc == SQLITE_OK; i++) {
-        ctr_answer_text(answer, table, problem);
-        ctr_answer_text(answer, list.items[i].kind, problem);
-        ctr_answer_text(answer, list.items[i].sentence, problem);
+            ctr_warnings_of_merge(&list, file, table, &brought->tables[i].brought);
+    for (int i = 0; i < list.n && ctr_rc(file->conn) == SQLITE_OK; i++) {
+        ctr_answer_text(answer, table);
+        ctr_answer_text(answer, list.items[i].kind);
+        ctr_answer_text(answer, list.items[i].sentence);
     }
     ctr_warnings_close(&list);
 }
 
-static void show_warnings(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem)
+static void show_warnings(ctr_answer *answer, sqlite3_value **args)
 {
     ctr_catalog catalog = {0};
-    const char *schema = ctr_answer_schema(answer, args[0], problem);
-    ctr_run run = ctr_run_on(answer->conn->db, schema, NULL, problem);
+    const char *schema = ctr_answer_schema(answer, args[0]);
+    ctr_run run = ctr_run_on(answer->conn, schema, NULL);
     sqlite3_stmt *snapshot = schema ? ctr_run_hold(&run) : NULL;
     ctr_file *file = schema ? ctr_file_of(answer->conn, schema) : NULL;
-    if (!file) ctr_problem_nomem(problem);
+    if (!file) ctr_problem_nomem(answer->conn);
     const ctr_brought_list *brought =
         schema && sqlite3_stricmp(schema, "main") == 0 ? answer->conn->brought : NULL;
-    if (problem->rc == SQLITE_OK) ctr_catalog_read(&catalog, file, problem);
-    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++)
-        answer_warnings(answer, file, &catalog.entries[i], brought, problem);
+    if (ctr_rc(answer->conn) == SQLITE_OK) ctr_catalog_read(&catalog, file);
+    for (int i = 0; i < catalog.n && ctr_rc(answer->conn) == SQLITE_OK; i++)
+        answer_warnings(answer, file, &catalog.entries[i], brought);
     ctr_catalog_close(&catalog);
     sqlite3_finalize(snapshot);
 }

@@ -27,10 +27,10 @@ static char *list_columns(const ctr_tracked *tracked)
 
 /* No statement that was counted has deleted them: the table may have been made anew. Deleted rows
  * are deleted in all files. */
-static void refuse_missing_rows(const ctr_tracking *call, ctr_problem *problem)
+static void refuse_missing_rows(const ctr_tracking *call)
 {
     const long long n = call->conn->missing.n;
-    ctr_problem_set(problem, SQLITE_ERROR,
+    ctr_problem_set(call->conn, SQLITE_ERROR,
                     "%s: %lld of its rows %s%s, and no DELETE of them was seen: add "
                     "'missing=restored' to the call, which brings them back, or "
                     "'missing=deleted', which deletes them in all files",
@@ -40,17 +40,17 @@ static void refuse_missing_rows(const ctr_tracking *call, ctr_problem *problem)
 
 /* Compares every counter with the rows. Regular columns that come back have no value here: a new
  * token makes the next merges read all rows of other files. */
-static void count_missing(ctr_tracking *call, ctr_run *run, ctr_problem *problem)
+static void count_missing(ctr_tracking *call, ctr_run *run)
 {
     ctr_conn *conn = call->conn;
     conn->missing.n = 0;
     run->slots.value = "";
     ctr_run_do(run, CTR_SQL_TRACK_COUNT_GONE, NULL);
     bool any = conn->missing.n > 0;
-    if (any && call->missing == CTR_MISSING_REFUSED) refuse_missing_rows(call, problem);
+    if (any && call->missing == CTR_MISSING_REFUSED) refuse_missing_rows(call);
     sqlite3_free(conn->missing.key);
     conn->missing.key = NULL;
-    if (!any || problem->rc != SQLITE_OK) return;
+    if (!any || ctr_rc(call->conn) != SQLITE_OK) return;
     bool restored = call->missing == CTR_MISSING_RESTORED;
     run->slots.value = restored ? ", restored" : ", deleted";
     ctr_run_do(run, CTR_SQL_TRACK_COUNT_GONE, NULL);
@@ -63,26 +63,26 @@ static void count_missing(ctr_tracking *call, ctr_run *run, ctr_problem *problem
 /* Returns whether rows and values that the table refused stay listed: a migration that rebuilds it
  * has switched foreign keys off, and checks them at its end. So nothing may show a child without
  * its parent. */
-static bool leaves_refused(ctr_tracking *call, ctr_problem *problem)
+static bool leaves_refused(ctr_tracking *call)
 {
-    if (ctr_foreign_enforced(call->db) || call->missing == CTR_MISSING_RESTORED) return false;
-    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(call->file, problem);
+    if (ctr_foreign_enforced(call->conn->db) || call->missing == CTR_MISSING_RESTORED) return false;
+    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(call->file);
     return foreign && ctr_foreign_is_child(foreign, call->table);
 }
 
 /* Shows the rows that were listed while the table was read. */
-static void show_listed(ctr_tracking *call, ctr_problem *problem)
+static void show_listed(ctr_tracking *call)
 {
     ctr_merge merge;
     ctr_catalog_entry entry = {0};
     ctr_conflicts conflicts = {.file = call->file};
-    if (ctr_apart_count(call->file, call->counters, problem) == 0 || ctr_foreign_broken(call->db))
+    if (ctr_apart_count(call->file, call->counters) == 0 || ctr_foreign_broken(call->conn->db))
         return;
-    ctr_catalog_named(&entry, call->db, call->schema, call->counters, problem);
-    if (problem->rc == SQLITE_OK) {
-        if (ctr_merge_open_table(&merge, call->file, &entry, &conflicts, problem)) {
-            merge.showing.leaves_refused = leaves_refused(call, problem);
-            ctr_later_show_apart(&merge.showing, &merge.rows, false, false, problem);
+    ctr_catalog_named(&entry, call->conn, call->schema, call->counters);
+    if (ctr_rc(call->conn) == SQLITE_OK) {
+        if (ctr_merge_open_table(&merge, call->file, &entry, &conflicts)) {
+            merge.showing.leaves_refused = leaves_refused(call);
+            ctr_later_show_apart(&merge.showing, &merge.rows, false, false);
         }
         ctr_merge_close(&merge);
     }
@@ -90,24 +90,24 @@ static void show_listed(ctr_tracking *call, ctr_problem *problem)
 }
 
 /* Each new row of the counters goes to some page of their index, so SQLite needs a larger cache. */
-static int64_t count_rows(ctr_tracking *call, ctr_problem *problem)
+static int64_t count_rows(ctr_tracking *call)
 {
-    if (problem->rc != SQLITE_OK) return 0;
+    if (ctr_rc(call->conn) != SQLITE_OK) return 0;
     ctr_file *file = call->file;
     if (ctr_session_raise_cache(file)) file->raised = true;
     ctr_stats *stats = &call->conn->stats;
     int64_t before = stats->tracked;
     char *columns = list_counters(&call->tracked), *values = list_columns(&call->tracked),
          *match = ctr_list_key_match(&call->tracked), *keys = ctr_shape_key_list(&call->shape);
-    if (!columns || !values || !match || !keys) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    if (!columns || !values || !match || !keys) ctr_problem_nomem(call->conn);
+    ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
     run.slots.name = call->table;
     run.slots.columns = columns;
     run.slots.values = values;
     run.slots.keys = keys;
     run.slots.constraint = match;
-    count_missing(call, &run, problem);
-    run.slots.value = ctr_apart_count(file, call->counters, problem) > 0 ? " or apart" : "";
+    count_missing(call, &run);
+    run.slots.value = ctr_apart_count(file, call->counters) > 0 ? " or apart" : "";
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
     if (file->raised) file->raised = !ctr_session_lower_cache(file);
     sqlite3_free(columns);
@@ -120,24 +120,24 @@ static int64_t count_rows(ctr_tracking *call, ctr_problem *problem)
 /* Compares every row with its counters, and every counter with the rows. Fails with SQLITE_ERROR
  * if rows are missing, unless the call says what becomes of them. Returns the number of rows that
  * were counted. */
-static int64_t counting_rows(ctr_tracking *call, ctr_problem *problem)
+static int64_t counting_rows(ctr_tracking *call)
 {
-    int64_t counted = count_rows(call, problem);
-    if (problem->rc == SQLITE_OK) show_listed(call, problem);
+    int64_t counted = count_rows(call);
+    if (ctr_rc(call->conn) == SQLITE_OK) show_listed(call);
     return counted;
 }
 
 /* Records the answers about the opening: that of the name, and those of other files that stand in
  * the cells. */
-static void answer_opening(ctr_tracking *call, ctr_problem *problem)
+static void answer_opening(ctr_tracking *call)
 {
     ctr_opening *opening = &call->opening;
     ctr_catalog_entry entry = {0};
     uint8_t birth[CTR_ID_SIZE], *answers = sqlite3_malloc64((opening->n_met + 1) * CTR_ANSWER_SIZE);
-    if (!answers) ctr_problem_nomem(problem);
-    ctr_catalog_named(&entry, call->db, call->schema, call->counters, problem);
-    if (problem->rc == SQLITE_OK) ctr_openings_of_birth(entry.birth, birth, problem);
-    if (problem->rc == SQLITE_OK) {
+    if (!answers) ctr_problem_nomem(call->conn);
+    ctr_catalog_named(&entry, call->conn, call->schema, call->counters);
+    if (ctr_rc(call->conn) == SQLITE_OK) ctr_openings_of_birth(call->conn, entry.birth, birth);
+    if (ctr_rc(call->conn) == SQLITE_OK) {
         size_t n = 0;
         ctr_conflicts conflicts = {.file = call->file};
         ctr_merge merge;
@@ -146,8 +146,8 @@ static void answer_opening(ctr_tracking *call, ctr_problem *problem)
                                opening->met + i * CTR_ID_SIZE, opening->answer);
         if (opening->answer == CTR_SAME)
             ctr_openings_write(answers + n++ * CTR_ANSWER_SIZE, opening->id, birth, CTR_SAME);
-        ctr_merge_open(&merge, call->file, entry.birth, &conflicts, problem);
-        if (problem->rc == SQLITE_OK) ctr_answers_take(&merge, answers, n, problem);
+        ctr_merge_open(&merge, call->file, entry.birth, &conflicts);
+        if (ctr_rc(call->conn) == SQLITE_OK) ctr_answers_take(&merge, answers, n);
         ctr_merge_close(&merge);
     }
     ctr_catalog_close_entry(&entry);
@@ -155,26 +155,25 @@ static void answer_opening(ctr_tracking *call, ctr_problem *problem)
 }
 
 /* Fails if the column of a counter shows values, and counter_untrack has ended such a counter. */
-static void refuse_values_again(ctr_tracking *call, int counter, const char *birth,
-                                ctr_problem *problem)
+static void refuse_values_again(ctr_tracking *call, int counter, const char *birth)
 {
     const char *name = ctr_shape_counter_name(&call->shape, counter);
     const ctr_tracked_column *column = ctr_tracked_column_of(&call->tracked, counter);
-    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
     sqlite3_stmt *find = ctr_run_prepare(&run, CTR_SQL_UNTRACKED_FIND);
     ctr_run_bind_text(&run, find, ":table", birth);
     ctr_run_bind_text(&run, find, ":column", name);
     if (!ctr_run_once(&run, find) || !column) return;
 
     char *value = sqlite3_mprintf("\"%w\"", column->name);
-    if (!value) ctr_problem_nomem(problem);
+    if (!value) ctr_problem_nomem(call->conn);
     run.slots.name = call->table;
     run.slots.value = value;
     int64_t n = ctr_run_number(&run, CTR_SQL_TRACK_COUNT_VALUES);
     sqlite3_free(value);
     if (n > 0)
         ctr_problem_set(
-            problem, SQLITE_ERROR,
+            call->conn, SQLITE_ERROR,
             "%s: %s was tracked in this file before, and the values in %lld of its rows would be "
             "counted again: if another file has its counters, set %s to 0, track it, merge with "
             "that file, and count again what was changed here since; if none has, add "
@@ -184,15 +183,15 @@ static void refuse_values_again(ctr_tracking *call, int counter, const char *bir
 
 /* Refuses values that are about to be counted again, under an opening: `opens`, by counter. Notes
  * that the counters are tracked. */
-static void take_untracked(ctr_tracking *call, const bool *opens, ctr_problem *problem)
+static void take_untracked(ctr_tracking *call, const bool *opens)
 {
     ctr_catalog_entry entry = {0};
-    if (ctr_schema_object(call->db, call->schema, "counter_untracked", problem) != CTR_OBJECT_TABLE)
+    if (ctr_schema_object(call->conn, call->schema, "counter_untracked") != CTR_OBJECT_TABLE)
         return;
-    ctr_catalog_named(&entry, call->db, call->schema, call->counters, problem);
-    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    ctr_catalog_named(&entry, call->conn, call->schema, call->counters);
+    ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
     for (int i = 0; i < call->shape.n_counters && !call->again; i++)
-        if (opens[i]) refuse_values_again(call, i, entry.birth, problem);
+        if (opens[i]) refuse_values_again(call, i, entry.birth);
     sqlite3_stmt *forget = ctr_run_prepare(&run, CTR_SQL_UNTRACKED_FORGET);
     for (int i = 0; i < call->shape.n_counters; i++) {
         ctr_run_bind_text(&run, forget, ":table", entry.birth);
@@ -207,15 +206,14 @@ static void take_untracked(ctr_tracking *call, const bool *opens, ctr_problem *p
 /* The same; the values of columns that `opens` names, by counter, are counted under a new opening,
  * with the answer of the call. */
 static int64_t counting_opening(ctr_tracking *call,
-                                bool (*opens)(const ctr_tracking *, int counter),
-                                ctr_problem *problem)
+                                bool (*opens)(const ctr_tracking *, int counter))
 {
-    if (problem->rc != SQLITE_OK) return 0;
+    if (ctr_rc(call->conn) != SQLITE_OK) return 0;
     ctr_opening *opening = &call->opening;
     ctr_conn *conn = call->conn;
     bool *list = sqlite3_malloc64((size_t)call->shape.n_counters + 1);
     if (!list) {
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(call->conn);
         return 0;
     }
     for (int i = 0; i < call->shape.n_counters; i++) list[i] = opens(call, i);
@@ -226,17 +224,16 @@ static int64_t counting_opening(ctr_tracking *call,
     opening->values = call->values;
     ctr_openings_new(opening->id);
     conn->opening = opening;
-    take_untracked(call, list, problem);
-    int64_t counted = count_rows(call, problem);
+    take_untracked(call, list);
+    int64_t counted = count_rows(call);
     conn->opening = NULL;
     sqlite3_free(list);
     const ctr_identity *identity = NULL;
-    if (problem->rc == SQLITE_OK && opening->n > 0)
-        identity = ctr_file_identity(call->file, problem);
-    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    if (ctr_rc(call->conn) == SQLITE_OK && opening->n > 0) identity = ctr_file_identity(call->file);
+    ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
     if (identity) ctr_openings_record(&run, opening->id, identity->id);
-    if (identity && opening->answer != CTR_UNANSWERED) answer_opening(call, problem);
-    if (problem->rc == SQLITE_OK) show_listed(call, problem);
+    if (identity && opening->answer != CTR_UNANSWERED) answer_opening(call);
+    if (ctr_rc(call->conn) == SQLITE_OK) show_listed(call);
     return counted;
 }
 
@@ -248,9 +245,9 @@ static int64_t counting_opening(ctr_tracking *call,
  * refused whose name still is that of another one. */
 
 /* Gives the rows of the counter table row cells, which are empty. */
-static void begin_replicating(ctr_tracking *call, ctr_problem *problem)
+static void begin_replicating(ctr_tracking *call)
 {
-    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
     ctr_run_do(&run, CTR_SQL_REGULAR_BEGIN, NULL);
 }
 
@@ -280,31 +277,31 @@ static const ctr_tracked_regular *regular_of(const ctr_tracking *call, const cha
 }
 
 /* Ends the replication of regular columns that become counters. Returns whether there are any. */
-static bool end_regular(ctr_tracking *call, ctr_tab *tab, ctr_problem *problem)
+static bool end_regular(ctr_tracking *call, ctr_tab *tab)
 {
     bool any = false;
-    for (int i = 0; tab && i < call->tracked.n_regular && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; tab && i < call->tracked.n_regular && ctr_rc(tab->conn) == SQLITE_OK; i++) {
         const ctr_tracked_regular *regular = &call->tracked.regular[i];
         if (!regular->column || !is_to_be_counter(call, regular->column)) continue;
-        ctr_regular_note(tab, regular->number, regular->name, NULL, problem);
+        ctr_regular_note(tab, regular->number, regular->name, NULL);
         any = true;
     }
     return any;
 }
 
-static void replicating_note_births(ctr_tracking *call, ctr_problem *problem)
+static void replicating_note_births(ctr_tracking *call)
 {
     size_t size = ((size_t)call->n + 1) * sizeof *call->births;
-    call->births = problem->rc == SQLITE_OK ? sqlite3_malloc64(size) : NULL;
-    if (!call->births) ctr_problem_nomem(problem);
-    if (problem->rc != SQLITE_OK) return;
+    call->births = ctr_rc(call->conn) == SQLITE_OK ? sqlite3_malloc64(size) : NULL;
+    if (!call->births) ctr_problem_nomem(call->conn);
+    if (ctr_rc(call->conn) != SQLITE_OK) return;
     memset(call->births, 0, size);
     for (int i = 0; i < call->n; i++) {
         const ctr_tracked_regular *regular = regular_of(call, call->names[i]);
         if (!regular) continue;
-        call->births[i] = ctr_text_copy(regular->name, problem);
+        call->births[i] = ctr_text_copy(call->conn, regular->name);
         if (!call->replicates)
-            ctr_problem_set(problem, SQLITE_ERROR,
+            ctr_problem_set(call->conn, SQLITE_ERROR,
                             "%s: column %s is a regular column: counter_replicate('%s', '%s') "
                             "makes it a counter",
                             call->table, call->names[i], call->table, call->names[i]);
@@ -322,96 +319,94 @@ static const char *replicating_birth(const ctr_tracking *call, const char *colum
     return column;
 }
 
-static void refuse_birth(const ctr_tracking *call, const char *column, ctr_problem *problem)
+static void refuse_birth(const ctr_tracking *call, const char *column)
 {
-    ctr_problem_set(problem, SQLITE_ERROR,
+    ctr_problem_set(call->conn, SQLITE_ERROR,
                     "%s: another column was called %s when it was replicated, and other files "
                     "still know it by that name: rename this one",
                     call->table, column);
 }
 
 static void replicating_refuse_birth(const ctr_tracking *call, const char *column,
-                                     const char *birth, ctr_problem *problem)
+                                     const char *birth)
 {
     for (int i = 0; i < call->tracked.n_regular; i++)
-        if (sqlite3_stricmp(call->tracked.regular[i].name, birth) == 0)
-            refuse_birth(call, column, problem);
+        if (sqlite3_stricmp(call->tracked.regular[i].name, birth) == 0) refuse_birth(call, column);
 }
 
-static void add_regular(const ctr_tracking *call, ctr_tab *tab, const char *name,
-                        ctr_problem *problem)
+static void add_regular(const ctr_tracking *call, ctr_tab *tab, const char *name)
 {
-    const ctr_registry *registry = ctr_regular_of(tab, problem);
+    const ctr_registry *registry = ctr_regular_of(tab);
     if (!registry) return;
     if (!*name)
-        ctr_problem_set(problem, SQLITE_ERROR, "%s: a column without a name cannot be replicated",
+        ctr_problem_set(tab->conn, SQLITE_ERROR, "%s: a column without a name cannot be replicated",
                         call->table);
     int counter = ctr_shape_counter_like(&call->shape, name);
     if (counter >= 0 && !ctr_tracked_column_of(&call->tracked, counter))
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(tab->conn, SQLITE_ERROR,
                         "%s: column %s is a counter in other files: counter_replicate('%s', '%s') "
                         "makes it one here",
                         call->table, name, call->table, name);
     if (counter >= 0 || ctr_regular_named(registry, name, strlen(name)) >= 0)
-        refuse_birth(call, name, problem);
-    ctr_regular_note(tab, registry->n, name, name, problem);
+        refuse_birth(call, name);
+    ctr_regular_note(tab, registry->n, name, name);
 }
 
 /* Reads call->shape and call->tracked, again if they were read before. */
-static void tracking_open_counters(ctr_tracking *call, ctr_problem *problem)
+static void tracking_open_counters(ctr_tracking *call)
 {
-    if (problem->rc != SQLITE_OK) return;
+    if (ctr_rc(call->conn) != SQLITE_OK) return;
     ctr_tracked_close(&call->tracked);
     ctr_shape_close(&call->shape);
-    ctr_stored_read(&call->shape, call->db, call->schema, call->counters, problem);
-    const ctr_objects *objects = ctr_file_objects(call->file, problem);
+    ctr_stored_read(&call->shape, call->conn, call->schema, call->counters);
+    const ctr_objects *objects = ctr_file_objects(call->file);
     if (objects)
-        ctr_tracked_begin(&call->tracked, objects, call->counters, call->table, &call->shape,
-                          problem);
+        ctr_tracked_begin(&call->tracked, objects, call->counters, call->table, &call->shape);
 }
 
 /* Makes the table a replicated one, if it is not. Then all of its columns that are neither key nor
  * counter, and can be written, become regular columns; those that the call makes counters are
  * regular no longer. Returns whether a column came or went. Fails with SQLITE_ERROR if a column has
  * no name, or one that files know as another column's. */
-static bool replicating_add(ctr_tracking *call, ctr_problem *problem)
+static bool replicating_add(ctr_tracking *call)
 {
     if (!call->shape.replicated) {
-        begin_replicating(call, problem);
-        tracking_open_counters(call, problem);
+        begin_replicating(call);
+        tracking_open_counters(call);
     }
-    if (problem->rc != SQLITE_OK) return false;
-    ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape, problem);
-    bool changed = end_regular(call, tab, problem);
-    for (size_t i = 0; tab && i < call->tracked.ordinary.n && problem->rc == SQLITE_OK; i++) {
+    if (ctr_rc(call->conn) != SQLITE_OK) return false;
+    ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape);
+    bool changed = end_regular(call, tab);
+    for (size_t i = 0; tab && i < call->tracked.ordinary.n && ctr_rc(call->conn) == SQLITE_OK;
+         i++) {
         const ctr_described *column = &call->tracked.ordinary.columns[i];
         if (!is_regular(call, column) || regular_of(call, column->name)) continue;
-        add_regular(call, tab, column->name, problem);
+        add_regular(call, tab, column->name);
         changed = true;
     }
     bool yields = call->values == CTR_VALUES_OLDEST;
-    if ((!changed && !yields) || problem->rc != SQLITE_OK) return changed;
+    if ((!changed && !yields) || ctr_rc(call->conn) != SQLITE_OK) return changed;
     /* Other files hold values of the new columns, or values that win now: with a new token all rows
      * are read again. */
-    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
     ctr_run_do(&run, CTR_SQL_CATALOG_REDRAW_TABLE, call->counters);
-    tracking_open_counters(call, problem);
+    tracking_open_counters(call);
     return changed;
 }
 
 /* Ends the replication of a regular column in this file; returns false if it is none. */
-static bool replicating_drop(ctr_tracking *call, const char *name, ctr_problem *problem)
+static bool replicating_drop(ctr_tracking *call, const char *name)
 {
-    for (int i = 0; i < call->tracked.n_regular && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < call->tracked.n_regular && ctr_rc(call->conn) == SQLITE_OK; i++) {
         const ctr_tracked_regular *regular = &call->tracked.regular[i];
         const char *column = regular->column ? regular->column
                              : regular->lost ? regular->lost
                                              : regular->name;
         if (sqlite3_stricmp(column, name) != 0) continue;
-        ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape, problem);
-        ctr_tracked_note(call->file, call->counters, &call->shape, problem);
-        if (tab) ctr_regular_note(tab, regular->number, regular->name, NULL, problem);
-        tracking_open_counters(call, problem);
+        ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape);
+        ctr_tracked_note(call->file, call->counters, &call->shape);
+        if (tab) ctr_regular_note(tab, regular->number, regular->name, NULL);
+        tracking_open_counters(call);
         return true;
     }
     return false;
@@ -424,11 +419,11 @@ static bool replicating_drop(ctr_tracking *call, const char *name, ctr_problem *
 
 /* Creates the counter table with the columns of call->shape, for a table that had the name `birth`
  * when tracking began. It uses stored tables that already exist. */
-static void create_counter_table(ctr_tracking *call, const char *birth, ctr_problem *problem)
+static void create_counter_table(ctr_tracking *call, const char *birth)
 {
-    char *definition = problem->rc == SQLITE_OK ? ctr_shape_declaration(&call->shape) : NULL;
-    if (!call->counters || !definition) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    char *definition = ctr_rc(call->conn) == SQLITE_OK ? ctr_shape_declaration(&call->shape) : NULL;
+    if (!call->counters || !definition) ctr_problem_nomem(call->conn);
+    ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
     run.slots.name = birth;
     run.slots.definition = definition;
     ctr_run_do(&run, CTR_SQL_TRACK_CREATE, NULL);
@@ -439,25 +434,25 @@ static void create_counter_table(ctr_tracking *call, const char *birth, ctr_prob
 /* `.clone` of the shell copies the stored tables of the counters without the virtual table. They
  * are used again if their triggers are on this table. Otherwise fails if another table was created
  * under this name. */
-static void take_up_counters(ctr_tracking *call, ctr_problem *problem)
+static void take_up_counters(ctr_tracking *call)
 {
     ctr_catalog catalog = {0};
     const ctr_catalog_entry *born = NULL;
-    ctr_catalog_read(&catalog, call->file, problem);
-    const ctr_objects *objects = ctr_file_objects(call->file, problem);
-    for (int i = 0; i < catalog.n && !call->counters && problem->rc == SQLITE_OK; i++) {
+    ctr_catalog_read(&catalog, call->file);
+    const ctr_objects *objects = ctr_file_objects(call->file);
+    for (int i = 0; i < catalog.n && !call->counters && ctr_rc(call->conn) == SQLITE_OK; i++) {
         const ctr_catalog_entry *entry = &catalog.entries[i];
         if (sqlite3_stricmp(entry->birth, call->table) == 0) born = entry;
-        if (!ctr_triggers_stand_on(objects, entry->name, call->table, problem) ||
+        if (!ctr_triggers_stand_on(objects, entry->name, call->table) ||
             ctr_schema_objects_find(objects, entry->name))
             continue;
         call->counters = sqlite3_mprintf("%s", entry->name);
         call->taken_up = true;
-        ctr_stored_read(&call->shape, call->db, call->schema, entry->name, problem);
-        create_counter_table(call, entry->birth, problem);
+        ctr_stored_read(&call->shape, call->conn, call->schema, entry->name);
+        create_counter_table(call, entry->birth);
     }
     if (!call->counters && born)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(call->conn, SQLITE_ERROR,
                         "%s: the counter table %s was created with this name, by which files match "
                         "their tables",
                         call->table, born->name);
@@ -465,17 +460,17 @@ static void take_up_counters(ctr_tracking *call, ctr_problem *problem)
 }
 
 /* Raises a counter to its next generation. */
-static void raise_column(ctr_tracking *call, const char *name, ctr_problem *problem)
+static void raise_column(ctr_tracking *call, const char *name)
 {
     const char *spelling;
     int64_t generation = ctr_shape_generation(&call->shape, name, &spelling) + 1;
-    ctr_columns_check(&call->shape, call->db, call->counters, name, problem);
-    ctr_columns_ask(call->db, call->schema, call->counters, name, generation, problem);
+    ctr_columns_check(&call->shape, call->conn, call->counters, name);
+    ctr_columns_ask(call->conn, call->schema, call->counters, name, generation);
 }
 
 /* Fails unless the counters have the present key of the table, whatever the names of its
  * columns. */
-static void check_tracked_key(ctr_tracking *call, const ctr_shape *wanted, ctr_problem *problem)
+static void check_tracked_key(ctr_tracking *call, const ctr_shape *wanted)
 {
     bool same = wanted->n_keys == call->shape.n_keys;
     for (int i = 0; i < wanted->n_keys && same; i++) {
@@ -486,9 +481,9 @@ static void check_tracked_key(ctr_tracking *call, const ctr_shape *wanted, ctr_p
                sqlite3_stricmp(a->collation, b->collation) == 0;
     }
     char *now = ctr_shape_key_text(wanted), *then = ctr_shape_key_text(&call->shape);
-    if (!now || !then) ctr_problem_nomem(problem);
+    if (!now || !then) ctr_problem_nomem(call->conn);
     if (!same)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(call->conn, SQLITE_ERROR,
                         "%s: the key is (%s), but that of its counters, %s, is (%s)", call->table,
                         now, call->counters, then);
     sqlite3_free(now);
@@ -496,12 +491,12 @@ static void check_tracked_key(ctr_tracking *call, const ctr_shape *wanted, ctr_p
 }
 
 /* A column that was renamed while the triggers were missing looks like a dropped one. */
-static void check_lost(const ctr_tracking *call, ctr_problem *problem)
+static void check_lost(const ctr_tracking *call)
 {
     const char *function = ctr_tracked_function(&call->tracked);
     for (int i = 0; i < call->shape.n_columns; i++)
         if (call->tracked.columns[i].lost)
-            ctr_problem_set(problem, SQLITE_ERROR,
+            ctr_problem_set(call->conn, SQLITE_ERROR,
                             "%s: the column of the counter %s is missing: if it was renamed, "
                             "rename it back, call %s, and rename it again; if it was dropped, name "
                             "the remaining ones: %s('%s', ...)",
@@ -510,11 +505,11 @@ static void check_lost(const ctr_tracking *call, ctr_problem *problem)
 }
 
 /* The triggers list the regular columns in the order of their numbers, so none may be missing. */
-static void check_lost_regular(const ctr_tracking *call, ctr_problem *problem)
+static void check_lost_regular(const ctr_tracking *call)
 {
     for (int i = 0; i < call->tracked.n_regular; i++)
         if (call->tracked.regular[i].lost)
-            ctr_problem_set(problem, SQLITE_ERROR,
+            ctr_problem_set(call->conn, SQLITE_ERROR,
                             "%s: the replicated column %s is missing: if it was renamed, rename it "
                             "back, call counter_replicate('%s'), and rename it again; if it was "
                             "dropped, call counter_untrack('%s', '%s')",
@@ -524,31 +519,30 @@ static void check_lost_regular(const ctr_tracking *call, ctr_problem *problem)
 
 /* Adds counters for columns that have none. A counter that exists already, from other files, adopts
  * its column: the values are added to its counts. Returns whether there was such a column. */
-static bool add_columns(ctr_tracking *call, bool whole, ctr_problem *problem)
+static bool add_columns(ctr_tracking *call, bool whole)
 {
     bool added = false;
     ctr_shape wanted = {0};
-    ctr_constraints_read_shape(&wanted, call->db, call->schema, call->table, call->names, call->n,
-                               &call->tracked, problem);
-    if (problem->rc == SQLITE_OK) check_tracked_key(call, &wanted, problem);
-    for (int i = 0; i < wanted.n_counters && problem->rc == SQLITE_OK; i++) {
+    ctr_constraints_read_shape(&wanted, call->conn, call->schema, call->table, call->names, call->n,
+                               &call->tracked);
+    if (ctr_rc(call->conn) == SQLITE_OK) check_tracked_key(call, &wanted);
+    for (int i = 0; i < wanted.n_counters && ctr_rc(call->conn) == SQLITE_OK; i++) {
         const char *name = ctr_shape_counter_name(&wanted, i),
                    *born = replicating_birth(call, name);
         if (ctr_tracked_counter(&call->tracked, name) >= 0 ||
             ctr_shape_counter_like(&call->shape, born) >= 0)
             continue;
-        if (!whole) check_lost(call, problem);
-        replicating_refuse_birth(call, name, born, problem);
-        if (problem->rc == SQLITE_OK) raise_column(call, born, problem);
+        if (!whole) check_lost(call);
+        replicating_refuse_birth(call, name, born);
+        if (ctr_rc(call->conn) == SQLITE_OK) raise_column(call, born);
         added = true;
     }
-    if (added) tracking_open_counters(call, problem);
-    for (int i = 0; i < wanted.n_counters && problem->rc == SQLITE_OK; i++) {
+    if (added) tracking_open_counters(call);
+    for (int i = 0; i < wanted.n_counters && ctr_rc(call->conn) == SQLITE_OK; i++) {
         const char *name = ctr_shape_counter_name(&wanted, i);
         if (ctr_tracked_counter(&call->tracked, name) >= 0) continue;
         const char *born = replicating_birth(call, name);
-        ctr_tracked_adopt(&call->tracked, ctr_shape_counter_like(&call->shape, born), name,
-                          problem);
+        ctr_tracked_adopt(&call->tracked, ctr_shape_counter_like(&call->shape, born), name);
         added = true;
     }
     ctr_shape_close(&wanted);
@@ -571,82 +565,79 @@ static bool opens_given(const ctr_tracking *call, int counter)
 }
 
 /* Returns whether the triggers are those that counter_track makes. */
-static bool are_triggers_whole(const ctr_tracking *call, ctr_problem *problem)
+static bool are_triggers_whole(const ctr_tracking *call)
 {
-    if (problem->rc != SQLITE_OK) return false;
-    ctr_problem broken = {SQLITE_OK, NULL};
-    ctr_triggers_check(call->file, call->counters, &broken);
-    if (broken.rc == SQLITE_OK) return true;
-    if (broken.rc == SQLITE_ERROR)
-        ctr_problem_close(&broken);
-    else
-        *problem = broken;
-    return false;
+    if (ctr_rc(call->conn) != SQLITE_OK) return false;
+    ctr_problem broken;
+    ctr_problem_begin(call->conn, &broken);
+    ctr_triggers_check(call->file, call->counters);
+    bool is_whole = broken.rc == SQLITE_OK;
+    ctr_problem_raise_if(call->conn, &broken, broken.rc != SQLITE_ERROR);
+    return is_whole;
 }
 
-static void refuse_nothing_to_do(const ctr_tracking *call, ctr_problem *problem)
+static void refuse_nothing_to_do(const ctr_tracking *call)
 {
     if (call->n > 0)
-        ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is tracked already", call->table,
+        ctr_problem_set(call->conn, SQLITE_ERROR, "%s: column %s is tracked already", call->table,
                         call->names[0]);
     else
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(call->conn, SQLITE_ERROR,
                         "%s is tracked already, and there is nothing to count", call->table);
 }
 
 /* Adds columns to a tracked table, or repairs its triggers and counters. */
-static int64_t go_on_tracking(ctr_tracking *call, ctr_problem *problem)
+static int64_t go_on_tracking(ctr_tracking *call)
 {
-    tracking_open_counters(call, problem);
-    bool whole = are_triggers_whole(call, problem);
-    check_lost_regular(call, problem);
+    tracking_open_counters(call);
+    bool whole = are_triggers_whole(call);
+    check_lost_regular(call);
     int n_before = call->shape.n_columns;
     bool was_replicated = call->shape.replicated;
-    replicating_note_births(call, problem);
-    bool added = call->replicates && problem->rc == SQLITE_OK && replicating_add(call, problem);
-    added = add_columns(call, whole, problem) || added;
+    replicating_note_births(call);
+    bool added = call->replicates && ctr_rc(call->conn) == SQLITE_OK && replicating_add(call);
+    added = add_columns(call, whole) || added;
     bool any = call->shape.replicated;
-    for (int i = 0; i < call->shape.n_counters && !any && problem->rc == SQLITE_OK; i++)
+    for (int i = 0; i < call->shape.n_counters && !any && ctr_rc(call->conn) == SQLITE_OK; i++)
         any = ctr_tracked_column_of(&call->tracked, i) != NULL;
-    if (!any && problem->rc == SQLITE_OK)
-        ctr_problem_set(problem, SQLITE_ERROR,
+    if (!any && ctr_rc(call->conn) == SQLITE_OK)
+        ctr_problem_set(call->conn, SQLITE_ERROR,
                         "%s: none of its counters has a column of its name here: if columns were "
                         "renamed, rename them back, call %s, and rename them again",
                         call->table, ctr_tracked_function(&call->tracked));
-    if (problem->rc == SQLITE_OK && call->n == 0) check_lost(call, problem);
-    if (problem->rc == SQLITE_OK && (added || !whole))
-        ctr_triggers_create(&call->tracked, call->file, problem);
-    if (problem->rc != SQLITE_OK) return 0;
+    if (ctr_rc(call->conn) == SQLITE_OK && call->n == 0) check_lost(call);
+    if (ctr_rc(call->conn) == SQLITE_OK && (added || !whole))
+        ctr_triggers_create(&call->tracked, call->file);
+    if (ctr_rc(call->conn) != SQLITE_OK) return 0;
 
     if (call->values == CTR_VALUES_NEWEST && !whole) call->values = CTR_VALUES_WRITTEN;
     call->stamps = call->replicates && (added || !was_replicated || call->values);
-    bool renamed = ctr_tracked_note(call->file, call->counters, &call->shape, problem);
+    bool renamed = ctr_tracked_note(call->file, call->counters, &call->shape);
     /* Adopted columns: those that this call has given to counters that existed before. */
-    for (int i = 0; i < n_before && problem->rc == SQLITE_OK; i++)
+    for (int i = 0; i < n_before && ctr_rc(call->conn) == SQLITE_OK; i++)
         call->tracked.columns[i].adopted = call->tracked.columns[i].given;
-    int64_t counted = counting_opening(call, opens_given, problem);
+    int64_t counted = counting_opening(call, opens_given);
     if (!whole || added || renamed || call->taken_up || call->values || counted > 0) return counted;
-    refuse_nothing_to_do(call, problem);
+    refuse_nothing_to_do(call);
     return 0;
 }
 
 /* Refuses to track `table` while some tracked table is missing. `table` may be that table, renamed
  * and then rebuilt; new counters for it would belong to those of no other file. */
-static void refuse_orphans(ctr_file *file, const char *table, ctr_problem *problem)
+static void refuse_orphans(ctr_file *file, const char *table)
 {
     ctr_catalog catalog = {0};
-    ctr_catalog_read(&catalog, file, problem);
-    const ctr_objects *objects = ctr_file_objects(file, problem);
-    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
+    ctr_catalog_read(&catalog, file);
+    const ctr_objects *objects = ctr_file_objects(file);
+    for (int i = 0; i < catalog.n && ctr_rc(file->conn) == SQLITE_OK; i++) {
         const ctr_catalog_entry *entry = &catalog.entries[i];
-        if (!ctr_tracked_is_among(objects, entry->name) ||
-            ctr_triggers_table(objects, entry->name, problem))
+        if (!ctr_tracked_is_among(objects, entry->name) || ctr_triggers_table(objects, entry->name))
             continue;
-        char *noted = ctr_stored_tracked(objects->db, objects->schema, entry->name, problem);
+        char *noted = ctr_stored_tracked(objects->conn, objects->schema, entry->name);
         const char *last = noted ? noted : entry->birth;
         if (!ctr_schema_objects_find(objects, last))
             ctr_problem_set(
-                problem, SQLITE_ERROR,
+                file->conn, SQLITE_ERROR,
                 "%s: %s holds the counters of a tracked table %s, which is missing: if %s is "
                 "that table, rename it to %s, call counter_track('%s', ...), and rename it "
                 "back",
@@ -657,52 +648,52 @@ static void refuse_orphans(ctr_file *file, const char *table, ctr_problem *probl
 }
 
 /* Creates the counter table of a table that is not tracked yet. */
-static void begin_tracking(ctr_tracking *call, ctr_problem *problem)
+static void begin_tracking(ctr_tracking *call)
 {
-    refuse_orphans(call->file, call->table, problem);
-    if (problem->rc != SQLITE_OK) return;
+    refuse_orphans(call->file, call->table);
+    if (ctr_rc(call->conn) != SQLITE_OK) return;
     if (call->n == 0 && !call->replicates)
-        ctr_problem_set(problem, SQLITE_ERROR, "%s: name the columns to be tracked", call->table);
-    ctr_constraints_read_shape(&call->shape, call->db, call->schema, call->table, call->names,
-                               call->n, &call->tracked, problem);
-    if (call->replicates && problem->rc == SQLITE_OK)
-        ctr_constraints_refuse_collations(&call->shape, call->table, problem);
+        ctr_problem_set(call->conn, SQLITE_ERROR, "%s: name the columns to be tracked",
+                        call->table);
+    ctr_constraints_read_shape(&call->shape, call->conn, call->schema, call->table, call->names,
+                               call->n, &call->tracked);
+    if (call->replicates && ctr_rc(call->conn) == SQLITE_OK)
+        ctr_constraints_refuse_collations(call->conn, &call->shape, call->table);
     if (!call->keys_assigned)
-        ctr_constraints_refuse_own_keys(&call->shape, call->db, call->schema, call->table, problem);
+        ctr_constraints_refuse_own_keys(&call->shape, call->conn, call->schema, call->table);
     call->counters = sqlite3_mprintf("%s_counters", call->table);
     call->conn->row_cells = call->replicates;
-    create_counter_table(call, call->table, problem);
+    create_counter_table(call, call->table);
     call->conn->row_cells = false;
 }
 
 /* Do what the call asks for. Return the number of rows that were counted; of columns that are no
  * longer tracked. */
-static int64_t tracking_track(ctr_tracking *call, ctr_problem *problem)
+static int64_t tracking_track(ctr_tracking *call)
 {
-    if (!call->counters) take_up_counters(call, problem);
-    if (call->counters) return go_on_tracking(call, problem);
-    begin_tracking(call, problem);
-    tracking_open_counters(call, problem);
-    if (call->replicates && problem->rc == SQLITE_OK) replicating_add(call, problem);
+    if (!call->counters) take_up_counters(call);
+    if (call->counters) return go_on_tracking(call);
+    begin_tracking(call);
+    tracking_open_counters(call);
+    if (call->replicates && ctr_rc(call->conn) == SQLITE_OK) replicating_add(call);
     call->stamps = call->replicates;
-    if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, call->file, problem);
-    if (problem->rc == SQLITE_OK)
-        ctr_tracked_note(call->file, call->counters, &call->shape, problem);
-    return counting_opening(call, opens_each, problem);
+    if (ctr_rc(call->conn) == SQLITE_OK) ctr_triggers_create(&call->tracked, call->file);
+    if (ctr_rc(call->conn) == SQLITE_OK) ctr_tracked_note(call->file, call->counters, &call->shape);
+    return counting_opening(call, opens_each);
 }
 
 /* ---- untracking ------------------------------------------------------------------------------ */
 
 /* Notes the counters of a table that is about to be dropped: tracked again, its values would add up
  * with the counts that other files have. */
-static void note_untracked(const ctr_tracking *call, ctr_problem *problem)
+static void note_untracked(const ctr_tracking *call)
 {
     ctr_catalog_entry entry = {0};
-    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
     ctr_run_do(&run, CTR_SQL_UNTRACKED_CREATE, NULL);
-    ctr_catalog_named(&entry, call->db, call->schema, call->counters, problem);
+    ctr_catalog_named(&entry, call->conn, call->schema, call->counters);
     sqlite3_stmt *note = ctr_run_prepare(&run, CTR_SQL_UNTRACKED_NOTE);
-    for (int i = 0; i < call->shape.n_counters && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < call->shape.n_counters && ctr_rc(call->conn) == SQLITE_OK; i++) {
         ctr_run_bind_text(&run, note, ":table", entry.birth);
         ctr_run_bind_text(&run, note, ":column", ctr_shape_counter_name(&call->shape, i));
         ctr_run_row(&run, note);
@@ -712,60 +703,60 @@ static void note_untracked(const ctr_tracking *call, ctr_problem *problem)
     ctr_catalog_close_entry(&entry);
 }
 
-static void drop_tracked_column(ctr_tracking *call, const char *name, ctr_problem *problem)
+static void drop_tracked_column(ctr_tracking *call, const char *name)
 {
     int counter = ctr_tracked_counter(&call->tracked, name);
-    if (counter < 0 && replicating_drop(call, name, problem)) return;
+    if (counter < 0 && replicating_drop(call, name)) return;
     int like = counter < 0 ? ctr_shape_counter_like(&call->shape, name) : -1;
     bool lost = like >= 0 && call->tracked.columns[call->shape.counters[like]].lost;
     if (lost) counter = like; /* its column was dropped from the table unnoticed */
     if (counter < 0)
-        ctr_problem_set(problem, SQLITE_ERROR, "%s: column '%s' is not tracked", call->table, name);
+        ctr_problem_set(call->conn, SQLITE_ERROR, "%s: column '%s' is not tracked", call->table,
+                        name);
     else if (call->shape.n_counters == 1 && !call->shape.replicated)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(call->conn, SQLITE_ERROR,
                         "%s: %s is its last tracked column: counter_untrack('%s') untracks the "
                         "table",
                         call->table, name, call->table);
-    if (problem->rc != SQLITE_OK) return;
-    char *own = ctr_text_copy(ctr_shape_counter_name(&call->shape, counter), problem);
-    const ctr_identity *identity = ctr_file_identity(call->file, problem);
-    if (identity && !*identity->name)
-        ctr_succession_lineage_changed(call->file, CTR_WHY_DROPPED, problem);
-    if (problem->rc == SQLITE_OK) raise_column(call, own, problem);
+    if (ctr_rc(call->conn) != SQLITE_OK) return;
+    char *own = ctr_text_copy(call->conn, ctr_shape_counter_name(&call->shape, counter));
+    const ctr_identity *identity = ctr_file_identity(call->file);
+    if (identity && !*identity->name) ctr_succession_lineage_changed(call->file, CTR_WHY_DROPPED);
+    if (ctr_rc(call->conn) == SQLITE_OK) raise_column(call, own);
     sqlite3_free(own);
-    tracking_open_counters(call, problem);
+    tracking_open_counters(call);
 }
 
-static int64_t tracking_untrack(ctr_tracking *call, ctr_problem *problem)
+static int64_t tracking_untrack(ctr_tracking *call)
 {
     int64_t n = call->n;
     if (!call->counters)
-        ctr_problem_set(problem, SQLITE_ERROR, "%s is not a tracked table", call->table);
-    tracking_open_counters(call, problem);
+        ctr_problem_set(call->conn, SQLITE_ERROR, "%s is not a tracked table", call->table);
+    tracking_open_counters(call);
     ctr_identity identity;
-    if (ctr_identity_read(&identity, call->db, call->schema, problem)) return 0;
-    ctr_run run = ctr_run_on(call->db, call->schema, call->counters, problem);
+    if (ctr_identity_read(&identity, call->conn, call->schema)) return 0;
+    ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
     if (call->n == 0) {
         n = call->shape.n_counters;
-        note_untracked(call, problem);
-        ctr_triggers_drop(call->db, call->schema, call->counters, problem);
+        note_untracked(call);
+        ctr_triggers_drop(call->conn, call->schema, call->counters);
         ctr_run_do(&run, CTR_SQL_TRACK_DROP, NULL);
         return n;
     }
-    bool whole = are_triggers_whole(call, problem);
-    if (!whole && problem->rc == SQLITE_OK) {
+    bool whole = are_triggers_whole(call);
+    if (!whole && ctr_rc(call->conn) == SQLITE_OK) {
         /* SQLite changes no table while a trigger names a missing column. The names in the triggers
          * are noted, for they may be newer than the notes. */
-        ctr_tracked_note(call->file, call->counters, &call->shape, problem);
-        ctr_triggers_drop(call->db, call->schema, call->counters, problem);
+        ctr_tracked_note(call->file, call->counters, &call->shape);
+        ctr_triggers_drop(call->conn, call->schema, call->counters);
     }
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
-    for (int i = 0; i < call->n && problem->rc == SQLITE_OK; i++)
-        drop_tracked_column(call, call->names[i], problem);
-    if (problem->rc == SQLITE_OK) check_lost(call, problem);
-    check_lost_regular(call, problem);
-    if (problem->rc == SQLITE_OK) ctr_triggers_create(&call->tracked, call->file, problem);
-    if (!whole) counting_rows(call, problem);
+    for (int i = 0; i < call->n && ctr_rc(call->conn) == SQLITE_OK; i++)
+        drop_tracked_column(call, call->names[i]);
+    if (ctr_rc(call->conn) == SQLITE_OK) check_lost(call);
+    check_lost_regular(call);
+    if (ctr_rc(call->conn) == SQLITE_OK) ctr_triggers_create(&call->tracked, call->file);
+    if (!whole) counting_rows(call);
     return n;
 }
 
@@ -816,16 +807,16 @@ static const char COUNTER_TRACK[] = "counter_track", COUNTER_REPLICATE[] = "coun
 
 /* ---- finding the table ----------------------------------------------------------------------- */
 
-static bool look_for_table(void *with, const char *schema, const char *table, ctr_problem *problem)
+static bool look_for_table(void *with, const char *schema, const char *table)
 {
     ctr_tracking *call = with;
-    ctr_run run = ctr_run_on(call->db, schema, NULL, problem);
+    ctr_run run = ctr_run_on(call->conn, schema, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
     ctr_run_bind_text(&run, row, ":name", table);
-    const char *name = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
+    const char *name = ctr_run_row(&run, row) ? ctr_text_column(call->conn, row, 0) : NULL;
     if (name) {
-        call->schema = ctr_text_copy(schema, problem);
-        call->table = ctr_text_copy(name, problem);
+        call->schema = ctr_text_copy(call->conn, schema);
+        call->table = ctr_text_copy(call->conn, name);
     }
     sqlite3_finalize(row);
     return name != NULL;
@@ -834,35 +825,34 @@ static bool look_for_table(void *with, const char *schema, const char *table, ct
 /* ---- the functions --------------------------------------------------------------------------- */
 
 /* Sets the schema and the name of the table. */
-static void find_ordinary(ctr_tracking *call, const char *table, ctr_problem *problem)
+static void find_ordinary(ctr_tracking *call, const char *table)
 {
     ctr_object object = CTR_OBJECT_NONE;
-    if (!ctr_schema_find(call->db, table, look_for_table, call, problem))
-        ctr_problem_set(problem, SQLITE_ERROR, "there is no table '%s'", table);
-    if (problem->rc == SQLITE_OK)
-        object = ctr_schema_object(call->db, call->schema, call->table, problem);
+    if (!ctr_schema_find(call->conn, table, look_for_table, call))
+        ctr_problem_set(call->conn, SQLITE_ERROR, "there is no table '%s'", table);
+    if (ctr_rc(call->conn) == SQLITE_OK)
+        object = ctr_schema_object(call->conn, call->schema, call->table);
     if (object != CTR_OBJECT_TABLE)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(call->conn, SQLITE_ERROR,
                         "%s is %s: only an ordinary table has columns that can be tracked",
                         call->table, ctr_schema_object_text(object));
 }
 
-static int64_t in_session(ctr_tracking *call, const char *table,
-                          int64_t (*work)(ctr_tracking *, ctr_problem *), ctr_problem *problem)
+static int64_t in_session(ctr_tracking *call, const char *table, int64_t (*work)(ctr_tracking *))
 {
-    int64_t result = 0, inserted = sqlite3_last_insert_rowid(call->db);
+    int64_t result = 0, inserted = sqlite3_last_insert_rowid(call->conn->db);
     ctr_session session;
-    if (ctr_session_begin(&session, call->db, call->conn, problem) == SQLITE_OK) {
-        find_ordinary(call, table, problem);
-        if (problem->rc == SQLITE_OK) ctr_events_append(call->conn, problem);
-        call->file = problem->rc == SQLITE_OK ? ctr_file_of(call->conn, call->schema) : NULL;
-        if (!call->file) ctr_problem_nomem(problem);
-        if (call->file) call->counters = ctr_triggers_counters(call->file, call->table, problem);
-        if (problem->rc == SQLITE_OK) result = work(call, problem);
-        ctr_events_write_ahead(call->conn, problem);
+    if (ctr_session_begin(&session, call->conn, true) == SQLITE_OK) {
+        find_ordinary(call, table);
+        if (ctr_rc(call->conn) == SQLITE_OK) ctr_events_append(call->conn);
+        call->file = ctr_rc(call->conn) == SQLITE_OK ? ctr_file_of(call->conn, call->schema) : NULL;
+        if (!call->file) ctr_problem_nomem(call->conn);
+        if (call->file) call->counters = ctr_triggers_counters(call->file, call->table);
+        if (ctr_rc(call->conn) == SQLITE_OK) result = work(call);
+        ctr_events_write_ahead(call->conn);
     }
-    ctr_session_end(&session, problem);
-    sqlite3_set_last_insert_rowid(call->db, inserted);
+    ctr_session_end(&session);
+    sqlite3_set_last_insert_rowid(call->conn->db, inserted);
     return result;
 }
 
@@ -926,26 +916,27 @@ static bool take_argument(sqlite3_context *ctx, ctr_tracking *call, const char *
 }
 
 static void run_tracking(sqlite3_context *ctx, const char *function, int argc, sqlite3_value **argv,
-                         int64_t (*work)(ctr_tracking *, ctr_problem *))
+                         int64_t (*work)(ctr_tracking *))
 {
     if (argc < 1) {
         ctr_arg_error(ctx, "%s: the arguments are a table and its columns", function);
         return;
     }
-    ctr_tracking call = {.db = sqlite3_context_db_handle(ctx),
-                         .conn = sqlite3_user_data(ctx),
-                         .replicates = strcmp(function, COUNTER_REPLICATE) == 0};
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_conn *conn = sqlite3_user_data(ctx);
+    ctr_tracking call = {
+        .conn = conn, .tracked.conn = conn, .replicates = strcmp(function, COUNTER_REPLICATE) == 0};
+    ctr_problem problem;
     const char *table = ctr_arg_text(ctx, function, "the table", argv[0]);
     call.names = table ? sqlite3_malloc64(((size_t)argc + 1) * sizeof *call.names) : NULL;
     if (table && !call.names) sqlite3_result_error_nomem(ctx);
     bool named = call.names != NULL;
     for (int i = 1; i < argc && named; i++) named = take_argument(ctx, &call, function, argv[i]);
     if (named) {
-        int64_t n = in_session(&call, table, work, &problem);
+        ctr_problem_begin(call.conn, &problem);
+        int64_t n = in_session(&call, table, work);
         if (ctr_arg_problem(ctx, function, &problem)) sqlite3_result_int64(ctx, n);
     }
-    if (call.tracked.db) ctr_tracked_close(&call.tracked);
+    ctr_tracked_close(&call.tracked);
     ctr_shape_close(&call.shape);
     sqlite3_free(call.schema);
     sqlite3_free(call.table);

@@ -14,10 +14,11 @@ static void close_scope(ctr_apply *apply)
 
 static void close_target(ctr_apply *apply)
 {
-    ctr_problem none = {SQLITE_OK, NULL}; /* without memory there is no warning */
+    ctr_problem none;
+    ctr_problem_begin(apply->conn, &none); /* without memory there is no warning */
     if (apply->open && apply->merge.entry.birth)
-        ctr_brought_list_add(&apply->brought, apply->merge.entry.birth, &apply->merge.brought,
-                             &none);
+        ctr_brought_list_add(apply->conn, &apply->brought, apply->merge.entry.birth,
+                             &apply->merge.brought);
     ctr_problem_close(&none);
     if (apply->open) ctr_merge_close(&apply->merge);
     sqlite3_finalize(apply->values);
@@ -44,12 +45,13 @@ static void apply_release(ctr_apply *apply)
 /* Release it, and make what the changes have brought that of the connection, or forget it. */
 static void apply_committed(ctr_apply *apply)
 {
-    ctr_problem none = {SQLITE_OK, NULL};
+    ctr_problem none;
+    ctr_problem_begin(apply->conn, &none);
     apply_release(apply);
     ctr_brought_list *list = apply->brought.n > 0 ? ctr_brought_of(apply->conn) : NULL;
     for (size_t i = 0; list && i < apply->brought.n; i++)
-        ctr_brought_list_add(list, apply->brought.tables[i].birth,
-                             &apply->brought.tables[i].brought, &none);
+        ctr_brought_list_add(apply->conn, list, apply->brought.tables[i].birth,
+                             &apply->brought.tables[i].brought);
     ctr_problem_close(&none);
     ctr_brought_list_close(&apply->brought);
 }
@@ -62,14 +64,14 @@ static void apply_rolled_back(ctr_apply *apply)
 
 /* Looks the table up by its birth name again. Returns whether it is the open one and no schema has
  * changed since, which would have made SQLite prepare the statement again. */
-static bool look_up_open(ctr_apply *apply, ctr_problem *problem)
+static bool look_up_open(ctr_apply *apply)
 {
     const ctr_catalog_entry *entry = &apply->merge.entry;
-    ctr_run run = ctr_run_on(apply->db, "main", NULL, problem);
+    ctr_run run = ctr_run_on(apply->conn, "main", NULL);
     if (!apply->born) apply->born = ctr_run_prepare(&run, CTR_SQL_CATALOG_BORN);
     ctr_run_bind_text(&run, apply->born, ":name", entry->birth);
     bool found = ctr_run_row(&run, apply->born);
-    const char *name = found ? ctr_text_column(apply->born, 0, problem) : NULL;
+    const char *name = found ? ctr_text_column(apply->conn, apply->born, 0) : NULL;
     const void *token = found ? sqlite3_column_blob(apply->born, 2) : NULL;
     bool same = name && token && strcmp(name, entry->name) == 0 &&
                 sqlite3_column_bytes(apply->born, 2) == CTR_ID_SIZE &&
@@ -80,47 +82,46 @@ static bool look_up_open(ctr_apply *apply, ctr_problem *problem)
     return same && !changed;
 }
 
-static int open_target(ctr_apply *apply, const char *birth, bool replicated, ctr_file *file,
-                       ctr_problem *problem)
+static int open_target(ctr_apply *apply, const char *birth, bool replicated, ctr_file *file)
 {
-    bool current = apply->open && sqlite3_stricmp(apply->merge.entry.birth, birth) == 0 &&
-                   look_up_open(apply, problem);
-    if (current || problem->rc != SQLITE_OK) return problem->rc;
+    bool current =
+        apply->open && sqlite3_stricmp(apply->merge.entry.birth, birth) == 0 && look_up_open(apply);
+    if (current || ctr_rc(file->conn) != SQLITE_OK) return ctr_rc(file->conn);
     close_target(apply);
     apply->open = true;
-    if (problem->rc == SQLITE_OK &&
-        !ctr_merge_open(&apply->merge, file, birth, &apply->conflicts, problem) &&
-        ctr_merge_refuse_name(file, "main", birth, replicated, problem) == SQLITE_OK)
+    if (ctr_rc(file->conn) == SQLITE_OK &&
+        !ctr_merge_open(&apply->merge, file, birth, &apply->conflicts) &&
+        ctr_merge_refuse_name(file, "main", birth, replicated) == SQLITE_OK)
         ctr_problem_set(
-            problem, SQLITE_ERROR,
+            file->conn, SQLITE_ERROR,
             "no counter table was created with this name here: CREATE it first, as at the source");
-    if (problem->rc == SQLITE_OK) {
+    if (ctr_rc(file->conn) == SQLITE_OK) {
         apply->merge.rows.origin = CTR_FED;
         const ctr_shape *shape = &apply->merge.shape;
         char *values = ctr_shape_list(shape, CTR_KEYS, "#", ", ", 1);
         apply->keys = sqlite3_malloc64((size_t)shape->n_keys * sizeof *apply->keys);
-        if (!values || !apply->keys) ctr_problem_nomem(problem);
-        ctr_run run = ctr_run_on(apply->db, "main", NULL, problem);
+        if (!values || !apply->keys) ctr_problem_nomem(file->conn);
+        ctr_run run = ctr_run_on(apply->conn, "main", NULL);
         run.slots.values = values;
         apply->values = ctr_run_prepare(&run, CTR_SQL_ROWS_OF_PARAMETERS);
         sqlite3_free(values);
-        look_up_open(apply, problem);
+        look_up_open(apply);
     }
-    if (problem->rc != SQLITE_OK) close_target(apply);
-    return problem->rc;
+    if (ctr_rc(file->conn) != SQLITE_OK) close_target(apply);
+    return ctr_rc(file->conn);
 }
 
 /* ---- the key --------------------------------------------------------------------------------- */
 
 /* Returns whether the affinity of the column leaves the value unchanged. Otherwise the column at
  * the source is of another kind, and two keys there might be one here. */
-static bool fits(sqlite3 *db, const ctr_column *column, sqlite3_value *value, ctr_problem *problem)
+static bool fits(ctr_conn *conn, const ctr_column *column, sqlite3_value *value)
 {
     int type = sqlite3_value_type(value);
     if (type == SQLITE_NULL || column->affinity == CTR_AFFINITY_BLOB) return true;
     if (column->affinity == CTR_AFFINITY_TEXT)
         return type != SQLITE_INTEGER && type != SQLITE_FLOAT;
-    if (ctr_arg_number(db, value, problem).type != type) return false;
+    if (ctr_arg_number(conn, value).type != type) return false;
     if (column->affinity == CTR_AFFINITY_REAL) return type != SQLITE_INTEGER;
     if (type != SQLITE_FLOAT) return true;
     ctr_key_value number = {.type = CTR_KEY_REAL, .real = sqlite3_value_double(value)};
@@ -130,119 +131,118 @@ static bool fits(sqlite3 *db, const ctr_column *column, sqlite3_value *value, ct
 
 /* Fails if the key columns differ: two keys there might be one here, or values belong to other
  * columns. */
-static int check_key_text(const ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+static int check_key_text(const ctr_apply *apply, const ctr_change *change)
 {
-    if (!change->key_text) return problem->rc;
+    if (!change->key_text) return ctr_rc(apply->conn);
     char *mine = ctr_shape_key_text(&apply->merge.shape);
-    if (!mine) return ctr_problem_nomem(problem);
+    if (!mine) return ctr_problem_nomem(apply->conn);
     if (strcmp(mine, change->key_text) != 0)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(apply->conn, SQLITE_ERROR,
                         "the tables differ in the key: the source has (%s), this file has (%s)",
                         change->key_text, mine);
     sqlite3_free(mine);
-    return problem->rc;
+    return ctr_rc(apply->conn);
 }
 
 /* Takes the key as values of a row. */
-static int take_key(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+static int take_key(ctr_apply *apply, const ctr_change *change)
 {
     const ctr_shape *shape = &apply->merge.shape;
-    if (check_key_text(apply, change, problem)) return problem->rc;
+    if (check_key_text(apply, change)) return ctr_rc(apply->conn);
     int n;
     ctr_status status =
         ctr_key_check(change->key, change->key_size, change->kind == CTR_CHANGE_FLOORS, &n);
     if (status != CTR_OK)
-        return ctr_problem_set(problem, SQLITE_ERROR, "the key %s", ctr_key_status_text(status));
+        return ctr_problem_set(apply->conn, SQLITE_ERROR, "the key %s",
+                               ctr_key_status_text(status));
     if (n != shape->n_keys)
         return ctr_problem_set(
-            problem, SQLITE_ERROR,
+            apply->conn, SQLITE_ERROR,
             "the key has %d value%s and the key of the table %d: the tables differ", n,
             n == 1 ? "" : "s", shape->n_keys);
     if (ctr_text_has_noncharacter(change->key, change->key_size) &&
-        ctr_merge_refuse_key(apply->db, problem))
-        return problem->rc;
+        ctr_merge_refuse_key(apply->conn))
+        return ctr_rc(apply->conn);
 
-    ctr_problem_sqlite(problem, apply->db,
-                       ctr_pack_bind(apply->values, change->key, change->key_size));
-    ctr_run run = ctr_run_on(apply->db, "main", NULL, problem);
-    if (!ctr_run_row(&run, apply->values)) return problem->rc;
+    ctr_problem_sqlite(apply->conn, ctr_pack_bind(apply->values, change->key, change->key_size));
+    ctr_run run = ctr_run_on(apply->conn, "main", NULL);
+    if (!ctr_run_row(&run, apply->values)) return ctr_rc(apply->conn);
     for (int i = 0; i < shape->n_keys; i++) {
         const ctr_column *column = &shape->columns[shape->keys[i]];
         apply->keys[i] = sqlite3_column_value(apply->values, i);
-        if (fits(apply->db, column, apply->keys[i], problem)) continue;
+        if (fits(apply->conn, column, apply->keys[i])) continue;
         char *key = ctr_problem_describe_key(&apply->keys[i], 1);
-        if (!key) ctr_problem_nomem(problem);
-        ctr_problem_set(problem, SQLITE_ERROR,
+        if (!key) ctr_problem_nomem(apply->conn);
+        ctr_problem_set(apply->conn, SQLITE_ERROR,
                         "the key has %s for the column %s %s, which would store another value: the "
                         "tables differ",
                         key, column->name, column->type);
         sqlite3_free(key);
     }
-    return problem->rc;
+    return ctr_rc(apply->conn);
 }
 
 /* ---- the change ------------------------------------------------------------------------------ */
 
 /* Raises a counter to the generation of the change, and renews the triggers of a tracked table,
  * which name its counters. The shape is read again, because the open one may be out of date. */
-static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_file *file,
-                          ctr_problem *problem)
+static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_file *file)
 {
     ctr_shape shape = {0};
     const char *spelling, *table = apply->merge.entry.name;
     if (ctr_declaration_reserves(change->column))
-        ctr_problem_set(problem, SQLITE_ERROR, "no column can have the name '%s'", change->column);
-    ctr_stored_read(&shape, apply->db, "main", table, problem);
-    if (problem->rc == SQLITE_OK &&
+        ctr_problem_set(file->conn, SQLITE_ERROR, "no column can have the name '%s'",
+                        change->column);
+    ctr_stored_read(&shape, apply->conn, "main", table);
+    if (ctr_rc(file->conn) == SQLITE_OK &&
         ctr_shape_generation(&shape, change->column, &spelling) < change->generation &&
-        ctr_columns_check(&shape, apply->db, table, change->column, problem) == SQLITE_OK)
-        ctr_columns_raise(file, table, &shape, change->column, change->generation, problem);
+        ctr_columns_check(&shape, apply->conn, table, change->column) == SQLITE_OK)
+        ctr_columns_raise(file, table, &shape, change->column, change->generation);
     ctr_shape_close(&shape);
-    if (!apply->merge.tracked || problem->rc != SQLITE_OK) return;
-    ctr_stored_read(&shape, apply->db, "main", table, problem);
-    ctr_triggers_follow(file, table, &shape, &change->column, 1, problem);
+    if (!apply->merge.tracked || ctr_rc(file->conn) != SQLITE_OK) return;
+    ctr_stored_read(&shape, apply->conn, "main", table);
+    ctr_triggers_follow(file, table, &shape, &change->column, 1);
     ctr_shape_close(&shape);
 }
 
 /* Opens the table and takes the key. */
-static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_file *file,
-                          ctr_problem *problem)
+static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_file *file)
 {
     bool replicated = change->kind == CTR_CHANGE_ROW || change->life > 0;
-    if (open_target(apply, change->table, replicated, file, problem)) return problem->rc;
-    const ctr_identity *identity = ctr_file_identity(file, problem);
-    if (!identity) return problem->rc;
+    if (open_target(apply, change->table, replicated, file)) return ctr_rc(file->conn);
+    const ctr_identity *identity = ctr_file_identity(file);
+    if (!identity) return ctr_rc(file->conn);
     apply->conflicts = (ctr_conflicts){.file = file};
     ctr_conflicts_set_mine(&apply->conflicts, identity);
     memcpy(apply->conflicts.theirs, change->source, CTR_ID_SIZE);
     if (change->kind == CTR_CHANGE_COUNTER || change->kind == CTR_CHANGE_ANSWER)
-        return check_key_text(apply, change, problem);
-    return take_key(apply, change, problem);
+        return check_key_text(apply, change);
+    return take_key(apply, change);
 }
 
 /* Returns whether the row of a change is to be merged: the others are outside of its scope. */
-static bool is_in_scope(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+static bool is_in_scope(ctr_apply *apply, const ctr_change *change)
 {
     bool has_row = change->kind == CTR_CHANGE_CELL || change->kind == CTR_CHANGE_ROW;
-    if (!change->scope || !has_row || problem->rc != SQLITE_OK) return true;
+    if (!change->scope || !has_row || ctr_rc(apply->conn) != SQLITE_OK) return true;
     if (!apply->scoped || !ctr_text_same(apply->scoped, change->scope)) {
         close_scope(apply);
-        ctr_scope_open(&apply->scope, apply->db, change->scope, problem);
-        ctr_scope_enter(&apply->scope, apply->db, &apply->merge.shape, problem);
-        if (problem->rc == SQLITE_OK) apply->scoped = sqlite3_value_dup(change->scope);
-        if (!apply->scoped) ctr_problem_nomem(problem);
+        ctr_scope_open(&apply->scope, apply->conn, change->scope);
+        ctr_scope_enter(&apply->scope, apply->conn, &apply->merge.shape);
+        if (ctr_rc(apply->conn) == SQLITE_OK) apply->scoped = sqlite3_value_dup(change->scope);
+        if (!apply->scoped) ctr_problem_nomem(apply->conn);
     }
-    return ctr_scope_has(&apply->scope, &apply->merge.shape, apply->keys, problem);
+    return ctr_scope_has(apply->conn, &apply->scope, &apply->merge.shape, apply->keys);
 }
 
 /* A cell of a replicated table has the life of its row, and no other has one. */
-static void check_life(const ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+static void check_life(const ctr_apply *apply, const ctr_change *change)
 {
     bool replicated = apply->merge.shape.replicated;
     if (change->kind != CTR_CHANGE_CELL && change->kind != CTR_CHANGE_ROW) return;
     bool comes = change->kind == CTR_CHANGE_ROW || change->life > 0;
-    if (replicated == comes || problem->rc != SQLITE_OK) return;
-    ctr_problem_set(problem, SQLITE_ERROR,
+    if (replicated == comes || ctr_rc(apply->conn) != SQLITE_OK) return;
+    ctr_problem_set(apply->conn, SQLITE_ERROR,
                     "it is replicated %s, and a replicated table merges with replicated ones only: "
                     "call counter_replicate('%s', ...) %s",
                     comes ? "at the source, but not here" : "here, but not at the source",
@@ -250,34 +250,33 @@ static void check_life(const ctr_apply *apply, const ctr_change *change, ctr_pro
 }
 
 /* A counter of the source that is a regular column here. One that ends there says nothing. */
-static void refuse_regular(const ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+static void refuse_regular(const ctr_apply *apply, const ctr_change *change)
 {
     const ctr_merge *merge = &apply->merge;
     if (!merge->shape.replicated || change->generation % 2 == 0) return;
-    const ctr_registry *registry = ctr_regular_of(merge->rows.tab, problem);
+    const ctr_registry *registry = ctr_regular_of(merge->rows.tab);
     if (!registry || ctr_regular_named(registry, change->column, strlen(change->column)) < 0)
         return;
-    ctr_problem_set(problem, SQLITE_ERROR,
+    ctr_problem_set(apply->conn, SQLITE_ERROR,
                     "column %s is a counter at the source and a regular column here: "
                     "counter_replicate('%s', '%s') makes it a counter",
                     change->column, merge->showing.tracked->table, change->column);
 }
 
-static void apply_to_row(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+static void apply_to_row(ctr_apply *apply, const ctr_change *change)
 {
-    check_life(apply, change, problem);
-    if (problem->rc != SQLITE_OK || !ctr_merge_find(&apply->merge, apply->keys, problem)) return;
-    ctr_row_feed_take(&apply->merge, change->cell, change->cell_size, problem);
-    ctr_row_feed_take_pending(&apply->merge, problem);
+    check_life(apply, change);
+    if (ctr_rc(apply->conn) != SQLITE_OK || !ctr_merge_find(&apply->merge, apply->keys)) return;
+    ctr_row_feed_take(&apply->merge, change->cell, change->cell_size);
+    ctr_row_feed_take_pending(&apply->merge);
 }
 
 /* Leaves the shards of the own ids of main out of a cell that came with a token. The cells of an
  * earlier life of the row have nothing to do with it; one of a later life is ahead in any case. */
-static void leave_out_own(ctr_apply *apply, const ctr_change *change, int counter, ctr_cell *cell,
-                          ctr_problem *problem)
+static void leave_out_own(ctr_apply *apply, const ctr_change *change, int counter, ctr_cell *cell)
 {
     ctr_merge *merge = &apply->merge;
-    const ctr_row_cell *row = merge->shape.replicated ? ctr_rows_row(&merge->rows, problem) : NULL;
+    const ctr_row_cell *row = merge->shape.replicated ? ctr_rows_row(&merge->rows) : NULL;
     const ctr_cell none = ctr_cell_untouched();
     ctr_sent_cell sent = {.device = change->device,
                           .table = merge->entry.birth,
@@ -289,95 +288,92 @@ static void leave_out_own(ctr_apply *apply, const ctr_change *change, int counte
                           .theirs = cell};
     if (row && row->life > change->life) return;
     apply->left.size = 0;
-    uint8_t *out = ctr_pack_room(&apply->left, cell->size, problem);
-    if (!out || ctr_conflicts_read_own(&apply->own, merge->rows.tab->file, problem)) return;
-    size_t size = ctr_conflicts_leave_out(&apply->conflicts, &apply->own, &sent, out, problem);
+    uint8_t *out = ctr_pack_room(apply->conn, &apply->left, cell->size);
+    if (!out || ctr_conflicts_read_own(&apply->own, merge->rows.tab->file)) return;
+    size_t size = ctr_conflicts_leave_out(apply->conn, &apply->conflicts, &apply->own, &sent, out);
     *cell = ctr_cell_written(out, size);
 }
 
 /* Everything is checked before the first write: SQLite cannot roll back one of two writes. */
-static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_file *file,
-                             ctr_problem *problem)
+static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_file *file)
 {
     ctr_cell cell = ctr_cell_untouched();
     ctr_status status = CTR_OK;
     if (change->kind == CTR_CHANGE_CELL)
         status = ctr_cell_open(&cell, change->cell, change->cell_size);
     if (status != CTR_OK)
-        ctr_problem_set(problem, SQLITE_ERROR, "column %s: the cell %s", change->column,
+        ctr_problem_set(file->conn, SQLITE_ERROR, "column %s: the cell %s", change->column,
                         ctr_status_text(status));
-    if (ctr_merge_check_clocks(&cell, problem))
-        ctr_problem_where(problem, "column %s", change->column);
+    if (ctr_merge_check_clocks(file->conn, &cell))
+        ctr_problem_where(file->conn, "column %s", change->column);
     const char *spelling;
     int64_t present = ctr_shape_generation(&apply->merge.shape, change->column, &spelling);
     if (present > 0 && strcmp(spelling, change->column) != 0)
-        ctr_problem_set(problem, SQLITE_ERROR, "the counter is spelled %s here: the tables differ",
-                        spelling);
-    check_life(apply, change, problem);
-    refuse_regular(apply, change, problem);
+        ctr_problem_set(file->conn, SQLITE_ERROR,
+                        "the counter is spelled %s here: the tables differ", spelling);
+    check_life(apply, change);
+    refuse_regular(apply, change);
     unsigned nth = apply->conn->ended;
-    if (problem->rc != SQLITE_OK) return;
+    if (ctr_rc(file->conn) != SQLITE_OK) return;
     bool rises = present < change->generation;
-    if (rises) raise_counter(apply, change, file, problem);
-    if (rises && problem->rc != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
+    if (rises) raise_counter(apply, change, file);
+    if (rises && ctr_rc(file->conn) != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
     if (rises) close_target(apply);
-    if (problem->rc != SQLITE_OK || change->kind == CTR_CHANGE_COUNTER) return;
+    if (ctr_rc(file->conn) != SQLITE_OK || change->kind == CTR_CHANGE_COUNTER) return;
 
-    if (rises) prepare_change(apply, change, file, problem);
+    if (rises) prepare_change(apply, change, file);
     int counter = -1; /* none: the generation has risen since the cell was written */
-    if (problem->rc == SQLITE_OK)
+    if (ctr_rc(file->conn) == SQLITE_OK)
         counter = ctr_shape_counter_of(&apply->merge.shape, change->column, change->generation);
-    bool wanted = counter >= 0 && ctr_merge_find(&apply->merge, apply->keys, problem);
-    if (wanted && change->device) leave_out_own(apply, change, counter, &cell, problem);
-    if (wanted && problem->rc == SQLITE_OK && !(change->device && cell.size == 0) &&
-        ctr_row_feed_admits(&apply->merge, change->life, counter, &cell, problem)) {
+    bool wanted = counter >= 0 && ctr_merge_find(&apply->merge, apply->keys);
+    if (wanted && change->device) leave_out_own(apply, change, counter, &cell);
+    if (wanted && ctr_rc(file->conn) == SQLITE_OK && !(change->device && cell.size == 0) &&
+        ctr_row_feed_admits(&apply->merge, change->life, counter, &cell)) {
         ctr_merge *merge = &apply->merge;
-        ctr_merge_cell(merge, counter, &cell, problem);
-        ctr_conflicts_change_identity(&apply->conflicts, file,
-                                      problem); /* before the row is written */
-        ctr_merge_write(&apply->merge, problem);
+        ctr_merge_cell(merge, counter, &cell);
+        ctr_conflicts_change_identity(&apply->conflicts, file); /* before the row is written */
+        ctr_merge_write(&apply->merge);
     }
-    ctr_conflicts_change_identity(&apply->conflicts, file, problem); /* nothing was left to merge */
-    if (rises && problem->rc != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
+    ctr_conflicts_change_identity(&apply->conflicts, file); /* nothing was left to merge */
+    if (rises && ctr_rc(file->conn) != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
 }
 
 /* If the rows cannot be written after the answer was recorded, the transaction must not commit. */
-static void take_answer(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+static void take_answer(ctr_apply *apply, const ctr_change *change)
 {
     unsigned nth = apply->conn->ended;
-    if (ctr_openings_check(change->cell, change->cell_size, problem)) {
-        problem->rc = SQLITE_ERROR;
+    if (ctr_openings_check(apply->conn, change->cell, change->cell_size)) {
+        ctr_problem_become(apply->conn, SQLITE_ERROR);
         return;
     }
-    ctr_answers_take(&apply->merge, change->cell, 1, problem);
-    if (problem->rc != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
+    ctr_answers_take(&apply->merge, change->cell, 1);
+    if (ctr_rc(apply->conn) != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
 }
 
 /* Merges one change. The caller has joined the transaction.
  *
  * If a statement runs out of memory, SQLite may roll the transaction back during the change and
  * call apply_release; the open table is then closed after the change. */
-static int apply_change(ctr_apply *apply, const ctr_change *change, ctr_problem *problem)
+static int apply_change(ctr_apply *apply, const ctr_change *change)
 {
     ctr_file *file = ctr_file_of(apply->conn, "main");
-    if (!file) return ctr_problem_nomem(problem);
+    if (!file) return ctr_problem_nomem(apply->conn);
     apply->busy = true;
-    if (prepare_change(apply, change, file, problem) == SQLITE_OK &&
-        is_in_scope(apply, change, problem)) {
+    if (prepare_change(apply, change, file) == SQLITE_OK && is_in_scope(apply, change)) {
         if (change->kind == CTR_CHANGE_FLOORS)
-            ctr_merge_floors(&apply->merge, apply->keys, problem);
+            ctr_merge_floors(&apply->merge, apply->keys);
         else if (change->kind == CTR_CHANGE_ANSWER)
-            take_answer(apply, change, problem);
+            take_answer(apply, change);
         else if (change->kind == CTR_CHANGE_ROW)
-            apply_to_row(apply, change, problem);
+            apply_to_row(apply, change);
         else
-            apply_to_counter(apply, change, file, problem);
+            apply_to_counter(apply, change, file);
     }
     sqlite3_reset(apply->values);
-    ctr_problem_where(problem, "table %s", change->table);
+    ctr_problem_where(apply->conn, "table %s", change->table);
     apply->busy = false;
     if (apply->ended) apply_rolled_back(apply);
-    return problem->rc;
+    return ctr_rc(apply->conn);
 }
 
 /* =================================================================================================
@@ -429,7 +425,6 @@ static const char FUNCTION[] = "counter_changes";
 
 typedef struct changes_table {
     ctr_joined joined;
-    sqlite3 *db;
     ctr_apply apply;
 } changes_table;
 
@@ -454,7 +449,7 @@ static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *
     changes_table *table = sqlite3_malloc64(sizeof *table);
     if (!table) return SQLITE_NOMEM;
     ctr_conn *conn = aux;
-    *table = (changes_table){.joined.conn = conn, .db = db, .apply = {.db = db, .conn = conn}};
+    *table = (changes_table){.joined.conn = conn, .apply = {.conn = conn}};
     *base = &table->joined.base;
     return SQLITE_OK;
 }
@@ -477,9 +472,10 @@ static int fail_changes(sqlite3_vtab *base, ctr_problem *problem)
 /* SQLite passes a third argument as a condition on the next hidden column. */
 static int too_many(sqlite3_vtab *base)
 {
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_problem problem;
+    ctr_problem_begin(((ctr_joined *)base)->conn, &problem);
     ctr_problem_set(
-        &problem, SQLITE_ERROR,
+        ((ctr_joined *)base)->conn, SQLITE_ERROR,
         "at most two arguments, since and bucket; upto and key_columns can only be read");
     return fail_changes(base, &problem);
 }
@@ -543,21 +539,21 @@ static int changes_close(sqlite3_vtab_cursor *base)
 }
 
 /* Returns an integer (base/values.c) between `least` and `most`, or 0 and a problem. */
-static int64_t take_integer(sqlite3 *db, const char *what, const char *wanted, sqlite3_value *value,
-                            int64_t least, int64_t most, ctr_problem *problem)
+static int64_t take_integer(ctr_conn *conn, const char *what, const char *wanted,
+                            sqlite3_value *value, int64_t least, int64_t most)
 {
     int64_t n = 0;
-    if (problem->rc != SQLITE_OK) return 0;
-    if (ctr_arg_take_integer(db, value, &n, problem) && n >= least && n <= most) return n;
-    ctr_problem_mismatch(problem, what, wanted, value);
+    if (ctr_rc(conn) != SQLITE_OK) return 0;
+    if (ctr_arg_take_integer(conn, value, &n) && n >= least && n <= most) return n;
+    ctr_problem_mismatch(conn, what, wanted, value);
     return 0;
 }
 
-static void take_bucket(ctr_bucket *bucket, sqlite3_value *value, ctr_problem *problem)
+static void take_bucket(ctr_conn *conn, ctr_bucket *bucket, sqlite3_value *value)
 {
-    const char *part = ctr_text_value(value, problem);
-    if (problem->rc == SQLITE_OK && (!part || !ctr_digest_bucket_from_text(bucket, part)))
-        ctr_problem_mismatch(problem, "bucket", "TEXT such as '3/64', from counter_digests", value);
+    const char *part = ctr_text_value(conn, value);
+    if (ctr_rc(conn) == SQLITE_OK && (!part || !ctr_digest_bucket_from_text(bucket, part)))
+        ctr_problem_mismatch(conn, "bucket", "TEXT such as '3/64', from counter_digests", value);
 }
 
 static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_text, int argc,
@@ -567,31 +563,33 @@ static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_
     (void)argc;
     changes_cursor *cursor = (changes_cursor *)base;
     changes_table *table = (changes_table *)base->pVtab;
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_problem problem;
+    ctr_problem_begin(table->joined.conn, &problem);
     ctr_feed_query query = {.since = 0};
     ctr_feed_close(&cursor->feed);
     cursor->row = 0;
-    ctr_shared_check_name(table->db, FUNCTION, &problem);
+    ctr_shared_check_name(table->joined.conn, FUNCTION);
     if (plan & 1 << GIVEN_SINCE)
-        query.since = take_integer(table->db, "since", "an INTEGER, 0 or more", *argv++, 0,
-                                   INT64_MAX, &problem);
+        query.since = take_integer(table->joined.conn, "since", "an INTEGER, 0 or more", *argv++, 0,
+                                   INT64_MAX);
     else
-        ctr_problem_set(&problem, SQLITE_ERROR,
+        ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                         "one argument is needed, the sequence number to begin at: 0, or the result "
                         "of counter_mark(); its rows can only be inserted");
-    if (plan & 1 << GIVEN_BUCKET) take_bucket(&query.bucket, *argv++, &problem);
+    if (plan & 1 << GIVEN_BUCKET) take_bucket(table->joined.conn, &query.bucket, *argv++);
     if (plan & 1 << GIVEN_OWN)
-        query.own = take_integer(table->db, "own", "0 or 1", *argv++, 0, 1, &problem);
+        query.own = take_integer(table->joined.conn, "own", "0 or 1", *argv++, 0, 1);
     if (plan & 1 << GIVEN_SCOPE) query.scope = *argv++;
-    if (problem.rc == SQLITE_OK) ctr_feed_open(&cursor->feed, table->joined.conn, &query, &problem);
+    if (problem.rc == SQLITE_OK) ctr_feed_open(&cursor->feed, table->joined.conn, &query);
     return fail_changes(base->pVtab, &problem);
 }
 
 static int changes_next(sqlite3_vtab_cursor *base)
 {
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_problem problem;
+    ctr_problem_begin(((ctr_joined *)base->pVtab)->conn, &problem);
     changes_cursor *cursor = (changes_cursor *)base;
-    ctr_feed_next(&cursor->feed, &problem);
+    ctr_feed_next(&cursor->feed);
     cursor->row++;
     return fail_changes(base->pVtab, &problem);
 }
@@ -647,49 +645,46 @@ static int changes_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void check_type(sqlite3_value **columns, int column, int type, const char *wanted,
-                       ctr_problem *problem)
+static void check_type(ctr_conn *conn, sqlite3_value **columns, int column, int type,
+                       const char *wanted)
 {
     if (sqlite3_value_type(columns[column]) != type)
-        ctr_problem_mismatch(problem, NAMES[column], wanted, columns[column]);
+        ctr_problem_mismatch(conn, NAMES[column], wanted, columns[column]);
 }
 
 /* Floors have no generation; that of a cell is odd, because its counter exists. */
-static int64_t take_generation(sqlite3 *db, sqlite3_value *value, ctr_change_kind kind,
-                               ctr_problem *problem)
+static int64_t take_generation(ctr_conn *conn, sqlite3_value *value, ctr_change_kind kind)
 {
     static const char GENERATION[] = "generation";
     if (kind == CTR_CHANGE_FLOORS || kind == CTR_CHANGE_ANSWER)
-        return take_integer(db, GENERATION, "0 if there is no column", value, 0, 0, problem);
+        return take_integer(conn, GENERATION, "0 if there is no column", value, 0, 0);
     if (kind == CTR_CHANGE_ROW)
-        return take_integer(db, GENERATION, "0 in the row of a replicated table", value, 0, 0,
-                            problem);
+        return take_integer(conn, GENERATION, "0 in the row of a replicated table", value, 0, 0);
     bool is_cell = kind == CTR_CHANGE_CELL;
-    int64_t generation = take_integer(db, GENERATION, "1 ... 4294967295", value, 1,
-                                      is_cell ? INT64_MAX : CTR_GENERATION_MAX, problem);
-    if (kind == CTR_CHANGE_CELL && generation % 2 == 0 && problem->rc == SQLITE_OK)
-        ctr_problem_mismatch(problem, GENERATION, "odd if there is a cell", value);
+    int64_t generation = take_integer(conn, GENERATION, "1 ... 4294967295", value, 1,
+                                      is_cell ? INT64_MAX : CTR_GENERATION_MAX);
+    if (kind == CTR_CHANGE_CELL && generation % 2 == 0 && ctr_rc(conn) == SQLITE_OK)
+        ctr_problem_mismatch(conn, GENERATION, "odd if there is a cell", value);
     return generation;
 }
 
-static void check_types(sqlite3 *db, sqlite3_value **columns, ctr_change_kind kind,
-                        ctr_problem *problem)
+static void check_types(ctr_conn *conn, sqlite3_value **columns, ctr_change_kind kind)
 {
-    check_type(columns, COLUMN_TABLE, SQLITE_TEXT, "TEXT", problem);
-    check_type(columns, COLUMN_KEY, SQLITE_BLOB, "a BLOB", problem);
+    check_type(conn, columns, COLUMN_TABLE, SQLITE_TEXT, "TEXT");
+    check_type(conn, columns, COLUMN_KEY, SQLITE_BLOB, "a BLOB");
     bool has_cell = kind == CTR_CHANGE_CELL || kind == CTR_CHANGE_ROW;
-    if (has_cell) check_type(columns, COLUMN_COLUMN, SQLITE_TEXT, "TEXT", problem);
+    if (has_cell) check_type(conn, columns, COLUMN_COLUMN, SQLITE_TEXT, "TEXT");
     if (has_cell || kind == CTR_CHANGE_ANSWER)
-        check_type(columns, COLUMN_CELL, SQLITE_BLOB, "a BLOB", problem);
-    take_integer(db, "seq", "an INTEGER, 0 or more", columns[COLUMN_SEQ], 0, INT64_MAX, problem);
-    check_type(columns, COLUMN_SOURCE, SQLITE_TEXT, "TEXT", problem);
+        check_type(conn, columns, COLUMN_CELL, SQLITE_BLOB, "a BLOB");
+    take_integer(conn, "seq", "an INTEGER, 0 or more", columns[COLUMN_SEQ], 0, INT64_MAX);
+    check_type(conn, columns, COLUMN_SOURCE, SQLITE_TEXT, "TEXT");
     if (sqlite3_value_type(columns[COLUMN_KEY_COLUMNS]) != SQLITE_NULL)
-        check_type(columns, COLUMN_KEY_COLUMNS, SQLITE_TEXT, "TEXT", problem);
+        check_type(conn, columns, COLUMN_KEY_COLUMNS, SQLITE_TEXT, "TEXT");
     if (sqlite3_value_type(columns[COLUMN_DEVICE]) != SQLITE_NULL)
-        check_type(columns, COLUMN_DEVICE, SQLITE_TEXT, "TEXT", problem);
+        check_type(conn, columns, COLUMN_DEVICE, SQLITE_TEXT, "TEXT");
     for (int i = COLUMN_SINCE; i <= COLUMN_OWN; i++)
         if (i != COLUMN_KEY_COLUMNS && sqlite3_value_type(columns[i]) != SQLITE_NULL)
-            ctr_problem_set(problem, SQLITE_ERROR, "column %s cannot be written", NAMES[i]);
+            ctr_problem_set(conn, SQLITE_ERROR, "column %s cannot be written", NAMES[i]);
 }
 
 /* A row without a cell has floors, or, with the name of a counter and no key, that counter's
@@ -707,55 +702,55 @@ static ctr_change_kind kind_of_change(sqlite3_value **columns)
     return column == SQLITE_TEXT && no_key ? CTR_CHANGE_COUNTER : CTR_CHANGE_CELL;
 }
 
-static bool take_change(sqlite3 *db, ctr_change *change, sqlite3_value **columns,
-                        ctr_problem *problem)
+static bool take_change(ctr_conn *conn, ctr_change *change, sqlite3_value **columns)
 {
     change->kind = kind_of_change(columns);
     bool named = change->kind == CTR_CHANGE_CELL || change->kind == CTR_CHANGE_COUNTER;
-    check_types(db, columns, change->kind, problem);
-    change->generation = take_generation(db, columns[COLUMN_GENERATION], change->kind, problem);
+    check_types(conn, columns, change->kind);
+    change->generation = take_generation(conn, columns[COLUMN_GENERATION], change->kind);
     change->life = (uint32_t)(change->generation / CTR_LIVES);
     if (change->life > 0 && change->life % 2 == 0)
-        ctr_problem_mismatch(problem, "generation", "that of a row that lives",
+        ctr_problem_mismatch(conn, "generation", "that of a row that lives",
                              columns[COLUMN_GENERATION]);
     change->generation %= CTR_LIVES;
-    if (problem->rc != SQLITE_OK) return false;
-    change->table = ctr_text_value(columns[COLUMN_TABLE], problem);
-    if (named) change->column = ctr_text_value(columns[COLUMN_COLUMN], problem);
+    if (ctr_rc(conn) != SQLITE_OK) return false;
+    change->table = ctr_text_value(conn, columns[COLUMN_TABLE]);
+    if (named) change->column = ctr_text_value(conn, columns[COLUMN_COLUMN]);
     change->key = sqlite3_value_blob(columns[COLUMN_KEY]);
     change->key_size = (size_t)sqlite3_value_bytes(columns[COLUMN_KEY]);
     change->cell = sqlite3_value_blob(columns[COLUMN_CELL]);
     change->cell_size = (size_t)sqlite3_value_bytes(columns[COLUMN_CELL]);
-    change->key_text = ctr_text_value(columns[COLUMN_KEY_COLUMNS], problem);
+    change->key_text = ctr_text_value(conn, columns[COLUMN_KEY_COLUMNS]);
     if (sqlite3_value_type(columns[COLUMN_DEVICE]) != SQLITE_NULL)
-        change->device = ctr_text_value(columns[COLUMN_DEVICE], problem);
+        change->device = ctr_text_value(conn, columns[COLUMN_DEVICE]);
     if (sqlite3_value_type(columns[COLUMN_SCOPE]) != SQLITE_NULL)
         change->scope = columns[COLUMN_SCOPE];
     if ((change->key_size && !change->key) || (change->cell_size && !change->cell))
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(conn);
     ctr_marks_source from;
     sqlite3_value *source = columns[COLUMN_SOURCE];
-    const char *text = ctr_text_value(source, problem);
+    const char *text = ctr_text_value(conn, source);
     size_t size = (size_t)sqlite3_value_bytes(source);
     if (text && ctr_marks_source_of(text, size, &from))
         memcpy(change->source, from.id, CTR_ID_SIZE);
     else if (text)
-        ctr_problem_mismatch(problem, "source", "TEXT from counter_changes, the UUID of a file",
+        ctr_problem_mismatch(conn, "source", "TEXT from counter_changes, the UUID of a file",
                              source);
-    return problem->rc == SQLITE_OK;
+    return ctr_rc(conn) == SQLITE_OK;
 }
 
 /* Never returns SQLITE_CONSTRAINT, because OR IGNORE must not skip a change. */
 static int changes_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     changes_table *table = (changes_table *)base;
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_problem problem;
+    ctr_problem_begin(table->joined.conn, &problem);
     ctr_change change = {0};
     if (argc == 1 || sqlite3_value_type(argv[0]) != SQLITE_NULL)
-        ctr_problem_set(&problem, SQLITE_ERROR, "its rows can only be inserted");
-    ctr_shared_check_name(table->db, FUNCTION, &problem);
-    if (problem.rc == SQLITE_OK && take_change(table->db, &change, argv + 2, &problem))
-        apply_change(&table->apply, &change, &problem);
+        ctr_problem_set(table->joined.conn, SQLITE_ERROR, "its rows can only be inserted");
+    ctr_shared_check_name(table->joined.conn, FUNCTION);
+    if (problem.rc == SQLITE_OK && take_change(table->joined.conn, &change, argv + 2))
+        apply_change(&table->apply, &change);
     *rowid = 0;
     return fail_changes(base, &problem);
 }

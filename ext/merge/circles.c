@@ -36,18 +36,19 @@ typedef struct circles {
 
 /* ---- the rows -------------------------------------------------------------------------------- */
 
-static void list_rows(circles *all, int table, ctr_problem *problem)
+static void list_rows(circles *all, int table)
 {
     ctr_apart *apart = &all->tables[table].merge.showing.apart;
-    ctr_run run = ctr_tab_run(apart->tab, problem);
+    ctr_run run = ctr_tab_run(apart->tab);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_APART_ROWS);
     while (ctr_run_row(&run, row)) {
         ctr_apart_row is;
         int64_t id = sqlite3_column_int64(row, 0);
-        bool read = ctr_apart_read(apart, id, &is, problem) == SQLITE_OK;
+        bool read = ctr_apart_read(apart, id, &is) == SQLITE_OK;
         circle_row *rows = NULL;
         if (read && (is.waits || is.ended))
-            rows = ctr_array_room(all->rows, &all->room, all->n + 1, sizeof *rows, problem);
+            rows = ctr_array_room(all->pull->file->conn, all->rows, &all->room, all->n + 1,
+                                  sizeof *rows);
         if (rows) {
             all->rows = rows;
             rows[all->n++] = (circle_row){.table = table, .id = id, .ended = is.ended};
@@ -57,12 +58,11 @@ static void list_rows(circles *all, int table, ctr_problem *problem)
     sqlite3_finalize(row);
 }
 
-static void open_circle_table(circles *all, const ctr_catalog_entry *here, ctr_problem *problem)
+static void open_circle_table(circles *all, const ctr_catalog_entry *here)
 {
     circle_table *table = &all->tables[all->n_tables];
     *table = (circle_table){.name = NULL};
-    if (!ctr_merge_open_table(&table->merge, all->pull->file, here, &all->pull->conflicts,
-                              problem)) {
+    if (!ctr_merge_open_table(&table->merge, all->pull->file, here, &all->pull->conflicts)) {
         ctr_merge_close(&table->merge);
         return;
     }
@@ -72,20 +72,19 @@ static void open_circle_table(circles *all, const ctr_catalog_entry *here, ctr_p
     size_t size = ((size_t)tracked->shape->n_keys + 1) * sizeof *table->keys;
     table->keys = sqlite3_malloc64(size);
     table->other = sqlite3_malloc64(size);
-    if (!table->keys || !table->other) ctr_problem_nomem(problem);
-    if (tracked->shape->replicated)
-        ctr_row_values_open(&table->values, table->merge.rows.tab, problem);
-    list_rows(all, all->n_tables - 1, problem);
+    if (!table->keys || !table->other) ctr_problem_nomem(all->pull->file->conn);
+    if (tracked->shape->replicated) ctr_row_values_open(&table->values, table->merge.rows.tab);
+    list_rows(all, all->n_tables - 1);
 }
 
 /* Notes which columns refer to the tables that are open. */
-static void note_references(circles *all, ctr_problem *problem)
+static void note_references(circles *all)
 {
-    for (int i = 0; i < all->n_tables && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < all->n_tables && ctr_rc(all->pull->file->conn) == SQLITE_OK; i++) {
         circle_table *table = &all->tables[i];
         const ctr_tracked *tracked = table->merge.showing.tracked;
         table->refers = sqlite3_malloc64((size_t)tracked->n_regular + 1);
-        if (!table->refers) ctr_problem_nomem(problem);
+        if (!table->refers) ctr_problem_nomem(all->pull->file->conn);
         for (int j = 0; table->refers && j < tracked->n_regular; j++) {
             const char *column = tracked->regular[j].column;
             table->refers[j] = false;
@@ -97,27 +96,27 @@ static void note_references(circles *all, ctr_problem *problem)
 }
 
 /* Opens the tables of circles that list anything. */
-static void open_circles(circles *all, ctr_problem *problem)
+static void open_circles(circles *all)
 {
     ctr_pull *pull = all->pull;
-    all->foreign = ctr_foreign_keys_of(pull->file, problem);
+    all->foreign = ctr_foreign_keys_of(pull->file);
     if (!all->foreign || all->foreign->n == 0) return;
     all->tables = sqlite3_malloc64(((size_t)pull->here.n + 1) * sizeof *all->tables);
     size_t size = ((size_t)all->foreign->n + 1) * sizeof(sqlite3_stmt *);
     all->referrers = sqlite3_malloc64(size);
     if (all->referrers) memset(all->referrers, 0, size);
-    if (!all->tables || !all->referrers) ctr_problem_nomem(problem);
-    for (int i = 0; i < pull->here.n && problem->rc == SQLITE_OK; i++) {
+    if (!all->tables || !all->referrers) ctr_problem_nomem(all->pull->file->conn);
+    for (int i = 0; i < pull->here.n && ctr_rc(all->pull->file->conn) == SQLITE_OK; i++) {
         const ctr_catalog_entry *here = &pull->here.entries[i];
         if (!ctr_tracked_is_among(pull->mine, here->name)) continue;
-        const char *table = ctr_triggers_table(pull->mine, here->name, problem);
-        if (table && ctr_foreign_is_in_circle(all->foreign, table, problem) &&
-            ctr_apart_count(pull->file, here->name, problem) > 0)
-            open_circle_table(all, here, problem);
+        const char *table = ctr_triggers_table(pull->mine, here->name);
+        if (table && ctr_foreign_is_in_circle(all->pull->file->conn, all->foreign, table) &&
+            ctr_apart_count(pull->file, here->name) > 0)
+            open_circle_table(all, here);
     }
-    note_references(all, problem);
+    note_references(all);
     all->group = sqlite3_malloc64((all->n + 1) * sizeof *all->group);
-    if (!all->group) ctr_problem_nomem(problem);
+    if (!all->group) ctr_problem_nomem(all->pull->file->conn);
 }
 
 static void close_circles(circles *all)
@@ -171,11 +170,11 @@ static void take_into_group(circles *all, size_t row)
 
 /* SELECT the keys of the children of the row with the key ?1, ?2, ...; of a table that stays here,
  * or that lists nothing, 1. */
-static sqlite3_stmt *prepare_referrers(circles *all, int key, int parent, int child,
-                                       ctr_problem *problem)
+static sqlite3_stmt *prepare_referrers(circles *all, int key, int parent, int child)
 {
     const ctr_foreign_key *foreign = &all->foreign->keys[key];
-    if (all->referrers[key] || problem->rc != SQLITE_OK) return all->referrers[key];
+    if (all->referrers[key] || ctr_rc(all->pull->file->conn) != SQLITE_OK)
+        return all->referrers[key];
     const ctr_tracked *tracked = all->tables[parent].merge.showing.tracked;
     sqlite3_str *out = sqlite3_str_new(NULL);
     if (child >= 0)
@@ -187,8 +186,8 @@ static sqlite3_stmt *prepare_referrers(circles *all, int key, int parent, int ch
     ctr_list_bound_key(tracked, out, "p.");
     sqlite3_str_appendall(out, " AND ");
     ctr_foreign_list_match(foreign, out);
-    char *text = ctr_text_finish(out, problem);
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    char *text = ctr_text_finish(all->pull->file->conn, out);
+    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, NULL);
     run.slots.value = text;
     if (text) all->referrers[key] = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
     sqlite3_free(text);
@@ -196,18 +195,18 @@ static sqlite3_stmt *prepare_referrers(circles *all, int key, int parent, int ch
 }
 
 /* Takes the children of a row into the group. Returns false if one of them keeps the row. */
-static bool take_referrers(circles *all, const circle_row *row, int key, ctr_problem *problem)
+static bool take_referrers(circles *all, const circle_row *row, int key)
 {
     circle_table *parent = &all->tables[row->table];
     const ctr_foreign_key *foreign = &all->foreign->keys[key];
     const ctr_tracked *tracked = parent->merge.showing.tracked;
     bool stays_here = !foreign->replicated;
     if (foreign->n == 0 || sqlite3_stricmp(foreign->parent, parent->name) != 0) return true;
-    if (stays_here && !(foreign->forbids && ctr_foreign_enforced(tracked->db))) return true;
+    if (stays_here && !(foreign->forbids && ctr_foreign_enforced(tracked->conn->db))) return true;
     int child = stays_here ? -1 : table_named(all, foreign->child);
-    sqlite3_stmt *referrer = prepare_referrers(all, key, row->table, child, problem);
-    if (!referrer || ctr_tracked_bind_key(tracked, referrer, parent->keys, problem)) return false;
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    sqlite3_stmt *referrer = prepare_referrers(all, key, row->table, child);
+    if (!referrer || ctr_tracked_bind_key(tracked, referrer, parent->keys)) return false;
+    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, NULL);
     bool goes = true;
     while (goes && ctr_run_row(&run, referrer)) {
         int64_t other = -1;
@@ -216,14 +215,13 @@ static bool take_referrers(circles *all, const circle_row *row, int key, ctr_pro
         circle_table *of = &all->tables[child];
         for (int i = 0; i < of->merge.shape.n_keys; i++)
             of->other[i] = sqlite3_column_value(referrer, i);
-        if (ctr_rows_find_key(&of->merge.rows, of->other, problem) == SQLITE_OK &&
-            of->merge.rows.found)
+        if (ctr_rows_find_key(&of->merge.rows, of->other) == SQLITE_OK && of->merge.rows.found)
             other = listed_row_of(all, child, of->merge.rows.rowid);
         goes = other >= 0 && all->rows[other].ended;
         if (goes) take_into_group(all, (size_t)other);
     }
     sqlite3_reset(referrer);
-    return goes && problem->rc == SQLITE_OK;
+    return goes && ctr_rc(all->pull->file->conn) == SQLITE_OK;
 }
 
 /* ---- rows that wait -------------------------------------------------------------------------- */
@@ -247,7 +245,7 @@ static sqlite3_value *value_of(const circle_table *table, const char *column)
 
 /* Takes the parent of a row into the group, if it waits. Returns false if there is no such row.
  * A foreign key that does not refer to the key of its parent is left to SQLite. */
-static bool take_parent(circles *all, const circle_row *row, int key, ctr_problem *problem)
+static bool take_parent(circles *all, const circle_row *row, int key)
 {
     circle_table *child = &all->tables[row->table];
     const ctr_foreign_key *foreign = &all->foreign->keys[key];
@@ -265,8 +263,7 @@ static bool take_parent(circles *all, const circle_row *row, int key, ctr_proble
         if (!of->other[i]) return true;
     }
     if (foreign->n != n) return true;
-    if (ctr_rows_find_key(&of->merge.rows, of->other, problem) || !of->merge.rows.found)
-        return false;
+    if (ctr_rows_find_key(&of->merge.rows, of->other) || !of->merge.rows.found) return false;
     int64_t other = listed_row_of(all, parent, of->merge.rows.rowid);
     if (other >= 0 && !all->rows[other].ended) take_into_group(all, (size_t)other);
     return true;
@@ -275,53 +272,53 @@ static bool take_parent(circles *all, const circle_row *row, int key, ctr_proble
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 /* Takes what the row needs beside it. Returns false if that is not to be had. */
-static bool complete_group(circles *all, size_t number, ctr_problem *problem)
+static bool complete_group(circles *all, size_t number)
 {
     const circle_row *row = &all->rows[number];
     circle_table *table = &all->tables[row->table];
-    bool complete = ctr_values_take_key(&table->merge.rows, row->id, table->keys, problem);
+    bool complete = ctr_values_take_key(&table->merge.rows, row->id, table->keys);
     if (!complete) return false;
     if (!row->ended && table->values.tab)
-        ctr_row_values_read(&table->values, row->id, table->keys, true, problem);
-    for (int i = 0; i < all->foreign->n && complete && problem->rc == SQLITE_OK; i++)
-        complete =
-            row->ended ? take_referrers(all, row, i, problem) : take_parent(all, row, i, problem);
+        ctr_row_values_read(&table->values, row->id, table->keys, true);
+    for (int i = 0; i < all->foreign->n && complete && ctr_rc(all->pull->file->conn) == SQLITE_OK;
+         i++)
+        complete = row->ended ? take_referrers(all, row, i) : take_parent(all, row, i);
     for (int i = 0; i < table->merge.shape.n_keys; i++) sqlite3_value_free(table->keys[i]);
-    return complete && problem->rc == SQLITE_OK;
+    return complete && ctr_rc(all->pull->file->conn) == SQLITE_OK;
 }
 
 /* Begins a group with a row. Returns false if nothing refers to it that could go with it. */
-static bool make_group(circles *all, size_t row, ctr_problem *problem)
+static bool make_group(circles *all, size_t row)
 {
     bool complete = true;
     for (size_t i = 0; i < all->n_group; i++) all->rows[all->group[i]].taken = false;
     all->n_group = 0;
     take_into_group(all, row);
     for (size_t i = 0; i < all->n_group && complete; i++)
-        complete = complete_group(all, all->group[i], problem);
+        complete = complete_group(all, all->group[i]);
     return complete && all->n_group > 1;
 }
 
-static bool is_shown(circles *all, const circle_row *row, ctr_problem *problem)
+static bool is_shown(circles *all, const circle_row *row)
 {
     ctr_apart_row is;
-    ctr_apart_read(&all->tables[row->table].merge.showing.apart, row->id, &is, problem);
-    bool shown = problem->rc == SQLITE_OK && !is.waits && !is.ended && !is.refused;
+    ctr_apart_read(&all->tables[row->table].merge.showing.apart, row->id, &is);
+    bool shown =
+        ctr_rc(all->pull->file->conn) == SQLITE_OK && !is.waits && !is.ended && !is.refused;
     ctr_apart_close_row(&is);
     return shown;
 }
 
 /* Tries a row of the group. `loosely`: it may do without what it refers to for now. */
-static void write_circle_row(circles *all, const circle_row *row, bool loosely,
-                             ctr_problem *problem)
+static void write_circle_row(circles *all, const circle_row *row, bool loosely)
 {
     circle_table *table = &all->tables[row->table];
     ctr_showing *showing = &table->merge.showing;
     showing->writing.together = true;
     if (loosely && row->ended && showing->tracked->shape->replicated)
-        ctr_later_clear(showing, &table->merge.rows, row->id, table->refers, problem);
+        ctr_later_clear(showing, &table->merge.rows, row->id, table->refers);
     if (loosely && !row->ended) showing->leaves_out = table->refers;
-    ctr_later_show_listed(showing, &table->merge.rows, row->id, problem);
+    ctr_later_show_listed(showing, &table->merge.rows, row->id);
     showing->leaves_out = NULL;
     showing->writing.together = false;
 }
@@ -329,17 +326,18 @@ static void write_circle_row(circles *all, const circle_row *row, bool loosely,
 /* Writes the rows of the group in turns, for an immediate foreign key demands an order. Where that
  * leads no further, rows are written loosely, and completed in the turns after it. Returns whether
  * the table took all of them. */
-static bool write_group(circles *all, ctr_problem *problem)
+static bool write_group(circles *all)
 {
     enum { IDLE = 3 };
     size_t left = all->n_group;
-    for (int idle = 0; left > 0 && idle < IDLE && problem->rc == SQLITE_OK; idle++) {
+    for (int idle = 0; left > 0 && idle < IDLE && ctr_rc(all->pull->file->conn) == SQLITE_OK;
+         idle++) {
         bool loosely = idle == 1;
-        for (size_t i = 0; i < all->n_group && problem->rc == SQLITE_OK; i++) {
+        for (size_t i = 0; i < all->n_group && ctr_rc(all->pull->file->conn) == SQLITE_OK; i++) {
             circle_row *row = &all->rows[all->group[i]];
             if (row->done) continue;
-            write_circle_row(all, row, loosely, problem);
-            row->done = is_shown(all, row, problem);
+            write_circle_row(all, row, loosely);
+            row->done = is_shown(all, row);
             left -= row->done;
             if (row->done) idle = -1;
         }
@@ -349,33 +347,32 @@ static bool write_group(circles *all, ctr_problem *problem)
 
 /* Shows or deletes the group, or nothing. Within a statement that writes, SQLite opens no
  * savepoint; then the rows stay listed. */
-static bool show_group(circles *all, ctr_problem *problem)
+static bool show_group(circles *all)
 {
-    ctr_problem none = {SQLITE_OK, NULL};
-    ctr_run begin = ctr_file_run(all->pull->file, &none),
-            run = ctr_file_run(all->pull->file, problem);
-    ctr_run_do(&begin, CTR_SQL_TRACK_SAVEPOINT, NULL);
+    ctr_conn *conn = all->pull->file->conn;
+    ctr_problem none;
+    ctr_problem_begin(conn, &none);
+    ctr_run run = ctr_file_run(all->pull->file);
+    ctr_run_do(&run, CTR_SQL_TRACK_SAVEPOINT, NULL);
     bool open = none.rc == SQLITE_OK;
-    if (!open && (none.rc & 0xff) != SQLITE_BUSY)
-        ctr_problem_set(problem, none.rc, "%s", ctr_problem_text(&none));
-    ctr_problem_close(&none);
+    ctr_problem_raise_if(conn, &none, (none.rc & 0xff) != SQLITE_BUSY);
     if (!open) return false;
-    bool shown = write_group(all, problem);
-    if (problem->rc != SQLITE_OK) return false; /* the whole merge is undone */
+    bool shown = write_group(all);
+    if (ctr_rc(conn) != SQLITE_OK) return false; /* the whole merge is undone */
     if (!shown) ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
     ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
     for (size_t i = 0; i < all->n_group; i++) all->rows[all->group[i]].done = shown;
     return shown;
 }
 
-bool ctr_circles_show(ctr_pull *pull, ctr_problem *problem)
+bool ctr_circles_show(ctr_pull *pull)
 {
     bool any = false;
     circles all = {.pull = pull};
-    open_circles(&all, problem);
+    open_circles(&all);
     bool broken = ctr_foreign_broken(pull->file->conn->db);
-    for (size_t i = 0; i < all.n && !broken && problem->rc == SQLITE_OK; i++)
-        if (!all.rows[i].done && make_group(&all, i, problem)) any |= show_group(&all, problem);
+    for (size_t i = 0; i < all.n && !broken && ctr_rc(pull->file->conn) == SQLITE_OK; i++)
+        if (!all.rows[i].done && make_group(&all, i)) any |= show_group(&all);
     close_circles(&all);
     return any;
 }

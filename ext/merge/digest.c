@@ -46,9 +46,9 @@ typedef struct hashing {
     ctr_row_giver giver; /* of a replicated table */
 } hashing;
 
-static void append_bytes(ctr_packed *packed, const void *bytes, size_t size, ctr_problem *problem)
+static void append_bytes(ctr_conn *conn, ctr_packed *packed, const void *bytes, size_t size)
 {
-    uint8_t *out = ctr_pack_room(packed, CTR_VARINT_MAX + size, problem);
+    uint8_t *out = ctr_pack_room(conn, packed, CTR_VARINT_MAX + size);
     if (!out) return;
     uint8_t *at = ctr_varint_put(out, size);
     memcpy(at, bytes, size);
@@ -65,45 +65,44 @@ static void add_hash(ctr_digest *digest, const ctr_packed *row)
     digest->rows++;
 }
 
-static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt *row,
-                     ctr_problem *problem)
+static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt *row)
 {
     for (int i = 0; i < job->shape->n_keys; i++)
         job->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + job->shape->keys[i]);
-    if (ctr_pack_folded(&job->bytes, job->shape, job->keys, problem)) return;
+    if (ctr_pack_folded(job->rows->conn, &job->bytes, job->shape, job->keys)) return;
     int64_t bucket = bucket_of(&job->bytes, n);
     bool any = false; /* touched counter, or row cell */
     if (job->shape->replicated) {
         int64_t rowid = sqlite3_column_int64(row, CTR_WALK_ID);
-        any = ctr_row_feed_read(&job->giver, rowid, job->keys, problem);
-        if (any) append_bytes(&job->bytes, "", 0, problem);
-        if (any) append_bytes(&job->bytes, job->giver.image.bytes, job->giver.image.size, problem);
+        any = ctr_row_feed_read(job->rows->conn, &job->giver, rowid, job->keys);
+        if (any) append_bytes(job->rows->conn, &job->bytes, "", 0);
+        if (any)
+            append_bytes(job->rows->conn, &job->bytes, job->giver.image.bytes,
+                         job->giver.image.size);
     }
-    for (int i = 0; i < job->shape->n_counters && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < job->shape->n_counters && ctr_rc(job->rows->conn) == SQLITE_OK; i++) {
         ctr_cell cell;
         int counter = job->by_name[i], column = job->shape->counters[counter];
-        if (ctr_values_open_cell(job->rows, row, CTR_WALK_COLUMNS + column, counter, &cell,
-                                 problem))
-            return;
+        if (ctr_values_open_cell(job->rows, row, CTR_WALK_COLUMNS + column, counter, &cell)) return;
         if (ctr_cell_is_untouched(&cell)) continue;
         const char *name = ctr_shape_counter_name(job->shape, counter);
-        append_bytes(&job->bytes, name, strlen(name), problem);
-        append_bytes(&job->bytes, cell.bytes, cell.size, problem);
+        append_bytes(job->rows->conn, &job->bytes, name, strlen(name));
+        append_bytes(job->rows->conn, &job->bytes, cell.bytes, cell.size);
         any = true;
     }
-    if (any && problem->rc == SQLITE_OK) add_hash(&digests[bucket], &job->bytes);
+    if (any && ctr_rc(job->rows->conn) == SQLITE_OK) add_hash(&digests[bucket], &job->bytes);
 }
 
-int ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows, ctr_problem *problem)
+int ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows)
 {
     const ctr_shape *shape = rows->shape;
     hashing job = {.shape = shape, .rows = rows};
     job.by_name = sqlite3_malloc64(((size_t)shape->n_counters + 1) * sizeof *job.by_name);
     job.keys = sqlite3_malloc64((size_t)shape->n_keys * sizeof *job.keys);
-    if (!job.by_name || !job.keys) ctr_problem_nomem(problem);
-    if (shape->replicated && problem->rc == SQLITE_OK)
-        ctr_row_feed_open(&job.giver, rows->tab, problem);
-    if (problem->rc == SQLITE_OK) {
+    if (!job.by_name || !job.keys) ctr_problem_nomem(rows->conn);
+    if (shape->replicated && ctr_rc(rows->conn) == SQLITE_OK)
+        ctr_row_feed_open(&job.giver, rows->tab);
+    if (ctr_rc(rows->conn) == SQLITE_OK) {
         ctr_walk walk;
         for (int i = 0, at; i < shape->n_counters; i++) { /* an insertion sort */
             const char *name = ctr_shape_counter_name(shape, i);
@@ -114,15 +113,15 @@ int ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows, ctr_problem 
             }
             job.by_name[at] = i;
         }
-        ctr_stream_walk_open(&walk, rows, CTR_WALK_ALL, 0, problem);
-        while (ctr_stream_walk_next(&walk, problem)) hash_row(&job, digests, n, walk.row, problem);
+        ctr_stream_walk_open(&walk, rows, CTR_WALK_ALL, 0);
+        while (ctr_stream_walk_next(&walk)) hash_row(&job, digests, n, walk.row);
         ctr_stream_walk_close(&walk);
     }
     ctr_row_feed_close(&job.giver);
     sqlite3_free(job.by_name);
     sqlite3_free(job.keys);
     sqlite3_free(job.bytes.bytes);
-    return problem->rc;
+    return ctr_rc(rows->conn);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -155,34 +154,34 @@ static const char *next_name(const ctr_shape *shape, const char *last, int64_t *
     return least;
 }
 
-int ctr_digest_table(uint8_t out[CTR_ID_SIZE], ctr_rows *rows, ctr_problem *problem)
+int ctr_digest_table(uint8_t out[CTR_ID_SIZE], ctr_rows *rows)
 {
     const ctr_shape *shape = rows->shape;
     ctr_digest digest = {0, 0, 0};
     ctr_packed floors = {NULL, 0, 0}, columns = {NULL, 0, 0};
-    ctr_digest_rows(&digest, 1, rows, problem);
+    ctr_digest_rows(&digest, 1, rows);
 
     sqlite3_value **values = sqlite3_malloc64((size_t)shape->n_keys * sizeof *values);
-    if (!values) ctr_problem_nomem(problem);
-    ctr_slot *found = ctr_floors_read(rows->tab, problem);
+    if (!values) ctr_problem_nomem(rows->conn);
+    ctr_slot *found = ctr_floors_read(rows->tab);
     for (int i = 0; found && i < shape->n_keys; i++)
         values[i] = sqlite3_column_value(found->kept.statement, i);
-    if (found) ctr_pack_folded(&floors, shape, values, problem);
-    ctr_tab_give_back(rows->tab, found, problem);
+    if (found) ctr_pack_folded(rows->conn, &floors, shape, values);
+    ctr_tab_give_back(rows->tab, found);
     sqlite3_free(values);
 
     const char *name = NULL;
     int64_t generation;
-    while (problem->rc == SQLITE_OK && (name = next_name(shape, name, &generation))) {
+    while (ctr_rc(rows->conn) == SQLITE_OK && (name = next_name(shape, name, &generation))) {
         uint8_t bytes[8];
         ctr_bytes_put(bytes, (uint64_t)generation);
-        append_bytes(&columns, name, strlen(name), problem);
-        append_bytes(&columns, bytes, sizeof bytes, problem);
+        append_bytes(rows->conn, &columns, name, strlen(name));
+        append_bytes(rows->conn, &columns, bytes, sizeof bytes);
     }
     ctr_digest_finish(&digest, &floors, &columns, out);
     sqlite3_free(floors.bytes);
     sqlite3_free(columns.bytes);
-    return problem->rc;
+    return ctr_rc(rows->conn);
 }
 
 /* ---- the shards of an id --------------------------------------------------------------------- */
@@ -201,45 +200,45 @@ typedef struct holds_job {
     ctr_digest *digest;
 } holds_job;
 
-static void append_word(ctr_packed *bytes, const char *text, ctr_problem *problem)
+static void append_word(ctr_conn *conn, ctr_packed *bytes, const char *text)
 {
     size_t size = strlen(text) + 1;
-    uint8_t *out = ctr_pack_room(bytes, size, problem);
+    uint8_t *out = ctr_pack_room(conn, bytes, size);
     if (!out) return;
     memcpy(out, text, size);
     bytes->size += size;
 }
 
 static void add_shard(holds_job *job, const char *counter, const ctr_cell *cell,
-                      const ctr_shard *shard, ctr_problem *problem)
+                      const ctr_shard *shard)
 {
     char numbers[64];
     sqlite3_snprintf(sizeof numbers, numbers, "%u %lld", cell->life, (long long)shard->clock);
-    ctr_pack_folded(&job->bytes, &job->shape, job->keys, problem);
-    append_word(&job->bytes, job->entry->birth, problem);
-    append_word(&job->bytes, counter, problem);
-    append_word(&job->bytes, numbers, problem);
-    if (problem->rc == SQLITE_OK) add_hash(job->digest, &job->bytes);
+    ctr_pack_folded(job->file->conn, &job->bytes, &job->shape, job->keys);
+    append_word(job->file->conn, &job->bytes, job->entry->birth);
+    append_word(job->file->conn, &job->bytes, counter);
+    append_word(job->file->conn, &job->bytes, numbers);
+    if (ctr_rc(job->file->conn) == SQLITE_OK) add_hash(job->digest, &job->bytes);
 }
 
-static void walk_row(holds_job *job, sqlite3_stmt *row, ctr_problem *problem)
+static void walk_row(holds_job *job, sqlite3_stmt *row)
 {
     const ctr_shape *shape = &job->shape;
     bool looked = false;
     for (int i = 0; i < shape->n_keys; i++)
         job->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + shape->keys[i]);
-    for (int c = 0; c < shape->n_counters && problem->rc == SQLITE_OK; c++) {
+    for (int c = 0; c < shape->n_counters && ctr_rc(job->file->conn) == SQLITE_OK; c++) {
         ctr_cell cell;
         ctr_shard shard, found;
         const ctr_column *column = &shape->columns[shape->counters[c]];
-        if (ctr_values_open_cell(&job->rows, row, CTR_WALK_COLUMNS + shape->counters[c], c, &cell,
-                                 problem) ||
+        if (ctr_values_open_cell(&job->rows, row, CTR_WALK_COLUMNS + shape->counters[c], c,
+                                 &cell) ||
             !ctr_cell_shard(&cell, job->id, &shard))
             continue;
-        add_shard(job, column->name, &cell, &shard, problem);
-        if (job->there && !looked) ctr_rows_find_key(&job->other, job->keys, problem);
+        add_shard(job, column->name, &cell, &shard);
+        if (job->there && !looked) ctr_rows_find_key(&job->other, job->keys);
         looked = true;
-        if (!job->source || problem->rc != SQLITE_OK) continue;
+        if (!job->source || ctr_rc(job->file->conn) != SQLITE_OK) continue;
         int theirs = job->there
                          ? ctr_shape_counter_of(&job->other_shape, column->name, column->generation)
                          : -1;
@@ -251,48 +250,48 @@ static void walk_row(holds_job *job, sqlite3_stmt *row, ctr_problem *problem)
     }
 }
 
-static void walk_table(holds_job *job, ctr_problem *problem)
+static void walk_table(holds_job *job)
 {
     ctr_walk walk;
     const char *name = job->entry->name;
-    if (ctr_tab_read_shape(job->file, name, &job->shape, problem)) return;
+    if (ctr_tab_read_shape(job->file, name, &job->shape)) return;
     job->keys = sqlite3_malloc64((size_t)job->shape.n_keys * sizeof *job->keys);
-    if (!job->keys) ctr_problem_nomem(problem);
-    ctr_rows_open(&job->rows, job->file, name, &job->shape, problem);
+    if (!job->keys) ctr_problem_nomem(job->file->conn);
+    ctr_rows_open(&job->rows, job->file, name, &job->shape);
     const ctr_source *source = job->source;
-    if (source && problem->rc == SQLITE_OK) {
+    if (source && ctr_rc(job->file->conn) == SQLITE_OK) {
         ctr_catalog_entry theirs = {0};
         const char *birth = job->entry->birth;
-        job->there = ctr_catalog_born(&theirs, source->db, source->schema, birth, problem);
-        if (job->there) ctr_tab_read_shape(source->file, theirs.name, &job->other_shape, problem);
+        job->there = ctr_catalog_born(&theirs, source->conn, source->schema, birth);
+        if (job->there) ctr_tab_read_shape(source->file, theirs.name, &job->other_shape);
         if (job->there)
-            ctr_shape_check_keys(&job->other_shape, "the giving file", &job->shape,
-                                 "the taking file", problem);
-        if (job->there && problem->rc == SQLITE_OK)
-            ctr_rows_open(&job->other, source->file, theirs.name, &job->other_shape, problem);
+            ctr_shape_check_keys(job->file->conn, &job->other_shape, "the giving file", &job->shape,
+                                 "the taking file");
+        if (job->there && ctr_rc(job->file->conn) == SQLITE_OK)
+            ctr_rows_open(&job->other, source->file, theirs.name, &job->other_shape);
         job->other.whole = true;
         ctr_catalog_close_entry(&theirs);
     }
-    ctr_stream_walk_open(&walk, &job->rows, CTR_WALK_ALL, 0, problem);
-    while (ctr_stream_walk_next(&walk, problem)) walk_row(job, walk.row, problem);
+    ctr_stream_walk_open(&walk, &job->rows, CTR_WALK_ALL, 0);
+    while (ctr_stream_walk_next(&walk)) walk_row(job, walk.row);
     ctr_stream_walk_close(&walk);
 }
 
 bool ctr_digest_shards(const ctr_source *source, ctr_file *file, const uint8_t id[CTR_ID_SIZE],
-                       uint8_t digest[CTR_ID_SIZE], ctr_problem *problem)
+                       uint8_t digest[CTR_ID_SIZE])
 {
     ctr_catalog catalog = {0};
     ctr_digest sum = {0, 0, 0};
     bool holds = true;
-    ctr_catalog_read(&catalog, file, problem);
-    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
+    ctr_catalog_read(&catalog, file);
+    for (int i = 0; i < catalog.n && ctr_rc(file->conn) == SQLITE_OK; i++) {
         holds_job job = {.source = source,
                          .file = file,
                          .id = id,
                          .entry = &catalog.entries[i],
                          .holds = true,
                          .digest = &sum};
-        walk_table(&job, problem);
+        walk_table(&job);
         holds = holds && job.holds;
         ctr_rows_close(&job.rows);
         ctr_rows_close(&job.other);
@@ -303,5 +302,5 @@ bool ctr_digest_shards(const ctr_source *source, ctr_file *file, const uint8_t i
     }
     ctr_catalog_close(&catalog);
     ctr_digest_finish(&sum, NULL, NULL, digest);
-    return holds && problem->rc == SQLITE_OK;
+    return holds && ctr_rc(file->conn) == SQLITE_OK;
 }

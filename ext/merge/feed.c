@@ -8,12 +8,12 @@
  * scope - takes scopes. */
 
 /* Returns a statement that makes a row of n parameters. */
-static sqlite3_stmt *prepare_values(sqlite3 *db, int n, ctr_problem *problem)
+static sqlite3_stmt *prepare_values(ctr_conn *conn, int n)
 {
     sqlite3_str *list = sqlite3_str_new(NULL);
     for (int i = 1; i <= n; i++) sqlite3_str_appendf(list, "%s?%d", i > 1 ? ", " : "", i);
-    char *values = ctr_text_finish(list, problem);
-    ctr_run run = ctr_run_on(db, "main", NULL, problem);
+    char *values = ctr_text_finish(conn, list);
+    ctr_run run = ctr_run_on(conn, "main", NULL);
     run.slots.values = values;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_OF_PARAMETERS);
     sqlite3_free(values);
@@ -21,58 +21,56 @@ static sqlite3_stmt *prepare_values(sqlite3 *db, int n, ctr_problem *problem)
 }
 
 /* Steps to the row. Sets `lent` to its n values. */
-static bool step_to_values(sqlite3 *db, sqlite3_stmt *row, sqlite3_value **lent, int n,
-                           ctr_problem *problem)
+static bool step_to_values(ctr_conn *conn, sqlite3_stmt *row, sqlite3_value **lent, int n)
 {
-    ctr_run run = ctr_run_on(db, "main", NULL, problem);
+    ctr_run run = ctr_run_on(conn, "main", NULL);
     bool found = ctr_run_row(&run, row);
     for (int i = 0; found && i < n; i++) lent[i] = sqlite3_column_value(row, i);
     return found;
 }
 
 /* Makes the values of a checked key. */
-static void make_values(ctr_scope *scope, sqlite3 *db, const ctr_packed *key, ctr_problem *problem)
+static void make_values(ctr_scope *scope, ctr_conn *conn, const ctr_packed *key)
 {
     sqlite3_value *lent[CTR_STREAM_KEYS];
-    sqlite3_stmt *row = prepare_values(db, scope->n, problem);
-    if (row) ctr_problem_sqlite(problem, db, ctr_pack_bind(row, key->bytes, key->size));
-    if (step_to_values(db, row, lent, scope->n, problem))
-        scope->values = ctr_arg_copies(lent, scope->n, problem);
+    sqlite3_stmt *row = prepare_values(conn, scope->n);
+    if (row) ctr_problem_sqlite(conn, ctr_pack_bind(row, key->bytes, key->size));
+    if (step_to_values(conn, row, lent, scope->n))
+        scope->values = ctr_arg_copies(conn, lent, scope->n);
     sqlite3_finalize(row);
 }
 
 /* Reads the key that was given, in either way. Returns false if it is none, or on a problem. */
-static bool read_given(ctr_scope *scope, sqlite3 *db, sqlite3_value *given, ctr_packed *key,
-                       ctr_problem *problem)
+static bool read_given(ctr_scope *scope, ctr_conn *conn, sqlite3_value *given, ctr_packed *key)
 {
     if (sqlite3_value_type(given) == SQLITE_BLOB) {
         const uint8_t *bytes = sqlite3_value_blob(given);
         size_t size = bytes ? (size_t)sqlite3_value_bytes(given) : 0;
-        uint8_t *out = ctr_pack_room(key, size + 1, problem);
+        uint8_t *out = ctr_pack_room(conn, key, size + 1);
         if (!out || !bytes || ctr_key_check(bytes, size, false, &scope->n) != CTR_OK) return false;
         memcpy(out, bytes, size);
         key->size = size;
         return true;
     }
-    const char *json = ctr_text_value(given, problem);
-    return json && ctr_key_json_read(key, &scope->n, db, json, problem);
+    const char *json = ctr_text_value(conn, given);
+    return json && ctr_key_json_read(key, &scope->n, conn, json);
 }
 
-int ctr_scope_open(ctr_scope *scope, sqlite3 *db, sqlite3_value *given, ctr_problem *problem)
+int ctr_scope_open(ctr_scope *scope, ctr_conn *conn, sqlite3_value *given)
 {
     ctr_packed key = {NULL, 0, 0};
     *scope = (ctr_scope){0};
-    if (problem->rc != SQLITE_OK) return problem->rc;
-    bool is_key = read_given(scope, db, given, &key, problem) && scope->n <= CTR_STREAM_KEYS;
-    if (!is_key && problem->rc == SQLITE_OK)
-        ctr_problem_mismatch(problem, "scope",
+    if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
+    bool is_key = read_given(scope, conn, given, &key) && scope->n <= CTR_STREAM_KEYS;
+    if (!is_key && ctr_rc(conn) == SQLITE_OK)
+        ctr_problem_mismatch(conn, "scope",
                              "a JSON array of the first values of a key, such as '[\"store 7\"]'",
                              given);
-    if (is_key) make_values(scope, db, &key, problem);
+    if (is_key) make_values(scope, conn, &key);
     if (is_key) scope->text = ctr_key_json_write(key.bytes, key.size);
-    if (is_key && !scope->text) ctr_problem_nomem(problem);
+    if (is_key && !scope->text) ctr_problem_nomem(conn);
     sqlite3_free(key.bytes);
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
 void ctr_scope_close(ctr_scope *scope)
@@ -87,69 +85,66 @@ void ctr_scope_close(ctr_scope *scope)
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Binds a value as the affinity of the column would make it. */
-static void bind_as(sqlite3_stmt *row, int i, const ctr_column *column, sqlite3_value *value,
-                    ctr_problem *problem)
+static void bind_as(ctr_conn *conn, sqlite3_stmt *row, int i, const ctr_column *column,
+                    sqlite3_value *value)
 {
-    sqlite3 *db = sqlite3_db_handle(row);
     ctr_number number = {.type = SQLITE_NULL};
     if (column->affinity == CTR_AFFINITY_TEXT) {
         bool is_blob = sqlite3_value_type(value) == SQLITE_BLOB;
         const char *text = is_blob ? NULL : (const char *)sqlite3_value_text(value);
-        if (!is_blob && !text) ctr_problem_nomem(problem);
+        if (!is_blob && !text) ctr_problem_nomem(conn);
         int size = sqlite3_value_bytes(value);
-        ctr_problem_sqlite(problem, db,
-                           is_blob ? sqlite3_bind_value(row, i, value)
-                                   : sqlite3_bind_text(row, i, text, size, SQLITE_TRANSIENT));
+        ctr_problem_sqlite(conn, is_blob ? sqlite3_bind_value(row, i, value)
+                                         : sqlite3_bind_text(row, i, text, size, SQLITE_TRANSIENT));
         return;
     }
-    if (column->affinity != CTR_AFFINITY_BLOB) number = ctr_arg_number(db, value, problem);
+    if (column->affinity != CTR_AFFINITY_BLOB) number = ctr_arg_number(conn, value);
     int rc = number.type == SQLITE_INTEGER ? sqlite3_bind_int64(row, i, number.integer)
              : number.type == SQLITE_FLOAT ? sqlite3_bind_double(row, i, number.real)
                                            : ctr_text_bind_value(row, i, value);
-    ctr_problem_sqlite(problem, db, rc);
+    ctr_problem_sqlite(conn, rc);
 }
 
 /* Packs the first n keys, folded. */
-static void fold_leading(ctr_packed *folded, const ctr_shape *shape, sqlite3_value **keys, int n,
-                         ctr_problem *problem)
+static void fold_leading(ctr_conn *conn, ctr_packed *folded, const ctr_shape *shape,
+                         sqlite3_value **keys, int n)
 {
     ctr_shape leading = *shape; /* borrowed */
     leading.n_keys = n;
-    ctr_pack_folded(folded, &leading, keys, problem);
+    ctr_pack_folded(conn, folded, &leading, keys);
 }
 
 /* What a collation of the application calls equal only SQLite can tell. */
-static void refuse_collation(const ctr_column *column, ctr_problem *problem)
+static void refuse_collation(ctr_conn *conn, const ctr_column *column)
 {
     static const char *const BUILT_IN[] = {"BINARY", "NOCASE", "RTRIM"};
     for (size_t i = 0; i < sizeof BUILT_IN / sizeof *BUILT_IN; i++)
         if (sqlite3_stricmp(column->collation, BUILT_IN[i]) == 0) return;
     ctr_problem_set(
-        problem, SQLITE_ERROR,
+        conn, SQLITE_ERROR,
         "a scope needs the collations BINARY, NOCASE and RTRIM, and key column %s has %s",
         column->name, column->collation);
 }
 
-void ctr_scope_enter(ctr_scope *scope, sqlite3 *db, const ctr_shape *shape, ctr_problem *problem)
+void ctr_scope_enter(ctr_scope *scope, ctr_conn *conn, const ctr_shape *shape)
 {
     sqlite3_value *lent[CTR_STREAM_KEYS];
     for (int i = 0; i < scope->n && i < shape->n_keys; i++)
-        refuse_collation(&shape->columns[shape->keys[i]], problem);
-    if (scope->n > shape->n_keys || problem->rc != SQLITE_OK) return;
-    sqlite3_stmt *row = prepare_values(db, scope->n, problem);
+        refuse_collation(conn, &shape->columns[shape->keys[i]]);
+    if (scope->n > shape->n_keys || ctr_rc(conn) != SQLITE_OK) return;
+    sqlite3_stmt *row = prepare_values(conn, scope->n);
     for (int i = 0; row && i < scope->n; i++)
-        bind_as(row, i + 1, &shape->columns[shape->keys[i]], scope->values[i], problem);
-    if (step_to_values(db, row, lent, scope->n, problem))
-        fold_leading(&scope->folded, shape, lent, scope->n, problem);
+        bind_as(conn, row, i + 1, &shape->columns[shape->keys[i]], scope->values[i]);
+    if (step_to_values(conn, row, lent, scope->n))
+        fold_leading(conn, &scope->folded, shape, lent, scope->n);
     sqlite3_finalize(row);
 }
 
-bool ctr_scope_has(ctr_scope *scope, const ctr_shape *shape, sqlite3_value **keys,
-                   ctr_problem *problem)
+bool ctr_scope_has(ctr_conn *conn, ctr_scope *scope, const ctr_shape *shape, sqlite3_value **keys)
 {
     if (scope->n > shape->n_keys) return false;
-    fold_leading(&scope->key, shape, keys, scope->n, problem);
-    return problem->rc == SQLITE_OK && scope->key.size == scope->folded.size &&
+    fold_leading(conn, &scope->key, shape, keys, scope->n);
+    return ctr_rc(conn) == SQLITE_OK && scope->key.size == scope->folded.size &&
            memcmp(scope->key.bytes, scope->folded.bytes, scope->key.size) == 0;
 }
 
@@ -173,16 +168,16 @@ static void sort_by_name(ctr_row_giver *giver, const ctr_registry *registry)
     }
 }
 
-int ctr_row_feed_open(ctr_row_giver *giver, ctr_tab *tab, ctr_problem *problem)
+int ctr_row_feed_open(ctr_row_giver *giver, ctr_tab *tab)
 {
     *giver = (ctr_row_giver){.n = 0};
-    ctr_row_values_open(&giver->values, tab, problem);
-    const ctr_registry *registry = ctr_regular_of(tab, problem);
-    if (!registry || problem->rc != SQLITE_OK) return problem->rc;
+    ctr_row_values_open(&giver->values, tab);
+    const ctr_registry *registry = ctr_regular_of(tab);
+    if (!registry || ctr_rc(tab->conn) != SQLITE_OK) return ctr_rc(tab->conn);
     giver->order = sqlite3_malloc64(((size_t)registry->n + 1) * sizeof *giver->order);
-    if (!giver->order) return ctr_problem_nomem(problem);
+    if (!giver->order) return ctr_problem_nomem(tab->conn);
     sort_by_name(giver, registry);
-    return problem->rc;
+    return ctr_rc(tab->conn);
 }
 
 void ctr_row_feed_close(ctr_row_giver *giver)
@@ -194,45 +189,44 @@ void ctr_row_feed_close(ctr_row_giver *giver)
     *giver = (ctr_row_giver){.n = 0};
 }
 
-static void put_columns(ctr_row_giver *giver, ctr_problem *problem)
+static void put_columns(ctr_conn *conn, ctr_row_giver *giver)
 {
     ctr_packed *image = &giver->image;
-    const ctr_registry *registry = ctr_regular_of(giver->values.tab, problem);
+    const ctr_registry *registry = ctr_regular_of(giver->values.tab);
     for (int i = 0; registry && i < giver->n; i++) {
         const char *name = registry->columns[giver->order[i]].name;
         ctr_row_column column = {.name = (const uint8_t *)name,
                                  .size = strlen(name),
                                  .stamp = giver->cell.columns[giver->order[i]]};
-        uint8_t *out = ctr_pack_room(image, CTR_ROW_COLUMN_MAX + column.size, problem);
+        uint8_t *out = ctr_pack_room(conn, image, CTR_ROW_COLUMN_MAX + column.size);
         if (!out) return;
         image->size = (size_t)(ctr_row_cell_put(out, &column) - image->bytes);
     }
     if (giver->n == 0) return;
-    ctr_pack_begin(image, problem);
-    for (int i = 0; i < giver->n && problem->rc == SQLITE_OK; i++) {
+    ctr_pack_begin(conn, image);
+    for (int i = 0; i < giver->n && ctr_rc(conn) == SQLITE_OK; i++) {
         int number = giver->order[i];
         bool none = giver->cell.columns[number].kind == CTR_STAMP_NONE;
-        ctr_pack_append(image, none ? NULL : giver->values.given[number], problem);
+        ctr_pack_append(conn, image, none ? NULL : giver->values.given[number]);
     }
 }
 
-bool ctr_row_feed_read(ctr_row_giver *giver, int64_t rowid, sqlite3_value **keys,
-                       ctr_problem *problem)
+bool ctr_row_feed_read(ctr_conn *conn, ctr_row_giver *giver, int64_t rowid, sqlite3_value **keys)
 {
     ctr_tab *tab = giver->values.tab;
-    if (!ctr_regular_room(tab, &giver->cell, &giver->room, problem) ||
-        ctr_regular_read(tab, rowid, &giver->cell, problem) || giver->cell.life == 0)
+    if (!ctr_regular_room(tab, &giver->cell, &giver->room) ||
+        ctr_regular_read(tab, rowid, &giver->cell) || giver->cell.life == 0)
         return false;
     bool live = ctr_row_cell_is_live(&giver->cell);
     giver->image.size = 0;
-    uint8_t *out = ctr_pack_room(&giver->image, CTR_ROW_HEADER_MAX, problem);
+    uint8_t *out = ctr_pack_room(conn, &giver->image, CTR_ROW_HEADER_MAX);
     if (!out) return false;
     out = ctr_row_cell_begin(out, giver->cell.life, &giver->cell.row, (uint64_t)giver->n);
     giver->image.size = (size_t)(out - giver->image.bytes);
-    if (live && ctr_row_values_read(&giver->values, rowid, keys, false, problem) == SQLITE_OK)
-        put_columns(giver, problem);
+    if (live && ctr_row_values_read(&giver->values, rowid, keys, false) == SQLITE_OK)
+        put_columns(conn, giver);
     ctr_row_values_reset(&giver->values);
-    return problem->rc == SQLITE_OK;
+    return ctr_rc(conn) == SQLITE_OK;
 }
 
 /* ---- taking ---------------------------------------------------------------------------------- */
@@ -261,14 +255,13 @@ static void close_taken(taken_row *row)
 /* Refuses a column that the table has, and this file does not replicate yet; passes over one that
  * the table lacks, and one that counts here: the row may have been written before the source made
  * it a counter, too. A source that has not yet refuses the counter (merge/apply.c). */
-static void refuse_column(const ctr_merge *merge, const ctr_row_column *column,
-                          ctr_problem *problem)
+static void refuse_column(const ctr_merge *merge, const ctr_row_column *column)
 {
     const ctr_tracked *tracked = merge->showing.tracked;
-    char *name = ctr_text_of((ctr_span){(const char *)column->name, column->size}, problem);
+    char *name = ctr_text_of(merge->conn, (ctr_span){(const char *)column->name, column->size});
     bool counts = name && ctr_shape_counter_like(&merge->shape, name) >= 0;
     if (name && !counts && ctr_ordinary_column(&tracked->ordinary, name))
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(merge->conn, SQLITE_ERROR,
                         "column %s is replicated at the source and not yet here: call "
                         "counter_replicate('%s')",
                         name, tracked->table);
@@ -276,10 +269,9 @@ static void refuse_column(const ctr_merge *merge, const ctr_row_column *column,
 }
 
 /* Sets the stamps of my columns, and where their values are. */
-static void take_columns(ctr_merge *merge, ctr_row_image *image, taken_row *row,
-                         ctr_problem *problem)
+static void take_columns(ctr_merge *merge, ctr_row_image *image, taken_row *row)
 {
-    const ctr_registry *registry = ctr_regular_of(merge->rows.tab, problem);
+    const ctr_registry *registry = ctr_regular_of(merge->rows.tab);
     ctr_row_column column;
     for (int i = 0; i < row->cell.n; i++) {
         row->map[i] = row->places[i] = -1;
@@ -290,7 +282,7 @@ static void take_columns(ctr_merge *merge, ctr_row_image *image, taken_row *row,
         if (number < 0 && ctr_regular_was_named(registry, (const char *)column.name, column.size))
             continue; /* it is replicated here no longer */
         if (number < 0) {
-            refuse_column(merge, &column, problem);
+            refuse_column(merge, &column);
             continue;
         }
         row->cell.columns[number] = column.stamp;
@@ -300,43 +292,41 @@ static void take_columns(ctr_merge *merge, ctr_row_image *image, taken_row *row,
 }
 
 /* Makes a row of the packed values. */
-static void take_row_values(const ctr_merge *merge, const ctr_row_image *image, taken_row *row,
-                            ctr_problem *problem)
+static void take_row_values(const ctr_merge *merge, const ctr_row_image *image, taken_row *row)
 {
-    if (image->n == 0 || problem->rc != SQLITE_OK) return;
+    if (image->n == 0 || ctr_rc(merge->conn) != SQLITE_OK) return;
     sqlite3_str *list = sqlite3_str_new(NULL);
     for (int i = 1; i <= image->n; i++) sqlite3_str_appendf(list, "%s?%d", i > 1 ? ", " : "", i);
-    char *values = ctr_text_finish(list, problem);
-    ctr_run run = ctr_run_on(merge->rows.tab->db, merge->rows.tab->schema, NULL, problem);
+    char *values = ctr_text_finish(merge->conn, list);
+    ctr_run run = ctr_run_on(merge->conn, merge->rows.tab->schema, NULL);
     run.slots.values = values;
     row->values = ctr_run_prepare(&run, CTR_SQL_ROWS_OF_PARAMETERS);
     size_t size = (size_t)(image->end - image->values);
-    if (row->values)
-        ctr_problem_sqlite(problem, run.db, ctr_pack_bind(row->values, image->values, size));
+    if (row->values) ctr_problem_sqlite(run.conn, ctr_pack_bind(row->values, image->values, size));
     ctr_run_row(&run, row->values);
     sqlite3_free(values);
 }
 
-static void make_room_for_taken(const ctr_merge *merge, taken_row *row, ctr_problem *problem)
+static void make_room_for_taken(const ctr_merge *merge, taken_row *row)
 {
-    if (!ctr_regular_room(merge->rows.tab, &row->cell, &row->room, problem)) return;
+    if (!ctr_regular_room(merge->rows.tab, &row->cell, &row->room)) return;
     size_t n = (size_t)row->cell.n + 1, m = (size_t)merge->showing.tracked->n_regular + 1;
     row->map = sqlite3_malloc64(n * sizeof *row->map);
     row->places = sqlite3_malloc64(n * sizeof *row->places);
     row->given = sqlite3_malloc64(n * sizeof *row->given);
     row->shown = sqlite3_malloc64(m * sizeof *row->shown);
-    if (!row->map || !row->places || !row->given || !row->shown) ctr_problem_nomem(problem);
+    if (!row->map || !row->places || !row->given || !row->shown) ctr_problem_nomem(merge->conn);
 }
 
 /* Refuses a row that both files had when each began to replicate the table, if its values
  * differ. */
-static void refuse_drift(ctr_merge *merge, taken_row *row, ctr_problem *problem)
+static void refuse_drift(ctr_merge *merge, taken_row *row)
 {
     for (int i = 0; i < row->cell.n; i++)
         row->given[i] =
             row->places[i] >= 0 ? sqlite3_column_value(row->values, row->places[i]) : NULL;
-    ctr_drift_compare(merge, row->given, row->map, problem);
-    ctr_drift_refuse(merge, merge->showing.tracked->table, "here", "in the change", false, problem);
+    ctr_drift_compare(merge, row->given, row->map);
+    ctr_drift_refuse(merge, merge->showing.tracked->table, "here", "in the change", false);
 }
 
 /* Sets the values to be shown: those that the merge has taken. */
@@ -353,36 +343,37 @@ static void choose_values(const ctr_merge *merge, taken_row *row)
 
 /* What the source has lost, nobody else may give it in a feed of own changes: the row counts as a
  * change of this file. */
-static void give_back(ctr_merge *merge, ctr_problem *problem)
+static void give_back(ctr_merge *merge)
 {
-    ctr_stage_row(&merge->rows, problem);
+    ctr_stage_row(&merge->rows);
     merge->rows.also_here = true;
 }
 
-void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size, ctr_problem *problem)
+void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size)
 {
     taken_row row = {.room = 0};
     ctr_row_image image;
     ctr_status status = ctr_row_cell_open(&image, bytes, size);
     if (status != CTR_OK) {
-        ctr_problem_set(problem, SQLITE_ERROR, "the row %s", ctr_row_cell_status_text(status));
+        ctr_problem_set(merge->conn, SQLITE_ERROR, "the row %s", ctr_row_cell_status_text(status));
         return;
     }
-    make_room_for_taken(merge, &row, problem);
-    if (problem->rc == SQLITE_OK) {
+    make_room_for_taken(merge, &row);
+    if (ctr_rc(merge->conn) == SQLITE_OK) {
         row.cell.life = image.life;
         row.cell.row = image.row;
-        take_columns(merge, &image, &row, problem);
-        take_row_values(merge, &image, &row, problem);
+        take_columns(merge, &image, &row);
+        take_row_values(merge, &image, &row);
     }
-    const ctr_row_cell *mine = ctr_rows_row(&merge->rows, problem);
-    bool lost = problem->rc == SQLITE_OK && mine && ctr_row_cell_lacks(mine, &row.cell, row.map);
-    if (problem->rc == SQLITE_OK &&
-        ctr_merge_row(merge, &row.cell, row.map, 0, problem) != CTR_ROW_STAYS) {
-        if (merge->asks) refuse_drift(merge, &row, problem);
-        if (lost) give_back(merge, problem);
+    const ctr_row_cell *mine = ctr_rows_row(&merge->rows);
+    bool lost =
+        ctr_rc(merge->conn) == SQLITE_OK && mine && ctr_row_cell_lacks(mine, &row.cell, row.map);
+    if (ctr_rc(merge->conn) == SQLITE_OK &&
+        ctr_merge_row(merge, &row.cell, row.map, 0) != CTR_ROW_STAYS) {
+        if (merge->asks) refuse_drift(merge, &row);
+        if (lost) give_back(merge);
         choose_values(merge, &row);
-        ctr_merge_write_values(merge, row.shown, problem);
+        ctr_merge_write_values(merge, row.shown);
     }
     close_taken(&row);
 }
@@ -390,54 +381,51 @@ void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size, ctr_
 /* ---- counters that come before their rows ---------------------------------------------------- */
 
 /* Packs the key of the row at hand and the name of a counter. */
-static void pack_name(const ctr_merge *merge, const char *column, ctr_packed *packed,
-                      ctr_problem *problem)
+static void pack_name(const ctr_merge *merge, const char *column, ctr_packed *packed)
 {
     size_t size = strlen(column);
-    ctr_pack_values(packed, merge->keys, merge->shape.n_keys, problem);
-    uint8_t *out = ctr_pack_room(packed, size, problem);
+    ctr_pack_values(merge->conn, packed, merge->keys, merge->shape.n_keys);
+    uint8_t *out = ctr_pack_room(merge->conn, packed, size);
     if (!out) return;
     memcpy(out, column, size);
     packed->size += size;
 }
 
 /* Keeps a cell until its row comes, merged with one that waits already. */
-static void keep_pending(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell,
-                         ctr_problem *problem)
+static void keep_pending(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell)
 {
     ctr_packed name = {0};
     ctr_cell kept = ctr_cell_untouched();
-    pack_name(merge, ctr_shape_counter_name(&merge->shape, counter), &name, problem);
-    ctr_run run = ctr_tab_run(merge->rows.tab, problem);
+    pack_name(merge, ctr_shape_counter_name(&merge->shape, counter), &name);
+    ctr_run run = ctr_tab_run(merge->rows.tab);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_PENDING);
     ctr_run_bind_int(&run, row, ":life", life);
     ctr_run_bind_blob(&run, row, ":name", name.bytes, name.size);
     if (ctr_run_row(&run, row))
         ctr_cell_open(&kept, sqlite3_column_blob(row, 0), (size_t)sqlite3_column_bytes(row, 0));
     uint8_t *both = sqlite3_malloc64(kept.size + cell->size + 1);
-    if (!both) ctr_problem_nomem(problem);
+    if (!both) ctr_problem_nomem(merge->conn);
     size_t n = both ? ctr_cell_merge(&kept, cell, both) : 0;
     sqlite3_finalize(row);
     row = ctr_run_prepare(&run, CTR_SQL_REGULAR_KEEP_PENDING);
     ctr_run_bind_int(&run, row, ":life", life);
     ctr_run_bind_blob(&run, row, ":name", name.bytes, name.size);
     ctr_run_bind_blob(&run, row, ":cell", both, n);
-    if (row && problem->rc == SQLITE_OK) ctr_run_row(&run, row);
+    if (row && ctr_rc(merge->conn) == SQLITE_OK) ctr_run_row(&run, row);
     sqlite3_finalize(row);
     sqlite3_free(both);
     sqlite3_free(name.bytes);
 }
 
-bool ctr_row_feed_admits(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell,
-                         ctr_problem *problem)
+bool ctr_row_feed_admits(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell)
 {
     if (!merge->shape.replicated) return true;
-    const ctr_row_cell *mine = ctr_rows_row(&merge->rows, problem);
+    const ctr_row_cell *mine = ctr_rows_row(&merge->rows);
     if (!mine) return false;
-    if (mine->life < life) keep_pending(merge, life, counter, cell, problem);
-    if (mine->life != life || problem->rc != SQLITE_OK) return false;
-    ctr_merge_counters(merge, problem);
-    return problem->rc == SQLITE_OK;
+    if (mine->life < life) keep_pending(merge, life, counter, cell);
+    if (mine->life != life || ctr_rc(merge->conn) != SQLITE_OK) return false;
+    ctr_merge_counters(merge);
+    return ctr_rc(merge->conn) == SQLITE_OK;
 }
 
 /* Splits the name of a pending cell into the key, whose size it sets, and the counter, which it
@@ -460,46 +448,47 @@ static int counter_of_name(const ctr_merge *merge, const uint8_t *name, size_t s
 /* Merges a pending cell if its row has come. Returns whether it is to be forgotten: it is merged,
  * or of an earlier life. */
 static bool take_one_pending(ctr_merge *merge, sqlite3_stmt *pending, sqlite3_stmt *values,
-                             sqlite3_value **keys, ctr_problem *problem)
+                             sqlite3_value **keys)
 {
     int64_t life = sqlite3_column_int64(pending, 0);
     const uint8_t *name = sqlite3_column_blob(pending, 1);
     size_t size = (size_t)sqlite3_column_bytes(pending, 1), key_size = 0;
     int counter = name ? counter_of_name(merge, name, size, &key_size) : -1;
     if (counter < 0) return true;
-    ctr_run run = ctr_tab_run(merge->rows.tab, problem);
+    ctr_run run = ctr_tab_run(merge->rows.tab);
     sqlite3_reset(values);
-    ctr_problem_sqlite(problem, run.db, ctr_pack_bind(values, name, key_size));
+    ctr_problem_sqlite(run.conn, ctr_pack_bind(values, name, key_size));
     if (!ctr_run_row(&run, values)) return false;
     for (int i = 0; i < merge->shape.n_keys; i++) keys[i] = sqlite3_column_value(values, i);
-    if (!ctr_merge_find(merge, keys, problem)) return problem->rc == SQLITE_OK;
-    const ctr_row_cell *mine = ctr_rows_row(&merge->rows, problem);
+    if (!ctr_merge_find(merge, keys)) return ctr_rc(merge->conn) == SQLITE_OK;
+    const ctr_row_cell *mine = ctr_rows_row(&merge->rows);
     if (!mine || mine->life < life) return false;
     ctr_cell cell;
     const void *bytes = sqlite3_column_blob(pending, 2);
     ctr_status status = ctr_cell_open(&cell, bytes, (size_t)sqlite3_column_bytes(pending, 2));
     if (mine->life > life || status != CTR_OK) return true;
-    ctr_merge_counters(merge, problem);
-    ctr_merge_cell(merge, counter, &cell, problem);
-    ctr_merge_write(merge, problem);
-    return problem->rc == SQLITE_OK;
+    ctr_merge_counters(merge);
+    ctr_merge_cell(merge, counter, &cell);
+    ctr_merge_write(merge);
+    return ctr_rc(merge->conn) == SQLITE_OK;
 }
 
-void ctr_row_feed_take_pending(ctr_merge *merge, ctr_problem *problem)
+void ctr_row_feed_take_pending(ctr_merge *merge)
 {
-    ctr_run run = ctr_tab_run(merge->rows.tab, problem);
-    if (!ctr_run_number(&run, CTR_SQL_REGULAR_ANY_PENDING) || problem->rc != SQLITE_OK) return;
+    ctr_run run = ctr_tab_run(merge->rows.tab);
+    if (!ctr_run_number(&run, CTR_SQL_REGULAR_ANY_PENDING) || ctr_rc(merge->conn) != SQLITE_OK)
+        return;
     char *list = ctr_shape_list(&merge->shape, CTR_KEYS, "#", ", ", 1);
     sqlite3_value **keys = sqlite3_malloc64((size_t)merge->shape.n_keys * sizeof *keys);
-    if (!list || !keys) ctr_problem_nomem(problem);
+    if (!list || !keys) ctr_problem_nomem(merge->conn);
     run.slots.values = list;
     sqlite3_stmt *pending = ctr_run_prepare(&run, CTR_SQL_REGULAR_ALL_PENDING),
                  *forget = ctr_run_prepare(&run, CTR_SQL_REGULAR_FORGET_PENDING),
                  *values = ctr_run_prepare(&run, CTR_SQL_ROWS_OF_PARAMETERS);
     while (ctr_run_row(&run, pending)) {
-        if (!take_one_pending(merge, pending, values, keys, problem)) continue;
+        if (!take_one_pending(merge, pending, values, keys)) continue;
         ctr_run_bind_int(&run, forget, ":id", sqlite3_column_int64(pending, 3));
-        if (problem->rc == SQLITE_OK) ctr_run_row(&run, forget);
+        if (ctr_rc(merge->conn) == SQLITE_OK) ctr_run_row(&run, forget);
         sqlite3_reset(forget);
     }
     sqlite3_finalize(pending);
@@ -535,28 +524,28 @@ static const char *present_name(const ctr_feed *feed)
 }
 
 /* Makes the floors of the table the current row, if they changed. Returns whether it did. */
-static bool take_floors(ctr_feed *feed, ctr_problem *problem)
+static bool take_floors(ctr_feed *feed)
 {
     int n = feed->shape.n_keys;
-    ctr_slot *floors = ctr_floors_read(feed->rows.tab, problem);
+    ctr_slot *floors = ctr_floors_read(feed->rows.tab);
     sqlite3_stmt *row = floors ? floors->kept.statement : NULL;
     bool found = row && sqlite3_column_int64(row, n) >= feed->query.since;
     if (found) {
         for (int i = 0; i < n; i++) feed->keys[i] = sqlite3_column_value(row, i);
-        ctr_pack_values(&feed->key, feed->keys, n, problem);
+        ctr_pack_values(feed->source.conn, &feed->key, feed->keys, n);
         feed->number = sqlite3_column_int64(row, n);
         feed->column = NULL;
         feed->generation = 0;
         feed->has_cell = false;
     }
-    ctr_tab_give_back(feed->rows.tab, floors, problem);
-    return found && problem->rc == SQLITE_OK;
+    ctr_tab_give_back(feed->rows.tab, floors);
+    return found && ctr_rc(feed->source.conn) == SQLITE_OK;
 }
 
 /* Steps to the next answer about openings. Returns false after the last. */
-static bool step_answer(ctr_feed *feed, ctr_problem *problem)
+static bool step_answer(ctr_feed *feed)
 {
-    ctr_run run = ctr_run_on(feed->source.db, feed->source.schema, present_name(feed), problem);
+    ctr_run run = ctr_run_on(feed->source.conn, feed->source.schema, present_name(feed));
     if (!feed->answers) return false;
     if (!ctr_run_row(&run, feed->answers)) {
         sqlite3_finalize(feed->answers); /* a further step would begin anew */
@@ -565,7 +554,7 @@ static bool step_answer(ctr_feed *feed, ctr_problem *problem)
     }
     const void *answer = sqlite3_column_blob(feed->answers, 0);
     size_t size = (size_t)sqlite3_column_bytes(feed->answers, 0);
-    if (ctr_openings_check(answer, size, problem)) return false;
+    if (ctr_openings_check(feed->source.conn, answer, size)) return false;
     memcpy(feed->answer, answer, sizeof feed->answer);
     feed->cell = (ctr_cell){.bytes = feed->answer, .size = sizeof feed->answer};
     feed->number = sqlite3_column_int64(feed->answers, 1);
@@ -577,64 +566,65 @@ static bool step_answer(ctr_feed *feed, ctr_problem *problem)
 }
 
 /* Opens the table number `entry`. Returns whether the current row has its floors. */
-static bool enter_table(ctr_feed *feed, ctr_problem *problem)
+static bool enter_table(ctr_feed *feed)
 {
     const ctr_source *source = &feed->source;
     const char *name = present_name(feed);
     feed->table = feed->source.catalog.entries[feed->entry].birth;
-    const ctr_objects *objects = ctr_file_objects(source->file, problem);
-    if (!objects || ctr_tab_read_shape(source->file, name, &feed->shape, problem) ||
-        ctr_refuse_triggers_among(objects, name, false, problem) ||
-        ctr_triggers_check(source->file, name, problem))
+    const ctr_objects *objects = ctr_file_objects(source->file);
+    if (!objects || ctr_tab_read_shape(source->file, name, &feed->shape) ||
+        ctr_refuse_triggers_among(objects, name, false) || ctr_triggers_check(source->file, name))
         return false;
     feed->keys = sqlite3_malloc64((size_t)feed->shape.n_keys * sizeof *feed->keys);
     feed->key_text = ctr_shape_key_text(&feed->shape);
-    if (!feed->keys || !feed->key_text) ctr_problem_nomem(problem);
-    ctr_rows_open(&feed->rows, source->file, name, &feed->shape, problem);
+    if (!feed->keys || !feed->key_text) ctr_problem_nomem(feed->source.conn);
+    ctr_rows_open(&feed->rows, source->file, name, &feed->shape);
     feed->rows.whole = true;
-    if (feed->shape.replicated && problem->rc == SQLITE_OK)
-        ctr_row_feed_open(&feed->row, feed->rows.tab, problem);
+    if (feed->shape.replicated && ctr_rc(feed->source.conn) == SQLITE_OK)
+        ctr_row_feed_open(&feed->row, feed->rows.tab);
     if (feed->scope.n > 0) {
         ctr_stream_walk_open_scope(&feed->walk, &feed->rows, feed->query.since, feed->scope.values,
-                                   feed->scope.n, problem);
-        ctr_problem_where(problem, "table %s", feed->table); /* a collation may be missing */
+                                   feed->scope.n);
+        ctr_problem_where(feed->source.conn, "table %s",
+                          feed->table); /* a collation may be missing */
     } else {
         ctr_stream_walk_open(&feed->walk, &feed->rows,
                              feed->query.since > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL_NUMBERED,
-                             feed->query.since, problem);
+                             feed->query.since);
     }
     if (feed->query.own) feed->walk.skips = CTR_FED;
-    ctr_run run = ctr_run_on(source->db, source->schema, name, problem);
+    ctr_run run = ctr_run_on(source->conn, source->schema, name);
     feed->answers = ctr_run_prepare(&run, CTR_SQL_OPENINGS_ANSWERS);
     ctr_run_bind_int(&run, feed->answers, ":number", feed->query.since);
     feed->named = 0;
     feed->counter = feed->shape.n_counters; /* before the first row */
-    return problem->rc == SQLITE_OK && take_floors(feed, problem);
+    return ctr_rc(feed->source.conn) == SQLITE_OK && take_floors(feed);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Steps to the next row in the bucket: packs its key and copies its cells. Copies are needed
  * because the host may count while the feed reads through its connection. */
-static bool step_row(ctr_feed *feed, ctr_problem *problem)
+static bool step_row(ctr_feed *feed)
 {
     sqlite3_stmt *row = feed->walk.row;
-    while (ctr_stream_walk_next(&feed->walk, problem)) {
+    while (ctr_stream_walk_next(&feed->walk)) {
         for (int i = 0; i < feed->shape.n_keys; i++)
             feed->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + feed->shape.keys[i]);
         bool in_bucket = feed->query.bucket.of == 0;
         if (!in_bucket &&
-            ctr_pack_folded(&feed->key, &feed->shape, feed->keys, problem) == SQLITE_OK)
+            ctr_pack_folded(feed->source.conn, &feed->key, &feed->shape, feed->keys) == SQLITE_OK)
             in_bucket = ctr_digest_bucket_has(&feed->query.bucket, &feed->key);
         if (!in_bucket) continue;
         feed->number = feed->walk.number;
         feed->counter = 0;
-        ctr_source_append(&feed->source, problem);
-        if (ctr_rows_take(&feed->rows, row, problem)) return false;
+        ctr_source_append(&feed->source);
+        if (ctr_rows_take(&feed->rows, row)) return false;
         int64_t rowid = sqlite3_column_int64(row, CTR_WALK_ID);
-        feed->gives_row =
-            feed->shape.replicated && ctr_row_feed_read(&feed->row, rowid, feed->keys, problem);
-        return ctr_pack_values(&feed->key, feed->keys, feed->shape.n_keys, problem) == SQLITE_OK;
+        feed->gives_row = feed->shape.replicated &&
+                          ctr_row_feed_read(feed->source.conn, &feed->row, rowid, feed->keys);
+        return ctr_pack_values(feed->source.conn, &feed->key, feed->keys, feed->shape.n_keys) ==
+               SQLITE_OK;
     }
     return false;
 }
@@ -647,15 +637,16 @@ static bool is_own(const ctr_feed *feed, const uint8_t *id)
 }
 
 /* Takes the shards of others out of the current cell. Its life stays. */
-static void keep_own_shards(ctr_feed *feed, ctr_problem *problem)
+static void keep_own_shards(ctr_feed *feed)
 {
     enum { LEAST = CTR_ID_SIZE + 2 }; /* bytes of a shard */
     size_t n = 0, at = 0;
     ctr_shard shard, *kept;
     feed->own_shards.size = feed->own_cell.size = 0;
-    kept = (void *)ctr_pack_room(&feed->own_shards, (feed->cell.size / LEAST + 1) * sizeof *kept,
-                                 problem);
-    uint8_t *out = ctr_pack_room(&feed->own_cell, feed->cell.size + CTR_CELL_HEADER_MAX, problem);
+    kept = (void *)ctr_pack_room(feed->source.conn, &feed->own_shards,
+                                 (feed->cell.size / LEAST + 1) * sizeof *kept);
+    uint8_t *out =
+        ctr_pack_room(feed->source.conn, &feed->own_cell, feed->cell.size + CTR_CELL_HEADER_MAX);
     if (!kept || !out) return;
     while (ctr_cell_next(&feed->cell, &at, &shard))
         if (is_own(feed, shard.id)) kept[n++] = shard;
@@ -663,15 +654,15 @@ static void keep_own_shards(ctr_feed *feed, ctr_problem *problem)
     feed->cell = ctr_cell_written(out, size);
 }
 
-static void read_own_ids(ctr_feed *feed, ctr_problem *problem)
+static void read_own_ids(ctr_feed *feed)
 {
-    ctr_run run = ctr_run_on(feed->source.db, feed->source.schema, NULL, problem);
+    ctr_run run = ctr_run_on(feed->source.conn, feed->source.schema, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_IDS);
     while (ctr_run_row(&run, row)) {
         const void *id = sqlite3_column_blob(row, 0);
         if (!id || sqlite3_column_bytes(row, 0) != CTR_ID_SIZE) continue;
-        uint8_t *ids =
-            ctr_array_room(feed->ids, &feed->room_ids, feed->n_ids + 1, CTR_ID_SIZE, problem);
+        uint8_t *ids = ctr_array_room(feed->source.conn, feed->ids, &feed->room_ids,
+                                      feed->n_ids + 1, CTR_ID_SIZE);
         if (!ids) break;
         feed->ids = ids;
         memcpy(ids + feed->n_ids++ * CTR_ID_SIZE, id, CTR_ID_SIZE);
@@ -681,7 +672,7 @@ static void read_own_ids(ctr_feed *feed, ctr_problem *problem)
 
 /* Steps to the next row of the feed: to each counter that was added or dropped, to each answer,
  * then to each touched counter of each row. */
-static bool step_in_table(ctr_feed *feed, ctr_problem *problem)
+static bool step_in_table(ctr_feed *feed)
 {
     const ctr_shape *shape = &feed->shape;
     const char *name;
@@ -696,8 +687,8 @@ static bool step_in_table(ctr_feed *feed, ctr_problem *problem)
         feed->has_cell = false;
         return true;
     }
-    if (step_answer(feed, problem)) return true;
-    while (problem->rc == SQLITE_OK) {
+    if (step_answer(feed)) return true;
+    while (ctr_rc(feed->source.conn) == SQLITE_OK) {
         if (feed->gives_row) {
             const ctr_packed *image = &feed->row.image;
             feed->gives_row = false;
@@ -709,8 +700,7 @@ static bool step_in_table(ctr_feed *feed, ctr_problem *problem)
         while (feed->counter < shape->n_counters) {
             const ctr_column *column = &shape->columns[shape->counters[feed->counter]];
             feed->cell = feed->rows.cells[feed->counter++];
-            if (feed->query.own && !(feed->walk.origins & CTR_PULLED))
-                keep_own_shards(feed, problem);
+            if (feed->query.own && !(feed->walk.origins & CTR_PULLED)) keep_own_shards(feed);
             if (ctr_cell_is_untouched(&feed->cell)) continue;
             feed->column = column->name;
             feed->generation = column->generation;
@@ -718,54 +708,54 @@ static bool step_in_table(ctr_feed *feed, ctr_problem *problem)
             feed->has_cell = true;
             return true;
         }
-        if (!step_row(feed, problem)) return false;
+        if (!step_row(feed)) return false;
     }
     return false;
 }
 
-int ctr_feed_next(ctr_feed *feed, ctr_problem *problem)
+int ctr_feed_next(ctr_feed *feed)
 {
-    while (problem->rc == SQLITE_OK && !step_in_table(feed, problem)) {
-        ctr_problem_where(problem, "table %s", feed->table);
-        if (problem->rc != SQLITE_OK) return problem->rc;
+    while (ctr_rc(feed->source.conn) == SQLITE_OK && !step_in_table(feed)) {
+        ctr_problem_where(feed->source.conn, "table %s", feed->table);
+        if (ctr_rc(feed->source.conn) != SQLITE_OK) return ctr_rc(feed->source.conn);
         leave_table(feed);
         feed->eof = ++feed->entry >= feed->source.catalog.n;
-        if (feed->eof || enter_table(feed, problem)) return problem->rc;
-        ctr_problem_where(problem, "table %s", feed->table);
+        if (feed->eof || enter_table(feed)) return ctr_rc(feed->source.conn);
+        ctr_problem_where(feed->source.conn, "table %s", feed->table);
     }
-    return problem->rc;
+    return ctr_rc(feed->source.conn);
 }
 
 /* ---- the feed -------------------------------------------------------------------------------- */
 
 /* Names the source as its marks do. */
-static void name_source(ctr_feed *feed, ctr_problem *problem)
+static void name_source(ctr_feed *feed)
 {
     ctr_marks_source source = {
         .twist = feed->giver.twist, .own = feed->query.own, .scope = feed->scope.text};
     memcpy(source.id, feed->giver.id, CTR_ID_SIZE);
     feed->name = ctr_marks_name(&source);
-    if (!feed->name) ctr_problem_nomem(problem);
+    if (!feed->name) ctr_problem_nomem(feed->source.conn);
 }
 
-int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, const ctr_feed_query *query, ctr_problem *problem)
+int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, const ctr_feed_query *query)
 {
     *feed = (ctr_feed){.query = *query, .eof = true};
     sqlite3_value *scope = query->scope;
     feed->query.scope = NULL;
-    if (scope && ctr_scope_open(&feed->scope, conn->db, scope, problem)) return problem->rc;
-    if (ctr_source_open(&feed->source, conn, "main", problem)) return problem->rc;
-    if (ctr_source_hold(&feed->source, problem)) return problem->rc;
-    if (ctr_source_read(&feed->source, &feed->giver, problem)) return problem->rc;
-    ctr_durable_source(&feed->source, problem);
-    ctr_source_append(&feed->source, problem);
-    if (problem->rc != SQLITE_OK || feed->source.catalog.n == 0) return problem->rc;
-    if (!feed->giver.present) return ctr_identity_missing("main", problem);
-    if (query->own) read_own_ids(feed, problem);
-    name_source(feed, problem);
+    if (scope && ctr_scope_open(&feed->scope, conn, scope)) return ctr_rc(conn);
+    if (ctr_source_open(&feed->source, conn, "main")) return ctr_rc(conn);
+    if (ctr_source_hold(&feed->source)) return ctr_rc(conn);
+    if (ctr_source_read(&feed->source, &feed->giver)) return ctr_rc(conn);
+    ctr_durable_source(&feed->source);
+    ctr_source_append(&feed->source);
+    if (ctr_rc(conn) != SQLITE_OK || feed->source.catalog.n == 0) return ctr_rc(conn);
+    if (!feed->giver.present) return ctr_identity_missing(conn, "main");
+    if (query->own) read_own_ids(feed);
+    name_source(feed);
     feed->eof = false;
-    if (!enter_table(feed, problem) && problem->rc == SQLITE_OK) ctr_feed_next(feed, problem);
-    return problem->rc;
+    if (!enter_table(feed) && ctr_rc(conn) == SQLITE_OK) ctr_feed_next(feed);
+    return ctr_rc(conn);
 }
 
 void ctr_feed_close(ctr_feed *feed)

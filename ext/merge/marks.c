@@ -14,20 +14,19 @@ static void bind_tables(ctr_run *run, sqlite3_stmt *row, const ctr_identity *sou
 }
 
 int64_t ctr_marks_read(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,
-                       const ctr_catalog_entry *mine, ctr_problem *problem)
+                       const ctr_catalog_entry *mine)
 {
-    ctr_problem missing = {SQLITE_OK, NULL};
-    ctr_run run = ctr_file_run(file, &missing);
-    if (problem->rc != SQLITE_OK) return 0;
-    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_MARK, &missing);
+    ctr_problem missing;
+    if (ctr_rc(file->conn) != SQLITE_OK) return 0;
+    ctr_problem_begin(file->conn, &missing);
+    ctr_run run = ctr_file_run(file);
+    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_MARK);
     bind_tables(&run, row, source, theirs, mine);
     int64_t mark = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
     if (mark == 0) ctr_run_refuse_hidden(&run, row, 4, "counter_peers");
-    ctr_file_give_back(file, CTR_FILE_MARK, row, &missing);
-    if (missing.rc != SQLITE_OK && missing.rc != SQLITE_ERROR)
-        *problem = missing;
-    else
-        ctr_problem_close(&missing); /* the table was dropped: there are no marks */
+    ctr_file_give_back(file, CTR_FILE_MARK, row);
+    /* If the table was dropped, there are no marks. */
+    ctr_problem_raise_if(file->conn, &missing, missing.rc != SQLITE_ERROR);
     return mark > 0 && mark <= source->next ? mark : 0;
 }
 
@@ -39,17 +38,17 @@ static void forget_dropped(ctr_run *run, const ctr_identity *source)
 }
 
 int ctr_marks_write(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,
-                    const ctr_catalog_entry *mine, bool first, ctr_problem *problem)
+                    const ctr_catalog_entry *mine, bool first)
 {
-    ctr_run run = ctr_file_run(file, problem);
+    ctr_run run = ctr_file_run(file);
     if (first) ctr_run_do(&run, CTR_SQL_MARKS_CREATE, NULL);
     if (first) forget_dropped(&run, source);
-    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_SET_MARK, problem);
+    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_SET_MARK);
     bind_tables(&run, row, source, theirs, mine);
     ctr_run_bind_int(&run, row, ":mark", source->next);
     ctr_run_row(&run, row);
-    ctr_file_give_back(file, CTR_FILE_SET_MARK, row, problem);
-    return problem->rc;
+    ctr_file_give_back(file, CTR_FILE_SET_MARK, row);
+    return ctr_rc(file->conn);
 }
 
 /* ---- the feed -------------------------------------------------------------------------------- */
@@ -114,13 +113,13 @@ static void bind_feed(ctr_run *run, sqlite3_stmt *row, const ctr_marks_source *s
     else if (suffix)
         ctr_run_bind_text(run, row, ":theirs", suffix);
     else
-        ctr_problem_nomem(run->problem);
+        ctr_problem_nomem(run->conn);
     sqlite3_free(suffix);
 }
 
-static int64_t least_mark(sqlite3 *db, const ctr_marks_source *source, ctr_problem *problem)
+static int64_t least_mark(ctr_conn *conn, const ctr_marks_source *source)
 {
-    ctr_run run = ctr_run_on(db, "main", NULL, problem);
+    ctr_run run = ctr_run_on(conn, "main", NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_LEAST);
     bind_feed(&run, row, source);
     int64_t mark = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
@@ -128,22 +127,21 @@ static int64_t least_mark(sqlite3 *db, const ctr_marks_source *source, ctr_probl
     return mark > 0 ? mark : 0;
 }
 
-int64_t ctr_marks_of_feed(sqlite3 *db, const ctr_marks_source *source, ctr_problem *problem)
+int64_t ctr_marks_of_feed(ctr_conn *conn, const ctr_marks_source *source)
 {
-    int64_t mark = least_mark(db, source, problem), more;
+    int64_t mark = least_mark(conn, source), more;
     ctr_marks_source all = *source;
     all.scope = NULL;
-    if (source->scope && (more = least_mark(db, &all, problem)) > mark) mark = more;
+    if (source->scope && (more = least_mark(conn, &all)) > mark) mark = more;
     all = *source;
     all.own = false;
-    if (source->own && (more = ctr_marks_of_feed(db, &all, problem)) > mark) mark = more;
+    if (source->own && (more = ctr_marks_of_feed(conn, &all)) > mark) mark = more;
     return mark;
 }
 
-int ctr_marks_raise_feed(sqlite3 *db, const ctr_marks_source *source, int64_t upto,
-                         ctr_problem *problem)
+int ctr_marks_raise_feed(ctr_conn *conn, const ctr_marks_source *source, int64_t upto)
 {
-    ctr_run run = ctr_run_on(db, "main", NULL, problem);
+    ctr_run run = ctr_run_on(conn, "main", NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_FORGET_FEED);
     bind_feed(&run, row, source);
     ctr_run_once(&run, row);
@@ -151,5 +149,5 @@ int ctr_marks_raise_feed(sqlite3 *db, const ctr_marks_source *source, int64_t up
     bind_feed(&run, row, source);
     ctr_run_bind_int(&run, row, ":mark", upto);
     ctr_run_once(&run, row);
-    return problem->rc;
+    return ctr_rc(conn);
 }

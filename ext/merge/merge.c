@@ -31,20 +31,20 @@ void ctr_brought_add(ctr_brought *to, const ctr_brought *more)
     if (more->ahead.number > to->ahead.number) to->ahead = more->ahead;
 }
 
-void ctr_brought_list_add(ctr_brought_list *list, const char *birth, const ctr_brought *more,
-                          ctr_problem *problem)
+void ctr_brought_list_add(ctr_conn *conn, ctr_brought_list *list, const char *birth,
+                          const ctr_brought *more)
 {
     size_t i = 0;
     if (!brought_any(more)) return;
     while (i < list->n && sqlite3_stricmp(list->tables[i].birth, birth) != 0) i++;
     struct ctr_brought_table *tables =
-        ctr_array_room(list->tables, &list->room, i + 1, sizeof *tables, problem);
+        ctr_array_room(conn, list->tables, &list->room, i + 1, sizeof *tables);
     if (!tables) return;
     list->tables = tables;
     if (i == list->n) {
         tables[i] = (struct ctr_brought_table){.birth = sqlite3_mprintf("%s", birth)};
         if (!tables[i].birth) {
-            ctr_problem_nomem(problem);
+            ctr_problem_nomem(conn);
             return;
         }
         list->n++;
@@ -133,9 +133,9 @@ typedef struct conflict {
     const ctr_shard *mine, *theirs; /* mine: NULL if there is none in this life */
 } conflict;
 
-static void record(const ctr_conflicts *conflicts, const conflict *found, ctr_problem *problem)
+static void record(const ctr_conflicts *conflicts, const conflict *found)
 {
-    ctr_run run = ctr_file_run(conflicts->file, problem);
+    ctr_run run = ctr_file_run(conflicts->file);
     char id[CTR_ID_TEXT_SIZE];
     ctr_id_to_text(found->theirs->id, id);
     ctr_run_do(&run, CTR_SQL_CONFLICTS_CREATE, NULL);
@@ -153,15 +153,15 @@ static void record(const ctr_conflicts *conflicts, const conflict *found, ctr_pr
 }
 
 /* Records the conflicts of this pair; `key` as a message shows it. Returns the number of rows. */
-static int64_t conflicts_record(ctr_conflicts *conflicts, const char *table, const char *key,
-                                const char *column, const ctr_cell *mine, const ctr_cell *theirs,
-                                ctr_problem *problem)
+static int64_t conflicts_record(ctr_conn *conn, ctr_conflicts *conflicts, const char *table,
+                                const char *key, const char *column, const ctr_cell *mine,
+                                const ctr_cell *theirs)
 {
     ctr_shard shard, left;
     size_t at = 0, mine_at = 0;
     int64_t n = 0;
     bool more = ctr_cell_next(mine, &mine_at, &left);
-    while (problem->rc == SQLITE_OK && ctr_cell_next(theirs, &at, &shard)) {
+    while (ctr_rc(conn) == SQLITE_OK && ctr_cell_next(theirs, &at, &shard)) {
         while (more && memcmp(left.id, shard.id, CTR_ID_SIZE) < 0)
             more = ctr_cell_next(mine, &mine_at, &left);
         bool is_here = more && memcmp(left.id, shard.id, CTR_ID_SIZE) == 0;
@@ -178,8 +178,8 @@ static int64_t conflicts_record(ctr_conflicts *conflicts, const char *table, con
                                 .why = why,
                                 .mine = mine->life == theirs->life ? own : NULL,
                                 .theirs = &shard};
-        record(conflicts, &found, problem);
-        if (problem->rc == SQLITE_OK && strcmp(why, "own") == 0) conflicts->own = true;
+        record(conflicts, &found);
+        if (ctr_rc(conn) == SQLITE_OK && strcmp(why, "own") == 0) conflicts->own = true;
         n++;
     }
     return n;
@@ -187,23 +187,23 @@ static int64_t conflicts_record(ctr_conflicts *conflicts, const char *table, con
 
 /* ---- cells with a token ---------------------------------------------------------------------- */
 
-int ctr_conflicts_read_own(ctr_own_ids *own, ctr_file *file, ctr_problem *problem)
+int ctr_conflicts_read_own(ctr_own_ids *own, ctr_file *file)
 {
-    if (own->read_at == file->version) return problem->rc;
-    ctr_run run = ctr_file_run(file, problem);
+    if (own->read_at == file->version) return ctr_rc(file->conn);
+    ctr_run run = ctr_file_run(file);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_OWN);
     own->n = 0;
     while (ctr_run_row(&run, row)) {
         const void *id = sqlite3_column_blob(row, 0);
         if (!id || sqlite3_column_bytes(row, 0) != CTR_ID_SIZE) continue;
-        uint8_t *ids = ctr_array_room(own->ids, &own->room, own->n + 1, CTR_ID_SIZE, problem);
+        uint8_t *ids = ctr_array_room(file->conn, own->ids, &own->room, own->n + 1, CTR_ID_SIZE);
         if (!ids) break;
         own->ids = ids;
         memcpy(ids + own->n++ * CTR_ID_SIZE, id, CTR_ID_SIZE);
     }
     sqlite3_finalize(row);
-    own->read_at = problem->rc == SQLITE_OK ? file->version : 0;
-    return problem->rc;
+    own->read_at = ctr_rc(file->conn) == SQLITE_OK ? file->version : 0;
+    return ctr_rc(file->conn);
 }
 
 void ctr_conflicts_close_own(ctr_own_ids *own)
@@ -225,8 +225,8 @@ static bool is_of_mine(const ctr_conflicts *conflicts, const ctr_own_ids *own,
 }
 
 /* Records a shard that is left out, if it is ahead of mine, or has another value at its clock. */
-static void record_left_out(ctr_conflicts *conflicts, const ctr_sent_cell *sent,
-                            const ctr_shard *shard, ctr_problem *problem)
+static void record_left_out(ctr_conn *conn, ctr_conflicts *conflicts, const ctr_sent_cell *sent,
+                            const ctr_shard *shard)
 {
     ctr_shard mine;
     bool same_life = sent->mine->life == sent->theirs->life;
@@ -236,14 +236,14 @@ static void record_left_out(ctr_conflicts *conflicts, const ctr_sent_cell *sent,
 
     char *key = ctr_problem_describe_key(sent->keys, sent->n_keys);
     char *why = sqlite3_mprintf("device %s", sent->device);
-    if (!key || !why) ctr_problem_nomem(problem);
+    if (!key || !why) ctr_problem_nomem(conn);
     const conflict found = {.table = sent->table,
                             .key = key,
                             .column = sent->column,
                             .why = why,
                             .mine = is_here ? &mine : NULL,
                             .theirs = shard};
-    if (problem->rc == SQLITE_OK) record(conflicts, &found, problem);
+    if (ctr_rc(conn) == SQLITE_OK) record(conflicts, &found);
     sqlite3_free(key);
     sqlite3_free(why);
     conflicts->file->conn->stats.refused++;
@@ -275,8 +275,8 @@ static bool is_changed_opening(const ctr_sent_cell *sent, const ctr_shard *shard
     return !makes_way || !(has_greater(sent->mine, &mine) || has_greater(sent->theirs, &mine));
 }
 
-size_t ctr_conflicts_leave_out(ctr_conflicts *conflicts, const ctr_own_ids *own,
-                               const ctr_sent_cell *sent, uint8_t *out, ctr_problem *problem)
+size_t ctr_conflicts_leave_out(ctr_conn *conn, ctr_conflicts *conflicts, const ctr_own_ids *own,
+                               const ctr_sent_cell *sent, uint8_t *out)
 {
     const ctr_cell *theirs = sent->theirs;
     ctr_shard shard;
@@ -286,7 +286,7 @@ size_t ctr_conflicts_leave_out(ctr_conflicts *conflicts, const ctr_own_ids *own,
     size = theirs->header;
     for (; ctr_cell_next(theirs, &at, &shard); from = at) {
         if (is_of_mine(conflicts, own, &shard) || is_changed_opening(sent, &shard)) {
-            record_left_out(conflicts, sent, &shard, problem);
+            record_left_out(conn, conflicts, sent, &shard);
             continue;
         }
         memcpy(out + size, theirs->bytes + from, at - from);
@@ -307,32 +307,32 @@ void ctr_conflicts_set_mine(ctr_conflicts *conflicts, const ctr_identity *mine)
     conflicts->beyond = ctr_identity_beyond(mine);
 }
 
-int ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_file *file, ctr_problem *problem)
+int ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_file *file)
 {
     bool own = conflicts->own, replaced = conflicts->replaced;
-    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (ctr_rc(file->conn) != SQLITE_OK) return ctr_rc(file->conn);
     conflicts->own = conflicts->replaced = false;
-    if (own) ctr_succession_lineage_changed(file, CTR_WHY_CONFLICT, problem);
-    if (replaced && !own) ctr_succession_yield(file, problem);
-    return problem->rc;
+    if (own) ctr_succession_lineage_changed(file, CTR_WHY_CONFLICT);
+    if (replaced && !own) ctr_succession_yield(file);
+    return ctr_rc(file->conn);
 }
 
 int ctr_conflicts_open(ctr_conflicts *conflicts, ctr_file *file, const ctr_objects *objects,
-                       const ctr_identity *mine, const ctr_identity *source, ctr_problem *problem)
+                       const ctr_identity *mine, const ctr_identity *source)
 {
     *conflicts = (ctr_conflicts){.file = file};
     ctr_conflicts_set_mine(conflicts, mine);
     memcpy(conflicts->theirs, source->id, CTR_ID_SIZE);
-    ctr_run run = ctr_file_run(file, problem);
+    ctr_run run = ctr_file_run(file);
     ctr_pair last = {0, 0}, now = source->lineage.pair;
     if (!ctr_schema_objects_find(objects, "counter_sources"))
         ctr_run_do(&run, CTR_SQL_KNOWN_CREATE, NULL);
-    if (*source->refuses) return problem->rc; /* it writes nothing under its id */
-    bool known = ctr_names_witness(file, source, &last, problem);
+    if (*source->refuses) return ctr_rc(file->conn); /* it writes nothing under its id */
+    bool known = ctr_names_witness(file, source, &last);
     conflicts->went_back = known && (now.number < last.number ||
                                      (now.number == last.number && now.random != last.random));
-    if (!known || now.number > last.number) ctr_names_write(file, source, problem);
-    return problem->rc;
+    if (!known || now.number > last.number) ctr_names_write(file, source);
+    return ctr_rc(file->conn);
 }
 
 /* =================================================================================================
@@ -351,30 +351,28 @@ static bool is_one_value(sqlite3_value *a, sqlite3_value *b)
     return is_number(a) && is_number(b) && sqlite3_value_double(a) == sqlite3_value_double(b);
 }
 
-static void note_row(ctr_merge *merge, int column, sqlite3_value *mine, sqlite3_value *theirs,
-                     ctr_problem *problem)
+static void note_row(ctr_merge *merge, int column, sqlite3_value *mine, sqlite3_value *theirs)
 {
     ctr_drift *drift = &merge->drift;
-    const ctr_registry *registry = ctr_regular_of(merge->rows.tab, problem);
+    const ctr_registry *registry = ctr_regular_of(merge->rows.tab);
     if (drift->rows++ > 0 || !registry) return;
     drift->key = ctr_problem_describe_key(merge->keys, merge->shape.n_keys);
-    drift->column = ctr_text_copy(registry->columns[column].noted, problem);
+    drift->column = ctr_text_copy(merge->conn, registry->columns[column].noted);
     drift->values[0] = ctr_problem_describe_value(mine);
     drift->values[1] = ctr_problem_describe_value(theirs);
-    if (!drift->key || !drift->values[0] || !drift->values[1]) ctr_problem_nomem(problem);
+    if (!drift->key || !drift->values[0] || !drift->values[1]) ctr_problem_nomem(merge->conn);
 }
 
-void ctr_drift_compare(ctr_merge *merge, sqlite3_value *const *theirs, const int *map,
-                       ctr_problem *problem)
+void ctr_drift_compare(ctr_merge *merge, sqlite3_value *const *theirs, const int *map)
 {
     ctr_row_values *mine = &merge->mine;
-    if (!mine->tab && problem->rc == SQLITE_OK) ctr_row_values_open(mine, merge->rows.tab, problem);
-    ctr_row_values_read(mine, merge->rows.rowid, merge->keys, false, problem);
-    for (int i = 0; problem->rc == SQLITE_OK && i < mine->n; i++) {
+    if (!mine->tab && ctr_rc(merge->conn) == SQLITE_OK) ctr_row_values_open(mine, merge->rows.tab);
+    ctr_row_values_read(mine, merge->rows.rowid, merge->keys, false);
+    for (int i = 0; ctr_rc(merge->conn) == SQLITE_OK && i < mine->n; i++) {
         sqlite3_value *value = map[i] >= 0 ? theirs[map[i]] : NULL;
         if (!merge->apart[i] || !mine->given[i] || !value || is_one_value(mine->given[i], value))
             continue;
-        note_row(merge, i, mine->given[i], value, problem);
+        note_row(merge, i, mine->given[i], value);
         break;
     }
     ctr_row_values_reset(mine);
@@ -397,12 +395,12 @@ static void drift_close(ctr_merge *merge)
 }
 
 int ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, const char *there,
-                     bool gives, ctr_problem *problem)
+                     bool gives)
 {
     ctr_drift *drift = &merge->drift;
-    if (drift->rows > 0 && problem->rc == SQLITE_OK)
+    if (drift->rows > 0 && ctr_rc(merge->conn) == SQLITE_OK)
         ctr_problem_set(
-            problem, SQLITE_ERROR,
+            merge->conn, SQLITE_ERROR,
             "two files began to replicate it apart, and %lld row%s that both had: row "
             "%s, column %s: %s %s, %s %s: call counter_replicate(%Q, 'values=newest') in the file "
             "whose values win, or counter_replicate(%Q, 'values=oldest') in the other; what was "
@@ -411,7 +409,7 @@ int ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, cons
             drift->column, drift->values[gives], gives ? there : here, drift->values[!gives],
             gives ? here : there, table, table);
     forget_drift(drift);
-    return problem->rc;
+    return ctr_rc(merge->conn);
 }
 
 /* =================================================================================================
@@ -422,7 +420,7 @@ int ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, cons
 /* The user is told the opening that is not in main, and both if main has not made the first. The
  * value of main comes first. */
 static void refuse_missing(const ctr_merge *merge, const ctr_unanswered *noted, const char *table,
-                           const char *here, const char *there, bool gives, ctr_problem *problem)
+                           const char *here, const char *there, bool gives)
 {
     int other = noted->is_here[0] != gives ? 1 : 0;
     bool apart = noted->is_here[0] != noted->is_here[1];
@@ -432,9 +430,9 @@ static void refuse_missing(const ctr_merge *merge, const ctr_unanswered *noted, 
          *add = ctr_openings_call(table, "add", noted->ids[other], second);
     if (noted->rows > 1)
         sqlite3_snprintf(sizeof rows, rows, " (%lld such rows)", (long long)noted->rows);
-    if (!same || !add) ctr_problem_nomem(problem);
+    if (!same || !add) ctr_problem_nomem(merge->conn);
     ctr_problem_set(
-        problem, SQLITE_ERROR,
+        merge->conn, SQLITE_ERROR,
         "two files counted the values that they had when they began to track it: %s: %lld %s, %lld "
         "%s%s: if they were copies of one file, %s, and only the greater value counts; if each had "
         "its own, "
@@ -446,71 +444,72 @@ static void refuse_missing(const ctr_merge *merge, const ctr_unanswered *noted, 
 }
 
 int ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char *here,
-                               const char *there, bool gives, ctr_problem *problem)
+                               const char *there, bool gives)
 {
     ctr_unanswered *noted = &merge->unanswered;
-    if (noted->rows > 0 && problem->rc == SQLITE_OK)
-        refuse_missing(merge, noted, table, here, there, gives, problem);
+    if (noted->rows > 0 && ctr_rc(merge->conn) == SQLITE_OK)
+        refuse_missing(merge, noted, table, here, there, gives);
     sqlite3_free(noted->key);
     *noted = (ctr_unanswered){0};
-    return problem->rc;
+    return ctr_rc(merge->conn);
 }
 
 /* ---- answers that come ----------------------------------------------------------------------- */
 
-static void stage_reduced(ctr_merge *merge, int counter, ctr_problem *problem)
+static void stage_reduced(ctr_merge *merge, int counter)
 {
     ctr_rows *rows = &merge->rows;
     const ctr_cell *cell = &rows->cells[counter];
     size_t size;
-    uint8_t *out = ctr_stage_room(rows, cell->size + 1, problem);
-    if (out && ctr_openings_reduce(&merge->openings, cell, out, &size, problem))
+    uint8_t *out = ctr_stage_room(rows, cell->size + 1);
+    if (out && ctr_openings_reduce(merge->conn, &merge->openings, cell, out, &size))
         ctr_stage_set(rows, counter, size);
 }
 
 /* Lists the rows that the answers change. */
-static void list_rows_to_reduce(ctr_merge *merge, ctr_changes *due, ctr_problem *problem)
+static void list_rows_to_reduce(ctr_merge *merge, ctr_changes *due)
 {
     ctr_walk walk;
     ctr_rows *rows = &merge->rows;
     size_t size;
-    ctr_stream_walk_open(&walk, rows, CTR_WALK_ALL, 0, problem);
-    while (ctr_stream_walk_next(&walk, problem)) {
+    ctr_stream_walk_open(&walk, rows, CTR_WALK_ALL, 0);
+    while (ctr_stream_walk_next(&walk)) {
         bool reduces = false;
-        for (int i = 0; i < rows->shape->n_counters && !reduces && problem->rc == SQLITE_OK; i++) {
+        for (int i = 0; i < rows->shape->n_counters && !reduces && ctr_rc(merge->conn) == SQLITE_OK;
+             i++) {
             ctr_cell cell;
             if (ctr_values_open_cell(rows, walk.row, CTR_WALK_COLUMNS + rows->shape->counters[i], i,
-                                     &cell, problem))
+                                     &cell))
                 break;
             merge->reduced.size = 0;
-            uint8_t *out = ctr_pack_room(&merge->reduced, cell.size + 1, problem);
-            reduces = out && ctr_openings_reduce(&merge->openings, &cell, out, &size, problem);
+            uint8_t *out = ctr_pack_room(merge->conn, &merge->reduced, cell.size + 1);
+            reduces = out && ctr_openings_reduce(merge->conn, &merge->openings, &cell, out, &size);
         }
         int64_t row = sqlite3_column_int64(walk.row, CTR_WALK_ID);
-        if (reduces) ctr_changes_add(due, &(ctr_change_of_row){row, 0, 0}, problem);
+        if (reduces) ctr_changes_add(merge->conn, due, &(ctr_change_of_row){row, 0, 0});
     }
     ctr_stream_walk_close(&walk);
 }
 
 /* Reduces each row of the table after an answer. Rows are listed first, for a row that is written
  * may move in the walk. Returns the number of rows that changed. */
-static int64_t reduce_rows(ctr_merge *merge, ctr_problem *problem)
+static int64_t reduce_rows(ctr_merge *merge)
 {
     ctr_rows *rows = &merge->rows;
     ctr_changes due = {0};
     int64_t changed = 0;
-    list_rows_to_reduce(merge, &due, problem);
+    list_rows_to_reduce(merge, &due);
     size_t n_keys = (size_t)rows->shape->n_keys;
     sqlite3_value **keys = sqlite3_malloc64(n_keys * sizeof *keys);
-    if (!keys) ctr_problem_nomem(problem);
-    for (size_t i = 0; keys && i < due.n && problem->rc == SQLITE_OK; i++) {
-        bool there = ctr_values_take_key(rows, due.rows[i].row, keys, problem) &&
-                     ctr_rows_find_rowid(rows, due.rows[i].row, problem) == SQLITE_OK;
+    if (!keys) ctr_problem_nomem(merge->conn);
+    for (size_t i = 0; keys && i < due.n && ctr_rc(merge->conn) == SQLITE_OK; i++) {
+        bool there = ctr_values_take_key(rows, due.rows[i].row, keys) &&
+                     ctr_rows_find_rowid(rows, due.rows[i].row) == SQLITE_OK;
         merge->keys = keys;
-        if (there && merge->shape.replicated) ctr_merge_counters(merge, problem);
-        for (int c = 0; there && c < rows->shape->n_counters; c++) stage_reduced(merge, c, problem);
+        if (there && merge->shape.replicated) ctr_merge_counters(merge);
+        for (int c = 0; there && c < rows->shape->n_counters; c++) stage_reduced(merge, c);
         rows->also_here = true;
-        changed += there && ctr_merge_write(merge, problem);
+        changed += there && ctr_merge_write(merge);
         for (size_t k = 0; k < n_keys; k++) sqlite3_value_free(keys[k]);
     }
     sqlite3_free(keys);
@@ -518,71 +517,72 @@ static int64_t reduce_rows(ctr_merge *merge, ctr_problem *problem)
     return changed;
 }
 
-int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n, ctr_problem *problem)
+int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n)
 {
     size_t added = 0;
-    ctr_openings *openings = n > 0 ? ctr_merge_openings(merge, problem) : NULL;
-    ctr_run run = ctr_tab_run(merge->rows.tab, problem);
-    for (size_t i = 0; openings && i < n && problem->rc == SQLITE_OK; i++) {
+    ctr_openings *openings = n > 0 ? ctr_merge_openings(merge) : NULL;
+    ctr_run run = ctr_tab_run(merge->rows.tab);
+    for (size_t i = 0; openings && i < n && ctr_rc(merge->conn) == SQLITE_OK; i++) {
         const uint8_t *answer = answers + i * CTR_ANSWER_SIZE;
-        if (!ctr_openings_add(openings, answer, problem)) continue;
-        if (added++ == 0 && ctr_file_before_write(merge->rows.tab->file, problem) == SQLITE_OK) {
-            ctr_fold_table(merge->rows.tab, problem); /* the change says that all is folded */
-            merge->number = ctr_batch_mark_change(merge->rows.tab, problem);
+        if (!ctr_openings_add(merge->conn, openings, answer)) continue;
+        if (added++ == 0 && ctr_file_before_write(merge->rows.tab->file) == SQLITE_OK) {
+            ctr_fold_table(merge->rows.tab); /* the change says that all is folded */
+            merge->number = ctr_batch_mark_change(merge->rows.tab);
         }
         ctr_openings_record_answer(&run, answer, merge->number);
         merge->openings_read_at = ++merge->rows.tab->file->conn->answered + 1;
     }
-    return added > 0 && problem->rc == SQLITE_OK ? reduce_rows(merge, problem) : 0;
+    return added > 0 && ctr_rc(merge->conn) == SQLITE_OK ? reduce_rows(merge) : 0;
 }
 
 /* =================================================================================================
  * merge */
 
-bool ctr_merge_open(ctr_merge *merge, ctr_file *file, const char *birth, ctr_conflicts *conflicts,
-                    ctr_problem *problem)
+bool ctr_merge_open(ctr_merge *merge, ctr_file *file, const char *birth, ctr_conflicts *conflicts)
 {
     ctr_catalog_entry entry = {0};
-    *merge = (ctr_merge){0};
-    bool open = problem->rc == SQLITE_OK &&
-                ctr_catalog_born(&entry, file->conn->db, file->schema, birth, problem) &&
-                ctr_merge_open_table(merge, file, &entry, conflicts, problem);
+    *merge = (ctr_merge){.conn = file->conn};
+    bool open = ctr_rc(file->conn) == SQLITE_OK &&
+                ctr_catalog_born(&entry, file->conn, file->schema, birth) &&
+                ctr_merge_open_table(merge, file, &entry, conflicts);
     ctr_catalog_close_entry(&entry);
     return open;
 }
 
-static void make_room_for_row(ctr_merge *merge, ctr_problem *problem)
+static void make_room_for_row(ctr_merge *merge)
 {
-    const ctr_registry *registry = ctr_regular_of(merge->rows.tab, problem);
+    const ctr_registry *registry = ctr_regular_of(merge->rows.tab);
     if (!registry) return;
     merge->taken = sqlite3_malloc64((size_t)registry->n + 1);
     merge->apart = sqlite3_malloc64((size_t)registry->n + 1);
-    if (!merge->taken || !merge->apart) ctr_problem_nomem(problem);
+    if (!merge->taken || !merge->apart) ctr_problem_nomem(merge->conn);
 }
 
 bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_entry *entry,
-                          ctr_conflicts *conflicts, ctr_problem *problem)
+                          ctr_conflicts *conflicts)
 {
-    *merge = (ctr_merge){.conflicts = conflicts, .tomorrow = brought_tomorrow()};
-    if (problem->rc != SQLITE_OK || ctr_catalog_copy(&merge->entry, entry, problem)) return false;
-    const char *name = merge->entry.name;
-    const ctr_objects *objects = ctr_file_objects(file, problem);
-    if (!objects || ctr_tab_read_shape(file, name, &merge->shape, problem) ||
-        ctr_refuse_triggers_among(objects, name, true, problem))
+    *merge =
+        (ctr_merge){.conn = file->conn, .conflicts = conflicts, .tomorrow = brought_tomorrow()};
+    if (ctr_rc(file->conn) != SQLITE_OK || ctr_catalog_copy(file->conn, &merge->entry, entry))
         return false;
-    ctr_rows_open(&merge->rows, file, name, &merge->shape, problem);
+    const char *name = merge->entry.name;
+    const ctr_objects *objects = ctr_file_objects(file);
+    if (!objects || ctr_tab_read_shape(file, name, &merge->shape) ||
+        ctr_refuse_triggers_among(objects, name, true))
+        return false;
+    ctr_rows_open(&merge->rows, file, name, &merge->shape);
     merge->rows.whole = true;
     merge->floors = ctr_floors_on(merge->rows.tab, &merge->shape);
-    if (problem->rc != SQLITE_OK || !ctr_tracked_is_among(objects, name))
-        return problem->rc == SQLITE_OK;
+    if (ctr_rc(file->conn) != SQLITE_OK || !ctr_tracked_is_among(objects, name))
+        return ctr_rc(file->conn) == SQLITE_OK;
     merge->tracked = true;
     size_t size = ((size_t)merge->shape.n_counters + 1) * sizeof *merge->before;
     merge->before = sqlite3_malloc64(size);
     merge->now = sqlite3_malloc64(size);
-    if (!merge->before || !merge->now) ctr_problem_nomem(problem);
-    if (merge->shape.replicated) make_room_for_row(merge, problem);
-    if (problem->rc == SQLITE_OK) ctr_showing_open(&merge->showing, merge->rows.tab, problem);
-    return problem->rc == SQLITE_OK;
+    if (!merge->before || !merge->now) ctr_problem_nomem(file->conn);
+    if (merge->shape.replicated) make_room_for_row(merge);
+    if (ctr_rc(file->conn) == SQLITE_OK) ctr_showing_open(&merge->showing, merge->rows.tab);
+    return ctr_rc(file->conn) == SQLITE_OK;
 }
 
 void ctr_merge_close(ctr_merge *merge)
@@ -599,90 +599,87 @@ void ctr_merge_close(ctr_merge *merge)
     ctr_rows_close(&merge->rows);
     ctr_shape_close(&merge->shape);
     ctr_catalog_close_entry(&merge->entry);
-    *merge = (ctr_merge){0};
+    *merge = (ctr_merge){.conn = merge->conn};
 }
 
-int ctr_merge_refuse_name(ctr_file *file, const char *called, const char *birth, bool replicated,
-                          ctr_problem *problem)
+int ctr_merge_refuse_name(ctr_file *file, const char *called, const char *birth, bool replicated)
 {
     ctr_catalog_entry entry;
-    ctr_object object = ctr_schema_object(file->conn->db, file->schema, birth, problem);
-    if (ctr_catalog_named(&entry, file->conn->db, file->schema, birth, problem))
-        ctr_problem_set(problem, SQLITE_ERROR,
+    ctr_object object = ctr_schema_object(file->conn, file->schema, birth);
+    if (ctr_catalog_named(&entry, file->conn, file->schema, birth))
+        ctr_problem_set(file->conn, SQLITE_ERROR,
                         "%s has a counter table %s that was created as '%s', and tables match by "
                         "the name they were created with: rename it there",
                         called, birth, entry.birth);
     else if (object == CTR_OBJECT_TABLE && replicated)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(file->conn, SQLITE_ERROR,
                         "in %s it is an ordinary table, which does not count: call "
                         "counter_replicate('%s', ...) there, and the merge asks about values that "
                         "both files had when they began; what the other file has written since "
                         "then wins, so note first what was changed in this one",
                         called, birth);
     else if (object == CTR_OBJECT_TABLE)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(file->conn, SQLITE_ERROR,
                         "in %s it is an ordinary table, which does not count: call "
                         "counter_track('%s', ...) there, and the merge asks about values that both "
                         "files hold already",
                         called, birth);
     else if (object != CTR_OBJECT_NONE)
-        ctr_problem_set(problem, SQLITE_ERROR, "%s in %s has the name of the counter table",
+        ctr_problem_set(file->conn, SQLITE_ERROR, "%s in %s has the name of the counter table",
                         ctr_schema_object_text(object), called);
     ctr_catalog_close_entry(&entry);
-    return problem->rc;
+    return ctr_rc(file->conn);
 }
 
-int ctr_merge_refuse_key(sqlite3 *db, ctr_problem *problem)
+int ctr_merge_refuse_key(ctr_conn *conn)
 {
-    if (ctr_run_is_utf16(db, problem))
-        ctr_problem_set(problem, SQLITE_ERROR,
+    if (ctr_run_is_utf16(conn))
+        ctr_problem_set(conn, SQLITE_ERROR,
                         "a key has U+FFFE or U+FFFF, which SQLite stores as U+FFFD in a UTF-16 "
                         "file: two rows would become one");
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
-int ctr_merge_check_key(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem)
+int ctr_merge_check_key(ctr_merge *merge, sqlite3_value **keys)
 {
     merge->keys = keys;
     merge->row_unanswered = merge->ends = false;
     merge->newest.number = 0;
-    for (int i = 0; i < merge->shape.n_keys && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < merge->shape.n_keys && ctr_rc(merge->conn) == SQLITE_OK; i++) {
         if (sqlite3_value_type(keys[i]) != SQLITE_TEXT) continue;
         const unsigned char *text = sqlite3_value_text(keys[i]);
         if (text && ctr_text_has_noncharacter(text, (size_t)sqlite3_value_bytes(keys[i])))
-            ctr_merge_refuse_key(merge->rows.tab->db, problem);
+            ctr_merge_refuse_key(merge->conn);
     }
-    return problem->rc;
+    return ctr_rc(merge->conn);
 }
 
-bool ctr_merge_is_wanted(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem)
+bool ctr_merge_is_wanted(ctr_merge *merge, sqlite3_value **keys)
 {
-    return !ctr_floors_is_below(&merge->floors, keys, problem) && problem->rc == SQLITE_OK;
+    return !ctr_floors_is_below(&merge->floors, keys) && ctr_rc(merge->conn) == SQLITE_OK;
 }
 
-bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem)
+bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys)
 {
-    if (ctr_merge_check_key(merge, keys, problem) || ctr_rows_find_key(&merge->rows, keys, problem))
-        return false;
-    return merge->rows.found || ctr_merge_is_wanted(merge, keys, problem);
+    if (ctr_merge_check_key(merge, keys) || ctr_rows_find_key(&merge->rows, keys)) return false;
+    return merge->rows.found || ctr_merge_is_wanted(merge, keys);
 }
 
 /* ---- openings -------------------------------------------------------------------------------- */
 
-ctr_openings *ctr_merge_openings(ctr_merge *merge, ctr_problem *problem)
+ctr_openings *ctr_merge_openings(ctr_merge *merge)
 {
     const ctr_rows *rows = &merge->rows;
     unsigned now = rows->tab->file->conn->answered + 1;
-    if (problem->rc == SQLITE_OK && merge->openings_read_at != now) {
+    if (ctr_rc(merge->conn) == SQLITE_OK && merge->openings_read_at != now) {
         ctr_openings_close(&merge->openings);
-        ctr_openings_read(&merge->openings, rows->tab, problem);
-        merge->openings_read_at = problem->rc == SQLITE_OK ? now : 0;
+        ctr_openings_read(&merge->openings, rows->tab);
+        merge->openings_read_at = ctr_rc(merge->conn) == SQLITE_OK ? now : 0;
     }
-    return problem->rc == SQLITE_OK ? &merge->openings : NULL;
+    return ctr_rc(merge->conn) == SQLITE_OK ? &merge->openings : NULL;
 }
 
-static void note_unanswered(ctr_merge *merge, const ctr_cell *mine, const ctr_shard pair[2],
-                            ctr_problem *problem)
+static void note_unanswered(ctr_merge *merge, const ctr_cell *mine, const ctr_shard pair[2])
 {
     ctr_unanswered *noted = &merge->unanswered;
     ctr_shard own;
@@ -695,95 +692,94 @@ static void note_unanswered(ctr_merge *merge, const ctr_cell *mine, const ctr_sh
         noted->is_here[i] = ctr_cell_shard(mine, pair[i].id, &own);
     }
     noted->key = ctr_problem_describe_key(merge->keys, merge->shape.n_keys);
-    if (!noted->key) ctr_problem_nomem(problem);
+    if (!noted->key) ctr_problem_nomem(merge->conn);
 }
 
 /* Reduces the openings of a merged cell of `size` bytes, and notes those without an answer. Returns
  * the size; the reduced cell is not longer. */
-static size_t reduce_openings(ctr_merge *merge, const ctr_cell *mine, uint8_t *bytes, size_t size,
-                              ctr_problem *problem)
+static size_t reduce_openings(ctr_merge *merge, const ctr_cell *mine, uint8_t *bytes, size_t size)
 {
     ctr_shard pair[2];
     ctr_cell cell = ctr_cell_written(bytes, size);
     if (ctr_openings_count(&cell) < 2) return size;
-    ctr_openings *openings = ctr_merge_openings(merge, problem);
+    ctr_openings *openings = ctr_merge_openings(merge);
     merge->reduced.size = 0;
-    uint8_t *out = ctr_pack_room(&merge->reduced, size, problem);
+    uint8_t *out = ctr_pack_room(merge->conn, &merge->reduced, size);
     if (!openings || !out) return size;
-    if (ctr_openings_reduce(openings, &cell, out, &size, problem)) {
+    if (ctr_openings_reduce(merge->conn, openings, &cell, out, &size)) {
         memcpy(bytes, out, size);
         cell = ctr_cell_written(bytes, size);
         merge->rows.also_here = true;
     }
-    if (merge->later && ctr_openings_unanswered(openings, &cell, pair, problem))
-        note_unanswered(merge, mine, pair, problem);
+    if (merge->later && ctr_openings_unanswered(merge->conn, openings, &cell, pair))
+        note_unanswered(merge, mine, pair);
     return size;
 }
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-int ctr_merge_check_clocks(const ctr_cell *theirs, ctr_problem *problem)
+int ctr_merge_check_clocks(ctr_conn *conn, const ctr_cell *theirs)
 {
     ctr_shard shard;
     size_t at = 0;
-    while (problem->rc == SQLITE_OK && ctr_cell_next(theirs, &at, &shard)) {
+    while (ctr_rc(conn) == SQLITE_OK && ctr_cell_next(theirs, &at, &shard)) {
         if (shard.clock <= CTR_CLOCK_MAX) continue;
         char id[CTR_ID_TEXT_SIZE];
         ctr_id_to_text(shard.id, id);
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(conn, SQLITE_ERROR,
                         "the shard of %s has the clock %lld, and the highest is %lld", id,
                         (long long)shard.clock, (long long)CTR_CLOCK_MAX);
     }
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
-static int refuse_clock(const ctr_merge *merge, int counter, ctr_problem *problem)
+static int refuse_clock(const ctr_merge *merge, int counter)
 {
     char *key = ctr_problem_describe_key(merge->keys, merge->shape.n_keys);
     if (!key) {
-        ctr_problem_close(problem);
-        return ctr_problem_nomem(problem);
+        ctr_problem_clear(merge->conn);
+        return ctr_problem_nomem(merge->conn);
     }
-    ctr_problem_where(problem, "row %s: column %s", key,
+    ctr_problem_where(merge->conn, "row %s: column %s", key,
                       ctr_shape_counter_name(&merge->shape, counter));
     sqlite3_free(key);
-    return problem->rc;
+    return ctr_rc(merge->conn);
 }
 
-int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem)
+int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs)
 {
     ctr_rows *rows = &merge->rows;
     const ctr_cell *mine = &rows->cells[counter];
     ctr_stats *stats = &rows->tab->file->conn->stats;
     stats->merges++;
-    if (problem->rc != SQLITE_OK || ctr_cell_same(mine, theirs)) return problem->rc;
-    if (ctr_merge_check_clocks(theirs, problem)) return refuse_clock(merge, counter, problem);
+    if (ctr_rc(merge->conn) != SQLITE_OK || ctr_cell_same(mine, theirs)) return ctr_rc(merge->conn);
+    if (ctr_merge_check_clocks(merge->conn, theirs)) return refuse_clock(merge, counter);
     if (!conflicts_none(merge->conflicts, mine, theirs)) {
         merge->deferred = merge->within;
-        if (merge->within) return problem->rc;
+        if (merge->within) return ctr_rc(merge->conn);
         const char *column = merge->shape.columns[merge->shape.counters[counter]].name;
         char *key = ctr_problem_describe_key(merge->keys, merge->shape.n_keys);
-        if (!key) ctr_problem_nomem(problem);
-        int64_t n = conflicts_record(merge->conflicts, merge->entry.birth, key, column, mine,
-                                     theirs, problem);
+        if (!key) ctr_problem_nomem(merge->conn);
+        int64_t n = conflicts_record(merge->conn, merge->conflicts, merge->entry.birth, key, column,
+                                     mine, theirs);
         merge->brought.conflicts += n;
         stats->conflicts += n;
         sqlite3_free(key);
     }
 
-    uint8_t *out = ctr_stage_room(rows, mine->size + theirs->size, problem);
-    if (!out) return problem->rc;
+    uint8_t *out = ctr_stage_room(rows, mine->size + theirs->size);
+    if (!out) return ctr_rc(merge->conn);
     size_t size = ctr_cell_merge(mine, theirs, out);
-    size = reduce_openings(merge, mine, out, size, problem);
+    size = reduce_openings(merge, mine, out, size);
     bool same = size == mine->size && (size == 0 || memcmp(out, mine->bytes, size) == 0);
-    if (same) return problem->rc;
+    if (same) return ctr_rc(merge->conn);
     ctr_cell merged = ctr_cell_written(out, size);
     stats->cells_changed++;
     stats->shards_written += (int64_t)ctr_cell_changed_shards(&merged, mine);
     if (!merge->tracked && ctr_cell_is_live(mine) && ctr_cell_is_deleted(&merged))
         merge->ends = true;
     ctr_stage_set(rows, counter, size);
-    return problem->rc;
+    return ctr_rc(merge->conn);
 }
 
 /* Notes the counters of the row at hand before the merge, to be compared with what its table
@@ -796,11 +792,11 @@ static void note_states(ctr_merge *merge)
 
 /* ---- rows of replicated tables --------------------------------------------------------------- */
 
-static void refuse_stamp(const ctr_merge *merge, int64_t number, ctr_problem *problem)
+static void refuse_stamp(const ctr_merge *merge, int64_t number)
 {
     char *key = ctr_problem_describe_key(merge->keys, merge->shape.n_keys);
-    if (!key) ctr_problem_nomem(problem);
-    ctr_problem_set(problem, SQLITE_ERROR,
+    if (!key) ctr_problem_nomem(merge->conn);
+    ctr_problem_set(merge->conn, SQLITE_ERROR,
                     "row %s has a stamp with the number %lld, which lies beyond the year 2200; the "
                     "highest is %lld",
                     key, (long long)number, (long long)CTR_STAMP_MAX);
@@ -816,13 +812,13 @@ static void drop_counters(ctr_merge *merge)
 }
 
 ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, const int *map,
-                              int64_t giver, ctr_problem *problem)
+                              int64_t giver)
 {
-    ctr_row_cell *mine = ctr_rows_row(&merge->rows, problem);
+    ctr_row_cell *mine = ctr_rows_row(&merge->rows);
     if (!mine) return CTR_ROW_STAYS;
     int64_t highest = ctr_row_cell_highest(theirs);
-    if (highest > CTR_STAMP_MAX) refuse_stamp(merge, highest, problem);
-    if (problem->rc != SQLITE_OK) return CTR_ROW_STAYS;
+    if (highest > CTR_STAMP_MAX) refuse_stamp(merge, highest);
+    if (ctr_rc(merge->conn) != SQLITE_OK) return CTR_ROW_STAYS;
     const ctr_stamp before = mine->row;
     const uint32_t life = mine->life;
     merge->giver = giver;
@@ -834,15 +830,15 @@ ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, cons
     if (outcome == CTR_ROW_REPLACED) drop_counters(merge);
     bool changed = outcome == CTR_ROW_REPLACED || ctr_row_cell_beats(&mine->row, &before);
     for (int i = 0; i < mine->n; i++) changed = changed || merge->taken[i];
-    if (changed) ctr_stage_row(&merge->rows, problem);
+    if (changed) ctr_stage_row(&merge->rows);
     if (changed && ctr_row_cell_is_live(mine)) merge->newest = *ctr_row_cell_newest(theirs);
     merge->ends = merge->was_live && !ctr_row_cell_is_live(mine);
     return outcome;
 }
 
-void ctr_merge_counters(ctr_merge *merge, ctr_problem *problem)
+void ctr_merge_counters(ctr_merge *merge)
 {
-    const ctr_row_cell *mine = ctr_rows_row(&merge->rows, problem);
+    const ctr_row_cell *mine = ctr_rows_row(&merge->rows);
     if (!mine) return;
     merge->giver = 0;
     merge->was_live = ctr_row_cell_is_live(mine);
@@ -875,7 +871,7 @@ void ctr_merge_begin(ctr_merge *merge)
     merge->stats = merge->rows.tab->file->conn->stats;
 }
 
-bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem)
+bool ctr_merge_end(ctr_merge *merge)
 {
     merge->within = false;
     if (merge->deferred) merge->rows.tab->file->conn->stats = merge->stats;
@@ -885,13 +881,13 @@ bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem)
     if (!merge->tracked) return true;
     note_states(merge);
     const ctr_later_row row = {.rowid = merge->rows.rowid, .before = merge->before};
-    ctr_later_add(merge->later, &merge->showing, &row, problem);
+    ctr_later_add(merge->later, &merge->showing, &row);
     return true;
 }
 
 /* Returns whether some counter of the row, also one that this merge leaves alone, has openings
  * without an answer. A pull refuses them. */
-static bool is_withheld(ctr_merge *merge, ctr_problem *problem)
+static bool is_withheld(ctr_merge *merge)
 {
     bool withheld = false;
     for (int i = 0; i < merge->shape.n_counters && !withheld; i++) {
@@ -899,8 +895,8 @@ static bool is_withheld(ctr_merge *merge, ctr_problem *problem)
         ctr_cell cell = merge->rows.cells[i];
         ctr_stage_cell(&merge->rows, i, &cell);
         if (ctr_openings_count(&cell) < 2) continue;
-        ctr_openings *openings = ctr_merge_openings(merge, problem);
-        withheld = openings && ctr_openings_unanswered(openings, &cell, pair, problem);
+        ctr_openings *openings = ctr_merge_openings(merge);
+        withheld = openings && ctr_openings_unanswered(merge->conn, openings, &cell, pair);
     }
     return withheld;
 }
@@ -908,15 +904,14 @@ static bool is_withheld(ctr_merge *merge, ctr_problem *problem)
 /* A row of a feed may be shown at once, and fails while a deferred foreign key is broken. So it
  * fails before anything is written. A pull, which shows its rows later, undoes what it has
  * written. */
-static void refuse_broken_keys(const ctr_merge *merge, ctr_problem *problem)
+static void refuse_broken_keys(const ctr_merge *merge)
 {
     const ctr_tracked *tracked = merge->showing.tracked;
-    if (merge->tracked && !merge->later)
-        ctr_foreign_refuse_broken(tracked->db, tracked->table, problem);
+    if (merge->tracked && !merge->later) ctr_foreign_refuse_broken(tracked->conn, tracked->table);
 }
 
 /* Shows the row that was written, now or later. */
-static void show_row(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem)
+static void show_row(ctr_merge *merge, sqlite3_value **values)
 {
     ctr_rows *rows = &merge->rows;
     bool replicated = merge->shape.replicated;
@@ -927,57 +922,57 @@ static void show_row(ctr_merge *merge, sqlite3_value **values, ctr_problem *prob
                                    .was_live = merge->was_live,
                                    .begins = replicated && merge->begins,
                                    .taken = replicated ? merge->taken : NULL};
-        ctr_later_add(merge->later, &merge->showing, &row, problem);
+        ctr_later_add(merge->later, &merge->showing, &row);
         return;
     }
-    const ctr_row_cell *cell = replicated ? ctr_rows_row(rows, problem) : NULL;
+    const ctr_row_cell *cell = replicated ? ctr_rows_row(rows) : NULL;
     const ctr_merged_row merged = {.was_live = merge->was_live,
                                    .is_live = cell && ctr_row_cell_is_live(cell),
                                    .begins = merge->begins,
                                    .values = values};
     ctr_showing *showing = &merge->showing;
     showing->merged = cell ? &merged : NULL;
-    if (showing->withheld || ctr_showing_touches(showing, merge->now, problem))
-        ctr_showing_list(showing, rows->rowid, merge->keys, merge->before, merge->now, problem);
+    if (showing->withheld || ctr_showing_touches(showing, merge->now))
+        ctr_showing_list(showing, rows->rowid, merge->keys, merge->before, merge->now);
     else
-        ctr_showing_row(showing, rows->rowid, merge->keys, NULL, merge->before, merge->now,
-                        problem);
+        ctr_showing_row(showing, rows->rowid, merge->keys, NULL, merge->before, merge->now);
     showing->merged = NULL;
     showing->withheld = false;
 }
 
-bool ctr_merge_write_values(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem)
+bool ctr_merge_write_values(ctr_merge *merge, sqlite3_value **values)
 {
-    if (problem->rc != SQLITE_OK || !ctr_stage_any(&merge->rows)) return false;
+    if (ctr_rc(merge->conn) != SQLITE_OK || !ctr_stage_any(&merge->rows)) return false;
     if (merge->tracked && !merge->shape.replicated) note_states(merge);
     for (int i = 0; merge->tracked && i < merge->shape.n_counters; i++)
         merge->now[i] = ctr_stage_state(&merge->rows, i);
     ctr_conn *conn = merge->rows.tab->file->conn;
     unsigned nth = conn->ended;
-    refuse_broken_keys(merge, problem);
-    if (merge->tracked && !merge->later) merge->showing.withheld = is_withheld(merge, problem);
-    if (problem->rc != SQLITE_OK) return false;
+    refuse_broken_keys(merge);
+    if (merge->tracked && !merge->later) merge->showing.withheld = is_withheld(merge);
+    if (ctr_rc(merge->conn) != SQLITE_OK) return false;
     const ctr_brought brought = brought_by_row(merge);
-    if (ctr_stage_write(&merge->rows, merge->keys, problem)) return false;
+    if (ctr_stage_write(&merge->rows, merge->keys)) return false;
     ctr_brought_add(&merge->brought, &brought);
-    if (merge->tracked) show_row(merge, values, problem);
-    if (problem->rc != SQLITE_OK && merge->tracked && !merge->later) ctr_conn_spoil(conn, nth);
-    return problem->rc == SQLITE_OK;
+    if (merge->tracked) show_row(merge, values);
+    if (ctr_rc(merge->conn) != SQLITE_OK && merge->tracked && !merge->later)
+        ctr_conn_spoil(conn, nth);
+    return ctr_rc(merge->conn) == SQLITE_OK;
 }
 
-bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem)
+bool ctr_merge_write(ctr_merge *merge)
 {
-    return ctr_merge_write_values(merge, NULL, problem);
+    return ctr_merge_write_values(merge, NULL);
 }
 
-int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem)
+int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values)
 {
     ctr_conn *conn = merge->rows.tab->file->conn;
     unsigned nth = conn->ended;
-    refuse_broken_keys(merge, problem);
-    int64_t gone = ctr_floors_raise(&merge->floors, values, problem);
-    if (problem->rc == SQLITE_OK && merge->tracked &&
-        ctr_later_show_purged(&merge->showing, &merge->floors, problem))
+    refuse_broken_keys(merge);
+    int64_t gone = ctr_floors_raise(&merge->floors, values);
+    if (ctr_rc(merge->conn) == SQLITE_OK && merge->tracked &&
+        ctr_later_show_purged(&merge->showing, &merge->floors))
         ctr_conn_spoil(conn, nth);
     return gone;
 }
@@ -986,36 +981,34 @@ int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *
 
 /* Reads the shape again after each change of a column. The triggers of a tracked table name its
  * counters, so they are made anew. */
-int64_t ctr_merge_generations(ctr_file *file, const char *table, const ctr_shape *from,
-                              ctr_problem *problem)
+int64_t ctr_merge_generations(ctr_file *file, const char *table, const ctr_shape *from)
 {
-    sqlite3 *db = file->conn->db;
     const char *schema = file->schema;
     int64_t generation, changed = 0;
     const char *name, *spelling, **raised = NULL; /* counters that begin anew */
     size_t n_raised = 0, room = 0;
     ctr_shape here = {0};
-    ctr_stored_read(&here, db, schema, table, problem);
-    ctr_shape_check_keys(from, "the giving file", &here, "the taking file", problem);
-    for (int i = 0; problem->rc == SQLITE_OK && (name = ctr_shape_ever(from, i, &generation));
-         i++) {
+    ctr_stored_read(&here, file->conn, schema, table);
+    ctr_shape_check_keys(file->conn, from, "the giving file", &here, "the taking file");
+    for (int i = 0;
+         ctr_rc(file->conn) == SQLITE_OK && (name = ctr_shape_ever(from, i, &generation)); i++) {
         if (ctr_shape_generation(&here, name, &spelling) >= generation) continue;
-        if (ctr_columns_check(&here, db, table, name, problem)) break;
+        if (ctr_columns_check(&here, file->conn, table, name)) break;
         if (generation % 2 == 0 && ctr_shape_counter(&here, name) < 0) {
-            ctr_columns_raise(file, table, &here, name, generation, problem);
+            ctr_columns_raise(file, table, &here, name, generation);
             continue;
         }
-        const char **more = ctr_array_room(raised, &room, n_raised + 1, sizeof *raised, problem);
+        const char **more = ctr_array_room(file->conn, raised, &room, n_raised + 1, sizeof *raised);
         if (!more) break;
         raised = more;
         raised[n_raised++] = name;
-        changed += ctr_columns_ask(db, schema, table, name, generation, problem);
+        changed += ctr_columns_ask(file->conn, schema, table, name, generation);
         ctr_shape_close(&here);
-        ctr_stored_read(&here, db, schema, table, problem);
+        ctr_stored_read(&here, file->conn, schema, table);
     }
     ctr_shape_close(&here);
-    ctr_stored_read(&here, db, schema, table, problem);
-    ctr_triggers_follow(file, table, &here, raised, (int)n_raised, problem);
+    ctr_stored_read(&here, file->conn, schema, table);
+    ctr_triggers_follow(file, table, &here, raised, (int)n_raised);
     ctr_shape_close(&here);
     sqlite3_free(raised);
     return changed;

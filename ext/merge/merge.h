@@ -37,7 +37,7 @@ typedef struct ctr_newest {
 typedef struct ctr_source {
     sqlite3 *db; /* its own, or the host's */
     bool own;
-    ctr_conn *conn;             /* of the own one, owned; else NULL */
+    ctr_conn *conn;             /* of `db`; owned if it is its own */
     ctr_file *file;             /* lent; NULL: it could not be opened */
     const char *schema;         /* of the file */
     const char *path;           /* the path that opened it, borrowed; or NULL */
@@ -162,6 +162,7 @@ typedef struct ctr_drift {
 } ctr_drift;
 
 typedef struct ctr_merge {
+    ctr_conn *conn;
     ctr_catalog_entry entry; /* owned; the table by its names */
     ctr_shape shape;
     ctr_rows rows;
@@ -460,35 +461,34 @@ typedef struct ctr_change {
 /* ==== source.c ================================================================================ */
 
 /* Returns when a commit of the schema can be undone no more. */
-ctr_commit ctr_durable_commit(sqlite3 *db, const char *schema, ctr_problem *problem);
+ctr_commit ctr_durable_commit(ctr_conn *conn, const char *schema);
 
 /* Opens `schema`, attached to the host. The caller closes the source, also after a failure. */
-int ctr_source_open(ctr_source *source, ctr_conn *host, const char *schema, ctr_problem *problem);
+int ctr_source_open(ctr_source *source, ctr_conn *host, const char *schema);
 
 /* Opens a file by its path, which is borrowed; ctr_source_hold fails if it is no database. The
  * caller refuses the file of main (ctr_source_is_file_of). */
-int ctr_source_open_path(ctr_source *source, ctr_conn *host, const char *path,
-                         ctr_problem *problem);
+int ctr_source_open_path(ctr_source *source, ctr_conn *host, const char *path);
 
 /* Reads the objects, the tables, and the identity of the source, with the next number, for the
  * marks. Fails if one of our tables is no ordinary table, or has generated columns, because reading
  * them runs a stranger's expressions. The caller calls this before it reads anything else of the
  * source, and before the transaction writes anything, because marks must describe committed
  * content. */
-int ctr_source_read(ctr_source *source, ctr_identity *giver, ctr_problem *problem);
+int ctr_source_read(ctr_source *source, ctr_identity *giver);
 
 /* Begins the snapshot. The caller first locks the files that it will write: with a rollback journal
  * no other connection could commit to this file while the caller waits for those locks. */
-int ctr_source_hold(ctr_source *source, ctr_problem *problem);
+int ctr_source_hold(ctr_source *source);
 
 /* Opens a writing connection to an existing database file by its path. It enforces foreign keys,
  * and trusts the schema, if `host` does. The caller closes it, also after a failure. */
-int ctr_source_open_to_write(sqlite3 **db, sqlite3 *host, const char *path, ctr_problem *problem);
+int ctr_source_open_to_write(sqlite3 **db, ctr_conn *host, const char *path);
 
 /* Appends the pending batches of a source that is read through the host's connection. Fails if it
  * has uncommitted counts, because a file that takes them may commit although this one is rolled
  * back. */
-int ctr_source_append(const ctr_source *source, ctr_problem *problem);
+int ctr_source_append(const ctr_source *source);
 
 /* Returns whether two attached schemas are one file. */
 bool ctr_source_same_file(sqlite3 *host, const char *schema, const char *other);
@@ -503,14 +503,14 @@ void ctr_source_close(ctr_source *source);
 
 /* Syncs the files of the snapshot: the WAL; or the file, its journal and its folder. Does nothing
  * for a memory database. */
-int ctr_durable_source(const ctr_source *source, ctr_problem *problem);
+int ctr_durable_source(const ctr_source *source);
 
 /* Returns whether the schema has a rollback journal on disk that SQLite syncs. */
-bool ctr_durable_has_journal(sqlite3 *db, const char *schema, ctr_problem *problem);
+bool ctr_durable_has_journal(ctr_conn *conn, const char *schema);
 
 /* Fails, naming the pragma, if a power cut could undo the commit of the schema in this transaction.
  * `as_one`: it commits together with other files, which SQLite makes durable. */
-int ctr_durable_check_leader(sqlite3 *db, const char *schema, bool as_one, ctr_problem *problem);
+int ctr_durable_check_leader(ctr_conn *conn, const char *schema, bool as_one);
 
 /* ==== marks.c ================================================================================= */
 
@@ -524,17 +524,16 @@ bool ctr_marks_source_of(const char *name, size_t size, ctr_marks_source *source
 
 /* Returns the mark of a feed in main, the least over all tables; 0 if there is none. A mark of
  * everything holds for own changes and for each scope, too. */
-int64_t ctr_marks_of_feed(sqlite3 *db, const ctr_marks_source *source, ctr_problem *problem);
+int64_t ctr_marks_of_feed(ctr_conn *conn, const ctr_marks_source *source);
 
 /* Raises the mark of a feed to `upto`. */
-int ctr_marks_raise_feed(sqlite3 *db, const ctr_marks_source *source, int64_t upto,
-                         ctr_problem *problem);
+int ctr_marks_raise_feed(ctr_conn *conn, const ctr_marks_source *source, int64_t upto);
 
 /* ==== merge.c ================================================================================= */
 
 /* Adds to the table that was born with this name. */
-void ctr_brought_list_add(ctr_brought_list *list, const char *birth, const ctr_brought *more,
-                          ctr_problem *problem);
+void ctr_brought_list_add(ctr_conn *conn, ctr_brought_list *list, const char *birth,
+                          const ctr_brought *more);
 void ctr_brought_list_close(ctr_brought_list *list);
 
 /* Returns the list of the connection, NULL without memory. The connection frees it. */
@@ -544,24 +543,23 @@ ctr_brought_list *ctr_brought_of(ctr_conn *conn);
 void ctr_conflicts_set_mine(ctr_conflicts *conflicts, const ctr_identity *mine);
 
 /* Acts on the conflicts found: the taking file takes another id, or stops counting. */
-int ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_file *file, ctr_problem *problem);
+int ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_file *file);
 
 /* Open the table with the birth name `birth`, or `entry`; refuse triggers on it. Return false,
  * without a problem, if there is none. The caller closes the merge, also after a failure, and does
  * not move it while it is open. */
-bool ctr_merge_open(ctr_merge *merge, ctr_file *file, const char *birth, ctr_conflicts *conflicts,
-                    ctr_problem *problem);
+bool ctr_merge_open(ctr_merge *merge, ctr_file *file, const char *birth, ctr_conflicts *conflicts);
 bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_entry *entry,
-                          ctr_conflicts *conflicts, ctr_problem *problem);
+                          ctr_conflicts *conflicts);
 void ctr_merge_close(ctr_merge *merge);
 
-bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem);
-int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs, ctr_problem *problem);
-bool ctr_merge_write(ctr_merge *merge, ctr_problem *problem);
+bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys);
+int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs);
+bool ctr_merge_write(ctr_merge *merge);
 
 /* Returns the answers about openings of the table, lent; NULL on a problem. They are read when they
  * are first needed, and again when this connection has recorded others. */
-ctr_openings *ctr_merge_openings(ctr_merge *merge, ctr_problem *problem);
+ctr_openings *ctr_merge_openings(ctr_merge *merge);
 
 /* Answers about openings, in a merge: whether the values that two files had when
  * they began to track a table are one, or add up (table/openings.c). */
@@ -569,7 +567,7 @@ ctr_openings *ctr_merge_openings(ctr_merge *merge, ctr_problem *problem);
 /* Takes n answers about openings, of CTR_ANSWER_SIZE bytes each, which were checked: records those
  * that are new, and reduces all rows by them (table/openings.c). Returns the number of rows that
  * changed. Call it before rows are merged. */
-int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n, ctr_problem *problem);
+int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n);
 
 /* ==== pull.c ================================================================================== */
 
@@ -578,16 +576,16 @@ void ctr_pull_report_close(ctr_report *report);
 /* Merges the changes in the source, as `how` says, into the target. Checks the identity of the
  * target first, and makes the source durable if it takes anything. The caller makes the pull all or
  * nothing, and has appended the batches of the source. */
-int ctr_pull_all(ctr_pull *pull, ctr_problem *problem);
+int ctr_pull_all(ctr_pull *pull);
 
 /* Tries again to show the rows of tracked tables that are apart, as a pull does. Rows of a feed
  * come one by one, and a table may refuse one until another is there. */
-int ctr_pull_show_apart(ctr_file *file, ctr_problem *problem);
+int ctr_pull_show_apart(ctr_file *file);
 
 /* ==== digest.c ================================================================================ */
 
 /* Adds up the rows of a table, each in the digest of its bucket. Zeroes the n digests first. */
-int ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows, ctr_problem *problem);
+int ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows);
 
 /* Writes the digest as users see it, with the floors and the generations of a table unless they are
  * NULL or empty. */
@@ -595,7 +593,7 @@ void ctr_digest_finish(const ctr_digest *digest, const ctr_packed *floors,
                        const ctr_packed *columns, uint8_t out[CTR_ID_SIZE]);
 
 /* Writes the digest of a whole table, with its floors and generations. */
-int ctr_digest_table(uint8_t out[CTR_ID_SIZE], ctr_rows *rows, ctr_problem *problem);
+int ctr_digest_table(uint8_t out[CTR_ID_SIZE], ctr_rows *rows);
 
 /* Computes the digest of all shards under `id` in a file. Unless `source` is NULL, returns whether
  * the source has them all too, or later lives.
@@ -604,13 +602,13 @@ int ctr_digest_table(uint8_t out[CTR_ID_SIZE], ctr_rows *rows, ctr_problem *prob
  * no file writes them again. Each pull from a replica checks that it has them. The digest proves
  * that none was added since. */
 bool ctr_digest_shards(const ctr_source *source, ctr_file *file, const uint8_t id[CTR_ID_SIZE],
-                       uint8_t digest[CTR_ID_SIZE], ctr_problem *problem);
+                       uint8_t digest[CTR_ID_SIZE]);
 
 /* ==== feed.c ================================================================================== */
 
 /* Takes the values of a JSON array, TEXT, or of a packed key, a BLOB. The caller closes the scope,
  * also after a failure. Fails with SQLITE_MISMATCH. */
-int ctr_scope_open(ctr_scope *scope, sqlite3 *db, sqlite3_value *given, ctr_problem *problem);
+int ctr_scope_open(ctr_scope *scope, ctr_conn *conn, sqlite3_value *given);
 void ctr_scope_close(ctr_scope *scope);
 
 /* ==== apply.c ================================================================================= */
@@ -624,19 +622,18 @@ int ctr_changes_register(sqlite3 *db, ctr_conn *conn); /* changes.c: counter_cha
 /* ==== source.c ================================================================================ */
 
 /* Reads the newest numbers of a table with ordinary stored tables. */
-int ctr_source_look(const ctr_source *source, const char *table, ctr_newest *newest,
-                    ctr_problem *problem);
+int ctr_source_look(const ctr_source *source, const char *table, ctr_newest *newest);
 
 /* ==== marks.c ================================================================================= */
 
 /* Returns the mark; 0 if there is none, or if the source has not reached it. */
 int64_t ctr_marks_read(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,
-                       const ctr_catalog_entry *mine, ctr_problem *problem);
+                       const ctr_catalog_entry *mine);
 
 /* Writes the mark after reading the source. The `first` mark between two tables creates the table
  * of marks, if need be, and removes the marks of tables that no longer exist. */
 int ctr_marks_write(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,
-                    const ctr_catalog_entry *mine, bool first, ctr_problem *problem);
+                    const ctr_catalog_entry *mine, bool first);
 
 /* ==== merge.c ================================================================================= */
 
@@ -659,67 +656,65 @@ typedef struct ctr_own_ids {
 } ctr_own_ids;
 
 /* Reads them, unless they are known. ctr_conflicts_close_own frees them. */
-int ctr_conflicts_read_own(ctr_own_ids *own, ctr_file *file, ctr_problem *problem);
+int ctr_conflicts_read_own(ctr_own_ids *own, ctr_file *file);
 void ctr_conflicts_close_own(ctr_own_ids *own);
 
 /* Opens for one merge: compares the witness of the source with that of the last merge, and records
  * it in counter_sources, which is created unless `objects` has it. */
 int ctr_conflicts_open(ctr_conflicts *conflicts, ctr_file *file, const ctr_objects *objects,
-                       const ctr_identity *mine, const ctr_identity *source, ctr_problem *problem);
+                       const ctr_identity *mine, const ctr_identity *source);
 
 /* Writes the cell that came to `out`, which has room for it, without the shards under my own ids
  * and openings that were changed. One under my ids that is not ahead of mine tells nothing new;
  * the others are recorded. Returns the size. */
-size_t ctr_conflicts_leave_out(ctr_conflicts *conflicts, const ctr_own_ids *own,
-                               const ctr_sent_cell *sent, uint8_t *out, ctr_problem *problem);
+size_t ctr_conflicts_leave_out(ctr_conn *conn, ctr_conflicts *conflicts, const ctr_own_ids *own,
+                               const ctr_sent_cell *sent, uint8_t *out);
 
 /* Refuses a birth name that something else has in the schema, which messages call `called`: a
  * counter table that was created under another name, an ordinary table, or anything else. */
-int ctr_merge_refuse_name(ctr_file *file, const char *called, const char *birth, bool replicated,
-                          ctr_problem *problem);
+int ctr_merge_refuse_name(ctr_file *file, const char *called, const char *birth, bool replicated);
 
 /* Refuses a key with a character that UTF-16 cannot keep, if the files of `db` are in UTF-16. */
-int ctr_merge_refuse_key(sqlite3 *db, ctr_problem *problem);
+int ctr_merge_refuse_key(ctr_conn *conn);
 
 /* Refuses a key that this file cannot keep. ctr_merge_find does this. */
-int ctr_merge_check_key(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem);
+int ctr_merge_check_key(ctr_merge *merge, sqlite3_value **keys);
 
 /* Refuses a cell with a clock beyond CTR_CLOCK_MAX: the file that has that id could not count on.
  * ctr_merge_cell does this. */
-int ctr_merge_check_clocks(const ctr_cell *theirs, ctr_problem *problem);
+int ctr_merge_check_clocks(ctr_conn *conn, const ctr_cell *theirs);
 
 /* The same, with the values of regular columns that came with the row: in the order of
  * tracked->regular, NULL: none. A pull reads them later, from the table of the source. */
-bool ctr_merge_write_values(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem);
+bool ctr_merge_write_values(ctr_merge *merge, sqlite3_value **values);
 
 /* The second half of ctr_merge_find, for a row that was not found. */
-bool ctr_merge_is_wanted(ctr_merge *merge, sqlite3_value **keys, ctr_problem *problem);
+bool ctr_merge_is_wanted(ctr_merge *merge, sqlite3_value **keys);
 
 /* Begin and end a merge within an UPDATE, which writes the staged cells (table/stream.c). The end
  * returns false if there is something to record: then nothing was merged, and the caller merges
  * by ctr_merge_find, ctr_merge_cell and ctr_merge_write. */
 void ctr_merge_begin(ctr_merge *merge);
-bool ctr_merge_end(ctr_merge *merge, ctr_problem *problem);
+bool ctr_merge_end(ctr_merge *merge);
 
 /* Joins the row cell of a row of a replicated table that was found, or is missing, with that of
  * another file, which has the regular column map[i] for my column i, or -1. Call it before the
  * cells are merged; if it returns CTR_ROW_STAYS, also on a problem, they are not. Fails with
  * SQLITE_ERROR on a stamp beyond CTR_STAMP_MAX. */
 ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, const int *map,
-                              int64_t giver, ctr_problem *problem);
+                              int64_t giver);
 
 /* Begins with cells of a row of a replicated table that was found, whose row cell does not
  * change. */
-void ctr_merge_counters(ctr_merge *merge, ctr_problem *problem);
+void ctr_merge_counters(ctr_merge *merge);
 
 /* Raises each counter of `table` to its generation in `from`, the shape at the source. A pull takes
  * all generations before the rows, whatever the marks say, because rows are merged by generation.
  * Returns the number of emptied cells. */
-int64_t ctr_merge_generations(ctr_file *file, const char *table, const ctr_shape *from,
-                              ctr_problem *problem);
+int64_t ctr_merge_generations(ctr_file *file, const char *table, const ctr_shape *from);
 
 /* Raises floors; returns the number of rows removed. */
-int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *problem);
+int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values);
 
 /* Rows that two files began to replicate apart, and that differ.
  *
@@ -730,18 +725,17 @@ int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values, ctr_problem *
 /* Call it after ctr_merge_row, before the row is written, if merge->asks: compares the values of
  * both files, and notes the row if some differ. That of my column i in the other file is
  * theirs[map[i]], NULL: there is none. */
-void ctr_drift_compare(ctr_merge *merge, sqlite3_value *const *theirs, const int *map,
-                       ctr_problem *problem);
+void ctr_drift_compare(ctr_merge *merge, sqlite3_value *const *theirs, const int *map);
 
 /* Fails if rows were noted, as ctr_answers_refuse_missing does, with the same arguments. */
 int ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, const char *there,
-                     bool gives, ctr_problem *problem);
+                     bool gives);
 
 /* Fails if rows would show the sum of unanswered openings. `here` and `there` name the two files;
  * `table` is the name of the table in main, and openings that are here are those of main, or, if
  * `gives`, of the other file. */
 int ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char *here,
-                               const char *there, bool gives, ctr_problem *problem);
+                               const char *there, bool gives);
 
 /* ==== pull.c ================================================================================== */
 
@@ -770,7 +764,7 @@ int ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char *
 
 /* Tries it with all listed rows of tables that refer to themselves, perhaps through others. The
  * caller has shown what can be shown alone. Returns whether any row was shown or deleted. */
-bool ctr_circles_show(ctr_pull *pull, ctr_problem *problem);
+bool ctr_circles_show(ctr_pull *pull);
 
 /* ==== digest.c ================================================================================ */
 
@@ -784,52 +778,47 @@ bool ctr_digest_bucket_has(const ctr_bucket *bucket, const ctr_packed *folded_ke
 
 /* Enters a table: compares keys of its columns from now on. Fails with SQLITE_ERROR if one of them
  * has a collation of the application. */
-void ctr_scope_enter(ctr_scope *scope, sqlite3 *db, const ctr_shape *shape, ctr_problem *problem);
+void ctr_scope_enter(ctr_scope *scope, ctr_conn *conn, const ctr_shape *shape);
 
 /* Returns whether a row with these keys, of the table that was entered, is in the scope. */
-bool ctr_scope_has(ctr_scope *scope, const ctr_shape *shape, sqlite3_value **keys,
-                   ctr_problem *problem);
+bool ctr_scope_has(ctr_conn *conn, ctr_scope *scope, const ctr_shape *shape, sqlite3_value **keys);
 
 #define CTR_LIVES (INT64_C(1) << 32)
 
 /* ---- giving ---------------------------------------------------------------------------------- */
 
 /* Opens a giver of the rows of a replicated table. The caller closes it, even if this fails. */
-int ctr_row_feed_open(ctr_row_giver *giver, ctr_tab *tab, ctr_problem *problem);
+int ctr_row_feed_open(ctr_row_giver *giver, ctr_tab *tab);
 void ctr_row_feed_close(ctr_row_giver *giver);
 
 /* Reads a row, number `rowid` of the cells, into giver->image, lent until the next one. Returns
  * false if it has no row cell, or on a problem. */
-bool ctr_row_feed_read(ctr_row_giver *giver, int64_t rowid, sqlite3_value **keys,
-                       ctr_problem *problem);
+bool ctr_row_feed_read(ctr_conn *conn, ctr_row_giver *giver, int64_t rowid, sqlite3_value **keys);
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
 /* Merges the row with the key merge->keys, which was found or is missing, and shows it. Fails with
  * SQLITE_ERROR if the bytes are no row, if a stamp lies beyond CTR_STAMP_MAX, or if the table has a
  * column of the row and does not replicate it yet. */
-void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size, ctr_problem *problem);
+void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size);
 
 /* Returns whether a cell of the row that was found, or is missing, is to be merged now: that of a
  * table that is not replicated always; else only if the row has this life. Keeps the cell if the
  * row has not come yet; one of an earlier life is over. */
-bool ctr_row_feed_admits(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell,
-                         ctr_problem *problem);
+bool ctr_row_feed_admits(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell);
 
 /* Merges the cells that have waited for rows which have come, whatever row is at hand. */
-void ctr_row_feed_take_pending(ctr_merge *merge, ctr_problem *problem);
+void ctr_row_feed_take_pending(ctr_merge *merge);
 
 /* Opens the feed at its first row. The caller closes it, also after a failure, and does not move
  * it. */
-int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, const ctr_feed_query *query,
-                  ctr_problem *problem);
-int ctr_feed_next(ctr_feed *feed, ctr_problem *problem);
+int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, const ctr_feed_query *query);
+int ctr_feed_next(ctr_feed *feed);
 void ctr_feed_close(ctr_feed *feed);
 
 /* ==== apply.c ================================================================================= */
 
 typedef struct ctr_apply {
-    sqlite3 *db;
     ctr_conn *conn;
     ctr_conflicts conflicts;
     bool open;        /* `merge` has a table */

@@ -7,10 +7,9 @@
  * matching - compares regular columns on both sides of a pull. */
 
 /* A regular column of the source that counts here. */
-static void refuse_counter_here(const ctr_merge *to, const char *name, const char *called,
-                                ctr_problem *problem)
+static void refuse_counter_here(const ctr_merge *to, const char *name, const char *called)
 {
-    ctr_problem_set(problem, SQLITE_ERROR,
+    ctr_problem_set(to->conn, SQLITE_ERROR,
                     "column %s is a counter in %s and a regular column in the giving file: "
                     "counter_replicate('%s', '%s') there makes it a counter",
                     name, called, to->showing.tracked->table, name);
@@ -18,16 +17,15 @@ static void refuse_counter_here(const ctr_merge *to, const char *name, const cha
 
 /* Fails with SQLITE_ERROR if a counter of the source, whose shape is `from`, is a regular column of
  * the table that `to` merges into. */
-static void matching_refuse_counters(const ctr_merge *to, const ctr_shape *from, const char *called,
-                                     ctr_problem *problem)
+static void matching_refuse_counters(const ctr_merge *to, const ctr_shape *from, const char *called)
 {
-    const ctr_registry *mine = to->shape.replicated ? ctr_regular_of(to->rows.tab, problem) : NULL;
+    const ctr_registry *mine = to->shape.replicated ? ctr_regular_of(to->rows.tab) : NULL;
     for (int i = 0; mine && i < from->n_counters; i++) {
         const char *name = ctr_shape_counter_name(from, i);
         int number = ctr_regular_named(mine, name, strlen(name));
         if (number < 0) continue;
         const ctr_described *column = ctr_tracked_regular_column(to->showing.tracked, number);
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(to->conn, SQLITE_ERROR,
                         "column %s is a counter in the giving file and a regular column in %s: "
                         "counter_replicate('%s', '%s') there makes it a counter",
                         name, called, to->showing.tracked->table, column ? column->name : name);
@@ -35,40 +33,38 @@ static void matching_refuse_counters(const ctr_merge *to, const ctr_shape *from,
 }
 
 /* A column of our table that the source replicates, and this file does not yet. */
-static void refuse_unreplicated(const ctr_merge *to, const char *name, const char *called,
-                                ctr_problem *problem)
+static void refuse_unreplicated(const ctr_merge *to, const char *name, const char *called)
 {
     const ctr_tracked *tracked = to->showing.tracked;
     if (!ctr_ordinary_column(&tracked->ordinary, name)) return;
     for (int i = 0; i < tracked->n_regular; i++)
         if (tracked->regular[i].column && sqlite3_stricmp(tracked->regular[i].column, name) == 0)
-            ctr_problem_set(problem, SQLITE_ERROR,
+            ctr_problem_set(to->conn, SQLITE_ERROR,
                             "column %s is another one in the giving file: in %s it was %s before "
                             "it was renamed; rename one of the two",
                             name, called, tracked->regular[i].name);
-    if (ctr_tracked_counter(tracked, name) >= 0) refuse_counter_here(to, name, called, problem);
+    if (ctr_tracked_counter(tracked, name) >= 0) refuse_counter_here(to, name, called);
     const char *spelling;
     if (ctr_shape_generation(&to->shape, name, &spelling) > 0)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(to->conn, SQLITE_ERROR,
                         "column %s was a counter and is a regular column in the giving file: in "
                         "%s, call counter_untrack('%s', '%s') if it still counts, then "
                         "counter_replicate('%s')",
                         name, called, tracked->table, name, tracked->table);
-    ctr_problem_set(problem, SQLITE_ERROR,
+    ctr_problem_set(to->conn, SQLITE_ERROR,
                     "column %s is replicated in the giving file and not yet in %s: call "
                     "counter_replicate('%s') there",
                     name, called, tracked->table);
 }
 
-static void check_affinity(const ctr_described *mine, const ctr_described *theirs,
-                           ctr_problem *problem)
+static void check_affinity(ctr_conn *conn, const ctr_described *mine, const ctr_described *theirs)
 {
     if (!mine || !theirs || !mine->type || !theirs->type) return;
     ctr_affinity x = ctr_declaration_affinity(mine->type),
                  y = ctr_declaration_affinity(theirs->type);
     if (x != y)
         ctr_problem_set(
-            problem, SQLITE_ERROR,
+            conn, SQLITE_ERROR,
             "the tables differ in the affinity of column %s: the taking file has %s, the "
             "giving file has %s",
             mine->name, ctr_shape_affinity_name(x), ctr_shape_affinity_name(y));
@@ -78,16 +74,14 @@ static void check_affinity(const ctr_described *mine, const ctr_described *their
  * table that `to` merges into; messages call its file `called`. ctr_later_close closes both. Fails
  * with SQLITE_ERROR if two columns differ in their affinity, because values would be converted, or
  * if our table has a column of the source that is not replicated here yet. */
-static int matching_open(ctr_later *later, const ctr_merge *to, ctr_tab *from, const char *called,
-                         ctr_problem *problem)
+static int matching_open(ctr_later *later, const ctr_merge *to, ctr_tab *from, const char *called)
 {
     const ctr_tracked *tracked = to->showing.tracked;
-    ctr_row_values_open(&later->values, from, problem);
-    const ctr_registry *mine = ctr_regular_of(to->rows.tab, problem),
-                       *theirs = ctr_regular_of(from, problem);
-    if (!mine || !theirs) return problem->rc;
+    ctr_row_values_open(&later->values, from);
+    const ctr_registry *mine = ctr_regular_of(to->rows.tab), *theirs = ctr_regular_of(from);
+    if (!mine || !theirs) return ctr_rc(from->conn);
     later->map = sqlite3_malloc64(((size_t)mine->n + 1) * sizeof *later->map);
-    if (!later->map) return ctr_problem_nomem(problem);
+    if (!later->map) return ctr_problem_nomem(from->conn);
     later->n_map = mine->n;
     for (int i = 0; i < mine->n; i++) {
         const ctr_regular *column = &mine->columns[i];
@@ -95,27 +89,26 @@ static int matching_open(ctr_later *later, const ctr_merge *to, ctr_tab *from, c
                             ? ctr_regular_named(theirs, column->name, strlen(column->name))
                             : -1;
     }
-    for (int i = 0; i < mine->n && problem->rc == SQLITE_OK; i++)
+    for (int i = 0; i < mine->n && ctr_rc(from->conn) == SQLITE_OK; i++)
         if (later->map[i] >= 0)
-            check_affinity(ctr_tracked_regular_column(tracked, i),
-                           ctr_tracked_regular_column(later->values.tracked, later->map[i]),
-                           problem);
+            check_affinity(from->conn, ctr_tracked_regular_column(tracked, i),
+                           ctr_tracked_regular_column(later->values.tracked, later->map[i]));
     for (int i = 0; i < theirs->n; i++) {
         const ctr_regular *column = &theirs->columns[i];
         if (!column->noted) continue;
         if (ctr_shape_counter_like(&to->shape, column->name) >= 0)
-            refuse_counter_here(to, column->name, called, problem);
+            refuse_counter_here(to, column->name, called);
         else if (!ctr_regular_was_named(mine, column->name, strlen(column->name)))
-            refuse_unreplicated(to, column->name, called, problem);
+            refuse_unreplicated(to, column->name, called);
     }
-    return problem->rc;
+    return ctr_rc(from->conn);
 }
 
 /* Appends the regular columns of the table that `from` counts, as it declares them: "name TEXT NOT
  * NULL, ", for a message. */
-static void matching_list_declared(ctr_tab *from, sqlite3_str *out, ctr_problem *problem)
+static void matching_list_declared(ctr_tab *from, sqlite3_str *out)
 {
-    ctr_tracked *tracked = ctr_tracked_hold(from, problem);
+    ctr_tracked *tracked = ctr_tracked_hold(from);
     for (int i = 0; tracked && i < tracked->n_regular; i++) {
         const char *name = tracked->regular[i].column;
         const ctr_described *column = name ? ctr_ordinary_column(&tracked->ordinary, name) : NULL;
@@ -132,20 +125,19 @@ static void matching_list_declared(ctr_tab *from, sqlite3_str *out, ctr_problem 
 
 /* Opens the rows of the source's table `theirs`, whose shape it borrows; the keys of both tables
  * agree (ctr_shape_check_keys). The caller closes them, even if this fails. */
-static int pull_rows_open(ctr_pull_rows *job, const char *theirs, const ctr_shape *shape,
-                          ctr_problem *problem)
+static int pull_rows_open(ctr_pull_rows *job, const char *theirs, const ctr_shape *shape)
 {
     size_t n = (size_t)job->to->shape.n_counters + 1;
     job->counters = sqlite3_malloc64(n * sizeof *job->counters);
     job->keys = sqlite3_malloc64((size_t)job->to->shape.n_keys * sizeof *job->keys);
-    if (!job->counters || !job->keys) return ctr_problem_nomem(problem);
+    if (!job->counters || !job->keys) return ctr_problem_nomem(job->pull->file->conn);
     for (int i = 0; i < job->to->shape.n_counters; i++) {
         const ctr_column *column = &job->to->shape.columns[job->to->shape.counters[i]];
         job->counters[i] = ctr_shape_counter_of(shape, column->name, column->generation);
     }
-    ctr_rows_open(&job->from, job->pull->source->file, theirs, shape, problem);
+    ctr_rows_open(&job->from, job->pull->source->file, theirs, shape);
     job->from.whole = true;
-    return problem->rc;
+    return ctr_rc(job->pull->file->conn);
 }
 
 static void pull_rows_close(ctr_pull_rows *job)
@@ -157,22 +149,22 @@ static void pull_rows_close(ctr_pull_rows *job)
     *job = (ctr_pull_rows){0};
 }
 
-static void next_row(ctr_pull_rows *job, ctr_problem *problem)
+static void next_row(ctr_pull_rows *job)
 {
-    job->more = ctr_stream_walk_next(&job->walk, problem);
+    job->more = ctr_stream_walk_next(&job->walk);
     for (int i = 0; job->more && i < job->from.shape->n_keys; i++) {
         int column = job->from.shape->keys[i];
         job->keys[i] = sqlite3_column_value(job->walk.row, CTR_WALK_COLUMNS + column);
         if (sqlite3_value_type(job->keys[i]) == SQLITE_NULL)
-            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+            ctr_problem_set(job->pull->file->conn, SQLITE_CORRUPT_VTAB,
                             "key column %s of the giving file is NULL",
                             job->from.shape->columns[column].name);
     }
-    job->more = job->more && ctr_merge_check_key(job->to, job->keys, problem) == SQLITE_OK;
+    job->more = job->more && ctr_merge_check_key(job->to, job->keys) == SQLITE_OK;
     if (job->more) job->report->read++;
 }
 
-static void merge_all_cells(ctr_pull_rows *job, ctr_problem *problem)
+static void merge_all_cells(ctr_pull_rows *job)
 {
     for (int i = 0; i < job->to->shape.n_counters; i++) {
         int theirs = job->counters[i];
@@ -180,8 +172,8 @@ static void merge_all_cells(ctr_pull_rows *job, ctr_problem *problem)
         if (theirs < 0) continue;
         if (ctr_values_open_cell(&job->from, job->walk.row,
                                  CTR_WALK_COLUMNS + job->from.shape->counters[theirs], theirs,
-                                 &cell, problem) ||
-            ctr_merge_cell(job->to, i, &cell, problem))
+                                 &cell) ||
+            ctr_merge_cell(job->to, i, &cell))
             return;
     }
 }
@@ -200,70 +192,68 @@ static bool has_key(const ctr_pull_rows *job, sqlite3_value **keys)
 
 /* Merges the source's row into the row that an UPDATE has found. In the order of storage both must
  * have the same key; then the walk goes on to the next row. */
-static bool merge_found(void *with, sqlite3_value **keys, ctr_problem *problem)
+static bool merge_found(void *with, sqlite3_value **keys)
 {
     ctr_pull_rows *job = with;
     if (keys && (!job->more || !has_key(job, keys))) return false;
     ctr_merge_begin(job->to);
-    merge_all_cells(job, problem);
-    if (!ctr_merge_end(job->to, problem)) return false;
+    merge_all_cells(job);
+    if (!ctr_merge_end(job->to)) return false;
     job->last = job->to->rows.rowid;
     job->matched = true;
-    if (keys && problem->rc == SQLITE_OK) next_row(job, problem);
-    return problem->rc == SQLITE_OK;
+    if (keys && ctr_rc(job->to->conn) == SQLITE_OK) next_row(job);
+    return ctr_rc(job->to->conn) == SQLITE_OK;
 }
 
 /* The row was there when both files began to replicate the table. */
-static void compare_values(ctr_pull_rows *job, int64_t rowid, ctr_problem *problem)
+static void compare_values(ctr_pull_rows *job, int64_t rowid)
 {
     ctr_row_values *theirs = job->theirs;
-    ctr_row_values_read(theirs, rowid, job->keys, false, problem);
-    ctr_drift_compare(job->to, theirs->given, job->regular, problem);
+    ctr_row_values_read(theirs, rowid, job->keys, false);
+    ctr_drift_compare(job->to, theirs->given, job->regular);
     ctr_row_values_reset(theirs);
 }
 
 /* Joins the row cells of a replicated table. Returns whether the cells are to be merged. */
-static bool merge_row_cell(ctr_pull_rows *job, ctr_problem *problem)
+static bool merge_row_cell(ctr_pull_rows *job)
 {
     if (!job->to->shape.replicated) return true;
     ctr_tab *from = job->from.tab;
     int64_t rowid = sqlite3_column_int64(job->walk.row, CTR_WALK_ID);
-    if (!ctr_regular_room(from, &job->row, &job->room_row, problem) ||
-        ctr_regular_read(from, rowid, &job->row, problem))
+    if (!ctr_regular_room(from, &job->row, &job->room_row) ||
+        ctr_regular_read(from, rowid, &job->row))
         return false;
-    bool merges = ctr_merge_row(job->to, &job->row, job->regular, rowid, problem) != CTR_ROW_STAYS;
-    if (merges && job->to->asks) compare_values(job, rowid, problem);
+    bool merges = ctr_merge_row(job->to, &job->row, job->regular, rowid) != CTR_ROW_STAYS;
+    if (merges && job->to->asks) compare_values(job, rowid);
     return merges;
 }
 
-static void write_merged(ctr_pull_rows *job, ctr_problem *problem)
+static void write_merged(ctr_pull_rows *job)
 {
-    if (!merge_row_cell(job, problem)) return;
-    merge_all_cells(job, problem);
-    if (ctr_merge_write(job->to, problem)) job->report->changed++;
+    if (!merge_row_cell(job)) return;
+    merge_all_cells(job);
+    if (ctr_merge_write(job->to)) job->report->changed++;
 }
 
-static void merge_row(ctr_pull_rows *job, ctr_problem *problem)
+static void merge_row(ctr_pull_rows *job)
 {
     ctr_rows *rows = &job->to->rows;
     if (job->empty) {
-        if (ctr_rows_find_none(rows, problem) == SQLITE_OK &&
-            ctr_merge_is_wanted(job->to, job->keys, problem))
-            write_merged(job, problem);
+        if (ctr_rows_find_none(rows) == SQLITE_OK && ctr_merge_is_wanted(job->to, job->keys))
+            write_merged(job);
         return;
     }
     job->matched = false;
-    if (job->updates && ctr_update_key(&job->update, job->keys, problem)) job->report->changed++;
-    if (problem->rc != SQLITE_OK || job->matched) return;
+    if (job->updates && ctr_update_key(&job->update, job->keys)) job->report->changed++;
+    if (ctr_rc(job->pull->file->conn) != SQLITE_OK || job->matched) return;
     bool is_new = job->updates && !rows->found && job->update.called;
-    if (is_new ? ctr_merge_is_wanted(job->to, job->keys, problem)
-               : ctr_merge_find(job->to, job->keys, problem))
-        write_merged(job, problem);
+    if (is_new ? ctr_merge_is_wanted(job->to, job->keys) : ctr_merge_find(job->to, job->keys))
+        write_merged(job);
 }
 
 /* Merges rows by one statement, as long as both tables have the same order of storage. After STRAYS
  * keys that are in another order it leaves REST keys to merge_row. */
-static void merge_in_order(ctr_pull_rows *job, ctr_problem *problem)
+static void merge_in_order(ctr_pull_rows *job)
 {
     enum { STRAYS = 8, REST = 1000 };
     if (job->resting > 0) {
@@ -272,38 +262,37 @@ static void merge_in_order(ctr_pull_rows *job, ctr_problem *problem)
     }
     do {
         job->matched = false;
-        job->report->changed += ctr_update_behind(&job->update, job->last, problem);
+        job->report->changed += ctr_update_behind(&job->update, job->last);
         if (job->matched) job->strays = 0;
-    } while (job->matched && job->more && problem->rc == SQLITE_OK);
+    } while (job->matched && job->more && ctr_rc(job->pull->file->conn) == SQLITE_OK);
     if (++job->strays < STRAYS) return;
     job->strays = 0;
     job->resting = REST;
 }
 
 /* Merges the rows that have changed since the mark, or all if that is 0. */
-static void pull_rows_merge(ctr_pull_rows *job, int64_t mark, ctr_problem *problem)
+static void pull_rows_merge(ctr_pull_rows *job, int64_t mark)
 {
     enum { MANY = 1000 }; /* changed rows; after these the cache is raised */
     ctr_pull *pull = job->pull;
-    if (problem->rc != SQLITE_OK) return; /* the rows may not be open */
-    ctr_stream_walk_open(&job->walk, &job->from, mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL, mark,
-                         problem);
-    job->empty = mark == 0 && ctr_rows_is_empty(&job->to->rows, problem);
+    if (ctr_rc(job->pull->file->conn) != SQLITE_OK) return; /* the rows may not be open */
+    ctr_stream_walk_open(&job->walk, &job->from, mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL, mark);
+    job->empty = mark == 0 && ctr_rows_is_empty(&job->to->rows);
     job->updates = !job->empty && !job->to->shape.replicated &&
-                   ctr_update_open(&job->update, &job->to->rows, merge_found, job, problem);
+                   ctr_update_open(&job->update, &job->to->rows, merge_found, job);
     job->last = INT64_MIN;
-    next_row(job, problem);
-    while (job->more && problem->rc == SQLITE_OK) {
+    next_row(job);
+    while (job->more && ctr_rc(job->pull->file->conn) == SQLITE_OK) {
         if (job->report->changed >= MANY && !pull->asked) {
             pull->asked = true;
             if (ctr_session_raise_cache(pull->file)) pull->raised = true;
         }
-        if (job->updates && mark == 0) merge_in_order(job, problem);
-        if (!job->more || problem->rc != SQLITE_OK) break;
-        merge_row(job, problem);
-        next_row(job, problem);
+        if (job->updates && mark == 0) merge_in_order(job);
+        if (!job->more || ctr_rc(job->pull->file->conn) != SQLITE_OK) break;
+        merge_row(job);
+        next_row(job);
     }
-    ctr_update_close(&job->update, problem);
+    ctr_update_close(&job->update);
     ctr_stream_walk_close(&job->walk);
 }
 
@@ -327,37 +316,38 @@ typedef struct merge_job {
 
 /* Runs before the rows are merged because it removes ours below the floors. An earlier pull has
  * taken floors below the mark. */
-static void merge_floors(merge_job *job, ctr_problem *problem)
+static void merge_floors(merge_job *job)
 {
     ctr_tab *from = job->rows.from.tab;
     if (job->newest.floors == 0 || job->newest.floors < job->mark) return;
-    ctr_slot *floors = ctr_floors_read(from, problem);
+    ctr_slot *floors = ctr_floors_read(from);
     for (int i = 0; floors && i < job->from.n_keys; i++)
         job->rows.keys[i] = sqlite3_column_value(floors->kept.statement, i);
-    if (floors) job->report->changed += ctr_merge_floors(job->to, job->rows.keys, problem);
-    ctr_tab_give_back(from, floors, problem);
+    if (floors) job->report->changed += ctr_merge_floors(job->to, job->rows.keys);
+    ctr_tab_give_back(from, floors);
 }
 
 /* Takes answers about openings before the rows that they are about. */
-static void merge_answers(merge_job *job, ctr_problem *problem)
+static void merge_answers(merge_job *job)
 {
     ctr_openings theirs;
-    if (problem->rc != SQLITE_OK || job->newest.answers == 0 || job->newest.answers < job->mark)
+    if (ctr_rc(job->pull->file->conn) != SQLITE_OK || job->newest.answers == 0 ||
+        job->newest.answers < job->mark)
         return;
-    ctr_openings_list(&theirs, job->rows.from.tab, job->mark, problem);
-    job->report->changed += ctr_answers_take(job->to, theirs.answers, theirs.n, problem);
+    ctr_openings_list(&theirs, job->rows.from.tab, job->mark);
+    job->report->changed += ctr_answers_take(job->to, theirs.answers, theirs.n);
     ctr_openings_close(&theirs);
 }
 
-static void refuse_unanswered(merge_job *job, ctr_problem *problem)
+static void refuse_unanswered(merge_job *job)
 {
     const ctr_pull *pull = job->pull;
     bool gives = pull->side == CTR_MAIN_GIVES;
     char *in_taker = sqlite3_mprintf(gives ? "in %s" : "here", pull->called),
          *in_giver = sqlite3_mprintf(gives ? "here" : "in %s", pull->source->called);
-    if (!in_taker || !in_giver) ctr_problem_nomem(problem);
-    ctr_answers_refuse_missing(job->to, job->report->name, in_taker, in_giver, gives, problem);
-    ctr_drift_refuse(job->to, job->report->name, in_taker, in_giver, gives, problem);
+    if (!in_taker || !in_giver) ctr_problem_nomem(job->pull->file->conn);
+    ctr_answers_refuse_missing(job->to, job->report->name, in_taker, in_giver, gives);
+    ctr_drift_refuse(job->to, job->report->name, in_taker, in_giver, gives);
     sqlite3_free(in_taker);
     sqlite3_free(in_giver);
 }
@@ -366,7 +356,7 @@ static void refuse_unanswered(merge_job *job, ctr_problem *problem)
 
 /* Only the application can create a table that the source tracks: only the key and the counters are
  * known here. */
-static void refuse_tracked(const merge_job *job, ctr_problem *problem)
+static void refuse_tracked(const merge_job *job)
 {
     const ctr_shape *shape = &job->from;
     sqlite3_str *columns = sqlite3_str_new(NULL), *keys = sqlite3_str_new(NULL),
@@ -383,15 +373,15 @@ static void refuse_tracked(const merge_job *job, ctr_problem *problem)
         sqlite3_str_appendf(counters, ", '%s'", ctr_shape_counter_name(shape, i));
     }
     if (shape->replicated) {
-        ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, shape, problem);
-        if (from) matching_list_declared(from, columns, problem);
+        ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, shape);
+        if (from) matching_list_declared(from, columns);
     }
-    char *column_text = ctr_text_finish(columns, problem),
-         *key_text = ctr_text_finish(keys, problem),
-         *counter_text = ctr_text_finish(counters, problem);
+    char *column_text = ctr_text_finish(job->pull->file->conn, columns),
+         *key_text = ctr_text_finish(job->pull->file->conn, keys),
+         *counter_text = ctr_text_finish(job->pull->file->conn, counters);
     const char *birth = job->theirs->birth;
     ctr_problem_set(
-        problem, SQLITE_ERROR,
+        job->pull->file->conn, SQLITE_ERROR,
         "the giving file tracks it, and %s has no such table: CREATE TABLE %s(%sPRIMARY "
         "KEY (%s)) %s, then call %s('%s'%s)",
         job->pull->called, birth, column_text, key_text,
@@ -403,32 +393,32 @@ static void refuse_tracked(const merge_job *job, ctr_problem *problem)
 }
 
 /* Declares the source's shape in SQL of our own: no SQL of the source runs. */
-static void create_table(merge_job *job, ctr_problem *problem)
+static void create_table(merge_job *job)
 {
     ctr_pull *pull = job->pull;
     const char *birth = job->theirs->birth;
     bool taken = ctr_schema_objects_find(pull->mine, birth) != NULL;
     for (int i = 0; i < pull->here.n && !taken; i++) /* a virtual table may be missing */
         taken = sqlite3_stricmp(pull->here.entries[i].name, birth) == 0;
-    if (taken &&
-        ctr_merge_refuse_name(pull->file, pull->called, birth, job->from.replicated, problem))
+    if (taken && ctr_merge_refuse_name(pull->file, pull->called, birth, job->from.replicated))
         return;
     bool creates = (pull->how & CTR_PULL_CREATES) != 0;
     if ((!creates || job->from.replicated) &&
         ctr_tracked_is_among(pull->source->objects, job->theirs->name))
-        refuse_tracked(job, problem);
+        refuse_tracked(job);
 
-    ctr_refuse_triggers_among(pull->mine, NULL, true, problem);
+    ctr_refuse_triggers_among(pull->mine, NULL, true);
     char *definition = ctr_shape_declaration(&job->from);
-    if (!definition) ctr_problem_nomem(problem);
-    ctr_run run = ctr_file_run(pull->file, problem);
+    if (!definition) ctr_problem_nomem(job->pull->file->conn);
+    ctr_run run = ctr_file_run(pull->file);
     run.slots.table = birth;
     run.slots.definition = definition;
     ctr_run_do(&run, CTR_SQL_SYNC_CREATE_TABLE, NULL);
     sqlite3_free(definition);
-    ctr_columns_list(pull->file, birth, &job->from, problem);
-    if (problem->rc == SQLITE_OK) pull->mine = ctr_file_objects_read_on(pull->file, problem);
-    ctr_catalog_list_born(&pull->here, pull->file, birth, problem);
+    ctr_columns_list(pull->file, birth, &job->from);
+    if (ctr_rc(job->pull->file->conn) == SQLITE_OK)
+        pull->mine = ctr_file_objects_read_on(pull->file);
+    ctr_catalog_list_born(&pull->here, pull->file, birth);
     job->report->created = true;
     job->report->in_empty = pull->in_empty;
     job->report->created_by = pull->side;
@@ -436,46 +426,45 @@ static void create_table(merge_job *job, ctr_problem *problem)
 
 /* Reads the objects of the target. The pull calls this when it begins, and after it has added or
  * dropped columns. */
-static void pull_table_look(ctr_pull *pull, ctr_problem *problem)
+static void pull_table_look(ctr_pull *pull)
 {
-    if (problem->rc == SQLITE_OK) pull->mine = ctr_file_objects(pull->file, problem);
-    if (problem->rc == SQLITE_OK) ctr_catalog_read(&pull->here, pull->file, problem);
+    if (ctr_rc(pull->file->conn) == SQLITE_OK) pull->mine = ctr_file_objects(pull->file);
+    if (ctr_rc(pull->file->conn) == SQLITE_OK) ctr_catalog_read(&pull->here, pull->file);
 }
 
 /* Makes a table of the target join the transaction, which checks the identity of the target. Only
  * the first call does anything. */
-static void pull_table_join(ctr_pull *pull, const char *table, ctr_problem *problem)
+static void pull_table_join(ctr_pull *pull, const char *table)
 {
-    ctr_run run = ctr_file_run(pull->file, problem);
+    ctr_run run = ctr_file_run(pull->file);
     run.slots.table = table;
     ctr_conn *conn = pull->file->conn;
     if (pull->checked && conn->told > 0) return;
-    ctr_refuse_triggers_among(pull->mine, table, true, problem);
+    ctr_refuse_triggers_among(pull->mine, table, true);
     bool is_main = strcmp(pull->file->schema, "main") == 0;
-    if (!is_main || !ctr_conn_join(conn, problem)) ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
-    const ctr_identity *identity = ctr_file_identity(pull->file, problem);
+    if (!is_main || !ctr_conn_join(conn)) ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
+    const ctr_identity *identity = ctr_file_identity(pull->file);
     if (identity && !pull->checked && pull->giver)
-        ctr_conflicts_open(&pull->conflicts, pull->file, pull->mine, identity, pull->giver,
-                           problem);
+        ctr_conflicts_open(&pull->conflicts, pull->file, pull->mine, identity, pull->giver);
     pull->checked = true;
 }
 
-static void open_table_here(merge_job *job, const ctr_catalog_entry *mine, ctr_problem *problem)
+static void open_table_here(merge_job *job, const ctr_catalog_entry *mine)
 {
     ctr_pull *pull = job->pull;
-    if (ctr_merge_open_table(job->to, pull->file, mine, &pull->conflicts, problem))
+    if (ctr_merge_open_table(job->to, pull->file, mine, &pull->conflicts))
         job->to->rows.origin = CTR_PULLED;
 }
 
 /* Refuses to merge a replicated table with one that is not. */
-static void check_replicated(const merge_job *job, ctr_problem *problem)
+static void check_replicated(const merge_job *job)
 {
     const ctr_pull *pull = job->pull;
     bool theirs = job->from.replicated, mine = job->to->shape.replicated;
     if (theirs == mine) return;
     bool gives = pull->side == CTR_MAIN_GIVES;
     const char *giver = gives ? "main" : pull->source->called;
-    ctr_problem_set(problem, SQLITE_ERROR,
+    ctr_problem_set(job->pull->file->conn, SQLITE_ERROR,
                     "it is replicated in %s, but not in %s, and a replicated table merges with "
                     "replicated ones only: call counter_replicate('%s', ...) there",
                     theirs ? giver : pull->called, theirs ? pull->called : giver,
@@ -483,32 +472,32 @@ static void check_replicated(const merge_job *job, ctr_problem *problem)
 }
 
 /* Finds for each of our regular columns the one of the same name at the source. */
-static void match_regular(merge_job *job, ctr_problem *problem)
+static void match_regular(merge_job *job)
 {
-    check_replicated(job, problem);
-    if (!job->to->shape.replicated || problem->rc != SQLITE_OK) return;
-    ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, &job->from, problem);
-    if (from) matching_open(&job->merge->later, job->to, from, job->pull->called, problem);
+    check_replicated(job);
+    if (!job->to->shape.replicated || ctr_rc(job->pull->file->conn) != SQLITE_OK) return;
+    ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, &job->from);
+    if (from) matching_open(&job->merge->later, job->to, from, job->pull->called);
     job->rows.regular = job->merge->later.map;
     job->rows.theirs = &job->merge->later.values;
 }
 
-static void open_rows(merge_job *job, ctr_problem *problem)
+static void open_rows(merge_job *job)
 {
-    if (problem->rc != SQLITE_OK ||
-        ctr_shape_check_keys(&job->from, "the giving file", &job->to->shape, "the taking file",
-                             problem))
-        return;
-    match_regular(job, problem);
     job->rows.pull = job->pull;
     job->rows.to = job->to;
     job->rows.report = job->report;
-    pull_rows_open(&job->rows, job->theirs->name, &job->from, problem);
+    if (ctr_rc(job->pull->file->conn) != SQLITE_OK ||
+        ctr_shape_check_keys(job->pull->file->conn, &job->from, "the giving file", &job->to->shape,
+                             "the taking file"))
+        return;
+    match_regular(job);
+    pull_rows_open(&job->rows, job->theirs->name, &job->from);
 }
 
-static void keep_for_later(merge_job *job, ctr_problem *problem)
+static void keep_for_later(merge_job *job)
 {
-    if (problem->rc != SQLITE_OK || !job->to->tracked) return;
+    if (ctr_rc(job->pull->file->conn) != SQLITE_OK || !job->to->tracked) return;
     job->to->later = &job->merge->later;
     *job->pull->last = job->merge;
     job->pull->last = &job->merge->next;
@@ -516,83 +505,82 @@ static void keep_for_later(merge_job *job, ctr_problem *problem)
 }
 
 /* The look at the table has told whether it has generations of counters. */
-static int read_theirs(const merge_job *job, ctr_shape *theirs, ctr_problem *problem)
+static int read_theirs(const merge_job *job, ctr_shape *theirs)
 {
     const ctr_source *source = job->pull->source;
     const char *name = job->theirs->name;
-    bool is_read =
-        !job->newest.has_columns && ctr_stored_read_text(theirs, source->objects, name, problem);
-    return is_read ? problem->rc : ctr_tab_read_shape(source->file, name, theirs, problem);
+    bool is_read = !job->newest.has_columns && ctr_stored_read_text(theirs, source->objects, name);
+    return is_read ? ctr_rc(job->pull->file->conn) : ctr_tab_read_shape(source->file, name, theirs);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Merges the changes of the source. Creates our table if it is missing. */
-static void merge_changes(merge_job *job, bool is_there, ctr_problem *problem)
+static void merge_changes(merge_job *job, bool is_there)
 {
     ctr_pull *pull = job->pull;
     const ctr_source *source = pull->source;
     const char *theirs = job->theirs->name;
-    if (!pull->durable) ctr_durable_source(source, problem);
+    if (!pull->durable) ctr_durable_source(source);
     pull->durable = true;
-    if (read_theirs(job, &job->from, problem) ||
-        ctr_refuse_triggers_among(source->objects, theirs, false, problem))
+    if (read_theirs(job, &job->from) || ctr_refuse_triggers_among(source->objects, theirs, false))
         return;
-    if (!is_there) create_table(job, problem);
+    if (!is_there) create_table(job);
     const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, job->theirs->birth);
-    if (problem->rc != SQLITE_OK || !mine) return;
+    if (ctr_rc(job->pull->file->conn) != SQLITE_OK || !mine) return;
     job->merge = sqlite3_malloc64(sizeof *job->merge);
     if (!job->merge) {
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(job->pull->file->conn);
         return;
     }
     *job->merge = (ctr_pull_merge){.next = NULL};
     job->to = &job->merge->to;
-    pull_table_join(pull, mine->name, problem);
-    open_table_here(job, mine, problem);
-    if (problem->rc == SQLITE_OK)
-        matching_refuse_counters(job->to, &job->from, pull->called, problem);
-    if (problem->rc == SQLITE_OK && ctr_shape_is_behind(&job->to->shape, &job->from)) {
+    pull_table_join(pull, mine->name);
+    open_table_here(job, mine);
+    if (ctr_rc(job->pull->file->conn) == SQLITE_OK)
+        matching_refuse_counters(job->to, &job->from, pull->called);
+    if (ctr_rc(job->pull->file->conn) == SQLITE_OK &&
+        ctr_shape_is_behind(&job->to->shape, &job->from)) {
         ctr_merge_close(job->to);
-        job->report->changed += ctr_merge_generations(pull->file, mine->name, &job->from, problem);
-        pull_table_look(pull, problem);
+        job->report->changed += ctr_merge_generations(pull->file, mine->name, &job->from);
+        pull_table_look(pull);
         mine = ctr_catalog_find(&pull->here, job->theirs->birth);
-        if (mine) open_table_here(job, mine, problem);
+        if (mine) open_table_here(job, mine);
     }
-    open_rows(job, problem);
-    keep_for_later(job, problem);
-    merge_answers(job, problem);
-    merge_floors(job, problem);
-    pull_rows_merge(&job->rows, job->mark, problem);
-    if (job->to->shape.replicated) ctr_row_feed_take_pending(job->to, problem);
-    refuse_unanswered(job, problem);
+    open_rows(job);
+    keep_for_later(job);
+    merge_answers(job);
+    merge_floors(job);
+    pull_rows_merge(&job->rows, job->mark);
+    if (job->to->shape.replicated) ctr_row_feed_take_pending(job->to);
+    refuse_unanswered(job);
     job->report->conflicts += job->to->brought.conflicts;
     ctr_brought_add(&job->report->brought[pull->side], &job->to->brought);
     ctr_marks_write(pull->file, pull->giver, job->theirs, &job->to->entry,
-                    job->mark == 0 && !pull->marked, problem);
+                    job->mark == 0 && !pull->marked);
     pull->marked = pull->marked || job->mark == 0;
 }
 
 /* `name` is the name of our table. Reads the numbers again if the source is read through the host's
  * connection, because its batches may be appended after the source was opened. */
-static bool has_changes(merge_job *job, const char *name, ctr_problem *problem)
+static bool has_changes(merge_job *job, const char *name)
 {
     const ctr_source *source = job->pull->source;
-    if (problem->rc != SQLITE_OK) return false;
+    if (ctr_rc(job->pull->file->conn) != SQLITE_OK) return false;
     if (source->own)
         job->newest = source->newest[job->theirs - source->catalog.entries];
     else
-        ctr_source_look(source, job->theirs->name, &job->newest, problem);
-    if (problem->rc != SQLITE_OK) return false;
+        ctr_source_look(source, job->theirs->name, &job->newest);
+    if (ctr_rc(job->pull->file->conn) != SQLITE_OK) return false;
     if (job->newest.last >= job->mark || job->newest.floors >= job->mark ||
         job->newest.answers >= job->mark)
         return true;
     if (!job->newest.has_columns) return false;
     ctr_shape theirs = {0}, mine = {0}; /* the shapes that both files store */
     const ctr_pull *pull = job->pull;
-    read_theirs(job, &theirs, problem);
-    ctr_tab_read_shape(pull->file, name, &mine, problem);
-    bool any = problem->rc == SQLITE_OK && ctr_shape_is_behind(&mine, &theirs);
+    read_theirs(job, &theirs);
+    ctr_tab_read_shape(pull->file, name, &mine);
+    bool any = ctr_rc(job->pull->file->conn) == SQLITE_OK && ctr_shape_is_behind(&mine, &theirs);
     ctr_shape_close(&theirs);
     ctr_shape_close(&mine);
     return any;
@@ -600,67 +588,66 @@ static bool has_changes(merge_job *job, const char *name, ctr_problem *problem)
 
 /* Refuses a source with a stored table that is missing or not an ordinary table, before it is
  * read. */
-static int check_stored(const merge_job *job, ctr_problem *problem)
+static int check_stored(const merge_job *job)
 {
     const char *table = job->theirs->name;
     for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++) {
         const ctr_named *stored =
-            ctr_schema_objects_stored(job->pull->source->objects, table, *suffix, problem);
+            ctr_schema_objects_stored(job->pull->source->objects, table, *suffix);
         if (!stored)
-            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table %s_%s is missing",
-                            table, *suffix);
+            ctr_problem_set(job->pull->file->conn, SQLITE_CORRUPT_VTAB,
+                            "the stored table %s_%s is missing", table, *suffix);
         else if (stored->object != CTR_OBJECT_TABLE)
-            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+            ctr_problem_set(job->pull->file->conn, SQLITE_CORRUPT_VTAB,
                             "%s_%s is damaged: it is not an ordinary table but %s", table, *suffix,
                             ctr_schema_object_text(stored->object));
     }
-    return problem->rc;
+    return ctr_rc(job->pull->file->conn);
 }
 
 /* Checks the triggers also if the journal has no changes, because changes without triggers are not
  * in the journal. */
-static void check_tracked(ctr_file *file, const char *name, const char *called,
-                          ctr_problem *problem)
+static void check_tracked(ctr_file *file, const char *name, const char *called)
 {
-    if (problem->rc != SQLITE_OK) return;
-    if (ctr_triggers_check(file, name, problem)) ctr_problem_where(problem, "%s", called);
+    if (ctr_rc(file->conn) != SQLITE_OK) return;
+    if (ctr_triggers_check(file, name)) ctr_problem_where(file->conn, "%s", called);
 }
 
-static void note_counters(struct ctr_report_row *row, ctr_side side, const char *name,
-                          ctr_problem *problem)
+static void note_counters(ctr_conn *conn, struct ctr_report_row *row, ctr_side side,
+                          const char *name)
 {
     if (row->counters[side]) return;
     row->counters[side] = sqlite3_mprintf("%s", name);
-    if (!row->counters[side]) ctr_problem_nomem(problem);
+    if (!row->counters[side]) ctr_problem_nomem(conn);
 }
 
 /* The report names a table as main does: a tracked table by its own name, not by the name of its
  * counter table. */
-static void name_in_report(merge_job *job, const char *taker, ctr_problem *problem)
+static void name_in_report(merge_job *job, const char *taker)
 {
     const ctr_pull *pull = job->pull;
     bool takes = pull->side == CTR_MAIN_TAKES;
     const char *name = takes ? taker : job->theirs->name, *tracked = NULL;
     const ctr_objects *objects = takes ? pull->mine : pull->source->objects;
-    if (ctr_tracked_is_among(objects, name)) tracked = ctr_triggers_table(objects, name, problem);
+    if (ctr_tracked_is_among(objects, name)) tracked = ctr_triggers_table(objects, name);
     ctr_report *report = pull->report;
     const char *birth = job->theirs->birth;
     int i = 0;
     while (i < report->n && sqlite3_stricmp(report->rows[i].birth, birth) != 0) i++;
-    struct ctr_report_row *rows =
-        ctr_array_room(report->rows, &report->room, (size_t)i + 1, sizeof *rows, problem);
+    struct ctr_report_row *rows = ctr_array_room(job->pull->file->conn, report->rows, &report->room,
+                                                 (size_t)i + 1, sizeof *rows);
     if (rows && i == report->n)
         rows[report->n++] =
             (struct ctr_report_row){.birth = sqlite3_mprintf("%s", birth),
                                     .name = sqlite3_mprintf("%s", tracked ? tracked : name)};
     if (rows) {
         report->rows = rows;
-        note_counters(&rows[i], pull->side, taker, problem);
-        note_counters(&rows[i], takes ? CTR_MAIN_GIVES : CTR_MAIN_TAKES, job->theirs->name,
-                      problem);
-        if (!rows[i].birth || !rows[i].name) ctr_problem_nomem(problem);
+        note_counters(job->pull->file->conn, &rows[i], pull->side, taker);
+        note_counters(job->pull->file->conn, &rows[i], takes ? CTR_MAIN_GIVES : CTR_MAIN_TAKES,
+                      job->theirs->name);
+        if (!rows[i].birth || !rows[i].name) ctr_problem_nomem(job->pull->file->conn);
     }
-    if (rows && problem->rc == SQLITE_OK) job->report = &rows[i];
+    if (rows && ctr_rc(job->pull->file->conn) == SQLITE_OK) job->report = &rows[i];
 }
 
 /* NULL is harmless. */
@@ -674,23 +661,23 @@ static void pull_close_merge(ctr_pull_merge *merge)
 
 /* Merges the changes of a table of the source, or all of it, and adds to the report. If the target
  * lacks the table, creates it, or refuses one that the source tracks. */
-static void pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem)
+static void pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs)
 {
     merge_job job = {.pull = pull, .theirs = theirs};
     const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, theirs->birth);
     bool is_there = mine != NULL;
     const ctr_named *state =
-        is_there ? ctr_schema_objects_stored(pull->mine, mine->name, "state", problem) : NULL;
+        is_there ? ctr_schema_objects_stored(pull->mine, mine->name, "state") : NULL;
     bool is_plain = state && state->object == CTR_OBJECT_TABLE && !state->may_generate;
     if (is_plain && !(pull->how & CTR_PULL_WHOLE)) /* else ctr_stored_read refuses it later */
-        job.mark = ctr_marks_read(pull->file, pull->giver, theirs, mine, problem);
+        job.mark = ctr_marks_read(pull->file, pull->giver, theirs, mine);
     const char *taker = is_there ? mine->name : theirs->birth;
-    name_in_report(&job, taker, problem);
-    check_stored(&job, problem);
-    check_tracked(pull->source->file, theirs->name, "the giving file", problem);
-    if (is_there) check_tracked(pull->file, taker, "the taking file", problem);
-    if (has_changes(&job, taker, problem)) merge_changes(&job, is_there, problem);
-    ctr_problem_where(problem, "table %s", theirs->birth);
+    name_in_report(&job, taker);
+    check_stored(&job);
+    check_tracked(pull->source->file, theirs->name, "the giving file");
+    if (is_there) check_tracked(pull->file, taker, "the taking file");
+    if (has_changes(&job, taker)) merge_changes(&job, is_there);
+    ctr_problem_where(pull->file->conn, "table %s", theirs->birth);
     pull_rows_close(&job.rows);
     ctr_shape_close(&job.from);
     pull_close_merge(job.merge);
@@ -714,83 +701,83 @@ void ctr_pull_report_close(ctr_report *report)
 
 /* A file that takes over a name records the source of this pull, and copies the sources that this
  * source knows. A source that does not know our epoch yet has none of our shards. */
-static void remember_source(const ctr_pull *pull, const ctr_identity *mine, ctr_problem *problem)
+static void remember_source(const ctr_pull *pull, const ctr_identity *mine)
 {
     const ctr_source *source = pull->source;
-    ctr_run run = ctr_file_run(pull->file, problem);
-    ctr_run from = ctr_file_run(source->file, problem);
+    ctr_run run = ctr_file_run(pull->file);
+    ctr_run from = ctr_file_run(source->file);
     uint8_t digest[CTR_ID_SIZE];
     bool holds = mine->turn == CTR_TURN_COUNTS &&
                  ctr_names_named_epoch(&from, mine->name) >= mine->epoch &&
-                 ctr_digest_shards(source, pull->file, mine->id, digest, problem);
+                 ctr_digest_shards(source, pull->file, mine->id, digest);
     ctr_names_take_over(&run, &from);
-    ctr_names_write(pull->file, pull->giver, problem);
+    ctr_names_write(pull->file, pull->giver);
     ctr_names_pulled(&run, pull->giver, holds ? digest : NULL);
-    ctr_succession_note(pull->file, problem);
+    ctr_succession_note(pull->file);
 }
 
 /* Exchanges what both files know of names. Most files have no names. Refuses counter_sources of the
  * source if it is not an ordinary table, or if it has too many rows, because every file passes them
  * on for ever. */
-static void meet(ctr_pull *pull, const ctr_catalog_entry *theirs, ctr_problem *problem)
+static void meet(ctr_pull *pull, const ctr_catalog_entry *theirs)
 {
     enum { MOST = 10000 };
     const ctr_source *source = pull->source;
     const ctr_identity *giver = pull->giver, *mine = &pull->taker;
     bool names = giver->names != 0 && giver->names != mine->names;
     if (!names && mine->turn == CTR_TURN_NONE) return;
-    ctr_run run = ctr_file_run(source->file, problem);
-    if (!ctr_schema_is_table(source->db, source->schema, "counter_sources", problem))
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+    ctr_run run = ctr_file_run(source->file);
+    if (!ctr_schema_is_table(source->conn, source->schema, "counter_sources"))
+        ctr_problem_set(pull->file->conn, SQLITE_CORRUPT_VTAB,
                         "counter_sources of the giving file is missing");
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_KNOWN_COUNT);
     ctr_run_bind_int(&run, row, ":most", MOST + 1);
     if (ctr_run_row(&run, row) && sqlite3_column_int(row, 0) > MOST)
-        ctr_problem_set(problem, SQLITE_TOOBIG,
+        ctr_problem_set(pull->file->conn, SQLITE_TOOBIG,
                         "counter_sources of the giving file has more than %d rows, the limit",
                         MOST);
     sqlite3_finalize(row);
-    if (problem->rc != SQLITE_OK) return;
+    if (ctr_rc(pull->file->conn) != SQLITE_OK) return;
     const ctr_catalog_entry *here = ctr_catalog_find(&pull->here, theirs->birth);
-    if (!pull->checked && here) pull_table_join(pull, here->name, problem);
-    ctr_succession_meet(pull->file, source->db, source->schema, giver, problem);
-    mine = ctr_file_identity(pull->file, problem);
-    if (mine && mine->turn != CTR_TURN_NONE) remember_source(pull, mine, problem);
+    if (!pull->checked && here) pull_table_join(pull, here->name);
+    ctr_succession_meet(pull->file, source->conn, source->schema, giver);
+    mine = ctr_file_identity(pull->file);
+    if (mine && mine->turn != CTR_TURN_NONE) remember_source(pull, mine);
 }
 
 /* ---- tracked tables -------------------------------------------------------------------------- */
 
 /* Shows the merged rows of a table. Opens the merge again if the schema has changed since. */
-static void show_table(ctr_pull *pull, ctr_pull_merge *merge, ctr_problem *problem)
+static void show_table(ctr_pull *pull, ctr_pull_merge *merge)
 {
     ctr_merge *to = &merge->to;
-    if (!ctr_file_objects(pull->file, problem)) return;
+    if (!ctr_file_objects(pull->file)) return;
     const ctr_catalog_entry *here = ctr_catalog_find(&pull->here, to->entry.birth);
     bool open = here != NULL;
     if (open && to->showing.tracked->as_of != pull->file->schemas) {
         ctr_merge_close(to);
-        open = ctr_merge_open_table(to, pull->file, here, &pull->conflicts, problem);
+        open = ctr_merge_open_table(to, pull->file, here, &pull->conflicts);
     }
-    if (open) ctr_later_show(&merge->later, &to->showing, &to->rows, pull->deletions, problem);
-    if (here) ctr_problem_where(problem, "table %s", here->birth);
+    if (open) ctr_later_show(&merge->later, &to->showing, &to->rows, pull->deletions);
+    if (here) ctr_problem_where(pull->file->conn, "table %s", here->birth);
 }
 
 /* Sorts our tables: parents before their children. */
-static void sort_tables(ctr_pull *pull, ctr_problem *problem)
+static void sort_tables(ctr_pull *pull)
 {
     size_t n = (size_t)pull->here.n + 1;
-    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(pull->file, problem);
+    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(pull->file);
     const char **tables = foreign ? sqlite3_malloc64(n * sizeof *tables) : NULL;
     sqlite3_free(pull->order);
     pull->order = tables ? sqlite3_malloc64(n * sizeof *pull->order) : NULL;
-    if (!pull->order) ctr_problem_nomem(problem);
-    for (int i = 0; i < pull->here.n && problem->rc == SQLITE_OK; i++) {
+    if (!pull->order) ctr_problem_nomem(pull->file->conn);
+    for (int i = 0; i < pull->here.n && ctr_rc(pull->file->conn) == SQLITE_OK; i++) {
         const char *counters = pull->here.entries[i].name;
         bool sorts = foreign->n > 0 && ctr_tracked_is_among(pull->mine, counters);
-        tables[i] = sorts ? ctr_triggers_table(pull->mine, counters, problem) : NULL;
+        tables[i] = sorts ? ctr_triggers_table(pull->mine, counters) : NULL;
     }
-    if (problem->rc == SQLITE_OK)
-        ctr_foreign_sort(foreign, tables, pull->here.n, pull->order, problem);
+    if (ctr_rc(pull->file->conn) == SQLITE_OK)
+        ctr_foreign_sort(pull->file->conn, foreign, tables, pull->here.n, pull->order);
     sqlite3_free(tables);
 }
 
@@ -802,59 +789,56 @@ static ctr_pull_merge *merge_of(const ctr_pull *pull, const ctr_catalog_entry *h
 }
 
 /* Parents are shown before their children, and deleted after them. */
-static void show_each_table(ctr_pull *pull, ctr_problem *problem)
+static void show_each_table(ctr_pull *pull)
 {
-    for (int i = 0, n = pull->here.n; i < n && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0, n = pull->here.n; i < n && ctr_rc(pull->file->conn) == SQLITE_OK; i++) {
         int table = pull->order[pull->deletions ? n - 1 - i : i];
         ctr_pull_merge *merge = merge_of(pull, &pull->here.entries[table]);
-        if (merge) show_table(pull, merge, problem);
+        if (merge) show_table(pull, merge);
     }
 }
 
 /* Shows the rows of one tracked table that are listed as apart. Returns the number of values that
  * are listed now. */
-static int64_t show_apart(ctr_pull *pull, const ctr_catalog_entry *here, bool backwards,
-                          ctr_problem *problem)
+static int64_t show_apart(ctr_pull *pull, const ctr_catalog_entry *here, bool backwards)
 {
     ctr_merge merge = {0};
     int64_t apart = 0;
-    if (ctr_merge_open_table(&merge, pull->file, here, &pull->conflicts, problem))
-        apart =
-            ctr_later_show_apart(&merge.showing, &merge.rows, backwards, pull->deletions, problem);
+    if (ctr_merge_open_table(&merge, pull->file, here, &pull->conflicts))
+        apart = ctr_later_show_apart(&merge.showing, &merge.rows, backwards, pull->deletions);
     ctr_merge_close(&merge);
-    ctr_problem_where(problem, "table %s", here->birth);
+    ctr_problem_where(pull->file->conn, "table %s", here->birth);
     return apart;
 }
 
 /* Shows the rows of all tables that are listed as apart, children before their parents if it goes
  * backwards. Returns the number of values that are listed now, and adds the number before to
  * *before. */
-static int64_t show_each_apart_again(ctr_pull *pull, bool backwards, int64_t *before,
-                                     ctr_problem *problem)
+static int64_t show_each_apart_again(ctr_pull *pull, bool backwards, int64_t *before)
 {
     int64_t apart = 0;
     const ctr_catalog *here = &pull->here;
-    for (int i = 0; i < here->n && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < here->n && ctr_rc(pull->file->conn) == SQLITE_OK; i++) {
         const ctr_catalog_entry *entry =
             &here->entries[pull->order[backwards ? here->n - 1 - i : i]];
         if (!ctr_tracked_is_among(pull->mine, entry->name)) continue;
-        int64_t n = ctr_apart_count(pull->file, entry->name, problem);
+        int64_t n = ctr_apart_count(pull->file, entry->name);
         if (n == 0) continue;
         *before += n;
-        if (!pull->checked) pull_table_join(pull, entry->name, problem);
-        if (problem->rc == SQLITE_OK) apart += show_apart(pull, entry, backwards, problem);
+        if (!pull->checked) pull_table_join(pull, entry->name);
+        if (ctr_rc(pull->file->conn) == SQLITE_OK) apart += show_apart(pull, entry, backwards);
     }
     return apart;
 }
 
-static void report_apart(ctr_pull *pull, ctr_problem *problem)
+static void report_apart(ctr_pull *pull)
 {
     ctr_report *report = pull->report;
-    for (int i = 0; i < report->n && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < report->n && ctr_rc(pull->file->conn) == SQLITE_OK; i++) {
         struct ctr_report_apart *apart = &report->rows[i].apart[pull->side];
         const ctr_catalog_entry *here = ctr_catalog_find(&pull->here, report->rows[i].birth);
         if (here && ctr_tracked_is_among(pull->mine, here->name))
-            ctr_apart_count_rows(pull->file, here->name, &apart->wait, &apart->differ, problem);
+            ctr_apart_count_rows(pull->file, here->name, &apart->wait, &apart->differ);
     }
 }
 
@@ -862,12 +846,13 @@ static void report_apart(ctr_pull *pull, ctr_problem *problem)
  * That ends after two turns, one in each direction, that leave no fewer values listed than ever
  * before: triggers of the user that change rows in turn may list them again for ever. Returns
  * whether there were any. */
-static bool show_all_apart(ctr_pull *pull, ctr_problem *problem)
+static bool show_all_apart(ctr_pull *pull)
 {
     int64_t least = 0;
     bool any = false;
-    for (int turn = 0, idle = 0; idle < 2 && problem->rc == SQLITE_OK; turn++, idle++) {
-        int64_t before = 0, apart = show_each_apart_again(pull, turn % 2 == 1, &before, problem);
+    for (int turn = 0, idle = 0; idle < 2 && ctr_rc(pull->file->conn) == SQLITE_OK;
+         turn++, idle++) {
+        int64_t before = 0, apart = show_each_apart_again(pull, turn % 2 == 1, &before);
         if (before == 0) break;
         if (turn == 0) least = before;
         any = true;
@@ -880,10 +865,10 @@ static bool show_all_apart(ctr_pull *pull, ctr_problem *problem)
 }
 
 /* The last turns, with deletions. Returns whether anything was listed. */
-static bool show_listed_rows(ctr_pull *pull, ctr_problem *problem)
+static bool show_listed_rows(ctr_pull *pull)
 {
-    bool any = show_all_apart(pull, problem);
-    if (any && ctr_circles_show(pull, problem)) show_all_apart(pull, problem);
+    bool any = show_all_apart(pull);
+    if (any && ctr_circles_show(pull)) show_all_apart(pull);
     return any;
 }
 
@@ -897,60 +882,60 @@ static bool any_replicated(const ctr_pull *pull)
 /* Runs after all tables are merged, because triggers of the user may read other rows. Rows of
  * replicated tables are deleted when all others are shown: children may have another parent by
  * then. */
-static void show_merged(ctr_pull *pull, ctr_problem *problem)
+static void show_merged(ctr_pull *pull)
 {
     bool replicated = any_replicated(pull);
-    sort_tables(pull, problem);
-    show_each_table(pull, problem);
-    if (replicated) show_all_apart(pull, problem);
+    sort_tables(pull);
+    show_each_table(pull);
+    if (replicated) show_all_apart(pull);
     pull->deletions = true;
-    if (replicated) show_each_table(pull, problem);
+    if (replicated) show_each_table(pull);
     while (pull->first) {
         ctr_pull_merge *merge = pull->first;
         pull->first = merge->next;
         pull_close_merge(merge);
     }
-    if (show_listed_rows(pull, problem)) report_apart(pull, problem);
+    if (show_listed_rows(pull)) report_apart(pull);
 }
 
-int ctr_pull_show_apart(ctr_file *file, ctr_problem *problem)
+int ctr_pull_show_apart(ctr_file *file)
 {
     ctr_report none = {0};
     ctr_pull pull = {.file = file, .report = &none, .conflicts = {.file = file}};
-    pull_table_look(&pull, problem);
-    sort_tables(&pull, problem);
-    if (show_all_apart(&pull, problem)) {
+    pull_table_look(&pull);
+    sort_tables(&pull);
+    if (show_all_apart(&pull)) {
         pull.deletions = true;
-        show_listed_rows(&pull, problem);
+        show_listed_rows(&pull);
     }
     sqlite3_free(pull.order);
     ctr_catalog_close(&pull.here);
-    return problem->rc;
+    return ctr_rc(file->conn);
 }
 
-int ctr_pull_all(ctr_pull *pull, ctr_problem *problem)
+int ctr_pull_all(ctr_pull *pull)
 {
     const ctr_catalog *catalog = &pull->source->catalog;
     ctr_file *file = pull->file;
     pull->last = &pull->first;
-    pull_table_look(pull, problem);
-    if (problem->rc == SQLITE_OK && catalog->n > 0 && !pull->giver->present)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+    pull_table_look(pull);
+    if (ctr_rc(pull->file->conn) == SQLITE_OK && catalog->n > 0 && !pull->giver->present)
+        ctr_problem_set(pull->file->conn, SQLITE_CORRUPT_VTAB,
                         "the giving file has counter tables but no replica id: it is damaged");
     /* In a newer format the same columns may mean something else. */
-    if (problem->rc == SQLITE_OK && ctr_file_peek(file, &pull->taker, problem)) {
-        ctr_identity_offer_fork(file->conn->db, file->schema, problem);
-        ctr_problem_where(problem, "the taking file");
+    if (ctr_rc(pull->file->conn) == SQLITE_OK && ctr_file_peek(file, &pull->taker)) {
+        ctr_identity_offer_fork(file->conn, file->schema);
+        ctr_problem_where(pull->file->conn, "the taking file");
     }
     pull->raised = file->raised;
     pull->in_empty = pull->mine && pull->mine->n == 0;
-    for (int i = 0; i < catalog->n && problem->rc == SQLITE_OK; i++)
-        pull_table_merge(pull, &catalog->entries[i], problem);
-    show_merged(pull, problem);
-    if (problem->rc == SQLITE_OK && catalog->n > 0) meet(pull, &catalog->entries[0], problem);
-    ctr_conflicts_change_identity(&pull->conflicts, file, problem);
+    for (int i = 0; i < catalog->n && ctr_rc(pull->file->conn) == SQLITE_OK; i++)
+        pull_table_merge(pull, &catalog->entries[i]);
+    show_merged(pull);
+    if (ctr_rc(pull->file->conn) == SQLITE_OK && catalog->n > 0) meet(pull, &catalog->entries[0]);
+    ctr_conflicts_change_identity(&pull->conflicts, file);
     if (pull->raised) file->raised = !ctr_session_lower_cache(file);
     sqlite3_free(pull->order);
     ctr_catalog_close(&pull->here);
-    return problem->rc;
+    return ctr_rc(pull->file->conn);
 }

@@ -36,18 +36,18 @@ ctr_amount *ctr_cache_find_amount(const ctr_amounts *amounts, int64_t row, int c
 }
 
 /* Dropped amounts are not copied to the new table. */
-int ctr_cache_expect_amounts(ctr_amounts *amounts, size_t n, ctr_problem *problem)
+int ctr_cache_expect_amounts(ctr_conn *conn, ctr_amounts *amounts, size_t n)
 {
     size_t slots = LEAST_SLOTS, live = 0;
-    if (3 * amounts->n_slots >= 4 * (amounts->n + n) || problem->rc != SQLITE_OK)
-        return problem->rc;
+    if (3 * amounts->n_slots >= 4 * (amounts->n + n) || ctr_rc(conn) != SQLITE_OK)
+        return ctr_rc(conn);
     for (size_t i = 0; i < amounts->n_slots; i++) live += adds(&amounts->slots[i]);
     while (3 * slots < 4 * (live + n)) slots *= 2;
     if (slots == amounts->n_slots && live > amounts->n / 4 * 3) slots *= 2;
     ctr_amounts made = {.slots = sqlite3_malloc64(slots * sizeof *made.slots),
                         .n_slots = slots,
                         .n_columns = amounts->n_columns};
-    if (!made.slots) return ctr_problem_nomem(problem);
+    if (!made.slots) return ctr_problem_nomem(conn);
     memset(made.slots, 0xff, slots * sizeof *made.slots);
     for (size_t i = 0; i < amounts->n_slots; i++) {
         const ctr_amount *amount = &amounts->slots[i];
@@ -56,7 +56,7 @@ int ctr_cache_expect_amounts(ctr_amounts *amounts, size_t n, ctr_problem *proble
     made.n = live;
     sqlite3_free(amounts->slots);
     *amounts = made;
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
 ctr_amount *ctr_cache_add_amount(ctr_amounts *amounts, int64_t row, int counter)

@@ -4,31 +4,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-int ctr_changes_damaged(const char *table, int64_t number, const char *what, ctr_problem *problem)
+int ctr_changes_damaged(ctr_conn *conn, const char *table, int64_t number, const char *what)
 {
-    return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "%s_journal is damaged: row %lld %s",
-                           table, (long long)number, what);
+    return ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "%s_journal is damaged: row %lld %s", table,
+                           (long long)number, what);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static int append_change(ctr_changes *changes, const ctr_change_of_row *change,
-                         ctr_problem *problem)
+static int append_change(ctr_conn *conn, ctr_changes *changes, const ctr_change_of_row *change)
 {
-    ctr_change_of_row *rows = ctr_array_room(changes->rows, &changes->room, changes->n + 1,
-                                             sizeof *changes->rows, problem);
-    if (!rows) return problem->rc;
+    ctr_change_of_row *rows =
+        ctr_array_room(conn, changes->rows, &changes->room, changes->n + 1, sizeof *changes->rows);
+    if (!rows) return ctr_rc(conn);
     changes->rows = rows;
     rows[changes->n++] = *change;
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
-int ctr_changes_add(ctr_changes *changes, const ctr_change_of_row *change, ctr_problem *problem)
+int ctr_changes_add(ctr_conn *conn, ctr_changes *changes, const ctr_change_of_row *change)
 {
     enum { LONG = 1 << 16 };
     bool is_full = changes->n == changes->room && changes->n >= LONG;
-    if (is_full && ctr_changes_latest(changes, problem)) return problem->rc;
-    return append_change(changes, change, problem);
+    if (is_full && ctr_changes_latest(conn, changes)) return ctr_rc(conn);
+    return append_change(conn, changes, change);
 }
 
 /* Returns the number of the first row of the list that is not lower than `row`. */
@@ -56,8 +55,8 @@ static bool is_asked_for(const ctr_changes *changes, int64_t row, int64_t *next)
 
 /* Appends the changes in one row of a journal, given its number, level and entries. Fails with
  * SQLITE_CORRUPT_VTAB if it is damaged. */
-static void take_changes(ctr_changes *changes, int64_t number, int64_t level, const uint8_t *bytes,
-                         size_t size, const char *table, ctr_problem *problem)
+static void take_changes(ctr_conn *conn, ctr_changes *changes, int64_t number, int64_t level,
+                         const uint8_t *bytes, size_t size, const char *table)
 {
     ctr_entries walk;
     ctr_entry entry;
@@ -68,35 +67,35 @@ static void take_changes(ctr_changes *changes, int64_t number, int64_t level, co
     else
         ctr_entries_segment_open(&walk, bytes, size, number);
     bool carried = false; /* carried amounts and stamps are no changes */
-    while (problem->rc == SQLITE_OK && level == 0 && ctr_entries_next(&walk, &entry)) {
+    while (ctr_rc(conn) == SQLITE_OK && level == 0 && ctr_entries_next(&walk, &entry)) {
         if (entry.kind == CTR_ENTRY_FOLDED)
             carried = true;
         else if ((!carried || (entry.kind != CTR_ENTRY_ADDED && entry.kind != CTR_ENTRY_STAMPED)) &&
                  is_asked_for(changes, entry.row, &asked))
-            ctr_changes_add(changes, &(ctr_change_of_row){entry.row, number, (int)entry.origin},
-                            problem);
+            ctr_changes_add(conn, changes,
+                            &(ctr_change_of_row){entry.row, number, (int)entry.origin});
     }
-    while (problem->rc == SQLITE_OK && level != 0 && ctr_entries_segment_next(&walk, &change))
+    while (ctr_rc(conn) == SQLITE_OK && level != 0 && ctr_entries_segment_next(&walk, &change))
         if (is_asked_for(changes, change.row, &asked))
-            ctr_changes_add(changes, &change, problem);
+            ctr_changes_add(conn, changes, &change);
         else
             ctr_entries_segment_pass(&walk, asked);
     if (walk.status != CTR_OK)
-        ctr_changes_damaged(table, number, ctr_entries_status_text(walk.status), problem);
+        ctr_changes_damaged(conn, table, number, ctr_entries_status_text(walk.status));
 }
 
 /* Appends the changes with `since` or a higher number. */
-static void read_journal(ctr_changes *changes, ctr_tab *tab, int64_t since, ctr_problem *problem)
+static void read_journal(ctr_changes *changes, ctr_tab *tab, int64_t since)
 {
-    ctr_run run = ctr_tab_run(tab, problem);
+    ctr_run run = ctr_tab_run(tab);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_JOURNAL_SINCE);
     ctr_run_bind_int(&run, row, ":number", since);
     while (ctr_run_row(&run, row)) {
         const uint8_t *bytes = sqlite3_column_blob(row, CTR_JOURNAL_ENTRIES);
-        take_changes(changes, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER),
+        take_changes(tab->conn, changes, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER),
                      sqlite3_column_int64(row, CTR_JOURNAL_LEVEL), bytes,
                      bytes ? (size_t)sqlite3_column_bytes(row, CTR_JOURNAL_ENTRIES) : 0,
-                     run.slots.table, problem);
+                     run.slots.table);
     }
     sqlite3_finalize(row);
     size_t n = 0;
@@ -105,22 +104,21 @@ static void read_journal(ctr_changes *changes, ctr_tab *tab, int64_t since, ctr_
     changes->n = n;
 }
 
-int ctr_changes_read(ctr_changes *changes, ctr_tab *tab, int64_t since, ctr_problem *problem)
+int ctr_changes_read(ctr_changes *changes, ctr_tab *tab, int64_t since)
 {
     *changes = (ctr_changes){0};
-    read_journal(changes, tab, since, problem);
-    return problem->rc;
+    read_journal(changes, tab, since);
+    return ctr_rc(tab->conn);
 }
 
-int ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since, const ctr_changes *rows,
-                        ctr_problem *problem)
+int ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since, const ctr_changes *rows)
 {
     *changes = (ctr_changes){.only = rows};
-    for (size_t i = 0; since == 0 && i < rows->n && problem->rc == SQLITE_OK; i++)
-        append_change(changes, &rows->rows[i], problem);
-    if (rows->n > 0) read_journal(changes, tab, since, problem);
+    for (size_t i = 0; since == 0 && i < rows->n && ctr_rc(tab->conn) == SQLITE_OK; i++)
+        append_change(tab->conn, changes, &rows->rows[i]);
+    if (rows->n > 0) read_journal(changes, tab, since);
     changes->only = NULL;
-    return problem->rc;
+    return ctr_rc(tab->conn);
 }
 
 /* ---- sorting --------------------------------------------------------------------------------- */
@@ -132,15 +130,15 @@ static uint64_t sort_key_of(const ctr_change_of_row *change, bool by_number)
 
 /* A radix sort: one pass for each byte of the key, in which equal keys keep their order. Skips a
  * pass if all keys have the same byte. */
-static int sort_changes(ctr_changes *changes, bool by_number, ctr_problem *problem)
+static int sort_changes(ctr_conn *conn, ctr_changes *changes, bool by_number)
 {
     size_t n = changes->n, sorted = 1;
     while (sorted < n && sort_key_of(&changes->rows[sorted - 1], by_number) <=
                              sort_key_of(&changes->rows[sorted], by_number))
         sorted++;
-    if (sorted >= n || problem->rc != SQLITE_OK) return problem->rc;
+    if (sorted >= n || ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
     ctr_change_of_row *spare = sqlite3_malloc64(changes->room * sizeof *spare);
-    if (!spare) return ctr_problem_nomem(problem);
+    if (!spare) return ctr_problem_nomem(conn);
     for (int shift = 0; shift < 64; shift += 8) {
         size_t counts[256] = {0}, at[256], sum = 0;
         for (size_t i = 0; i < n; i++)
@@ -157,15 +155,15 @@ static int sort_changes(ctr_changes *changes, bool by_number, ctr_problem *probl
         spare = from;
     }
     sqlite3_free(spare);
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
-int ctr_changes_latest(ctr_changes *changes, ctr_problem *problem)
+int ctr_changes_latest(ctr_conn *conn, ctr_changes *changes)
 {
     size_t n = 0;
     ctr_change_of_row *rows;
-    if (sort_changes(changes, true, problem) || sort_changes(changes, false, problem))
-        return problem->rc;
+    if (sort_changes(conn, changes, true) || sort_changes(conn, changes, false))
+        return ctr_rc(conn);
     rows = changes->rows;
     for (size_t i = 0; i < changes->n; i++)
         if (n > 0 && rows[i].row == rows[n - 1].row)
@@ -173,7 +171,7 @@ int ctr_changes_latest(ctr_changes *changes, ctr_problem *problem)
         else
             rows[n++] = rows[i];
     changes->n = n;
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
 /* ---- segments -------------------------------------------------------------------------------- */
@@ -214,14 +212,14 @@ static row_bits *bits_for(const row_set *set, int64_t block)
 }
 
 /* Adds a row. Returns whether it is new in the set; false without memory. */
-static bool add_row(row_set *set, int64_t row, ctr_problem *problem)
+static bool add_row(ctr_conn *conn, row_set *set, int64_t row)
 {
     enum { LEAST = 64 };
     uint64_t bit = UINT64_C(1) << ((uint64_t)row & 63);
     if (2 * (set->n + 1) > set->n_slots) {
         size_t n = set->n_slots ? 2 * set->n_slots : LEAST;
         row_set made = {sqlite3_malloc64(n * sizeof *made.slots), n, set->n};
-        if (!made.slots) ctr_problem_nomem(problem);
+        if (!made.slots) ctr_problem_nomem(conn);
         if (!made.slots) return false;
         memset(made.slots, 0, n * sizeof *made.slots);
         for (size_t i = 0; i < set->n_slots; i++)
@@ -229,7 +227,7 @@ static bool add_row(row_set *set, int64_t row, ctr_problem *problem)
         sqlite3_free(set->slots);
         *set = made;
     }
-    if (problem->rc != SQLITE_OK) return false;
+    if (ctr_rc(conn) != SQLITE_OK) return false;
     row_bits *slot = bits_for(set, row >> 6);
     bool is_new = !(slot->bits & bit);
     if (!slot->bits) set->n++;
@@ -268,14 +266,14 @@ static int origins_of(const rows_by_origin *seen, int64_t row)
 }
 
 /* Notes a change. Returns whether the row is new; false without memory. */
-static bool see_row(rows_by_origin *seen, const ctr_change_of_row *change, ctr_problem *problem)
+static bool see_row(ctr_conn *conn, rows_by_origin *seen, const ctr_change_of_row *change)
 {
     bool is_new = true, added = true;
     for (int i = 0; i < 3; i++) {
         if (!(change->origins >> i & 1))
             is_new = is_new && !has_row(&seen->rows[i], change->row);
         else
-            added = add_row(&seen->rows[i], change->row, problem) && added;
+            added = add_row(conn, &seen->rows[i], change->row) && added;
     }
     return is_new && added;
 }
@@ -304,26 +302,25 @@ static void read_levels(ctr_run *run, int64_t from, int64_t to, ctr_changes *cha
 {
     rows_by_origin seen = {0};
     ctr_changes of_row = {0};
-    ctr_problem *problem = run->problem;
     sqlite3_stmt *row = on_levels(run, CTR_SQL_JOURNAL_LEVELS, from, to);
     while (ctr_run_row(run, row)) {
         const uint8_t *bytes = sqlite3_column_blob(row, CTR_JOURNAL_ENTRIES);
         int64_t level = sqlite3_column_int64(row, CTR_JOURNAL_LEVEL);
-        take_changes(&of_row, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER), level, bytes,
-                     bytes ? (size_t)sqlite3_column_bytes(row, CTR_JOURNAL_ENTRIES) : 0,
-                     run->slots.table, problem);
-        if (level == CTR_LEVEL_TRANSACTIONS) ctr_changes_latest(&of_row, problem);
-        for (size_t i = 0; i < of_row.n && problem->rc == SQLITE_OK; i++) {
+        take_changes(run->conn, &of_row, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER), level,
+                     bytes, bytes ? (size_t)sqlite3_column_bytes(row, CTR_JOURNAL_ENTRIES) : 0,
+                     run->slots.table);
+        if (level == CTR_LEVEL_TRANSACTIONS) ctr_changes_latest(run->conn, &of_row);
+        for (size_t i = 0; i < of_row.n && ctr_rc(run->conn) == SQLITE_OK; i++) {
             const ctr_change_of_row *change = &of_row.rows[i];
             if (changes->n > 0 && change->number > changes->rows[changes->n - 1].number)
-                ctr_changes_damaged(run->slots.table, change->number,
-                                    "has a number that does not rise", problem);
-            if (see_row(&seen, change, problem)) append_change(changes, change, problem);
+                ctr_changes_damaged(run->conn, run->slots.table, change->number,
+                                    "has a number that does not rise");
+            if (see_row(run->conn, &seen, change)) append_change(run->conn, changes, change);
         }
         of_row.n = 0;
     }
     sqlite3_finalize(row);
-    for (size_t i = 0; i < changes->n && problem->rc == SQLITE_OK; i++)
+    for (size_t i = 0; i < changes->n && ctr_rc(run->conn) == SQLITE_OK; i++)
         changes->rows[i].origins = origins_of(&seen, changes->rows[i].row);
     order_rows(changes);
     sqlite3_free(of_row.rows);
@@ -352,11 +349,11 @@ static void write_segment(ctr_run *run, int64_t level, const ctr_changes *change
     size_t most = (size_t)sqlite3_limit(run->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
     if (most > SEGMENT_CHANGES) most = SEGMENT_CHANGES;
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_APPEND);
-    for (size_t i = 0, end; i < changes->n && run->problem->rc == SQLITE_OK; i = end) {
+    for (size_t i = 0, end; i < changes->n && ctr_rc(run->conn) == SQLITE_OK; i = end) {
         end = end_of_row(changes, i, most);
         out.size = 0;
         uint8_t *bytes =
-            ctr_pack_room(&out, CTR_ENTRIES_HEADER + (end - i) * CTR_ENTRY_MAX, run->problem);
+            ctr_pack_room(run->conn, &out, CTR_ENTRIES_HEADER + (end - i) * CTR_ENTRY_MAX);
         if (!bytes) break;
         out.size = ctr_entries_segment_write(&changes->rows[i], end - i, bytes);
         ctr_run_bind_int(run, row, ":number", changes->rows[i].number);
@@ -376,7 +373,7 @@ static void make_segment(ctr_run *run, int64_t from, int64_t to, int64_t as)
     read_levels(run, from, to, &changes);
     sqlite3_stmt *row = on_levels(run, CTR_SQL_JOURNAL_REMOVE, from, to);
     ctr_run_once(run, row);
-    if (run->problem->rc == SQLITE_OK) write_segment(run, as, &changes);
+    if (ctr_rc(run->conn) == SQLITE_OK) write_segment(run, as, &changes);
     sqlite3_free(changes.rows);
 }
 
@@ -421,7 +418,7 @@ static bool changes_compact(ctr_run *run)
     int64_t highest = level > 0 ? 0 : level_of_all(run);
     if (level > 0) make_segment(run, level, level, level + 1);
     if (highest > 0) make_segment(run, 1, highest, highest);
-    return run->problem->rc == SQLITE_OK && (level > 0 || highest > 0);
+    return ctr_rc(run->conn) == SQLITE_OK && (level > 0 || highest > 0);
 }
 
 /* =================================================================================================
@@ -445,31 +442,31 @@ typedef struct folding {
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-static void open_folding(folding *job, ctr_problem *problem)
+static void open_folding(folding *job)
 {
     ctr_tab *tab = job->tab;
-    job->run = ctr_tab_run(tab, problem);
-    if (ctr_tab_read_shape(tab->file, tab->table, &job->shape, problem)) return;
+    job->run = ctr_tab_run(tab);
+    if (ctr_tab_read_shape(tab->file, tab->table, &job->shape)) return;
     if (job->shape.n_counters != tab->cache.n_counters) {
-        ctr_problem_set(problem, SQLITE_SCHEMA, "the stored table has changed");
+        ctr_problem_set(job->tab->conn, SQLITE_SCHEMA, "the stored table has changed");
         return;
     }
     if (job->shape.n_counters == 0 && !job->shape.replicated) return;
-    ctr_refuse_ignored_columns(tab, &job->shape, problem);
+    ctr_refuse_ignored_columns(tab, &job->shape);
     size_t size = ((size_t)job->shape.n_counters + 1) * sizeof *job->cells;
     job->cells = sqlite3_malloc64(size);
-    if (!job->cells) ctr_problem_nomem(problem);
+    if (!job->cells) ctr_problem_nomem(job->tab->conn);
     if (job->cells) memset(job->cells, 0, size);
-    job->find = ctr_tab_take(tab, CTR_TAB_FIND_ROWID, problem);
-    job->update = ctr_tab_take(tab, CTR_TAB_UPDATE, problem);
-    if (job->shape.replicated) job->set_row = ctr_tab_take(tab, CTR_TAB_SET_ROW, problem);
+    job->find = ctr_tab_take(tab, CTR_TAB_FIND_ROWID);
+    job->update = ctr_tab_take(tab, CTR_TAB_UPDATE);
+    if (job->shape.replicated) job->set_row = ctr_tab_take(tab, CTR_TAB_SET_ROW);
 }
 
 static void close_folding(folding *job)
 {
-    ctr_tab_give_back(job->tab, job->find, job->run.problem);
-    ctr_tab_give_back(job->tab, job->update, job->run.problem);
-    ctr_tab_give_back(job->tab, job->set_row, job->run.problem);
+    ctr_tab_give_back(job->tab, job->find);
+    ctr_tab_give_back(job->tab, job->update);
+    ctr_tab_give_back(job->tab, job->set_row);
     for (int i = 0; job->cells && i < job->shape.n_counters; i++) sqlite3_blob_close(job->cells[i]);
     sqlite3_free(job->cells);
     sqlite3_free(job->row.columns);
@@ -488,20 +485,20 @@ static sqlite3_blob *open_in_place(folding *job, int64_t id, int counter)
     sqlite3_blob_close(*cell);
     *cell = NULL;
     if (again != SQLITE_ERROR && again != SQLITE_ABORT) /* its row was updated */
-        ctr_problem_sqlite(job->run.problem, job->run.db, again);
-    if (job->run.problem->rc != SQLITE_OK) return NULL;
+        ctr_problem_sqlite(job->run.conn, again);
+    if (ctr_rc(job->run.conn) != SQLITE_OK) return NULL;
     char *stored = sqlite3_mprintf("%s_cells", job->tab->table);
     int rc = stored ? sqlite3_blob_open(job->run.db, job->run.slots.schema, stored,
                                         ctr_shape_counter_name(&job->shape, counter), id, 1, cell)
                     : SQLITE_NOMEM;
     sqlite3_free(stored);
-    if (rc != SQLITE_ERROR) ctr_problem_sqlite(job->run.problem, job->run.db, rc);
+    if (rc != SQLITE_ERROR) ctr_problem_sqlite(job->run.conn, rc);
     return rc == SQLITE_OK ? *cell : NULL;
 }
 
 static void refuse_cell(folding *job, int64_t id, int counter, ctr_status status)
 {
-    ctr_problem_set(job->run.problem, SQLITE_CORRUPT_VTAB, "column %s of row %lld: the cell %s",
+    ctr_problem_set(job->tab->conn, SQLITE_CORRUPT_VTAB, "column %s of row %lld: the cell %s",
                     ctr_shape_counter_name(&job->shape, counter), (long long)id,
                     ctr_status_text(status));
 }
@@ -510,7 +507,7 @@ static void refuse_cell(folding *job, int64_t id, int counter, ctr_status status
 static bool read_in_place(folding *job, sqlite3_blob *blob)
 {
     size_t size = (size_t)sqlite3_blob_bytes(blob);
-    uint8_t *old = ctr_pack_room(&job->old, size + 1, job->run.problem);
+    uint8_t *old = ctr_pack_room(job->tab->conn, &job->old, size + 1);
     job->old.size = size;
     return old && sqlite3_blob_read(blob, old, (int)size, 0) == SQLITE_OK;
 }
@@ -518,20 +515,19 @@ static bool read_in_place(folding *job, sqlite3_blob *blob)
 /* Copies it by a SELECT; the size of an untouched counter is 0. */
 static void read_by_select(folding *job, int64_t id, int counter)
 {
-    ctr_problem *problem = job->run.problem;
     sqlite3_stmt *find = job->find->kept.statement;
     int column = CTR_FIND_COLUMNS + job->shape.counters[counter];
     sqlite3_bind_int64(find, 1, id);
     bool found = ctr_run_row(&job->run, find);
-    if (!found && problem->rc == SQLITE_OK)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+    if (!found && ctr_rc(job->run.conn) == SQLITE_OK)
+        ctr_problem_set(job->tab->conn, SQLITE_CORRUPT_VTAB,
                         "%s_journal is damaged: it has amounts for row %lld, which does not exist",
                         job->tab->table, (long long)id);
     const void *bytes = found ? sqlite3_column_blob(find, column) : NULL;
     size_t size = found ? (size_t)sqlite3_column_bytes(find, column) : 0;
     if (found && !bytes && sqlite3_column_type(find, column) != SQLITE_NULL)
         refuse_cell(job, id, counter, CTR_NOT_A_CELL);
-    uint8_t *old = bytes ? ctr_pack_room(&job->old, size, problem) : NULL;
+    uint8_t *old = bytes ? ctr_pack_room(job->tab->conn, &job->old, size) : NULL;
     if (old) memcpy(old, bytes, size);
     if (old) job->old.size = size;
     sqlite3_reset(find);
@@ -541,18 +537,17 @@ static void read_by_select(folding *job, int64_t id, int counter)
  * third of an UPDATE. Others are bound to the UPDATE of the row. Returns whether this one is. */
 static bool fold_cell(folding *job, int64_t id, int counter, const ctr_amount *amount)
 {
-    ctr_problem *problem = job->run.problem;
     ctr_cell cell = ctr_cell_untouched();
     ctr_sum sum = {0, 0};
     size_t size;
     job->old.size = 0;
     sqlite3_blob *blob = open_in_place(job, id, counter);
-    if (problem->rc == SQLITE_OK && (!blob || !read_in_place(job, blob))) {
+    if (ctr_rc(job->run.conn) == SQLITE_OK && (!blob || !read_in_place(job, blob))) {
         job->old.size = 0;
         read_by_select(job, id, counter);
     }
-    uint8_t *out =
-        ctr_pack_room(&job->out, job->old.size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX, problem);
+    uint8_t *out = ctr_pack_room(job->tab->conn, &job->out,
+                                 job->old.size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX);
     if (!out) return false;
     ctr_sum_add(&sum, amount->n);
     ctr_status status =
@@ -569,30 +564,29 @@ static bool fold_cell(folding *job, int64_t id, int counter, const ctr_amount *a
                  ? sqlite3_blob_write(blob, out, (int)size, 0)
                  : sqlite3_bind_blob64(job->update->kept.statement, CTR_UPDATE_COUNTERS + counter,
                                        out, size, SQLITE_TRANSIENT);
-    ctr_problem_sqlite(problem, job->run.db, rc);
+    ctr_problem_sqlite(job->run.conn, rc);
     job->wrote = job->wrote || in_place;
-    return !in_place && problem->rc == SQLITE_OK;
+    return !in_place && ctr_rc(job->run.conn) == SQLITE_OK;
 }
 
 /* Writes the row cell with the stamps of the journal, if there are any. */
 static void fold_stamps(folding *job, int64_t id)
 {
     ctr_tab *tab = job->tab;
-    ctr_problem *problem = job->run.problem;
     if (!ctr_cache_has_stamps(&tab->amounts, id)) return;
-    bool read = job->set_row && ctr_regular_room(tab, &job->row, &job->room_row, problem) &&
-                ctr_regular_read(tab, id, &job->row, problem) == SQLITE_OK;
-    if (problem->rc == SQLITE_OK && (!read || !ctr_row_cell_is_live(&job->row)))
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+    bool read = job->set_row && ctr_regular_room(tab, &job->row, &job->room_row) &&
+                ctr_regular_read(tab, id, &job->row) == SQLITE_OK;
+    if (ctr_rc(job->run.conn) == SQLITE_OK && (!read || !ctr_row_cell_is_live(&job->row)))
+        ctr_problem_set(job->tab->conn, SQLITE_CORRUPT_VTAB,
                         "%s_journal is damaged: it has stamps for row %lld, which is not there",
                         tab->table, (long long)id);
     job->out.size = 0;
-    uint8_t *out = ctr_pack_room(&job->out, ctr_row_cell_room(job->row.n), problem);
-    size_t size = out ? ctr_regular_write(tab, &job->row, out, problem) : 0;
-    if (problem->rc != SQLITE_OK) return;
+    uint8_t *out = ctr_pack_room(job->tab->conn, &job->out, ctr_row_cell_room(job->row.n));
+    size_t size = out ? ctr_regular_write(tab, &job->row, out) : 0;
+    if (ctr_rc(job->run.conn) != SQLITE_OK) return;
     sqlite3_stmt *set = job->set_row->kept.statement;
     sqlite3_bind_int64(set, 1, id);
-    ctr_problem_sqlite(problem, job->run.db, sqlite3_bind_blob64(set, 2, out, size, SQLITE_STATIC));
+    ctr_problem_sqlite(job->run.conn, sqlite3_bind_blob64(set, 2, out, size, SQLITE_STATIC));
     ctr_run_write(&job->run, set);
     sqlite3_reset(set);
     sqlite3_clear_bindings(set);
@@ -602,14 +596,13 @@ static void fold_stamps(folding *job, int64_t id)
 
 static void fold_row(folding *job, int64_t id)
 {
-    ctr_problem *problem = job->run.problem;
     bool updates = false;
     fold_stamps(job, id);
-    for (int i = 0; i < job->shape.n_counters && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < job->shape.n_counters && ctr_rc(job->run.conn) == SQLITE_OK; i++) {
         const ctr_amount *amount = ctr_journal_amount(job->tab, id, i);
         if (amount) updates = fold_cell(job, id, i, amount) || updates;
     }
-    if (updates && problem->rc == SQLITE_OK) {
+    if (updates && ctr_rc(job->run.conn) == SQLITE_OK) {
         sqlite3_stmt *update = job->update->kept.statement;
         sqlite3_bind_int64(update, CTR_UPDATE_ROWID, id);
         ctr_run_write(&job->run, update);
@@ -617,7 +610,7 @@ static void fold_row(folding *job, int64_t id)
         sqlite3_clear_bindings(update);
         job->wrote = true;
     }
-    for (int i = 0; i < job->shape.n_counters && problem->rc == SQLITE_OK; i++)
+    for (int i = 0; i < job->shape.n_counters && ctr_rc(job->run.conn) == SQLITE_OK; i++)
         ctr_cache_drop_amount(&job->tab->amounts, id, i);
 }
 
@@ -633,7 +626,7 @@ static size_t part_begins(size_t n, size_t i)
 static void fold_densest(folding *job, const ctr_changes *list, size_t keep)
 {
     bool folded[PARTS] = {false};
-    for (size_t left = list->n; left > keep && job->run.problem->rc == SQLITE_OK;) {
+    for (size_t left = list->n; left > keep && ctr_rc(job->run.conn) == SQLITE_OK;) {
         uint64_t least = UINT64_MAX;
         size_t densest = PARTS;
         for (size_t i = 0; i < PARTS; i++) {
@@ -645,7 +638,7 @@ static void fold_densest(folding *job, const ctr_changes *list, size_t keep)
             least = span;
         }
         size_t from = part_begins(list->n, densest), to = part_begins(list->n, densest + 1);
-        for (size_t i = from; i < to && job->run.problem->rc == SQLITE_OK; i++)
+        for (size_t i = from; i < to && ctr_rc(job->run.conn) == SQLITE_OK; i++)
             fold_row(job, list->rows[i].row);
         folded[densest] = true;
         left -= to - from;
@@ -659,16 +652,15 @@ static void fold_densest(folding *job, const ctr_changes *list, size_t keep)
 static void fold_amounts(folding *job, size_t keep)
 {
     ctr_changes list = {0};
-    ctr_problem *problem = job->run.problem;
     size_t n = ctr_journal_count_amounts(job->tab);
-    ctr_journal_list_amounts(job->tab, &list, problem);
+    ctr_journal_list_amounts(job->tab, &list);
     if (n > 0) fold_densest(job, &list, keep >= n ? list.n : list.n * keep / n);
     if (keep == 0) ctr_cache_clear_amounts(&job->tab->amounts);
     sqlite3_free(list.rows);
-    if (problem->rc != SQLITE_OK) return;
+    if (ctr_rc(job->run.conn) != SQLITE_OK) return;
     job->wrote = true;
     changes_make_segment(&job->run);
-    ctr_batch_carry(job->tab, problem);
+    ctr_batch_carry(job->tab);
 }
 
 typedef enum fold_extent {
@@ -691,7 +683,7 @@ static void fold(folding *job, fold_extent extent)
     size_t keep = CTR_JOURNAL_AMOUNTS / 4 * 3;
     if (extent != FOLD_SOME) {
         if (!is_folded(job->tab)) fold_amounts(job, 0);
-        while (job->run.problem->rc == SQLITE_OK && changes_compact(&job->run)) job->wrote = true;
+        while (ctr_rc(job->run.conn) == SQLITE_OK && changes_compact(&job->run)) job->wrote = true;
     } else if (changes_compact(&job->run)) {
         job->wrote = true;
     } else {
@@ -699,61 +691,61 @@ static void fold(folding *job, fold_extent extent)
     }
 }
 
-static int fold_table(ctr_tab *tab, fold_extent extent, ctr_problem *problem)
+static int fold_table(ctr_tab *tab, fold_extent extent)
 {
     folding job = {.tab = tab};
     ctr_conn *conn = tab->file->conn;
     unsigned nth = conn->ended;
-    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(tab->db);
-    if (!tab->file->checked) ctr_journal_read_again(tab, problem);
-    if (ctr_journal_refresh(tab, problem) || ctr_batch_flush(tab, problem)) return problem->rc;
-    if (is_folded(tab) && extent != FOLD_AND_COMPACT) return problem->rc;
-    open_folding(&job, problem);
-    if (problem->rc == SQLITE_OK) fold(&job, extent);
+    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(tab->conn->db);
+    if (!tab->file->checked) ctr_journal_read_again(tab);
+    if (ctr_journal_refresh(tab) || ctr_batch_flush(tab)) return ctr_rc(tab->conn);
+    if (is_folded(tab) && extent != FOLD_AND_COMPACT) return ctr_rc(tab->conn);
+    open_folding(&job);
+    if (ctr_rc(tab->conn) == SQLITE_OK) fold(&job, extent);
     close_folding(&job);
-    if (problem->rc != SQLITE_OK) {
+    if (ctr_rc(tab->conn) != SQLITE_OK) {
         if (job.wrote) ctr_conn_spoil(conn, nth);
         ctr_batch_abandon(tab);
     }
-    sqlite3_set_last_insert_rowid(tab->db, last_rowid);
-    return problem->rc;
+    sqlite3_set_last_insert_rowid(tab->conn->db, last_rowid);
+    return ctr_rc(tab->conn);
 }
 
-int ctr_fold_table(ctr_tab *tab, ctr_problem *problem)
+int ctr_fold_table(ctr_tab *tab)
 {
-    return fold_table(tab, FOLD_ALL, problem);
+    return fold_table(tab, FOLD_ALL);
 }
 
-int ctr_fold_optimize(ctr_tab *tab, ctr_problem *problem)
+int ctr_fold_optimize(ctr_tab *tab)
 {
-    return fold_table(tab, FOLD_AND_COMPACT, problem);
+    return fold_table(tab, FOLD_AND_COMPACT);
 }
 
-int ctr_fold_grown(ctr_file *file, ctr_problem *problem)
+int ctr_fold_grown(ctr_file *file)
 {
-    for (ctr_tab *tab = file->touched; tab && problem->rc == SQLITE_OK; tab = tab->next_touched) {
+    for (ctr_tab *tab = file->touched; tab && ctr_rc(file->conn) == SQLITE_OK;
+         tab = tab->next_touched) {
         bool has_grown = tab->n_entries > CTR_JOURNAL_AMOUNTS || tab->n_rows > CTR_JOURNAL_ROWS;
-        if (tab->appended && has_grown) fold_table(tab, FOLD_SOME, problem);
-        ctr_problem_where(problem, "%s", tab->table);
+        if (tab->appended && has_grown) fold_table(tab, FOLD_SOME);
+        ctr_problem_where(file->conn, "%s", tab->table);
     }
-    return problem->rc;
+    return ctr_rc(file->conn);
 }
 
-int ctr_fold_file(ctr_file *file, ctr_problem *problem)
+int ctr_fold_file(ctr_file *file)
 {
     ctr_catalog catalog = {0};
-    sqlite3 *db = file->conn->db;
-    ctr_catalog_read(&catalog, file, problem);
-    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
+    ctr_catalog_read(&catalog, file);
+    for (int i = 0; i < catalog.n && ctr_rc(file->conn) == SQLITE_OK; i++) {
         ctr_shape shape = {0};
         const char *name = catalog.entries[i].name;
-        ctr_stored_read(&shape, db, file->schema, name, problem);
-        ctr_tab *tab = ctr_tab_of(file, name, &shape, problem);
-        if (tab) ctr_fold_table(tab, problem);
+        ctr_stored_read(&shape, file->conn, file->schema, name);
+        ctr_tab *tab = ctr_tab_of(file, name, &shape);
+        if (tab) ctr_fold_table(tab);
         if (tab) ctr_journal_drop(tab);
-        ctr_problem_where(problem, "%s", name);
+        ctr_problem_where(file->conn, "%s", name);
         ctr_shape_close(&shape);
     }
     ctr_catalog_close(&catalog);
-    return problem->rc;
+    return ctr_rc(file->conn);
 }

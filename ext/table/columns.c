@@ -6,10 +6,10 @@
 /* =================================================================================================
  * regular - reads and notes regular columns, writers and listed values. */
 
-static int damaged_registry(const ctr_tab *tab, const char *what, ctr_problem *problem)
+static int damaged_registry(const ctr_tab *tab, const char *what)
 {
-    return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table %s_state is damaged: %s",
-                           tab->table, what);
+    return ctr_problem_set(tab->conn, SQLITE_CORRUPT_VTAB,
+                           "the stored table %s_state is damaged: %s", tab->table, what);
 }
 
 /* ---- the registry ---------------------------------------------------------------------------- */
@@ -33,62 +33,63 @@ void ctr_regular_close(ctr_tab *tab)
     tab->registry = NULL;
 }
 
-static void take_regular(ctr_tab *tab, sqlite3_stmt *row, ctr_problem *problem)
+static void take_regular(ctr_tab *tab, sqlite3_stmt *row)
 {
     enum { MOST = 1 << 20 };
     ctr_registry *registry = tab->registry;
     int64_t number = sqlite3_column_int64(row, 0);
-    const char *name = ctr_text_column(row, 1, problem), *noted = ctr_text_column(row, 2, problem);
+    const char *name = ctr_text_column(tab->conn, row, 1),
+               *noted = ctr_text_column(tab->conn, row, 2);
     if (!name || number < 0 || number > MOST) {
-        damaged_registry(tab, "it has a regular column without a name or a number", problem);
+        damaged_registry(tab, "it has a regular column without a name or a number");
         return;
     }
-    ctr_regular *columns = ctr_array_room(registry->columns, &registry->room, (size_t)number + 1,
-                                          sizeof *columns, problem);
+    ctr_regular *columns = ctr_array_room(tab->conn, registry->columns, &registry->room,
+                                          (size_t)number + 1, sizeof *columns);
     if (!columns) return;
     registry->columns = columns;
     for (; registry->n <= number; registry->n++) columns[registry->n] = (ctr_regular){0};
-    columns[number].name = ctr_text_copy(name, problem);
-    if (noted) columns[number].noted = ctr_text_copy(noted, problem);
+    columns[number].name = ctr_text_copy(tab->conn, name);
+    if (noted) columns[number].noted = ctr_text_copy(tab->conn, noted);
 }
 
-static void take_writer(ctr_tab *tab, sqlite3_stmt *row, ctr_problem *problem)
+static void take_writer(ctr_tab *tab, sqlite3_stmt *row)
 {
     ctr_registry *registry = tab->registry;
     const void *id = sqlite3_column_blob(row, 0);
     bool next = sqlite3_column_int64(row, 1) == (int64_t)registry->n_writers + 1;
     if (!id || sqlite3_column_bytes(row, 0) != CTR_ID_SIZE || !next) {
-        damaged_registry(tab, "it has a writer that is not an id and the next number", problem);
+        damaged_registry(tab, "it has a writer that is not an id and the next number");
         return;
     }
     uint8_t(*writers)[CTR_ID_SIZE] =
-        ctr_array_room(registry->writers, &registry->room_writers, registry->n_writers + 1,
-                       sizeof *writers, problem);
+        ctr_array_room(tab->conn, registry->writers, &registry->room_writers,
+                       registry->n_writers + 1, sizeof *writers);
     if (!writers) return;
     registry->writers = writers;
     memcpy(writers[registry->n_writers++], id, CTR_ID_SIZE);
 }
 
-const ctr_registry *ctr_regular_of(ctr_tab *tab, ctr_problem *problem)
+const ctr_registry *ctr_regular_of(ctr_tab *tab)
 {
-    if (problem->rc != SQLITE_OK) return NULL;
+    if (ctr_rc(tab->conn) != SQLITE_OK) return NULL;
     ctr_registry *known = tab->registry;
     if (known && !known->stale && known->schemas == tab->file->schemas) return known;
     ctr_regular_close(tab);
     tab->registry = sqlite3_malloc64(sizeof *tab->registry);
     if (!tab->registry) {
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(tab->conn);
         return NULL;
     }
     *tab->registry = (ctr_registry){.schemas = tab->file->schemas};
-    ctr_run run = ctr_tab_run(tab, problem);
+    ctr_run run = ctr_tab_run(tab);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_COLUMNS);
-    while (ctr_run_row(&run, row)) take_regular(tab, row, problem);
+    while (ctr_run_row(&run, row)) take_regular(tab, row);
     sqlite3_finalize(row);
     row = ctr_run_prepare(&run, CTR_SQL_REGULAR_WRITERS);
-    while (ctr_run_row(&run, row)) take_writer(tab, row, problem);
+    while (ctr_run_row(&run, row)) take_writer(tab, row);
     sqlite3_finalize(row);
-    if (problem->rc == SQLITE_OK) return tab->registry;
+    if (ctr_rc(tab->conn) == SQLITE_OK) return tab->registry;
     ctr_regular_forget(tab);
     return NULL;
 }
@@ -114,33 +115,27 @@ bool ctr_regular_was_named(const ctr_registry *registry, const char *name, size_
     return false;
 }
 
-void ctr_regular_note(ctr_tab *tab, int number, const char *name, const char *column,
-                      ctr_problem *problem)
+void ctr_regular_note(ctr_tab *tab, int number, const char *name, const char *column)
 {
-    ctr_run run = ctr_tab_run(tab, problem);
+    ctr_run run = ctr_tab_run(tab);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_NOTE);
     ctr_run_bind_int(&run, row, ":number", number);
     ctr_run_bind_text(&run, row, ":name", name);
     ctr_run_bind_text(&run, row, ":column", column);
-    if (row && problem->rc == SQLITE_OK) ctr_run_row(&run, row);
+    if (row && ctr_rc(tab->conn) == SQLITE_OK) ctr_run_row(&run, row);
     sqlite3_finalize(row);
     ctr_regular_forget(tab);
 }
 
 /* ---- writers --------------------------------------------------------------------------------- */
 
-typedef struct writers {
-    ctr_tab *tab;
-    ctr_problem *problem;
-} writers;
-
 static const uint8_t *id_of_writer(void *with, uint64_t number)
 {
-    writers *of = with;
-    const ctr_registry *registry = ctr_regular_of(of->tab, of->problem);
+    ctr_tab *tab = with;
+    const ctr_registry *registry = ctr_regular_of(tab);
     if (registry && number > registry->n_writers) { /* another connection has numbered one */
-        ctr_regular_forget(of->tab);
-        registry = ctr_regular_of(of->tab, of->problem);
+        ctr_regular_forget(tab);
+        registry = ctr_regular_of(tab);
     }
     bool is = registry && number >= 1 && number <= registry->n_writers;
     return is ? registry->writers[number - 1] : NULL;
@@ -155,35 +150,35 @@ static uint64_t known_number(const ctr_registry *registry, const uint8_t id[CTR_
 
 static uint64_t number_of_writer(void *with, const uint8_t id[CTR_ID_SIZE])
 {
-    writers *of = with;
-    uint64_t number = known_number(ctr_regular_of(of->tab, of->problem), id);
+    ctr_tab *tab = with;
+    uint64_t number = known_number(ctr_regular_of(tab), id);
     if (number == 0) { /* another connection may have numbered it */
-        ctr_regular_forget(of->tab);
-        number = known_number(ctr_regular_of(of->tab, of->problem), id);
+        ctr_regular_forget(tab);
+        number = known_number(ctr_regular_of(tab), id);
     }
-    if (number > 0 || of->problem->rc != SQLITE_OK) return number;
-    ctr_run run = ctr_tab_run(of->tab, of->problem);
+    if (number > 0 || ctr_rc(tab->conn) != SQLITE_OK) return number;
+    ctr_run run = ctr_tab_run(tab);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_NEW_WRITER);
     ctr_run_bind_id(&run, row, ":id", id);
-    if (row && of->problem->rc == SQLITE_OK) ctr_run_row(&run, row);
+    if (row && ctr_rc(tab->conn) == SQLITE_OK) ctr_run_row(&run, row);
     sqlite3_finalize(row);
-    ctr_regular_forget(of->tab);
-    number = known_number(ctr_regular_of(of->tab, of->problem), id);
-    if (number == 0) damaged_registry(of->tab, "it did not take a writer", of->problem);
+    ctr_regular_forget(tab);
+    number = known_number(ctr_regular_of(tab), id);
+    if (number == 0) damaged_registry(tab, "it did not take a writer");
     return number;
 }
 
 /* ---- row cells ------------------------------------------------------------------------------- */
 
-bool ctr_regular_room(ctr_tab *tab, ctr_row_cell *cell, int *room, ctr_problem *problem)
+bool ctr_regular_room(ctr_tab *tab, ctr_row_cell *cell, int *room)
 {
-    const ctr_registry *registry = ctr_regular_of(tab, problem);
+    const ctr_registry *registry = ctr_regular_of(tab);
     if (!registry) return false;
     if (!cell->columns || registry->n > *room) {
         size_t size = ((size_t)registry->n + 1) * sizeof *cell->columns;
         ctr_column_stamp *columns = sqlite3_realloc64(cell->columns, size);
         if (!columns) {
-            ctr_problem_nomem(problem);
+            ctr_problem_nomem(tab->conn);
             return false;
         }
         cell->columns = columns;
@@ -206,34 +201,32 @@ static void take_journal_stamps(const ctr_tab *tab, int64_t rowid, ctr_row_cell 
     }
 }
 
-int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell, ctr_problem *problem)
+int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell)
 {
-    if (ctr_journal_refresh(tab, problem)) return problem->rc;
-    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_ROW, problem);
-    if (!slot) return problem->rc;
+    if (ctr_journal_refresh(tab)) return ctr_rc(tab->conn);
+    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_ROW);
+    if (!slot) return ctr_rc(tab->conn);
     sqlite3_stmt *row = slot->kept.statement;
     sqlite3_bind_int64(row, 1, rowid);
-    ctr_run run = ctr_tab_run(tab, problem);
-    writers of = {tab, problem};
-    const ctr_writer_map map = {number_of_writer, id_of_writer, &of};
+    ctr_run run = ctr_tab_run(tab);
+    const ctr_writer_map map = {number_of_writer, id_of_writer, tab};
     if (ctr_run_row(&run, row) && sqlite3_column_type(row, 0) != SQLITE_NULL) {
         const uint8_t *bytes = sqlite3_column_blob(row, 0);
         size_t size = (size_t)sqlite3_column_bytes(row, 0);
         ctr_status status = ctr_row_cell_read(cell, &map, bytes, size);
         if (status != CTR_OK)
-            ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+            ctr_problem_set(tab->conn, SQLITE_CORRUPT_VTAB,
                             "the stored table %s_cells is damaged: the row cell of row %lld %s",
                             tab->table, (long long)rowid, ctr_row_cell_status_text(status));
         if (ctr_row_cell_is_live(cell)) take_journal_stamps(tab, rowid, cell);
     }
-    ctr_tab_give_back(tab, slot, problem);
-    return problem->rc;
+    ctr_tab_give_back(tab, slot);
+    return ctr_rc(tab->conn);
 }
 
-size_t ctr_regular_write(ctr_tab *tab, const ctr_row_cell *cell, uint8_t *out, ctr_problem *problem)
+size_t ctr_regular_write(ctr_tab *tab, const ctr_row_cell *cell, uint8_t *out)
 {
-    writers of = {tab, problem};
-    const ctr_writer_map map = {number_of_writer, id_of_writer, &of};
+    const ctr_writer_map map = {number_of_writer, id_of_writer, tab};
     return ctr_row_cell_write(cell, &map, out);
 }
 
@@ -248,57 +241,57 @@ int64_t ctr_regular_number(int64_t above)
 /* ---- listed values --------------------------------------------------------------------------- */
 
 void ctr_regular_list(ctr_tab *tab, int64_t rowid, const char *name, sqlite3_value *value,
-                      bool refused, ctr_problem *problem)
+                      bool refused)
 {
-    ctr_regular_unlist(tab, rowid, name, problem);
+    ctr_regular_unlist(tab, rowid, name);
     if (tab->registry) tab->registry->looked = false;
-    ctr_run run = ctr_tab_run(tab, problem);
-    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_LIST, problem);
+    ctr_run run = ctr_tab_run(tab);
+    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_LIST);
     sqlite3_stmt *row = slot ? slot->kept.statement : NULL;
     ctr_run_bind_int(&run, row, ":refused", refused);
     ctr_run_bind_int(&run, row, ":row", rowid);
     ctr_run_bind_text(&run, row, ":name", name);
     ctr_run_bind_value(&run, row, ":value", value);
-    if (row && problem->rc == SQLITE_OK) ctr_run_row(&run, row);
-    ctr_tab_give_back(tab, slot, problem);
+    if (row && ctr_rc(tab->conn) == SQLITE_OK) ctr_run_row(&run, row);
+    ctr_tab_give_back(tab, slot);
 }
 
 /* Nearly all tables list nothing. */
-bool ctr_regular_lists(ctr_tab *tab, ctr_problem *problem)
+bool ctr_regular_lists(ctr_tab *tab)
 {
-    if (!ctr_regular_of(tab, problem)) return false;
+    if (!ctr_regular_of(tab)) return false;
     ctr_registry *registry = tab->registry;
     if (tab->known && registry->looked && registry->version == tab->version)
         return registry->any_listed;
-    ctr_run run = ctr_tab_run(tab, problem);
+    ctr_run run = ctr_tab_run(tab);
     bool any = ctr_run_number(&run, CTR_SQL_REGULAR_ANY_LISTED) != 0;
     registry->any_listed = any;
-    registry->looked = tab->known && problem->rc == SQLITE_OK;
+    registry->looked = tab->known && ctr_rc(tab->conn) == SQLITE_OK;
     registry->version = tab->version;
     return any;
 }
 
-bool ctr_regular_is_listed(ctr_tab *tab, int64_t rowid, ctr_problem *problem)
+bool ctr_regular_is_listed(ctr_tab *tab, int64_t rowid)
 {
-    if (!ctr_regular_lists(tab, problem)) return false;
-    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_LISTED, problem);
+    if (!ctr_regular_lists(tab)) return false;
+    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_LISTED);
     if (!slot) return false;
     sqlite3_bind_int64(slot->kept.statement, 1, rowid);
-    ctr_run run = ctr_tab_run(tab, problem);
+    ctr_run run = ctr_tab_run(tab);
     bool any = ctr_run_row(&run, slot->kept.statement);
-    ctr_tab_give_back(tab, slot, problem);
+    ctr_tab_give_back(tab, slot);
     return any;
 }
 
-void ctr_regular_unlist(ctr_tab *tab, int64_t rowid, const char *name, ctr_problem *problem)
+void ctr_regular_unlist(ctr_tab *tab, int64_t rowid, const char *name)
 {
-    ctr_run run = ctr_tab_run(tab, problem);
-    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_UNLIST, problem);
+    ctr_run run = ctr_tab_run(tab);
+    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_UNLIST);
     sqlite3_stmt *row = slot ? slot->kept.statement : NULL;
     ctr_run_bind_int(&run, row, ":row", rowid);
     ctr_run_bind_text(&run, row, ":name", name);
-    if (row && problem->rc == SQLITE_OK) ctr_run_row(&run, row);
-    ctr_tab_give_back(tab, slot, problem);
+    if (row && ctr_rc(tab->conn) == SQLITE_OK) ctr_run_row(&run, row);
+    ctr_tab_give_back(tab, slot);
 }
 
 /* =================================================================================================
@@ -308,30 +301,29 @@ void ctr_regular_unlist(ctr_tab *tab, int64_t rowid, const char *name, ctr_probl
 
 /* SQLite sees two columns more than ours. The INSERT of a new row has one parameter more; SQLite
  * before 3.32 allows 999 parameters. */
-int ctr_columns_check(const ctr_shape *shape, sqlite3 *db, const char *table, const char *name,
-                      ctr_problem *problem)
+int ctr_columns_check(const ctr_shape *shape, ctr_conn *conn, const char *table, const char *name)
 {
     const char *spelling;
-    int most = sqlite3_limit(db, SQLITE_LIMIT_COLUMN, -1) - 2;
-    int parameters = sqlite3_limit(db, SQLITE_LIMIT_VARIABLE_NUMBER, -1);
+    int most = sqlite3_limit(conn->db, SQLITE_LIMIT_COLUMN, -1) - 2;
+    int parameters = sqlite3_limit(conn->db, SQLITE_LIMIT_VARIABLE_NUMBER, -1);
     if (most > parameters - 1) most = parameters - 1;
     for (int i = 0; i < shape->n_keys; i++)
         if (sqlite3_stricmp(shape->columns[shape->keys[i]].name, name) == 0)
-            ctr_problem_set(problem, SQLITE_ERROR, "column %s is part of the key", name);
+            ctr_problem_set(conn, SQLITE_ERROR, "column %s is part of the key", name);
     if (ctr_shape_generation(shape, name, &spelling) > 0 && strcmp(spelling, name) != 0)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(conn, SQLITE_ERROR,
                         "the counter %s is named %s here: the same name in other letters", name,
                         spelling);
     if (sqlite3_stricmp(table, name) == 0)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(conn, SQLITE_ERROR,
                         "column %s cannot be added to a table of the same name: rename the table",
                         name);
     if (ctr_shape_counter(shape, name) < 0 && shape->n_columns >= most)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(conn, SQLITE_ERROR,
                         "column %s cannot be added: the table has %d columns, and more than %d are "
                         "too many for SQLite",
                         name, shape->n_columns, most);
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
 /* ---- raising --------------------------------------------------------------------------------- */
@@ -343,11 +335,11 @@ static bool is_retired(ctr_run *run, const char *name)
     ctr_run columns = *run;
     char *stored = sqlite3_mprintf("%s_cells", run->slots.table);
     char *retired = sqlite3_mprintf("_dropped_%s", name);
-    if (!stored || !retired) ctr_problem_nomem(run->problem);
+    if (!stored || !retired) ctr_problem_nomem(run->conn);
     columns.slots.name = stored;
     sqlite3_stmt *row = ctr_run_prepare(&columns, CTR_SQL_SCHEMA_COLUMNS);
     while (ctr_run_row(&columns, row)) {
-        const char *column = ctr_text_column(row, 1, run->problem);
+        const char *column = ctr_text_column(run->conn, row, 1);
         found = found || (column && retired && sqlite3_stricmp(column, retired) == 0);
     }
     sqlite3_finalize(row);
@@ -364,14 +356,14 @@ static void write_generation(ctr_run *run, const char *name, int64_t generation)
     ctr_run_once(run, row);
 }
 
-int ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from, ctr_problem *problem)
+int ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from)
 {
-    ctr_run run = ctr_run_on(file->conn->db, file->schema, table, problem);
+    ctr_run run = ctr_run_on(file->conn, file->schema, table);
     for (int i = 0; i < from->n_counters; i++) {
         const ctr_column *counter = &from->columns[from->counters[i]];
         if (counter->listed) write_generation(&run, counter->name, counter->generation);
     }
-    return problem->rc;
+    return ctr_rc(file->conn);
 }
 
 /* Writes a generation before it renames the column: ALTER TABLE checks all views before and after,
@@ -381,19 +373,19 @@ int ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from, c
  * A counter that stays begins anew: its column gets the name of a dropped one and its own name
  * again, so that the schema changes for every connection. */
 int64_t ctr_columns_raise(ctr_file *file, const char *table, const ctr_shape *shape,
-                          const char *name, int64_t generation, ctr_problem *problem)
+                          const char *name, int64_t generation)
 {
-    if (problem->rc != SQLITE_OK) return 0;
+    if (ctr_rc(file->conn) != SQLITE_OK) return 0;
     int64_t emptied = 0;
-    ctr_run run = ctr_run_on(file->conn->db, file->schema, table, problem);
+    ctr_run run = ctr_run_on(file->conn, file->schema, table);
     run.slots.name = name;
     bool is_there = ctr_shape_counter(shape, name) >= 0, stays = generation % 2 == 1;
     bool retired = stays && is_retired(&run, name);
     unsigned nth = file->conn->ended;
-    ctr_tab *tab = ctr_tab_of(file, table, shape, problem);
+    ctr_tab *tab = ctr_tab_of(file, table, shape);
     if (!tab) return 0;
 
-    ctr_fold_table(tab, problem); /* the journal has the numbers of counters */
+    ctr_fold_table(tab); /* the journal has the numbers of counters */
     ctr_journal_drop(tab);
     bool changes = is_there || stays;
     if (changes) tab->shapes++;
@@ -403,13 +395,13 @@ int64_t ctr_columns_raise(ctr_file *file, const char *table, const ctr_shape *sh
         write_generation(&run, name, stays ? generation - 1 : generation);
         ctr_run_do(&run, CTR_SQL_COLUMNS_RETIRE, NULL);
         ctr_run_do(&run, CTR_SQL_COLUMNS_EMPTY, NULL);
-        if (problem->rc == SQLITE_OK) emptied = sqlite3_changes(run.db);
+        if (ctr_rc(file->conn) == SQLITE_OK) emptied = sqlite3_changes(run.db);
     }
     if (is_there && stays) sqlite3_finalize(ctr_run_prepare(&run, CTR_SQL_SYNC_JOIN));
     if (stays || !is_there) write_generation(&run, name, generation);
     if (stays)
         ctr_run_do(&run, retired || is_there ? CTR_SQL_COLUMNS_RESTORE : CTR_SQL_COLUMNS_ADD, NULL);
-    if (problem->rc != SQLITE_OK) {
+    if (ctr_rc(file->conn) != SQLITE_OK) {
         if (changes) tab->shapes--; /* the counters have not changed */
         ctr_conn_spoil(file->conn, nth);
     }
@@ -418,11 +410,11 @@ int64_t ctr_columns_raise(ctr_file *file, const char *table, const ctr_shape *sh
 
 /* ---- as a command ---------------------------------------------------------------------------- */
 
-int64_t ctr_columns_ask(sqlite3 *db, const char *schema, const char *table, const char *name,
-                        int64_t generation, ctr_problem *problem)
+int64_t ctr_columns_ask(ctr_conn *conn, const char *schema, const char *table, const char *name,
+                        int64_t generation)
 {
     ctr_wanted wanted = {name, generation, 0};
-    ctr_run run = ctr_run_on(db, schema, table, problem);
+    ctr_run run = ctr_run_on(conn, schema, table);
     sqlite3_stmt *command = ctr_run_prepare(&run, CTR_SQL_COLUMNS_ASK);
     if (command) sqlite3_bind_pointer(command, 1, &wanted, CTR_WANTED, NULL);
     ctr_run_once(&run, command);

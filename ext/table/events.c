@@ -91,18 +91,17 @@ static bool is_writing(ctr_conn *conn)
 /* A damaged identity has no pair to write. If the identity cannot be read, the transaction fails:
  * SQLite may have rolled everything back because of the error, and a commit would report success
  * for nothing. SQLite rolls nothing back when a read is interrupted, so an interrupt is ignored. */
-static void read_pair(ctr_file *file, ctr_problem *problem)
+static void read_pair(ctr_file *file)
 {
-    ctr_problem trouble = {SQLITE_OK, NULL};
-    if (problem->rc != SQLITE_OK) return;
+    ctr_problem trouble;
+    if (ctr_rc(file->conn) != SQLITE_OK) return;
+    ctr_problem_begin(file->conn, &trouble);
     file->identity.present = false;
-    if (ctr_run_has_schema(file->conn->db, file->schema)) ctr_file_read(file, &trouble);
+    if (ctr_run_has_schema(file->conn->db, file->schema)) ctr_file_read(file);
     int code = trouble.rc & 0xff;
-    if (code != SQLITE_OK && code != SQLITE_CORRUPT && code != SQLITE_ERROR &&
-        code != SQLITE_INTERRUPT)
-        *problem = trouble;
-    else
-        ctr_problem_close(&trouble);
+    ctr_problem_raise_if(file->conn, &trouble,
+                         code != SQLITE_CORRUPT && code != SQLITE_ERROR &&
+                             code != SQLITE_INTERRUPT);
     if (code != SQLITE_OK) { /* it is not that of the file */
         file->identity.present = false;
         ctr_file_uncheck(file);
@@ -111,34 +110,33 @@ static void read_pair(ctr_file *file, ctr_problem *problem)
     file->after = file->identity.present ? CTR_AFTER_WRITE : CTR_AFTER_NOTHING;
 }
 
-int ctr_events_write_ahead(ctr_conn *conn, ctr_problem *problem)
+int ctr_events_write_ahead(ctr_conn *conn)
 {
     for (ctr_file *file = conn->files; file; file = file->next) {
-        ctr_batch_flush_all(file, problem);
-        ctr_fold_grown(file, problem);
+        ctr_batch_flush_all(file);
+        ctr_fold_grown(file);
         if (conn->told == 0) ctr_file_uncheck(file);
     }
-    if (problem->rc == SQLITE_OK) conn->noted = false;
-    return problem->rc;
+    if (ctr_rc(conn) == SQLITE_OK) conn->noted = false;
+    return ctr_rc(conn);
 }
 
 /* `version` is the data version that our own commit makes. SQLite calls xCommit when the locks are
  * gone: another connection of a shared cache may have committed by then, and the version at that
  * time would stand for its changes, too. */
-static void sync_files(ctr_conn *conn, ctr_problem *problem)
+static void sync_files(ctr_conn *conn)
 {
     bool waited = is_writing(conn); /* else a COMMIT runs, which may wait once */
     for (ctr_file *file = conn->files; file; file = file->next)
         if (ctr_spill_before_commit(file, waited) != SQLITE_OK)
-            ctr_problem_set(problem, SQLITE_BUSY, "%s", sqlite3_errstr(SQLITE_BUSY));
-    if (!conn->spoiled)
-        ctr_events_write_ahead(conn, problem); /* else a fold may find half a statement */
+            ctr_problem_set(conn, SQLITE_BUSY, "%s", sqlite3_errstr(SQLITE_BUSY));
+    if (!conn->spoiled) ctr_events_write_ahead(conn); /* else a fold may find half a statement */
     if (conn->spoiled)
-        ctr_problem_set(problem, SQLITE_ABORT,
+        ctr_problem_set(conn, SQLITE_ABORT,
                         "a statement of this transaction failed half-way and could not be undone: "
                         "the transaction is rolled back");
     for (ctr_file *file = conn->files; file; file = file->next) {
-        if (file->after == CTR_AFTER_READ) read_pair(file, problem);
+        if (file->after == CTR_AFTER_READ) read_pair(file);
         sqlite3 *db = conn->db;
         file->data_version = ctr_run_data_version(db, file->schema) +
                              (ctr_run_transaction(db, file->schema) == CTR_TXN_WRITE);
@@ -149,10 +147,10 @@ static void sync_files(ctr_conn *conn, ctr_problem *problem)
 /* A table of another module may have counted since the first call. */
 int ctr_events_sync(sqlite3_vtab *base)
 {
-    ctr_problem problem = {SQLITE_OK, NULL};
     ctr_conn *conn = transaction_of(base);
-    if (begins_round((ctr_joined *)base, CTR_CALL_SYNC, 0) || conn->noted)
-        sync_files(conn, &problem);
+    ctr_problem problem;
+    ctr_problem_begin(conn, &problem);
+    if (begins_round((ctr_joined *)base, CTR_CALL_SYNC, 0) || conn->noted) sync_files(conn);
     return ctr_arg_table_problem(base, "COMMIT", &problem);
 }
 
@@ -189,7 +187,7 @@ int ctr_events_commit(sqlite3_vtab *base)
         if (file->checked) file->known_data_version = file->data_version;
         file->known = (file->checked || file->known) && file->identity.present; /* see read_pair */
         if (file->after != CTR_AFTER_WRITE) continue;
-        ctr_storage_write(&file->storage, conn->db, file->schema, &file->seen, &file->pair);
+        ctr_storage_write(&file->storage, conn, file->schema, &file->seen, &file->pair);
     }
     end_transaction(conn);
     return SQLITE_OK;
@@ -209,10 +207,10 @@ int ctr_events_rollback(sqlite3_vtab *base)
 
 /* ---- savepoints ------------------------------------------------------------------------------ */
 
-int ctr_events_append(ctr_conn *conn, ctr_problem *problem)
+int ctr_events_append(ctr_conn *conn)
 {
-    for (ctr_file *file = conn->files; file; file = file->next) ctr_batch_flush_all(file, problem);
-    return problem->rc;
+    for (ctr_file *file = conn->files; file; file = file->next) ctr_batch_flush_all(file);
+    return ctr_rc(conn);
 }
 
 static bool is_any_pending(ctr_conn *conn)
@@ -227,13 +225,13 @@ static bool is_any_pending(ctr_conn *conn)
  * savepoint of a statement this would cost too much; a rollback to it cuts the batch. If a batch
  * cannot be appended or marked, a rollback would drop its entries, so the transaction must not
  * commit. */
-static void begin_savepoint(ctr_conn *conn, int level, ctr_problem *problem)
+static void begin_savepoint(ctr_conn *conn, int level)
 {
     unsigned nth = conn->ended;
-    if (is_any_pending(conn) && !is_writing(conn)) ctr_events_append(conn, problem);
+    if (is_any_pending(conn) && !is_writing(conn)) ctr_events_append(conn);
     for (ctr_file *file = conn->files; file; file = file->next)
-        ctr_batch_begin_savepoint(file, level, problem);
-    if (problem->rc == SQLITE_OK)
+        ctr_batch_begin_savepoint(file, level);
+    if (ctr_rc(conn) == SQLITE_OK)
         conn->depth = level + 1;
     else
         ctr_conn_spoil(conn, nth);
@@ -244,11 +242,12 @@ static void begin_savepoint(ctr_conn *conn, int level, ctr_problem *problem)
 int ctr_events_savepoint(sqlite3_vtab *base, int level)
 {
     ctr_joined *joined = (ctr_joined *)base;
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_problem problem;
+    ctr_problem_begin(joined->conn, &problem);
     set_told(joined, true);
     bool is_known = joined->round == 0 && level < joined->conn->depth;
     if (!is_known && begins_round(joined, CTR_CALL_SAVEPOINT, level))
-        begin_savepoint(joined->conn, level, &problem);
+        begin_savepoint(joined->conn, level);
     return ctr_arg_table_problem(base, "SAVEPOINT", &problem);
 }
 
@@ -281,19 +280,21 @@ int ctr_events_rollback_to(sqlite3_vtab *base, int level)
 
 /* ---- a table that is created or dropped within a transaction --------------------------------- */
 
-int ctr_events_witness(ctr_joined *joined, ctr_problem *problem)
+int ctr_events_witness(ctr_joined *joined)
 {
-    ctr_conn_require_join(joined->conn, problem);
-    ctr_problem_where(problem, "counting in a table that this transaction has created, without a "
-                               "SAVEPOINT in between, locks main until the COMMIT");
-    return problem->rc;
+    ctr_conn_require_join(joined->conn);
+    ctr_problem_where(joined->conn,
+                      "counting in a table that this transaction has created, without a "
+                      "SAVEPOINT in between, locks main until the COMMIT");
+    return ctr_rc(joined->conn);
 }
 
-int ctr_events_pass_on(ctr_joined *joined, ctr_problem *problem)
+int ctr_events_pass_on(ctr_joined *joined)
 {
-    if (problem->rc != SQLITE_OK || joined->conn->told > joined->told) return problem->rc;
-    ctr_conn_require_join(joined->conn, problem);
-    return problem->rc;
+    if (ctr_rc(joined->conn) != SQLITE_OK || joined->conn->told > joined->told)
+        return ctr_rc(joined->conn);
+    ctr_conn_require_join(joined->conn);
+    return ctr_rc(joined->conn);
 }
 
 /* The next round may begin with another table. */
@@ -305,9 +306,9 @@ void ctr_events_leave(ctr_joined *joined)
 
 /* ---- hooks for a change of identity ---------------------------------------------------------- */
 
-static void void_marks(ctr_file *file, ctr_problem *problem)
+static void void_marks(ctr_file *file)
 {
-    ctr_catalog_redraw(file->conn->db, file->schema, problem);
+    ctr_catalog_redraw(file->conn, file->schema);
 }
 
 const ctr_file_tables *ctr_events_tables(void)

@@ -25,20 +25,20 @@ void ctr_batch_abandon(ctr_tab *tab)
     ctr_journal_drop(tab);
 }
 
-int ctr_batch_refuse_triggers(ctr_tab *tab, ctr_problem *problem)
+int ctr_batch_refuse_triggers(ctr_tab *tab)
 {
-    if (tab->untriggered) return problem->rc;
-    const ctr_objects *objects = ctr_file_objects(tab->file, problem);
-    if (objects) ctr_refuse_triggers_among(objects, tab->table, false, problem);
-    tab->untriggered = problem->rc == SQLITE_OK;
-    return problem->rc;
+    if (tab->untriggered) return ctr_rc(tab->conn);
+    const ctr_objects *objects = ctr_file_objects(tab->file);
+    if (objects) ctr_refuse_triggers_among(objects, tab->table, false);
+    tab->untriggered = ctr_rc(tab->conn) == SQLITE_OK;
+    return ctr_rc(tab->conn);
 }
 
-int ctr_batch_refuse_triggers_anew(ctr_tab *tab, ctr_problem *problem)
+int ctr_batch_refuse_triggers_anew(ctr_tab *tab)
 {
     tab->untriggered = false;
     tab->ready_at = 0;
-    return ctr_batch_refuse_triggers(tab, problem);
+    return ctr_batch_refuse_triggers(tab);
 }
 
 /* Adds the journal to those of this transaction. */
@@ -60,19 +60,18 @@ static bool is_overtaken(const ctr_tab *tab)
     return tab->number != 0 && tab->number < tab->file->learned;
 }
 
-int ctr_batch_expect(ctr_tab *tab, int n, ctr_problem *problem)
+int ctr_batch_expect(ctr_tab *tab, int n)
 {
     touch(tab);
-    size_t most = (size_t)sqlite3_limit(tab->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
-    ctr_batch_refuse_triggers(tab, problem);
+    size_t most = (size_t)sqlite3_limit(tab->conn->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
+    ctr_batch_refuse_triggers(tab);
     size_t pending = ctr_batch_pending(tab);
-    if (pending >= BATCH_ENTRIES || pending >= most || is_overtaken(tab))
-        ctr_batch_flush(tab, problem);
-    if (ctr_cache_expect_amounts(&tab->amounts, (size_t)n, problem)) return problem->rc;
+    if (pending >= BATCH_ENTRIES || pending >= most || is_overtaken(tab)) ctr_batch_flush(tab);
+    if (ctr_cache_expect_amounts(tab->conn, &tab->amounts, (size_t)n)) return ctr_rc(tab->conn);
     ctr_entry *batch =
-        ctr_array_room(tab->batch, &tab->room, tab->n + (size_t)n, sizeof *batch, problem);
+        ctr_array_room(tab->conn, tab->batch, &tab->room, tab->n + (size_t)n, sizeof *batch);
     if (batch) tab->batch = batch;
-    return problem->rc;
+    return ctr_rc(tab->conn);
 }
 
 /* Returns whether n can be added to this entry. Their sum may leave the range of 64 bits even
@@ -168,13 +167,13 @@ void ctr_batch_note(ctr_tab *tab, int64_t row, ctr_entry_kind kind, int counter,
 /* ---- appending ------------------------------------------------------------------------------- */
 
 /* Returns the number after the last one in the file. */
-static int64_t next_number(ctr_file *file, ctr_problem *problem)
+static int64_t next_number(ctr_file *file)
 {
     int64_t next = 1;
     ctr_catalog catalog = {0};
-    ctr_run run = ctr_file_run(file, problem);
-    ctr_catalog_read(&catalog, file, problem);
-    for (int i = 0; i < catalog.n && problem->rc == SQLITE_OK; i++) {
+    ctr_run run = ctr_file_run(file);
+    ctr_catalog_read(&catalog, file);
+    for (int i = 0; i < catalog.n && ctr_rc(file->conn) == SQLITE_OK; i++) {
         run.slots.table = catalog.entries[i].name;
         int64_t last = ctr_run_number(&run, CTR_SQL_JOURNAL_LAST);
         if (last >= next && last < INT64_MAX) next = last + 1;
@@ -184,21 +183,21 @@ static int64_t next_number(ctr_file *file, ctr_problem *problem)
 }
 
 /* The write lock is held, so no other connection draws numbers. */
-static int64_t draw_number(ctr_tab *tab, ctr_problem *problem)
+static int64_t draw_number(ctr_tab *tab)
 {
     ctr_file *file = tab->file;
     unsigned version = ctr_file_data_version(file);
     if (!file->numbered || file->numbers_version != version) {
-        file->next_number = next_number(file, problem);
+        file->next_number = next_number(file);
         file->numbers_version = version;
-        file->numbered = problem->rc == SQLITE_OK;
+        file->numbered = ctr_rc(tab->conn) == SQLITE_OK;
     }
     /* a fold may have removed the row with the last number */
     if (file->next_number <= tab->last)
         file->next_number = tab->last < INT64_MAX ? tab->last + 1 : INT64_MAX;
     if (file->next_number <= file->learned) file->next_number = file->learned + 1;
     if (file->next_number >= CTR_JOURNAL_NUMBERS)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+        ctr_problem_set(tab->conn, SQLITE_CORRUPT_VTAB,
                         "%s_journal is damaged: it has the number %lld", tab->table,
                         (long long)file->next_number - 1);
     return ctr_regular_number(file->next_number - 1);
@@ -206,18 +205,18 @@ static int64_t draw_number(ctr_tab *tab, ctr_problem *problem)
 
 /* What fails after this may note nothing: the table is touched, so that the number is dropped when
  * the transaction ends. */
-int64_t ctr_batch_number(ctr_tab *tab, ctr_problem *problem)
+int64_t ctr_batch_number(ctr_tab *tab)
 {
     touch(tab);
     if (is_overtaken(tab)) {
-        ctr_batch_flush(tab, problem);
+        ctr_batch_flush(tab);
         tab->number = 0;
     }
-    if (problem->rc == SQLITE_OK && tab->number == 0) {
-        tab->number = draw_number(tab, problem);
+    if (ctr_rc(tab->conn) == SQLITE_OK && tab->number == 0) {
+        tab->number = draw_number(tab);
         tab->file->next_number = tab->number + 1;
     }
-    return problem->rc == SQLITE_OK ? tab->number : 0;
+    return ctr_rc(tab->conn) == SQLITE_OK ? tab->number : 0;
 }
 
 void ctr_batch_learn(ctr_tab *tab, int64_t number)
@@ -226,42 +225,40 @@ void ctr_batch_learn(ctr_tab *tab, int64_t number)
 }
 
 /* If SQLite prepared the statement again, the schema changed, and there may be new triggers. */
-static void step_write(ctr_tab *tab, sqlite3_stmt *row, bool extends, ctr_problem *problem)
+static void step_write(ctr_tab *tab, sqlite3_stmt *row, bool extends)
 {
     ctr_conn *conn = tab->file->conn;
     unsigned nth = conn->ended;
-    ctr_run run = ctr_tab_run(tab, problem);
+    ctr_run run = ctr_tab_run(tab);
     ctr_spill_check(tab->file);
     ctr_run_write(&run, row);
-    bool written = problem->rc == SQLITE_OK;
+    bool written = ctr_rc(tab->conn) == SQLITE_OK;
     if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) {
-        ctr_batch_refuse_triggers_anew(tab, problem);
-        if (extends) ctr_refuse_ignored_entries(tab, problem);
+        ctr_batch_refuse_triggers_anew(tab);
+        if (extends) ctr_refuse_ignored_entries(tab);
     }
-    if (written && problem->rc != SQLITE_OK) ctr_conn_spoil(conn, nth);
+    if (written && ctr_rc(tab->conn) != SQLITE_OK) ctr_conn_spoil(conn, nth);
 }
 
 /* Writes a new row, or the open one with more entries. */
-static void write_open_row(ctr_tab *tab, bool extends, ctr_problem *problem)
+static void write_open_row(ctr_tab *tab, bool extends)
 {
     ctr_file *file = tab->file;
-    int64_t number = extends       ? tab->open_number
-                     : tab->number ? tab->number
-                                   : draw_number(tab, problem);
-    ctr_slot *slot = ctr_tab_take(tab, extends ? CTR_TAB_EXTEND : CTR_TAB_APPEND, problem);
+    int64_t number = extends ? tab->open_number : tab->number ? tab->number : draw_number(tab);
+    ctr_slot *slot = ctr_tab_take(tab, extends ? CTR_TAB_EXTEND : CTR_TAB_APPEND);
     if (!slot) return;
     if (!slot->checked) {
-        ctr_batch_refuse_triggers_anew(tab, problem);
-        if (extends) ctr_refuse_ignored_entries(tab, problem);
-        slot->checked = problem->rc == SQLITE_OK;
+        ctr_batch_refuse_triggers_anew(tab);
+        if (extends) ctr_refuse_ignored_entries(tab);
+        slot->checked = ctr_rc(tab->conn) == SQLITE_OK;
     }
     sqlite3_stmt *row = slot->kept.statement;
-    ctr_run run = ctr_tab_run(tab, problem);
+    ctr_run run = ctr_tab_run(tab);
     ctr_run_bind_int(&run, row, ":number", number);
     ctr_run_bind_blob(&run, row, ":entries", tab->open.bytes, tab->open.size);
-    if (problem->rc == SQLITE_OK) step_write(tab, row, extends, problem);
-    ctr_tab_give_back(tab, slot, problem);
-    if (problem->rc != SQLITE_OK || extends) return;
+    if (ctr_rc(tab->conn) == SQLITE_OK) step_write(tab, row, extends);
+    ctr_tab_give_back(tab, slot);
+    if (ctr_rc(tab->conn) != SQLITE_OK || extends) return;
     if (file->next_number <= number) file->next_number = number + 1;
     tab->last = number;
     tab->number = 0;
@@ -269,11 +266,11 @@ static void write_open_row(ctr_tab *tab, bool extends, ctr_problem *problem)
 }
 
 /* Encodes the pending entries after those of the open row. */
-static void encode_batch(ctr_tab *tab, bool extends, ctr_problem *problem)
+static void encode_batch(ctr_tab *tab, bool extends)
 {
     if (!extends) tab->open.size = 0;
     size_t room = CTR_ENTRIES_HEADER + ctr_batch_pending(tab) * CTR_ENTRY_MAX;
-    uint8_t *out = ctr_pack_room(&tab->open, room, problem);
+    uint8_t *out = ctr_pack_room(tab->conn, &tab->open, room);
     if (!out) return;
     if (!extends) tab->open_row = 0;
     if (!extends) out = ctr_entries_begin(out);
@@ -284,30 +281,30 @@ static void encode_batch(ctr_tab *tab, bool extends, ctr_problem *problem)
 
 /* A transaction has one row that may grow, up to OPEN_BYTES, unless a stamp has to be higher than
  * its number. The host's last_insert_rowid() is restored. */
-int ctr_batch_flush(ctr_tab *tab, ctr_problem *problem)
+int ctr_batch_flush(ctr_tab *tab)
 {
-    if (ctr_batch_pending(tab) == 0 || problem->rc != SQLITE_OK) return problem->rc;
+    if (ctr_batch_pending(tab) == 0 || ctr_rc(tab->conn) != SQLITE_OK) return ctr_rc(tab->conn);
     size_t before = tab->open.size;
     int64_t last_row = tab->open_row;
     bool extends = tab->open_number > tab->file->learned && tab->number == 0 &&
                    before + ctr_batch_pending(tab) * 8 <= OPEN_BYTES;
-    encode_batch(tab, extends, problem);
-    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(tab->db);
-    if (problem->rc == SQLITE_OK) write_open_row(tab, extends, problem);
-    sqlite3_set_last_insert_rowid(tab->db, last_rowid);
-    if (problem->rc != SQLITE_OK) {
+    encode_batch(tab, extends);
+    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(tab->conn->db);
+    if (ctr_rc(tab->conn) == SQLITE_OK) write_open_row(tab, extends);
+    sqlite3_set_last_insert_rowid(tab->conn->db, last_rowid);
+    if (ctr_rc(tab->conn) != SQLITE_OK) {
         tab->file->numbered = false;
         tab->open_number = extends ? tab->open_number : 0;
         tab->open.size = before;
         tab->open_row = last_row;
-        return problem->rc;
+        return ctr_rc(tab->conn);
     }
     if (!extends) tab->open_number = tab->last;
     tab->writes++;
     tab->n_entries += (int64_t)ctr_batch_pending(tab);
     tab->appended = true;
     tab->n = tab->n_appended = length_at_savepoint(tab);
-    return problem->rc;
+    return ctr_rc(tab->conn);
 }
 
 static void carry_row(ctr_tab *tab, int64_t row)
@@ -341,20 +338,20 @@ static void carry_row(ctr_tab *tab, int64_t row)
 }
 
 /* In the order of rows, entries take the fewest bytes. The memory of such a long batch is freed. */
-void ctr_batch_carry(ctr_tab *tab, ctr_problem *problem)
+void ctr_batch_carry(ctr_tab *tab)
 {
     ctr_changes list = {0};
     tab->open_number = 0;
     tab->n_rows = tab->n_entries = 0;
-    ctr_journal_list_amounts(tab, &list, problem);
-    ctr_entry *batch =
-        ctr_array_room(tab->batch, &tab->room, tab->n + 1 + tab->amounts.n, sizeof *batch, problem);
+    ctr_journal_list_amounts(tab, &list);
+    ctr_entry *batch = ctr_array_room(tab->conn, tab->batch, &tab->room,
+                                      tab->n + 1 + tab->amounts.n, sizeof *batch);
     if (batch) {
         tab->batch = batch;
         touch(tab);
         ctr_batch_note(tab, 0, CTR_ENTRY_FOLDED, 0, CTR_MADE_HERE);
         for (size_t i = 0; i < list.n; i++) carry_row(tab, list.rows[i].row);
-        ctr_batch_flush(tab, problem);
+        ctr_batch_flush(tab);
     }
     sqlite3_free(list.rows);
     tab->open_number = 0;
@@ -366,27 +363,28 @@ void ctr_batch_carry(ctr_tab *tab, ctr_problem *problem)
     tab->open = (ctr_packed){0};
 }
 
-int64_t ctr_batch_mark_change(ctr_tab *tab, ctr_problem *problem)
+int64_t ctr_batch_mark_change(ctr_tab *tab)
 {
-    ctr_batch_flush(tab, problem);
-    if (ctr_batch_expect(tab, 1, problem)) return 0;
+    ctr_batch_flush(tab);
+    if (ctr_batch_expect(tab, 1)) return 0;
     ctr_journal_drop(tab); /* a new row, so that its number is that of the change */
     ctr_batch_note(tab, 0, CTR_ENTRY_FOLDED, 0, CTR_MADE_HERE);
-    ctr_batch_flush(tab, problem);
+    ctr_batch_flush(tab);
     int64_t number = tab->last;
     ctr_batch_abandon(tab);
-    return problem->rc == SQLITE_OK ? number : 0;
+    return ctr_rc(tab->conn) == SQLITE_OK ? number : 0;
 }
 
 /* ---- all tables of a file -------------------------------------------------------------------- */
 
-int ctr_batch_flush_all(ctr_file *file, ctr_problem *problem)
+int ctr_batch_flush_all(ctr_file *file)
 {
-    for (ctr_tab *tab = file->touched; tab && problem->rc == SQLITE_OK; tab = tab->next_touched) {
-        ctr_batch_flush(tab, problem);
-        ctr_problem_where(problem, "%s", tab->table);
+    for (ctr_tab *tab = file->touched; tab && ctr_rc(file->conn) == SQLITE_OK;
+         tab = tab->next_touched) {
+        ctr_batch_flush(tab);
+        ctr_problem_where(file->conn, "%s", tab->table);
     }
-    return problem->rc;
+    return ctr_rc(file->conn);
 }
 
 bool ctr_batch_any_pending(const ctr_file *file)
@@ -434,20 +432,20 @@ void ctr_batch_rolled_back(ctr_file *file)
 
 /* A level that SQLite did not report needs no mark, nor does any for a journal that was touched
  * later: nothing had been counted then. */
-int ctr_batch_begin_savepoint(ctr_file *file, int level, ctr_problem *problem)
+int ctr_batch_begin_savepoint(ctr_file *file, int level)
 {
     const size_t n = (size_t)level;
     for (ctr_tab *tab = file->touched; tab; tab = tab->next_touched) {
         if (tab->n_marks > n) tab->n_marks = n; /* their savepoints were never begun */
         ctr_journal_mark *marks =
-            ctr_array_room(tab->marks, &tab->room_for_marks, n + 1, sizeof *marks, problem);
+            ctr_array_room(file->conn, tab->marks, &tab->room_for_marks, n + 1, sizeof *marks);
         if (!marks) continue;
         tab->marks = marks;
         if (tab->n_marks > n) tab->n_marks = n;
         while (tab->n_marks < n) marks[tab->n_marks++] = (ctr_journal_mark){0, 0, 0};
         marks[tab->n_marks++] = (ctr_journal_mark){tab->n, tab->n_appended, tab->writes};
     }
-    return problem->rc;
+    return ctr_rc(file->conn);
 }
 
 void ctr_batch_end_savepoint(ctr_file *file, int level)
@@ -492,37 +490,37 @@ void ctr_journal_drop(ctr_tab *tab)
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* Returns the identity as it stands in the file; `space` is for one that was not checked. */
-static const ctr_identity *identity_of(ctr_tab *tab, ctr_identity *space, ctr_problem *problem)
+static const ctr_identity *identity_of(ctr_tab *tab, ctr_identity *space)
 {
     if (tab->file->checked) return &tab->file->identity;
-    ctr_file_peek(tab->file, space, problem);
+    ctr_file_peek(tab->file, space);
     return space;
 }
 
 /* Reads the id to which the amounts belong. */
-static void read_id(ctr_tab *tab, ctr_problem *problem)
+static void read_id(ctr_tab *tab)
 {
     ctr_identity space;
-    const ctr_identity *identity = identity_of(tab, &space, problem);
-    if (problem->rc != SQLITE_OK) return;
+    const ctr_identity *identity = identity_of(tab, &space);
+    if (ctr_rc(tab->conn) != SQLITE_OK) return;
     memcpy(tab->id, identity->id, CTR_ID_SIZE);
     tab->least = ctr_identity_least_clock(identity);
 }
 
-static void take_amount(ctr_tab *tab, const ctr_entry *entry, int64_t number, ctr_problem *problem)
+static void take_amount(ctr_tab *tab, const ctr_entry *entry, int64_t number)
 {
     if (entry->counter >= tab->cache.n_counters) {
-        ctr_changes_damaged(tab->table, number, "names a counter that does not exist", problem);
+        ctr_changes_damaged(tab->conn, tab->table, number, "names a counter that does not exist");
         return;
     }
-    if (ctr_cache_expect_amounts(&tab->amounts, 1, problem)) return;
+    if (ctr_cache_expect_amounts(tab->conn, &tab->amounts, 1)) return;
     ctr_amount *amount = ctr_cache_add_amount(&tab->amounts, entry->row, entry->counter);
     ctr_sum sum = {0, 0};
     int64_t n;
     ctr_sum_add(&sum, amount->n);
     ctr_sum_add(&sum, entry->n);
     if (ctr_sum_value(&sum, &n) != CTR_OK || amount->ticks > INT64_MAX - entry->ticks) {
-        ctr_changes_damaged(tab->table, number, "has amounts out of range", problem);
+        ctr_changes_damaged(tab->conn, tab->table, number, "has amounts out of range");
         return;
     }
     amount->n = n;
@@ -530,13 +528,13 @@ static void take_amount(ctr_tab *tab, const ctr_entry *entry, int64_t number, ct
 }
 
 /* A later row of the journal has a higher number. */
-static void apply_stamps(ctr_tab *tab, const ctr_entry *entry, int64_t number, ctr_problem *problem)
+static void apply_stamps(ctr_tab *tab, const ctr_entry *entry, int64_t number)
 {
     if (number > CTR_STAMP_MAX) {
-        ctr_changes_damaged(tab->table, number, "has a stamp out of range", problem);
+        ctr_changes_damaged(tab->conn, tab->table, number, "has a stamp out of range");
         return;
     }
-    if (ctr_cache_expect_amounts(&tab->amounts, CTR_ENTRY_MASK, problem)) return;
+    if (ctr_cache_expect_amounts(tab->conn, &tab->amounts, CTR_ENTRY_MASK)) return;
     for (int i = 0; i < CTR_ENTRY_MASK; i++)
         if (entry->mask >> i & 1)
             ctr_cache_set_stamp(&tab->amounts, entry->row, entry->word * CTR_ENTRY_MASK + i,
@@ -544,20 +542,18 @@ static void apply_stamps(ctr_tab *tab, const ctr_entry *entry, int64_t number, c
 }
 
 /* Takes an entry that is not CTR_ENTRY_FOLDED, in a row with this number. */
-static void apply_entry(ctr_tab *tab, const ctr_entry *entry, int64_t number, ctr_problem *problem)
+static void apply_entry(ctr_tab *tab, const ctr_entry *entry, int64_t number)
 {
     switch (entry->kind) {
-    case CTR_ENTRY_ADDED: take_amount(tab, entry, number, problem); break;
+    case CTR_ENTRY_ADDED: take_amount(tab, entry, number); break;
     case CTR_ENTRY_WRITTEN: ctr_cache_drop_amount(&tab->amounts, entry->row, entry->counter); break;
-    case CTR_ENTRY_STAMPED:
-        apply_stamps(tab, entry, entry->number ? entry->number : number, problem);
-        break;
+    case CTR_ENTRY_STAMPED: apply_stamps(tab, entry, entry->number ? entry->number : number); break;
     case CTR_ENTRY_ROW_WRITTEN: ctr_cache_drop_stamps(&tab->amounts, entry->row); break;
     default: break;
     }
 }
 
-static void take_entries(ctr_tab *tab, sqlite3_stmt *stands, ctr_problem *problem)
+static void take_entries(ctr_tab *tab, sqlite3_stmt *stands)
 {
     enum { BYTES_OF_AMOUNT = 4 }; /* or more */
     ctr_entries walk;
@@ -569,8 +565,8 @@ static void take_entries(ctr_tab *tab, sqlite3_stmt *stands, ctr_problem *proble
     tab->n_rows++;
     size_t most = (size_t)(walk.end - walk.at) / BYTES_OF_AMOUNT; /* too many: a forged row */
     if (!tab->only)
-        ctr_cache_expect_amounts(&tab->amounts, most <= CTR_JOURNAL_AMOUNTS ? most : 0, problem);
-    while (problem->rc == SQLITE_OK && ctr_entries_next(&walk, &entry)) {
+        ctr_cache_expect_amounts(tab->conn, &tab->amounts, most <= CTR_JOURNAL_AMOUNTS ? most : 0);
+    while (ctr_rc(tab->conn) == SQLITE_OK && ctr_entries_next(&walk, &entry)) {
         tab->n_entries++;
         if (tab->only && entry.row != *tab->only && entry.kind != CTR_ENTRY_FOLDED) continue;
         if (entry.kind == CTR_ENTRY_FOLDED) {
@@ -579,28 +575,28 @@ static void take_entries(ctr_tab *tab, sqlite3_stmt *stands, ctr_problem *proble
             tab->n_entries = 1;
             continue;
         }
-        apply_entry(tab, &entry, number, problem);
+        apply_entry(tab, &entry, number);
         ctr_cache_forget(&tab->cache, entry.row);
     }
     if (walk.status != CTR_OK)
-        ctr_changes_damaged(tab->table, number, ctr_entries_status_text(walk.status), problem);
+        ctr_changes_damaged(tab->conn, tab->table, number, ctr_entries_status_text(walk.status));
 }
 
 /* Reads the rows after the last number. Returns false if memory cannot be brought up to date: the
  * row with that number is gone, or segments follow it. A kept statement that has not read any may
  * hide the entries, as an authorizer wanted that is gone since: it is prepared `again`. */
-static bool read_on(ctr_tab *tab, bool again, ctr_problem *problem)
+static bool read_on(ctr_tab *tab, bool again)
 {
     bool fits = tab->last == 0, first = true;
-    ctr_run run = ctr_tab_run(tab, problem);
-    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_AMOUNTS, problem);
+    ctr_run run = ctr_tab_run(tab);
+    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_AMOUNTS);
     if (!slot) return true;
     sqlite3_stmt *row = slot->kept.statement;
     ctr_run_bind_int(&run, row, ":number", tab->last);
     bool rows = ctr_run_row(&run, row);
     if (ctr_run_is_hidden(row, CTR_JOURNAL_NUMBER) || ctr_run_is_hidden(row, CTR_JOURNAL_LEVEL))
-        ctr_refuse_hidden(tab->table, problem);
-    for (; rows && problem->rc == SQLITE_OK; rows = ctr_run_row(&run, row)) {
+        ctr_refuse_hidden(tab->conn, tab->table);
+    for (; rows && ctr_rc(tab->conn) == SQLITE_OK; rows = ctr_run_row(&run, row)) {
         int64_t number = sqlite3_column_int64(row, CTR_JOURNAL_NUMBER);
         bool segment = sqlite3_column_int64(row, CTR_JOURNAL_LEVEL) != CTR_LEVEL_TRANSACTIONS;
         if (first && number == tab->last && number != 0) {
@@ -611,27 +607,27 @@ static bool read_on(ctr_tab *tab, bool again, ctr_problem *problem)
             bool none = sqlite3_column_type(row, CTR_JOURNAL_ENTRIES) == SQLITE_NULL;
             if (!segment && none && !slot->checked && !again) {
                 ctr_tab_drop(slot);
-                return read_on(tab, true, problem);
+                return read_on(tab, true);
             }
-            if (!segment) take_entries(tab, row, problem);
+            if (!segment) take_entries(tab, row);
             slot->checked = slot->checked || !segment;
             tab->last = number;
         }
         first = false;
     }
     if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0 && tab->known) fits = false;
-    ctr_tab_give_back(tab, slot, problem);
-    return fits || problem->rc != SQLITE_OK;
+    ctr_tab_give_back(tab, slot);
+    return fits || ctr_rc(tab->conn) != SQLITE_OK;
 }
 
 /* Adds the entries of the batch that are in no row of the journal yet. */
-static void take_batch(ctr_tab *tab, ctr_problem *problem)
+static void take_batch(ctr_tab *tab)
 {
-    for (size_t i = tab->n_appended; i < tab->n && problem->rc == SQLITE_OK; i++) {
+    for (size_t i = tab->n_appended; i < tab->n && ctr_rc(tab->conn) == SQLITE_OK; i++) {
         const ctr_entry *entry = &tab->batch[i];
         if (tab->only && entry->row != *tab->only) continue;
         bool stamped = entry->kind == CTR_ENTRY_STAMPED;
-        apply_entry(tab, entry, stamped ? ctr_batch_number(tab, problem) : tab->last, problem);
+        apply_entry(tab, entry, stamped ? ctr_batch_number(tab) : tab->last);
         ctr_amount *amount = entry->kind == CTR_ENTRY_ADDED
                                  ? ctr_cache_find_amount(&tab->amounts, entry->row, entry->counter)
                                  : NULL;
@@ -639,69 +635,69 @@ static void take_batch(ctr_tab *tab, ctr_problem *problem)
     }
 }
 
-static void read_anew(ctr_tab *tab, ctr_problem *problem)
+static void read_anew(ctr_tab *tab)
 {
     ctr_journal_drop(tab);
-    read_id(tab, problem);
-    read_on(tab, false, problem);
-    take_batch(tab, problem);
-    tab->known = problem->rc == SQLITE_OK;
+    read_id(tab);
+    read_on(tab, false);
+    take_batch(tab);
+    tab->known = ctr_rc(tab->conn) == SQLITE_OK;
     if (!tab->known) ctr_journal_drop(tab);
     if (tab->known && !tab->only) tab->looks = 0;
 }
 
 /* Returns whether the id of the file, or its lowest clock, changed after the journal was read:
  * another connection changed it, or a file that waited for a name began to count. */
-static bool is_of_another_id(ctr_tab *tab, ctr_problem *problem)
+static bool is_of_another_id(ctr_tab *tab)
 {
     ctr_identity space;
-    const ctr_identity *identity = identity_of(tab, &space, problem);
-    return problem->rc == SQLITE_OK && (memcmp(tab->id, identity->id, CTR_ID_SIZE) != 0 ||
-                                        tab->least != ctr_identity_least_clock(identity));
+    const ctr_identity *identity = identity_of(tab, &space);
+    return ctr_rc(tab->conn) == SQLITE_OK && (memcmp(tab->id, identity->id, CTR_ID_SIZE) != 0 ||
+                                              tab->least != ctr_identity_least_clock(identity));
 }
 
-void ctr_journal_read_again(ctr_tab *tab, ctr_problem *problem)
+void ctr_journal_read_again(ctr_tab *tab)
 {
-    if (ctr_batch_flush(tab, problem)) return;
+    if (ctr_batch_flush(tab)) return;
     bool appended = tab->appended;
     ctr_journal_drop(tab);
     tab->appended = appended;
 }
 
-int ctr_journal_refresh(ctr_tab *tab, ctr_problem *problem)
+int ctr_journal_refresh(ctr_tab *tab)
 {
-    if (problem->rc != SQLITE_OK || ctr_tab_is_ready(tab)) return problem->rc;
+    if (ctr_rc(tab->conn) != SQLITE_OK || ctr_tab_is_ready(tab)) return ctr_rc(tab->conn);
     unsigned version = ctr_file_data_version(tab->file);
     bool stale = version != tab->version || tab->doubtful;
-    if (tab->known && (stale || tab->file->checked) && is_of_another_id(tab, problem))
-        ctr_journal_read_again(tab, problem);
-    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (tab->known && (stale || tab->file->checked) && is_of_another_id(tab))
+        ctr_journal_read_again(tab);
+    if (ctr_rc(tab->conn) != SQLITE_OK) return ctr_rc(tab->conn);
     if (tab->known && (ctr_batch_is_ahead(tab) || !stale)) return SQLITE_OK;
-    if (!tab->known || !read_on(tab, false, problem)) read_anew(tab, problem);
-    if (problem->rc != SQLITE_OK) ctr_journal_drop(tab);
+    if (!tab->known || !read_on(tab, false)) read_anew(tab);
+    if (ctr_rc(tab->conn) != SQLITE_OK) ctr_journal_drop(tab);
     tab->version = version;
     tab->doubtful = false;
-    return problem->rc;
+    return ctr_rc(tab->conn);
 }
 
-int ctr_journal_refresh_row(ctr_tab *tab, int64_t row, ctr_problem *problem)
+int ctr_journal_refresh_row(ctr_tab *tab, int64_t row)
 {
-    if (problem->rc != SQLITE_OK) return problem->rc;
-    if (tab->known || ++tab->looks > FIRST_LOOKS) return ctr_journal_refresh(tab, problem);
+    if (ctr_rc(tab->conn) != SQLITE_OK) return ctr_rc(tab->conn);
+    if (tab->known || ++tab->looks > FIRST_LOOKS) return ctr_journal_refresh(tab);
     tab->only = &row;
-    read_anew(tab, problem);
+    read_anew(tab);
     tab->only = NULL;
     tab->known = false;
-    return problem->rc;
+    return ctr_rc(tab->conn);
 }
 
-int ctr_journal_list_amounts(const ctr_tab *tab, ctr_changes *list, ctr_problem *problem)
+int ctr_journal_list_amounts(const ctr_tab *tab, ctr_changes *list)
 {
     const ctr_amounts *amounts = &tab->amounts;
     for (size_t i = 0; i < amounts->n_slots; i++)
         if (amounts->slots[i].counter != CTR_AMOUNT_UNUSED && amounts->slots[i].ticks > 0)
-            ctr_changes_add(list, &(ctr_change_of_row){amounts->slots[i].row, 0, 0}, problem);
-    return ctr_changes_latest(list, problem);
+            ctr_changes_add(tab->conn, list, &(ctr_change_of_row){amounts->slots[i].row, 0, 0});
+    return ctr_changes_latest(tab->conn, list);
 }
 
 size_t ctr_journal_count_amounts(const ctr_tab *tab)

@@ -23,13 +23,12 @@ void ctr_openings_new(uint8_t id[CTR_ID_SIZE])
 }
 
 /* Computes an opening from a name, which this frees, and perhaps a key. */
-static void compute_id(char *name, const ctr_packed *key, uint8_t id[CTR_ID_SIZE],
-                       ctr_problem *problem)
+static void compute_id(ctr_conn *conn, char *name, const ctr_packed *key, uint8_t id[CTR_ID_SIZE])
 {
     ctr_packed bytes = {0};
     size_t size = name ? strlen(name) : 0, key_size = key ? key->size : 0;
-    uint8_t *out = name ? ctr_pack_room(&bytes, size + key_size, problem) : NULL;
-    if (!name) ctr_problem_nomem(problem);
+    uint8_t *out = name ? ctr_pack_room(conn, &bytes, size + key_size) : NULL;
+    if (!name) ctr_problem_nomem(conn);
     for (size_t i = 0; out && i < size; i++)
         out[i] = (uint8_t)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] - 'A' + 'a' : name[i]);
     if (out && key_size) memcpy(out + size, key->bytes, key_size);
@@ -39,15 +38,15 @@ static void compute_id(char *name, const ctr_packed *key, uint8_t id[CTR_ID_SIZE
     sqlite3_free(name);
 }
 
-void ctr_openings_of_birth(const char *birth, uint8_t id[CTR_ID_SIZE], ctr_problem *problem)
+void ctr_openings_of_birth(ctr_conn *conn, const char *birth, uint8_t id[CTR_ID_SIZE])
 {
-    compute_id(sqlite3_mprintf("opening of %s", birth), NULL, id, problem);
+    compute_id(conn, sqlite3_mprintf("opening of %s", birth), NULL, id);
 }
 
-void ctr_openings_of_life(const char *birth, const ctr_packed *key, uint32_t life,
-                          uint8_t id[CTR_ID_SIZE], ctr_problem *problem)
+void ctr_openings_of_life(ctr_conn *conn, const char *birth, const ctr_packed *key, uint32_t life,
+                          uint8_t id[CTR_ID_SIZE])
 {
-    compute_id(sqlite3_mprintf("life %u in %s of ", (unsigned)life, birth), key, id, problem);
+    compute_id(conn, sqlite3_mprintf("life %u in %s of ", (unsigned)life, birth), key, id);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -62,16 +61,15 @@ void ctr_openings_write(uint8_t out[CTR_ANSWER_SIZE], const uint8_t *a, const ui
     memcpy(out + B_AT, in_order ? b : a, CTR_ID_SIZE);
 }
 
-int ctr_openings_check(const void *bytes, size_t size, ctr_problem *problem)
+int ctr_openings_check(ctr_conn *conn, const void *bytes, size_t size)
 {
     const uint8_t *answer = bytes;
     bool is = answer && size == CTR_ANSWER_SIZE && answer[0] == ANSWER_FORMAT &&
               (answer[ANSWER_AT] == CTR_SAME || answer[ANSWER_AT] == CTR_ADD) &&
               memcmp(answer + A_AT, answer + B_AT, CTR_ID_SIZE) < 0 &&
               ctr_id_is_opening(answer + A_AT) && ctr_id_is_opening(answer + B_AT);
-    if (!is)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "an answer about two openings is damaged");
-    return problem->rc;
+    if (!is) ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "an answer about two openings is damaged");
+    return ctr_rc(conn);
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -116,12 +114,12 @@ static int by_bytes(const void *a, const void *b)
 }
 
 /* Makes the nodes of all answers, unless that is done. */
-static int group_openings(ctr_openings *openings, ctr_problem *problem)
+static int group_openings(ctr_conn *conn, ctr_openings *openings)
 {
-    if (problem->rc != SQLITE_OK || openings->n_grouped == openings->n) return problem->rc;
+    if (ctr_rc(conn) != SQLITE_OK || openings->n_grouped == openings->n) return ctr_rc(conn);
     qsort(openings->answers, openings->n, CTR_ANSWER_SIZE, by_bytes);
     opening_node *nodes = sqlite3_malloc64((2 * openings->n + 1) * sizeof *nodes);
-    if (!nodes) return ctr_problem_nomem(problem);
+    if (!nodes) return ctr_problem_nomem(conn);
     size_t n = 0, kept = 0;
     for (size_t i = 0; i < openings->n; i++) {
         memcpy(nodes[n++].id, answer_at(openings, i) + A_AT, CTR_ID_SIZE);
@@ -140,7 +138,7 @@ static int group_openings(ctr_openings *openings, ctr_problem *problem)
             join_groups(openings, answer_at(openings, i));
     for (size_t i = 0; i < kept; i++) nodes[i].group = root_of(openings, i);
     openings->n_grouped = openings->n;
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
 static bool are_one_group(const ctr_openings *openings, const uint8_t *a, const uint8_t *b)
@@ -167,46 +165,46 @@ static bool add_up(const ctr_openings *openings, const uint8_t *a, const uint8_t
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static bool append_bytes_to(uint8_t **list, size_t *n, size_t *room, const uint8_t *bytes,
-                            size_t size, ctr_problem *problem)
+static bool append_bytes_to(ctr_conn *conn, uint8_t **list, size_t *n, size_t *room,
+                            const uint8_t *bytes, size_t size)
 {
-    uint8_t *longer = ctr_array_room(*list, room, *n + 1, size, problem);
+    uint8_t *longer = ctr_array_room(conn, *list, room, *n + 1, size);
     if (!longer) return false;
     *list = longer;
     memcpy(longer + (*n)++ * size, bytes, size);
     return true;
 }
 
-int ctr_openings_list(ctr_openings *openings, const ctr_tab *tab, int64_t since,
-                      ctr_problem *problem)
+int ctr_openings_list(ctr_openings *openings, const ctr_tab *tab, int64_t since)
 {
     *openings = (ctr_openings){0};
-    ctr_run run = ctr_tab_run(tab, problem);
+    ctr_run run = ctr_tab_run(tab);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_OPENINGS_ANSWERS);
     ctr_run_bind_int(&run, row, ":number", since);
     while (ctr_run_row(&run, row)) {
         const void *answer = sqlite3_column_blob(row, 0);
-        if (ctr_openings_check(answer, (size_t)sqlite3_column_bytes(row, 0), problem) == SQLITE_OK)
-            append_bytes_to(&openings->answers, &openings->n, &openings->room, answer,
-                            CTR_ANSWER_SIZE, problem);
+        if (ctr_openings_check(tab->conn, answer, (size_t)sqlite3_column_bytes(row, 0)) ==
+            SQLITE_OK)
+            append_bytes_to(tab->conn, &openings->answers, &openings->n, &openings->room, answer,
+                            CTR_ANSWER_SIZE);
     }
     sqlite3_finalize(row);
-    return problem->rc;
+    return ctr_rc(tab->conn);
 }
 
-int ctr_openings_read(ctr_openings *openings, const ctr_tab *tab, ctr_problem *problem)
+int ctr_openings_read(ctr_openings *openings, const ctr_tab *tab)
 {
-    ctr_run run = ctr_tab_run(tab, problem);
-    ctr_openings_list(openings, tab, INT64_MIN, problem);
+    ctr_run run = ctr_tab_run(tab);
+    ctr_openings_list(openings, tab, INT64_MIN);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_OPENINGS_OWN);
     while (ctr_run_row(&run, row)) {
         const void *id = sqlite3_column_blob(row, 0);
         if (id && sqlite3_column_bytes(row, 0) == CTR_ID_SIZE)
-            append_bytes_to(&openings->own, &openings->n_own, &openings->room_own, id, CTR_ID_SIZE,
-                            problem);
+            append_bytes_to(tab->conn, &openings->own, &openings->n_own, &openings->room_own, id,
+                            CTR_ID_SIZE);
     }
     sqlite3_finalize(row);
-    return problem->rc;
+    return ctr_rc(tab->conn);
 }
 
 void ctr_openings_close(ctr_openings *openings)
@@ -219,16 +217,15 @@ void ctr_openings_close(ctr_openings *openings)
     *openings = (ctr_openings){0};
 }
 
-bool ctr_openings_add(ctr_openings *openings, const uint8_t answer[CTR_ANSWER_SIZE],
-                      ctr_problem *problem)
+bool ctr_openings_add(ctr_conn *conn, ctr_openings *openings, const uint8_t answer[CTR_ANSWER_SIZE])
 {
     if (openings->n_grouped > 0 &&
         bsearch(answer, openings->answers, openings->n_grouped, CTR_ANSWER_SIZE, by_bytes))
         return false;
     for (size_t i = openings->n_grouped; i < openings->n; i++)
         if (by_bytes(answer_at(openings, i), answer) == 0) return false;
-    return append_bytes_to(&openings->answers, &openings->n, &openings->room, answer,
-                           CTR_ANSWER_SIZE, problem);
+    return append_bytes_to(conn, &openings->answers, &openings->n, &openings->room, answer,
+                           CTR_ANSWER_SIZE);
 }
 
 bool ctr_openings_is_own(const ctr_openings *openings, const uint8_t id[CTR_ID_SIZE])
@@ -254,20 +251,20 @@ size_t ctr_openings_count(const ctr_cell *cell)
     return n;
 }
 
-static int take_live(ctr_openings *openings, const ctr_cell *cell, ctr_problem *problem)
+static int take_live(ctr_conn *conn, ctr_openings *openings, const ctr_cell *cell)
 {
     ctr_shard shard, *live;
     size_t at = 0;
     openings->n_live = 0;
     while (ctr_cell_next(cell, &at, &shard)) {
         if (!is_live_opening(&shard)) continue;
-        live = ctr_array_room(openings->live, &openings->room_live, openings->n_live + 1,
-                              sizeof *live, problem);
-        if (!live) return problem->rc;
+        live = ctr_array_room(conn, openings->live, &openings->room_live, openings->n_live + 1,
+                              sizeof *live);
+        if (!live) return ctr_rc(conn);
         openings->live = live;
         live[openings->n_live++] = shard;
     }
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
 /* Returns whether another opening of its group in the cell is greater. */
@@ -282,11 +279,11 @@ static bool gives_way(const ctr_openings *openings, const ctr_shard *shard)
     return false;
 }
 
-bool ctr_openings_reduce(ctr_openings *openings, const ctr_cell *cell, uint8_t *out, size_t *size,
-                         ctr_problem *problem)
+bool ctr_openings_reduce(ctr_conn *conn, ctr_openings *openings, const ctr_cell *cell, uint8_t *out,
+                         size_t *size)
 {
-    if (openings->n == 0 || group_openings(openings, problem) ||
-        take_live(openings, cell, problem) || openings->n_live < 2)
+    if (openings->n == 0 || group_openings(conn, openings) || take_live(conn, openings, cell) ||
+        openings->n_live < 2)
         return false;
     bool changes = false;
     for (size_t i = 0; i < openings->n_live && !changes; i++)
@@ -295,7 +292,7 @@ bool ctr_openings_reduce(ctr_openings *openings, const ctr_cell *cell, uint8_t *
     size_t at = 0, n = 0;
     ctr_shard shard, *shards = sqlite3_malloc64((cell->size / CTR_ID_SIZE + 1) * sizeof *shards);
     if (!shards) {
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(conn);
         return false;
     }
     while (ctr_cell_next(cell, &at, &shard)) {
@@ -320,11 +317,11 @@ static bool is_decided(const ctr_openings *openings)
     return true;
 }
 
-bool ctr_openings_unanswered(ctr_openings *openings, const ctr_cell *cell, ctr_shard pair[2],
-                             ctr_problem *problem)
+bool ctr_openings_unanswered(ctr_conn *conn, ctr_openings *openings, const ctr_cell *cell,
+                             ctr_shard pair[2])
 {
-    if (group_openings(openings, problem) || take_live(openings, cell, problem) ||
-        openings->n_live < 2 || is_decided(openings))
+    if (group_openings(conn, openings) || take_live(conn, openings, cell) || openings->n_live < 2 ||
+        is_decided(openings))
         return false;
     for (size_t i = 0; i < openings->n_live; i++)
         for (size_t j = i + 1; j < openings->n_live; j++) {
@@ -335,7 +332,7 @@ bool ctr_openings_unanswered(ctr_openings *openings, const ctr_cell *cell, ctr_s
             return true;
         }
     openings->decided.size = 0;
-    uint8_t *ids = ctr_pack_room(&openings->decided, openings->n_live * CTR_ID_SIZE, problem);
+    uint8_t *ids = ctr_pack_room(conn, &openings->decided, openings->n_live * CTR_ID_SIZE);
     if (!ids) return false;
     for (size_t i = 0; i < openings->n_live; i++)
         memcpy(ids + i * CTR_ID_SIZE, openings->live[i].id, CTR_ID_SIZE);
@@ -372,9 +369,9 @@ void ctr_openings_record_answer(ctr_run *run, const uint8_t answer[CTR_ANSWER_SI
     ctr_run_once(run, row);
 }
 
-void ctr_openings_meet(ctr_opening *opening, const uint8_t id[CTR_ID_SIZE], ctr_problem *problem)
+void ctr_openings_meet(ctr_conn *conn, ctr_opening *opening, const uint8_t id[CTR_ID_SIZE])
 {
     for (size_t i = 0; i < opening->n_met; i++)
         if (memcmp(opening->met + i * CTR_ID_SIZE, id, CTR_ID_SIZE) == 0) return;
-    append_bytes_to(&opening->met, &opening->n_met, &opening->room_met, id, CTR_ID_SIZE, problem);
+    append_bytes_to(conn, &opening->met, &opening->n_met, &opening->room_met, id, CTR_ID_SIZE);
 }

@@ -6,7 +6,7 @@
 
 /* ---- the struct ------------------------------------------------------------------------------ */
 
-int ctr_shape_open(ctr_shape *shape, int n, ctr_problem *problem)
+int ctr_shape_open(ctr_conn *conn, ctr_shape *shape, int n)
 {
     size_t room = (size_t)(n > 0 ? n : 1);
     *shape = (ctr_shape){.columns = sqlite3_malloc64(room * sizeof *shape->columns),
@@ -14,15 +14,15 @@ int ctr_shape_open(ctr_shape *shape, int n, ctr_problem *problem)
                          .counters = sqlite3_malloc64(room * sizeof *shape->counters),
                          .room = n};
     bool made = shape->columns && shape->keys && shape->counters;
-    return made ? problem->rc : ctr_problem_nomem(problem);
+    return made ? ctr_rc(conn) : ctr_problem_nomem(conn);
 }
 
-int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const char *collation,
-                  int key, ctr_problem *problem)
+int ctr_shape_add(ctr_conn *conn, ctr_shape *shape, const char *name, const char *type,
+                  const char *collation, int key)
 {
-    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
     if (shape->n_columns == shape->room)
-        return ctr_problem_set(problem, SQLITE_SCHEMA, "the stored table has changed");
+        return ctr_problem_set(conn, SQLITE_SCHEMA, "the stored table has changed");
     int i = shape->n_columns++;
     ctr_column *column = &shape->columns[i];
     *column = (ctr_column){.name = sqlite3_mprintf("%s", name),
@@ -38,7 +38,7 @@ int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const ch
         shape->n_keys++;
     }
     bool made = column->name && column->type && column->collation;
-    return made ? SQLITE_OK : ctr_problem_nomem(problem);
+    return made ? SQLITE_OK : ctr_problem_nomem(conn);
 }
 
 /* Returns the position of the name among the dropped counters, or where it would be inserted. */
@@ -55,10 +55,9 @@ static int place_of_gone(const ctr_shape *shape, const char *name)
     return from;
 }
 
-void ctr_shape_add_gone(ctr_shape *shape, const char *name, int64_t generation,
-                        ctr_problem *problem)
+void ctr_shape_add_gone(ctr_conn *conn, ctr_shape *shape, const char *name, int64_t generation)
 {
-    if (problem->rc != SQLITE_OK) return;
+    if (ctr_rc(conn) != SQLITE_OK) return;
     bool is_full = (shape->n_gone & (shape->n_gone - 1)) == 0; /* capacity doubles */
     size_t room = shape->n_gone > 0 ? 2 * (size_t)shape->n_gone : 1;
     ctr_gone *gone = is_full ? sqlite3_realloc64(shape->gone, room * sizeof *gone) : shape->gone;
@@ -72,23 +71,23 @@ void ctr_shape_add_gone(ctr_shape *shape, const char *name, int64_t generation,
         return;
     }
     sqlite3_free(copy);
-    ctr_problem_nomem(problem);
+    ctr_problem_nomem(conn);
 }
 
-int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem)
+int ctr_shape_copy(ctr_conn *conn, ctr_shape *shape, const ctr_shape *of)
 {
-    ctr_shape_open(shape, of->n_columns, problem);
+    ctr_shape_open(conn, shape, of->n_columns);
     shape->replicated = of->replicated;
     for (int i = 0; i < of->n_columns; i++) {
         const ctr_column *column = &of->columns[i];
-        ctr_shape_add(shape, column->name, column->type, column->collation, column->key, problem);
-        if (problem->rc != SQLITE_OK) return problem->rc;
+        ctr_shape_add(conn, shape, column->name, column->type, column->collation, column->key);
+        if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
         shape->columns[i].generation = column->generation;
         shape->columns[i].listed = column->listed;
     }
     for (int i = 0; i < of->n_gone; i++)
-        ctr_shape_add_gone(shape, of->gone[i].name, of->gone[i].generation, problem);
-    return problem->rc;
+        ctr_shape_add_gone(conn, shape, of->gone[i].name, of->gone[i].generation);
+    return ctr_rc(conn);
 }
 
 bool ctr_shape_same_columns(const ctr_shape *a, const ctr_shape *b)
@@ -279,10 +278,10 @@ int ctr_shape_counter_of(const ctr_shape *shape, const char *name, int64_t gener
     return shape->columns[shape->counters[found]].generation == generation ? found : -1;
 }
 
-static int say_difference(const named_shape *one, const named_shape *two, const char *what,
-                          const char *a, const char *b, ctr_problem *problem)
+static int say_difference(ctr_conn *conn, const named_shape *one, const named_shape *two,
+                          const char *what, const char *a, const char *b)
 {
-    return ctr_problem_set(problem, SQLITE_ERROR, "the tables differ in %s: %s has %s, %s has %s",
+    return ctr_problem_set(conn, SQLITE_ERROR, "the tables differ in %s: %s has %s, %s has %s",
                            what, one->file, a, two->file, b);
 }
 
@@ -296,59 +295,59 @@ static const char *name_of_key(const named_shape *table, int key)
     return key < table->shape->n_keys ? column_of_key(table, key)->name : "none";
 }
 
-static int compare_keys(const named_shape *one, const named_shape *two, ctr_problem *problem)
+static int compare_keys(ctr_conn *conn, const named_shape *one, const named_shape *two)
 {
     int n = one->shape->n_keys, m = two->shape->n_keys, least = n < m ? n : m;
     for (int i = 0; i < least; i++) {
         const ctr_column *a = column_of_key(one, i), *b = column_of_key(two, i);
         if (strcmp(a->name, b->name) != 0)
-            say_difference(one, two, "a key column", a->name, b->name, problem);
+            say_difference(conn, one, two, "a key column", a->name, b->name);
         if (a->affinity != b->affinity)
-            say_difference(one, two, "the affinity of a key column",
+            say_difference(conn, one, two, "the affinity of a key column",
                            ctr_shape_affinity_name(a->affinity),
-                           ctr_shape_affinity_name(b->affinity), problem);
+                           ctr_shape_affinity_name(b->affinity));
         if (sqlite3_stricmp(a->collation, b->collation) != 0)
-            say_difference(one, two, "the collation of a key column", a->collation, b->collation,
-                           problem);
+            say_difference(conn, one, two, "the collation of a key column", a->collation,
+                           b->collation);
     }
     if (n != m)
-        say_difference(one, two, "a key column", name_of_key(one, least), name_of_key(two, least),
-                       problem);
-    return problem->rc;
+        say_difference(conn, one, two, "a key column", name_of_key(one, least),
+                       name_of_key(two, least));
+    return ctr_rc(conn);
 }
 
-static void compare_counters(const named_shape *one, const named_shape *two, ctr_problem *problem)
+static void compare_counters(ctr_conn *conn, const named_shape *one, const named_shape *two)
 {
     for (int i = 0; i < one->shape->n_counters; i++) {
         const ctr_column *counter = &one->shape->columns[one->shape->counters[i]];
         if (ctr_shape_counter_of(two->shape, counter->name, counter->generation) >= 0) continue;
         bool is_there = ctr_shape_counter(two->shape, counter->name) >= 0;
-        ctr_problem_set(problem, SQLITE_ERROR, "the tables differ: %s has no counter %s%s",
-                        two->file, counter->name, is_there ? " of this generation" : "");
+        ctr_problem_set(conn, SQLITE_ERROR, "the tables differ: %s has no counter %s%s", two->file,
+                        counter->name, is_there ? " of this generation" : "");
     }
 }
 
-int ctr_shape_check_keys(const ctr_shape *one, const char *a, const ctr_shape *two, const char *b,
-                         ctr_problem *problem)
+int ctr_shape_check_keys(ctr_conn *conn, const ctr_shape *one, const char *a, const ctr_shape *two,
+                         const char *b)
 {
     named_shape here = {one, a}, there = {two, b};
-    if (problem->rc != SQLITE_OK || compare_keys(&here, &there, problem)) return problem->rc;
+    if (ctr_rc(conn) != SQLITE_OK || compare_keys(conn, &here, &there)) return ctr_rc(conn);
     int64_t generation;
     const char *name, *other;
     for (int i = 0; (name = ctr_shape_ever(one, i, &generation)); i++)
         if (ctr_shape_generation(two, name, &other) > 0 && strcmp(name, other) != 0)
-            say_difference(&here, &there, "the spelling of a counter", name, other, problem);
-    return problem->rc;
+            say_difference(conn, &here, &there, "the spelling of a counter", name, other);
+    return ctr_rc(conn);
 }
 
-int ctr_shape_check_same(const ctr_shape *one, const char *a, const ctr_shape *two, const char *b,
-                         ctr_problem *problem)
+int ctr_shape_check_same(ctr_conn *conn, const ctr_shape *one, const char *a, const ctr_shape *two,
+                         const char *b)
 {
     named_shape here = {one, a}, there = {two, b};
-    if (ctr_shape_check_keys(one, a, two, b, problem)) return problem->rc;
-    compare_counters(&there, &here, problem);
-    compare_counters(&here, &there, problem);
-    return problem->rc;
+    if (ctr_shape_check_keys(conn, one, a, two, b)) return ctr_rc(conn);
+    compare_counters(conn, &there, &here);
+    compare_counters(conn, &here, &there);
+    return ctr_rc(conn);
 }
 
 bool ctr_shape_is_behind(const ctr_shape *shape, const ctr_shape *from)
@@ -421,18 +420,18 @@ char *ctr_key_json_write(const uint8_t *key, size_t size)
 enum { VALUE_WHOLE, VALUE_TYPE, VALUE_ATOM, VALUE_HEX, VALUE_TEXT };
 
 /* Appends what hexadecimal digits say. Returns false if they are none. */
-static bool take_hex(ctr_packed *key, ctr_key_type type, const char *digits, ctr_problem *problem)
+static bool take_hex(ctr_conn *conn, ctr_packed *key, ctr_key_type type, const char *digits)
 {
     size_t size = strlen(digits) / 2;
     bool is_valid = strlen(digits) % 2 == 0;
     uint8_t *bytes = sqlite3_malloc64(size + 1);
-    if (!bytes) ctr_problem_nomem(problem);
+    if (!bytes) ctr_problem_nomem(conn);
     for (size_t i = 0; bytes && i < size; i++) {
         int high = ctr_id_digit(digits[2 * i]), low = ctr_id_digit(digits[2 * i + 1]);
         is_valid = is_valid && high >= 0 && low >= 0;
         bytes[i] = (uint8_t)(is_valid ? 16 * high + low : 0);
     }
-    uint8_t *out = bytes && is_valid ? ctr_pack_room(key, CTR_KEY_VALUE_MAX + size, problem) : NULL;
+    uint8_t *out = bytes && is_valid ? ctr_pack_room(conn, key, CTR_KEY_VALUE_MAX + size) : NULL;
     const ctr_key_value value = {.type = type, .bytes = bytes, .size = size};
     if (out) key->size = (size_t)(ctr_key_put(out, &value) - key->bytes);
     sqlite3_free(bytes);
@@ -440,19 +439,19 @@ static bool take_hex(ctr_packed *key, ctr_key_type type, const char *digits, ctr
 }
 
 /* Appends the value that the row of json_each has. */
-static bool take_value(ctr_packed *key, sqlite3_stmt *row, ctr_problem *problem)
+static bool take_value(ctr_conn *conn, ctr_packed *key, sqlite3_stmt *row)
 {
-    const char *type = ctr_text_column(row, VALUE_TYPE, problem),
-               *whole = ctr_text_column(row, VALUE_WHOLE, problem),
-               *hex = ctr_text_column(row, VALUE_HEX, problem),
-               *text = ctr_text_column(row, VALUE_TEXT, problem);
+    const char *type = ctr_text_column(conn, row, VALUE_TYPE),
+               *whole = ctr_text_column(conn, row, VALUE_WHOLE),
+               *hex = ctr_text_column(conn, row, VALUE_HEX),
+               *text = ctr_text_column(conn, row, VALUE_TEXT);
     if (!type || !whole || strcmp(whole, "array") != 0) return false;
     if (hex || text)
-        return take_hex(key, hex ? CTR_KEY_BLOB : CTR_KEY_TEXT, hex ? hex : text, problem);
+        return take_hex(conn, key, hex ? CTR_KEY_BLOB : CTR_KEY_TEXT, hex ? hex : text);
     if (strcmp(type, "text") != 0 && strcmp(type, "integer") != 0 && strcmp(type, "real") != 0)
         return false;
-    ctr_pack_append(key, sqlite3_column_value(row, VALUE_ATOM), problem);
-    return problem->rc == SQLITE_OK;
+    ctr_pack_append(conn, key, sqlite3_column_value(row, VALUE_ATOM));
+    return ctr_rc(conn) == SQLITE_OK;
 }
 
 /* Returns what an escape without a number stands for, 0: it is none. */
@@ -531,7 +530,7 @@ static bool has_nul(const char *at, const char *end)
 
 /* json_each ends a text at a U+0000. Returns the JSON with {"text":"6100"} in place of such texts,
  * to be freed; NULL if it is no JSON. */
-static char *nul_texts_in_hex(const char *json, ctr_problem *problem)
+static char *nul_texts_in_hex(ctr_conn *conn, const char *json)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     bool is_json = true;
@@ -551,45 +550,43 @@ static char *nul_texts_in_hex(const char *json, ctr_problem *problem)
         else
             at = end - 1;
     }
-    char *text = ctr_text_finish(out, problem);
+    char *text = ctr_text_finish(conn, out);
     is_json = is_json && text && !has_nul(text, text + strlen(text));
     if (!is_json) sqlite3_free(text);
     return is_json ? text : NULL;
 }
 
-bool ctr_key_json_read(ctr_packed *key, int *n, sqlite3 *db, const char *json, ctr_problem *problem)
+bool ctr_key_json_read(ctr_packed *key, int *n, ctr_conn *conn, const char *json)
 {
-    ctr_problem malformed = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(db, "main", NULL, &malformed);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_KEY_JSON);
-    char *read = nul_texts_in_hex(json, problem);
+    char *read = nul_texts_in_hex(conn, json);
     bool is_key = read != NULL;
     *n = 0;
     key->size = 0;
-    if (read) ctr_run_bind_text(&run, row, ":json", read);
-    if (problem->rc == SQLITE_OK) ctr_pack_begin(key, problem);
+    if (ctr_rc(conn) == SQLITE_OK) ctr_pack_begin(conn, key);
+    if (ctr_rc(conn) != SQLITE_OK) is_key = false;
+    ctr_problem malformed; /* of which an error of SQL tells */
+    ctr_problem_begin(conn, &malformed);
+    ctr_run run = ctr_run_on(conn, "main", NULL);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_KEY_JSON);
+    if (is_key) ctr_run_bind_text(&run, row, ":json", read);
     while (is_key && ctr_run_row(&run, row)) {
-        is_key = take_value(key, row, problem);
+        is_key = take_value(conn, key, row);
         ++*n;
     }
     sqlite3_finalize(row);
     sqlite3_free(read);
-    is_key = is_key && *n > 0 && malformed.rc == SQLITE_OK && problem->rc == SQLITE_OK;
-    bool is_json = malformed.rc == SQLITE_OK || malformed.rc == SQLITE_ERROR;
-    if (is_json || problem->rc != SQLITE_OK)
-        ctr_problem_close(&malformed);
-    else
-        *problem = malformed;
-    return is_key;
+    is_key = is_key && *n > 0 && malformed.rc == SQLITE_OK;
+    ctr_problem_raise_if(conn, &malformed, malformed.rc != SQLITE_ERROR);
+    return is_key && ctr_rc(conn) == SQLITE_OK;
 }
 
 /* =================================================================================================
  * pack - packs values. */
 
-uint8_t *ctr_pack_room(ctr_packed *packed, size_t size, ctr_problem *problem)
+uint8_t *ctr_pack_room(ctr_conn *conn, ctr_packed *packed, size_t size)
 {
     size_t needed = packed->size + size;
-    uint8_t *bytes = ctr_array_room(packed->bytes, &packed->room, needed, 1, problem);
+    uint8_t *bytes = ctr_array_room(conn, packed->bytes, &packed->room, needed, 1);
     if (!bytes) return NULL;
     packed->bytes = bytes;
     return bytes + packed->size;
@@ -598,7 +595,7 @@ uint8_t *ctr_pack_room(ctr_packed *packed, size_t size, ctr_problem *problem)
 /* The result borrows the bytes of the value. sqlite3_value_bytes converts a text to UTF-8, and
  * sqlite3_value_blob then returns its bytes; sqlite3_value_text would copy most texts, to add a
  * NUL. A size of 0 may mean that there was no memory for the conversion. */
-static ctr_key_value to_key_value(sqlite3_value *value, ctr_problem *problem)
+static ctr_key_value to_key_value(ctr_conn *conn, sqlite3_value *value)
 {
     ctr_key_value made = {.type = CTR_KEY_NOTHING};
     switch (sqlite3_value_type(value)) {
@@ -624,50 +621,49 @@ static ctr_key_value to_key_value(sqlite3_value *value, ctr_problem *problem)
     default: break;
     }
     bool lost = !made.bytes && (made.size > 0 || made.type == CTR_KEY_TEXT);
-    if (lost) ctr_problem_nomem(problem);
+    if (lost) ctr_problem_nomem(conn);
     return made;
 }
 
-void ctr_pack_begin(ctr_packed *packed, ctr_problem *problem)
+void ctr_pack_begin(ctr_conn *conn, ctr_packed *packed)
 {
-    uint8_t *out = ctr_pack_room(packed, CTR_KEY_HEADER, problem);
+    uint8_t *out = ctr_pack_room(conn, packed, CTR_KEY_HEADER);
     if (out) packed->size = (size_t)(ctr_key_begin(out) - packed->bytes);
 }
 
 /* Returns the bytes of the value in the packed key, or NULL without memory. */
-static uint8_t *put_value(ctr_packed *packed, const ctr_key_value *value, ctr_problem *problem)
+static uint8_t *put_value(ctr_conn *conn, ctr_packed *packed, const ctr_key_value *value)
 {
-    uint8_t *out = ctr_pack_room(packed, CTR_KEY_VALUE_MAX + value->size, problem);
+    uint8_t *out = ctr_pack_room(conn, packed, CTR_KEY_VALUE_MAX + value->size);
     if (!out) return NULL;
     uint8_t *end = ctr_key_put(out, value);
     packed->size = (size_t)(end - packed->bytes);
     return end - value->size;
 }
 
-void ctr_pack_append(ctr_packed *packed, sqlite3_value *value, ctr_problem *problem)
+void ctr_pack_append(ctr_conn *conn, ctr_packed *packed, sqlite3_value *value)
 {
     ctr_key_value made = {.type = CTR_KEY_NOTHING};
-    if (value) made = to_key_value(value, problem);
-    if (problem->rc == SQLITE_OK) put_value(packed, &made, problem);
+    if (value) made = to_key_value(conn, value);
+    if (ctr_rc(conn) == SQLITE_OK) put_value(conn, packed, &made);
 }
 
-int ctr_pack_values(ctr_packed *packed, sqlite3_value **values, int n, ctr_problem *problem)
+int ctr_pack_values(ctr_conn *conn, ctr_packed *packed, sqlite3_value **values, int n)
 {
     packed->size = 0;
-    ctr_pack_begin(packed, problem);
-    for (int i = 0; i < n && problem->rc == SQLITE_OK; i++)
-        ctr_pack_append(packed, values[i], problem);
-    return problem->rc;
+    ctr_pack_begin(conn, packed);
+    for (int i = 0; i < n && ctr_rc(conn) == SQLITE_OK; i++)
+        ctr_pack_append(conn, packed, values[i]);
+    return ctr_rc(conn);
 }
 
-bool ctr_pack_has(const uint8_t *bytes, size_t size, sqlite3_value **keys, int n,
-                  ctr_problem *problem)
+bool ctr_pack_has(ctr_conn *conn, const uint8_t *bytes, size_t size, sqlite3_value **keys, int n)
 {
     size_t at = 0;
     ctr_key_value stored;
     for (int i = 0; i < n && ctr_key_next(bytes, size, &at, &stored); i++) {
         if (!keys[i]) continue;
-        ctr_key_value value = to_key_value(keys[i], problem);
+        ctr_key_value value = to_key_value(conn, keys[i]);
         bool number = value.type == CTR_KEY_INTEGER || value.type == CTR_KEY_REAL;
         if (value.type != stored.type) return false;
         if (value.type == CTR_KEY_INTEGER && value.integer != stored.integer) return false;
@@ -677,7 +673,7 @@ bool ctr_pack_has(const uint8_t *bytes, size_t size, sqlite3_value **keys, int n
                         (value.size > 0 && memcmp(value.bytes, stored.bytes, value.size) != 0)))
             return false;
     }
-    return problem->rc == SQLITE_OK;
+    return ctr_rc(conn) == SQLITE_OK;
 }
 
 /* ---- folding --------------------------------------------------------------------------------- */
@@ -692,46 +688,47 @@ static void fold_case(uint8_t *text, size_t size)
         if (text[i] >= 'A' && text[i] <= 'Z') text[i] = (uint8_t)(text[i] + ('a' - 'A'));
 }
 
-int ctr_pack_folded(ctr_packed *packed, const ctr_shape *shape, sqlite3_value **keys,
-                    ctr_problem *problem)
+int ctr_pack_folded(ctr_conn *conn, ctr_packed *packed, const ctr_shape *shape,
+                    sqlite3_value **keys)
 {
     packed->size = 0;
-    ctr_pack_begin(packed, problem);
-    for (int i = 0; i < shape->n_keys && problem->rc == SQLITE_OK; i++) {
+    ctr_pack_begin(conn, packed);
+    for (int i = 0; i < shape->n_keys && ctr_rc(conn) == SQLITE_OK; i++) {
         const char *collation = shape->columns[shape->keys[i]].collation;
-        ctr_key_value value = to_key_value(keys[i], problem);
+        ctr_key_value value = to_key_value(conn, keys[i]);
         bool is_text = value.type == CTR_KEY_TEXT;
-        if (problem->rc != SQLITE_OK) return problem->rc;
+        if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
         ctr_key_unify(&value);
         if (is_text && sqlite3_stricmp(collation, "RTRIM") == 0) /* before the size is written */
             while (value.size > 0 && value.bytes[value.size - 1] == ' ') value.size--;
-        uint8_t *text = put_value(packed, &value, problem);
+        uint8_t *text = put_value(conn, packed, &value);
         if (text && is_text && sqlite3_stricmp(collation, "NOCASE") == 0)
             fold_case(text, value.size);
     }
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
 /* ---- binding --------------------------------------------------------------------------------- */
 
-int ctr_pack_lend_stored(sqlite3_stmt *statement, int i, const ctr_column *column,
+int ctr_pack_lend_stored(ctr_conn *conn, sqlite3_stmt *statement, int i, const ctr_column *column,
                          sqlite3_value *value)
 {
     bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
     bool lends = is_text && column->affinity != CTR_AFFINITY_REAL;
     int size = lends ? sqlite3_value_bytes(value) : 0; /* converts it to UTF-8 */
     const char *text = size > 0 ? sqlite3_value_blob(value) : NULL;
-    if (!text) return ctr_pack_bind_stored(statement, i, column, value);
+    if (!text) return ctr_pack_bind_stored(conn, statement, i, column, value);
     return sqlite3_bind_text64(statement, i, text, (sqlite3_uint64)size, SQLITE_STATIC,
                                SQLITE_UTF8);
 }
 
-int ctr_pack_bind_stored(sqlite3_stmt *statement, int i, const ctr_column *column,
+int ctr_pack_bind_stored(ctr_conn *conn, sqlite3_stmt *statement, int i, const ctr_column *column,
                          sqlite3_value *value)
 {
     if (column->affinity == CTR_AFFINITY_REAL) {
-        ctr_problem problem = {SQLITE_OK, NULL};
-        ctr_number number = ctr_arg_number(sqlite3_db_handle(statement), value, &problem);
+        ctr_problem problem;
+        ctr_problem_begin(conn, &problem);
+        ctr_number number = ctr_arg_number(conn, value);
         int rc = problem.rc;
         ctr_problem_close(&problem);
         if (rc != SQLITE_OK) return rc;
@@ -741,12 +738,13 @@ int ctr_pack_bind_stored(sqlite3_stmt *statement, int i, const ctr_column *colum
     return ctr_text_bind_value(statement, i, value);
 }
 
-int ctr_pack_bind_keys(sqlite3_stmt *statement, int first, const ctr_shape *shape,
+int ctr_pack_bind_keys(ctr_conn *conn, sqlite3_stmt *statement, int first, const ctr_shape *shape,
                        sqlite3_value **keys)
 {
     int rc = SQLITE_OK;
     for (int i = 0; i < shape->n_keys && rc == SQLITE_OK; i++)
-        rc = ctr_pack_bind_stored(statement, first + i, &shape->columns[shape->keys[i]], keys[i]);
+        rc = ctr_pack_bind_stored(conn, statement, first + i, &shape->columns[shape->keys[i]],
+                                  keys[i]);
     return rc;
 }
 

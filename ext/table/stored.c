@@ -7,28 +7,28 @@
 /* =================================================================================================
  * catalog - keeps the list of counter tables. */
 
-int ctr_catalog_copy(ctr_catalog_entry *entry, const ctr_catalog_entry *of, ctr_problem *problem)
+int ctr_catalog_copy(ctr_conn *conn, ctr_catalog_entry *entry, const ctr_catalog_entry *of)
 {
     *entry = *of;
     entry->name = sqlite3_mprintf("%s", of->name);
     entry->birth = sqlite3_mprintf("%s", of->birth);
-    return entry->name && entry->birth ? problem->rc : ctr_problem_nomem(problem);
+    return entry->name && entry->birth ? ctr_rc(conn) : ctr_problem_nomem(conn);
 }
 
-static int take_entry(ctr_catalog_entry *entry, sqlite3_stmt *row, ctr_problem *problem)
+static int take_entry(ctr_conn *conn, ctr_catalog_entry *entry, sqlite3_stmt *row)
 {
-    const char *name = ctr_text_column(row, 0, problem), *birth = ctr_text_column(row, 1, problem);
+    const char *name = ctr_text_column(conn, row, 0), *birth = ctr_text_column(conn, row, 1);
     const void *token = sqlite3_column_blob(row, 2);
     if (!name || !*name || !birth || !*birth)
-        return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+        return ctr_problem_set(conn, SQLITE_CORRUPT_VTAB,
                                "counter_tables is damaged: a table without a name");
     if (!token || sqlite3_column_bytes(row, 2) != CTR_ID_SIZE)
-        return ctr_problem_set(problem, SQLITE_CORRUPT_VTAB,
+        return ctr_problem_set(conn, SQLITE_CORRUPT_VTAB,
                                "counter_tables is damaged: the token of %s is not %d bytes", name,
                                CTR_ID_SIZE);
     ctr_catalog_entry lent = {.name = (char *)name, .birth = (char *)birth};
     memcpy(lent.token, token, CTR_ID_SIZE);
-    return ctr_catalog_copy(entry, &lent, problem);
+    return ctr_catalog_copy(conn, entry, &lent);
 }
 
 void ctr_catalog_close_entry(ctr_catalog_entry *entry)
@@ -38,48 +38,47 @@ void ctr_catalog_close_entry(ctr_catalog_entry *entry)
     *entry = (ctr_catalog_entry){0};
 }
 
-static bool ask_entry(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, ctr_sql which,
-                      const char *name, ctr_problem *problem)
+static bool ask_entry(ctr_catalog_entry *entry, ctr_conn *conn, const char *schema, ctr_sql which,
+                      const char *name)
 {
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run run = ctr_run_on(conn, schema, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, which);
     ctr_run_bind_text(&run, row, ":name", name);
-    bool found = ctr_run_row(&run, row) && take_entry(entry, row, problem) == SQLITE_OK;
+    bool found = ctr_run_row(&run, row) && take_entry(conn, entry, row) == SQLITE_OK;
     if (!found) ctr_run_refuse_hidden(&run, row, 3, "counter_tables");
     sqlite3_finalize(row);
     return found;
 }
 
-static bool look_up(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, ctr_sql which,
-                    const char *name, ctr_problem *problem)
+static bool look_up(ctr_catalog_entry *entry, ctr_conn *conn, const char *schema, ctr_sql which,
+                    const char *name)
 {
     *entry = (ctr_catalog_entry){0};
-    return ctr_schema_is_table(db, schema, "counter_tables", problem) &&
-           ask_entry(entry, db, schema, which, name, problem);
+    return ctr_schema_is_table(conn, schema, "counter_tables") &&
+           ask_entry(entry, conn, schema, which, name);
 }
 
-bool ctr_catalog_born(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *birth,
-                      ctr_problem *problem)
+bool ctr_catalog_born(ctr_catalog_entry *entry, ctr_conn *conn, const char *schema,
+                      const char *birth)
 {
-    return look_up(entry, db, schema, CTR_SQL_CATALOG_BORN, birth, problem);
+    return look_up(entry, conn, schema, CTR_SQL_CATALOG_BORN, birth);
 }
 
-bool ctr_catalog_named(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *table,
-                       ctr_problem *problem)
+bool ctr_catalog_named(ctr_catalog_entry *entry, ctr_conn *conn, const char *schema,
+                       const char *table)
 {
-    return look_up(entry, db, schema, CTR_SQL_CATALOG_NAMED, table, problem);
+    return look_up(entry, conn, schema, CTR_SQL_CATALOG_NAMED, table);
 }
 
-void ctr_catalog_add(sqlite3 *db, const char *schema, const char *table, const char *birth,
-                     ctr_problem *problem)
+void ctr_catalog_add(ctr_conn *conn, const char *schema, const char *table, const char *birth)
 {
     ctr_catalog_entry holder;
-    if (ctr_catalog_born(&holder, db, schema, birth, problem))
-        ctr_problem_set(problem, SQLITE_ERROR,
+    if (ctr_catalog_born(&holder, conn, schema, birth))
+        ctr_problem_set(conn, SQLITE_ERROR,
                         "the table '%s' was created with this name, by which sync matches tables",
                         holder.name);
     ctr_catalog_close_entry(&holder);
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run run = ctr_run_on(conn, schema, NULL);
     ctr_run_do(&run, CTR_SQL_CATALOG_CREATE, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_INSERT);
     ctr_run_bind_text(&run, row, ":name", table);
@@ -87,24 +86,23 @@ void ctr_catalog_add(sqlite3 *db, const char *schema, const char *table, const c
     ctr_run_once(&run, row);
 }
 
-void ctr_catalog_redraw(sqlite3 *db, const char *schema, ctr_problem *problem)
+void ctr_catalog_redraw(ctr_conn *conn, const char *schema)
 {
-    if (!ctr_schema_is_table(db, schema, "counter_tables", problem)) return;
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    if (!ctr_schema_is_table(conn, schema, "counter_tables")) return;
+    ctr_run run = ctr_run_on(conn, schema, NULL);
     ctr_run_do(&run, CTR_SQL_CATALOG_REDRAW, NULL);
 }
 
-void ctr_catalog_remove(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
+void ctr_catalog_remove(ctr_conn *conn, const char *schema, const char *table)
 {
-    if (!ctr_schema_is_table(db, schema, "counter_tables", problem)) return;
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    if (!ctr_schema_is_table(conn, schema, "counter_tables")) return;
+    ctr_run run = ctr_run_on(conn, schema, NULL);
     ctr_run_do(&run, CTR_SQL_CATALOG_DELETE, table);
 }
 
-void ctr_catalog_rename(sqlite3 *db, const char *schema, const char *table, const char *to,
-                        ctr_problem *problem)
+void ctr_catalog_rename(ctr_conn *conn, const char *schema, const char *table, const char *to)
 {
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run run = ctr_run_on(conn, schema, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_RENAME);
     ctr_run_bind_text(&run, row, ":name", table);
     ctr_run_bind_text(&run, row, ":to", to);
@@ -131,49 +129,47 @@ static int count_born_before(const ctr_catalog *catalog, const char *birth)
     return from;
 }
 
-static ctr_catalog_entry *add_entry(ctr_catalog *catalog, ctr_problem *problem)
+static ctr_catalog_entry *add_entry(ctr_conn *conn, ctr_catalog *catalog)
 {
-    ctr_catalog_entry *entries = ctr_array_room(catalog->entries, &catalog->room,
-                                                (size_t)catalog->n + 1, sizeof *entries, problem);
+    ctr_catalog_entry *entries = ctr_array_room(conn, catalog->entries, &catalog->room,
+                                                (size_t)catalog->n + 1, sizeof *entries);
     if (!entries) return NULL;
     catalog->entries = entries;
     entries[catalog->n] = (ctr_catalog_entry){0};
     return &entries[catalog->n++];
 }
 
-int ctr_catalog_read(ctr_catalog *catalog, ctr_file *file, ctr_problem *problem)
+int ctr_catalog_read(ctr_catalog *catalog, ctr_file *file)
 {
-    const ctr_objects *objects = ctr_file_objects(file, problem);
+    const ctr_objects *objects = ctr_file_objects(file);
     ctr_catalog_close(catalog);
-    if (!objects || !ctr_schema_objects_is_table(objects, "counter_tables", problem))
-        return problem->rc;
-    ctr_run run = ctr_file_run(file, problem);
-    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_LIST, problem);
+    if (!objects || !ctr_schema_objects_is_table(objects, "counter_tables"))
+        return ctr_rc(file->conn);
+    ctr_run run = ctr_file_run(file);
+    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_LIST);
     while (ctr_run_row(&run, row)) {
-        ctr_catalog_entry *entry = add_entry(catalog, problem);
-        if (entry) take_entry(entry, row, problem);
+        ctr_catalog_entry *entry = add_entry(file->conn, catalog);
+        if (entry) take_entry(file->conn, entry, row);
     }
-    ctr_file_give_back(file, CTR_FILE_LIST, row, problem);
-    if (problem->rc == SQLITE_OK && catalog->n > 0)
+    ctr_file_give_back(file, CTR_FILE_LIST, row);
+    if (ctr_rc(file->conn) == SQLITE_OK && catalog->n > 0)
         qsort(catalog->entries, (size_t)catalog->n, sizeof *catalog->entries, by_birth);
-    return problem->rc;
+    return ctr_rc(file->conn);
 }
 
-int ctr_catalog_list_born(ctr_catalog *catalog, ctr_file *file, const char *birth,
-                          ctr_problem *problem)
+int ctr_catalog_list_born(ctr_catalog *catalog, ctr_file *file, const char *birth)
 {
     int at = count_born_before(catalog, birth);
     ctr_catalog_entry born = {0};
-    bool found =
-        ask_entry(&born, file->conn->db, file->schema, CTR_SQL_CATALOG_BORN, birth, problem);
-    if (!found || !add_entry(catalog, problem)) {
+    bool found = ask_entry(&born, file->conn, file->schema, CTR_SQL_CATALOG_BORN, birth);
+    if (!found || !add_entry(file->conn, catalog)) {
         ctr_catalog_close_entry(&born);
-        return problem->rc;
+        return ctr_rc(file->conn);
     }
     ctr_catalog_entry *entries = catalog->entries;
     memmove(&entries[at + 1], &entries[at], (size_t)(catalog->n - 1 - at) * sizeof *entries);
     entries[at] = born;
-    return problem->rc;
+    return ctr_rc(file->conn);
 }
 
 const ctr_catalog_entry *ctr_catalog_find(const ctr_catalog *catalog, const char *birth)
@@ -207,33 +203,32 @@ static bool is_stored_of(const char *name, const char *table)
     return is_among(name + size + 1, ctr_stored_suffixes());
 }
 
-static void refuse_trigger(const char *trigger, const char *on, const char *table, bool of_file,
-                           ctr_problem *problem)
+static void refuse_trigger(ctr_conn *conn, const char *trigger, const char *on, const char *table,
+                           bool of_file)
 {
     if (!trigger || !on) return;
     if ((table && is_stored_of(on, table)) || (of_file && is_among(on, ctr_stored_of_file())))
-        ctr_problem_set(problem, SQLITE_ERROR,
-                        "the stored table %s has the trigger %s: drop it first", on, trigger);
+        ctr_problem_set(conn, SQLITE_ERROR, "the stored table %s has the trigger %s: drop it first",
+                        on, trigger);
 }
 
-int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, bool of_file,
-                              ctr_problem *problem)
+int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, bool of_file)
 {
-    for (size_t i = 0; i < objects->n_triggers && problem->rc == SQLITE_OK; i++)
-        refuse_trigger(objects->triggers[i].name, objects->triggers[i].on, table, of_file, problem);
-    return problem->rc;
+    for (size_t i = 0; i < objects->n_triggers && ctr_rc(objects->conn) == SQLITE_OK; i++)
+        refuse_trigger(objects->conn, objects->triggers[i].name, objects->triggers[i].on, table,
+                       of_file);
+    return ctr_rc(objects->conn);
 }
 
-int ctr_refuse_triggers(sqlite3 *db, const char *schema, const char *table, bool of_file,
-                        ctr_problem *problem)
+int ctr_refuse_triggers(ctr_conn *conn, const char *schema, const char *table, bool of_file)
 {
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run run = ctr_run_on(conn, schema, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_TRIGGERS);
     while (ctr_run_row(&run, row))
-        refuse_trigger(ctr_text_column(row, 0, problem), ctr_text_column(row, 1, problem), table,
-                       of_file, problem);
+        refuse_trigger(conn, ctr_text_column(conn, row, 0), ctr_text_column(conn, row, 1), table,
+                       of_file);
     sqlite3_finalize(row);
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
 /* Counts the columns that a program reads or writes, by the opcodes of SQLite for them. */
@@ -242,7 +237,7 @@ static int count_opcodes(ctr_run *run, ctr_sql which, const char *one, const cha
     int n = 0;
     sqlite3_stmt *row = ctr_run_prepare(run, which);
     while (ctr_run_row(run, row)) {
-        const char *opcode = ctr_text_column(row, 1, run->problem);
+        const char *opcode = ctr_text_column(run->conn, row, 1);
         n += opcode && (strcmp(opcode, one) == 0 || strcmp(opcode, other) == 0);
     }
     sqlite3_finalize(row);
@@ -261,45 +256,45 @@ bool ctr_refuse_is_hiding(const ctr_shape *shape, sqlite3_stmt *row, bool keys)
     return hides;
 }
 
-int ctr_refuse_hidden(const char *table, ctr_problem *problem)
+int ctr_refuse_hidden(ctr_conn *conn, const char *table)
 {
-    return ctr_problem_set(problem, SQLITE_AUTH,
+    return ctr_problem_set(conn, SQLITE_AUTH,
                            "an authorizer of this connection hides columns of %s_cells or "
                            "%s_journal: what is counted there would be lost",
                            table, table);
 }
 
-void ctr_refuse_hidden_by(ctr_slot *slot, const ctr_tab *tab, ctr_problem *problem)
+void ctr_refuse_hidden_by(ctr_slot *slot, const ctr_tab *tab)
 {
     slot->checked = !ctr_refuse_is_hiding(&tab->shape, slot->kept.statement, true);
-    if (!slot->checked) ctr_refuse_hidden(tab->table, problem);
+    if (!slot->checked) ctr_refuse_hidden(tab->conn, tab->table);
 }
 
-int ctr_refuse_ignored_entries(const ctr_tab *tab, ctr_problem *problem)
+int ctr_refuse_ignored_entries(const ctr_tab *tab)
 {
     enum { PARAMETERS = 2 };
-    ctr_run run = ctr_tab_run(tab, problem);
+    ctr_run run = ctr_tab_run(tab);
     if (count_opcodes(&run, CTR_SQL_JOURNAL_EXPLAIN, "Variable", "Variable") < PARAMETERS)
-        ctr_refuse_hidden(tab->table, problem);
-    return problem->rc;
+        ctr_refuse_hidden(tab->conn, tab->table);
+    return ctr_rc(tab->conn);
 }
 
-int ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape, ctr_problem *problem)
+int ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape)
 {
     enum { JOURNAL_COLUMNS = 3 };
     char *counters = ctr_shape_counter_list(shape), *changes = ctr_shape_update_changes(shape);
-    if (!counters || !changes) ctr_problem_nomem(problem);
-    ctr_run run = ctr_tab_run(tab, problem);
+    if (!counters || !changes) ctr_problem_nomem(tab->conn);
+    ctr_run run = ctr_tab_run(tab);
     run.slots.columns = counters;
     run.slots.changes = changes;
     if (count_opcodes(&run, CTR_SQL_SCHEMA_EXPLAIN_CELLS, "Column", "Rowid") < shape->n_counters ||
         count_opcodes(&run, CTR_SQL_SCHEMA_EXPLAIN_JOURNAL, "Column", "Rowid") < JOURNAL_COLUMNS ||
         count_opcodes(&run, CTR_SQL_ROWS_EXPLAIN, "Variable", "Variable") <=
             shape->n_counters + shape->replicated)
-        ctr_refuse_hidden(tab->table, problem);
+        ctr_refuse_hidden(tab->conn, tab->table);
     sqlite3_free(counters);
     sqlite3_free(changes);
-    return problem->rc;
+    return ctr_rc(tab->conn);
 }
 
 /* =================================================================================================
@@ -340,10 +335,10 @@ static char *definition_list(const ctr_shape *shape)
     return sqlite3_str_finish(out);
 }
 
-void ctr_stored_create(const ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
-                       ctr_problem *problem)
+void ctr_stored_create(const ctr_shape *shape, ctr_conn *conn, const char *schema,
+                       const char *table)
 {
-    if (problem->rc != SQLITE_OK) return;
+    if (ctr_rc(conn) != SQLITE_OK) return;
     char *definition = definition_list(shape), *keys = ctr_shape_key_list(shape);
     sqlite3_str *list = sqlite3_str_new(NULL); /* the key columns of <table>_state may be NULL */
     for (int i = 0; i < shape->n_keys; i++) {
@@ -352,8 +347,8 @@ void ctr_stored_create(const ctr_shape *shape, sqlite3 *db, const char *schema, 
                             column->type, column->collation);
     }
     char *floors = sqlite3_str_finish(list);
-    if (!definition || !keys || !floors) ctr_problem_nomem(problem);
-    ctr_run run = ctr_run_on(db, schema, table, problem);
+    if (!definition || !keys || !floors) ctr_problem_nomem(conn);
+    ctr_run run = ctr_run_on(conn, schema, table);
     run.slots.definition = definition;
     run.slots.keys = keys;
     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_CELLS, NULL);
@@ -365,18 +360,17 @@ void ctr_stored_create(const ctr_shape *shape, sqlite3 *db, const char *schema, 
     sqlite3_free(floors);
 }
 
-void ctr_stored_drop(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem)
+void ctr_stored_drop(ctr_conn *conn, const char *schema, const char *table)
 {
-    ctr_run run = ctr_run_on(db, schema, table, problem);
+    ctr_run run = ctr_run_on(conn, schema, table);
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_CELLS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_JOURNAL, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_STATE, NULL);
 }
 
-void ctr_stored_rename(sqlite3 *db, const char *schema, const char *table, const char *to,
-                       ctr_problem *problem)
+void ctr_stored_rename(ctr_conn *conn, const char *schema, const char *table, const char *to)
 {
-    ctr_run run = ctr_run_on(db, schema, table, problem);
+    ctr_run run = ctr_run_on(conn, schema, table);
     run.slots.name = to;
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_CELLS, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_JOURNAL, NULL);
@@ -387,7 +381,7 @@ void ctr_stored_rename(sqlite3 *db, const char *schema, const char *table, const
 
 static int damaged(ctr_run *run, const char *what, const char *name)
 {
-    return ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
+    return ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB,
                            "the stored table %s_cells is damaged: %s%s", run->slots.table, what,
                            name);
 }
@@ -416,19 +410,19 @@ static void read_index(ctr_run *run, const char *index, key_columns *keys)
     of_index.slots.name = index;
     sqlite3_stmt *row = ctr_run_prepare(&of_index, CTR_SQL_SCHEMA_INDEX_COLUMNS);
     while (ctr_run_row(run, row)) {
-        const char *name = ctr_text_column(row, 2, run->problem);
+        const char *name = ctr_text_column(run->conn, row, 2);
         if (!sqlite3_column_int(row, 5)) continue;
         if (!name) damaged(run, "its UNIQUE constraint is over an expression", "");
         if (name && *name == '_') ours = true;
         if (sqlite3_column_int(row, 3)) damaged(run, "its UNIQUE constraint descends", "");
-        const char *collation = ctr_text_column(row, 4, run->problem);
+        const char *collation = ctr_text_column(run->conn, row, 4);
         size_t n = (size_t)found.n + 1;
         int *cids = sqlite3_realloc64(found.cids, n * sizeof *cids);
         if (cids) found.cids = cids;
         char **collations = sqlite3_realloc64(found.collations, n * sizeof *collations);
         if (collations) found.collations = collations;
         char *copy = cids && collations ? sqlite3_mprintf("%s", collation ? collation : "") : NULL;
-        if (!copy) ctr_problem_nomem(run->problem);
+        if (!copy) ctr_problem_nomem(run->conn);
         if (!copy) break;
         cids[found.n] = sqlite3_column_int(row, 1);
         collations[found.n++] = copy;
@@ -445,10 +439,10 @@ static void read_key(ctr_run *run, key_columns *keys)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_INDEXES);
     while (ctr_run_row(run, row)) {
-        const char *origin = ctr_text_column(row, 3, run->problem);
+        const char *origin = ctr_text_column(run->conn, row, 3);
         if (origin && strcmp(origin, "pk") == 0) damaged(run, "its row id is not _id", "");
         if (!origin || strcmp(origin, "u") != 0) continue;
-        const char *index = ctr_text_column(row, 1, run->problem);
+        const char *index = ctr_text_column(run->conn, row, 1);
         if (index) read_index(run, index, keys);
     }
     sqlite3_finalize(row);
@@ -460,8 +454,8 @@ static void read_key(ctr_run *run, key_columns *keys)
 /* One row of SCHEMA_COLUMNS. Is it the row id? */
 static bool read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys, ctr_shape *shape)
 {
-    const char *name = ctr_text_column(row, 1, run->problem);
-    const char *type = ctr_text_column(row, 2, run->problem);
+    const char *name = ctr_text_column(run->conn, row, 1);
+    const char *type = ctr_text_column(run->conn, row, 2);
     if (!name || !type) return false;
     if (sqlite3_column_int(row, 6)) damaged(run, "generated column ", name);
     bool is_rowid = sqlite3_column_int(row, 5) > 0;
@@ -476,13 +470,13 @@ static bool read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys
         damaged(run, "a column is neither a BLOB nor part of the key: ", name);
     if (key >= 0 && !ctr_declaration_is_plain(type))
         damaged(run, "the type of a column is not plain: ", name);
-    ctr_shape_add(shape, name, type, key >= 0 ? keys->collations[key] : "", key, run->problem);
+    ctr_shape_add(run->conn, shape, name, type, key >= 0 ? keys->collations[key] : "", key);
     return false;
 }
 
 static int damaged_generation(ctr_run *run, const char *what, const char *name)
 {
-    return ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB,
+    return ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB,
                            "the stored table %s_state is damaged: %s%s", run->slots.table, what,
                            name);
 }
@@ -492,7 +486,7 @@ static void read_generation(ctr_run *run, sqlite3_stmt *row, ctr_shape *shape)
 {
     bool plain =
         sqlite3_column_type(row, 0) == SQLITE_TEXT && sqlite3_column_type(row, 1) == SQLITE_INTEGER;
-    const char *name = ctr_text_column(row, 0, run->problem), *spelling;
+    const char *name = ctr_text_column(run->conn, row, 0), *spelling;
     int64_t generation = sqlite3_column_int64(row, 1);
     if (!plain || generation < 1 || generation > CTR_GENERATION_MAX) {
         damaged_generation(run, "it has a row that is not a name and a generation", "");
@@ -510,8 +504,8 @@ static void read_generation(ctr_run *run, sqlite3_stmt *row, ctr_shape *shape)
         damaged_generation(run, "it lists two counters named ", name);
     if (known != (counter >= 0) || (generation % 2 == 1) != (counter >= 0))
         damaged_generation(run, "it contradicts the stored cells about column ", name);
-    if (run->problem->rc != SQLITE_OK) return;
-    if (counter < 0) ctr_shape_add_gone(shape, name, generation, run->problem);
+    if (ctr_rc(run->conn) != SQLITE_OK) return;
+    if (counter < 0) ctr_shape_add_gone(run->conn, shape, name, generation);
     if (counter < 0) return;
     shape->columns[shape->counters[counter]].generation = generation;
     shape->columns[shape->counters[counter]].listed = true;
@@ -522,7 +516,7 @@ void ctr_stored_read_generations(ctr_shape *shape, ctr_run *run, sqlite3_stmt *r
     enum { KIND = 2 };
     while (ctr_run_row(run, row)) read_generation(run, row, shape);
     if (row && ctr_run_is_hidden(row, KIND))
-        ctr_problem_set(run->problem, SQLITE_AUTH,
+        ctr_problem_set(run->conn, SQLITE_AUTH,
                         "an authorizer of this connection hides columns of %s_state",
                         run->slots.table);
 }
@@ -530,30 +524,28 @@ void ctr_stored_read_generations(ctr_shape *shape, ctr_run *run, sqlite3_stmt *r
 static void read_generations(ctr_run *run, ctr_shape *shape)
 {
     char *stored = sqlite3_mprintf("%s_state", run->slots.table);
-    if (!stored) ctr_problem_nomem(run->problem);
-    if (run->problem->rc == SQLITE_OK &&
-        !ctr_schema_is_table(run->db, run->slots.schema, stored, run->problem))
-        ctr_problem_set(run->problem, SQLITE_CORRUPT_VTAB, "the stored table %s is missing",
-                        stored);
-    if (run->problem->rc == SQLITE_OK)
-        ctr_schema_refuse_generated(run->db, run->slots.schema, stored, run->problem);
+    if (!stored) ctr_problem_nomem(run->conn);
+    if (ctr_rc(run->conn) == SQLITE_OK &&
+        !ctr_schema_is_table(run->conn, run->slots.schema, stored))
+        ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB, "the stored table %s is missing", stored);
+    if (ctr_rc(run->conn) == SQLITE_OK)
+        ctr_schema_refuse_generated(run->conn, run->slots.schema, stored);
     sqlite3_free(stored);
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_COLUMNS_ALL);
     ctr_stored_read_generations(shape, run, row);
     sqlite3_finalize(row);
 }
 
-int ctr_stored_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
-                    ctr_problem *problem)
+int ctr_stored_read(ctr_shape *shape, ctr_conn *conn, const char *schema, const char *table)
 {
     *shape = (ctr_shape){0};
-    ctr_run run = ctr_run_on(db, schema, table, problem);
+    ctr_run run = ctr_run_on(conn, schema, table);
     key_columns keys = {0};
     char *stored = sqlite3_mprintf("%s_cells", table);
-    if (!stored) ctr_problem_nomem(problem);
+    if (!stored) ctr_problem_nomem(conn);
     run.slots.name = stored;
     ctr_object object = CTR_OBJECT_TABLE;
-    if (problem->rc == SQLITE_OK) object = ctr_schema_object(db, schema, stored, problem);
+    if (ctr_rc(conn) == SQLITE_OK) object = ctr_schema_object(conn, schema, stored);
     if (object == CTR_OBJECT_NONE)
         damaged(&run, "it is missing", "");
     else if (object != CTR_OBJECT_TABLE)
@@ -563,7 +555,7 @@ int ctr_stored_read(ctr_shape *shape, sqlite3 *db, const char *schema, const cha
     int n = sqlite3_column_count(columns);
     sqlite3_finalize(columns);
     if (keys.n > n) damaged(&run, "its UNIQUE constraint repeats a column", "");
-    ctr_shape_open(shape, n, problem);
+    ctr_shape_open(conn, shape, n);
 
     bool has_rowid = false;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
@@ -576,7 +568,7 @@ int ctr_stored_read(ctr_shape *shape, sqlite3 *db, const char *schema, const cha
     read_generations(&run, shape);
     if (shape->n_counters + shape->n_gone == 0 && !shape->replicated)
         damaged(&run, "it has no counter", "");
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
 /* ---- reading: the text of CREATE TABLE ------------------------------------------------------- */
@@ -593,8 +585,8 @@ static int position_in(ctr_words keys, ctr_span name)
 }
 
 /* Reads one column, up to the comma behind it. Returns false if we do not declare one like this. */
-static bool read_declared_column(ctr_words *at, const ctr_words *keys, ctr_shape *shape,
-                                 ctr_problem *problem)
+static bool read_declared_column(ctr_conn *conn, ctr_words *at, const ctr_words *keys,
+                                 ctr_shape *shape)
 {
     const ctr_span quoted = at->word;
     static const ctr_span ROW = {"\"_row\"", 6};
@@ -615,11 +607,11 @@ static bool read_declared_column(ctr_words *at, const ctr_words *keys, ctr_shape
         for (int i = 0; i < 2; i++) ctr_word_next(at);
     }
     ctr_word_next(at);
-    char *name = ctr_text_unquoted(quoted, problem), *type = ctr_text_of(type_span, problem),
-         *collation = ctr_text_unquoted(collated, problem);
-    bool is = problem->rc == SQLITE_OK && ctr_declaration_is_plain(type) &&
+    char *name = ctr_text_unquoted(conn, quoted), *type = ctr_text_of(conn, type_span),
+         *collation = ctr_text_unquoted(conn, collated);
+    bool is = ctr_rc(conn) == SQLITE_OK && ctr_declaration_is_plain(type) &&
               !ctr_declaration_reserves(name) &&
-              ctr_shape_add(shape, name, type, collation, key, problem) == SQLITE_OK;
+              ctr_shape_add(conn, shape, name, type, collation, key) == SQLITE_OK;
     sqlite3_free(name);
     sqlite3_free(type);
     sqlite3_free(collation);
@@ -627,13 +619,13 @@ static bool read_declared_column(ctr_words *at, const ctr_words *keys, ctr_shape
 }
 
 /* Would we declare the shape by this text? */
-static bool would_declare(const ctr_shape *shape, const char *table, const char *sql,
-                          ctr_problem *problem)
+static bool would_declare(ctr_conn *conn, const ctr_shape *shape, const char *table,
+                          const char *sql)
 {
     char *definition = definition_list(shape), *keys = ctr_shape_key_list(shape);
     ctr_slots slots = {.schema = "", .table = table, .definition = definition, .keys = keys};
     char *ours = definition && keys ? ctr_run_sql(CTR_SQL_SCHEMA_CREATE_CELLS, &slots) : NULL;
-    if (!ours) ctr_problem_nomem(problem);
+    if (!ours) ctr_problem_nomem(conn);
     static const char OURS[] = "CREATE TABLE \"\".", THEIRS[] = "CREATE TABLE ";
     bool is = ours && strncmp(sql, THEIRS, sizeof THEIRS - 1) == 0 &&
               strcmp(ours + sizeof OURS - 1, sql + sizeof THEIRS - 1) == 0;
@@ -645,41 +637,39 @@ static bool would_declare(const ctr_shape *shape, const char *table, const char 
 
 /* Reads the shape from the text of CREATE TABLE, if it is the text we write for that shape. Returns
  * false if it is another text, which only SQLite can read, or on a problem. */
-static bool read_declared(ctr_shape *shape, const char *table, const char *sql,
-                          ctr_problem *problem)
+static bool read_declared(ctr_conn *conn, ctr_shape *shape, const char *table, const char *sql)
 {
     int n = 0; /* more names than columns */
     ctr_words at = {.at = sql}, keys = {.at = sql};
-    if (!sql || problem->rc != SQLITE_OK) return false;
+    if (!sql || ctr_rc(conn) != SQLITE_OK) return false;
     for (ctr_words all = at;; keys = ctr_word_at(&all, "UNIQUE") ? all : keys) {
         ctr_word_next(&all);
         if (all.kind == CTR_WORD_END) break;
         n += all.kind == CTR_WORD_QUOTED;
     }
     ctr_word_next(&keys);
-    bool is = ctr_shape_open(shape, n, problem) == SQLITE_OK;
+    bool is = ctr_shape_open(conn, shape, n) == SQLITE_OK;
     for (int i = 0; i < n && is; i++) shape->keys[i] = -1;
     do { /* behind _id INTEGER PRIMARY KEY */
         ctr_word_next(&at);
     } while (at.kind != CTR_WORD_END && !ctr_word_at_mark(&at, ','));
     for (ctr_word_next(&at); is && at.kind == CTR_WORD_QUOTED; ctr_word_next(&at))
-        is = read_declared_column(&at, &keys, shape, problem);
+        is = read_declared_column(conn, &at, &keys, shape);
     is = is && shape->n_keys > 0 && (shape->n_counters > 0 || shape->replicated);
     for (int i = 0; i < shape->n_keys; i++) is = is && shape->keys[i] >= 0;
-    is = is && would_declare(shape, table, sql, problem) && problem->rc == SQLITE_OK;
+    is = is && would_declare(conn, shape, table, sql) && ctr_rc(conn) == SQLITE_OK;
     if (!is) ctr_shape_close(shape);
     return is;
 }
 
-bool ctr_stored_read_text(ctr_shape *shape, const ctr_objects *objects, const char *table,
-                          ctr_problem *problem)
+bool ctr_stored_read_text(ctr_shape *shape, const ctr_objects *objects, const char *table)
 {
     *shape = (ctr_shape){0};
-    const ctr_named *cells = ctr_schema_objects_stored(objects, table, "cells", problem),
-                    *state = ctr_schema_objects_stored(objects, table, "state", problem);
+    const ctr_named *cells = ctr_schema_objects_stored(objects, table, "cells"),
+                    *state = ctr_schema_objects_stored(objects, table, "state");
     bool plain = cells && cells->object == CTR_OBJECT_TABLE && state &&
                  state->object == CTR_OBJECT_TABLE && !state->may_generate;
-    return plain && read_declared(shape, table, cells->sql, problem);
+    return plain && read_declared(objects->conn, shape, table, cells->sql);
 }
 
 /* ---- without a lock -------------------------------------------------------------------------- */
@@ -695,60 +685,58 @@ static bool describe_column(ctr_run *run, const char *stored, const char *name,
     if (*name == '_') return true;
     int rc = sqlite3_table_column_metadata(run->db, run->slots.schema, stored, name, &type,
                                            &collation, NULL, NULL, NULL);
-    if (rc != SQLITE_ERROR) ctr_problem_sqlite(run->problem, run->db, rc);
+    if (rc != SQLITE_ERROR) ctr_problem_sqlite(run->conn, rc);
     if (rc != SQLITE_OK || (type && !ctr_declaration_is_plain(type))) return false;
-    ctr_shape_add(shape, name, type ? type : "", key >= 0 && collation ? collation : "", key,
-                  run->problem);
-    return run->problem->rc == SQLITE_OK;
+    ctr_shape_add(run->conn, shape, name, type ? type : "", key >= 0 && collation ? collation : "",
+                  key);
+    return ctr_rc(run->conn) == SQLITE_OK;
 }
 
 static bool describe_columns(ctr_shape *shape, ctr_run *run, const ctr_shape *declared)
 {
-    ctr_problem missing = {SQLITE_OK, NULL};
-    ctr_run look = ctr_run_on(run->db, run->slots.schema, run->slots.table, &missing);
+    ctr_problem missing;
+    ctr_problem_begin(run->conn, &missing);
+    ctr_run look = ctr_run_on(run->conn, run->slots.schema, run->slots.table);
     char *stored = sqlite3_mprintf("%s_cells", run->slots.table);
     sqlite3_stmt *columns = ctr_run_prepare(&look, CTR_SQL_SCHEMA_DESCRIBE);
     int n = sqlite3_column_count(columns), least = declared->n_keys;
-    if (missing.rc != SQLITE_OK && missing.rc != SQLITE_ERROR)
-        ctr_problem_set(run->problem, missing.rc, "%s", ctr_problem_text(&missing));
-    if (!stored) ctr_problem_nomem(run->problem);
-    ctr_shape_open(shape, n > least ? n : least, run->problem); /* a damaged table may have few */
-    bool fits = missing.rc == SQLITE_OK && run->problem->rc == SQLITE_OK;
+    bool is_missing = missing.rc == SQLITE_ERROR;
+    ctr_problem_raise_if(run->conn, &missing, !is_missing);
+    if (!stored) ctr_problem_nomem(run->conn);
+    ctr_shape_open(run->conn, shape, n > least ? n : least); /* a damaged table may have few */
+    bool fits = !is_missing && ctr_rc(run->conn) == SQLITE_OK;
     for (int i = 0; i < n && fits; i++) {
         const char *name = sqlite3_column_name(columns, i);
-        if (!name) ctr_problem_nomem(run->problem);
+        if (!name) ctr_problem_nomem(run->conn);
         fits = name && describe_column(run, stored, name, declared, shape);
     }
     sqlite3_finalize(columns);
     sqlite3_free(stored);
-    ctr_problem_close(&missing);
     return fits && shape->n_keys == declared->n_keys;
 }
 
-int ctr_stored_describe(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
-                        const ctr_shape *declared, ctr_problem *problem)
+int ctr_stored_describe(ctr_shape *shape, ctr_conn *conn, const char *schema, const char *table,
+                        const ctr_shape *declared)
 {
     *shape = (ctr_shape){0};
-    ctr_run run = ctr_run_on(db, schema, table, problem);
-    if (problem->rc != SQLITE_OK || describe_columns(shape, &run, declared)) return problem->rc;
-    if (problem->rc != SQLITE_OK) return problem->rc;
+    ctr_run run = ctr_run_on(conn, schema, table);
+    if (ctr_rc(conn) != SQLITE_OK || describe_columns(shape, &run, declared)) return ctr_rc(conn);
+    if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
     ctr_shape_close(shape);
-    return ctr_shape_copy(shape, declared, problem);
+    return ctr_shape_copy(conn, shape, declared);
 }
 
 /* ---- the tracked table ----------------------------------------------------------------------- */
 
-char *ctr_stored_tracked(sqlite3 *db, const char *schema, const char *counters,
-                         ctr_problem *problem)
+char *ctr_stored_tracked(ctr_conn *conn, const char *schema, const char *counters)
 {
     char *table = NULL;
-    ctr_run run = ctr_run_on(db, schema, counters, problem);
+    ctr_run run = ctr_run_on(conn, schema, counters);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED);
     while (ctr_run_row(&run, row)) {
-        const char *counter = ctr_text_column(row, 0, problem),
-                   *name = ctr_text_column(row, 1, problem);
+        const char *counter = ctr_text_column(conn, row, 0), *name = ctr_text_column(conn, row, 1);
         if (!counter || *counter || !name || table) continue;
-        table = ctr_text_copy(name, problem);
+        table = ctr_text_copy(conn, name);
     }
     sqlite3_finalize(row);
     return table;

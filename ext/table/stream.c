@@ -51,17 +51,17 @@ static char *column_list(const ctr_shape *shape, const char *plan)
     return sqlite3_str_finish(out);
 }
 
-static void prepare_scan(ctr_stream *stream, const char *plan, ctr_problem *problem)
+static void prepare_scan(ctr_stream *stream, const char *plan)
 {
     const ctr_streams *of = stream->of;
-    ctr_run run = ctr_run_on(of->db, of->schema, of->table, problem);
+    ctr_run run = ctr_run_on(of->conn, of->schema, of->table);
     char *columns = column_list(of->shape, plan);
     char *constraint = constraint_list(of->shape, plan), *order = order_list(of->shape, plan);
     stream->plan = sqlite3_mprintf("%s", plan);
     run.slots.columns = columns;
     run.slots.constraint = constraint;
     run.slots.order = order;
-    if (!columns || !constraint || !order || !stream->plan) ctr_problem_nomem(problem);
+    if (!columns || !constraint || !order || !stream->plan) ctr_problem_nomem(stream->of->conn);
     bool ordered = order && *order;
     stream->statement =
         ctr_run_prepare(&run, ordered ? CTR_SQL_ROWS_SCAN_IN_ORDER : CTR_SQL_ROWS_SCAN);
@@ -105,7 +105,7 @@ void ctr_stream_close(ctr_stream *stream)
 }
 
 /* Takes a statement for the plan: the current one, a kept one, or a new one. */
-static void take_scan(ctr_stream *stream, const char *plan, ctr_problem *problem)
+static void take_scan(ctr_stream *stream, const char *plan)
 {
     if (stream->statement && strcmp(stream->plan, plan) == 0) {
         sqlite3_reset(stream->statement);
@@ -122,7 +122,7 @@ static void take_scan(ctr_stream *stream, const char *plan, ctr_problem *problem
         stream->of->out++;
         return;
     }
-    prepare_scan(stream, plan, problem);
+    prepare_scan(stream, plan);
     stream->of->out += stream->statement != NULL;
 }
 
@@ -149,8 +149,7 @@ bool ctr_stream_is_exact(const ctr_shape *shape, const char *plan, sqlite3_value
 }
 
 /* If only the exact arguments are used, the plan lacks the others. */
-void ctr_stream_start(ctr_stream *stream, const char *plan, sqlite3_value **argv, bool all,
-                      ctr_problem *problem)
+void ctr_stream_start(ctr_stream *stream, const char *plan, sqlite3_value **argv, bool all)
 {
     int bound = 0;
     const char *rest = plan, *used = plan;
@@ -161,56 +160,52 @@ void ctr_stream_start(ctr_stream *stream, const char *plan, sqlite3_value **argv
     if (!all) sqlite3_str_appendf(out, "%s%s", rest, stream->has_exact ? "x" : "");
     char *reduced = all ? NULL : sqlite3_str_finish(out);
     if (!all) used = reduced;
-    if (!used) ctr_problem_nomem(problem);
-    if (problem->rc == SQLITE_OK) take_scan(stream, used, problem);
+    if (!used) ctr_problem_nomem(stream->of->conn);
+    if (ctr_rc(stream->of->conn) == SQLITE_OK) take_scan(stream, used);
     sqlite3_free(reduced);
     stream->looked = false;
-    for (int i = 0; ctr_stream_plan_has_argument(plan) && problem->rc == SQLITE_OK; plan += 2, i++)
+    for (int i = 0; ctr_stream_plan_has_argument(plan) && ctr_rc(stream->of->conn) == SQLITE_OK;
+         plan += 2, i++)
         if (all || argument_is_exact(shape, plan, argv[i]))
-            ctr_problem_sqlite(problem, stream->of->db,
+            ctr_problem_sqlite(stream->of->conn,
                                ctr_text_bind_value(stream->statement, ++bound, argv[i]));
-    if (problem->rc == SQLITE_OK && !all && stream->has_exact)
+    if (ctr_rc(stream->of->conn) == SQLITE_OK && !all && stream->has_exact)
         sqlite3_bind_int64(stream->statement, bound + 1, stream->exact);
 }
 
-bool ctr_stream_step(ctr_stream *stream, ctr_problem *problem)
+bool ctr_stream_step(ctr_stream *stream)
 {
-    if (problem->rc != SQLITE_OK) return false;
+    if (ctr_rc(stream->of->conn) != SQLITE_OK) return false;
     int rc = sqlite3_step(stream->statement);
-    ctr_problem_sqlite(problem, stream->of->db, rc);
+    ctr_problem_sqlite(stream->of->conn, rc);
     if (!stream->looked) {
         bool keys = !strstr(stream->plan, CTR_STREAM_KEYLESS);
         stream->looked = true;
         stream->hides = ctr_refuse_is_hiding(stream->of->shape, stream->statement, keys);
-        if (stream->hides) ctr_refuse_hidden(stream->of->table, problem);
+        if (stream->hides) ctr_refuse_hidden(stream->of->conn, stream->of->table);
     }
-    return rc == SQLITE_ROW && problem->rc == SQLITE_OK;
+    return rc == SQLITE_ROW && ctr_rc(stream->of->conn) == SQLITE_OK;
 }
 
 /* ---- all rows, or those that have changed ---------------------------------------------------- */
 
-int ctr_stream_walk_open(ctr_walk *walk, ctr_rows *rows, ctr_walk_kind kind, int64_t since,
-                         ctr_problem *problem)
+int ctr_stream_walk_open(ctr_walk *walk, ctr_rows *rows, ctr_walk_kind kind, int64_t since)
 {
-    *walk = (ctr_walk){.of = rows->sql, .run = ctr_tab_run(rows->tab, problem), .kind = kind};
-    if (kind != CTR_WALK_ALL) ctr_changes_read(&walk->changes, rows->tab, since, problem);
-    ctr_changes_latest(&walk->changes, problem);
-    walk->slot =
-        ctr_tab_take(walk->of, kind == CTR_WALK_SINCE ? CTR_TAB_FIND_ROWID : CTR_TAB_WALK, problem);
+    *walk = (ctr_walk){.of = rows->sql, .run = ctr_tab_run(rows->tab), .kind = kind};
+    if (kind != CTR_WALK_ALL) ctr_changes_read(&walk->changes, rows->tab, since);
+    ctr_changes_latest(rows->conn, &walk->changes);
+    walk->slot = ctr_tab_take(walk->of, kind == CTR_WALK_SINCE ? CTR_TAB_FIND_ROWID : CTR_TAB_WALK);
     walk->row = walk->slot ? walk->slot->kept.statement : NULL;
-    return problem->rc;
+    return ctr_rc(rows->conn);
 }
 
 /* Lists the rows of a scope, sorted. A table whose key is shorter has none. */
-static void list_scope(ctr_changes *list, const ctr_rows *rows, sqlite3_value **values, int n,
-                       ctr_problem *problem)
+static void list_scope(ctr_changes *list, const ctr_rows *rows, sqlite3_value **values, int n)
 {
     const ctr_tab *tab = rows->sql;
-    if (problem->rc != SQLITE_OK) return; /* the rows may not be open */
-    ctr_streams of = {.db = tab->file->conn->db,
-                      .schema = tab->file->schema,
-                      .table = tab->table,
-                      .shape = &tab->shape};
+    if (ctr_rc(rows->conn) != SQLITE_OK) return; /* the rows may not be open */
+    ctr_streams of = {
+        .conn = tab->conn, .schema = tab->file->schema, .table = tab->table, .shape = &tab->shape};
     ctr_stream stream = {.of = &of};
     char plan[2 * CTR_STREAM_KEYS + 2], *at = plan;
     if (n > of.shape->n_keys) return;
@@ -219,38 +214,36 @@ static void list_scope(ctr_changes *list, const ctr_rows *rows, sqlite3_value **
         *at++ = (char)('0' + i);
     }
     memcpy(at, ".", 2);
-    ctr_stream_start(&stream, plan, values, true, problem);
-    while (ctr_stream_step(&stream, problem)) {
+    ctr_stream_start(&stream, plan, values, true);
+    while (ctr_stream_step(&stream)) {
         int64_t id = sqlite3_column_int64(stream.statement, CTR_STREAM_ID);
-        ctr_changes_add(list, &(ctr_change_of_row){id, 0, 0}, problem);
+        ctr_changes_add(rows->conn, list, &(ctr_change_of_row){id, 0, 0});
     }
     ctr_stream_close(&stream);
     ctr_stream_release(&of);
-    ctr_changes_latest(list, problem);
+    ctr_changes_latest(rows->conn, list);
 }
 
 int ctr_stream_walk_open_scope(ctr_walk *walk, ctr_rows *rows, int64_t since,
-                               sqlite3_value **values, int n, ctr_problem *problem)
+                               sqlite3_value **values, int n)
 {
     ctr_changes scope = {0};
-    *walk =
-        (ctr_walk){.of = rows->sql, .run = ctr_tab_run(rows->tab, problem), .kind = CTR_WALK_SINCE};
-    list_scope(&scope, rows, values, n, problem);
-    ctr_changes_read_of(&walk->changes, rows->tab, since, &scope, problem);
-    ctr_changes_latest(&walk->changes, problem);
+    *walk = (ctr_walk){.of = rows->sql, .run = ctr_tab_run(rows->tab), .kind = CTR_WALK_SINCE};
+    list_scope(&scope, rows, values, n);
+    ctr_changes_read_of(&walk->changes, rows->tab, since, &scope);
+    ctr_changes_latest(rows->conn, &walk->changes);
     sqlite3_free(scope.rows);
-    walk->slot = ctr_tab_take(walk->of, CTR_TAB_FIND_ROWID, problem);
+    walk->slot = ctr_tab_take(walk->of, CTR_TAB_FIND_ROWID);
     walk->row = walk->slot ? walk->slot->kept.statement : NULL;
-    return problem->rc;
+    return ctr_rc(rows->conn);
 }
 
-static bool step_walk(ctr_walk *walk, ctr_problem *problem)
+static bool step_walk(ctr_walk *walk)
 {
     bool is_row = ctr_run_row(&walk->run, walk->row);
     bool again = walk->row && sqlite3_stmt_status(walk->row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
-    if (is_row && (!walk->slot->checked || again))
-        ctr_refuse_hidden_by(walk->slot, walk->of, problem);
-    return is_row && problem->rc == SQLITE_OK;
+    if (is_row && (!walk->slot->checked || again)) ctr_refuse_hidden_by(walk->slot, walk->of);
+    return is_row && ctr_rc(walk->of->conn) == SQLITE_OK;
 }
 
 /* Finds the current row among the changes. */
@@ -265,24 +258,23 @@ static void number_row(ctr_walk *walk)
 }
 
 /* Skips changed rows that no longer exist. */
-bool ctr_stream_walk_next(ctr_walk *walk, ctr_problem *problem)
+bool ctr_stream_walk_next(ctr_walk *walk)
 {
-    walk->run.problem = problem;
     const ctr_changes *changes = &walk->changes;
     if (walk->kind == CTR_WALK_SINCE) {
-        while (walk->at < changes->n && problem->rc == SQLITE_OK) {
+        while (walk->at < changes->n && ctr_rc(walk->of->conn) == SQLITE_OK) {
             const ctr_change_of_row *change = &changes->rows[walk->at++];
             walk->number = change->number;
             walk->origins = change->origins;
             if (walk->skips && walk->origins == walk->skips) continue;
             sqlite3_reset(walk->row);
             sqlite3_bind_int64(walk->row, 1, change->row);
-            if (step_walk(walk, problem)) return true;
+            if (step_walk(walk)) return true;
         }
         return false;
     }
     do {
-        if (!step_walk(walk, problem)) return false;
+        if (!step_walk(walk)) return false;
         if (walk->kind == CTR_WALK_ALL) return true;
         number_row(walk);
     } while (walk->skips && walk->origins == walk->skips);
@@ -291,9 +283,8 @@ bool ctr_stream_walk_next(ctr_walk *walk, ctr_problem *problem)
 
 void ctr_stream_walk_close(ctr_walk *walk)
 {
-    const ctr_problem none = {SQLITE_OK, NULL};
     if (walk->slot && walk->slot->checked)
-        ctr_tab_give_back(walk->of, walk->slot, &none);
+        ctr_tab_give_back(walk->of, walk->slot);
     else if (walk->slot)
         ctr_tab_drop(walk->slot);
     sqlite3_free(walk->changes.rows);
@@ -310,18 +301,18 @@ enum { ROWS_AT_ONCE = 64 }; /* row ids; after an unexpected row the others were 
 
 /* ---- the function ---------------------------------------------------------------------------- */
 
-static bool merge_row_at_hand(ctr_update *update, sqlite3_value **argv, ctr_problem *problem)
+static bool merge_row_at_hand(ctr_update *update, sqlite3_value **argv)
 {
     ctr_rows *rows = update->rows;
     const ctr_shape *shape = rows->shape;
-    if (ctr_rows_take_values(rows, argv[ROW_ARG], argv + COLUMN_ARGS, problem)) return false;
+    if (ctr_rows_take_values(rows, argv[ROW_ARG], argv + COLUMN_ARGS)) return false;
     for (int i = 0; update->in_order && i < shape->n_keys; i++)
         update->keys[i] = argv[COLUMN_ARGS + shape->keys[i]];
-    if (!update->merge(update->with, update->in_order ? update->keys : NULL, problem)) {
+    if (!update->merge(update->with, update->in_order ? update->keys : NULL)) {
         update->stopped = true;
         return false;
     }
-    return ctr_stage_any(rows) && ctr_stage_note(rows, problem) == SQLITE_OK;
+    return ctr_stage_any(rows) && ctr_stage_note(rows) == SQLITE_OK;
 }
 
 /* With a counter, fetches its staged cell; with a row, merges it. SQLite writes each row right
@@ -346,17 +337,18 @@ static void fn_merging(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     }
     update->called = true;
     if (update->pending) update->stopped = true;
-    bool writes = !update->stopped && merge_row_at_hand(update, argv, update->problem);
+    bool writes = !update->stopped && merge_row_at_hand(update, argv);
     update->pending = update->pending || writes;
     update->n_written += writes;
-    if (update->problem->rc != SQLITE_OK)
-        sqlite3_result_error_code(ctx, update->problem->rc);
+    if (ctr_rc(update->rows->conn) != SQLITE_OK) /* of the merge that runs the UPDATE */
+        sqlite3_result_error_code(ctx, ctr_rc(update->rows->conn));
     else
         sqlite3_result_int(ctx, writes);
 }
 
-int ctr_update_register(sqlite3 *db)
+int ctr_update_register(sqlite3 *db, ctr_conn *conn)
 {
+    (void)conn;
     return sqlite3_create_function_v2(db, "counter_merging", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY,
                                       NULL, fn_merging, NULL, NULL, NULL);
 }
@@ -364,103 +356,103 @@ int ctr_update_register(sqlite3 *db)
 /* ---- the statements -------------------------------------------------------------------------- */
 
 /* Takes a statement and passes it the pointer, its last parameter. */
-static ctr_slot *take_update(ctr_update *update, ctr_tab_sql which, ctr_problem *problem)
+static ctr_slot *take_update(ctr_update *update, ctr_tab_sql which)
 {
-    ctr_slot *slot = ctr_tab_take(update->rows->sql, which, problem);
+    ctr_slot *slot = ctr_tab_take(update->rows->sql, which);
     if (!slot) return NULL;
     sqlite3_stmt *statement = slot->kept.statement;
     int last = sqlite3_bind_parameter_count(statement);
     int rc = sqlite3_bind_pointer(statement, last, update, UPDATE_POINTER, NULL);
-    ctr_problem_sqlite(problem, update->rows->tab->db, rc);
+    ctr_problem_sqlite(update->rows->conn, rc);
     return slot;
 }
 
 /* Finds no row, for it has no key yet. If SQLite prepares a kept statement again, then here. */
-static void try_update(ctr_update *update, ctr_problem *problem)
+static void try_update(ctr_update *update)
 {
     sqlite3_stmt *statement = update->by_key->kept.statement;
-    ctr_problem_sqlite(problem, update->rows->tab->db, sqlite3_step(statement));
+    ctr_problem_sqlite(update->rows->conn, sqlite3_step(statement));
     sqlite3_reset(statement);
     if (sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0)
         update->by_key->checked = false;
 }
 
-bool ctr_update_open(ctr_update *update, ctr_rows *rows, ctr_update_merge *merge, void *with,
-                     ctr_problem *problem)
+bool ctr_update_open(ctr_update *update, ctr_rows *rows, ctr_update_merge *merge, void *with)
 {
-    ctr_problem refused = {SQLITE_OK, NULL};
+    ctr_conn *conn = rows->conn;
+    ctr_problem refused;
     *update = (ctr_update){.rows = rows, .merge = merge, .with = with};
-    if (problem->rc != SQLITE_OK || rows->shape->n_counters == 0) return false;
+    if (ctr_rc(conn) != SQLITE_OK || rows->shape->n_counters == 0) return false;
+    ctr_problem_begin(conn, &refused);
     int n_keys = rows->shape->n_keys;
     update->keys = sqlite3_malloc64((size_t)n_keys * sizeof *update->keys);
-    if (!update->keys) ctr_problem_nomem(&refused);
-    update->by_key = take_update(update, CTR_TAB_MERGE_KEY, &refused);
-    if (refused.rc == SQLITE_OK && update->by_key->checked) try_update(update, &refused);
-    if (refused.rc == SQLITE_ERROR || refused.rc == SQLITE_AUTH) {
-        ctr_tab_give_back(rows->sql, update->by_key, &refused);
-        ctr_problem_close(&refused);
+    if (!update->keys) ctr_problem_nomem(conn);
+    update->by_key = take_update(update, CTR_TAB_MERGE_KEY);
+    if (refused.rc == SQLITE_OK && update->by_key->checked) try_update(update);
+    bool is_refused = refused.rc == SQLITE_ERROR || refused.rc == SQLITE_AUTH;
+    if (is_refused) {
+        ctr_tab_give_back(rows->sql, update->by_key);
         update->by_key = NULL;
-        return false;
     }
-    if (refused.rc != SQLITE_OK)
-        *problem = refused;
-    else if (!update->by_key->checked)
-        ctr_refuse_ignored_columns(rows->tab, rows->shape, problem);
-    if (update->by_key) update->by_key->checked = problem->rc == SQLITE_OK;
-    return problem->rc == SQLITE_OK;
+    ctr_problem_raise_if(conn, &refused, !is_refused);
+    if (is_refused) return false;
+    if (ctr_rc(conn) == SQLITE_OK && !update->by_key->checked)
+        ctr_refuse_ignored_columns(rows->tab, rows->shape);
+    if (update->by_key) update->by_key->checked = ctr_rc(conn) == SQLITE_OK;
+    return ctr_rc(conn) == SQLITE_OK;
 }
 
-void ctr_update_close(ctr_update *update, const ctr_problem *problem)
+void ctr_update_close(ctr_update *update)
 {
-    if (update->by_key) ctr_tab_give_back(update->rows->sql, update->by_key, problem);
-    if (update->behind) ctr_tab_give_back(update->rows->sql, update->behind, problem);
+    if (update->by_key) ctr_tab_give_back(update->rows->sql, update->by_key);
+    if (update->behind) ctr_tab_give_back(update->rows->sql, update->behind);
     sqlite3_free(update->keys);
     *update = (ctr_update){0};
 }
 
 /* The callers read the journal before, because anything within the statement is done for each
  * row. */
-static int step_update(ctr_update *update, sqlite3_stmt *statement, ctr_problem *problem)
+static int step_update(ctr_update *update, sqlite3_stmt *statement)
 {
     ctr_rows *rows = update->rows;
-    update->problem = problem;
     update->stopped = update->pending = false;
     update->n_written = update->n_fetched = 0;
     rows->writing = true;
     ctr_spill_check(rows->tab->file);
     int rc = ctr_run_to_end(statement);
     rows->writing = false;
-    if ((rc & 0xff) == SQLITE_CONSTRAINT && problem->rc == SQLITE_OK)
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table refuses the row: %s",
-                        sqlite3_errmsg(rows->tab->db));
-    if (rc == SQLITE_DONE && (sqlite3_changes(rows->tab->db) != update->n_written ||
+    if ((rc & 0xff) == SQLITE_CONSTRAINT && ctr_rc(update->rows->conn) == SQLITE_OK)
+        ctr_problem_set(update->rows->conn, SQLITE_CORRUPT_VTAB,
+                        "the stored table refuses the row: %s", sqlite3_errmsg(rows->conn->db));
+    if (rc == SQLITE_DONE && (sqlite3_changes(rows->conn->db) != update->n_written ||
                               update->n_fetched != update->n_written * rows->shape->n_counters))
-        ctr_problem_set(problem, SQLITE_CORRUPT_VTAB, "the stored table did not take the row");
-    ctr_problem_sqlite(problem, rows->tab->db, rc);
+        ctr_problem_set(update->rows->conn, SQLITE_CORRUPT_VTAB,
+                        "the stored table did not take the row");
+    ctr_problem_sqlite(rows->conn, rc);
     sqlite3_reset(statement);
-    return problem->rc;
+    return ctr_rc(update->rows->conn);
 }
 
-bool ctr_update_key(ctr_update *update, sqlite3_value **keys, ctr_problem *problem)
+bool ctr_update_key(ctr_update *update, sqlite3_value **keys)
 {
     ctr_rows *rows = update->rows;
-    if (ctr_rows_find_none(rows, problem) || ctr_journal_refresh(rows->tab, problem)) return false;
+    if (ctr_rows_find_none(rows) || ctr_journal_refresh(rows->tab)) return false;
     sqlite3_stmt *statement = update->by_key->kept.statement;
-    if (ctr_rows_lend_keys(rows, statement, keys, problem)) return false;
+    if (ctr_rows_lend_keys(rows, statement, keys)) return false;
     update->in_order = false;
-    return step_update(update, statement, problem) == SQLITE_OK && update->n_written > 0;
+    return step_update(update, statement) == SQLITE_OK && update->n_written > 0;
 }
 
-int ctr_update_behind(ctr_update *update, int64_t rowid, ctr_problem *problem)
+int ctr_update_behind(ctr_update *update, int64_t rowid)
 {
     ctr_rows *rows = update->rows;
-    if (ctr_rows_find_none(rows, problem) || ctr_journal_refresh(rows->tab, problem)) return 0;
-    if (!update->behind) update->behind = take_update(update, CTR_TAB_MERGE_BEHIND, problem);
+    if (ctr_rows_find_none(rows) || ctr_journal_refresh(rows->tab)) return 0;
+    if (!update->behind) update->behind = take_update(update, CTR_TAB_MERGE_BEHIND);
     if (!update->behind) return 0;
     sqlite3_stmt *statement = update->behind->kept.statement;
     int64_t most = rowid > INT64_MAX - ROWS_AT_ONCE ? INT64_MAX : rowid + ROWS_AT_ONCE;
     sqlite3_bind_int64(statement, 1, rowid);
     sqlite3_bind_int64(statement, 2, most);
     update->in_order = true;
-    return step_update(update, statement, problem) == SQLITE_OK ? update->n_written : 0;
+    return step_update(update, statement) == SQLITE_OK ? update->n_written : 0;
 }

@@ -139,16 +139,15 @@ static const struct {
     [CTR_TAB_EXTEND] = {CTR_SQL_JOURNAL_EXTEND, NULL, NULL, NULL},
 };
 
-ctr_run ctr_tab_run(const ctr_tab *tab, ctr_problem *problem)
+ctr_run ctr_tab_run(const ctr_tab *tab)
 {
-    return tab ? ctr_run_on(tab->db, tab->schema, tab->table, problem)
-               : (ctr_run){.problem = problem};
+    return ctr_run_on(tab->conn, tab->schema, tab->table);
 }
 
-static char *list(list_of *of, const ctr_shape *shape, ctr_problem *problem)
+static char *list(ctr_conn *conn, list_of *of, const ctr_shape *shape)
 {
     char *text = of ? of(shape) : sqlite3_mprintf("");
-    if (!text) ctr_problem_nomem(problem);
+    if (!text) ctr_problem_nomem(conn);
     return text;
 }
 
@@ -161,12 +160,12 @@ static void keep_in(ctr_tab *tab, ctr_slot *slot, ctr_run *run, ctr_sql sql)
         slot->kept.statement = ctr_run_prepare(run, sql);
 }
 
-static void prepare_slot(ctr_tab *tab, ctr_slot *slot, ctr_tab_sql which, ctr_problem *problem)
+static void prepare_slot(ctr_tab *tab, ctr_slot *slot, ctr_tab_sql which)
 {
-    char *columns = list(TAB_STATEMENTS[which].columns, &tab->shape, problem),
-         *constraint = list(TAB_STATEMENTS[which].constraint, &tab->shape, problem),
-         *value = list(TAB_STATEMENTS[which].value, &tab->shape, problem);
-    ctr_run run = ctr_tab_run(tab, problem);
+    char *columns = list(tab->conn, TAB_STATEMENTS[which].columns, &tab->shape),
+         *constraint = list(tab->conn, TAB_STATEMENTS[which].constraint, &tab->shape),
+         *value = list(tab->conn, TAB_STATEMENTS[which].value, &tab->shape);
+    ctr_run run = ctr_tab_run(tab);
     run.slots.columns = run.slots.changes = run.slots.keys = columns;
     run.slots.constraint = run.slots.values = constraint;
     run.slots.value = value;
@@ -218,14 +217,14 @@ static void keep_no_more(ctr_tab *tab)
 }
 
 /* Takes a slot, or another one if it is taken or may not be `shared`. */
-static ctr_slot *take_slot(ctr_tab *tab, ctr_tab_sql which, bool shared, ctr_problem *problem)
+static ctr_slot *take_slot(ctr_tab *tab, ctr_tab_sql which, bool shared)
 {
-    if (problem->rc != SQLITE_OK) return NULL;
+    if (ctr_rc(tab->conn) != SQLITE_OK) return NULL;
     ctr_slot *slot = &tab->slots[which];
     if (slot->kept.taken || !shared) {
         slot = sqlite3_malloc64(sizeof *slot);
         if (!slot) {
-            ctr_problem_nomem(problem);
+            ctr_problem_nomem(tab->conn);
             return NULL;
         }
         *slot = (ctr_slot){.temporary = true};
@@ -236,27 +235,27 @@ static ctr_slot *take_slot(ctr_tab *tab, ctr_tab_sql which, bool shared, ctr_pro
 }
 
 /* Returns the slot if it has a statement. */
-static ctr_slot *prepared(ctr_tab *tab, ctr_slot *slot, const ctr_problem *problem)
+static ctr_slot *prepared(ctr_tab *tab, ctr_slot *slot)
 {
     if (!slot || slot->kept.statement) return slot;
-    ctr_tab_give_back(tab, slot, problem);
+    ctr_tab_give_back(tab, slot);
     return NULL;
 }
 
-ctr_slot *ctr_tab_take(ctr_tab *tab, ctr_tab_sql which, ctr_problem *problem)
+ctr_slot *ctr_tab_take(ctr_tab *tab, ctr_tab_sql which)
 {
-    ctr_slot *slot = take_slot(tab, which, true, problem);
-    if (slot && !slot->kept.statement) prepare_slot(tab, slot, which, problem);
-    return prepared(tab, slot, problem);
+    ctr_slot *slot = take_slot(tab, which, true);
+    if (slot && !slot->kept.statement) prepare_slot(tab, slot, which);
+    return prepared(tab, slot);
 }
 
 ctr_slot *ctr_tab_take_shown(ctr_tab *tab, ctr_tab_sql which, const struct ctr_tracked *tracked,
-                             const ctr_slots *lists, ctr_problem *problem)
+                             const ctr_slots *lists)
 {
-    ctr_slot *slot = take_slot(tab, which, tracked == tab->tracked, problem);
-    ctr_run run = {.db = tab->db, .slots = *lists, .problem = problem};
+    ctr_slot *slot = take_slot(tab, which, tracked == tab->tracked);
+    ctr_run run = {.conn = tab->conn, .db = tab->conn->db, .slots = *lists};
     if (slot && !slot->kept.statement) keep_in(tab, slot, &run, TAB_STATEMENTS[which].sql);
-    return prepared(tab, slot, problem);
+    return prepared(tab, slot);
 }
 
 void ctr_tab_track(ctr_tab *tab, struct ctr_tracked *tracked, void (*drop)(struct ctr_tracked *))
@@ -273,10 +272,10 @@ static bool stays(const ctr_tab *tab, const ctr_slot *slot)
     return !slot->temporary && tab->file->conn->has_statements;
 }
 
-void ctr_tab_give_back(ctr_tab *tab, ctr_slot *slot, const ctr_problem *problem)
+void ctr_tab_give_back(ctr_tab *tab, ctr_slot *slot)
 {
     if (!slot) return;
-    if (problem->rc != SQLITE_OK || slot->kept.expired || !stays(tab, slot)) {
+    if (ctr_rc(tab->conn) != SQLITE_OK || slot->kept.expired || !stays(tab, slot)) {
         ctr_tab_drop(slot);
         return;
     }
@@ -293,29 +292,29 @@ void ctr_tab_drop(ctr_slot *slot)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static ctr_tab *make_tab(ctr_file *file, const char *table, const ctr_shape *shape,
-                         ctr_problem *problem)
+static ctr_tab *make_tab(ctr_file *file, const char *table, const ctr_shape *shape)
 {
     ctr_tab *tab = sqlite3_malloc64(sizeof *tab);
     if (!tab) {
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(file->conn);
         return NULL;
     }
     *tab = (ctr_tab){.file = file,
-                     .db = file->conn->db,
+                     .conn = file->conn,
                      .schema = file->schema,
                      .table = sqlite3_mprintf("%s", table),
                      .cache.n_counters = shape->n_counters};
-    if (!tab->table) ctr_problem_nomem(problem);
-    if (problem->rc == SQLITE_OK && ctr_shape_copy(&tab->shape, shape, problem) == SQLITE_OK)
+    if (!tab->table) ctr_problem_nomem(file->conn);
+    if (ctr_rc(file->conn) == SQLITE_OK &&
+        ctr_shape_copy(file->conn, &tab->shape, shape) == SQLITE_OK)
         return tab;
     ctr_tab_free(tab);
     return NULL;
 }
 
-ctr_tab *ctr_tab_reordered(const ctr_tab *tab, const ctr_shape *shape, ctr_problem *problem)
+ctr_tab *ctr_tab_reordered(const ctr_tab *tab, const ctr_shape *shape)
 {
-    return problem->rc == SQLITE_OK ? make_tab(tab->file, tab->table, shape, problem) : NULL;
+    return ctr_rc(tab->conn) == SQLITE_OK ? make_tab(tab->file, tab->table, shape) : NULL;
 }
 
 void ctr_tab_free(ctr_tab *tab)
@@ -342,29 +341,29 @@ ctr_tab *ctr_tab_known(ctr_file *file, const char *table)
     return tab;
 }
 
-int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape, ctr_problem *problem)
+int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape)
 {
     *shape = (ctr_shape){0};
-    const ctr_objects *objects = ctr_file_objects(file, problem);
-    if (!objects) return problem->rc;
-    if (!ctr_stored_read_text(shape, objects, table, problem))
-        return ctr_stored_read(shape, file->conn->db, file->schema, table, problem);
+    const ctr_objects *objects = ctr_file_objects(file);
+    if (!objects) return ctr_rc(file->conn);
+    if (!ctr_stored_read_text(shape, objects, table))
+        return ctr_stored_read(shape, file->conn, file->schema, table);
     ctr_tab *tab = ctr_tab_known(file, table);
-    if (!tab) tab = ctr_tab_of(file, table, shape, problem);
-    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_COUNTERS, problem);
-    if (!slot) return problem->rc;
-    ctr_run run = ctr_tab_run(tab, problem);
+    if (!tab) tab = ctr_tab_of(file, table, shape);
+    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_COUNTERS);
+    if (!slot) return ctr_rc(file->conn);
+    ctr_run run = ctr_tab_run(tab);
     ctr_stored_read_generations(shape, &run, slot->kept.statement);
-    ctr_tab_give_back(tab, slot, problem);
-    return problem->rc;
+    ctr_tab_give_back(tab, slot);
+    return ctr_rc(file->conn);
 }
 
 /* The statements name columns, so they are those of one shape. */
-static void take_shape(ctr_tab *tab, const ctr_shape *shape, ctr_problem *problem)
+static void take_shape(ctr_tab *tab, const ctr_shape *shape)
 {
     if (ctr_shape_same_columns(&tab->shape, shape)) return;
     ctr_shape copy = {0};
-    if (ctr_shape_copy(&copy, shape, problem)) {
+    if (ctr_shape_copy(tab->conn, &copy, shape)) {
         ctr_shape_close(&copy);
         return;
     }
@@ -378,22 +377,22 @@ static void take_shape(ctr_tab *tab, const ctr_shape *shape, ctr_problem *proble
     tab->shapes++;
 }
 
-ctr_tab *ctr_tab_of(ctr_file *file, const char *table, const ctr_shape *shape, ctr_problem *problem)
+ctr_tab *ctr_tab_of(ctr_file *file, const char *table, const ctr_shape *shape)
 {
-    if (problem->rc != SQLITE_OK) return NULL;
+    if (ctr_rc(file->conn) != SQLITE_OK) return NULL;
     ctr_tab *tab = ctr_tab_known(file, table);
     if (!tab) {
-        tab = make_tab(file, table, shape, problem);
+        tab = make_tab(file, table, shape);
         if (!tab) return NULL;
         tab->next = file->tabs;
         file->tabs = tab;
     }
     if (tab->schemas != file->schemas) ctr_tab_forget(file, table);
     tab->schemas = file->schemas;
-    take_shape(tab, shape, problem);
+    take_shape(tab, shape);
     tab->doubtful = true;
     tab->ready_at = 0;
-    return problem->rc == SQLITE_OK ? tab : NULL;
+    return ctr_rc(file->conn) == SQLITE_OK ? tab : NULL;
 }
 
 void ctr_tab_forget(ctr_file *file, const char *table)

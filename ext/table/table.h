@@ -192,7 +192,7 @@ typedef struct ctr_journal_mark {
 
 typedef struct ctr_tab {
     ctr_file *file;     /* borrowed */
-    sqlite3 *db;        /* of the file */
+    ctr_conn *conn;     /* of the file */
     const char *schema; /* of the file */
     char *table;        /* owned */
     ctr_shape shape;    /* owned: the columns that the statements name */
@@ -332,6 +332,7 @@ typedef struct ctr_staged {
 } ctr_staged;
 
 typedef struct ctr_rows {
+    ctr_conn *conn;
     const ctr_shape *shape; /* borrowed */
     ctr_tab *tab;           /* borrowed */
     ctr_tab *sql;           /* whose statements are used: see ctr_rows_reorder */
@@ -406,7 +407,7 @@ enum { CTR_STREAM_KEYS = 64, CTR_STREAMS_KEPT = 8 };
 
 /* The statements of one stored table that no cursor uses now, each with its plan. */
 typedef struct ctr_streams {
-    sqlite3 *db;
+    ctr_conn *conn;
     const char *schema, *table; /* borrowed */
     const ctr_shape *shape;     /* borrowed; columns come in its order */
     int out;                    /* statements that cursors use */
@@ -466,7 +467,7 @@ typedef struct ctr_walk {
 /* Stages the new cells of the current row. `keys` is its key, in key order, if the statement passes
  * rows in the order of storage, else NULL. Returns false if the row is not the expected one: then
  * the statement does not write it and passes no other row. */
-typedef bool ctr_update_merge(void *with, sqlite3_value **keys, ctr_problem *problem);
+typedef bool ctr_update_merge(void *with, sqlite3_value **keys);
 
 typedef struct ctr_update {
     ctr_rows *rows; /* borrowed; whole */
@@ -478,7 +479,6 @@ typedef struct ctr_update {
     bool pending;           /* a row is staged and not written yet */
     bool called;            /* false if an authorizer makes SQLite use NULL instead of a call */
     int n_written, n_fetched;
-    ctr_problem *problem;
 } ctr_update;
 
 /* Counters that come and go.
@@ -615,20 +615,19 @@ char *ctr_shape_list(const ctr_shape *shape, ctr_part part, const char *item, co
                      int first);
 
 /* Makes room for n columns. */
-int ctr_shape_open(ctr_shape *shape, int n, ctr_problem *problem);
+int ctr_shape_open(ctr_conn *conn, ctr_shape *shape, int n);
 
 /* Appends a copied column; `key` is its position in the key, or -1 for a counter. Fails with
  * SQLITE_SCHEMA if there is no room, because the table has grown meanwhile; SQLite then tries
  * again. */
-int ctr_shape_add(ctr_shape *shape, const char *name, const char *type, const char *collation,
-                  int key, ctr_problem *problem);
+int ctr_shape_add(ctr_conn *conn, ctr_shape *shape, const char *name, const char *type,
+                  const char *collation, int key);
 
 /* Appends a dropped counter; copies the name. */
-void ctr_shape_add_gone(ctr_shape *shape, const char *name, int64_t generation,
-                        ctr_problem *problem);
+void ctr_shape_add_gone(ctr_conn *conn, ctr_shape *shape, const char *name, int64_t generation);
 
 /* Copies a shape, with its dropped counters. The caller closes the copy, also after a failure. */
-int ctr_shape_copy(ctr_shape *shape, const ctr_shape *of, ctr_problem *problem);
+int ctr_shape_copy(ctr_conn *conn, ctr_shape *shape, const ctr_shape *of);
 
 /* Returns whether the two have the same columns. Does not compare generations. */
 bool ctr_shape_same_columns(const ctr_shape *a, const ctr_shape *b);
@@ -684,12 +683,12 @@ void ctr_shape_close(ctr_shape *shape);
 
 /* Fails unless the keys agree, as a merge requires. `a` and `b` are the names of the two files in
  * messages. */
-int ctr_shape_check_keys(const ctr_shape *one, const char *a, const ctr_shape *two, const char *b,
-                         ctr_problem *problem);
+int ctr_shape_check_keys(ctr_conn *conn, const ctr_shape *one, const char *a, const ctr_shape *two,
+                         const char *b);
 
 /* The same; fails also unless both sides have each counter, in the same generation. */
-int ctr_shape_check_same(const ctr_shape *one, const char *a, const ctr_shape *two, const char *b,
-                         ctr_problem *problem);
+int ctr_shape_check_same(ctr_conn *conn, const ctr_shape *one, const char *a, const ctr_shape *two,
+                         const char *b);
 
 /* Returns whether some counter of `from` has a higher generation than in `shape`. */
 bool ctr_shape_is_behind(const ctr_shape *shape, const ctr_shape *from);
@@ -699,30 +698,30 @@ int ctr_shape_counter_of(const ctr_shape *shape, const char *name, int64_t gener
 
 /* Makes room for `size` more bytes after the present ones and returns it; NULL if there is no
  * memory. */
-uint8_t *ctr_pack_room(ctr_packed *packed, size_t size, ctr_problem *problem);
+uint8_t *ctr_pack_room(ctr_conn *conn, ctr_packed *packed, size_t size);
 
 /* Packs n values in place of the present bytes; a NULL becomes CTR_KEY_NOTHING. They may belong to
  * a statement's current row. */
-int ctr_pack_values(ctr_packed *packed, sqlite3_value **values, int n, ctr_problem *problem);
+int ctr_pack_values(ctr_conn *conn, ctr_packed *packed, sqlite3_value **values, int n);
 
 /* Append a packed key: begin it, and add a value; NULL is nothing. */
-void ctr_pack_begin(ctr_packed *packed, ctr_problem *problem);
-void ctr_pack_append(ctr_packed *packed, sqlite3_value *value, ctr_problem *problem);
+void ctr_pack_begin(ctr_conn *conn, ctr_packed *packed);
+void ctr_pack_append(ctr_conn *conn, ctr_packed *packed, sqlite3_value *value);
 
 /* The same for the key columns of a row, or for floors, folded. */
-int ctr_pack_folded(ctr_packed *packed, const ctr_shape *shape, sqlite3_value **keys,
-                    ctr_problem *problem);
+int ctr_pack_folded(ctr_conn *conn, ctr_packed *packed, const ctr_shape *shape,
+                    sqlite3_value **keys);
 
 /* Binds a value as a column would store it; the second borrows the bytes of a text until the
  * bindings are cleared. SQLite converts an integer to REAL when it stores it, not when it compares
  * it. */
-int ctr_pack_bind_stored(sqlite3_stmt *statement, int i, const ctr_column *column,
+int ctr_pack_bind_stored(ctr_conn *conn, sqlite3_stmt *statement, int i, const ctr_column *column,
                          sqlite3_value *value);
-int ctr_pack_lend_stored(sqlite3_stmt *statement, int i, const ctr_column *column,
+int ctr_pack_lend_stored(ctr_conn *conn, sqlite3_stmt *statement, int i, const ctr_column *column,
                          sqlite3_value *value);
 
 /* Binds the key columns of a row, beginning at the parameter `first`. Returns an SQLite code. */
-int ctr_pack_bind_keys(sqlite3_stmt *statement, int first, const ctr_shape *shape,
+int ctr_pack_bind_keys(ctr_conn *conn, sqlite3_stmt *statement, int first, const ctr_shape *shape,
                        sqlite3_value **keys);
 
 /* Binds the values of a checked key to the parameters of a statement, from the first on. */
@@ -738,38 +737,34 @@ char *ctr_key_json_write(const uint8_t *key, size_t size);
 
 /* Packs the values of a JSON array, which SQLite's json_each reads, in place of the present bytes,
  * and sets their number. Returns false if it is no array of values of a key, or on a problem. */
-bool ctr_key_json_read(ctr_packed *key, int *n, sqlite3 *db, const char *json,
-                       ctr_problem *problem);
+bool ctr_key_json_read(ctr_packed *key, int *n, ctr_conn *conn, const char *json);
 
 /* ==== stored.c ================================================================================ */
 
 /* Adds a new table with its birth name: its own name or that of its tracked table. Fails while
  * another table has this birth name. */
-void ctr_catalog_add(sqlite3 *db, const char *schema, const char *table, const char *birth,
-                     ctr_problem *problem);
+void ctr_catalog_add(ctr_conn *conn, const char *schema, const char *table, const char *birth);
 
-void ctr_catalog_remove(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
-void ctr_catalog_rename(sqlite3 *db, const char *schema, const char *table, const char *to,
-                        ctr_problem *problem);
+void ctr_catalog_remove(ctr_conn *conn, const char *schema, const char *table);
+void ctr_catalog_rename(ctr_conn *conn, const char *schema, const char *table, const char *to);
 
 /* Look for the table with the birth name `birth`, or the present name `table`. Return false if
  * there is none, or on a problem. The caller closes the entry, also after a failure. */
-bool ctr_catalog_born(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *birth,
-                      ctr_problem *problem);
-bool ctr_catalog_named(ctr_catalog_entry *entry, sqlite3 *db, const char *schema, const char *table,
-                       ctr_problem *problem);
+bool ctr_catalog_born(ctr_catalog_entry *entry, ctr_conn *conn, const char *schema,
+                      const char *birth);
+bool ctr_catalog_named(ctr_catalog_entry *entry, ctr_conn *conn, const char *schema,
+                       const char *table);
 
-int ctr_catalog_copy(ctr_catalog_entry *entry, const ctr_catalog_entry *of, ctr_problem *problem);
+int ctr_catalog_copy(ctr_conn *conn, ctr_catalog_entry *entry, const ctr_catalog_entry *of);
 void ctr_catalog_close_entry(ctr_catalog_entry *entry);
 
 /* Reads the catalog in place of the present content. A file without one has no tables. The caller
  * zeroes it first, and closes it, also after a failure. */
-int ctr_catalog_read(ctr_catalog *catalog, ctr_file *file, ctr_problem *problem);
+int ctr_catalog_read(ctr_catalog *catalog, ctr_file *file);
 void ctr_catalog_close(ctr_catalog *catalog);
 
 /* Adds the table with this birth name, which was created since. */
-int ctr_catalog_list_born(ctr_catalog *catalog, ctr_file *file, const char *birth,
-                          ctr_problem *problem);
+int ctr_catalog_list_born(ctr_catalog *catalog, ctr_file *file, const char *birth);
 
 /* Returns the table with this birth name, or NULL. */
 const ctr_catalog_entry *ctr_catalog_find(const ctr_catalog *catalog, const char *birth);
@@ -782,10 +777,8 @@ const ctr_catalog_entry *ctr_catalog_find(const ctr_catalog *catalog, const char
 
 /* Refuses triggers that our writes would fire, because a trigger is foreign code: on the stored
  * tables of `table`, which may be NULL, and with `of_file` on those of the file. */
-int ctr_refuse_triggers(sqlite3 *db, const char *schema, const char *table, bool of_file,
-                        ctr_problem *problem);
-int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, bool of_file,
-                              ctr_problem *problem);
+int ctr_refuse_triggers(ctr_conn *conn, const char *schema, const char *table, bool of_file);
+int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, bool of_file);
 
 /* The stored tables of a counter table.
  *
@@ -824,65 +817,60 @@ const char *const *ctr_stored_suffixes(void);
 const char *const *ctr_stored_of_file(void);
 
 /* Creates, drops and renames the stored tables. */
-void ctr_stored_create(const ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
-                       ctr_problem *problem);
-void ctr_stored_drop(sqlite3 *db, const char *schema, const char *table, ctr_problem *problem);
-void ctr_stored_rename(sqlite3 *db, const char *schema, const char *table, const char *to,
-                       ctr_problem *problem);
+void ctr_stored_create(const ctr_shape *shape, ctr_conn *conn, const char *schema,
+                       const char *table);
+void ctr_stored_drop(ctr_conn *conn, const char *schema, const char *table);
+void ctr_stored_rename(ctr_conn *conn, const char *schema, const char *table, const char *to);
 
 /* Reads the shape from the stored tables of `table`. SQLITE_CORRUPT_VTAB if they are missing or
  * damaged. The caller closes it, also after a failure. */
-int ctr_stored_read(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
-                    ctr_problem *problem);
+int ctr_stored_read(ctr_shape *shape, ctr_conn *conn, const char *schema, const char *table);
 
 /* The same in two steps, for ctr_tab_read_shape: the columns, from the text of CREATE TABLE alone,
  * if that is the text we write (else returns false); the generations, from CTR_SQL_COLUMNS_ALL. */
-bool ctr_stored_read_text(ctr_shape *shape, const ctr_objects *objects, const char *table,
-                          ctr_problem *problem);
+bool ctr_stored_read_text(ctr_shape *shape, const ctr_objects *objects, const char *table);
 void ctr_stored_read_generations(ctr_shape *shape, ctr_run *run, sqlite3_stmt *row);
 
 /* Returns the name of the tracked table, as it was noted last, or NULL if there is none. The caller
  * frees it with sqlite3_free. */
-char *ctr_stored_tracked(sqlite3 *db, const char *schema, const char *counters,
-                         ctr_problem *problem);
+char *ctr_stored_tracked(ctr_conn *conn, const char *schema, const char *counters);
 
 /* Learns the columns by preparing a SELECT, which keeps no lock, for xConnect. The key columns are
  * those of `declared`. Copies `declared` if no stored table fits. ctr_stored_read checks the rest
  * and reads the generations. The caller closes the shape, also after a failure. */
-int ctr_stored_describe(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
-                        const ctr_shape *declared, ctr_problem *problem);
+int ctr_stored_describe(ctr_shape *shape, ctr_conn *conn, const char *schema, const char *table,
+                        const ctr_shape *declared);
 
 /* ==== tab.c =================================================================================== */
 
 /* Returns the table of a file with this shape, lent as long as the file, or NULL and a problem
  * without memory. It keeps its memory, unless the schema has changed since the last call. */
-ctr_tab *ctr_tab_of(ctr_file *file, const char *table, const ctr_shape *shape,
-                    ctr_problem *problem);
+ctr_tab *ctr_tab_of(ctr_file *file, const char *table, const ctr_shape *shape);
 
 /* Returns the table of this name if there is one already, or NULL. */
 ctr_tab *ctr_tab_known(ctr_file *file, const char *table);
 
 /* Reads the shape of a table with its generations; the caller closes it, also after a failure. */
-int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape, ctr_problem *problem);
+int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape);
 
 /* Returns a run of statements on the table. NULL: none, after a problem. */
-ctr_run ctr_tab_run(const ctr_tab *tab, ctr_problem *problem);
+ctr_run ctr_tab_run(const ctr_tab *tab);
 
 /* Takes a statement, which nobody else uses until it is given back; NULL on error. If it is taken
  * already, because the collation of a key runs SQL of the host, another one is prepared. */
-ctr_slot *ctr_tab_take(ctr_tab *tab, ctr_tab_sql which, ctr_problem *problem);
+ctr_slot *ctr_tab_take(ctr_tab *tab, ctr_tab_sql which);
 
 /* The same for one on the tracked table, with its lists. Only the table that the ctr_tab knows has
  * kept ones. */
 ctr_slot *ctr_tab_take_shown(ctr_tab *tab, ctr_tab_sql which, const struct ctr_tracked *tracked,
-                             const ctr_slots *lists, ctr_problem *problem);
+                             const ctr_slots *lists);
 
 /* Takes what the table tracks now; releases the former. */
 void ctr_tab_track(ctr_tab *tab, struct ctr_tracked *tracked, void (*drop)(struct ctr_tracked *));
 
 /* Gives a statement back: resets it and clears its bindings; NULL is harmless. After a problem it
  * is finalized, for it may hide columns, as an authorizer wanted it. */
-void ctr_tab_give_back(ctr_tab *tab, ctr_slot *slot, const ctr_problem *problem);
+void ctr_tab_give_back(ctr_tab *tab, ctr_slot *slot);
 void ctr_tab_drop(ctr_slot *slot); /* the same, and finalizes it */
 
 /* Finalizes the statements that nobody has taken. */
@@ -904,32 +892,31 @@ void ctr_tab_forget(ctr_file *file, const char *table);
 /* ==== row.c =================================================================================== */
 
 /* Borrows the shape. The caller closes `rows`, also after a failure. */
-int ctr_rows_open(ctr_rows *rows, ctr_file *file, const char *table, const ctr_shape *shape,
-                  ctr_problem *problem);
+int ctr_rows_open(ctr_rows *rows, ctr_file *file, const char *table, const ctr_shape *shape);
 void ctr_rows_close(ctr_rows *rows);
 
 /* Call it after the columns of the shape were put into another order: from now on statements with
  * this order are used. */
-int ctr_rows_reorder(ctr_rows *rows, ctr_problem *problem);
+int ctr_rows_reorder(ctr_rows *rows);
 
 /* Looks for the row with these key values, in key order. They may have any type: the columns'
  * affinity applies. On a malformed cell, sets a problem that names column and key. */
-int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
-int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid, ctr_problem *problem);
+int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys);
+int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid);
 
 /* Looks for the row in memory alone, and returns whether it may still be written as a new one: it
  * is not there, and its key is stored as it is. */
-bool ctr_rows_may_be_new(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
+bool ctr_rows_may_be_new(ctr_rows *rows, sqlite3_value **keys);
 
 /* Returns whether the table has no row. */
-bool ctr_rows_is_empty(ctr_rows *rows, ctr_problem *problem);
+bool ctr_rows_is_empty(ctr_rows *rows);
 
 /* Acts as if no row was found. */
-int ctr_rows_find_none(ctr_rows *rows, ctr_problem *problem);
+int ctr_rows_find_none(ctr_rows *rows);
 
 /* Takes the current row of a statement on the same table, _id, the columns of the shape and perhaps
  * the row cell, as if it were found. */
-int ctr_rows_take(ctr_rows *rows, sqlite3_stmt *row, ctr_problem *problem);
+int ctr_rows_take(ctr_rows *rows, sqlite3_stmt *row);
 
 /* ---- the row found last ---------------------------------------------------------------------- */
 
@@ -938,10 +925,10 @@ ctr_summary ctr_rows_state(const ctr_rows *rows, int counter);
 
 /* Returns the row cell of the row found last, read at the first call; life 0 if none was found or
  * it has none. NULL on a problem. Only for a replicated table. */
-ctr_row_cell *ctr_rows_row(ctr_rows *rows, ctr_problem *problem);
+ctr_row_cell *ctr_rows_row(ctr_rows *rows);
 
 /* Returns whether that row is live, by its row cell, which is read only if nothing else says so. */
-bool ctr_rows_is_live(ctr_rows *rows, ctr_problem *problem);
+bool ctr_rows_is_live(ctr_rows *rows);
 
 /* The values of a stored row: its cells with the amounts of the journal, its key.
  *
@@ -951,27 +938,26 @@ bool ctr_rows_is_live(ctr_rows *rows, ctr_problem *problem);
 /* Opens the cell in column i of a statement's current row, whose id is in column 0, with the
  * journal's amount added. It lives until the next one is opened. On a malformed cell, sets a
  * problem that names counter and key. */
-int ctr_values_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_cell *cell,
-                         ctr_problem *problem);
+int ctr_values_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_cell *cell);
 
 /* The same, but returns only life and sum, without any shard. */
-int ctr_values_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_summary *summary,
-                        ctr_problem *problem);
+int ctr_values_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter,
+                        ctr_summary *summary);
 
 /* Returns whether the row has exactly these key values; NULL matches any. */
-bool ctr_values_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem);
+bool ctr_values_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys);
 
 /* Copies the key values of a row; the caller frees them with sqlite3_value_free, also after a
  * failure. Returns false if there is no such row, or on a problem. */
-bool ctr_values_take_key(ctr_rows *rows, int64_t rowid, sqlite3_value **keys, ctr_problem *problem);
+bool ctr_values_take_key(ctr_rows *rows, int64_t rowid, sqlite3_value **keys);
 
 /* Returns the key of a row as a message shows it, ('/', 12); the caller frees it with sqlite3_free.
  * Returns NULL without memory, or if an error of reading the row made SQLite roll back; that error
  * replaces the problem. */
-char *ctr_values_key_text(ctr_rows *rows, int64_t rowid, ctr_problem *problem);
+char *ctr_values_key_text(ctr_rows *rows, int64_t rowid);
 
 /* Adds "column hits of ('/', 12)" to the problem. */
-void ctr_values_problem_at(ctr_rows *rows, int64_t rowid, int counter, ctr_problem *problem);
+void ctr_values_problem_at(ctr_rows *rows, int64_t rowid, int counter);
 
 /* Changes of the counters of a found or missing row: staged, then written.
  *
@@ -986,41 +972,37 @@ void ctr_values_problem_at(ctr_rows *rows, int64_t rowid, int counter, ctr_probl
 
 /* Adds n to a counter, or sets it to n, in the shard of the leader. Stages nothing and returns
  * CTR_DELETED or CTR_OVERFLOW if that is impossible. */
-ctr_status ctr_stage_add(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader,
-                         ctr_problem *problem);
-ctr_status ctr_stage_assign(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader,
-                            ctr_problem *problem);
+ctr_status ctr_stage_add(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader);
+ctr_status ctr_stage_assign(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader);
 
 /* Adds n to the cell itself: the leader is an opening (table/openings.c). */
-ctr_status ctr_stage_open(ctr_rows *rows, int counter, int64_t n, const ctr_leader *opening,
-                          ctr_problem *problem);
+ctr_status ctr_stage_open(ctr_rows *rows, int counter, int64_t n, const ctr_leader *opening);
 
 /* Begins the next life of a counter, with n unless `leader` is NULL; deletes it. Both may return
  * CTR_LAST_LIFE. */
-ctr_status ctr_stage_next_life(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader,
-                               ctr_problem *problem);
-ctr_status ctr_stage_delete(ctr_rows *rows, int counter, ctr_problem *problem);
+ctr_status ctr_stage_next_life(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader);
+ctr_status ctr_stage_delete(ctr_rows *rows, int counter);
 
 /* Returns room for a new cell, valid until the next call; NULL if there is no memory. The second
  * makes its first `size` bytes the new cell of a counter. */
-uint8_t *ctr_stage_room(ctr_rows *rows, size_t size, ctr_problem *problem);
+uint8_t *ctr_stage_room(ctr_rows *rows, size_t size);
 void ctr_stage_set(ctr_rows *rows, int counter, size_t size);
 
 /* Stages the spelling of the key of the row that was found: `keys` are equal to its values, and
  * perhaps other letters, blanks at the end, or 1.0 for 1. NULL: the value stays. Borrows them until
  * the row is written. */
-void ctr_stage_spell(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
+void ctr_stage_spell(ctr_rows *rows, sqlite3_value **keys);
 
 /* Empties the counters of a row of a replicated table, which ends or begins a life. */
 void ctr_stage_empty(ctr_rows *rows);
 
 /* Makes rows->row the new row cell; numbers new writers (table/columns.c). */
-int ctr_stage_row(ctr_rows *rows, ctr_problem *problem);
+int ctr_stage_row(ctr_rows *rows);
 
 /* Stages a write of the regular columns in a mask, a bool for each of n, which is borrowed until
  * the row is written. Returns false if the clock is beyond the last number (core/row_cell.c): then
  * the row cell must be written. */
-bool ctr_stage_stamps(ctr_rows *rows, const bool *mask, int n, ctr_problem *problem);
+bool ctr_stage_stamps(ctr_rows *rows, const bool *mask, int n);
 
 /* Returns the state of a counter of the row with the staged change. */
 ctr_summary ctr_stage_state(const ctr_rows *rows, int counter);
@@ -1033,13 +1015,13 @@ bool ctr_stage_any(const ctr_rows *rows);
 
 /* Inserts the row with `keys` if none was found, or changes the row that was found; then keys may
  * be NULL. */
-int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
+int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys);
 
 /* The same for a row that was not looked for. Returns false if it exists; then nothing changed. */
-bool ctr_stage_write_new(ctr_rows *rows, sqlite3_value **keys, ctr_problem *problem);
+bool ctr_stage_write_new(ctr_rows *rows, sqlite3_value **keys);
 
 /* Sets the problem that a row is being written, and a collation of the host writes another. */
-int ctr_stage_refuse_writing(ctr_problem *problem);
+int ctr_stage_refuse_writing(ctr_conn *conn);
 
 /* ==== cache.c ================================================================================= */
 
@@ -1053,7 +1035,7 @@ int ctr_stage_refuse_writing(ctr_problem *problem);
 ctr_amount *ctr_cache_find_amount(const ctr_amounts *amounts, int64_t row, int counter);
 
 /* Makes room for n more; the next n calls of ctr_cache_add_amount cannot fail. */
-int ctr_cache_expect_amounts(ctr_amounts *amounts, size_t n, ctr_problem *problem);
+int ctr_cache_expect_amounts(ctr_conn *conn, ctr_amounts *amounts, size_t n);
 
 /* Finds or creates an amount. It is lent until the next call of ctr_cache_expect_amounts. */
 ctr_amount *ctr_cache_add_amount(ctr_amounts *amounts, int64_t row, int counter);
@@ -1078,7 +1060,7 @@ uint64_t ctr_cache_hash(const uint8_t *key, size_t size);
 /* Brings memory up to date. Call it while a statement of the connection stands on a row of the
  * schema, or within a transaction that has read the schema, because SQLite then keeps one snapshot.
  * Fails with SQLITE_CORRUPT_VTAB if the journal is damaged. */
-int ctr_journal_refresh(ctr_tab *tab, ctr_problem *problem);
+int ctr_journal_refresh(ctr_tab *tab);
 
 /* Returns the amount of a counter of a row in the journal, or (CTR_AMOUNT_COLUMNS + c) the stamp of
  * regular column c; NULL: none. */
@@ -1090,14 +1072,14 @@ static inline const ctr_amount *ctr_journal_amount(const ctr_tab *tab, int64_t r
 
 /* Lists the rows with amounts or stamps, in ascending order; numbers are 0. The second counts the
  * amounts and stamps. */
-int ctr_journal_list_amounts(const ctr_tab *tab, ctr_changes *list, ctr_problem *problem);
+int ctr_journal_list_amounts(const ctr_tab *tab, ctr_changes *list);
 size_t ctr_journal_count_amounts(const ctr_tab *tab);
 
 /* Drops memory; the batch must have been appended. */
 void ctr_journal_drop(ctr_tab *tab);
 
 /* Appends the batch and drops memory, which is read again when needed. */
-void ctr_journal_read_again(ctr_tab *tab, ctr_problem *problem);
+void ctr_journal_read_again(ctr_tab *tab);
 
 /* Entries of a transaction for a journal, in memory until they are appended.
  *
@@ -1125,37 +1107,37 @@ void ctr_journal_read_again(ctr_tab *tab, ctr_problem *problem);
  * stamps. */
 
 /* Refuses to write if the write would run triggers. */
-int ctr_batch_refuse_triggers(ctr_tab *tab, ctr_problem *problem);
+int ctr_batch_refuse_triggers(ctr_tab *tab);
 
 /* Makes room for `n` entries, and appends the batch if it has grown long. */
-int ctr_batch_expect(ctr_tab *tab, int n, ctr_problem *problem);
+int ctr_batch_expect(ctr_tab *tab, int n);
 
 /* Returns the number that the entries which follow will have. The write lock is held. 0 on a
  * problem. */
-int64_t ctr_batch_number(ctr_tab *tab, ctr_problem *problem);
+int64_t ctr_batch_number(ctr_tab *tab);
 
 /* Makes this and all other connections drop their memory of the table. The caller has folded the
  * journal: amounts that stand in it would be lost. Returns the number of the change, or 0 on a
  * problem. */
-int64_t ctr_batch_mark_change(ctr_tab *tab, ctr_problem *problem);
+int64_t ctr_batch_mark_change(ctr_tab *tab);
 
 /* ---- all tables of a file that this transaction has written to, or is about to ---- */
 
-int ctr_batch_flush_all(ctr_file *file, ctr_problem *problem);
+int ctr_batch_flush_all(ctr_file *file);
 
 /* ==== changes.c =============================================================================== */
 
 /* Appends a change; a list that has become long is first reduced to the last change of each row. */
-int ctr_changes_add(ctr_changes *changes, const ctr_change_of_row *change, ctr_problem *problem);
+int ctr_changes_add(ctr_conn *conn, ctr_changes *changes, const ctr_change_of_row *change);
 
 /* Reads all changes with `since` or a higher number, in no order. */
-int ctr_changes_read(ctr_changes *changes, ctr_tab *tab, int64_t since, ctr_problem *problem);
+int ctr_changes_read(ctr_changes *changes, ctr_tab *tab, int64_t since);
 
 /* Sorts by row, ascending, and keeps each row once, with its highest number and all its origins. */
-int ctr_changes_latest(ctr_changes *changes, ctr_problem *problem);
+int ctr_changes_latest(ctr_conn *conn, ctr_changes *changes);
 
 /* Sets the problem "t_journal is damaged: row 5 is truncated". */
-int ctr_changes_damaged(const char *table, int64_t number, const char *what, ctr_problem *problem);
+int ctr_changes_damaged(ctr_conn *conn, const char *table, int64_t number, const char *what);
 
 /* Moves amounts of a journal into the cells.
  *
@@ -1176,10 +1158,10 @@ int ctr_changes_damaged(const char *table, int64_t number, const char *what, ctr
 
 /* Appends the batch and folds the whole journal. If this transaction has not checked the identity,
  * the id is read from the file. */
-int ctr_fold_table(ctr_tab *tab, ctr_problem *problem);
+int ctr_fold_table(ctr_tab *tab);
 
 /* The same, and compacts segments even if there is nothing to fold. */
-int ctr_fold_optimize(ctr_tab *tab, ctr_problem *problem);
+int ctr_fold_optimize(ctr_tab *tab);
 
 /* ==== events.c ================================================================================ */
 
@@ -1196,22 +1178,22 @@ int ctr_events_rollback_to(sqlite3_vtab *base, int level);
 /* Call it before a row is written while SQLite calls no table in this transaction: it adds a table
  * that the transaction creates to its list without xBegin, calls it at the end, but for savepoints
  * only after a new one has begun. counter_witness joins instead, which locks main. */
-int ctr_events_witness(ctr_joined *joined, ctr_problem *problem);
+int ctr_events_witness(ctr_joined *joined);
 
 /* Call it before the table is dropped, if the transaction has counted in it: if SQLite calls no
  * other table, counter_witness joins, as above. The table itself stays joined until the DROP is
  * done: while no table is joined, the state for savepoints is dropped. */
-int ctr_events_pass_on(ctr_joined *joined, ctr_problem *problem);
+int ctr_events_pass_on(ctr_joined *joined);
 void ctr_events_leave(ctr_joined *joined);
 
 /* Writes ahead what the end of the transaction would write, so that it does not fail there: if a
  * RELEASE is interrupted, SQLite leaves the savepoint in a state that no statement can repair until
  * the interrupt ends. Appends the batches, and folds the tables whose journals have grown. If no
  * table has joined the transaction, the checks of identities are forgotten. */
-int ctr_events_write_ahead(ctr_conn *conn, ctr_problem *problem);
+int ctr_events_write_ahead(ctr_conn *conn);
 
 /* Appends all batches to the journals (table/journal.c), in all files. */
-int ctr_events_append(ctr_conn *conn, ctr_problem *problem);
+int ctr_events_append(ctr_conn *conn);
 
 /* Returns the hooks of counter tables for a change of the identity of their file. */
 const ctr_file_tables *ctr_events_tables(void);
@@ -1226,11 +1208,10 @@ bool ctr_stream_is_exact(const ctr_shape *shape, const char *plan, sqlite3_value
 
 /* Starts a scan. If `all`, it uses all arguments, else only the exact ones, and skips the row that
  * came first, if there was one. */
-void ctr_stream_start(ctr_stream *stream, const char *plan, sqlite3_value **argv, bool all,
-                      ctr_problem *problem);
+void ctr_stream_start(ctr_stream *stream, const char *plan, sqlite3_value **argv, bool all);
 
 /* Steps to the next row. Returns false at the end, or on a problem. */
-bool ctr_stream_step(ctr_stream *stream, ctr_problem *problem);
+bool ctr_stream_step(ctr_stream *stream);
 
 /* Ends the scan. The stream may be started again. */
 void ctr_stream_close(ctr_stream *stream);
@@ -1251,39 +1232,37 @@ bool ctr_stream_plan_has_argument(const char *plan);
  */
 
 /* The caller closes the walk, also after a failure, before the rows. */
-int ctr_stream_walk_open(ctr_walk *walk, ctr_rows *rows, ctr_walk_kind kind, int64_t since,
-                         ctr_problem *problem);
+int ctr_stream_walk_open(ctr_walk *walk, ctr_rows *rows, ctr_walk_kind kind, int64_t since);
 
 /* The same for the rows whose first n key columns have these values: all of them if `since` is 0,
  * else those that have changed; with numbers. Key columns are compared as SQLite compares them. */
 int ctr_stream_walk_open_scope(ctr_walk *walk, ctr_rows *rows, int64_t since,
-                               sqlite3_value **values, int n, ctr_problem *problem);
+                               sqlite3_value **values, int n);
 
-bool ctr_stream_walk_next(ctr_walk *walk, ctr_problem *problem);
+bool ctr_stream_walk_next(ctr_walk *walk);
 void ctr_stream_walk_close(ctr_walk *walk);
 
-int ctr_update_register(sqlite3 *db);
+int ctr_update_register(sqlite3 *db, ctr_conn *conn);
 
 /* Returns false, without a problem, if the function cannot be used. The caller closes the update,
  * also after a failure. */
-bool ctr_update_open(ctr_update *update, ctr_rows *rows, ctr_update_merge *merge, void *with,
-                     ctr_problem *problem);
-void ctr_update_close(ctr_update *update, const ctr_problem *problem);
+bool ctr_update_open(ctr_update *update, ctr_rows *rows, ctr_update_merge *merge, void *with);
+void ctr_update_close(ctr_update *update);
 
 /* Merges into the row with this key. Returns whether it was written. rows->found says whether the
  * row exists, if update->called. */
-bool ctr_update_key(ctr_update *update, sqlite3_value **keys, ctr_problem *problem);
+bool ctr_update_key(ctr_update *update, sqlite3_value **keys);
 
 /* Merges into some of the rows behind `rowid`. Returns the number of written rows. rows->rowid is
  * the last row that was passed to `merge`, if rows->found. */
-int ctr_update_behind(ctr_update *update, int64_t rowid, ctr_problem *problem);
+int ctr_update_behind(ctr_update *update, int64_t rowid);
 
 /* ==== columns.c =============================================================================== */
 
 /* Returns the columns and writers, lent until they are asked for again after memory was dropped;
  * NULL on a problem, which is SQLITE_CORRUPT_VTAB if they are damaged. Forget drops memory; close
  * frees it. */
-const ctr_registry *ctr_regular_of(ctr_tab *tab, ctr_problem *problem);
+const ctr_registry *ctr_regular_of(ctr_tab *tab);
 void ctr_regular_forget(ctr_tab *tab);
 void ctr_regular_close(ctr_tab *tab);
 
@@ -1295,16 +1274,15 @@ bool ctr_regular_was_named(const ctr_registry *registry, const char *name, size_
 int ctr_regular_named(const ctr_registry *registry, const char *name, size_t size);
 
 /* Notes a new column, its present name, or (NULL) that it is replicated no longer. Drops memory. */
-void ctr_regular_note(ctr_tab *tab, int number, const char *name, const char *column,
-                      ctr_problem *problem);
+void ctr_regular_note(ctr_tab *tab, int number, const char *name, const char *column);
 
 /* Makes room in `cell` for the columns of the table, and empties it. `room` counts the columns that
  * it has room for, 0 at first. The caller frees cell->columns with sqlite3_free. */
-bool ctr_regular_room(ctr_tab *tab, ctr_row_cell *cell, int *room, ctr_problem *problem);
+bool ctr_regular_room(ctr_tab *tab, ctr_row_cell *cell, int *room);
 
 /* Reads the row cell of a row, with the stamps of the journal, into `cell`, as ctr_regular_room
  * leaves it; life 0: there is none. Fails with SQLITE_CORRUPT_VTAB if it is damaged. */
-int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell, ctr_problem *problem);
+int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell);
 
 /* Returns the number of a new stamp, or of a row of a journal: the time, in the unit of
  * core/row_cell.c, at most CTR_STAMP_LAST; or above + 1 if that is higher. The caller refuses a
@@ -1316,24 +1294,22 @@ int64_t ctr_regular_number(int64_t above);
 /* Lists the merged value of a column of a row in place of the listed one. `refused`: the table has
  * refused it. */
 void ctr_regular_list(ctr_tab *tab, int64_t rowid, const char *name, sqlite3_value *value,
-                      bool refused, ctr_problem *problem);
+                      bool refused);
 
 /* Return whether any value is listed, and whether one of the row is. The third forgets that of a
  * column, or of all (NULL). */
-bool ctr_regular_lists(ctr_tab *tab, ctr_problem *problem);
-bool ctr_regular_is_listed(ctr_tab *tab, int64_t rowid, ctr_problem *problem);
-void ctr_regular_unlist(ctr_tab *tab, int64_t rowid, const char *name, ctr_problem *problem);
+bool ctr_regular_lists(ctr_tab *tab);
+bool ctr_regular_is_listed(ctr_tab *tab, int64_t rowid);
+void ctr_regular_unlist(ctr_tab *tab, int64_t rowid, const char *name);
 
 /* Fails if the table cannot have a counter of this name: it is the name of a key column or of the
  * table, differs only in case from the name of a counter that is or was here, or exceeds a limit of
  * SQLite. The caller has refused reserved names. */
-int ctr_columns_check(const ctr_shape *shape, sqlite3 *db, const char *table, const char *name,
-                      ctr_problem *problem);
+int ctr_columns_check(const ctr_shape *shape, ctr_conn *conn, const char *table, const char *name);
 
 /* Lists the counters that `from` lists, in a new table with the same counters, so that its feed has
  * the same rows for them. */
-int ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from,
-                     ctr_problem *problem);
+int ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from);
 
 /* Raises a counter to `generation`, which is higher than its generation in `shape`. The caller has
  * just read `shape` from the table, and has checked a new name. Afterwards the shape and statements
@@ -1341,13 +1317,13 @@ int ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from,
  *
  * A failure after the first write spoils the transaction. */
 int64_t ctr_columns_raise(ctr_file *file, const char *table, const ctr_shape *shape,
-                          const char *name, int64_t generation, ctr_problem *problem);
+                          const char *name, int64_t generation);
 
 /* The same, as a command to the table: an INSERT passes it as a pointer, which no SQL text can
  * name. A pull needs it, because it is a statement that reads, and an interrupt undoes everything
  * only if the running statement writes. Returns the number of emptied cells. */
-int64_t ctr_columns_ask(sqlite3 *db, const char *schema, const char *table, const char *name,
-                        int64_t generation, ctr_problem *problem);
+int64_t ctr_columns_ask(ctr_conn *conn, const char *schema, const char *table, const char *name,
+                        int64_t generation);
 
 /* ==== floors.c ================================================================================ */
 
@@ -1355,7 +1331,7 @@ ctr_floors ctr_floors_on(ctr_tab *tab, const ctr_shape *shape);
 
 /* Returns whether a key with these values, in key order, is below a floor. Costs next to nothing if
  * the file has no floors. */
-bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *problem);
+bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys);
 
 /* Raises floors where `values`, in key order, are higher, and removes the rows below. NULL values
  * raise nothing. Refuses values of another kind than the column, because a text is above all
@@ -1364,12 +1340,12 @@ bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys, ctr_problem *
  *
  * Folds the journal first, because a removed row must have no amounts in it. A failure after the
  * first write spoils the transaction. */
-int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values, ctr_problem *problem);
+int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values);
 
 /* Returns the statement of CTR_TAB_FLOORS if the table has floors, at their row, else NULL. The
  * caller gives it back, and has read the shape, which checks that <table>_state is an ordinary
  * table. */
-ctr_slot *ctr_floors_read(ctr_tab *tab, ctr_problem *problem);
+ctr_slot *ctr_floors_read(ctr_tab *tab);
 
 /* ==== openings.c ============================================================================== */
 
@@ -1378,33 +1354,32 @@ void ctr_openings_new(uint8_t id[CTR_ID_SIZE]);
 
 /* Writes the opening that all files compute from the name under which a table was born; the case of
  * ASCII letters does not matter. Fails with SQLITE_NOMEM. */
-void ctr_openings_of_birth(const char *birth, uint8_t id[CTR_ID_SIZE], ctr_problem *problem);
+void ctr_openings_of_birth(ctr_conn *conn, const char *birth, uint8_t id[CTR_ID_SIZE]);
 
 /* Writes the opening that all files compute for a life of a row, with its packed key. */
-void ctr_openings_of_life(const char *birth, const ctr_packed *key, uint32_t life,
-                          uint8_t id[CTR_ID_SIZE], ctr_problem *problem);
+void ctr_openings_of_life(ctr_conn *conn, const char *birth, const ctr_packed *key, uint32_t life,
+                          uint8_t id[CTR_ID_SIZE]);
 
 /* Writes an answer about two openings, which differ. */
 void ctr_openings_write(uint8_t out[CTR_ANSWER_SIZE], const uint8_t *a, const uint8_t *b,
                         ctr_answer_to answer);
 
 /* Fails with SQLITE_CORRUPT_VTAB if the bytes are no answer. */
-int ctr_openings_check(const void *bytes, size_t size, ctr_problem *problem);
+int ctr_openings_check(ctr_conn *conn, const void *bytes, size_t size);
 
 /* Lists the answers of a table with the number `since` or a higher one, without any groups. The
  * caller closes it, also after a failure. */
-int ctr_openings_list(ctr_openings *openings, const ctr_tab *tab, int64_t since,
-                      ctr_problem *problem);
+int ctr_openings_list(ctr_openings *openings, const ctr_tab *tab, int64_t since);
 
 /* Reads all answers of a table, and which openings this file made. The caller closes it, also after
  * a failure. */
-int ctr_openings_read(ctr_openings *openings, const ctr_tab *tab, ctr_problem *problem);
+int ctr_openings_read(ctr_openings *openings, const ctr_tab *tab);
 void ctr_openings_close(ctr_openings *openings);
 
 /* Adds an answer. Returns whether it is new. Groups are made when they are next needed, so that
  * many answers one after the other do not cost the square of their number. */
-bool ctr_openings_add(ctr_openings *openings, const uint8_t answer[CTR_ANSWER_SIZE],
-                      ctr_problem *problem);
+bool ctr_openings_add(ctr_conn *conn, ctr_openings *openings,
+                      const uint8_t answer[CTR_ANSWER_SIZE]);
 
 /* Returns whether this file made the opening. */
 bool ctr_openings_is_own(const ctr_openings *openings, const uint8_t id[CTR_ID_SIZE]);
@@ -1414,13 +1389,13 @@ size_t ctr_openings_count(const ctr_cell *cell);
 
 /* Writes the cell reduced: in each group of openings only the greatest counts. Returns false if
  * that changes nothing, or on a problem. Needs cell->size bytes. */
-bool ctr_openings_reduce(ctr_openings *openings, const ctr_cell *cell, uint8_t *out, size_t *size,
-                         ctr_problem *problem);
+bool ctr_openings_reduce(ctr_conn *conn, ctr_openings *openings, const ctr_cell *cell, uint8_t *out,
+                         size_t *size);
 
 /* Returns whether two openings of the cell that count are unanswered, and sets them. They point
  * into the cell. */
-bool ctr_openings_unanswered(ctr_openings *openings, const ctr_cell *cell, ctr_shard pair[2],
-                             ctr_problem *problem);
+bool ctr_openings_unanswered(ctr_conn *conn, ctr_openings *openings, const ctr_cell *cell,
+                             ctr_shard pair[2]);
 
 /* Returns the call of counter_opening that gives an answer about an opening and, unless it is NULL,
  * a second one. The caller frees it with sqlite3_free; NULL: no memory. */
@@ -1438,7 +1413,7 @@ void ctr_openings_record_answer(ctr_run *run, const uint8_t answer[CTR_ANSWER_SI
 /* ---- while counter_track counts -------------------------------------------------------------- */
 
 /* Notes an opening that stands in a cell already. */
-void ctr_openings_meet(ctr_opening *opening, const uint8_t id[CTR_ID_SIZE], ctr_problem *problem);
+void ctr_openings_meet(ctr_conn *conn, ctr_opening *opening, const uint8_t id[CTR_ID_SIZE]);
 
 /* =================================================================================================
  * Only files of this folder use what follows.
@@ -1456,16 +1431,15 @@ enum { CTR_FIND_ROWID, CTR_FIND_COLUMNS };
 enum { CTR_INSERT_KEYS = 1, CTR_UPDATE_ROWID = 1, CTR_UPDATE_COUNTERS };
 
 /* Returns whether a packed key has exactly these values; NULL: any. */
-bool ctr_pack_has(const uint8_t *bytes, size_t size, sqlite3_value **keys, int n,
-                  ctr_problem *problem);
+bool ctr_pack_has(ctr_conn *conn, const uint8_t *bytes, size_t size, sqlite3_value **keys, int n);
 
 /* ==== stored.c ================================================================================ */
 
 /* Draws new tokens, which void the marks of other files for these tables. */
-void ctr_catalog_redraw(sqlite3 *db, const char *schema, ctr_problem *problem);
+void ctr_catalog_redraw(ctr_conn *conn, const char *schema);
 
 /* Sets the problem for a column that is not NULL and reads as NULL. */
-int ctr_refuse_hidden(const char *table, ctr_problem *problem);
+int ctr_refuse_hidden(ctr_conn *conn, const char *table);
 
 /* Returns whether an authorizer hides _id, a counter, or with `keys` a key column from a statement
  * that reads _id and the columns of the shape. */
@@ -1473,18 +1447,18 @@ bool ctr_refuse_is_hiding(const ctr_shape *shape, sqlite3_stmt *row, bool keys);
 
 /* Checks a statement of the table that reads _id and all columns, and notes that in its slot. Fails
  * if an authorizer hides one. */
-void ctr_refuse_hidden_by(ctr_slot *slot, const ctr_tab *tab, ctr_problem *problem);
+void ctr_refuse_hidden_by(ctr_slot *slot, const ctr_tab *tab);
 
 /* Fail if an authorizer of the host answers IGNORE, so that SQLite would leave out a column: the
  * entries of a journal row that is extended; a cell that is read or written. */
-int ctr_refuse_ignored_entries(const ctr_tab *tab, ctr_problem *problem);
-int ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape, ctr_problem *problem);
+int ctr_refuse_ignored_entries(const ctr_tab *tab);
+int ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape);
 
 /* ==== tab.c =================================================================================== */
 
 /* Returns one that has only statements, with the columns in another order, or NULL and a problem
  * without memory. The caller frees it with ctr_tab_free. */
-ctr_tab *ctr_tab_reordered(const ctr_tab *tab, const ctr_shape *shape, ctr_problem *problem);
+ctr_tab *ctr_tab_reordered(const ctr_tab *tab, const ctr_shape *shape);
 void ctr_tab_free(ctr_tab *tab);
 
 /* Frees the tables of a file. */
@@ -1494,18 +1468,16 @@ void ctr_tab_close_all(ctr_file *file);
 
 /* The same for the arguments of the function in table/stream.c: the row id and the columns of the
  * shape. The cells are whole. */
-int ctr_rows_take_values(ctr_rows *rows, sqlite3_value *rowid, sqlite3_value **columns,
-                         ctr_problem *problem);
+int ctr_rows_take_values(ctr_rows *rows, sqlite3_value *rowid, sqlite3_value **columns);
 
 /* ---- for table/row.c and table/row.c ---------------------------------------------------- */
 
 /* Binds the values of a key, from the first parameter on. It borrows the caller's texts instead of
  * copying them. */
-int ctr_rows_lend_keys(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **keys,
-                       ctr_problem *problem);
+int ctr_rows_lend_keys(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **keys);
 
 /* Notes the staged cells in the batch, before an UPDATE (table/stream.c) writes them. */
-int ctr_stage_note(ctr_rows *rows, ctr_problem *problem);
+int ctr_stage_note(ctr_rows *rows);
 
 /* ==== cache.c ================================================================================= */
 
@@ -1575,7 +1547,7 @@ void ctr_cache_clear(ctr_cache *cache);
 
 /* The same for one row; memory then has only this row. So a fresh connection answers its first
  * look-up without a table of all amounts. */
-int ctr_journal_refresh_row(ctr_tab *tab, int64_t row, ctr_problem *problem);
+int ctr_journal_refresh_row(ctr_tab *tab, int64_t row);
 
 /* Returns the number of entries that are not in the file yet. */
 static inline size_t ctr_batch_pending(const ctr_tab *tab)
@@ -1591,7 +1563,7 @@ static inline bool ctr_batch_is_ahead(const ctr_tab *tab)
 }
 
 /* The same for a statement that was just prepared, or prepared again: there may be new triggers. */
-int ctr_batch_refuse_triggers_anew(ctr_tab *tab, ctr_problem *problem);
+int ctr_batch_refuse_triggers_anew(ctr_tab *tab);
 
 /* Notes an increment of a counter of a row by n: one tick of its clock. */
 void ctr_batch_add(ctr_tab *tab, int64_t row, int counter, int64_t n);
@@ -1607,11 +1579,11 @@ void ctr_batch_learn(ctr_tab *tab, int64_t number);
 void ctr_batch_note(ctr_tab *tab, int64_t row, ctr_entry_kind kind, int counter, ctr_origin origin);
 
 /* Appends the batch, in a row that may grow until the transaction ends. */
-int ctr_batch_flush(ctr_tab *tab, ctr_problem *problem);
+int ctr_batch_flush(ctr_tab *tab);
 
 /* After a fold: appends a row that says that all earlier amounts were folded, and has the amounts
  * that are carried over. */
-void ctr_batch_carry(ctr_tab *tab, ctr_problem *problem);
+void ctr_batch_carry(ctr_tab *tab);
 
 /* Drops the batch, down to the last savepoint, and all memory. */
 void ctr_batch_abandon(ctr_tab *tab);
@@ -1624,7 +1596,7 @@ void ctr_batch_committed(ctr_file *file);
 void ctr_batch_rolled_back(ctr_file *file);
 
 /* The same for savepoints. */
-int ctr_batch_begin_savepoint(ctr_file *file, int level, ctr_problem *problem);
+int ctr_batch_begin_savepoint(ctr_file *file, int level);
 void ctr_batch_end_savepoint(ctr_file *file, int level);
 void ctr_batch_roll_back_to(ctr_file *file, int level);
 
@@ -1634,8 +1606,7 @@ void ctr_batch_roll_back_to(ctr_file *file, int level);
 enum { CTR_LEVEL_TRANSACTIONS = 0 };
 
 /* The same for some rows, each once and sorted: of these, all are listed if `since` is 0. */
-int ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since, const ctr_changes *rows,
-                        ctr_problem *problem);
+int ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since, const ctr_changes *rows);
 
 /* The list of changes of a journal, kept short.
  *
@@ -1651,16 +1622,15 @@ int ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since, const
 
 /* Folds all tables of the file. Call it before the id changes: amounts belong to the shards of the
  * old id. */
-int ctr_fold_file(ctr_file *file, ctr_problem *problem);
+int ctr_fold_file(ctr_file *file);
 
 /* Before a commit: folds the tables whose journals have grown beyond their limits. */
-int ctr_fold_grown(ctr_file *file, ctr_problem *problem);
+int ctr_fold_grown(ctr_file *file);
 
 /* ==== columns.c =============================================================================== */
 
 /* Encodes a cell into `out`, with room for ctr_row_cell_room(cell->n) bytes, and returns its size.
  * Numbers new writers. */
-size_t ctr_regular_write(ctr_tab *tab, const ctr_row_cell *cell, uint8_t *out,
-                         ctr_problem *problem);
+size_t ctr_regular_write(ctr_tab *tab, const ctr_row_cell *cell, uint8_t *out);
 
 #endif

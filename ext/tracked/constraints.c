@@ -7,7 +7,7 @@
 
 /* A request to track columns, and the resulting shape. */
 typedef struct trackable {
-    sqlite3 *db;
+    ctr_conn *conn;
     const char *schema, *table, *const *names;
     int n;
     const ctr_tracked *tracked;
@@ -22,7 +22,7 @@ static bool is_named(const trackable *want, const char *name)
 }
 
 /* Adds a column of the table to the shape of its counter table. */
-static void take_column(const trackable *want, const ctr_described *column, ctr_problem *problem)
+static void take_column(const trackable *want, const ctr_described *column)
 {
     const char *name = column->name, *type = column->type, *collation = NULL;
     int key = column->key;
@@ -31,80 +31,80 @@ static void take_column(const trackable *want, const ctr_described *column, ctr_
         return;
     ctr_affinity affinity = ctr_declaration_affinity(type);
     if (ctr_declaration_reserves(name))
-        ctr_problem_set(problem, SQLITE_ERROR, "%s: the column name %s is reserved", want->table,
+        ctr_problem_set(want->conn, SQLITE_ERROR, "%s: the column name %s is reserved", want->table,
                         name);
     if (key >= 0 && is_named(want, name))
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(want->conn, SQLITE_ERROR,
                         "%s: column %s is part of the key and cannot be tracked", want->table,
                         name);
     if (key >= 0 && sqlite3_stricmp(type, "ANY") == 0)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(want->conn, SQLITE_ERROR,
                         "%s: the key column %s has the type ANY, which distinguishes '1' from 1 in "
                         "a STRICT table, but not here",
                         want->table, name);
     if (key >= 0 && !ctr_declaration_is_plain(type))
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(want->conn, SQLITE_ERROR,
                         "%s: the type of the key column %s must be plain words, not %s",
                         want->table, name, type);
     if (key < 0 && column->generated)
-        ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is generated and cannot be tracked",
-                        want->table, name);
+        ctr_problem_set(want->conn, SQLITE_ERROR,
+                        "%s: column %s is generated and cannot be tracked", want->table, name);
     if (key < 0 && (affinity == CTR_AFFINITY_TEXT || affinity == CTR_AFFINITY_REAL))
         ctr_problem_set(
-            problem, SQLITE_ERROR,
+            want->conn, SQLITE_ERROR,
             "%s: column %s holds %s by its type %s, but a tracked column must hold integers",
             want->table, name, ctr_shape_affinity_name(affinity), type);
-    ctr_problem_sqlite(problem, want->db,
-                       sqlite3_table_column_metadata(want->db, want->schema, want->table, name,
-                                                     NULL, &collation, NULL, NULL, NULL));
-    if (problem->rc == SQLITE_OK)
-        ctr_shape_add(want->shape, name, key >= 0 ? type : "", key >= 0 ? collation : "", key,
-                      problem);
+    ctr_problem_sqlite(want->conn,
+                       sqlite3_table_column_metadata(want->conn->db, want->schema, want->table,
+                                                     name, NULL, &collation, NULL, NULL, NULL));
+    if (ctr_rc(want->conn) == SQLITE_OK)
+        ctr_shape_add(want->conn, want->shape, name, key >= 0 ? type : "",
+                      key >= 0 ? collation : "", key);
 }
 
 /* Fails unless the key compares as its columns do; otherwise two rows of the table could have one
  * key here. */
-static void check_key_term(const trackable *want, const ctr_term *term, ctr_problem *problem)
+static void check_key_term(const trackable *want, const ctr_term *term)
 {
     if (!term->is_primary || !term->name || !term->collation) return;
     for (int i = 0; i < want->shape->n_keys; i++) {
         const ctr_column *column = &want->shape->columns[want->shape->keys[i]];
         if (sqlite3_stricmp(column->name, term->name) == 0 &&
             sqlite3_stricmp(column->collation, term->collation) != 0)
-            ctr_problem_set(problem, SQLITE_ERROR,
+            ctr_problem_set(want->conn, SQLITE_ERROR,
                             "%s: the PRIMARY KEY compares column %s by %s, the column itself by %s",
                             want->table, term->name, term->collation, column->collation);
     }
 }
 
-int ctr_constraints_read_shape(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
-                               const char *const *names, int n, const ctr_tracked *tracked,
-                               ctr_problem *problem)
+int ctr_constraints_read_shape(ctr_shape *shape, ctr_conn *conn, const char *schema,
+                               const char *table, const char *const *names, int n,
+                               const ctr_tracked *tracked)
 {
     enum { COLUMNS_MAX = 32767 };
-    trackable want = {db, schema, table, names, n, tracked, shape};
+    trackable want = {conn, schema, table, names, n, tracked, shape};
     ctr_ordinary ordinary = {0};
-    ctr_ordinary_read(&ordinary, db, schema, table, problem);
-    ctr_ordinary_read_terms(&ordinary, db, schema, table, problem);
-    ctr_shape_open(shape, COLUMNS_MAX, problem);
-    for (size_t i = 0; i < ordinary.n && problem->rc == SQLITE_OK; i++)
-        take_column(&want, &ordinary.columns[i], problem);
+    ctr_ordinary_read(&ordinary, conn, schema, table);
+    ctr_ordinary_read_terms(&ordinary, conn, schema, table);
+    ctr_shape_open(conn, shape, COLUMNS_MAX);
+    for (size_t i = 0; i < ordinary.n && ctr_rc(conn) == SQLITE_OK; i++)
+        take_column(&want, &ordinary.columns[i]);
     for (int i = 0; i < n; i++) {
         if (ctr_shape_counter_like(shape, names[i]) < 0)
-            ctr_problem_set(problem, SQLITE_ERROR, "%s: there is no column '%s'", table, names[i]);
+            ctr_problem_set(conn, SQLITE_ERROR, "%s: there is no column '%s'", table, names[i]);
         for (int k = 0; k < i; k++)
             if (sqlite3_stricmp(names[i], names[k]) == 0)
-                ctr_problem_set(problem, SQLITE_ERROR, "%s: column %s is named twice", table,
+                ctr_problem_set(conn, SQLITE_ERROR, "%s: column %s is named twice", table,
                                 names[i]);
     }
-    for (size_t i = 0; i < ordinary.n_terms && problem->rc == SQLITE_OK; i++)
-        check_key_term(&want, &ordinary.terms[i], problem);
+    for (size_t i = 0; i < ordinary.n_terms && ctr_rc(conn) == SQLITE_OK; i++)
+        check_key_term(&want, &ordinary.terms[i]);
     ctr_ordinary_close(&ordinary);
     if (shape->n_keys == 0)
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(conn, SQLITE_ERROR,
                         "%s has no PRIMARY KEY, which must identify its rows in other files",
                         table);
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
 /* The key of any other table has an index. */
@@ -115,16 +115,16 @@ bool ctr_constraints_numbers_keys(const ctr_ordinary *ordinary)
     return true;
 }
 
-void ctr_constraints_refuse_own_keys(const ctr_shape *shape, sqlite3 *db, const char *schema,
-                                     const char *table, ctr_problem *problem)
+void ctr_constraints_refuse_own_keys(const ctr_shape *shape, ctr_conn *conn, const char *schema,
+                                     const char *table)
 {
     ctr_ordinary ordinary = {0};
-    ctr_ordinary_read_terms(&ordinary, db, schema, table, problem);
+    ctr_ordinary_read_terms(&ordinary, conn, schema, table);
     bool numbers = ctr_constraints_numbers_keys(&ordinary);
     ctr_ordinary_close(&ordinary);
-    if (problem->rc == SQLITE_OK && numbers)
+    if (ctr_rc(conn) == SQLITE_OK && numbers)
         ctr_problem_set(
-            problem, SQLITE_ERROR,
+            conn, SQLITE_ERROR,
             "%s: SQLite gives out the key %s by itself, so two files give one number to "
             "different rows, and a merge makes one row of the two: give the table a "
             "natural key or UUIDs, as docs/tracked-columns.md#keys describes; "
@@ -132,8 +132,7 @@ void ctr_constraints_refuse_own_keys(const ctr_shape *shape, sqlite3 *db, const 
             table, shape->columns[shape->keys[0]].name);
 }
 
-void ctr_constraints_refuse_collations(const ctr_shape *shape, const char *table,
-                                       ctr_problem *problem)
+void ctr_constraints_refuse_collations(ctr_conn *conn, const ctr_shape *shape, const char *table)
 {
     static const char *const BUILT_IN[] = {"BINARY", "NOCASE", "RTRIM"};
     for (int i = 0; i < shape->n_keys; i++) {
@@ -142,7 +141,7 @@ void ctr_constraints_refuse_collations(const ctr_shape *shape, const char *table
         for (size_t k = 0; k < sizeof BUILT_IN / sizeof *BUILT_IN; k++)
             is = is || sqlite3_stricmp(column->collation, BUILT_IN[k]) == 0;
         if (!is)
-            ctr_problem_set(problem, SQLITE_ERROR,
+            ctr_problem_set(conn, SQLITE_ERROR,
                             "%s: the key column %s has the collation %s, and the keys of a "
                             "replicated table have BINARY, NOCASE or RTRIM",
                             table, column->name, column->collation);
@@ -207,37 +206,36 @@ static bool is_constant(const char *expression)
     return true;
 }
 
-char *ctr_constraints_default(const ctr_described *column, ctr_problem *problem)
+char *ctr_constraints_default(ctr_conn *conn, const ctr_described *column)
 {
     const char *value = column->value;
     char *text = value && is_default_text(value)
-                     ? ctr_text_unquoted((ctr_span){value, strlen(value)}, problem)
+                     ? ctr_text_unquoted(conn, (ctr_span){value, strlen(value)})
                      : NULL;
     char *expression =
         text ? sqlite3_mprintf("%Q", text) : sqlite3_mprintf("(%s\n)", value ? value : "NULL");
-    if (!expression) ctr_problem_nomem(problem);
+    if (!expression) ctr_problem_nomem(conn);
     sqlite3_free(text);
     return expression;
 }
 
 /* Appends the value that a row of the table gets for a column: NEW."u", or the DEFAULT, with which
  * OR REPLACE replaces a NULL after the BEFORE triggers. */
-static void append_new(const ctr_described *column, sqlite3_str *out, ctr_problem *problem)
+static void append_new(ctr_conn *conn, const ctr_described *column, sqlite3_str *out)
 {
     const char *value = column->value;
     bool replaced = value && column->not_null && (is_default_text(value) || is_constant(value));
-    char *expression = replaced ? ctr_constraints_default(column, problem) : NULL;
+    char *expression = replaced ? ctr_constraints_default(conn, column) : NULL;
     if (replaced && !expression) return;
     sqlite3_str_appendf(out, replaced ? "ifnull(NEW.\"%w\", %s)" : "NEW.\"%w\"", column->name,
                         expression);
     sqlite3_free(expression);
 }
 
-void ctr_constraints_append_new(sqlite3_str *out, const ctr_tracked *tracked, const char *name,
-                                ctr_problem *problem)
+void ctr_constraints_append_new(sqlite3_str *out, const ctr_tracked *tracked, const char *name)
 {
     const ctr_described *column = ctr_ordinary_column(&tracked->ordinary, name);
-    if (column) append_new(column, out, problem);
+    if (column) append_new(tracked->conn, column, out);
 }
 
 /* Returns whether a word of an expression, which is no text in quotes, is this name. */
@@ -251,15 +249,15 @@ static bool mentions(const char *expression, const char *name)
 
 /* Lists the columns of NEW that an expression may name, under their own names, so that it can be
  * evaluated for the new row. SQLite drops no other column that a trigger names. */
-static void list_new_row(const ctr_ordinary *ordinary, const char *term, sqlite3_str *out,
-                         ctr_problem *problem)
+static void list_new_row(ctr_conn *conn, const ctr_ordinary *ordinary, const char *term,
+                         sqlite3_str *out)
 {
     int n = 0;
     for (size_t i = 0; i < ordinary->n; i++) {
         const char *name = ordinary->columns[i].name;
         if (!mentions(term, name)) continue;
         sqlite3_str_appendall(out, n++ ? ", " : "");
-        append_new(&ordinary->columns[i], out, problem);
+        append_new(conn, &ordinary->columns[i], out);
         sqlite3_str_appendf(out, " AS \"%w\"", name);
     }
     if (n == 0) sqlite3_str_appendall(out, "NULL");
@@ -273,39 +271,38 @@ typedef struct unique_in {
 } unique_in;
 
 /* Returns the text of the index; NULL on a problem, or if it is one of a constraint. */
-static char *read_index_text(const unique_in *in, const char *index, ctr_problem *problem)
+static char *read_index_text(ctr_conn *conn, const unique_in *in, const char *index)
 {
-    ctr_run run = ctr_run_on(in->tracked->db, in->tracked->schema, NULL, problem);
+    ctr_run run = ctr_run_on(in->tracked->conn, in->tracked->schema, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_INDEX);
     ctr_run_bind_text(&run, row, ":name", index);
-    const char *sql = ctr_run_row(&run, row) ? ctr_text_column(row, 0, problem) : NULL;
-    char *copy = sql ? ctr_text_copy(sql, problem) : NULL;
+    const char *sql = ctr_run_row(&run, row) ? ctr_text_column(conn, row, 0) : NULL;
+    char *copy = sql ? ctr_text_copy(conn, sql) : NULL;
     sqlite3_finalize(row);
     return copy;
 }
 
 /* Returns whether a name in quotes is that of a column. */
-static bool names_column(const unique_in *in, ctr_span quoted, ctr_problem *problem)
+static bool names_column(ctr_conn *conn, const unique_in *in, ctr_span quoted)
 {
     const ctr_tracked *tracked = in->tracked;
-    char *name = ctr_text_unquoted(quoted, problem);
+    char *name = ctr_text_unquoted(conn, quoted);
     if (!name) return false;
-    int rc = sqlite3_table_column_metadata(tracked->db, tracked->schema, tracked->table, name, NULL,
-                                           NULL, NULL, NULL, NULL);
-    if (rc != SQLITE_ERROR) ctr_problem_sqlite(problem, tracked->db, rc);
+    int rc = sqlite3_table_column_metadata(tracked->conn->db, tracked->schema, tracked->table, name,
+                                           NULL, NULL, NULL, NULL, NULL);
+    if (rc != SQLITE_ERROR) ctr_problem_sqlite(tracked->conn, rc);
     sqlite3_free(name);
     return rc == SQLITE_OK;
 }
 
 /* Returns whether a condition means in a trigger what it means in its index: each name in quotes is
  * a column, not a text; and no name has a schema or table before it. */
-static bool means_the_same(const unique_in *in, const char *condition, ctr_problem *problem)
+static bool means_the_same(ctr_conn *conn, const unique_in *in, const char *condition)
 {
     ctr_words words = {.at = condition};
     for (ctr_word_next(&words); words.kind != CTR_WORD_END; ctr_word_next(&words)) {
         if (ctr_word_at_mark(&words, '.')) return false;
-        if (strchr("\"`[", *words.word.text) && !names_column(in, words.word, problem))
-            return false;
+        if (strchr("\"`[", *words.word.text) && !names_column(conn, in, words.word)) return false;
     }
     return true;
 }
@@ -320,14 +317,14 @@ static void begin_index(const unique_in *in, const char *condition)
 }
 
 /* Appends (expression) = (SELECT expression FROM (SELECT NEW."a" AS "a", ...) WHERE condition). */
-static void match_expression(const unique_in *in, const char *text, const char *condition,
-                             ctr_problem *problem)
+static void match_expression(ctr_conn *conn, const unique_in *in, const char *text,
+                             const char *condition)
 {
     sqlite3_str *match = in->rows->match;
     char *named = condition ? sqlite3_mprintf("%s %s", text, condition) : NULL;
-    if (condition && !named) ctr_problem_nomem(problem);
+    if (condition && !named) ctr_problem_nomem(conn);
     sqlite3_str_appendf(match, "(%s\n) = (SELECT %s\n FROM (SELECT ", text, text);
-    list_new_row(&in->tracked->ordinary, named ? named : text, match, problem);
+    list_new_row(conn, &in->tracked->ordinary, named ? named : text, match);
     sqlite3_str_appendall(match, ")");
     if (condition) sqlite3_str_appendf(match, " WHERE %s\n", condition);
     sqlite3_str_appendall(match, ")");
@@ -335,29 +332,29 @@ static void match_expression(const unique_in *in, const char *text, const char *
 }
 
 /* Appends "u" = NEW."u", or the same of an expression. */
-static void match_term(const unique_in *in, const ctr_term *term, ctr_problem *problem)
+static void match_term(ctr_conn *conn, const unique_in *in, const ctr_term *term)
 {
     sqlite3_str *match = in->rows->match, *names = in->rows->names;
     if (term->is_primary) return;
     if (!term->name || term->is_partial) in->rows->any_column = true;
     bool reads = !term->name || (term->is_partial && term->number == 0);
-    char *sql = reads ? read_index_text(in, term->index, problem) : NULL;
+    char *sql = reads ? read_index_text(conn, in, term->index) : NULL;
     ctr_span expression = {NULL, 0}, where = {NULL, 0};
     if (sql) split_index(sql, term->number, &expression, &where);
-    char *text = !term->name && sql ? ctr_text_of(expression, problem) : NULL;
-    char *copy = where.text ? ctr_text_of(where, problem) : NULL;
-    const char *condition = copy && means_the_same(in, copy, problem) ? copy : NULL;
+    char *text = !term->name && sql ? ctr_text_of(conn, expression) : NULL;
+    char *copy = where.text ? ctr_text_of(conn, where) : NULL;
+    const char *condition = copy && means_the_same(conn, in, copy) ? copy : NULL;
     if (term->number == 0)
         begin_index(in, condition);
     else
         sqlite3_str_appendall(match, " AND ");
     if (term->name) {
         sqlite3_str_appendf(match, "\"%w\" = ", term->name);
-        ctr_constraints_append_new(match, in->tracked, term->name, problem);
+        ctr_constraints_append_new(match, in->tracked, term->name);
         sqlite3_str_appendf(match, " COLLATE \"%w\"", term->collation ? term->collation : "BINARY");
         sqlite3_str_appendf(names, "%s\"%w\"", ctr_text_separator(names, ", "), term->name);
     } else if (text) {
-        match_expression(in, text, condition, problem);
+        match_expression(conn, in, text, condition);
     } else {
         sqlite3_str_appendall(match, "1");
     }
@@ -372,7 +369,7 @@ enum { ROWID_NAMES_N = sizeof ROWID_NAMES / sizeof *ROWID_NAMES };
 
 /* Appends "rowid" = NEW."rowid", for a statement may give the row id of another row. In a BEFORE
  * INSERT, NEW has -1 for one that SQLite has yet to choose. A table named NEW has no such NEW. */
-static void match_rowid(const unique_in *in, ctr_problem *problem)
+static void match_rowid(const unique_in *in)
 {
     int i = 0;
     bool has_primary = false; /* an index of the key, which is not the row id */
@@ -384,10 +381,10 @@ static void match_rowid(const unique_in *in, ctr_problem *problem)
     bool shadows =
         sqlite3_stricmp(tracked->table, "NEW") == 0 || sqlite3_stricmp(tracked->table, "OLD") == 0;
     if (!has_primary || i == ROWID_NAMES_N || shadows) return;
-    int rc = sqlite3_table_column_metadata(tracked->db, tracked->schema, tracked->table,
+    int rc = sqlite3_table_column_metadata(tracked->conn->db, tracked->schema, tracked->table,
                                            ROWID_NAMES[i], NULL, NULL, NULL, NULL, NULL);
     if (rc == SQLITE_ERROR) return; /* WITHOUT ROWID */
-    if (ctr_problem_sqlite(problem, tracked->db, rc)) return;
+    if (ctr_problem_sqlite(tracked->conn, rc)) return;
     in->rows->rowid_alone = sqlite3_str_length(in->rows->match) == 0 ? ROWID_NAMES[i] : NULL;
     begin_index(in, NULL);
     sqlite3_str_appendf(in->rows->match, "\"%w\" = NEW.\"%w\"", ROWID_NAMES[i], ROWID_NAMES[i]);
@@ -414,12 +411,13 @@ static bool is_source(const char *declaration, const char *name)
 
 /* Lists NEW."a" IS NULL OR ..., for each column from which a generated one is computed. SQLite
  * refuses to drop these, and drops no other column that a trigger names. */
-static void list_sources(const ctr_tracked *tracked, sqlite3_str *out, ctr_problem *problem)
+static void list_sources(const ctr_tracked *tracked, sqlite3_str *out)
 {
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
     ctr_run_bind_text(&run, row, ":name", tracked->table);
-    const char *declaration = ctr_run_row(&run, row) ? ctr_text_column(row, 2, problem) : NULL;
+    const char *declaration =
+        ctr_run_row(&run, row) ? ctr_text_column(tracked->conn, row, 2) : NULL;
     for (size_t i = 0; declaration && i < tracked->ordinary.n; i++) {
         const ctr_described *column = &tracked->ordinary.columns[i];
         if (!column->generated && is_source(declaration, column->name))
@@ -428,15 +426,15 @@ static void list_sources(const ctr_tracked *tracked, sqlite3_str *out, ctr_probl
     sqlite3_finalize(row);
 }
 
-void ctr_constraints_list_unique(ctr_unique *rows, const ctr_tracked *tracked, ctr_problem *problem)
+void ctr_constraints_list_unique(ctr_unique *rows, const ctr_tracked *tracked)
 {
     const ctr_ordinary *ordinary = &tracked->ordinary;
     unique_in in = {tracked, rows};
-    for (size_t i = 0; i < ordinary->n_terms && problem->rc == SQLITE_OK; i++)
-        match_term(&in, &ordinary->terms[i], problem);
+    for (size_t i = 0; i < ordinary->n_terms && ctr_rc(tracked->conn) == SQLITE_OK; i++)
+        match_term(tracked->conn, &in, &ordinary->terms[i]);
     for (size_t i = 0; i < ordinary->n; i++)
         rows->any_generated = rows->any_generated || ordinary->columns[i].generated;
-    if (rows->any_generated) list_sources(tracked, rows->stored, problem);
-    match_rowid(&in, problem);
+    if (rows->any_generated) list_sources(tracked, rows->stored);
+    match_rowid(&in);
     rows->any_column = rows->any_column || rows->any_generated;
 }

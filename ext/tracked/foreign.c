@@ -36,20 +36,20 @@ typedef struct reading_keys {
     size_t n, room;
 } reading_keys;
 
-static void list_replicated(reading_keys *reading, ctr_problem *problem)
+static void list_replicated(ctr_conn *conn, reading_keys *reading)
 {
     const ctr_objects *objects = reading->objects;
-    for (size_t i = 0; i < objects->n && problem->rc == SQLITE_OK; i++) {
+    for (size_t i = 0; i < objects->n && ctr_rc(conn) == SQLITE_OK; i++) {
         const ctr_named *named = &objects->named[i];
         if (named->object != CTR_OBJECT_VIRTUAL_TABLE ||
             !ctr_tracked_is_among(objects, named->name))
             continue;
-        const ctr_named *cells = ctr_schema_objects_stored(objects, named->name, "cells", problem);
-        const char *table = ctr_triggers_table(objects, named->name, problem);
+        const ctr_named *cells = ctr_schema_objects_stored(objects, named->name, "cells");
+        const char *table = ctr_triggers_table(objects, named->name);
         if (!table || !cells || !cells->sql || !ctr_word_is_in("\"_row\" BLOB", cells->sql))
             continue;
-        const char **list = ctr_array_room(reading->replicated, &reading->room, reading->n + 1,
-                                           sizeof *list, problem);
+        const char **list =
+            ctr_array_room(conn, reading->replicated, &reading->room, reading->n + 1, sizeof *list);
         if (!list) return;
         reading->replicated = list;
         list[reading->n++] = table;
@@ -64,20 +64,20 @@ static bool is_replicated(const reading_keys *reading, const char *table)
 }
 
 /* Appends a foreign key without columns. Returns NULL on a problem. */
-static ctr_foreign_key *add_foreign_key(ctr_foreign_keys *foreign, const char *child,
-                                        const char *parent, const char *on_delete,
-                                        ctr_problem *problem)
+static ctr_foreign_key *add_foreign_key(ctr_conn *conn, ctr_foreign_keys *foreign,
+                                        const char *child, const char *parent,
+                                        const char *on_delete)
 {
-    ctr_foreign_key *keys = ctr_array_room(foreign->keys, &foreign->room, (size_t)foreign->n + 1,
-                                           sizeof *keys, problem);
+    ctr_foreign_key *keys =
+        ctr_array_room(conn, foreign->keys, &foreign->room, (size_t)foreign->n + 1, sizeof *keys);
     if (!keys) return NULL;
     foreign->keys = keys;
     ctr_foreign_key *key = &keys[foreign->n++];
-    *key = (ctr_foreign_key){.child = ctr_text_copy(child, problem),
-                             .parent = ctr_text_copy(parent, problem),
+    *key = (ctr_foreign_key){.child = ctr_text_copy(conn, child),
+                             .parent = ctr_text_copy(conn, parent),
                              .forbids = strcmp(on_delete, "NO ACTION") == 0 ||
                                         strcmp(on_delete, "RESTRICT") == 0};
-    return problem->rc == SQLITE_OK ? key : NULL;
+    return ctr_rc(conn) == SQLITE_OK ? key : NULL;
 }
 
 /* Returns the column with this position in the PRIMARY KEY, to which a foreign key refers that
@@ -89,21 +89,21 @@ static const char *key_column(const ctr_ordinary *parent, int position)
     return NULL;
 }
 
-static void add_pair(ctr_foreign_key *key, const char *from, const char *to, ctr_problem *problem)
+static void add_pair(ctr_conn *conn, ctr_foreign_key *key, const char *from, const char *to)
 {
     struct ctr_foreign_pair *pairs =
-        ctr_array_room(key->pairs, &key->room, (size_t)key->n + 1, sizeof *pairs, problem);
+        ctr_array_room(conn, key->pairs, &key->room, (size_t)key->n + 1, sizeof *pairs);
     if (!pairs) return;
     key->pairs = pairs;
-    pairs[key->n].from = ctr_text_copy(from, problem);
-    pairs[key->n++].to = ctr_text_copy(to, problem);
+    pairs[key->n].from = ctr_text_copy(conn, from);
+    pairs[key->n++].to = ctr_text_copy(conn, to);
 }
 
 /* Reads the foreign keys of one table. */
-static void read_keys(reading_keys *reading, const char *child, ctr_problem *problem)
+static void read_keys(ctr_conn *conn, reading_keys *reading, const char *child)
 {
     const ctr_objects *objects = reading->objects;
-    ctr_run run = ctr_run_on(objects->db, objects->schema, NULL, problem);
+    ctr_run run = ctr_run_on(objects->conn, objects->schema, NULL);
     run.slots.name = child;
     bool replicated = is_replicated(reading, child);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_FOREIGN_KEYS);
@@ -111,21 +111,20 @@ static void read_keys(reading_keys *reading, const char *child, ctr_problem *pro
     ctr_ordinary parent = {0};
     while (ctr_run_row(&run, row)) {
         int part = sqlite3_column_int(row, 1);
-        const char *name = ctr_text_column(row, 2, problem),
-                   *from = ctr_text_column(row, 3, problem), *to = ctr_text_column(row, 4, problem),
-                   *on_delete = ctr_text_column(row, 6, problem);
-        if (!name || !from || !on_delete || problem->rc != SQLITE_OK) continue;
+        const char *name = ctr_text_column(conn, row, 2), *from = ctr_text_column(conn, row, 3),
+                   *to = ctr_text_column(conn, row, 4), *on_delete = ctr_text_column(conn, row, 6);
+        if (!name || !from || !on_delete || ctr_rc(conn) != SQLITE_OK) continue;
         if (part == 0) {
-            key = add_foreign_key(reading->foreign, child, name, on_delete, problem);
+            key = add_foreign_key(conn, reading->foreign, child, name, on_delete);
             if (key) key->replicated = replicated;
             ctr_ordinary_close(&parent);
             parent = (ctr_ordinary){0};
-            ctr_ordinary_read(&parent, objects->db, objects->schema, name, problem);
+            ctr_ordinary_read(&parent, objects->conn, objects->schema, name);
         }
         if (!to) to = key_column(&parent, part);
         if (!key) continue;
         if (to && ctr_ordinary_column(&parent, to) && key->n == part)
-            add_pair(key, from, to, problem);
+            add_pair(conn, key, from, to);
         else
             free_pairs(key);
     }
@@ -133,30 +132,30 @@ static void read_keys(reading_keys *reading, const char *child, ctr_problem *pro
     ctr_ordinary_close(&parent);
 }
 
-const ctr_foreign_keys *ctr_foreign_keys_of(ctr_file *file, ctr_problem *problem)
+const ctr_foreign_keys *ctr_foreign_keys_of(ctr_file *file)
 {
-    const ctr_objects *objects = ctr_file_objects(file, problem);
-    if (!objects || problem->rc != SQLITE_OK) return NULL;
+    const ctr_objects *objects = ctr_file_objects(file);
+    if (!objects || ctr_rc(file->conn) != SQLITE_OK) return NULL;
     if (file->foreign && file->foreign->as_of == file->schemas) return file->foreign;
     free_keys(file);
     ctr_foreign_keys *foreign = sqlite3_malloc64(sizeof *foreign);
     if (!foreign) {
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(file->conn);
         return NULL;
     }
     *foreign = (ctr_foreign_keys){.as_of = file->schemas};
     file->foreign = foreign;
     file->free_foreign = free_keys;
     reading_keys reading = {.foreign = foreign, .objects = objects};
-    list_replicated(&reading, problem);
-    for (size_t i = 0; i < objects->n && problem->rc == SQLITE_OK; i++) {
+    list_replicated(file->conn, &reading);
+    for (size_t i = 0; i < objects->n && ctr_rc(file->conn) == SQLITE_OK; i++) {
         const ctr_named *named = &objects->named[i];
         if (named->object == CTR_OBJECT_TABLE && named->sql &&
             ctr_word_is_in("REFERENCES", named->sql))
-            read_keys(&reading, named->name, problem);
+            read_keys(file->conn, &reading, named->name);
     }
     sqlite3_free(reading.replicated);
-    if (problem->rc == SQLITE_OK) return foreign;
+    if (ctr_rc(file->conn) == SQLITE_OK) return foreign;
     free_keys(file);
     return NULL;
 }
@@ -204,11 +203,10 @@ static bool leads_to(const ctr_foreign_keys *foreign, const char *table, const c
     return leads;
 }
 
-bool ctr_foreign_is_in_circle(const ctr_foreign_keys *foreign, const char *table,
-                              ctr_problem *problem)
+bool ctr_foreign_is_in_circle(ctr_conn *conn, const ctr_foreign_keys *foreign, const char *table)
 {
-    bool *marked = problem->rc == SQLITE_OK ? sqlite3_malloc64((size_t)foreign->n + 1) : NULL;
-    if (!marked) ctr_problem_nomem(problem);
+    bool *marked = ctr_rc(conn) == SQLITE_OK ? sqlite3_malloc64((size_t)foreign->n + 1) : NULL;
+    if (!marked) ctr_problem_nomem(conn);
     if (marked) memset(marked, 0, (size_t)foreign->n + 1);
     bool is = marked && leads_to(foreign, table, table, marked);
     sqlite3_free(marked);
@@ -239,16 +237,16 @@ static void append_table(sorting *to, int table)
     to->order[to->n_sorted++] = table;
 }
 
-int ctr_foreign_sort(const ctr_foreign_keys *foreign, const char *const *tables, int n, int *order,
-                     ctr_problem *problem)
+int ctr_foreign_sort(ctr_conn *conn, const ctr_foreign_keys *foreign, const char *const *tables,
+                     int n, int *order)
 {
     sorting to = {.foreign = foreign, .tables = tables, .n = n, .order = order};
-    to.begun = problem->rc == SQLITE_OK ? sqlite3_malloc64((size_t)n + 1) : NULL;
-    if (!to.begun) return ctr_problem_nomem(problem);
+    to.begun = ctr_rc(conn) == SQLITE_OK ? sqlite3_malloc64((size_t)n + 1) : NULL;
+    if (!to.begun) return ctr_problem_nomem(conn);
     memset(to.begun, 0, (size_t)n + 1);
     for (int i = 0; i < n; i++) append_table(&to, i);
     sqlite3_free(to.begun);
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
 /* ---- what SQLite says of them ---------------------------------------------------------------- */
@@ -267,11 +265,11 @@ bool ctr_foreign_broken(sqlite3 *db)
     return is != 0;
 }
 
-void ctr_foreign_refuse_broken(sqlite3 *db, const char *table, ctr_problem *problem)
+void ctr_foreign_refuse_broken(ctr_conn *conn, const char *table)
 {
-    if (ctr_foreign_broken(db))
+    if (ctr_foreign_broken(conn->db))
         ctr_problem_set(
-            problem, SQLITE_ERROR,
+            conn, SQLITE_ERROR,
             "the transaction violates a deferred foreign key: repair it before values are "
             "written into the tracked table %s",
             table);
@@ -288,11 +286,11 @@ void ctr_foreign_list_match(const ctr_foreign_key *key, sqlite3_str *out)
 
 /* EXISTS (a child of the row with the key ?1, ?2, ...) for each foreign key that keeps the row. A
  * child that is to be deleted, too, goes first, and keeps it until then. */
-static char *list_children(ctr_foreign *foreign, ctr_problem *problem)
+static char *list_children(ctr_foreign *foreign)
 {
     const ctr_tracked *tracked = foreign->tracked;
-    const ctr_foreign_keys *all = ctr_foreign_keys_of(foreign->file, problem);
-    bool enforced = ctr_foreign_enforced(tracked->db);
+    const ctr_foreign_keys *all = ctr_foreign_keys_of(foreign->file);
+    bool enforced = ctr_foreign_enforced(tracked->conn->db);
     sqlite3_str *out = sqlite3_str_new(NULL);
     for (int i = 0; all && i < all->n; i++) {
         const ctr_foreign_key *key = &all->keys[i];
@@ -312,20 +310,20 @@ static char *list_children(ctr_foreign *foreign, ctr_problem *problem)
         ctr_foreign_list_match(key, out);
         sqlite3_str_appendall(out, ")");
     }
-    if (sqlite3_str_errcode(out) != SQLITE_OK) ctr_problem_nomem(problem);
+    if (sqlite3_str_errcode(out) != SQLITE_OK) ctr_problem_nomem(foreign->tracked->conn);
     return sqlite3_str_finish(out); /* NULL: there is none, or no memory */
 }
 
-static sqlite3_stmt *prepare_children(ctr_foreign *foreign, ctr_problem *problem)
+static sqlite3_stmt *prepare_children(ctr_foreign *foreign)
 {
-    if (foreign->children || foreign->childless || problem->rc != SQLITE_OK)
+    if (foreign->children || foreign->childless || ctr_rc(foreign->tracked->conn) != SQLITE_OK)
         return foreign->children;
     const ctr_tracked *tracked = foreign->tracked;
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
-    char *children = list_children(foreign, problem);
+    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, NULL);
+    char *children = list_children(foreign);
     run.slots.value = children;
     if (children) foreign->children = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
-    foreign->childless = !children && problem->rc == SQLITE_OK;
+    foreign->childless = !children && ctr_rc(foreign->tracked->conn) == SQLITE_OK;
     sqlite3_free(children);
     return foreign->children;
 }
@@ -336,12 +334,12 @@ void ctr_foreign_close(ctr_foreign *foreign)
     *foreign = (ctr_foreign){0};
 }
 
-bool ctr_foreign_has_children(ctr_foreign *foreign, sqlite3_value **keys, ctr_problem *problem)
+bool ctr_foreign_has_children(ctr_foreign *foreign, sqlite3_value **keys)
 {
     const ctr_tracked *tracked = foreign->tracked;
-    sqlite3_stmt *row = prepare_children(foreign, problem);
-    if (!row || ctr_tracked_bind_key(tracked, row, keys, problem)) return false;
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
+    sqlite3_stmt *row = prepare_children(foreign);
+    if (!row || ctr_tracked_bind_key(tracked, row, keys)) return false;
+    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, NULL);
     bool has = ctr_run_row(&run, row) && sqlite3_column_int(row, 0);
     sqlite3_reset(row);
     return has;

@@ -23,25 +23,25 @@ typedef struct cells_reader {
 } cells_reader;
 
 /* The caller closes it, even if this fails. */
-static cells_reader open_cells(ctr_showing *showing, ctr_rows *rows, ctr_problem *problem)
+static cells_reader open_cells(ctr_showing *showing, ctr_rows *rows)
 {
     const ctr_shape *shape = showing->tracked->shape;
     cells_reader cells = {
-        .showing = showing, .rows = rows, .slot = ctr_tab_take(rows->tab, CTR_TAB_FOLLOW, problem)};
-    ctr_batch_expect(rows->tab, 0, problem); /* so that what is refused leaves memory as it is */
+        .showing = showing, .rows = rows, .slot = ctr_tab_take(rows->tab, CTR_TAB_FOLLOW)};
+    ctr_batch_expect(rows->tab, 0); /* so that what is refused leaves memory as it is */
     cells.keys = sqlite3_malloc64(((size_t)shape->n_keys + 1) * sizeof *cells.keys);
     cells.now = sqlite3_malloc64(((size_t)shape->n_counters + 1) * sizeof *cells.now);
-    if (!cells.keys || !cells.now) ctr_problem_nomem(problem);
-    if (!shape->replicated || problem->rc != SQLITE_OK) return cells;
+    if (!cells.keys || !cells.now) ctr_problem_nomem(rows->conn);
+    if (!shape->replicated || ctr_rc(rows->conn) != SQLITE_OK) return cells;
     size_t n = (size_t)showing->tracked->n_regular + 1;
     cells.merged.values = sqlite3_malloc64(n * sizeof *cells.merged.values);
-    if (!cells.merged.values) ctr_problem_nomem(problem);
+    if (!cells.merged.values) ctr_problem_nomem(rows->conn);
     return cells;
 }
 
-static void close_cells(cells_reader *cells, ctr_problem *problem)
+static void close_cells(cells_reader *cells)
 {
-    ctr_tab_give_back(cells->rows->tab, cells->slot, problem);
+    ctr_tab_give_back(cells->rows->tab, cells->slot);
     sqlite3_free(cells->keys);
     sqlite3_free(cells->now);
     sqlite3_free(cells->merged.values);
@@ -67,39 +67,40 @@ static bool step_to_row(ctr_run *run, sqlite3_stmt *row, int64_t rowid)
 }
 
 /* Returns whether the row that the statement stands on has openings without an answer. */
-static bool is_withheld_row(cells_reader *cells, sqlite3_stmt *row, ctr_problem *problem)
+static bool is_withheld_row(cells_reader *cells, sqlite3_stmt *row)
 {
     bool withheld = false;
     const ctr_shape *shape = cells->showing->tracked->shape;
-    for (int i = 0; i < shape->n_counters && !withheld && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < shape->n_counters && !withheld && ctr_rc(cells->rows->conn) == SQLITE_OK;
+         i++) {
         ctr_cell cell;
         ctr_shard pair[2];
         const void *bytes = sqlite3_column_blob(row, CELLS_ID + shape->counters[i]);
         size_t size = (size_t)sqlite3_column_bytes(row, CELLS_ID + shape->counters[i]);
         if (ctr_cell_open(&cell, bytes, size) != CTR_OK || ctr_openings_count(&cell) < 2) continue;
-        if (!cells->has_answers) ctr_openings_read(&cells->answers, cells->rows->tab, problem);
+        if (!cells->has_answers) ctr_openings_read(&cells->answers, cells->rows->tab);
         cells->has_answers = true;
-        withheld = ctr_openings_unanswered(&cells->answers, &cell, pair, problem);
+        withheld = ctr_openings_unanswered(cells->rows->conn, &cells->answers, &cell, pair);
     }
     return withheld;
 }
 
 /* Reads the key and the states of the row with this id. In a transaction that has changed the
  * schema, SQLite aborts the statements that stand on a row when it rolls a savepoint back. */
-static bool read_cells(cells_reader *cells, int64_t rowid, ctr_problem *problem)
+static bool read_cells(cells_reader *cells, int64_t rowid)
 {
     sqlite3_stmt *row = cells->slot->kept.statement;
     if (cells->showing->writing.undone) sqlite3_reset(row);
     cells->showing->writing.undone = false;
     const ctr_tracked *tracked = cells->showing->tracked;
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, NULL, problem);
-    if (!step_to_row(&run, row, rowid) || ctr_rows_take(cells->rows, row, problem)) return false;
+    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, NULL);
+    if (!step_to_row(&run, row, rowid) || ctr_rows_take(cells->rows, row)) return false;
     for (int i = 0; i < tracked->shape->n_keys; i++)
         cells->keys[i] = sqlite3_column_value(row, CELLS_ID + tracked->shape->keys[i]);
     for (int i = 0; i < tracked->shape->n_counters; i++)
         cells->now[i] = ctr_rows_state(cells->rows, i);
-    cells->showing->withheld = is_withheld_row(cells, row, problem);
-    return problem->rc == SQLITE_OK;
+    cells->showing->withheld = is_withheld_row(cells, row);
+    return ctr_rc(cells->rows->conn) == SQLITE_OK;
 }
 
 /* ---- merged rows ----------------------------------------------------------------------------- */
@@ -118,14 +119,14 @@ static bool *taken_of(const due_row *row, const ctr_showing *showing)
     return (bool *)&row->before[showing->tracked->shape->n_counters];
 }
 
-int ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_later_row *row,
-                  ctr_problem *problem)
+int ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_later_row *row)
 {
     size_t counters = (size_t)showing->tracked->shape->n_counters * sizeof *row->before;
     size_t size = sizeof(due_row) + counters + (size_t)later->n_map;
     size = (size + 7) / 8 * 8; /* so that the next row is aligned */
-    uint8_t *rows = ctr_array_room(later->rows, &later->room, later->n + 1, size, problem);
-    if (!rows) return problem->rc;
+    uint8_t *rows =
+        ctr_array_room(showing->tracked->conn, later->rows, &later->room, later->n + 1, size);
+    if (!rows) return ctr_rc(showing->tracked->conn);
     later->rows = rows;
     later->size = size;
     due_row *due = (void *)(rows + later->n++ * size);
@@ -136,7 +137,7 @@ int ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_later_
     due->begins = row->begins;
     memcpy(due->before, row->before, counters);
     if (row->taken) memcpy(taken_of(due, showing), row->taken, (size_t)later->n_map);
-    return problem->rc;
+    return ctr_rc(showing->tracked->conn);
 }
 
 void ctr_later_close(ctr_later *later)
@@ -155,23 +156,22 @@ static int by_rowid(const void *a, const void *b)
 
 /* Notes the lives of the current row of a replicated table, which is to be shown. `due` is NULL for
  * a row that was not merged. */
-static void take_lives(cells_reader *cells, const due_row *due, ctr_problem *problem)
+static void take_lives(cells_reader *cells, const due_row *due)
 {
     if (!cells->showing->tracked->shape->replicated) return;
     cells->showing->merged = &cells->merged;
-    cells->merged.is_live = ctr_rows_is_live(cells->rows, problem);
+    cells->merged.is_live = ctr_rows_is_live(cells->rows);
     cells->merged.was_live = !due || due->was_live;
     cells->merged.begins = due && due->begins;
     for (int i = 0; i < cells->showing->tracked->n_regular; i++) cells->merged.values[i] = NULL;
 }
 
 /* Reads the values that the merge has taken. */
-static void take_values_of(cells_reader *cells, ctr_later *later, const due_row *due,
-                           ctr_problem *problem)
+static void take_values_of(cells_reader *cells, ctr_later *later, const due_row *due)
 {
     const ctr_tracked *tracked = cells->showing->tracked;
-    ctr_row_values_read(&later->values, due->giver, cells->keys, false, problem);
-    for (int i = 0; i < tracked->n_regular && problem->rc == SQLITE_OK; i++) {
+    ctr_row_values_read(&later->values, due->giver, cells->keys, false);
+    for (int i = 0; i < tracked->n_regular && ctr_rc(cells->rows->conn) == SQLITE_OK; i++) {
         int number = tracked->regular[i].number;
         bool is = number < later->n_map && taken_of(due, cells->showing)[number];
         cells->merged.values[i] = is ? later->values.given[later->map[number]] : NULL;
@@ -179,28 +179,27 @@ static void take_values_of(cells_reader *cells, ctr_later *later, const due_row 
 }
 
 /* Rows that are not whole go into the cache, where the triggers of the table find them. */
-int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool deletions,
-                   ctr_problem *problem)
+int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool deletions)
 {
     bool replicated = showing->tracked->shape->replicated, whole = rows->whole;
-    if (deletions && !replicated) return problem->rc;
-    cells_reader cells = open_cells(showing, rows, problem);
+    if (deletions && !replicated) return ctr_rc(rows->conn);
+    cells_reader cells = open_cells(showing, rows);
     rows->whole = false;
     if (later->n > 0) qsort(later->rows, later->n, later->size, by_rowid);
-    for (size_t i = 0; i < later->n && problem->rc == SQLITE_OK; i++) {
+    for (size_t i = 0; i < later->n && ctr_rc(rows->conn) == SQLITE_OK; i++) {
         due_row *due = (void *)(later->rows + i * later->size);
         if (deletions && !due->ended) continue;
-        if (!read_cells(&cells, due->rowid, problem)) continue;
-        take_lives(&cells, due, problem);
+        if (!read_cells(&cells, due->rowid)) continue;
+        take_lives(&cells, due);
         due->ended = replicated && !cells.merged.is_live;
         if (due->ended != deletions) continue;
-        if (replicated && !deletions) take_values_of(&cells, later, due, problem);
-        if (problem->rc == SQLITE_OK)
-            ctr_showing_row(showing, due->rowid, cells.keys, NULL, due->before, cells.now, problem);
+        if (replicated && !deletions) take_values_of(&cells, later, due);
+        if (ctr_rc(rows->conn) == SQLITE_OK)
+            ctr_showing_row(showing, due->rowid, cells.keys, NULL, due->before, cells.now);
     }
     rows->whole = whole;
-    close_cells(&cells, problem);
-    return problem->rc;
+    close_cells(&cells);
+    return ctr_rc(rows->conn);
 }
 
 /* ---- rows that are apart --------------------------------------------------------------------- */
@@ -243,21 +242,21 @@ static int by_value(const void *a, const void *b)
     return x->n < y->n ? -1 : x->n > y->n;
 }
 
-static void add_wanted(apart_job *job, int64_t rowid, int column, int64_t n, ctr_problem *problem)
+static void add_wanted(ctr_conn *conn, apart_job *job, int64_t rowid, int column, int64_t n)
 {
     wanted_value *wanted =
-        ctr_array_room(job->wanted, &job->room_wanted, job->n_wanted + 1, sizeof *wanted, problem);
+        ctr_array_room(conn, job->wanted, &job->room_wanted, job->n_wanted + 1, sizeof *wanted);
     if (!wanted) return;
     job->wanted = wanted;
     wanted[job->n_wanted++] = (wanted_value){.column = column, .n = n, .rowid = rowid};
 }
 
-static void add_wanted_counter(apart_job *job, int64_t rowid, int counter, ctr_problem *problem)
+static void add_wanted_counter(ctr_conn *conn, apart_job *job, int64_t rowid, int counter)
 {
     ctr_shown value;
     if (ctr_showing_value(job->cells.showing, counter, &job->cells.now[counter], &value) &&
         !value.null)
-        add_wanted(job, rowid, counter, value.n, problem);
+        add_wanted(conn, job, rowid, counter, value.n);
 }
 
 static int behind_counters(const apart_job *job, int regular)
@@ -267,9 +266,9 @@ static int behind_counters(const apart_job *job, int regular)
 
 /* Values that are equal and not the same, as under NOCASE, have other hashes: such a row waits for
  * the next turn. */
-static int64_t hash_of(apart_job *job, sqlite3_value *value, ctr_problem *problem)
+static int64_t hash_of(ctr_conn *conn, apart_job *job, sqlite3_value *value)
 {
-    if (ctr_pack_values(&job->packed, &value, 1, problem) != SQLITE_OK) return 0;
+    if (ctr_pack_values(conn, &job->packed, &value, 1) != SQLITE_OK) return 0;
     return (int64_t)ctr_cache_hash(job->packed.bytes, job->packed.size);
 }
 
@@ -278,59 +277,59 @@ static bool has_value(sqlite3_value *value)
     return value && sqlite3_value_type(value) != SQLITE_NULL;
 }
 
-static void add_wanted_regular(apart_job *job, int64_t rowid, ctr_problem *problem)
+static void add_wanted_regular(ctr_conn *conn, apart_job *job, int64_t rowid)
 {
     ctr_row_values *values = &job->values;
-    if (ctr_row_values_read(values, rowid, NULL, true, problem) != SQLITE_OK) return;
-    for (int i = 0; i < values->n && problem->rc == SQLITE_OK; i++)
+    if (ctr_row_values_read(values, rowid, NULL, true) != SQLITE_OK) return;
+    for (int i = 0; i < values->n && ctr_rc(conn) == SQLITE_OK; i++)
         if (has_value(values->given[i]))
-            add_wanted(job, rowid, behind_counters(job, i), hash_of(job, values->given[i], problem),
-                       problem);
+            add_wanted(conn, job, rowid, behind_counters(job, i),
+                       hash_of(conn, job, values->given[i]));
 }
 
 /* Reads what a row shows in its regular columns. */
-static void read_shown(apart_job *job, int64_t rowid, ctr_problem *problem)
+static void read_shown(ctr_conn *conn, apart_job *job, int64_t rowid)
 {
     ctr_row_values *values = &job->values;
-    if (ctr_row_values_show(values, rowid, job->cells.keys, problem) != SQLITE_OK) return;
-    for (int i = 0; i < values->n && problem->rc == SQLITE_OK; i++) {
+    if (ctr_row_values_show(values, rowid, job->cells.keys) != SQLITE_OK) return;
+    for (int i = 0; i < values->n && ctr_rc(conn) == SQLITE_OK; i++) {
         job->shown[i].is = has_value(values->given[i]);
-        if (job->shown[i].is) job->shown[i].hash = hash_of(job, values->given[i], problem);
+        if (job->shown[i].is) job->shown[i].hash = hash_of(conn, job, values->given[i]);
     }
     ctr_row_values_reset(values);
 }
 
-static void open_values(apart_job *job, ctr_problem *problem)
+static void open_values(ctr_conn *conn, apart_job *job)
 {
-    if (ctr_row_values_open(&job->values, job->cells.rows->tab, problem) != SQLITE_OK) return;
+    if (ctr_row_values_open(&job->values, job->cells.rows->tab) != SQLITE_OK) return;
     job->shown = sqlite3_malloc64(((size_t)job->values.n + 1) * sizeof *job->shown);
-    if (!job->shown) ctr_problem_nomem(problem);
+    if (!job->shown) ctr_problem_nomem(conn);
 }
 
 /* Reads the list, and sorts the values that the rows want. */
-static void read_listed(apart_job *job, ctr_problem *problem)
+static void read_listed(ctr_conn *conn, apart_job *job)
 {
     ctr_apart *apart = &job->cells.showing->apart;
     const ctr_tracked *tracked = apart->tracked;
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_APART_ROWS);
     while (ctr_run_row(&run, row)) {
         ctr_apart_row is;
         int64_t rowid = sqlite3_column_int64(row, 0), *listed = job->listed;
-        listed = ctr_array_room(listed, &job->room, job->n + 1, sizeof *listed, problem);
+        listed = ctr_array_room(conn, listed, &job->room, job->n + 1, sizeof *listed);
         if (!listed) break;
         job->listed = listed;
         listed[job->n++] = rowid;
-        ctr_apart_read(apart, rowid, &is, problem);
-        if (is.differs && read_cells(&job->cells, rowid, problem))
+        ctr_apart_read(apart, rowid, &is);
+        if (is.differs && read_cells(&job->cells, rowid))
             for (int i = 0; i < tracked->shape->n_counters; i++)
-                if (is.differs_in[i]) add_wanted_counter(job, rowid, i, problem);
-        if (is.refused) add_wanted_regular(job, rowid, problem);
+                if (is.differs_in[i]) add_wanted_counter(conn, job, rowid, i);
+        if (is.refused) add_wanted_regular(conn, job, rowid);
         ctr_apart_close_row(&is);
     }
     sqlite3_finalize(row);
     job->due = sqlite3_malloc64((TRIES * job->n_wanted + 1) * sizeof *job->due);
-    if (!job->due) ctr_problem_nomem(problem);
+    if (!job->due) ctr_problem_nomem(conn);
     if (job->n_wanted > 0) qsort(job->wanted, job->n_wanted, sizeof *job->wanted, by_value);
 }
 
@@ -351,45 +350,44 @@ static void try_wanting(apart_job *job, int column, int64_t n)
 }
 
 /* Tries to show a row. If it comes off the list, adds those that want what it showed. */
-static void try_row(apart_job *job, int64_t rowid, bool deletions, ctr_problem *problem)
+static void try_row(ctr_conn *conn, apart_job *job, int64_t rowid, bool deletions)
 {
     cells_reader *cells = &job->cells;
     ctr_apart *list = &cells->showing->apart;
     ctr_apart_row was, is = {0};
-    ctr_apart_read(list, rowid, &was, problem);
+    ctr_apart_read(list, rowid, &was);
     bool listed = was.waits || was.differs || was.refused || was.ended || was.withheld;
     bool leaves = (was.waits || was.refused) && cells->showing->leaves_refused;
-    bool tried = listed && !leaves && read_cells(cells, rowid, problem);
-    if (tried) take_lives(cells, NULL, problem);
+    bool tried = listed && !leaves && read_cells(cells, rowid);
+    if (tried) take_lives(cells, NULL);
     tried = tried && (deletions || !cells->showing->merged || cells->merged.is_live);
     bool may_free = tried && was.refused;
-    if (may_free) read_shown(job, rowid, problem);
-    if (tried && problem->rc == SQLITE_OK)
-        ctr_showing_again(cells->showing, rowid, cells->keys, cells->now, problem);
-    if (tried && ctr_apart_read(list, rowid, &is, problem) == SQLITE_OK && !is.waits && !is.differs)
+    if (may_free) read_shown(conn, job, rowid);
+    if (tried && ctr_rc(conn) == SQLITE_OK)
+        ctr_showing_again(cells->showing, rowid, cells->keys, cells->now);
+    if (tried && ctr_apart_read(list, rowid, &is) == SQLITE_OK && !is.waits && !is.differs)
         for (int i = 0; i < list->tracked->shape->n_counters; i++)
             if (was.differs_in[i] && !was.shown[i].null) try_wanting(job, i, was.shown[i].n);
-    for (int i = 0; may_free && !is.refused && problem->rc == SQLITE_OK && i < job->values.n; i++)
+    for (int i = 0; may_free && !is.refused && ctr_rc(conn) == SQLITE_OK && i < job->values.n; i++)
         if (job->shown[i].is) try_wanting(job, behind_counters(job, i), job->shown[i].hash);
     ctr_apart_close_row(&was);
     ctr_apart_close_row(&is);
 }
 
-int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards, bool deletions,
-                             ctr_problem *problem)
+int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards, bool deletions)
 {
-    apart_job job = {.cells = open_cells(showing, rows, problem)};
-    if (showing->tracked->shape->replicated) open_values(&job, problem);
-    read_listed(&job, problem);
-    for (size_t i = 0; i < job.n && problem->rc == SQLITE_OK; i++) {
+    apart_job job = {.cells = open_cells(showing, rows)};
+    if (showing->tracked->shape->replicated) open_values(rows->conn, &job);
+    read_listed(rows->conn, &job);
+    for (size_t i = 0; i < job.n && ctr_rc(rows->conn) == SQLITE_OK; i++) {
         job.due[job.n_due++] = job.listed[backwards ? job.n - 1 - i : i];
-        while (job.n_due > 0 && problem->rc == SQLITE_OK)
-            try_row(&job, job.due[--job.n_due], deletions, problem);
+        while (job.n_due > 0 && ctr_rc(rows->conn) == SQLITE_OK)
+            try_row(rows->conn, &job, job.due[--job.n_due], deletions);
     }
-    close_cells(&job.cells, problem);
+    close_cells(&job.cells);
     if (deletions && job.n > 0 && job.listed[0] == 0) {
         ctr_floors floors = ctr_floors_on(rows->tab, showing->tracked->shape);
-        ctr_later_show_purged(showing, &floors, problem);
+        ctr_later_show_purged(showing, &floors);
     }
     ctr_row_values_close(&job.values);
     sqlite3_free(job.packed.bytes);
@@ -397,27 +395,25 @@ int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backward
     sqlite3_free(job.listed);
     sqlite3_free(job.wanted);
     sqlite3_free(job.due);
-    return ctr_apart_count(rows->tab->file, rows->tab->table, problem);
+    return ctr_apart_count(rows->tab->file, rows->tab->table);
 }
 
-void ctr_later_show_listed(ctr_showing *showing, ctr_rows *rows, int64_t rowid,
-                           ctr_problem *problem)
+void ctr_later_show_listed(ctr_showing *showing, ctr_rows *rows, int64_t rowid)
 {
-    cells_reader cells = open_cells(showing, rows, problem);
-    bool there = problem->rc == SQLITE_OK && read_cells(&cells, rowid, problem);
-    if (there) take_lives(&cells, NULL, problem);
-    if (there && problem->rc == SQLITE_OK)
-        ctr_showing_again(showing, rowid, cells.keys, cells.now, problem);
-    close_cells(&cells, problem);
+    cells_reader cells = open_cells(showing, rows);
+    bool there = ctr_rc(rows->conn) == SQLITE_OK && read_cells(&cells, rowid);
+    if (there) take_lives(&cells, NULL);
+    if (there && ctr_rc(rows->conn) == SQLITE_OK)
+        ctr_showing_again(showing, rowid, cells.keys, cells.now);
+    close_cells(&cells);
 }
 
-void ctr_later_clear(ctr_showing *showing, ctr_rows *rows, int64_t rowid, const bool *columns,
-                     ctr_problem *problem)
+void ctr_later_clear(ctr_showing *showing, ctr_rows *rows, int64_t rowid, const bool *columns)
 {
-    cells_reader cells = open_cells(showing, rows, problem);
-    if (problem->rc == SQLITE_OK && read_cells(&cells, rowid, problem))
-        ctr_showing_clear(showing, rowid, cells.keys, columns, problem);
-    close_cells(&cells, problem);
+    cells_reader cells = open_cells(showing, rows);
+    if (ctr_rc(rows->conn) == SQLITE_OK && read_cells(&cells, rowid))
+        ctr_showing_clear(showing, rowid, cells.keys, columns);
+    close_cells(&cells);
 }
 
 /* ---- rows below floors ----------------------------------------------------------------------- */
@@ -425,59 +421,57 @@ void ctr_later_clear(ctr_showing *showing, ctr_rows *rows, int64_t rowid, const 
 /* Clears the values of the statement's current row, if it is below a floor; deletes a row of a
  * replicated table: without a row cell it would look new, and travel. The row has the id
  * among the cells, 0 if there is none, and the key. Returns whether others keep the row. */
-static bool show_nothing_below(ctr_showing *showing, sqlite3_stmt *row, ctr_floors *floors,
-                               ctr_problem *problem)
+static bool show_nothing_below(ctr_showing *showing, sqlite3_stmt *row, ctr_floors *floors)
 {
     int n = showing->tracked->shape->n_keys;
     sqlite3_value **keys = showing->writing.keys;
     showing->writing.rowid = sqlite3_column_int64(row, 0);
     for (int i = 0; i < n; i++) keys[i] = sqlite3_value_dup(sqlite3_column_value(row, 1 + i));
     for (int i = 0; i < n; i++)
-        if (!keys[i]) ctr_problem_nomem(problem);
-    bool below = problem->rc == SQLITE_OK && ctr_floors_is_below(floors, keys, problem);
+        if (!keys[i]) ctr_problem_nomem(floors->tab->conn);
+    bool below = ctr_rc(floors->tab->conn) == SQLITE_OK && ctr_floors_is_below(floors, keys);
     for (int i = 0; below && i < showing->tracked->shape->n_counters; i++) {
         const ctr_summary none = {.life = 1};
         ctr_showing_value(showing, i, &none, &showing->to[i]);
     }
-    bool there = below && ctr_writing_look(&showing->writing, keys, showing->from, NULL, problem);
+    bool there = below && ctr_writing_look(&showing->writing, keys, showing->from, NULL);
     bool deletes = there && showing->tracked->shape->replicated;
-    bool kept = deletes && !ctr_writing_delete(&showing->writing, problem);
-    if (there && !deletes)
-        ctr_writing_update(&showing->writing, showing->from, showing->to, problem);
+    bool kept = deletes && !ctr_writing_delete(&showing->writing);
+    if (there && !deletes) ctr_writing_update(&showing->writing, showing->from, showing->to);
     for (int i = 0; i < n; i++) sqlite3_value_free(keys[i]);
     return kept;
 }
 
-int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem *problem)
+int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors)
 {
     const ctr_tracked *tracked = showing->tracked;
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
     ctr_run_do(&run, CTR_SQL_TRACK_FORGET_APART, NULL);
 
     sqlite3_str *list = sqlite3_str_new(NULL);
     ctr_list_keys(tracked, list, "t.");
     char *key_list = sqlite3_str_finish(list), *match = ctr_list_key_match(tracked);
-    if (!key_list || !match) ctr_problem_nomem(problem);
+    if (!key_list || !match) ctr_problem_nomem(floors->tab->conn);
     run.slots.name = tracked->table;
     run.slots.keys = key_list;
     run.slots.constraint = match;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_WITHOUT_COUNTERS);
     sqlite3_value **keys = sqlite3_malloc64(((size_t)tracked->shape->n_keys + 1) * sizeof *keys);
-    if (!keys) ctr_problem_nomem(problem);
+    if (!keys) ctr_problem_nomem(floors->tab->conn);
     showing->writing.keys = keys;
     /* Rows of the table may refer to each other. */
     int64_t kept = 0, before;
     do {
         before = kept;
         kept = 0;
-        while (ctr_run_row(&run, row)) kept += show_nothing_below(showing, row, floors, problem);
+        while (ctr_run_row(&run, row)) kept += show_nothing_below(showing, row, floors);
         sqlite3_reset(row);
-    } while (kept > 0 && kept != before && problem->rc == SQLITE_OK);
+    } while (kept > 0 && kept != before && ctr_rc(floors->tab->conn) == SQLITE_OK);
     sqlite3_finalize(row);
-    if (kept > 0) ctr_apart_keep(&showing->apart, problem);
+    if (kept > 0) ctr_apart_keep(&showing->apart);
     sqlite3_free(key_list);
     sqlite3_free(match);
     sqlite3_free(keys);
     showing->writing.keys = NULL;
-    return problem->rc;
+    return ctr_rc(floors->tab->conn);
 }

@@ -76,7 +76,7 @@ static bool own_write_is_rowid(const ctr_file *file, const char *counters, int64
 static bool own_write_refuses(const ctr_file *file)
 {
     const ctr_writing *writing = file->writing;
-    return writing && writing->unsaved && ctr_foreign_broken(writing->tracked->db);
+    return writing && writing->unsaved && ctr_foreign_broken(writing->tracked->conn->db);
 }
 
 /* Note that a trigger changed or deleted a row, if it is the one that the library is writing. */
@@ -95,10 +95,10 @@ static void own_write_note_ended(const ctr_file *file, const char *counters, int
  */
 
 /* Of these methods, those that read the tracked table. */
-static const char *reports_tracked_table(const ctr_table *table, ctr_problem *problem)
+static const char *reports_tracked_table(const ctr_table *table)
 {
-    const ctr_objects *objects = ctr_file_objects(table->file, problem);
-    return objects ? ctr_triggers_table(objects, table->name, problem) : NULL;
+    const ctr_objects *objects = ctr_file_objects(table->file);
+    return objects ? ctr_triggers_table(objects, table->name) : NULL;
 }
 
 static void close_look(ctr_table *table)
@@ -109,13 +109,13 @@ static void close_look(ctr_table *table)
     table->reports->looked = false;
 }
 
-static void reports_open(ctr_table *table, ctr_problem *problem)
+static void reports_open(ctr_table *table)
 {
     table->reports = sqlite3_malloc64(sizeof *table->reports);
     if (table->reports)
         *table->reports = (ctr_reports){.noted = false};
     else
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(table->joined.conn);
 }
 
 static void reports_close(ctr_table *table)
@@ -142,24 +142,24 @@ static ctr_opening *reports_opening(const ctr_table *table)
  * The view is kept until the schema changes. SQLite does not always make a new object of this table
  * then: counter_replicate of a new column changes the triggers alone. A view that shows a row just
  * now is in use. */
-static ctr_showing *reports_look(ctr_table *table, ctr_problem *problem)
+static ctr_showing *reports_look(ctr_table *table)
 {
-    if (problem->rc != SQLITE_OK) return NULL;
+    if (ctr_rc(table->joined.conn) != SQLITE_OK) return NULL;
     if (table->reports->looked_in != table->file->schemas && !own_write_runs(table->file))
         close_look(table);
     if (table->reports->looked) return table->reports->looks;
     ctr_showing *looks = sqlite3_malloc64(sizeof *looks);
     if (!looks) {
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(table->joined.conn);
         return NULL;
     }
-    if (ctr_showing_look(looks, table->rows->tab, problem)) {
+    if (ctr_showing_look(looks, table->rows->tab)) {
         table->reports->looks = looks;
     } else {
         ctr_showing_close(looks);
         sqlite3_free(looks);
     }
-    table->reports->looked = problem->rc == SQLITE_OK;
+    table->reports->looked = ctr_rc(table->joined.conn) == SQLITE_OK;
     table->reports->looked_in = table->file->schemas;
     return table->reports->looks;
 }
@@ -170,7 +170,7 @@ static ctr_showing *reports_look(ctr_table *table, ctr_problem *problem)
  *
  * The write fires triggers, which may insert another key here, so the key is copied. */
 static void reports_show(ctr_table *table, bool is_trigger, const ctr_shown *from,
-                         const ctr_summary *before, const ctr_summary *after, ctr_problem *problem)
+                         const ctr_summary *before, const ctr_summary *after)
 {
     ctr_showing showing;
     int64_t rowid = table->rows->rowid;
@@ -179,11 +179,11 @@ static void reports_show(ctr_table *table, bool is_trigger, const ctr_shown *fro
     if (keys)
         memcpy(keys, table->keys, size);
     else
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(table->joined.conn);
     ctr_tab *tab = table->rows->tab;
-    bool open = is_trigger ? ctr_showing_look(&showing, tab, problem)
-                           : ctr_showing_open(&showing, tab, problem) == SQLITE_OK;
-    if (open) ctr_showing_row(&showing, rowid, keys, from, before, after, problem);
+    bool open =
+        is_trigger ? ctr_showing_look(&showing, tab) : ctr_showing_open(&showing, tab) == SQLITE_OK;
+    if (open) ctr_showing_row(&showing, rowid, keys, from, before, after);
     ctr_showing_close(&showing);
     sqlite3_free(keys);
 }
@@ -191,13 +191,13 @@ static void reports_show(ctr_table *table, bool is_trigger, const ctr_shown *fro
 /* Notes the names of the tracked table and its columns, once: the table is connected again when the
  * schema changes. But names that this transaction wrote may be rolled back, so they are written
  * again in the next one. */
-static void reports_note_names(ctr_table *table, ctr_problem *problem)
+static void reports_note_names(ctr_table *table)
 {
     unsigned nth = table->joined.conn->ended + 1;
     if (table->reports->noted) return;
-    if (ctr_tracked_note(table->file, table->name, &table->shape, problem))
-        table->reports->noted_in = nth;
-    table->reports->noted = problem->rc == SQLITE_OK && table->reports->noted_in != nth;
+    if (ctr_tracked_note(table->file, table->name, &table->shape)) table->reports->noted_in = nth;
+    table->reports->noted =
+        ctr_rc(table->joined.conn) == SQLITE_OK && table->reports->noted_in != nth;
 }
 
 /* =================================================================================================
@@ -217,26 +217,27 @@ static void reports_note_names(ctr_table *table, ctr_problem *problem)
  * number above or below for 'values=newest' or 'values=oldest'. Of two files that began with one
  * number a merge asks whose values win. */
 
-static int refuse_last_life(ctr_table *table, ctr_problem *problem)
+static int refuse_last_life(ctr_table *table)
 {
-    char *key = ctr_access_given_key_text(table, problem);
-    ctr_problem_set(problem, SQLITE_FULL, "row %s: there is no further life after %u", key,
-                    (unsigned)CTR_ROW_LIFE_MAX);
+    char *key = ctr_access_given_key_text(table);
+    ctr_problem_set(table->joined.conn, SQLITE_FULL, "row %s: there is no further life after %u",
+                    key, (unsigned)CTR_ROW_LIFE_MAX);
     sqlite3_free(key);
-    return problem->rc;
+    return ctr_rc(table->joined.conn);
 }
 
 /* Makes a stamp of this file, higher than `above`. Returns false on a problem. */
-static bool make_stamp(ctr_table *table, int64_t above, ctr_stamp *stamp, ctr_problem *problem)
+static bool make_stamp(ctr_table *table, int64_t above, ctr_stamp *stamp)
 {
-    const ctr_leader *leader = ctr_file_leader(table->file, problem);
+    const ctr_leader *leader = ctr_file_leader(table->file);
     if (!leader) return false;
-    int64_t number = ctr_batch_number(table->rows->tab, problem);
+    int64_t number = ctr_batch_number(table->rows->tab);
     bool fits = number > above && number <= CTR_STAMP_LAST;
     *stamp = (ctr_stamp){.number = fits ? number : ctr_regular_number(above)};
     memcpy(stamp->id, leader->id, CTR_ID_SIZE);
-    if (problem->rc == SQLITE_OK && stamp->number <= CTR_STAMP_MAX) return true;
-    ctr_problem_set(problem, SQLITE_FULL, "the stamps of the row have reached the last one, %lld",
+    if (ctr_rc(table->joined.conn) == SQLITE_OK && stamp->number <= CTR_STAMP_MAX) return true;
+    ctr_problem_set(table->joined.conn, SQLITE_FULL,
+                    "the stamps of the row have reached the last one, %lld",
                     (long long)CTR_STAMP_MAX);
     return false;
 }
@@ -248,56 +249,56 @@ static bool make_stamp(ctr_table *table, int64_t above, ctr_stamp *stamp, ctr_pr
  * counters.
  *
  * A row that was not looked for is taken for one without a row cell. */
-static bool stamping_is_live(ctr_table *table, ctr_problem *problem)
+static bool stamping_is_live(ctr_table *table)
 {
     if (!table->rows->shape->replicated) return ctr_access_is_live(table);
-    return ctr_rows_is_live(table->rows, problem);
+    return ctr_rows_is_live(table->rows);
 }
 
 /* Stage the row cell of the row that was found or is missing: inserted; deleted. */
-static void stamping_insert(ctr_table *table, ctr_problem *problem)
+static void stamping_insert(ctr_table *table)
 {
     ctr_stamp stamp;
     ctr_rows *rows = table->rows;
-    if (problem->rc != SQLITE_OK || !rows->shape->replicated) return;
-    ctr_row_cell *cell = ctr_rows_row(rows, problem);
-    if (!cell || !make_stamp(table, ctr_row_cell_highest(cell), &stamp, problem)) return;
-    if (cell->life > 0) ctr_regular_unlist(rows->tab, rows->rowid, NULL, problem);
+    if (ctr_rc(table->joined.conn) != SQLITE_OK || !rows->shape->replicated) return;
+    ctr_row_cell *cell = ctr_rows_row(rows);
+    if (!cell || !make_stamp(table, ctr_row_cell_highest(cell), &stamp)) return;
+    if (cell->life > 0) ctr_regular_unlist(rows->tab, rows->rowid, NULL);
     if (ctr_row_cell_insert(cell, &stamp) != CTR_OK)
-        refuse_last_life(table, problem);
+        refuse_last_life(table);
     else
-        ctr_stage_row(rows, problem);
+        ctr_stage_row(rows);
 }
 
-static void stamping_delete(ctr_table *table, ctr_problem *problem)
+static void stamping_delete(ctr_table *table)
 {
     ctr_rows *rows = table->rows;
-    ctr_row_cell *cell = ctr_rows_row(rows, problem);
+    ctr_row_cell *cell = ctr_rows_row(rows);
     if (!cell || !ctr_row_cell_is_live(cell)) return;
-    if (!ctr_file_leader(table->file, problem)) return;
-    ctr_regular_unlist(rows->tab, rows->rowid, NULL, problem);
+    if (!ctr_file_leader(table->file)) return;
+    ctr_regular_unlist(rows->tab, rows->rowid, NULL);
     ctr_stage_empty(rows);
     if (ctr_row_cell_delete(cell) != CTR_OK)
-        refuse_last_life(table, problem);
+        refuse_last_life(table);
     else
-        ctr_stage_row(rows, problem);
+        ctr_stage_row(rows);
 }
 
 /* ---- an UPDATE ------------------------------------------------------------------------------- */
 
 /* Reads 5 or '5,0,1', CTR_MASK_COLUMNS in each number, into a mask by the numbers of the columns;
  * see tracked/triggers.c. */
-static bool *read_mask(sqlite3_value *marks, int n, ctr_problem *problem)
+static bool *read_mask(ctr_conn *conn, sqlite3_value *marks, int n)
 {
     bool *mask = sqlite3_malloc64((size_t)n + 1);
     if (!mask) {
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(conn);
         return NULL;
     }
     memset(mask, 0, (size_t)n + 1);
-    const char *at = ctr_text_value(marks, problem); /* NULL: it is a number */
+    const char *at = ctr_text_value(conn, marks); /* NULL: it is a number */
     int64_t bits = at ? 0 : sqlite3_value_int64(marks);
-    for (int i = 0; i < n && problem->rc == SQLITE_OK; i++) {
+    for (int i = 0; i < n && ctr_rc(conn) == SQLITE_OK; i++) {
         char *end;
         if (at && i % CTR_MASK_COLUMNS == 0) {
             bits = strtoll(at, &end, 10);
@@ -310,41 +311,40 @@ static bool *read_mask(sqlite3_value *marks, int n, ctr_problem *problem)
 }
 
 /* What was merged into the columns is no longer waiting to be shown. */
-static void unlist_columns(ctr_table *table, const bool *mask, int n, ctr_problem *problem)
+static void unlist_columns(ctr_table *table, const bool *mask, int n)
 {
     ctr_tab *tab = table->rows->tab;
     int64_t rowid = table->rows->rowid;
-    if (!reports_look(table, problem) || !ctr_regular_is_listed(tab, rowid, problem)) return;
-    const ctr_registry *registry = ctr_regular_of(tab, problem);
+    if (!reports_look(table) || !ctr_regular_is_listed(tab, rowid)) return;
+    const ctr_registry *registry = ctr_regular_of(tab);
     for (int i = 0; registry && i < n; i++)
-        if (mask[i]) ctr_regular_unlist(tab, rowid, registry->columns[i].name, problem);
+        if (mask[i]) ctr_regular_unlist(tab, rowid, registry->columns[i].name);
 }
 
-static void stamp_columns(ctr_table *table, const bool *mask, int n, ctr_problem *problem)
+static void stamp_columns(ctr_table *table, const bool *mask, int n)
 {
     ctr_stamp stamp;
     ctr_rows *rows = table->rows;
-    if (!ctr_file_leader(table->file, problem)) return;
-    unlist_columns(table, mask, n, problem);
-    if (!ctr_stage_stamps(rows, mask, n, problem)) {
-        ctr_row_cell *cell = ctr_rows_row(rows, problem);
-        if (!cell || !make_stamp(table, ctr_row_cell_highest_of(cell, mask), &stamp, problem))
-            return;
+    if (!ctr_file_leader(table->file)) return;
+    unlist_columns(table, mask, n);
+    if (!ctr_stage_stamps(rows, mask, n)) {
+        ctr_row_cell *cell = ctr_rows_row(rows);
+        if (!cell || !make_stamp(table, ctr_row_cell_highest_of(cell, mask), &stamp)) return;
         ctr_row_cell_set(cell, mask, &stamp);
-        ctr_stage_row(rows, problem);
+        ctr_stage_row(rows);
     }
-    if (problem->rc == SQLITE_OK) ctr_access_write(table, problem);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK) ctr_access_write(table);
 }
 
 /* Takes out of the mask the columns that a foreign key has changed because the library writes their
  * parent. Every file that merges it does the same, so it is no write of this one. Returns whether
  * any column is left. */
-static bool leave_out_actions(ctr_table *table, bool *mask, int n, ctr_problem *problem)
+static bool leave_out_actions(ctr_table *table, bool *mask, int n)
 {
     bool any = false;
     const ctr_writing *writing = table->file->writing;
-    const ctr_showing *looks = reports_look(table, problem);
-    const ctr_foreign_keys *foreign = looks ? ctr_foreign_keys_of(table->file, problem) : NULL;
+    const ctr_showing *looks = reports_look(table);
+    const ctr_foreign_keys *foreign = looks ? ctr_foreign_keys_of(table->file) : NULL;
     for (int i = 0; foreign && i < looks->tracked->n_regular; i++) {
         const ctr_tracked_regular *column = &looks->tracked->regular[i];
         if (column->number < n && mask[column->number] && column->column &&
@@ -382,16 +382,16 @@ static const ctr_opening *stamping_opening(const ctr_table *table)
 
 /* A column that was added to a row with a stamp gets one if it shows something else than its
  * DEFAULT. */
-static bool stamp_new_columns(ctr_table *table, ctr_row_cell *cell, const ctr_stamp *opening,
-                              ctr_problem *problem)
+static bool stamp_new_columns(ctr_table *table, ctr_row_cell *cell, const ctr_stamp *opening)
 {
     bool any = false;
-    ctr_showing *looks = reports_look(table, problem);
-    for (int i = 0; looks && i < looks->tracked->n_regular && problem->rc == SQLITE_OK; i++) {
+    ctr_showing *looks = reports_look(table);
+    for (int i = 0;
+         looks && i < looks->tracked->n_regular && ctr_rc(table->joined.conn) == SQLITE_OK; i++) {
         const ctr_tracked_regular *column = &looks->tracked->regular[i];
         ctr_column_stamp *stamp = &cell->columns[column->number];
         if (!column->column || stamp->kind != CTR_STAMP_NONE ||
-            !ctr_writing_is_unlike_default(&looks->writing, table->keys, column->column, problem))
+            !ctr_writing_is_unlike_default(&looks->writing, table->keys, column->column))
             continue;
         *stamp = (ctr_column_stamp){.kind = CTR_STAMP_OWN, .own = *opening};
         any = true;
@@ -401,12 +401,11 @@ static bool stamp_new_columns(ctr_table *table, ctr_row_cell *cell, const ctr_st
 
 /* Stamps a live row with new columns, or whose stamps from when replication began win now, or
  * yield. */
-static bool stamp_again(ctr_table *table, ctr_row_cell *cell, const ctr_stamp *stamp,
-                        ctr_problem *problem)
+static bool stamp_again(ctr_table *table, ctr_row_cell *cell, const ctr_stamp *stamp)
 {
     const ctr_opening *opening = stamping_opening(table);
     if (!opening) return false;
-    bool any = stamp_new_columns(table, cell, stamp, problem);
+    bool any = stamp_new_columns(table, cell, stamp);
     if (opening->values)
         any = ctr_row_cell_begin_again(cell, opening->values == CTR_VALUES_NEWEST, opening->id) ||
               any;
@@ -418,29 +417,29 @@ static bool stamp_again(ctr_table *table, ctr_row_cell *cell, const ctr_stamp *s
  * In a rebuilt table with 'values=newest' each row is stamped as by an INSERT. Else these are: one
  * from before replication, which takes the life of its counters; one that was inserted while the
  * triggers did not run; one that stamp_again stamps. */
-static bool stamping_found(ctr_table *table, ctr_problem *problem)
+static bool stamping_found(ctr_table *table)
 {
     ctr_stamp stamp = {.number = CTR_STAMP_BEGAN};
     const ctr_opening *opening = stamping_opening(table);
-    if (!table->shape.replicated || problem->rc != SQLITE_OK) return false;
-    ctr_row_cell *cell = ctr_rows_row(table->rows, problem);
+    if (!table->shape.replicated || ctr_rc(table->joined.conn) != SQLITE_OK) return false;
+    ctr_row_cell *cell = ctr_rows_row(table->rows);
     if (!cell) return false;
     if (opening) memcpy(stamp.id, opening->id, CTR_ID_SIZE);
     if (opening && opening->values == CTR_VALUES_WRITTEN) {
-        stamping_insert(table, problem);
+        stamping_insert(table);
         return true;
     }
     if (cell->life == 0 && opening) {
         cell->life = life_of_counters(table) - 1;
         ctr_row_cell_insert(cell, &stamp);
-        if (opening->values) stamp_again(table, cell, &stamp, problem);
+        if (opening->values) stamp_again(table, cell, &stamp);
     } else if (!ctr_row_cell_is_live(cell)) {
-        stamping_insert(table, problem);
+        stamping_insert(table);
         return true;
-    } else if (!stamp_again(table, cell, &stamp, problem)) {
+    } else if (!stamp_again(table, cell, &stamp)) {
         return false;
     }
-    ctr_stage_row(table->rows, problem);
+    ctr_stage_row(table->rows);
     return true;
 }
 
@@ -448,14 +447,14 @@ static bool stamping_found(ctr_table *table, ctr_problem *problem)
  * which other files notice that they should give their values (ctr_row_cell_lacks).
  *
  * The row lives on, and its values are lost here: those of any other file are newer. */
-static void stamping_restored(ctr_table *table, ctr_problem *problem)
+static void stamping_restored(ctr_table *table)
 {
     ctr_rows *rows = table->rows;
     if (!rows->shape->replicated) return;
-    ctr_row_cell *cell = ctr_rows_row(rows, problem);
+    ctr_row_cell *cell = ctr_rows_row(rows);
     if (!cell) return;
     for (int i = 0; i < cell->n; i++) cell->columns[i].kind = CTR_STAMP_NONE;
-    ctr_stage_row(rows, problem);
+    ctr_stage_row(rows);
 }
 
 /* Writes the row cell of a row that counter_replicate finds among the cells alone. `waits`: it is
@@ -463,11 +462,11 @@ static void stamping_restored(ctr_table *table, ctr_problem *problem)
  *
  * A row of the cells without one in the table, which has no row cell yet: it was deleted, or waits,
  * and then it has the values of some other file. */
-static void stamping_missing(ctr_table *table, bool waits, ctr_problem *problem)
+static void stamping_missing(ctr_table *table, bool waits)
 {
     ctr_rows *rows = table->rows;
     if (!rows->shape->replicated || !stamping_opening(table)) return;
-    ctr_row_cell *cell = ctr_rows_row(rows, problem);
+    ctr_row_cell *cell = ctr_rows_row(rows);
     if (!cell || cell->life != 0) return;
     cell->life = life_of_counters(table);
     for (int i = 0; i < cell->n; i++) cell->columns[i].kind = CTR_STAMP_NONE;
@@ -475,7 +474,7 @@ static void stamping_missing(ctr_table *table, bool waits, ctr_problem *problem)
         ctr_row_cell_delete(cell);
         ctr_stage_empty(rows);
     }
-    if (ctr_stage_row(rows, problem) == SQLITE_OK) ctr_access_write(table, problem);
+    if (ctr_stage_row(rows) == SQLITE_OK) ctr_access_write(table);
 }
 
 /* =================================================================================================
@@ -485,20 +484,19 @@ static void stamping_missing(ctr_table *table, bool waits, ctr_problem *problem)
 
 /* Returns whether a column of a live row shows the value of a counter that has none: NULL, or 0 if
  * NULL is not allowed. */
-static bool shows_nothing(const ctr_tracked_row *row, int counter, const ctr_shown *shown,
-                          ctr_problem *problem)
+static bool shows_nothing(const ctr_tracked_row *row, int counter, const ctr_shown *shown)
 {
     ctr_shown nothing;
     ctr_summary state = ctr_rows_state(row->table->rows, counter);
-    if (ctr_summary_counts(&state) || !stamping_is_live(row->table, problem)) return false;
+    if (ctr_summary_counts(&state) || !stamping_is_live(row->table)) return false;
     if (shown->null) return true;
-    ctr_showing *looks = reports_look(row->table, problem);
+    ctr_showing *looks = reports_look(row->table);
     return looks && ctr_showing_value(looks, counter, &state, &nothing) &&
            ctr_tracked_same_shown(shown, &nothing);
 }
 
 /* Returns whether the counters have the values that the row showed. */
-static bool is_as_counted(const ctr_tracked_row *row, const ctr_shown *showed, ctr_problem *problem)
+static bool is_as_counted(const ctr_tracked_row *row, const ctr_shown *showed)
 {
     for (int i = 0; i < row->table->shape.n_counters; i++) {
         int64_t value = 0;
@@ -507,7 +505,7 @@ static bool is_as_counted(const ctr_tracked_row *row, const ctr_shown *showed, c
         bool counts = ctr_summary_counts(&state);
         if (was->none) continue;
         if (was->odd) return false;
-        if (!counts && !was->null && !shows_nothing(row, i, was, problem)) return false;
+        if (!counts && !was->null && !shows_nothing(row, i, was)) return false;
         if (counts && (was->null || ctr_sum_value(&state.sum, &value) != CTR_OK || value != was->n))
             return false;
     }
@@ -515,15 +513,15 @@ static bool is_as_counted(const ctr_tracked_row *row, const ctr_shown *showed, c
 }
 
 /* Looks up whether the row is listed as apart. Called only if the row is not as expected. */
-static void look_apart(ctr_tracked_row *row, ctr_problem *problem)
+static void look_apart(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
-    ctr_showing *looks = table->rows->found ? reports_look(table, problem) : NULL;
+    ctr_showing *looks = table->rows->found ? reports_look(table) : NULL;
     if (!looks) return;
     ctr_apart_close_row(&row->apart);
-    ctr_apart_read(&looks->apart, table->rows->rowid, &row->apart, problem);
+    ctr_apart_read(&looks->apart, table->rows->rowid, &row->apart);
     const ctr_apart_row *apart = &row->apart;
-    row->is_apart = problem->rc == SQLITE_OK &&
+    row->is_apart = ctr_rc(row->table->joined.conn) == SQLITE_OK &&
                     (apart->waits || apart->differs || apart->ended || apart->withheld);
 }
 
@@ -547,22 +545,22 @@ static bool is_disorder(const ctr_table *table)
 /* Returns whether the row exists in the tracked table, and its present values if `shown` is not
  * NULL; they may differ from those that the trigger inserted. If the tracked table is not known,
  * returns `said`. */
-static bool is_there(ctr_tracked_row *row, ctr_shown *shown, bool said, ctr_problem *problem)
+static bool is_there(ctr_tracked_row *row, ctr_shown *shown, bool said)
 {
     ctr_table *table = row->table;
-    ctr_showing *looks = reports_look(table, problem);
-    if (!looks) return said && problem->rc == SQLITE_OK;
-    return ctr_writing_look(&looks->writing, table->keys, shown, NULL, problem);
+    ctr_showing *looks = reports_look(table);
+    if (!looks) return said && ctr_rc(row->table->joined.conn) == SQLITE_OK;
+    return ctr_writing_look(&looks->writing, table->keys, shown, NULL);
 }
 
 /* Refuses a row below a floor; a merged one and one of counter_track are skipped. */
-static bool is_below(const ctr_tracked_row *row, ctr_problem *problem)
+static bool is_below(const ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     if (table->rows->found) return false;
     if (row->event == CTR_ROW_FOUND || own_write_runs(table->file))
-        return ctr_access_is_below(table, problem);
-    return ctr_write_check_floors(table, problem) != SQLITE_OK;
+        return ctr_access_is_below(table);
+    return ctr_write_check_floors(table) != SQLITE_OK;
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */
@@ -571,24 +569,24 @@ static bool is_below(const ctr_tracked_row *row, ctr_problem *problem)
  * of a row that is apart; in others it is NULL, for the base is the counter. `adds`: the counter
  * has counts that the row never showed. */
 static void count_value(ctr_table *table, int counter, const ctr_shown *base, const ctr_shown *now,
-                        bool adds, ctr_problem *problem)
+                        bool adds)
 {
     ctr_summary state = ctr_rows_state(table->rows, counter);
     bool counts = ctr_summary_counts(&state);
     bool deleted = state.life % 2 == 0;
-    if (problem->rc != SQLITE_OK || now->none) return;
+    if (ctr_rc(table->joined.conn) != SQLITE_OK || now->none) return;
     if (base && !deleted && ctr_tracked_same_shown(base, now)) return;
     if (now->null) {
-        if (!adds && (counts || (deleted && !stamping_is_live(table, problem))))
-            ctr_write_next_life(table, counter, &(ctr_given){.is = false}, problem);
+        if (!adds && (counts || (deleted && !stamping_is_live(table))))
+            ctr_write_next_life(table, counter, &(ctr_given){.is = false});
     } else if (deleted) {
-        ctr_write_next_life(table, counter, &(ctr_given){.is = true, .n = now->n}, problem);
+        ctr_write_next_life(table, counter, &(ctr_given){.is = true, .n = now->n});
     } else if (base && !base->null) {
-        ctr_write_change(table, counter, base->n, now->n, problem);
+        ctr_write_change(table, counter, base->n, now->n);
     } else if (base || adds || !counts) {
-        ctr_write_add(table, counter, now->n, problem);
+        ctr_write_add(table, counter, now->n);
     } else {
-        ctr_write_assign(table, counter, now->n, problem);
+        ctr_write_assign(table, counter, now->n);
     }
 }
 
@@ -603,40 +601,42 @@ static ctr_opening *opening_of(const ctr_tracked_row *row, int counter, const ct
 }
 
 /* Counts each counter; those that the statement left alone, too, unless it is `expected`. */
-static void count_values(ctr_tracked_row *row, bool expected, ctr_problem *problem)
+static void count_values(ctr_tracked_row *row, bool expected)
 {
     ctr_table *table = row->table;
     bool waits = row->is_apart && row->apart.waits;
     bool dead = table->shape.replicated && table->rows->found &&
-                !stamping_is_live(table, problem); /* its counters are empty, whatever it shows */
-    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++) {
+                !stamping_is_live(table); /* its counters are empty, whatever it shows */
+    for (int i = 0; i < table->shape.n_counters && ctr_rc(row->table->joined.conn) == SQLITE_OK;
+         i++) {
         const ctr_shown *base = dead ? NULL : shown_apart(row, i), *now = &row->now[i];
         ctr_opening *opening = opening_of(row, i, now);
         bool same = expected
                         ? row->event == CTR_ROW_UPDATED && ctr_tracked_same_shown(&row->was[i], now)
                     : base ? ctr_tracked_same_shown(base, now)
-                           : !now->adopted && shows_nothing(row, i, now, problem);
+                           : !now->adopted && shows_nothing(row, i, now);
         if (opening)
-            ctr_write_open(table, opening, i, now->n, problem);
+            ctr_write_open(table, opening, i, now->n);
         else if (!same)
-            count_value(table, i, base, now, waits || now->adopted, problem);
+            count_value(table, i, base, now, waits || now->adopted);
     }
 }
 
-static void write_staged(ctr_table *table, ctr_problem *problem)
+static void write_staged(ctr_table *table)
 {
-    if (problem->rc == SQLITE_OK && ctr_stage_any(table->rows)) ctr_access_write(table, problem);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK && ctr_stage_any(table->rows))
+        ctr_access_write(table);
 }
 
 /* Writes what is staged; notes the states of the counters before and after. */
-static void reconcile_write(ctr_tracked_row *row, ctr_problem *problem)
+static void reconcile_write(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     for (int i = 0; i < table->shape.n_counters; i++) {
         row->before[i] = ctr_rows_state(table->rows, i);
         row->after[i] = ctr_stage_state(table->rows, i);
     }
-    write_staged(table, problem);
+    write_staged(table);
 }
 
 /* ---- showing --------------------------------------------------------------------------------- */
@@ -646,70 +646,72 @@ static void reconcile_write(ctr_tracked_row *row, ctr_problem *problem)
  * counter_track reads the table, it would read what is written, and count it again. And
  * triggers of the application that have still to run must not meet a row that is changed again: an
  * index of FTS5 is told to delete words that it was never given. */
-static void show_again(ctr_tracked_row *row, ctr_problem *problem)
+static void show_again(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     int64_t rowid = table->rows->rowid;
-    ctr_showing *looks = reports_look(table, problem);
-    bool later =
-        row->event == CTR_ROW_FOUND || own_write_runs(table->file) || ctr_foreign_broken(table->db);
+    ctr_showing *looks = reports_look(table);
+    bool later = row->event == CTR_ROW_FOUND || own_write_runs(table->file) ||
+                 ctr_foreign_broken(table->joined.conn->db);
     const char *event = row->event == CTR_ROW_INSERTED  ? "insert"
                         : row->event == CTR_ROW_UPDATED ? "update"
                                                         : NULL;
     if (looks && event && !later)
-        later = ctr_triggers_run_later(looks->tracked, table->file, event, problem);
+        later = ctr_triggers_run_later(looks->tracked, table->file, event);
     if (looks && (later || row->apart.withheld)) {
         looks->withheld = row->apart.withheld;
-        ctr_showing_set_apart(looks, rowid, row->now, row->after, problem);
+        ctr_showing_set_apart(looks, rowid, row->now, row->after);
         looks->withheld = false;
     } else if (looks) {
-        ctr_apart_remove(&looks->apart, rowid, problem);
-        reports_show(table, true, row->now, row->before, row->after, problem);
+        ctr_apart_remove(&looks->apart, rowid);
+        reports_show(table, true, row->now, row->before, row->after);
     }
 }
 
 /* Lists a row that a trigger has made differ. Its values are read: other triggers may have changed
  * it since. */
-static void set_aside(ctr_tracked_row *row, ctr_problem *problem)
+static void set_aside(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
-    if (!is_there(row, row->now, true, problem)) return;
+    if (!is_there(row, row->now, true)) return;
     for (int i = 0; i < table->shape.n_counters; i++)
         row->after[i] = ctr_rows_state(table->rows, i);
-    ctr_showing *looks = reports_look(table, problem);
-    const ctr_merged_row merged = {.is_live = stamping_is_live(table, problem)};
+    ctr_showing *looks = reports_look(table);
+    const ctr_merged_row merged = {.is_live = stamping_is_live(table)};
     if (looks) looks->merged = &merged;
-    if (looks) ctr_showing_set_apart(looks, table->rows->rowid, row->now, row->after, problem);
+    if (looks) ctr_showing_set_apart(looks, table->rows->rowid, row->now, row->after);
     if (looks) looks->merged = NULL;
     own_write_note_aside(table->file, table->name, table->rows->rowid);
 }
 
 /* Returns whether the library is writing this row; then there is nothing to count. A row that a
  * trigger has deleted and inserted again is the trigger's, though it shows the same. */
-static bool is_being_shown(const ctr_tracked_row *row, const ctr_shown *shown, ctr_problem *problem)
+static bool is_being_shown(const ctr_tracked_row *row, const ctr_shown *shown)
 {
     const ctr_table *table = row->table;
     bool is = own_write_is_rowid(table->file, table->name, table->rows->rowid, shown);
     if (is && own_write_refuses(table->file))
-        ctr_problem_set(problem, SQLITE_CONSTRAINT, "the row breaks a deferred foreign key");
+        ctr_problem_set(row->table->joined.conn, SQLITE_CONSTRAINT,
+                        "the row breaks a deferred foreign key");
     return is && !table->file->writing->ended;
 }
 
 /* ---- a row that goes on ---------------------------------------------------------------------- */
 
 /* Counts what the counters of the row show under the opening of its next life. */
-static void open_shown(ctr_tracked_row *row, uint32_t life, ctr_problem *problem)
+static void open_shown(ctr_tracked_row *row, uint32_t life)
 {
     ctr_table *table = row->table;
     ctr_packed key = {0};
     ctr_opening opening = {.answer = CTR_SAME};
     ctr_catalog_entry entry = {0};
-    ctr_pack_values(&key, table->keys, table->shape.n_keys, problem);
-    if (ctr_catalog_named(&entry, table->db, table->schema, table->name, problem))
-        ctr_openings_of_life(entry.birth, &key, life, opening.id, problem);
-    for (int i = 0; i < table->shape.n_counters && problem->rc == SQLITE_OK; i++)
+    ctr_pack_values(row->table->joined.conn, &key, table->keys, table->shape.n_keys);
+    if (ctr_catalog_named(&entry, table->joined.conn, table->schema, table->name))
+        ctr_openings_of_life(row->table->joined.conn, entry.birth, &key, life, opening.id);
+    for (int i = 0; i < table->shape.n_counters && ctr_rc(row->table->joined.conn) == SQLITE_OK;
+         i++)
         if (row->apart.differs_in[i] && !row->apart.shown[i].null)
-            ctr_write_open(table, &opening, i, row->apart.shown[i].n, problem);
+            ctr_write_open(table, &opening, i, row->apart.shown[i].n);
     ctr_catalog_close_entry(&entry);
     sqlite3_free(key.bytes);
 }
@@ -719,128 +721,128 @@ static void open_shown(ctr_tracked_row *row, uint32_t life, ctr_problem *problem
  * did.
  *
  * A merged deletion that the table does not show yet gives way to a write of the application. */
-static bool reconcile_revive(ctr_tracked_row *row, ctr_problem *problem)
+static bool reconcile_revive(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     if (!table->shape.replicated || own_write_runs(table->file)) return false;
-    look_apart(row, problem);
-    const ctr_row_cell *cell = row->apart.ended ? ctr_rows_row(table->rows, problem) : NULL;
-    if (!cell || problem->rc != SQLITE_OK) return false;
-    open_shown(row, cell->life + 1, problem);
-    stamping_insert(table, problem);
-    write_staged(table, problem);
-    ctr_apart_remove(&table->reports->looks->apart, table->rows->rowid, problem);
+    look_apart(row);
+    const ctr_row_cell *cell = row->apart.ended ? ctr_rows_row(table->rows) : NULL;
+    if (!cell || ctr_rc(row->table->joined.conn) != SQLITE_OK) return false;
+    open_shown(row, cell->life + 1);
+    stamping_insert(table);
+    write_staged(table);
+    ctr_apart_remove(&table->reports->looks->apart, table->rows->rowid);
     row->is_apart = false;
-    return problem->rc == SQLITE_OK && ctr_access_find(table, problem) == SQLITE_OK;
+    return ctr_rc(row->table->joined.conn) == SQLITE_OK && ctr_access_find(table) == SQLITE_OK;
 }
 
 /* ---- a row that is there --------------------------------------------------------------------- */
 
 /* Returns whether the counters are as the event has it: those of a new row are missing, those of
  * another one have the values that it showed. */
-static bool is_expected(const ctr_tracked_row *row, ctr_problem *problem)
+static bool is_expected(const ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     if (row->event == CTR_ROW_INSERTED) return !table->rows->found;
-    bool gone = table->rows->found && !stamping_is_live(table, problem);
-    return !gone && is_as_counted(row, row->event == CTR_ROW_FOUND ? row->now : row->was, problem);
+    bool gone = table->rows->found && !stamping_is_live(table);
+    return !gone && is_as_counted(row, row->event == CTR_ROW_FOUND ? row->now : row->was);
 }
 
 /* Counts a row that nothing is known of as a new one, which nearly all are that were inserted: so
  * it is not looked for. Returns false if it must be, because something speaks against it. */
-static bool count_new(ctr_tracked_row *row, ctr_problem *problem)
+static bool count_new(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     if (row->event != CTR_ROW_INSERTED || is_disorder(table) || own_write_runs(table->file) ||
-        !ctr_access_may_be_new(table, problem) || ctr_access_is_below(table, problem))
+        !ctr_access_may_be_new(table) || ctr_access_is_below(table))
         return false;
-    count_values(row, true, problem);
-    stamping_insert(table, problem);
-    return problem->rc == SQLITE_OK && ctr_stage_any(table->rows) &&
-           ctr_stage_write_new(table->rows, table->keys, problem);
+    count_values(row, true);
+    stamping_insert(table);
+    return ctr_rc(row->table->joined.conn) == SQLITE_OK && ctr_stage_any(table->rows) &&
+           ctr_stage_write_new(table->rows, table->keys);
 }
 
 /* Count a row that is there. The second is for counter_track. */
-static void reconcile_row(ctr_tracked_row *row, ctr_problem *problem)
+static void reconcile_row(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
-    if (count_new(row, problem) || problem->rc != SQLITE_OK) return;
-    if (ctr_access_find(table, problem)) return;
-    bool live = table->rows->found && stamping_is_live(table, problem);
-    if (table->rows->found && !live) live = reconcile_revive(row, problem);
+    if (count_new(row) || ctr_rc(row->table->joined.conn) != SQLITE_OK) return;
+    if (ctr_access_find(table)) return;
+    bool live = table->rows->found && stamping_is_live(table);
+    if (table->rows->found && !live) live = reconcile_revive(row);
     if (table->rows->found && own_write_runs(table->file)) {
         bool counts = !live && row->event == CTR_ROW_INSERTED; /* a trigger deleted it before */
-        if (!is_being_shown(row, row->now, problem) && !counts) set_aside(row, problem);
+        if (!is_being_shown(row, row->now) && !counts) set_aside(row);
         if (!counts) return;
     }
-    if (is_below(row, problem)) return;
-    bool expected = is_expected(row, problem);
-    if (!expected) look_apart(row, problem);
+    if (is_below(row)) return;
+    bool expected = is_expected(row);
+    if (!expected) look_apart(row);
     if (!expected && !row->is_apart) note_disorder(table);
     expected = expected && !is_disorder(table);
-    if (!expected && !is_there(row, row->now, true, problem)) return;
-    count_values(row, expected, problem);
-    if (row->event == CTR_ROW_INSERTED || !live) stamping_insert(table, problem);
+    if (!expected && !is_there(row, row->now, true)) return;
+    count_values(row, expected);
+    if (row->event == CTR_ROW_INSERTED || !live) stamping_insert(table);
     if (row->is_apart) {
-        reconcile_write(row, problem);
-        show_again(row, problem);
+        reconcile_write(row);
+        show_again(row);
     } else {
-        write_staged(table, problem);
+        write_staged(table);
     }
 }
 
 /* Stamps and writes the columns that an UPDATE has changed. */
-static void stamping_write(ctr_tracked_row *row, ctr_problem *problem)
+static void stamping_write(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
-    if (ctr_access_find(table, problem) || !table->rows->found ||
+    if (ctr_access_find(table) || !table->rows->found ||
         own_write_is_of_rowid(table->file, table->name, table->rows->rowid))
         return;
-    if (!ctr_rows_is_live(table->rows, problem) && !reconcile_revive(row, problem))
+    if (!ctr_rows_is_live(table->rows) && !reconcile_revive(row))
         return; /* its INSERT will be reported */
-    const ctr_registry *registry = ctr_regular_of(table->rows->tab, problem);
+    const ctr_registry *registry = ctr_regular_of(table->rows->tab);
     int n = registry ? registry->n : 0;
-    bool *mask = registry ? read_mask(row->marks, n, problem) : NULL;
-    bool any = mask && (!own_write_runs(table->file) || leave_out_actions(table, mask, n, problem));
-    if (any && problem->rc == SQLITE_OK) stamp_columns(table, mask, n, problem);
+    bool *mask = registry ? read_mask(row->table->joined.conn, row->marks, n) : NULL;
+    bool any = mask && (!own_write_runs(table->file) || leave_out_actions(table, mask, n));
+    if (any && ctr_rc(row->table->joined.conn) == SQLITE_OK) stamp_columns(table, mask, n);
     table->rows->stamped = NULL;
     sqlite3_free(mask);
 }
 
-static void reconcile_found(ctr_tracked_row *row, ctr_problem *problem)
+static void reconcile_found(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     bool adopts = false;
-    if (ctr_access_find(table, problem)) return;
+    if (ctr_access_find(table)) return;
     for (int i = 0; i < table->shape.n_counters; i++) adopts = adopts || row->now[i].adopted;
     bool stamps = table->shape.replicated;
-    bool expected = table->rows->found && !adopts && is_expected(row, problem);
+    bool expected = table->rows->found && !adopts && is_expected(row);
     if (expected && !row->looks && !stamps) return;
-    if (is_below(row, problem)) return;
-    look_apart(row, problem);
+    if (is_below(row)) return;
+    look_apart(row);
     const ctr_opening *opening = reports_opening(table);
     if (row->apart.ended && !(opening && opening->values == CTR_VALUES_WRITTEN))
         return; /* nobody has written it */
-    if (row->apart.ended) reconcile_revive(row, problem);
+    if (row->apart.ended) reconcile_revive(row);
     if (expected && !row->is_apart && !stamps) return;
-    count_values(row, false, problem);
-    if (stamps && !stamping_found(table, problem) && expected && !row->is_apart) return;
+    count_values(row, false);
+    if (stamps && !stamping_found(table) && expected && !row->is_apart) return;
     table->joined.conn->stats.tracked += ctr_stage_any(table->rows);
-    reconcile_write(row, problem);
+    reconcile_write(row);
     /* A newly tracked column also shows the counts that its counter has from other files. */
-    bool shows = row->is_apart || (adopts && table->rows->found && reports_look(table, problem));
-    if (shows) show_again(row, problem);
+    bool shows = row->is_apart || (adopts && table->rows->found && reports_look(table));
+    if (shows) show_again(row);
 }
 
 /* ---- a row that is gone ---------------------------------------------------------------------- */
 
-static void end_counters(ctr_table *table, ctr_problem *problem)
+static void end_counters(ctr_table *table)
 {
     bool replicated = table->shape.replicated;
     for (int i = 0; i < table->shape.n_counters && !replicated; i++)
-        if (ctr_rows_state(table->rows, i).touched) ctr_write_tombstone(table, i, problem);
-    if (replicated) stamping_delete(table, problem);
-    write_staged(table, problem);
+        if (ctr_rows_state(table->rows, i).touched) ctr_write_tombstone(table, i);
+    if (replicated) stamping_delete(table);
+    write_staged(table);
 }
 
 static void forget_may_go(ctr_table *table, int64_t rowid)
@@ -854,72 +856,72 @@ static void forget_may_go(ctr_table *table, int64_t rowid)
 
 /* Ends the counters of the row that was found, unless it waits, and takes it off the list; returns
  * whether it does. `expected`: the row is not listed. */
-static bool end_row(ctr_tracked_row *row, bool expected, ctr_problem *problem)
+static bool end_row(ctr_tracked_row *row, bool expected)
 {
     ctr_table *table = row->table;
-    if (!expected) look_apart(row, problem);
-    if (problem->rc != SQLITE_OK || (row->is_apart && row->apart.waits)) return false;
+    if (!expected) look_apart(row);
+    if (ctr_rc(row->table->joined.conn) != SQLITE_OK || (row->is_apart && row->apart.waits))
+        return false;
     forget_may_go(table, table->rows->rowid);
     own_write_note_ended(table->file, table->name, table->rows->rowid);
-    end_counters(table, problem);
-    if (row->is_apart) ctr_apart_remove(&table->reports->looks->apart, table->rows->rowid, problem);
+    end_counters(table);
+    if (row->is_apart) ctr_apart_remove(&table->reports->looks->apart, table->rows->rowid);
     return true;
 }
 
 /* Ends the counters of a row that was deleted. */
-static void reconcile_deleted(ctr_tracked_row *row, ctr_problem *problem)
+static void reconcile_deleted(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
-    if (ctr_access_find(table, problem)) return;
-    bool live = table->rows->found && stamping_is_live(table, problem);
+    if (ctr_access_find(table)) return;
+    bool live = table->rows->found && stamping_is_live(table);
     if (!live) note_disorder(table);
-    if (!table->rows->found || is_being_shown(row, NULL, problem)) return;
+    if (!table->rows->found || is_being_shown(row, NULL)) return;
     bool at_work = own_write_runs(table->file);
-    bool expected = !at_work && live && is_as_counted(row, row->now, problem);
-    if ((!expected || is_disorder(table)) && is_there(row, NULL, false, problem))
+    bool expected = !at_work && live && is_as_counted(row, row->now);
+    if ((!expected || is_disorder(table)) && is_there(row, NULL, false))
         note_disorder(table); /* inserted again */
     else
-        end_row(row, expected, problem);
+        end_row(row, expected);
 }
 
 /* Returns whether the row should be in the table: it is live, and does not wait. */
-static bool is_missing(ctr_tracked_row *row, ctr_problem *problem)
+static bool is_missing(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
-    if (ctr_access_find(table, problem)) return false;
+    if (ctr_access_find(table)) return false;
     if (!table->shape.replicated && !ctr_access_is_live(table)) return false;
-    look_apart(row, problem);
+    look_apart(row);
     bool waits = row->is_apart && row->apart.waits;
-    stamping_missing(table, waits, problem);
-    return !waits && stamping_is_live(table, problem) && problem->rc == SQLITE_OK;
+    stamping_missing(table, waits);
+    return !waits && stamping_is_live(table) && ctr_rc(row->table->joined.conn) == SQLITE_OK;
 }
 
 /* A row of the counters that the table lacks: the first notes it in conn->missing, unless it was
  * deleted or waits; the others end its counters, or list it as one that waits, whose regular
  * columns have no values here. */
-static void reconcile_missing(ctr_tracked_row *row, ctr_problem *problem)
+static void reconcile_missing(ctr_tracked_row *row)
 {
     ctr_conn *conn = row->table->joined.conn;
-    if (!is_missing(row, problem)) return;
+    if (!is_missing(row)) return;
     if (conn->missing.n++ > 0) return;
     sqlite3_free(conn->missing.key);
-    conn->missing.key = ctr_access_given_key_text(row->table, problem);
+    conn->missing.key = ctr_access_given_key_text(row->table);
 }
 
-static void reconcile_missing_deleted(ctr_tracked_row *row, ctr_problem *problem)
+static void reconcile_missing_deleted(ctr_tracked_row *row)
 {
-    if (is_missing(row, problem))
-        row->table->joined.conn->stats.tracked += end_row(row, false, problem);
+    if (is_missing(row)) row->table->joined.conn->stats.tracked += end_row(row, false);
 }
 
-static void reconcile_missing_restored(ctr_tracked_row *row, ctr_problem *problem)
+static void reconcile_missing_restored(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
-    if (!is_missing(row, problem)) return;
-    stamping_restored(table, problem);
-    reconcile_write(row, problem);
-    ctr_showing *looks = reports_look(table, problem);
-    if (looks) ctr_showing_set_apart(looks, table->rows->rowid, NULL, row->after, problem);
+    if (!is_missing(row)) return;
+    stamping_restored(table);
+    reconcile_write(row);
+    ctr_showing *looks = reports_look(table);
+    if (looks) ctr_showing_set_apart(looks, table->rows->rowid, NULL, row->after);
     table->joined.conn->stats.tracked++;
 }
 
@@ -932,13 +934,13 @@ static void reconcile_missing_restored(ctr_tracked_row *row, ctr_problem *proble
  * write inserts the keys that the statement may remove; one AFTER it has them looked up. The
  * statement may still keep such a row, or remove it later, after triggers of the application have
  * written other rows. So it is remembered until it is gone or the transaction ends. */
-static void reconcile_may_go(ctr_tracked_row *row, ctr_problem *problem)
+static void reconcile_may_go(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     unsigned nth = table->joined.conn->ended;
     if (table->reports->may_go_in != nth) table->reports->n_may_go = 0;
     table->reports->may_go_in = nth;
-    if (ctr_access_find(table, problem)) return;
+    if (ctr_access_find(table)) return;
     if (!table->rows->found) {
         note_disorder(table); /* the insertion of the row was not reported */
         return;
@@ -948,27 +950,26 @@ static void reconcile_may_go(ctr_tracked_row *row, ctr_problem *problem)
         if (table->reports->may_go[i].rowid == it.rowid &&
             table->reports->may_go[i].at_work == it.at_work)
             return;
-    ctr_may_go *may_go =
-        ctr_array_room(table->reports->may_go, &table->reports->room_may_go,
-                       (size_t)table->reports->n_may_go + 1, sizeof *may_go, problem);
+    ctr_may_go *may_go = ctr_array_room(row->table->joined.conn, table->reports->may_go,
+                                        &table->reports->room_may_go,
+                                        (size_t)table->reports->n_may_go + 1, sizeof *may_go);
     if (!may_go) return;
     table->reports->may_go = may_go;
     may_go[table->reports->n_may_go++] = it;
 }
 
 /* Returns whether the row is gone; then its counters are deleted, unless it waits. */
-static bool look_for_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
+static bool look_for_row(ctr_table *table, int64_t rowid)
 {
     ctr_access_end(table);
-    ctr_showing *looks = reports_look(table, problem);
+    ctr_showing *looks = reports_look(table);
     table->holds_keys = looks != NULL; /* copies to free, also after a failure */
-    bool taken = looks && ctr_values_take_key(table->rows, rowid, table->keys, problem);
-    bool gone = taken && !ctr_writing_look(&looks->writing, table->keys, NULL, NULL, problem) &&
-                problem->rc == SQLITE_OK;
-    if (gone && ctr_access_find_rowid(table, rowid, problem) == SQLITE_OK &&
-        stamping_is_live(table, problem)) {
+    bool taken = looks && ctr_values_take_key(table->rows, rowid, table->keys);
+    bool gone = taken && !ctr_writing_look(&looks->writing, table->keys, NULL, NULL) &&
+                ctr_rc(table->joined.conn) == SQLITE_OK;
+    if (gone && ctr_access_find_rowid(table, rowid) == SQLITE_OK && stamping_is_live(table)) {
         ctr_tracked_row row = {.table = table};
-        end_row(&row, false, problem);
+        end_row(&row, false);
         ctr_apart_close_row(&row.apart);
     }
     ctr_access_end(table);
@@ -976,14 +977,15 @@ static bool look_for_row(ctr_table *table, int64_t rowid, ctr_problem *problem)
 }
 
 /* Looks up those remembered while the library wrote a merged row, or the others. */
-static void reconcile_replaced(ctr_table *table, ctr_problem *problem)
+static void reconcile_replaced(ctr_table *table)
 {
     bool at_work = own_write_runs(table->file);
     if (table->reports->may_go_in != table->joined.conn->ended) table->reports->n_may_go = 0;
-    for (int i = table->reports->n_may_go - 1; i >= 0 && problem->rc == SQLITE_OK; i--) {
+    for (int i = table->reports->n_may_go - 1; i >= 0 && ctr_rc(table->joined.conn) == SQLITE_OK;
+         i--) {
         if (i >= table->reports->n_may_go) continue; /* a row was remembered twice */
         int64_t rowid = table->reports->may_go[i].rowid;
-        if (table->reports->may_go[i].at_work == at_work && look_for_row(table, rowid, problem))
+        if (table->reports->may_go[i].at_work == at_work && look_for_row(table, rowid))
             forget_may_go(table, rowid);
     }
 }
@@ -1019,10 +1021,10 @@ static void reconcile_replaced(ctr_table *table, ctr_problem *problem)
  * one could never be corrected. The OLD values follow the NEW values in an UPDATE; in a DELETE they
  * are the only ones. */
 static int take_values(ctr_table *table, sqlite3_value **columns, ctr_shown *shown, bool behind,
-                       bool was, ctr_problem *problem)
+                       bool was)
 {
     sqlite3_value *given = columns[ctr_table_marks(&table->shape)];
-    const char *marks = ctr_text_value(given, problem);
+    const char *marks = ctr_text_value(table->joined.conn, given);
     int n_marks = marks ? sqlite3_value_bytes(given) : 0;
     for (int i = 0; i < table->shape.n_counters; i++) {
         sqlite3_value *value = columns[behind ? ctr_table_was(&table->shape, i)
@@ -1031,31 +1033,32 @@ static int take_values(ctr_table *table, sqlite3_value **columns, ctr_shown *sho
         int type = sqlite3_value_type(value);
         shown[i] =
             (ctr_shown){.null = type == SQLITE_NULL, .none = mark == '0', .adopted = mark == '2'};
-        if (shown[i].null || problem->rc != SQLITE_OK) continue;
+        if (shown[i].null || ctr_rc(table->joined.conn) != SQLITE_OK) continue;
         if (type == SQLITE_INTEGER) {
             shown[i].n = sqlite3_value_int64(value);
             continue;
         }
-        if (type == SQLITE_FLOAT && ctr_arg_take_integer(table->db, value, &shown[i].n, problem))
+        if (type == SQLITE_FLOAT && ctr_arg_take_integer(table->joined.conn, value, &shown[i].n))
             continue;
         shown[i].odd = was;
         if (was) continue;
         char *refusal = ctr_arg_integer_refusal(value);
-        if (!refusal) ctr_problem_nomem(problem);
-        ctr_problem_set(problem, SQLITE_MISMATCH, "column %s: a tracked column takes %s",
+        if (!refusal) ctr_problem_nomem(table->joined.conn);
+        ctr_problem_set(table->joined.conn, SQLITE_MISMATCH, "column %s: a tracked column takes %s",
                         ctr_shape_counter_name(&table->shape, i), refusal);
         sqlite3_free(refusal);
     }
-    return problem->rc;
+    return ctr_rc(table->joined.conn);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-typedef void event_call(ctr_tracked_row *row, ctr_problem *problem);
+typedef void event_call(ctr_tracked_row *row);
 
-static void row_may_go(ctr_tracked_row *row, ctr_problem *problem)
+static void row_may_go(ctr_tracked_row *row)
 {
-    if (sqlite3_vtab_on_conflict(row->table->db) == SQLITE_REPLACE) reconcile_may_go(row, problem);
+    if (sqlite3_vtab_on_conflict(row->table->joined.conn->db) == SQLITE_REPLACE)
+        reconcile_may_go(row);
 }
 
 static const struct event {
@@ -1091,14 +1094,14 @@ typedef struct row_room {
 } row_room;
 
 /* The caller frees it with free_row_room. */
-static bool make_row_room(ctr_tracked_row *row, row_room *few, ctr_problem *problem)
+static bool make_row_room(ctr_tracked_row *row, row_room *few)
 {
     size_t n = (size_t)row->table->shape.n_counters;
     bool fits = n <= A_FEW;
     row->now = fits ? few->shown : sqlite3_malloc64(2 * n * sizeof *row->now);
     row->before = fits ? few->states : sqlite3_malloc64(2 * n * sizeof *row->before);
     if (!row->now || !row->before) {
-        ctr_problem_nomem(problem);
+        ctr_problem_nomem(row->table->joined.conn);
         return false;
     }
     row->was = row->now + n;
@@ -1113,42 +1116,41 @@ static void free_row_room(const ctr_tracked_row *row, const row_room *few)
 }
 
 /* Takes the key and the values. A value that is no integer is reported with its row. */
-static void take_handed(ctr_tracked_row *row, sqlite3_value **columns, const struct event *event,
-                        ctr_problem *problem)
+static void take_handed(ctr_tracked_row *row, sqlite3_value **columns, const struct event *event)
 {
     ctr_table *table = row->table;
-    if (event->has_key) ctr_write_collect_key(table, columns, problem);
-    if (problem->rc == SQLITE_OK && event->has_values)
-        take_values(table, columns, row->now, false, event->event == CTR_ROW_DELETED, problem);
-    if (problem->rc != SQLITE_MISMATCH || !event->has_values) return;
-    char *key = ctr_access_given_key_text(table, problem);
-    if (key) ctr_problem_where(problem, "row %s", key);
+    if (event->has_key) ctr_write_collect_key(table, columns);
+    if (ctr_rc(row->table->joined.conn) == SQLITE_OK && event->has_values)
+        take_values(table, columns, row->now, false, event->event == CTR_ROW_DELETED);
+    if (ctr_rc(row->table->joined.conn) != SQLITE_MISMATCH || !event->has_values) return;
+    char *key = ctr_access_given_key_text(table);
+    if (key) ctr_problem_where(row->table->joined.conn, "row %s", key);
     sqlite3_free(key);
 }
 
 /* Fails for a row that none of our triggers inserts. */
-static const struct event *find_event(const ctr_shape *shape, sqlite3_value **columns,
-                                      ctr_problem *problem)
+static const struct event *find_event(ctr_conn *conn, const ctr_shape *shape,
+                                      sqlite3_value **columns)
 {
     sqlite3_value *value = columns[ctr_table_event(shape)];
-    const char *what = ctr_text_value(value, problem);
+    const char *what = ctr_text_value(conn, value);
     bool alone = !ctr_table_given(columns[CTR_COLUMN_COMMAND]) &&
                  !ctr_table_given(columns[ctr_table_column(shape->n_columns)]);
     for (size_t i = 0; what && alone && i < sizeof EVENTS / sizeof *EVENTS; i++)
         if (strcmp(EVENTS[i].what, what) == 0) return &EVENTS[i];
     char *shown = ctr_problem_describe_value(value);
-    if (!shown) ctr_problem_nomem(problem);
-    ctr_problem_set(problem, SQLITE_ERROR,
+    if (!shown) ctr_problem_nomem(conn);
+    ctr_problem_set(conn, SQLITE_ERROR,
                     "_event is for the triggers of the tracked table, which insert no such row: %s",
                     shown ? shown : "");
     sqlite3_free(shown);
     return NULL;
 }
 
-static bool take_reported(ctr_table *table, sqlite3_value **columns, ctr_problem *problem)
+static bool take_reported(ctr_table *table, sqlite3_value **columns)
 {
     if (!ctr_table_given(columns[ctr_table_event(&table->shape)])) return false;
-    const struct event *event = find_event(&table->shape, columns, problem);
+    const struct event *event = find_event(table->joined.conn, &table->shape, columns);
     table->handed = event != NULL;
     if (!event) return true;
 
@@ -1157,15 +1159,15 @@ static bool take_reported(ctr_table *table, sqlite3_value **columns, ctr_problem
                            .event = event->event,
                            .looks = event->looks,
                            .marks = columns[ctr_table_marks(&table->shape)]};
-    reports_note_names(table, problem);
-    if (make_row_room(&row, &few, problem)) take_handed(&row, columns, event, problem);
-    bool updates = problem->rc == SQLITE_OK && event->event == CTR_ROW_UPDATED;
+    reports_note_names(table);
+    if (make_row_room(&row, &few)) take_handed(&row, columns, event);
+    bool updates = ctr_rc(table->joined.conn) == SQLITE_OK && event->event == CTR_ROW_UPDATED;
     bool shown = updates && own_write_is_row(table->file, table->name, table->keys, row.now);
-    if (updates && !shown) take_values(table, columns, row.was, true, true, problem);
-    if (problem->rc == SQLITE_OK && event->call && !shown) event->call(&row, problem);
+    if (updates && !shown) take_values(table, columns, row.was, true, true);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK && event->call && !shown) event->call(&row);
     ctr_apart_close_row(&row.apart);
-    if (problem->rc == SQLITE_OK && event->replaces && table->reports->n_may_go > 0)
-        reconcile_replaced(table, problem);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK && event->replaces && table->reports->n_may_go > 0)
+        reconcile_replaced(table);
     free_row_room(&row, &few);
     return true;
 }
@@ -1173,41 +1175,41 @@ static bool take_reported(ctr_table *table, sqlite3_value **columns, ctr_problem
 /* ---- commands -------------------------------------------------------------------------------- */
 
 /* A command makes no row of a replicated table, which would have none of its values. */
-static void refuse_no_row(ctr_table *table, ctr_problem *problem)
+static void refuse_no_row(ctr_table *table)
 {
-    char *key = ctr_access_given_key_text(table, problem);
-    ctr_problem_set(problem, SQLITE_ERROR,
+    char *key = ctr_access_given_key_text(table);
+    ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                     "the replicated table has no row %s: a command changes only rows that it has",
                     key);
     sqlite3_free(key);
 }
 
-static int write_and_show(ctr_table *table, ctr_problem *problem)
+static int write_and_show(ctr_table *table)
 {
     row_room few;
     ctr_tracked_row row = {.table = table};
     unsigned nth = table->joined.conn->ended;
-    const ctr_showing *looks = reports_look(table, problem);
-    if (looks) ctr_foreign_refuse_broken(table->db, looks->tracked->table, problem);
-    if (table->shape.replicated && !stamping_is_live(table, problem)) refuse_no_row(table, problem);
-    if (make_row_room(&row, &few, problem)) reconcile_write(&row, problem);
-    if (problem->rc == SQLITE_OK) {
-        reports_show(table, false, NULL, row.before, row.after, problem);
-        if (problem->rc != SQLITE_OK) ctr_conn_spoil(table->joined.conn, nth);
+    const ctr_showing *looks = reports_look(table);
+    if (looks) ctr_foreign_refuse_broken(table->joined.conn, looks->tracked->table);
+    if (table->shape.replicated && !stamping_is_live(table)) refuse_no_row(table);
+    if (make_row_room(&row, &few)) reconcile_write(&row);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK) {
+        reports_show(table, false, NULL, row.before, row.after);
+        if (ctr_rc(table->joined.conn) != SQLITE_OK) ctr_conn_spoil(table->joined.conn, nth);
     }
     free_row_room(&row, &few);
-    return problem->rc;
+    return ctr_rc(table->joined.conn);
 }
 
 /* Clears the values of the rows that the floor purges. */
-static void purge_rows(ctr_table *table, ctr_problem *problem)
+static void purge_rows(ctr_table *table)
 {
     ctr_showing showing;
     unsigned nth = table->joined.conn->ended;
-    if (ctr_showing_open(&showing, table->rows->tab, problem) == SQLITE_OK)
-        ctr_foreign_refuse_broken(table->db, showing.tracked->table, problem);
-    if (problem->rc == SQLITE_OK && ctr_access_raise(table, problem) == SQLITE_OK &&
-        ctr_later_show_purged(&showing, &table->floors, problem))
+    if (ctr_showing_open(&showing, table->rows->tab) == SQLITE_OK)
+        ctr_foreign_refuse_broken(table->joined.conn, showing.tracked->table);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK && ctr_access_raise(table) == SQLITE_OK &&
+        ctr_later_show_purged(&showing, &table->floors))
         ctr_conn_spoil(table->joined.conn, nth);
     ctr_showing_close(&showing);
 }

@@ -10,28 +10,27 @@
 enum { APART_COUNTER, APART_REFUSED, APART_ENDED, APART_WITHHELD, APART_KEPT };
 
 /* Takes a statement, bound to this row; NULL on a problem. */
-static ctr_slot *take_apart(ctr_apart *apart, ctr_tab_sql which, int64_t rowid,
-                            ctr_problem *problem)
+static ctr_slot *take_apart(ctr_apart *apart, ctr_tab_sql which, int64_t rowid)
 {
-    ctr_run run = ctr_tab_run(apart->tab, problem);
-    ctr_slot *slot = ctr_tab_take(apart->tab, which, problem);
+    ctr_run run = ctr_tab_run(apart->tab);
+    ctr_slot *slot = ctr_tab_take(apart->tab, which);
     if (slot) ctr_run_bind_int(&run, slot->kept.statement, ":row", rowid);
     return slot;
 }
 
-int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row, ctr_problem *problem)
+int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row)
 {
     const ctr_shape *shape = apart->tracked->shape;
     size_t n = (size_t)shape->n_counters + 1;
     *row = (ctr_apart_row){.differs_in = sqlite3_malloc64(n * sizeof *row->differs_in),
                            .shown = sqlite3_malloc64(n * sizeof *row->shown)};
-    if (!row->differs_in || !row->shown) return ctr_problem_nomem(problem);
+    if (!row->differs_in || !row->shown) return ctr_problem_nomem(apart->tracked->conn);
     memset(row->differs_in, 0, n * sizeof *row->differs_in);
-    ctr_run run = ctr_tab_run(apart->tab, problem);
-    ctr_slot *slot = take_apart(apart, CTR_TAB_APART, rowid, problem);
+    ctr_run run = ctr_tab_run(apart->tab);
+    ctr_slot *slot = take_apart(apart, CTR_TAB_APART, rowid);
     sqlite3_stmt *entry = slot ? slot->kept.statement : NULL;
     while (ctr_run_row(&run, entry)) {
-        const char *name = ctr_text_column(entry, 0, problem);
+        const char *name = ctr_text_column(apart->tracked->conn, entry, 0);
         int kind = sqlite3_column_int(entry, 2);
         row->refused = row->refused || kind == APART_REFUSED;
         row->ended = row->ended || kind == APART_ENDED;
@@ -44,8 +43,8 @@ int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row, ctr_prob
         row->shown[i] = (ctr_shown){.null = sqlite3_column_type(entry, 1) == SQLITE_NULL,
                                     .n = sqlite3_column_int64(entry, 1)};
     }
-    ctr_tab_give_back(apart->tab, slot, problem);
-    return problem->rc;
+    ctr_tab_give_back(apart->tab, slot);
+    return ctr_rc(apart->tracked->conn);
 }
 
 void ctr_apart_close_row(ctr_apart_row *row)
@@ -55,20 +54,19 @@ void ctr_apart_close_row(ctr_apart_row *row)
     *row = (ctr_apart_row){0};
 }
 
-int ctr_apart_remove(ctr_apart *apart, int64_t rowid, ctr_problem *problem)
+int ctr_apart_remove(ctr_apart *apart, int64_t rowid)
 {
-    ctr_run run = ctr_tab_run(apart->tab, problem);
-    ctr_slot *slot = take_apart(apart, CTR_TAB_NOT_APART, rowid, problem);
+    ctr_run run = ctr_tab_run(apart->tab);
+    ctr_slot *slot = take_apart(apart, CTR_TAB_NOT_APART, rowid);
     if (slot) ctr_run_row(&run, slot->kept.statement);
-    ctr_tab_give_back(apart->tab, slot, problem);
-    return problem->rc;
+    ctr_tab_give_back(apart->tab, slot);
+    return ctr_rc(apart->tracked->conn);
 }
 
-void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const ctr_shown *shown,
-                   ctr_problem *problem)
+void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const ctr_shown *shown)
 {
-    ctr_run run = ctr_tab_run(apart->tab, problem);
-    ctr_slot *slot = take_apart(apart, CTR_TAB_SET_APART, rowid, problem);
+    ctr_run run = ctr_tab_run(apart->tab);
+    ctr_slot *slot = take_apart(apart, CTR_TAB_SET_APART, rowid);
     sqlite3_stmt *entry = slot ? slot->kept.statement : NULL;
     ctr_run_bind_text(&run, entry, ":counter", counter ? counter : "");
     if (!shown || shown->null)
@@ -76,39 +74,39 @@ void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const c
     else
         ctr_run_bind_int(&run, entry, ":shown", shown->n);
     ctr_run_row(&run, entry);
-    ctr_tab_give_back(apart->tab, slot, problem);
+    ctr_tab_give_back(apart->tab, slot);
 }
 
-static void set_state(ctr_apart *apart, ctr_sql sql, int64_t rowid, ctr_problem *problem)
+static void set_state(ctr_apart *apart, ctr_sql sql, int64_t rowid)
 {
-    ctr_run run = ctr_tab_run(apart->tab, problem);
+    ctr_run run = ctr_tab_run(apart->tab);
     sqlite3_stmt *entry = ctr_run_prepare(&run, sql);
     ctr_run_bind_int(&run, entry, ":row", rowid);
     ctr_run_once(&run, entry);
 }
 
-void ctr_apart_end(ctr_apart *apart, int64_t rowid, ctr_problem *problem)
+void ctr_apart_end(ctr_apart *apart, int64_t rowid)
 {
-    set_state(apart, CTR_SQL_TRACK_SET_ENDED, rowid, problem);
+    set_state(apart, CTR_SQL_TRACK_SET_ENDED, rowid);
 }
 
-void ctr_apart_withhold(ctr_apart *apart, int64_t rowid, ctr_problem *problem)
+void ctr_apart_withhold(ctr_apart *apart, int64_t rowid)
 {
-    set_state(apart, CTR_SQL_TRACK_SET_WITHHELD, rowid, problem);
+    set_state(apart, CTR_SQL_TRACK_SET_WITHHELD, rowid);
 }
 
-void ctr_apart_keep(ctr_apart *apart, ctr_problem *problem)
+void ctr_apart_keep(ctr_apart *apart)
 {
-    ctr_run run = ctr_tab_run(apart->tab, problem);
+    ctr_run run = ctr_tab_run(apart->tab);
     ctr_run_do(&run, CTR_SQL_TRACK_SET_KEPT, NULL);
 }
 
 /* Lists why the table refused the row: the error. NULL: it is not known. The row is on the list, or
  * has refused regular columns; what takes it off forgets the reason. */
-static void apart_explain(ctr_apart *apart, int64_t rowid, const char *why, ctr_problem *problem)
+static void apart_explain(ctr_apart *apart, int64_t rowid, const char *why)
 {
     if (!why) return;
-    ctr_run run = ctr_tab_run(apart->tab, problem);
+    ctr_run run = ctr_tab_run(apart->tab);
     sqlite3_stmt *entry = ctr_run_prepare(&run, CTR_SQL_TRACK_EXPLAIN_APART);
     ctr_run_bind_int(&run, entry, ":row", rowid);
     ctr_run_bind_text(&run, entry, ":why", why);
@@ -116,27 +114,26 @@ static void apart_explain(ctr_apart *apart, int64_t rowid, const char *why, ctr_
 }
 
 /* A table that keeps no statements is not to keep this one alone. */
-int64_t ctr_apart_count(ctr_file *file, const char *counters, ctr_problem *problem)
+int64_t ctr_apart_count(ctr_file *file, const char *counters)
 {
     ctr_tab *tab = ctr_tab_known(file, counters);
-    ctr_run run = ctr_run_on(file->conn->db, file->schema, counters, problem);
+    ctr_run run = ctr_run_on(file->conn, file->schema, counters);
     if (!tab || !tab->keeps) return ctr_run_number(&run, CTR_SQL_TRACK_COUNT_APART);
-    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_COUNT_APART, problem);
+    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_COUNT_APART);
     int64_t n = 0;
     if (slot && ctr_run_row(&run, slot->kept.statement)) {
         n = sqlite3_column_int64(slot->kept.statement, 0);
         if (ctr_run_is_hidden(slot->kept.statement, 1))
-            ctr_problem_set(problem, SQLITE_AUTH,
+            ctr_problem_set(file->conn, SQLITE_AUTH,
                             "an authorizer of this connection hides columns of %s_state", counters);
     }
-    ctr_tab_give_back(tab, slot, problem);
+    ctr_tab_give_back(tab, slot);
     return n;
 }
 
-void ctr_apart_count_rows(ctr_file *file, const char *counters, int64_t *wait, int64_t *differ,
-                          ctr_problem *problem)
+void ctr_apart_count_rows(ctr_file *file, const char *counters, int64_t *wait, int64_t *differ)
 {
-    ctr_run run = ctr_run_on(file->conn->db, file->schema, counters, problem);
+    ctr_run run = ctr_run_on(file->conn, file->schema, counters);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_COUNT_APART_ROWS);
     bool is = ctr_run_row(&run, row);
     *wait = is ? sqlite3_column_int64(row, 0) : 0;
@@ -166,134 +163,131 @@ bool ctr_showing_value(const ctr_showing *showing, int counter, const ctr_summar
 }
 
 int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,
-                          const ctr_summary *now, ctr_problem *problem)
+                          const ctr_summary *now)
 {
     const ctr_shape *shape = showing->tracked->shape;
     bool live = is_live(showing, now);
-    ctr_apart_remove(&showing->apart, rowid, problem);
-    if (!shown) ctr_apart_add(&showing->apart, rowid, NULL, NULL, problem);
-    if (shown && !live && shape->replicated) ctr_apart_end(&showing->apart, rowid, problem);
-    if (showing->withheld) ctr_apart_withhold(&showing->apart, rowid, problem);
+    ctr_apart_remove(&showing->apart, rowid);
+    if (!shown) ctr_apart_add(&showing->apart, rowid, NULL, NULL);
+    if (shown && !live && shape->replicated) ctr_apart_end(&showing->apart, rowid);
+    if (showing->withheld) ctr_apart_withhold(&showing->apart, rowid);
     for (int i = 0; shown && i < shape->n_counters; i++) {
         ctr_shown wanted;
         if (!ctr_tracked_column_of(showing->tracked, i)) continue;
         bool is = ctr_showing_value(showing, i, &now[i], &wanted);
         if (!is || !live || !ctr_tracked_same_shown(&shown[i], &wanted))
-            ctr_apart_add(&showing->apart, rowid, ctr_shape_counter_name(shape, i), &shown[i],
-                          problem);
+            ctr_apart_add(&showing->apart, rowid, ctr_shape_counter_name(shape, i), &shown[i]);
     }
     if (rowid == showing->writing.rowid)
-        apart_explain(&showing->apart, rowid, showing->writing.why, problem);
-    return problem->rc;
+        apart_explain(&showing->apart, rowid, showing->writing.why);
+    return ctr_rc(showing->tracked->conn);
 }
 
-static int refuse_uncounted(ctr_showing *showing, bool deleted, ctr_problem *problem)
+static int refuse_uncounted(ctr_showing *showing, bool deleted)
 {
     const ctr_tracked *tracked = showing->tracked;
     char *key = ctr_problem_describe_key(showing->writing.keys, tracked->shape->n_keys);
-    if (!key) return ctr_problem_nomem(problem);
-    ctr_problem_set(problem, SQLITE_ERROR,
+    if (!key) return ctr_problem_nomem(showing->tracked->conn);
+    ctr_problem_set(showing->tracked->conn, SQLITE_ERROR,
                     "the row %s of the tracked table %s %s while its triggers did not run: call "
                     "%s('%s', ...) again, which %s",
                     key, tracked->table, deleted ? "was deleted" : "was changed",
                     ctr_tracked_function(tracked), tracked->table,
                     deleted ? "asks whether it comes back" : "counts it");
     sqlite3_free(key);
-    return problem->rc;
+    return ctr_rc(showing->tracked->conn);
 }
 
 /* ---- regular columns ------------------------------------------------------------------------- */
 
 /* Reads the row if a trigger of the application may change more of it than is written. */
-static void remember_row(ctr_showing *showing, ctr_problem *problem)
+static void remember_row(ctr_showing *showing)
 {
     const ctr_tracked *tracked = showing->tracked;
     const ctr_writing *writing = &showing->writing;
-    if (!showing->reads_back || problem->rc != SQLITE_OK) return;
-    if (!showing->shown.tab) ctr_row_values_open(&showing->shown, showing->apart.tab, problem);
-    ctr_row_values_read(&showing->shown, writing->rowid, writing->keys, false, problem);
-    for (int i = 0; i < tracked->n_regular && problem->rc == SQLITE_OK; i++) {
+    if (!showing->reads_back || ctr_rc(showing->tracked->conn) != SQLITE_OK) return;
+    if (!showing->shown.tab) ctr_row_values_open(&showing->shown, showing->apart.tab);
+    ctr_row_values_read(&showing->shown, writing->rowid, writing->keys, false);
+    for (int i = 0; i < tracked->n_regular && ctr_rc(showing->tracked->conn) == SQLITE_OK; i++) {
         sqlite3_value *value = showing->shown.given[tracked->regular[i].number];
         sqlite3_value_free(showing->before[i]);
         showing->before[i] = value ? sqlite3_value_dup(value) : NULL;
-        if (value && !showing->before[i]) ctr_problem_nomem(problem);
+        if (value && !showing->before[i]) ctr_problem_nomem(showing->tracked->conn);
     }
     ctr_row_values_reset(&showing->shown);
 }
 
 /* Reads the row again, and lists the merged value of each column that shows another one now. */
-static void list_changed(ctr_showing *showing, ctr_problem *problem)
+static void list_changed(ctr_showing *showing)
 {
     const ctr_tracked *tracked = showing->tracked;
     const ctr_writing *writing = &showing->writing;
     if (!showing->reads_back) return;
-    ctr_row_values_read(&showing->shown, writing->rowid, writing->keys, false, problem);
-    for (int i = 0; i < tracked->n_regular && problem->rc == SQLITE_OK; i++) {
+    ctr_row_values_read(&showing->shown, writing->rowid, writing->keys, false);
+    for (int i = 0; i < tracked->n_regular && ctr_rc(showing->tracked->conn) == SQLITE_OK; i++) {
         const ctr_tracked_regular *column = &tracked->regular[i];
         sqlite3_value *now = showing->shown.given[column->number],
                       *merged = showing->values[i] ? showing->values[i] : showing->before[i];
         if (merged && now && !ctr_text_same(now, merged))
-            ctr_regular_list(showing->apart.tab, writing->rowid, column->name, merged, false,
-                             problem);
+            ctr_regular_list(showing->apart.tab, writing->rowid, column->name, merged, false);
     }
     ctr_row_values_reset(&showing->shown);
 }
 
 /* Lists the merged values if the table has refused them, else takes them off the list. */
-static void list_regular(ctr_showing *showing, bool live, bool taken, ctr_problem *problem)
+static void list_regular(ctr_showing *showing, bool live, bool taken)
 {
     const ctr_tracked *tracked = showing->tracked;
     ctr_tab *tab = showing->apart.tab;
     int64_t rowid = showing->writing.rowid;
-    if (!tracked->shape->replicated || problem->rc != SQLITE_OK) return;
-    if (showing->is_listed && !live) ctr_regular_unlist(tab, rowid, NULL, problem);
+    if (!tracked->shape->replicated || ctr_rc(showing->tracked->conn) != SQLITE_OK) return;
+    if (showing->is_listed && !live) ctr_regular_unlist(tab, rowid, NULL);
     if (!live || showing->writing.ended) return;
     for (int i = 0; showing->writing.regular && i < tracked->n_regular; i++) {
         const char *name = tracked->regular[i].name;
         if (showing->values[i] && !taken)
-            ctr_regular_list(tab, rowid, name, showing->values[i], true, problem);
+            ctr_regular_list(tab, rowid, name, showing->values[i], true);
         else if (showing->values[i] && showing->is_listed)
-            ctr_regular_unlist(tab, rowid, name, problem);
+            ctr_regular_unlist(tab, rowid, name);
     }
-    if (taken) list_changed(showing, problem);
+    if (taken) list_changed(showing);
     if (!taken && showing->writing.regular)
-        apart_explain(&showing->apart, rowid, showing->writing.why, problem);
+        apart_explain(&showing->apart, rowid, showing->writing.why);
 }
 
 /* Returns the DEFAULT of a column of a row that begins another life, lent until the next row. */
-static sqlite3_value *take_default(ctr_showing *showing, int i, ctr_problem *problem)
+static sqlite3_value *take_default(ctr_showing *showing, int i)
 {
     sqlite3_value_free(showing->defaults[i]);
     showing->defaults[i] =
-        ctr_writing_default(&showing->writing, showing->tracked->regular[i].column, problem);
+        ctr_writing_default(&showing->writing, showing->tracked->regular[i].column);
     return showing->defaults[i];
 }
 
 /* Takes the values to be shown of the row at hand: merged ones, else listed ones, because a row
  * that waits is inserted with all of them. Those of an earlier life are forgotten. Returns them, or
  * NULL if there are none. */
-static sqlite3_value **take_values_to_show(ctr_showing *showing, ctr_problem *problem)
+static sqlite3_value **take_values_to_show(ctr_showing *showing)
 {
     bool any = false;
     const ctr_tracked *tracked = showing->tracked;
     const ctr_merged_row *merged = showing->merged;
     int64_t rowid = showing->writing.rowid;
-    if (!tracked->shape->replicated || problem->rc != SQLITE_OK) return NULL;
+    if (!tracked->shape->replicated || ctr_rc(showing->tracked->conn) != SQLITE_OK) return NULL;
     bool begins = merged && merged->begins;
-    showing->is_listed = ctr_regular_is_listed(showing->apart.tab, rowid, problem);
-    if (begins && showing->is_listed) ctr_regular_unlist(showing->apart.tab, rowid, NULL, problem);
+    showing->is_listed = ctr_regular_is_listed(showing->apart.tab, rowid);
+    if (begins && showing->is_listed) ctr_regular_unlist(showing->apart.tab, rowid, NULL);
     showing->is_listed = showing->is_listed && !begins;
     if (showing->is_listed && !showing->listed.tab)
-        ctr_row_values_open(&showing->listed, showing->apart.tab, problem);
+        ctr_row_values_open(&showing->listed, showing->apart.tab);
     if (showing->is_listed)
-        ctr_row_values_read(&showing->listed, rowid, showing->writing.keys, true, problem);
-    for (int i = 0; i < tracked->n_regular && problem->rc == SQLITE_OK; i++) {
+        ctr_row_values_read(&showing->listed, rowid, showing->writing.keys, true);
+    for (int i = 0; i < tracked->n_regular && ctr_rc(showing->tracked->conn) == SQLITE_OK; i++) {
         int number = tracked->regular[i].number;
         sqlite3_value *value = merged && merged->values ? merged->values[i] : NULL;
         if (!value && showing->is_listed && number < showing->listed.n)
             value = showing->listed.given[number];
-        if (!value && begins && tracked->regular[i].column)
-            value = take_default(showing, i, problem);
+        if (!value && begins && tracked->regular[i].column) value = take_default(showing, i);
         showing->values[i] = tracked->regular[i].column ? value : NULL;
         any = any || showing->values[i];
     }
@@ -305,7 +299,7 @@ static sqlite3_value **take_values_to_show(ctr_showing *showing, ctr_problem *pr
 /* Begins with a row. Returns whether its counters fit in 64 bits, so that the table can show
  * them. */
 static bool begin_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
-                      const ctr_summary *now, ctr_problem *problem)
+                      const ctr_summary *now)
 {
     bool complete = true;
     ctr_writing *writing = &showing->writing;
@@ -313,7 +307,7 @@ static bool begin_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
     writing->keys = keys;
     writing->aside = writing->ended = false;
     ctr_writing_forget_why(writing);
-    writing->regular = take_values_to_show(showing, problem);
+    writing->regular = take_values_to_show(showing);
     for (int i = 0; i < showing->tracked->shape->n_counters; i++)
         complete = ctr_showing_value(showing, i, &now[i], &showing->to[i]) && complete;
     return complete && !showing->withheld;
@@ -321,21 +315,20 @@ static bool begin_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
 
 /* Writes the counters and the regular columns or, if the table refuses them together, the regular
  * ones alone: a stock below its CHECK must not hold back a name. */
-static bool write_columns(ctr_showing *showing, const ctr_shown *shown, bool complete,
-                          ctr_problem *problem)
+static bool write_columns(ctr_showing *showing, const ctr_shown *shown, bool complete)
 {
     ctr_writing *writing = &showing->writing;
     bool taken = false;
     for (int i = 0; !shown && showing->leaves_out && i < showing->tracked->n_regular; i++)
         if (showing->leaves_out[i]) showing->values[i] = NULL; /* it stays listed */
-    if (complete && shown) taken = ctr_writing_update(writing, shown, showing->to, problem);
-    if (complete && !shown) taken = ctr_writing_insert(writing, showing->to, problem);
+    if (complete && shown) taken = ctr_writing_update(writing, shown, showing->to);
+    if (complete && !shown) taken = ctr_writing_insert(writing, showing->to);
     if (taken || !writing->regular || writing->aside || writing->ended) return taken;
     if (shown) {
-        writing->aside = ctr_writing_update(writing, shown, shown, problem);
+        writing->aside = ctr_writing_update(writing, shown, shown);
     } else {
         writing->without_counters = true;
-        writing->aside = ctr_writing_insert(writing, showing->to, problem);
+        writing->aside = ctr_writing_insert(writing, showing->to);
         writing->without_counters = false;
     }
     return writing->aside;
@@ -345,40 +338,39 @@ static bool write_columns(ctr_showing *showing, const ctr_shown *shown, bool com
  * the table refuses. A row that a trigger changed meanwhile is listed. If a trigger deleted it, its
  * counters were deleted, too, and `now` is no longer their state. */
 static bool write_shown(ctr_showing *showing, const ctr_shown *shown, const ctr_summary *now,
-                        bool complete, ctr_problem *problem)
+                        bool complete)
 {
     ctr_writing *writing = &showing->writing;
     bool live = is_live(showing, now), taken = !shown && !live;
     bool deleted = !live && showing->tracked->shape->replicated;
     for (int i = 0; i < showing->tracked->shape->n_counters && !live; i++)
         deleted = deleted || now[i].life % 2 == 0;
-    if (!deleted) remember_row(showing, problem);
+    if (!deleted) remember_row(showing);
     if (shown && deleted)
-        taken = ctr_writing_delete(writing, problem);
+        taken = ctr_writing_delete(writing);
     else if (shown || live)
-        taken = write_columns(showing, shown, complete, problem);
-    list_regular(showing, live, taken, problem);
+        taken = write_columns(showing, shown, complete);
+    list_regular(showing, live, taken);
     if (!writing->aside || writing->ended) return taken;
     shown = showing->found;
-    if (!ctr_writing_look(writing, writing->keys, showing->found, NULL, problem)) shown = NULL;
-    if (shown || live) ctr_showing_set_apart(showing, writing->rowid, shown, now, problem);
+    if (!ctr_writing_look(writing, writing->keys, showing->found, NULL)) shown = NULL;
+    if (shown || live) ctr_showing_set_apart(showing, writing->rowid, shown, now);
     return taken;
 }
 
 /* Looks at the row and at the list, then writes the row; lists it if the table refuses. */
 static int look_and_write(ctr_showing *showing, bool was_live, const ctr_summary *now,
-                          bool complete, ctr_problem *problem)
+                          bool complete)
 {
     ctr_apart_row apart = {0};
     ctr_writing *writing = &showing->writing;
     const ctr_tracked *tracked = showing->tracked;
     bool live = is_live(showing, now), is_integer = true;
     writing->aside = writing->ended = false;
-    ctr_apart_read(&showing->apart, writing->rowid, &apart, problem);
+    ctr_apart_read(&showing->apart, writing->rowid, &apart);
     const ctr_shown *shown = showing->found;
-    if (!ctr_writing_look(writing, writing->keys, showing->found, &is_integer, problem))
-        shown = NULL;
-    if (problem->rc != SQLITE_OK) goto done;
+    if (!ctr_writing_look(writing, writing->keys, showing->found, &is_integer)) shown = NULL;
+    if (ctr_rc(showing->tracked->conn) != SQLITE_OK) goto done;
     for (int i = 0; i < tracked->shape->n_counters; i++)
         if (apart.differs_in[i])
             showing->from[i] = apart.shown[i];
@@ -392,30 +384,28 @@ static int look_and_write(ctr_showing *showing, bool was_live, const ctr_summary
     if (shows_counts && !apart.waits) /* a trigger did it */
         memcpy(showing->from, shown, n * sizeof *showing->from);
     if (shows_counts && !writing->regular) {
-        ctr_apart_remove(&showing->apart, writing->rowid, problem);
+        ctr_apart_remove(&showing->apart, writing->rowid);
     } else if (shown && (apart.waits || !is_integer ||
                          !ctr_tracked_same_row(tracked, shown, showing->from))) {
-        refuse_uncounted(showing, false, problem);
+        refuse_uncounted(showing, false);
     } else if (!shown && live && was_live && !apart.waits) {
-        refuse_uncounted(showing, true, problem);
+        refuse_uncounted(showing, true);
     } else {
-        ctr_apart_remove(&showing->apart, writing->rowid, problem); /* triggers may list it again */
-        if (!write_shown(showing, shown, now, complete, problem) && !writing->ended &&
-            !writing->aside)
-            ctr_showing_set_apart(showing, writing->rowid, shown, now, problem);
+        ctr_apart_remove(&showing->apart, writing->rowid); /* triggers may list it again */
+        if (!write_shown(showing, shown, now, complete) && !writing->ended && !writing->aside)
+            ctr_showing_set_apart(showing, writing->rowid, shown, now);
     }
 done:
     ctr_apart_close_row(&apart);
-    return problem->rc;
+    return ctr_rc(showing->tracked->conn);
 }
 
 /* Nearly every row shows what it is known to show, so it is written first. */
 int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
-                    const ctr_shown *from, const ctr_summary *before, const ctr_summary *now,
-                    ctr_problem *problem)
+                    const ctr_shown *from, const ctr_summary *before, const ctr_summary *now)
 {
-    if (problem->rc != SQLITE_OK) return problem->rc;
-    bool known = begin_row(showing, rowid, keys, now, problem), complete = known, is_new = !from;
+    if (ctr_rc(showing->tracked->conn) != SQLITE_OK) return ctr_rc(showing->tracked->conn);
+    bool known = begin_row(showing, rowid, keys, now), complete = known, is_new = !from;
     bool was_live = from || is_live(showing, before);
     if (showing->merged) was_live = showing->merged->was_live;
     for (int i = 0; i < showing->tracked->shape->n_counters; i++) {
@@ -426,96 +416,94 @@ int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
             known = ctr_showing_value(showing, i, &before[i], &showing->from[i]) && known;
     }
     if (known && (was_live || is_new) && is_live(showing, now) &&
-        (write_shown(showing, was_live ? showing->from : NULL, now, complete, problem) ||
+        (write_shown(showing, was_live ? showing->from : NULL, now, complete) ||
          showing->writing.ended))
-        return problem->rc;
-    return look_and_write(showing, was_live, now, complete, problem);
+        return ctr_rc(showing->tracked->conn);
+    return look_and_write(showing, was_live, now, complete);
 }
 
 int ctr_showing_again(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
-                      const ctr_summary *now, ctr_problem *problem)
+                      const ctr_summary *now)
 {
-    bool complete = begin_row(showing, rowid, keys, now, problem);
+    bool complete = begin_row(showing, rowid, keys, now);
     size_t n = (size_t)showing->tracked->shape->n_counters;
     memcpy(showing->from, showing->to, n * sizeof *showing->from);
-    return look_and_write(showing, true, now, complete, problem);
+    return look_and_write(showing, true, now, complete);
 }
 
 /* The list has what the row shows: the values from before the merge, unless it lists other ones. */
 int ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
-                     const ctr_summary *before, const ctr_summary *now, ctr_problem *problem)
+                     const ctr_summary *before, const ctr_summary *now)
 {
     ctr_apart_row apart = {0};
     ctr_tab *tab = showing->apart.tab;
     const ctr_tracked *tracked = showing->tracked;
-    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (ctr_rc(showing->tracked->conn) != SQLITE_OK) return ctr_rc(showing->tracked->conn);
     bool live = is_live(showing, now), was_live = is_live(showing, before);
     if (showing->merged) was_live = showing->merged->was_live;
-    begin_row(showing, rowid, keys, now, problem);
-    ctr_apart_read(&showing->apart, rowid, &apart, problem);
-    if (problem->rc != SQLITE_OK) goto done;
+    begin_row(showing, rowid, keys, now);
+    ctr_apart_read(&showing->apart, rowid, &apart);
+    if (ctr_rc(showing->tracked->conn) != SQLITE_OK) goto done;
     bool there = apart.ended || (was_live && !apart.waits);
     for (int i = 0; i < tracked->shape->n_counters; i++) {
         ctr_showing_value(showing, i, &before[i], &showing->from[i]);
         if (apart.differs_in[i]) showing->from[i] = apart.shown[i];
     }
     if (there || live)
-        ctr_showing_set_apart(showing, rowid, there ? showing->from : NULL, now, problem);
+        ctr_showing_set_apart(showing, rowid, there ? showing->from : NULL, now);
     else
-        ctr_apart_remove(&showing->apart, rowid, problem);
-    if (tracked->shape->replicated && !live) ctr_regular_unlist(tab, rowid, NULL, problem);
+        ctr_apart_remove(&showing->apart, rowid);
+    if (tracked->shape->replicated && !live) ctr_regular_unlist(tab, rowid, NULL);
     for (int i = 0; live && showing->writing.regular && i < tracked->n_regular; i++)
         if (showing->values[i])
-            ctr_regular_list(tab, rowid, tracked->regular[i].name, showing->values[i], true,
-                             problem);
+            ctr_regular_list(tab, rowid, tracked->regular[i].name, showing->values[i], true);
 done:
     ctr_apart_close_row(&apart);
-    return problem->rc;
+    return ctr_rc(showing->tracked->conn);
 }
 
 int ctr_showing_clear(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
-                      const bool *columns, ctr_problem *problem)
+                      const bool *columns)
 {
     ctr_writing *writing = &showing->writing;
-    ctr_run run = ctr_tab_run(showing->apart.tab, problem);
+    ctr_run run = ctr_tab_run(showing->apart.tab);
     run.slots.value = "NULL";
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
     sqlite3_value *null = ctr_run_row(&run, row) ? sqlite3_column_value(row, 0) : NULL;
-    bool there = ctr_writing_look(writing, keys, showing->found, NULL, problem);
+    bool there = ctr_writing_look(writing, keys, showing->found, NULL);
     for (int i = 0; i < showing->tracked->n_regular; i++)
         showing->values[i] = columns[i] ? null : NULL;
     writing->rowid = rowid;
     writing->keys = keys;
     writing->regular = showing->values;
-    if (there && null) ctr_writing_update(writing, showing->found, showing->found, problem);
+    if (there && null) ctr_writing_update(writing, showing->found, showing->found);
     sqlite3_finalize(row);
-    return problem->rc;
+    return ctr_rc(showing->tracked->conn);
 }
 
-bool ctr_showing_touches(ctr_showing *showing, const ctr_summary *now, ctr_problem *problem)
+bool ctr_showing_touches(ctr_showing *showing, const ctr_summary *now)
 {
     const ctr_tracked *tracked = showing->tracked;
-    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(showing->writing.file, problem);
+    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(showing->writing.file);
     if (!foreign || foreign->n == 0) return false;
     bool parent = ctr_foreign_is_parent(foreign, tracked->table);
-    if (!ctr_foreign_enforced(tracked->db)) return parent && !is_live(showing, now);
+    if (!ctr_foreign_enforced(tracked->conn->db)) return parent && !is_live(showing, now);
     return parent || ctr_foreign_is_child(foreign, tracked->table);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Takes what the table tracks, if it is known. */
-static int begin_showing(ctr_showing *showing, ctr_tab *tab, ctr_tracked *tracked,
-                         ctr_problem *problem)
+static int begin_showing(ctr_showing *showing, ctr_tab *tab, ctr_tracked *tracked)
 {
     size_t n = (size_t)tab->shape.n_counters + 1;
     ctr_shown *room = sqlite3_malloc64(3 * n * sizeof *room);
     *showing = (ctr_showing){.tracked = tracked, .apart = {.tracked = tracked, .tab = tab}};
-    if (!room) return ctr_problem_nomem(problem);
+    if (!room) return ctr_problem_nomem(tab->conn);
     showing->from = room;
     showing->to = room + n;
     showing->found = room + 2 * n;
-    if (tracked && tracked->table && problem->rc == SQLITE_OK)
+    if (tracked && tracked->table && ctr_rc(tab->conn) == SQLITE_OK)
         showing->writing = ctr_writing_on(tracked, tab);
     if (tracked && tab->shape.replicated) {
         size_t size = ((size_t)tracked->n_regular + 1) * sizeof *showing->values;
@@ -526,21 +514,21 @@ static int begin_showing(ctr_showing *showing, ctr_tab *tab, ctr_tracked *tracke
         if (showing->before) memset(showing->before, 0, size);
         if (showing->defaults) memset(showing->defaults, 0, size);
         if (!showing->values || !showing->before || !showing->defaults)
-            return ctr_problem_nomem(problem);
+            return ctr_problem_nomem(tab->conn);
     }
     if (tracked && tracked->table && tab->shape.replicated)
-        showing->reads_back = ctr_triggers_are_others(tracked, tab->file, problem);
-    return problem->rc;
+        showing->reads_back = ctr_triggers_are_others(tracked, tab->file);
+    return ctr_rc(tab->conn);
 }
 
-int ctr_showing_open(ctr_showing *showing, ctr_tab *tab, ctr_problem *problem)
+int ctr_showing_open(ctr_showing *showing, ctr_tab *tab)
 {
-    return begin_showing(showing, tab, ctr_triggers_hold(tab, problem), problem);
+    return begin_showing(showing, tab, ctr_triggers_hold(tab));
 }
 
-bool ctr_showing_look(ctr_showing *showing, ctr_tab *tab, ctr_problem *problem)
+bool ctr_showing_look(ctr_showing *showing, ctr_tab *tab)
 {
-    if (begin_showing(showing, tab, ctr_tracked_hold(tab, problem), problem)) return false;
+    if (begin_showing(showing, tab, ctr_tracked_hold(tab))) return false;
     return ctr_tracked_is_known(showing->tracked);
 }
 

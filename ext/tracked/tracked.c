@@ -7,54 +7,52 @@
  * ordinary - reads the columns and the indexes of an ordinary table. */
 
 /* Copies a text of a row; NULL stays NULL. */
-static char *copy_column(sqlite3_stmt *row, int column, ctr_problem *problem)
+static char *copy_column(ctr_conn *conn, sqlite3_stmt *row, int column)
 {
-    const char *text = ctr_text_column(row, column, problem);
+    const char *text = ctr_text_column(conn, row, column);
     char *copy = text ? sqlite3_mprintf("%s", text) : NULL;
-    if (text && !copy) ctr_problem_nomem(problem);
+    if (text && !copy) ctr_problem_nomem(conn);
     return copy;
 }
 
-int ctr_ordinary_read(ctr_ordinary *ordinary, sqlite3 *db, const char *schema, const char *table,
-                      ctr_problem *problem)
+int ctr_ordinary_read(ctr_ordinary *ordinary, ctr_conn *conn, const char *schema, const char *table)
 {
-    ctr_run run = ctr_run_on(db, schema, NULL, problem);
+    ctr_run run = ctr_run_on(conn, schema, NULL);
     run.slots.name = table;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
     while (ctr_run_row(&run, row)) {
-        ctr_described *columns = ctr_array_room(ordinary->columns, &ordinary->room, ordinary->n + 1,
-                                                sizeof *columns, problem);
+        ctr_described *columns = ctr_array_room(conn, ordinary->columns, &ordinary->room,
+                                                ordinary->n + 1, sizeof *columns);
         if (!columns) break;
         ordinary->columns = columns;
-        columns[ordinary->n++] = (ctr_described){.name = copy_column(row, 1, problem),
-                                                 .type = copy_column(row, 2, problem),
+        columns[ordinary->n++] = (ctr_described){.name = copy_column(conn, row, 1),
+                                                 .type = copy_column(conn, row, 2),
                                                  .not_null = sqlite3_column_int(row, 3) != 0,
-                                                 .value = copy_column(row, 4, problem),
+                                                 .value = copy_column(conn, row, 4),
                                                  .key = sqlite3_column_int(row, 5) - 1,
                                                  .generated = sqlite3_column_int(row, 6) != 0};
     }
     sqlite3_finalize(row);
-    return problem->rc;
+    return ctr_rc(conn);
 }
 
 /* `index` is a row of SCHEMA_INDEXES. */
 static void read_index_terms(ctr_ordinary *ordinary, ctr_run *run, sqlite3_stmt *index)
 {
-    ctr_problem *problem = run->problem;
-    const char *name = ctr_text_column(index, 1, problem),
-               *origin = ctr_text_column(index, 3, problem);
+    const char *name = ctr_text_column(run->conn, index, 1),
+               *origin = ctr_text_column(run->conn, index, 3);
     if (!name || !origin || !sqlite3_column_int(index, 2)) return;
     run->slots.name = name;
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_INDEX_COLUMNS);
     while (ctr_run_row(run, row)) {
         if (!sqlite3_column_int(row, 5)) continue; /* not a part of the key */
-        ctr_term *terms = ctr_array_room(ordinary->terms, &ordinary->room_terms,
-                                         ordinary->n_terms + 1, sizeof *terms, problem);
+        ctr_term *terms = ctr_array_room(run->conn, ordinary->terms, &ordinary->room_terms,
+                                         ordinary->n_terms + 1, sizeof *terms);
         if (!terms) break;
         ordinary->terms = terms;
-        terms[ordinary->n_terms++] = (ctr_term){.index = copy_column(index, 1, problem),
-                                                .name = copy_column(row, 2, problem),
-                                                .collation = copy_column(row, 4, problem),
+        terms[ordinary->n_terms++] = (ctr_term){.index = copy_column(run->conn, index, 1),
+                                                .name = copy_column(run->conn, row, 2),
+                                                .collation = copy_column(run->conn, row, 4),
                                                 .number = sqlite3_column_int(row, 0),
                                                 .is_primary = strcmp(origin, "pk") == 0,
                                                 .is_partial = sqlite3_column_int(index, 4) != 0};
@@ -62,17 +60,17 @@ static void read_index_terms(ctr_ordinary *ordinary, ctr_run *run, sqlite3_stmt 
     sqlite3_finalize(row);
 }
 
-int ctr_ordinary_read_terms(ctr_ordinary *ordinary, sqlite3 *db, const char *schema,
-                            const char *table, ctr_problem *problem)
+int ctr_ordinary_read_terms(ctr_ordinary *ordinary, ctr_conn *conn, const char *schema,
+                            const char *table)
 {
-    if (ordinary->has_terms) return problem->rc;
-    ctr_run run = ctr_run_on(db, schema, NULL, problem), of_index = run;
+    if (ordinary->has_terms) return ctr_rc(conn);
+    ctr_run run = ctr_run_on(conn, schema, NULL), of_index = run;
     run.slots.name = table;
     sqlite3_stmt *index = ctr_run_prepare(&run, CTR_SQL_SCHEMA_INDEXES);
     while (ctr_run_row(&run, index)) read_index_terms(ordinary, &of_index, index);
     sqlite3_finalize(index);
-    ordinary->has_terms = problem->rc == SQLITE_OK;
-    return problem->rc;
+    ordinary->has_terms = ctr_rc(conn) == SQLITE_OK;
+    return ctr_rc(conn);
 }
 
 void ctr_ordinary_close(ctr_ordinary *ordinary)
@@ -185,37 +183,37 @@ void ctr_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out, const char
 enum { NOTED_COUNTER, NOTED_NAME };
 
 /* Take the names of key columns and counters that are not known yet; the regular columns. */
-static void noted_read(ctr_tracked *tracked, ctr_problem *problem)
+static void noted_read(ctr_tracked *tracked)
 {
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED);
     while (ctr_run_row(&run, row)) {
-        const char *counter = ctr_text_column(row, NOTED_COUNTER, problem),
-                   *name = ctr_text_column(row, NOTED_NAME, problem);
+        const char *counter = ctr_text_column(tracked->conn, row, NOTED_COUNTER),
+                   *name = ctr_text_column(tracked->conn, row, NOTED_NAME);
         int i = counter && *counter && name ? ctr_shape_column_like(tracked->shape, counter) : -1;
         if (i < 0 || tracked->columns[i].name) continue;
-        tracked->columns[i].name = ctr_text_copy(name, problem);
+        tracked->columns[i].name = ctr_text_copy(tracked->conn, name);
     }
     sqlite3_finalize(row);
 }
 
-static void noted_read_regular(ctr_tracked *tracked, ctr_problem *problem)
+static void noted_read_regular(ctr_tracked *tracked)
 {
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_COLUMNS);
     while (ctr_run_row(&run, row)) {
-        const char *name = ctr_text_column(row, 1, problem),
-                   *column = ctr_text_column(row, 2, problem);
+        const char *name = ctr_text_column(tracked->conn, row, 1),
+                   *column = ctr_text_column(tracked->conn, row, 2);
         if (!name || !column) continue;
         ctr_tracked_regular *regular =
-            ctr_array_room(tracked->regular, &tracked->room_regular, (size_t)tracked->n_regular + 1,
-                           sizeof *regular, problem);
+            ctr_array_room(tracked->conn, tracked->regular, &tracked->room_regular,
+                           (size_t)tracked->n_regular + 1, sizeof *regular);
         if (!regular) break;
         tracked->regular = regular;
         regular[tracked->n_regular++] =
             (ctr_tracked_regular){.number = sqlite3_column_int(row, 0),
-                                  .name = ctr_text_copy(name, problem),
-                                  .column = ctr_text_copy(column, problem)};
+                                  .name = ctr_text_copy(tracked->conn, name),
+                                  .column = ctr_text_copy(tracked->conn, column)};
     }
     sqlite3_finalize(row);
 }
@@ -229,15 +227,15 @@ static const char *name_to_note(const ctr_tracked *tracked, int i, const char **
 }
 
 /* Returns whether each name is noted, and nothing else. */
-static bool are_names_noted(const ctr_tracked *tracked, ctr_problem *problem)
+static bool are_names_noted(const ctr_tracked *tracked)
 {
     int notes = 0, names = 0;
     const char *name;
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED);
     while (ctr_run_row(&run, row)) {
-        const char *counter = ctr_text_column(row, NOTED_COUNTER, problem),
-                   *noted = ctr_text_column(row, NOTED_NAME, problem);
+        const char *counter = ctr_text_column(tracked->conn, row, NOTED_COUNTER),
+                   *noted = ctr_text_column(tracked->conn, row, NOTED_NAME);
         if (!counter || !noted) continue;
         int i = *counter ? ctr_shape_column_like(tracked->shape, counter) : -1;
         if (!*counter || i >= 0) name_to_note(tracked, i, &name);
@@ -252,13 +250,13 @@ static bool are_names_noted(const ctr_tracked *tracked, ctr_problem *problem)
     return notes == names;
 }
 
-static void write_notes(const ctr_tracked *tracked, ctr_problem *problem)
+static void write_notes(const ctr_tracked *tracked)
 {
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
     sqlite3_stmt *gone = ctr_run_prepare(&run, CTR_SQL_TRACK_NOT_NOTED),
                  *note = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTE);
     ctr_run_row(&run, gone);
-    for (int i = -1; i < tracked->shape->n_columns && problem->rc == SQLITE_OK; i++) {
+    for (int i = -1; i < tracked->shape->n_columns && ctr_rc(tracked->conn) == SQLITE_OK; i++) {
         const char *name, *counter = name_to_note(tracked, i, &name);
         if (!name) continue;
         ctr_run_bind_text(&run, note, ":name", name);
@@ -271,28 +269,28 @@ static void write_notes(const ctr_tracked *tracked, ctr_problem *problem)
 }
 
 /* Notes the present names of regular columns. Returns whether some was noted by another name. */
-static bool note_regular(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem)
+static bool note_regular(const ctr_tracked *tracked, ctr_file *file)
 {
     bool any = false;
-    ctr_tab *tab = ctr_tab_of(file, tracked->counters, tracked->shape, problem);
+    ctr_tab *tab = ctr_tab_of(file, tracked->counters, tracked->shape);
     for (int i = 0; tab && i < tracked->n_regular; i++) {
         const ctr_tracked_regular *regular = &tracked->regular[i];
-        const ctr_registry *registry = ctr_regular_of(tab, problem);
+        const ctr_registry *registry = ctr_regular_of(tab);
         if (!registry) break;
         const char *noted = registry->columns[regular->number].noted;
         if (!regular->column || (noted && strcmp(noted, regular->column) == 0)) continue;
-        ctr_regular_note(tab, regular->number, regular->name, regular->column, problem);
+        ctr_regular_note(tab, regular->number, regular->name, regular->column);
         any = true;
     }
     return any;
 }
 
 /* Notes the names that are known, if the notes differ. Returns whether it wrote. */
-static bool noted_write(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem)
+static bool noted_write(const ctr_tracked *tracked, ctr_file *file)
 {
-    bool writes = !are_names_noted(tracked, problem) && problem->rc == SQLITE_OK;
-    if (writes) write_notes(tracked, problem);
-    if (tracked->shape->replicated) writes = note_regular(tracked, file, problem) || writes;
+    bool writes = !are_names_noted(tracked) && ctr_rc(file->conn) == SQLITE_OK;
+    if (writes) write_notes(tracked);
+    if (tracked->shape->replicated) writes = note_regular(tracked, file) || writes;
     return writes;
 }
 
@@ -314,7 +312,7 @@ const ctr_tracked_column *ctr_tracked_column_of(const ctr_tracked *tracked, int 
 
 int ctr_tracked_counter(const ctr_tracked *tracked, const char *column)
 {
-    for (int i = 0; tracked->db && i < tracked->shape->n_counters; i++) {
+    for (int i = 0; tracked->shape && i < tracked->shape->n_counters; i++) {
         const ctr_tracked_column *own = ctr_tracked_column_of(tracked, i);
         if (own && sqlite3_stricmp(own->name, column) == 0) return i;
     }
@@ -336,11 +334,10 @@ const ctr_described *ctr_tracked_regular_column(const ctr_tracked *tracked, int 
     return NULL;
 }
 
-int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sqlite3_value **keys,
-                         ctr_problem *problem)
+int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sqlite3_value **keys)
 {
-    int rc = ctr_pack_bind_keys(statement, 1, tracked->shape, keys);
-    return ctr_problem_sqlite(problem, tracked->db, rc);
+    int rc = ctr_pack_bind_keys(tracked->conn, statement, 1, tracked->shape, keys);
+    return ctr_problem_sqlite(tracked->conn, rc);
 }
 
 bool ctr_tracked_has_rowids(const ctr_tracked *tracked)
@@ -351,8 +348,8 @@ bool ctr_tracked_has_rowids(const ctr_tracked *tracked)
         return false;
     for (int i = 0; i < shape->n_keys; i++)
         if (sqlite3_stricmp(ctr_tracked_key(tracked, i)->name, "rowid") == 0) return false;
-    int rc = sqlite3_table_column_metadata(tracked->db, tracked->schema, tracked->table, "rowid",
-                                           NULL, NULL, NULL, &is_key, NULL);
+    int rc = sqlite3_table_column_metadata(tracked->conn->db, tracked->schema, tracked->table,
+                                           "rowid", NULL, NULL, NULL, &is_key, NULL);
     return rc == SQLITE_OK && is_key;
 }
 
@@ -373,7 +370,7 @@ bool ctr_tracked_same_row(const ctr_tracked *tracked, const ctr_shown *a, const 
 
 /* Takes one column: the name of its counter or key column, and its name in the table. Skips a
  * dropped counter, and the marks. Returns false after the last. */
-static bool take_pair(ctr_tracked *tracked, ctr_words *own, ctr_words *theirs, ctr_problem *problem)
+static bool take_pair(ctr_tracked *tracked, ctr_words *own, ctr_words *theirs)
 {
     if (!ctr_word_at_mark(own, ',') || !ctr_word_at_mark(theirs, ',')) return false;
     ctr_word_next(own);
@@ -382,11 +379,11 @@ static bool take_pair(ctr_tracked *tracked, ctr_words *own, ctr_words *theirs, c
     if (!is_new && !ctr_word_at(theirs, "NULL") && !ctr_word_at(own, "_marks")) return false;
     if (is_new) ctr_word_next(theirs); /* the full stop */
     if (is_new) ctr_word_next(theirs);
-    char *name = ctr_text_unquoted(own->word, problem);
+    char *name = ctr_text_unquoted(tracked->conn, own->word);
     int i = is_new ? ctr_shape_column_like(tracked->shape, name) : -1;
     sqlite3_free(name);
     if (i >= 0 && !tracked->columns[i].name)
-        tracked->columns[i].name = ctr_text_unquoted(theirs->word, problem);
+        tracked->columns[i].name = ctr_text_unquoted(tracked->conn, theirs->word);
     ctr_word_next(own);
     ctr_word_next(theirs);
     return true;
@@ -399,7 +396,7 @@ static bool take_pair(ctr_tracked *tracked, ctr_words *own, ctr_words *theirs, c
  *     VALUES ('inserted', NEW."sku", NEW."stock")
  *
  * A name that it lacks stays NULL; the comparison of the texts then fails. */
-static void read_names(ctr_tracked *tracked, const char *text, ctr_problem *problem)
+static void read_names(ctr_tracked *tracked, const char *text)
 {
     static const char VALUES[] = ") VALUES ('inserted'";
     ctr_words own = {.at = text};
@@ -412,22 +409,22 @@ static void read_names(ctr_tracked *tracked, const char *text, ctr_problem *prob
     theirs.at = theirs.word.text + sizeof VALUES - 1;
     ctr_word_next(&theirs);
     for (int i = 0; i < 2; i++) ctr_word_next(&own); /* behind the column of events */
-    while (take_pair(tracked, &own, &theirs, problem)) continue;
+    while (take_pair(tracked, &own, &theirs)) continue;
 }
 
 /* Gives a regular column its present name. One that is replicated no longer is not among them. */
-static void name_regular(ctr_tracked *tracked, int number, ctr_span name, ctr_problem *problem)
+static void name_regular(ctr_tracked *tracked, int number, ctr_span name)
 {
     for (int i = 0; i < tracked->n_regular; i++) {
         ctr_tracked_regular *regular = &tracked->regular[i];
         if (regular->number != number) continue;
         sqlite3_free(regular->column);
-        regular->column = ctr_text_unquoted(name, problem);
+        regular->column = ctr_text_unquoted(tracked->conn, name);
     }
 }
 
 /* Reads (NEW."a", OLD."a", NULL, NULL, NEW."b", ...): the columns number `first` and first + 2. */
-static void read_compared(ctr_tracked *tracked, ctr_words *words, int first, ctr_problem *problem)
+static void read_compared(ctr_tracked *tracked, ctr_words *words, int first)
 {
     for (int i = 0; words->kind != CTR_WORD_END && !ctr_word_at_mark(words, ')'); i++) {
         ctr_word_next(words);
@@ -435,7 +432,7 @@ static void read_compared(ctr_tracked *tracked, ctr_words *words, int first, ctr
         while (words->kind != CTR_WORD_END && !ctr_word_at_mark(words, ',') &&
                !ctr_word_at_mark(words, ')')) {
             if (is_new && words->kind == CTR_WORD_QUOTED)
-                name_regular(tracked, first + i / 2, words->word, problem);
+                name_regular(tracked, first + i / 2, words->word);
             ctr_word_next(words);
         }
     }
@@ -449,7 +446,7 @@ static void read_compared(ctr_tracked *tracked, ctr_words *words, int first, ctr
  * in which SQLite renames columns. The place of a column is its number: the notes may have others
  * by now, whose trigger is about to be made. Behind CTR_MASK_COLUMNS columns there is another
  * call, or 0 in its place (tracked/triggers.c). */
-static void read_regular_names(ctr_tracked *tracked, const char *text, ctr_problem *problem)
+static void read_regular_names(ctr_tracked *tracked, const char *text)
 {
     int first = 0;
     ctr_words words = {.at = text};
@@ -460,7 +457,7 @@ static void read_regular_names(ctr_tracked *tracked, const char *text, ctr_probl
         bool compares = ctr_word_at(&words, "counter_differs");
         if (compares || words.kind == CTR_WORD_NUMBER) first += CTR_MASK_COLUMNS;
         ctr_word_next(&words);
-        if (compares) read_compared(tracked, &words, first - CTR_MASK_COLUMNS, problem);
+        if (compares) read_compared(tracked, &words, first - CTR_MASK_COLUMNS);
     }
 }
 
@@ -490,15 +487,15 @@ static void look_up_columns(ctr_tracked *tracked)
     }
 }
 
-static void look_at_table(ctr_tracked *tracked, const ctr_objects *objects, ctr_problem *problem)
+static void look_at_table(ctr_tracked *tracked, const ctr_objects *objects)
 {
-    if (!tracked->table || problem->rc != SQLITE_OK) return;
+    if (!tracked->table || ctr_rc(objects->conn) != SQLITE_OK) return;
     const ctr_named *named = ctr_schema_objects_find(objects, tracked->table);
     const char *text = named && named->sql ? named->sql : "";
     tracked->replaces = ctr_word_follow(text, "conflict", "REPLACE");
     tracked->rolls_back = ctr_word_follow(text, "conflict", "ROLLBACK");
-    ctr_ordinary_read(&tracked->ordinary, tracked->db, tracked->schema, tracked->table, problem);
-    if (problem->rc == SQLITE_OK) look_up_columns(tracked);
+    ctr_ordinary_read(&tracked->ordinary, tracked->conn, tracked->schema, tracked->table);
+    if (ctr_rc(objects->conn) == SQLITE_OK) look_up_columns(tracked);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -516,11 +513,11 @@ bool ctr_tracked_is_among(const ctr_objects *objects, const char *counters)
     return table && table->object == CTR_OBJECT_VIRTUAL_TABLE && declares_tracked(table->sql);
 }
 
-static int open_tracked(ctr_tracked *tracked, sqlite3 *db, const char *schema, const char *counters,
-                        const ctr_shape *shape, ctr_problem *problem)
+static int open_tracked(ctr_conn *conn, ctr_tracked *tracked, const char *schema,
+                        const char *counters, const ctr_shape *shape)
 {
     size_t size = ((size_t)shape->n_columns + 1) * sizeof *tracked->columns;
-    *tracked = (ctr_tracked){.db = db,
+    *tracked = (ctr_tracked){.conn = conn,
                              .schema = sqlite3_mprintf("%s", schema),
                              .counters = sqlite3_mprintf("%s", counters),
                              .shape = sqlite3_malloc64(sizeof *tracked->shape),
@@ -528,80 +525,78 @@ static int open_tracked(ctr_tracked *tracked, sqlite3 *db, const char *schema, c
     if (tracked->columns) memset(tracked->columns, 0, size);
     if (tracked->shape) *tracked->shape = (ctr_shape){0};
     if (!tracked->schema || !tracked->counters || !tracked->shape || !tracked->columns)
-        return ctr_problem_nomem(problem);
-    return problem->rc == SQLITE_OK ? ctr_shape_copy(tracked->shape, shape, problem) : problem->rc;
+        return ctr_problem_nomem(tracked->conn);
+    return ctr_rc(tracked->conn) == SQLITE_OK ? ctr_shape_copy(tracked->conn, tracked->shape, shape)
+                                              : ctr_rc(tracked->conn);
 }
 
 /* If `table` is NULL, it is the table with the triggers. */
-static int take_names(ctr_tracked *tracked, const ctr_objects *objects, const char *table,
-                      ctr_problem *problem)
+static int take_names(ctr_tracked *tracked, const ctr_objects *objects, const char *table)
 {
-    const ctr_named *trigger =
-        ctr_schema_objects_trigger(objects, tracked->counters, "insert", problem);
+    const ctr_named *trigger = ctr_schema_objects_trigger(objects, tracked->counters, "insert");
     if (trigger && trigger->sql)
-        read_names(tracked, trigger->sql, problem);
+        read_names(tracked, trigger->sql);
     else if (ctr_tracked_is_among(objects, tracked->counters))
-        noted_read(tracked, problem);
-    const ctr_named *row = ctr_schema_objects_trigger(objects, tracked->counters, "row", problem);
-    if (tracked->shape->replicated) noted_read_regular(tracked, problem);
-    if (row && row->sql) read_regular_names(tracked, row->sql, problem);
+        noted_read(tracked);
+    const ctr_named *row = ctr_schema_objects_trigger(objects, tracked->counters, "row");
+    if (tracked->shape->replicated) noted_read_regular(tracked);
+    if (row && row->sql) read_regular_names(tracked, row->sql);
     if (!table && trigger) table = trigger->on;
-    if (!table) return problem->rc;
+    if (!table) return ctr_rc(objects->conn);
     tracked->table = sqlite3_mprintf("%s", table);
-    return tracked->table ? problem->rc : ctr_problem_nomem(problem);
+    return tracked->table ? ctr_rc(objects->conn) : ctr_problem_nomem(objects->conn);
 }
 
 int ctr_tracked_open(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
-                     const ctr_shape *shape, ctr_problem *problem)
+                     const ctr_shape *shape)
 {
-    if (open_tracked(tracked, objects->db, objects->schema, counters, shape, problem) ||
-        take_names(tracked, objects, NULL, problem))
-        return problem->rc;
-    look_at_table(tracked, objects, problem);
-    return problem->rc;
+    if (open_tracked(objects->conn, tracked, objects->schema, counters, shape) ||
+        take_names(tracked, objects, NULL))
+        return ctr_rc(objects->conn);
+    look_at_table(tracked, objects);
+    return ctr_rc(objects->conn);
 }
 
 int ctr_tracked_begin(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
-                      const char *table, const ctr_shape *shape, ctr_problem *problem)
+                      const char *table, const ctr_shape *shape)
 {
     bool any = false;
-    if (open_tracked(tracked, objects->db, objects->schema, counters, shape, problem) ||
-        take_names(tracked, objects, table, problem))
-        return problem->rc;
+    if (open_tracked(objects->conn, tracked, objects->schema, counters, shape) ||
+        take_names(tracked, objects, table))
+        return ctr_rc(objects->conn);
     for (int i = 0; i < shape->n_columns; i++) any = any || tracked->columns[i].name;
     for (int i = 0; i < shape->n_columns && !any; i++) {
         tracked->columns[i].name = sqlite3_mprintf("%s", shape->columns[i].name);
-        if (!tracked->columns[i].name) return ctr_problem_nomem(problem);
+        if (!tracked->columns[i].name) return ctr_problem_nomem(objects->conn);
     }
-    look_at_table(tracked, objects, problem);
-    return problem->rc;
+    look_at_table(tracked, objects);
+    return ctr_rc(objects->conn);
 }
 
-bool ctr_tracked_note(ctr_file *file, const char *counters, const ctr_shape *shape,
-                      ctr_problem *problem)
+bool ctr_tracked_note(ctr_file *file, const char *counters, const ctr_shape *shape)
 {
     ctr_tracked tracked;
-    const ctr_objects *objects = ctr_file_objects(file, problem);
-    if (open_tracked(&tracked, file->conn->db, file->schema, counters, shape, problem) == SQLITE_OK)
-        take_names(&tracked, objects, NULL, problem);
-    bool known = problem->rc == SQLITE_OK && tracked.table;
-    bool writes = known && noted_write(&tracked, file, problem);
+    const ctr_objects *objects = ctr_file_objects(file);
+    if (open_tracked(file->conn, &tracked, file->schema, counters, shape) == SQLITE_OK)
+        take_names(&tracked, objects, NULL);
+    bool known = ctr_rc(file->conn) == SQLITE_OK && tracked.table;
+    bool writes = known && noted_write(&tracked, file);
     ctr_tracked_close(&tracked);
     return writes;
 }
 
-void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ctr_problem *problem)
+void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column)
 {
     ctr_tracked_column *to = &tracked->columns[tracked->shape->counters[counter]];
-    if (problem->rc != SQLITE_OK) return;
+    if (ctr_rc(tracked->conn) != SQLITE_OK) return;
     if (to->name) {
-        ctr_problem_set(problem, SQLITE_ERROR, "%s: the counter %s belongs to the column %s",
+        ctr_problem_set(tracked->conn, SQLITE_ERROR, "%s: the counter %s belongs to the column %s",
                         tracked->table, column, to->name);
         return;
     }
     to->name = sqlite3_mprintf("%s", column);
     to->given = to->name != NULL;
-    if (!to->name) ctr_problem_nomem(problem);
+    if (!to->name) ctr_problem_nomem(tracked->conn);
     look_up_columns(tracked);
 }
 
@@ -633,7 +628,7 @@ void ctr_tracked_close(ctr_tracked *tracked)
     sqlite3_free(tracked->counters);
     sqlite3_free(tracked->table);
     ctr_tracked_free_lists(&tracked->lists);
-    *tracked = (ctr_tracked){0};
+    *tracked = (ctr_tracked){.conn = tracked->conn};
 }
 
 /* ---- kept by the counter table --------------------------------------------------------------- */
@@ -647,31 +642,31 @@ void ctr_tracked_release(ctr_tracked *tracked)
 
 /* Returns whether it may be kept: noted names are read from the file each time, and a lost column
  * may have been hidden by an authorizer. */
-static bool may_stay(const ctr_tracked *tracked, const ctr_objects *objects, ctr_problem *problem)
+static bool may_stay(const ctr_tracked *tracked, const ctr_objects *objects)
 {
     for (int i = 0; i < tracked->shape->n_columns; i++)
         if (tracked->columns[i].lost) return false;
     for (int i = 0; i < tracked->n_regular; i++)
         if (tracked->regular[i].lost) return false;
-    return ctr_schema_objects_trigger(objects, tracked->counters, "insert", problem) != NULL;
+    return ctr_schema_objects_trigger(objects, tracked->counters, "insert") != NULL;
 }
 
-ctr_tracked *ctr_tracked_hold(ctr_tab *tab, ctr_problem *problem)
+ctr_tracked *ctr_tracked_hold(ctr_tab *tab)
 {
-    const ctr_objects *objects = ctr_file_objects(tab->file, problem);
+    const ctr_objects *objects = ctr_file_objects(tab->file);
     ctr_tracked *tracked = tab->tracked;
     if (!objects) return NULL;
     if (!tracked || tracked->as_of != tab->file->schemas) {
         tracked = sqlite3_malloc64(sizeof *tracked);
-        if (!tracked) ctr_problem_nomem(problem);
+        if (!tracked) ctr_problem_nomem(tab->conn);
         if (!tracked) return NULL;
-        ctr_tracked_open(tracked, objects, tab->table, &tab->shape, problem);
-        if (problem->rc != SQLITE_OK) {
+        ctr_tracked_open(tracked, objects, tab->table, &tab->shape);
+        if (ctr_rc(tab->conn) != SQLITE_OK) {
             ctr_tracked_close(tracked);
             sqlite3_free(tracked);
             return NULL;
         }
-        if (may_stay(tracked, objects, problem)) tracked->as_of = tab->file->schemas;
+        if (may_stay(tracked, objects)) tracked->as_of = tab->file->schemas;
         tracked->holders = 1;
         ctr_tab_track(tab, tracked, ctr_tracked_release);
     }

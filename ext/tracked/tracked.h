@@ -79,7 +79,7 @@ typedef struct ctr_tracked_regular {
 } ctr_tracked_regular;
 
 typedef struct ctr_tracked {
-    sqlite3 *db;
+    ctr_conn *conn;
     char *schema, *counters, *table; /* owned; the counter table and the tracked table */
     ctr_shape *shape;                /* owned; of the counter table */
     ctr_tracked_column *columns;     /* owned; by column of the shape */
@@ -340,10 +340,10 @@ typedef struct ctr_reports {
 /* Read the columns, and the terms unless they were read; the second call comes before their use.
  * They use PRAGMAs instead of their table-valued functions: SQLite frees the schema of those
  * functions when the host calls sqlite3_deserialize(), and uses it afterwards. */
-int ctr_ordinary_read(ctr_ordinary *ordinary, sqlite3 *db, const char *schema, const char *table,
-                      ctr_problem *problem);
-int ctr_ordinary_read_terms(ctr_ordinary *ordinary, sqlite3 *db, const char *schema,
-                            const char *table, ctr_problem *problem);
+int ctr_ordinary_read(ctr_ordinary *ordinary, ctr_conn *conn, const char *schema,
+                      const char *table);
+int ctr_ordinary_read_terms(ctr_ordinary *ordinary, ctr_conn *conn, const char *schema,
+                            const char *table);
 void ctr_ordinary_close(ctr_ordinary *ordinary);
 
 /* Returns the column of this name, in letters of either case, or NULL. */
@@ -355,21 +355,20 @@ bool ctr_tracked_is_among(const ctr_objects *objects, const char *counters);
 /* The same for a `table` whose triggers are about to be made. Without triggers, each counter has
  * the column of its own name, or none if the table has no such column. */
 int ctr_tracked_begin(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
-                      const char *table, const ctr_shape *shape, ctr_problem *problem);
+                      const char *table, const ctr_shape *shape);
 void ctr_tracked_close(ctr_tracked *tracked);
 void ctr_tracked_free_lists(ctr_slots *lists);
 
 /* Returns what a counter table tracks, or NULL on a problem. The table keeps it until the schema
  * changes; the caller releases it. */
-ctr_tracked *ctr_tracked_hold(ctr_tab *tab, ctr_problem *problem);
+ctr_tracked *ctr_tracked_hold(ctr_tab *tab);
 void ctr_tracked_release(ctr_tracked *tracked); /* NULL is harmless */
 
 /* Notes the names in the triggers, if the notes differ. Returns whether it wrote. */
-bool ctr_tracked_note(ctr_file *file, const char *counters, const ctr_shape *shape,
-                      ctr_problem *problem);
+bool ctr_tracked_note(ctr_file *file, const char *counters, const ctr_shape *shape);
 
 /* Gives a counter the column of its own name. */
-void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column, ctr_problem *problem);
+void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column);
 
 /* Return the table's column for a key column, and for a counter; the second returns NULL if the
  * counter has none. */
@@ -393,8 +392,7 @@ static inline const char *ctr_tracked_function(const ctr_tracked *tracked)
 int ctr_tracked_counter(const ctr_tracked *tracked, const char *column);
 
 /* Binds ?1, ?2, ... to a key, as the columns of the counter table store it. */
-int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sqlite3_value **keys,
-                         ctr_problem *problem);
+int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sqlite3_value **keys);
 
 /* Lists of the columns of a tracked table, for statements on it and on its counter
  * table. */
@@ -433,40 +431,38 @@ void ctr_list_row(const ctr_tracked *tracked, sqlite3_str *out, const char *pref
  * The key is the PRIMARY KEY. Its types are plain, and it compares as its columns do; otherwise two
  * rows of the table could have one key in the counter table. A tracked column has no type that
  * turns integers into texts or reals, and is not generated. */
-int ctr_constraints_read_shape(ctr_shape *shape, sqlite3 *db, const char *schema, const char *table,
-                               const char *const *names, int n, const ctr_tracked *tracked,
-                               ctr_problem *problem);
+int ctr_constraints_read_shape(ctr_shape *shape, ctr_conn *conn, const char *schema,
+                               const char *table, const char *const *names, int n,
+                               const ctr_tracked *tracked);
 
 /* Fails if SQLite itself gives out the key of a row that is inserted without one: the key is the
  * row id. Such a PRIMARY KEY alone has no index. The shape is that of the table. */
-void ctr_constraints_refuse_own_keys(const ctr_shape *shape, sqlite3 *db, const char *schema,
-                                     const char *table, ctr_problem *problem);
+void ctr_constraints_refuse_own_keys(const ctr_shape *shape, ctr_conn *conn, const char *schema,
+                                     const char *table);
 
 /* Returns whether SQLite numbers the keys of a table whose terms were read, which has a key. */
 bool ctr_constraints_numbers_keys(const ctr_ordinary *ordinary);
 
 /* Fails if a key column has a collation that is not built in: a pull looks for rows by their keys
  * in the other file, and no code of the application may decide which rows are one there. */
-void ctr_constraints_refuse_collations(const ctr_shape *shape, const char *table,
-                                       ctr_problem *problem);
+void ctr_constraints_refuse_collations(ctr_conn *conn, const ctr_shape *shape, const char *table);
 
 /* ==== foreign.c =============================================================================== */
 
 /* Returns the foreign keys that tables of the file declare, lent until the schema changes; NULL on
  * a problem. */
-const ctr_foreign_keys *ctr_foreign_keys_of(ctr_file *file, ctr_problem *problem);
+const ctr_foreign_keys *ctr_foreign_keys_of(ctr_file *file);
 
 /* Return whether the table has a foreign key; is the parent of one; refers to itself, perhaps
  * through other tables. */
 bool ctr_foreign_is_child(const ctr_foreign_keys *foreign, const char *table);
 bool ctr_foreign_is_parent(const ctr_foreign_keys *foreign, const char *table);
-bool ctr_foreign_is_in_circle(const ctr_foreign_keys *foreign, const char *table,
-                              ctr_problem *problem);
+bool ctr_foreign_is_in_circle(ctr_conn *conn, const ctr_foreign_keys *foreign, const char *table);
 
 /* Sets `order` to the numbers of n tables, parents before their children; tables that refer to each
  * other are in the given order. A table may be NULL. */
-int ctr_foreign_sort(const ctr_foreign_keys *foreign, const char *const *tables, int n, int *order,
-                     ctr_problem *problem);
+int ctr_foreign_sort(ctr_conn *conn, const ctr_foreign_keys *foreign, const char *const *tables,
+                     int n, int *order);
 
 /* Appends p."id" = c."parent" for each column of the key. */
 void ctr_foreign_list_match(const ctr_foreign_key *key, sqlite3_str *out);
@@ -480,7 +476,7 @@ bool ctr_foreign_refers(const ctr_foreign_keys *foreign, const char *child, cons
  * written, because a second broken key could not be noticed. */
 bool ctr_foreign_enforced(sqlite3 *db);
 bool ctr_foreign_broken(sqlite3 *db);
-void ctr_foreign_refuse_broken(sqlite3 *db, const char *table, ctr_problem *problem);
+void ctr_foreign_refuse_broken(ctr_conn *conn, const char *table);
 
 /* ==== triggers.c ============================================================================== */
 
@@ -492,35 +488,33 @@ void ctr_foreign_refuse_broken(sqlite3 *db, const char *table, ctr_problem *prob
 
 /* Checks the triggers of any counter table; does nothing unless it holds the counters of a tracked
  * table. */
-int ctr_triggers_check(ctr_file *file, const char *counters, ctr_problem *problem);
+int ctr_triggers_check(ctr_file *file, const char *counters);
 
 /* Create the triggers in place of existing ones, and drop them. */
-void ctr_triggers_create(ctr_tracked *tracked, ctr_file *file, ctr_problem *problem);
-void ctr_triggers_drop(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem);
+void ctr_triggers_create(ctr_tracked *tracked, ctr_file *file);
+void ctr_triggers_drop(ctr_conn *conn, const char *schema, const char *counters);
 
 /* Call it after a merge has added or dropped the counters `raised`: creates the triggers again, for
  * the columns that are tracked already. A counter that another file dropped and added again has no
  * column here, as if both changes had arrived one by one. */
 int ctr_triggers_follow(ctr_file *file, const char *counters, const ctr_shape *shape,
-                        const char *const *raised, int n_raised, ctr_problem *problem);
+                        const char *const *raised, int n_raised);
 
 /* Returns the table that has triggers of `counters`, lent by the objects. NULL: none. */
-const char *ctr_triggers_table(const ctr_objects *objects, const char *counters,
-                               ctr_problem *problem);
+const char *ctr_triggers_table(const ctr_objects *objects, const char *counters);
 
 /* Returns whether this table has some trigger of `counters`. */
-bool ctr_triggers_stand_on(const ctr_objects *objects, const char *counters, const char *table,
-                           ctr_problem *problem);
+bool ctr_triggers_stand_on(const ctr_objects *objects, const char *counters, const char *table);
 
 /* Returns the counter table of a table, found by its triggers or, if there are none, by the noted
  * name; the caller frees it with sqlite3_free. NULL: it has none. */
-char *ctr_triggers_counters(ctr_file *file, const char *table, ctr_problem *problem);
+char *ctr_triggers_counters(ctr_file *file, const char *table);
 
 /* ==== writing.c =============================================================================== */
 
 /* Opens a reader of the table that `tab` counts; if the names of that table are not known, it has
  * only listed values. The caller closes it, even if this fails. */
-int ctr_row_values_open(ctr_row_values *values, ctr_tab *tab, ctr_problem *problem);
+int ctr_row_values_open(ctr_row_values *values, ctr_tab *tab);
 void ctr_row_values_close(ctr_row_values *values);
 
 /* Reads the values of the row with this key, number `rowid` among the cells, into values->given:
@@ -528,11 +522,10 @@ void ctr_row_values_close(ctr_row_values *values);
  * such row. Lent until the next call, those of the table also until the reset. `only_listed`: only
  * the listed ones. */
 int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **keys,
-                        bool only_listed, ctr_problem *problem);
+                        bool only_listed);
 
 /* Reads what the table shows in this row, whatever is listed; lent as above. */
-int ctr_row_values_show(ctr_row_values *values, int64_t rowid, sqlite3_value **keys,
-                        ctr_problem *problem);
+int ctr_row_values_show(ctr_row_values *values, int64_t rowid, sqlite3_value **keys);
 
 /* Lets go of the row of the table that was read last. */
 void ctr_row_values_reset(ctr_row_values *values);
@@ -540,19 +533,18 @@ void ctr_row_values_reset(ctr_row_values *values);
 /* ==== showing.c =============================================================================== */
 
 /* Reads whether the row is listed. The caller closes the row, even if this fails. */
-int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row, ctr_problem *problem);
+int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row);
 void ctr_apart_close_row(ctr_apart_row *row);
 
 /* Returns the number of entries. */
-int64_t ctr_apart_count(ctr_file *file, const char *counters, ctr_problem *problem);
+int64_t ctr_apart_count(ctr_file *file, const char *counters);
 
 /* Sets the numbers of rows that wait, and of those that differ. */
-void ctr_apart_count_rows(ctr_file *file, const char *counters, int64_t *wait, int64_t *differ,
-                          ctr_problem *problem);
+void ctr_apart_count_rows(ctr_file *file, const char *counters, int64_t *wait, int64_t *differ);
 
 /* Opens as ctr_triggers_hold does. The caller closes it, even if this fails, and does not move it
  * while it is open. */
-int ctr_showing_open(ctr_showing *showing, ctr_tab *tab, ctr_problem *problem);
+int ctr_showing_open(ctr_showing *showing, ctr_tab *tab);
 void ctr_showing_close(ctr_showing *showing);
 
 /* Sets *shown to the value that a counter in this state shows. Returns false if its sum does not
@@ -563,26 +555,23 @@ bool ctr_showing_value(const ctr_showing *showing, int counter, const ctr_summar
 /* Shows a row, number `rowid` of the cells, whose counters were `before` and are `now`. The table
  * shows `from`, or the values of `before` if `from` is NULL. */
 int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
-                    const ctr_shown *from, const ctr_summary *before, const ctr_summary *now,
-                    ctr_problem *problem);
+                    const ctr_shown *from, const ctr_summary *before, const ctr_summary *now);
 
 /* Lists such a row, to be shown later by ctr_showing_again: one of a feed that a foreign key may
  * touch. SQLite opens no savepoint within the INSERT, so what the key does could not be undone. */
 int ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
-                     const ctr_summary *before, const ctr_summary *now, ctr_problem *problem);
+                     const ctr_summary *before, const ctr_summary *now);
 
 /* Returns whether a foreign key may touch what shows a row of the table: whether it lives now says
  * if it is written or deleted. */
-bool ctr_showing_touches(ctr_showing *showing, const ctr_summary *now, ctr_problem *problem);
+bool ctr_showing_touches(ctr_showing *showing, const ctr_summary *now);
 
 /* ==== later.c ================================================================================= */
 
 /* Add notes a row of `showing`; show shows all of them. `rows` are those of the counter table. Rows
  * of a replicated table that have ended are deleted in a second call, with `deletions`. */
-int ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_later_row *row,
-                  ctr_problem *problem);
-int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool deletions,
-                   ctr_problem *problem);
+int ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_later_row *row);
+int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool deletions);
 void ctr_later_close(ctr_later *later);
 
 /* Tries again to show the rows that are listed as apart, in the order of storage or backwards:
@@ -590,19 +579,16 @@ void ctr_later_close(ctr_later *later);
  * value, the rows that want it are tried at once, wherever they are stored: a UNIQUE index may have
  * refused it. Rows of a replicated table that have ended are tried with `deletions` only. Returns
  * how many values are listed now. */
-int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards, bool deletions,
-                             ctr_problem *problem);
+int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards, bool deletions);
 
 /* Try to show one row that is listed; to let one that has ended refer to no other
  * (ctr_showing_clear). */
-void ctr_later_show_listed(ctr_showing *showing, ctr_rows *rows, int64_t rowid,
-                           ctr_problem *problem);
-void ctr_later_clear(ctr_showing *showing, ctr_rows *rows, int64_t rowid, const bool *columns,
-                     ctr_problem *problem);
+void ctr_later_show_listed(ctr_showing *showing, ctr_rows *rows, int64_t rowid);
+void ctr_later_clear(ctr_showing *showing, ctr_rows *rows, int64_t rowid, const bool *columns);
 
 /* Call it after floors have risen: rows below them no longer show a value; in a replicated table
  * they are deleted. */
-int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors, ctr_problem *problem);
+int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors);
 
 /* ==== reconcile.c ============================================================================= */
 
@@ -618,7 +604,7 @@ const ctr_tracker *ctr_trigger_rows_tracker(void);
 /* Reads the names from the trigger on INSERT or, if that is missing, the noted ones; unknown names
  * are NULL. The caller closes it, even if this fails. */
 int ctr_tracked_open(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
-                     const ctr_shape *shape, ctr_problem *problem);
+                     const ctr_shape *shape);
 
 /* Returns whether the table has rowids beside its key. A single INTEGER key is the rowid of most
  * tables. A column of the application may have the name rowid; a key column may only get it later,
@@ -653,25 +639,23 @@ typedef struct ctr_unique {
 
 /* Appends to `match`, `names` and `stored`, which the caller makes and finishes. The terms of the
  * indexes were read. */
-void ctr_constraints_list_unique(ctr_unique *rows, const ctr_tracked *tracked,
-                                 ctr_problem *problem);
+void ctr_constraints_list_unique(ctr_unique *rows, const ctr_tracked *tracked);
 
 /* Returns the DEFAULT of a column as an expression, "NULL" if there is none. A name in it, as in
  * DEFAULT blue, means its text. The caller frees it with sqlite3_free; NULL on a problem. */
-char *ctr_constraints_default(const ctr_described *column, ctr_problem *problem);
+char *ctr_constraints_default(ctr_conn *conn, const ctr_described *column);
 
 /* Appends NEW."name" for a BEFORE trigger; for a column with NOT NULL and DEFAULT, the value that
  * OR REPLACE stores in place of a NULL. A DEFAULT that calls a function, or has a
  * name in quotes among others, is left out. */
-void ctr_constraints_append_new(sqlite3_str *out, const ctr_tracked *tracked, const char *name,
-                                ctr_problem *problem);
+void ctr_constraints_append_new(sqlite3_str *out, const ctr_tracked *tracked, const char *name);
 
 /* ==== foreign.c =============================================================================== */
 
 void ctr_foreign_close(ctr_foreign *foreign);
 
 /* Returns whether other rows refer to the row with this key, so that it must not be deleted. */
-bool ctr_foreign_has_children(ctr_foreign *foreign, sqlite3_value **keys, ctr_problem *problem);
+bool ctr_foreign_has_children(ctr_foreign *foreign, sqlite3_value **keys);
 
 /* ==== triggers.c ============================================================================== */
 
@@ -693,17 +677,16 @@ enum { CTR_MASK_COLUMNS = 50 };
 
 /* As ctr_tracked_hold. Fails with SQLITE_ERROR if a trigger is missing or has another text; the
  * message names the function to call. */
-ctr_tracked *ctr_triggers_hold(ctr_tab *tab, ctr_problem *problem);
+ctr_tracked *ctr_triggers_hold(ctr_tab *tab);
 
 /* Returns whether triggers of the application stand on the tracked table. */
-bool ctr_triggers_are_others(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem);
+bool ctr_triggers_are_others(const ctr_tracked *tracked, ctr_file *file);
 
 /* Returns whether, within an INSERT or UPDATE (`event`) of the application, triggers of its own
  * have still to run when ours do, and an UPDATE of the row would come before them: SQLite runs the
  * newest first. Only those count that write another table, such as an index of the words of the
  * row; there the old values of that UPDATE are not yet known. */
-bool ctr_triggers_run_later(const ctr_tracked *tracked, ctr_file *file, const char *event,
-                            ctr_problem *problem);
+bool ctr_triggers_run_later(const ctr_tracked *tracked, ctr_file *file, const char *event);
 
 /* ==== writing.c =============================================================================== */
 
@@ -729,54 +712,51 @@ void ctr_writing_forget_why(ctr_writing *writing);
 
 /* Change the row from the values `from` to `to`; insert it with `to`; delete it. Return false if
  * the table refuses, or on a problem. */
-bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
-                        ctr_problem *problem);
-bool ctr_writing_insert(ctr_writing *writing, const ctr_shown *to, ctr_problem *problem);
-bool ctr_writing_delete(ctr_writing *writing, ctr_problem *problem);
+bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to);
+bool ctr_writing_insert(ctr_writing *writing, const ctr_shown *to);
+bool ctr_writing_delete(ctr_writing *writing);
 
 /* Looks for the row with this key; returns false if there is none. Sets, unless they are NULL,
  * `shown` to the values of its columns, by counter, and `is_integer` if all are integers or
  * NULL. */
 bool ctr_writing_look(ctr_writing *writing, sqlite3_value **keys, ctr_shown *shown,
-                      bool *is_integer, ctr_problem *problem);
+                      bool *is_integer);
 
 /* Returns the DEFAULT of a column, NULL if there is none. The caller frees it with
  * sqlite3_value_free. Returns no value if the expression fails, as it would in an INSERT. */
-sqlite3_value *ctr_writing_default(ctr_writing *writing, const char *column, ctr_problem *problem);
+sqlite3_value *ctr_writing_default(ctr_writing *writing, const char *column);
 
 /* Returns whether a column of the row with this key has another value than its DEFAULT. */
-bool ctr_writing_is_unlike_default(ctr_writing *writing, sqlite3_value **keys, const char *column,
-                                   ctr_problem *problem);
+bool ctr_writing_is_unlike_default(ctr_writing *writing, sqlite3_value **keys, const char *column);
 
 /* ==== showing.c =============================================================================== */
 
 /* List that the row has ended, that it is withheld, a counter of it with the value that its column
  * shows; counter NULL: the row waits. Remove takes the row off the list. */
-void ctr_apart_end(ctr_apart *apart, int64_t rowid, ctr_problem *problem);
-void ctr_apart_withhold(ctr_apart *apart, int64_t rowid, ctr_problem *problem);
-void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const ctr_shown *shown,
-                   ctr_problem *problem);
-int ctr_apart_remove(ctr_apart *apart, int64_t rowid, ctr_problem *problem);
+void ctr_apart_end(ctr_apart *apart, int64_t rowid);
+void ctr_apart_withhold(ctr_apart *apart, int64_t rowid);
+void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const ctr_shown *shown);
+int ctr_apart_remove(ctr_apart *apart, int64_t rowid);
 
 /* Lists that the table keeps rows below a floor. */
-void ctr_apart_keep(ctr_apart *apart, ctr_problem *problem);
+void ctr_apart_keep(ctr_apart *apart);
 
 /* The same for a table that may lack some of its triggers, as while these run. Returns false,
  * mostly without a problem, if the table is not known. */
-bool ctr_showing_look(ctr_showing *showing, ctr_tab *tab, ctr_problem *problem);
+bool ctr_showing_look(ctr_showing *showing, ctr_tab *tab);
 
 /* Writes NULL into regular columns of a row that has ended, `columns` in the order of
  * tracked->regular, so that it no longer refers to others. The table may refuse. */
 int ctr_showing_clear(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
-                      const bool *columns, ctr_problem *problem);
+                      const bool *columns);
 
 /* Shows a row that is listed as apart, and has not been merged since. */
 int ctr_showing_again(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
-                      const ctr_summary *now, ctr_problem *problem);
+                      const ctr_summary *now);
 
 /* Lists a row that shows `shown` for each counter with another value; NULL: the row waits. */
 int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,
-                          const ctr_summary *now, ctr_problem *problem);
+                          const ctr_summary *now);
 
 /* ==== reconcile.c ============================================================================= */
 

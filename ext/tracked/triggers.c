@@ -106,7 +106,7 @@ typedef struct trigger_lists {
 } trigger_lists;
 
 /* "k" IS NEW."k" AND ..., or the same with OLD. */
-static void match_key(const ctr_tracked *tracked, bool old, sqlite3_str *out, ctr_problem *problem)
+static void match_key(const ctr_tracked *tracked, bool old, sqlite3_str *out)
 {
     for (int i = 0; i < tracked->shape->n_keys; i++) {
         const char *name = ctr_tracked_key(tracked, i)->name;
@@ -114,22 +114,21 @@ static void match_key(const ctr_tracked *tracked, bool old, sqlite3_str *out, ct
         if (old)
             sqlite3_str_appendf(out, "OLD.\"%w\"", name);
         else
-            ctr_constraints_append_new(out, tracked, name, problem);
+            ctr_constraints_append_new(out, tracked, name);
     }
 }
 
 /* Appends ") AND NOT (the row has the key of the new or the old row)". In a BEFORE INSERT, NEW has
  * -1 for a rowid that SQLite has yet to choose. */
-static void exclude_keys(const ctr_tracked *tracked, bool updates, sqlite3_str *out,
-                         ctr_problem *problem)
+static void exclude_keys(const ctr_tracked *tracked, bool updates, sqlite3_str *out)
 {
     const ctr_column *key = &tracked->shape->columns[tracked->shape->keys[0]];
     sqlite3_str_appendall(out, ") AND NOT (");
-    match_key(tracked, false, out, problem);
+    match_key(tracked, false, out);
     if (!updates && tracked->shape->n_keys == 1 && sqlite3_stricmp(key->type, "INTEGER") == 0)
         sqlite3_str_appendf(out, " AND NEW.\"%w\" IS NOT -1", ctr_tracked_key(tracked, 0)->name);
     if (updates) sqlite3_str_appendall(out, ") AND NOT (");
-    if (updates) match_key(tracked, true, out, problem);
+    if (updates) match_key(tracked, true, out);
     sqlite3_str_appendall(out, ")");
 }
 
@@ -138,28 +137,28 @@ static void exclude_keys(const ctr_tracked *tracked, bool updates, sqlite3_str *
  * report rows with the same key. `columns`, `what` and `values` are those of each INSERT. */
 static void list_replaced(const ctr_tracked *tracked, ctr_sql trigger, const char *columns,
                           const char *what, const char *values, sqlite3_str *order,
-                          sqlite3_str *constraint, ctr_problem *problem)
+                          sqlite3_str *constraint)
 {
     bool updates = trigger == CTR_SQL_TRACK_ON_REPLACE_BY_UPDATE;
     bool inserts = trigger == CTR_SQL_TRACK_ON_REPLACE_BY_INSERT;
     sqlite3_str *out = sqlite3_str_new(NULL);
-    exclude_keys(tracked, updates, out, problem);
-    char *own_keys = ctr_text_finish(out, problem);
+    exclude_keys(tracked, updates, out);
+    char *own_keys = ctr_text_finish(tracked->conn, out);
     char *between =
         own_keys
             ? sqlite3_mprintf("%s; INSERT INTO \"%w\"(_event, %s) SELECT '%s', %s FROM \"%w\" "
                               "WHERE (",
                               own_keys, tracked->counters, columns, what, values, tracked->table)
             : NULL;
-    if (!between) ctr_problem_nomem(problem);
+    if (!between) ctr_problem_nomem(tracked->conn);
     ctr_unique rows = {.match = sqlite3_str_new(NULL),
                        .between = between,
                        .names = sqlite3_str_new(NULL),
                        .stored = sqlite3_str_new(NULL)};
-    if (between) ctr_constraints_list_unique(&rows, tracked, problem);
-    char *match = ctr_text_finish(rows.match, problem),
-         *names = ctr_text_finish(rows.names, problem),
-         *stored = ctr_text_finish(rows.stored, problem);
+    if (between) ctr_constraints_list_unique(&rows, tracked);
+    char *match = ctr_text_finish(tracked->conn, rows.match),
+         *names = ctr_text_finish(tracked->conn, rows.names),
+         *stored = ctr_text_finish(tracked->conn, rows.stored);
     if (!inserts && names && !rows.any_column) sqlite3_str_appendf(order, "OF %s", names);
     if (inserts && rows.rowid_alone) /* most statements give no row id: NEW has -1 */
         sqlite3_str_appendf(order, "WHEN NEW.\"%w\" IS NOT -1", rows.rowid_alone);
@@ -167,7 +166,7 @@ static void list_replaced(const ctr_tracked *tracked, ctr_sql trigger, const cha
         /* In a trigger that reads a table named NEW, NEW."sku" is a column of that table. */
         const char *table = tracked->table;
         if (sqlite3_stricmp(table, "NEW") == 0 || sqlite3_stricmp(table, "OLD") == 0)
-            ctr_problem_set(problem, SQLITE_ERROR,
+            ctr_problem_set(tracked->conn, SQLITE_ERROR,
                             "%s: a tracked table with a UNIQUE index must not be named NEW or OLD, "
                             "which mean rows in its triggers: rename the table",
                             table);
@@ -184,11 +183,12 @@ static void list_replaced(const ctr_tracked *tracked, ctr_sql trigger, const cha
 }
 
 static char *text_with(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
-                       const trigger_lists *lists, ctr_problem *problem)
+                       const trigger_lists *lists)
 {
     bool updates =
         trigger->text == CTR_SQL_TRACK_ON_UPDATE || trigger->text == CTR_SQL_TRACK_ON_REGULAR;
-    if (problem->rc != SQLITE_OK || (trigger->replaces && !*lists->constraint)) return NULL;
+    if (ctr_rc(tracked->conn) != SQLITE_OK || (trigger->replaces && !*lists->constraint))
+        return NULL;
     if (updates && !*lists->order) return NULL; /* there is no such column */
     ctr_slots slots = {.schema = tracked->schema,
                        .table = tracked->counters,
@@ -199,8 +199,8 @@ static char *text_with(const ctr_tracked *tracked, const struct tracked_trigger 
                        .order = lists->order,
                        .constraint = lists->constraint,
                        .value = lists->what};
-    char *text = problem->rc == SQLITE_OK ? ctr_run_sql(trigger->text, &slots) : NULL;
-    if (!text) ctr_problem_nomem(problem);
+    char *text = ctr_rc(tracked->conn) == SQLITE_OK ? ctr_run_sql(trigger->text, &slots) : NULL;
+    if (!text) ctr_problem_nomem(tracked->conn);
     return text;
 }
 
@@ -211,14 +211,14 @@ typedef struct growing_lists {
 } growing_lists;
 
 static void fill_lists(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
-                       const growing_lists *to, ctr_problem *problem)
+                       const growing_lists *to)
 {
     bool keys_only = trigger->replaces || trigger->text == CTR_SQL_TRACK_ON_REGULAR;
     ctr_list_own_names(tracked, to->columns, !keys_only);
     if (trigger->replaces) {
         ctr_list_keys(tracked, to->values, "");
         list_replaced(tracked, trigger->text, sqlite3_str_value(to->columns), to->what,
-                      sqlite3_str_value(to->values), to->order, to->constraint, problem);
+                      sqlite3_str_value(to->values), to->order, to->constraint);
         return;
     }
     if (trigger->text == CTR_SQL_TRACK_ON_REGULAR) {
@@ -251,7 +251,7 @@ static const char *trigger_texts_suffix(int trigger)
 
 /* Returns the text of a trigger; the caller frees it with sqlite3_free. NULL: the table does not
  * need it, or there is a problem. */
-static char *trigger_texts_get(const ctr_tracked *tracked, int nth, ctr_problem *problem)
+static char *trigger_texts_get(const ctr_tracked *tracked, int nth)
 {
     const struct tracked_trigger *trigger = &TRIGGERS[nth];
     const growing_lists to = {.columns = sqlite3_str_new(NULL),
@@ -260,14 +260,14 @@ static char *trigger_texts_get(const ctr_tracked *tracked, int nth, ctr_problem 
                               .order = sqlite3_str_new(NULL),
                               .constraint = sqlite3_str_new(NULL),
                               .what = tracked->replaces ? "may go anyway" : "may go"};
-    fill_lists(tracked, trigger, &to, problem);
-    trigger_lists lists = {.columns = ctr_text_finish(to.columns, problem),
-                           .values = ctr_text_finish(to.values, problem),
-                           .changes = ctr_text_finish(to.changes, problem),
-                           .order = ctr_text_finish(to.order, problem),
-                           .constraint = ctr_text_finish(to.constraint, problem),
+    fill_lists(tracked, trigger, &to);
+    trigger_lists lists = {.columns = ctr_text_finish(tracked->conn, to.columns),
+                           .values = ctr_text_finish(tracked->conn, to.values),
+                           .changes = ctr_text_finish(tracked->conn, to.changes),
+                           .order = ctr_text_finish(tracked->conn, to.order),
+                           .constraint = ctr_text_finish(tracked->conn, to.constraint),
                            .what = to.what};
-    char *text = text_with(tracked, trigger, &lists, problem);
+    char *text = text_with(tracked, trigger, &lists);
     sqlite3_free(lists.columns);
     sqlite3_free(lists.values);
     sqlite3_free(lists.changes);
@@ -281,12 +281,11 @@ static char *trigger_texts_get(const ctr_tracked *tracked, int nth, ctr_problem 
 
 /* ---- the triggers in the file ---------------------------------------------------------------- */
 
-const char *ctr_triggers_table(const ctr_objects *objects, const char *counters,
-                               ctr_problem *problem)
+const char *ctr_triggers_table(const ctr_objects *objects, const char *counters)
 {
     const ctr_named *trigger = NULL;
     for (int i = 0; i < CTR_N_TRIGGERS && !trigger; i++)
-        trigger = ctr_schema_objects_trigger(objects, counters, trigger_texts_suffix(i), problem);
+        trigger = ctr_schema_objects_trigger(objects, counters, trigger_texts_suffix(i));
     return trigger ? trigger->on : NULL;
 }
 
@@ -308,10 +307,10 @@ static bool is_on(const ctr_named *trigger, const ctr_tracked *tracked, bool *ou
     return true;
 }
 
-bool ctr_triggers_are_others(const ctr_tracked *tracked, ctr_file *file, ctr_problem *problem)
+bool ctr_triggers_are_others(const ctr_tracked *tracked, ctr_file *file)
 {
     bool ours;
-    const ctr_objects *objects = ctr_file_objects(file, problem);
+    const ctr_objects *objects = ctr_file_objects(file);
     for (size_t i = 0; objects && i < objects->n_triggers; i++)
         if (is_on(&objects->triggers[i], tracked, &ours) && !ours) return true;
     return false;
@@ -365,12 +364,11 @@ static trigger_says read_trigger(const ctr_named *trigger)
     return says;
 }
 
-bool ctr_triggers_run_later(const ctr_tracked *tracked, ctr_file *file, const char *event,
-                            ctr_problem *problem)
+bool ctr_triggers_run_later(const ctr_tracked *tracked, ctr_file *file, const char *event)
 {
     bool ours, on_update = false;
     int64_t oldest = INT64_MAX, newest_ours = 0;
-    const ctr_objects *objects = ctr_file_objects(file, problem);
+    const ctr_objects *objects = ctr_file_objects(file);
     for (size_t i = 0; objects && i < objects->n_triggers; i++) {
         const ctr_named *trigger = &objects->triggers[i];
         if (!is_on(trigger, tracked, &ours)) continue;
@@ -384,10 +382,10 @@ bool ctr_triggers_run_later(const ctr_tracked *tracked, ctr_file *file, const ch
     return on_update && oldest < newest_ours;
 }
 
-static int refuse_broken(const ctr_tracked *tracked, const char *trigger, ctr_problem *problem)
+static int refuse_broken(const ctr_tracked *tracked, const char *trigger)
 {
     return ctr_problem_set(
-        problem, SQLITE_ERROR,
+        tracked->conn, SQLITE_ERROR,
         "the trigger %s_%s of the tracked table %s is not as %s makes it, so changes "
         "may not have been counted: call %s('%s', "
         "...) again, which counts them",
@@ -395,12 +393,12 @@ static int refuse_broken(const ctr_tracked *tracked, const char *trigger, ctr_pr
         ctr_tracked_function(tracked), tracked->table);
 }
 
-void ctr_triggers_drop(sqlite3 *db, const char *schema, const char *counters, ctr_problem *problem)
+void ctr_triggers_drop(ctr_conn *conn, const char *schema, const char *counters)
 {
     for (int i = 0; i < CTR_N_TRIGGERS; i++) {
         char *name = sqlite3_mprintf("%s_%s", counters, trigger_texts_suffix(i));
-        if (!name) ctr_problem_nomem(problem);
-        ctr_run run = ctr_run_on(db, schema, counters, problem);
+        if (!name) ctr_problem_nomem(conn);
+        ctr_run run = ctr_run_on(conn, schema, counters);
         run.slots.name = name;
         ctr_run_do(&run, CTR_SQL_TRACK_DROP_TRIGGER, NULL);
         sqlite3_free(name);
@@ -409,18 +407,16 @@ void ctr_triggers_drop(sqlite3 *db, const char *schema, const char *counters, ct
 
 /* Fails if a trigger of the application on another table has the name of one of ours. After a
  * rebuild of the tracked table, ours may still stand on the old one. */
-static void refuse_taken_name(const ctr_tracked *tracked, const ctr_objects *objects,
-                              ctr_problem *problem)
+static void refuse_taken_name(const ctr_tracked *tracked, const ctr_objects *objects)
 {
     char *writes = sqlite3_mprintf("\"%w\"(_event", tracked->counters);
-    if (!writes) ctr_problem_nomem(problem);
-    for (int i = 0; i < CTR_N_TRIGGERS && problem->rc == SQLITE_OK; i++) {
+    if (!writes) ctr_problem_nomem(objects->conn);
+    for (int i = 0; i < CTR_N_TRIGGERS && ctr_rc(objects->conn) == SQLITE_OK; i++) {
         const char *suffix = trigger_texts_suffix(i);
-        const ctr_named *stored =
-            ctr_schema_objects_trigger(objects, tracked->counters, suffix, problem);
+        const ctr_named *stored = ctr_schema_objects_trigger(objects, tracked->counters, suffix);
         if (stored && stored->on && stored->sql &&
             sqlite3_stricmp(stored->on, tracked->table) != 0 && !strstr(stored->sql, writes))
-            ctr_problem_set(problem, SQLITE_ERROR,
+            ctr_problem_set(objects->conn, SQLITE_ERROR,
                             "%s: there is another trigger %s_%s, on %s; tracking makes one of this "
                             "name",
                             tracked->table, tracked->counters, suffix, stored->on);
@@ -428,109 +424,107 @@ static void refuse_taken_name(const ctr_tracked *tracked, const ctr_objects *obj
     sqlite3_free(writes);
 }
 
-static int read_terms(ctr_tracked *tracked, ctr_problem *problem)
+static int read_terms(ctr_tracked *tracked)
 {
-    return ctr_ordinary_read_terms(&tracked->ordinary, tracked->db, tracked->schema, tracked->table,
-                                   problem);
+    return ctr_ordinary_read_terms(&tracked->ordinary, tracked->conn, tracked->schema,
+                                   tracked->table);
 }
 
-void ctr_triggers_create(ctr_tracked *tracked, ctr_file *file, ctr_problem *problem)
+void ctr_triggers_create(ctr_tracked *tracked, ctr_file *file)
 {
-    refuse_taken_name(tracked, ctr_file_objects(file, problem), problem);
-    read_terms(tracked, problem);
-    if (problem->rc != SQLITE_OK) return;
-    ctr_triggers_drop(tracked->db, tracked->schema, tracked->counters, problem);
-    for (int i = 0; i < CTR_N_TRIGGERS && problem->rc == SQLITE_OK; i++) {
-        char *text = trigger_texts_get(tracked, i, problem);
+    refuse_taken_name(tracked, ctr_file_objects(file));
+    read_terms(tracked);
+    if (ctr_rc(file->conn) != SQLITE_OK) return;
+    ctr_triggers_drop(tracked->conn, tracked->schema, tracked->counters);
+    for (int i = 0; i < CTR_N_TRIGGERS && ctr_rc(file->conn) == SQLITE_OK; i++) {
+        char *text = trigger_texts_get(tracked, i);
         if (text)
-            ctr_problem_sqlite(problem, tracked->db,
-                               sqlite3_exec(tracked->db, text, NULL, NULL, NULL));
+            ctr_problem_sqlite(tracked->conn,
+                               sqlite3_exec(tracked->conn->db, text, NULL, NULL, NULL));
         sqlite3_free(text);
     }
 }
 
 /* Looks for the table by its last noted name, or by its name when tracking began. */
-static int refuse_lost(const ctr_tracked *tracked, const ctr_objects *objects, ctr_problem *problem)
+static int refuse_lost(const ctr_tracked *tracked, const ctr_objects *objects)
 {
-    sqlite3 *db = objects->db;
     const char *schema = objects->schema, *counters = tracked->counters;
     const char *function = ctr_tracked_function(tracked);
     ctr_catalog_entry entry = {0};
-    char *noted = ctr_stored_tracked(db, schema, counters, problem);
-    bool known = ctr_catalog_named(&entry, db, schema, counters, problem);
+    char *noted = ctr_stored_tracked(objects->conn, schema, counters);
+    bool known = ctr_catalog_named(&entry, objects->conn, schema, counters);
     const char *last = noted ? noted : known ? entry.birth : counters, *table = last;
     if (known && !ctr_schema_objects_find(objects, last)) table = entry.birth;
     if (!ctr_schema_objects_find(objects, table))
-        ctr_problem_set(problem, SQLITE_ERROR,
+        ctr_problem_set(objects->conn, SQLITE_ERROR,
                         "the tracked table %s is missing, and its counters are in %s: if it has "
                         "another name now, rename it to %s, call %s('%s', ...), and "
                         "rename it back; if it was dropped by mistake, create it and call "
                         "%s('%s', 'missing=restored'), which brings its rows back; if it was "
                         "dropped for good, drop %s, too",
                         last, counters, last, function, last, function, last, counters);
-    ctr_problem_set(problem, SQLITE_ERROR,
+    ctr_problem_set(objects->conn, SQLITE_ERROR,
                     "the tracked table %s has lost its triggers, so changes may not have been "
                     "counted: call %s('%s', ...) again, which counts them",
                     table, function, table);
     ctr_catalog_close_entry(&entry);
     sqlite3_free(noted);
-    return problem->rc;
+    return ctr_rc(objects->conn);
 }
 
 /* Compares a trigger with the one in the file. SQLite stores a text without the schema. */
 static void compare(const ctr_tracked *tracked, const ctr_objects *objects, int trigger,
-                    const char *quoted, ctr_problem *problem)
+                    const char *quoted)
 {
     static const char CREATE[] = "CREATE TRIGGER ";
     const size_t n = sizeof CREATE - 1;
     const char *suffix = trigger_texts_suffix(trigger);
-    char *wanted = trigger_texts_get(tracked, trigger, problem);
-    const ctr_named *stored =
-        ctr_schema_objects_trigger(objects, tracked->counters, suffix, problem);
+    char *wanted = trigger_texts_get(tracked, trigger);
+    const ctr_named *stored = ctr_schema_objects_trigger(objects, tracked->counters, suffix);
     const char *text = stored ? stored->sql : NULL;
     bool is = !wanted && !text;
     if (wanted && text)
         is = strncmp(text, CREATE, n) == 0 && strcmp(text + n, wanted + n + strlen(quoted)) == 0;
-    if (!is && problem->rc == SQLITE_OK) refuse_broken(tracked, suffix, problem);
+    if (!is && ctr_rc(objects->conn) == SQLITE_OK) refuse_broken(tracked, suffix);
     sqlite3_free(wanted);
 }
 
 /* Compares all triggers, unless that was done. */
-static int check_triggers(ctr_tracked *tracked, const ctr_objects *objects, ctr_problem *problem)
+static int check_triggers(ctr_tracked *tracked, const ctr_objects *objects)
 {
-    if (problem->rc != SQLITE_OK || tracked->whole) return problem->rc;
-    if (!tracked->table) return refuse_lost(tracked, objects, problem);
-    for (int i = 0; i < tracked->shape->n_keys && problem->rc == SQLITE_OK; i++)
-        if (!ctr_tracked_key(tracked, i)->name) refuse_broken(tracked, "insert", problem);
+    if (ctr_rc(objects->conn) != SQLITE_OK || tracked->whole) return ctr_rc(objects->conn);
+    if (!tracked->table) return refuse_lost(tracked, objects);
+    for (int i = 0; i < tracked->shape->n_keys && ctr_rc(objects->conn) == SQLITE_OK; i++)
+        if (!ctr_tracked_key(tracked, i)->name) refuse_broken(tracked, "insert");
     char *quoted = sqlite3_mprintf("\"%w\".", tracked->schema);
-    if (!quoted) ctr_problem_nomem(problem);
-    read_terms(tracked, problem);
-    for (int i = 0; i < CTR_N_TRIGGERS && problem->rc == SQLITE_OK; i++)
-        compare(tracked, objects, i, quoted, problem);
+    if (!quoted) ctr_problem_nomem(objects->conn);
+    read_terms(tracked);
+    for (int i = 0; i < CTR_N_TRIGGERS && ctr_rc(objects->conn) == SQLITE_OK; i++)
+        compare(tracked, objects, i, quoted);
     sqlite3_free(quoted);
-    tracked->whole = problem->rc == SQLITE_OK;
+    tracked->whole = ctr_rc(objects->conn) == SQLITE_OK;
     if (!tracked->whole) tracked->as_of = 0;
-    return problem->rc;
+    return ctr_rc(objects->conn);
 }
 
-ctr_tracked *ctr_triggers_hold(ctr_tab *tab, ctr_problem *problem)
+ctr_tracked *ctr_triggers_hold(ctr_tab *tab)
 {
-    ctr_tracked *tracked = ctr_tracked_hold(tab, problem);
-    if (tracked) check_triggers(tracked, ctr_file_objects(tab->file, problem), problem);
-    if (problem->rc == SQLITE_OK) return tracked;
+    ctr_tracked *tracked = ctr_tracked_hold(tab);
+    if (tracked) check_triggers(tracked, ctr_file_objects(tab->file));
+    if (ctr_rc(tab->conn) == SQLITE_OK) return tracked;
     ctr_tracked_release(tracked);
     return NULL;
 }
 
 int ctr_triggers_follow(ctr_file *file, const char *counters, const ctr_shape *shape,
-                        const char *const *raised, int n_raised, ctr_problem *problem)
+                        const char *const *raised, int n_raised)
 {
     ctr_tracked tracked;
-    const ctr_objects *objects = ctr_file_objects(file, problem);
-    if (!objects || !ctr_tracked_is_among(objects, counters)) return problem->rc;
-    ctr_tracked_open(&tracked, objects, counters, shape, problem);
-    ctr_run run = ctr_run_on(file->conn->db, file->schema, counters, problem);
-    for (int i = 0; i < n_raised && problem->rc == SQLITE_OK; i++) {
+    const ctr_objects *objects = ctr_file_objects(file);
+    if (!objects || !ctr_tracked_is_among(objects, counters)) return ctr_rc(file->conn);
+    ctr_tracked_open(&tracked, objects, counters, shape);
+    ctr_run run = ctr_run_on(file->conn, file->schema, counters);
+    for (int i = 0; i < n_raised && ctr_rc(file->conn) == SQLITE_OK; i++) {
         int counter = ctr_shape_counter_like(shape, raised[i]);
         if (counter < 0) continue;
         ctr_tracked_column *column = &tracked.columns[shape->counters[counter]];
@@ -538,43 +532,42 @@ int ctr_triggers_follow(ctr_file *file, const char *counters, const ctr_shape *s
         column->name = NULL;
         ctr_run_do(&run, CTR_SQL_TRACK_NONE_APART, raised[i]);
     }
-    if (problem->rc == SQLITE_OK && tracked.table) ctr_triggers_create(&tracked, file, problem);
+    if (ctr_rc(file->conn) == SQLITE_OK && tracked.table) ctr_triggers_create(&tracked, file);
     ctr_tracked_close(&tracked);
-    return problem->rc;
+    return ctr_rc(file->conn);
 }
 
 /* What a table tracks stays whole until the schema changes. */
-int ctr_triggers_check(ctr_file *file, const char *counters, ctr_problem *problem)
+int ctr_triggers_check(ctr_file *file, const char *counters)
 {
     ctr_shape shape = {0};
-    const ctr_objects *objects = ctr_file_objects(file, problem);
-    if (!objects || !ctr_tracked_is_among(objects, counters)) return problem->rc;
+    const ctr_objects *objects = ctr_file_objects(file);
+    if (!objects || !ctr_tracked_is_among(objects, counters)) return ctr_rc(file->conn);
     ctr_tab *tab = ctr_tab_known(file, counters);
     const ctr_tracked *known = tab ? tab->tracked : NULL;
-    if (known && known->whole && known->as_of == file->schemas) return problem->rc;
-    if (ctr_tab_read_shape(file, counters, &shape, problem) == SQLITE_OK)
-        tab = ctr_tab_of(file, counters, &shape, problem);
-    if (problem->rc == SQLITE_OK) ctr_tracked_release(ctr_triggers_hold(tab, problem));
+    if (known && known->whole && known->as_of == file->schemas) return ctr_rc(file->conn);
+    if (ctr_tab_read_shape(file, counters, &shape) == SQLITE_OK)
+        tab = ctr_tab_of(file, counters, &shape);
+    if (ctr_rc(file->conn) == SQLITE_OK) ctr_tracked_release(ctr_triggers_hold(tab));
     ctr_shape_close(&shape);
-    return problem->rc;
+    return ctr_rc(file->conn);
 }
 
 /* ---- from a table to its counters ------------------------------------------------------------ */
 
-bool ctr_triggers_stand_on(const ctr_objects *objects, const char *counters, const char *table,
-                           ctr_problem *problem)
+bool ctr_triggers_stand_on(const ctr_objects *objects, const char *counters, const char *table)
 {
-    const char *on = ctr_triggers_table(objects, counters, problem);
+    const char *on = ctr_triggers_table(objects, counters);
     return on && sqlite3_stricmp(on, table) == 0;
 }
 
 /* Compares with the table's name when its triggers were last seen or, if no such table exists, when
  * tracking began. */
 static bool is_noted_for(const ctr_objects *objects, const ctr_catalog_entry *entry,
-                         const char *table, ctr_problem *problem)
+                         const char *table)
 {
-    if (ctr_triggers_table(objects, entry->name, problem)) return false;
-    char *noted = ctr_stored_tracked(objects->db, objects->schema, entry->name, problem);
+    if (ctr_triggers_table(objects, entry->name)) return false;
+    char *noted = ctr_stored_tracked(objects->conn, objects->schema, entry->name);
     bool is_there = noted && ctr_schema_objects_find(objects, noted);
     bool is = (noted && sqlite3_stricmp(noted, table) == 0) ||
               (!is_there && sqlite3_stricmp(entry->birth, table) == 0);
@@ -582,20 +575,20 @@ static bool is_noted_for(const ctr_objects *objects, const ctr_catalog_entry *en
     return is;
 }
 
-char *ctr_triggers_counters(ctr_file *file, const char *table, ctr_problem *problem)
+char *ctr_triggers_counters(ctr_file *file, const char *table)
 {
     char *counters = NULL;
     ctr_catalog catalog = {0};
-    ctr_catalog_read(&catalog, file, problem);
-    const ctr_objects *objects = ctr_file_objects(file, problem);
-    for (int i = 0; i < 2 * catalog.n && !counters && problem->rc == SQLITE_OK; i++) {
+    ctr_catalog_read(&catalog, file);
+    const ctr_objects *objects = ctr_file_objects(file);
+    for (int i = 0; i < 2 * catalog.n && !counters && ctr_rc(file->conn) == SQLITE_OK; i++) {
         const ctr_catalog_entry *entry = &catalog.entries[i % catalog.n];
         if (!ctr_tracked_is_among(objects, entry->name)) continue;
-        if (i < catalog.n ? !ctr_triggers_stand_on(objects, entry->name, table, problem)
-                          : !is_noted_for(objects, entry, table, problem))
+        if (i < catalog.n ? !ctr_triggers_stand_on(objects, entry->name, table)
+                          : !is_noted_for(objects, entry, table))
             continue;
         counters = sqlite3_mprintf("%s", entry->name);
-        if (!counters) ctr_problem_nomem(problem);
+        if (!counters) ctr_problem_nomem(file->conn);
     }
     ctr_catalog_close(&catalog);
     return counters;

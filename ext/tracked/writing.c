@@ -12,8 +12,7 @@ static int after_key(const ctr_tracked *tracked)
 }
 
 /* SELECT "name", "price", ..., rowid FROM "products" WHERE "sku" = ?1; by rowid: AND rowid = ?2 */
-static sqlite3_stmt *prepare_row(const ctr_tracked *tracked, bool has_rowids, bool by_rowid,
-                                 ctr_problem *problem)
+static sqlite3_stmt *prepare_row(const ctr_tracked *tracked, bool has_rowids, bool by_rowid)
 {
     sqlite3_str *columns = sqlite3_str_new(NULL), *match = sqlite3_str_new(NULL);
     for (int i = 0; i < tracked->n_regular; i++) {
@@ -27,9 +26,9 @@ static sqlite3_stmt *prepare_row(const ctr_tracked *tracked, bool has_rowids, bo
     sqlite3_str_appendall(columns, has_rowids ? "rowid" : "NULL");
     ctr_list_bound_key(tracked, match, "");
     if (by_rowid) sqlite3_str_appendf(match, " AND rowid = ?%d", after_key(tracked));
-    char *column_list = ctr_text_finish(columns, problem),
-         *row_match = ctr_text_finish(match, problem);
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    char *column_list = ctr_text_finish(tracked->conn, columns),
+         *row_match = ctr_text_finish(tracked->conn, match);
+    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
     run.slots.name = tracked->table;
     run.slots.columns = column_list;
     run.slots.constraint = row_match;
@@ -39,28 +38,28 @@ static sqlite3_stmt *prepare_row(const ctr_tracked *tracked, bool has_rowids, bo
     return row;
 }
 
-static void prepare_rows(ctr_row_values *values, ctr_problem *problem)
+static void prepare_rows(ctr_row_values *values)
 {
     bool has_rowids = ctr_tracked_has_rowids(values->tracked);
     values->likely.steady = true; /* a table that was stored with its cells has their ids */
-    values->by_key = prepare_row(values->tracked, has_rowids, false, problem);
-    if (has_rowids) values->by_rowid = prepare_row(values->tracked, has_rowids, true, problem);
+    values->by_key = prepare_row(values->tracked, has_rowids, false);
+    if (has_rowids) values->by_rowid = prepare_row(values->tracked, has_rowids, true);
 }
 
-int ctr_row_values_open(ctr_row_values *values, ctr_tab *tab, ctr_problem *problem)
+int ctr_row_values_open(ctr_row_values *values, ctr_tab *tab)
 {
-    *values = (ctr_row_values){.tab = tab, .tracked = ctr_tracked_hold(tab, problem)};
-    const ctr_registry *registry = ctr_regular_of(tab, problem);
-    if (problem->rc != SQLITE_OK || !registry) return problem->rc;
+    *values = (ctr_row_values){.tab = tab, .tracked = ctr_tracked_hold(tab)};
+    const ctr_registry *registry = ctr_regular_of(tab);
+    if (ctr_rc(tab->conn) != SQLITE_OK || !registry) return ctr_rc(tab->conn);
     values->n = registry->n;
     size_t size = ((size_t)registry->n + 1) * sizeof *values->given;
     values->given = sqlite3_malloc64(size);
     values->list = sqlite3_malloc64(size);
     if (values->given) memset(values->given, 0, size);
     if (values->list) memset(values->list, 0, size);
-    if (!values->given || !values->list) return ctr_problem_nomem(problem);
-    if (ctr_tracked_is_known(values->tracked)) prepare_rows(values, problem);
-    return problem->rc;
+    if (!values->given || !values->list) return ctr_problem_nomem(tab->conn);
+    if (ctr_tracked_is_known(values->tracked)) prepare_rows(values);
+    return ctr_rc(tab->conn);
 }
 
 static void forget_values(ctr_row_values *values)
@@ -93,41 +92,40 @@ void ctr_row_values_close(ctr_row_values *values)
     *values = (ctr_row_values){0};
 }
 
-static void read_row_listed(ctr_row_values *values, int64_t rowid, ctr_problem *problem)
+static void read_row_listed(ctr_row_values *values, int64_t rowid)
 {
-    if (!ctr_regular_lists(values->tab, problem)) return;
-    const ctr_registry *registry = ctr_regular_of(values->tab, problem);
-    ctr_slot *slot = registry ? ctr_tab_take(values->tab, CTR_TAB_LISTED, problem) : NULL;
+    if (!ctr_regular_lists(values->tab)) return;
+    const ctr_registry *registry = ctr_regular_of(values->tab);
+    ctr_slot *slot = registry ? ctr_tab_take(values->tab, CTR_TAB_LISTED) : NULL;
     if (!slot) return;
     sqlite3_stmt *row = slot->kept.statement;
     sqlite3_bind_int64(row, 1, rowid);
-    ctr_run run = ctr_tab_run(values->tab, problem);
+    ctr_run run = ctr_tab_run(values->tab);
     while (ctr_run_row(&run, row)) {
-        const char *name = ctr_text_column(row, 0, problem);
+        const char *name = ctr_text_column(values->tracked->conn, row, 0);
         int i = name ? ctr_regular_named(registry, name, strlen(name)) : -1;
         if (i < 0 || i >= values->n) continue;
         sqlite3_value_free(values->list[i]);
         values->list[i] = sqlite3_value_dup(sqlite3_column_value(row, 1));
-        if (!values->list[i]) ctr_problem_nomem(problem);
+        if (!values->list[i]) ctr_problem_nomem(values->tracked->conn);
         values->given[i] = values->list[i];
     }
-    ctr_tab_give_back(values->tab, slot, problem);
+    ctr_tab_give_back(values->tab, slot);
 }
 
 /* Steps to the row of the table; NULL: it is not there. */
-static sqlite3_stmt *step_to_shown(ctr_row_values *values, int64_t rowid, sqlite3_value **keys,
-                                   ctr_problem *problem)
+static sqlite3_stmt *step_to_shown(ctr_row_values *values, int64_t rowid, sqlite3_value **keys)
 {
     const ctr_tracked *tracked = values->tracked;
-    ctr_run run = ctr_run_on(tracked->db, tracked->schema, tracked->counters, problem);
+    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
     if (values->by_rowid && values->likely.steady) {
         sqlite3_bind_int64(values->by_rowid, after_key(tracked),
                            ctr_likely_rowid(&values->likely, rowid));
-        if (ctr_tracked_bind_key(tracked, values->by_rowid, keys, problem) == SQLITE_OK &&
+        if (ctr_tracked_bind_key(tracked, values->by_rowid, keys) == SQLITE_OK &&
             ctr_run_row(&run, values->by_rowid))
             return values->by_rowid;
     }
-    if (!values->by_key || ctr_tracked_bind_key(tracked, values->by_key, keys, problem) ||
+    if (!values->by_key || ctr_tracked_bind_key(tracked, values->by_key, keys) ||
         !ctr_run_row(&run, values->by_key))
         return NULL;
     ctr_likely_note(&values->likely, rowid,
@@ -135,31 +133,30 @@ static sqlite3_stmt *step_to_shown(ctr_row_values *values, int64_t rowid, sqlite
     return values->by_key;
 }
 
-int ctr_row_values_show(ctr_row_values *values, int64_t rowid, sqlite3_value **keys,
-                        ctr_problem *problem)
+int ctr_row_values_show(ctr_row_values *values, int64_t rowid, sqlite3_value **keys)
 {
     const ctr_tracked *tracked = values->tracked;
-    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (ctr_rc(values->tracked->conn) != SQLITE_OK) return ctr_rc(values->tracked->conn);
     forget_values(values);
     ctr_row_values_reset(values);
-    sqlite3_stmt *row = step_to_shown(values, rowid, keys, problem);
+    sqlite3_stmt *row = step_to_shown(values, rowid, keys);
     for (int i = 0; row && i < tracked->n_regular; i++)
         if (tracked->regular[i].column && tracked->regular[i].number < values->n)
             values->given[tracked->regular[i].number] = sqlite3_column_value(row, i);
-    return problem->rc;
+    return ctr_rc(values->tracked->conn);
 }
 
 int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **keys,
-                        bool only_listed, ctr_problem *problem)
+                        bool only_listed)
 {
-    if (problem->rc != SQLITE_OK) return problem->rc;
+    if (ctr_rc(values->tracked->conn) != SQLITE_OK) return ctr_rc(values->tracked->conn);
     forget_listed(values);
     if (only_listed)
         forget_values(values);
     else
-        ctr_row_values_show(values, rowid, keys, problem);
-    read_row_listed(values, rowid, problem);
-    return problem->rc;
+        ctr_row_values_show(values, rowid, keys);
+    read_row_listed(values, rowid);
+    return ctr_rc(values->tracked->conn);
 }
 
 /* =================================================================================================
@@ -247,7 +244,7 @@ static void list_row(const ctr_writing *writing, const row_lists *to)
                             rowid_parameter(writing));
 }
 
-static ctr_slots make_row_lists(ctr_writing *writing, ctr_problem *problem)
+static ctr_slots make_row_lists(ctr_writing *writing)
 {
     ctr_tracked *tracked = writing->tracked;
     row_lists to = {sqlite3_str_new(NULL), sqlite3_str_new(NULL), sqlite3_str_new(NULL),
@@ -256,38 +253,38 @@ static ctr_slots make_row_lists(ctr_writing *writing, ctr_problem *problem)
     return (ctr_slots){.schema = tracked->schema,
                        .table = tracked->counters,
                        .name = tracked->table,
-                       .constraint = ctr_text_finish(to.match, problem),
-                       .columns = ctr_text_finish(to.columns, problem),
-                       .values = ctr_text_finish(to.values, problem),
-                       .changes = ctr_text_finish(to.changes, problem),
-                       .value = ctr_text_finish(to.present, problem)};
+                       .constraint = ctr_text_finish(writing->tracked->conn, to.match),
+                       .columns = ctr_text_finish(writing->tracked->conn, to.columns),
+                       .values = ctr_text_finish(writing->tracked->conn, to.values),
+                       .changes = ctr_text_finish(writing->tracked->conn, to.changes),
+                       .value = ctr_text_finish(writing->tracked->conn, to.present)};
 }
 
-static void make_lists(ctr_writing *writing, ctr_problem *problem)
+static void make_lists(ctr_writing *writing)
 {
     ctr_tracked *tracked = writing->tracked;
     ctr_writing counters = *writing; /* without regular columns */
     counters.regular = NULL;
     counters.without_counters = false;
-    tracked->lists = make_row_lists(&counters, problem);
-    if (problem->rc != SQLITE_OK) ctr_tracked_free_lists(&tracked->lists);
+    tracked->lists = make_row_lists(&counters);
+    if (ctr_rc(writing->tracked->conn) != SQLITE_OK) ctr_tracked_free_lists(&tracked->lists);
 }
 
 /* Takes a statement; NULL on a problem. */
-static ctr_slot *take_shown(ctr_writing *writing, ctr_tab_sql which, ctr_problem *problem)
+static ctr_slot *take_shown(ctr_writing *writing, ctr_tab_sql which)
 {
     ctr_tracked *tracked = writing->tracked;
-    if (problem->rc == SQLITE_OK && !tracked->lists.schema) make_lists(writing, problem);
-    return ctr_tab_take_shown(writing->tab, which, tracked, &tracked->lists, problem);
+    if (ctr_rc(writing->tracked->conn) == SQLITE_OK && !tracked->lists.schema) make_lists(writing);
+    return ctr_tab_take_shown(writing->tab, which, tracked, &tracked->lists);
 }
 
 /* Gives it back. `proven`: it has found what it looked for, so no authorizer hid a column when it
  * was prepared. */
-static void give_shown_back(ctr_writing *writing, ctr_slot *slot, bool proven, ctr_problem *problem)
+static void give_shown_back(ctr_writing *writing, ctr_slot *slot, bool proven)
 {
     bool again = sqlite3_stmt_status(slot->kept.statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
     slot->checked = proven || (slot->checked && !again);
-    ctr_tab_give_back(writing->tab, slot, problem);
+    ctr_tab_give_back(writing->tab, slot);
 }
 
 static void bind_shown(sqlite3_stmt *statement, int parameter, const ctr_shown *shown)
@@ -300,17 +297,17 @@ static void bind_shown(sqlite3_stmt *statement, int parameter, const ctr_shown *
 
 /* Binds the key, and the values that are given. */
 static int bind_row(ctr_writing *writing, sqlite3_stmt *statement, const ctr_shown *to,
-                    const ctr_shown *from, ctr_problem *problem)
+                    const ctr_shown *from)
 {
     const ctr_shape *shape = writing->tracked->shape;
-    ctr_tracked_bind_key(writing->tracked, statement, writing->keys, problem);
+    ctr_tracked_bind_key(writing->tracked, statement, writing->keys);
     for (int i = 0; to && i < shape->n_counters; i++)
         if (counter_column_name(writing, i))
             bind_shown(statement, new_parameter(writing, i), &to[i]);
     for (int i = 0; from && i < shape->n_counters; i++)
         if (counter_column_name(writing, i))
             bind_shown(statement, old_parameter(writing, i), &from[i]);
-    return problem->rc;
+    return ctr_rc(writing->tracked->conn);
 }
 
 /* ---- writing the table ----------------------------------------------------------------------- */
@@ -332,9 +329,9 @@ static bool is_refusal(int rc)
 }
 
 /* Keeps the first error by which the table refuses the row. */
-static void note_why(ctr_writing *writing, const char *error, ctr_problem *problem)
+static void note_why(ctr_writing *writing, const char *error)
 {
-    if (!writing->why) writing->why = ctr_text_copy(error, problem);
+    if (!writing->why) writing->why = ctr_text_copy(writing->tracked->conn, error);
 }
 
 void ctr_writing_forget_why(ctr_writing *writing)
@@ -345,10 +342,9 @@ void ctr_writing_forget_why(ctr_writing *writing)
 
 static const char FOREIGN_KEY[] = "FOREIGN KEY constraint failed"; /* as SQLite says it */
 
-static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement,
-                                  ctr_problem *problem)
+static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement)
 {
-    sqlite3 *db = writing->tracked->db;
+    sqlite3 *db = writing->tracked->conn->db;
     ctr_conn *conn = writing->file->conn;
     unsigned nth = conn->ended;
     bool alone = sqlite3_get_autocommit(db);
@@ -356,36 +352,37 @@ static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement,
     int rc = ctr_run_to_end(statement);
     bool refused = is_refusal(rc);
     if (refused)
-        note_why(writing, sqlite3_errmsg(db), problem);
+        note_why(writing, sqlite3_errmsg(db));
     else
-        ctr_problem_sqlite(problem, db, rc);
+        ctr_problem_sqlite(writing->tracked->conn, rc);
     int changes = sqlite3_changes(db);
     sqlite3_reset(statement);
     bool gone = conn->ended != nth || (!alone && sqlite3_get_autocommit(db));
     if (refused && gone) {
-        ctr_problem_close(problem);
+        ctr_problem_clear(writing->tracked->conn);
         ctr_problem_set(
-            problem, SQLITE_ABORT,
+            writing->tracked->conn, SQLITE_ABORT,
             "a constraint or a trigger of the tracked table %s rolled back the transaction",
             writing->tracked->table);
     }
     if (refused) writing->aside = writing->ended = false; /* rolled back with the statement */
-    if (refused || changes == 0 || problem->rc != SQLITE_OK) return TABLE_REFUSES;
+    if (refused || changes == 0 || ctr_rc(writing->tracked->conn) != SQLITE_OK)
+        return TABLE_REFUSES;
     bool defers = ctr_foreign_broken(db);
-    if (defers) note_why(writing, FOREIGN_KEY, problem);
+    if (defers) note_why(writing, FOREIGN_KEY);
     return defers ? TABLE_DEFERS : TABLE_TAKES;
 }
 
 static answer_of_table run_shown(ctr_writing *writing, sqlite3_stmt *statement,
-                                 const ctr_shown *want, ctr_problem *problem)
+                                 const ctr_shown *want)
 {
     enum { MOST_LEVELS = 20 };
-    sqlite3 *db = writing->tracked->db;
+    sqlite3 *db = writing->tracked->conn->db;
     ctr_writing *outer = writing->file->writing;
     writing->level = outer ? outer->level + 1 : 1;
     if (writing->level > MOST_LEVELS) {
         /* No refusal: each level would take it for one, and go on. */
-        ctr_problem_set(problem, SQLITE_ABORT,
+        ctr_problem_set(writing->tracked->conn, SQLITE_ABORT,
                         "the triggers of the tracked table %s come back to it more than %d times",
                         writing->tracked->table, MOST_LEVELS);
         return TABLE_REFUSES;
@@ -394,31 +391,31 @@ static answer_of_table run_shown(ctr_writing *writing, sqlite3_stmt *statement,
     writing->want = want;
     writing->reported = writing->aside = writing->ended = false;
     writing->file->writing = writing;
-    answer_of_table answer = step_shown(writing, statement, problem);
+    answer_of_table answer = step_shown(writing, statement);
     writing->file->writing = outer;
     sqlite3_set_last_insert_rowid(db, inserted);
     return answer;
 }
 
 static answer_of_table ask_table(ctr_writing *writing, sqlite3_stmt *statement,
-                                 const ctr_shown *want, ctr_problem *problem)
+                                 const ctr_shown *want)
 {
     if (!writing->together)
-        ctr_foreign_refuse_broken(writing->tracked->db, writing->tracked->table, problem);
-    return problem->rc == SQLITE_OK ? run_shown(writing, statement, want, problem) : TABLE_REFUSES;
+        ctr_foreign_refuse_broken(writing->tracked->conn, writing->tracked->table);
+    return ctr_rc(writing->tracked->conn) == SQLITE_OK ? run_shown(writing, statement, want)
+                                                       : TABLE_REFUSES;
 }
 
 /* An authorizer that ignores the UPDATE of a column leaves its value, and SQLite counts a change.
  * Our trigger reports each change, unless a newer trigger of the application keeps it from that. */
-static bool has_taken(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
-                      ctr_problem *problem)
+static bool has_taken(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to)
 {
     const ctr_tracked *tracked = writing->tracked;
     if (writing->reported || ctr_tracked_same_row(tracked, from, to)) return true;
     size_t n = (size_t)tracked->shape->n_counters;
     ctr_shown *shown = sqlite3_malloc64(n * sizeof *shown);
-    if (!shown) ctr_problem_nomem(problem);
-    bool is = shown && ctr_writing_look(writing, writing->keys, shown, NULL, problem) &&
+    if (!shown) ctr_problem_nomem(writing->tracked->conn);
+    bool is = shown && ctr_writing_look(writing, writing->keys, shown, NULL) &&
               ctr_tracked_same_row(tracked, shown, to);
     sqlite3_free(shown);
     return is;
@@ -432,19 +429,19 @@ static void bind_rowid(const ctr_writing *writing, sqlite3_stmt *row)
 }
 
 /* Finds the rowid by the key. Returns false if no other row than the one that was tried has it. */
-static bool find_rowid(ctr_writing *writing, ctr_problem *problem)
+static bool find_rowid(ctr_writing *writing)
 {
-    if (!writing->by_rowid || problem->rc != SQLITE_OK) return false;
-    ctr_slot *slot = take_shown(writing, CTR_TAB_FIND_SHOWN, problem);
+    if (!writing->by_rowid || ctr_rc(writing->tracked->conn) != SQLITE_OK) return false;
+    ctr_slot *slot = take_shown(writing, CTR_TAB_FIND_SHOWN);
     if (!slot) return false;
     sqlite3_stmt *row = slot->kept.statement;
-    bind_row(writing, row, NULL, NULL, problem);
-    ctr_run run = ctr_run_on(writing->tracked->db, writing->tracked->schema, NULL, problem);
+    bind_row(writing, row, NULL, NULL);
+    ctr_run run = ctr_run_on(writing->tracked->conn, writing->tracked->schema, NULL);
     bool there = ctr_run_row(&run, row);
     int64_t rowid = there ? sqlite3_column_int64(row, 0) : 0;
     if (there && sqlite3_column_type(row, 0) == SQLITE_NULL)
         ctr_run_refuse_hidden(&run, row, 1, writing->tracked->table);
-    give_shown_back(writing, slot, there, problem);
+    give_shown_back(writing, slot, there);
     if (!there) return false;
     bool tried = writing->likely.steady;
     return !ctr_likely_note(&writing->likely, writing->rowid, rowid) || !tried;
@@ -452,98 +449,92 @@ static bool find_rowid(ctr_writing *writing, ctr_problem *problem)
 
 /* Keeps the error of a statement that cannot be prepared, because a trigger names a missing table,
  * as the reason for which the table refuses the row. */
-static void refuse_unprepared(ctr_writing *writing, ctr_problem *failed, ctr_problem *problem)
+static void refuse_unprepared(ctr_writing *writing, ctr_problem *failed)
 {
-    if (failed->rc == SQLITE_OK) return;
-    if (is_refusal(failed->rc)) {
-        note_why(writing, ctr_problem_text(failed), problem);
-        ctr_problem_close(failed);
-    } else {
-        ctr_problem_close(problem);
-        *problem = *failed;
-    }
+    bool is_refused = failed->rc != SQLITE_OK && is_refusal(failed->rc);
+    ctr_problem_end(failed);
+    if (is_refused) note_why(writing, ctr_problem_text(failed));
+    ctr_problem_raise_if(writing->tracked->conn, failed, !is_refused);
 }
 
 /* Takes a statement that writes; NULL, without a problem, if the table refuses it. */
-static ctr_slot *take_writing(ctr_writing *writing, ctr_tab_sql which, ctr_problem *problem)
+static ctr_slot *take_writing(ctr_writing *writing, ctr_tab_sql which)
 {
-    ctr_problem failed = {SQLITE_OK, NULL};
-    ctr_slot *slot = problem->rc == SQLITE_OK ? take_shown(writing, which, &failed) : NULL;
-    refuse_unprepared(writing, &failed, problem);
+    ctr_problem failed;
+    if (ctr_rc(writing->tracked->conn) != SQLITE_OK) return NULL;
+    ctr_problem_begin(writing->tracked->conn, &failed);
+    ctr_slot *slot = take_shown(writing, which);
+    refuse_unprepared(writing, &failed);
     return slot;
 }
 
-static bool write_whole(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
-                        ctr_problem *problem);
+static bool write_whole(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to);
 
-bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
-                        ctr_problem *problem)
+bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to)
 {
-    if (writing->regular) return write_whole(writing, from, to, problem);
-    if (!has_columns(writing)) return problem->rc == SQLITE_OK; /* there is nothing to show */
-    ctr_slot *slot =
-        take_writing(writing, writing->strict ? CTR_TAB_SHOW_STRICTLY : CTR_TAB_SHOW, problem);
+    if (writing->regular) return write_whole(writing, from, to);
+    if (!has_columns(writing))
+        return ctr_rc(writing->tracked->conn) == SQLITE_OK; /* there is nothing to show */
+    ctr_slot *slot = take_writing(writing, writing->strict ? CTR_TAB_SHOW_STRICTLY : CTR_TAB_SHOW);
     if (!slot) return false;
     sqlite3_stmt *row = slot->kept.statement;
     answer_of_table answer = TABLE_REFUSES;
-    bind_row(writing, row, to, from, problem);
+    bind_row(writing, row, to, from);
     bind_rowid(writing, row);
-    if (!writing->by_rowid || writing->likely.steady) answer = ask_table(writing, row, to, problem);
-    if (answer == TABLE_REFUSES && find_rowid(writing, problem)) {
+    if (!writing->by_rowid || writing->likely.steady) answer = ask_table(writing, row, to);
+    if (answer == TABLE_REFUSES && find_rowid(writing)) {
         bind_rowid(writing, row);
-        answer = ask_table(writing, row, to, problem);
+        answer = ask_table(writing, row, to);
     }
     /* Then the old values are written back. */
-    if (answer == TABLE_DEFERS && bind_row(writing, row, from, to, problem) == SQLITE_OK)
-        run_shown(writing, row, from, problem);
-    bool taken = answer == TABLE_TAKES && has_taken(writing, from, to, problem);
+    if (answer == TABLE_DEFERS && bind_row(writing, row, from, to) == SQLITE_OK)
+        run_shown(writing, row, from);
+    bool taken = answer == TABLE_TAKES && has_taken(writing, from, to);
     bool changed = !ctr_tracked_same_row(writing->tracked, from, to);
-    give_shown_back(writing, slot, taken && changed, problem);
+    give_shown_back(writing, slot, taken && changed);
     return taken;
 }
 
 /* Steps a statement within a savepoint, so that the changes of triggers and cascades can be rolled
  * back, too. While a statement is writing, SQLite opens no savepoint. Then our trigger fails a
  * statement that has broken a foreign key; one that breaks it after our trigger is a problem. */
-static bool ask_in_savepoint(ctr_writing *writing, sqlite3_stmt *statement, const ctr_shown *want,
-                             ctr_problem *problem)
+static bool ask_in_savepoint(ctr_writing *writing, sqlite3_stmt *statement, const ctr_shown *want)
 {
-    sqlite3 *db = writing->tracked->db;
-    if (writing->together) return ask_table(writing, statement, want, problem) != TABLE_REFUSES;
-    ctr_run run = ctr_run_on(db, writing->tracked->schema, NULL, problem);
-    ctr_problem none = {SQLITE_OK, NULL};
-    ctr_run begin = ctr_run_on(db, writing->tracked->schema, NULL, &none);
-    bool in_savepoint = ctr_foreign_enforced(writing->tracked->db) && problem->rc == SQLITE_OK;
-    if (in_savepoint) ctr_run_do(&begin, CTR_SQL_TRACK_SAVEPOINT, NULL);
-    in_savepoint = in_savepoint && none.rc == SQLITE_OK;
-    if (none.rc != SQLITE_OK && (none.rc & 0xff) != SQLITE_BUSY)
-        ctr_problem_set(problem, none.rc, "%s", ctr_problem_text(&none));
-    ctr_problem_close(&none);
+    ctr_conn *conn = writing->tracked->conn;
+    if (writing->together) return ask_table(writing, statement, want) != TABLE_REFUSES;
+    ctr_run run = ctr_run_on(conn, writing->tracked->schema, NULL);
+    bool in_savepoint = ctr_foreign_enforced(conn->db) && ctr_rc(conn) == SQLITE_OK;
+    if (in_savepoint) {
+        ctr_problem none;
+        ctr_problem_begin(conn, &none);
+        ctr_run_do(&run, CTR_SQL_TRACK_SAVEPOINT, NULL);
+        in_savepoint = none.rc == SQLITE_OK;
+        ctr_problem_raise_if(conn, &none, (none.rc & 0xff) != SQLITE_BUSY);
+    }
     writing->unsaved = !in_savepoint;
-    answer_of_table answer = ask_table(writing, statement, want, problem);
+    answer_of_table answer = ask_table(writing, statement, want);
     writing->unsaved = false;
     if (in_savepoint && answer == TABLE_DEFERS) {
         ctr_run_do(&run, CTR_SQL_TRACK_ROLL_BACK, NULL);
         writing->aside = writing->ended = false;
         writing->undone = true;
     }
-    if (in_savepoint && problem->rc == SQLITE_OK) ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
+    if (in_savepoint && ctr_rc(conn) == SQLITE_OK) ctr_run_do(&run, CTR_SQL_TRACK_RELEASE, NULL);
     if (!in_savepoint && answer == TABLE_DEFERS)
-        ctr_problem_set(problem, SQLITE_CONSTRAINT,
+        ctr_problem_set(conn, SQLITE_CONSTRAINT,
                         "a merged row of the tracked table %s would break a foreign key: "
                         "counter_pull, which can undo it, leaves it waiting",
                         writing->tracked->table);
     return answer == TABLE_TAKES;
 }
 
-static bool write_in_savepoint(ctr_writing *writing, ctr_tab_sql which, const ctr_shown *want,
-                               ctr_problem *problem)
+static bool write_in_savepoint(ctr_writing *writing, ctr_tab_sql which, const ctr_shown *want)
 {
-    ctr_slot *slot = take_writing(writing, which, problem);
+    ctr_slot *slot = take_writing(writing, which);
     if (!slot) return false;
-    bind_row(writing, slot->kept.statement, want, NULL, problem);
-    bool taken = ask_in_savepoint(writing, slot->kept.statement, want, problem);
-    give_shown_back(writing, slot, taken, problem);
+    bind_row(writing, slot->kept.statement, want, NULL);
+    bool taken = ask_in_savepoint(writing, slot->kept.statement, want);
+    give_shown_back(writing, slot, taken);
     return taken;
 }
 
@@ -551,7 +542,7 @@ static bool write_in_savepoint(ctr_writing *writing, ctr_tab_sql which, const ct
 
 /* Returns a statement on the counters and the regular columns that are given. It stays for the next
  * row, which mostly has the same ones. */
-static sqlite3_stmt *take_whole(ctr_writing *writing, bool inserts, ctr_problem *problem)
+static sqlite3_stmt *take_whole(ctr_writing *writing, bool inserts)
 {
     struct ctr_whole_statement *whole = &writing->whole[!inserts                    ? 0
                                                         : writing->without_counters ? 2
@@ -559,40 +550,41 @@ static sqlite3_stmt *take_whole(ctr_writing *writing, bool inserts, ctr_problem 
     size_t n = (size_t)writing->tracked->n_regular;
     bool same = whole->statement != NULL;
     for (size_t i = 0; i < n && same; i++) same = whole->given[i] == (writing->regular[i] != NULL);
-    if (same || problem->rc != SQLITE_OK) return whole->statement;
+    if (same || ctr_rc(writing->tracked->conn) != SQLITE_OK) return whole->statement;
     sqlite3_finalize(whole->statement);
     whole->statement = NULL;
     if (!whole->given) whole->given = sqlite3_malloc64(n + 1);
-    if (!whole->given) ctr_problem_nomem(problem);
+    if (!whole->given) ctr_problem_nomem(writing->tracked->conn);
     for (size_t i = 0; whole->given && i < n; i++) whole->given[i] = writing->regular[i] != NULL;
-    ctr_run run = {.db = writing->tracked->db, .problem = problem};
-    run.slots = make_row_lists(writing, problem);
+    ctr_run run = ctr_run_on(writing->tracked->conn, NULL, NULL);
+    run.slots = make_row_lists(writing);
     ctr_sql sql = inserts ? CTR_SQL_TRACK_SHOW_NEW_STRICTLY : CTR_SQL_TRACK_SHOW_STRICTLY;
-    ctr_problem failed = {SQLITE_OK, NULL};
-    run.problem = &failed;
-    if (problem->rc == SQLITE_OK) whole->statement = ctr_run_prepare(&run, sql);
+    if (ctr_rc(writing->tracked->conn) == SQLITE_OK) {
+        ctr_problem failed;
+        ctr_problem_begin(writing->tracked->conn, &failed);
+        whole->statement = ctr_run_prepare(&run, sql);
+        refuse_unprepared(writing, &failed);
+    }
     ctr_tracked_free_lists(&run.slots);
-    refuse_unprepared(writing, &failed, problem);
     return whole->statement;
 }
 
 /* Writes counters and regular columns in one statement, so that NOT NULL and CHECK see the whole
  * row. `from` is NULL for a row that is inserted. */
-static bool write_whole(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to,
-                        ctr_problem *problem)
+static bool write_whole(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to)
 {
-    sqlite3_stmt *row = take_whole(writing, !from, problem);
+    sqlite3_stmt *row = take_whole(writing, !from);
     if (!row) return false;
-    bind_row(writing, row, to, from, problem);
+    bind_row(writing, row, to, from);
     for (int i = 0; i < writing->tracked->n_regular; i++)
         if (writing->regular[i])
             ctr_problem_sqlite(
-                problem, writing->tracked->db,
+                writing->tracked->conn,
                 sqlite3_bind_value(row, regular_parameter(writing, i), writing->regular[i]));
-    bool taken = ask_in_savepoint(writing, row, to, problem);
+    bool taken = ask_in_savepoint(writing, row, to);
     sqlite3_reset(row);
     sqlite3_clear_bindings(row);
-    return taken && (!from || has_taken(writing, from, to, problem));
+    return taken && (!from || has_taken(writing, from, to));
 }
 
 static void close_whole(ctr_writing *writing)
@@ -603,37 +595,37 @@ static void close_whole(ctr_writing *writing)
     }
 }
 
-bool ctr_writing_delete(ctr_writing *writing, ctr_problem *problem)
+bool ctr_writing_delete(ctr_writing *writing)
 {
-    if (!writing->together && ctr_foreign_has_children(&writing->foreign, writing->keys, problem)) {
-        note_why(writing, FOREIGN_KEY, problem);
+    if (!writing->together && ctr_foreign_has_children(&writing->foreign, writing->keys)) {
+        note_why(writing, FOREIGN_KEY);
         return false;
     }
-    if (write_in_savepoint(writing, CTR_TAB_SHOW_DELETED, NULL, problem)) return true;
+    if (write_in_savepoint(writing, CTR_TAB_SHOW_DELETED, NULL)) return true;
     /* A trigger may have deleted it before the statement did. */
-    return problem->rc == SQLITE_OK &&
-           !ctr_writing_look(writing, writing->keys, NULL, NULL, problem) &&
-           problem->rc == SQLITE_OK;
+    return ctr_rc(writing->tracked->conn) == SQLITE_OK &&
+           !ctr_writing_look(writing, writing->keys, NULL, NULL) &&
+           ctr_rc(writing->tracked->conn) == SQLITE_OK;
 }
 
-bool ctr_writing_insert(ctr_writing *writing, const ctr_shown *to, ctr_problem *problem)
+bool ctr_writing_insert(ctr_writing *writing, const ctr_shown *to)
 {
-    if (writing->regular) return write_whole(writing, NULL, to, problem);
+    if (writing->regular) return write_whole(writing, NULL, to);
     ctr_tab_sql which = writing->strict ? CTR_TAB_SHOW_NEW_STRICTLY : CTR_TAB_SHOW_NEW;
-    return write_in_savepoint(writing, which, to, problem);
+    return write_in_savepoint(writing, which, to);
 }
 
 bool ctr_writing_look(ctr_writing *writing, sqlite3_value **keys, ctr_shown *shown,
-                      bool *is_integer, ctr_problem *problem)
+                      bool *is_integer)
 {
     bool whole = true, any_null = false;
     const ctr_shape *shape = writing->tracked->shape;
     writing->keys = keys;
-    ctr_slot *slot = take_shown(writing, CTR_TAB_SHOWN, problem);
+    ctr_slot *slot = take_shown(writing, CTR_TAB_SHOWN);
     if (!slot) return false;
     sqlite3_stmt *row = slot->kept.statement;
-    bind_row(writing, row, NULL, NULL, problem);
-    ctr_run run = ctr_run_on(writing->tracked->db, writing->tracked->schema, NULL, problem);
+    bind_row(writing, row, NULL, NULL);
+    ctr_run run = ctr_run_on(writing->tracked->conn, writing->tracked->schema, NULL);
     bool there = ctr_run_row(&run, row);
     for (int i = 0, column = shape->n_keys; there && shown && i < shape->n_counters; i++) {
         if (!counter_column_name(writing, i)) continue;
@@ -647,51 +639,49 @@ bool ctr_writing_look(ctr_writing *writing, sqlite3_value **keys, ctr_shown *sho
             whole = whole && (type == SQLITE_NULL || type == SQLITE_INTEGER);
         column++;
     }
-    give_shown_back(writing, slot, there && shown && !any_null, problem);
+    give_shown_back(writing, slot, there && shown && !any_null);
     if (is_integer) *is_integer = whole;
     return there;
 }
 
 /* The DEFAULT is an expression without columns, so it can stand in a SELECT. */
-sqlite3_value *ctr_writing_default(ctr_writing *writing, const char *column, ctr_problem *problem)
+sqlite3_value *ctr_writing_default(ctr_writing *writing, const char *column)
 {
     const ctr_described *described = ctr_ordinary_column(&writing->tracked->ordinary, column);
-    if (!described || problem->rc != SQLITE_OK) return NULL;
+    if (!described || ctr_rc(writing->tracked->conn) != SQLITE_OK) return NULL;
     sqlite3_value *value = NULL;
-    ctr_problem failed = {SQLITE_OK, NULL};
-    ctr_run run = ctr_run_on(writing->tracked->db, writing->tracked->schema, NULL, &failed);
-    char *expression = ctr_constraints_default(described, &failed);
+    ctr_problem failed;
+    ctr_problem_begin(writing->tracked->conn, &failed);
+    ctr_run run = ctr_run_on(writing->tracked->conn, writing->tracked->schema, NULL);
+    char *expression = ctr_constraints_default(writing->tracked->conn, described);
     run.slots.value = expression;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
     if (ctr_run_row(&run, row)) {
         value = sqlite3_value_dup(sqlite3_column_value(row, 0));
-        if (!value) ctr_problem_nomem(&failed);
+        if (!value) ctr_problem_nomem(writing->tracked->conn);
     }
     sqlite3_finalize(row);
     sqlite3_free(expression);
-    if (failed.rc == SQLITE_OK || is_refusal(failed.rc))
-        ctr_problem_close(&failed);
-    else
-        *problem = failed;
+    bool is_refused = failed.rc != SQLITE_OK && is_refusal(failed.rc);
+    ctr_problem_raise_if(writing->tracked->conn, &failed, !is_refused);
     return value;
 }
 
-bool ctr_writing_is_unlike_default(ctr_writing *writing, sqlite3_value **keys, const char *column,
-                                   ctr_problem *problem)
+bool ctr_writing_is_unlike_default(ctr_writing *writing, sqlite3_value **keys, const char *column)
 {
     const ctr_described *described = ctr_ordinary_column(&writing->tracked->ordinary, column);
-    if (!described || problem->rc != SQLITE_OK) return false;
-    if (!writing->tracked->lists.schema) make_lists(writing, problem);
-    ctr_run run = ctr_run_on(writing->tracked->db, writing->tracked->schema, NULL, problem);
+    if (!described || ctr_rc(writing->tracked->conn) != SQLITE_OK) return false;
+    if (!writing->tracked->lists.schema) make_lists(writing);
+    ctr_run run = ctr_run_on(writing->tracked->conn, writing->tracked->schema, NULL);
     run.slots = writing->tracked->lists;
-    char *value = ctr_constraints_default(described, problem),
+    char *value = ctr_constraints_default(writing->tracked->conn, described),
          *unlike = value ? sqlite3_mprintf("\"%w\" IS NOT %s", column, value) : NULL;
-    if (!unlike) ctr_problem_nomem(problem);
+    if (!unlike) ctr_problem_nomem(writing->tracked->conn);
     sqlite3_free(value);
     run.slots.columns = unlike;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_LOOK);
     writing->keys = keys;
-    if (row) bind_row(writing, row, NULL, NULL, problem);
+    if (row) bind_row(writing, row, NULL, NULL);
     bool is = ctr_run_row(&run, row) && sqlite3_column_int(row, 0);
     sqlite3_finalize(row);
     sqlite3_free(unlike);

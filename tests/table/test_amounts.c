@@ -63,13 +63,13 @@ static void assert_as_expected(const ctr_amounts *amounts, const model *expected
 static void amounts_are_those_of_an_array(void **state)
 {
     static model expected;
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_conn *conn = ctr_conn_new(NULL, (ctr_conn_above){0});
     ctr_amounts amounts = {0};
     uint64_t seed = 20261124;
     (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         int n = 1 + (int)draw(&seed, MOST), rows = round % 2 ? ROWS : ROWS / 20;
-        assert_int_equal(ctr_cache_expect_amounts(&amounts, (size_t)n, &problem), SQLITE_OK);
+        assert_int_equal(ctr_cache_expect_amounts(conn, &amounts, (size_t)n), SQLITE_OK);
         for (int i = 0; i < n; i++)
             add(&amounts, &expected, (int)draw(&seed, (uint32_t)rows), (int)draw(&seed, COUNTERS));
         uint32_t share = 2 + draw(&seed, 8);
@@ -87,14 +87,14 @@ static void amounts_are_those_of_an_array(void **state)
 static void the_table_grows_only_where_most_of_it_is_used(void **state)
 {
     enum { FULL = 48 }; /* three quarters of the first table */
-    ctr_problem problem = {SQLITE_OK, NULL};
+    ctr_conn *conn = ctr_conn_new(NULL, (ctr_conn_above){0});
     (void)state;
     for (int dropped = 0; dropped <= FULL; dropped++) {
         ctr_amounts amounts = {0};
-        assert_int_equal(ctr_cache_expect_amounts(&amounts, FULL, &problem), SQLITE_OK);
+        assert_int_equal(ctr_cache_expect_amounts(conn, &amounts, FULL), SQLITE_OK);
         for (int row = 0; row < FULL; row++) ctr_cache_add_amount(&amounts, row, 0)->ticks = 1;
         for (int row = 0; row < dropped; row++) ctr_cache_drop_amount(&amounts, row, 0);
-        assert_int_equal(ctr_cache_expect_amounts(&amounts, 1, &problem), SQLITE_OK);
+        assert_int_equal(ctr_cache_expect_amounts(conn, &amounts, 1), SQLITE_OK);
         assert_int_equal(amounts.n_slots, dropped < FULL / 4 ? 128 : 64);
         assert_int_equal(amounts.n, FULL - dropped);
         for (int row = 0; row < FULL; row++)
