@@ -33,7 +33,7 @@
 #   make kill             P  the same with kill -9: ROUNDS=500
 #   make soak             random tests with other seeds: MINUTES=30 of each file
 #   make concurrency      P  threads, then ten processes on one file: SECONDS=60 of each
-#   make walk             which functions and files one INSERT, SELECT, UPDATE or pull leads through
+#   make walk             which files and functions one INSERT, SELECT, UPDATE or pull leads through
 #   make coverage         P  lines and branches that the tests reach
 #   make mutation         P  COUNT=200 small errors: how many do the tests notice?
 #   make format           clang-format over all C files

@@ -91,13 +91,13 @@ build/tests/threads/test_threads: tests/threads/test_threads.c build/amalgamatio
 
 tests: build/tests/threads/test_threads
 
-# ---- walk: calls, functions and files of one INSERT, SELECT, UPDATE, pull: tests/walk/walk -v -------
+# ---- walk: files, functions, statements of one INSERT, SELECT, UPDATE, pull: tests/walk/walk -v -----
 
 $(eval $(call objects,walk,gcc,-DSQLITE_CORE -g -O0 -fno-inline -finstrument-functions))
 
 build/walk/walk: tests/walk/walk.c $(SOURCES:%.c=build/walk/%.o)
 	$(TELL) CC $@
-	$(Q)gcc -D_GNU_SOURCE -g -no-pie -Wl,--wrap=sqlite3_prepare_v2 $^ -lsqlite3 $(UUID) -o $@
+	$(Q)gcc -D_GNU_SOURCE -g -no-pie -Wl,--wrap=sqlite3_prepare_v2,--wrap=sqlite3_step $^ -lsqlite3 $(UUID) -o $@
 
 walk:
 	@tools/setup test
