@@ -678,7 +678,7 @@ bool ctr_stored_read_text(ctr_shape *shape, const ctr_objects *objects, const ch
     const ctr_named *cells = ctr_schema_objects_stored(objects, table, "cells", problem),
                     *state = ctr_schema_objects_stored(objects, table, "state", problem);
     bool plain = cells && cells->object == CTR_OBJECT_TABLE && state &&
-                 state->object == CTR_OBJECT_TABLE && !state->may_generate;
+                 state->object == CTR_OBJECT_TABLE && !ctr_schema_may_generate(state);
     return plain && read_declared(shape, table, cells->sql, problem);
 }
 
