@@ -21,8 +21,8 @@ static bool is_digit(char c)
 /* As in SQLite, every byte of a multibyte character may be in a name. */
 static bool is_word(char c)
 {
-    return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z') || c == '_' || c == '$' ||
-           (unsigned char)c >= 0x80;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' ||
+           (unsigned char)c >= 0x80 || is_digit(c);
 }
 
 /* ---- one after the other --------------------------------------------------------------------- */

@@ -644,18 +644,18 @@ static bool would_declare(const ctr_shape *shape, const char *table, const char 
 }
 
 /* Reads the shape from the text of CREATE TABLE, if it is the text we write for that shape. Returns
- * false if it is another text, which only SQLite can read, or on a problem. */
+ * false if it is another text, which only SQLite can read, or on a problem. The reading need not
+ * be exact, because would_declare compares what has been read. */
 static bool read_declared(ctr_shape *shape, const char *table, const char *sql,
                           ctr_problem *problem)
 {
-    int n = 0; /* more names than columns */
-    ctr_words at = {.at = sql}, keys = {.at = sql};
+    static const char UNIQUE[] = "UNIQUE";
+    int n = 0; /* more than columns */
+    ctr_words at = {.at = sql}, keys = {.at = ""};
     if (!sql || problem->rc != SQLITE_OK) return false;
-    for (ctr_words all = at;; keys = ctr_word_at(&all, "UNIQUE") ? all : keys) {
-        ctr_word_next(&all);
-        if (all.kind == CTR_WORD_END) break;
-        n += all.kind == CTR_WORD_QUOTED;
-    }
+    for (const char *all = sql; *all; all++) n += strchr("\"'`[", *all) != NULL;
+    for (const char *all = sql; (all = strstr(all, UNIQUE)); all++)
+        keys.at = all + sizeof UNIQUE - 1; /* the last one, because a name may have the word */
     ctr_word_next(&keys);
     bool is = ctr_shape_open(shape, n, problem) == SQLITE_OK;
     for (int i = 0; i < n && is; i++) shape->keys[i] = -1;
