@@ -236,9 +236,8 @@ typedef struct ctr_named {
     char *name;           /* owned; its allocation has all texts */
     const char *on, *sql; /* the table of a trigger; sql NULL: it has none */
     ctr_object object;
-    bool may_generate; /* its declaration has AS: perhaps of generated columns */
-    bool temp;         /* a trigger in temp */
-    int64_t rowid;     /* in sqlite_master: the higher, the newer */
+    bool temp;     /* a trigger in temp */
+    int64_t rowid; /* in sqlite_master: the higher, the newer */
 } ctr_named;
 
 /* Sorted by name, in letters of either case. The caller zeroes it first and closes it. */
@@ -611,6 +610,9 @@ const char *ctr_schema_object_text(ctr_object object);
 
 /* Returns whether there is an ordinary table of this name. Fails if another object has the name. */
 bool ctr_schema_is_table(ctr_conn *conn, const char *schema, const char *name);
+
+/* Returns whether the declaration has AS: perhaps of generated columns. */
+bool ctr_schema_may_generate(const ctr_named *table);
 
 /* Refuses a table with generated columns, whose expressions would run on a read. */
 int ctr_schema_refuse_generated(ctr_conn *conn, const char *schema, const char *stored);

@@ -49,6 +49,11 @@ bool ctr_schema_is_table(ctr_conn *conn, const char *schema, const char *name)
     return is_ordinary(conn, name, ctr_schema_object(conn, schema, name));
 }
 
+bool ctr_schema_may_generate(const ctr_named *table)
+{
+    return table->sql && ctr_word_follow(table->sql, "as", NULL);
+}
+
 int ctr_schema_refuse_generated(ctr_conn *conn, const char *schema, const char *stored)
 {
     ctr_run run = ctr_run_on(conn, schema, NULL);
@@ -148,7 +153,6 @@ static void add_object(ctr_objects *objects, sqlite3_stmt *row)
     size_t sizes[] = {size_of(name), size_of(on), size_of(sql)};
     named[*n] = (ctr_named){.name = sqlite3_malloc64(sizes[0] + sizes[1] + sizes[2]),
                             .object = kind_of_object(type, sqlite3_column_int64(row, OBJECT_ROOT)),
-                            .may_generate = sql && ctr_word_follow(sql, "as", NULL),
                             .temp = sqlite3_column_type(row, OBJECT_ROWID) == SQLITE_NULL,
                             .rowid = rowid};
     if (!named[*n].name) {

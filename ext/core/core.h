@@ -755,7 +755,8 @@ bool ctr_word_follow(const char *sql, const char *one, const char *other);
 /* Returns whether the text is the word. */
 bool ctr_word_is(ctr_span span, const char *word);
 
-/* Returns whether the text has the word, also inside of another one: UNREPLACED has replace. */
+/* Returns whether the text has the word, also inside of another one: UNREPLACED has replace. The
+ * word is not empty. */
 bool ctr_word_is_in(const char *word, const char *text);
 
 /* Writes a name without its quotes, doubled quotes as single ones, with a NUL. `out` has

@@ -8,6 +8,11 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
+static char upper(char c)
+{
+    return c >= 'a' && c <= 'z' ? (char)(c - ('a' - 'A')) : c;
+}
+
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -16,8 +21,8 @@ static bool is_digit(char c)
 /* As in SQLite, every byte of a multibyte character may be in a name. */
 static bool is_word(char c)
 {
-    return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z') || c == '_' || c == '$' ||
-           (unsigned char)c >= 0x80;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' ||
+           (unsigned char)c >= 0x80 || is_digit(c);
 }
 
 /* ---- one after the other --------------------------------------------------------------------- */
@@ -92,10 +97,12 @@ bool ctr_word_at_name(const ctr_words *words)
     return words->kind == CTR_WORD_PLAIN || words->kind == CTR_WORD_QUOTED;
 }
 
+/* No quote and no escape can stand within a plain word: what has one has its letters in a row. */
 bool ctr_word_follow(const char *sql, const char *one, const char *other)
 {
     bool found = false;
     ctr_words words = {.at = sql};
+    if (!ctr_word_is_in(one, sql) || (other && !ctr_word_is_in(other, sql))) return false;
     for (ctr_word_next(&words); words.kind != CTR_WORD_END; ctr_word_next(&words)) {
         if (found && other && ctr_word_at(&words, other)) return true;
         found = ctr_word_at(&words, one);
@@ -116,9 +123,10 @@ bool ctr_word_is(ctr_span span, const char *word)
 
 bool ctr_word_is_in(const char *word, const char *text)
 {
-    for (; *text; text++) {
-        size_t i = 0;
-        while (word[i] && lower(text[i]) == lower(word[i])) i++;
+    const char first[] = {lower(*word), upper(*word), '\0'};
+    for (const char *at = text; (at = strpbrk(at, first)); at++) {
+        size_t i = 1;
+        while (word[i] && lower(at[i]) == lower(word[i])) i++;
         if (!word[i]) return true;
     }
     return false;

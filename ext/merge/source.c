@@ -321,7 +321,7 @@ static void open_own(ctr_source *source, ctr_conn *host, const char *path, const
 
 static void refuse_generated_in(const ctr_source *source, const ctr_named *named)
 {
-    if (named && named->object == CTR_OBJECT_TABLE && named->may_generate)
+    if (named && named->object == CTR_OBJECT_TABLE && ctr_schema_may_generate(named))
         ctr_schema_refuse_generated(source->conn, source->schema, named->name);
 }
 

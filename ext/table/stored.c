@@ -636,17 +636,17 @@ static bool would_declare(ctr_conn *conn, const ctr_shape *shape, const char *ta
 }
 
 /* Reads the shape from the text of CREATE TABLE, if it is the text we write for that shape. Returns
- * false if it is another text, which only SQLite can read, or on a problem. */
+ * false if it is another text, which only SQLite can read, or on a problem. The reading need not
+ * be exact, because would_declare compares what has been read. */
 static bool read_declared(ctr_conn *conn, ctr_shape *shape, const char *table, const char *sql)
 {
-    int n = 0; /* more names than columns */
-    ctr_words at = {.at = sql}, keys = {.at = sql};
+    static const char UNIQUE[] = "UNIQUE";
+    int n = 0; /* more than columns */
+    ctr_words at = {.at = sql}, keys = {.at = ""};
     if (!sql || ctr_rc(conn) != SQLITE_OK) return false;
-    for (ctr_words all = at;; keys = ctr_word_at(&all, "UNIQUE") ? all : keys) {
-        ctr_word_next(&all);
-        if (all.kind == CTR_WORD_END) break;
-        n += all.kind == CTR_WORD_QUOTED;
-    }
+    for (const char *all = sql; *all; all++) n += strchr("\"'`[", *all) != NULL;
+    for (const char *all = sql; (all = strstr(all, UNIQUE)); all++)
+        keys.at = all + sizeof UNIQUE - 1; /* the last one, because a name may have the word */
     ctr_word_next(&keys);
     bool is = ctr_shape_open(conn, shape, n) == SQLITE_OK;
     for (int i = 0; i < n && is; i++) shape->keys[i] = -1;
@@ -668,7 +668,7 @@ bool ctr_stored_read_text(ctr_shape *shape, const ctr_objects *objects, const ch
     const ctr_named *cells = ctr_schema_objects_stored(objects, table, "cells"),
                     *state = ctr_schema_objects_stored(objects, table, "state");
     bool plain = cells && cells->object == CTR_OBJECT_TABLE && state &&
-                 state->object == CTR_OBJECT_TABLE && !state->may_generate;
+                 state->object == CTR_OBJECT_TABLE && !ctr_schema_may_generate(state);
     return plain && read_declared(objects->conn, shape, table, cells->sql);
 }
 

@@ -250,6 +250,40 @@ CREATE TABLE phone.counter_replica(one, format, id AS (zeroblob(16)), name);
 SELECT * FROM counter_pull('phone');
 --! counter_pull: counter_replica is damaged: generated column id
 
+-- # a-generated-column-is-found-however-AS-is-written
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+DROP TABLE phone.counter_tables;
+CREATE TABLE phone.counter_tables(x, name/* so */aS/**/(upper(x)), birth, token);
+SELECT * FROM counter_pull('phone');
+--! counter_pull: counter_tables is damaged: generated column name
+DROP TABLE phone.counter_tables;
+CREATE TABLE phone.counter_tables(x, "asAs", name GENERATED ALWAYS-- so
+As(upper(x)), birth, token);
+SELECT * FROM counter_pull('phone.db');
+--! counter_pull: counter_tables is damaged: generated column name
+DROP TABLE phone.counter_tables;
+CREATE TABLE phone.counter_tables(x, name CHECK(name <> 'a''')as(upper(x)), birth, token);
+SELECT * FROM counter_pull('phone.db');
+--! counter_pull: counter_tables is damaged: generated column name
+
+-- # stored-cells-are-read-however-their-names-are-quoted
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(a TEXT, "b UNIQUE(" TEXT, c TEXT, n COUNTER, PRIMARY KEY(c, a, "b UNIQUE("));
+INSERT INTO phone.v VALUES('x', 'y', 'z', 1);
+SELECT table_name FROM counter_pull('phone');
+--= v
+CREATE TEMP TABLE kept AS SELECT * FROM phone.v_cells;
+DROP TABLE phone.v_cells;
+CREATE TABLE phone.v_cells(_id INTEGER PRIMARY KEY, [a] TEXT COLLATE [BINARY] NOT NULL, [b UNIQUE(] TEXT NOT NULL,
+`c` TEXT NOT NULL, 'n' BLOB, UNIQUE([c], `a`, [b UNIQUE(])) /* UNIQUE('a', 'b', 'c', 'd', [e]) */;
+INSERT INTO phone.v_cells SELECT * FROM kept;
+INSERT INTO phone.v VALUES('x', 'y', 'z', 1);
+SELECT table_name FROM counter_pull('phone');
+--= v
+SELECT * FROM v;
+--= x|y|z|2
+
 -- # triggers-on-the-identity-of-a-target-never-run
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES ('x', 1);
