@@ -394,7 +394,7 @@ int ctr_shared_functions(sqlite3 *db, ctr_conn *conn, const ctr_function *functi
  * SQLite finds a table without xCreate under every schema's name: phone.counter_changes is main's.
  * A user who writes this means another table, so it is refused. SQLite does not pass the schema to
  * the table, so this looks for it in the texts of the running statements. */
-int ctr_shared_check_name(ctr_conn *conn, const char *name);
+void ctr_shared_check_name(ctr_conn *conn, const char *name);
 
 /* ==== run.c =================================================================================== */
 
@@ -469,7 +469,7 @@ int ctr_run_to_end(sqlite3_stmt *statement);
 
 /* Steps a statement that writes one row. Fails with SQLITE_CORRUPT_VTAB if no row was written, or
  * if a constraint failed: it is none of ours, and OR IGNORE must not hide the error. */
-int ctr_run_write(ctr_run *run, sqlite3_stmt *statement);
+void ctr_run_write(ctr_run *run, sqlite3_stmt *statement);
 
 /* Returns a statement that holds a snapshot of the schema until the caller finalizes it; NULL on
  * error. Without it, in autocommit, each statement sees the latest commits of others. */
@@ -629,7 +629,7 @@ bool ctr_schema_find(ctr_conn *conn, const char *name, ctr_schema_look *look_the
 
 /* Reads the objects, and the triggers in temp, which may be on tables of any schema. The name of
  * the schema must live as long. */
-int ctr_schema_objects_read(ctr_objects *objects, ctr_conn *conn, const char *schema);
+void ctr_schema_objects_read(ctr_objects *objects, ctr_conn *conn, const char *schema);
 void ctr_schema_objects_close(ctr_objects *objects);
 
 /* Adds the objects that were created since. If others may have been changed or dropped, the caller

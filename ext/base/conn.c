@@ -459,7 +459,7 @@ static char *other_schema(ctr_conn *conn, const char *sql, const char *name)
     return NULL;
 }
 
-int ctr_shared_check_name(ctr_conn *conn, const char *name)
+void ctr_shared_check_name(ctr_conn *conn, const char *name)
 {
     sqlite3_stmt *statement = NULL;
     while ((statement = sqlite3_next_stmt(conn->db, statement))) {
@@ -472,5 +472,4 @@ int ctr_shared_check_name(ctr_conn *conn, const char *name)
                             schema);
         sqlite3_free(schema);
     }
-    return ctr_rc(conn);
 }

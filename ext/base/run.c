@@ -255,18 +255,21 @@ int ctr_run_to_end(sqlite3_stmt *statement)
     return rc;
 }
 
-int ctr_run_write(ctr_run *run, sqlite3_stmt *statement)
+void ctr_run_write(ctr_run *run, sqlite3_stmt *statement)
 {
-    if (ctr_rc(run->conn) != SQLITE_OK) return ctr_rc(run->conn);
+    if (ctr_rc(run->conn) != SQLITE_OK) return;
     int before = sqlite3_total_changes(run->db), rc = ctr_run_to_end(statement);
-    if ((rc & 0xff) == SQLITE_CONSTRAINT)
-        return ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB,
-                               "the stored table refuses the row: %s", sqlite3_errmsg(run->db));
+    if ((rc & 0xff) == SQLITE_CONSTRAINT) {
+        ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB, "the stored table refuses the row: %s",
+                        sqlite3_errmsg(run->db));
+        return;
+    }
     if (rc == SQLITE_DONE &&
-        (sqlite3_changes(run->db) != 1 || sqlite3_total_changes(run->db) == before))
-        return ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB,
-                               "the stored table did not take the row");
-    return ctr_problem_of(run->conn, run->db, rc);
+        (sqlite3_changes(run->db) != 1 || sqlite3_total_changes(run->db) == before)) {
+        ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB, "the stored table did not take the row");
+        return;
+    }
+    ctr_problem_of(run->conn, run->db, rc);
 }
 
 sqlite3_stmt *ctr_run_hold(ctr_run *run)

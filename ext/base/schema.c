@@ -165,7 +165,7 @@ static void add_object(ctr_objects *objects, sqlite3_stmt *row)
     ++*n;
 }
 
-int ctr_schema_objects_read(ctr_objects *objects, ctr_conn *conn, const char *schema)
+void ctr_schema_objects_read(ctr_objects *objects, ctr_conn *conn, const char *schema)
 {
     ctr_run run = ctr_run_on(conn, schema, NULL);
     sqlite3_stmt *row = prepare_objects(&run, CTR_SQL_SCHEMA_OBJECTS);
@@ -176,7 +176,6 @@ int ctr_schema_objects_read(ctr_objects *objects, ctr_conn *conn, const char *sc
     ctr_named *triggers = objects->triggers;
     if (objects->n > 0) qsort(objects->named, objects->n, sizeof *objects->named, by_name);
     if (triggers) qsort(triggers, objects->n_triggers, sizeof *triggers, by_name);
-    return ctr_rc(objects->conn);
 }
 
 /* Returns the first object of a list with this name, or NULL. */

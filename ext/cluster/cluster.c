@@ -14,10 +14,9 @@ enum { LOOK_TABLE, LOOK_TOKEN, LOOK_ID, LOOK_NAME, LOOK_REFUSES };
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static int member_open(ctr_member *member, ctr_conn *conn, const char *schema, const bool *within)
+static void member_open(ctr_member *member, ctr_conn *conn, const char *schema, const bool *within)
 {
     *member = (ctr_member){.conn = conn, .within = within, .schema = ctr_text_copy(conn, schema)};
-    return ctr_rc(conn);
 }
 
 /* Closes the table; the next look opens it again. */
@@ -285,12 +284,12 @@ static bool member_lock(ctr_member *member)
 
 /* Looks at the file for a writing statement, after member_lock. If that failed, its reason
  * becomes the trouble. */
-static int member_look_to_write(ctr_member *member, const char *birth, const ctr_shape *shape)
+static void member_look_to_write(ctr_member *member, const char *birth, const ctr_shape *shape)
 {
     member->left_out = false;
     if (!member->locked && member->unlocked.rc != SQLITE_OK) {
         copy_problem(member->conn, &member->trouble, &member->unlocked);
-        return ctr_rc(member->conn);
+        return;
     }
     member_look(member, birth, shape);
     if (!member->locked && member->trouble.rc == SQLITE_OK && ctr_rc(member->conn) == SQLITE_OK) {
@@ -301,7 +300,6 @@ static int member_look_to_write(ctr_member *member, const char *birth, const ctr
                         "it was not available when the transaction took its locks: COMMIT first");
         ctr_member_blame(member, &trouble);
     }
-    return ctr_rc(member->conn);
 }
 
 bool ctr_member_takes_part(const ctr_member *member)
@@ -309,13 +307,12 @@ bool ctr_member_takes_part(const ctr_member *member)
     return member->open && member->locked && !member->left_out && member->trouble.rc == SQLITE_OK;
 }
 
-int ctr_member_make_durable(ctr_member *member)
+void ctr_member_make_durable(ctr_member *member)
 {
-    if (ctr_rc(member->conn) != SQLITE_OK || member->durable) return ctr_rc(member->conn);
+    if (ctr_rc(member->conn) != SQLITE_OK || member->durable) return;
     ctr_source source = {.conn = member->conn, .schema = member->schema};
     ctr_durable_source(&source);
     member->durable = ctr_rc(member->conn) == SQLITE_OK;
-    return ctr_rc(member->conn);
 }
 
 /* =================================================================================================
@@ -453,7 +450,7 @@ static void open_as_seen(ctr_cluster *cluster)
 }
 
 /* Copies generations and dropped counters of `from`, which was read from the file. */
-static int take_generations(ctr_conn *conn, ctr_shape *shape, const ctr_shape *from)
+static void take_generations(ctr_conn *conn, ctr_shape *shape, const ctr_shape *from)
 {
     for (int i = 0; i < shape->n_counters; i++) {
         int found = ctr_shape_counter(from, ctr_shape_counter_name(shape, i));
@@ -464,7 +461,6 @@ static int take_generations(ctr_conn *conn, ctr_shape *shape, const ctr_shape *f
     }
     for (int i = 0; i < from->n_gone; i++)
         ctr_shape_add_gone(conn, shape, from->gone[i].name, from->gone[i].generation);
-    return ctr_rc(conn);
 }
 
 /* Takes the columns of the first table that can be opened. In a new cluster the others must agree;
@@ -495,13 +491,16 @@ static void find_shape(ctr_cluster *cluster, bool is_new)
     cluster->read = !first && ctr_rc(cluster->conn) == SQLITE_OK;
 }
 
-int ctr_cluster_open(ctr_cluster *cluster, ctr_conn *conn, ctr_levels *levels,
-                     ctr_cluster_seen *seen, const char *table, char *const *schemas, int n,
-                     bool is_new)
+void ctr_cluster_open(ctr_cluster *cluster, ctr_conn *conn, ctr_levels *levels,
+                      ctr_cluster_seen *seen, const char *table, char *const *schemas, int n,
+                      bool is_new)
 {
     *cluster = (ctr_cluster){.conn = conn, .levels = levels, .seen = seen};
     cluster->members = sqlite3_malloc64((size_t)n * sizeof *cluster->members);
-    if (!cluster->members) return ctr_problem_nomem(conn);
+    if (!cluster->members) {
+        ctr_problem_nomem(conn);
+        return;
+    }
     for (; cluster->n < n; cluster->n++)
         member_open(&cluster->members[cluster->n], conn, schemas[cluster->n], &cluster->within);
     refuse_same_files(cluster);
@@ -517,19 +516,20 @@ int ctr_cluster_open(ctr_cluster *cluster, ctr_conn *conn, ctr_levels *levels,
     if (cluster->shape.n_keys > CTR_STREAM_KEYS)
         ctr_problem_set(conn, SQLITE_ERROR, "a key of %d columns; a cluster can have %d at most",
                         cluster->shape.n_keys, CTR_STREAM_KEYS);
-    if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
+    if (ctr_rc(conn) != SQLITE_OK) return;
     size_t size = ((size_t)cluster->shape.n_counters + 1) * sizeof *cluster->row.cells;
     cluster->row.cells = sqlite3_malloc64(size);
-    if (!cluster->row.cells) return ctr_problem_nomem(conn);
+    if (!cluster->row.cells) {
+        ctr_problem_nomem(conn);
+        return;
+    }
     memset(cluster->row.cells, 0, size);
-    return ctr_rc(conn);
 }
 
 /* Reads the shape of a cluster that was opened from memory. */
-static int read_unread(ctr_cluster *cluster)
+static void read_unread(ctr_cluster *cluster)
 {
     if (!cluster->read && ctr_rc(cluster->conn) == SQLITE_OK) find_shape(cluster, false);
-    return ctr_rc(cluster->conn);
 }
 
 void ctr_cluster_close(ctr_cluster *cluster)
@@ -609,8 +609,8 @@ static int find_centers(const ctr_cluster *cluster, const char *which, ctr_level
 }
 
 /* `sites` are numbered by find_centers. */
-static int refuse_level(const ctr_cluster *cluster, const char *which, ctr_level level,
-                        const ctr_site *sites, const ctr_shortage *shortage)
+static void refuse_level(const ctr_cluster *cluster, const char *which, ctr_level level,
+                         const ctr_site *sites, const ctr_shortage *shortage)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     sqlite3_str_appendf(out, "%s=%s needs %d of %d replica%s", which, ctr_level_text(level),
@@ -637,10 +637,12 @@ static int refuse_level(const ctr_cluster *cluster, const char *which, ctr_level
         any = true;
     }
     char *text = sqlite3_str_finish(out);
-    if (!text) return ctr_problem_nomem(cluster->conn);
+    if (!text) {
+        ctr_problem_nomem(cluster->conn);
+        return;
+    }
     ctr_problem_set(cluster->conn, any && locks ? SQLITE_BUSY : SQLITE_ERROR, "%s", text);
     sqlite3_free(text);
-    return ctr_rc(cluster->conn);
 }
 
 uint64_t ctr_cluster_parts(const ctr_cluster *cluster)
@@ -667,7 +669,7 @@ int ctr_cluster_require_write(const ctr_cluster *cluster)
 
 /* ---- reads ----------------------------------------------------------------------------------- */
 
-int ctr_cluster_look(ctr_cluster *cluster)
+void ctr_cluster_look(ctr_cluster *cluster)
 {
     cluster->within = !sqlite3_get_autocommit(cluster->conn->db);
     read_unread(cluster);
@@ -675,7 +677,6 @@ int ctr_cluster_look(ctr_cluster *cluster)
         if (!is_doubled(cluster, i))
             member_look(&cluster->members[i], cluster->birth, &cluster->shape);
     }
-    return ctr_rc(cluster->conn);
 }
 
 /* Contacts all replicas that take part in the write. */

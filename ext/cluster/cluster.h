@@ -164,7 +164,7 @@ typedef struct ctr_clusters {
 /* ==== cluster.c =============================================================================== */
 
 /* Looks at the files of all replicas; see member_look. */
-int ctr_cluster_look(ctr_cluster *cluster);
+void ctr_cluster_look(ctr_cluster *cluster);
 
 /* Takes the write locks, once in a transaction. Outside a transaction it takes them in the order of
  * the files' paths, so that two coordinators wait for each other instead of blocking each other. A
@@ -212,7 +212,7 @@ void ctr_member_fail(ctr_member *member);
 void ctr_member_bar(ctr_member *member);
 
 /* Makes the file durable before others take its cells; once in a transaction. */
-int ctr_member_make_durable(ctr_member *member);
+void ctr_member_make_durable(ctr_member *member);
 
 /* Call it at the end of a transaction. */
 void ctr_member_end(ctr_member *member);
@@ -221,9 +221,9 @@ void ctr_member_end(ctr_member *member);
  * Missing replicas may be attached later, but a new cluster needs at least one, and all that are
  * attached must have the same columns. A cluster that is not new is opened from `seen`, without a
  * lock; its replicas are read when they are needed. The caller closes it, even if this fails. */
-int ctr_cluster_open(ctr_cluster *cluster, ctr_conn *conn, ctr_levels *levels,
-                     ctr_cluster_seen *seen, const char *table, char *const *schemas, int n,
-                     bool is_new);
+void ctr_cluster_open(ctr_cluster *cluster, ctr_conn *conn, ctr_levels *levels,
+                      ctr_cluster_seen *seen, const char *table, char *const *schemas, int n,
+                      bool is_new);
 void ctr_cluster_close(ctr_cluster *cluster);
 
 /* Chooses the replicas that a read contacts: their numbers go into `contacts`, which has room for
@@ -268,7 +268,7 @@ int ctr_quorum_write(ctr_cluster *cluster);
 int ctr_quorum_raise(ctr_cluster *cluster, sqlite3_value **values);
 
 /* Makes *cell the merge of both; the bytes live until the next row. `merged` holds *cell. */
-int ctr_quorum_merge(ctr_conn *conn, struct ctr_merged_cell *merged, const ctr_cell *with);
+void ctr_quorum_merge(ctr_conn *conn, struct ctr_merged_cell *merged, const ctr_cell *with);
 
 /* ==== reading.c: the rows of as many replicas as the level demands ============================ */
 

@@ -132,11 +132,11 @@ static void read_clause(ctr_conn *conn, ctr_options *options, const char *clause
 }
 
 /* The caller closes the options, also after a failure. */
-static int clusters_read_options(ctr_conn *conn, ctr_options *options, int n,
-                                 const char *const *clauses)
+static void clusters_read_options(ctr_conn *conn, ctr_options *options, int n,
+                                  const char *const *clauses)
 {
     *options = (ctr_options){.levels = {CTR_LEVEL_QUORUM, CTR_LEVEL_QUORUM, false}};
-    if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
+    if (ctr_rc(conn) != SQLITE_OK) return;
     ctr_span table = n > 0 ? trim(clauses[0], strlen(clauses[0])) : (ctr_span){"", 0};
     options->table = ctr_text_unquoted(conn, table);
     if (ctr_rc(conn) == SQLITE_OK && (!*options->table || strchr(options->table, '=')))
@@ -146,7 +146,6 @@ static int clusters_read_options(ctr_conn *conn, ctr_options *options, int n,
     if (options->n == 0)
         ctr_problem_set(conn, SQLITE_ERROR,
                         "replicas is needed: names of attached databases, replicas='main east'");
-    return ctr_rc(conn);
 }
 
 static void clusters_close_options(ctr_options *options)

@@ -198,16 +198,19 @@ static bool is_leader_lost(ctr_cluster *cluster)
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-int ctr_quorum_merge(ctr_conn *conn, struct ctr_merged_cell *merged, const ctr_cell *with)
+void ctr_quorum_merge(ctr_conn *conn, struct ctr_merged_cell *merged, const ctr_cell *with)
 {
-    if (ctr_rc(conn) != SQLITE_OK || ctr_cell_same(&merged->cell, with)) return ctr_rc(conn);
+    if (ctr_rc(conn) != SQLITE_OK || ctr_cell_same(&merged->cell, with)) return;
     size_t room = merged->cell.size + with->size;
     if (merged->room < room) {
         uint8_t *bytes = sqlite3_malloc64(2 * room), *spare = sqlite3_malloc64(2 * room);
         if (!bytes || !spare) {
             sqlite3_free(bytes);
             sqlite3_free(spare);
-            return ctr_problem_nomem(conn);
+            {
+                ctr_problem_nomem(conn);
+                return;
+            }
         }
         if (merged->cell.size > 0) memcpy(bytes, merged->cell.bytes, merged->cell.size);
         if (merged->cell.size > 0) merged->cell.bytes = bytes;
@@ -220,7 +223,6 @@ int ctr_quorum_merge(ctr_conn *conn, struct ctr_merged_cell *merged, const ctr_c
     uint8_t *out = merged->cell.bytes == merged->spare ? merged->bytes : merged->spare;
     size_t size = ctr_cell_merge(&merged->cell, with, out);
     if (size > 0) ctr_cell_open(&merged->cell, out, size);
-    return ctr_rc(conn);
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */

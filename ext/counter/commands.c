@@ -152,7 +152,7 @@ static void check_pages(ctr_table *table)
     sqlite3_finalize(row);
 }
 
-int ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent)
+void ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent)
 {
     ctr_identity identity;
     ctr_catalog_entry entry;
@@ -167,7 +167,6 @@ int ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent)
     check_rows(table);
     if (extent != CTR_INTEGRITY_QUICK) check_journal(table);
     if (extent == CTR_INTEGRITY_ALONE) check_pages(table);
-    return ctr_rc(table->joined.conn);
 }
 
 /* Reports a damage in the result of the PRAGMA, not as an error. */
@@ -494,29 +493,27 @@ static int refuse_while_writing(const ctr_table *table, const char *command)
                : ctr_stage_refuse_writing(table->joined.conn);
 }
 
-int ctr_commands_run(ctr_table *table, sqlite3_value **columns)
+void ctr_commands_run(ctr_table *table, sqlite3_value **columns)
 {
     sqlite3_value *value = columns[CTR_COLUMN_COMMAND];
     const char *text = ctr_text_value(table->joined.conn, value), *command = text ? text : "";
-    if (ctr_rc(table->joined.conn) != SQLITE_OK || refuse_while_writing(table, command))
-        return ctr_rc(table->joined.conn);
+    if (ctr_rc(table->joined.conn) != SQLITE_OK || refuse_while_writing(table, command)) return;
     const char *to_reset = ctr_commands_name(command, "reset"),
                *to_delete = ctr_commands_name(command, "delete");
     int named = -1;
-    if (table->front && table->front->command(table, columns, command))
-        return ctr_rc(table->joined.conn);
-    if (alter_table(table, columns, command)) return ctr_rc(table->joined.conn);
-    if (ctr_write_check_altered(table)) return ctr_rc(table->joined.conn);
+    if (table->front && table->front->command(table, columns, command)) return;
+    if (alter_table(table, columns, command)) return;
+    if (ctr_write_check_altered(table)) return;
     if (to_reset || to_delete)
         named = find_counter(table->joined.conn, &table->shape, to_reset ? to_reset : to_delete);
-    if (ctr_rc(table->joined.conn) != SQLITE_OK) return ctr_rc(table->joined.conn);
+    if (ctr_rc(table->joined.conn) != SQLITE_OK) return;
 
     if (sqlite3_stricmp(command, "integrity-check") == 0)
         integrity_check(table, columns);
     else if (sqlite3_stricmp(command, "optimize") == 0)
         optimize(table, columns);
     else if (forget_requests(table, columns, command))
-        return ctr_rc(table->joined.conn);
+        return;
     else if (sqlite3_stricmp(command, "purge below") == 0)
         purge(table, columns);
     else if (sqlite3_stricmp(command, "reset") == 0 || to_reset)
@@ -525,5 +522,4 @@ int ctr_commands_run(ctr_table *table, sqlite3_value **columns)
         delete_one(table, columns, named);
     else
         refuse_command(table->joined.conn, value, table->front);
-    return ctr_rc(table->joined.conn);
 }

@@ -279,7 +279,7 @@ const char *ctr_commands_name(const char *command, const char *verb);
 /* Reads and checks the stored tables of one file, once. xConnect must not read them: it runs while
  * a statement is prepared, and SQLite does not wait for a lock on a file that the transaction
  * already reads. */
-int ctr_table_read(ctr_table *table);
+void ctr_table_read(ctr_table *table);
 
 /* Returns the name in a clause that adds a counter; the caller frees it with sqlite3_free. Returns
  * NULL and sets the problem if the clause is refused. */
@@ -310,7 +310,7 @@ bool ctr_access_found(const ctr_table *table);
 /* ==== commands.c ============================================================================== */
 
 /* commands.c: `columns` are the columns of the INSERT, by number. */
-int ctr_commands_run(ctr_table *table, sqlite3_value **columns);
+void ctr_commands_run(ctr_table *table, sqlite3_value **columns);
 
 /* Adds or drops the counter that ctr_columns_ask() requests. */
 void ctr_commands_take(ctr_table *table, ctr_wanted *wanted);
@@ -322,7 +322,7 @@ typedef enum ctr_integrity_extent {
     CTR_INTEGRITY_QUICK
 } ctr_integrity_extent;
 
-int ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent);
+void ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent);
 
 /* xIntegrity, which SQLite calls since 3.44; earlier versions ignore it. Their headers lack it, so
  * there is a type of our own. */

@@ -47,13 +47,16 @@ static void refuse_declaration(ctr_conn *conn, const ctr_declaration *declaratio
 }
 
 /* declare.c: a tracked table that is replicated may have no counter. */
-static int declare_shape(ctr_conn *conn, ctr_shape *shape, const char *table, bool tracked, int n,
-                         const char *const *clauses)
+static void declare_shape(ctr_conn *conn, ctr_shape *shape, const char *table, bool tracked, int n,
+                          const char *const *clauses)
 {
-    if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
+    if (ctr_rc(conn) != SQLITE_OK) return;
     ctr_declaration declaration;
     ctr_declared *room = sqlite3_malloc64(((size_t)n + 1) * sizeof *room);
-    if (!room) return ctr_problem_nomem(conn);
+    if (!room) {
+        ctr_problem_nomem(conn);
+        return;
+    }
     bool whole = ctr_declaration_parse(&declaration, room, table, clauses, n);
     if (tracked && !whole && declaration.refusal == CTR_REFUSE_NO_COUNTER) whole = true;
     if (whole)
@@ -71,7 +74,6 @@ static int declare_shape(ctr_conn *conn, ctr_shape *shape, const char *table, bo
         sqlite3_free(collation);
     }
     sqlite3_free(room);
-    return ctr_rc(conn);
 }
 
 /* If the last clause is TRACKED, removes it from the count and returns the name of the tracked
@@ -189,10 +191,9 @@ static void open_table(ctr_table *table)
 
 /* The identity is read first, unless it was checked, because the columns may have another meaning
  * in a newer format. */
-int ctr_table_read(ctr_table *table)
+void ctr_table_read(ctr_table *table)
 {
-    if (ctr_rc(table->joined.conn) != SQLITE_OK || table->read || table->front)
-        return ctr_rc(table->joined.conn);
+    if (ctr_rc(table->joined.conn) != SQLITE_OK || table->read || table->front) return;
     ctr_identity identity;
     ctr_shape shape = {0};
     if (!table->file->checked && ctr_identity_read(&identity, table->joined.conn, table->schema))
@@ -209,7 +210,6 @@ int ctr_table_read(ctr_table *table)
     } else {
         ctr_shape_close(&shape);
     }
-    return ctr_rc(table->joined.conn);
 }
 
 void ctr_table_declare(ctr_table *table)

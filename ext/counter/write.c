@@ -192,11 +192,11 @@ static bool request_begin(ctr_table *table, sqlite3_value **columns)
 }
 
 /* Records the current request; there must be one. */
-static int request_remember(ctr_table *table)
+static void request_remember(ctr_table *table)
 {
     ctr_run run = ctr_tab_run(table->rows->tab);
     ctr_slot *slot = ctr_tab_take(table->rows->tab, CTR_TAB_SET_REQUEST);
-    if (!slot) return ctr_rc(table->joined.conn);
+    if (!slot) return;
     sqlite3_stmt *row = slot->kept.statement;
     ctr_run_bind_value(&run, row, ":request", table->request);
     ctr_run_bind_text(&run, row, ":text", table->asks);
@@ -206,7 +206,6 @@ static int request_remember(ctr_table *table)
     sqlite3_set_last_insert_rowid(table->joined.conn->db,
                                   inserted); /* SQLite sets it, unless OR IGNORE skips */
     ctr_tab_give_back(table->rows->tab, slot);
-    return ctr_rc(table->joined.conn);
 }
 
 static void request_end(ctr_table *table)

@@ -346,27 +346,33 @@ static int renew_once(ctr_file *file)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-static int say_refusal(const ctr_file *file)
+static void say_refusal(const ctr_file *file)
 {
-    if (strcmp(file->identity.refuses, CTR_REFUSES_RETIRED) == 0)
-        return ctr_problem_set(file->conn, SQLITE_ERROR,
-                               "%s was retired and does not count any more: SELECT "
-                               "counter_fork('%s') gives it a new random id",
-                               file->schema, file->schema);
-    if (strcmp(file->identity.refuses, CTR_REFUSES_REPLACED) == 0)
-        return ctr_problem_set(
+    if (strcmp(file->identity.refuses, CTR_REFUSES_RETIRED) == 0) {
+        ctr_problem_set(file->conn, SQLITE_ERROR,
+                        "%s was retired and does not count any more: SELECT "
+                        "counter_fork('%s') gives it a new random id",
+                        file->schema, file->schema);
+        return;
+    }
+    if (strcmp(file->identity.refuses, CTR_REFUSES_REPLACED) == 0) {
+        ctr_problem_set(
             file->conn, SQLITE_ERROR,
             "%s is '%s' and does not count any more, because another file has taken over that "
             "name: SELECT counter_fork('%s') gives it a new random id",
             file->schema, file->identity.name, file->schema);
-    if (strcmp(file->identity.refuses, CTR_REFUSES_NUMBERS) == 0)
-        return ctr_problem_set(
+        return;
+    }
+    if (strcmp(file->identity.refuses, CTR_REFUSES_NUMBERS) == 0) {
+        ctr_problem_set(
             file->conn, SQLITE_ERROR,
             "%s does not count: its file system changed the inode number of the file three times "
             "in a day, and each change costs a replica id; SELECT counter_trust_witness('%s') "
             "relies on the extended attribute alone, SELECT counter_fork('%s') takes a new id now",
             file->schema, file->schema, file->schema);
-    return ctr_problem_set(
+        return;
+    }
+    ctr_problem_set(
         file->conn, SQLITE_ERROR,
         "%s is '%s' and does not count, because another file may count under that name (%s): "
         "SELECT counter_fork('%s') gives it a new random id",

@@ -453,7 +453,7 @@ int ctr_succession_fork(ctr_file *file);
 int ctr_succession_trust_witness(ctr_file *file);
 
 /* Records that a floor of a table in this file has risen. */
-int ctr_succession_floors_rose(ctr_file *file);
+void ctr_succession_floors_rose(ctr_file *file);
 
 /* ---- a name that another file takes over ---- */
 
@@ -469,7 +469,7 @@ int ctr_succession_meet(ctr_file *file, ctr_conn *other_conn, const char *schema
 int ctr_succession_note(ctr_file *file);
 
 /* Creates the identity of a new file that is to take over a name. */
-int ctr_succession_create_pending(ctr_file *file, const char *name);
+void ctr_succession_create_pending(ctr_file *file, const char *name);
 
 /* Takes over the name. `holds` is a digest of the file's shards under the negated id. */
 int ctr_succession_promote(ctr_file *file, const uint8_t holds[CTR_ID_SIZE]);
@@ -528,7 +528,7 @@ int ctr_session_renew(ctr_conn *conn);
 
 /* Commits the work if there is no problem, else rolls it back. A failed commit becomes the
  * problem. */
-int ctr_session_end(ctr_session *session);
+void ctr_session_end(ctr_session *session);
 
 /* ==== os.c ==================================================================================== */
 
@@ -566,7 +566,7 @@ int ctr_file_look(ctr_file *file);
 #define CTR_REFUSES_REPLACED "replaced"
 
 /* The same from CTR_SQL_IDENTITY_READ, prepared on the schema; resets the statement. */
-int ctr_identity_take(ctr_conn *conn, ctr_identity *identity, sqlite3_stmt *rows);
+void ctr_identity_take(ctr_conn *conn, ctr_identity *identity, sqlite3_stmt *rows);
 
 /* The only function that changes a lineage. replica->identity becomes the new one. */
 void ctr_succession_follow(ctr_file *file, ctr_verdict verdict);
@@ -582,7 +582,7 @@ int64_t ctr_succession_random(void);
 
 /* Lets a pending file count from now on. Fails, naming the missing steps, if it lacks some. The
  * caller has entered the transaction. */
-int ctr_succession_start(ctr_file *file);
+void ctr_succession_start(ctr_file *file);
 
 /* ==== storage.c =============================================================================== */
 

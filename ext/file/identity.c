@@ -153,10 +153,10 @@ static void take_identity(ctr_conn *conn, ctr_identity *identity, sqlite3_stmt *
                         (long long)number);
 }
 
-int ctr_identity_take(ctr_conn *conn, ctr_identity *identity, sqlite3_stmt *rows)
+void ctr_identity_take(ctr_conn *conn, ctr_identity *identity, sqlite3_stmt *rows)
 {
     *identity = (ctr_identity){0};
-    if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
+    if (ctr_rc(conn) != SQLITE_OK) return;
     int rc = sqlite3_step(rows);
     if (rc == SQLITE_ROW) {
         take_identity(conn, identity, rows);
@@ -167,7 +167,6 @@ int ctr_identity_take(ctr_conn *conn, ctr_identity *identity, sqlite3_stmt *rows
     }
     ctr_problem_sqlite(conn, rc);
     sqlite3_reset(rows);
-    return ctr_rc(conn);
 }
 
 int ctr_identity_read(ctr_identity *identity, ctr_conn *conn, const char *schema)
@@ -198,13 +197,12 @@ int ctr_identity_check_name(ctr_conn *conn, const ctr_identity *identity, const 
 
 /* Creates the tables for a first identity, and those of sync: users can always read conflicts, and
  * the first pull changes no schema. */
-static int identity_create(ctr_run *run)
+static void identity_create(ctr_run *run)
 {
     ctr_run_do(run, CTR_SQL_IDENTITY_CREATE, NULL);
     ctr_run_do(run, CTR_SQL_CONFLICTS_CREATE, NULL);
     ctr_run_do(run, CTR_SQL_KNOWN_CREATE, NULL);
     ctr_run_do(run, CTR_SQL_MARKS_CREATE, NULL);
-    return ctr_rc(run->conn);
 }
 
 /* A part that the lineage lacks stays NULL. */
@@ -224,8 +222,8 @@ static void bind_lineage(ctr_run *run, sqlite3_stmt *row, const ctr_lineage *lin
 }
 
 /* Writes or replaces the row: id, name, lineage. The id is valid since `now`. */
-static int identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, bool alone,
-                          int64_t now)
+static void identity_write(ctr_run *run, const ctr_identity *identity, ctr_why why, bool alone,
+                           int64_t now)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_WRITE);
     bind_lineage(run, row, &identity->lineage);
@@ -245,28 +243,25 @@ static int identity_write(ctr_run *run, const ctr_identity *identity, ctr_why wh
     ctr_run_bind_id(run, row, ":holder", identity->holder);
     ctr_run_bind_int(run, row, ":twist", identity->twist);
     ctr_run_once(run, row);
-    return ctr_rc(run->conn);
 }
 
 /* Records that the file does not count: the reason, the lineage and the twist. */
-static int identity_refuse(ctr_run *run, const ctr_identity *identity)
+static void identity_refuse(ctr_run *run, const ctr_identity *identity)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_REFUSE);
     bind_lineage(run, row, &identity->lineage);
     ctr_run_bind_text(run, row, ":refuses", identity->refuses);
     ctr_run_bind_int(run, row, ":twist", identity->twist);
     ctr_run_once(run, row);
-    return ctr_rc(run->conn);
 }
 
 /* Records the current id, if there is one, as a former id. */
-static int identity_retire(ctr_run *run, int64_t now)
+static void identity_retire(ctr_run *run, int64_t now)
 {
     ctr_run_do(run, CTR_SQL_IDENTITY_FORGET, NULL);
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_RETIRE);
     ctr_run_bind_int(run, row, ":now", now);
     ctr_run_once(run, row);
-    return ctr_rc(run->conn);
 }
 
 /* =================================================================================================
@@ -785,16 +780,15 @@ int ctr_succession_trust_witness(ctr_file *file)
 
 /* ---- floors ---------------------------------------------------------------------------------- */
 
-int ctr_succession_floors_rose(ctr_file *file)
+void ctr_succession_floors_rose(ctr_file *file)
 {
-    if (!ctr_file_identity(file)) return ctr_rc(file->conn);
+    if (!ctr_file_identity(file)) return;
     int64_t floors = ctr_succession_random();
     ctr_run run = ctr_file_run(file);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_FLOORS);
     ctr_run_bind_int(&run, row, ":floors", floors);
     ctr_run_once(&run, row);
     file->identity.floors = floors;
-    return ctr_rc(file->conn);
 }
 
 /* ---- epochs ---------------------------------------------------------------------------------- */
@@ -855,7 +849,7 @@ static void begin_to_count(ctr_file *file, ctr_run *run)
     write_names(file, run);
 }
 
-int ctr_succession_start(ctr_file *file)
+void ctr_succession_start(ctr_file *file)
 {
     ctr_run run = ctr_file_run(file);
     char *missing = names_missing_to_count(&run, &file->identity);
@@ -866,7 +860,6 @@ int ctr_succession_start(ctr_file *file)
                         file->schema, file->identity.name, missing);
     sqlite3_free(missing);
     if (ctr_rc(file->conn) == SQLITE_OK) begin_to_count(file, &run);
-    return ctr_rc(file->conn);
 }
 
 int ctr_succession_note(ctr_file *file)
@@ -882,16 +875,15 @@ int ctr_succession_note(ctr_file *file)
     return ctr_rc(file->conn);
 }
 
-int ctr_succession_create_pending(ctr_file *file, const char *name)
+void ctr_succession_create_pending(ctr_file *file, const char *name)
 {
     uint8_t id[CTR_ID_SIZE];
     ctr_uuid_of_name(name, id);
     ctr_run run = ctr_file_run(file);
-    if (!ctr_conn_enter(file->conn)) return ctr_rc(file->conn);
+    if (!ctr_conn_enter(file->conn)) return;
     create_identity(file, name, true);
     ctr_conn_leave(file->conn);
     names_report_holder(&run, id, name);
-    return ctr_rc(file->conn);
 }
 
 /* ---- promotion ------------------------------------------------------------------------------- */

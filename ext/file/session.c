@@ -200,11 +200,11 @@ static void prepare_again(sqlite3_stmt **statement)
  * can make the rollback fail. If the cause lasts, the write fails, too, and SQLite rolls back the
  * transaction. If it is over, the second attempt succeeds. An error after the commit is
  * ignored, because it would make the commit look like a failure. */
-int ctr_session_end(ctr_session *session)
+void ctr_session_end(ctr_session *session)
 {
     ctr_conn *conn = session->conn;
-    if (!conn) return SQLITE_OK; /* it did not begin */
-    ctr_problem kept;            /* ignored: it costs only memory */
+    if (!conn) return; /* it did not begin */
+    ctr_problem kept;  /* ignored: it costs only memory */
     if (ctr_rc(conn) == SQLITE_OK) set_spill_back(session);
     if (session->open) {
         ctr_run run = ctr_run_on(conn, "main", NULL);
@@ -228,5 +228,4 @@ int ctr_session_end(ctr_session *session)
     sqlite3_finalize(session->roll_back);
     if (session->syncs) conn->session = NULL;
     *session = (ctr_session){0};
-    return ctr_rc(conn);
 }

@@ -93,7 +93,7 @@ static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt 
     if (any && ctr_rc(job->rows->conn) == SQLITE_OK) add_hash(&digests[bucket], &job->bytes);
 }
 
-int ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows)
+void ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows)
 {
     const ctr_shape *shape = rows->shape;
     hashing job = {.shape = shape, .rows = rows};
@@ -121,7 +121,6 @@ int ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows)
     sqlite3_free(job.by_name);
     sqlite3_free(job.keys);
     sqlite3_free(job.bytes.bytes);
-    return ctr_rc(rows->conn);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -168,16 +168,18 @@ static void sort_by_name(ctr_row_giver *giver, const ctr_registry *registry)
     }
 }
 
-int ctr_row_feed_open(ctr_row_giver *giver, ctr_tab *tab)
+void ctr_row_feed_open(ctr_row_giver *giver, ctr_tab *tab)
 {
     *giver = (ctr_row_giver){.n = 0};
     ctr_row_values_open(&giver->values, tab);
     const ctr_registry *registry = ctr_regular_of(tab);
-    if (!registry || ctr_rc(tab->conn) != SQLITE_OK) return ctr_rc(tab->conn);
+    if (!registry || ctr_rc(tab->conn) != SQLITE_OK) return;
     giver->order = sqlite3_malloc64(((size_t)registry->n + 1) * sizeof *giver->order);
-    if (!giver->order) return ctr_problem_nomem(tab->conn);
+    if (!giver->order) {
+        ctr_problem_nomem(tab->conn);
+        return;
+    }
     sort_by_name(giver, registry);
-    return ctr_rc(tab->conn);
 }
 
 void ctr_row_feed_close(ctr_row_giver *giver)
@@ -713,17 +715,16 @@ static bool step_in_table(ctr_feed *feed)
     return false;
 }
 
-int ctr_feed_next(ctr_feed *feed)
+void ctr_feed_next(ctr_feed *feed)
 {
     while (ctr_rc(feed->source.conn) == SQLITE_OK && !step_in_table(feed)) {
         ctr_problem_where(feed->source.conn, "table %s", feed->table);
-        if (ctr_rc(feed->source.conn) != SQLITE_OK) return ctr_rc(feed->source.conn);
+        if (ctr_rc(feed->source.conn) != SQLITE_OK) return;
         leave_table(feed);
         feed->eof = ++feed->entry >= feed->source.catalog.n;
-        if (feed->eof || enter_table(feed)) return ctr_rc(feed->source.conn);
+        if (feed->eof || enter_table(feed)) return;
         ctr_problem_where(feed->source.conn, "table %s", feed->table);
     }
-    return ctr_rc(feed->source.conn);
 }
 
 /* ---- the feed -------------------------------------------------------------------------------- */

@@ -37,8 +37,8 @@ static void forget_dropped(ctr_run *run, const ctr_identity *source)
     ctr_run_once(run, row);
 }
 
-int ctr_marks_write(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,
-                    const ctr_catalog_entry *mine, bool first)
+void ctr_marks_write(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,
+                     const ctr_catalog_entry *mine, bool first)
 {
     ctr_run run = ctr_file_run(file);
     if (first) ctr_run_do(&run, CTR_SQL_MARKS_CREATE, NULL);
@@ -48,7 +48,6 @@ int ctr_marks_write(ctr_file *file, const ctr_identity *source, const ctr_catalo
     ctr_run_bind_int(&run, row, ":mark", source->next);
     ctr_run_row(&run, row);
     ctr_file_give_back(file, CTR_FILE_SET_MARK, row);
-    return ctr_rc(file->conn);
 }
 
 /* ---- the feed -------------------------------------------------------------------------------- */
@@ -139,7 +138,7 @@ int64_t ctr_marks_of_feed(ctr_conn *conn, const ctr_marks_source *source)
     return mark;
 }
 
-int ctr_marks_raise_feed(ctr_conn *conn, const ctr_marks_source *source, int64_t upto)
+void ctr_marks_raise_feed(ctr_conn *conn, const ctr_marks_source *source, int64_t upto)
 {
     ctr_run run = ctr_run_on(conn, "main", NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_MARKS_FORGET_FEED);
@@ -149,5 +148,4 @@ int ctr_marks_raise_feed(ctr_conn *conn, const ctr_marks_source *source, int64_t
     bind_feed(&run, row, source);
     ctr_run_bind_int(&run, row, ":mark", upto);
     ctr_run_once(&run, row);
-    return ctr_rc(conn);
 }

@@ -307,18 +307,17 @@ void ctr_conflicts_set_mine(ctr_conflicts *conflicts, const ctr_identity *mine)
     conflicts->beyond = ctr_identity_beyond(mine);
 }
 
-int ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_file *file)
+void ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_file *file)
 {
     bool own = conflicts->own, replaced = conflicts->replaced;
-    if (ctr_rc(file->conn) != SQLITE_OK) return ctr_rc(file->conn);
+    if (ctr_rc(file->conn) != SQLITE_OK) return;
     conflicts->own = conflicts->replaced = false;
     if (own) ctr_succession_lineage_changed(file, CTR_WHY_CONFLICT);
     if (replaced && !own) ctr_succession_yield(file);
-    return ctr_rc(file->conn);
 }
 
-int ctr_conflicts_open(ctr_conflicts *conflicts, ctr_file *file, const ctr_objects *objects,
-                       const ctr_identity *mine, const ctr_identity *source)
+void ctr_conflicts_open(ctr_conflicts *conflicts, ctr_file *file, const ctr_objects *objects,
+                        const ctr_identity *mine, const ctr_identity *source)
 {
     *conflicts = (ctr_conflicts){.file = file};
     ctr_conflicts_set_mine(conflicts, mine);
@@ -327,12 +326,11 @@ int ctr_conflicts_open(ctr_conflicts *conflicts, ctr_file *file, const ctr_objec
     ctr_pair last = {0, 0}, now = source->lineage.pair;
     if (!ctr_schema_objects_find(objects, "counter_sources"))
         ctr_run_do(&run, CTR_SQL_KNOWN_CREATE, NULL);
-    if (*source->refuses) return ctr_rc(file->conn); /* it writes nothing under its id */
+    if (*source->refuses) return; /* it writes nothing under its id */
     bool known = ctr_names_witness(file, source, &last);
     conflicts->went_back = known && (now.number < last.number ||
                                      (now.number == last.number && now.random != last.random));
     if (!known || now.number > last.number) ctr_names_write(file, source);
-    return ctr_rc(file->conn);
 }
 
 /* =================================================================================================
@@ -394,8 +392,8 @@ static void drift_close(ctr_merge *merge)
     ctr_row_values_close(&merge->mine);
 }
 
-int ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, const char *there,
-                     bool gives)
+void ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, const char *there,
+                      bool gives)
 {
     ctr_drift *drift = &merge->drift;
     if (drift->rows > 0 && ctr_rc(merge->conn) == SQLITE_OK)
@@ -409,7 +407,6 @@ int ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, cons
             drift->column, drift->values[gives], gives ? there : here, drift->values[!gives],
             gives ? here : there, table, table);
     forget_drift(drift);
-    return ctr_rc(merge->conn);
 }
 
 /* =================================================================================================
@@ -443,15 +440,14 @@ static void refuse_missing(const ctr_merge *merge, const ctr_unanswered *noted, 
     sqlite3_free(add);
 }
 
-int ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char *here,
-                               const char *there, bool gives)
+void ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char *here,
+                                const char *there, bool gives)
 {
     ctr_unanswered *noted = &merge->unanswered;
     if (noted->rows > 0 && ctr_rc(merge->conn) == SQLITE_OK)
         refuse_missing(merge, noted, table, here, there, gives);
     sqlite3_free(noted->key);
     *noted = (ctr_unanswered){0};
-    return ctr_rc(merge->conn);
 }
 
 /* ---- answers that come ----------------------------------------------------------------------- */

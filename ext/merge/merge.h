@@ -503,14 +503,14 @@ void ctr_source_close(ctr_source *source);
 
 /* Syncs the files of the snapshot: the WAL; or the file, its journal and its folder. Does nothing
  * for a memory database. */
-int ctr_durable_source(const ctr_source *source);
+void ctr_durable_source(const ctr_source *source);
 
 /* Returns whether the schema has a rollback journal on disk that SQLite syncs. */
 bool ctr_durable_has_journal(ctr_conn *conn, const char *schema);
 
 /* Fails, naming the pragma, if a power cut could undo the commit of the schema in this transaction.
  * `as_one`: it commits together with other files, which SQLite makes durable. */
-int ctr_durable_check_leader(ctr_conn *conn, const char *schema, bool as_one);
+void ctr_durable_check_leader(ctr_conn *conn, const char *schema, bool as_one);
 
 /* ==== marks.c ================================================================================= */
 
@@ -527,7 +527,7 @@ bool ctr_marks_source_of(const char *name, size_t size, ctr_marks_source *source
 int64_t ctr_marks_of_feed(ctr_conn *conn, const ctr_marks_source *source);
 
 /* Raises the mark of a feed to `upto`. */
-int ctr_marks_raise_feed(ctr_conn *conn, const ctr_marks_source *source, int64_t upto);
+void ctr_marks_raise_feed(ctr_conn *conn, const ctr_marks_source *source, int64_t upto);
 
 /* ==== merge.c ================================================================================= */
 
@@ -543,7 +543,7 @@ ctr_brought_list *ctr_brought_of(ctr_conn *conn);
 void ctr_conflicts_set_mine(ctr_conflicts *conflicts, const ctr_identity *mine);
 
 /* Acts on the conflicts found: the taking file takes another id, or stops counting. */
-int ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_file *file);
+void ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_file *file);
 
 /* Open the table with the birth name `birth`, or `entry`; refuse triggers on it. Return false,
  * without a problem, if there is none. The caller closes the merge, also after a failure, and does
@@ -576,16 +576,16 @@ void ctr_pull_report_close(ctr_report *report);
 /* Merges the changes in the source, as `how` says, into the target. Checks the identity of the
  * target first, and makes the source durable if it takes anything. The caller makes the pull all or
  * nothing, and has appended the batches of the source. */
-int ctr_pull_all(ctr_pull *pull);
+void ctr_pull_all(ctr_pull *pull);
 
 /* Tries again to show the rows of tracked tables that are apart, as a pull does. Rows of a feed
  * come one by one, and a table may refuse one until another is there. */
-int ctr_pull_show_apart(ctr_file *file);
+void ctr_pull_show_apart(ctr_file *file);
 
 /* ==== digest.c ================================================================================ */
 
 /* Adds up the rows of a table, each in the digest of its bucket. Zeroes the n digests first. */
-int ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows);
+void ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows);
 
 /* Writes the digest as users see it, with the floors and the generations of a table unless they are
  * NULL or empty. */
@@ -632,8 +632,8 @@ int64_t ctr_marks_read(ctr_file *file, const ctr_identity *source, const ctr_cat
 
 /* Writes the mark after reading the source. The `first` mark between two tables creates the table
  * of marks, if need be, and removes the marks of tables that no longer exist. */
-int ctr_marks_write(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,
-                    const ctr_catalog_entry *mine, bool first);
+void ctr_marks_write(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,
+                     const ctr_catalog_entry *mine, bool first);
 
 /* ==== merge.c ================================================================================= */
 
@@ -661,8 +661,8 @@ void ctr_conflicts_close_own(ctr_own_ids *own);
 
 /* Opens for one merge: compares the witness of the source with that of the last merge, and records
  * it in counter_sources, which is created unless `objects` has it. */
-int ctr_conflicts_open(ctr_conflicts *conflicts, ctr_file *file, const ctr_objects *objects,
-                       const ctr_identity *mine, const ctr_identity *source);
+void ctr_conflicts_open(ctr_conflicts *conflicts, ctr_file *file, const ctr_objects *objects,
+                        const ctr_identity *mine, const ctr_identity *source);
 
 /* Writes the cell that came to `out`, which has room for it, without the shards under my own ids
  * and openings that were changed. One under my ids that is not ahead of mine tells nothing new;
@@ -728,14 +728,14 @@ int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values);
 void ctr_drift_compare(ctr_merge *merge, sqlite3_value *const *theirs, const int *map);
 
 /* Fails if rows were noted, as ctr_answers_refuse_missing does, with the same arguments. */
-int ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, const char *there,
-                     bool gives);
+void ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, const char *there,
+                      bool gives);
 
 /* Fails if rows would show the sum of unanswered openings. `here` and `there` name the two files;
  * `table` is the name of the table in main, and openings that are here are those of main, or, if
  * `gives`, of the other file. */
-int ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char *here,
-                               const char *there, bool gives);
+void ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char *here,
+                                const char *there, bool gives);
 
 /* ==== pull.c ================================================================================== */
 
@@ -788,7 +788,7 @@ bool ctr_scope_has(ctr_conn *conn, ctr_scope *scope, const ctr_shape *shape, sql
 /* ---- giving ---------------------------------------------------------------------------------- */
 
 /* Opens a giver of the rows of a replicated table. The caller closes it, even if this fails. */
-int ctr_row_feed_open(ctr_row_giver *giver, ctr_tab *tab);
+void ctr_row_feed_open(ctr_row_giver *giver, ctr_tab *tab);
 void ctr_row_feed_close(ctr_row_giver *giver);
 
 /* Reads a row, number `rowid` of the cells, into giver->image, lent until the next one. Returns
@@ -813,7 +813,7 @@ void ctr_row_feed_take_pending(ctr_merge *merge);
 /* Opens the feed at its first row. The caller closes it, also after a failure, and does not move
  * it. */
 int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, const ctr_feed_query *query);
-int ctr_feed_next(ctr_feed *feed);
+void ctr_feed_next(ctr_feed *feed);
 void ctr_feed_close(ctr_feed *feed);
 
 /* ==== apply.c ================================================================================= */

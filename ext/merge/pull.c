@@ -74,14 +74,17 @@ static void check_affinity(ctr_conn *conn, const ctr_described *mine, const ctr_
  * table that `to` merges into; messages call its file `called`. ctr_later_close closes both. Fails
  * with SQLITE_ERROR if two columns differ in their affinity, because values would be converted, or
  * if our table has a column of the source that is not replicated here yet. */
-static int matching_open(ctr_later *later, const ctr_merge *to, ctr_tab *from, const char *called)
+static void matching_open(ctr_later *later, const ctr_merge *to, ctr_tab *from, const char *called)
 {
     const ctr_tracked *tracked = to->showing.tracked;
     ctr_row_values_open(&later->values, from);
     const ctr_registry *mine = ctr_regular_of(to->rows.tab), *theirs = ctr_regular_of(from);
-    if (!mine || !theirs) return ctr_rc(from->conn);
+    if (!mine || !theirs) return;
     later->map = sqlite3_malloc64(((size_t)mine->n + 1) * sizeof *later->map);
-    if (!later->map) return ctr_problem_nomem(from->conn);
+    if (!later->map) {
+        ctr_problem_nomem(from->conn);
+        return;
+    }
     later->n_map = mine->n;
     for (int i = 0; i < mine->n; i++) {
         const ctr_regular *column = &mine->columns[i];
@@ -101,7 +104,6 @@ static int matching_open(ctr_later *later, const ctr_merge *to, ctr_tab *from, c
         else if (!ctr_regular_was_named(mine, column->name, strlen(column->name)))
             refuse_unreplicated(to, column->name, called);
     }
-    return ctr_rc(from->conn);
 }
 
 /* Appends the regular columns of the table that `from` counts, as it declares them: "name TEXT NOT
@@ -125,19 +127,21 @@ static void matching_list_declared(ctr_tab *from, sqlite3_str *out)
 
 /* Opens the rows of the source's table `theirs`, whose shape it borrows; the keys of both tables
  * agree (ctr_shape_check_keys). The caller closes them, even if this fails. */
-static int pull_rows_open(ctr_pull_rows *job, const char *theirs, const ctr_shape *shape)
+static void pull_rows_open(ctr_pull_rows *job, const char *theirs, const ctr_shape *shape)
 {
     size_t n = (size_t)job->to->shape.n_counters + 1;
     job->counters = sqlite3_malloc64(n * sizeof *job->counters);
     job->keys = sqlite3_malloc64((size_t)job->to->shape.n_keys * sizeof *job->keys);
-    if (!job->counters || !job->keys) return ctr_problem_nomem(job->pull->file->conn);
+    if (!job->counters || !job->keys) {
+        ctr_problem_nomem(job->pull->file->conn);
+        return;
+    }
     for (int i = 0; i < job->to->shape.n_counters; i++) {
         const ctr_column *column = &job->to->shape.columns[job->to->shape.counters[i]];
         job->counters[i] = ctr_shape_counter_of(shape, column->name, column->generation);
     }
     ctr_rows_open(&job->from, job->pull->source->file, theirs, shape);
     job->from.whole = true;
-    return ctr_rc(job->pull->file->conn);
 }
 
 static void pull_rows_close(ctr_pull_rows *job)
@@ -588,7 +592,7 @@ static bool has_changes(merge_job *job, const char *name)
 
 /* Refuses a source with a stored table that is missing or not an ordinary table, before it is
  * read. */
-static int check_stored(const merge_job *job)
+static void check_stored(const merge_job *job)
 {
     const char *table = job->theirs->name;
     for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++) {
@@ -602,7 +606,6 @@ static int check_stored(const merge_job *job)
                             "%s_%s is damaged: it is not an ordinary table but %s", table, *suffix,
                             ctr_schema_object_text(stored->object));
     }
-    return ctr_rc(job->pull->file->conn);
 }
 
 /* Checks the triggers also if the journal has no changes, because changes without triggers are not
@@ -898,7 +901,7 @@ static void show_merged(ctr_pull *pull)
     if (show_listed_rows(pull)) report_apart(pull);
 }
 
-int ctr_pull_show_apart(ctr_file *file)
+void ctr_pull_show_apart(ctr_file *file)
 {
     ctr_report none = {0};
     ctr_pull pull = {.file = file, .report = &none, .conflicts = {.file = file}};
@@ -910,10 +913,9 @@ int ctr_pull_show_apart(ctr_file *file)
     }
     sqlite3_free(pull.order);
     ctr_catalog_close(&pull.here);
-    return ctr_rc(file->conn);
 }
 
-int ctr_pull_all(ctr_pull *pull)
+void ctr_pull_all(ctr_pull *pull)
 {
     const ctr_catalog *catalog = &pull->source->catalog;
     ctr_file *file = pull->file;
@@ -937,5 +939,4 @@ int ctr_pull_all(ctr_pull *pull)
     if (pull->raised) file->raised = !ctr_session_lower_cache(file);
     sqlite3_free(pull->order);
     ctr_catalog_close(&pull->here);
-    return ctr_rc(pull->file->conn);
 }

@@ -40,11 +40,11 @@ static void sync_journal(ctr_conn *conn, const char *path)
 /* A read-only connection with a snapshot may have opened a WAL, but never a rollback journal. A
  * connection of the host that has not read since another one changed the mode would report the old
  * mode, so it reads first. */
-int ctr_durable_source(const ctr_source *source)
+void ctr_durable_source(const ctr_source *source)
 {
-    if (ctr_rc(source->conn) != SQLITE_OK) return ctr_rc(source->conn);
+    if (ctr_rc(source->conn) != SQLITE_OK) return;
     const char *path = sqlite3_db_filename(source->conn->db, source->schema);
-    if (!path || !*path) return SQLITE_OK;
+    if (!path || !*path) return;
     sqlite3_file *log = NULL;
     bool is_wal = false;
     ctr_run run = ctr_run_on(source->conn, source->schema, NULL);
@@ -61,7 +61,6 @@ int ctr_durable_source(const ctr_source *source)
         sync_handle(source, SQLITE_FCNTL_FILE_POINTER, path, "");
         if (ctr_storage_is_file(source->conn, source->schema)) sync_journal(source->conn, path);
     }
-    return ctr_rc(source->conn);
 }
 
 /* ---- settings of SQLite ---------------------------------------------------------------------- */
@@ -114,21 +113,21 @@ bool ctr_durable_has_journal(ctr_conn *conn, const char *schema)
 }
 
 /* A deleted journal may reappear unless its folder is synced, which only EXTRA does. */
-int ctr_durable_check_leader(ctr_conn *conn, const char *schema, bool as_one)
+void ctr_durable_check_leader(ctr_conn *conn, const char *schema, bool as_one)
 {
     char mode[MODE_SIZE];
-    if (!is_of_a_file(conn->db, schema)) return ctr_rc(conn);
+    if (!is_of_a_file(conn->db, schema)) return;
     read_mode(conn, schema, mode);
     bool deletes = strcmp(mode, "delete") == 0, wal = strcmp(mode, "wal") == 0;
     int needed = wal ? SYNC_FULL : as_one ? SYNC_NORMAL : deletes ? SYNC_EXTRA : SYNC_FULL;
     int now = read_synchronous(conn, schema);
-    if (ctr_rc(conn) != SQLITE_OK || now >= needed) return ctr_rc(conn);
+    if (ctr_rc(conn) != SQLITE_OK || now >= needed) return;
     static const char *const MODES[] = {"OFF", "NORMAL", "FULL", "EXTRA"};
-    return ctr_problem_set(conn, SQLITE_ERROR,
-                           "%s is the leader, and a power cut must not undo its commits: "
-                           "journal_mode=%s needs PRAGMA %s.synchronous=%s, not %s",
-                           schema, mode, schema, MODES[needed],
-                           MODES[now >= SYNC_OFF && now <= SYNC_EXTRA ? now : 0]);
+    ctr_problem_set(conn, SQLITE_ERROR,
+                    "%s is the leader, and a power cut must not undo its commits: "
+                    "journal_mode=%s needs PRAGMA %s.synchronous=%s, not %s",
+                    schema, mode, schema, MODES[needed],
+                    MODES[now >= SYNC_OFF && now <= SYNC_EXTRA ? now : 0]);
 }
 
 /* =================================================================================================

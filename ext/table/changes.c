@@ -104,21 +104,19 @@ static void read_journal(ctr_changes *changes, ctr_tab *tab, int64_t since)
     changes->n = n;
 }
 
-int ctr_changes_read(ctr_changes *changes, ctr_tab *tab, int64_t since)
+void ctr_changes_read(ctr_changes *changes, ctr_tab *tab, int64_t since)
 {
     *changes = (ctr_changes){0};
     read_journal(changes, tab, since);
-    return ctr_rc(tab->conn);
 }
 
-int ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since, const ctr_changes *rows)
+void ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since, const ctr_changes *rows)
 {
     *changes = (ctr_changes){.only = rows};
     for (size_t i = 0; since == 0 && i < rows->n && ctr_rc(tab->conn) == SQLITE_OK; i++)
         append_change(tab->conn, changes, &rows->rows[i]);
     if (rows->n > 0) read_journal(changes, tab, since);
     changes->only = NULL;
-    return ctr_rc(tab->conn);
 }
 
 /* ---- sorting --------------------------------------------------------------------------------- */
@@ -721,7 +719,7 @@ int ctr_fold_optimize(ctr_tab *tab)
     return fold_table(tab, FOLD_AND_COMPACT);
 }
 
-int ctr_fold_grown(ctr_file *file)
+void ctr_fold_grown(ctr_file *file)
 {
     for (ctr_tab *tab = file->touched; tab && ctr_rc(file->conn) == SQLITE_OK;
          tab = tab->next_touched) {
@@ -729,7 +727,6 @@ int ctr_fold_grown(ctr_file *file)
         if (tab->appended && has_grown) fold_table(tab, FOLD_SOME);
         ctr_problem_where(file->conn, "%s", tab->table);
     }
-    return ctr_rc(file->conn);
 }
 
 int ctr_fold_file(ctr_file *file)

@@ -6,10 +6,10 @@
 /* =================================================================================================
  * regular - reads and notes regular columns, writers and listed values. */
 
-static int damaged_registry(const ctr_tab *tab, const char *what)
+static void damaged_registry(const ctr_tab *tab, const char *what)
 {
-    return ctr_problem_set(tab->conn, SQLITE_CORRUPT_VTAB,
-                           "the stored table %s_state is damaged: %s", tab->table, what);
+    ctr_problem_set(tab->conn, SQLITE_CORRUPT_VTAB, "the stored table %s_state is damaged: %s",
+                    tab->table, what);
 }
 
 /* ---- the registry ---------------------------------------------------------------------------- */
@@ -356,14 +356,13 @@ static void write_generation(ctr_run *run, const char *name, int64_t generation)
     ctr_run_once(run, row);
 }
 
-int ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from)
+void ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from)
 {
     ctr_run run = ctr_run_on(file->conn, file->schema, table);
     for (int i = 0; i < from->n_counters; i++) {
         const ctr_column *counter = &from->columns[from->counters[i]];
         if (counter->listed) write_generation(&run, counter->name, counter->generation);
     }
-    return ctr_rc(file->conn);
 }
 
 /* Writes a generation before it renames the column: ALTER TABLE checks all views before and after,

@@ -110,7 +110,7 @@ static void read_pair(ctr_file *file)
     file->after = file->identity.present ? CTR_AFTER_WRITE : CTR_AFTER_NOTHING;
 }
 
-int ctr_events_write_ahead(ctr_conn *conn)
+void ctr_events_write_ahead(ctr_conn *conn)
 {
     for (ctr_file *file = conn->files; file; file = file->next) {
         ctr_batch_flush_all(file);
@@ -118,7 +118,6 @@ int ctr_events_write_ahead(ctr_conn *conn)
         if (conn->told == 0) ctr_file_uncheck(file);
     }
     if (ctr_rc(conn) == SQLITE_OK) conn->noted = false;
-    return ctr_rc(conn);
 }
 
 /* `version` is the data version that our own commit makes. SQLite calls xCommit when the locks are
@@ -207,10 +206,9 @@ int ctr_events_rollback(sqlite3_vtab *base)
 
 /* ---- savepoints ------------------------------------------------------------------------------ */
 
-int ctr_events_append(ctr_conn *conn)
+void ctr_events_append(ctr_conn *conn)
 {
     for (ctr_file *file = conn->files; file; file = file->next) ctr_batch_flush_all(file);
-    return ctr_rc(conn);
 }
 
 static bool is_any_pending(ctr_conn *conn)
@@ -280,21 +278,18 @@ int ctr_events_rollback_to(sqlite3_vtab *base, int level)
 
 /* ---- a table that is created or dropped within a transaction --------------------------------- */
 
-int ctr_events_witness(ctr_joined *joined)
+void ctr_events_witness(ctr_joined *joined)
 {
     ctr_conn_require_join(joined->conn);
     ctr_problem_where(joined->conn,
                       "counting in a table that this transaction has created, without a "
                       "SAVEPOINT in between, locks main until the COMMIT");
-    return ctr_rc(joined->conn);
 }
 
-int ctr_events_pass_on(ctr_joined *joined)
+void ctr_events_pass_on(ctr_joined *joined)
 {
-    if (ctr_rc(joined->conn) != SQLITE_OK || joined->conn->told > joined->told)
-        return ctr_rc(joined->conn);
+    if (ctr_rc(joined->conn) != SQLITE_OK || joined->conn->told > joined->told) return;
     ctr_conn_require_join(joined->conn);
-    return ctr_rc(joined->conn);
 }
 
 /* The next round may begin with another table. */

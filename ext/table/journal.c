@@ -432,7 +432,7 @@ void ctr_batch_rolled_back(ctr_file *file)
 
 /* A level that SQLite did not report needs no mark, nor does any for a journal that was touched
  * later: nothing had been counted then. */
-int ctr_batch_begin_savepoint(ctr_file *file, int level)
+void ctr_batch_begin_savepoint(ctr_file *file, int level)
 {
     const size_t n = (size_t)level;
     for (ctr_tab *tab = file->touched; tab; tab = tab->next_touched) {
@@ -445,7 +445,6 @@ int ctr_batch_begin_savepoint(ctr_file *file, int level)
         while (tab->n_marks < n) marks[tab->n_marks++] = (ctr_journal_mark){0, 0, 0};
         marks[tab->n_marks++] = (ctr_journal_mark){tab->n, tab->n_appended, tab->writes};
     }
-    return ctr_rc(file->conn);
 }
 
 void ctr_batch_end_savepoint(ctr_file *file, int level)

@@ -175,7 +175,7 @@ static bool append_bytes_to(ctr_conn *conn, uint8_t **list, size_t *n, size_t *r
     return true;
 }
 
-int ctr_openings_list(ctr_openings *openings, const ctr_tab *tab, int64_t since)
+void ctr_openings_list(ctr_openings *openings, const ctr_tab *tab, int64_t since)
 {
     *openings = (ctr_openings){0};
     ctr_run run = ctr_tab_run(tab);
@@ -189,10 +189,9 @@ int ctr_openings_list(ctr_openings *openings, const ctr_tab *tab, int64_t since)
                             CTR_ANSWER_SIZE);
     }
     sqlite3_finalize(row);
-    return ctr_rc(tab->conn);
 }
 
-int ctr_openings_read(ctr_openings *openings, const ctr_tab *tab)
+void ctr_openings_read(ctr_openings *openings, const ctr_tab *tab)
 {
     ctr_run run = ctr_tab_run(tab);
     ctr_openings_list(openings, tab, INT64_MIN);
@@ -204,7 +203,6 @@ int ctr_openings_read(ctr_openings *openings, const ctr_tab *tab)
                             CTR_ID_SIZE);
     }
     sqlite3_finalize(row);
-    return ctr_rc(tab->conn);
 }
 
 void ctr_openings_close(ctr_openings *openings)

@@ -194,13 +194,12 @@ int ctr_rows_open(ctr_rows *rows, ctr_file *file, const char *table, const ctr_s
     return ctr_rc(file->conn);
 }
 
-int ctr_rows_reorder(ctr_rows *rows)
+void ctr_rows_reorder(ctr_rows *rows)
 {
     if (ctr_rc(rows->conn) != SQLITE_OK || ctr_shape_same_columns(&rows->sql->shape, rows->shape))
-        return ctr_rc(rows->conn);
+        return;
     ctr_tab *sql = ctr_tab_reordered(rows->tab, rows->shape);
     if (sql) rows->sql = sql;
-    return ctr_rc(rows->conn);
 }
 
 void ctr_rows_close(ctr_rows *rows)
@@ -868,7 +867,7 @@ static void note_row_cell(ctr_rows *rows)
     ctr_batch_note(rows->tab, rows->rowid, CTR_ENTRY_ROW_WRITTEN, 0, CTR_MADE_HERE);
 }
 
-static int write_found(ctr_rows *rows)
+static void write_found(ctr_rows *rows)
 {
     int n = rows->shape->n_counters, n_cells = 0;
     for (int i = 0; i < n; i++) n_cells += rows->staged[i].kind == CTR_STAGED_CELL;
@@ -877,8 +876,7 @@ static int write_found(ctr_rows *rows)
     ctr_tab_sql which = rows->spelling           ? CTR_TAB_SPELL
                         : stamps && n_cells == 0 ? CTR_TAB_SET_ROW
                                                  : CTR_TAB_UPDATE;
-    if (ctr_rc(rows->conn) != SQLITE_OK || (writes && write_cells(rows, which, NULL)))
-        return ctr_rc(rows->conn);
+    if (ctr_rc(rows->conn) != SQLITE_OK || (writes && write_cells(rows, which, NULL))) return;
     if (rows->spelling) { /* so that caches forget the row, those of other connections, too */
         ctr_batch_note(rows->tab, rows->rowid, CTR_ENTRY_CHANGED, 0, CTR_MADE_HERE);
         ctr_cache_forget(&rows->tab->cache, rows->rowid);
@@ -895,7 +893,6 @@ static int write_found(ctr_rows *rows)
             ctr_batch_note(rows->tab, rows->rowid, CTR_ENTRY_WRITTEN, i, rows->origin);
     }
     note_own_part(rows);
-    return ctr_rc(rows->conn);
 }
 
 int ctr_stage_note(ctr_rows *rows)

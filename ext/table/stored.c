@@ -139,12 +139,11 @@ static ctr_catalog_entry *add_entry(ctr_conn *conn, ctr_catalog *catalog)
     return &entries[catalog->n++];
 }
 
-int ctr_catalog_read(ctr_catalog *catalog, ctr_file *file)
+void ctr_catalog_read(ctr_catalog *catalog, ctr_file *file)
 {
     const ctr_objects *objects = ctr_file_objects(file);
     ctr_catalog_close(catalog);
-    if (!objects || !ctr_schema_objects_is_table(objects, "counter_tables"))
-        return ctr_rc(file->conn);
+    if (!objects || !ctr_schema_objects_is_table(objects, "counter_tables")) return;
     ctr_run run = ctr_file_run(file);
     sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_LIST);
     while (ctr_run_row(&run, row)) {
@@ -154,22 +153,20 @@ int ctr_catalog_read(ctr_catalog *catalog, ctr_file *file)
     ctr_file_give_back(file, CTR_FILE_LIST, row);
     if (ctr_rc(file->conn) == SQLITE_OK && catalog->n > 0)
         qsort(catalog->entries, (size_t)catalog->n, sizeof *catalog->entries, by_birth);
-    return ctr_rc(file->conn);
 }
 
-int ctr_catalog_list_born(ctr_catalog *catalog, ctr_file *file, const char *birth)
+void ctr_catalog_list_born(ctr_catalog *catalog, ctr_file *file, const char *birth)
 {
     int at = count_born_before(catalog, birth);
     ctr_catalog_entry born = {0};
     bool found = ask_entry(&born, file->conn, file->schema, CTR_SQL_CATALOG_BORN, birth);
     if (!found || !add_entry(file->conn, catalog)) {
         ctr_catalog_close_entry(&born);
-        return ctr_rc(file->conn);
+        return;
     }
     ctr_catalog_entry *entries = catalog->entries;
     memmove(&entries[at + 1], &entries[at], (size_t)(catalog->n - 1 - at) * sizeof *entries);
     entries[at] = born;
-    return ctr_rc(file->conn);
 }
 
 const ctr_catalog_entry *ctr_catalog_find(const ctr_catalog *catalog, const char *birth)
@@ -220,7 +217,7 @@ int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, boo
     return ctr_rc(objects->conn);
 }
 
-int ctr_refuse_triggers(ctr_conn *conn, const char *schema, const char *table, bool of_file)
+void ctr_refuse_triggers(ctr_conn *conn, const char *schema, const char *table, bool of_file)
 {
     ctr_run run = ctr_run_on(conn, schema, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_TRIGGERS);
@@ -228,7 +225,6 @@ int ctr_refuse_triggers(ctr_conn *conn, const char *schema, const char *table, b
         refuse_trigger(conn, ctr_text_column(conn, row, 0), ctr_text_column(conn, row, 1), table,
                        of_file);
     sqlite3_finalize(row);
-    return ctr_rc(conn);
 }
 
 /* Counts the columns that a program reads or writes, by the opcodes of SQLite for them. */
@@ -270,16 +266,15 @@ void ctr_refuse_hidden_by(ctr_slot *slot, const ctr_tab *tab)
     if (!slot->checked) ctr_refuse_hidden(tab->conn, tab->table);
 }
 
-int ctr_refuse_ignored_entries(const ctr_tab *tab)
+void ctr_refuse_ignored_entries(const ctr_tab *tab)
 {
     enum { PARAMETERS = 2 };
     ctr_run run = ctr_tab_run(tab);
     if (count_opcodes(&run, CTR_SQL_JOURNAL_EXPLAIN, "Variable", "Variable") < PARAMETERS)
         ctr_refuse_hidden(tab->conn, tab->table);
-    return ctr_rc(tab->conn);
 }
 
-int ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape)
+void ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape)
 {
     enum { JOURNAL_COLUMNS = 3 };
     char *counters = ctr_shape_counter_list(shape), *changes = ctr_shape_update_changes(shape);
@@ -294,7 +289,6 @@ int ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape)
         ctr_refuse_hidden(tab->conn, tab->table);
     sqlite3_free(counters);
     sqlite3_free(changes);
-    return ctr_rc(tab->conn);
 }
 
 /* =================================================================================================

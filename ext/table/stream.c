@@ -189,14 +189,13 @@ bool ctr_stream_step(ctr_stream *stream)
 
 /* ---- all rows, or those that have changed ---------------------------------------------------- */
 
-int ctr_stream_walk_open(ctr_walk *walk, ctr_rows *rows, ctr_walk_kind kind, int64_t since)
+void ctr_stream_walk_open(ctr_walk *walk, ctr_rows *rows, ctr_walk_kind kind, int64_t since)
 {
     *walk = (ctr_walk){.of = rows->sql, .run = ctr_tab_run(rows->tab), .kind = kind};
     if (kind != CTR_WALK_ALL) ctr_changes_read(&walk->changes, rows->tab, since);
     ctr_changes_latest(rows->conn, &walk->changes);
     walk->slot = ctr_tab_take(walk->of, kind == CTR_WALK_SINCE ? CTR_TAB_FIND_ROWID : CTR_TAB_WALK);
     walk->row = walk->slot ? walk->slot->kept.statement : NULL;
-    return ctr_rc(rows->conn);
 }
 
 /* Lists the rows of a scope, sorted. A table whose key is shorter has none. */
@@ -224,8 +223,8 @@ static void list_scope(ctr_changes *list, const ctr_rows *rows, sqlite3_value **
     ctr_changes_latest(rows->conn, list);
 }
 
-int ctr_stream_walk_open_scope(ctr_walk *walk, ctr_rows *rows, int64_t since,
-                               sqlite3_value **values, int n)
+void ctr_stream_walk_open_scope(ctr_walk *walk, ctr_rows *rows, int64_t since,
+                                sqlite3_value **values, int n)
 {
     ctr_changes scope = {0};
     *walk = (ctr_walk){.of = rows->sql, .run = ctr_tab_run(rows->tab), .kind = CTR_WALK_SINCE};
@@ -235,7 +234,6 @@ int ctr_stream_walk_open_scope(ctr_walk *walk, ctr_rows *rows, int64_t since,
     sqlite3_free(scope.rows);
     walk->slot = ctr_tab_take(walk->of, CTR_TAB_FIND_ROWID);
     walk->row = walk->slot ? walk->slot->kept.statement : NULL;
-    return ctr_rc(rows->conn);
 }
 
 static bool step_walk(ctr_walk *walk)

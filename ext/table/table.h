@@ -760,11 +760,11 @@ void ctr_catalog_close_entry(ctr_catalog_entry *entry);
 
 /* Reads the catalog in place of the present content. A file without one has no tables. The caller
  * zeroes it first, and closes it, also after a failure. */
-int ctr_catalog_read(ctr_catalog *catalog, ctr_file *file);
+void ctr_catalog_read(ctr_catalog *catalog, ctr_file *file);
 void ctr_catalog_close(ctr_catalog *catalog);
 
 /* Adds the table with this birth name, which was created since. */
-int ctr_catalog_list_born(ctr_catalog *catalog, ctr_file *file, const char *birth);
+void ctr_catalog_list_born(ctr_catalog *catalog, ctr_file *file, const char *birth);
 
 /* Returns the table with this birth name, or NULL. */
 const ctr_catalog_entry *ctr_catalog_find(const ctr_catalog *catalog, const char *birth);
@@ -777,7 +777,7 @@ const ctr_catalog_entry *ctr_catalog_find(const ctr_catalog *catalog, const char
 
 /* Refuses triggers that our writes would fire, because a trigger is foreign code: on the stored
  * tables of `table`, which may be NULL, and with `of_file` on those of the file. */
-int ctr_refuse_triggers(ctr_conn *conn, const char *schema, const char *table, bool of_file);
+void ctr_refuse_triggers(ctr_conn *conn, const char *schema, const char *table, bool of_file);
 int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, bool of_file);
 
 /* The stored tables of a counter table.
@@ -897,7 +897,7 @@ void ctr_rows_close(ctr_rows *rows);
 
 /* Call it after the columns of the shape were put into another order: from now on statements with
  * this order are used. */
-int ctr_rows_reorder(ctr_rows *rows);
+void ctr_rows_reorder(ctr_rows *rows);
 
 /* Looks for the row with these key values, in key order. They may have any type: the columns'
  * affinity applies. On a malformed cell, sets a problem that names column and key. */
@@ -1131,7 +1131,7 @@ int ctr_batch_flush_all(ctr_file *file);
 int ctr_changes_add(ctr_conn *conn, ctr_changes *changes, const ctr_change_of_row *change);
 
 /* Reads all changes with `since` or a higher number, in no order. */
-int ctr_changes_read(ctr_changes *changes, ctr_tab *tab, int64_t since);
+void ctr_changes_read(ctr_changes *changes, ctr_tab *tab, int64_t since);
 
 /* Sorts by row, ascending, and keeps each row once, with its highest number and all its origins. */
 int ctr_changes_latest(ctr_conn *conn, ctr_changes *changes);
@@ -1178,22 +1178,22 @@ int ctr_events_rollback_to(sqlite3_vtab *base, int level);
 /* Call it before a row is written while SQLite calls no table in this transaction: it adds a table
  * that the transaction creates to its list without xBegin, calls it at the end, but for savepoints
  * only after a new one has begun. counter_witness joins instead, which locks main. */
-int ctr_events_witness(ctr_joined *joined);
+void ctr_events_witness(ctr_joined *joined);
 
 /* Call it before the table is dropped, if the transaction has counted in it: if SQLite calls no
  * other table, counter_witness joins, as above. The table itself stays joined until the DROP is
  * done: while no table is joined, the state for savepoints is dropped. */
-int ctr_events_pass_on(ctr_joined *joined);
+void ctr_events_pass_on(ctr_joined *joined);
 void ctr_events_leave(ctr_joined *joined);
 
 /* Writes ahead what the end of the transaction would write, so that it does not fail there: if a
  * RELEASE is interrupted, SQLite leaves the savepoint in a state that no statement can repair until
  * the interrupt ends. Appends the batches, and folds the tables whose journals have grown. If no
  * table has joined the transaction, the checks of identities are forgotten. */
-int ctr_events_write_ahead(ctr_conn *conn);
+void ctr_events_write_ahead(ctr_conn *conn);
 
 /* Appends all batches to the journals (table/journal.c), in all files. */
-int ctr_events_append(ctr_conn *conn);
+void ctr_events_append(ctr_conn *conn);
 
 /* Returns the hooks of counter tables for a change of the identity of their file. */
 const ctr_file_tables *ctr_events_tables(void);
@@ -1232,12 +1232,12 @@ bool ctr_stream_plan_has_argument(const char *plan);
  */
 
 /* The caller closes the walk, also after a failure, before the rows. */
-int ctr_stream_walk_open(ctr_walk *walk, ctr_rows *rows, ctr_walk_kind kind, int64_t since);
+void ctr_stream_walk_open(ctr_walk *walk, ctr_rows *rows, ctr_walk_kind kind, int64_t since);
 
 /* The same for the rows whose first n key columns have these values: all of them if `since` is 0,
  * else those that have changed; with numbers. Key columns are compared as SQLite compares them. */
-int ctr_stream_walk_open_scope(ctr_walk *walk, ctr_rows *rows, int64_t since,
-                               sqlite3_value **values, int n);
+void ctr_stream_walk_open_scope(ctr_walk *walk, ctr_rows *rows, int64_t since,
+                                sqlite3_value **values, int n);
 
 bool ctr_stream_walk_next(ctr_walk *walk);
 void ctr_stream_walk_close(ctr_walk *walk);
@@ -1309,7 +1309,7 @@ int ctr_columns_check(const ctr_shape *shape, ctr_conn *conn, const char *table,
 
 /* Lists the counters that `from` lists, in a new table with the same counters, so that its feed has
  * the same rows for them. */
-int ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from);
+void ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from);
 
 /* Raises a counter to `generation`, which is higher than its generation in `shape`. The caller has
  * just read `shape` from the table, and has checked a new name. Afterwards the shape and statements
@@ -1369,11 +1369,11 @@ int ctr_openings_check(ctr_conn *conn, const void *bytes, size_t size);
 
 /* Lists the answers of a table with the number `since` or a higher one, without any groups. The
  * caller closes it, also after a failure. */
-int ctr_openings_list(ctr_openings *openings, const ctr_tab *tab, int64_t since);
+void ctr_openings_list(ctr_openings *openings, const ctr_tab *tab, int64_t since);
 
 /* Reads all answers of a table, and which openings this file made. The caller closes it, also after
  * a failure. */
-int ctr_openings_read(ctr_openings *openings, const ctr_tab *tab);
+void ctr_openings_read(ctr_openings *openings, const ctr_tab *tab);
 void ctr_openings_close(ctr_openings *openings);
 
 /* Adds an answer. Returns whether it is new. Groups are made when they are next needed, so that
@@ -1451,8 +1451,8 @@ void ctr_refuse_hidden_by(ctr_slot *slot, const ctr_tab *tab);
 
 /* Fail if an authorizer of the host answers IGNORE, so that SQLite would leave out a column: the
  * entries of a journal row that is extended; a cell that is read or written. */
-int ctr_refuse_ignored_entries(const ctr_tab *tab);
-int ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape);
+void ctr_refuse_ignored_entries(const ctr_tab *tab);
+void ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape);
 
 /* ==== tab.c =================================================================================== */
 
@@ -1596,7 +1596,7 @@ void ctr_batch_committed(ctr_file *file);
 void ctr_batch_rolled_back(ctr_file *file);
 
 /* The same for savepoints. */
-int ctr_batch_begin_savepoint(ctr_file *file, int level);
+void ctr_batch_begin_savepoint(ctr_file *file, int level);
 void ctr_batch_end_savepoint(ctr_file *file, int level);
 void ctr_batch_roll_back_to(ctr_file *file, int level);
 
@@ -1606,7 +1606,8 @@ void ctr_batch_roll_back_to(ctr_file *file, int level);
 enum { CTR_LEVEL_TRANSACTIONS = 0 };
 
 /* The same for some rows, each once and sorted: of these, all are listed if `since` is 0. */
-int ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since, const ctr_changes *rows);
+void ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since,
+                         const ctr_changes *rows);
 
 /* The list of changes of a journal, kept short.
  *
@@ -1625,7 +1626,7 @@ int ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since, const
 int ctr_fold_file(ctr_file *file);
 
 /* Before a commit: folds the tables whose journals have grown beyond their limits. */
-int ctr_fold_grown(ctr_file *file);
+void ctr_fold_grown(ctr_file *file);
 
 /* ==== columns.c =============================================================================== */
 

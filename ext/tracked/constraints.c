@@ -77,9 +77,9 @@ static void check_key_term(const trackable *want, const ctr_term *term)
     }
 }
 
-int ctr_constraints_read_shape(ctr_shape *shape, ctr_conn *conn, const char *schema,
-                               const char *table, const char *const *names, int n,
-                               const ctr_tracked *tracked)
+void ctr_constraints_read_shape(ctr_shape *shape, ctr_conn *conn, const char *schema,
+                                const char *table, const char *const *names, int n,
+                                const ctr_tracked *tracked)
 {
     enum { COLUMNS_MAX = 32767 };
     trackable want = {conn, schema, table, names, n, tracked, shape};
@@ -104,7 +104,6 @@ int ctr_constraints_read_shape(ctr_shape *shape, ctr_conn *conn, const char *sch
         ctr_problem_set(conn, SQLITE_ERROR,
                         "%s has no PRIMARY KEY, which must identify its rows in other files",
                         table);
-    return ctr_rc(conn);
 }
 
 /* The key of any other table has an index. */

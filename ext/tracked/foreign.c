@@ -237,16 +237,18 @@ static void append_table(sorting *to, int table)
     to->order[to->n_sorted++] = table;
 }
 
-int ctr_foreign_sort(ctr_conn *conn, const ctr_foreign_keys *foreign, const char *const *tables,
-                     int n, int *order)
+void ctr_foreign_sort(ctr_conn *conn, const ctr_foreign_keys *foreign, const char *const *tables,
+                      int n, int *order)
 {
     sorting to = {.foreign = foreign, .tables = tables, .n = n, .order = order};
     to.begun = ctr_rc(conn) == SQLITE_OK ? sqlite3_malloc64((size_t)n + 1) : NULL;
-    if (!to.begun) return ctr_problem_nomem(conn);
+    if (!to.begun) {
+        ctr_problem_nomem(conn);
+        return;
+    }
     memset(to.begun, 0, (size_t)n + 1);
     for (int i = 0; i < n; i++) append_table(&to, i);
     sqlite3_free(to.begun);
-    return ctr_rc(conn);
 }
 
 /* ---- what SQLite says of them ---------------------------------------------------------------- */

@@ -119,14 +119,14 @@ static bool *taken_of(const due_row *row, const ctr_showing *showing)
     return (bool *)&row->before[showing->tracked->shape->n_counters];
 }
 
-int ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_later_row *row)
+void ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_later_row *row)
 {
     size_t counters = (size_t)showing->tracked->shape->n_counters * sizeof *row->before;
     size_t size = sizeof(due_row) + counters + (size_t)later->n_map;
     size = (size + 7) / 8 * 8; /* so that the next row is aligned */
     uint8_t *rows =
         ctr_array_room(showing->tracked->conn, later->rows, &later->room, later->n + 1, size);
-    if (!rows) return ctr_rc(showing->tracked->conn);
+    if (!rows) return;
     later->rows = rows;
     later->size = size;
     due_row *due = (void *)(rows + later->n++ * size);
@@ -137,7 +137,6 @@ int ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_later_
     due->begins = row->begins;
     memcpy(due->before, row->before, counters);
     if (row->taken) memcpy(taken_of(due, showing), row->taken, (size_t)later->n_map);
-    return ctr_rc(showing->tracked->conn);
 }
 
 void ctr_later_close(ctr_later *later)
@@ -179,10 +178,10 @@ static void take_values_of(cells_reader *cells, ctr_later *later, const due_row 
 }
 
 /* Rows that are not whole go into the cache, where the triggers of the table find them. */
-int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool deletions)
+void ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool deletions)
 {
     bool replicated = showing->tracked->shape->replicated, whole = rows->whole;
-    if (deletions && !replicated) return ctr_rc(rows->conn);
+    if (deletions && !replicated) return;
     cells_reader cells = open_cells(showing, rows);
     rows->whole = false;
     if (later->n > 0) qsort(later->rows, later->n, later->size, by_rowid);
@@ -199,7 +198,6 @@ int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool 
     }
     rows->whole = whole;
     close_cells(&cells);
-    return ctr_rc(rows->conn);
 }
 
 /* ---- rows that are apart --------------------------------------------------------------------- */

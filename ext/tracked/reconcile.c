@@ -217,13 +217,12 @@ static void reports_note_names(ctr_table *table)
  * number above or below for 'values=newest' or 'values=oldest'. Of two files that began with one
  * number a merge asks whose values win. */
 
-static int refuse_last_life(ctr_table *table)
+static void refuse_last_life(ctr_table *table)
 {
     char *key = ctr_access_given_key_text(table);
     ctr_problem_set(table->joined.conn, SQLITE_FULL, "row %s: there is no further life after %u",
                     key, (unsigned)CTR_ROW_LIFE_MAX);
     sqlite3_free(key);
-    return ctr_rc(table->joined.conn);
 }
 
 /* Makes a stamp of this file, higher than `above`. Returns false on a problem. */
@@ -1020,8 +1019,8 @@ static void reconcile_replaced(ctr_table *table)
  * column without affinity it stays text. An old value (`was`) may be anything; otherwise a wrong
  * one could never be corrected. The OLD values follow the NEW values in an UPDATE; in a DELETE they
  * are the only ones. */
-static int take_values(ctr_table *table, sqlite3_value **columns, ctr_shown *shown, bool behind,
-                       bool was)
+static void take_values(ctr_table *table, sqlite3_value **columns, ctr_shown *shown, bool behind,
+                        bool was)
 {
     sqlite3_value *given = columns[ctr_table_marks(&table->shape)];
     const char *marks = ctr_text_value(table->joined.conn, given);
@@ -1048,7 +1047,6 @@ static int take_values(ctr_table *table, sqlite3_value **columns, ctr_shown *sho
                         ctr_shape_counter_name(&table->shape, i), refusal);
         sqlite3_free(refusal);
     }
-    return ctr_rc(table->joined.conn);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */

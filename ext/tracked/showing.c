@@ -54,13 +54,12 @@ void ctr_apart_close_row(ctr_apart_row *row)
     *row = (ctr_apart_row){0};
 }
 
-int ctr_apart_remove(ctr_apart *apart, int64_t rowid)
+void ctr_apart_remove(ctr_apart *apart, int64_t rowid)
 {
     ctr_run run = ctr_tab_run(apart->tab);
     ctr_slot *slot = take_apart(apart, CTR_TAB_NOT_APART, rowid);
     if (slot) ctr_run_row(&run, slot->kept.statement);
     ctr_tab_give_back(apart->tab, slot);
-    return ctr_rc(apart->tracked->conn);
 }
 
 void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const ctr_shown *shown)
@@ -183,11 +182,14 @@ int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *
     return ctr_rc(showing->tracked->conn);
 }
 
-static int refuse_uncounted(ctr_showing *showing, bool deleted)
+static void refuse_uncounted(ctr_showing *showing, bool deleted)
 {
     const ctr_tracked *tracked = showing->tracked;
     char *key = ctr_problem_describe_key(showing->writing.keys, tracked->shape->n_keys);
-    if (!key) return ctr_problem_nomem(showing->tracked->conn);
+    if (!key) {
+        ctr_problem_nomem(showing->tracked->conn);
+        return;
+    }
     ctr_problem_set(showing->tracked->conn, SQLITE_ERROR,
                     "the row %s of the tracked table %s %s while its triggers did not run: call "
                     "%s('%s', ...) again, which %s",
@@ -195,7 +197,6 @@ static int refuse_uncounted(ctr_showing *showing, bool deleted)
                     ctr_tracked_function(tracked), tracked->table,
                     deleted ? "asks whether it comes back" : "counts it");
     sqlite3_free(key);
-    return ctr_rc(showing->tracked->conn);
 }
 
 /* ---- regular columns ------------------------------------------------------------------------- */
@@ -432,13 +433,13 @@ int ctr_showing_again(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
 }
 
 /* The list has what the row shows: the values from before the merge, unless it lists other ones. */
-int ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
-                     const ctr_summary *before, const ctr_summary *now)
+void ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                      const ctr_summary *before, const ctr_summary *now)
 {
     ctr_apart_row apart = {0};
     ctr_tab *tab = showing->apart.tab;
     const ctr_tracked *tracked = showing->tracked;
-    if (ctr_rc(showing->tracked->conn) != SQLITE_OK) return ctr_rc(showing->tracked->conn);
+    if (ctr_rc(showing->tracked->conn) != SQLITE_OK) return;
     bool live = is_live(showing, now), was_live = is_live(showing, before);
     if (showing->merged) was_live = showing->merged->was_live;
     begin_row(showing, rowid, keys, now);
@@ -459,11 +460,10 @@ int ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
             ctr_regular_list(tab, rowid, tracked->regular[i].name, showing->values[i], true);
 done:
     ctr_apart_close_row(&apart);
-    return ctr_rc(showing->tracked->conn);
 }
 
-int ctr_showing_clear(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
-                      const bool *columns)
+void ctr_showing_clear(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                       const bool *columns)
 {
     ctr_writing *writing = &showing->writing;
     ctr_run run = ctr_tab_run(showing->apart.tab);
@@ -478,7 +478,6 @@ int ctr_showing_clear(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
     writing->regular = showing->values;
     if (there && null) ctr_writing_update(writing, showing->found, showing->found);
     sqlite3_finalize(row);
-    return ctr_rc(showing->tracked->conn);
 }
 
 bool ctr_showing_touches(ctr_showing *showing, const ctr_summary *now)

@@ -15,7 +15,8 @@ static char *copy_column(ctr_conn *conn, sqlite3_stmt *row, int column)
     return copy;
 }
 
-int ctr_ordinary_read(ctr_ordinary *ordinary, ctr_conn *conn, const char *schema, const char *table)
+void ctr_ordinary_read(ctr_ordinary *ordinary, ctr_conn *conn, const char *schema,
+                       const char *table)
 {
     ctr_run run = ctr_run_on(conn, schema, NULL);
     run.slots.name = table;
@@ -33,7 +34,6 @@ int ctr_ordinary_read(ctr_ordinary *ordinary, ctr_conn *conn, const char *schema
                                                  .generated = sqlite3_column_int(row, 6) != 0};
     }
     sqlite3_finalize(row);
-    return ctr_rc(conn);
 }
 
 /* `index` is a row of SCHEMA_INDEXES. */
@@ -547,30 +547,31 @@ static int take_names(ctr_tracked *tracked, const ctr_objects *objects, const ch
     return tracked->table ? ctr_rc(objects->conn) : ctr_problem_nomem(objects->conn);
 }
 
-int ctr_tracked_open(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
-                     const ctr_shape *shape)
+void ctr_tracked_open(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
+                      const ctr_shape *shape)
 {
     if (open_tracked(objects->conn, tracked, objects->schema, counters, shape) ||
         take_names(tracked, objects, NULL))
-        return ctr_rc(objects->conn);
+        return;
     look_at_table(tracked, objects);
-    return ctr_rc(objects->conn);
 }
 
-int ctr_tracked_begin(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
-                      const char *table, const ctr_shape *shape)
+void ctr_tracked_begin(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
+                       const char *table, const ctr_shape *shape)
 {
     bool any = false;
     if (open_tracked(objects->conn, tracked, objects->schema, counters, shape) ||
         take_names(tracked, objects, table))
-        return ctr_rc(objects->conn);
+        return;
     for (int i = 0; i < shape->n_columns; i++) any = any || tracked->columns[i].name;
     for (int i = 0; i < shape->n_columns && !any; i++) {
         tracked->columns[i].name = sqlite3_mprintf("%s", shape->columns[i].name);
-        if (!tracked->columns[i].name) return ctr_problem_nomem(objects->conn);
+        if (!tracked->columns[i].name) {
+            ctr_problem_nomem(objects->conn);
+            return;
+        }
     }
     look_at_table(tracked, objects);
-    return ctr_rc(objects->conn);
 }
 
 bool ctr_tracked_note(ctr_file *file, const char *counters, const ctr_shape *shape)

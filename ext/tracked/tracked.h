@@ -340,8 +340,8 @@ typedef struct ctr_reports {
 /* Read the columns, and the terms unless they were read; the second call comes before their use.
  * They use PRAGMAs instead of their table-valued functions: SQLite frees the schema of those
  * functions when the host calls sqlite3_deserialize(), and uses it afterwards. */
-int ctr_ordinary_read(ctr_ordinary *ordinary, ctr_conn *conn, const char *schema,
-                      const char *table);
+void ctr_ordinary_read(ctr_ordinary *ordinary, ctr_conn *conn, const char *schema,
+                       const char *table);
 int ctr_ordinary_read_terms(ctr_ordinary *ordinary, ctr_conn *conn, const char *schema,
                             const char *table);
 void ctr_ordinary_close(ctr_ordinary *ordinary);
@@ -354,8 +354,8 @@ bool ctr_tracked_is_among(const ctr_objects *objects, const char *counters);
 
 /* The same for a `table` whose triggers are about to be made. Without triggers, each counter has
  * the column of its own name, or none if the table has no such column. */
-int ctr_tracked_begin(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
-                      const char *table, const ctr_shape *shape);
+void ctr_tracked_begin(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
+                       const char *table, const ctr_shape *shape);
 void ctr_tracked_close(ctr_tracked *tracked);
 void ctr_tracked_free_lists(ctr_slots *lists);
 
@@ -431,9 +431,9 @@ void ctr_list_row(const ctr_tracked *tracked, sqlite3_str *out, const char *pref
  * The key is the PRIMARY KEY. Its types are plain, and it compares as its columns do; otherwise two
  * rows of the table could have one key in the counter table. A tracked column has no type that
  * turns integers into texts or reals, and is not generated. */
-int ctr_constraints_read_shape(ctr_shape *shape, ctr_conn *conn, const char *schema,
-                               const char *table, const char *const *names, int n,
-                               const ctr_tracked *tracked);
+void ctr_constraints_read_shape(ctr_shape *shape, ctr_conn *conn, const char *schema,
+                                const char *table, const char *const *names, int n,
+                                const ctr_tracked *tracked);
 
 /* Fails if SQLite itself gives out the key of a row that is inserted without one: the key is the
  * row id. Such a PRIMARY KEY alone has no index. The shape is that of the table. */
@@ -461,8 +461,8 @@ bool ctr_foreign_is_in_circle(ctr_conn *conn, const ctr_foreign_keys *foreign, c
 
 /* Sets `order` to the numbers of n tables, parents before their children; tables that refer to each
  * other are in the given order. A table may be NULL. */
-int ctr_foreign_sort(ctr_conn *conn, const ctr_foreign_keys *foreign, const char *const *tables,
-                     int n, int *order);
+void ctr_foreign_sort(ctr_conn *conn, const ctr_foreign_keys *foreign, const char *const *tables,
+                      int n, int *order);
 
 /* Appends p."id" = c."parent" for each column of the key. */
 void ctr_foreign_list_match(const ctr_foreign_key *key, sqlite3_str *out);
@@ -497,8 +497,8 @@ void ctr_triggers_drop(ctr_conn *conn, const char *schema, const char *counters)
 /* Call it after a merge has added or dropped the counters `raised`: creates the triggers again, for
  * the columns that are tracked already. A counter that another file dropped and added again has no
  * column here, as if both changes had arrived one by one. */
-int ctr_triggers_follow(ctr_file *file, const char *counters, const ctr_shape *shape,
-                        const char *const *raised, int n_raised);
+void ctr_triggers_follow(ctr_file *file, const char *counters, const ctr_shape *shape,
+                         const char *const *raised, int n_raised);
 
 /* Returns the table that has triggers of `counters`, lent by the objects. NULL: none. */
 const char *ctr_triggers_table(const ctr_objects *objects, const char *counters);
@@ -559,8 +559,8 @@ int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
 
 /* Lists such a row, to be shown later by ctr_showing_again: one of a feed that a foreign key may
  * touch. SQLite opens no savepoint within the INSERT, so what the key does could not be undone. */
-int ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
-                     const ctr_summary *before, const ctr_summary *now);
+void ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                      const ctr_summary *before, const ctr_summary *now);
 
 /* Returns whether a foreign key may touch what shows a row of the table: whether it lives now says
  * if it is written or deleted. */
@@ -570,8 +570,8 @@ bool ctr_showing_touches(ctr_showing *showing, const ctr_summary *now);
 
 /* Add notes a row of `showing`; show shows all of them. `rows` are those of the counter table. Rows
  * of a replicated table that have ended are deleted in a second call, with `deletions`. */
-int ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_later_row *row);
-int ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool deletions);
+void ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_later_row *row);
+void ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool deletions);
 void ctr_later_close(ctr_later *later);
 
 /* Tries again to show the rows that are listed as apart, in the order of storage or backwards:
@@ -603,8 +603,8 @@ const ctr_tracker *ctr_trigger_rows_tracker(void);
 
 /* Reads the names from the trigger on INSERT or, if that is missing, the noted ones; unknown names
  * are NULL. The caller closes it, even if this fails. */
-int ctr_tracked_open(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
-                     const ctr_shape *shape);
+void ctr_tracked_open(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
+                      const ctr_shape *shape);
 
 /* Returns whether the table has rowids beside its key. A single INTEGER key is the rowid of most
  * tables. A column of the application may have the name rowid; a key column may only get it later,
@@ -736,7 +736,7 @@ bool ctr_writing_is_unlike_default(ctr_writing *writing, sqlite3_value **keys, c
 void ctr_apart_end(ctr_apart *apart, int64_t rowid);
 void ctr_apart_withhold(ctr_apart *apart, int64_t rowid);
 void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const ctr_shown *shown);
-int ctr_apart_remove(ctr_apart *apart, int64_t rowid);
+void ctr_apart_remove(ctr_apart *apart, int64_t rowid);
 
 /* Lists that the table keeps rows below a floor. */
 void ctr_apart_keep(ctr_apart *apart);
@@ -747,8 +747,8 @@ bool ctr_showing_look(ctr_showing *showing, ctr_tab *tab);
 
 /* Writes NULL into regular columns of a row that has ended, `columns` in the order of
  * tracked->regular, so that it no longer refers to others. The table may refuse. */
-int ctr_showing_clear(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
-                      const bool *columns);
+void ctr_showing_clear(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                       const bool *columns);
 
 /* Shows a row that is listed as apart, and has not been merged since. */
 int ctr_showing_again(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,

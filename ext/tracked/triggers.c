@@ -382,15 +382,14 @@ bool ctr_triggers_run_later(const ctr_tracked *tracked, ctr_file *file, const ch
     return on_update && oldest < newest_ours;
 }
 
-static int refuse_broken(const ctr_tracked *tracked, const char *trigger)
+static void refuse_broken(const ctr_tracked *tracked, const char *trigger)
 {
-    return ctr_problem_set(
-        tracked->conn, SQLITE_ERROR,
-        "the trigger %s_%s of the tracked table %s is not as %s makes it, so changes "
-        "may not have been counted: call %s('%s', "
-        "...) again, which counts them",
-        tracked->counters, trigger, tracked->table, ctr_tracked_function(tracked),
-        ctr_tracked_function(tracked), tracked->table);
+    ctr_problem_set(tracked->conn, SQLITE_ERROR,
+                    "the trigger %s_%s of the tracked table %s is not as %s makes it, so changes "
+                    "may not have been counted: call %s('%s', "
+                    "...) again, which counts them",
+                    tracked->counters, trigger, tracked->table, ctr_tracked_function(tracked),
+                    ctr_tracked_function(tracked), tracked->table);
 }
 
 void ctr_triggers_drop(ctr_conn *conn, const char *schema, const char *counters)
@@ -516,12 +515,12 @@ ctr_tracked *ctr_triggers_hold(ctr_tab *tab)
     return NULL;
 }
 
-int ctr_triggers_follow(ctr_file *file, const char *counters, const ctr_shape *shape,
-                        const char *const *raised, int n_raised)
+void ctr_triggers_follow(ctr_file *file, const char *counters, const ctr_shape *shape,
+                         const char *const *raised, int n_raised)
 {
     ctr_tracked tracked;
     const ctr_objects *objects = ctr_file_objects(file);
-    if (!objects || !ctr_tracked_is_among(objects, counters)) return ctr_rc(file->conn);
+    if (!objects || !ctr_tracked_is_among(objects, counters)) return;
     ctr_tracked_open(&tracked, objects, counters, shape);
     ctr_run run = ctr_run_on(file->conn, file->schema, counters);
     for (int i = 0; i < n_raised && ctr_rc(file->conn) == SQLITE_OK; i++) {
@@ -534,7 +533,6 @@ int ctr_triggers_follow(ctr_file *file, const char *counters, const ctr_shape *s
     }
     if (ctr_rc(file->conn) == SQLITE_OK && tracked.table) ctr_triggers_create(&tracked, file);
     ctr_tracked_close(&tracked);
-    return ctr_rc(file->conn);
 }
 
 /* What a table tracks stays whole until the schema changes. */
