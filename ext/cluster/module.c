@@ -276,15 +276,15 @@ static ctr_rows *rows_by_rowid(const ctr_table *table, int64_t rowid)
 
 static int find_again(ctr_table *table, int64_t rowid)
 {
+    ctr_conn *conn = table->joined.conn;
     ctr_rows *rows = rows_by_rowid(table, rowid);
     ctr_access_end(table);
     table->holds_keys = rows != NULL; /* copies to free, also after a failure */
     bool there = rows && ctr_values_take_key(rows, rowid / CTR_LEVEL_SITES, table->keys);
-    if (!there && ctr_rc(table->joined.conn) == SQLITE_OK)
-        return ctr_problem_set(table->joined.conn, SQLITE_ERROR,
+    if (!there && ctr_rc(conn) == SQLITE_OK)
+        return ctr_problem_set(conn, SQLITE_ERROR,
                                "a replica became unavailable while the statement was running");
-    return ctr_rc(table->joined.conn) == SQLITE_OK ? ctr_access_find(table)
-                                                   : ctr_rc(table->joined.conn);
+    return ctr_rc(conn) == SQLITE_OK ? ctr_access_find(table) : ctr_rc(conn);
 }
 
 /* An UPDATE writes to the replicas that it has read. */
@@ -428,18 +428,18 @@ static ctr_rows *rows_of_reading(const ctr_reading *reading)
 /* Runs the command on the table of each replica. */
 static void check_replicas(ctr_table *table)
 {
+    ctr_conn *conn = table->joined.conn;
     ctr_cluster *cluster = cluster_of(table);
     ctr_cluster_look(cluster);
-    for (int i = 0; i < cluster->n && ctr_rc(table->joined.conn) == SQLITE_OK; i++) {
+    for (int i = 0; i < cluster->n && ctr_rc(conn) == SQLITE_OK; i++) {
         ctr_member *member = &cluster->members[i];
         if (member->trouble.rc != SQLITE_OK) {
-            ctr_problem_set(table->joined.conn, member->trouble.rc, "%s",
-                            ctr_problem_text(&member->trouble));
+            ctr_problem_set(conn, member->trouble.rc, "%s", ctr_problem_text(&member->trouble));
         } else {
-            ctr_run run = ctr_run_on(table->joined.conn, member->schema, member->merge.entry.name);
+            ctr_run run = ctr_run_on(conn, member->schema, member->merge.entry.name);
             ctr_run_do(&run, CTR_SQL_CLUSTER_CHECK, NULL);
         }
-        ctr_problem_where(table->joined.conn, "replica %s", member->schema);
+        ctr_problem_where(conn, "replica %s", member->schema);
     }
 }
 
@@ -555,21 +555,22 @@ static int cluster_destroy(sqlite3_vtab *base)
 
 static void open_cluster(ctr_coordinator *front, const ctr_options *options, bool is_new)
 {
+    ctr_conn *conn = front->table.joined.conn;
     ctr_table *table = &front->table;
     front->cluster = sqlite3_malloc64(sizeof *front->cluster);
     if (!front->cluster) {
-        ctr_problem_nomem(front->table.joined.conn);
+        ctr_problem_nomem(conn);
         return;
     }
     ctr_cluster_open(front->cluster, table->joined.conn, &front->entry->levels, &front->entry->seen,
                      options->table, options->replicas, options->n, is_new);
-    if (ctr_rc(front->table.joined.conn) != SQLITE_OK) return;
-    ctr_shape_copy(front->table.joined.conn, &table->shape, &front->cluster->shape);
+    if (ctr_rc(conn) != SQLITE_OK) return;
+    ctr_shape_copy(conn, &table->shape, &front->cluster->shape);
     size_t n = (size_t)table->shape.n_keys;
     table->keys = sqlite3_malloc64(n * sizeof *table->keys);
     table->given = sqlite3_malloc64(((size_t)table->shape.n_counters + 1) * sizeof *table->given);
     if (table->keys) memset(table->keys, 0, n * sizeof *table->keys);
-    if (!table->keys || !table->given) ctr_problem_nomem(front->table.joined.conn);
+    if (!table->keys || !table->given) ctr_problem_nomem(conn);
     front->entry->cluster = front->cluster;
 }
 
@@ -578,20 +579,19 @@ static void open_cluster(ctr_coordinator *front, const ctr_options *options, boo
  * fails with SQLITE_SCHEMA, and SQLite calls again. */
 static void open_unless_gone(ctr_coordinator *front, const ctr_options *options, bool is_new)
 {
+    ctr_conn *conn = front->table.joined.conn;
     if (!is_new && front->entry->seen.birth) { /* nothing is read */
         open_cluster(front, options, is_new);
         return;
     }
-    ctr_run run = ctr_run_on(front->table.joined.conn, "temp", NULL);
+    ctr_run run = ctr_run_on(conn, "temp", NULL);
     sqlite3_stmt *temp = ctr_run_prepare(&run, CTR_SQL_TRANSACTION_SCHEMA);
     ctr_run_row(&run, temp);
     sqlite3_reset(temp);
-    if (ctr_rc(front->table.joined.conn) == SQLITE_OK) open_cluster(front, options, is_new);
+    if (ctr_rc(conn) == SQLITE_OK) open_cluster(front, options, is_new);
     ctr_run_row(&run, temp);
-    if (ctr_rc(front->table.joined.conn) == SQLITE_OK &&
-        sqlite3_stmt_status(temp, SQLITE_STMTSTATUS_REPREPARE, 0) > 0)
-        ctr_problem_set(front->table.joined.conn, SQLITE_SCHEMA,
-                        "the schema of a replica has changed");
+    if (ctr_rc(conn) == SQLITE_OK && sqlite3_stmt_status(temp, SQLITE_STMTSTATUS_REPREPARE, 0) > 0)
+        ctr_problem_set(conn, SQLITE_SCHEMA, "the schema of a replica has changed");
     sqlite3_finalize(temp);
 }
 

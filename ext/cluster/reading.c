@@ -59,17 +59,16 @@ static sqlite3_value **head(const ctr_gather *gather, int stream)
 /* Another file may have stored a NULL in a key, or a row id that no cursor can name. */
 static void take_head(ctr_gather *gather, int stream)
 {
+    ctr_conn *conn = gather->cluster->conn;
     sqlite3_stmt *row = gather->streams[stream].statement;
     const ctr_shape *shape = gather->shape;
     int64_t id = sqlite3_column_int64(row, CTR_STREAM_ID);
     if (id < 0 || id > LAST_ID)
-        ctr_problem_set(gather->cluster->conn, SQLITE_CORRUPT_VTAB, "a row has the id %lld",
-                        (long long)id);
+        ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "a row has the id %lld", (long long)id);
     for (int i = 0; i < shape->n_keys; i++) {
         sqlite3_value *key = sqlite3_column_value(row, CTR_STREAM_COLUMNS + shape->keys[i]);
         if (sqlite3_value_type(key) == SQLITE_NULL)
-            ctr_problem_set(gather->cluster->conn, SQLITE_CORRUPT_VTAB,
-                            "key column %s is NULL in row %lld",
+            ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "key column %s is NULL in row %lld",
                             shape->columns[shape->keys[i]].name, (long long)id);
         head(gather, stream)[i] = key;
     }
@@ -77,13 +76,14 @@ static void take_head(ctr_gather *gather, int stream)
 
 static void start_gather(ctr_gather *gather, const char *plan, sqlite3_value **argv, bool all)
 {
+    ctr_conn *conn = gather->cluster->conn;
     gather->here = gather->rows = 0;
     gather->failed = -1;
     sqlite3_free(gather->order);
-    gather->order = ctr_text_copy(gather->cluster->conn, order_of(plan));
-    for (int i = 0; i < gather->n && ctr_rc(gather->cluster->conn) == SQLITE_OK; i++) {
+    gather->order = ctr_text_copy(conn, order_of(plan));
+    for (int i = 0; i < gather->n && ctr_rc(conn) == SQLITE_OK; i++) {
         ctr_stream_start(&gather->streams[i], plan, argv, all);
-        if (ctr_rc(gather->cluster->conn) != SQLITE_OK) gather->failed = i;
+        if (ctr_rc(conn) != SQLITE_OK) gather->failed = i;
         gather->here |= (uint64_t)1 << i; /* so that the first step steps all of them */
     }
 }
@@ -91,17 +91,18 @@ static void start_gather(ctr_gather *gather, const char *plan, sqlite3_value **a
 /* Steps to the next key, and finds the streams that have its row. */
 static bool step_gather(ctr_gather *gather)
 {
-    for (int i = 0; i < gather->n && ctr_rc(gather->cluster->conn) == SQLITE_OK; i++) {
+    ctr_conn *conn = gather->cluster->conn;
+    for (int i = 0; i < gather->n && ctr_rc(conn) == SQLITE_OK; i++) {
         uint64_t bit = (uint64_t)1 << i;
         if (!(gather->here & bit)) continue;
         bool row = ctr_stream_step(&gather->streams[i]);
         gather->rows = row ? gather->rows | bit : gather->rows & ~bit;
         if (row) take_head(gather, i);
-        if (ctr_rc(gather->cluster->conn) != SQLITE_OK) gather->failed = i;
+        if (ctr_rc(conn) != SQLITE_OK) gather->failed = i;
     }
 
     gather->here = 0;
-    for (int i = 0; i < gather->n && ctr_rc(gather->cluster->conn) == SQLITE_OK; i++) {
+    for (int i = 0; i < gather->n && ctr_rc(conn) == SQLITE_OK; i++) {
         uint64_t bit = (uint64_t)1 << i;
         if (!(gather->rows & bit)) continue;
         int order = gather->here
@@ -115,7 +116,7 @@ static bool step_gather(ctr_gather *gather)
         }
         gather->here |= bit;
     }
-    return ctr_rc(gather->cluster->conn) == SQLITE_OK && gather->here != 0;
+    return ctr_rc(conn) == SQLITE_OK && gather->here != 0;
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -166,6 +167,7 @@ void ctr_reading_close(ctr_reading *reading)
 
 static void contact(ctr_reading *reading)
 {
+    ctr_conn *conn = reading->cluster->conn;
     ctr_cluster *cluster = reading->cluster;
     const ctr_shape *shape = &cluster->shape;
     ctr_gather *gather = &reading->rows;
@@ -173,7 +175,7 @@ static void contact(ctr_reading *reading)
     if (!reading->last) set_counted(reading, false);
     reading->n =
         ctr_cluster_contact(cluster, reading->is_writing, reading->failed, reading->contacts);
-    if (ctr_rc(reading->cluster->conn) != SQLITE_OK) return;
+    if (ctr_rc(conn) != SQLITE_OK) return;
     set_counted(reading, reading->is_writing);
     size_t n = (size_t)reading->n;
     gather->cluster = cluster;
@@ -181,7 +183,7 @@ static void contact(ctr_reading *reading)
     gather->streams = sqlite3_malloc64(n * sizeof *gather->streams);
     gather->heads = sqlite3_malloc64(n * (size_t)shape->n_keys * sizeof *gather->heads);
     if (!gather->streams || !gather->heads) {
-        ctr_problem_nomem(reading->cluster->conn);
+        ctr_problem_nomem(conn);
         return;
     }
     for (; gather->n < reading->n; gather->n++)
@@ -197,26 +199,27 @@ static void contact(ctr_reading *reading)
  * it cannot continue. In a statement that writes, the replica takes no part until the COMMIT. */
 static bool replace(ctr_reading *reading)
 {
+    ctr_conn *conn = reading->cluster->conn;
     const ctr_cluster *cluster = reading->cluster;
-    while (ctr_rc(reading->cluster->conn) != SQLITE_OK && reading->rows.failed >= 0) {
+    while (ctr_rc(conn) != SQLITE_OK && reading->rows.failed >= 0) {
         ctr_member *member = &cluster->members[reading->contacts[reading->rows.failed]];
         if (reading->last && reading->unique) break;
         reading->failed |= (uint64_t)1 << reading->contacts[reading->rows.failed];
         ctr_member_fail(member);
-        if (ctr_rc(reading->cluster->conn) == SQLITE_OK && reading->is_writing)
-            ctr_member_bar(member);
-        if (ctr_rc(reading->cluster->conn) != SQLITE_OK) break;
+        if (ctr_rc(conn) == SQLITE_OK && reading->is_writing) ctr_member_bar(member);
+        if (ctr_rc(conn) != SQLITE_OK) break;
         reading->skips = reading->last != NULL;
         contact(reading);
     }
-    return ctr_rc(reading->cluster->conn) == SQLITE_OK;
+    return ctr_rc(conn) == SQLITE_OK;
 }
 
 /* The plan gets an order by all columns of the key. */
 void ctr_reading_start(ctr_reading *reading, const char *plan, int argc, sqlite3_value **argv,
                        bool unique)
 {
-    if (ctr_rc(reading->cluster->conn) != SQLITE_OK) return;
+    ctr_conn *conn = reading->cluster->conn;
+    if (ctr_rc(conn) != SQLITE_OK) return;
     forget_scan(reading);
     sqlite3_str *out = sqlite3_str_new(NULL);
     sqlite3_str_appendall(out, plan);
@@ -226,11 +229,11 @@ void ctr_reading_start(ctr_reading *reading, const char *plan, int argc, sqlite3
         if (!*at) sqlite3_str_appendf(out, "+%c", '0' + i);
     }
     reading->plan = sqlite3_str_finish(out);
-    reading->args = ctr_arg_copies(reading->cluster->conn, argv, argc);
+    reading->args = ctr_arg_copies(conn, argv, argc);
     reading->n_args = reading->args ? argc : 0;
     reading->unique = unique;
-    if (!reading->plan) ctr_problem_nomem(reading->cluster->conn);
-    if (ctr_rc(reading->cluster->conn) != SQLITE_OK) return;
+    if (!reading->plan) ctr_problem_nomem(conn);
+    if (ctr_rc(conn) != SQLITE_OK) return;
     contact(reading);
     replace(reading);
 }
@@ -259,21 +262,21 @@ static void open_cell(ctr_reading *reading, int contact, int counter, ctr_cell *
 /* Merges the cells of the row; with `compares`, notes the replicas that lack something of it. */
 static void merge_cells(ctr_reading *reading)
 {
+    ctr_conn *conn = reading->cluster->conn;
     int n_counters = reading->cluster->shape.n_counters;
     for (int c = 0; c < n_counters; c++) {
         reading->cells[c].cell = ctr_cell_untouched();
-        for (int i = 0; i < reading->n && ctr_rc(reading->cluster->conn) == SQLITE_OK; i++) {
+        for (int i = 0; i < reading->n && ctr_rc(conn) == SQLITE_OK; i++) {
             ctr_cell cell;
             if (!is_here(reading, i)) continue;
             open_cell(reading, i, c, &cell);
-            if (ctr_rc(reading->cluster->conn) == SQLITE_OK)
-                ctr_quorum_merge(reading->cluster->conn, &reading->cells[c], &cell);
+            if (ctr_rc(conn) == SQLITE_OK) ctr_quorum_merge(conn, &reading->cells[c], &cell);
         }
     }
     if (!reading->compares) return;
     reading->lack = 0;
     for (int i = 0; i < reading->n; i++) {
-        for (int c = 0; c < n_counters && ctr_rc(reading->cluster->conn) == SQLITE_OK; c++) {
+        for (int c = 0; c < n_counters && ctr_rc(conn) == SQLITE_OK; c++) {
             ctr_cell cell = ctr_cell_untouched();
             if (is_here(reading, i)) open_cell(reading, i, c, &cell);
             if (!ctr_cell_same(&cell, &reading->cells[c].cell)) reading->lack |= (uint64_t)1 << i;
@@ -285,11 +288,12 @@ static void merge_cells(ctr_reading *reading)
  * good. */
 static bool is_below_floor(ctr_reading *reading)
 {
+    ctr_conn *conn = reading->cluster->conn;
     bool below = false;
-    for (int i = 0; i < reading->n && !below && ctr_rc(reading->cluster->conn) == SQLITE_OK; i++) {
+    for (int i = 0; i < reading->n && !below && ctr_rc(conn) == SQLITE_OK; i++) {
         if (is_here(reading, i)) continue;
         below = ctr_floors_is_below(&member_at(reading, i)->floors, reading->rows.keys);
-        if (ctr_rc(reading->cluster->conn) != SQLITE_OK) reading->rows.failed = i;
+        if (ctr_rc(conn) != SQLITE_OK) reading->rows.failed = i;
     }
     return below;
 }
@@ -329,14 +333,15 @@ static bool find_row(ctr_reading *reading)
 
 bool ctr_reading_step(ctr_reading *reading)
 {
-    if (ctr_rc(reading->cluster->conn) != SQLITE_OK) return false;
+    ctr_conn *conn = reading->cluster->conn;
+    if (ctr_rc(conn) != SQLITE_OK) return false;
     bool row = find_row(reading);
-    while (ctr_rc(reading->cluster->conn) != SQLITE_OK && replace(reading)) row = find_row(reading);
+    while (ctr_rc(conn) != SQLITE_OK && replace(reading)) row = find_row(reading);
     if (!row) return false;
     int n = reading->cluster->shape.n_keys;
     ctr_arg_free(reading->last, n);
-    reading->last = ctr_arg_copies(reading->cluster->conn, reading->rows.keys, n);
-    return ctr_rc(reading->cluster->conn) == SQLITE_OK;
+    reading->last = ctr_arg_copies(conn, reading->rows.keys, n);
+    return ctr_rc(conn) == SQLITE_OK;
 }
 
 /* ---- read repair ----------------------------------------------------------------------------- */
@@ -362,15 +367,16 @@ static bool may_give(const repair_job *job)
 
 static void repair_row(repair_job *job)
 {
+    ctr_conn *conn = job->cluster->conn;
     ctr_cluster *cluster = job->cluster;
     if (!job->open) {
         ctr_session_begin(&job->session, cluster->conn, false);
         ctr_run run = ctr_run_on(cluster->conn, "temp", job->name);
         ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
-        if (ctr_rc(job->cluster->conn) == SQLITE_OK) ctr_cluster_lock(cluster);
+        if (ctr_rc(conn) == SQLITE_OK) ctr_cluster_lock(cluster);
         job->open = true;
     }
-    for (int i = 0; i < job->reading.n && ctr_rc(job->cluster->conn) == SQLITE_OK; i++) {
+    for (int i = 0; i < job->reading.n && ctr_rc(conn) == SQLITE_OK; i++) {
         ctr_member *member = &cluster->members[job->reading.contacts[i]];
         bool lacks = job->reading.lack & (uint64_t)1 << i;
         if (!lacks || !ctr_member_takes_part(member)) continue;

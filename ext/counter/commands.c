@@ -113,24 +113,24 @@ static void check_changed_rows(ctr_run *run, const ctr_changes *changes, const c
  * reads all of it anew. */
 static void check_journal(ctr_table *table)
 {
+    ctr_conn *conn = table->joined.conn;
     ctr_tab *tab = table->rows->tab;
     ctr_changes changes = {0}, amounts = {0};
-    ctr_run run = ctr_run_on(table->joined.conn, table->schema, table->name);
+    ctr_run run = ctr_run_on(conn, table->schema, table->name);
     if (table->rows->writing)
         ctr_problem_set(
-            table->joined.conn, SQLITE_ERROR,
+            conn, SQLITE_ERROR,
             "a trigger on a stored table cannot check it, because its row is not complete yet");
     ctr_batch_flush_all(table->file);
-    if (ctr_rc(table->joined.conn) != SQLITE_OK) return;
+    if (ctr_rc(conn) != SQLITE_OK) return;
     check_levels(&run);
     ctr_changes_read(&changes, tab, 0);
-    ctr_changes_latest(table->joined.conn, &changes);
+    ctr_changes_latest(conn, &changes);
     ctr_journal_read_again(tab);
     if (ctr_journal_refresh(tab) == SQLITE_OK) ctr_journal_list_amounts(tab, &amounts);
-    if (ctr_rc(table->joined.conn) == SQLITE_OK) check_changed_rows(&run, &changes, &amounts);
+    if (ctr_rc(conn) == SQLITE_OK) check_changed_rows(&run, &changes, &amounts);
     if (tab->last >= CTR_JOURNAL_NUMBERS)
-        ctr_changes_damaged(table->joined.conn, table->name, tab->last,
-                            "has a number that is out of range");
+        ctr_changes_damaged(conn, table->name, tab->last, "has a number that is out of range");
     sqlite3_free(changes.rows);
     sqlite3_free(amounts.rows);
 }
@@ -139,30 +139,29 @@ static void check_journal(ctr_table *table)
 
 static void check_pages(ctr_table *table)
 {
+    ctr_conn *conn = table->joined.conn;
     enum { CHECKS_ONE_TABLE = 3033000 };
     if (sqlite3_libversion_number() < CHECKS_ONE_TABLE) return;
-    ctr_run run = ctr_run_on(table->joined.conn, table->schema, table->name);
+    ctr_run run = ctr_run_on(conn, table->schema, table->name);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_INTEGRITY);
     while (ctr_run_row(&run, row)) {
-        const char *finding = ctr_text_column(table->joined.conn, row, 0);
+        const char *finding = ctr_text_column(conn, row, 0);
         if (!finding || strcmp(finding, "ok") != 0)
-            ctr_problem_set(table->joined.conn, SQLITE_CORRUPT_VTAB, "%s",
-                            finding ? finding : "no finding");
+            ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "%s", finding ? finding : "no finding");
     }
     sqlite3_finalize(row);
 }
 
 void ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent)
 {
+    ctr_conn *conn = table->joined.conn;
     ctr_identity identity;
     ctr_catalog_entry entry;
     ctr_table_read(table);
-    ctr_identity_read(&identity, table->joined.conn, table->schema);
-    if (ctr_rc(table->joined.conn) == SQLITE_OK && !identity.present)
-        ctr_identity_missing(table->joined.conn, table->schema);
-    if (!ctr_catalog_named(&entry, table->joined.conn, table->schema, table->name))
-        ctr_problem_set(table->joined.conn, SQLITE_CORRUPT_VTAB,
-                        "the table is missing in counter_tables");
+    ctr_identity_read(&identity, conn, table->schema);
+    if (ctr_rc(conn) == SQLITE_OK && !identity.present) ctr_identity_missing(conn, table->schema);
+    if (!ctr_catalog_named(&entry, conn, table->schema, table->name))
+        ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "the table is missing in counter_tables");
     ctr_catalog_close_entry(&entry);
     check_rows(table);
     if (extent != CTR_INTEGRITY_QUICK) check_journal(table);
@@ -220,22 +219,24 @@ static int64_t raise_counter_of(ctr_table *table, const ctr_shape *shape, const 
 
 static void raise_here(ctr_table *table, const ctr_shape *shape, const char *name)
 {
+    ctr_conn *conn = table->joined.conn;
     const char *spelling;
     int64_t generation = ctr_shape_generation(shape, name, &spelling) + 1;
     if (generation > CTR_GENERATION_MAX)
-        ctr_problem_set(table->joined.conn, SQLITE_ERROR,
+        ctr_problem_set(conn, SQLITE_ERROR,
                         "column %s was added and dropped %lld times, which is the limit", name,
                         (long long)CTR_GENERATION_MAX);
-    if (ctr_rc(table->joined.conn) == SQLITE_OK) raise_counter_of(table, shape, name, generation);
+    if (ctr_rc(conn) == SQLITE_OK) raise_counter_of(table, shape, name, generation);
 }
 
 static void add_counter(ctr_table *table, const ctr_shape *shape, const char *clause)
 {
-    char *name = ctr_declare_counter(table->joined.conn, table->name, clause);
+    ctr_conn *conn = table->joined.conn;
+    char *name = ctr_declare_counter(conn, table->name, clause);
     if (!name) return;
     if (ctr_shape_counter(shape, name) >= 0)
-        ctr_problem_set(table->joined.conn, SQLITE_ERROR, "the counter %s exists already", name);
-    ctr_columns_check(shape, table->joined.conn, table->name, name);
+        ctr_problem_set(conn, SQLITE_ERROR, "the counter %s exists already", name);
+    ctr_columns_check(shape, conn, table->name, name);
     raise_here(table, shape, name);
     sqlite3_free(name);
 }
@@ -251,11 +252,12 @@ static int find_counter(ctr_conn *conn, const ctr_shape *shape, const char *name
 /* The id is changed first: a new id does no harm if the drop fails. */
 static void drop_counter(ctr_table *table, const ctr_shape *shape, const char *name)
 {
-    int found = find_counter(table->joined.conn, shape, name);
+    ctr_conn *conn = table->joined.conn;
+    int found = find_counter(conn, shape, name);
     if (found < 0) return;
     const char *counter = ctr_shape_counter_name(shape, found);
     if (shape->n_counters == 1) {
-        ctr_problem_set(table->joined.conn, SQLITE_ERROR,
+        ctr_problem_set(conn, SQLITE_ERROR,
                         "column %s is the last counter: a counter table needs at least one",
                         counter);
         return;
@@ -268,9 +270,9 @@ static void drop_counter(ctr_table *table, const ctr_shape *shape, const char *n
 /* Refuses triggers on the stored tables, which could see them change. */
 static void read_shape(ctr_table *table, ctr_shape *shape)
 {
-    ctr_refuse_triggers(table->joined.conn, table->schema, table->name, false);
-    if (ctr_rc(table->joined.conn) == SQLITE_OK)
-        ctr_stored_read(shape, table->joined.conn, table->schema, table->name);
+    ctr_conn *conn = table->joined.conn;
+    ctr_refuse_triggers(conn, table->schema, table->name, false);
+    if (ctr_rc(conn) == SQLITE_OK) ctr_stored_read(shape, conn, table->schema, table->name);
 }
 
 /* SQLite rolls a transaction back if a write returns SQLITE_INTERRUPT, but an interrupted inner
@@ -278,16 +280,16 @@ static void read_shape(ctr_table *table, ctr_shape *shape)
  * because the schema has changed. */
 static void prefer_interrupt(ctr_table *table)
 {
-    if (ctr_rc(table->joined.conn) == SQLITE_OK) ctr_session_renew(table->joined.conn);
-    if (ctr_rc(table->joined.conn) == SQLITE_OK || ctr_rc(table->joined.conn) == SQLITE_INTERRUPT)
-        return;
+    ctr_conn *conn = table->joined.conn;
+    if (ctr_rc(conn) == SQLITE_OK) ctr_session_renew(conn);
+    if (ctr_rc(conn) == SQLITE_OK || ctr_rc(conn) == SQLITE_INTERRUPT) return;
     ctr_problem now;
-    ctr_problem_begin(table->joined.conn, &now);
-    ctr_run_busy_timeout(table->joined.conn);
+    ctr_problem_begin(conn, &now);
+    ctr_run_busy_timeout(conn);
     ctr_problem_end(&now);
     bool is = now.rc == SQLITE_INTERRUPT;
-    if (is) ctr_problem_clear(table->joined.conn);
-    ctr_problem_raise_if(table->joined.conn, &now, is);
+    if (is) ctr_problem_clear(conn);
+    ctr_problem_raise_if(conn, &now, is);
 }
 
 void ctr_commands_take(ctr_table *table, ctr_wanted *wanted)
@@ -303,20 +305,21 @@ void ctr_commands_take(ctr_table *table, ctr_wanted *wanted)
 /* Returns false if it is another command. */
 static bool alter_table(ctr_table *table, sqlite3_value **columns, const char *command)
 {
+    ctr_conn *conn = table->joined.conn;
     const char *to_add = ctr_commands_name(command, "add column"),
                *to_drop = ctr_commands_name(command, "drop column");
     ctr_shape shape = {0};
     if (!to_add && !to_drop) return false;
     if (table->tracker)
         ctr_problem_set(
-            table->joined.conn, SQLITE_ERROR,
+            conn, SQLITE_ERROR,
             "'%s' is not a command for the counters of a tracked table: counter_track and "
             "counter_untrack add and drop its columns",
             command);
     ctr_commands_refuse_values(table, columns, command);
-    if (ctr_rc(table->joined.conn) == SQLITE_OK) read_shape(table, &shape);
-    if (ctr_rc(table->joined.conn) == SQLITE_OK && to_add) add_counter(table, &shape, to_add);
-    if (ctr_rc(table->joined.conn) == SQLITE_OK && to_drop) drop_counter(table, &shape, to_drop);
+    if (ctr_rc(conn) == SQLITE_OK) read_shape(table, &shape);
+    if (ctr_rc(conn) == SQLITE_OK && to_add) add_counter(table, &shape, to_add);
+    if (ctr_rc(conn) == SQLITE_OK && to_drop) drop_counter(table, &shape, to_drop);
     prefer_interrupt(table);
     ctr_shape_close(&shape);
     return true;
@@ -372,11 +375,12 @@ static void delete_one(ctr_table *table, sqlite3_value **columns, int named)
 
 int ctr_commands_refuse_values(const ctr_table *table, sqlite3_value **columns, const char *command)
 {
+    ctr_conn *conn = table->joined.conn;
     for (int i = 0; i < table->shape.n_columns; i++)
         if (ctr_table_given(columns[ctr_table_column(i)]))
-            ctr_problem_set(table->joined.conn, SQLITE_ERROR, "%s takes no value for column %s",
-                            command, table->shape.columns[i].name);
-    return ctr_rc(table->joined.conn);
+            ctr_problem_set(conn, SQLITE_ERROR, "%s takes no value for column %s", command,
+                            table->shape.columns[i].name);
+    return ctr_rc(conn);
 }
 
 /* ---- integrity-check ------------------------------------------------------------------------- */
@@ -487,17 +491,18 @@ static void refuse_command(ctr_conn *conn, sqlite3_value *value, const ctr_front
 /* Others than the check may fold the journal, and with it the room for what is being written. */
 static int refuse_while_writing(const ctr_table *table, const char *command)
 {
-    if (table->front || !table->rows->tab->writing) return ctr_rc(table->joined.conn);
-    return sqlite3_stricmp(command, "integrity-check") == 0
-               ? ctr_rc(table->joined.conn)
-               : ctr_stage_refuse_writing(table->joined.conn);
+    ctr_conn *conn = table->joined.conn;
+    if (table->front || !table->rows->tab->writing) return ctr_rc(conn);
+    return sqlite3_stricmp(command, "integrity-check") == 0 ? ctr_rc(conn)
+                                                            : ctr_stage_refuse_writing(conn);
 }
 
 void ctr_commands_run(ctr_table *table, sqlite3_value **columns)
 {
+    ctr_conn *conn = table->joined.conn;
     sqlite3_value *value = columns[CTR_COLUMN_COMMAND];
-    const char *text = ctr_text_value(table->joined.conn, value), *command = text ? text : "";
-    if (ctr_rc(table->joined.conn) != SQLITE_OK || refuse_while_writing(table, command)) return;
+    const char *text = ctr_text_value(conn, value), *command = text ? text : "";
+    if (ctr_rc(conn) != SQLITE_OK || refuse_while_writing(table, command)) return;
     const char *to_reset = ctr_commands_name(command, "reset"),
                *to_delete = ctr_commands_name(command, "delete");
     int named = -1;
@@ -505,8 +510,8 @@ void ctr_commands_run(ctr_table *table, sqlite3_value **columns)
     if (alter_table(table, columns, command)) return;
     if (ctr_write_check_altered(table)) return;
     if (to_reset || to_delete)
-        named = find_counter(table->joined.conn, &table->shape, to_reset ? to_reset : to_delete);
-    if (ctr_rc(table->joined.conn) != SQLITE_OK) return;
+        named = find_counter(conn, &table->shape, to_reset ? to_reset : to_delete);
+    if (ctr_rc(conn) != SQLITE_OK) return;
 
     if (sqlite3_stricmp(command, "integrity-check") == 0)
         integrity_check(table, columns);
@@ -521,5 +526,5 @@ void ctr_commands_run(ctr_table *table, sqlite3_value **columns)
     else if (to_delete)
         delete_one(table, columns, named);
     else
-        refuse_command(table->joined.conn, value, table->front);
+        refuse_command(conn, value, table->front);
 }

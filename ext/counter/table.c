@@ -193,17 +193,18 @@ static void open_table(ctr_table *table)
  * in a newer format. */
 void ctr_table_read(ctr_table *table)
 {
-    if (ctr_rc(table->joined.conn) != SQLITE_OK || table->read || table->front) return;
+    ctr_conn *conn = table->joined.conn;
+    if (ctr_rc(conn) != SQLITE_OK || table->read || table->front) return;
     ctr_identity identity;
     ctr_shape shape = {0};
-    if (!table->file->checked && ctr_identity_read(&identity, table->joined.conn, table->schema))
-        ctr_identity_offer_fork(table->joined.conn, table->schema);
+    if (!table->file->checked && ctr_identity_read(&identity, conn, table->schema))
+        ctr_identity_offer_fork(conn, table->schema);
     ctr_tab_read_shape(table->file, table->name, &shape);
-    if (ctr_rc(table->joined.conn) == SQLITE_OK && !ctr_shape_same_columns(&shape, &table->shape))
-        ctr_problem_set(table->joined.conn, SQLITE_CORRUPT_VTAB,
+    if (ctr_rc(conn) == SQLITE_OK && !ctr_shape_same_columns(&shape, &table->shape))
+        ctr_problem_set(conn, SQLITE_CORRUPT_VTAB,
                         "the stored table %s_cells is damaged: it has other columns than declared",
                         table->name);
-    if (ctr_rc(table->joined.conn) == SQLITE_OK) {
+    if (ctr_rc(conn) == SQLITE_OK) {
         ctr_shape_close(&table->shape);
         table->shape = shape;
         table->read = true;

@@ -86,16 +86,17 @@ static void append_exactly(ctr_conn *conn, sqlite3_str *out, sqlite3_value *valu
 /* The caller frees the text with sqlite3_free, also after a failure. */
 static char *describe_request(const ctr_table *table, sqlite3_value **columns)
 {
+    ctr_conn *conn = table->joined.conn;
     const ctr_shape *shape = &table->shape;
     sqlite3_value *command = columns[CTR_COLUMN_COMMAND];
     sqlite3_str *out = sqlite3_str_new(NULL);
     if (ctr_table_given(command))
-        sqlite3_str_appendf(out, "%s of ", ctr_text_value(table->joined.conn, command));
-    else if (sqlite3_vtab_on_conflict(table->joined.conn->db) == SQLITE_REPLACE)
+        sqlite3_str_appendf(out, "%s of ", ctr_text_value(conn, command));
+    else if (sqlite3_vtab_on_conflict(conn->db) == SQLITE_REPLACE)
         sqlite3_str_appendall(out, "replace of ");
     for (int i = 0; i < shape->n_keys; i++) {
         if (i > 0) sqlite3_str_appendall(out, ", ");
-        append_exactly(table->joined.conn, out, columns[ctr_table_column(shape->keys[i])]);
+        append_exactly(conn, out, columns[ctr_table_column(shape->keys[i])]);
     }
     for (int i = 0, n = 0; i < shape->n_counters; i++) {
         int column = shape->counters[i];
@@ -103,13 +104,13 @@ static char *describe_request(const ctr_table *table, sqlite3_value **columns)
         if (sqlite3_value_type(value) == SQLITE_NULL) continue;
         sqlite3_str_appendf(out, "%s%s ", n++ ? ", " : ": ", shape->columns[column].name);
         int64_t number; /* 5, 5.0 and '5' are the same request */
-        if (ctr_arg_take_integer(table->joined.conn, value, &number))
+        if (ctr_arg_take_integer(conn, value, &number))
             sqlite3_str_appendf(out, "%lld", (long long)number);
         else
-            append_exactly(table->joined.conn, out, value);
+            append_exactly(conn, out, value);
     }
     char *text = sqlite3_str_finish(out);
-    if (!text) ctr_problem_nomem(table->joined.conn);
+    if (!text) ctr_problem_nomem(conn);
     return text;
 }
 
@@ -146,10 +147,11 @@ static void check_command(ctr_conn *conn, sqlite3_value *command)
 /* Sets the problem that a front, or an UPDATE, takes no request. */
 static void request_refuse(const ctr_table *table)
 {
+    ctr_conn *conn = table->joined.conn;
     if (table->front)
-        ctr_problem_set(table->joined.conn, SQLITE_ERROR, "%s", table->front->refuses_request);
+        ctr_problem_set(conn, SQLITE_ERROR, "%s", table->front->refuses_request);
     else
-        ctr_problem_set(table->joined.conn, SQLITE_ERROR,
+        ctr_problem_set(conn, SQLITE_ERROR,
                         "an UPDATE takes no request_id: INSERT adds, and counts a request once");
 }
 
@@ -162,13 +164,14 @@ static void request_refuse(const ctr_table *table)
  * constraint, except under OR IGNORE, which would skip the row without a word. */
 static bool request_begin(ctr_table *table, sqlite3_value **columns)
 {
+    ctr_conn *conn = table->joined.conn;
     sqlite3_value *id = columns[ctr_table_column(table->shape.n_columns)];
-    check_id(table->joined.conn, id);
-    check_command(table->joined.conn, columns[CTR_COLUMN_COMMAND]);
-    if (ctr_rc(table->joined.conn) != SQLITE_OK) return false;
+    check_id(conn, id);
+    check_command(conn, columns[CTR_COLUMN_COMMAND]);
+    if (ctr_rc(conn) != SQLITE_OK) return false;
     table->request = id;
     table->asks = describe_request(table, columns);
-    if (ctr_rc(table->joined.conn) != SQLITE_OK) return false;
+    if (ctr_rc(conn) != SQLITE_OK) return false;
 
     ctr_run run = ctr_tab_run(table->rows->tab);
     ctr_slot *slot = ctr_tab_take(table->rows->tab, CTR_TAB_REQUEST);
@@ -176,18 +179,18 @@ static bool request_begin(ctr_table *table, sqlite3_value **columns)
     sqlite3_stmt *row = slot->kept.statement;
     ctr_run_bind_value(&run, row, ":request", id);
     bool done = ctr_run_row(&run, row);
-    const char *before = done ? ctr_text_column(table->joined.conn, row, 0) : NULL;
+    const char *before = done ? ctr_text_column(conn, row, 0) : NULL;
     if (before && strcmp(before, table->asks) != 0) {
         char *shown = ctr_problem_describe_value(id);
-        if (!shown) ctr_problem_nomem(table->joined.conn);
-        bool hides = sqlite3_vtab_on_conflict(table->joined.conn->db) == SQLITE_IGNORE;
-        ctr_problem_set(table->joined.conn, hides ? SQLITE_ERROR : SQLITE_CONSTRAINT_UNIQUE,
+        if (!shown) ctr_problem_nomem(conn);
+        bool hides = sqlite3_vtab_on_conflict(conn->db) == SQLITE_IGNORE;
+        ctr_problem_set(conn, hides ? SQLITE_ERROR : SQLITE_CONSTRAINT_UNIQUE,
                         "the request %s was taken before for %s, not for %s", shown, before,
                         table->asks);
         sqlite3_free(shown);
     }
     ctr_tab_give_back(table->rows->tab, slot);
-    table->repeated = done && ctr_rc(table->joined.conn) == SQLITE_OK;
+    table->repeated = done && ctr_rc(conn) == SQLITE_OK;
     return table->repeated;
 }
 
@@ -222,25 +225,26 @@ static void request_end(ctr_table *table)
  * write. */
 static int make_ready(ctr_table *table)
 {
+    ctr_conn *conn = table->joined.conn;
     ctr_tab *tab = table->rows->tab;
-    if (ctr_rc(table->joined.conn) != SQLITE_OK || ctr_tab_is_ready(tab))
-        return ctr_rc(table->joined.conn);
+    if (ctr_rc(conn) != SQLITE_OK || ctr_tab_is_ready(tab)) return ctr_rc(conn);
     table->rows->writing = true; /* a trigger on counter_replica must not use these rows */
     if (ctr_file_identity(table->file) && ctr_journal_refresh(tab) == SQLITE_OK &&
         ctr_batch_refuse_triggers(tab) == SQLITE_OK)
         tab->ready_at = table->file->version;
     table->rows->writing = false;
-    return ctr_rc(table->joined.conn);
+    return ctr_rc(conn);
 }
 
 int ctr_access_find(ctr_table *table)
 {
-    table->joined.conn->stats.finds++;
+    ctr_conn *conn = table->joined.conn;
+    conn->stats.finds++;
     if (table->front)
         table->front->find(table);
     else if (make_ready(table) == SQLITE_OK)
         ctr_rows_find_key(table->rows, table->keys);
-    return ctr_rc(table->joined.conn);
+    return ctr_rc(conn);
 }
 
 bool ctr_access_may_be_new(ctr_table *table)
@@ -251,10 +255,11 @@ bool ctr_access_may_be_new(ctr_table *table)
 
 int ctr_access_find_rowid(ctr_table *table, int64_t rowid)
 {
+    ctr_conn *conn = table->joined.conn;
     if (table->front) return table->front->find_rowid(table, rowid);
-    table->joined.conn->stats.finds++;
+    conn->stats.finds++;
     if (make_ready(table) == SQLITE_OK) ctr_rows_find_rowid(table->rows, rowid);
-    return ctr_rc(table->joined.conn);
+    return ctr_rc(conn);
 }
 
 void ctr_access_end(ctr_table *table)
@@ -336,10 +341,11 @@ static bool access_key_is(ctr_table *table, int64_t rowid)
 
 char *ctr_access_given_key_text(const ctr_table *table)
 {
+    ctr_conn *conn = table->joined.conn;
     char *key = ctr_problem_describe_key(table->keys, table->shape.n_keys);
     if (!key) {
-        ctr_problem_clear(table->joined.conn);
-        ctr_problem_nomem(table->joined.conn);
+        ctr_problem_clear(conn);
+        ctr_problem_nomem(conn);
     }
     return key;
 }
@@ -372,15 +378,14 @@ static const char *column_name(const ctr_table *table, int column)
 
 static int take_given(const ctr_table *table, int counter, sqlite3_value *value, int64_t *n)
 {
-    if (ctr_rc(table->joined.conn) != SQLITE_OK ||
-        ctr_arg_take_integer(table->joined.conn, value, n))
-        return ctr_rc(table->joined.conn);
+    ctr_conn *conn = table->joined.conn;
+    if (ctr_rc(conn) != SQLITE_OK || ctr_arg_take_integer(conn, value, n)) return ctr_rc(conn);
     char *refusal = ctr_arg_integer_refusal(value);
-    if (!refusal) return ctr_problem_nomem(table->joined.conn);
-    ctr_problem_set(table->joined.conn, SQLITE_MISMATCH, "column %s: a counter takes %s",
+    if (!refusal) return ctr_problem_nomem(conn);
+    ctr_problem_set(conn, SQLITE_MISMATCH, "column %s: a counter takes %s",
                     ctr_shape_counter_name(&table->shape, counter), refusal);
     sqlite3_free(refusal);
-    return ctr_rc(table->joined.conn);
+    return ctr_rc(conn);
 }
 
 int ctr_write_collect_amounts(ctr_table *table, sqlite3_value **columns)
@@ -396,14 +401,15 @@ int ctr_write_collect_amounts(ctr_table *table, sqlite3_value **columns)
 
 int ctr_write_collect_key(ctr_table *table, sqlite3_value **columns)
 {
+    ctr_conn *conn = table->joined.conn;
     for (int i = 0; i < table->shape.n_keys; i++) {
         int column = table->shape.keys[i];
         table->keys[i] = columns[ctr_table_column(column)];
         if (!ctr_table_given(table->keys[i]))
-            ctr_problem_set(table->joined.conn, SQLITE_MISMATCH, "key column %s must not be NULL",
+            ctr_problem_set(conn, SQLITE_MISMATCH, "key column %s must not be NULL",
                             column_name(table, column));
     }
-    return ctr_rc(table->joined.conn);
+    return ctr_rc(conn);
 }
 
 /* ---- cells ----------------------------------------------------------------------------------- */
@@ -438,21 +444,23 @@ static int refuse_overflow(ctr_table *table, int counter, int64_t n)
 
 int ctr_write_add(ctr_table *table, int counter, int64_t n)
 {
+    ctr_conn *conn = table->joined.conn;
     ctr_summary state = ctr_rows_state(table->rows, counter);
     if (overflows(&state.sum, n)) return refuse_overflow(table, counter, n);
     const ctr_leader *leader = lead(table);
-    if (!leader) return ctr_rc(table->joined.conn);
+    if (!leader) return ctr_rc(conn);
     if (ctr_stage_add(table->rows, counter, n, leader)) return refuse_overflow(table, counter, n);
-    ctr_conn_count(table->joined.conn, !state.touched);
-    return ctr_rc(table->joined.conn);
+    ctr_conn_count(conn, !state.touched);
+    return ctr_rc(conn);
 }
 
 static int refuse_life(ctr_table *table, int counter, ctr_status status)
 {
-    if (status == CTR_OK) return ctr_rc(table->joined.conn);
-    ctr_problem_set(table->joined.conn, SQLITE_ERROR, "the counter %s", ctr_status_text(status));
+    ctr_conn *conn = table->joined.conn;
+    if (status == CTR_OK) return ctr_rc(conn);
+    ctr_problem_set(conn, SQLITE_ERROR, "the counter %s", ctr_status_text(status));
     access_problem_at(table, counter);
-    return ctr_rc(table->joined.conn);
+    return ctr_rc(conn);
 }
 
 /* Notes an opening of another file that stands in the cell; refuses it unless the call says what it
@@ -460,9 +468,10 @@ static int refuse_life(ctr_table *table, int counter, ctr_status status)
 static void meet_opening(ctr_table *table, ctr_opening *opening, int counter, int64_t n,
                          const ctr_shard *theirs)
 {
-    ctr_openings_meet(table->joined.conn, opening, theirs->id);
+    ctr_conn *conn = table->joined.conn;
+    ctr_openings_meet(conn, opening, theirs->id);
     if (opening->answer != CTR_UNANSWERED) return;
-    ctr_problem_set(table->joined.conn, SQLITE_ERROR,
+    ctr_problem_set(conn, SQLITE_ERROR,
                     "two files counted the values that they had when they began to track it: %lld "
                     "here, %lld in another file: if they were copies of one file, add "
                     "'opening=same', and only the greater value counts; if each had its own, "
@@ -473,40 +482,40 @@ static void meet_opening(ctr_table *table, ctr_opening *opening, int counter, in
 
 int ctr_write_open(ctr_table *table, ctr_opening *opening, int counter, int64_t n)
 {
+    ctr_conn *conn = table->joined.conn;
     ctr_summary state = ctr_rows_state(table->rows, counter);
     if (overflows(&state.sum, n)) return refuse_overflow(table, counter, n);
     ctr_leader leader = {.least = 1};
     memcpy(leader.id, opening->id, CTR_ID_SIZE);
     ctr_status status = state.life % 2 == 0 ? ctr_stage_next_life(table->rows, counter, n, &leader)
                                             : ctr_stage_open(table->rows, counter, n, &leader);
-    if (ctr_rc(table->joined.conn) != SQLITE_OK || refuse_life(table, counter, status))
-        return ctr_rc(table->joined.conn);
+    if (ctr_rc(conn) != SQLITE_OK || refuse_life(table, counter, status)) return ctr_rc(conn);
     const ctr_cell *cell = &table->rows->cells[counter];
     ctr_shard shard;
     for (size_t at = 0; state.life % 2 == 1 && ctr_cell_next(cell, &at, &shard);)
         if (ctr_id_is_opening(shard.id) && shard.clock == 1)
             meet_opening(table, opening, counter, n, &shard);
     opening->n++;
-    ctr_conn_count(table->joined.conn, !state.touched);
-    return ctr_rc(table->joined.conn);
+    ctr_conn_count(conn, !state.touched);
+    return ctr_rc(conn);
 }
 
 /* A counter that equals n already stays unchanged. */
 int ctr_write_assign(ctr_table *table, int counter, int64_t n)
 {
+    ctr_conn *conn = table->joined.conn;
     int64_t value;
     ctr_summary state = ctr_rows_state(table->rows, counter);
-    if (ctr_sum_value(&state.sum, &value) == CTR_OK && value == n)
-        return ctr_rc(table->joined.conn);
+    if (ctr_sum_value(&state.sum, &value) == CTR_OK && value == n) return ctr_rc(conn);
     const ctr_leader *leader = lead(table);
-    if (!leader) return ctr_rc(table->joined.conn);
+    if (!leader) return ctr_rc(conn);
     if (ctr_stage_assign(table->rows, counter, n, leader))
-        return ctr_problem_set(table->joined.conn, SQLITE_ERROR,
+        return ctr_problem_set(conn, SQLITE_ERROR,
                                "column %s: integer overflow: with the value %lld, the count of "
                                "this file would exceed 64 bits",
                                ctr_shape_counter_name(&table->shape, counter), (long long)n);
-    ctr_conn_count(table->joined.conn, !state.touched);
-    return ctr_rc(table->joined.conn);
+    ctr_conn_count(conn, !state.touched);
+    return ctr_rc(conn);
 }
 
 int ctr_write_change(ctr_table *table, int counter, int64_t from, int64_t to)
@@ -533,10 +542,11 @@ void ctr_write_refuse_no_counter(ctr_conn *conn)
 
 int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given)
 {
+    ctr_conn *conn = table->joined.conn;
     const ctr_leader *leader = given->is ? lead(table) : NULL;
-    if (ctr_rc(table->joined.conn) != SQLITE_OK) return ctr_rc(table->joined.conn);
+    if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
     ctr_status status = ctr_stage_next_life(table->rows, counter, given->n, leader);
-    if (leader && status == CTR_OK) ctr_conn_count(table->joined.conn, false);
+    if (leader && status == CTR_OK) ctr_conn_count(conn, false);
     return refuse_life(table, counter, status);
 }
 
@@ -568,16 +578,16 @@ static row_state state_of(const ctr_table *table)
 /* A row that does not exist may have been removed for good. */
 int ctr_write_check_floors(ctr_table *table)
 {
-    if (ctr_rc(table->joined.conn) != SQLITE_OK || ctr_access_found(table))
-        return ctr_rc(table->joined.conn);
-    if (!ctr_access_is_below(table)) return ctr_rc(table->joined.conn);
+    ctr_conn *conn = table->joined.conn;
+    if (ctr_rc(conn) != SQLITE_OK || ctr_access_found(table)) return ctr_rc(conn);
+    if (!ctr_access_is_below(table)) return ctr_rc(conn);
     char *key = ctr_problem_describe_key(table->keys, table->shape.n_keys);
-    if (!key) return ctr_problem_nomem(table->joined.conn);
-    ctr_problem_set(table->joined.conn, SQLITE_CONSTRAINT,
+    if (!key) return ctr_problem_nomem(conn);
+    ctr_problem_set(conn, SQLITE_CONSTRAINT,
                     "the key %s is below a floor of the table; see counter_floors('%s')", key,
                     table->front ? table->front->birth(table) : table->name);
     sqlite3_free(key);
-    return ctr_rc(table->joined.conn);
+    return ctr_rc(conn);
 }
 
 /* Writes the row once, if it has changed. Behind a front it is always written, because other files
@@ -598,23 +608,24 @@ static void write_once(ctr_table *table)
  * next life; in a live row, a counter that was deleted alone does so if it is given a value. */
 static void insert_row(ctr_table *table, sqlite3_value **columns)
 {
-    int mode = sqlite3_vtab_on_conflict(table->joined.conn->db);
+    ctr_conn *conn = table->joined.conn;
+    int mode = sqlite3_vtab_on_conflict(conn->db);
     if (table->shape.n_counters == 0) {
-        ctr_write_refuse_no_counter(table->joined.conn);
+        ctr_write_refuse_no_counter(conn);
         return;
     }
     if (ctr_write_collect_amounts(table, columns) || ctr_write_collect_key(table, columns)) return;
     if (ctr_access_find(table)) return;
     row_state state = state_of(table);
     if (state == ROW_LIVE && mode == SQLITE_IGNORE) {
-        ctr_problem_set(table->joined.conn, SQLITE_CONSTRAINT, "the row exists already");
+        ctr_problem_set(conn, SQLITE_CONSTRAINT, "the row exists already");
         return;
     }
     if (ctr_write_check_floors(table)) return;
 
     bool replaces = mode == SQLITE_REPLACE, key_alone = true;
     for (int i = 0; i < table->shape.n_counters && key_alone; i++) key_alone = !table->given[i].is;
-    for (int i = 0; i < table->shape.n_counters && ctr_rc(table->joined.conn) == SQLITE_OK; i++) {
+    for (int i = 0; i < table->shape.n_counters && ctr_rc(conn) == SQLITE_OK; i++) {
         const ctr_given *given = &table->given[i];
         bool revives = given->is || replaces || state == ROW_DELETED;
         if (is_deleted(table, i) && revives)
@@ -634,6 +645,7 @@ static void insert_row(ctr_table *table, sqlite3_value **columns)
  * UPDATE ... FROM. */
 static int check_key(ctr_table *table, int64_t rowid, sqlite3_value **columns)
 {
+    ctr_conn *conn = table->joined.conn;
     bool assigned = false;
     for (int i = 0; i < table->shape.n_keys; i++) {
         sqlite3_value *value = columns[ctr_table_column(table->shape.keys[i])];
@@ -641,32 +653,31 @@ static int check_key(ctr_table *table, int64_t rowid, sqlite3_value **columns)
         table->keys[i] = same ? NULL : value;
         assigned = assigned || !same;
         if (!same && !ctr_table_given(value))
-            return ctr_problem_set(table->joined.conn, SQLITE_MISMATCH,
-                                   "key column %s must not be NULL",
+            return ctr_problem_set(conn, SQLITE_MISMATCH, "key column %s must not be NULL",
                                    column_name(table, table->shape.keys[i]));
     }
     if (assigned && !access_key_is(table, rowid))
-        ctr_problem_set(table->joined.conn, SQLITE_ERROR, "the key of a row cannot be changed");
-    return ctr_rc(table->joined.conn);
+        ctr_problem_set(conn, SQLITE_ERROR, "the key of a row cannot be changed");
+    return ctr_rc(conn);
 }
 
 /* NULL is refused, except for a counter that was deleted alone and so reads NULL: in an UPDATE ...
  * FROM, SQLite before 3.41 passes unassigned counters with the values that it read. */
 static void update_row(ctr_table *table, sqlite3_value **argv)
 {
+    ctr_conn *conn = table->joined.conn;
     sqlite3_value **columns = argv + 2, *command = columns[CTR_COLUMN_COMMAND];
     int64_t rowid = sqlite3_value_int64(argv[0]);
     if (!sqlite3_value_nochange(argv[1]) && sqlite3_value_int64(argv[1]) != rowid)
-        ctr_problem_set(table->joined.conn, SQLITE_ERROR, "the row id cannot be changed");
+        ctr_problem_set(conn, SQLITE_ERROR, "the row id cannot be changed");
     if (!sqlite3_value_nochange(command) && ctr_table_given(command))
-        ctr_problem_set(table->joined.conn, SQLITE_ERROR,
-                        "commands are given by INSERT, not by UPDATE");
-    if (ctr_rc(table->joined.conn) != SQLITE_OK || check_key(table, rowid, columns)) return;
+        ctr_problem_set(conn, SQLITE_ERROR, "commands are given by INSERT, not by UPDATE");
+    if (ctr_rc(conn) != SQLITE_OK || check_key(table, rowid, columns)) return;
     if (ctr_access_find_rowid(table, rowid)) return;
     if (table->front) table->front->require_as_read(table);
     if (!ctr_access_found(table)) return;
 
-    for (int i = 0; i < table->shape.n_counters && ctr_rc(table->joined.conn) == SQLITE_OK; i++) {
+    for (int i = 0; i < table->shape.n_counters && ctr_rc(conn) == SQLITE_OK; i++) {
         sqlite3_value *value = columns[ctr_table_column(table->shape.counters[i])];
         ctr_given given = {.is = true};
         bool deleted = is_deleted(table, i);
@@ -685,25 +696,28 @@ static void update_row(ctr_table *table, sqlite3_value **argv)
 
 int ctr_write_check_altered(const ctr_table *table)
 {
-    if (!table->altered) return ctr_rc(table->joined.conn);
+    ctr_conn *conn = table->joined.conn;
+    if (!table->altered) return ctr_rc(conn);
     return ctr_problem_set(
-        table->joined.conn, SQLITE_ERROR,
+        conn, SQLITE_ERROR,
         "this statement has added or dropped a column and cannot count any more");
 }
 
 /* With SQLITE_CONSTRAINT and OR IGNORE, SQLite skips the row and does not count it as changed. */
 static bool is_ignored(const ctr_table *table)
 {
-    return ctr_rc(table->joined.conn) == SQLITE_CONSTRAINT && !table->tracker &&
-           sqlite3_vtab_on_conflict(table->joined.conn->db) == SQLITE_IGNORE;
+    ctr_conn *conn = table->joined.conn;
+    return ctr_rc(conn) == SQLITE_CONSTRAINT && !table->tracker &&
+           sqlite3_vtab_on_conflict(conn->db) == SQLITE_IGNORE;
 }
 
 /* The counters of a tracked table change only with that table. */
 static int refuse_by_hand(const ctr_table *table)
 {
-    if (!table->tracker) return ctr_rc(table->joined.conn);
+    ctr_conn *conn = table->joined.conn;
+    if (!table->tracker) return ctr_rc(conn);
     return ctr_problem_set(
-        table->joined.conn, SQLITE_ERROR,
+        conn, SQLITE_ERROR,
         "it holds the counters of a tracked table and cannot be written: write that table");
 }
 

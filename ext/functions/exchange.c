@@ -62,14 +62,15 @@ static int refuse_main(ctr_conn *conn)
  * write others, but ATTACH can. */
 static void check_may_write(const exchange *x)
 {
-    sqlite3 *host = x->main.conn->db;
-    ctr_run run = ctr_run_on(x->main.conn, "main", NULL);
+    ctr_conn *conn = x->main.conn;
+    sqlite3 *host = conn->db;
+    ctr_run run = ctr_run_on(conn, "main", NULL);
     if (ctr_run_number(&run, CTR_SQL_SYNC_QUERY_ONLY) != 0)
-        ctr_problem_set(x->main.conn, SQLITE_READONLY,
+        ctr_problem_set(conn, SQLITE_READONLY,
                         "%Q cannot be written: PRAGMA query_only of this connection is on",
                         x->peer);
-    else if (ctr_rc(x->main.conn) == SQLITE_OK && sqlite3_db_readonly(host, "main") == 1)
-        ctr_problem_set(x->main.conn, SQLITE_READONLY,
+    else if (ctr_rc(conn) == SQLITE_OK && sqlite3_db_readonly(host, "main") == 1)
+        ctr_problem_set(conn, SQLITE_READONLY,
                         "%Q cannot be written by its path, because main is read-only here: ATTACH "
                         "it, and name the attached database",
                         x->peer);
@@ -145,13 +146,14 @@ static void lock_taker(exchange *x, const taker *to, ctr_session *session)
  * anything is written. */
 static void begin_work(exchange *x)
 {
+    ctr_conn *conn = x->main.conn;
     taker *main = &x->main, *other = &x->other;
-    if (ctr_rc(x->main.conn) == SQLITE_OK) ctr_session_begin(&main->session, main->conn, true);
-    if (ctr_rc(x->main.conn) == SQLITE_OK && other->own)
+    if (ctr_rc(conn) == SQLITE_OK) ctr_session_begin(&main->session, main->conn, true);
+    if (ctr_rc(conn) == SQLITE_OK && other->own)
         ctr_session_begin(&other->session, other->conn, true);
     if (x->way->takes) lock_taker(x, main, &main->session);
     if (x->way->gives) lock_taker(x, other, other->own ? &other->session : &main->session);
-    if (x->way->takes && x->way->gives && ctr_rc(x->main.conn) == SQLITE_OK)
+    if (x->way->takes && x->way->gives && ctr_rc(conn) == SQLITE_OK)
         ctr_session_keep_pages(&main->session);
     if (x->way->takes && ctr_source_hold(&x->theirs) == SQLITE_OK)
         ctr_source_read(&x->theirs, &x->their_identity);
@@ -197,25 +199,26 @@ static bool look_again_at_ours(exchange *x)
  * already reads; for other files it has waited. */
 static void say_locked(const exchange *x)
 {
+    ctr_conn *conn = x->main.conn;
     ctr_problem ignored;
-    ctr_problem_clear(x->main.conn);
-    ctr_problem_begin(x->main.conn, &ignored);
-    int timeout = ctr_run_busy_timeout(x->main.conn);
+    ctr_problem_clear(conn);
+    ctr_problem_begin(conn, &ignored);
+    int timeout = ctr_run_busy_timeout(conn);
     ctr_problem_close(&ignored);
     if (x->reads_it)
-        ctr_problem_set(x->main.conn, SQLITE_BUSY,
+        ctr_problem_set(conn, SQLITE_BUSY,
                         "database is locked: another connection is writing %s, or has written it "
                         "since this one began to read it: %s%s BEGIN IMMEDIATE, which waits, and "
                         "repeat the call",
                         x->locked_out, x->other.own ? "ATTACH the other file, " : "",
                         x->alone ? "run" : "end the transaction, run");
     else if (x->locked_out)
-        ctr_problem_set(x->main.conn, SQLITE_BUSY,
+        ctr_problem_set(conn, SQLITE_BUSY,
                         "database is locked: another connection has kept %s locked for longer "
                         "than the busy timeout, %d ms",
                         x->locked_out, timeout);
     else
-        ctr_problem_set(x->main.conn, SQLITE_BUSY, "database is locked: %s",
+        ctr_problem_set(conn, SQLITE_BUSY, "database is locked: %s",
                         x->alone
                             ? "run BEGIN IMMEDIATE, which waits, and repeat the call"
                             : "by another connection, or by this transaction: COMMIT it first");
@@ -296,11 +299,12 @@ static void fill_answer(ctr_answer *answer, const exchange *x, const ctr_report 
 /* What main has taken is what counter_warnings tells until it is reset. */
 static void keep_brought(const exchange *x, const ctr_report *report)
 {
+    ctr_conn *conn = x->main.conn;
     ctr_problem none;
-    ctr_problem_begin(x->main.conn, &none); /* without memory there is no warning */
-    ctr_brought_list *list = x->way->takes ? ctr_brought_of(x->main.conn) : NULL;
+    ctr_problem_begin(conn, &none); /* without memory there is no warning */
+    ctr_brought_list *list = x->way->takes ? ctr_brought_of(conn) : NULL;
     for (int i = 0; list && i < report->n; i++)
-        ctr_brought_list_add(x->main.conn, list, report->rows[i].birth,
+        ctr_brought_list_add(conn, list, report->rows[i].birth,
                              &report->rows[i].brought[CTR_MAIN_TAKES]);
     ctr_problem_close(&none);
 }

@@ -80,11 +80,12 @@ static void open_circle_table(circles *all, const ctr_catalog_entry *here)
 /* Notes which columns refer to the tables that are open. */
 static void note_references(circles *all)
 {
-    for (int i = 0; i < all->n_tables && ctr_rc(all->pull->file->conn) == SQLITE_OK; i++) {
+    ctr_conn *conn = all->pull->file->conn;
+    for (int i = 0; i < all->n_tables && ctr_rc(conn) == SQLITE_OK; i++) {
         circle_table *table = &all->tables[i];
         const ctr_tracked *tracked = table->merge.showing.tracked;
         table->refers = sqlite3_malloc64((size_t)tracked->n_regular + 1);
-        if (!table->refers) ctr_problem_nomem(all->pull->file->conn);
+        if (!table->refers) ctr_problem_nomem(conn);
         for (int j = 0; table->refers && j < tracked->n_regular; j++) {
             const char *column = tracked->regular[j].column;
             table->refers[j] = false;
@@ -98,6 +99,7 @@ static void note_references(circles *all)
 /* Opens the tables of circles that list anything. */
 static void open_circles(circles *all)
 {
+    ctr_conn *conn = all->pull->file->conn;
     ctr_pull *pull = all->pull;
     all->foreign = ctr_foreign_keys_of(pull->file);
     if (!all->foreign || all->foreign->n == 0) return;
@@ -105,18 +107,18 @@ static void open_circles(circles *all)
     size_t size = ((size_t)all->foreign->n + 1) * sizeof(sqlite3_stmt *);
     all->referrers = sqlite3_malloc64(size);
     if (all->referrers) memset(all->referrers, 0, size);
-    if (!all->tables || !all->referrers) ctr_problem_nomem(all->pull->file->conn);
-    for (int i = 0; i < pull->here.n && ctr_rc(all->pull->file->conn) == SQLITE_OK; i++) {
+    if (!all->tables || !all->referrers) ctr_problem_nomem(conn);
+    for (int i = 0; i < pull->here.n && ctr_rc(conn) == SQLITE_OK; i++) {
         const ctr_catalog_entry *here = &pull->here.entries[i];
         if (!ctr_tracked_is_among(pull->mine, here->name)) continue;
         const char *table = ctr_triggers_table(pull->mine, here->name);
-        if (table && ctr_foreign_is_in_circle(all->pull->file->conn, all->foreign, table) &&
+        if (table && ctr_foreign_is_in_circle(conn, all->foreign, table) &&
             ctr_apart_count(pull->file, here->name) > 0)
             open_circle_table(all, here);
     }
     note_references(all);
     all->group = sqlite3_malloc64((all->n + 1) * sizeof *all->group);
-    if (!all->group) ctr_problem_nomem(all->pull->file->conn);
+    if (!all->group) ctr_problem_nomem(conn);
 }
 
 static void close_circles(circles *all)
@@ -172,9 +174,9 @@ static void take_into_group(circles *all, size_t row)
  * or that lists nothing, 1. */
 static sqlite3_stmt *prepare_referrers(circles *all, int key, int parent, int child)
 {
+    ctr_conn *conn = all->pull->file->conn;
     const ctr_foreign_key *foreign = &all->foreign->keys[key];
-    if (all->referrers[key] || ctr_rc(all->pull->file->conn) != SQLITE_OK)
-        return all->referrers[key];
+    if (all->referrers[key] || ctr_rc(conn) != SQLITE_OK) return all->referrers[key];
     const ctr_tracked *tracked = all->tables[parent].merge.showing.tracked;
     sqlite3_str *out = sqlite3_str_new(NULL);
     if (child >= 0)
@@ -186,7 +188,7 @@ static sqlite3_stmt *prepare_referrers(circles *all, int key, int parent, int ch
     ctr_list_bound_key(tracked, out, "p.");
     sqlite3_str_appendall(out, " AND ");
     ctr_foreign_list_match(foreign, out);
-    char *text = ctr_text_finish(all->pull->file->conn, out);
+    char *text = ctr_text_finish(conn, out);
     ctr_run run = ctr_run_on(tracked->conn, tracked->schema, NULL);
     run.slots.value = text;
     if (text) all->referrers[key] = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
@@ -274,17 +276,17 @@ static bool take_parent(circles *all, const circle_row *row, int key)
 /* Takes what the row needs beside it. Returns false if that is not to be had. */
 static bool complete_group(circles *all, size_t number)
 {
+    ctr_conn *conn = all->pull->file->conn;
     const circle_row *row = &all->rows[number];
     circle_table *table = &all->tables[row->table];
     bool complete = ctr_values_take_key(&table->merge.rows, row->id, table->keys);
     if (!complete) return false;
     if (!row->ended && table->values.tab)
         ctr_row_values_read(&table->values, row->id, table->keys, true);
-    for (int i = 0; i < all->foreign->n && complete && ctr_rc(all->pull->file->conn) == SQLITE_OK;
-         i++)
+    for (int i = 0; i < all->foreign->n && complete && ctr_rc(conn) == SQLITE_OK; i++)
         complete = row->ended ? take_referrers(all, row, i) : take_parent(all, row, i);
     for (int i = 0; i < table->merge.shape.n_keys; i++) sqlite3_value_free(table->keys[i]);
-    return complete && ctr_rc(all->pull->file->conn) == SQLITE_OK;
+    return complete && ctr_rc(conn) == SQLITE_OK;
 }
 
 /* Begins a group with a row. Returns false if nothing refers to it that could go with it. */
@@ -328,12 +330,12 @@ static void write_circle_row(circles *all, const circle_row *row, bool loosely)
  * the table took all of them. */
 static bool write_group(circles *all)
 {
+    ctr_conn *conn = all->pull->file->conn;
     enum { IDLE = 3 };
     size_t left = all->n_group;
-    for (int idle = 0; left > 0 && idle < IDLE && ctr_rc(all->pull->file->conn) == SQLITE_OK;
-         idle++) {
+    for (int idle = 0; left > 0 && idle < IDLE && ctr_rc(conn) == SQLITE_OK; idle++) {
         bool loosely = idle == 1;
-        for (size_t i = 0; i < all->n_group && ctr_rc(all->pull->file->conn) == SQLITE_OK; i++) {
+        for (size_t i = 0; i < all->n_group && ctr_rc(conn) == SQLITE_OK; i++) {
             circle_row *row = &all->rows[all->group[i]];
             if (row->done) continue;
             write_circle_row(all, row, loosely);
@@ -342,7 +344,7 @@ static bool write_group(circles *all)
             if (row->done) idle = -1;
         }
     }
-    return left == 0 && !ctr_foreign_broken(all->pull->file->conn->db);
+    return left == 0 && !ctr_foreign_broken(conn->db);
 }
 
 /* Shows or deletes the group, or nothing. Within a statement that writes, SQLite opens no
@@ -367,11 +369,12 @@ static bool show_group(circles *all)
 
 bool ctr_circles_show(ctr_pull *pull)
 {
+    ctr_conn *conn = pull->file->conn;
     bool any = false;
     circles all = {.pull = pull};
     open_circles(&all);
-    bool broken = ctr_foreign_broken(pull->file->conn->db);
-    for (size_t i = 0; i < all.n && !broken && ctr_rc(pull->file->conn) == SQLITE_OK; i++)
+    bool broken = ctr_foreign_broken(conn->db);
+    for (size_t i = 0; i < all.n && !broken && ctr_rc(conn) == SQLITE_OK; i++)
         if (!all.rows[i].done && make_group(&all, i)) any |= show_group(&all);
     close_circles(&all);
     return any;

@@ -67,30 +67,29 @@ static void add_hash(ctr_digest *digest, const ctr_packed *row)
 
 static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt *row)
 {
+    ctr_conn *conn = job->rows->conn;
     for (int i = 0; i < job->shape->n_keys; i++)
         job->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + job->shape->keys[i]);
-    if (ctr_pack_folded(job->rows->conn, &job->bytes, job->shape, job->keys)) return;
+    if (ctr_pack_folded(conn, &job->bytes, job->shape, job->keys)) return;
     int64_t bucket = bucket_of(&job->bytes, n);
     bool any = false; /* touched counter, or row cell */
     if (job->shape->replicated) {
         int64_t rowid = sqlite3_column_int64(row, CTR_WALK_ID);
-        any = ctr_row_feed_read(job->rows->conn, &job->giver, rowid, job->keys);
-        if (any) append_bytes(job->rows->conn, &job->bytes, "", 0);
-        if (any)
-            append_bytes(job->rows->conn, &job->bytes, job->giver.image.bytes,
-                         job->giver.image.size);
+        any = ctr_row_feed_read(conn, &job->giver, rowid, job->keys);
+        if (any) append_bytes(conn, &job->bytes, "", 0);
+        if (any) append_bytes(conn, &job->bytes, job->giver.image.bytes, job->giver.image.size);
     }
-    for (int i = 0; i < job->shape->n_counters && ctr_rc(job->rows->conn) == SQLITE_OK; i++) {
+    for (int i = 0; i < job->shape->n_counters && ctr_rc(conn) == SQLITE_OK; i++) {
         ctr_cell cell;
         int counter = job->by_name[i], column = job->shape->counters[counter];
         if (ctr_values_open_cell(job->rows, row, CTR_WALK_COLUMNS + column, counter, &cell)) return;
         if (ctr_cell_is_untouched(&cell)) continue;
         const char *name = ctr_shape_counter_name(job->shape, counter);
-        append_bytes(job->rows->conn, &job->bytes, name, strlen(name));
-        append_bytes(job->rows->conn, &job->bytes, cell.bytes, cell.size);
+        append_bytes(conn, &job->bytes, name, strlen(name));
+        append_bytes(conn, &job->bytes, cell.bytes, cell.size);
         any = true;
     }
-    if (any && ctr_rc(job->rows->conn) == SQLITE_OK) add_hash(&digests[bucket], &job->bytes);
+    if (any && ctr_rc(conn) == SQLITE_OK) add_hash(&digests[bucket], &job->bytes);
 }
 
 void ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows)
@@ -211,13 +210,14 @@ static void append_word(ctr_conn *conn, ctr_packed *bytes, const char *text)
 static void add_shard(holds_job *job, const char *counter, const ctr_cell *cell,
                       const ctr_shard *shard)
 {
+    ctr_conn *conn = job->file->conn;
     char numbers[64];
     sqlite3_snprintf(sizeof numbers, numbers, "%u %lld", cell->life, (long long)shard->clock);
-    ctr_pack_folded(job->file->conn, &job->bytes, &job->shape, job->keys);
-    append_word(job->file->conn, &job->bytes, job->entry->birth);
-    append_word(job->file->conn, &job->bytes, counter);
-    append_word(job->file->conn, &job->bytes, numbers);
-    if (ctr_rc(job->file->conn) == SQLITE_OK) add_hash(job->digest, &job->bytes);
+    ctr_pack_folded(conn, &job->bytes, &job->shape, job->keys);
+    append_word(conn, &job->bytes, job->entry->birth);
+    append_word(conn, &job->bytes, counter);
+    append_word(conn, &job->bytes, numbers);
+    if (ctr_rc(conn) == SQLITE_OK) add_hash(job->digest, &job->bytes);
 }
 
 static void walk_row(holds_job *job, sqlite3_stmt *row)
@@ -251,22 +251,23 @@ static void walk_row(holds_job *job, sqlite3_stmt *row)
 
 static void walk_table(holds_job *job)
 {
+    ctr_conn *conn = job->file->conn;
     ctr_walk walk;
     const char *name = job->entry->name;
     if (ctr_tab_read_shape(job->file, name, &job->shape)) return;
     job->keys = sqlite3_malloc64((size_t)job->shape.n_keys * sizeof *job->keys);
-    if (!job->keys) ctr_problem_nomem(job->file->conn);
+    if (!job->keys) ctr_problem_nomem(conn);
     ctr_rows_open(&job->rows, job->file, name, &job->shape);
     const ctr_source *source = job->source;
-    if (source && ctr_rc(job->file->conn) == SQLITE_OK) {
+    if (source && ctr_rc(conn) == SQLITE_OK) {
         ctr_catalog_entry theirs = {0};
         const char *birth = job->entry->birth;
         job->there = ctr_catalog_born(&theirs, source->conn, source->schema, birth);
         if (job->there) ctr_tab_read_shape(source->file, theirs.name, &job->other_shape);
         if (job->there)
-            ctr_shape_check_keys(job->file->conn, &job->other_shape, "the giving file", &job->shape,
+            ctr_shape_check_keys(conn, &job->other_shape, "the giving file", &job->shape,
                                  "the taking file");
-        if (job->there && ctr_rc(job->file->conn) == SQLITE_OK)
+        if (job->there && ctr_rc(conn) == SQLITE_OK)
             ctr_rows_open(&job->other, source->file, theirs.name, &job->other_shape);
         job->other.whole = true;
         ctr_catalog_close_entry(&theirs);

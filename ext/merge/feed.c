@@ -528,26 +528,28 @@ static const char *present_name(const ctr_feed *feed)
 /* Makes the floors of the table the current row, if they changed. Returns whether it did. */
 static bool take_floors(ctr_feed *feed)
 {
+    ctr_conn *conn = feed->source.conn;
     int n = feed->shape.n_keys;
     ctr_slot *floors = ctr_floors_read(feed->rows.tab);
     sqlite3_stmt *row = floors ? floors->kept.statement : NULL;
     bool found = row && sqlite3_column_int64(row, n) >= feed->query.since;
     if (found) {
         for (int i = 0; i < n; i++) feed->keys[i] = sqlite3_column_value(row, i);
-        ctr_pack_values(feed->source.conn, &feed->key, feed->keys, n);
+        ctr_pack_values(conn, &feed->key, feed->keys, n);
         feed->number = sqlite3_column_int64(row, n);
         feed->column = NULL;
         feed->generation = 0;
         feed->has_cell = false;
     }
     ctr_tab_give_back(feed->rows.tab, floors);
-    return found && ctr_rc(feed->source.conn) == SQLITE_OK;
+    return found && ctr_rc(conn) == SQLITE_OK;
 }
 
 /* Steps to the next answer about openings. Returns false after the last. */
 static bool step_answer(ctr_feed *feed)
 {
-    ctr_run run = ctr_run_on(feed->source.conn, feed->source.schema, present_name(feed));
+    ctr_conn *conn = feed->source.conn;
+    ctr_run run = ctr_run_on(conn, feed->source.schema, present_name(feed));
     if (!feed->answers) return false;
     if (!ctr_run_row(&run, feed->answers)) {
         sqlite3_finalize(feed->answers); /* a further step would begin anew */
@@ -556,7 +558,7 @@ static bool step_answer(ctr_feed *feed)
     }
     const void *answer = sqlite3_column_blob(feed->answers, 0);
     size_t size = (size_t)sqlite3_column_bytes(feed->answers, 0);
-    if (ctr_openings_check(feed->source.conn, answer, size)) return false;
+    if (ctr_openings_check(conn, answer, size)) return false;
     memcpy(feed->answer, answer, sizeof feed->answer);
     feed->cell = (ctr_cell){.bytes = feed->answer, .size = sizeof feed->answer};
     feed->number = sqlite3_column_int64(feed->answers, 1);
@@ -570,6 +572,7 @@ static bool step_answer(ctr_feed *feed)
 /* Opens the table number `entry`. Returns whether the current row has its floors. */
 static bool enter_table(ctr_feed *feed)
 {
+    ctr_conn *conn = feed->source.conn;
     const ctr_source *source = &feed->source;
     const char *name = present_name(feed);
     feed->table = feed->source.catalog.entries[feed->entry].birth;
@@ -579,16 +582,15 @@ static bool enter_table(ctr_feed *feed)
         return false;
     feed->keys = sqlite3_malloc64((size_t)feed->shape.n_keys * sizeof *feed->keys);
     feed->key_text = ctr_shape_key_text(&feed->shape);
-    if (!feed->keys || !feed->key_text) ctr_problem_nomem(feed->source.conn);
+    if (!feed->keys || !feed->key_text) ctr_problem_nomem(conn);
     ctr_rows_open(&feed->rows, source->file, name, &feed->shape);
     feed->rows.whole = true;
-    if (feed->shape.replicated && ctr_rc(feed->source.conn) == SQLITE_OK)
+    if (feed->shape.replicated && ctr_rc(conn) == SQLITE_OK)
         ctr_row_feed_open(&feed->row, feed->rows.tab);
     if (feed->scope.n > 0) {
         ctr_stream_walk_open_scope(&feed->walk, &feed->rows, feed->query.since, feed->scope.values,
                                    feed->scope.n);
-        ctr_problem_where(feed->source.conn, "table %s",
-                          feed->table); /* a collation may be missing */
+        ctr_problem_where(conn, "table %s", feed->table); /* a collation may be missing */
     } else {
         ctr_stream_walk_open(&feed->walk, &feed->rows,
                              feed->query.since > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL_NUMBERED,
@@ -600,7 +602,7 @@ static bool enter_table(ctr_feed *feed)
     ctr_run_bind_int(&run, feed->answers, ":number", feed->query.since);
     feed->named = 0;
     feed->counter = feed->shape.n_counters; /* before the first row */
-    return ctr_rc(feed->source.conn) == SQLITE_OK && take_floors(feed);
+    return ctr_rc(conn) == SQLITE_OK && take_floors(feed);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -609,13 +611,13 @@ static bool enter_table(ctr_feed *feed)
  * because the host may count while the feed reads through its connection. */
 static bool step_row(ctr_feed *feed)
 {
+    ctr_conn *conn = feed->source.conn;
     sqlite3_stmt *row = feed->walk.row;
     while (ctr_stream_walk_next(&feed->walk)) {
         for (int i = 0; i < feed->shape.n_keys; i++)
             feed->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + feed->shape.keys[i]);
         bool in_bucket = feed->query.bucket.of == 0;
-        if (!in_bucket &&
-            ctr_pack_folded(feed->source.conn, &feed->key, &feed->shape, feed->keys) == SQLITE_OK)
+        if (!in_bucket && ctr_pack_folded(conn, &feed->key, &feed->shape, feed->keys) == SQLITE_OK)
             in_bucket = ctr_digest_bucket_has(&feed->query.bucket, &feed->key);
         if (!in_bucket) continue;
         feed->number = feed->walk.number;
@@ -623,10 +625,9 @@ static bool step_row(ctr_feed *feed)
         ctr_source_append(&feed->source);
         if (ctr_rows_take(&feed->rows, row)) return false;
         int64_t rowid = sqlite3_column_int64(row, CTR_WALK_ID);
-        feed->gives_row = feed->shape.replicated &&
-                          ctr_row_feed_read(feed->source.conn, &feed->row, rowid, feed->keys);
-        return ctr_pack_values(feed->source.conn, &feed->key, feed->keys, feed->shape.n_keys) ==
-               SQLITE_OK;
+        feed->gives_row =
+            feed->shape.replicated && ctr_row_feed_read(conn, &feed->row, rowid, feed->keys);
+        return ctr_pack_values(conn, &feed->key, feed->keys, feed->shape.n_keys) == SQLITE_OK;
     }
     return false;
 }
@@ -641,14 +642,14 @@ static bool is_own(const ctr_feed *feed, const uint8_t *id)
 /* Takes the shards of others out of the current cell. Its life stays. */
 static void keep_own_shards(ctr_feed *feed)
 {
+    ctr_conn *conn = feed->source.conn;
     enum { LEAST = CTR_ID_SIZE + 2 }; /* bytes of a shard */
     size_t n = 0, at = 0;
     ctr_shard shard, *kept;
     feed->own_shards.size = feed->own_cell.size = 0;
-    kept = (void *)ctr_pack_room(feed->source.conn, &feed->own_shards,
+    kept = (void *)ctr_pack_room(conn, &feed->own_shards,
                                  (feed->cell.size / LEAST + 1) * sizeof *kept);
-    uint8_t *out =
-        ctr_pack_room(feed->source.conn, &feed->own_cell, feed->cell.size + CTR_CELL_HEADER_MAX);
+    uint8_t *out = ctr_pack_room(conn, &feed->own_cell, feed->cell.size + CTR_CELL_HEADER_MAX);
     if (!kept || !out) return;
     while (ctr_cell_next(&feed->cell, &at, &shard))
         if (is_own(feed, shard.id)) kept[n++] = shard;
@@ -658,13 +659,14 @@ static void keep_own_shards(ctr_feed *feed)
 
 static void read_own_ids(ctr_feed *feed)
 {
-    ctr_run run = ctr_run_on(feed->source.conn, feed->source.schema, NULL);
+    ctr_conn *conn = feed->source.conn;
+    ctr_run run = ctr_run_on(conn, feed->source.schema, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_IDS);
     while (ctr_run_row(&run, row)) {
         const void *id = sqlite3_column_blob(row, 0);
         if (!id || sqlite3_column_bytes(row, 0) != CTR_ID_SIZE) continue;
-        uint8_t *ids = ctr_array_room(feed->source.conn, feed->ids, &feed->room_ids,
-                                      feed->n_ids + 1, CTR_ID_SIZE);
+        uint8_t *ids =
+            ctr_array_room(conn, feed->ids, &feed->room_ids, feed->n_ids + 1, CTR_ID_SIZE);
         if (!ids) break;
         feed->ids = ids;
         memcpy(ids + feed->n_ids++ * CTR_ID_SIZE, id, CTR_ID_SIZE);
@@ -717,13 +719,14 @@ static bool step_in_table(ctr_feed *feed)
 
 void ctr_feed_next(ctr_feed *feed)
 {
-    while (ctr_rc(feed->source.conn) == SQLITE_OK && !step_in_table(feed)) {
-        ctr_problem_where(feed->source.conn, "table %s", feed->table);
-        if (ctr_rc(feed->source.conn) != SQLITE_OK) return;
+    ctr_conn *conn = feed->source.conn;
+    while (ctr_rc(conn) == SQLITE_OK && !step_in_table(feed)) {
+        ctr_problem_where(conn, "table %s", feed->table);
+        if (ctr_rc(conn) != SQLITE_OK) return;
         leave_table(feed);
         feed->eof = ++feed->entry >= feed->source.catalog.n;
         if (feed->eof || enter_table(feed)) return;
-        ctr_problem_where(feed->source.conn, "table %s", feed->table);
+        ctr_problem_where(conn, "table %s", feed->table);
     }
 }
 

@@ -277,22 +277,23 @@ static void merge_in_order(ctr_pull_rows *job)
 /* Merges the rows that have changed since the mark, or all if that is 0. */
 static void pull_rows_merge(ctr_pull_rows *job, int64_t mark)
 {
+    ctr_conn *conn = job->pull->file->conn;
     enum { MANY = 1000 }; /* changed rows; after these the cache is raised */
     ctr_pull *pull = job->pull;
-    if (ctr_rc(job->pull->file->conn) != SQLITE_OK) return; /* the rows may not be open */
+    if (ctr_rc(conn) != SQLITE_OK) return; /* the rows may not be open */
     ctr_stream_walk_open(&job->walk, &job->from, mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL, mark);
     job->empty = mark == 0 && ctr_rows_is_empty(&job->to->rows);
     job->updates = !job->empty && !job->to->shape.replicated &&
                    ctr_update_open(&job->update, &job->to->rows, merge_found, job);
     job->last = INT64_MIN;
     next_row(job);
-    while (job->more && ctr_rc(job->pull->file->conn) == SQLITE_OK) {
+    while (job->more && ctr_rc(conn) == SQLITE_OK) {
         if (job->report->changed >= MANY && !pull->asked) {
             pull->asked = true;
             if (ctr_session_raise_cache(pull->file)) pull->raised = true;
         }
         if (job->updates && mark == 0) merge_in_order(job);
-        if (!job->more || ctr_rc(job->pull->file->conn) != SQLITE_OK) break;
+        if (!job->more || ctr_rc(conn) != SQLITE_OK) break;
         merge_row(job);
         next_row(job);
     }
@@ -362,6 +363,7 @@ static void refuse_unanswered(merge_job *job)
  * known here. */
 static void refuse_tracked(const merge_job *job)
 {
+    ctr_conn *conn = job->pull->file->conn;
     const ctr_shape *shape = &job->from;
     sqlite3_str *columns = sqlite3_str_new(NULL), *keys = sqlite3_str_new(NULL),
                 *counters = sqlite3_str_new(NULL);
@@ -380,12 +382,11 @@ static void refuse_tracked(const merge_job *job)
         ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, shape);
         if (from) matching_list_declared(from, columns);
     }
-    char *column_text = ctr_text_finish(job->pull->file->conn, columns),
-         *key_text = ctr_text_finish(job->pull->file->conn, keys),
-         *counter_text = ctr_text_finish(job->pull->file->conn, counters);
+    char *column_text = ctr_text_finish(conn, columns), *key_text = ctr_text_finish(conn, keys),
+         *counter_text = ctr_text_finish(conn, counters);
     const char *birth = job->theirs->birth;
     ctr_problem_set(
-        job->pull->file->conn, SQLITE_ERROR,
+        conn, SQLITE_ERROR,
         "the giving file tracks it, and %s has no such table: CREATE TABLE %s(%sPRIMARY "
         "KEY (%s)) %s, then call %s('%s'%s)",
         job->pull->called, birth, column_text, key_text,
@@ -399,6 +400,7 @@ static void refuse_tracked(const merge_job *job)
 /* Declares the source's shape in SQL of our own: no SQL of the source runs. */
 static void create_table(merge_job *job)
 {
+    ctr_conn *conn = job->pull->file->conn;
     ctr_pull *pull = job->pull;
     const char *birth = job->theirs->birth;
     bool taken = ctr_schema_objects_find(pull->mine, birth) != NULL;
@@ -413,15 +415,14 @@ static void create_table(merge_job *job)
 
     ctr_refuse_triggers_among(pull->mine, NULL, true);
     char *definition = ctr_shape_declaration(&job->from);
-    if (!definition) ctr_problem_nomem(job->pull->file->conn);
+    if (!definition) ctr_problem_nomem(conn);
     ctr_run run = ctr_file_run(pull->file);
     run.slots.table = birth;
     run.slots.definition = definition;
     ctr_run_do(&run, CTR_SQL_SYNC_CREATE_TABLE, NULL);
     sqlite3_free(definition);
     ctr_columns_list(pull->file, birth, &job->from);
-    if (ctr_rc(job->pull->file->conn) == SQLITE_OK)
-        pull->mine = ctr_file_objects_read_on(pull->file);
+    if (ctr_rc(conn) == SQLITE_OK) pull->mine = ctr_file_objects_read_on(pull->file);
     ctr_catalog_list_born(&pull->here, pull->file, birth);
     job->report->created = true;
     job->report->in_empty = pull->in_empty;
@@ -432,8 +433,9 @@ static void create_table(merge_job *job)
  * dropped columns. */
 static void pull_table_look(ctr_pull *pull)
 {
-    if (ctr_rc(pull->file->conn) == SQLITE_OK) pull->mine = ctr_file_objects(pull->file);
-    if (ctr_rc(pull->file->conn) == SQLITE_OK) ctr_catalog_read(&pull->here, pull->file);
+    ctr_conn *conn = pull->file->conn;
+    if (ctr_rc(conn) == SQLITE_OK) pull->mine = ctr_file_objects(pull->file);
+    if (ctr_rc(conn) == SQLITE_OK) ctr_catalog_read(&pull->here, pull->file);
 }
 
 /* Makes a table of the target join the transaction, which checks the identity of the target. Only
@@ -488,12 +490,12 @@ static void match_regular(merge_job *job)
 
 static void open_rows(merge_job *job)
 {
+    ctr_conn *conn = job->pull->file->conn;
     job->rows.pull = job->pull;
     job->rows.to = job->to;
     job->rows.report = job->report;
-    if (ctr_rc(job->pull->file->conn) != SQLITE_OK ||
-        ctr_shape_check_keys(job->pull->file->conn, &job->from, "the giving file", &job->to->shape,
-                             "the taking file"))
+    if (ctr_rc(conn) != SQLITE_OK || ctr_shape_check_keys(conn, &job->from, "the giving file",
+                                                          &job->to->shape, "the taking file"))
         return;
     match_regular(job);
     pull_rows_open(&job->rows, job->theirs->name, &job->from);
@@ -522,6 +524,7 @@ static int read_theirs(const merge_job *job, ctr_shape *theirs)
 /* Merges the changes of the source. Creates our table if it is missing. */
 static void merge_changes(merge_job *job, bool is_there)
 {
+    ctr_conn *conn = job->pull->file->conn;
     ctr_pull *pull = job->pull;
     const ctr_source *source = pull->source;
     const char *theirs = job->theirs->name;
@@ -531,20 +534,18 @@ static void merge_changes(merge_job *job, bool is_there)
         return;
     if (!is_there) create_table(job);
     const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, job->theirs->birth);
-    if (ctr_rc(job->pull->file->conn) != SQLITE_OK || !mine) return;
+    if (ctr_rc(conn) != SQLITE_OK || !mine) return;
     job->merge = sqlite3_malloc64(sizeof *job->merge);
     if (!job->merge) {
-        ctr_problem_nomem(job->pull->file->conn);
+        ctr_problem_nomem(conn);
         return;
     }
     *job->merge = (ctr_pull_merge){.next = NULL};
     job->to = &job->merge->to;
     pull_table_join(pull, mine->name);
     open_table_here(job, mine);
-    if (ctr_rc(job->pull->file->conn) == SQLITE_OK)
-        matching_refuse_counters(job->to, &job->from, pull->called);
-    if (ctr_rc(job->pull->file->conn) == SQLITE_OK &&
-        ctr_shape_is_behind(&job->to->shape, &job->from)) {
+    if (ctr_rc(conn) == SQLITE_OK) matching_refuse_counters(job->to, &job->from, pull->called);
+    if (ctr_rc(conn) == SQLITE_OK && ctr_shape_is_behind(&job->to->shape, &job->from)) {
         ctr_merge_close(job->to);
         job->report->changed += ctr_merge_generations(pull->file, mine->name, &job->from);
         pull_table_look(pull);
@@ -569,13 +570,14 @@ static void merge_changes(merge_job *job, bool is_there)
  * connection, because its batches may be appended after the source was opened. */
 static bool has_changes(merge_job *job, const char *name)
 {
+    ctr_conn *conn = job->pull->file->conn;
     const ctr_source *source = job->pull->source;
-    if (ctr_rc(job->pull->file->conn) != SQLITE_OK) return false;
+    if (ctr_rc(conn) != SQLITE_OK) return false;
     if (source->own)
         job->newest = source->newest[job->theirs - source->catalog.entries];
     else
         ctr_source_look(source, job->theirs->name, &job->newest);
-    if (ctr_rc(job->pull->file->conn) != SQLITE_OK) return false;
+    if (ctr_rc(conn) != SQLITE_OK) return false;
     if (job->newest.last >= job->mark || job->newest.floors >= job->mark ||
         job->newest.answers >= job->mark)
         return true;
@@ -584,7 +586,7 @@ static bool has_changes(merge_job *job, const char *name)
     const ctr_pull *pull = job->pull;
     read_theirs(job, &theirs);
     ctr_tab_read_shape(pull->file, name, &mine);
-    bool any = ctr_rc(job->pull->file->conn) == SQLITE_OK && ctr_shape_is_behind(&mine, &theirs);
+    bool any = ctr_rc(conn) == SQLITE_OK && ctr_shape_is_behind(&mine, &theirs);
     ctr_shape_close(&theirs);
     ctr_shape_close(&mine);
     return any;
@@ -594,15 +596,16 @@ static bool has_changes(merge_job *job, const char *name)
  * read. */
 static void check_stored(const merge_job *job)
 {
+    ctr_conn *conn = job->pull->file->conn;
     const char *table = job->theirs->name;
     for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++) {
         const ctr_named *stored =
             ctr_schema_objects_stored(job->pull->source->objects, table, *suffix);
         if (!stored)
-            ctr_problem_set(job->pull->file->conn, SQLITE_CORRUPT_VTAB,
-                            "the stored table %s_%s is missing", table, *suffix);
+            ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "the stored table %s_%s is missing", table,
+                            *suffix);
         else if (stored->object != CTR_OBJECT_TABLE)
-            ctr_problem_set(job->pull->file->conn, SQLITE_CORRUPT_VTAB,
+            ctr_problem_set(conn, SQLITE_CORRUPT_VTAB,
                             "%s_%s is damaged: it is not an ordinary table but %s", table, *suffix,
                             ctr_schema_object_text(stored->object));
     }
@@ -628,6 +631,7 @@ static void note_counters(ctr_conn *conn, struct ctr_report_row *row, ctr_side s
  * counter table. */
 static void name_in_report(merge_job *job, const char *taker)
 {
+    ctr_conn *conn = job->pull->file->conn;
     const ctr_pull *pull = job->pull;
     bool takes = pull->side == CTR_MAIN_TAKES;
     const char *name = takes ? taker : job->theirs->name, *tracked = NULL;
@@ -637,20 +641,19 @@ static void name_in_report(merge_job *job, const char *taker)
     const char *birth = job->theirs->birth;
     int i = 0;
     while (i < report->n && sqlite3_stricmp(report->rows[i].birth, birth) != 0) i++;
-    struct ctr_report_row *rows = ctr_array_room(job->pull->file->conn, report->rows, &report->room,
-                                                 (size_t)i + 1, sizeof *rows);
+    struct ctr_report_row *rows =
+        ctr_array_room(conn, report->rows, &report->room, (size_t)i + 1, sizeof *rows);
     if (rows && i == report->n)
         rows[report->n++] =
             (struct ctr_report_row){.birth = sqlite3_mprintf("%s", birth),
                                     .name = sqlite3_mprintf("%s", tracked ? tracked : name)};
     if (rows) {
         report->rows = rows;
-        note_counters(job->pull->file->conn, &rows[i], pull->side, taker);
-        note_counters(job->pull->file->conn, &rows[i], takes ? CTR_MAIN_GIVES : CTR_MAIN_TAKES,
-                      job->theirs->name);
-        if (!rows[i].birth || !rows[i].name) ctr_problem_nomem(job->pull->file->conn);
+        note_counters(conn, &rows[i], pull->side, taker);
+        note_counters(conn, &rows[i], takes ? CTR_MAIN_GIVES : CTR_MAIN_TAKES, job->theirs->name);
+        if (!rows[i].birth || !rows[i].name) ctr_problem_nomem(conn);
     }
-    if (rows && ctr_rc(job->pull->file->conn) == SQLITE_OK) job->report = &rows[i];
+    if (rows && ctr_rc(conn) == SQLITE_OK) job->report = &rows[i];
 }
 
 /* NULL is harmless. */
@@ -724,6 +727,7 @@ static void remember_source(const ctr_pull *pull, const ctr_identity *mine)
  * on for ever. */
 static void meet(ctr_pull *pull, const ctr_catalog_entry *theirs)
 {
+    ctr_conn *conn = pull->file->conn;
     enum { MOST = 10000 };
     const ctr_source *source = pull->source;
     const ctr_identity *giver = pull->giver, *mine = &pull->taker;
@@ -731,16 +735,15 @@ static void meet(ctr_pull *pull, const ctr_catalog_entry *theirs)
     if (!names && mine->turn == CTR_TURN_NONE) return;
     ctr_run run = ctr_file_run(source->file);
     if (!ctr_schema_is_table(source->conn, source->schema, "counter_sources"))
-        ctr_problem_set(pull->file->conn, SQLITE_CORRUPT_VTAB,
-                        "counter_sources of the giving file is missing");
+        ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "counter_sources of the giving file is missing");
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_KNOWN_COUNT);
     ctr_run_bind_int(&run, row, ":most", MOST + 1);
     if (ctr_run_row(&run, row) && sqlite3_column_int(row, 0) > MOST)
-        ctr_problem_set(pull->file->conn, SQLITE_TOOBIG,
+        ctr_problem_set(conn, SQLITE_TOOBIG,
                         "counter_sources of the giving file has more than %d rows, the limit",
                         MOST);
     sqlite3_finalize(row);
-    if (ctr_rc(pull->file->conn) != SQLITE_OK) return;
+    if (ctr_rc(conn) != SQLITE_OK) return;
     const ctr_catalog_entry *here = ctr_catalog_find(&pull->here, theirs->birth);
     if (!pull->checked && here) pull_table_join(pull, here->name);
     ctr_succession_meet(pull->file, source->conn, source->schema, giver);
@@ -768,19 +771,20 @@ static void show_table(ctr_pull *pull, ctr_pull_merge *merge)
 /* Sorts our tables: parents before their children. */
 static void sort_tables(ctr_pull *pull)
 {
+    ctr_conn *conn = pull->file->conn;
     size_t n = (size_t)pull->here.n + 1;
     const ctr_foreign_keys *foreign = ctr_foreign_keys_of(pull->file);
     const char **tables = foreign ? sqlite3_malloc64(n * sizeof *tables) : NULL;
     sqlite3_free(pull->order);
     pull->order = tables ? sqlite3_malloc64(n * sizeof *pull->order) : NULL;
-    if (!pull->order) ctr_problem_nomem(pull->file->conn);
-    for (int i = 0; i < pull->here.n && ctr_rc(pull->file->conn) == SQLITE_OK; i++) {
+    if (!pull->order) ctr_problem_nomem(conn);
+    for (int i = 0; i < pull->here.n && ctr_rc(conn) == SQLITE_OK; i++) {
         const char *counters = pull->here.entries[i].name;
         bool sorts = foreign->n > 0 && ctr_tracked_is_among(pull->mine, counters);
         tables[i] = sorts ? ctr_triggers_table(pull->mine, counters) : NULL;
     }
-    if (ctr_rc(pull->file->conn) == SQLITE_OK)
-        ctr_foreign_sort(pull->file->conn, foreign, tables, pull->here.n, pull->order);
+    if (ctr_rc(conn) == SQLITE_OK)
+        ctr_foreign_sort(conn, foreign, tables, pull->here.n, pull->order);
     sqlite3_free(tables);
 }
 
@@ -819,9 +823,10 @@ static int64_t show_apart(ctr_pull *pull, const ctr_catalog_entry *here, bool ba
  * *before. */
 static int64_t show_each_apart_again(ctr_pull *pull, bool backwards, int64_t *before)
 {
+    ctr_conn *conn = pull->file->conn;
     int64_t apart = 0;
     const ctr_catalog *here = &pull->here;
-    for (int i = 0; i < here->n && ctr_rc(pull->file->conn) == SQLITE_OK; i++) {
+    for (int i = 0; i < here->n && ctr_rc(conn) == SQLITE_OK; i++) {
         const ctr_catalog_entry *entry =
             &here->entries[pull->order[backwards ? here->n - 1 - i : i]];
         if (!ctr_tracked_is_among(pull->mine, entry->name)) continue;
@@ -829,7 +834,7 @@ static int64_t show_each_apart_again(ctr_pull *pull, bool backwards, int64_t *be
         if (n == 0) continue;
         *before += n;
         if (!pull->checked) pull_table_join(pull, entry->name);
-        if (ctr_rc(pull->file->conn) == SQLITE_OK) apart += show_apart(pull, entry, backwards);
+        if (ctr_rc(conn) == SQLITE_OK) apart += show_apart(pull, entry, backwards);
     }
     return apart;
 }
@@ -917,24 +922,25 @@ void ctr_pull_show_apart(ctr_file *file)
 
 void ctr_pull_all(ctr_pull *pull)
 {
+    ctr_conn *conn = pull->file->conn;
     const ctr_catalog *catalog = &pull->source->catalog;
     ctr_file *file = pull->file;
     pull->last = &pull->first;
     pull_table_look(pull);
-    if (ctr_rc(pull->file->conn) == SQLITE_OK && catalog->n > 0 && !pull->giver->present)
-        ctr_problem_set(pull->file->conn, SQLITE_CORRUPT_VTAB,
+    if (ctr_rc(conn) == SQLITE_OK && catalog->n > 0 && !pull->giver->present)
+        ctr_problem_set(conn, SQLITE_CORRUPT_VTAB,
                         "the giving file has counter tables but no replica id: it is damaged");
     /* In a newer format the same columns may mean something else. */
-    if (ctr_rc(pull->file->conn) == SQLITE_OK && ctr_file_peek(file, &pull->taker)) {
+    if (ctr_rc(conn) == SQLITE_OK && ctr_file_peek(file, &pull->taker)) {
         ctr_identity_offer_fork(file->conn, file->schema);
-        ctr_problem_where(pull->file->conn, "the taking file");
+        ctr_problem_where(conn, "the taking file");
     }
     pull->raised = file->raised;
     pull->in_empty = pull->mine && pull->mine->n == 0;
-    for (int i = 0; i < catalog->n && ctr_rc(pull->file->conn) == SQLITE_OK; i++)
+    for (int i = 0; i < catalog->n && ctr_rc(conn) == SQLITE_OK; i++)
         pull_table_merge(pull, &catalog->entries[i]);
     show_merged(pull);
-    if (ctr_rc(pull->file->conn) == SQLITE_OK && catalog->n > 0) meet(pull, &catalog->entries[0]);
+    if (ctr_rc(conn) == SQLITE_OK && catalog->n > 0) meet(pull, &catalog->entries[0]);
     ctr_conflicts_change_identity(&pull->conflicts, file);
     if (pull->raised) file->raised = !ctr_session_lower_cache(file);
     sqlite3_free(pull->order);

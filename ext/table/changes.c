@@ -442,18 +442,19 @@ typedef struct folding {
 
 static void open_folding(folding *job)
 {
+    ctr_conn *conn = job->tab->conn;
     ctr_tab *tab = job->tab;
     job->run = ctr_tab_run(tab);
     if (ctr_tab_read_shape(tab->file, tab->table, &job->shape)) return;
     if (job->shape.n_counters != tab->cache.n_counters) {
-        ctr_problem_set(job->tab->conn, SQLITE_SCHEMA, "the stored table has changed");
+        ctr_problem_set(conn, SQLITE_SCHEMA, "the stored table has changed");
         return;
     }
     if (job->shape.n_counters == 0 && !job->shape.replicated) return;
     ctr_refuse_ignored_columns(tab, &job->shape);
     size_t size = ((size_t)job->shape.n_counters + 1) * sizeof *job->cells;
     job->cells = sqlite3_malloc64(size);
-    if (!job->cells) ctr_problem_nomem(job->tab->conn);
+    if (!job->cells) ctr_problem_nomem(conn);
     if (job->cells) memset(job->cells, 0, size);
     job->find = ctr_tab_take(tab, CTR_TAB_FIND_ROWID);
     job->update = ctr_tab_take(tab, CTR_TAB_UPDATE);
@@ -477,20 +478,21 @@ static void close_folding(folding *job)
  * has an index; any other failure is a problem: after an interrupt, SQLite has rolled back. */
 static sqlite3_blob *open_in_place(folding *job, int64_t id, int counter)
 {
+    ctr_conn *conn = job->run.conn;
     sqlite3_blob **cell = &job->cells[counter];
     int again = *cell ? sqlite3_blob_reopen(*cell, id) : SQLITE_ERROR;
     if (again == SQLITE_OK) return *cell;
     sqlite3_blob_close(*cell);
     *cell = NULL;
     if (again != SQLITE_ERROR && again != SQLITE_ABORT) /* its row was updated */
-        ctr_problem_sqlite(job->run.conn, again);
-    if (ctr_rc(job->run.conn) != SQLITE_OK) return NULL;
+        ctr_problem_sqlite(conn, again);
+    if (ctr_rc(conn) != SQLITE_OK) return NULL;
     char *stored = sqlite3_mprintf("%s_cells", job->tab->table);
     int rc = stored ? sqlite3_blob_open(job->run.db, job->run.slots.schema, stored,
                                         ctr_shape_counter_name(&job->shape, counter), id, 1, cell)
                     : SQLITE_NOMEM;
     sqlite3_free(stored);
-    if (rc != SQLITE_ERROR) ctr_problem_sqlite(job->run.conn, rc);
+    if (rc != SQLITE_ERROR) ctr_problem_sqlite(conn, rc);
     return rc == SQLITE_OK ? *cell : NULL;
 }
 
@@ -513,19 +515,20 @@ static bool read_in_place(folding *job, sqlite3_blob *blob)
 /* Copies it by a SELECT; the size of an untouched counter is 0. */
 static void read_by_select(folding *job, int64_t id, int counter)
 {
+    ctr_conn *conn = job->tab->conn;
     sqlite3_stmt *find = job->find->kept.statement;
     int column = CTR_FIND_COLUMNS + job->shape.counters[counter];
     sqlite3_bind_int64(find, 1, id);
     bool found = ctr_run_row(&job->run, find);
     if (!found && ctr_rc(job->run.conn) == SQLITE_OK)
-        ctr_problem_set(job->tab->conn, SQLITE_CORRUPT_VTAB,
+        ctr_problem_set(conn, SQLITE_CORRUPT_VTAB,
                         "%s_journal is damaged: it has amounts for row %lld, which does not exist",
                         job->tab->table, (long long)id);
     const void *bytes = found ? sqlite3_column_blob(find, column) : NULL;
     size_t size = found ? (size_t)sqlite3_column_bytes(find, column) : 0;
     if (found && !bytes && sqlite3_column_type(find, column) != SQLITE_NULL)
         refuse_cell(job, id, counter, CTR_NOT_A_CELL);
-    uint8_t *old = bytes ? ctr_pack_room(job->tab->conn, &job->old, size) : NULL;
+    uint8_t *old = bytes ? ctr_pack_room(conn, &job->old, size) : NULL;
     if (old) memcpy(old, bytes, size);
     if (old) job->old.size = size;
     sqlite3_reset(find);
@@ -535,12 +538,13 @@ static void read_by_select(folding *job, int64_t id, int counter)
  * third of an UPDATE. Others are bound to the UPDATE of the row. Returns whether this one is. */
 static bool fold_cell(folding *job, int64_t id, int counter, const ctr_amount *amount)
 {
+    ctr_conn *conn = job->run.conn;
     ctr_cell cell = ctr_cell_untouched();
     ctr_sum sum = {0, 0};
     size_t size;
     job->old.size = 0;
     sqlite3_blob *blob = open_in_place(job, id, counter);
-    if (ctr_rc(job->run.conn) == SQLITE_OK && (!blob || !read_in_place(job, blob))) {
+    if (ctr_rc(conn) == SQLITE_OK && (!blob || !read_in_place(job, blob))) {
         job->old.size = 0;
         read_by_select(job, id, counter);
     }
@@ -562,29 +566,30 @@ static bool fold_cell(folding *job, int64_t id, int counter, const ctr_amount *a
                  ? sqlite3_blob_write(blob, out, (int)size, 0)
                  : sqlite3_bind_blob64(job->update->kept.statement, CTR_UPDATE_COUNTERS + counter,
                                        out, size, SQLITE_TRANSIENT);
-    ctr_problem_sqlite(job->run.conn, rc);
+    ctr_problem_sqlite(conn, rc);
     job->wrote = job->wrote || in_place;
-    return !in_place && ctr_rc(job->run.conn) == SQLITE_OK;
+    return !in_place && ctr_rc(conn) == SQLITE_OK;
 }
 
 /* Writes the row cell with the stamps of the journal, if there are any. */
 static void fold_stamps(folding *job, int64_t id)
 {
+    ctr_conn *conn = job->run.conn;
     ctr_tab *tab = job->tab;
     if (!ctr_cache_has_stamps(&tab->amounts, id)) return;
     bool read = job->set_row && ctr_regular_room(tab, &job->row, &job->room_row) &&
                 ctr_regular_read(tab, id, &job->row) == SQLITE_OK;
-    if (ctr_rc(job->run.conn) == SQLITE_OK && (!read || !ctr_row_cell_is_live(&job->row)))
+    if (ctr_rc(conn) == SQLITE_OK && (!read || !ctr_row_cell_is_live(&job->row)))
         ctr_problem_set(job->tab->conn, SQLITE_CORRUPT_VTAB,
                         "%s_journal is damaged: it has stamps for row %lld, which is not there",
                         tab->table, (long long)id);
     job->out.size = 0;
     uint8_t *out = ctr_pack_room(job->tab->conn, &job->out, ctr_row_cell_room(job->row.n));
     size_t size = out ? ctr_regular_write(tab, &job->row, out) : 0;
-    if (ctr_rc(job->run.conn) != SQLITE_OK) return;
+    if (ctr_rc(conn) != SQLITE_OK) return;
     sqlite3_stmt *set = job->set_row->kept.statement;
     sqlite3_bind_int64(set, 1, id);
-    ctr_problem_sqlite(job->run.conn, sqlite3_bind_blob64(set, 2, out, size, SQLITE_STATIC));
+    ctr_problem_sqlite(conn, sqlite3_bind_blob64(set, 2, out, size, SQLITE_STATIC));
     ctr_run_write(&job->run, set);
     sqlite3_reset(set);
     sqlite3_clear_bindings(set);
@@ -594,13 +599,14 @@ static void fold_stamps(folding *job, int64_t id)
 
 static void fold_row(folding *job, int64_t id)
 {
+    ctr_conn *conn = job->run.conn;
     bool updates = false;
     fold_stamps(job, id);
-    for (int i = 0; i < job->shape.n_counters && ctr_rc(job->run.conn) == SQLITE_OK; i++) {
+    for (int i = 0; i < job->shape.n_counters && ctr_rc(conn) == SQLITE_OK; i++) {
         const ctr_amount *amount = ctr_journal_amount(job->tab, id, i);
         if (amount) updates = fold_cell(job, id, i, amount) || updates;
     }
-    if (updates && ctr_rc(job->run.conn) == SQLITE_OK) {
+    if (updates && ctr_rc(conn) == SQLITE_OK) {
         sqlite3_stmt *update = job->update->kept.statement;
         sqlite3_bind_int64(update, CTR_UPDATE_ROWID, id);
         ctr_run_write(&job->run, update);
@@ -608,7 +614,7 @@ static void fold_row(folding *job, int64_t id)
         sqlite3_clear_bindings(update);
         job->wrote = true;
     }
-    for (int i = 0; i < job->shape.n_counters && ctr_rc(job->run.conn) == SQLITE_OK; i++)
+    for (int i = 0; i < job->shape.n_counters && ctr_rc(conn) == SQLITE_OK; i++)
         ctr_cache_drop_amount(&job->tab->amounts, id, i);
 }
 
@@ -623,8 +629,9 @@ static size_t part_begins(size_t n, size_t i)
  * journal, where they become denser with time. */
 static void fold_densest(folding *job, const ctr_changes *list, size_t keep)
 {
+    ctr_conn *conn = job->run.conn;
     bool folded[PARTS] = {false};
-    for (size_t left = list->n; left > keep && ctr_rc(job->run.conn) == SQLITE_OK;) {
+    for (size_t left = list->n; left > keep && ctr_rc(conn) == SQLITE_OK;) {
         uint64_t least = UINT64_MAX;
         size_t densest = PARTS;
         for (size_t i = 0; i < PARTS; i++) {
@@ -636,7 +643,7 @@ static void fold_densest(folding *job, const ctr_changes *list, size_t keep)
             least = span;
         }
         size_t from = part_begins(list->n, densest), to = part_begins(list->n, densest + 1);
-        for (size_t i = from; i < to && ctr_rc(job->run.conn) == SQLITE_OK; i++)
+        for (size_t i = from; i < to && ctr_rc(conn) == SQLITE_OK; i++)
             fold_row(job, list->rows[i].row);
         folded[densest] = true;
         left -= to - from;

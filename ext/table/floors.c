@@ -48,14 +48,15 @@ static void bind_values(ctr_conn *conn, sqlite3_stmt *row, const ctr_shape *shap
 static sqlite3_stmt *prepare_floors(ctr_floors *floors, ctr_sql which, char *list, char *constraint,
                                     sqlite3_value **values)
 {
+    ctr_conn *conn = floors->tab->conn;
     ctr_run run = ctr_tab_run(floors->tab);
     char *keys = ctr_shape_key_list(floors->shape);
-    if (!list || !constraint || !keys) ctr_problem_nomem(floors->tab->conn);
+    if (!list || !constraint || !keys) ctr_problem_nomem(conn);
     run.slots.keys = keys;
     run.slots.columns = run.slots.values = run.slots.changes = list;
     run.slots.constraint = constraint;
     sqlite3_stmt *made = ctr_run_prepare(&run, which);
-    bind_values(floors->tab->conn, made, floors->shape, values);
+    bind_values(conn, made, floors->shape, values);
     sqlite3_free(keys);
     sqlite3_free(list);
     sqlite3_free(constraint);
@@ -91,20 +92,21 @@ static bool look_for_any(ctr_floors *floors)
 /* A file that has never had floors says so in its identity. */
 bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys)
 {
-    if (ctr_rc(floors->tab->conn) != SQLITE_OK) return false;
+    ctr_conn *conn = floors->tab->conn;
+    if (ctr_rc(conn) != SQLITE_OK) return false;
     ctr_file *file = floors->only_reads ? NULL : floors->tab->file;
     const ctr_identity *identity = file ? ctr_file_identity(file) : NULL;
     if (!file) {
         if (!floors->looked) floors->any = look_for_any(floors);
-        floors->looked = ctr_rc(floors->tab->conn) == SQLITE_OK;
+        floors->looked = ctr_rc(conn) == SQLITE_OK;
     } else if (identity && floors->as_of != identity->floors) {
         floors->any = identity->floors != 0 && look_for_any(floors);
-        floors->as_of = ctr_rc(floors->tab->conn) == SQLITE_OK ? identity->floors : 0;
+        floors->as_of = ctr_rc(conn) == SQLITE_OK ? identity->floors : 0;
     }
-    if (ctr_rc(floors->tab->conn) != SQLITE_OK || !floors->any) return false;
+    if (ctr_rc(conn) != SQLITE_OK || !floors->any) return false;
     ctr_slot *slot = ctr_tab_take(floors->tab, CTR_TAB_BELOW);
     if (!slot) return false;
-    bind_values(floors->tab->conn, slot->kept.statement, floors->shape, keys);
+    bind_values(conn, slot->kept.statement, floors->shape, keys);
     bool below = step_floors(floors, slot->kept.statement);
     ctr_tab_give_back(floors->tab, slot);
     return below;
@@ -184,26 +186,27 @@ static bool has_other_order(ctr_conn *conn, const ctr_column *column, sqlite3_va
 /* Refuses values of another kind than their column has, or else those in another order. */
 static int check_floors(const ctr_floors *floors, sqlite3_value **values, bool kinds)
 {
+    ctr_conn *conn = floors->tab->conn;
     const ctr_shape *shape = floors->shape;
-    for (int i = 0; i < shape->n_keys && ctr_rc(floors->tab->conn) == SQLITE_OK; i++) {
+    for (int i = 0; i < shape->n_keys && ctr_rc(conn) == SQLITE_OK; i++) {
         const ctr_column *column = &shape->columns[shape->keys[i]];
-        if (kinds ? !is_of_other_kind(floors->tab->conn, column, values[i])
-                  : !has_other_order(floors->tab->conn, column, values[i]))
+        if (kinds ? !is_of_other_kind(conn, column, values[i])
+                  : !has_other_order(conn, column, values[i]))
             continue;
         char *shown = ctr_problem_describe_key(&values[i], 1);
-        if (!shown) ctr_problem_nomem(floors->tab->conn);
+        if (!shown) ctr_problem_nomem(conn);
         if (kinds)
-            ctr_problem_set(floors->tab->conn, SQLITE_MISMATCH,
+            ctr_problem_set(conn, SQLITE_MISMATCH,
                             "a floor of column %s %s must be a value of that kind, not %s",
                             column->name, column->type, shown);
         else
-            ctr_problem_set(floors->tab->conn, SQLITE_ERROR,
+            ctr_problem_set(conn, SQLITE_ERROR,
                             "a floor of column %s must not be a text, as %s, in a file in UTF-16: "
                             "files in UTF-8 have texts in another order",
                             column->name, shown);
         sqlite3_free(shown);
     }
-    return ctr_rc(floors->tab->conn);
+    return ctr_rc(conn);
 }
 
 int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values)

@@ -151,6 +151,7 @@ bool ctr_stream_is_exact(const ctr_shape *shape, const char *plan, sqlite3_value
 /* If only the exact arguments are used, the plan lacks the others. */
 void ctr_stream_start(ctr_stream *stream, const char *plan, sqlite3_value **argv, bool all)
 {
+    ctr_conn *conn = stream->of->conn;
     int bound = 0;
     const char *rest = plan, *used = plan;
     const ctr_shape *shape = stream->of->shape;
@@ -160,16 +161,14 @@ void ctr_stream_start(ctr_stream *stream, const char *plan, sqlite3_value **argv
     if (!all) sqlite3_str_appendf(out, "%s%s", rest, stream->has_exact ? "x" : "");
     char *reduced = all ? NULL : sqlite3_str_finish(out);
     if (!all) used = reduced;
-    if (!used) ctr_problem_nomem(stream->of->conn);
-    if (ctr_rc(stream->of->conn) == SQLITE_OK) take_scan(stream, used);
+    if (!used) ctr_problem_nomem(conn);
+    if (ctr_rc(conn) == SQLITE_OK) take_scan(stream, used);
     sqlite3_free(reduced);
     stream->looked = false;
-    for (int i = 0; ctr_stream_plan_has_argument(plan) && ctr_rc(stream->of->conn) == SQLITE_OK;
-         plan += 2, i++)
+    for (int i = 0; ctr_stream_plan_has_argument(plan) && ctr_rc(conn) == SQLITE_OK; plan += 2, i++)
         if (all || argument_is_exact(shape, plan, argv[i]))
-            ctr_problem_sqlite(stream->of->conn,
-                               ctr_text_bind_value(stream->statement, ++bound, argv[i]));
-    if (ctr_rc(stream->of->conn) == SQLITE_OK && !all && stream->has_exact)
+            ctr_problem_sqlite(conn, ctr_text_bind_value(stream->statement, ++bound, argv[i]));
+    if (ctr_rc(conn) == SQLITE_OK && !all && stream->has_exact)
         sqlite3_bind_int64(stream->statement, bound + 1, stream->exact);
 }
 
@@ -412,6 +411,7 @@ void ctr_update_close(ctr_update *update)
  * row. */
 static int step_update(ctr_update *update, sqlite3_stmt *statement)
 {
+    ctr_conn *conn = update->rows->conn;
     ctr_rows *rows = update->rows;
     update->stopped = update->pending = false;
     update->n_written = update->n_fetched = 0;
@@ -419,16 +419,15 @@ static int step_update(ctr_update *update, sqlite3_stmt *statement)
     ctr_spill_check(rows->tab->file);
     int rc = ctr_run_to_end(statement);
     rows->writing = false;
-    if ((rc & 0xff) == SQLITE_CONSTRAINT && ctr_rc(update->rows->conn) == SQLITE_OK)
-        ctr_problem_set(update->rows->conn, SQLITE_CORRUPT_VTAB,
-                        "the stored table refuses the row: %s", sqlite3_errmsg(rows->conn->db));
+    if ((rc & 0xff) == SQLITE_CONSTRAINT && ctr_rc(conn) == SQLITE_OK)
+        ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "the stored table refuses the row: %s",
+                        sqlite3_errmsg(rows->conn->db));
     if (rc == SQLITE_DONE && (sqlite3_changes(rows->conn->db) != update->n_written ||
                               update->n_fetched != update->n_written * rows->shape->n_counters))
-        ctr_problem_set(update->rows->conn, SQLITE_CORRUPT_VTAB,
-                        "the stored table did not take the row");
+        ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "the stored table did not take the row");
     ctr_problem_sqlite(rows->conn, rc);
     sqlite3_reset(statement);
-    return ctr_rc(update->rows->conn);
+    return ctr_rc(conn);
 }
 
 bool ctr_update_key(ctr_update *update, sqlite3_value **keys)

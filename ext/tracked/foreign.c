@@ -318,14 +318,15 @@ static char *list_children(ctr_foreign *foreign)
 
 static sqlite3_stmt *prepare_children(ctr_foreign *foreign)
 {
-    if (foreign->children || foreign->childless || ctr_rc(foreign->tracked->conn) != SQLITE_OK)
+    ctr_conn *conn = foreign->tracked->conn;
+    if (foreign->children || foreign->childless || ctr_rc(conn) != SQLITE_OK)
         return foreign->children;
     const ctr_tracked *tracked = foreign->tracked;
     ctr_run run = ctr_run_on(tracked->conn, tracked->schema, NULL);
     char *children = list_children(foreign);
     run.slots.value = children;
     if (children) foreign->children = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
-    foreign->childless = !children && ctr_rc(foreign->tracked->conn) == SQLITE_OK;
+    foreign->childless = !children && ctr_rc(conn) == SQLITE_OK;
     sqlite3_free(children);
     return foreign->children;
 }

@@ -69,10 +69,10 @@ static bool step_to_row(ctr_run *run, sqlite3_stmt *row, int64_t rowid)
 /* Returns whether the row that the statement stands on has openings without an answer. */
 static bool is_withheld_row(cells_reader *cells, sqlite3_stmt *row)
 {
+    ctr_conn *conn = cells->rows->conn;
     bool withheld = false;
     const ctr_shape *shape = cells->showing->tracked->shape;
-    for (int i = 0; i < shape->n_counters && !withheld && ctr_rc(cells->rows->conn) == SQLITE_OK;
-         i++) {
+    for (int i = 0; i < shape->n_counters && !withheld && ctr_rc(conn) == SQLITE_OK; i++) {
         ctr_cell cell;
         ctr_shard pair[2];
         const void *bytes = sqlite3_column_blob(row, CELLS_ID + shape->counters[i]);
@@ -80,7 +80,7 @@ static bool is_withheld_row(cells_reader *cells, sqlite3_stmt *row)
         if (ctr_cell_open(&cell, bytes, size) != CTR_OK || ctr_openings_count(&cell) < 2) continue;
         if (!cells->has_answers) ctr_openings_read(&cells->answers, cells->rows->tab);
         cells->has_answers = true;
-        withheld = ctr_openings_unanswered(cells->rows->conn, &cells->answers, &cell, pair);
+        withheld = ctr_openings_unanswered(conn, &cells->answers, &cell, pair);
     }
     return withheld;
 }
@@ -421,13 +421,14 @@ void ctr_later_clear(ctr_showing *showing, ctr_rows *rows, int64_t rowid, const 
  * among the cells, 0 if there is none, and the key. Returns whether others keep the row. */
 static bool show_nothing_below(ctr_showing *showing, sqlite3_stmt *row, ctr_floors *floors)
 {
+    ctr_conn *conn = floors->tab->conn;
     int n = showing->tracked->shape->n_keys;
     sqlite3_value **keys = showing->writing.keys;
     showing->writing.rowid = sqlite3_column_int64(row, 0);
     for (int i = 0; i < n; i++) keys[i] = sqlite3_value_dup(sqlite3_column_value(row, 1 + i));
     for (int i = 0; i < n; i++)
-        if (!keys[i]) ctr_problem_nomem(floors->tab->conn);
-    bool below = ctr_rc(floors->tab->conn) == SQLITE_OK && ctr_floors_is_below(floors, keys);
+        if (!keys[i]) ctr_problem_nomem(conn);
+    bool below = ctr_rc(conn) == SQLITE_OK && ctr_floors_is_below(floors, keys);
     for (int i = 0; below && i < showing->tracked->shape->n_counters; i++) {
         const ctr_summary none = {.life = 1};
         ctr_showing_value(showing, i, &none, &showing->to[i]);
@@ -442,6 +443,7 @@ static bool show_nothing_below(ctr_showing *showing, sqlite3_stmt *row, ctr_floo
 
 int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors)
 {
+    ctr_conn *conn = floors->tab->conn;
     const ctr_tracked *tracked = showing->tracked;
     ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
     ctr_run_do(&run, CTR_SQL_TRACK_FORGET_APART, NULL);
@@ -449,13 +451,13 @@ int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors)
     sqlite3_str *list = sqlite3_str_new(NULL);
     ctr_list_keys(tracked, list, "t.");
     char *key_list = sqlite3_str_finish(list), *match = ctr_list_key_match(tracked);
-    if (!key_list || !match) ctr_problem_nomem(floors->tab->conn);
+    if (!key_list || !match) ctr_problem_nomem(conn);
     run.slots.name = tracked->table;
     run.slots.keys = key_list;
     run.slots.constraint = match;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_WITHOUT_COUNTERS);
     sqlite3_value **keys = sqlite3_malloc64(((size_t)tracked->shape->n_keys + 1) * sizeof *keys);
-    if (!keys) ctr_problem_nomem(floors->tab->conn);
+    if (!keys) ctr_problem_nomem(conn);
     showing->writing.keys = keys;
     /* Rows of the table may refer to each other. */
     int64_t kept = 0, before;
@@ -464,12 +466,12 @@ int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors)
         kept = 0;
         while (ctr_run_row(&run, row)) kept += show_nothing_below(showing, row, floors);
         sqlite3_reset(row);
-    } while (kept > 0 && kept != before && ctr_rc(floors->tab->conn) == SQLITE_OK);
+    } while (kept > 0 && kept != before && ctr_rc(conn) == SQLITE_OK);
     sqlite3_finalize(row);
     if (kept > 0) ctr_apart_keep(&showing->apart);
     sqlite3_free(key_list);
     sqlite3_free(match);
     sqlite3_free(keys);
     showing->writing.keys = NULL;
-    return ctr_rc(floors->tab->conn);
+    return ctr_rc(conn);
 }

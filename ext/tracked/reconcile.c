@@ -144,13 +144,14 @@ static ctr_opening *reports_opening(const ctr_table *table)
  * now is in use. */
 static ctr_showing *reports_look(ctr_table *table)
 {
-    if (ctr_rc(table->joined.conn) != SQLITE_OK) return NULL;
+    ctr_conn *conn = table->joined.conn;
+    if (ctr_rc(conn) != SQLITE_OK) return NULL;
     if (table->reports->looked_in != table->file->schemas && !own_write_runs(table->file))
         close_look(table);
     if (table->reports->looked) return table->reports->looks;
     ctr_showing *looks = sqlite3_malloc64(sizeof *looks);
     if (!looks) {
-        ctr_problem_nomem(table->joined.conn);
+        ctr_problem_nomem(conn);
         return NULL;
     }
     if (ctr_showing_look(looks, table->rows->tab)) {
@@ -159,7 +160,7 @@ static ctr_showing *reports_look(ctr_table *table)
         ctr_showing_close(looks);
         sqlite3_free(looks);
     }
-    table->reports->looked = ctr_rc(table->joined.conn) == SQLITE_OK;
+    table->reports->looked = ctr_rc(conn) == SQLITE_OK;
     table->reports->looked_in = table->file->schemas;
     return table->reports->looks;
 }
@@ -193,11 +194,11 @@ static void reports_show(ctr_table *table, bool is_trigger, const ctr_shown *fro
  * again in the next one. */
 static void reports_note_names(ctr_table *table)
 {
-    unsigned nth = table->joined.conn->ended + 1;
+    ctr_conn *conn = table->joined.conn;
+    unsigned nth = conn->ended + 1;
     if (table->reports->noted) return;
     if (ctr_tracked_note(table->file, table->name, &table->shape)) table->reports->noted_in = nth;
-    table->reports->noted =
-        ctr_rc(table->joined.conn) == SQLITE_OK && table->reports->noted_in != nth;
+    table->reports->noted = ctr_rc(conn) == SQLITE_OK && table->reports->noted_in != nth;
 }
 
 /* =================================================================================================
@@ -228,15 +229,15 @@ static void refuse_last_life(ctr_table *table)
 /* Makes a stamp of this file, higher than `above`. Returns false on a problem. */
 static bool make_stamp(ctr_table *table, int64_t above, ctr_stamp *stamp)
 {
+    ctr_conn *conn = table->joined.conn;
     const ctr_leader *leader = ctr_file_leader(table->file);
     if (!leader) return false;
     int64_t number = ctr_batch_number(table->rows->tab);
     bool fits = number > above && number <= CTR_STAMP_LAST;
     *stamp = (ctr_stamp){.number = fits ? number : ctr_regular_number(above)};
     memcpy(stamp->id, leader->id, CTR_ID_SIZE);
-    if (ctr_rc(table->joined.conn) == SQLITE_OK && stamp->number <= CTR_STAMP_MAX) return true;
-    ctr_problem_set(table->joined.conn, SQLITE_FULL,
-                    "the stamps of the row have reached the last one, %lld",
+    if (ctr_rc(conn) == SQLITE_OK && stamp->number <= CTR_STAMP_MAX) return true;
+    ctr_problem_set(conn, SQLITE_FULL, "the stamps of the row have reached the last one, %lld",
                     (long long)CTR_STAMP_MAX);
     return false;
 }
@@ -700,15 +701,15 @@ static bool is_being_shown(const ctr_tracked_row *row, const ctr_shown *shown)
 /* Counts what the counters of the row show under the opening of its next life. */
 static void open_shown(ctr_tracked_row *row, uint32_t life)
 {
+    ctr_conn *conn = row->table->joined.conn;
     ctr_table *table = row->table;
     ctr_packed key = {0};
     ctr_opening opening = {.answer = CTR_SAME};
     ctr_catalog_entry entry = {0};
-    ctr_pack_values(row->table->joined.conn, &key, table->keys, table->shape.n_keys);
+    ctr_pack_values(conn, &key, table->keys, table->shape.n_keys);
     if (ctr_catalog_named(&entry, table->joined.conn, table->schema, table->name))
-        ctr_openings_of_life(row->table->joined.conn, entry.birth, &key, life, opening.id);
-    for (int i = 0; i < table->shape.n_counters && ctr_rc(row->table->joined.conn) == SQLITE_OK;
-         i++)
+        ctr_openings_of_life(conn, entry.birth, &key, life, opening.id);
+    for (int i = 0; i < table->shape.n_counters && ctr_rc(conn) == SQLITE_OK; i++)
         if (row->apart.differs_in[i] && !row->apart.shown[i].null)
             ctr_write_open(table, &opening, i, row->apart.shown[i].n);
     ctr_catalog_close_entry(&entry);
@@ -722,17 +723,18 @@ static void open_shown(ctr_tracked_row *row, uint32_t life)
  * A merged deletion that the table does not show yet gives way to a write of the application. */
 static bool reconcile_revive(ctr_tracked_row *row)
 {
+    ctr_conn *conn = row->table->joined.conn;
     ctr_table *table = row->table;
     if (!table->shape.replicated || own_write_runs(table->file)) return false;
     look_apart(row);
     const ctr_row_cell *cell = row->apart.ended ? ctr_rows_row(table->rows) : NULL;
-    if (!cell || ctr_rc(row->table->joined.conn) != SQLITE_OK) return false;
+    if (!cell || ctr_rc(conn) != SQLITE_OK) return false;
     open_shown(row, cell->life + 1);
     stamping_insert(table);
     write_staged(table);
     ctr_apart_remove(&table->reports->looks->apart, table->rows->rowid);
     row->is_apart = false;
-    return ctr_rc(row->table->joined.conn) == SQLITE_OK && ctr_access_find(table) == SQLITE_OK;
+    return ctr_rc(conn) == SQLITE_OK && ctr_access_find(table) == SQLITE_OK;
 }
 
 /* ---- a row that is there --------------------------------------------------------------------- */
@@ -793,6 +795,7 @@ static void reconcile_row(ctr_tracked_row *row)
 /* Stamps and writes the columns that an UPDATE has changed. */
 static void stamping_write(ctr_tracked_row *row)
 {
+    ctr_conn *conn = row->table->joined.conn;
     ctr_table *table = row->table;
     if (ctr_access_find(table) || !table->rows->found ||
         own_write_is_of_rowid(table->file, table->name, table->rows->rowid))
@@ -801,9 +804,9 @@ static void stamping_write(ctr_tracked_row *row)
         return; /* its INSERT will be reported */
     const ctr_registry *registry = ctr_regular_of(table->rows->tab);
     int n = registry ? registry->n : 0;
-    bool *mask = registry ? read_mask(row->table->joined.conn, row->marks, n) : NULL;
+    bool *mask = registry ? read_mask(conn, row->marks, n) : NULL;
     bool any = mask && (!own_write_runs(table->file) || leave_out_actions(table, mask, n));
-    if (any && ctr_rc(row->table->joined.conn) == SQLITE_OK) stamp_columns(table, mask, n);
+    if (any && ctr_rc(conn) == SQLITE_OK) stamp_columns(table, mask, n);
     table->rows->stamped = NULL;
     sqlite3_free(mask);
 }
@@ -978,10 +981,10 @@ static bool look_for_row(ctr_table *table, int64_t rowid)
 /* Looks up those remembered while the library wrote a merged row, or the others. */
 static void reconcile_replaced(ctr_table *table)
 {
+    ctr_conn *conn = table->joined.conn;
     bool at_work = own_write_runs(table->file);
-    if (table->reports->may_go_in != table->joined.conn->ended) table->reports->n_may_go = 0;
-    for (int i = table->reports->n_may_go - 1; i >= 0 && ctr_rc(table->joined.conn) == SQLITE_OK;
-         i--) {
+    if (table->reports->may_go_in != conn->ended) table->reports->n_may_go = 0;
+    for (int i = table->reports->n_may_go - 1; i >= 0 && ctr_rc(conn) == SQLITE_OK; i--) {
         if (i >= table->reports->n_may_go) continue; /* a row was remembered twice */
         int64_t rowid = table->reports->may_go[i].rowid;
         if (table->reports->may_go[i].at_work == at_work && look_for_row(table, rowid))
@@ -1022,8 +1025,9 @@ static void reconcile_replaced(ctr_table *table)
 static void take_values(ctr_table *table, sqlite3_value **columns, ctr_shown *shown, bool behind,
                         bool was)
 {
+    ctr_conn *conn = table->joined.conn;
     sqlite3_value *given = columns[ctr_table_marks(&table->shape)];
-    const char *marks = ctr_text_value(table->joined.conn, given);
+    const char *marks = ctr_text_value(conn, given);
     int n_marks = marks ? sqlite3_value_bytes(given) : 0;
     for (int i = 0; i < table->shape.n_counters; i++) {
         sqlite3_value *value = columns[behind ? ctr_table_was(&table->shape, i)
@@ -1032,18 +1036,17 @@ static void take_values(ctr_table *table, sqlite3_value **columns, ctr_shown *sh
         int type = sqlite3_value_type(value);
         shown[i] =
             (ctr_shown){.null = type == SQLITE_NULL, .none = mark == '0', .adopted = mark == '2'};
-        if (shown[i].null || ctr_rc(table->joined.conn) != SQLITE_OK) continue;
+        if (shown[i].null || ctr_rc(conn) != SQLITE_OK) continue;
         if (type == SQLITE_INTEGER) {
             shown[i].n = sqlite3_value_int64(value);
             continue;
         }
-        if (type == SQLITE_FLOAT && ctr_arg_take_integer(table->joined.conn, value, &shown[i].n))
-            continue;
+        if (type == SQLITE_FLOAT && ctr_arg_take_integer(conn, value, &shown[i].n)) continue;
         shown[i].odd = was;
         if (was) continue;
         char *refusal = ctr_arg_integer_refusal(value);
-        if (!refusal) ctr_problem_nomem(table->joined.conn);
-        ctr_problem_set(table->joined.conn, SQLITE_MISMATCH, "column %s: a tracked column takes %s",
+        if (!refusal) ctr_problem_nomem(conn);
+        ctr_problem_set(conn, SQLITE_MISMATCH, "column %s: a tracked column takes %s",
                         ctr_shape_counter_name(&table->shape, i), refusal);
         sqlite3_free(refusal);
     }
@@ -1116,13 +1119,14 @@ static void free_row_room(const ctr_tracked_row *row, const row_room *few)
 /* Takes the key and the values. A value that is no integer is reported with its row. */
 static void take_handed(ctr_tracked_row *row, sqlite3_value **columns, const struct event *event)
 {
+    ctr_conn *conn = row->table->joined.conn;
     ctr_table *table = row->table;
     if (event->has_key) ctr_write_collect_key(table, columns);
-    if (ctr_rc(row->table->joined.conn) == SQLITE_OK && event->has_values)
+    if (ctr_rc(conn) == SQLITE_OK && event->has_values)
         take_values(table, columns, row->now, false, event->event == CTR_ROW_DELETED);
-    if (ctr_rc(row->table->joined.conn) != SQLITE_MISMATCH || !event->has_values) return;
+    if (ctr_rc(conn) != SQLITE_MISMATCH || !event->has_values) return;
     char *key = ctr_access_given_key_text(table);
-    if (key) ctr_problem_where(row->table->joined.conn, "row %s", key);
+    if (key) ctr_problem_where(conn, "row %s", key);
     sqlite3_free(key);
 }
 
@@ -1202,13 +1206,14 @@ static int write_and_show(ctr_table *table)
 /* Clears the values of the rows that the floor purges. */
 static void purge_rows(ctr_table *table)
 {
+    ctr_conn *conn = table->joined.conn;
     ctr_showing showing;
-    unsigned nth = table->joined.conn->ended;
+    unsigned nth = conn->ended;
     if (ctr_showing_open(&showing, table->rows->tab) == SQLITE_OK)
-        ctr_foreign_refuse_broken(table->joined.conn, showing.tracked->table);
-    if (ctr_rc(table->joined.conn) == SQLITE_OK && ctr_access_raise(table) == SQLITE_OK &&
+        ctr_foreign_refuse_broken(conn, showing.tracked->table);
+    if (ctr_rc(conn) == SQLITE_OK && ctr_access_raise(table) == SQLITE_OK &&
         ctr_later_show_purged(&showing, &table->floors))
-        ctr_conn_spoil(table->joined.conn, nth);
+        ctr_conn_spoil(conn, nth);
     ctr_showing_close(&showing);
 }
 

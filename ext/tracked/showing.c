@@ -20,17 +20,18 @@ static ctr_slot *take_apart(ctr_apart *apart, ctr_tab_sql which, int64_t rowid)
 
 int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row)
 {
+    ctr_conn *conn = apart->tracked->conn;
     const ctr_shape *shape = apart->tracked->shape;
     size_t n = (size_t)shape->n_counters + 1;
     *row = (ctr_apart_row){.differs_in = sqlite3_malloc64(n * sizeof *row->differs_in),
                            .shown = sqlite3_malloc64(n * sizeof *row->shown)};
-    if (!row->differs_in || !row->shown) return ctr_problem_nomem(apart->tracked->conn);
+    if (!row->differs_in || !row->shown) return ctr_problem_nomem(conn);
     memset(row->differs_in, 0, n * sizeof *row->differs_in);
     ctr_run run = ctr_tab_run(apart->tab);
     ctr_slot *slot = take_apart(apart, CTR_TAB_APART, rowid);
     sqlite3_stmt *entry = slot ? slot->kept.statement : NULL;
     while (ctr_run_row(&run, entry)) {
-        const char *name = ctr_text_column(apart->tracked->conn, entry, 0);
+        const char *name = ctr_text_column(conn, entry, 0);
         int kind = sqlite3_column_int(entry, 2);
         row->refused = row->refused || kind == APART_REFUSED;
         row->ended = row->ended || kind == APART_ENDED;
@@ -44,7 +45,7 @@ int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row)
                                     .n = sqlite3_column_int64(entry, 1)};
     }
     ctr_tab_give_back(apart->tab, slot);
-    return ctr_rc(apart->tracked->conn);
+    return ctr_rc(conn);
 }
 
 void ctr_apart_close_row(ctr_apart_row *row)
@@ -184,13 +185,14 @@ int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *
 
 static void refuse_uncounted(ctr_showing *showing, bool deleted)
 {
+    ctr_conn *conn = showing->tracked->conn;
     const ctr_tracked *tracked = showing->tracked;
     char *key = ctr_problem_describe_key(showing->writing.keys, tracked->shape->n_keys);
     if (!key) {
-        ctr_problem_nomem(showing->tracked->conn);
+        ctr_problem_nomem(conn);
         return;
     }
-    ctr_problem_set(showing->tracked->conn, SQLITE_ERROR,
+    ctr_problem_set(conn, SQLITE_ERROR,
                     "the row %s of the tracked table %s %s while its triggers did not run: call "
                     "%s('%s', ...) again, which %s",
                     key, tracked->table, deleted ? "was deleted" : "was changed",
@@ -204,16 +206,17 @@ static void refuse_uncounted(ctr_showing *showing, bool deleted)
 /* Reads the row if a trigger of the application may change more of it than is written. */
 static void remember_row(ctr_showing *showing)
 {
+    ctr_conn *conn = showing->tracked->conn;
     const ctr_tracked *tracked = showing->tracked;
     const ctr_writing *writing = &showing->writing;
-    if (!showing->reads_back || ctr_rc(showing->tracked->conn) != SQLITE_OK) return;
+    if (!showing->reads_back || ctr_rc(conn) != SQLITE_OK) return;
     if (!showing->shown.tab) ctr_row_values_open(&showing->shown, showing->apart.tab);
     ctr_row_values_read(&showing->shown, writing->rowid, writing->keys, false);
-    for (int i = 0; i < tracked->n_regular && ctr_rc(showing->tracked->conn) == SQLITE_OK; i++) {
+    for (int i = 0; i < tracked->n_regular && ctr_rc(conn) == SQLITE_OK; i++) {
         sqlite3_value *value = showing->shown.given[tracked->regular[i].number];
         sqlite3_value_free(showing->before[i]);
         showing->before[i] = value ? sqlite3_value_dup(value) : NULL;
-        if (value && !showing->before[i]) ctr_problem_nomem(showing->tracked->conn);
+        if (value && !showing->before[i]) ctr_problem_nomem(conn);
     }
     ctr_row_values_reset(&showing->shown);
 }
@@ -270,11 +273,12 @@ static sqlite3_value *take_default(ctr_showing *showing, int i)
  * NULL if there are none. */
 static sqlite3_value **take_values_to_show(ctr_showing *showing)
 {
+    ctr_conn *conn = showing->tracked->conn;
     bool any = false;
     const ctr_tracked *tracked = showing->tracked;
     const ctr_merged_row *merged = showing->merged;
     int64_t rowid = showing->writing.rowid;
-    if (!tracked->shape->replicated || ctr_rc(showing->tracked->conn) != SQLITE_OK) return NULL;
+    if (!tracked->shape->replicated || ctr_rc(conn) != SQLITE_OK) return NULL;
     bool begins = merged && merged->begins;
     showing->is_listed = ctr_regular_is_listed(showing->apart.tab, rowid);
     if (begins && showing->is_listed) ctr_regular_unlist(showing->apart.tab, rowid, NULL);
@@ -283,7 +287,7 @@ static sqlite3_value **take_values_to_show(ctr_showing *showing)
         ctr_row_values_open(&showing->listed, showing->apart.tab);
     if (showing->is_listed)
         ctr_row_values_read(&showing->listed, rowid, showing->writing.keys, true);
-    for (int i = 0; i < tracked->n_regular && ctr_rc(showing->tracked->conn) == SQLITE_OK; i++) {
+    for (int i = 0; i < tracked->n_regular && ctr_rc(conn) == SQLITE_OK; i++) {
         int number = tracked->regular[i].number;
         sqlite3_value *value = merged && merged->values ? merged->values[i] : NULL;
         if (!value && showing->is_listed && number < showing->listed.n)
@@ -363,6 +367,7 @@ static bool write_shown(ctr_showing *showing, const ctr_shown *shown, const ctr_
 static int look_and_write(ctr_showing *showing, bool was_live, const ctr_summary *now,
                           bool complete)
 {
+    ctr_conn *conn = showing->tracked->conn;
     ctr_apart_row apart = {0};
     ctr_writing *writing = &showing->writing;
     const ctr_tracked *tracked = showing->tracked;
@@ -371,7 +376,7 @@ static int look_and_write(ctr_showing *showing, bool was_live, const ctr_summary
     ctr_apart_read(&showing->apart, writing->rowid, &apart);
     const ctr_shown *shown = showing->found;
     if (!ctr_writing_look(writing, writing->keys, showing->found, &is_integer)) shown = NULL;
-    if (ctr_rc(showing->tracked->conn) != SQLITE_OK) goto done;
+    if (ctr_rc(conn) != SQLITE_OK) goto done;
     for (int i = 0; i < tracked->shape->n_counters; i++)
         if (apart.differs_in[i])
             showing->from[i] = apart.shown[i];
@@ -398,14 +403,15 @@ static int look_and_write(ctr_showing *showing, bool was_live, const ctr_summary
     }
 done:
     ctr_apart_close_row(&apart);
-    return ctr_rc(showing->tracked->conn);
+    return ctr_rc(conn);
 }
 
 /* Nearly every row shows what it is known to show, so it is written first. */
 int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
                     const ctr_shown *from, const ctr_summary *before, const ctr_summary *now)
 {
-    if (ctr_rc(showing->tracked->conn) != SQLITE_OK) return ctr_rc(showing->tracked->conn);
+    ctr_conn *conn = showing->tracked->conn;
+    if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
     bool known = begin_row(showing, rowid, keys, now), complete = known, is_new = !from;
     bool was_live = from || is_live(showing, before);
     if (showing->merged) was_live = showing->merged->was_live;
@@ -419,7 +425,7 @@ int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
     if (known && (was_live || is_new) && is_live(showing, now) &&
         (write_shown(showing, was_live ? showing->from : NULL, now, complete) ||
          showing->writing.ended))
-        return ctr_rc(showing->tracked->conn);
+        return ctr_rc(conn);
     return look_and_write(showing, was_live, now, complete);
 }
 
@@ -436,15 +442,16 @@ int ctr_showing_again(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
 void ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
                       const ctr_summary *before, const ctr_summary *now)
 {
+    ctr_conn *conn = showing->tracked->conn;
     ctr_apart_row apart = {0};
     ctr_tab *tab = showing->apart.tab;
     const ctr_tracked *tracked = showing->tracked;
-    if (ctr_rc(showing->tracked->conn) != SQLITE_OK) return;
+    if (ctr_rc(conn) != SQLITE_OK) return;
     bool live = is_live(showing, now), was_live = is_live(showing, before);
     if (showing->merged) was_live = showing->merged->was_live;
     begin_row(showing, rowid, keys, now);
     ctr_apart_read(&showing->apart, rowid, &apart);
-    if (ctr_rc(showing->tracked->conn) != SQLITE_OK) goto done;
+    if (ctr_rc(conn) != SQLITE_OK) goto done;
     bool there = apart.ended || (was_live && !apart.waits);
     for (int i = 0; i < tracked->shape->n_counters; i++) {
         ctr_showing_value(showing, i, &before[i], &showing->from[i]);

@@ -94,6 +94,7 @@ void ctr_row_values_close(ctr_row_values *values)
 
 static void read_row_listed(ctr_row_values *values, int64_t rowid)
 {
+    ctr_conn *conn = values->tracked->conn;
     if (!ctr_regular_lists(values->tab)) return;
     const ctr_registry *registry = ctr_regular_of(values->tab);
     ctr_slot *slot = registry ? ctr_tab_take(values->tab, CTR_TAB_LISTED) : NULL;
@@ -102,12 +103,12 @@ static void read_row_listed(ctr_row_values *values, int64_t rowid)
     sqlite3_bind_int64(row, 1, rowid);
     ctr_run run = ctr_tab_run(values->tab);
     while (ctr_run_row(&run, row)) {
-        const char *name = ctr_text_column(values->tracked->conn, row, 0);
+        const char *name = ctr_text_column(conn, row, 0);
         int i = name ? ctr_regular_named(registry, name, strlen(name)) : -1;
         if (i < 0 || i >= values->n) continue;
         sqlite3_value_free(values->list[i]);
         values->list[i] = sqlite3_value_dup(sqlite3_column_value(row, 1));
-        if (!values->list[i]) ctr_problem_nomem(values->tracked->conn);
+        if (!values->list[i]) ctr_problem_nomem(conn);
         values->given[i] = values->list[i];
     }
     ctr_tab_give_back(values->tab, slot);
@@ -135,15 +136,16 @@ static sqlite3_stmt *step_to_shown(ctr_row_values *values, int64_t rowid, sqlite
 
 int ctr_row_values_show(ctr_row_values *values, int64_t rowid, sqlite3_value **keys)
 {
+    ctr_conn *conn = values->tracked->conn;
     const ctr_tracked *tracked = values->tracked;
-    if (ctr_rc(values->tracked->conn) != SQLITE_OK) return ctr_rc(values->tracked->conn);
+    if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
     forget_values(values);
     ctr_row_values_reset(values);
     sqlite3_stmt *row = step_to_shown(values, rowid, keys);
     for (int i = 0; row && i < tracked->n_regular; i++)
         if (tracked->regular[i].column && tracked->regular[i].number < values->n)
             values->given[tracked->regular[i].number] = sqlite3_column_value(row, i);
-    return ctr_rc(values->tracked->conn);
+    return ctr_rc(conn);
 }
 
 int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **keys,
@@ -246,6 +248,7 @@ static void list_row(const ctr_writing *writing, const row_lists *to)
 
 static ctr_slots make_row_lists(ctr_writing *writing)
 {
+    ctr_conn *conn = writing->tracked->conn;
     ctr_tracked *tracked = writing->tracked;
     row_lists to = {sqlite3_str_new(NULL), sqlite3_str_new(NULL), sqlite3_str_new(NULL),
                     sqlite3_str_new(NULL), sqlite3_str_new(NULL)};
@@ -253,11 +256,11 @@ static ctr_slots make_row_lists(ctr_writing *writing)
     return (ctr_slots){.schema = tracked->schema,
                        .table = tracked->counters,
                        .name = tracked->table,
-                       .constraint = ctr_text_finish(writing->tracked->conn, to.match),
-                       .columns = ctr_text_finish(writing->tracked->conn, to.columns),
-                       .values = ctr_text_finish(writing->tracked->conn, to.values),
-                       .changes = ctr_text_finish(writing->tracked->conn, to.changes),
-                       .value = ctr_text_finish(writing->tracked->conn, to.present)};
+                       .constraint = ctr_text_finish(conn, to.match),
+                       .columns = ctr_text_finish(conn, to.columns),
+                       .values = ctr_text_finish(conn, to.values),
+                       .changes = ctr_text_finish(conn, to.changes),
+                       .value = ctr_text_finish(conn, to.present)};
 }
 
 static void make_lists(ctr_writing *writing)
@@ -376,13 +379,14 @@ static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement)
 static answer_of_table run_shown(ctr_writing *writing, sqlite3_stmt *statement,
                                  const ctr_shown *want)
 {
+    ctr_conn *conn = writing->tracked->conn;
     enum { MOST_LEVELS = 20 };
-    sqlite3 *db = writing->tracked->conn->db;
+    sqlite3 *db = conn->db;
     ctr_writing *outer = writing->file->writing;
     writing->level = outer ? outer->level + 1 : 1;
     if (writing->level > MOST_LEVELS) {
         /* No refusal: each level would take it for one, and go on. */
-        ctr_problem_set(writing->tracked->conn, SQLITE_ABORT,
+        ctr_problem_set(conn, SQLITE_ABORT,
                         "the triggers of the tracked table %s come back to it more than %d times",
                         writing->tracked->table, MOST_LEVELS);
         return TABLE_REFUSES;
@@ -400,10 +404,9 @@ static answer_of_table run_shown(ctr_writing *writing, sqlite3_stmt *statement,
 static answer_of_table ask_table(ctr_writing *writing, sqlite3_stmt *statement,
                                  const ctr_shown *want)
 {
-    if (!writing->together)
-        ctr_foreign_refuse_broken(writing->tracked->conn, writing->tracked->table);
-    return ctr_rc(writing->tracked->conn) == SQLITE_OK ? run_shown(writing, statement, want)
-                                                       : TABLE_REFUSES;
+    ctr_conn *conn = writing->tracked->conn;
+    if (!writing->together) ctr_foreign_refuse_broken(conn, writing->tracked->table);
+    return ctr_rc(conn) == SQLITE_OK ? run_shown(writing, statement, want) : TABLE_REFUSES;
 }
 
 /* An authorizer that ignores the UPDATE of a column leaves its value, and SQLite counts a change.
@@ -431,12 +434,13 @@ static void bind_rowid(const ctr_writing *writing, sqlite3_stmt *row)
 /* Finds the rowid by the key. Returns false if no other row than the one that was tried has it. */
 static bool find_rowid(ctr_writing *writing)
 {
-    if (!writing->by_rowid || ctr_rc(writing->tracked->conn) != SQLITE_OK) return false;
+    ctr_conn *conn = writing->tracked->conn;
+    if (!writing->by_rowid || ctr_rc(conn) != SQLITE_OK) return false;
     ctr_slot *slot = take_shown(writing, CTR_TAB_FIND_SHOWN);
     if (!slot) return false;
     sqlite3_stmt *row = slot->kept.statement;
     bind_row(writing, row, NULL, NULL);
-    ctr_run run = ctr_run_on(writing->tracked->conn, writing->tracked->schema, NULL);
+    ctr_run run = ctr_run_on(conn, writing->tracked->schema, NULL);
     bool there = ctr_run_row(&run, row);
     int64_t rowid = there ? sqlite3_column_int64(row, 0) : 0;
     if (there && sqlite3_column_type(row, 0) == SQLITE_NULL)
@@ -460,9 +464,10 @@ static void refuse_unprepared(ctr_writing *writing, ctr_problem *failed)
 /* Takes a statement that writes; NULL, without a problem, if the table refuses it. */
 static ctr_slot *take_writing(ctr_writing *writing, ctr_tab_sql which)
 {
+    ctr_conn *conn = writing->tracked->conn;
     ctr_problem failed;
-    if (ctr_rc(writing->tracked->conn) != SQLITE_OK) return NULL;
-    ctr_problem_begin(writing->tracked->conn, &failed);
+    if (ctr_rc(conn) != SQLITE_OK) return NULL;
+    ctr_problem_begin(conn, &failed);
     ctr_slot *slot = take_shown(writing, which);
     refuse_unprepared(writing, &failed);
     return slot;
@@ -544,24 +549,25 @@ static bool write_in_savepoint(ctr_writing *writing, ctr_tab_sql which, const ct
  * row, which mostly has the same ones. */
 static sqlite3_stmt *take_whole(ctr_writing *writing, bool inserts)
 {
+    ctr_conn *conn = writing->tracked->conn;
     struct ctr_whole_statement *whole = &writing->whole[!inserts                    ? 0
                                                         : writing->without_counters ? 2
                                                                                     : 1];
     size_t n = (size_t)writing->tracked->n_regular;
     bool same = whole->statement != NULL;
     for (size_t i = 0; i < n && same; i++) same = whole->given[i] == (writing->regular[i] != NULL);
-    if (same || ctr_rc(writing->tracked->conn) != SQLITE_OK) return whole->statement;
+    if (same || ctr_rc(conn) != SQLITE_OK) return whole->statement;
     sqlite3_finalize(whole->statement);
     whole->statement = NULL;
     if (!whole->given) whole->given = sqlite3_malloc64(n + 1);
-    if (!whole->given) ctr_problem_nomem(writing->tracked->conn);
+    if (!whole->given) ctr_problem_nomem(conn);
     for (size_t i = 0; whole->given && i < n; i++) whole->given[i] = writing->regular[i] != NULL;
-    ctr_run run = ctr_run_on(writing->tracked->conn, NULL, NULL);
+    ctr_run run = ctr_run_on(conn, NULL, NULL);
     run.slots = make_row_lists(writing);
     ctr_sql sql = inserts ? CTR_SQL_TRACK_SHOW_NEW_STRICTLY : CTR_SQL_TRACK_SHOW_STRICTLY;
-    if (ctr_rc(writing->tracked->conn) == SQLITE_OK) {
+    if (ctr_rc(conn) == SQLITE_OK) {
         ctr_problem failed;
-        ctr_problem_begin(writing->tracked->conn, &failed);
+        ctr_problem_begin(conn, &failed);
         whole->statement = ctr_run_prepare(&run, sql);
         refuse_unprepared(writing, &failed);
     }
@@ -597,15 +603,15 @@ static void close_whole(ctr_writing *writing)
 
 bool ctr_writing_delete(ctr_writing *writing)
 {
+    ctr_conn *conn = writing->tracked->conn;
     if (!writing->together && ctr_foreign_has_children(&writing->foreign, writing->keys)) {
         note_why(writing, FOREIGN_KEY);
         return false;
     }
     if (write_in_savepoint(writing, CTR_TAB_SHOW_DELETED, NULL)) return true;
     /* A trigger may have deleted it before the statement did. */
-    return ctr_rc(writing->tracked->conn) == SQLITE_OK &&
-           !ctr_writing_look(writing, writing->keys, NULL, NULL) &&
-           ctr_rc(writing->tracked->conn) == SQLITE_OK;
+    return ctr_rc(conn) == SQLITE_OK && !ctr_writing_look(writing, writing->keys, NULL, NULL) &&
+           ctr_rc(conn) == SQLITE_OK;
 }
 
 bool ctr_writing_insert(ctr_writing *writing, const ctr_shown *to)
@@ -647,23 +653,24 @@ bool ctr_writing_look(ctr_writing *writing, sqlite3_value **keys, ctr_shown *sho
 /* The DEFAULT is an expression without columns, so it can stand in a SELECT. */
 sqlite3_value *ctr_writing_default(ctr_writing *writing, const char *column)
 {
+    ctr_conn *conn = writing->tracked->conn;
     const ctr_described *described = ctr_ordinary_column(&writing->tracked->ordinary, column);
-    if (!described || ctr_rc(writing->tracked->conn) != SQLITE_OK) return NULL;
+    if (!described || ctr_rc(conn) != SQLITE_OK) return NULL;
     sqlite3_value *value = NULL;
     ctr_problem failed;
-    ctr_problem_begin(writing->tracked->conn, &failed);
-    ctr_run run = ctr_run_on(writing->tracked->conn, writing->tracked->schema, NULL);
-    char *expression = ctr_constraints_default(writing->tracked->conn, described);
+    ctr_problem_begin(conn, &failed);
+    ctr_run run = ctr_run_on(conn, writing->tracked->schema, NULL);
+    char *expression = ctr_constraints_default(conn, described);
     run.slots.value = expression;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
     if (ctr_run_row(&run, row)) {
         value = sqlite3_value_dup(sqlite3_column_value(row, 0));
-        if (!value) ctr_problem_nomem(writing->tracked->conn);
+        if (!value) ctr_problem_nomem(conn);
     }
     sqlite3_finalize(row);
     sqlite3_free(expression);
     bool is_refused = failed.rc != SQLITE_OK && is_refusal(failed.rc);
-    ctr_problem_raise_if(writing->tracked->conn, &failed, !is_refused);
+    ctr_problem_raise_if(conn, &failed, !is_refused);
     return value;
 }
 
