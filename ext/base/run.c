@@ -118,6 +118,12 @@ int ctr_run_busy_timeout(ctr_conn *conn)
     return (int)ctr_run_number(&run, CTR_SQL_SYNC_BUSY_TIMEOUT);
 }
 
+/* A run of no table follows an error. */
+static bool is_over(const ctr_run *run)
+{
+    return !run->conn || ctr_rc(run->conn) != SQLITE_OK;
+}
+
 /* If an authorizer answers IGNORE, SQLite makes a program that does nothing of an INSERT. */
 static bool ignores_insert(const char *text, sqlite3_stmt *statement)
 {
@@ -127,7 +133,7 @@ static bool ignores_insert(const char *text, sqlite3_stmt *statement)
 
 sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which)
 {
-    if (ctr_rc(run->conn) != SQLITE_OK) return NULL;
+    if (is_over(run)) return NULL;
     char *text = ctr_run_sql(which, &run->slots);
     if (!text) {
         ctr_problem_nomem(run->conn);
@@ -149,7 +155,7 @@ sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which)
 
 void ctr_run_bind_int(ctr_run *run, sqlite3_stmt *statement, const char *parameter, int64_t n)
 {
-    if (ctr_rc(run->conn) != SQLITE_OK) return;
+    if (is_over(run)) return;
     int i = sqlite3_bind_parameter_index(statement, parameter);
     ctr_problem_of(run->conn, run->db, sqlite3_bind_int64(statement, i, n));
 }
@@ -157,7 +163,7 @@ void ctr_run_bind_int(ctr_run *run, sqlite3_stmt *statement, const char *paramet
 void ctr_run_bind_text(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
                        const char *text)
 {
-    if (ctr_rc(run->conn) != SQLITE_OK) return;
+    if (is_over(run)) return;
     int i = sqlite3_bind_parameter_index(statement, parameter);
     int rc = sqlite3_bind_text(statement, i, text, -1, SQLITE_TRANSIENT);
     ctr_problem_of(run->conn, run->db, rc);
@@ -166,7 +172,7 @@ void ctr_run_bind_text(ctr_run *run, sqlite3_stmt *statement, const char *parame
 void ctr_run_bind_id(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
                      const uint8_t *id)
 {
-    if (ctr_rc(run->conn) != SQLITE_OK) return;
+    if (is_over(run)) return;
     int i = sqlite3_bind_parameter_index(statement, parameter);
     int rc = sqlite3_bind_blob(statement, i, id, CTR_ID_SIZE, SQLITE_TRANSIENT);
     ctr_problem_of(run->conn, run->db, rc);
@@ -175,7 +181,7 @@ void ctr_run_bind_id(ctr_run *run, sqlite3_stmt *statement, const char *paramete
 void ctr_run_bind_blob(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
                        const void *bytes, size_t size)
 {
-    if (ctr_rc(run->conn) != SQLITE_OK) return;
+    if (is_over(run)) return;
     int i = sqlite3_bind_parameter_index(statement, parameter);
     int rc = sqlite3_bind_blob64(statement, i, bytes, size, SQLITE_STATIC);
     ctr_problem_of(run->conn, run->db, rc);
@@ -184,14 +190,14 @@ void ctr_run_bind_blob(ctr_run *run, sqlite3_stmt *statement, const char *parame
 void ctr_run_bind_value(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
                         sqlite3_value *value)
 {
-    if (ctr_rc(run->conn) != SQLITE_OK) return;
+    if (is_over(run)) return;
     int i = sqlite3_bind_parameter_index(statement, parameter);
     ctr_problem_of(run->conn, run->db, ctr_text_bind_value(statement, i, value));
 }
 
 bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement)
 {
-    if (ctr_rc(run->conn) != SQLITE_OK) return false;
+    if (is_over(run)) return false;
     int rc = sqlite3_step(statement);
     ctr_problem_of(run->conn, run->db, rc);
     return rc == SQLITE_ROW;
@@ -228,7 +234,7 @@ bool ctr_run_is_hidden(sqlite3_stmt *row, int column)
 
 void ctr_run_refuse_hidden(ctr_run *run, sqlite3_stmt *row, int n, const char *table)
 {
-    for (int i = 0; i < n && ctr_rc(run->conn) == SQLITE_OK; i++) {
+    for (int i = 0; i < n && !is_over(run); i++) {
         const char *type = NULL;
         int rc = sqlite3_table_column_metadata(run->db, run->slots.schema, table,
                                                sqlite3_column_name(row, i), &type, NULL, NULL, NULL,
@@ -257,7 +263,7 @@ int ctr_run_to_end(sqlite3_stmt *statement)
 
 void ctr_run_write(ctr_run *run, sqlite3_stmt *statement)
 {
-    if (ctr_rc(run->conn) != SQLITE_OK) return;
+    if (is_over(run)) return;
     int before = sqlite3_total_changes(run->db), rc = ctr_run_to_end(statement);
     if ((rc & 0xff) == SQLITE_CONSTRAINT) {
         ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB, "the stored table refuses the row: %s",
@@ -292,7 +298,7 @@ void ctr_run_do(ctr_run *run, ctr_sql which, const char *text)
 void ctr_run_set(ctr_run *run, ctr_sql which, int number)
 {
     char *value = sqlite3_mprintf("%d", number);
-    if (!value) ctr_problem_nomem(run->conn);
+    if (!value && run->conn) ctr_problem_nomem(run->conn);
     run->slots.value = value;
     ctr_run_do(run, which, NULL);
     run->slots.value = NULL;

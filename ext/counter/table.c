@@ -486,6 +486,7 @@ static int table_destroy(sqlite3_vtab *base)
         ctr_succession_lineage_changed(table->file, CTR_WHY_DROPPED);
     ctr_conn_release_kept(table->joined.conn);
     if (problem.rc != SQLITE_OK) return ctr_table_fail(table, &problem);
+    ctr_problem_end(&problem);
     ctr_events_leave(&table->joined);
     if (table->joined.conn->told == 0) ctr_file_forget(table->file);
     return table_disconnect(base);

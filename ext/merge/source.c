@@ -430,6 +430,7 @@ int ctr_source_open(ctr_source *source, ctr_conn *host, const char *schema)
         return ctr_rc(host);
     }
     ctr_source_close(source);
+    source->conn = host;
     int cause = own.rc;
     ctr_problem_close(&own);
     if (ctr_run_transaction(host->db, schema) == CTR_TXN_WRITE)

@@ -141,7 +141,7 @@ static const struct {
 
 ctr_run ctr_tab_run(const ctr_tab *tab)
 {
-    return ctr_run_on(tab->conn, tab->schema, tab->table);
+    return tab ? ctr_run_on(tab->conn, tab->schema, tab->table) : (ctr_run){0};
 }
 
 static char *list(ctr_conn *conn, list_of *of, const ctr_shape *shape)
@@ -244,6 +244,7 @@ static ctr_slot *prepared(ctr_tab *tab, ctr_slot *slot)
 
 ctr_slot *ctr_tab_take(ctr_tab *tab, ctr_tab_sql which)
 {
+    if (!tab) return NULL;
     ctr_slot *slot = take_slot(tab, which, true);
     if (slot && !slot->kept.statement) prepare_slot(tab, slot, which);
     return prepared(tab, slot);

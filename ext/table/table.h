@@ -856,7 +856,8 @@ int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape);
 /* Returns a run of statements on the table. NULL: none, after a problem. */
 ctr_run ctr_tab_run(const ctr_tab *tab);
 
-/* Takes a statement, which nobody else uses until it is given back; NULL on error. If it is taken
+/* Takes a statement, which nobody else uses until it is given back; NULL on error, and of no table,
+ * which follows one. If it is taken
  * already, because the collation of a key runs SQL of the host, another one is prepared. */
 ctr_slot *ctr_tab_take(ctr_tab *tab, ctr_tab_sql which);
 

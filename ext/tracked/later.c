@@ -124,8 +124,7 @@ void ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_later
     size_t counters = (size_t)showing->tracked->shape->n_counters * sizeof *row->before;
     size_t size = sizeof(due_row) + counters + (size_t)later->n_map;
     size = (size + 7) / 8 * 8; /* so that the next row is aligned */
-    uint8_t *rows =
-        ctr_array_room(showing->tracked->conn, later->rows, &later->room, later->n + 1, size);
+    uint8_t *rows = ctr_array_room(showing->conn, later->rows, &later->room, later->n + 1, size);
     if (!rows) return;
     later->rows = rows;
     later->size = size;

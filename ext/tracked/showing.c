@@ -20,7 +20,7 @@ static ctr_slot *take_apart(ctr_apart *apart, ctr_tab_sql which, int64_t rowid)
 
 int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row)
 {
-    ctr_conn *conn = apart->tracked->conn;
+    ctr_conn *conn = apart->tab->conn;
     const ctr_shape *shape = apart->tracked->shape;
     size_t n = (size_t)shape->n_counters + 1;
     *row = (ctr_apart_row){.differs_in = sqlite3_malloc64(n * sizeof *row->differs_in),
@@ -180,12 +180,12 @@ int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *
     }
     if (rowid == showing->writing.rowid)
         apart_explain(&showing->apart, rowid, showing->writing.why);
-    return ctr_rc(showing->tracked->conn);
+    return ctr_rc(showing->conn);
 }
 
 static void refuse_uncounted(ctr_showing *showing, bool deleted)
 {
-    ctr_conn *conn = showing->tracked->conn;
+    ctr_conn *conn = showing->conn;
     const ctr_tracked *tracked = showing->tracked;
     char *key = ctr_problem_describe_key(showing->writing.keys, tracked->shape->n_keys);
     if (!key) {
@@ -206,7 +206,7 @@ static void refuse_uncounted(ctr_showing *showing, bool deleted)
 /* Reads the row if a trigger of the application may change more of it than is written. */
 static void remember_row(ctr_showing *showing)
 {
-    ctr_conn *conn = showing->tracked->conn;
+    ctr_conn *conn = showing->conn;
     const ctr_tracked *tracked = showing->tracked;
     const ctr_writing *writing = &showing->writing;
     if (!showing->reads_back || ctr_rc(conn) != SQLITE_OK) return;
@@ -228,7 +228,7 @@ static void list_changed(ctr_showing *showing)
     const ctr_writing *writing = &showing->writing;
     if (!showing->reads_back) return;
     ctr_row_values_read(&showing->shown, writing->rowid, writing->keys, false);
-    for (int i = 0; i < tracked->n_regular && ctr_rc(showing->tracked->conn) == SQLITE_OK; i++) {
+    for (int i = 0; i < tracked->n_regular && ctr_rc(showing->conn) == SQLITE_OK; i++) {
         const ctr_tracked_regular *column = &tracked->regular[i];
         sqlite3_value *now = showing->shown.given[column->number],
                       *merged = showing->values[i] ? showing->values[i] : showing->before[i];
@@ -244,7 +244,7 @@ static void list_regular(ctr_showing *showing, bool live, bool taken)
     const ctr_tracked *tracked = showing->tracked;
     ctr_tab *tab = showing->apart.tab;
     int64_t rowid = showing->writing.rowid;
-    if (!tracked->shape->replicated || ctr_rc(showing->tracked->conn) != SQLITE_OK) return;
+    if (!tracked->shape->replicated || ctr_rc(showing->conn) != SQLITE_OK) return;
     if (showing->is_listed && !live) ctr_regular_unlist(tab, rowid, NULL);
     if (!live || showing->writing.ended) return;
     for (int i = 0; showing->writing.regular && i < tracked->n_regular; i++) {
@@ -273,7 +273,7 @@ static sqlite3_value *take_default(ctr_showing *showing, int i)
  * NULL if there are none. */
 static sqlite3_value **take_values_to_show(ctr_showing *showing)
 {
-    ctr_conn *conn = showing->tracked->conn;
+    ctr_conn *conn = showing->conn;
     bool any = false;
     const ctr_tracked *tracked = showing->tracked;
     const ctr_merged_row *merged = showing->merged;
@@ -367,7 +367,7 @@ static bool write_shown(ctr_showing *showing, const ctr_shown *shown, const ctr_
 static int look_and_write(ctr_showing *showing, bool was_live, const ctr_summary *now,
                           bool complete)
 {
-    ctr_conn *conn = showing->tracked->conn;
+    ctr_conn *conn = showing->conn;
     ctr_apart_row apart = {0};
     ctr_writing *writing = &showing->writing;
     const ctr_tracked *tracked = showing->tracked;
@@ -410,7 +410,7 @@ done:
 int ctr_showing_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
                     const ctr_shown *from, const ctr_summary *before, const ctr_summary *now)
 {
-    ctr_conn *conn = showing->tracked->conn;
+    ctr_conn *conn = showing->conn;
     if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
     bool known = begin_row(showing, rowid, keys, now), complete = known, is_new = !from;
     bool was_live = from || is_live(showing, before);
@@ -442,7 +442,7 @@ int ctr_showing_again(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
 void ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
                       const ctr_summary *before, const ctr_summary *now)
 {
-    ctr_conn *conn = showing->tracked->conn;
+    ctr_conn *conn = showing->conn;
     ctr_apart_row apart = {0};
     ctr_tab *tab = showing->apart.tab;
     const ctr_tracked *tracked = showing->tracked;
@@ -504,7 +504,8 @@ static int begin_showing(ctr_showing *showing, ctr_tab *tab, ctr_tracked *tracke
 {
     size_t n = (size_t)tab->shape.n_counters + 1;
     ctr_shown *room = sqlite3_malloc64(3 * n * sizeof *room);
-    *showing = (ctr_showing){.tracked = tracked, .apart = {.tracked = tracked, .tab = tab}};
+    *showing = (ctr_showing){
+        .conn = tab->conn, .tracked = tracked, .apart = {.tracked = tracked, .tab = tab}};
     if (!room) return ctr_problem_nomem(tab->conn);
     showing->from = room;
     showing->to = room + n;

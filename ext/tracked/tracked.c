@@ -489,13 +489,13 @@ static void look_up_columns(ctr_tracked *tracked)
 
 static void look_at_table(ctr_tracked *tracked, const ctr_objects *objects)
 {
-    if (!tracked->table || ctr_rc(objects->conn) != SQLITE_OK) return;
+    if (!tracked->table || ctr_rc(tracked->conn) != SQLITE_OK) return;
     const ctr_named *named = ctr_schema_objects_find(objects, tracked->table);
     const char *text = named && named->sql ? named->sql : "";
     tracked->replaces = ctr_word_follow(text, "conflict", "REPLACE");
     tracked->rolls_back = ctr_word_follow(text, "conflict", "ROLLBACK");
     ctr_ordinary_read(&tracked->ordinary, tracked->conn, tracked->schema, tracked->table);
-    if (ctr_rc(objects->conn) == SQLITE_OK) look_up_columns(tracked);
+    if (ctr_rc(tracked->conn) == SQLITE_OK) look_up_columns(tracked);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -542,9 +542,9 @@ static int take_names(ctr_tracked *tracked, const ctr_objects *objects, const ch
     if (tracked->shape->replicated) noted_read_regular(tracked);
     if (row && row->sql) read_regular_names(tracked, row->sql);
     if (!table && trigger) table = trigger->on;
-    if (!table) return ctr_rc(objects->conn);
+    if (!table) return ctr_rc(tracked->conn);
     tracked->table = sqlite3_mprintf("%s", table);
-    return tracked->table ? ctr_rc(objects->conn) : ctr_problem_nomem(objects->conn);
+    return tracked->table ? ctr_rc(tracked->conn) : ctr_problem_nomem(tracked->conn);
 }
 
 void ctr_tracked_open(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,

@@ -258,6 +258,7 @@ typedef struct ctr_merged_row {
 } ctr_merged_row;
 
 typedef struct ctr_showing {
+    ctr_conn *conn;
     ctr_tracked *tracked; /* held */
     ctr_apart apart;
     ctr_writing writing;

@@ -409,13 +409,13 @@ void ctr_triggers_drop(ctr_conn *conn, const char *schema, const char *counters)
 static void refuse_taken_name(const ctr_tracked *tracked, const ctr_objects *objects)
 {
     char *writes = sqlite3_mprintf("\"%w\"(_event", tracked->counters);
-    if (!writes) ctr_problem_nomem(objects->conn);
-    for (int i = 0; i < CTR_N_TRIGGERS && ctr_rc(objects->conn) == SQLITE_OK; i++) {
+    if (!writes) ctr_problem_nomem(tracked->conn);
+    for (int i = 0; i < CTR_N_TRIGGERS && ctr_rc(tracked->conn) == SQLITE_OK; i++) {
         const char *suffix = trigger_texts_suffix(i);
         const ctr_named *stored = ctr_schema_objects_trigger(objects, tracked->counters, suffix);
         if (stored && stored->on && stored->sql &&
             sqlite3_stricmp(stored->on, tracked->table) != 0 && !strstr(stored->sql, writes))
-            ctr_problem_set(objects->conn, SQLITE_ERROR,
+            ctr_problem_set(tracked->conn, SQLITE_ERROR,
                             "%s: there is another trigger %s_%s, on %s; tracking makes one of this "
                             "name",
                             tracked->table, tracked->counters, suffix, stored->on);
@@ -450,25 +450,25 @@ static int refuse_lost(const ctr_tracked *tracked, const ctr_objects *objects)
     const char *schema = objects->schema, *counters = tracked->counters;
     const char *function = ctr_tracked_function(tracked);
     ctr_catalog_entry entry = {0};
-    char *noted = ctr_stored_tracked(objects->conn, schema, counters);
-    bool known = ctr_catalog_named(&entry, objects->conn, schema, counters);
+    char *noted = ctr_stored_tracked(tracked->conn, schema, counters);
+    bool known = ctr_catalog_named(&entry, tracked->conn, schema, counters);
     const char *last = noted ? noted : known ? entry.birth : counters, *table = last;
     if (known && !ctr_schema_objects_find(objects, last)) table = entry.birth;
     if (!ctr_schema_objects_find(objects, table))
-        ctr_problem_set(objects->conn, SQLITE_ERROR,
+        ctr_problem_set(tracked->conn, SQLITE_ERROR,
                         "the tracked table %s is missing, and its counters are in %s: if it has "
                         "another name now, rename it to %s, call %s('%s', ...), and "
                         "rename it back; if it was dropped by mistake, create it and call "
                         "%s('%s', 'missing=restored'), which brings its rows back; if it was "
                         "dropped for good, drop %s, too",
                         last, counters, last, function, last, function, last, counters);
-    ctr_problem_set(objects->conn, SQLITE_ERROR,
+    ctr_problem_set(tracked->conn, SQLITE_ERROR,
                     "the tracked table %s has lost its triggers, so changes may not have been "
                     "counted: call %s('%s', ...) again, which counts them",
                     table, function, table);
     ctr_catalog_close_entry(&entry);
     sqlite3_free(noted);
-    return ctr_rc(objects->conn);
+    return ctr_rc(tracked->conn);
 }
 
 /* Compares a trigger with the one in the file. SQLite stores a text without the schema. */
@@ -484,26 +484,26 @@ static void compare(const ctr_tracked *tracked, const ctr_objects *objects, int 
     bool is = !wanted && !text;
     if (wanted && text)
         is = strncmp(text, CREATE, n) == 0 && strcmp(text + n, wanted + n + strlen(quoted)) == 0;
-    if (!is && ctr_rc(objects->conn) == SQLITE_OK) refuse_broken(tracked, suffix);
+    if (!is && ctr_rc(tracked->conn) == SQLITE_OK) refuse_broken(tracked, suffix);
     sqlite3_free(wanted);
 }
 
 /* Compares all triggers, unless that was done. */
 static int check_triggers(ctr_tracked *tracked, const ctr_objects *objects)
 {
-    if (ctr_rc(objects->conn) != SQLITE_OK || tracked->whole) return ctr_rc(objects->conn);
+    if (ctr_rc(tracked->conn) != SQLITE_OK || tracked->whole) return ctr_rc(tracked->conn);
     if (!tracked->table) return refuse_lost(tracked, objects);
-    for (int i = 0; i < tracked->shape->n_keys && ctr_rc(objects->conn) == SQLITE_OK; i++)
+    for (int i = 0; i < tracked->shape->n_keys && ctr_rc(tracked->conn) == SQLITE_OK; i++)
         if (!ctr_tracked_key(tracked, i)->name) refuse_broken(tracked, "insert");
     char *quoted = sqlite3_mprintf("\"%w\".", tracked->schema);
-    if (!quoted) ctr_problem_nomem(objects->conn);
+    if (!quoted) ctr_problem_nomem(tracked->conn);
     read_terms(tracked);
-    for (int i = 0; i < CTR_N_TRIGGERS && ctr_rc(objects->conn) == SQLITE_OK; i++)
+    for (int i = 0; i < CTR_N_TRIGGERS && ctr_rc(tracked->conn) == SQLITE_OK; i++)
         compare(tracked, objects, i, quoted);
     sqlite3_free(quoted);
-    tracked->whole = ctr_rc(objects->conn) == SQLITE_OK;
+    tracked->whole = ctr_rc(tracked->conn) == SQLITE_OK;
     if (!tracked->whole) tracked->as_of = 0;
-    return ctr_rc(objects->conn);
+    return ctr_rc(tracked->conn);
 }
 
 ctr_tracked *ctr_triggers_hold(ctr_tab *tab)

@@ -94,7 +94,7 @@ void ctr_row_values_close(ctr_row_values *values)
 
 static void read_row_listed(ctr_row_values *values, int64_t rowid)
 {
-    ctr_conn *conn = values->tracked->conn;
+    ctr_conn *conn = values->tab->conn;
     if (!ctr_regular_lists(values->tab)) return;
     const ctr_registry *registry = ctr_regular_of(values->tab);
     ctr_slot *slot = registry ? ctr_tab_take(values->tab, CTR_TAB_LISTED) : NULL;
@@ -136,7 +136,7 @@ static sqlite3_stmt *step_to_shown(ctr_row_values *values, int64_t rowid, sqlite
 
 int ctr_row_values_show(ctr_row_values *values, int64_t rowid, sqlite3_value **keys)
 {
-    ctr_conn *conn = values->tracked->conn;
+    ctr_conn *conn = values->tab->conn;
     const ctr_tracked *tracked = values->tracked;
     if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
     forget_values(values);
@@ -151,14 +151,14 @@ int ctr_row_values_show(ctr_row_values *values, int64_t rowid, sqlite3_value **k
 int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **keys,
                         bool only_listed)
 {
-    if (ctr_rc(values->tracked->conn) != SQLITE_OK) return ctr_rc(values->tracked->conn);
+    if (ctr_rc(values->tab->conn) != SQLITE_OK) return ctr_rc(values->tab->conn);
     forget_listed(values);
     if (only_listed)
         forget_values(values);
     else
         ctr_row_values_show(values, rowid, keys);
     read_row_listed(values, rowid);
-    return ctr_rc(values->tracked->conn);
+    return ctr_rc(values->tab->conn);
 }
 
 /* =================================================================================================
