@@ -27,7 +27,7 @@
  * returns; for it may come while another one runs, as a trigger does. A try looks at an error apart:
  *
  *     ctr_problem problem;
- *     ctr_problem_begin(conn, &problem);    what fails now stands here
+ *     ctr_problem_try(conn, &problem);      what fails now stands here
  *     ...
  *     ctr_problem_end(&problem);            the one before is at hand again
  */
@@ -37,6 +37,8 @@ typedef struct ctr_problem {
     char *text;                /* owned; NULL if there was no memory for it */
     struct ctr_problem *outer; /* the one before */
     struct ctr_errors *of;     /* where it is at hand; NULL: it has ended */
+    struct ctr_conn *enters;   /* of an entry point: whose texts it releases; else NULL */
+    struct ctr_text *texts;    /* those of before */
 } ctr_problem;
 
 /* A connection that the library opens for itself shares that of its host. */
@@ -141,6 +143,7 @@ typedef struct ctr_conn_above {
 struct ctr_conn {
     sqlite3 *db;
     ctr_errors *errors, own_errors; /* the error at hand: its own, or those of its host */
+    struct ctr_text *texts;         /* owned: those of ctr_text_print, the last one first */
     ctr_conn_above above;
     int holders;
     struct ctr_file *files;      /* the files of the connection: file/file.h */
@@ -272,9 +275,10 @@ int ctr_problem_nomem(ctr_conn *conn);
 /* Puts "<format>: " in front of the text, unless it stands there. Does nothing without an error. */
 void ctr_problem_where(ctr_conn *conn, const char *format, ...);
 
-/* Begins an entry point or a try: `problem`, with no error yet, is the one at hand. Its end puts the
- * one before back; a second end does nothing. */
+/* Begin an entry point, or a try: `problem`, with no error yet, is the one at hand. Its end puts the
+ * one before back, and releases the texts of an entry point; a second end does nothing. */
 void ctr_problem_begin(ctr_conn *conn, ctr_problem *problem);
+void ctr_problem_try(ctr_conn *conn, ctr_problem *problem);
 void ctr_problem_end(ctr_problem *problem);
 
 /* Ends it, and frees the text. */
@@ -514,6 +518,20 @@ bool ctr_text_is_utf8(const void *bytes, size_t size);
 char *ctr_text_copy(ctr_conn *conn, const char *text);
 char *ctr_text_of(ctr_conn *conn, ctr_span span);
 char *ctr_text_unquoted(ctr_conn *conn, ctr_span name);
+
+/* Texts of SQL, and others of the moment. ctr_text_print makes one by a format, ctr_text_built of
+ * what was appended; "" without memory, which is an error. Nobody frees them: a release frees those
+ * that were made since its mark. An entry point releases its own when it ends, and not those of an
+ * outer one; a loop over rows or tables does so in each round. */
+typedef struct ctr_text ctr_text;
+const char *ctr_text_print(ctr_conn *conn, const char *format, ...);
+const char *ctr_text_built(ctr_conn *conn, sqlite3_str *out);
+void ctr_text_release(ctr_conn *conn, ctr_text *mark);
+
+static inline ctr_text *ctr_text_mark(const ctr_conn *conn)
+{
+    return conn->texts;
+}
 
 /* Appends bytes as hexadecimal digits. */
 void ctr_text_append_hex(sqlite3_str *out, const void *bytes, int size);

@@ -61,16 +61,25 @@ void ctr_problem_where(ctr_conn *conn, const char *format, ...)
     sqlite3_free(where);
 }
 
-void ctr_problem_begin(ctr_conn *conn, ctr_problem *problem)
+void ctr_problem_try(ctr_conn *conn, ctr_problem *problem)
 {
     *problem = (ctr_problem){.outer = conn->errors->now, .of = conn->errors};
     conn->errors->now = problem;
 }
 
+void ctr_problem_begin(ctr_conn *conn, ctr_problem *problem)
+{
+    ctr_problem_try(conn, problem);
+    problem->enters = conn;
+    problem->texts = ctr_text_mark(conn);
+}
+
 void ctr_problem_end(ctr_problem *problem)
 {
     if (problem->of) problem->of->now = problem->outer;
+    if (problem->enters) ctr_text_release(problem->enters, problem->texts);
     problem->of = NULL;
+    problem->enters = NULL;
 }
 
 ctr_problem ctr_problem_take(ctr_conn *conn)
@@ -300,7 +309,7 @@ void ctr_conn_give_back(ctr_conn *conn, ctr_kept *kept, sqlite3_stmt *statement)
 void ctr_conn_prepare(ctr_conn *conn)
 {
     ctr_problem trouble;
-    ctr_problem_begin(conn, &trouble);
+    ctr_problem_try(conn, &trouble);
     ctr_run run = ctr_run_on(conn, NULL, NULL);
     create_statements(conn, &run);
     /* Including the schema change that follows. */
@@ -334,6 +343,7 @@ void ctr_conn_drop(void *holder)
     if (conn->fronts) conn->close_fronts(conn->fronts);
     if (conn->brought) conn->close_brought(conn->brought);
     sqlite3_free(conn->missing.key);
+    ctr_text_release(conn, NULL);
     sqlite3_free(conn);
 }
 

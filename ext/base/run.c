@@ -297,10 +297,9 @@ void ctr_run_do(ctr_run *run, ctr_sql which, const char *text)
 
 void ctr_run_set(ctr_run *run, ctr_sql which, int number)
 {
-    char *value = sqlite3_mprintf("%d", number);
+    const char *value = ctr_text_print(run->conn, "%d", number);
     if (!value && run->conn) ctr_problem_nomem(run->conn);
     run->slots.value = value;
     ctr_run_do(run, which, NULL);
     run->slots.value = NULL;
-    sqlite3_free(value);
 }

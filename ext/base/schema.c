@@ -86,10 +86,8 @@ bool ctr_schema_find(ctr_conn *conn, const char *name, ctr_schema_look *look_the
     const char *dot = strchr(name, '.');
     bool found = look_everywhere(conn, name, look_there, with);
     if (found || !dot || ctr_rc(conn) != SQLITE_OK) return found && ctr_rc(conn) == SQLITE_OK;
-    char *schema = sqlite3_mprintf("%.*s", (int)(dot - name), name);
-    if (!schema) ctr_problem_nomem(conn);
+    const char *schema = ctr_text_print(conn, "%.*s", (int)(dot - name), name);
     if (schema && ctr_run_has_schema(conn->db, schema)) found = look_there(with, schema, dot + 1);
-    sqlite3_free(schema);
     return found && ctr_rc(conn) == SQLITE_OK;
 }
 
@@ -245,20 +243,16 @@ const ctr_named *ctr_schema_objects_find(const ctr_objects *objects, const char 
 const ctr_named *ctr_schema_objects_stored(const ctr_objects *objects, const char *table,
                                            const char *suffix)
 {
-    char *name = sqlite3_mprintf("%s_%s", table, suffix);
-    if (!name) ctr_problem_nomem(objects->conn);
+    const char *name = ctr_text_print(objects->conn, "%s_%s", table, suffix);
     const ctr_named *found = name ? ctr_schema_objects_find(objects, name) : NULL;
-    sqlite3_free(name);
     return found;
 }
 
 const ctr_named *ctr_schema_objects_trigger(const ctr_objects *objects, const char *table,
                                             const char *suffix)
 {
-    char *name = sqlite3_mprintf("%s_%s", table, suffix);
-    if (!name) ctr_problem_nomem(objects->conn);
+    const char *name = ctr_text_print(objects->conn, "%s_%s", table, suffix);
     const ctr_named *found = name ? find_first(objects->triggers, objects->n_triggers, name) : NULL;
-    sqlite3_free(name);
     return found && !found->temp ? found : NULL;
 }
 

@@ -87,6 +87,50 @@ char *ctr_text_unquoted(ctr_conn *conn, ctr_span name)
     return text;
 }
 
+struct ctr_text {
+    ctr_text *before;
+    char *text; /* owned */
+};
+
+static const char *keep_text(ctr_conn *conn, char *text)
+{
+    ctr_text *kept = text ? sqlite3_malloc64(sizeof *kept) : NULL;
+    if (!kept) {
+        sqlite3_free(text);
+        ctr_problem_nomem(conn);
+        return "";
+    }
+    *kept = (ctr_text){conn->texts, text};
+    conn->texts = kept;
+    return text;
+}
+
+const char *ctr_text_print(ctr_conn *conn, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = sqlite3_vmprintf(format, args);
+    va_end(args);
+    return keep_text(conn, text);
+}
+
+const char *ctr_text_built(ctr_conn *conn, sqlite3_str *out)
+{
+    bool is_empty = sqlite3_str_errcode(out) == SQLITE_OK && sqlite3_str_length(out) == 0;
+    char *text = sqlite3_str_finish(out);
+    return is_empty ? "" : keep_text(conn, text);
+}
+
+void ctr_text_release(ctr_conn *conn, ctr_text *mark)
+{
+    while (conn->texts != mark) {
+        ctr_text *last = conn->texts;
+        conn->texts = last->before;
+        sqlite3_free(last->text);
+        sqlite3_free(last);
+    }
+}
+
 char *ctr_text_finish(ctr_conn *conn, sqlite3_str *list)
 {
     bool whole = sqlite3_str_errcode(list) == SQLITE_OK;

@@ -176,11 +176,10 @@ static void open_merge(ctr_member *member, const char *birth, const ctr_shape *s
                         birth);
     if (ctr_rc(member->conn) != SQLITE_OK) return;
     for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++) {
-        char *stored = sqlite3_mprintf("%s_%s", member->merge.entry.name, *suffix);
-        if (!stored) ctr_problem_nomem(member->conn);
+        const char *stored =
+            ctr_text_print(member->conn, "%s_%s", member->merge.entry.name, *suffix);
         if (ctr_rc(member->conn) == SQLITE_OK)
             ctr_schema_refuse_generated(member->conn, schema, stored);
-        sqlite3_free(stored);
     }
     ctr_shape *mine = &member->merge.shape; /* it takes the order of the cluster's columns */
     if (shape && !ctr_shape_check_same(member->conn, shape, "the cluster", mine, schema)) {
@@ -226,7 +225,7 @@ static bool member_look(ctr_member *member, const char *birth, const ctr_shape *
     if (ctr_rc(member->conn) != SQLITE_OK) return false;
     ctr_problem_close(&member->trouble);
     ctr_problem trouble;
-    ctr_problem_begin(member->conn, &trouble);
+    ctr_problem_try(member->conn, &trouble);
     if (!ctr_run_has_schema(member->conn->db, member->schema)) {
         if (member->streams.out == 0) member_forget(member);
         ctr_problem_set(member->conn, SQLITE_ERROR, "it is not attached");
@@ -262,7 +261,7 @@ static bool member_lock(ctr_member *member)
     if (ctr_rc(member->conn) != SQLITE_OK || member->locked) return member->locked;
     member->durable = member->conflicts.own = member->conflicts.replaced = false;
     ctr_problem trouble;
-    ctr_problem_begin(member->conn, &trouble);
+    ctr_problem_try(member->conn, &trouble);
     ctr_run run = ctr_run_on(member->conn, member->schema, NULL);
     if (sqlite3_db_readonly(member->conn->db, member->schema) == 1)
         ctr_problem_set(member->conn, SQLITE_READONLY, "it is read-only");
@@ -294,7 +293,7 @@ static void member_look_to_write(ctr_member *member, const char *birth, const ct
     member_look(member, birth, shape);
     if (!member->locked && member->trouble.rc == SQLITE_OK && ctr_rc(member->conn) == SQLITE_OK) {
         ctr_problem trouble;
-        ctr_problem_begin(member->conn, &trouble);
+        ctr_problem_try(member->conn, &trouble);
         /* It was attached after the locks were taken. */
         ctr_problem_set(member->conn, SQLITE_ERROR,
                         "it was not available when the transaction took its locks: COMMIT first");
@@ -348,7 +347,7 @@ static void find_birth(ctr_cluster *cluster, const char *table)
     for (int i = 0; i < 2 * cluster->n && !cluster->birth && ctr_rc(cluster->conn) == SQLITE_OK;
          i++) {
         ctr_problem trouble;
-        ctr_problem_begin(cluster->conn, &trouble);
+        ctr_problem_try(cluster->conn, &trouble);
         ctr_catalog_entry entry = {0};
         const char *schema = cluster->members[i % cluster->n].schema;
         bool there = ctr_run_has_schema(cluster->conn->db, schema) &&
@@ -421,7 +420,7 @@ static bool is_doubled(ctr_cluster *cluster, int i)
     const char *other = same_file(cluster, i);
     if (!other || ctr_rc(cluster->conn) != SQLITE_OK) return false;
     if (member->streams.out == 0) member_forget(member);
-    ctr_problem_begin(cluster->conn, &trouble);
+    ctr_problem_try(cluster->conn, &trouble);
     ctr_problem_set(cluster->conn, SQLITE_ERROR, "it is the same file as %s", other);
     ctr_member_blame(member, &trouble);
     return true;
@@ -435,7 +434,7 @@ static void open_as_seen(ctr_cluster *cluster)
     ctr_problem trouble;
     cluster->birth = ctr_text_copy(cluster->conn, seen->birth);
     if (ctr_rc(cluster->conn) != SQLITE_OK) return;
-    ctr_problem_begin(cluster->conn, &trouble);
+    ctr_problem_try(cluster->conn, &trouble);
     bool described = ctr_run_has_schema(cluster->conn->db, seen->schema) &&
                      ctr_stored_describe(&cluster->shape, cluster->conn, seen->schema, seen->table,
                                          &seen->shape) == SQLITE_OK;
@@ -636,13 +635,12 @@ static void refuse_level(const ctr_cluster *cluster, const char *which, ctr_leve
         locks = locks && (code == SQLITE_BUSY || code == SQLITE_LOCKED);
         any = true;
     }
-    char *text = sqlite3_str_finish(out);
+    const char *text = ctr_text_built(cluster->conn, out);
     if (!text) {
         ctr_problem_nomem(cluster->conn);
         return;
     }
     ctr_problem_set(cluster->conn, any && locks ? SQLITE_BUSY : SQLITE_ERROR, "%s", text);
-    sqlite3_free(text);
 }
 
 uint64_t ctr_cluster_parts(const ctr_cluster *cluster)

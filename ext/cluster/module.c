@@ -644,11 +644,10 @@ static int start_cluster(ctr_conn *conn, int argc, const char *const *argv, bool
     sqlite3_str *clauses = sqlite3_str_new(NULL);
     for (int i = CLUSTER_CLAUSES; i < argc; i++) sqlite3_str_appendf(clauses, "%s,", argv[i]);
     if (sqlite3_str_errcode(clauses) != SQLITE_OK) ctr_problem_nomem(conn);
-    char *declaration = sqlite3_str_finish(clauses);
+    const char *declaration = ctr_text_built(conn, clauses);
     clusters_read_options(conn, &options, argc - CLUSTER_CLAUSES, argv + CLUSTER_CLAUSES);
     if (problem.rc == SQLITE_OK) open_front(front, conn, declaration, &options, is_new);
     clusters_close_options(&options);
-    sqlite3_free(declaration);
     if (problem.rc == SQLITE_OK) *base = &table->joined.base;
     if (problem.rc == SQLITE_OK) return ctr_table_report(&problem, message);
     if (table) ctr_problem_where(conn, "%s", table->name);

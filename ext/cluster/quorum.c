@@ -33,7 +33,7 @@ static bool commits_as_one(const ctr_cluster *cluster)
 static void meet_other(ctr_member *member, const ctr_member *other)
 {
     ctr_problem trouble;
-    ctr_problem_begin(member->conn, &trouble);
+    ctr_problem_try(member->conn, &trouble);
     const ctr_identity *theirs = ctr_file_identity(other->merge.rows.tab->file);
     if (theirs) {
         ctr_identity identity = *theirs;
@@ -50,7 +50,7 @@ static void meet_all(ctr_cluster *cluster)
         ctr_member *member = &cluster->members[i];
         if (!ctr_member_takes_part(member)) continue;
         ctr_problem trouble;
-        ctr_problem_begin(member->conn, &trouble);
+        ctr_problem_try(member->conn, &trouble);
         const ctr_identity *identity = ctr_file_identity(member->merge.rows.tab->file);
         if (identity) ctr_conflicts_set_mine(&member->conflicts, identity);
         ctr_member_blame(member, &trouble);
@@ -69,7 +69,7 @@ static void meet_all(ctr_cluster *cluster)
 static bool may_lead(ctr_member *member)
 {
     ctr_problem trouble;
-    ctr_problem_begin(member->conn, &trouble);
+    ctr_problem_try(member->conn, &trouble);
     bool may = ctr_file_prepare_to_count(member->merge.rows.tab->file);
     ctr_member_blame(member, &trouble);
     return may;
@@ -178,7 +178,7 @@ void ctr_quorum_prepare(ctr_cluster *cluster)
 {
     ctr_problem trouble;
     if (ctr_cluster_lock(cluster) || cluster->leader) return;
-    ctr_problem_begin(cluster->conn, &trouble);
+    ctr_problem_try(cluster->conn, &trouble);
     choose_leader(cluster);
     if (ctr_member_ends_statement(trouble.rc))
         ctr_problem_raise(cluster->conn, &trouble);
@@ -251,7 +251,7 @@ static void find_everywhere(ctr_cluster *cluster)
         ctr_member *member = &cluster->members[i];
         ctr_problem trouble;
         if (!ctr_member_takes_part(member)) continue;
-        ctr_problem_begin(cluster->conn, &trouble);
+        ctr_problem_try(cluster->conn, &trouble);
         bool found = ctr_merge_find(&member->merge, row->keys);
         row->below = row->below || (!found && trouble.rc == SQLITE_OK);
         member->left_out = trouble.rc != SQLITE_OK;

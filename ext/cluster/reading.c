@@ -395,7 +395,7 @@ void ctr_reading_repair(ctr_cluster *cluster, const char *name, const char *plan
                         sqlite3_value **argv)
 {
     ctr_problem trouble;
-    ctr_problem_begin(cluster->conn, &trouble);
+    ctr_problem_try(cluster->conn, &trouble);
     repair_job job = {.cluster = cluster, .name = name};
     if (ctr_reading_open(&job.reading, cluster) == SQLITE_OK) {
         job.reading.compares = true;

@@ -284,7 +284,7 @@ static void prefer_interrupt(ctr_table *table)
     if (ctr_rc(conn) == SQLITE_OK) ctr_session_renew(conn);
     if (ctr_rc(conn) == SQLITE_OK || ctr_rc(conn) == SQLITE_INTERRUPT) return;
     ctr_problem now;
-    ctr_problem_begin(conn, &now);
+    ctr_problem_try(conn, &now);
     ctr_run_busy_timeout(conn);
     ctr_problem_end(&now);
     bool is = now.rc == SQLITE_INTERRUPT;

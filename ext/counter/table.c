@@ -137,7 +137,7 @@ int ctr_table_fail(ctr_table *table, ctr_problem *problem)
     const char *tracked = NULL;
     ctr_problem_end(problem);
     if (problem->rc != SQLITE_OK && table->handed) {
-        ctr_problem_begin(table->joined.conn, &trouble);
+        ctr_problem_try(table->joined.conn, &trouble);
         tracked = table->tracker->tracked_table(table);
         ctr_problem_end(&trouble);
         if (trouble.rc != SQLITE_OK) {
@@ -316,16 +316,11 @@ void ctr_table_check_name(ctr_conn *conn, const ctr_shape *shape, const char *na
     }
 }
 
-/* Returns the clauses of a declaration, or NULL and a problem if there is no memory. */
-static char *declaration_of(ctr_conn *conn, const ctr_shape *shape, const char *tracked)
+/* Returns the clauses of a declaration. */
+static const char *declaration_of(ctr_conn *conn, const ctr_shape *shape, const char *tracked)
 {
-    if (ctr_rc(conn) != SQLITE_OK) return NULL;
-    char *columns = ctr_shape_declaration(shape), *whole = NULL;
-    if (columns && tracked) whole = sqlite3_mprintf("%s, TRACKED \"%w\"", columns, tracked);
-    if (columns && !tracked) whole = sqlite3_mprintf("%s", columns);
-    if (!whole) ctr_problem_nomem(conn);
-    sqlite3_free(columns);
-    return whole;
+    const char *columns = ctr_shape_declaration(conn, shape);
+    return tracked ? ctr_text_print(conn, "%s, TRACKED \"%w\"", columns, tracked) : columns;
 }
 
 static bool are_same(const char *a, const char *b)
@@ -348,8 +343,8 @@ static bool take_up(ctr_conn *conn, const char *schema, const char *name, const 
     if (has_stored) {
         char *was_tracked = ctr_stored_tracked(conn, schema, name);
         const char *birth = was_tracked ? entry.birth : NULL;
-        char *is = declaration_of(conn, &stored, birth),
-             *wanted = declaration_of(conn, shape, tracked);
+        const char *is = declaration_of(conn, &stored, birth),
+                   *wanted = declaration_of(conn, shape, tracked);
         bool same = ctr_rc(conn) == SQLITE_OK && /* the texts alone count if no counter is left */
                     (strcmp(is, wanted) == 0 ||
                      (are_same(birth, tracked) && ctr_shape_same_columns(&stored, shape)));
@@ -359,8 +354,6 @@ static bool take_up(ctr_conn *conn, const char *schema, const char *name, const 
                             "counter(%s) uses them",
                             name, is);
         sqlite3_free(was_tracked);
-        sqlite3_free(is);
-        sqlite3_free(wanted);
     }
     ctr_shape_close(&stored);
     ctr_catalog_close_entry(&entry);
@@ -426,7 +419,7 @@ static bool has_shards(ctr_table *table)
     ctr_conn *conn = table->joined.conn;
     ctr_problem damage;
     if (ctr_rc(conn) != SQLITE_OK) return false;
-    ctr_problem_begin(conn, &damage);
+    ctr_problem_try(conn, &damage);
     ctr_run run = ctr_run_on(conn, table->schema, table->name);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_ANY);
     bool any = ctr_run_once(&run, row);
@@ -453,7 +446,7 @@ static void refuse_newer(ctr_table *table)
     ctr_identity identity;
     ctr_conn *conn = table->joined.conn;
     ctr_problem trouble;
-    ctr_problem_begin(conn, &trouble);
+    ctr_problem_try(conn, &trouble);
     ctr_identity_read(&identity, conn, table->schema);
     if (trouble.rc == SQLITE_ERROR) trouble.rc = SQLITE_READONLY;
     ctr_problem_raise_if(conn, &trouble, trouble.rc != SQLITE_CORRUPT_VTAB);

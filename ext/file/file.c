@@ -174,7 +174,7 @@ int ctr_file_peek(ctr_file *file, ctr_identity *identity)
     if (ctr_rc(file->conn) != SQLITE_OK) return ctr_rc(file->conn);
     if (file->statements[CTR_FILE_READ].statement) {
         ctr_problem trouble;
-        ctr_problem_begin(file->conn, &trouble);
+        ctr_problem_try(file->conn, &trouble);
         read_row(file, identity);
         bool is_read = trouble.rc != SQLITE_ERROR;
         ctr_problem_raise_if(file->conn, &trouble, is_read);
@@ -263,7 +263,7 @@ static bool is_known(ctr_file *file)
     bool is_new = probe && sqlite3_stmt_status(probe, SQLITE_STMTSTATUS_RUN, 0) == 0;
     if (!probe) return false;
     ctr_problem trouble;
-    ctr_problem_begin(file->conn, &trouble);
+    ctr_problem_try(file->conn, &trouble);
     ctr_run run = ctr_file_run(file);
     ctr_run_row(&run, probe);
     bool anew = sqlite3_stmt_status(probe, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
@@ -455,7 +455,7 @@ static void keep_pages(ctr_file *file)
 {
     if (file->spill > 0) return;
     ctr_problem none;
-    ctr_problem_begin(file->conn, &none);
+    ctr_problem_try(file->conn, &none);
     ctr_run run = ctr_run_on(file->conn, file->schema, NULL);
     int spill = (int)ctr_run_number(&run, CTR_SQL_SYNC_SPILL);
     if (spill > 0 && spill < INT_MAX) ctr_run_set(&run, CTR_SQL_SYNC_SET_SPILL, INT_MAX);
@@ -493,7 +493,7 @@ int ctr_spill_before_commit(ctr_file *file, bool waited)
 void ctr_spill_restore(ctr_file *file)
 {
     ctr_problem none;
-    ctr_problem_begin(file->conn, &none);
+    ctr_problem_try(file->conn, &none);
     ctr_run run = ctr_run_on(file->conn, file->schema, NULL);
     file->spills_safely = false;
     if (file->spill > 0) ctr_run_set(&run, CTR_SQL_SYNC_SET_SPILL, file->spill);

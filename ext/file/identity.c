@@ -56,7 +56,7 @@ void ctr_identity_offer_fork(ctr_conn *conn, const char *schema)
     ctr_problem damage = {0}, offer;
     if (ctr_rc(conn) != SQLITE_CORRUPT_VTAB) return;
     damage = ctr_problem_take(conn);
-    ctr_problem_begin(conn, &offer);
+    ctr_problem_try(conn, &offer);
     if (ctr_schema_is_table(conn, schema, "counter_replica"))
         ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "%s; SELECT counter_fork('%s') takes a new id",
                         ctr_problem_text(&damage), schema);
@@ -718,7 +718,7 @@ int ctr_succession_fork(ctr_file *file)
 {
     if (!ctr_conn_enter(file->conn)) return ctr_rc(file->conn);
     ctr_problem damage;
-    ctr_problem_begin(file->conn, &damage);
+    ctr_problem_try(file->conn, &damage);
     ctr_file_read(file);
     bool is_damaged = damage.rc == SQLITE_CORRUPT_VTAB;
     ctr_problem_raise_if(file->conn, &damage, !is_damaged);

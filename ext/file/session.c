@@ -22,7 +22,7 @@ static bool prepare_lock(ctr_conn *conn, const char *schema, sqlite3_stmt **lock
 {
     ctr_problem missing;
     if (ctr_rc(conn) != SQLITE_OK) return false;
-    ctr_problem_begin(conn, &missing);
+    ctr_problem_try(conn, &missing);
     ctr_run look = ctr_run_on(conn, schema, NULL);
     *lock = ctr_run_prepare(&look, CTR_SQL_SYNC_LOCK);
     ctr_problem_raise_if(conn, &missing, missing.rc != SQLITE_ERROR);
@@ -61,7 +61,7 @@ int ctr_session_begin(ctr_session *session, ctr_conn *conn, bool syncs)
     *session = (ctr_session){.conn = conn, .syncs = syncs, .alone = sqlite3_get_autocommit(db)};
     if (syncs && conn->spill != 0) { /* an interrupt leaves it to the next session */
         ctr_problem none;
-        ctr_problem_begin(conn, &none);
+        ctr_problem_try(conn, &none);
         ctr_run restore = ctr_run_on(conn, "main", NULL);
         ctr_run_set(&restore, CTR_SQL_SYNC_SET_SPILL, conn->spill);
         if (none.rc == SQLITE_OK) conn->spill = 0;
@@ -142,7 +142,7 @@ int ctr_session_keep_pages(ctr_session *session)
 bool ctr_session_raise_cache(const ctr_file *file)
 {
     ctr_problem none;
-    ctr_problem_begin(file->conn, &none); /* ignored: it costs only speed */
+    ctr_problem_try(file->conn, &none); /* ignored: it costs only speed */
     ctr_run run = ctr_file_run(file);
     bool raises = ctr_run_number(&run, CTR_SQL_SYNC_CACHE) == -DEFAULT_CACHE;
     if (raises)
@@ -154,7 +154,7 @@ bool ctr_session_raise_cache(const ctr_file *file)
 bool ctr_session_lower_cache(const ctr_file *file)
 {
     ctr_problem none;
-    ctr_problem_begin(file->conn, &none);
+    ctr_problem_try(file->conn, &none);
     ctr_run run = ctr_file_run(file);
     ctr_run_set(&run, CTR_SQL_SYNC_SET_CACHE, -DEFAULT_CACHE);
     bool lowered = none.rc == SQLITE_OK;
@@ -219,7 +219,7 @@ void ctr_session_end(ctr_session *session)
             if (!sqlite3_get_autocommit(conn->db)) roll_back(session);
         }
     }
-    ctr_problem_begin(conn, &kept);
+    ctr_problem_try(conn, &kept);
     set_spill_back(session);
     ctr_problem_close(&kept);
     if (session->syncs && session->spill > 0) conn->spill = session->spill;

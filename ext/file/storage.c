@@ -60,7 +60,7 @@ static void open_instance(ctr_conn *conn, ctr_instance *instance, const void *fi
     } else {
         sqlite3_str_appendf(out, "file:sqlite-counter-%p?mode=memory&cache=shared", file);
     }
-    char *name = sqlite3_str_finish(out);
+    const char *name = ctr_text_built(conn, out);
     if (!name) {
         ctr_problem_nomem(conn);
         return;
@@ -68,7 +68,6 @@ static void open_instance(ctr_conn *conn, ctr_instance *instance, const void *fi
     int rc = sqlite3_open_v2(name, &instance->db,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL);
     ctr_problem_of(conn, instance->db, rc);
-    sqlite3_free(name);
 
     ctr_run run = ctr_run_on(conn, "main", NULL);
     run.db = instance->db;
@@ -156,12 +155,10 @@ static void find_storage(ctr_storage *storage, ctr_conn *conn, const char *schem
                              .path = path};
     if (kind == CTR_STORAGE_MEMORY) {
         open_instance(conn, &storage->instance, file, path && *path == '/' ? path : NULL);
-        char *mark = sqlite3_mprintf("%lld", (long long)mark_of(&storage->instance));
-        if (!mark) ctr_problem_nomem(conn);
+        const char *mark = ctr_text_print(conn, "%lld", (long long)mark_of(&storage->instance));
         ctr_run run = ctr_run_on(conn, schema, NULL);
         run.slots.value = mark;
         ctr_run_do(&run, CTR_SQL_INSTANCE_SET_MARK, NULL);
-        sqlite3_free(mark);
     }
     if (ctr_rc(conn) == SQLITE_OK) storage->kind = kind;
 }
@@ -212,7 +209,7 @@ void ctr_storage_write(ctr_storage *storage, ctr_conn *conn, const char *schema,
     if (storage->kind == CTR_STORAGE_MEMORY) {
         sqlite3_stmt *write = storage->instance.write;
         ctr_problem ignored;
-        ctr_problem_begin(conn, &ignored);
+        ctr_problem_try(conn, &ignored);
         ctr_run run = ctr_run_on(conn, "main", NULL);
         run.db = storage->instance.db;
         ctr_run_bind_int(&run, write, ":number", pair->number);

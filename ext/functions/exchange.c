@@ -202,7 +202,7 @@ static void say_locked(const exchange *x)
     ctr_conn *conn = x->main.conn;
     ctr_problem ignored;
     ctr_problem_clear(conn);
-    ctr_problem_begin(conn, &ignored);
+    ctr_problem_try(conn, &ignored);
     int timeout = ctr_run_busy_timeout(conn);
     ctr_problem_close(&ignored);
     if (x->reads_it)
@@ -301,7 +301,7 @@ static void keep_brought(const exchange *x, const ctr_report *report)
 {
     ctr_conn *conn = x->main.conn;
     ctr_problem none;
-    ctr_problem_begin(conn, &none); /* without memory there is no warning */
+    ctr_problem_try(conn, &none); /* without memory there is no warning */
     ctr_brought_list *list = x->way->takes ? ctr_brought_of(conn) : NULL;
     for (int i = 0; list && i < report->n; i++)
         ctr_brought_list_add(conn, list, report->rows[i].birth,

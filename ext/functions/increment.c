@@ -45,7 +45,7 @@ static char *schema_with_id(ctr_conn *conn, const uint8_t id[CTR_ID_SIZE])
         ctr_problem damage;
         const char *schema = ctr_text_column(conn, row, 1);
         if (!schema) continue;
-        ctr_problem_begin(conn, &damage);
+        ctr_problem_try(conn, &damage);
         int rc = ctr_identity_read(&identity, conn, schema);
         bool has = rc == SQLITE_OK && identity.present && memcmp(identity.id, id, CTR_ID_SIZE) == 0;
         ctr_problem_raise_if(conn, &damage, ctr_problem_rolls_back(rc));
@@ -206,12 +206,10 @@ static void find_table(target *to, ctr_conn *conn, const char *name, const char 
     if (ctr_shape_counter_like(&to->shape, column) < 0)
         ctr_problem_set(conn, SQLITE_ERROR, "%s has no counter '%s'", to->table, column);
     if (n_keys == to->shape.n_keys) return;
-    char *keys = ctr_shape_key_list(&to->shape);
-    if (!keys) ctr_problem_nomem(conn);
+    const char *keys = ctr_shape_key_list(conn, &to->shape);
     ctr_problem_set(conn, SQLITE_ERROR, "the key of %s is (%s): %d value%s needed, not %d",
                     to->table, keys, to->shape.n_keys, to->shape.n_keys == 1 ? " is" : "s are",
                     n_keys);
-    sqlite3_free(keys);
 }
 
 /* ---- the two statements ---------------------------------------------------------------------- */
@@ -237,13 +235,12 @@ static void add(sqlite3_context *ctx, const target *to, const char *column, sqli
 {
     ctr_session session;
     if (ctr_session_begin(&session, to->conn, false) == SQLITE_OK) {
-        char *keys = ctr_shape_key_list(&to->shape);
+        const char *keys = ctr_shape_key_list(to->conn, &to->shape);
         sqlite3_str *list = sqlite3_str_new(NULL); /* the parameters 1 ...: the key, then n */
         for (int i = 0; i <= to->shape.n_keys; i++)
             sqlite3_str_appendf(list, "%s?%d", i ? ", " : "", i + 1);
-        char *values = ctr_text_finish(to->conn, list);
-        char *columns = sqlite3_mprintf("%s, \"%w\"", keys ? keys : "", column);
-        if (!keys || !columns) ctr_problem_nomem(to->conn);
+        const char *values = ctr_text_built(to->conn, list);
+        const char *columns = ctr_text_print(to->conn, "%s, \"%w\"", keys ? keys : "", column);
         ctr_run run = ctr_run_on(to->conn, to->schema, to->table);
         run.slots.columns = columns;
         run.slots.values = values;
@@ -251,18 +248,13 @@ static void add(sqlite3_context *ctx, const target *to, const char *column, sqli
         run_with(to, insert, argv + ADD_KEYS, argv[ADD_N]);
         sqlite3_finalize(insert);
 
-        char *constraint = ctr_shape_key_match(&to->shape);
-        if (!constraint) ctr_problem_nomem(to->conn);
+        const char *constraint = ctr_shape_key_match(to->conn, &to->shape);
         run.slots.name = column;
         run.slots.constraint = constraint;
         sqlite3_stmt *select = ctr_run_prepare(&run, CTR_SQL_ADD_SELECT);
         if (run_with(to, select, argv + ADD_KEYS, NULL))
             sqlite3_result_value(ctx, sqlite3_column_value(select, 0));
         sqlite3_finalize(select);
-        sqlite3_free(keys);
-        sqlite3_free(values);
-        sqlite3_free(columns);
-        sqlite3_free(constraint);
     }
     ctr_session_end(&session);
 }

@@ -41,7 +41,7 @@ static bool compare_row(ctr_rows *rows, sqlite3_stmt *row, ctr_rows *other, sqli
     ctr_problem trouble;
     for (int i = 0; i < shape->n_keys; i++)
         keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + shape->keys[i]);
-    ctr_problem_begin(rows->conn, &trouble);
+    ctr_problem_try(rows->conn, &trouble);
     ctr_rows_find_key(other, keys);
     bool found = trouble.rc != SQLITE_OK || other->found;
     *same = found;
@@ -84,7 +84,7 @@ static void answer_rows(ctr_answer *answer, ctr_member *first, ctr_member *membe
     }
     uint8_t digest[CTR_ID_SIZE];
     ctr_problem damage;
-    ctr_problem_begin(answer->conn, &damage);
+    ctr_problem_try(answer->conn, &damage);
     int rc = ctr_digest_table(digest, &member->merge.rows);
     ctr_problem_raise_if(answer->conn, &damage, ctr_member_ends_statement(rc));
     ctr_answer_integer(answer, count_all(member));
@@ -105,7 +105,7 @@ static void answer_member(ctr_answer *answer, ctr_member *member)
         ctr_attribute attribute;
         ctr_storage storage = {.kind = CTR_STORAGE_UNASKED};
         ctr_problem trouble;
-        ctr_problem_begin(member->conn, &trouble);
+        ctr_problem_try(member->conn, &trouble);
         ctr_storage_see(&storage, member->conn, member->schema, true, &seen, &attribute);
         ctr_storage_close(&storage);
         ctr_member_blame(member, &trouble);
@@ -423,7 +423,7 @@ static void show_tracked(ctr_answer *answer, ctr_file *file, const ctr_catalog_e
     ctr_tab_read_shape(file, entry->name, &shape);
     ctr_tab *tab = ctr_tab_of(file, entry->name, &shape);
     if (tab) {
-        ctr_problem_begin(conn, &broken);
+        ctr_problem_try(conn, &broken);
         ctr_showing_open(&showing, tab);
         ctr_problem_end(&broken);
     }
@@ -562,12 +562,11 @@ static void warn_of_columns(ctr_warnings *list, const ctr_tracked *tracked, ctr_
         if (!stays_at_home(tracked, registry, column) || was_counter(tab, column->name)) continue;
         sqlite3_str_appendf(names, "%s%s", n++ > 0 ? ", " : "", column->name);
     }
-    char *text = ctr_text_finish(tab->conn, names);
+    const char *text = ctr_text_built(tab->conn, names);
     if (n > 0 && ctr_rc(tab->conn) == SQLITE_OK)
         add_warning(tab->conn, list, "column",
                     sqlite3_mprintf("column%s %s do%s not travel yet: call counter_replicate(%Q)",
                                     n == 1 ? "" : "s", text, n == 1 ? "es" : "", tracked->table));
-    sqlite3_free(text);
 }
 
 /* ---- foreign keys ---------------------------------------------------------------------------- */

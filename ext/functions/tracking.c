@@ -7,20 +7,20 @@
  * counting - counts the present values of a table. */
 
 /* Lists the key and the counters by their names in the counter table. */
-static char *list_counters(const ctr_tracked *tracked)
+static const char *list_counters(const ctr_tracked *tracked)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     ctr_list_own_names(tracked, out, true);
-    return sqlite3_str_finish(out);
+    return ctr_text_built(tracked->conn, out);
 }
 
 /* Lists the same columns by their names in the tracked table, NULL for a missing one, with marks
  * if some are missing or adopted. */
-static char *list_columns(const ctr_tracked *tracked)
+static const char *list_columns(const ctr_tracked *tracked)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     ctr_list_row(tracked, out, "");
-    return sqlite3_str_finish(out);
+    return ctr_text_built(tracked->conn, out);
 }
 
 /* ---- rows that are missing ------------------------------------------------------------------- */
@@ -97,23 +97,16 @@ static int64_t count_rows(ctr_tracking *call)
     if (ctr_session_raise_cache(file)) file->raised = true;
     ctr_stats *stats = &call->conn->stats;
     int64_t before = stats->tracked;
-    char *columns = list_counters(&call->tracked), *values = list_columns(&call->tracked),
-         *match = ctr_list_key_match(&call->tracked), *keys = ctr_shape_key_list(&call->shape);
-    if (!columns || !values || !match || !keys) ctr_problem_nomem(call->conn);
     ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
     run.slots.name = call->table;
-    run.slots.columns = columns;
-    run.slots.values = values;
-    run.slots.keys = keys;
-    run.slots.constraint = match;
+    run.slots.columns = list_counters(&call->tracked);
+    run.slots.values = list_columns(&call->tracked);
+    run.slots.keys = ctr_shape_key_list(call->conn, &call->shape);
+    run.slots.constraint = ctr_list_key_match(&call->tracked);
     count_missing(call, &run);
     run.slots.value = ctr_apart_count(file, call->counters) > 0 ? " or apart" : "";
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
     if (file->raised) file->raised = !ctr_session_lower_cache(file);
-    sqlite3_free(columns);
-    sqlite3_free(values);
-    sqlite3_free(match);
-    sqlite3_free(keys);
     return stats->tracked - before;
 }
 
@@ -165,12 +158,10 @@ static void refuse_values_again(ctr_tracking *call, int counter, const char *bir
     ctr_run_bind_text(&run, find, ":column", name);
     if (!ctr_run_once(&run, find) || !column) return;
 
-    char *value = sqlite3_mprintf("\"%w\"", column->name);
-    if (!value) ctr_problem_nomem(call->conn);
+    const char *value = ctr_text_print(call->conn, "\"%w\"", column->name);
     run.slots.name = call->table;
     run.slots.value = value;
     int64_t n = ctr_run_number(&run, CTR_SQL_TRACK_COUNT_VALUES);
-    sqlite3_free(value);
     if (n > 0)
         ctr_problem_set(
             call->conn, SQLITE_ERROR,
@@ -421,13 +412,13 @@ static bool replicating_drop(ctr_tracking *call, const char *name)
  * when tracking began. It uses stored tables that already exist. */
 static void create_counter_table(ctr_tracking *call, const char *birth)
 {
-    char *definition = ctr_rc(call->conn) == SQLITE_OK ? ctr_shape_declaration(&call->shape) : NULL;
-    if (!call->counters || !definition) ctr_problem_nomem(call->conn);
+    const char *definition =
+        ctr_rc(call->conn) == SQLITE_OK ? ctr_shape_declaration(call->conn, &call->shape) : NULL;
+    if (!call->counters) ctr_problem_nomem(call->conn);
     ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
     run.slots.name = birth;
     run.slots.definition = definition;
     ctr_run_do(&run, CTR_SQL_TRACK_CREATE, NULL);
-    sqlite3_free(definition);
     ctr_shape_close(&call->shape);
 }
 
@@ -480,14 +471,12 @@ static void check_tracked_key(ctr_tracking *call, const ctr_shape *wanted)
         same = name && sqlite3_stricmp(a->name, name) == 0 && a->affinity == b->affinity &&
                sqlite3_stricmp(a->collation, b->collation) == 0;
     }
-    char *now = ctr_shape_key_text(wanted), *then = ctr_shape_key_text(&call->shape);
-    if (!now || !then) ctr_problem_nomem(call->conn);
+    const char *now = ctr_shape_key_text(call->conn, wanted),
+               *then = ctr_shape_key_text(call->conn, &call->shape);
     if (!same)
         ctr_problem_set(call->conn, SQLITE_ERROR,
                         "%s: the key is (%s), but that of its counters, %s, is (%s)", call->table,
                         now, call->counters, then);
-    sqlite3_free(now);
-    sqlite3_free(then);
 }
 
 /* A column that was renamed while the triggers were missing looks like a dropped one. */
@@ -569,7 +558,7 @@ static bool are_triggers_whole(const ctr_tracking *call)
 {
     if (ctr_rc(call->conn) != SQLITE_OK) return false;
     ctr_problem broken;
-    ctr_problem_begin(call->conn, &broken);
+    ctr_problem_try(call->conn, &broken);
     ctr_triggers_check(call->file, call->counters);
     bool is_whole = broken.rc == SQLITE_OK;
     ctr_problem_raise_if(call->conn, &broken, broken.rc != SQLITE_ERROR);

@@ -15,7 +15,7 @@ static void close_scope(ctr_apply *apply)
 static void close_target(ctr_apply *apply)
 {
     ctr_problem none;
-    ctr_problem_begin(apply->conn, &none); /* without memory there is no warning */
+    ctr_problem_try(apply->conn, &none); /* without memory there is no warning */
     if (apply->open && apply->merge.entry.birth)
         ctr_brought_list_add(apply->conn, &apply->brought, apply->merge.entry.birth,
                              &apply->merge.brought);
@@ -46,7 +46,7 @@ static void apply_release(ctr_apply *apply)
 static void apply_committed(ctr_apply *apply)
 {
     ctr_problem none;
-    ctr_problem_begin(apply->conn, &none);
+    ctr_problem_try(apply->conn, &none);
     apply_release(apply);
     ctr_brought_list *list = apply->brought.n > 0 ? ctr_brought_of(apply->conn) : NULL;
     for (size_t i = 0; list && i < apply->brought.n; i++)
@@ -98,13 +98,12 @@ static int open_target(ctr_apply *apply, const char *birth, bool replicated, ctr
     if (ctr_rc(file->conn) == SQLITE_OK) {
         apply->merge.rows.origin = CTR_FED;
         const ctr_shape *shape = &apply->merge.shape;
-        char *values = ctr_shape_list(shape, CTR_KEYS, "#", ", ", 1);
+        const char *values = ctr_shape_list(file->conn, shape, CTR_KEYS, "#", ", ", 1);
         apply->keys = sqlite3_malloc64((size_t)shape->n_keys * sizeof *apply->keys);
-        if (!values || !apply->keys) ctr_problem_nomem(file->conn);
+        if (!apply->keys) ctr_problem_nomem(file->conn);
         ctr_run run = ctr_run_on(apply->conn, "main", NULL);
         run.slots.values = values;
         apply->values = ctr_run_prepare(&run, CTR_SQL_ROWS_OF_PARAMETERS);
-        sqlite3_free(values);
         look_up_open(apply);
     }
     if (ctr_rc(file->conn) != SQLITE_OK) close_target(apply);
@@ -134,13 +133,12 @@ static bool fits(ctr_conn *conn, const ctr_column *column, sqlite3_value *value)
 static int check_key_text(const ctr_apply *apply, const ctr_change *change)
 {
     if (!change->key_text) return ctr_rc(apply->conn);
-    char *mine = ctr_shape_key_text(&apply->merge.shape);
+    const char *mine = ctr_shape_key_text(apply->conn, &apply->merge.shape);
     if (!mine) return ctr_problem_nomem(apply->conn);
     if (strcmp(mine, change->key_text) != 0)
         ctr_problem_set(apply->conn, SQLITE_ERROR,
                         "the tables differ in the key: the source has (%s), this file has (%s)",
                         change->key_text, mine);
-    sqlite3_free(mine);
     return ctr_rc(apply->conn);
 }
 

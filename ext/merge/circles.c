@@ -188,11 +188,10 @@ static sqlite3_stmt *prepare_referrers(circles *all, int key, int parent, int ch
     ctr_list_bound_key(tracked, out, "p.");
     sqlite3_str_appendall(out, " AND ");
     ctr_foreign_list_match(foreign, out);
-    char *text = ctr_text_finish(conn, out);
+    const char *text = ctr_text_built(conn, out);
     ctr_run run = ctr_run_on(tracked->conn, tracked->schema, NULL);
     run.slots.value = text;
     if (text) all->referrers[key] = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
-    sqlite3_free(text);
     return all->referrers[key];
 }
 
@@ -353,7 +352,7 @@ static bool show_group(circles *all)
 {
     ctr_conn *conn = all->pull->file->conn;
     ctr_problem none;
-    ctr_problem_begin(conn, &none);
+    ctr_problem_try(conn, &none);
     ctr_run run = ctr_file_run(all->pull->file);
     ctr_run_do(&run, CTR_SQL_TRACK_SAVEPOINT, NULL);
     bool open = none.rc == SQLITE_OK;

@@ -12,11 +12,10 @@ static sqlite3_stmt *prepare_values(ctr_conn *conn, int n)
 {
     sqlite3_str *list = sqlite3_str_new(NULL);
     for (int i = 1; i <= n; i++) sqlite3_str_appendf(list, "%s?%d", i > 1 ? ", " : "", i);
-    char *values = ctr_text_finish(conn, list);
+    const char *values = ctr_text_built(conn, list);
     ctr_run run = ctr_run_on(conn, "main", NULL);
     run.slots.values = values;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_ROWS_OF_PARAMETERS);
-    sqlite3_free(values);
     return row;
 }
 
@@ -299,14 +298,13 @@ static void take_row_values(const ctr_merge *merge, const ctr_row_image *image, 
     if (image->n == 0 || ctr_rc(merge->conn) != SQLITE_OK) return;
     sqlite3_str *list = sqlite3_str_new(NULL);
     for (int i = 1; i <= image->n; i++) sqlite3_str_appendf(list, "%s?%d", i > 1 ? ", " : "", i);
-    char *values = ctr_text_finish(merge->conn, list);
+    const char *values = ctr_text_built(merge->conn, list);
     ctr_run run = ctr_run_on(merge->conn, merge->rows.tab->schema, NULL);
     run.slots.values = values;
     row->values = ctr_run_prepare(&run, CTR_SQL_ROWS_OF_PARAMETERS);
     size_t size = (size_t)(image->end - image->values);
     if (row->values) ctr_problem_sqlite(run.conn, ctr_pack_bind(row->values, image->values, size));
     ctr_run_row(&run, row->values);
-    sqlite3_free(values);
 }
 
 static void make_room_for_taken(const ctr_merge *merge, taken_row *row)
@@ -480,9 +478,9 @@ void ctr_row_feed_take_pending(ctr_merge *merge)
     ctr_run run = ctr_tab_run(merge->rows.tab);
     if (!ctr_run_number(&run, CTR_SQL_REGULAR_ANY_PENDING) || ctr_rc(merge->conn) != SQLITE_OK)
         return;
-    char *list = ctr_shape_list(&merge->shape, CTR_KEYS, "#", ", ", 1);
+    const char *list = ctr_shape_list(merge->conn, &merge->shape, CTR_KEYS, "#", ", ", 1);
     sqlite3_value **keys = sqlite3_malloc64((size_t)merge->shape.n_keys * sizeof *keys);
-    if (!list || !keys) ctr_problem_nomem(merge->conn);
+    if (!keys) ctr_problem_nomem(merge->conn);
     run.slots.values = list;
     sqlite3_stmt *pending = ctr_run_prepare(&run, CTR_SQL_REGULAR_ALL_PENDING),
                  *forget = ctr_run_prepare(&run, CTR_SQL_REGULAR_FORGET_PENDING),
@@ -496,7 +494,6 @@ void ctr_row_feed_take_pending(ctr_merge *merge)
     sqlite3_finalize(pending);
     sqlite3_finalize(forget);
     sqlite3_finalize(values);
-    sqlite3_free(list);
     sqlite3_free(keys);
     merge->keys = NULL; /* these were the last ones */
 }
@@ -581,8 +578,8 @@ static bool enter_table(ctr_feed *feed)
         ctr_refuse_triggers_among(objects, name, false) || ctr_triggers_check(source->file, name))
         return false;
     feed->keys = sqlite3_malloc64((size_t)feed->shape.n_keys * sizeof *feed->keys);
-    feed->key_text = ctr_shape_key_text(&feed->shape);
-    if (!feed->keys || !feed->key_text) ctr_problem_nomem(conn);
+    feed->key_text = ctr_text_copy(conn, ctr_shape_key_text(conn, &feed->shape));
+    if (!feed->keys) ctr_problem_nomem(conn);
     ctr_rows_open(&feed->rows, source->file, name, &feed->shape);
     feed->rows.whole = true;
     if (feed->shape.replicated && ctr_rc(conn) == SQLITE_OK)

@@ -18,7 +18,7 @@ int64_t ctr_marks_read(ctr_file *file, const ctr_identity *source, const ctr_cat
 {
     ctr_problem missing;
     if (ctr_rc(file->conn) != SQLITE_OK) return 0;
-    ctr_problem_begin(file->conn, &missing);
+    ctr_problem_try(file->conn, &missing);
     ctr_run run = ctr_file_run(file);
     sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_MARK);
     bind_tables(&run, row, source, theirs, mine);

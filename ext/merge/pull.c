@@ -348,13 +348,12 @@ static void refuse_unanswered(merge_job *job)
 {
     const ctr_pull *pull = job->pull;
     bool gives = pull->side == CTR_MAIN_GIVES;
-    char *in_taker = sqlite3_mprintf(gives ? "in %s" : "here", pull->called),
-         *in_giver = sqlite3_mprintf(gives ? "here" : "in %s", pull->source->called);
-    if (!in_taker || !in_giver) ctr_problem_nomem(job->pull->file->conn);
+    const char *in_taker =
+                   ctr_text_print(job->pull->file->conn, gives ? "in %s" : "here", pull->called),
+               *in_giver = ctr_text_print(job->pull->file->conn, gives ? "here" : "in %s",
+                                          pull->source->called);
     ctr_answers_refuse_missing(job->to, job->report->name, in_taker, in_giver, gives);
     ctr_drift_refuse(job->to, job->report->name, in_taker, in_giver, gives);
-    sqlite3_free(in_taker);
-    sqlite3_free(in_giver);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -382,8 +381,8 @@ static void refuse_tracked(const merge_job *job)
         ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, shape);
         if (from) matching_list_declared(from, columns);
     }
-    char *column_text = ctr_text_finish(conn, columns), *key_text = ctr_text_finish(conn, keys),
-         *counter_text = ctr_text_finish(conn, counters);
+    const char *column_text = ctr_text_built(conn, columns), *key_text = ctr_text_built(conn, keys),
+               *counter_text = ctr_text_built(conn, counters);
     const char *birth = job->theirs->birth;
     ctr_problem_set(
         conn, SQLITE_ERROR,
@@ -392,9 +391,6 @@ static void refuse_tracked(const merge_job *job)
         job->pull->called, birth, column_text, key_text,
         shape->replicated ? "with its constraints" : "with the other columns that it has there",
         shape->replicated ? "counter_replicate" : "counter_track", birth, counter_text);
-    sqlite3_free(column_text);
-    sqlite3_free(key_text);
-    sqlite3_free(counter_text);
 }
 
 /* Declares the source's shape in SQL of our own: no SQL of the source runs. */
@@ -414,13 +410,11 @@ static void create_table(merge_job *job)
         refuse_tracked(job);
 
     ctr_refuse_triggers_among(pull->mine, NULL, true);
-    char *definition = ctr_shape_declaration(&job->from);
-    if (!definition) ctr_problem_nomem(conn);
+    const char *definition = ctr_shape_declaration(conn, &job->from);
     ctr_run run = ctr_file_run(pull->file);
     run.slots.table = birth;
     run.slots.definition = definition;
     ctr_run_do(&run, CTR_SQL_SYNC_CREATE_TABLE, NULL);
-    sqlite3_free(definition);
     ctr_columns_list(pull->file, birth, &job->from);
     if (ctr_rc(conn) == SQLITE_OK) pull->mine = ctr_file_objects_read_on(pull->file);
     ctr_catalog_list_born(&pull->here, pull->file, birth);

@@ -14,17 +14,16 @@ static void sync_handle(const ctr_source *source, int which, const char *path, c
     if (rc == SQLITE_OK && file && file->pMethods)
         rc = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
     if (rc == SQLITE_OK) return;
-    char *whole = sqlite3_mprintf("%s%s", path, suffix);
+    const char *whole = ctr_text_print(source->conn, "%s%s", path, suffix);
     if (!whole)
         ctr_problem_nomem(source->conn);
     else if (ctr_os_sync_read(whole) != 0)
         ctr_problem_set(source->conn, rc, "the source cannot be synced to disk");
-    sqlite3_free(whole);
 }
 
 static void sync_journal(ctr_conn *conn, const char *path)
 {
-    char *tab = sqlite3_mprintf("%s-journal", path);
+    const char *tab = ctr_text_print(conn, "%s-journal", path);
     if (!tab) {
         ctr_problem_nomem(conn);
         return;
@@ -34,7 +33,6 @@ static void sync_journal(ctr_conn *conn, const char *path)
     if (error)
         ctr_problem_set(conn, SQLITE_IOERR_DIR_FSYNC, "the folder of %s cannot be synced: %s", path,
                         strerror(error));
-    sqlite3_free(tab);
 }
 
 /* A read-only connection with a snapshot may have opened a WAL, but never a rollback journal. A
@@ -181,9 +179,8 @@ static bool is_attach_allowed(ctr_conn *conn, const char *path)
 {
     bool calls = false;
     ctr_problem refused;
-    ctr_problem_begin(conn, &refused);
-    char *quoted = sqlite3_mprintf("%Q", path);
-    if (!quoted) ctr_problem_nomem(conn);
+    ctr_problem_try(conn, &refused);
+    const char *quoted = ctr_text_print(conn, "%Q", path);
     ctr_run run = ctr_run_on(conn, NULL, NULL);
     run.slots.value = quoted;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_EXPLAIN_ATTACH);
@@ -192,7 +189,6 @@ static bool is_attach_allowed(ctr_conn *conn, const char *path)
         calls = calls || (opcode && strstr(opcode, "Func"));
     }
     sqlite3_finalize(row);
-    sqlite3_free(quoted);
     ctr_problem_raise_if(conn, &refused, (refused.rc & 0xff) != SQLITE_AUTH);
     return calls;
 }
@@ -413,7 +409,7 @@ int ctr_source_open(ctr_source *source, ctr_conn *host, const char *schema)
     bool exclusive = ctr_run_gives(&run, CTR_SQL_SYNC_LOCKING_MODE, "exclusive");
     if (ctr_rc(host) != SQLITE_OK) return ctr_rc(host);
     ctr_problem own;
-    ctr_problem_begin(host, &own);
+    ctr_problem_try(host, &own);
     if (exclusive)
         own.rc = SQLITE_LOCKED;
     else

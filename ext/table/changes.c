@@ -487,11 +487,10 @@ static sqlite3_blob *open_in_place(folding *job, int64_t id, int counter)
     if (again != SQLITE_ERROR && again != SQLITE_ABORT) /* its row was updated */
         ctr_problem_sqlite(conn, again);
     if (ctr_rc(conn) != SQLITE_OK) return NULL;
-    char *stored = sqlite3_mprintf("%s_cells", job->tab->table);
+    const char *stored = ctr_text_print(conn, "%s_cells", job->tab->table);
     int rc = stored ? sqlite3_blob_open(job->run.db, job->run.slots.schema, stored,
                                         ctr_shape_counter_name(&job->shape, counter), id, 1, cell)
                     : SQLITE_NOMEM;
-    sqlite3_free(stored);
     if (rc != SQLITE_ERROR) ctr_problem_sqlite(conn, rc);
     return rc == SQLITE_OK ? *cell : NULL;
 }

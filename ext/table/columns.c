@@ -333,9 +333,8 @@ static bool is_retired(ctr_run *run, const char *name)
 {
     bool found = false;
     ctr_run columns = *run;
-    char *stored = sqlite3_mprintf("%s_cells", run->slots.table);
-    char *retired = sqlite3_mprintf("_dropped_%s", name);
-    if (!stored || !retired) ctr_problem_nomem(run->conn);
+    const char *stored = ctr_text_print(run->conn, "%s_cells", run->slots.table);
+    const char *retired = ctr_text_print(run->conn, "_dropped_%s", name);
     columns.slots.name = stored;
     sqlite3_stmt *row = ctr_run_prepare(&columns, CTR_SQL_SCHEMA_COLUMNS);
     while (ctr_run_row(&columns, row)) {
@@ -343,8 +342,6 @@ static bool is_retired(ctr_run *run, const char *name)
         found = found || (column && retired && sqlite3_stricmp(column, retired) == 0);
     }
     sqlite3_finalize(row);
-    sqlite3_free(stored);
-    sqlite3_free(retired);
     return found;
 }
 

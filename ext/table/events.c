@@ -95,7 +95,7 @@ static void read_pair(ctr_file *file)
 {
     ctr_problem trouble;
     if (ctr_rc(file->conn) != SQLITE_OK) return;
-    ctr_problem_begin(file->conn, &trouble);
+    ctr_problem_try(file->conn, &trouble);
     file->identity.present = false;
     if (ctr_run_has_schema(file->conn->db, file->schema)) ctr_file_read(file);
     int code = trouble.rc & 0xff;

@@ -10,7 +10,7 @@ static bool is_floor(sqlite3_value *value)
 
 /* The condition for rows below `values`. It leaves out NULL values, so that SQLite can use an
  * index. */
-static char *rows_below(const ctr_shape *shape, sqlite3_value **values)
+static const char *rows_below(ctr_conn *conn, const ctr_shape *shape, sqlite3_value **values)
 {
     const char *separator = "";
     sqlite3_str *out = sqlite3_str_new(NULL);
@@ -21,7 +21,7 @@ static char *rows_below(const ctr_shape *shape, sqlite3_value **values)
         separator = " OR ";
     }
     if (!*separator) sqlite3_str_appendall(out, "0");
-    return sqlite3_str_finish(out);
+    return ctr_text_built(conn, out);
 }
 
 /* ---- statements ------------------------------------------------------------------------------ */
@@ -43,23 +43,17 @@ static void bind_values(ctr_conn *conn, sqlite3_stmt *row, const ctr_shape *shap
                 ctr_pack_bind_stored(conn, row, i + 1, &shape->columns[shape->keys[i]], values[i]));
 }
 
-/* Prepares a statement with `list` as its columns, values or changes, and binds the values. Frees
- * `list` and `constraint`. */
-static sqlite3_stmt *prepare_floors(ctr_floors *floors, ctr_sql which, char *list, char *constraint,
-                                    sqlite3_value **values)
+/* Prepares a statement with `list` as its columns, values or changes, and binds the values. */
+static sqlite3_stmt *prepare_floors(ctr_floors *floors, ctr_sql which, const char *list,
+                                    const char *constraint, sqlite3_value **values)
 {
     ctr_conn *conn = floors->tab->conn;
     ctr_run run = ctr_tab_run(floors->tab);
-    char *keys = ctr_shape_key_list(floors->shape);
-    if (!list || !constraint || !keys) ctr_problem_nomem(conn);
-    run.slots.keys = keys;
+    run.slots.keys = ctr_shape_key_list(conn, floors->shape);
     run.slots.columns = run.slots.values = run.slots.changes = list;
     run.slots.constraint = constraint;
     sqlite3_stmt *made = ctr_run_prepare(&run, which);
     bind_values(conn, made, floors->shape, values);
-    sqlite3_free(keys);
-    sqlite3_free(list);
-    sqlite3_free(constraint);
     return made;
 }
 
@@ -119,8 +113,8 @@ static bool rises(ctr_floors *floors, sqlite3_value **values, bool *has_row)
 {
     bool any = false, rises = false;
     sqlite3_stmt *row =
-        prepare_floors(floors, CTR_SQL_FLOORS_LOWER, sqlite3_mprintf(""),
-                       ctr_shape_list(floors->shape, CTR_KEYS,
+        prepare_floors(floors, CTR_SQL_FLOORS_LOWER, "",
+                       ctr_shape_list(floors->tab->conn, floors->shape, CTR_KEYS,
                                       "(@ < # OR (@ IS NULL AND # IS NOT NULL))", " OR ", 1),
                        values);
     if (step_floors(floors, row)) {
@@ -134,10 +128,11 @@ static bool rises(ctr_floors *floors, sqlite3_value **values, bool *has_row)
 
 static void count_below(ctr_floors *floors, sqlite3_value **values, int64_t size[2])
 {
-    char *bytes = ctr_shape_list(floors->shape, CTR_AS_DECLARED,
-                                 "coalesce(length(CAST(@ AS BLOB)), 0)", " + ", 1);
-    sqlite3_stmt *row = prepare_floors(floors, CTR_SQL_FLOORS_COUNT, bytes,
-                                       rows_below(floors->shape, values), values);
+    const char *bytes = ctr_shape_list(floors->tab->conn, floors->shape, CTR_AS_DECLARED,
+                                       "coalesce(length(CAST(@ AS BLOB)), 0)", " + ", 1);
+    sqlite3_stmt *row =
+        prepare_floors(floors, CTR_SQL_FLOORS_COUNT, bytes,
+                       rows_below(floors->tab->conn, floors->shape, values), values);
     if (step_floors(floors, row)) {
         size[0] = sqlite3_column_int64(row, 0);
         size[1] = sqlite3_column_int64(row, 1);
@@ -151,8 +146,8 @@ static void write_floors(ctr_floors *floors, sqlite3_value **values, bool has_ro
     int n = floors->shape->n_keys;
     const char *item = has_row ? "@ = CASE WHEN @ >= # THEN @ ELSE coalesce(#, @) END" : "#";
     ctr_sql which = has_row ? CTR_SQL_FLOORS_RAISE : CTR_SQL_FLOORS_INSERT;
-    char *list = ctr_shape_list(floors->shape, CTR_KEYS, item, ", ", 1);
-    sqlite3_stmt *row = prepare_floors(floors, which, list, sqlite3_mprintf(""), values);
+    const char *list = ctr_shape_list(floors->tab->conn, floors->shape, CTR_KEYS, item, ", ", 1);
+    sqlite3_stmt *row = prepare_floors(floors, which, list, "", values);
     if (row) sqlite3_bind_int64(row, n + 1, number);
     if (row) sqlite3_bind_int64(row, n + 2, size[0]);
     if (row) sqlite3_bind_int64(row, n + 3, size[1]);
@@ -224,8 +219,9 @@ int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values)
     ctr_succession_floors_rose(floors->tab->file);
     int64_t number = ctr_batch_mark_change(tab);
     write_floors(floors, values, has_row, number, size);
-    sqlite3_stmt *remove = prepare_floors(floors, CTR_SQL_FLOORS_REMOVE, sqlite3_mprintf(""),
-                                          rows_below(floors->shape, values), values);
+    sqlite3_stmt *remove =
+        prepare_floors(floors, CTR_SQL_FLOORS_REMOVE, "",
+                       rows_below(floors->tab->conn, floors->shape, values), values);
     step_floors(floors, remove);
     sqlite3_reset(remove); /* sets the number of changes */
     if (ctr_rc(floors->tab->conn) == SQLITE_OK &&

@@ -22,31 +22,30 @@ void ctr_openings_new(uint8_t id[CTR_ID_SIZE])
     ctr_id_make_opening(id);
 }
 
-/* Computes an opening from a name, which this frees, and perhaps a key. */
-static void compute_id(ctr_conn *conn, char *name, const ctr_packed *key, uint8_t id[CTR_ID_SIZE])
+/* Computes an opening from a name and perhaps a key. */
+static void compute_id(ctr_conn *conn, const char *name, const ctr_packed *key,
+                       uint8_t id[CTR_ID_SIZE])
 {
     ctr_packed bytes = {0};
-    size_t size = name ? strlen(name) : 0, key_size = key ? key->size : 0;
-    uint8_t *out = name ? ctr_pack_room(conn, &bytes, size + key_size) : NULL;
-    if (!name) ctr_problem_nomem(conn);
+    size_t size = strlen(name), key_size = key ? key->size : 0;
+    uint8_t *out = ctr_pack_room(conn, &bytes, size + key_size);
     for (size_t i = 0; out && i < size; i++)
         out[i] = (uint8_t)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] - 'A' + 'a' : name[i]);
     if (out && key_size) memcpy(out + size, key->bytes, key_size);
     if (out) ctr_uuid_of_bytes(out, size + key_size, id);
     if (out) ctr_id_make_opening(id);
     sqlite3_free(bytes.bytes);
-    sqlite3_free(name);
 }
 
 void ctr_openings_of_birth(ctr_conn *conn, const char *birth, uint8_t id[CTR_ID_SIZE])
 {
-    compute_id(conn, sqlite3_mprintf("opening of %s", birth), NULL, id);
+    compute_id(conn, ctr_text_print(conn, "opening of %s", birth), NULL, id);
 }
 
 void ctr_openings_of_life(ctr_conn *conn, const char *birth, const ctr_packed *key, uint32_t life,
                           uint8_t id[CTR_ID_SIZE])
 {
-    compute_id(conn, sqlite3_mprintf("life %u in %s of ", (unsigned)life, birth), key, id);
+    compute_id(conn, ctr_text_print(conn, "life %u in %s of ", (unsigned)life, birth), key, id);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */

@@ -49,7 +49,7 @@ bool ctr_values_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys)
 char *ctr_values_key_text(ctr_rows *rows, int64_t rowid)
 {
     ctr_problem trouble;
-    ctr_problem_begin(rows->conn, &trouble);
+    ctr_problem_try(rows->conn, &trouble);
     ctr_run run = ctr_tab_run(rows->tab);
     ctr_slot *slot = take_key_statement(rows, rowid);
     sqlite3_stmt *row = slot ? slot->kept.statement : NULL;
@@ -493,7 +493,7 @@ static void read_ahead(ctr_rows *rows)
     enum { AT_ONCE = 16 };
     ctr_cache *cache = &rows->tab->cache;
     ctr_problem trouble;
-    ctr_problem_begin(rows->conn, &trouble);
+    ctr_problem_try(rows->conn, &trouble);
     ctr_run run = ctr_tab_run(rows->tab);
     ctr_slot *slot = ctr_tab_take(rows->sql, CTR_TAB_AHEAD);
     sqlite3_stmt *follow = slot ? slot->kept.statement : NULL;

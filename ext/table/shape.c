@@ -169,8 +169,8 @@ void ctr_shape_close(ctr_shape *shape)
 
 /* ---- lists of SQL ---------------------------------------------------------------------------- */
 
-char *ctr_shape_list(const ctr_shape *shape, ctr_part part, const char *item, const char *separator,
-                     int first)
+const char *ctr_shape_list(ctr_conn *conn, const ctr_shape *shape, ctr_part part, const char *item,
+                           const char *separator, int first)
 {
     int n = shape->n_keys, from = part == CTR_COUNTERS ? n : 0;
     sqlite3_str *out = sqlite3_str_new(NULL);
@@ -187,40 +187,38 @@ char *ctr_shape_list(const ctr_shape *shape, ctr_part part, const char *item, co
                 sqlite3_str_appendchar(out, 1, *c);
         }
     }
-    return sqlite3_str_finish(out);
+    return ctr_text_built(conn, out);
 }
 
-char *ctr_shape_key_list(const ctr_shape *shape)
+const char *ctr_shape_key_list(ctr_conn *conn, const ctr_shape *shape)
 {
-    return ctr_shape_list(shape, CTR_KEYS, "@", ", ", 1);
+    return ctr_shape_list(conn, shape, CTR_KEYS, "@", ", ", 1);
 }
 
-char *ctr_shape_column_list(const ctr_shape *shape)
+const char *ctr_shape_column_list(ctr_conn *conn, const ctr_shape *shape)
 {
-    return ctr_shape_list(shape, CTR_AS_DECLARED, "@", ", ", 1);
+    return ctr_shape_list(conn, shape, CTR_AS_DECLARED, "@", ", ", 1);
 }
 
-char *ctr_shape_counter_list(const ctr_shape *shape)
+const char *ctr_shape_counter_list(ctr_conn *conn, const ctr_shape *shape)
 {
-    if (shape->n_counters == 0) return sqlite3_mprintf("NULL");
-    return ctr_shape_list(shape, CTR_COUNTERS, "@", ", ", 1);
+    if (shape->n_counters == 0) return "NULL";
+    return ctr_shape_list(conn, shape, CTR_COUNTERS, "@", ", ", 1);
 }
 
-char *ctr_shape_key_match(const ctr_shape *shape)
+const char *ctr_shape_key_match(ctr_conn *conn, const ctr_shape *shape)
 {
-    return ctr_shape_list(shape, CTR_KEYS, "@ = #", " AND ", 1);
+    return ctr_shape_list(conn, shape, CTR_KEYS, "@ = #", " AND ", 1);
 }
 
 /* A NULL leaves a cell as it is; an empty blob empties it, which a new life of a row does. */
-char *ctr_shape_update_changes(const ctr_shape *shape)
+const char *ctr_shape_update_changes(ctr_conn *conn, const ctr_shape *shape)
 {
     const char *item = shape->replicated ? "@ = nullif(coalesce(#, @), x'')" : "@ = coalesce(#, @)";
-    char *cells = ctr_shape_list(shape, CTR_COUNTERS, item, ", ", CTR_UPDATE_COUNTERS);
-    if (!shape->replicated || (shape->n_counters > 0 && !cells)) return cells;
-    char *both = sqlite3_mprintf("%s%s\"_row\" = coalesce(?%d, \"_row\")", cells ? cells : "",
-                                 cells ? ", " : "", CTR_UPDATE_COUNTERS + shape->n_counters);
-    sqlite3_free(cells);
-    return both;
+    const char *cells = ctr_shape_list(conn, shape, CTR_COUNTERS, item, ", ", CTR_UPDATE_COUNTERS);
+    if (!shape->replicated) return cells;
+    return ctr_text_print(conn, "%s%s\"_row\" = coalesce(?%d, \"_row\")", cells, *cells ? ", " : "",
+                          CTR_UPDATE_COUNTERS + shape->n_counters);
 }
 
 const char *ctr_shape_affinity_name(ctr_affinity affinity)
@@ -230,7 +228,7 @@ const char *ctr_shape_affinity_name(ctr_affinity affinity)
 }
 
 /* Names of collations are written in capitals, because SQLite ignores their case. */
-char *ctr_shape_key_text(const ctr_shape *shape)
+const char *ctr_shape_key_text(ctr_conn *conn, const ctr_shape *shape)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     for (int i = 0; i < shape->n_keys; i++) {
@@ -240,13 +238,12 @@ char *ctr_shape_key_text(const ctr_shape *shape)
         for (const char *c = column->collation; *c; c++)
             sqlite3_str_appendchar(out, 1, *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c);
     }
-    return sqlite3_str_finish(out);
+    return ctr_text_built(conn, out);
 }
 
-char *ctr_shape_declaration(const ctr_shape *shape)
+const char *ctr_shape_declaration(ctr_conn *conn, const ctr_shape *shape)
 {
-    char *keys = ctr_shape_key_list(shape);
-    if (!keys) return NULL;
+    const char *keys = ctr_shape_key_list(conn, shape);
     sqlite3_str *out = sqlite3_str_new(NULL);
     for (int i = 0; i < shape->n_columns; i++) {
         const ctr_column *column = &shape->columns[i];
@@ -259,8 +256,7 @@ char *ctr_shape_declaration(const ctr_shape *shape)
     if (shape->n_counters == 0 && shape->n_gone > 0)
         sqlite3_str_appendf(out, "\"%w\" COUNTER, ", shape->gone[0].name);
     sqlite3_str_appendf(out, "PRIMARY KEY (%s)", keys);
-    sqlite3_free(keys);
-    return sqlite3_str_finish(out);
+    return ctr_text_built(conn, out);
 }
 
 /* ---- two shapes ------------------------------------------------------------------------------ */
@@ -565,7 +561,7 @@ bool ctr_key_json_read(ctr_packed *key, int *n, ctr_conn *conn, const char *json
     if (ctr_rc(conn) == SQLITE_OK) ctr_pack_begin(conn, key);
     if (ctr_rc(conn) != SQLITE_OK) is_key = false;
     ctr_problem malformed; /* of which an error of SQL tells */
-    ctr_problem_begin(conn, &malformed);
+    ctr_problem_try(conn, &malformed);
     ctr_run run = ctr_run_on(conn, "main", NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_KEY_JSON);
     if (is_key) ctr_run_bind_text(&run, row, ":json", read);
@@ -727,7 +723,7 @@ int ctr_pack_bind_stored(ctr_conn *conn, sqlite3_stmt *statement, int i, const c
 {
     if (column->affinity == CTR_AFFINITY_REAL) {
         ctr_problem problem;
-        ctr_problem_begin(conn, &problem);
+        ctr_problem_try(conn, &problem);
         ctr_number number = ctr_arg_number(conn, value);
         int rc = problem.rc;
         ctr_problem_close(&problem);

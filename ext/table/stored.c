@@ -277,8 +277,8 @@ void ctr_refuse_ignored_entries(const ctr_tab *tab)
 void ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape)
 {
     enum { JOURNAL_COLUMNS = 3 };
-    char *counters = ctr_shape_counter_list(shape), *changes = ctr_shape_update_changes(shape);
-    if (!counters || !changes) ctr_problem_nomem(tab->conn);
+    const char *counters = ctr_shape_counter_list(tab->conn, shape),
+               *changes = ctr_shape_update_changes(tab->conn, shape);
     ctr_run run = ctr_tab_run(tab);
     run.slots.columns = counters;
     run.slots.changes = changes;
@@ -287,8 +287,6 @@ void ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape)
         count_opcodes(&run, CTR_SQL_ROWS_EXPLAIN, "Variable", "Variable") <=
             shape->n_counters + shape->replicated)
         ctr_refuse_hidden(tab->conn, tab->table);
-    sqlite3_free(counters);
-    sqlite3_free(changes);
 }
 
 /* =================================================================================================
@@ -314,7 +312,7 @@ const char *const *ctr_stored_of_file(void)
 
 /* ---- creating -------------------------------------------------------------------------------- */
 
-static char *definition_list(const ctr_shape *shape)
+static const char *definition_list(ctr_conn *conn, const ctr_shape *shape)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     for (int i = 0; i < shape->n_columns; i++) {
@@ -326,22 +324,21 @@ static char *definition_list(const ctr_shape *shape)
             sqlite3_str_appendf(out, "%s COLLATE \"%w\" NOT NULL", column->type, column->collation);
     }
     if (shape->replicated) sqlite3_str_appendall(out, ", \"_row\" BLOB");
-    return sqlite3_str_finish(out);
+    return ctr_text_built(conn, out);
 }
 
 void ctr_stored_create(const ctr_shape *shape, ctr_conn *conn, const char *schema,
                        const char *table)
 {
     if (ctr_rc(conn) != SQLITE_OK) return;
-    char *definition = definition_list(shape), *keys = ctr_shape_key_list(shape);
+    const char *definition = definition_list(conn, shape), *keys = ctr_shape_key_list(conn, shape);
     sqlite3_str *list = sqlite3_str_new(NULL); /* the key columns of <table>_state may be NULL */
     for (int i = 0; i < shape->n_keys; i++) {
         const ctr_column *column = &shape->columns[shape->keys[i]];
         sqlite3_str_appendf(list, "%s\"%w\" %s COLLATE \"%w\"", i ? ", " : "", column->name,
                             column->type, column->collation);
     }
-    char *floors = sqlite3_str_finish(list);
-    if (!definition || !keys || !floors) ctr_problem_nomem(conn);
+    const char *floors = ctr_text_built(conn, list);
     ctr_run run = ctr_run_on(conn, schema, table);
     run.slots.definition = definition;
     run.slots.keys = keys;
@@ -349,9 +346,6 @@ void ctr_stored_create(const ctr_shape *shape, ctr_conn *conn, const char *schem
     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_JOURNAL, NULL);
     run.slots.definition = floors;
     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_STATE, NULL);
-    sqlite3_free(definition);
-    sqlite3_free(keys);
-    sqlite3_free(floors);
 }
 
 void ctr_stored_drop(ctr_conn *conn, const char *schema, const char *table)
@@ -517,14 +511,12 @@ void ctr_stored_read_generations(ctr_shape *shape, ctr_run *run, sqlite3_stmt *r
 
 static void read_generations(ctr_run *run, ctr_shape *shape)
 {
-    char *stored = sqlite3_mprintf("%s_state", run->slots.table);
-    if (!stored) ctr_problem_nomem(run->conn);
+    const char *stored = ctr_text_print(run->conn, "%s_state", run->slots.table);
     if (ctr_rc(run->conn) == SQLITE_OK &&
         !ctr_schema_is_table(run->conn, run->slots.schema, stored))
         ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB, "the stored table %s is missing", stored);
     if (ctr_rc(run->conn) == SQLITE_OK)
         ctr_schema_refuse_generated(run->conn, run->slots.schema, stored);
-    sqlite3_free(stored);
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_COLUMNS_ALL);
     ctr_stored_read_generations(shape, run, row);
     sqlite3_finalize(row);
@@ -535,8 +527,7 @@ int ctr_stored_read(ctr_shape *shape, ctr_conn *conn, const char *schema, const 
     *shape = (ctr_shape){0};
     ctr_run run = ctr_run_on(conn, schema, table);
     key_columns keys = {0};
-    char *stored = sqlite3_mprintf("%s_cells", table);
-    if (!stored) ctr_problem_nomem(conn);
+    const char *stored = ctr_text_print(conn, "%s_cells", table);
     run.slots.name = stored;
     ctr_object object = CTR_OBJECT_TABLE;
     if (ctr_rc(conn) == SQLITE_OK) object = ctr_schema_object(conn, schema, stored);
@@ -558,7 +549,6 @@ int ctr_stored_read(ctr_shape *shape, ctr_conn *conn, const char *schema, const 
     if (!has_rowid) damaged(&run, "it has no row id _id", "");
     if (shape->n_keys != keys.n) damaged(&run, "its key names a column that it does not have", "");
     key_columns_close(&keys);
-    sqlite3_free(stored);
     read_generations(&run, shape);
     if (shape->n_counters + shape->n_gone == 0 && !shape->replicated)
         damaged(&run, "it has no counter", "");
@@ -616,15 +606,13 @@ static bool read_declared_column(ctr_conn *conn, ctr_words *at, const ctr_words 
 static bool would_declare(ctr_conn *conn, const ctr_shape *shape, const char *table,
                           const char *sql)
 {
-    char *definition = definition_list(shape), *keys = ctr_shape_key_list(shape);
+    const char *definition = definition_list(conn, shape), *keys = ctr_shape_key_list(conn, shape);
     ctr_slots slots = {.schema = "", .table = table, .definition = definition, .keys = keys};
     char *ours = definition && keys ? ctr_run_sql(CTR_SQL_SCHEMA_CREATE_CELLS, &slots) : NULL;
     if (!ours) ctr_problem_nomem(conn);
     static const char OURS[] = "CREATE TABLE \"\".", THEIRS[] = "CREATE TABLE ";
     bool is = ours && strncmp(sql, THEIRS, sizeof THEIRS - 1) == 0 &&
               strcmp(ours + sizeof OURS - 1, sql + sizeof THEIRS - 1) == 0;
-    sqlite3_free(definition);
-    sqlite3_free(keys);
     sqlite3_free(ours);
     return is;
 }
@@ -689,14 +677,13 @@ static bool describe_column(ctr_run *run, const char *stored, const char *name,
 static bool describe_columns(ctr_shape *shape, ctr_run *run, const ctr_shape *declared)
 {
     ctr_problem missing;
-    ctr_problem_begin(run->conn, &missing);
+    ctr_problem_try(run->conn, &missing);
     ctr_run look = ctr_run_on(run->conn, run->slots.schema, run->slots.table);
-    char *stored = sqlite3_mprintf("%s_cells", run->slots.table);
+    const char *stored = ctr_text_print(run->conn, "%s_cells", run->slots.table);
     sqlite3_stmt *columns = ctr_run_prepare(&look, CTR_SQL_SCHEMA_DESCRIBE);
     int n = sqlite3_column_count(columns), least = declared->n_keys;
     bool is_missing = missing.rc == SQLITE_ERROR;
     ctr_problem_raise_if(run->conn, &missing, !is_missing);
-    if (!stored) ctr_problem_nomem(run->conn);
     ctr_shape_open(run->conn, shape, n > least ? n : least); /* a damaged table may have few */
     bool fits = !is_missing && ctr_rc(run->conn) == SQLITE_OK;
     for (int i = 0; i < n && fits; i++) {
@@ -705,7 +692,6 @@ static bool describe_columns(ctr_shape *shape, ctr_run *run, const ctr_shape *de
         fits = name && describe_column(run, stored, name, declared, shape);
     }
     sqlite3_finalize(columns);
-    sqlite3_free(stored);
     return fits && shape->n_keys == declared->n_keys;
 }
 

@@ -10,7 +10,7 @@ bool ctr_stream_plan_has_argument(const char *plan)
     return *plan && strchr("=><GL", *plan);
 }
 
-static char *constraint_list(const ctr_shape *shape, const char *plan)
+static const char *constraint_list(ctr_conn *conn, const ctr_shape *shape, const char *plan)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     int argument = 1;
@@ -22,52 +22,47 @@ static char *constraint_list(const ctr_shape *shape, const char *plan)
     }
     if (strchr(plan, 'x')) sqlite3_str_appendf(out, "_id <> ?%d AND ", argument);
     sqlite3_str_appendall(out, "1");
-    return sqlite3_str_finish(out);
+    return ctr_text_built(conn, out);
 }
 
-static char *order_list(const ctr_shape *shape, const char *plan)
+static const char *order_list(ctr_conn *conn, const ctr_shape *shape, const char *plan)
 {
     while (ctr_stream_plan_has_argument(plan)) plan += 2;
     plan++; /* the full stop */
-    if (*plan != '+' && *plan != '-') return sqlite3_mprintf("");
+    if (*plan != '+' && *plan != '-') return "";
     sqlite3_str *out = sqlite3_str_new(NULL);
     for (const char *comma = ""; *plan == '+' || *plan == '-'; plan += 2, comma = ", ")
         sqlite3_str_appendf(out, "%s\"%w\"%s", comma,
                             shape->columns[shape->keys[plan[1] - '0']].name,
                             *plan == '-' ? " DESC" : "");
-    return sqlite3_str_finish(out);
+    return ctr_text_built(conn, out);
 }
 
 /* Returns the columns of the shape; the key columns are NULL if the plan does not use them. */
-static char *column_list(const ctr_shape *shape, const char *plan)
+static const char *column_list(ctr_conn *conn, const ctr_shape *shape, const char *plan)
 {
-    if (!strstr(plan, CTR_STREAM_KEYLESS)) return ctr_shape_column_list(shape);
+    if (!strstr(plan, CTR_STREAM_KEYLESS)) return ctr_shape_column_list(conn, shape);
     sqlite3_str *out = sqlite3_str_new(NULL);
     for (int i = 0; i < shape->n_columns; i++) {
         const ctr_column *column = &shape->columns[i];
         if (i > 0) sqlite3_str_appendall(out, ", ");
         sqlite3_str_appendf(out, column->key >= 0 ? "NULL" : "\"%w\"", column->name);
     }
-    return sqlite3_str_finish(out);
+    return ctr_text_built(conn, out);
 }
 
 static void prepare_scan(ctr_stream *stream, const char *plan)
 {
     const ctr_streams *of = stream->of;
+    ctr_text *mark = ctr_text_mark(of->conn);
     ctr_run run = ctr_run_on(of->conn, of->schema, of->table);
-    char *columns = column_list(of->shape, plan);
-    char *constraint = constraint_list(of->shape, plan), *order = order_list(of->shape, plan);
-    stream->plan = sqlite3_mprintf("%s", plan);
-    run.slots.columns = columns;
-    run.slots.constraint = constraint;
-    run.slots.order = order;
-    if (!columns || !constraint || !order || !stream->plan) ctr_problem_nomem(stream->of->conn);
-    bool ordered = order && *order;
+    run.slots.columns = column_list(of->conn, of->shape, plan);
+    run.slots.constraint = constraint_list(of->conn, of->shape, plan);
+    run.slots.order = order_list(of->conn, of->shape, plan);
+    stream->plan = ctr_text_copy(of->conn, plan);
     stream->statement =
-        ctr_run_prepare(&run, ordered ? CTR_SQL_ROWS_SCAN_IN_ORDER : CTR_SQL_ROWS_SCAN);
-    sqlite3_free(columns);
-    sqlite3_free(constraint);
-    sqlite3_free(order);
+        ctr_run_prepare(&run, *run.slots.order ? CTR_SQL_ROWS_SCAN_IN_ORDER : CTR_SQL_ROWS_SCAN);
+    ctr_text_release(of->conn, mark);
 }
 
 /* ---- statements ------------------------------------------------------------------------------ */
@@ -159,11 +154,10 @@ void ctr_stream_start(ctr_stream *stream, const char *plan, sqlite3_value **argv
     for (int i = 0; !all && ctr_stream_plan_has_argument(rest); rest += 2, i++)
         if (argument_is_exact(shape, rest, argv[i])) sqlite3_str_append(out, rest, 2);
     if (!all) sqlite3_str_appendf(out, "%s%s", rest, stream->has_exact ? "x" : "");
-    char *reduced = all ? NULL : sqlite3_str_finish(out);
+    const char *reduced = all ? NULL : ctr_text_built(conn, out);
     if (!all) used = reduced;
     if (!used) ctr_problem_nomem(conn);
     if (ctr_rc(conn) == SQLITE_OK) take_scan(stream, used);
-    sqlite3_free(reduced);
     stream->looked = false;
     for (int i = 0; ctr_stream_plan_has_argument(plan) && ctr_rc(conn) == SQLITE_OK; plan += 2, i++)
         if (all || argument_is_exact(shape, plan, argv[i]))
@@ -380,7 +374,7 @@ bool ctr_update_open(ctr_update *update, ctr_rows *rows, ctr_update_merge *merge
     ctr_problem refused;
     *update = (ctr_update){.rows = rows, .merge = merge, .with = with};
     if (ctr_rc(conn) != SQLITE_OK || rows->shape->n_counters == 0) return false;
-    ctr_problem_begin(conn, &refused);
+    ctr_problem_try(conn, &refused);
     int n_keys = rows->shape->n_keys;
     update->keys = sqlite3_malloc64((size_t)n_keys * sizeof *update->keys);
     if (!update->keys) ctr_problem_nomem(conn);

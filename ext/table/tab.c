@@ -3,58 +3,53 @@
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-/* Appends the row cell of a replicated table to a list, which it frees: its name or, unless that is
- * 0, its parameter. */
-static char *with_row_cell(const ctr_shape *shape, char *list, int parameter)
+/* Appends the row cell of a replicated table to a list: its name or, unless that is 0, its
+ * parameter. */
+static const char *with_row_cell(ctr_conn *conn, const ctr_shape *shape, const char *list,
+                                 int parameter)
 {
-    if (!shape->replicated || !list) return list;
-    char *both = parameter > 0 ? sqlite3_mprintf("%s, ?%d", list, parameter)
-                               : sqlite3_mprintf("%s, \"_row\"", list);
-    sqlite3_free(list);
-    return both;
+    if (!shape->replicated) return list;
+    return parameter > 0 ? ctr_text_print(conn, "%s, ?%d", list, parameter)
+                         : ctr_text_print(conn, "%s, \"_row\"", list);
 }
 
 /* Those of ctr_rows_take. */
-static char *found_columns(const ctr_shape *shape)
+static const char *found_columns(ctr_conn *conn, const ctr_shape *shape)
 {
-    return with_row_cell(shape, ctr_shape_column_list(shape), 0);
+    return with_row_cell(conn, shape, ctr_shape_column_list(conn, shape), 0);
 }
 
-static char *new_columns(const ctr_shape *shape)
+static const char *new_columns(ctr_conn *conn, const ctr_shape *shape)
 {
-    char *columns = ctr_shape_list(shape, CTR_KEYS_FIRST, "@", ", ", 1);
-    return with_row_cell(shape, columns, 0);
+    return with_row_cell(conn, shape, ctr_shape_list(conn, shape, CTR_KEYS_FIRST, "@", ", ", 1), 0);
 }
 
-static char *new_values(const ctr_shape *shape)
+static const char *new_values(ctr_conn *conn, const ctr_shape *shape)
 {
-    char *values = ctr_shape_list(shape, CTR_KEYS_FIRST, "#", ", ", CTR_INSERT_KEYS);
-    return with_row_cell(shape, values, CTR_INSERT_KEYS + shape->n_columns);
+    const char *values = ctr_shape_list(conn, shape, CTR_KEYS_FIRST, "#", ", ", CTR_INSERT_KEYS);
+    return with_row_cell(conn, shape, values, CTR_INSERT_KEYS + shape->n_columns);
 }
 
-static char *same_key(const ctr_shape *shape)
+static const char *same_key(ctr_conn *conn, const ctr_shape *shape)
 {
-    return ctr_shape_list(shape, CTR_KEYS, "(# IS NULL OR @ = # COLLATE BINARY)", " AND ", 2);
+    return ctr_shape_list(conn, shape, CTR_KEYS, "(# IS NULL OR @ = # COLLATE BINARY)", " AND ", 2);
 }
 
-static char *cells_and_keys(const ctr_shape *shape)
+static const char *cells_and_keys(ctr_conn *conn, const ctr_shape *shape)
 {
-    char *cells = ctr_shape_update_changes(shape);
-    char *keys = ctr_shape_list(shape, CTR_KEYS, "@ = coalesce(#, @)", ", ",
-                                CTR_UPDATE_COUNTERS + shape->n_counters + shape->replicated);
-    char *both = cells && keys ? sqlite3_mprintf("%s, %s", cells, keys) : NULL;
-    sqlite3_free(cells);
-    sqlite3_free(keys);
-    return both;
+    return ctr_text_print(
+        conn, "%s, %s", ctr_shape_update_changes(conn, shape),
+        ctr_shape_list(conn, shape, CTR_KEYS, "@ = coalesce(#, @)", ", ",
+                       CTR_UPDATE_COUNTERS + shape->n_counters + shape->replicated));
 }
 
-static char *some_above(const ctr_shape *shape)
+static const char *some_above(ctr_conn *conn, const ctr_shape *shape)
 {
-    return ctr_shape_list(shape, CTR_KEYS, "@ > #", " OR ", 1);
+    return ctr_shape_list(conn, shape, CTR_KEYS, "@ > #", " OR ", 1);
 }
 
 /* See table/stream.c. The pointer is the last parameter, behind the keys or the row ids. */
-static char *merged_cells(const ctr_shape *shape, int pointer)
+static const char *merged_cells(ctr_conn *conn, const ctr_shape *shape, int pointer)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     for (int i = 0; i < shape->n_counters; i++) {
@@ -62,38 +57,36 @@ static char *merged_cells(const ctr_shape *shape, int pointer)
         sqlite3_str_appendf(out, "%s\"%w\" = coalesce(counter_merging(?%d, %d), \"%w\")",
                             i ? ", " : "", name, pointer, i, name);
     }
-    return sqlite3_str_finish(out);
+    return ctr_text_built(conn, out);
 }
 
-static char *merges_row(const ctr_shape *shape, int pointer)
+static const char *merges_row(ctr_conn *conn, const ctr_shape *shape, int pointer)
 {
-    char *all = ctr_shape_column_list(shape),
-         *text = all ? sqlite3_mprintf("counter_merging(?%d, _id, %s)", pointer, all) : NULL;
-    sqlite3_free(all);
-    return text;
+    return ctr_text_print(conn, "counter_merging(?%d, _id, %s)", pointer,
+                          ctr_shape_column_list(conn, shape));
 }
 
-static char *merged_by_key(const ctr_shape *shape)
+static const char *merged_by_key(ctr_conn *conn, const ctr_shape *shape)
 {
-    return merged_cells(shape, shape->n_keys + 1);
+    return merged_cells(conn, shape, shape->n_keys + 1);
 }
 
-static char *merges_by_key(const ctr_shape *shape)
+static const char *merges_by_key(ctr_conn *conn, const ctr_shape *shape)
 {
-    return merges_row(shape, shape->n_keys + 1);
+    return merges_row(conn, shape, shape->n_keys + 1);
 }
 
-static char *merged_behind(const ctr_shape *shape)
+static const char *merged_behind(ctr_conn *conn, const ctr_shape *shape)
 {
-    return merged_cells(shape, 3);
+    return merged_cells(conn, shape, 3);
 }
 
-static char *merges_behind(const ctr_shape *shape)
+static const char *merges_behind(ctr_conn *conn, const ctr_shape *shape)
 {
-    return merges_row(shape, 3);
+    return merges_row(conn, shape, 3);
 }
 
-typedef char *list_of(const ctr_shape *);
+typedef const char *list_of(ctr_conn *, const ctr_shape *);
 
 /* The lists for the placeholders of each statement; NULL: it has none. */
 static const struct {
@@ -144,11 +137,9 @@ ctr_run ctr_tab_run(const ctr_tab *tab)
     return tab ? ctr_run_on(tab->conn, tab->schema, tab->table) : (ctr_run){0};
 }
 
-static char *list(ctr_conn *conn, list_of *of, const ctr_shape *shape)
+static const char *list(const ctr_tab *tab, list_of *of)
 {
-    char *text = of ? of(shape) : sqlite3_mprintf("");
-    if (!text) ctr_problem_nomem(conn);
-    return text;
+    return of ? of(tab->conn, &tab->shape) : "";
 }
 
 static void keep_in(ctr_tab *tab, ctr_slot *slot, ctr_run *run, ctr_sql sql)
@@ -162,17 +153,14 @@ static void keep_in(ctr_tab *tab, ctr_slot *slot, ctr_run *run, ctr_sql sql)
 
 static void prepare_slot(ctr_tab *tab, ctr_slot *slot, ctr_tab_sql which)
 {
-    char *columns = list(tab->conn, TAB_STATEMENTS[which].columns, &tab->shape),
-         *constraint = list(tab->conn, TAB_STATEMENTS[which].constraint, &tab->shape),
-         *value = list(tab->conn, TAB_STATEMENTS[which].value, &tab->shape);
+    ctr_text *mark = ctr_text_mark(tab->conn);
     ctr_run run = ctr_tab_run(tab);
-    run.slots.columns = run.slots.changes = run.slots.keys = columns;
-    run.slots.constraint = run.slots.values = constraint;
-    run.slots.value = value;
+    run.slots.columns = run.slots.changes = run.slots.keys =
+        list(tab, TAB_STATEMENTS[which].columns);
+    run.slots.constraint = run.slots.values = list(tab, TAB_STATEMENTS[which].constraint);
+    run.slots.value = list(tab, TAB_STATEMENTS[which].value);
     keep_in(tab, slot, &run, TAB_STATEMENTS[which].sql);
-    sqlite3_free(columns);
-    sqlite3_free(constraint);
-    sqlite3_free(value);
+    ctr_text_release(tab->conn, mark);
 }
 
 static void release(ctr_tab *tab, ctr_tab_sql first, ctr_tab_sql end)

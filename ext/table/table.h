@@ -611,8 +611,8 @@ typedef struct ctr_opening {
  * the counters, first these and then those, or all in declared order. In `item`, @ stands for
  * the quoted name of the column and # for its parameter: ?first, ?first+1, ... The caller frees it
  * with sqlite3_free. NULL: no memory, or there is no such column. */
-char *ctr_shape_list(const ctr_shape *shape, ctr_part part, const char *item, const char *separator,
-                     int first);
+const char *ctr_shape_list(ctr_conn *conn, const ctr_shape *shape, ctr_part part, const char *item,
+                           const char *separator, int first);
 
 /* Makes room for n columns. */
 int ctr_shape_open(ctr_conn *conn, ctr_shape *shape, int n);
@@ -653,23 +653,23 @@ int64_t ctr_shape_generation(const ctr_shape *shape, const char *name, const cha
 /* Returns the key in words, "path TEXT BINARY, hour INTEGER BINARY": names, affinities and
  * collations must agree between two files. The caller frees it with sqlite3_free; NULL: no
  * memory. */
-char *ctr_shape_key_text(const ctr_shape *shape);
+const char *ctr_shape_key_text(ctr_conn *conn, const ctr_shape *shape);
 const char *ctr_shape_affinity_name(ctr_affinity affinity);
 
 /* Returns the clauses of a declaration with this shape; the caller frees them with sqlite3_free;
  * NULL: no memory. A table without counters cannot be declared, so it gets a dropped one. */
-char *ctr_shape_declaration(const ctr_shape *shape);
+const char *ctr_shape_declaration(ctr_conn *conn, const ctr_shape *shape);
 
 /* Return lists of quoted names: the key columns in key order; the counters, or the word NULL if
  * there is none; all columns in declared order. The caller frees them with sqlite3_free. */
-char *ctr_shape_key_list(const ctr_shape *shape);
-char *ctr_shape_counter_list(const ctr_shape *shape);
-char *ctr_shape_column_list(const ctr_shape *shape);
+const char *ctr_shape_key_list(ctr_conn *conn, const ctr_shape *shape);
+const char *ctr_shape_counter_list(ctr_conn *conn, const ctr_shape *shape);
+const char *ctr_shape_column_list(ctr_conn *conn, const ctr_shape *shape);
 
 /* ---- lists for sql/rows.sql; the caller frees them with sqlite3_free; NULL: no memory -------- */
 
-char *ctr_shape_key_match(const ctr_shape *shape);
-char *ctr_shape_update_changes(const ctr_shape *shape);
+const char *ctr_shape_key_match(ctr_conn *conn, const ctr_shape *shape);
+const char *ctr_shape_update_changes(ctr_conn *conn, const ctr_shape *shape);
 
 /* Frees everything; a second call does nothing. */
 void ctr_shape_close(ctr_shape *shape);

@@ -320,14 +320,13 @@ static void match_expression(ctr_conn *conn, const unique_in *in, const char *te
                              const char *condition)
 {
     sqlite3_str *match = in->rows->match;
-    char *named = condition ? sqlite3_mprintf("%s %s", text, condition) : NULL;
+    const char *named = condition ? ctr_text_print(conn, "%s %s", text, condition) : NULL;
     if (condition && !named) ctr_problem_nomem(conn);
     sqlite3_str_appendf(match, "(%s\n) = (SELECT %s\n FROM (SELECT ", text, text);
     list_new_row(conn, &in->tracked->ordinary, named ? named : text, match);
     sqlite3_str_appendall(match, ")");
     if (condition) sqlite3_str_appendf(match, " WHERE %s\n", condition);
     sqlite3_str_appendall(match, ")");
-    sqlite3_free(named);
 }
 
 /* Appends "u" = NEW."u", or the same of an expression. */

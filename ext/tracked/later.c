@@ -449,11 +449,9 @@ int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors)
 
     sqlite3_str *list = sqlite3_str_new(NULL);
     ctr_list_keys(tracked, list, "t.");
-    char *key_list = sqlite3_str_finish(list), *match = ctr_list_key_match(tracked);
-    if (!key_list || !match) ctr_problem_nomem(conn);
     run.slots.name = tracked->table;
-    run.slots.keys = key_list;
-    run.slots.constraint = match;
+    run.slots.keys = ctr_text_built(conn, list);
+    run.slots.constraint = ctr_list_key_match(tracked);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_WITHOUT_COUNTERS);
     sqlite3_value **keys = sqlite3_malloc64(((size_t)tracked->shape->n_keys + 1) * sizeof *keys);
     if (!keys) ctr_problem_nomem(conn);
@@ -468,8 +466,6 @@ int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors)
     } while (kept > 0 && kept != before && ctr_rc(conn) == SQLITE_OK);
     sqlite3_finalize(row);
     if (kept > 0) ctr_apart_keep(&showing->apart);
-    sqlite3_free(key_list);
-    sqlite3_free(match);
     sqlite3_free(keys);
     showing->writing.keys = NULL;
     return ctr_rc(conn);

@@ -160,14 +160,14 @@ void ctr_list_row(const ctr_tracked *tracked, sqlite3_str *out, const char *pref
     list_marks(tracked, out);
 }
 
-char *ctr_list_key_match(const ctr_tracked *tracked)
+const char *ctr_list_key_match(const ctr_tracked *tracked)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     const ctr_shape *shape = tracked->shape;
     for (int i = 0; i < shape->n_keys; i++)
         sqlite3_str_appendf(out, "%sc.\"%w\" = t.\"%w\"", i ? " AND " : "",
                             shape->columns[shape->keys[i]].name, ctr_tracked_key(tracked, i)->name);
-    return sqlite3_str_finish(out);
+    return ctr_text_built(tracked->conn, out);
 }
 
 void ctr_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)

@@ -143,7 +143,7 @@ static void list_replaced(const ctr_tracked *tracked, ctr_sql trigger, const cha
     bool inserts = trigger == CTR_SQL_TRACK_ON_REPLACE_BY_INSERT;
     sqlite3_str *out = sqlite3_str_new(NULL);
     exclude_keys(tracked, updates, out);
-    char *own_keys = ctr_text_finish(tracked->conn, out);
+    const char *own_keys = ctr_text_built(tracked->conn, out);
     char *between =
         own_keys
             ? sqlite3_mprintf("%s; INSERT INTO \"%w\"(_event, %s) SELECT '%s', %s FROM \"%w\" "
@@ -156,9 +156,9 @@ static void list_replaced(const ctr_tracked *tracked, ctr_sql trigger, const cha
                        .names = sqlite3_str_new(NULL),
                        .stored = sqlite3_str_new(NULL)};
     if (between) ctr_constraints_list_unique(&rows, tracked);
-    char *match = ctr_text_finish(tracked->conn, rows.match),
-         *names = ctr_text_finish(tracked->conn, rows.names),
-         *stored = ctr_text_finish(tracked->conn, rows.stored);
+    const char *match = ctr_text_built(tracked->conn, rows.match),
+               *names = ctr_text_built(tracked->conn, rows.names),
+               *stored = ctr_text_built(tracked->conn, rows.stored);
     if (!inserts && names && !rows.any_column) sqlite3_str_appendf(order, "OF %s", names);
     if (inserts && rows.rowid_alone) /* most statements give no row id: NEW has -1 */
         sqlite3_str_appendf(order, "WHEN NEW.\"%w\" IS NOT -1", rows.rowid_alone);
@@ -175,11 +175,7 @@ static void list_replaced(const ctr_tracked *tracked, ctr_sql trigger, const cha
         if (updates && rows.any_generated)
             sqlite3_str_appendf(constraint, " AND (%s1)", stored ? stored : "");
     }
-    sqlite3_free(stored);
-    sqlite3_free(match);
-    sqlite3_free(names);
     sqlite3_free(between);
-    sqlite3_free(own_keys);
 }
 
 static char *text_with(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
@@ -395,12 +391,10 @@ static void refuse_broken(const ctr_tracked *tracked, const char *trigger)
 void ctr_triggers_drop(ctr_conn *conn, const char *schema, const char *counters)
 {
     for (int i = 0; i < CTR_N_TRIGGERS; i++) {
-        char *name = sqlite3_mprintf("%s_%s", counters, trigger_texts_suffix(i));
-        if (!name) ctr_problem_nomem(conn);
+        const char *name = ctr_text_print(conn, "%s_%s", counters, trigger_texts_suffix(i));
         ctr_run run = ctr_run_on(conn, schema, counters);
         run.slots.name = name;
         ctr_run_do(&run, CTR_SQL_TRACK_DROP_TRIGGER, NULL);
-        sqlite3_free(name);
     }
 }
 
@@ -408,8 +402,7 @@ void ctr_triggers_drop(ctr_conn *conn, const char *schema, const char *counters)
  * rebuild of the tracked table, ours may still stand on the old one. */
 static void refuse_taken_name(const ctr_tracked *tracked, const ctr_objects *objects)
 {
-    char *writes = sqlite3_mprintf("\"%w\"(_event", tracked->counters);
-    if (!writes) ctr_problem_nomem(tracked->conn);
+    const char *writes = ctr_text_print(tracked->conn, "\"%w\"(_event", tracked->counters);
     for (int i = 0; i < CTR_N_TRIGGERS && ctr_rc(tracked->conn) == SQLITE_OK; i++) {
         const char *suffix = trigger_texts_suffix(i);
         const ctr_named *stored = ctr_schema_objects_trigger(objects, tracked->counters, suffix);
@@ -420,7 +413,6 @@ static void refuse_taken_name(const ctr_tracked *tracked, const ctr_objects *obj
                             "name",
                             tracked->table, tracked->counters, suffix, stored->on);
     }
-    sqlite3_free(writes);
 }
 
 static int read_terms(ctr_tracked *tracked)
@@ -495,12 +487,10 @@ static int check_triggers(ctr_tracked *tracked, const ctr_objects *objects)
     if (!tracked->table) return refuse_lost(tracked, objects);
     for (int i = 0; i < tracked->shape->n_keys && ctr_rc(tracked->conn) == SQLITE_OK; i++)
         if (!ctr_tracked_key(tracked, i)->name) refuse_broken(tracked, "insert");
-    char *quoted = sqlite3_mprintf("\"%w\".", tracked->schema);
-    if (!quoted) ctr_problem_nomem(tracked->conn);
+    const char *quoted = ctr_text_print(tracked->conn, "\"%w\".", tracked->schema);
     read_terms(tracked);
     for (int i = 0; i < CTR_N_TRIGGERS && ctr_rc(tracked->conn) == SQLITE_OK; i++)
         compare(tracked, objects, i, quoted);
-    sqlite3_free(quoted);
     tracked->whole = ctr_rc(tracked->conn) == SQLITE_OK;
     if (!tracked->whole) tracked->as_of = 0;
     return ctr_rc(tracked->conn);

@@ -26,15 +26,13 @@ static sqlite3_stmt *prepare_row(const ctr_tracked *tracked, bool has_rowids, bo
     sqlite3_str_appendall(columns, has_rowids ? "rowid" : "NULL");
     ctr_list_bound_key(tracked, match, "");
     if (by_rowid) sqlite3_str_appendf(match, " AND rowid = ?%d", after_key(tracked));
-    char *column_list = ctr_text_finish(tracked->conn, columns),
-         *row_match = ctr_text_finish(tracked->conn, match);
+    const char *column_list = ctr_text_built(tracked->conn, columns),
+               *row_match = ctr_text_built(tracked->conn, match);
     ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
     run.slots.name = tracked->table;
     run.slots.columns = column_list;
     run.slots.constraint = row_match;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_LOOK);
-    sqlite3_free(column_list);
-    sqlite3_free(row_match);
     return row;
 }
 
@@ -467,7 +465,7 @@ static ctr_slot *take_writing(ctr_writing *writing, ctr_tab_sql which)
     ctr_conn *conn = writing->tracked->conn;
     ctr_problem failed;
     if (ctr_rc(conn) != SQLITE_OK) return NULL;
-    ctr_problem_begin(conn, &failed);
+    ctr_problem_try(conn, &failed);
     ctr_slot *slot = take_shown(writing, which);
     refuse_unprepared(writing, &failed);
     return slot;
@@ -511,7 +509,7 @@ static bool ask_in_savepoint(ctr_writing *writing, sqlite3_stmt *statement, cons
     bool in_savepoint = ctr_foreign_enforced(conn->db) && ctr_rc(conn) == SQLITE_OK;
     if (in_savepoint) {
         ctr_problem none;
-        ctr_problem_begin(conn, &none);
+        ctr_problem_try(conn, &none);
         ctr_run_do(&run, CTR_SQL_TRACK_SAVEPOINT, NULL);
         in_savepoint = none.rc == SQLITE_OK;
         ctr_problem_raise_if(conn, &none, (none.rc & 0xff) != SQLITE_BUSY);
@@ -567,7 +565,7 @@ static sqlite3_stmt *take_whole(ctr_writing *writing, bool inserts)
     ctr_sql sql = inserts ? CTR_SQL_TRACK_SHOW_NEW_STRICTLY : CTR_SQL_TRACK_SHOW_STRICTLY;
     if (ctr_rc(conn) == SQLITE_OK) {
         ctr_problem failed;
-        ctr_problem_begin(conn, &failed);
+        ctr_problem_try(conn, &failed);
         whole->statement = ctr_run_prepare(&run, sql);
         refuse_unprepared(writing, &failed);
     }
@@ -658,7 +656,7 @@ sqlite3_value *ctr_writing_default(ctr_writing *writing, const char *column)
     if (!described || ctr_rc(conn) != SQLITE_OK) return NULL;
     sqlite3_value *value = NULL;
     ctr_problem failed;
-    ctr_problem_begin(conn, &failed);
+    ctr_problem_try(conn, &failed);
     ctr_run run = ctr_run_on(conn, writing->tracked->schema, NULL);
     char *expression = ctr_constraints_default(conn, described);
     run.slots.value = expression;
@@ -681,17 +679,14 @@ bool ctr_writing_is_unlike_default(ctr_writing *writing, sqlite3_value **keys, c
     if (!writing->tracked->lists.schema) make_lists(writing);
     ctr_run run = ctr_run_on(writing->tracked->conn, writing->tracked->schema, NULL);
     run.slots = writing->tracked->lists;
-    char *value = ctr_constraints_default(writing->tracked->conn, described),
-         *unlike = value ? sqlite3_mprintf("\"%w\" IS NOT %s", column, value) : NULL;
-    if (!unlike) ctr_problem_nomem(writing->tracked->conn);
+    char *value = ctr_constraints_default(run.conn, described);
+    run.slots.columns = ctr_text_print(run.conn, "\"%w\" IS NOT %s", column, value ? value : "");
     sqlite3_free(value);
-    run.slots.columns = unlike;
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_LOOK);
     writing->keys = keys;
     if (row) bind_row(writing, row, NULL, NULL);
     bool is = ctr_run_row(&run, row) && sqlite3_column_int(row, 0);
     sqlite3_finalize(row);
-    sqlite3_free(unlike);
     return is;
 }
 
