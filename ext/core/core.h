@@ -90,9 +90,7 @@ typedef struct ctr_key_value {
  *         kind      byte: 0: the stamp of the INSERT, 1: its own, 2: none
  *         stamp     varint and id, if it has its own
  *     values    a packed key (core/key.c) with a value for each column; nothing stands for NULL. It
- *               is missing if n is 0
- *
- * Nothing in this file allocates. */
+ *               is missing if n is 0 */
 
 /* Numbers of stamps in a millisecond. */
 enum { CTR_STAMPS_IN_MS = 4096 };
@@ -211,7 +209,7 @@ enum { CTR_VARINT_MAX = 10 /* bytes of the longest, a 64-bit number */ };
  *               sum of 1 (made here), 2 (pulled), 4 (came with a feed)
  *     rows      the first as zigzag varint, each other as varint: its difference to the one before
  *
- * Nothing in this file allocates. The bytes may come from anywhere: a walk finds every fault. */
+ * The bytes may come from anywhere: a walk finds every fault. */
 
 enum {
     CTR_ENTRIES_HEADER = 1,
@@ -314,7 +312,7 @@ typedef struct ctr_context_shard {
 
 /* SQL, word by word, with spaces and comments skipped.
  *
- * Nothing in this file allocates. Words and names are compared in letters of either case. */
+ * Words and names are compared in letters of either case. */
 
 /* A piece of the caller's text. Names have their quotes. */
 typedef struct ctr_span {
@@ -841,9 +839,6 @@ int ctr_level_contacts(ctr_level level, const ctr_site *sites, int n, int *conta
  */
 
 /* ==== key.c =================================================================================== */
-
-/* Varints are LEB128 of minimal length, with the zigzag that keeps small negative values short.
- * They are inline, because cells consist of them. */
 
 /* Reads a varint, or returns its fault: CTR_TRUNCATED, CTR_NOT_MINIMAL, CTR_OUT_OF_RANGE. */
 static inline ctr_status ctr_varint_take(const uint8_t **at, const uint8_t *end, uint64_t *n)
