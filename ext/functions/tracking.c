@@ -1,4 +1,5 @@
-/* functions/tracking.c - tracks columns of a table, or ends that. */
+/* functions/tracking.c - counter_track, counter_replicate and counter_untrack: the counting of
+ * present values, the columns that become regular, the calls. */
 #include "functions/functions.h"
 
 #include <string.h>
@@ -203,8 +204,8 @@ static void take_untracked(ctr_tracking *call, const bool *opens)
     ctr_catalog_close_entry(&entry);
 }
 
-/* The same; the values of columns that `opens` names, by counter, are counted under a new opening,
- * with the answer of the call. */
+/* Counts the present values; those of columns that `opens` names, by counter, are counted under a
+ * new opening, with the answer of the call. */
 static int64_t counting_opening(ctr_tracking *call,
                                 bool (*opens)(const ctr_tracking *, int counter))
 {
@@ -289,6 +290,8 @@ static bool end_regular(ctr_tracking *call, ctr_tab *tab)
     return any;
 }
 
+/* Notes the names between files of the named columns that were regular, before replicating_add.
+ * Fails if counter_track names such a column. */
 static void replicating_note_births(ctr_tracking *call)
 {
     size_t size = ((size_t)call->n + 1) * sizeof *call->births;
@@ -308,10 +311,8 @@ static void replicating_note_births(ctr_tracking *call)
     }
 }
 
-/* A regular column that becomes a counter keeps its name between files. The first notes these names
- * before replicating_add; fails if counter_track names such a column. The second returns the
- * name of a counter to be, by that of its column. The third fails if it is that of another regular
- * column. */
+/* Returns the name of a counter to be, by that of its column: a regular column that becomes a
+ * counter keeps its name between files, which replicating_note_births has noted. */
 static const char *replicating_birth(const ctr_tracking *call, const char *column)
 {
     for (int i = 0; i < call->n && call->births; i++)
@@ -327,6 +328,7 @@ static void refuse_birth(const ctr_tracking *call, const char *column)
                     call->table, column);
 }
 
+/* Fails if the name of a counter to be is that of another regular column. */
 static void replicating_refuse_birth(const ctr_tracking *call, const char *column,
                                      const char *birth)
 {
@@ -413,7 +415,7 @@ static bool replicating_drop(ctr_tracking *call, const char *name)
 }
 
 /* =================================================================================================
- * tracking */
+ * tracking - one call: makes the counter table, adds and drops columns. */
 
 /* ---- the counter table ----------------------------------------------------------------------- */
 
@@ -667,8 +669,8 @@ static void begin_tracking(ctr_tracking *call)
     call->conn->row_cells = false;
 }
 
-/* Do what the call asks for. Return the number of rows that were counted; of columns that are no
- * longer tracked. */
+/* Does what counter_track or counter_replicate asks for. Returns the number of rows that were
+ * counted. */
 static int64_t tracking_track(ctr_tracking *call)
 {
     if (!call->counters) take_up_counters(call);
@@ -727,6 +729,7 @@ static void drop_tracked_column(ctr_tracking *call, const char *name)
     tracking_open_counters(call);
 }
 
+/* Does what counter_untrack asks for. Returns the number of columns that are no longer tracked. */
 static int64_t tracking_untrack(ctr_tracking *call)
 {
     int64_t n = call->n;
@@ -761,8 +764,8 @@ static int64_t tracking_untrack(ctr_tracking *call)
 }
 
 /* =================================================================================================
- * track - counter_track, counter_replicate and counter_untrack: columns of ordinary
- * tables that count, and tables whose rows travel whole.
+ * track - the SQL functions: columns of ordinary tables that count, and tables whose rows travel
+ * whole.
  *
  *     SELECT counter_track('products', 'stock');             tracks stock: rows counted
  *     SELECT counter_track('products', 'sold');              tracks sold, too
@@ -772,7 +775,7 @@ static int64_t tracking_untrack(ctr_tracking *call)
  *     SELECT counter_untrack('products');                    untracks the table: columns
  *
  * counter_replicate tracks the named columns, of which there may be none, and replicates all others
- * that can be written (functions/tracking.c). A tracked table becomes a replicated one by it.
+ * that can be written (the part replicating). A tracked table becomes a replicated one by it.
  *
  * `table` is a table of temp, main or an attached database, searched in this order, or
  * 'schema.table'. The present values are counted under an opening (table/openings.c). If triggers

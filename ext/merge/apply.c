@@ -1,4 +1,5 @@
-/* merge/apply.c - checks and merges the changes of a feed. */
+/* merge/apply.c - checks and merges the changes of a feed; counter_changes, the table of the
+ * feed. */
 #include "merge/merge.h"
 
 #include <string.h>
@@ -377,8 +378,8 @@ static int apply_change(ctr_apply *apply, const ctr_change *change)
 }
 
 /* =================================================================================================
- * changes - counter_changes(since [, bucket]): the feed. A SELECT returns the changes of
- * main, any transport carries them, and an INSERT merges them into another file.
+ * changes - counter_changes(since [, bucket]): the feed. A SELECT returns the changes of main, any
+ * transport carries them, and an INSERT merges them into another file.
  *
  *     SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
  *     INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) ...
@@ -398,7 +399,7 @@ static int apply_change(ctr_apply *apply, const ctr_change *change)
  *
  * There is one row for each cell, one for floors, one for each counter that was added or dropped,
  * one for each answer about openings (merge/feed.c). Rows may arrive twice, in any order, in part,
- * from many files; each is merged as in a pull, in the caller's transaction (merge/apply.c). */
+ * from many files; each is merged as in a pull, in the caller's transaction. */
 
 enum {
     COLUMN_TABLE,
@@ -538,7 +539,7 @@ static int changes_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-/* Returns an integer (base/values.c) between `least` and `most`, or 0 and a problem. */
+/* Returns an integer (base/values.c) between `least` and `most`. Fails, with 0, if it is none. */
 static int64_t take_integer(ctr_conn *conn, const char *what, const char *wanted,
                             sqlite3_value *value, int64_t least, int64_t most)
 {

@@ -1,4 +1,5 @@
-/* tracked/constraints.c - reads columns, UNIQUE indexes and foreign keys of a table. */
+/* tracked/constraints.c - which columns of a table can be tracked, and which rows OR REPLACE
+ * removes. */
 #include "tracked/tracked.h"
 
 #include <string.h>
@@ -269,7 +270,7 @@ typedef struct unique_in {
     ctr_unique *rows;
 } unique_in;
 
-/* Returns the text of the index; NULL on a problem, or if it is one of a constraint. */
+/* Returns the text of the index; NULL on error, or if it is one of a constraint. */
 static char *read_index_text(ctr_conn *conn, const unique_in *in, const char *index)
 {
     ctr_run run = ctr_run_on(in->tracked->conn, in->tracked->schema, NULL);

@@ -1,4 +1,5 @@
-/* tracked/tracked.c - which columns of which table a counter table counts. */
+/* tracked/tracked.c - which columns of which table a counter table counts: as its triggers say, or
+ * as noted. */
 #include "tracked/tracked.h"
 
 #include <string.h>
@@ -178,7 +179,10 @@ void ctr_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out, const char
 }
 
 /* =================================================================================================
- * noted - the noted names of a tracked table and of its columns. */
+ * noted - the names of a tracked table and of its columns, as <counters>_state notes them.
+ *
+ * The triggers have the present names. If they are missing, as after a rebuild of the table, the
+ * notes tell which table and which columns were counted. */
 
 enum { NOTED_COUNTER, NOTED_NAME };
 
@@ -295,7 +299,7 @@ static bool noted_write(const ctr_tracked *tracked, ctr_file *file)
 }
 
 /* =================================================================================================
- * tracked */
+ * tracked - reads the names from the triggers, and keeps them. */
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
