@@ -134,7 +134,7 @@ typedef struct ctr_reading {
  *
  *     page_views                      the counter table
  *     replicas = 'main east west'     names of attached databases, 1 ... 64
- *     read = QUORUM                   a level, see core/level.c; default QUORUM
+ *     read = QUORUM                   a level, see core/core.h; default QUORUM
  *     write = QUORUM
  *     read_repair = blocking          or none, the default
  */

@@ -72,7 +72,7 @@ typedef struct ctr_key_value {
  *
  *     life      varint, 1 ... 2^31-1; nothing follows an even one
  *     number    varint: the stamp of the INSERT
- *     writer    varint: the number that the file has given to the id (table/columns.c)
+ *     writer    varint: the number that the file has given to the id (table/table.h)
  *     n         varint: the regular columns that the file knew. One with a higher number has no
  *               stamp
  *     columns whose stamp is another one, in ascending order:
@@ -629,8 +629,8 @@ int ctr_id_digit(char c);
  * ScyllaDB. Negating it again gives the id itself. */
 void ctr_id_negate(const uint8_t id[CTR_ID_SIZE], uint8_t negated[CTR_ID_SIZE]);
 
-/* Returns whether the id is an opening (table/openings.c): a UUID of version 8. The second makes
- * one of an id of another version. */
+/* Returns whether the id is an opening (table/table.h): a UUID of version 8. The second makes one
+ * of an id of another version. */
 static inline bool ctr_id_is_opening(const uint8_t id[CTR_ID_SIZE])
 {
     return id[6] >> 4 == 8;

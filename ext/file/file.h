@@ -19,7 +19,7 @@
 /* The identity of a database file: its replica id, kept in the file.
  *
  *     counter_replica      row 1: the current id, its reason and date, the fingerprint of the file
- *                          that wrote it, and its witness; see core/lineage.c. The other rows: the
+ *                          that wrote it, and its witness; see core/core.h. The other rows: the
  *                          ids that the file had before
  *
  * `format` is the format of everything we store in the file; we refuse any other. `name` is NULL

@@ -630,7 +630,7 @@ int ctr_keys_register(sqlite3 *db, ctr_conn *conn)
  *     SELECT counter_opening('products', 'add', id);       they add up
  *     SELECT counter_opening('products', 'same', a, b);    of two other files
  *
- * `id` is that of an opening (table/openings.c), as the error of a pull shows it. The result is the
+ * `id` is that of an opening (table/table.h), as the error of a pull shows it. The result is the
  * number of rows that have another value now. Merges carry the answer to all files; the same answer
  * again changes nothing. 'same' beats 'add', so it also repairs values that were added up.
  *

@@ -165,7 +165,7 @@ static void fill_status(ctr_answer *answer, sqlite3_value **args)
  *     merges           of a cell with one of a pull, a push, a feed or a replica
  *     cells changed    merges that changed the cell
  *     conflicts        rows written to counter_conflicts
- *     shards refused   of own ids, which came with a token (merge/merge.c)
+ *     shards refused   of own ids, which came with a token (merge/merge.h)
  *     identity renewals, identity changes    new witnesses; new ids, and stops of counting
  *     write, read before write, read         rows of INSERT, UPDATE and DELETE; look-ups before
  *                      such a write; scans

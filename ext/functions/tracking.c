@@ -242,7 +242,7 @@ static int64_t counting_opening(ctr_tracking *call,
  * replicating - which columns of a table counter_replicate makes regular ones.
  *
  * The names by which files match their regular columns are those that the columns had when they
- * were replicated first; a later rename does not change them (table/columns.c). So a column is
+ * were replicated first; a later rename does not change them (table/table.h). So a column is
  * refused whose name still is that of another one. */
 
 /* Gives the rows of the counter table row cells, which are empty. */
@@ -778,10 +778,10 @@ static int64_t tracking_untrack(ctr_tracking *call)
  * that can be written (the part replicating). A tracked table becomes a replicated one by it.
  *
  * `table` is a table of temp, main or an attached database, searched in this order, or
- * 'schema.table'. The present values are counted under an opening (table/openings.c). If triggers
- * are missing or have not run, another call of counter_track counts the differences between the
- * rows and their counters, and creates the triggers again, as does counter_untrack of a column.
- * After a rename it notes the names, so that a table that is rebuilt later is recognized.
+ * 'schema.table'. The present values are counted under an opening (table/table.h). If triggers are
+ * missing or have not run, another call of counter_track counts the differences between the rows
+ * and their counters, and creates the triggers again, as does counter_untrack of a column. After a
+ * rename it notes the names, so that a table that is rebuilt later is recognized.
  *
  * An argument of the first two with an '=' is an option, not a column:
  *

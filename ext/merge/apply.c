@@ -389,16 +389,16 @@ static int apply_change(ctr_apply *apply, const ctr_change *change)
  *     upto       hidden: the number up to which everything was read, for counter_seen(); NULL
  *                with a bucket
  *     own        hidden: WHERE own = 1 gives, for an upload, only changes that others cannot have
- *                from somebody else (merge/feed.c)
+ *                from somebody else (merge/merge.h)
  *     scope      hidden: WHERE scope = '["store 7"]' gives only rows whose leading key columns have
- *                these values (merge/feed.c); an INSERT with it passes over other rows
+ *                these values (merge/merge.h); an INSERT with it passes over other rows
  *     device     hidden: an INSERT with it, the name of a device, merges what came with its token:
- *                the shards of the own ids of main are left out (merge/merge.c)
+ *                the shards of the own ids of main are left out (merge/merge.h)
  *     key_columns hidden: the key columns in words; an INSERT with them compares them with the
  *                table here, as a pull does
  *
  * There is one row for each cell, one for floors, one for each counter that was added or dropped,
- * one for each answer about openings (merge/feed.c). Rows may arrive twice, in any order, in part,
+ * one for each answer about openings (merge/merge.h). Rows may arrive twice, in any order, in part,
  * from many files; each is merged as in a pull, in the caller's transaction. */
 
 enum {

@@ -98,7 +98,7 @@ static const char *fault(const ctr_conflicts *conflicts, const ctr_cell *mine,
 {
     bool is_mine = is_under_mine(conflicts, shard) && shard->clock < conflicts->beyond;
     bool same_life = mine->life == theirs->life;
-    /* Files may have revived one row with different values: table/openings.c. */
+    /* Files may have revived one row with different values: table/table.h. */
     if (same_life && own && own->clock == shard->clock && ctr_id_is_opening(shard->id)) return NULL;
     if (same_life && own && own->clock == shard->clock)
         return own->value == shard->value ? NULL : is_mine ? "own" : "values";

@@ -117,7 +117,7 @@ typedef struct ctr_brought_list {
  *
  *     device D   a shard under an id that I count or have counted under, ahead of mine, in a change
  *                that came with the token of the device D; or an opening that I know, which never
- *                counts again (table/openings.c), unless it makes way for a greater one
+ *                counts again (table/table.h), unless it makes way for a greater one
  *
  * Under a replaced name, lower clocks belong to the file that had the name before, and prove
  * nothing; clocks of a higher epoch belong to a successor.
@@ -302,7 +302,7 @@ typedef struct ctr_pull_rows {
 
 /* Equal digests for equal contents, whatever the order of the rows.
  *
- * A row hashes its folded key (table/shape.c), then name and cell of each touched counter, in the
+ * A row hashes its folded key (table/table.h), then name and cell of each touched counter, in the
  * order of the names; SHA-1 as in counter_digest, 122 bits. The hashes are added up modulo 2^128. A
  * last hash covers the sum, the number of rows, the floors, and the generations of counters other
  * than 1, in the order of the names. Deleted rows are rows.
@@ -339,11 +339,11 @@ typedef struct ctr_scope {
 } ctr_scope;
 
 /* Rows of replicated tables in a feed: their row cells with the values of the regular columns
- * (core/row_cell.c), and counters that come before their rows.
+ * (core/core.h), and counters that come before their rows.
  *
  * In a feed, the generation of a counter of a replicated table is CTR_LIVES times the life of its
- * row plus the generation of the counter (table/columns.c): the higher one wins whole, as the life
- * of a row does. A counter whose row has not come waits in <table>_state, by _kind:
+ * row plus the generation of the counter (table/table.h): the higher one wins whole, as the life of
+ * a row does. A counter whose row has not come waits in <table>_state, by _kind:
  *
  *     'pending'   a cell: the life of its row in _row; the packed key and the name of the counter
  *                 in _name; the cell in _value */
@@ -360,20 +360,20 @@ typedef struct ctr_row_giver {
 /* Gives the changes of main, cell by cell, for any transport to carry.
  *
  *     table      the name the table was created with
- *     key        packed (core/key.c)
+ *     key        packed (core/core.h)
  *     column     the counter; '' if the cell is the row of a replicated table with its regular
  *                columns (merge/feed.c), which comes before its counters. Without one, the row
  *                has the floors of the table: its key has a value for each key column with a floor
  *                and nothing for the others, and no cell follows
- *     generation the generation of the counter (table/columns.c), with the life of its row if the
+ *     generation the generation of the counter (table/table.h), with the life of its row if the
  *                table is replicated; 0 for floors and rows
  *     number     the sequence number of the row
  *     key_text   the key columns in words, so that the taker can compare them with its own
  *
  * Counters that were added or dropped precede the rows, whatever the number and the bucket: with an
  * empty key, without a cell, and with the number 0. Then come answers about openings
- * (table/openings.c), whatever the bucket: with an empty key, without a column, and with the answer
- * as the cell.
+ * (table/table.h), whatever the bucket: with an empty key, without a column, and with the answer as
+ * the cell.
  *
  * Its own changes alone are those that others cannot have from somebody else: of a row that was
  * changed here the shards of its own ids, present and former, and openings; all of a row that was
@@ -566,7 +566,7 @@ bool ctr_merge_write(ctr_merge *merge);
 ctr_openings *ctr_merge_openings(ctr_merge *merge);
 
 /* Answers about openings, in a merge: whether the values that two files had when they began to
- * track a table are one, or add up (table/openings.c). */
+ * track a table are one, or add up (table/table.h). */
 
 /* Takes n answers about openings, of CTR_ANSWER_SIZE bytes each, which were checked: records those
  * that are new, and reduces all rows by them (table/openings.c). Returns the number of rows that
@@ -723,8 +723,8 @@ int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values);
 /* Rows that two files began to replicate apart, and that differ.
  *
  * Such rows were there before each file called counter_replicate, and nobody knows which of two
- * values is the newer one (core/row_cell.c). A merge that meets them is refused until one of the
- * files says whose values win, by 'values=newest' or 'values=oldest'. */
+ * values is the newer one (core/core.h). A merge that meets them is refused until one of the files
+ * says whose values win, by 'values=newest' or 'values=oldest'. */
 
 /* Call it after ctr_merge_row, before the row is written, if merge->asks: compares the values of
  * both files, and notes the row if some differ. That of my column i in the other file is

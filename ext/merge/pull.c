@@ -7,7 +7,7 @@
  * matching - matches the regular columns of a replicated table with those of a source.
  *
  * Columns belong together by the names that they had when they were replicated first
- * (table/columns.c), whatever their numbers and present names. One that only we have is not merged.
+ * (table/table.h), whatever their numbers and present names. One that only we have is not merged.
  * One that only the source has is not merged if our table has no such column. One that is a counter
  * on one side and a regular column on the other is refused. */
 

@@ -293,7 +293,7 @@ void ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape)
 }
 
 /* =================================================================================================
- * stored - the tables themselves: their shape, from the text of CREATE TABLE. */
+ * stored - the tables themselves: their columns, as CREATE TABLE or SQLite tells them. */
 
 const char *const *ctr_stored_suffixes(void)
 {

@@ -9,7 +9,7 @@
  *     count = what the row shows - its base
  *
  * The base is what the row showed when it was last counted: the value of its counter or, in a row
- * that is apart (tracked/showing.c), the listed value. A base is absent, NULL or a number.
+ * that is apart (tracked/tracked.h), the listed value. A base is absent, NULL or a number.
  *
  *                  no base        a number                            deleted
  *     a number     it is added    the difference is added             next life, the number
@@ -218,9 +218,9 @@ static void reports_note_names(ctr_table *table)
  *     DELETE             the next life, which is even; the counters of the row are empty
  *
  * The row cell is written with the counters of the row. A stamp is higher than those that it
- * replaces, also if the clock of another file is ahead (core/row_cell.c). Stamping asks under whom
- * the file counts, as counting does. What a trigger of the application changes in a row while that
- * row is merged is not stamped.
+ * replaces, also if the clock of another file is ahead (core/core.h). Stamping asks under whom the
+ * file counts, as counting does. What a trigger of the application changes in a row while that row
+ * is merged is not stamped.
  *
  * counter_replicate stamps the rows that are there with (CTR_STAMP_BEGAN, its opening), or with the
  * number above or below for 'values=newest' or 'values=oldest'. Of two files that began with one
@@ -294,7 +294,7 @@ static void stamping_delete(ctr_table *table)
 /* ---- an UPDATE ------------------------------------------------------------------------------- */
 
 /* Reads 5 or '5,0,1', CTR_MASK_COLUMNS in each number, into a mask by the numbers of the columns;
- * see tracked/triggers.c. */
+ * see tracked/tracked.h. */
 static bool *read_mask(ctr_conn *conn, sqlite3_value *marks, int n)
 {
     bool *mask = sqlite3_malloc64((size_t)n + 1);

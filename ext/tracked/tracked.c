@@ -448,8 +448,8 @@ static void read_compared(ctr_tracked *tracked, ctr_words *words, int first)
  *     (counter_differs(NEW."name", OLD."name", NEW."price", OLD."price")) BEGIN ...
  *
  * in which SQLite renames columns. The place of a column is its number: the notes may have others
- * by now, whose trigger is about to be made. Behind CTR_MASK_COLUMNS columns there is another
- * call, or 0 in its place (tracked/triggers.c). */
+ * by now, whose trigger is about to be made. Behind CTR_MASK_COLUMNS columns there is another call,
+ * or 0 in its place (tracked/tracked.h). */
 static void read_regular_names(ctr_tracked *tracked, const char *text)
 {
     int first = 0;

@@ -45,7 +45,7 @@ typedef struct ctr_ordinary {
  *     products_counters   a counter table with the same key, and a counter for each tracked column
  *
  * If products is a replicated table, products_counters also has row cells and the names of the
- * regular columns (table/columns.c).
+ * regular columns (table/table.h).
  *
  * Triggers on products (tracked/triggers.c) pass each change to products_counters
  * (tracked/reconcile.c). tracked/showing.c writes all other changes of the counters into products.
@@ -70,7 +70,7 @@ typedef struct ctr_tracked_column {
     ctr_shown blank; /* the value that it shows while its counter has none */
 } ctr_tracked_column;
 
-/* A regular column of a replicated table (table/columns.c). */
+/* A regular column of a replicated table (table/table.h). */
 typedef struct ctr_tracked_regular {
     int number;
     char *name;   /* owned; between files */
@@ -147,7 +147,7 @@ typedef struct ctr_likely {
 /* Reads the merged values of the regular columns of a row.
  *
  * They stand in the tracked table alone, or are listed in <counters>_state where the table shows
- * another value (table/columns.c). The columns are read by their names, so that no CHECK, DEFAULT,
+ * another value (table/table.h). The columns are read by their names, so that no CHECK, DEFAULT,
  * index expression or generated column of the file runs; the collations of keys are built in. */
 
 typedef struct ctr_row_values {
@@ -208,10 +208,10 @@ typedef struct ctr_writing {
 
 /* Rows of a tracked table that do not show their counters, in <counters>_state.
  *
- *     it waits      the counters are live, and the table has no such row
- *     it differs    a column shows a value other than that of its counter
- *     it has ended  it was deleted by a merge, and the replicated table still has it
- *     it is withheld    its counters have openings without an answer (table/openings.c)
+ *     it waits         the counters are live, and the table has no such row
+ *     it differs       a column shows a value other than that of its counter
+ *     it has ended     it was deleted by a merge, and the replicated table still has it
+ *     it is withheld   its counters have openings without an answer (table/table.h)
  *
  * A row that waits has one entry, without a counter. A row that differs has one entry for each
  * counter whose column shows another value. A row that has ended has these for all counters, and
@@ -243,7 +243,7 @@ typedef struct ctr_apart_row {
  * If a constraint of the table refuses a value, the row is apart, and <counters>_state lists it
  * (tracked/showing.c). A row of a replicated table is written whole, in one statement; if the table
  * refuses it, without its counters. Merged values that the table refuses, or that its triggers
- * change, are listed, too (table/columns.c).
+ * change, are listed, too (table/table.h).
  *
  * A row that neither shows its counters nor is listed there was changed while the triggers did not
  * run. Overwriting it would lose counts, so it is refused. */
@@ -401,7 +401,8 @@ char *ctr_list_key_match(const ctr_tracked *tracked);
 void ctr_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
 
 /* The key and, if wanted, the counters, by their names in the counter table. If some counter has no
- * column or an adopted one, the marks tell which (counter/table.c): _marks is behind the counters.
+ * column or an adopted one, the marks tell which (counter/counter.h): _marks is behind the
+ * counters.
  */
 void ctr_list_own_names(const ctr_tracked *tracked, sqlite3_str *out, bool counters);
 
