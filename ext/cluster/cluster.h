@@ -217,10 +217,11 @@ void ctr_member_make_durable(ctr_member *member);
 /* Call it at the end of a transaction. */
 void ctr_member_end(ctr_member *member);
 
-/* `table` is the name of the table in the first replica that has it; the n `schemas` are copied.
- * Missing replicas may be attached later, but a new cluster needs at least one, and all that are
- * attached must have the same columns. A cluster that is not new is opened from `seen`, without a
- * lock; its replicas are read when they are needed. The caller closes it, even if this fails. */
+/* Opens a cluster. `table` is the name of the table in the first replica that has it; the n
+ * `schemas` are copied. Missing replicas may be attached later, but a new cluster needs at least
+ * one, and all that are attached must have the same columns. A cluster that is not new is opened
+ * from `seen`, without a lock; its replicas are read when they are needed. The caller closes it,
+ * even if this fails. */
 void ctr_cluster_open(ctr_cluster *cluster, ctr_conn *conn, ctr_levels *levels,
                       ctr_cluster_seen *seen, const char *table, char *const *schemas, int n,
                       bool is_new);

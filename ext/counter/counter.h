@@ -272,7 +272,8 @@ const char *ctr_commands_name(const char *command, const char *verb);
 void ctr_table_read(ctr_table *table);
 
 /* Returns the name in a clause that adds a counter; the caller frees it with sqlite3_free. Fails,
- * with NULL, if the clause is refused. */
+ * with NULL, if the clause is refused. The second returns the columns as sqlite3_declare_vtab takes
+ * them; NULL without memory. */
 char *ctr_declare_counter(ctr_conn *conn, const char *table, const char *clause);
 char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool tracked);
 

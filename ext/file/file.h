@@ -405,7 +405,8 @@ int ctr_identity_missing(ctr_conn *conn, const char *schema);
  * replace another, also the files that others know, and the work that is left; and the highest
  * known epoch of each name that was ever replaced. */
 
-/* Reads the witness of a replica as of the last pull. Returns false if there was none. */
+/* Reads the witness of a replica as of the last pull; returns false if there was none. The second
+ * writes it. */
 bool ctr_names_witness(ctr_file *file, const ctr_identity *source, ctr_pair *pair);
 void ctr_names_write(ctr_file *file, const ctr_identity *source);
 

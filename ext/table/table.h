@@ -1196,6 +1196,7 @@ const ctr_file_tables *ctr_events_tables(void);
 
 /* ==== stream.c ================================================================================ */
 
+/* Finalizes the kept statements. */
 void ctr_stream_release(ctr_streams *streams);
 
 /* Returns whether the comparisons of the plan with these arguments mean the same on the stored
@@ -1238,6 +1239,7 @@ void ctr_stream_walk_open_scope(ctr_walk *walk, ctr_rows *rows, int64_t since,
 bool ctr_stream_walk_next(ctr_walk *walk);
 void ctr_stream_walk_close(ctr_walk *walk);
 
+/* Registers the function counter_merging. */
 int ctr_update_register(sqlite3 *db, ctr_conn *conn);
 
 /* Returns false, without an error, if the function cannot be used. The caller closes the update,
@@ -1483,7 +1485,7 @@ int ctr_stage_note(ctr_rows *rows);
 enum { CTR_AMOUNT_COLUMNS = 1 << 20 };
 
 /* Sets the stamp of a regular column of a row, which the caller has made room for; the highest
- * number stays. Return whether a row has stamps; the third drops them. */
+ * number stays. The second returns whether a row has stamps; the third drops them. */
 ctr_amount *ctr_cache_set_stamp(ctr_amounts *amounts, int64_t row, int column, int64_t number);
 bool ctr_cache_has_stamps(const ctr_amounts *amounts, int64_t row);
 bool ctr_cache_drop_stamps(ctr_amounts *amounts, int64_t row);
