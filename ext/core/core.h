@@ -9,8 +9,7 @@
  *     level        how many replicas a read or a write needs
  *     words        SQL, word by word; declaration: the clauses of USING counter(...)
  *
- * Nothing here allocates. Objects are views of bytes that the caller holds, or write into a buffer
- * whose bound they state.
+ * Objects are views of bytes that the caller holds, or write into a buffer whose bound they state.
  */
 #ifndef CTR_CORE_CORE_H
 #define CTR_CORE_CORE_H
@@ -132,8 +131,7 @@ typedef struct ctr_row_cell {
     ctr_column_stamp *columns; /* n; the caller's */
 } ctr_row_cell;
 
-/* The join with the row of another file, which has the column map[i] for my column i, or -1. Sets
- * `taken`, a bool for each of my columns: its value is now that of the other file. */
+/* What a join with the row of another file does to mine. */
 typedef enum ctr_row_outcome {
     CTR_ROW_STAYS,    /* nothing of mine has changed; counters are not merged, for I am ahead */
     CTR_ROW_MERGES,   /* the same life: the counters are merged, too */
@@ -153,7 +151,7 @@ typedef struct ctr_row_column {
     ctr_column_stamp stamp;
 } ctr_row_column;
 
-/* A checked view of such bytes. */
+/* A checked view of a row as it stands between files. */
 typedef struct ctr_row_image {
     uint32_t life;
     ctr_stamp row;
@@ -275,9 +273,7 @@ typedef struct ctr_change_of_row {
  *     global + other          the global one, whatever the clocks
  *     local + local           clocks and counts are added
  *     local + remote          the local one
- *     remote + remote         the higher clock, then the higher count
- *
- * Nothing here allocates. */
+ *     remote + remote         the higher clock, then the higher count */
 
 enum {
     CTR_CONTEXT_MOST = 32767, /* shards that can be written: each has an element */
@@ -541,6 +537,8 @@ void ctr_row_cell_set(ctr_row_cell *cell, const bool *mask, const ctr_stamp *sta
 void ctr_row_cell_set_column(ctr_row_cell *cell, int column, const ctr_stamp *stamp);
 ctr_status ctr_row_cell_delete(ctr_row_cell *cell);
 
+/* Joins with the row of another file, which has the column map[i] for my column i, or -1. Sets
+ * `taken`, a bool for each of my columns: its value is now that of the other file. */
 ctr_row_outcome ctr_row_cell_join(ctr_row_cell *mine, const ctr_row_cell *theirs, const int *map,
                                   bool *taken);
 
@@ -569,7 +567,7 @@ static inline size_t ctr_row_cell_room(int n)
 }
 
 /* Write a cell, and return its size; read one into a cell with room for cell->n columns. Those
- * beyond the ones that were known when it was written have no stamp. The second returns
+ * beyond the ones that were known when it was written have no stamp. ctr_row_cell_read returns
  * CTR_TRUNCATED, CTR_TRAILING, CTR_OUT_OF_RANGE (also for an unknown writer) or CTR_UNSORTED if the
  * bytes are damaged. */
 size_t ctr_row_cell_write(const ctr_row_cell *cell, const ctr_writer_map *writers, uint8_t *out);
@@ -687,7 +685,7 @@ static inline uint8_t *ctr_varint_put(uint8_t *out, uint64_t n)
 uint8_t *ctr_entries_begin(uint8_t *out);
 uint8_t *ctr_entries_put(uint8_t *out, int64_t *last, const ctr_entry *entry);
 
-/* Returns CTR_NOT_A_CELL if these are no entries. */
+/* Begins a walk. Returns CTR_NOT_A_CELL if these are no entries. */
 ctr_status ctr_entries_open(ctr_entries *entries, const uint8_t *bytes, size_t size);
 
 /* Reads the next entry. Returns false at the end or at a fault. */
@@ -771,7 +769,7 @@ bool ctr_word_names(ctr_span name, const char *text);
 ctr_affinity ctr_declaration_affinity(const char *type);
 
 /* Parses n clauses into `room`, which has room for n columns and becomes declaration->columns.
- * Returns false, with the reason in `refusal`, if they are refused. */
+ * Returns false, with the reason in declaration->refusal, if they are refused. */
 bool ctr_declaration_parse(ctr_declaration *declaration, ctr_declared *room, const char *table,
                            const char *const *clauses, int n);
 
