@@ -43,7 +43,7 @@ static void apply_release(ctr_apply *apply)
     apply->born = NULL;
 }
 
-/* Release it, and make what the changes have brought that of the connection, or forget it. */
+/* Closes the open table; what the changes have brought is now that of the connection. */
 static void apply_committed(ctr_apply *apply)
 {
     ctr_problem none;
@@ -57,6 +57,7 @@ static void apply_committed(ctr_apply *apply)
     ctr_brought_list_close(&apply->brought);
 }
 
+/* Closes the open table, and forgets what the changes have brought. */
 static void apply_rolled_back(ctr_apply *apply)
 {
     apply_release(apply);

@@ -89,12 +89,13 @@ static bool own_write_refuses(const ctr_file *file)
     return writing && writing->unsaved && ctr_foreign_broken(writing->tracked->conn->db);
 }
 
-/* Note that a trigger changed or deleted a row, if it is the one that the library is writing. */
+/* Notes that a trigger changed the row, if it is the one that the library is writing. */
 static void own_write_note_aside(const ctr_file *file, const char *counters, int64_t rowid)
 {
     if (own_write_is_of_rowid(file, counters, rowid)) file->writing->aside = true;
 }
 
+/* The same if a trigger deleted it. */
 static void own_write_note_ended(const ctr_file *file, const char *counters, int64_t rowid)
 {
     if (own_write_is_of_rowid(file, counters, rowid)) file->writing->ended = true;
@@ -104,7 +105,6 @@ static void own_write_note_ended(const ctr_file *file, const char *counters, int
  * reports - the counter table of a tracked table sees and shows that table.
  */
 
-/* Of these methods, those that read the tracked table. */
 static const char *reports_tracked_table(const ctr_table *table)
 {
     const ctr_objects *objects = ctr_file_objects(table->file);
@@ -901,9 +901,8 @@ static bool is_missing(ctr_tracked_row *row)
     return !waits && stamping_is_live(table) && ctr_rc(row->table->joined.conn) == SQLITE_OK;
 }
 
-/* A row of the counters that the table lacks: the first notes it in conn->missing, unless it was
- * deleted or waits; the others end its counters, or list it as one that waits, whose regular
- * columns have no values here. */
+/* Notes a row of the counters that the table lacks in conn->missing, unless it was deleted or
+ * waits. */
 static void reconcile_missing(ctr_tracked_row *row)
 {
     ctr_conn *conn = row->table->joined.conn;
@@ -913,11 +912,13 @@ static void reconcile_missing(ctr_tracked_row *row)
     conn->missing.key = ctr_access_given_key_text(row->table);
 }
 
+/* Ends the counters of such a row. */
 static void reconcile_missing_deleted(ctr_tracked_row *row)
 {
     if (is_missing(row)) row->table->joined.conn->stats.tracked += end_row(row, false);
 }
 
+/* Lists such a row as one that waits, whose regular columns have no values here. */
 static void reconcile_missing_restored(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;

@@ -186,7 +186,7 @@ void ctr_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out, const char
 
 enum { NOTED_COUNTER, NOTED_NAME };
 
-/* Take the names of key columns and counters that are not known yet; the regular columns. */
+/* Takes the noted names of key columns and counters that are not known yet. */
 static void noted_read(ctr_tracked *tracked)
 {
     ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
@@ -201,6 +201,7 @@ static void noted_read(ctr_tracked *tracked)
     sqlite3_finalize(row);
 }
 
+/* Takes the noted names of the regular columns. */
 static void noted_read_regular(ctr_tracked *tracked)
 {
     ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
