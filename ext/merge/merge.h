@@ -6,7 +6,7 @@
  *     ctr_conflicts     what a merge finds that proves a faulty identity
  *     ctr_feed          the changes of a file as rows; ctr_apply: such rows on their way in
  *     ctr_scope         the rows that a feed is limited to
- *     ctr_marks_source  how far another file was read, by its name
+ *     ctr_marks_source  the source of a feed, as its marks name it
  *     ctr_digest        equal for equal contents of two tables
  */
 #ifndef CTR_MERGE_MERGE_H
