@@ -1,6 +1,7 @@
 /* base/base.h - talking to SQLite.
  *
  *     ctr_conn     a connection of the host: its files, its transaction, its running sync
+ *     ctr_problem  an error; the one at hand stands in the connection
  *     ctr_run      statements in sequence, from sql/
  *     ctr_objects  the names of a schema
  *
@@ -23,15 +24,14 @@
  *
  *     int rc = ctr_rc(conn);         SQLITE_OK while there is none: each step asks first
  *
- * An entry point, which SQLite calls, begins with none of its own, and makes a message of it when it
- * returns; for it may come while another one runs, as a trigger does. A try looks at an error apart:
+ * An entry point, which SQLite calls, begins without an error, because it may run within another
+ * one, as a trigger does. When it returns, it makes its error a message. A try keeps an error
+ * apart:
  *
  *     ctr_problem problem;
  *     ctr_problem_try(conn, &problem);      what fails now stands here
  *     ...
- *     ctr_problem_end(&problem);            the one before is at hand again
- */
-
+ *     ctr_problem_end(&problem);            the one before is at hand again */
 typedef struct ctr_problem {
     int rc;                    /* SQLITE_OK: none */
     char *text;                /* owned; NULL if there was no memory for it */
@@ -41,19 +41,10 @@ typedef struct ctr_problem {
     struct ctr_text *texts;    /* those of before */
 } ctr_problem;
 
-/* A connection that the library opens for itself shares that of its host. */
+/* The errors of a connection. One that the library opens for itself shares those of its host. */
 typedef struct ctr_errors {
     ctr_problem *now, none;
 } ctr_errors;
-
-/* Statements in sequence: after a failure, the rest do nothing.
- *
- *     ctr_run run = ctr_run_on(conn, schema, table);
- *     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_CELLS, NULL);
- *     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_BORN);
- *     ctr_run_bind_text(&run, row, ":name", name);
- *     while (ctr_run_row(&run, row)) ...
- *     sqlite3_finalize(row); */
 
 /* Every statement that we run, by name, with its identifiers filled in.
  *
@@ -76,22 +67,19 @@ typedef struct ctr_slots {
     const char *columns, *keys, *definition, *constraint, *values, *changes, *order, *value;
 } ctr_slots;
 
+/* Statements in sequence: after a failure, the rest do nothing.
+ *
+ *     ctr_run run = ctr_run_on(conn, schema, table);
+ *     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_CELLS, NULL);
+ *     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_BORN);
+ *     ctr_run_bind_text(&run, row, ":name", name);
+ *     while (ctr_run_row(&run, row)) ...
+ *     sqlite3_finalize(row); */
 typedef struct ctr_run {
     struct ctr_conn *conn;
     sqlite3 *db; /* of the connection; or another one, set by the owner */
     ctr_slots slots;
 } ctr_run;
-
-/* A connection of the host: its files, its transaction, its running sync. All
- * modules and functions that are registered on it hold it as their user data.
- *
- * It must forget everything that is rolled back. So a virtual table that has joined the transaction
- * passes on SQLite's calls (table/events.c): each counter table, counter_changes, and the internal
- * table counter_witness, for counter_inc on ordinary tables and if a transaction creates or drops a
- * table.
- *
- * The internal table counter_statements keeps statements. SQLite closes it before it checks whether
- * the connection has open statements. */
 
 /* Figures of the work of a connection. Work that was rolled back counts, too. */
 typedef struct ctr_stats {
@@ -140,6 +128,16 @@ typedef struct ctr_conn_above {
     const struct ctr_tracker *tracker;    /* of the tables that track */
 } ctr_conn_above;
 
+/* A connection of the host: its files, its transaction, its running sync. All modules and functions
+ * that are registered on it hold it as their user data.
+ *
+ * It must forget everything that is rolled back. So a virtual table that has joined the transaction
+ * passes on SQLite's calls (table/events.c): each counter table, counter_changes, and the internal
+ * table counter_witness, for counter_inc on ordinary tables and if a transaction creates or drops a
+ * table.
+ *
+ * The internal table counter_statements keeps statements. SQLite closes it before it checks whether
+ * the connection has open statements. */
 struct ctr_conn {
     sqlite3 *db;
     ctr_errors *errors, own_errors; /* the error at hand: its own, or those of its host */
@@ -192,8 +190,6 @@ struct ctr_conn {
     ctr_stats stats; /* of the connection */
 };
 
-/* Registers SQL functions; refuses names of modules under another schema. */
-
 /* How an SQL function may be used. PURE: its result depends on its arguments alone. READS: it reads
  * the identity. ADMIN: it changes the file, so no trigger or view may call it. */
 enum {
@@ -209,11 +205,6 @@ typedef struct ctr_function {
     void (*call)(sqlite3_context *ctx, int argc, sqlite3_value **argv);
 } ctr_function;
 
-/* Turns SQL arguments into C values, and problems into messages.
- *
- * A function that returns false has set the error of the SQL function: a sentence that starts with
- * `function` and shows the value received. */
-
 /* A value after NUMERIC affinity: its type, SQLITE_INTEGER, ..., and the number if it is one. */
 typedef struct ctr_number {
     int type;
@@ -221,8 +212,7 @@ typedef struct ctr_number {
     double real;
 } ctr_number;
 
-/* Looks up a name, in one schema or in all, or all names of a schema. */
-
+/* What a name in a schema stands for. */
 typedef enum ctr_object {
     CTR_OBJECT_NONE,
     CTR_OBJECT_TABLE,
@@ -262,11 +252,11 @@ static inline int ctr_rc(const ctr_conn *conn)
     return conn->errors->now->rc;
 }
 
-/* Set the error at hand, and return its code: SQLITE_NOMEM if there is no memory for the text. */
+/* Sets the error at hand, and returns its code: SQLITE_NOMEM if there is no memory for the text. */
 int ctr_problem_set(ctr_conn *conn, int rc, const char *format, ...);
 
-/* Sets SQLite's message, of this connection or of another database. Does nothing for rc SQLITE_OK,
- * ROW and DONE. */
+/* Set SQLite's message, of this connection or of another database. Do nothing for rc SQLITE_OK, ROW
+ * and DONE. */
 int ctr_problem_sqlite(ctr_conn *conn, int rc);
 int ctr_problem_of(ctr_conn *conn, sqlite3 *db, int rc);
 
@@ -275,8 +265,9 @@ int ctr_problem_nomem(ctr_conn *conn);
 /* Puts "<format>: " in front of the text, unless it stands there. Does nothing without an error. */
 void ctr_problem_where(ctr_conn *conn, const char *format, ...);
 
-/* Begin an entry point, or a try: `problem`, with no error yet, is the one at hand. Its end puts the
- * one before back, and releases the texts of an entry point; a second end does nothing. */
+/* Begin an entry point, or a try: from now on `problem` is the error at hand, at first none. Its end
+ * brings back the one before, and releases the texts of an entry point; a second end does
+ * nothing. */
 void ctr_problem_begin(ctr_conn *conn, ctr_problem *problem);
 void ctr_problem_try(ctr_conn *conn, ctr_problem *problem);
 void ctr_problem_end(ctr_problem *problem);
@@ -287,10 +278,10 @@ void ctr_problem_close(ctr_problem *problem);
 /* Ends a try, and makes its error the one at hand, unless there is one before. */
 void ctr_problem_raise(ctr_conn *conn, ctr_problem *problem);
 
-/* Ends a try: does the same if it `is` to, and else forgets the error. */
+/* The same if `is`; else forgets the error. */
 void ctr_problem_raise_if(ctr_conn *conn, ctr_problem *problem, bool is);
 
-/* Puts "<where>: " in front of its text, unless it stands there. */
+/* Puts "<where>: " in front of the text of `problem`, unless it stands there. */
 void ctr_problem_prefix(ctr_problem *problem, const char *where);
 
 /* Changes the code of the error at hand. */
@@ -308,7 +299,7 @@ void ctr_problem_clear(ctr_conn *conn);
 /* Returns whether SQLite itself rolls back the statement, or the transaction, on this error. */
 bool ctr_problem_rolls_back(int rc);
 
-/* Returns the text, or SQLite's text for the code. Lent until the next change. */
+/* Returns the text of a problem, or SQLite's text for the code. Lent until the next change. */
 const char *ctr_problem_text(const ctr_problem *problem);
 
 /* ---- values as messages show them: 5, 1.5, 'five', x'01', NULL; long ones cut ---- */
@@ -338,7 +329,7 @@ ctr_conn *ctr_conn_hold(ctr_conn *conn);
 void ctr_conn_drop(void *conn);
 
 /* Joins the transaction that is open or that the running statement has begun; takes the write lock
- * of main. Returns false, without a problem, if there is none: SQLite would call no table at its
+ * of main. Returns false, without an error, if there is none: SQLite would call no table at its
  * end. */
 bool ctr_conn_join(ctr_conn *conn);
 
@@ -371,9 +362,9 @@ sqlite3_stmt *ctr_conn_keep(ctr_conn *conn, ctr_kept *kept, ctr_run *run, ctr_sq
  * or another one if it is taken. NULL on error. */
 sqlite3_stmt *ctr_conn_take(ctr_conn *conn, ctr_kept *kept, ctr_run *run, ctr_sql which);
 
-/* Gives a statement back: resets it and clears its bindings; NULL is harmless. After a problem it
- * is finalized, for it may hide columns, as an authorizer wanted it; and if no statement can be
- * kept, because another object has the name counter_statements. */
+/* Gives a statement back: resets it and clears its bindings; NULL is harmless. After an error it is
+ * finalized, for it may hide columns, as an authorizer wanted it; and if no statement can be kept,
+ * because another object has the name counter_statements. */
 void ctr_conn_give_back(ctr_conn *conn, ctr_kept *kept, sqlite3_stmt *statement);
 
 /* Makes it the first in the list of those that are kept, in which they have no order. */
@@ -487,9 +478,8 @@ void ctr_run_do(ctr_run *run, ctr_sql which, const char *text);
 
 /* Texts in UTF-8. Reading a text of a UTF-16 database needs memory.
  *
- * A function that reads a text returns NULL without a problem if there is none, and NULL with a
- * problem if there is no memory. SQLite owns the bytes; they last as long as the row or the value.
- */
+ * A function that reads a text returns NULL without an error if there is none, and fails, with
+ * NULL, without memory. SQLite owns the bytes; they last as long as the row or the value. */
 
 /* Returns the text of a column. NULL is no text. */
 const char *ctr_text_column(ctr_conn *conn, sqlite3_stmt *row, int column);
@@ -543,7 +533,10 @@ const char *ctr_text_separator(sqlite3_str *list, const char *word);
  * with sqlite3_free. */
 char *ctr_text_finish(ctr_conn *conn, sqlite3_str *list);
 
-/* Sets the error "<function>: <name> must be <wanted>, not <the value>". Returns false. */
+/* Arguments of SQL functions. A function that returns false has set the error of the SQL function:
+ * a sentence that starts with `function` and shows the value received.
+ *
+ * This one says "<function>: <name> must be <wanted>, not <the value>". */
 bool ctr_arg_refuse(sqlite3_context *ctx, const char *function, const char *name,
                     const char *wanted, sqlite3_value *value);
 
@@ -589,7 +582,7 @@ void ctr_arg_free(sqlite3_value **values, int n);
 
 /* ---- integers -------------------------------------------------------------------------------- */
 
-/* Reads an integer. Returns false if the value is none, or on a problem. Never converts the value
+/* Reads an integer. Returns false if the value is none, or on error. Never converts the value
  * itself. */
 bool ctr_arg_take_integer(ctr_conn *conn, sqlite3_value *value, int64_t *n);
 
@@ -600,11 +593,9 @@ ctr_number ctr_arg_number(ctr_conn *conn, sqlite3_value *value);
  * caller frees it with sqlite3_free. */
 char *ctr_arg_integer_refusal(sqlite3_value *value);
 
-/* Arrays that grow. */
-
-/* Gives the array `items`, which has room for *room items of `size` bytes, room for at least n.
- * Returns the array, which may have moved; NULL after a problem or without memory: then the array
- * is unchanged. */
+/* Gives `items`, an array that grows and has room for *room items of `size` bytes, room for at
+ * least n. Returns the array, which may have moved; NULL after an error or without memory: then the
+ * array is unchanged. */
 static inline void *ctr_array_room(ctr_conn *conn, void *items, size_t *room, size_t n, size_t size)
 {
     if (ctr_rc(conn) != SQLITE_OK) return NULL;
@@ -620,7 +611,7 @@ static inline void *ctr_array_room(ctr_conn *conn, void *items, size_t *room, si
 
 /* ==== schema.c ================================================================================ */
 
-/* Returns the kind of object with this name; CTR_OBJECT_NONE, too, on a problem. */
+/* Returns the kind of object with this name; CTR_OBJECT_NONE, too, on error. */
 ctr_object ctr_schema_object(ctr_conn *conn, const char *schema, const char *name);
 
 /* Returns "a view", "an index". */
@@ -635,8 +626,7 @@ bool ctr_schema_may_generate(const ctr_named *table);
 /* Refuses a table with generated columns, whose expressions would run on a read. */
 int ctr_schema_refuse_generated(ctr_conn *conn, const char *schema, const char *stored);
 
-/* Looks for a table by the name that a user gives. Returns false if no schema has it, or on a
- * problem.
+/* Looks for a table by the name that a user gives. Returns false if no schema has it, or on error.
  *
  *     table           in the order of SQLite: in temp, main and the attached databases
  *     schema.table    in that schema, unless the whole is the name of a table

@@ -1,11 +1,12 @@
-/* base/conn.c - joins transactions and keeps statements of a connection. */
+/* base/conn.c - the error at hand; a connection: its transaction and its kept statements;
+ * registration of functions. */
 #include "base/base.h"
 
 #include <stdarg.h>
 #include <string.h>
 
 /* =================================================================================================
- * problem - the first error of a sequence, its text, and values in the text. */
+ * problem - the error at hand, its text, and values in the text. */
 
 int ctr_problem_set(ctr_conn *conn, int rc, const char *format, ...)
 {
@@ -225,7 +226,7 @@ int ctr_problem_mismatch(ctr_conn *conn, const char *what, const char *wanted, s
 }
 
 /* =================================================================================================
- * conn */
+ * conn - joins transactions, spoils them, keeps statements. */
 
 /* ---- statements that are kept ---------------------------------------------------------------- */
 

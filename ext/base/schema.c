@@ -1,4 +1,4 @@
-/* base/schema.c - looks up names. */
+/* base/schema.c - looks up names, one by one or all of a schema at once. */
 #include "base/base.h"
 
 #include <stdlib.h>

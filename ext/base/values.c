@@ -1,4 +1,4 @@
-/* base/values.c - texts, the arguments of SQL functions, integers whatever their type. */
+/* base/values.c - texts, the arguments of SQL functions, integers of any type, messages. */
 #include "base/base.h"
 
 #include <stdarg.h>

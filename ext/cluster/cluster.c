@@ -1,5 +1,5 @@
-/* cluster/cluster.c - finds and locks the replicas of a cluster, and compares those that are
- * available with a level.
+/* cluster/cluster.c - opens, looks at and locks the replicas of a cluster, and compares those that
+ * are available with a level.
  */
 #include "cluster/cluster.h"
 
@@ -76,7 +76,7 @@ void ctr_member_blame(ctr_member *member, ctr_problem *trouble)
     ctr_problem_raise(member->conn, trouble);
 }
 
-/* If there is no memory for the text, this is a problem of the statement, not the replica's
+/* If there is no memory for the text, this is an error of the statement, not the replica's
  * trouble. */
 static void copy_problem(ctr_conn *conn, ctr_problem *to, const ctr_problem *from)
 {
@@ -219,7 +219,7 @@ static void open_tables(ctr_member *member, const char *birth, const ctr_shape *
 
 /* Looks at the file that is attached now. Returns whether it has the table with the birth name
  * `birth` and the columns of `shape`; NULL: any columns. A failure becomes its trouble; only an
- * error that ends the statement becomes the problem. */
+ * error that ends the statement stays at hand. */
 static bool member_look(ctr_member *member, const char *birth, const ctr_shape *shape)
 {
     if (ctr_rc(member->conn) != SQLITE_OK) return false;
@@ -251,11 +251,9 @@ static bool member_look(ctr_member *member, const char *birth, const ctr_shape *
 /* ---- taking part ----------------------------------------------------------------------------- */
 
 /* Takes the write lock by writing nothing. Call it before the file is read. Forgets conflicts and
- * syncs of earlier transactions.
- *
- * Conflicts and syncs belong to one transaction. They are forgotten here, not at its end: SQLite
- * may roll a transaction back in the middle of a statement that then continues, and a read that
- * repairs may sync a file and then open no transaction. */
+ * syncs of earlier transactions here, not at their end: SQLite may roll a transaction back in the
+ * middle of a statement that then continues, and a read that repairs may sync a file and then open
+ * no transaction. */
 static bool member_lock(ctr_member *member)
 {
     if (ctr_rc(member->conn) != SQLITE_OK || member->locked) return member->locked;
@@ -315,7 +313,7 @@ void ctr_member_make_durable(ctr_member *member)
 }
 
 /* =================================================================================================
- * cluster */
+ * cluster - all replicas: which take part, which a read contacts, the order of locks. */
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 

@@ -9,14 +9,12 @@
 
 #include "merge/merge.h"
 
-/* Several replicas of one counter table, attached to one connection, used as
- * one table.
+/* Several replicas of one counter table, attached to one connection, used as one table.
  *
- *     cluster.c  finds and locks the replicas, decides whether they are enough for a level; options
- *     member.c   one replica
+ *     cluster.c  opens and locks the replicas, decides whether they are enough for a level
  *     quorum.c   the replica whose id counts; one row: found in all, merged, written to all
  *     reading.c  the rows of as many replicas as a level demands; read repair
- *     module.c   the virtual table in front of them: how it reads and writes rows; its commands
+ *     module.c   the virtual table in front of them: its options, its rows, its commands
  *
  * Cassandra's coordinator, in one process and inside one transaction. A read contacts as many
  * replicas as its level demands. A write first takes the write locks of all replicas. Those that it
@@ -83,7 +81,7 @@ typedef struct ctr_cluster {
     int readings;       /* open scans of writing statements */
     uint64_t read_from; /* the replicas that all of these read; 0: not all read the same */
 
-    /* The current row; see below. */
+    /* The current row: cluster/quorum.c. */
     struct ctr_quorum {
         sqlite3_value **keys;     /* borrowed */
         sqlite3_value **spelling; /* borrowed; as in ctr_rows */
@@ -136,7 +134,7 @@ typedef struct ctr_reading {
  *
  *     page_views                      the counter table
  *     replicas = 'main east west'     names of attached databases, 1 ... 64
- *     read = QUORUM                   a level, see core/level.c; default QUORUM
+ *     read = QUORUM                   a level, see core/core.h; default QUORUM
  *     write = QUORUM
  *     read_repair = blocking          or none, the default
  */
@@ -180,22 +178,24 @@ bool ctr_member_takes_part(const ctr_member *member);
  * must be read again. */
 bool ctr_member_ends_statement(int rc);
 
-/* The same for a separate problem; it becomes `problem` only if it ends the statement. */
+/* Ends the try of `trouble`: its error becomes the trouble of the member or, if it ends the
+ * statement, the error at hand. */
 void ctr_member_blame(ctr_member *member, ctr_problem *trouble);
 
 /* ==== module.c ================================================================================ */
 
-/* SQLite may disconnect a table and connect it again at any time. Options for the rest of the
- * connection, INSERT INTO traffic(traffic) VALUES ('read=ALL'), are kept here meanwhile.
+/* SQLite may disconnect a table and connect it again at any time. Options that are given for the
+ * rest of the connection, INSERT INTO traffic(traffic) VALUES ('read=ALL'), are kept here
+ * meanwhile.
  */
 
 /* Returns the entry of this name with its cluster, connecting a disconnected one first. NULL: there
  * is none; or it was dropped, or its CREATE was rolled back, although a statement may still hold
- * it; or, with a problem, it could not be connected. */
+ * it; or, with an error, it could not be connected. */
 ctr_cluster_entry *ctr_clusters_connected(const ctr_clusters *clusters, ctr_conn *conn,
                                           const char *name);
 
-/* coordinator.c: USING counter_cluster(...). `conn` has the list as its fronts. */
+/* Registers USING counter_cluster(...). `conn` has the list as its fronts. */
 int ctr_coordinator_register(sqlite3 *db, ctr_conn *conn);
 
 /* =================================================================================================
@@ -204,8 +204,8 @@ int ctr_coordinator_register(sqlite3 *db, ctr_conn *conn);
 
 /* ==== cluster.c =============================================================================== */
 
-/* Moves a problem into the member's trouble, unless it ends the statement or the transaction was
- * rolled back. */
+/* Moves the error at hand into the member's trouble, unless it ends the statement or the
+ * transaction was rolled back. */
 void ctr_member_fail(ctr_member *member);
 
 /* Excludes the member from the rest of the transaction, because of its present trouble. */
@@ -217,10 +217,11 @@ void ctr_member_make_durable(ctr_member *member);
 /* Call it at the end of a transaction. */
 void ctr_member_end(ctr_member *member);
 
-/* `table` is the name of the table in the first replica that has it; the n `schemas` are copied.
- * Missing replicas may be attached later, but a new cluster needs at least one, and all that are
- * attached must have the same columns. A cluster that is not new is opened from `seen`, without a
- * lock; its replicas are read when they are needed. The caller closes it, even if this fails. */
+/* Opens a cluster. `table` is the name of the table in the first replica that has it; the n
+ * `schemas` are copied. Missing replicas may be attached later, but a new cluster needs at least
+ * one, and all that are attached must have the same columns. A cluster that is not new is opened
+ * from `seen`, without a lock; its replicas are read when they are needed. The caller closes it,
+ * even if this fails. */
 void ctr_cluster_open(ctr_cluster *cluster, ctr_conn *conn, ctr_levels *levels,
                       ctr_cluster_seen *seen, const char *table, char *const *schemas, int n,
                       bool is_new);
@@ -244,18 +245,17 @@ int ctr_cluster_require_write(const ctr_cluster *cluster);
 
 /* ==== quorum.c: one row of all replicas that take part ======================================== */
 
-/*     ctr_quorum_find(cluster, keys, problem);         the leader's rows have the merged cells
+/*     ctr_quorum_find(cluster, keys);                  the leader's rows have the merged cells
  *     ... ctr_stage_room, ctr_stage_set on these ...   stages the changes of the statement
- *     ctr_quorum_write(cluster, problem);              one write for each replica
+ *     ctr_quorum_write(cluster);                       one write for each replica
  *
  * A replica whose row cannot be read takes no part in this row. Every refusal comes before the
- * first write; if a later write fails, the transaction is spoiled (base/conn.c), because
- * SQLite does not roll back the first one within a transaction.
- */
+ * first write; if a later write fails, the transaction is spoiled (base/conn.c), because SQLite
+ * does not roll back the first one within a transaction. */
 
 /* Locks the replicas, and chooses the leader, which leaves those out that cannot take part, before
- * a statement that writes reads. It may write no row, so problems of the write alone are reported
- * by the next choice. */
+ * a statement that writes reads. It may write no row, so errors of the write alone are reported by
+ * the next choice. */
 void ctr_quorum_prepare(ctr_cluster *cluster);
 
 /* Locks and looks at the replicas, chooses the leader, and finds the row; `keys` in key order. */
@@ -272,15 +272,14 @@ void ctr_quorum_merge(ctr_conn *conn, struct ctr_merged_cell *merged, const ctr_
 
 /* ==== reading.c: the rows of as many replicas as the level demands ============================ */
 
-/*     ctr_reading_open(reading, cluster, problem);
- *     ctr_reading_start(reading, plan, argc, argv, unique, problem);
- *     while (ctr_reading_step(reading, problem)) ... reading->cells
+/*     ctr_reading_open(reading, cluster);
+ *     ctr_reading_start(reading, plan, argc, argv, unique);
+ *     while (ctr_reading_step(reading)) ... reading->cells
  *     ctr_reading_close(reading);
  *
  * If a replica turns out to be damaged, another one is contacted instead, and the reading continues
  * after the key that it returned last. An UPDATE then fails: rows that it has read with the damaged
- * replica would be written without it.
- */
+ * replica would be written without it. */
 
 /* The caller closes the reading, also after a failure. */
 int ctr_reading_open(ctr_reading *reading, ctr_cluster *cluster);
@@ -296,7 +295,7 @@ bool ctr_reading_step(ctr_reading *reading);
 /* Blocking read repair: before a read with this plan returns a row, as in Cassandra, writes the
  * merged row to the contacted replicas that lack it. Others, and those that cannot be written now,
  * stay unchanged. `name` is that of the cluster's table in temp, which joins the transaction. A
- * failed repair is no problem, unless the statement must end. */
+ * failed repair is no error, unless the statement must end. */
 void ctr_reading_repair(ctr_cluster *cluster, const char *name, const char *plan, int argc,
                         sqlite3_value **argv);
 
@@ -307,7 +306,6 @@ void ctr_clusters_note_seen(ctr_conn *conn, ctr_cluster_seen *seen, const char *
                             const char *schema, const char *table, const ctr_shape *shape);
 
 /* The counter table in front of several replicas. */
-
 typedef struct ctr_coordinator {
     ctr_table table;
     ctr_cluster *cluster;     /* owned */

@@ -1,4 +1,5 @@
-/* cluster/module.c - the module counter_cluster: a table in front of several replicas. */
+/* cluster/module.c - the module counter_cluster: options, and a table in front of several
+ * replicas. */
 #include "cluster/cluster.h"
 
 #include <string.h>
@@ -504,7 +505,8 @@ static const ctr_front FRONT = {
     .birth = birth_of_tables,
 };
 
-/* Returns the methods by which such a table reads and writes rows, and runs commands. */
+/* Returns the methods by which a table in front of others reads and writes rows, and runs
+ * commands. */
 static const ctr_front *front_methods(void)
 {
     return &FRONT;
@@ -517,8 +519,8 @@ static const ctr_front *front_methods(void)
  *       page_views, replicas='main east west', read=QUORUM, write=QUORUM, read_repair=blocking);
  *     INSERT INTO traffic(traffic) VALUES ('read=ALL');       for the rest of this connection
  *
- * Statements, refusals, commands and plans are those of a counter table (counter/table.h); only
- * reading and writing rows differs: cluster/front.c. The table is in temp, because the names of its
+ * Statements, refusals, commands and plans are those of a counter table (counter/counter.h); only
+ * reading and writing rows differs: the part front. The table is in temp, because the names of its
  * replicas belong to the connection. */
 
 /* ---- the virtual table ----------------------------------------------------------------------- */

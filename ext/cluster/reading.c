@@ -194,7 +194,7 @@ static void contact(ctr_reading *reading)
     start_gather(gather, reading->plan, reading->args, exact || reading->unique);
 }
 
-/* Contacts another replica in place of one that failed. Returns false if the problem remains. A
+/* Contacts another replica in place of one that failed. Returns false if the error remains. A
  * `unique` reading that has returned a row may be in its second scan, whose order begins again, so
  * it cannot continue. In a statement that writes, the replica takes no part until the COMMIT. */
 static bool replace(ctr_reading *reading)
@@ -316,8 +316,7 @@ static bool advance(ctr_reading *reading)
     return step_gather(gather);
 }
 
-/* Steps to the next key to return, and merges its cells. Returns false at the end, or on a
- * problem. */
+/* Steps to the next key to return, and merges its cells. Returns false at the end, or on error. */
 static bool find_row(ctr_reading *reading)
 {
     while (advance(reading)) {
@@ -406,7 +405,7 @@ void ctr_reading_repair(ctr_cluster *cluster, const char *name, const char *plan
     ctr_reading_close(&job.reading);
     if (job.open) ctr_events_write_ahead(cluster->conn);
     if (job.open) ctr_session_end(&job.session);
-    /* What ends the statement, or has rolled back the transaction of the caller, is a problem. */
+    /* An error that ends the statement, or has rolled back the transaction of the caller, stays. */
     int code = trouble.rc & 0xff;
     bool gone = cluster->within && sqlite3_get_autocommit(cluster->conn->db);
     if (code == SQLITE_NOMEM || code == SQLITE_INTERRUPT || (code != SQLITE_OK && gone))

@@ -9,8 +9,7 @@
  *     level        how many replicas a read or a write needs
  *     words        SQL, word by word; declaration: the clauses of USING counter(...)
  *
- * Nothing here allocates. Objects are views of bytes that the caller holds, or write into a buffer
- * whose bound they state.
+ * Objects are views of bytes that the caller holds, or write into a buffer whose bound they state.
  */
 #ifndef CTR_CORE_CORE_H
 #define CTR_CORE_CORE_H
@@ -72,7 +71,7 @@ typedef struct ctr_key_value {
  *
  *     life      varint, 1 ... 2^31-1; nothing follows an even one
  *     number    varint: the stamp of the INSERT
- *     writer    varint: the number that the file has given to the id (table/columns.c)
+ *     writer    varint: the number that the file has given to the id (table/table.h)
  *     n         varint: the regular columns that the file knew. One with a higher number has no
  *               stamp
  *     columns whose stamp is another one, in ascending order:
@@ -90,9 +89,7 @@ typedef struct ctr_key_value {
  *         kind      byte: 0: the stamp of the INSERT, 1: its own, 2: none
  *         stamp     varint and id, if it has its own
  *     values    a packed key (core/key.c) with a value for each column; nothing stands for NULL. It
- *               is missing if n is 0
- *
- * Nothing in this file allocates. */
+ *               is missing if n is 0 */
 
 /* Numbers of stamps in a millisecond. */
 enum { CTR_STAMPS_IN_MS = 4096 };
@@ -134,8 +131,7 @@ typedef struct ctr_row_cell {
     ctr_column_stamp *columns; /* n; the caller's */
 } ctr_row_cell;
 
-/* The join with the row of another file, which has the column map[i] for my column i, or -1. Sets
- * `taken`, a bool for each of my columns: its value is now that of the other file. */
+/* What a join with the row of another file does to mine. */
 typedef enum ctr_row_outcome {
     CTR_ROW_STAYS,    /* nothing of mine has changed; counters are not merged, for I am ahead */
     CTR_ROW_MERGES,   /* the same life: the counters are merged, too */
@@ -155,7 +151,7 @@ typedef struct ctr_row_column {
     ctr_column_stamp stamp;
 } ctr_row_column;
 
-/* A checked view of such bytes. */
+/* A checked view of a row as it stands between files. */
 typedef struct ctr_row_image {
     uint32_t life;
     ctr_stamp row;
@@ -211,7 +207,7 @@ enum { CTR_VARINT_MAX = 10 /* bytes of the longest, a 64-bit number */ };
  *               sum of 1 (made here), 2 (pulled), 4 (came with a feed)
  *     rows      the first as zigzag varint, each other as varint: its difference to the one before
  *
- * Nothing in this file allocates. The bytes may come from anywhere: a walk finds every fault. */
+ * The bytes may come from anywhere: a walk finds every fault. */
 
 enum {
     CTR_ENTRIES_HEADER = 1,
@@ -277,9 +273,7 @@ typedef struct ctr_change_of_row {
  *     global + other          the global one, whatever the clocks
  *     local + local           clocks and counts are added
  *     local + remote          the local one
- *     remote + remote         the higher clock, then the higher count
- *
- * Nothing here allocates. */
+ *     remote + remote         the higher clock, then the higher count */
 
 enum {
     CTR_CONTEXT_MOST = 32767, /* shards that can be written: each has an element */
@@ -314,7 +308,7 @@ typedef struct ctr_context_shard {
 
 /* SQL, word by word, with spaces and comments skipped.
  *
- * Nothing in this file allocates. Words and names are compared in letters of either case. */
+ * Words and names are compared in letters of either case. */
 
 /* A piece of the caller's text. Names have their quotes. */
 typedef struct ctr_span {
@@ -543,6 +537,8 @@ void ctr_row_cell_set(ctr_row_cell *cell, const bool *mask, const ctr_stamp *sta
 void ctr_row_cell_set_column(ctr_row_cell *cell, int column, const ctr_stamp *stamp);
 ctr_status ctr_row_cell_delete(ctr_row_cell *cell);
 
+/* Joins with the row of another file, which has the column map[i] for my column i, or -1. Sets
+ * `taken`, a bool for each of my columns: its value is now that of the other file. */
 ctr_row_outcome ctr_row_cell_join(ctr_row_cell *mine, const ctr_row_cell *theirs, const int *map,
                                   bool *taken);
 
@@ -571,7 +567,7 @@ static inline size_t ctr_row_cell_room(int n)
 }
 
 /* Write a cell, and return its size; read one into a cell with room for cell->n columns. Those
- * beyond the ones that were known when it was written have no stamp. The second returns
+ * beyond the ones that were known when it was written have no stamp. ctr_row_cell_read returns
  * CTR_TRUNCATED, CTR_TRAILING, CTR_OUT_OF_RANGE (also for an unknown writer) or CTR_UNSORTED if the
  * bytes are damaged. */
 size_t ctr_row_cell_write(const ctr_row_cell *cell, const ctr_writer_map *writers, uint8_t *out);
@@ -631,8 +627,8 @@ int ctr_id_digit(char c);
  * ScyllaDB. Negating it again gives the id itself. */
 void ctr_id_negate(const uint8_t id[CTR_ID_SIZE], uint8_t negated[CTR_ID_SIZE]);
 
-/* Returns whether the id is an opening (table/openings.c): a UUID of version 8. The second makes
- * one of an id of another version. */
+/* Returns whether the id is an opening (table/table.h): a UUID of version 8. The second makes one
+ * of an id of another version. */
 static inline bool ctr_id_is_opening(const uint8_t id[CTR_ID_SIZE])
 {
     return id[6] >> 4 == 8;
@@ -689,7 +685,7 @@ static inline uint8_t *ctr_varint_put(uint8_t *out, uint64_t n)
 uint8_t *ctr_entries_begin(uint8_t *out);
 uint8_t *ctr_entries_put(uint8_t *out, int64_t *last, const ctr_entry *entry);
 
-/* Returns CTR_NOT_A_CELL if these are no entries. */
+/* Begins a walk. Returns CTR_NOT_A_CELL if these are no entries. */
 ctr_status ctr_entries_open(ctr_entries *entries, const uint8_t *bytes, size_t size);
 
 /* Reads the next entry. Returns false at the end or at a fault. */
@@ -773,7 +769,7 @@ bool ctr_word_names(ctr_span name, const char *text);
 ctr_affinity ctr_declaration_affinity(const char *type);
 
 /* Parses n clauses into `room`, which has room for n columns and becomes declaration->columns.
- * Returns false, with the reason in `refusal`, if they are refused. */
+ * Returns false, with the reason in declaration->refusal, if they are refused. */
 bool ctr_declaration_parse(ctr_declaration *declaration, ctr_declared *room, const char *table,
                            const char *const *clauses, int n);
 
@@ -841,9 +837,6 @@ int ctr_level_contacts(ctr_level level, const ctr_site *sites, int n, int *conta
  */
 
 /* ==== key.c =================================================================================== */
-
-/* Varints are LEB128 of minimal length, with the zigzag that keeps small negative values short.
- * They are inline, because cells consist of them. */
 
 /* Reads a varint, or returns its fault: CTR_TRUNCATED, CTR_NOT_MINIMAL, CTR_OUT_OF_RANGE. */
 static inline ctr_status ctr_varint_take(const uint8_t **at, const uint8_t *end, uint64_t *n)

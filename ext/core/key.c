@@ -1,4 +1,4 @@
-/* core/key.c - packs and unpacks the values of a key. */
+/* core/key.c - packs and unpacks the values of a key; ids and names of replicas. */
 #include "core/core.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* counter/commands.c - the commands that a counter table takes through its hidden command column.
+/* counter/commands.c - the commands that a counter table takes through its hidden command column,
+ * among them the check of its content.
  *
  *     INSERT INTO t(t) VALUES ('integrity-check')              cells, keys, journal, stored pages
  *     INSERT INTO t(t) VALUES ('optimize')                     folds the journal into the cells
@@ -189,7 +190,7 @@ int ctr_integrity_method(sqlite3_vtab *base, const char *schema, const char *nam
 }
 
 /* =================================================================================================
- * commands */
+ * commands - runs each of them. */
 
 /* ---- adding and dropping a counter ----------------------------------------------------------- */
 

@@ -11,17 +11,11 @@
 
 /* The counter table, a virtual table over a stored one.
  *
- *     table.c         its life: create, connect, rename, drop; registration
- *     declare.c       turns the clauses of USING counter(...) into a shape, or refuses them
+ *     table.c         its life: declaration, create, connect, rename, drop; registration
  *     plan.c          chooses the constraints and the order that the key can serve
  *     scan.c          cursors: rows and values; the elements of an IN
- *     write.c         INSERT, UPDATE and DELETE
- *     request.c       requests that count once, however often they are repeated
- *     access.c        the current row: of one file, or of the front
- *     integrity.c     checks the stored content
- *     commands.c      commands: INSERT INTO t(t, ...) VALUES ('reset', ...)
- *
- * shared.h has what the virtual tables of a connection share.
+ *     write.c         INSERT, UPDATE and DELETE: requests that count once, the current row
+ *     commands.c      commands: INSERT INTO t(t, ...) VALUES ('reset', ...); the check
  *
  * Columns as SQLite sees them, for page_views(path, hour, hits, bytes):
  *
@@ -32,7 +26,7 @@
  * The counter table of a tracked table has more hidden columns, into which only its triggers and
  * counter_track insert:
  *
- *     6  _event                    what happened to a row; see trigger_rows.c
+ *     6  _event                    what happened to a row: tracked/reconcile.c
  *     7  _marks                    '102': the second counter has no column, the third was adopted;
  *                                  or which regular columns have changed: tracked/triggers.c
  *     8  _was_hits  9  _was_bytes  old values */
@@ -173,8 +167,6 @@ int ctr_table_register(sqlite3 *db, ctr_conn *conn); /* USING counter(...) */
 /* Makes the problem the table's message, "<table>: <text>", closes it, and returns its code. */
 int ctr_table_fail(ctr_table *table, ctr_problem *problem);
 
-/* table.c: for tables of both kinds. */
-
 /* Refuses a name that is reserved or equals the name of a column. */
 void ctr_table_check_name(ctr_conn *conn, const ctr_shape *shape, const char *name);
 
@@ -186,13 +178,13 @@ int ctr_table_report(ctr_problem *problem, char **message);
 
 /* ==== plan.c ================================================================================== */
 
-/* plan.c: xBestIndex. The number of the plan is CTR_PLAN_UNIQUE if it finds one row at most. */
+/* xBestIndex. The number of the plan is CTR_PLAN_UNIQUE if it finds one row at most. */
 enum { CTR_PLAN_UNIQUE = 1 };
 int ctr_plan_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
 
 /* ==== scan.c ================================================================================== */
 
-/* scan.c */
+/* The methods of cursors. */
 int ctr_scan_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor);
 int ctr_scan_close(sqlite3_vtab_cursor *base);
 void ctr_scan_release(ctr_table *table); /* frees the cursor that was kept for the next scan */
@@ -205,7 +197,7 @@ int ctr_scan_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
 
 /* ==== write.c ================================================================================= */
 
-/* write.c */
+/* xUpdate. */
 int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
 
 /* Collects the key of an INSERT into table->keys. Fails with SQLITE_MISMATCH on a NULL. */
@@ -230,7 +222,7 @@ int ctr_write_tombstone(ctr_table *table, int counter);
 /* Fails with SQLITE_CONSTRAINT if the row was not found and table->keys is below a floor. */
 int ctr_write_check_floors(ctr_table *table);
 
-/* access.c: after ctr_access_find, table->rows holds the row. */
+/* The current row: after ctr_access_find, table->rows holds it. */
 
 /* Looks for the row with table->keys. */
 int ctr_access_find(ctr_table *table);
@@ -274,15 +266,14 @@ const char *ctr_commands_name(const char *command, const char *verb);
 
 /* ==== table.c ================================================================================= */
 
-/* table.c: for tables of both kinds. */
-
 /* Reads and checks the stored tables of one file, once. xConnect must not read them: it runs while
  * a statement is prepared, and SQLite does not wait for a lock on a file that the transaction
  * already reads. */
 void ctr_table_read(ctr_table *table);
 
-/* Returns the name in a clause that adds a counter; the caller frees it with sqlite3_free. Returns
- * NULL and sets the problem if the clause is refused. */
+/* Returns the name in a clause that adds a counter; the caller frees it with sqlite3_free. Fails,
+ * with NULL, if the clause is refused. The second returns the columns as sqlite3_declare_vtab takes
+ * them; NULL without memory. */
 char *ctr_declare_counter(ctr_conn *conn, const char *table, const char *clause);
 char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool tracked);
 
@@ -292,30 +283,26 @@ char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool tracked);
  * that is no integer (base/values.c). */
 int ctr_write_collect_amounts(ctr_table *table, sqlite3_value **columns);
 
-/* Sets the problem of a table without counters: two files have each dropped the counter that the
- * other kept. */
+/* Fails because the table has no counter: two files have each dropped the counter that the other
+ * kept. */
 void ctr_write_refuse_no_counter(ctr_conn *conn);
 
 /* Fails if this statement has added or dropped a column: SQLite shows the new columns to the next
  * statement only. */
 int ctr_write_check_altered(const ctr_table *table);
 
-/* access.c: after ctr_access_find, table->rows holds the row. */
-
 /* Returns whether the row was found, in any file. */
 bool ctr_access_found(const ctr_table *table);
 
-/* request.c: `columns` are the columns of the INSERT, by number. */
-
 /* ==== commands.c ============================================================================== */
 
-/* commands.c: `columns` are the columns of the INSERT, by number. */
+/* Runs the command of an INSERT; `columns` are its columns, by number. */
 void ctr_commands_run(ctr_table *table, sqlite3_value **columns);
 
 /* Adds or drops the counter that ctr_columns_ask() requests. */
 void ctr_commands_take(ctr_table *table, ctr_wanted *wanted);
 
-/* integrity.c: checks the stored content. */
+/* What asks for a check of the stored content: a command, or one of two PRAGMAs. */
 typedef enum ctr_integrity_extent {
     CTR_INTEGRITY_ALONE, /* nothing else checks the pages */
     CTR_INTEGRITY_PRAGMA,

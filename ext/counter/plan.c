@@ -1,8 +1,8 @@
 /* counter/plan.c - xBestIndex: equalities on a prefix of the key, a range after it, the order.
  *
- * A plan is a text; see table/stream.c. It serves the first CTR_STREAM_KEYS columns of a key.
- * SQLite checks all constraints again: `omit` is never set, because SQLite's comparison may differ
- * from ours by affinity. A constraint is used only if it has the collation of the key.
+ * A plan is a text; see table/table.h. It serves the first CTR_STREAM_KEYS columns of a key. SQLite
+ * checks all constraints again: `omit` is never set, because SQLite's comparison may differ from
+ * ours by affinity. A constraint is used only if it has the collation of the key.
  *
  * On columns of TEXT affinity or none, SQLite's comparison may differ, and the search may be unable
  * to use the argument (scan.c). So such an equality fixes no column for ORDER BY, and a whole key

@@ -15,7 +15,7 @@
  * IN. If SQLite passes all elements of an IN at once, there is one scan for each of them, one after
  * the other.
  *
- * Front. If the table stands in front of others, its front reads the rows (counter/table.c).
+ * Front. If the table stands in front of others, its front reads the rows (counter/counter.h).
  */
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* counter/table.c - the life of a counter table: create, connect, rename, drop. */
+/* counter/table.c - the life of a counter table: its declaration, create, connect, rename, drop;
+ * registration. */
 #include "counter/counter.h"
 
 #include <string.h>
@@ -46,7 +47,7 @@ static void refuse_declaration(ctr_conn *conn, const ctr_declaration *declaratio
     sqlite3_free(word);
 }
 
-/* declare.c: a tracked table that is replicated may have no counter. */
+/* A tracked table that is replicated may have no counter. */
 static void declare_shape(ctr_conn *conn, ctr_shape *shape, const char *table, bool tracked, int n,
                           const char *const *clauses)
 {
@@ -76,11 +77,9 @@ static void declare_shape(ctr_conn *conn, ctr_shape *shape, const char *table, b
     sqlite3_free(room);
 }
 
-/* If the last clause is TRACKED, removes it from the count and returns the name of the tracked
- * table; the caller frees it with sqlite3_free. Returns NULL if there is no such clause, or on a
- * problem.
- *
- * counter_track writes TRACKED "products" as the last clause. */
+/* If the last clause is TRACKED "products", as counter_track writes it, removes it from the count
+ * and returns the name of the tracked table; the caller frees it with sqlite3_free. Returns NULL if
+ * there is no such clause, or on error. */
 static char *declare_tracked(ctr_conn *conn, int *n, const char *const *clauses)
 {
     static const char TRACKED[] = "TRACKED \"";
@@ -126,7 +125,7 @@ char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool tracked)
 }
 
 /* =================================================================================================
- * table */
+ * table - xCreate, xConnect, xRename, xDestroy; the columns as SQLite sees them. */
 
 /* The arguments of xCreate and xConnect. */
 enum { ARG_SCHEMA = 1, ARG_TABLE = 2, ARG_CLAUSES = 3 };
@@ -231,9 +230,9 @@ void ctr_table_declare(ctr_table *table)
     if (!table->front) sqlite3_vtab_config(table->joined.conn->db, SQLITE_VTAB_INNOCUOUS);
 }
 
-/* Returns a table over the stored one, or NULL and a problem. Takes over the names; `clauses` are
- * the n clauses of the declaration. The columns are those of the stored table, and their order in
- * the key is that of the declaration. */
+/* Returns a table over the stored one, or NULL on error. Takes over the names; `clauses` are the n
+ * clauses of the declaration. The columns are those of the stored table, and their order in the key
+ * is that of the declaration. */
 static ctr_table *connect(ctr_conn *conn, char *schema, char *name, int n,
                           const char *const *clauses)
 {

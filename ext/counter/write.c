@@ -27,8 +27,8 @@
 #include <string.h>
 
 /* =================================================================================================
- * request - request ids: INSERT INTO t(k, n, request_id) VALUES ('a', 1, 'x') counts
- * once, however often it is repeated.
+ * request - request ids: INSERT INTO t(k, n, request_id) VALUES ('a', 1, 'x') counts once, however
+ * often it is repeated.
  *
  * The text of a request is stored in full, so that another request with the same id is refused. It
  * names no counters without a value, because counters may be added or dropped before a repetition:
@@ -44,8 +44,8 @@
  * A repeated request writes no row, so last_insert_rowid() is 0 after it; rows have ids from 1 on.
  *
  * A statement first looks up the request, then stores it, then writes the row. If the second write
- * fails, the transaction is spoiled (base/conn.c). A request whose row OR IGNORE skips is
- * stored, too. */
+ * fails, the transaction is spoiled (base/conn.c). A request whose row OR IGNORE skips is stored,
+ * too. */
 
 enum { REQUEST_MAX = 255 /* bytes of an id */ };
 
@@ -144,7 +144,7 @@ static void check_command(ctr_conn *conn, sqlite3_value *command)
     sqlite3_free(shown);
 }
 
-/* Sets the problem that a front, or an UPDATE, takes no request. */
+/* Fails because a front, or an UPDATE, takes no request. */
 static void request_refuse(const ctr_table *table)
 {
     ctr_conn *conn = table->joined.conn;
@@ -357,7 +357,7 @@ static char *found_key_text(ctr_table *table)
     return rows ? ctr_values_key_text(rows, rows->rowid) : ctr_access_given_key_text(table);
 }
 
-/* Adds "column hits of ('/', 12)" to the problem. */
+/* Adds "column hits of ('/', 12)" to the error at hand. */
 static void access_problem_at(ctr_table *table, int counter)
 {
     char *key = found_key_text(table);
@@ -367,7 +367,7 @@ static void access_problem_at(ctr_table *table, int counter)
 }
 
 /* =================================================================================================
- * write */
+ * write - changes of counters, and the statements that make them. */
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
@@ -414,8 +414,8 @@ int ctr_write_collect_key(ctr_table *table, sqlite3_value **columns)
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-/* Returns under whom to count, before the row is changed, or NULL and a problem if the file must
- * not count. A trigger on counter_replica must not use this row, so `writing` is set. */
+/* Returns under whom to count, before the row is changed. Fails, with NULL, if the file must not
+ * count. A trigger on counter_replica must not use this row, so `writing` is set. */
 static const ctr_leader *lead(ctr_table *table)
 {
     table->rows->writing = true;

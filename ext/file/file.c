@@ -1,5 +1,5 @@
-/* file/file.c - the files of a connection: checks whether an identity still describes its
- * file, and renews its witness. */
+/* file/file.c - the files of a connection: checks whether an identity still describes its file,
+ * renews its witness, and keeps changed pages in memory. */
 #include "file/file.h"
 
 #include <limits.h>

@@ -2,6 +2,7 @@
  *
  *     ctr_file      a file of a connection: what this transaction knows of it, and its tables
  *     ctr_identity  the row of counter_replica: id, name, witness
+ *     ctr_storage   what a fingerprint and an attribute are read from: a path, a memory database
  *     ctr_session   the savepoint around a call that changes a file
  *
  * Nothing but this folder knows how an id is made or kept.
@@ -18,14 +19,14 @@
 /* The identity of a database file: its replica id, kept in the file.
  *
  *     counter_replica      row 1: the current id, its reason and date, the fingerprint of the file
- *                          that wrote it, and its witness; see core/lineage.c. The other rows: the
+ *                          that wrote it, and its witness; see core/core.h. The other rows: the
  *                          ids that the file had before
  *
  * `format` is the format of everything we store in the file; we refuse any other. `name` is NULL
  * for a random id. A named id is the type-3 UUID of "dc:rack" in the DNS namespace, so that
  * `uuidgen --md5 --namespace @dns --name dc1:rack1` gives the same, as in ScyllaDB.
  *
- * This module reads and writes the rows; file/file.h checks whether they are still true. */
+ * file/identity.c reads and writes the rows; file/file.c checks whether they are still true. */
 
 enum {
     CTR_FILE_FORMAT = 3,
@@ -77,7 +78,7 @@ typedef struct ctr_identity {
  * setting that is not part of its content: its journal_size_limit, which a memory database does
  * not use.
  *
- * A file that is open here but no longer at its path is a problem: all writes to it would be lost,
+ * A file that is open here but no longer at its path is refused: all writes to it would be lost,
  * and under WAL SQLite keeps writing. */
 
 /* A random id for the lifetime of a memory database. */
@@ -291,9 +292,9 @@ void ctr_file_give_back(ctr_file *file, ctr_file_sql which, sqlite3_stmt *statem
  * version cannot change, so SQLite is not asked again. */
 unsigned ctr_file_data_version(ctr_file *file);
 
-/* Returns the objects of the schema, with the triggers in temp, lent until the next call; NULL on a
- * problem. Reads them again only if SQLite prepares a statement on the schema again, as it does
- * after each change of it, by whichever connection, also one that was rolled back. */
+/* Returns the objects of the schema, with the triggers in temp, lent until the next call; NULL on
+ * error. Reads them again only if SQLite prepares a statement on the schema again, as it does after
+ * each change of it, by whichever connection, also one that was rolled back. */
 ctr_objects *ctr_file_objects(ctr_file *file);
 
 /* The same after the caller has created tables and changed nothing else: reads only these. */
@@ -354,7 +355,7 @@ int ctr_file_before_write(ctr_file *file);
  * vain, changed pages stay in memory until the transaction ends. */
 
 /* Keeps changed pages in memory if SQLite has waited in vain. The caller calls this before a
- * statement of ours runs within one of the host; the write lock is held. Ignores problems. */
+ * statement of ours runs within one of the host; the write lock is held. Ignores errors. */
 void ctr_spill_check_file(ctr_file *file);
 
 static inline void ctr_spill_check(ctr_file *file)
@@ -392,21 +393,20 @@ static inline int64_t ctr_identity_beyond(const ctr_identity *identity)
 int ctr_identity_check_name(ctr_conn *conn, const ctr_identity *identity, const char *schema,
                             const char *name);
 
-/* Adds a hint to the problem if counter_fork() would repair a damaged identity. */
+/* Adds a hint to the error at hand if counter_fork() would repair a damaged identity. */
 void ctr_identity_offer_fork(ctr_conn *conn, const char *schema);
 
-/* Sets the problem "no replica id: run SELECT counter_init() ...". */
+/* Fails with "no replica id: run SELECT counter_init() ...". */
 int ctr_identity_missing(ctr_conn *conn, const char *schema);
 
 /* The replicas and the epochs of names that a file knows: counter_sources.
  *
  * It has the files that this file pulled from, with their witnesses; in a file that is about to
  * replace another, also the files that others know, and the work that is left; and the highest
- * known epoch of each name that was ever replaced.
- *
- * This module reads and writes the rows; file/identity.c acts on them. */
+ * known epoch of each name that was ever replaced. */
 
-/* Reads the witness of a replica as of the last pull. Returns false if there was none. */
+/* Reads the witness of a replica as of the last pull; returns false if there was none. The second
+ * writes it. */
 bool ctr_names_witness(ctr_file *file, const ctr_identity *source, ctr_pair *pair);
 void ctr_names_write(ctr_file *file, const ctr_identity *source);
 
@@ -526,8 +526,8 @@ bool ctr_session_lower_cache(const ctr_file *file);
 /* Prepares the statements again. xCreate of a virtual table calls this. */
 int ctr_session_renew(ctr_conn *conn);
 
-/* Commits the work if there is no problem, else rolls it back. A failed commit becomes the
- * problem. */
+/* Commits the work if there is no error, else rolls it back. A failed commit becomes the error at
+ * hand. */
 void ctr_session_end(ctr_session *session);
 
 /* ==== os.c ==================================================================================== */
@@ -561,14 +561,14 @@ int ctr_file_look(ctr_file *file);
 
 /* ==== identity.c ============================================================================== */
 
-/* Reasons not to count that other modules test. */
+/* Reasons not to count that other files test. */
 #define CTR_REFUSES_RETIRED "retired"
 #define CTR_REFUSES_REPLACED "replaced"
 
-/* The same from CTR_SQL_IDENTITY_READ, prepared on the schema; resets the statement. */
+/* Reads the identity from CTR_SQL_IDENTITY_READ, prepared on the schema; resets the statement. */
 void ctr_identity_take(ctr_conn *conn, ctr_identity *identity, sqlite3_stmt *rows);
 
-/* The only function that changes a lineage. replica->identity becomes the new one. */
+/* The only function that changes a lineage. file->identity becomes the new one. */
 void ctr_succession_follow(ctr_file *file, ctr_verdict verdict);
 
 /* Stops the file from counting; it keeps its id. */
@@ -602,7 +602,7 @@ int ctr_os_attribute(const char *path, ctr_attribute *attribute);
 /* Writes the attribute. The next read shows whether that succeeded. */
 void ctr_os_set_attribute(const char *path, const ctr_pair *pair);
 
-/* The facts about a file that os.c needs if the system is not POSIX.
+/* The facts about a file that file/os.c needs if the system is not POSIX.
  *
  *     windows.c    the index of the file, which has a sequence number, and its creation time; the
  *                  attribute is an alternate data stream. On a volume without named streams, and

@@ -1,4 +1,5 @@
-/* file/identity.c - reads and writes the identity of a file. */
+/* file/identity.c - reads and writes identities, creates and replaces them; the replicas and names
+ * that a file knows. */
 #include "file/file.h"
 
 #include <string.h>
@@ -265,7 +266,7 @@ static void identity_retire(ctr_run *run, int64_t now)
 }
 
 /* =================================================================================================
- * names - reads and writes counter_sources.
+ * names - reads and writes counter_sources; the part succession acts on it.
  */
 
 static bool is_id(sqlite3_stmt *row, int column)
@@ -517,8 +518,7 @@ static char *list_missing(ctr_run *run, sqlite3_stmt *row, const char *const *wo
 }
 
 /* Returns the steps that a pending file still lacks, as a list for a message, "pull from ...; ...";
- * "" if there are none; NULL on a problem or without memory. The caller frees it with
- * sqlite3_free. */
+ * "" if there are none; NULL on error. The caller frees it with sqlite3_free. */
 static char *names_missing_to_count(ctr_run *run, const ctr_identity *mine)
 {
     static const char *const WORDS[] = {"pull from",

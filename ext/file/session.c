@@ -16,8 +16,8 @@ static void prepare_anew(sqlite3_stmt **slot, ctr_run *run, ctr_sql which)
     *slot = fresh;
 }
 
-/* Prepares the statement that locks a schema. Returns false if the schema has no identity, or on a
- * problem. */
+/* Prepares the statement that locks a schema. Returns false if the schema has no identity, or on
+ * error. */
 static bool prepare_lock(ctr_conn *conn, const char *schema, sqlite3_stmt **lock)
 {
     ctr_problem missing;

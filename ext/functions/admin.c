@@ -14,7 +14,7 @@
  *     counter_identity([schema])            its present and former ids, as rows
  *
  * counter_remove returns the number of tables, the others the id of the file, as text. For
- * 'pending' see file/identity.c.
+ * 'pending' see file/file.h.
  */
 #include <string.h>
 

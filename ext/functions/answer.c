@@ -1,4 +1,5 @@
-/* functions/answer.c - the virtual table of functions that make all rows at once. */
+/* functions/answer.c - the virtual table of functions that make all rows at once; two empty tables
+ * of the connection. */
 #include "functions/functions.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* functions/exchange.c - counter_pull, counter_push and counter_sync: merging with another file.
+/* functions/exchange.c - merging with another file: counter_pull, counter_push and counter_sync;
+ * keys and marks of the change feed; counter_opening.
  *
  *     SELECT * FROM counter_pull('phone');       phone -> main
  *     SELECT * FROM counter_push('phone');       main -> phone
@@ -621,15 +622,15 @@ int ctr_keys_register(sqlite3 *db, ctr_conn *conn)
 }
 
 /* =================================================================================================
- * opening - counter_opening: whether the values that two files had when they began to
- * track a table are one stock, or two.
+ * opening - counter_opening: whether the values that two files had when they began to track a
+ * table are one stock, or two.
  *
  *     SELECT counter_opening('products', 'same');          one stock in all files that say so
  *     SELECT counter_opening('products', 'same', id);      ours and those of another file are one
  *     SELECT counter_opening('products', 'add', id);       they add up
  *     SELECT counter_opening('products', 'same', a, b);    of two other files
  *
- * `id` is that of an opening (table/openings.c), as the error of a pull shows it. The result is the
+ * `id` is that of an opening (table/table.h), as the error of a pull shows it. The result is the
  * number of rows that have another value now. Merges carry the answer to all files; the same answer
  * again changes nothing. 'same' beats 'add', so it also repairs values that were added up.
  *

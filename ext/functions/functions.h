@@ -2,13 +2,12 @@
  *
  *     ctr_answer    a table-valued function that makes all rows before it returns the first
  *     ctr_tracking  a call of counter_track, counter_replicate or counter_untrack
+ *     ctr_warnings  what the user of a file should hear of
  */
 #ifndef CTR_FUNCTIONS_FUNCTIONS_H
 #define CTR_FUNCTIONS_FUNCTIONS_H
 
 #include "cluster/cluster.h"
-
-/* Registers the functions of each file; what several files use. */
 
 typedef struct ctr_warnings {
     struct ctr_warning {
@@ -45,7 +44,7 @@ int ctr_internal_renew_witness(ctr_conn *conn, const char *name);
 
 /* Each of them is a description and one function that makes the rows:
  *
- *     static void fill(ctr_answer *answer, sqlite3_value **args, ctr_problem *problem);
+ *     static void fill(ctr_answer *answer, sqlite3_value **args);
  *
  * The function receives an argument or NULL for each hidden column, and appends values column by
  * column. A cursor calls it once for the same arguments, because the planner may put the table into
@@ -88,11 +87,11 @@ void ctr_answer_blob(ctr_answer *answer, const uint8_t *bytes, size_t size);
 void ctr_answer_value(ctr_answer *answer, sqlite3_value *value);
 void ctr_answer_id(ctr_answer *answer, const uint8_t *id); /* as text */
 
-/* Returns the schema that an argument names, or main if it is missing; NULL and a problem if there
+/* Returns the schema that an argument names, or main if it is missing. Fails, with NULL, if there
  * is no such schema. */
 const char *ctr_answer_schema(const ctr_answer *answer, sqlite3_value *value);
 
-/* Returns an argument as text, or `missing` if it was not given; NULL and a problem if it is not
+/* Returns an argument as text, or `missing` if it was not given. Fails, with NULL, if it is not
  * TEXT. */
 const char *ctr_answer_arg(ctr_conn *conn, sqlite3_value *value, const char *what,
                            const char *missing);
@@ -104,8 +103,8 @@ int ctr_answer_register(sqlite3 *db, ctr_conn *conn, const ctr_answer_kind *kind
 
 void ctr_warnings_close(ctr_warnings *list);
 
-/* Add those about the columns of a replicated table and, if wanted, its foreign keys; `counters` is
- * its counter table, and may be that of any table. */
+/* Adds the warnings about the columns of a replicated table and, if wanted, its foreign keys;
+ * `counters` is its counter table, and may be that of any table. */
 void ctr_warnings_of_table(ctr_warnings *list, ctr_file *file, const char *counters,
                            bool foreign_keys);
 

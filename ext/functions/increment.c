@@ -33,8 +33,8 @@ static bool lead_file(ctr_conn *conn, const char *schema, ctr_leader *led)
     return leader && ctr_rc(conn) == SQLITE_OK;
 }
 
-/* Returns the database of the connection with this id; the caller frees it with sqlite3_free. NULL:
- * there is none, or a problem. A damaged database has no id. */
+/* Returns the database of the connection with this id; the caller frees it with sqlite3_free. NULL
+ * if there is none, or on error. A damaged database has no id. */
 static char *schema_with_id(ctr_conn *conn, const uint8_t id[CTR_ID_SIZE])
 {
     char *found = NULL;

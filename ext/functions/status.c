@@ -2,7 +2,8 @@
  *
  *     counter_stats, counter_stats_reset()    figures of the work of this connection
  *     counter_cluster_status(cluster)         the replicas of a cluster
- *     counter_tracked([schema])               tracked columns, and values that are not shown */
+ *     counter_tracked([schema])               tracked columns, and values that are not shown
+ *     counter_warnings([schema])              what the user of a file should hear of */
 #include "functions/functions.h"
 
 #include <string.h>
@@ -75,7 +76,7 @@ static int64_t count_different(ctr_member *one, ctr_member *two)
     return different + count_all(two) - met;
 }
 
-/* A damaged row has no digest, which is no problem. */
+/* A damaged row has no digest, which is no error. */
 static void answer_rows(ctr_answer *answer, ctr_member *first, ctr_member *member)
 {
     if (!member->open) {
@@ -164,7 +165,7 @@ static void fill_status(ctr_answer *answer, sqlite3_value **args)
  *     merges           of a cell with one of a pull, a push, a feed or a replica
  *     cells changed    merges that changed the cell
  *     conflicts        rows written to counter_conflicts
- *     shards refused   of own ids, which came with a token (merge/merge.c)
+ *     shards refused   of own ids, which came with a token (merge/merge.h)
  *     identity renewals, identity changes    new witnesses; new ids, and stops of counting
  *     write, read before write, read         rows of INSERT, UPDATE and DELETE; look-ups before
  *                      such a write; scans

@@ -1,4 +1,5 @@
-/* functions/tracking.c - tracks columns of a table, or ends that. */
+/* functions/tracking.c - counter_track, counter_replicate and counter_untrack: the counting of
+ * present values, the columns that become regular, the calls. */
 #include "functions/functions.h"
 
 #include <string.h>
@@ -194,8 +195,8 @@ static void take_untracked(ctr_tracking *call, const bool *opens)
     ctr_catalog_close_entry(&entry);
 }
 
-/* The same; the values of columns that `opens` names, by counter, are counted under a new opening,
- * with the answer of the call. */
+/* Counts the present values; those of columns that `opens` names, by counter, are counted under a
+ * new opening, with the answer of the call. */
 static int64_t counting_opening(ctr_tracking *call,
                                 bool (*opens)(const ctr_tracking *, int counter))
 {
@@ -232,7 +233,7 @@ static int64_t counting_opening(ctr_tracking *call,
  * replicating - which columns of a table counter_replicate makes regular ones.
  *
  * The names by which files match their regular columns are those that the columns had when they
- * were replicated first; a later rename does not change them (table/columns.c). So a column is
+ * were replicated first; a later rename does not change them (table/table.h). So a column is
  * refused whose name still is that of another one. */
 
 /* Gives the rows of the counter table row cells, which are empty. */
@@ -280,6 +281,8 @@ static bool end_regular(ctr_tracking *call, ctr_tab *tab)
     return any;
 }
 
+/* Notes the names between files of the named columns that were regular, before replicating_add.
+ * Fails if counter_track names such a column. */
 static void replicating_note_births(ctr_tracking *call)
 {
     size_t size = ((size_t)call->n + 1) * sizeof *call->births;
@@ -299,10 +302,8 @@ static void replicating_note_births(ctr_tracking *call)
     }
 }
 
-/* A regular column that becomes a counter keeps its name between files. The first notes these names
- * before replicating_add; fails if counter_track names such a column. The second returns the
- * name of a counter to be, by that of its column. The third fails if it is that of another regular
- * column. */
+/* Returns the name of a counter to be, by that of its column: a regular column that becomes a
+ * counter keeps its name between files, which replicating_note_births has noted. */
 static const char *replicating_birth(const ctr_tracking *call, const char *column)
 {
     for (int i = 0; i < call->n && call->births; i++)
@@ -318,6 +319,7 @@ static void refuse_birth(const ctr_tracking *call, const char *column)
                     call->table, column);
 }
 
+/* Fails if the name of a counter to be is that of another regular column. */
 static void replicating_refuse_birth(const ctr_tracking *call, const char *column,
                                      const char *birth)
 {
@@ -404,7 +406,7 @@ static bool replicating_drop(ctr_tracking *call, const char *name)
 }
 
 /* =================================================================================================
- * tracking */
+ * tracking - one call: makes the counter table, adds and drops columns. */
 
 /* ---- the counter table ----------------------------------------------------------------------- */
 
@@ -656,8 +658,8 @@ static void begin_tracking(ctr_tracking *call)
     call->conn->row_cells = false;
 }
 
-/* Do what the call asks for. Return the number of rows that were counted; of columns that are no
- * longer tracked. */
+/* Does what counter_track or counter_replicate asks for. Returns the number of rows that were
+ * counted. */
 static int64_t tracking_track(ctr_tracking *call)
 {
     if (!call->counters) take_up_counters(call);
@@ -716,6 +718,7 @@ static void drop_tracked_column(ctr_tracking *call, const char *name)
     tracking_open_counters(call);
 }
 
+/* Does what counter_untrack asks for. Returns the number of columns that are no longer tracked. */
 static int64_t tracking_untrack(ctr_tracking *call)
 {
     int64_t n = call->n;
@@ -750,8 +753,8 @@ static int64_t tracking_untrack(ctr_tracking *call)
 }
 
 /* =================================================================================================
- * track - counter_track, counter_replicate and counter_untrack: columns of ordinary
- * tables that count, and tables whose rows travel whole.
+ * track - the SQL functions: columns of ordinary tables that count, and tables whose rows travel
+ * whole.
  *
  *     SELECT counter_track('products', 'stock');             tracks stock: rows counted
  *     SELECT counter_track('products', 'sold');              tracks sold, too
@@ -761,13 +764,13 @@ static int64_t tracking_untrack(ctr_tracking *call)
  *     SELECT counter_untrack('products');                    untracks the table: columns
  *
  * counter_replicate tracks the named columns, of which there may be none, and replicates all others
- * that can be written (functions/tracking.c). A tracked table becomes a replicated one by it.
+ * that can be written (the part replicating). A tracked table becomes a replicated one by it.
  *
  * `table` is a table of temp, main or an attached database, searched in this order, or
- * 'schema.table'. The present values are counted under an opening (table/openings.c). If triggers
- * are missing or have not run, another call of counter_track counts the differences between the
- * rows and their counters, and creates the triggers again, as does counter_untrack of a column.
- * After a rename it notes the names, so that a table that is rebuilt later is recognized.
+ * 'schema.table'. The present values are counted under an opening (table/table.h). If triggers are
+ * missing or have not run, another call of counter_track counts the differences between the rows
+ * and their counters, and creates the triggers again, as does counter_untrack of a column. After a
+ * rename it notes the names, so that a table that is rebuilt later is recognized.
  *
  * An argument of the first two with an '=' is an option, not a column:
  *

@@ -1,4 +1,5 @@
-/* merge/apply.c - checks and merges the changes of a feed. */
+/* merge/apply.c - checks and merges the changes of a feed; counter_changes, the table of the
+ * feed. */
 #include "merge/merge.h"
 
 #include <string.h>
@@ -42,7 +43,7 @@ static void apply_release(ctr_apply *apply)
     apply->born = NULL;
 }
 
-/* Release it, and make what the changes have brought that of the connection, or forget it. */
+/* Closes the open table; what the changes have brought is now that of the connection. */
 static void apply_committed(ctr_apply *apply)
 {
     ctr_problem none;
@@ -56,6 +57,7 @@ static void apply_committed(ctr_apply *apply)
     ctr_brought_list_close(&apply->brought);
 }
 
+/* Closes the open table, and forgets what the changes have brought. */
 static void apply_rolled_back(ctr_apply *apply)
 {
     apply_release(apply);
@@ -375,8 +377,8 @@ static int apply_change(ctr_apply *apply, const ctr_change *change)
 }
 
 /* =================================================================================================
- * changes - counter_changes(since [, bucket]): the feed. A SELECT returns the changes of
- * main, any transport carries them, and an INSERT merges them into another file.
+ * changes - counter_changes(since [, bucket]): the feed. A SELECT returns the changes of main, any
+ * transport carries them, and an INSERT merges them into another file.
  *
  *     SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
  *     INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) ...
@@ -386,17 +388,17 @@ static int apply_change(ctr_apply *apply, const ctr_change *change)
  *     upto       hidden: the number up to which everything was read, for counter_seen(); NULL
  *                with a bucket
  *     own        hidden: WHERE own = 1 gives, for an upload, only changes that others cannot have
- *                from somebody else (merge/feed.c)
+ *                from somebody else (merge/merge.h)
  *     scope      hidden: WHERE scope = '["store 7"]' gives only rows whose leading key columns have
- *                these values (merge/feed.c); an INSERT with it passes over other rows
+ *                these values (merge/merge.h); an INSERT with it passes over other rows
  *     device     hidden: an INSERT with it, the name of a device, merges what came with its token:
- *                the shards of the own ids of main are left out (merge/merge.c)
+ *                the shards of the own ids of main are left out (merge/merge.h)
  *     key_columns hidden: the key columns in words; an INSERT with them compares them with the
  *                table here, as a pull does
  *
  * There is one row for each cell, one for floors, one for each counter that was added or dropped,
- * one for each answer about openings (merge/feed.c). Rows may arrive twice, in any order, in part,
- * from many files; each is merged as in a pull, in the caller's transaction (merge/apply.c). */
+ * one for each answer about openings (merge/merge.h). Rows may arrive twice, in any order, in part,
+ * from many files; each is merged as in a pull, in the caller's transaction. */
 
 enum {
     COLUMN_TABLE,
@@ -536,7 +538,7 @@ static int changes_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-/* Returns an integer (base/values.c) between `least` and `most`, or 0 and a problem. */
+/* Returns an integer (base/values.c) between `least` and `most`. Fails, with 0, if it is none. */
 static int64_t take_integer(ctr_conn *conn, const char *what, const char *wanted,
                             sqlite3_value *value, int64_t least, int64_t most)
 {

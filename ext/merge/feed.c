@@ -1,11 +1,12 @@
-/* merge/feed.c - gives the changes of main. */
+/* merge/feed.c - gives the changes of main, all or those in a scope; gives and takes rows of
+ * replicated tables. */
 #include "merge/merge.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* =================================================================================================
- * scope - takes scopes. */
+ * scope - reads scopes, and tells which rows they have. */
 
 /* Returns a statement that makes a row of n parameters. */
 static sqlite3_stmt *prepare_values(ctr_conn *conn, int n)
@@ -39,7 +40,7 @@ static void make_values(ctr_scope *scope, ctr_conn *conn, const ctr_packed *key)
     sqlite3_finalize(row);
 }
 
-/* Reads the key that was given, in either way. Returns false if it is none, or on a problem. */
+/* Reads the key that was given, in either way. Returns false if it is none, or on error. */
 static bool read_given(ctr_scope *scope, ctr_conn *conn, sqlite3_value *given, ctr_packed *key)
 {
     if (sqlite3_value_type(given) == SQLITE_BLOB) {
@@ -499,7 +500,7 @@ void ctr_row_feed_take_pending(ctr_merge *merge)
 }
 
 /* =================================================================================================
- * feed */
+ * feed - gives counters that came or went, answers, floors, rows and cells. */
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 

@@ -1,4 +1,5 @@
-/* merge/merge.c - merges cells into one table, row by row. */
+/* merge/merge.c - merges cells into one table, row by row; what a merge has brought, and what stops
+ * it: conflicts, rows that differ, openings without an answer. */
 #include "merge/merge.h"
 
 #include <string.h>
@@ -97,7 +98,7 @@ static const char *fault(const ctr_conflicts *conflicts, const ctr_cell *mine,
 {
     bool is_mine = is_under_mine(conflicts, shard) && shard->clock < conflicts->beyond;
     bool same_life = mine->life == theirs->life;
-    /* Files may have revived one row with different values: table/openings.c. */
+    /* Files may have revived one row with different values: table/table.h. */
     if (same_life && own && own->clock == shard->clock && ctr_id_is_opening(shard->id)) return NULL;
     if (same_life && own && own->clock == shard->clock)
         return own->value == shard->value ? NULL : is_mine ? "own" : "values";
@@ -410,7 +411,7 @@ void ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, con
 }
 
 /* =================================================================================================
- * answers - implements merge/merge.c. */
+ * answers - takes answers about openings, and refuses rows that await one. */
 
 /* ---- answers that are missing ---------------------------------------------------------------- */
 
@@ -532,7 +533,7 @@ int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n)
 }
 
 /* =================================================================================================
- * merge */
+ * merge - opens a table, finds its rows, merges cells and writes them. */
 
 bool ctr_merge_open(ctr_merge *merge, ctr_file *file, const char *birth, ctr_conflicts *conflicts)
 {

@@ -1,9 +1,13 @@
 /* merge/merge.h - another file, a batch of changes: what they bring into this one, what goes out.
  *
- *     ctr_source   a snapshot of the file that a pull reads
- *     ctr_merge    rows of another file on their way into a table
- *     ctr_feed     the changes of a file as rows; ctr_apply: such rows on their way in
- *     ctr_marks    how far another file was read
+ *     ctr_source        a snapshot of the file that a pull reads
+ *     ctr_pull          merges all tables of a source; ctr_pull_rows: the rows of one
+ *     ctr_merge         rows of another file on their way into a table
+ *     ctr_conflicts     what a merge finds that proves a faulty identity
+ *     ctr_feed          the changes of a file as rows; ctr_apply: such rows on their way in
+ *     ctr_scope         the rows that a feed is limited to
+ *     ctr_marks_source  the source of a feed, as its marks name it
+ *     ctr_digest        equal for equal contents of two tables
  */
 #ifndef CTR_MERGE_MERGE_H
 #define CTR_MERGE_MERGE_H
@@ -113,7 +117,7 @@ typedef struct ctr_brought_list {
  *
  *     device D   a shard under an id that I count or have counted under, ahead of mine, in a change
  *                that came with the token of the device D; or an opening that I know, which never
- *                counts again (table/openings.c), unless it makes way for a greater one
+ *                counts again (table/table.h), unless it makes way for a greater one
  *
  * Under a replaced name, lower clocks belong to the file that had the name before, and prove
  * nothing; clocks of a higher epoch belong to a successor.
@@ -135,13 +139,13 @@ typedef struct ctr_conflicts {
 
 /* Merges rows of another file into a counter table, from a pull or a feed.
  *
- *     ctr_merge_find(merge, keys, problem)                  false: the row is below a floor
- *     ctr_merge_row(merge, &row, map, giver, problem)       of a replicated table: its row cell
- *     ctr_merge_cell(merge, counter, &cell, problem)        for each cell of the row
- *     ctr_merge_write(merge, problem)                       one write; true if the row changed
+ *     ctr_merge_find(merge, keys)                  false: the row is below a floor
+ *     ctr_merge_row(merge, &row, map, giver)       of a replicated table: its row cell
+ *     ctr_merge_cell(merge, counter, &cell)        for each cell of the row
+ *     ctr_merge_write(merge)                       one write; true if the row changed
  *
- * A feed gives the counters of a replicated row one by one, behind the row: then
- * ctr_merge_counters stands in place of ctr_merge_row.
+ * A feed gives the counters of a replicated row one by one, behind the row: then ctr_merge_counters
+ * stands in place of ctr_merge_row.
  *
  * Conflicts between cells go to counter_conflicts first (merge/merge.c). */
 
@@ -298,7 +302,7 @@ typedef struct ctr_pull_rows {
 
 /* Equal digests for equal contents, whatever the order of the rows.
  *
- * A row hashes its folded key (table/shape.c), then name and cell of each touched counter, in the
+ * A row hashes its folded key (table/table.h), then name and cell of each touched counter, in the
  * order of the names; SHA-1 as in counter_digest, 122 bits. The hashes are added up modulo 2^128. A
  * last hash covers the sum, the number of rows, the floors, and the generations of counters other
  * than 1, in the order of the names. Deleted rows are rows.
@@ -334,12 +338,12 @@ typedef struct ctr_scope {
     ctr_packed key, folded; /* owned; of the table that was entered: ctr_scope_enter */
 } ctr_scope;
 
-/* Rows of replicated tables in a feed: their row cells with the values of the
- * regular columns (core/row_cell.c), and counters that come before their rows.
+/* Rows of replicated tables in a feed: their row cells with the values of the regular columns
+ * (core/core.h), and counters that come before their rows.
  *
  * In a feed, the generation of a counter of a replicated table is CTR_LIVES times the life of its
- * row plus the generation of the counter (table/columns.c): the higher one wins whole, as the life
- * of a row does. A counter whose row has not come waits in <table>_state, by _kind:
+ * row plus the generation of the counter (table/table.h): the higher one wins whole, as the life of
+ * a row does. A counter whose row has not come waits in <table>_state, by _kind:
  *
  *     'pending'   a cell: the life of its row in _row; the packed key and the name of the counter
  *                 in _name; the cell in _value */
@@ -356,20 +360,20 @@ typedef struct ctr_row_giver {
 /* Gives the changes of main, cell by cell, for any transport to carry.
  *
  *     table      the name the table was created with
- *     key        packed (core/key.c)
+ *     key        packed (core/core.h)
  *     column     the counter; '' if the cell is the row of a replicated table with its regular
  *                columns (merge/feed.c), which comes before its counters. Without one, the row
  *                has the floors of the table: its key has a value for each key column with a floor
  *                and nothing for the others, and no cell follows
- *     generation the generation of the counter (table/columns.c), with the life of its row if the
+ *     generation the generation of the counter (table/table.h), with the life of its row if the
  *                table is replicated; 0 for floors and rows
  *     number     the sequence number of the row
  *     key_text   the key columns in words, so that the taker can compare them with its own
  *
  * Counters that were added or dropped precede the rows, whatever the number and the bucket: with an
  * empty key, without a cell, and with the number 0. Then come answers about openings
- * (table/openings.c), whatever the bucket: with an empty key, without a column, and with the answer
- * as the cell.
+ * (table/table.h), whatever the bucket: with an empty key, without a column, and with the answer as
+ * the cell.
  *
  * Its own changes alone are those that others cannot have from somebody else: of a row that was
  * changed here the shards of its own ids, present and former, and openings; all of a row that was
@@ -516,7 +520,7 @@ void ctr_durable_check_leader(ctr_conn *conn, const char *schema, bool as_one);
 
 /* ---- the feed -------------------------------------------------------------------------------- */
 
-/* Returns the name. The caller frees it with sqlite3_free; NULL without memory. */
+/* Returns the name of a source. The caller frees it with sqlite3_free; NULL without memory. */
 char *ctr_marks_name(const ctr_marks_source *source);
 
 /* Reads a name; source->scope is the part of the text that spells the scope. */
@@ -546,7 +550,7 @@ void ctr_conflicts_set_mine(ctr_conflicts *conflicts, const ctr_identity *mine);
 void ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_file *file);
 
 /* Open the table with the birth name `birth`, or `entry`; refuse triggers on it. Return false,
- * without a problem, if there is none. The caller closes the merge, also after a failure, and does
+ * without an error, if there is none. The caller closes the merge, also after a failure, and does
  * not move it while it is open. */
 bool ctr_merge_open(ctr_merge *merge, ctr_file *file, const char *birth, ctr_conflicts *conflicts);
 bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_entry *entry,
@@ -557,12 +561,12 @@ bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys);
 int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs);
 bool ctr_merge_write(ctr_merge *merge);
 
-/* Returns the answers about openings of the table, lent; NULL on a problem. They are read when they
- * are first needed, and again when this connection has recorded others. */
+/* Returns the answers about openings of the table, lent; NULL on error. They are read when they are
+ * first needed, and again when this connection has recorded others. */
 ctr_openings *ctr_merge_openings(ctr_merge *merge);
 
-/* Answers about openings, in a merge: whether the values that two files had when
- * they began to track a table are one, or add up (table/openings.c). */
+/* Answers about openings, in a merge: whether the values that two files had when they began to
+ * track a table are one, or add up (table/table.h). */
 
 /* Takes n answers about openings, of CTR_ANSWER_SIZE bytes each, which were checked: records those
  * that are new, and reduces all rows by them (table/openings.c). Returns the number of rows that
@@ -613,7 +617,7 @@ void ctr_scope_close(ctr_scope *scope);
 
 /* ==== apply.c ================================================================================= */
 
-int ctr_changes_register(sqlite3 *db, ctr_conn *conn); /* changes.c: counter_changes */
+int ctr_changes_register(sqlite3 *db, ctr_conn *conn); /* counter_changes */
 
 /* =================================================================================================
  * Only files of this folder use what follows.
@@ -674,7 +678,7 @@ size_t ctr_conflicts_leave_out(ctr_conn *conn, ctr_conflicts *conflicts, const c
  * counter table that was created under another name, an ordinary table, or anything else. */
 int ctr_merge_refuse_name(ctr_file *file, const char *called, const char *birth, bool replicated);
 
-/* Refuses a key with a character that UTF-16 cannot keep, if the files of `db` are in UTF-16. */
+/* Refuses a key with a character that UTF-16 cannot keep, if the files of `conn` are in UTF-16. */
 int ctr_merge_refuse_key(ctr_conn *conn);
 
 /* Refuses a key that this file cannot keep. ctr_merge_find does this. */
@@ -684,8 +688,8 @@ int ctr_merge_check_key(ctr_merge *merge, sqlite3_value **keys);
  * ctr_merge_cell does this. */
 int ctr_merge_check_clocks(ctr_conn *conn, const ctr_cell *theirs);
 
-/* The same, with the values of regular columns that came with the row: in the order of
- * tracked->regular, NULL: none. A pull reads them later, from the table of the source. */
+/* Does as ctr_merge_write with the values of regular columns that came with the row: in the order
+ * of tracked->regular, NULL: none. A pull reads them later, from the table of the source. */
 bool ctr_merge_write_values(ctr_merge *merge, sqlite3_value **values);
 
 /* The second half of ctr_merge_find, for a row that was not found. */
@@ -699,7 +703,7 @@ bool ctr_merge_end(ctr_merge *merge);
 
 /* Joins the row cell of a row of a replicated table that was found, or is missing, with that of
  * another file, which has the regular column map[i] for my column i, or -1. Call it before the
- * cells are merged; if it returns CTR_ROW_STAYS, also on a problem, they are not. Fails with
+ * cells are merged; if it returns CTR_ROW_STAYS, also on error, they are not. Fails with
  * SQLITE_ERROR on a stamp beyond CTR_STAMP_MAX. */
 ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, const int *map,
                               int64_t giver);
@@ -719,8 +723,8 @@ int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values);
 /* Rows that two files began to replicate apart, and that differ.
  *
  * Such rows were there before each file called counter_replicate, and nobody knows which of two
- * values is the newer one (core/row_cell.c). A merge that meets them is refused until one of the
- * files says whose values win, by 'values=newest' or 'values=oldest'. */
+ * values is the newer one (core/core.h). A merge that meets them is refused until one of the files
+ * says whose values win, by 'values=newest' or 'values=oldest'. */
 
 /* Call it after ctr_merge_row, before the row is written, if merge->asks: compares the values of
  * both files, and notes the row if some differ. That of my column i in the other file is
@@ -739,13 +743,6 @@ void ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char 
 
 /* ==== pull.c ================================================================================== */
 
-/* Matches the regular columns of a replicated table with those of a source.
- *
- * Columns belong together by the names that they had when they were replicated first
- * (table/columns.c), whatever their numbers and present names. One that only we have is not merged.
- * One that only the source has is not merged if our table has no such column. One that is a counter
- * on one side and a regular column on the other is refused. */
-
 /* ==== circles.c =============================================================================== */
 
 /* Rows of replicated tables that refer to each other.
@@ -762,7 +759,7 @@ void ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char 
  * An immediate foreign key permits that only if one of its columns may be NULL: it is written last,
  * or cleared first. */
 
-/* Tries it with all listed rows of tables that refer to themselves, perhaps through others. The
+/* Tries this with all listed rows of tables that refer to themselves, perhaps through others. The
  * caller has shown what can be shown alone. Returns whether any row was shown or deleted. */
 bool ctr_circles_show(ctr_pull *pull);
 
@@ -792,7 +789,7 @@ void ctr_row_feed_open(ctr_row_giver *giver, ctr_tab *tab);
 void ctr_row_feed_close(ctr_row_giver *giver);
 
 /* Reads a row, number `rowid` of the cells, into giver->image, lent until the next one. Returns
- * false if it has no row cell, or on a problem. */
+ * false if it has no row cell, or on error. */
 bool ctr_row_feed_read(ctr_conn *conn, ctr_row_giver *giver, int64_t rowid, sqlite3_value **keys);
 
 /* ---- taking ---------------------------------------------------------------------------------- */

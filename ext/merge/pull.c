@@ -4,7 +4,12 @@
 #include <string.h>
 
 /* =================================================================================================
- * matching - compares regular columns on both sides of a pull. */
+ * matching - matches the regular columns of a replicated table with those of a source.
+ *
+ * Columns belong together by the names that they had when they were replicated first
+ * (table/table.h), whatever their numbers and present names. One that only we have is not merged.
+ * One that only the source has is not merged if our table has no such column. One that is a counter
+ * on one side and a regular column on the other is refused. */
 
 /* A regular column of the source that counts here. */
 static void refuse_counter_here(const ctr_merge *to, const char *name, const char *called)
@@ -684,7 +689,7 @@ static void pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs)
 }
 
 /* =================================================================================================
- * pull */
+ * pull - all tables of a file, then the rows that tracked tables have to show. */
 
 void ctr_pull_report_close(ctr_report *report)
 {

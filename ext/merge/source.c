@@ -1,4 +1,4 @@
-/* merge/source.c - opens the source of a pull, and holds its snapshot. */
+/* merge/source.c - opens the source of a pull, holds its snapshot, and makes it durable. */
 #include "merge/merge.h"
 
 #include <string.h>
@@ -129,7 +129,7 @@ void ctr_durable_check_leader(ctr_conn *conn, const char *schema, bool as_one)
 }
 
 /* =================================================================================================
- * source */
+ * source - opens a file, begins its snapshot, reads its tables. */
 
 /* The VFS through which the host has opened a schema; NULL for the default. */
 static const char *vfs_name(sqlite3 *host, const char *schema)

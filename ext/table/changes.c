@@ -1,4 +1,5 @@
-/* table/changes.c - collects changes from a journal and sorts them. */
+/* table/changes.c - collects the changes of a journal, keeps their list short, and folds amounts
+ * into cells. */
 #include "table/table.h"
 
 #include <stdlib.h>
@@ -405,7 +406,7 @@ static int64_t level_of_all(ctr_run *run)
 }
 
 /* Makes one segment of the segments of a level that has eight, or of all. Returns false if no level
- * has eight and all are short, or on a problem. */
+ * has eight and all are short, or on error. */
 static bool changes_compact(ctr_run *run)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_FULL_LEVEL);
@@ -475,7 +476,7 @@ static void close_folding(folding *job)
 }
 
 /* Opens the cell of a counter of a row to write it in place. Returns NULL if the cell is NULL or
- * has an index; any other failure is a problem: after an interrupt, SQLite has rolled back. */
+ * has an index; any other failure is an error: after an interrupt, SQLite has rolled back. */
 static sqlite3_blob *open_in_place(folding *job, int64_t id, int counter)
 {
     ctr_conn *conn = job->run.conn;

@@ -1,4 +1,4 @@
-/* table/columns.c - adds, renames and empties the columns of a stored table. */
+/* table/columns.c - counters that come and go; the regular columns of a replicated table. */
 #include "table/table.h"
 
 #include <string.h>
@@ -295,7 +295,7 @@ void ctr_regular_unlist(ctr_tab *tab, int64_t rowid, const char *name)
 }
 
 /* =================================================================================================
- * columns */
+ * columns - adds, drops and empties counters. */
 
 /* ---- checking -------------------------------------------------------------------------------- */
 

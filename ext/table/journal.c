@@ -1,4 +1,5 @@
-/* table/journal.c - reads journals, and the batches that follow them. */
+/* table/journal.c - reads the journal of a table into memory, and appends the batch of a
+ * transaction. */
 #include "table/table.h"
 
 #include <string.h>
@@ -471,7 +472,7 @@ void ctr_batch_roll_back_to(ctr_file *file, int level)
 }
 
 /* =================================================================================================
- * journal */
+ * journal - brings memory up to date, and drops it. */
 
 enum { FIRST_LOOKS = 1 /* look-ups of one row before all amounts are kept */ };
 

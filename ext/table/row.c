@@ -99,7 +99,7 @@ static ctr_status bytes_of(ctr_conn *conn, sqlite3_value *value, const uint8_t *
     return *bytes || lost ? CTR_OK : CTR_NOT_A_CELL;
 }
 
-/* For table/row.c. Opens the cell in a value; the journal is up to date. */
+/* Opens the cell in a value; the journal is up to date. */
 static int values_cell(ctr_rows *rows, sqlite3_value *value, int64_t rowid, int counter,
                        ctr_cell *cell)
 {
@@ -157,10 +157,8 @@ int ctr_values_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, c
                             : malformed(rows, sqlite3_column_int64(row, 0), counter, status);
 }
 
-/* For table/row.c. Takes the state of a counter of the row found last into rows->states, from the
- * statement that stands on it: its cell plus the amount of the journal.
- *
- * Takes the state of a counter: its cell plus the amount of the journal. */
+/* Takes the state of a counter of the row found last into rows->states, from the statement that
+ * stands on it: its cell plus the amount of the journal. */
 static void values_state(ctr_rows *rows, sqlite3_stmt *stands, int counter)
 {
     size_t size;

@@ -1,4 +1,5 @@
-/* table/shape.c - keeps columns, and lists them. */
+/* table/shape.c - keeps the columns of a table, and lists them as SQL; packs keys, as bytes and as
+ * JSON. */
 #include "table/table.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* table/stored.c - creates, renames, drops and reads the stored tables. */
+/* table/stored.c - creates, renames, drops and reads the stored tables; their catalog; what may not
+ * stand on them. */
 #include "table/table.h"
 
 #include <stdlib.h>
@@ -290,7 +291,7 @@ void ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape)
 }
 
 /* =================================================================================================
- * stored */
+ * stored - the tables themselves: their columns, as CREATE TABLE or SQLite tells them. */
 
 const char *const *ctr_stored_suffixes(void)
 {
@@ -618,8 +619,8 @@ static bool would_declare(ctr_conn *conn, const ctr_shape *shape, const char *ta
 }
 
 /* Reads the shape from the text of CREATE TABLE, if it is the text we write for that shape. Returns
- * false if it is another text, which only SQLite can read, or on a problem. The reading need not
- * be exact, because would_declare compares what has been read. */
+ * false if it is another text, which only SQLite can read, or on error. The reading need not be
+ * exact, because would_declare compares what has been read. */
 static bool read_declared(ctr_conn *conn, ctr_shape *shape, const char *table, const char *sql)
 {
     static const char UNIQUE[] = "UNIQUE";
@@ -656,7 +657,7 @@ bool ctr_stored_read_text(ctr_shape *shape, const ctr_objects *objects, const ch
 
 /* ---- without a lock -------------------------------------------------------------------------- */
 
-/* Returns false if we never declare such a column, or on a problem. */
+/* Returns false if we never declare such a column, or on error. */
 static bool describe_column(ctr_run *run, const char *stored, const char *name,
                             const ctr_shape *declared, ctr_shape *shape)
 {

@@ -1,4 +1,5 @@
-/* table/stream.c - prepares, binds and steps the scans of a stored table. */
+/* table/stream.c - scans of a stored table by a plan; walks of all or the changed rows; the UPDATE
+ * that merges. */
 #include "table/table.h"
 
 #include <string.h>

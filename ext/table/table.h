@@ -1,12 +1,15 @@
 /* table/table.h - one counter table in one file.
  *
- *     ctr_shape    its columns: the keys and the counters
- *     ctr_tab      the table: its names, its statements, what memory holds of it
- *     ctr_rows     the row at hand: found, staged, written
- *     ctr_stream   the rows that match a plan, in its order
+ *     ctr_shape     its columns: the keys and the counters
+ *     ctr_catalog   the counter tables of a file, by present name and birth name
+ *     ctr_tab       the table: its names, its statements, what memory holds of it
+ *     ctr_rows      the row at hand: found, staged, written
+ *     ctr_stream    the rows that match a plan, in its order
+ *     ctr_floors    limits of key columns; rows below them are gone for good
+ *     ctr_openings  the values that a table held when tracking began
  *
- * Its journal holds what the cells lack (journal, changes); memory is a cache of both (cache); a
- * fold moves the one into the other (fold). Nothing but this folder writes <table>_cells.
+ * Its journal holds what the cells lack; memory is a cache of both; a fold moves amounts from the
+ * journal into the cells. Nothing but this folder writes <table>_cells.
  */
 #ifndef CTR_TABLE_TABLE_H
 #define CTR_TABLE_TABLE_H
@@ -243,8 +246,8 @@ typedef struct ctr_tab {
 
 /* The changed rows of a table, read from its journal.
  *
- *     ctr_changes_read(&changes, tab, since, problem);
- *     ctr_changes_latest(&changes, problem);      by row, each once, with its highest number
+ *     ctr_changes_read(&changes, tab, since);
+ *     ctr_changes_latest(conn, &changes);      by row, each once, with its highest number
  *     sqlite3_free(changes.rows); */
 
 /* Columns of CTR_SQL_JOURNAL_SINCE and CTR_SQL_JOURNAL_LEVELS. */
@@ -256,8 +259,7 @@ typedef struct ctr_changes {
     const struct ctr_changes *only; /* private: the rows that are read, sorted; NULL: all */
 } ctr_changes;
 
-/* The journal of one table: amounts that the cells lack, and the list of changed
- * rows.
+/* The journal of one table: amounts that the cells lack, and the list of changed rows.
  *
  *     page_views_journal(_seq INTEGER PRIMARY KEY, level INTEGER, entries BLOB)    core/entries.c
  *
@@ -317,10 +319,10 @@ typedef struct ctr_registry {
 
 /* Reads the rows of one stored table, one row at a time.
  *
- *     ctr_rows_find_key(rows, keys, problem);            rows->found, rows->states
+ *     ctr_rows_find_key(rows, keys);            rows->found, rows->states
  *
- * table/row.c stages and writes changes of the counters of that row, table/row.c reads the
- * values of rows without finding them.
+ * In table/row.c the part stage stages and writes changes of the counters of that row; the part
+ * values reads rows without finding them.
  *
  * A merge needs the cells themselves, complete with the journal's amounts: `whole`. */
 
@@ -381,8 +383,8 @@ typedef struct ctr_joined {
 
 /* The rows of one stored table that match a plan, in its order.
  *
- *     ctr_stream_start(stream, plan, argv, true, problem);
- *     while (ctr_stream_step(stream, problem)) ... stream->statement stands on a row
+ *     ctr_stream_start(stream, plan, argv, true);
+ *     while (ctr_stream_step(stream)) ... stream->statement stands on a row
  *     ctr_stream_close(stream);
  *
  * The columns of a row are _id and then the declared columns. Closing a stream returns its
@@ -708,7 +710,7 @@ int ctr_pack_values(ctr_conn *conn, ctr_packed *packed, sqlite3_value **values, 
 void ctr_pack_begin(ctr_conn *conn, ctr_packed *packed);
 void ctr_pack_append(ctr_conn *conn, ctr_packed *packed, sqlite3_value *value);
 
-/* The same for the key columns of a row, or for floors, folded. */
+/* Packs the key columns of a row, or floors, folded, in place of the present bytes. */
 int ctr_pack_folded(ctr_conn *conn, ctr_packed *packed, const ctr_shape *shape,
                     sqlite3_value **keys);
 
@@ -736,7 +738,7 @@ int ctr_pack_bind(sqlite3_stmt *statement, const uint8_t *bytes, size_t size);
 char *ctr_key_json_write(const uint8_t *key, size_t size);
 
 /* Packs the values of a JSON array, which SQLite's json_each reads, in place of the present bytes,
- * and sets their number. Returns false if it is no array of values of a key, or on a problem. */
+ * and sets their number. Returns false if it is no array of values of a key, or on error. */
 bool ctr_key_json_read(ctr_packed *key, int *n, ctr_conn *conn, const char *json);
 
 /* ==== stored.c ================================================================================ */
@@ -749,7 +751,7 @@ void ctr_catalog_remove(ctr_conn *conn, const char *schema, const char *table);
 void ctr_catalog_rename(ctr_conn *conn, const char *schema, const char *table, const char *to);
 
 /* Look for the table with the birth name `birth`, or the present name `table`. Return false if
- * there is none, or on a problem. The caller closes the entry, also after a failure. */
+ * there is none, or on error. The caller closes the entry, also after a failure. */
 bool ctr_catalog_born(ctr_catalog_entry *entry, ctr_conn *conn, const char *schema,
                       const char *birth);
 bool ctr_catalog_named(ctr_catalog_entry *entry, ctr_conn *conn, const char *schema,
@@ -775,8 +777,8 @@ const ctr_catalog_entry *ctr_catalog_find(const ctr_catalog *catalog, const char
  * connection may answer IGNORE: SQLite then reads NULL instead of a column, and leaves a column out
  * of an UPDATE. Counts would be lost without an error, so these functions fail before that. */
 
-/* Refuses triggers that our writes would fire, because a trigger is foreign code: on the stored
- * tables of `table`, which may be NULL, and with `of_file` on those of the file. */
+/* Refuse triggers on the stored tables of `table`, which may be NULL, and with `of_file` on those
+ * of the file. */
 void ctr_refuse_triggers(ctr_conn *conn, const char *schema, const char *table, bool of_file);
 int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, bool of_file);
 
@@ -807,8 +809,7 @@ int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, boo
  *
  * The columns of the UNIQUE constraint are the key, in its order; the other columns are counters,
  * each a cell or NULL. Names that begin with an underscore are ours. A stored table of any other
- * shape is damaged, and we refuse it before we use it.
- * */
+ * shape is damaged, and we refuse it before we use it. */
 
 /* The stored tables of a counter table: "cells", "journal", "state"; NULL at the end. */
 const char *const *ctr_stored_suffixes(void);
@@ -822,8 +823,8 @@ void ctr_stored_create(const ctr_shape *shape, ctr_conn *conn, const char *schem
 void ctr_stored_drop(ctr_conn *conn, const char *schema, const char *table);
 void ctr_stored_rename(ctr_conn *conn, const char *schema, const char *table, const char *to);
 
-/* Reads the shape from the stored tables of `table`. SQLITE_CORRUPT_VTAB if they are missing or
- * damaged. The caller closes it, also after a failure. */
+/* Reads the shape from the stored tables of `table`. Fails with SQLITE_CORRUPT_VTAB if they are
+ * missing or damaged. The caller closes it, also after a failure. */
 int ctr_stored_read(ctr_shape *shape, ctr_conn *conn, const char *schema, const char *table);
 
 /* The same in two steps, for ctr_tab_read_shape: the columns, from the text of CREATE TABLE alone,
@@ -843,7 +844,7 @@ int ctr_stored_describe(ctr_shape *shape, ctr_conn *conn, const char *schema, co
 
 /* ==== tab.c =================================================================================== */
 
-/* Returns the table of a file with this shape, lent as long as the file, or NULL and a problem
+/* Returns the table of a file with this shape, lent as long as the file lives. Fails, with NULL,
  * without memory. It keeps its memory, unless the schema has changed since the last call. */
 ctr_tab *ctr_tab_of(ctr_file *file, const char *table, const ctr_shape *shape);
 
@@ -853,12 +854,12 @@ ctr_tab *ctr_tab_known(ctr_file *file, const char *table);
 /* Reads the shape of a table with its generations; the caller closes it, also after a failure. */
 int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape);
 
-/* Returns a run of statements on the table. NULL: none, after a problem. */
+/* Returns a run of statements on the table. `tab` may be NULL after an error. */
 ctr_run ctr_tab_run(const ctr_tab *tab);
 
-/* Takes a statement, which nobody else uses until it is given back; NULL on error, and of no table,
- * which follows one. If it is taken
- * already, because the collation of a key runs SQL of the host, another one is prepared. */
+/* Takes a statement, which nobody else uses until it is given back. If it is taken already, because
+ * the collation of a key runs SQL of the host, another one is prepared. NULL on error; `tab` may
+ * then be NULL. */
 ctr_slot *ctr_tab_take(ctr_tab *tab, ctr_tab_sql which);
 
 /* The same for one on the tracked table, with its lists. Only the table that the ctr_tab knows has
@@ -869,8 +870,8 @@ ctr_slot *ctr_tab_take_shown(ctr_tab *tab, ctr_tab_sql which, const struct ctr_t
 /* Takes what the table tracks now; releases the former. */
 void ctr_tab_track(ctr_tab *tab, struct ctr_tracked *tracked, void (*drop)(struct ctr_tracked *));
 
-/* Gives a statement back: resets it and clears its bindings; NULL is harmless. After a problem it
- * is finalized, for it may hide columns, as an authorizer wanted it. */
+/* Gives a statement back: resets it and clears its bindings; NULL is harmless. After an error it is
+ * finalized, for it may hide columns, as an authorizer wanted it. */
 void ctr_tab_give_back(ctr_tab *tab, ctr_slot *slot);
 void ctr_tab_drop(ctr_slot *slot); /* the same, and finalizes it */
 
@@ -901,7 +902,7 @@ void ctr_rows_close(ctr_rows *rows);
 void ctr_rows_reorder(ctr_rows *rows);
 
 /* Looks for the row with these key values, in key order. They may have any type: the columns'
- * affinity applies. On a malformed cell, sets a problem that names column and key. */
+ * affinity applies. Fails on a malformed cell, and names column and key. */
 int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys);
 int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid);
 
@@ -925,7 +926,7 @@ int ctr_rows_take(ctr_rows *rows, sqlite3_stmt *row);
 ctr_summary ctr_rows_state(const ctr_rows *rows, int counter);
 
 /* Returns the row cell of the row found last, read at the first call; life 0 if none was found or
- * it has none. NULL on a problem. Only for a replicated table. */
+ * it has none. NULL on error. Only for a replicated table. */
 ctr_row_cell *ctr_rows_row(ctr_rows *rows);
 
 /* Returns whether that row is live, by its row cell, which is read only if nothing else says so. */
@@ -937,8 +938,8 @@ bool ctr_rows_is_live(ctr_rows *rows);
  */
 
 /* Opens the cell in column i of a statement's current row, whose id is in column 0, with the
- * journal's amount added. It lives until the next one is opened. On a malformed cell, sets a
- * problem that names counter and key. */
+ * journal's amount added. It lives until the next one is opened. Fails on a malformed cell, and
+ * names counter and key. */
 int ctr_values_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_cell *cell);
 
 /* The same, but returns only life and sum, without any shard. */
@@ -949,22 +950,22 @@ int ctr_values_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter,
 bool ctr_values_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys);
 
 /* Copies the key values of a row; the caller frees them with sqlite3_value_free, also after a
- * failure. Returns false if there is no such row, or on a problem. */
+ * failure. Returns false if there is no such row, or on error. */
 bool ctr_values_take_key(ctr_rows *rows, int64_t rowid, sqlite3_value **keys);
 
 /* Returns the key of a row as a message shows it, ('/', 12); the caller frees it with sqlite3_free.
  * Returns NULL without memory, or if an error of reading the row made SQLite roll back; that error
- * replaces the problem. */
+ * is then the one at hand. */
 char *ctr_values_key_text(ctr_rows *rows, int64_t rowid);
 
-/* Adds "column hits of ('/', 12)" to the problem. */
+/* Adds "column hits of ('/', 12)" to the error at hand. */
 void ctr_values_problem_at(ctr_rows *rows, int64_t rowid, int counter);
 
 /* Changes of the counters of a found or missing row: staged, then written.
  *
- *     ctr_rows_find_key(rows, keys, problem);
- *     ctr_stage_add(rows, counter, n, leader, problem);     for each counter that changes
- *     ctr_stage_write(rows, keys, problem);
+ *     ctr_rows_find_key(rows, keys);
+ *     ctr_stage_add(rows, counter, n, leader);     for each counter that changes
+ *     ctr_stage_write(rows, keys);
  *
  * An increment and a write of regular columns of an existing row go to the journal
  * (table/journal.c), every other change to the cells, in one INSERT or UPDATE. Every refusal comes
@@ -984,7 +985,7 @@ ctr_status ctr_stage_open(ctr_rows *rows, int counter, int64_t n, const ctr_lead
 ctr_status ctr_stage_next_life(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader);
 ctr_status ctr_stage_delete(ctr_rows *rows, int counter);
 
-/* Returns room for a new cell, valid until the next call; NULL if there is no memory. The second
+/* Returns room for a new cell, valid until the next call; NULL if there is no memory. ctr_stage_set
  * makes its first `size` bytes the new cell of a counter. */
 uint8_t *ctr_stage_room(ctr_rows *rows, size_t size);
 void ctr_stage_set(ctr_rows *rows, int counter, size_t size);
@@ -1021,7 +1022,7 @@ int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys);
 /* The same for a row that was not looked for. Returns false if it exists; then nothing changed. */
 bool ctr_stage_write_new(ctr_rows *rows, sqlite3_value **keys);
 
-/* Sets the problem that a row is being written, and a collation of the host writes another. */
+/* Fails because a row is being written, and a collation of the host writes another one. */
 int ctr_stage_refuse_writing(ctr_conn *conn);
 
 /* ==== cache.c ================================================================================= */
@@ -1047,13 +1048,7 @@ void ctr_cache_drop_amount(ctr_amounts *amounts, int64_t row, int counter);
 /* Drops all amounts, and frees the memory. */
 void ctr_cache_clear_amounts(ctr_amounts *amounts);
 
-/* Rows of the table: the key, and the state of each counter, with the journal's amounts.
- *
- *     by id, by key    -> the same rows; a key as the row stores it
- *
- * A cached row can be read and counted in without a statement. Any row may be dropped at any time;
- * rows that were not used recently are dropped to stay within CTR_CACHE_BYTES. */
-
+/* Returns the hash of a packed key. */
 uint64_t ctr_cache_hash(const uint8_t *key, size_t size);
 
 /* ==== journal.c =============================================================================== */
@@ -1113,13 +1108,13 @@ int ctr_batch_refuse_triggers(ctr_tab *tab);
 /* Makes room for `n` entries, and appends the batch if it has grown long. */
 int ctr_batch_expect(ctr_tab *tab, int n);
 
-/* Returns the number that the entries which follow will have. The write lock is held. 0 on a
- * problem. */
+/* Returns the number that the entries which follow will have. The write lock is held. 0 on
+ * error. */
 int64_t ctr_batch_number(ctr_tab *tab);
 
 /* Makes this and all other connections drop their memory of the table. The caller has folded the
- * journal: amounts that stand in it would be lost. Returns the number of the change, or 0 on a
- * problem. */
+ * journal: amounts that stand in it would be lost. Returns the number of the change, or 0 on
+ * error. */
 int64_t ctr_batch_mark_change(ctr_tab *tab);
 
 /* ---- all tables of a file that this transaction has written to, or is about to ---- */
@@ -1137,7 +1132,7 @@ void ctr_changes_read(ctr_changes *changes, ctr_tab *tab, int64_t since);
 /* Sorts by row, ascending, and keeps each row once, with its highest number and all its origins. */
 int ctr_changes_latest(ctr_conn *conn, ctr_changes *changes);
 
-/* Sets the problem "t_journal is damaged: row 5 is truncated". */
+/* Fails with "t_journal is damaged: row 5 is truncated". */
 int ctr_changes_damaged(ctr_conn *conn, const char *table, int64_t number, const char *what);
 
 /* Moves amounts of a journal into the cells.
@@ -1201,6 +1196,7 @@ const ctr_file_tables *ctr_events_tables(void);
 
 /* ==== stream.c ================================================================================ */
 
+/* Finalizes the kept statements. */
 void ctr_stream_release(ctr_streams *streams);
 
 /* Returns whether the comparisons of the plan with these arguments mean the same on the stored
@@ -1211,7 +1207,7 @@ bool ctr_stream_is_exact(const ctr_shape *shape, const char *plan, sqlite3_value
  * came first, if there was one. */
 void ctr_stream_start(ctr_stream *stream, const char *plan, sqlite3_value **argv, bool all);
 
-/* Steps to the next row. Returns false at the end, or on a problem. */
+/* Steps to the next row. Returns false at the end, or on error. */
 bool ctr_stream_step(ctr_stream *stream);
 
 /* Ends the scan. The stream may be started again. */
@@ -1222,8 +1218,8 @@ bool ctr_stream_plan_has_argument(const char *plan);
 
 /* The rows of a stored table: all, or those changed since a number.
  *
- *     ctr_stream_walk_open(&walk, rows, CTR_WALK_SINCE, since, problem);
- *     while (ctr_stream_walk_next(&walk, problem))
+ *     ctr_stream_walk_open(&walk, rows, CTR_WALK_SINCE, since);
+ *     while (ctr_stream_walk_next(&walk))
  *         value = sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + i);
  *     ctr_stream_walk_close(&walk);
  *
@@ -1243,9 +1239,10 @@ void ctr_stream_walk_open_scope(ctr_walk *walk, ctr_rows *rows, int64_t since,
 bool ctr_stream_walk_next(ctr_walk *walk);
 void ctr_stream_walk_close(ctr_walk *walk);
 
+/* Registers the function counter_merging. */
 int ctr_update_register(sqlite3 *db, ctr_conn *conn);
 
-/* Returns false, without a problem, if the function cannot be used. The caller closes the update,
+/* Returns false, without an error, if the function cannot be used. The caller closes the update,
  * also after a failure. */
 bool ctr_update_open(ctr_update *update, ctr_rows *rows, ctr_update_merge *merge, void *with);
 void ctr_update_close(ctr_update *update);
@@ -1260,9 +1257,9 @@ int ctr_update_behind(ctr_update *update, int64_t rowid);
 
 /* ==== columns.c =============================================================================== */
 
-/* Returns the columns and writers, lent until they are asked for again after memory was dropped;
- * NULL on a problem, which is SQLITE_CORRUPT_VTAB if they are damaged. Forget drops memory; close
- * frees it. */
+/* Returns the columns and writers, lent until they are asked for again after memory was dropped.
+ * Fails, with NULL, with SQLITE_CORRUPT_VTAB if they are damaged. Forget drops memory; close frees
+ * it. */
 const ctr_registry *ctr_regular_of(ctr_tab *tab);
 void ctr_regular_forget(ctr_tab *tab);
 void ctr_regular_close(ctr_tab *tab);
@@ -1389,7 +1386,7 @@ bool ctr_openings_is_own(const ctr_openings *openings, const uint8_t id[CTR_ID_S
 size_t ctr_openings_count(const ctr_cell *cell);
 
 /* Writes the cell reduced: in each group of openings only the greatest counts. Returns false if
- * that changes nothing, or on a problem. Needs cell->size bytes. */
+ * that changes nothing, or on error. Needs cell->size bytes. */
 bool ctr_openings_reduce(ctr_conn *conn, ctr_openings *openings, const ctr_cell *cell, uint8_t *out,
                          size_t *size);
 
@@ -1403,7 +1400,7 @@ bool ctr_openings_unanswered(ctr_conn *conn, ctr_openings *openings, const ctr_c
 char *ctr_openings_call(const char *table, const char *answer, const uint8_t *other,
                         const uint8_t *second);
 
-/* Records an opening that was made now, with the id of this file. Problems go to that of `run`. */
+/* Records an opening that was made now, with the id of this file. */
 void ctr_openings_record(ctr_run *run, const uint8_t id[CTR_ID_SIZE],
                          const uint8_t file[CTR_ID_SIZE]);
 
@@ -1439,7 +1436,7 @@ bool ctr_pack_has(ctr_conn *conn, const uint8_t *bytes, size_t size, sqlite3_val
 /* Draws new tokens, which void the marks of other files for these tables. */
 void ctr_catalog_redraw(ctr_conn *conn, const char *schema);
 
-/* Sets the problem for a column that is not NULL and reads as NULL. */
+/* Fails because a column that is not NULL reads as NULL. */
 int ctr_refuse_hidden(ctr_conn *conn, const char *table);
 
 /* Returns whether an authorizer hides _id, a counter, or with `keys` a key column from a statement
@@ -1457,7 +1454,7 @@ void ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape);
 
 /* ==== tab.c =================================================================================== */
 
-/* Returns one that has only statements, with the columns in another order, or NULL and a problem
+/* Returns a table that has only statements, with the columns in another order. Fails, with NULL,
  * without memory. The caller frees it with ctr_tab_free. */
 ctr_tab *ctr_tab_reordered(const ctr_tab *tab, const ctr_shape *shape);
 void ctr_tab_free(ctr_tab *tab);
@@ -1467,11 +1464,11 @@ void ctr_tab_close_all(ctr_file *file);
 
 /* ==== row.c =================================================================================== */
 
-/* The same for the arguments of the function in table/stream.c: the row id and the columns of the
- * shape. The cells are whole. */
+/* Takes the arguments of the function in table/stream.c, the row id and the columns of the shape,
+ * as if the row were found. The cells are whole. */
 int ctr_rows_take_values(ctr_rows *rows, sqlite3_value *rowid, sqlite3_value **columns);
 
-/* ---- for table/row.c and table/row.c ---------------------------------------------------- */
+/* ---- for table/stream.c ---------------------------------------------------------------------- */
 
 /* Binds the values of a key, from the first parameter on. It borrows the caller's texts instead of
  * copying them. */
@@ -1482,19 +1479,13 @@ int ctr_stage_note(ctr_rows *rows);
 
 /* ==== cache.c ================================================================================= */
 
-/* A hash table by row and counter. A journal may have many amounts, and a fresh connection reads
- * them all. So they are in one array, without an allocation for each.
- *
- * It has the stamps of regular columns, too: CTR_AMOUNT_COLUMNS + c is column c, and its amount
- * the number of the stamp. */
-
 /* The counter of a slot that is not used. */
 #define CTR_AMOUNT_UNUSED UINT32_MAX
 
 enum { CTR_AMOUNT_COLUMNS = 1 << 20 };
 
 /* Sets the stamp of a regular column of a row, which the caller has made room for; the highest
- * number stays. Return whether a row has stamps; the third drops them. */
+ * number stays. The second returns whether a row has stamps; the third drops them. */
 ctr_amount *ctr_cache_set_stamp(ctr_amounts *amounts, int64_t row, int column, int64_t number);
 bool ctr_cache_has_stamps(const ctr_amounts *amounts, int64_t row);
 bool ctr_cache_drop_stamps(ctr_amounts *amounts, int64_t row);
@@ -1546,8 +1537,8 @@ void ctr_cache_clear(ctr_cache *cache);
 #define CTR_JOURNAL_ROWS 4096
 #endif
 
-/* The same for one row; memory then has only this row. So a fresh connection answers its first
- * look-up without a table of all amounts. */
+/* Brings memory up to date for one row alone: memory then has only this row. So a fresh connection
+ * answers its first look-up without a table of all amounts. */
 int ctr_journal_refresh_row(ctr_tab *tab, int64_t row);
 
 /* Returns the number of entries that are not in the file yet. */
@@ -1563,7 +1554,8 @@ static inline bool ctr_batch_is_ahead(const ctr_tab *tab)
     return ctr_batch_pending(tab) > 0 || tab->appended;
 }
 
-/* The same for a statement that was just prepared, or prepared again: there may be new triggers. */
+/* Does as ctr_batch_refuse_triggers for a statement that was just prepared, or prepared again:
+ * there may be new triggers. */
 int ctr_batch_refuse_triggers_anew(ctr_tab *tab);
 
 /* Notes an increment of a counter of a row by n: one tick of its clock. */
@@ -1606,7 +1598,8 @@ void ctr_batch_roll_back_to(ctr_file *file, int level);
 /* A row of level 0; a segment is of level 1 or higher. */
 enum { CTR_LEVEL_TRANSACTIONS = 0 };
 
-/* The same for some rows, each once and sorted: of these, all are listed if `since` is 0. */
+/* Does as ctr_changes_read for some rows, each once and sorted: of these, all are listed if `since`
+ * is 0. */
 void ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since,
                          const ctr_changes *rows);
 

@@ -1,4 +1,5 @@
-/* tracked/constraints.c - reads columns, UNIQUE indexes and foreign keys of a table. */
+/* tracked/constraints.c - which columns of a table can be tracked, and which rows OR REPLACE
+ * removes. */
 #include "tracked/tracked.h"
 
 #include <string.h>
@@ -269,7 +270,7 @@ typedef struct unique_in {
     ctr_unique *rows;
 } unique_in;
 
-/* Returns the text of the index; NULL on a problem, or if it is one of a constraint. */
+/* Returns the text of the index; NULL on error, or if it is one of a constraint. */
 static char *read_index_text(ctr_conn *conn, const unique_in *in, const char *index)
 {
     ctr_run run = ctr_run_on(in->tracked->conn, in->tracked->schema, NULL);
@@ -320,10 +321,9 @@ static void match_expression(ctr_conn *conn, const unique_in *in, const char *te
                              const char *condition)
 {
     sqlite3_str *match = in->rows->match;
-    const char *named = condition ? ctr_text_print(conn, "%s %s", text, condition) : NULL;
-    if (condition && !named) ctr_problem_nomem(conn);
+    const char *named = condition ? ctr_text_print(conn, "%s %s", text, condition) : text;
     sqlite3_str_appendf(match, "(%s\n) = (SELECT %s\n FROM (SELECT ", text, text);
-    list_new_row(conn, &in->tracked->ordinary, named ? named : text, match);
+    list_new_row(conn, &in->tracked->ordinary, named, match);
     sqlite3_str_appendall(match, ")");
     if (condition) sqlite3_str_appendf(match, " WHERE %s\n", condition);
     sqlite3_str_appendall(match, ")");

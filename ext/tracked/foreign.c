@@ -63,7 +63,7 @@ static bool is_replicated(const reading_keys *reading, const char *table)
     return false;
 }
 
-/* Appends a foreign key without columns. Returns NULL on a problem. */
+/* Appends a foreign key without columns. Returns NULL on error. */
 static ctr_foreign_key *add_foreign_key(ctr_conn *conn, ctr_foreign_keys *foreign,
                                         const char *child, const char *parent,
                                         const char *on_delete)

@@ -1,9 +1,15 @@
 /* tracked/reconcile.c - brings the counters of a row to what the tracked table shows, or ends them.
  *
+ *     own_write      the row that the library is writing: its triggers count nothing
+ *     reports        how the counter table sees and shows the tracked table
+ *     stamping       the row cells of a replicated table
+ *     reconcile      a row and its counters
+ *     trigger_rows   the rows that the triggers insert
+ *
  *     count = what the row shows - its base
  *
  * The base is what the row showed when it was last counted: the value of its counter or, in a row
- * that is apart (tracked/showing.c), the listed value. A base is absent, NULL or a number.
+ * that is apart (tracked/tracked.h), the listed value. A base is absent, NULL or a number.
  *
  *                  no base        a number                            deleted
  *     a number     it is added    the difference is added             next life, the number
@@ -27,7 +33,10 @@
 #include <string.h>
 
 /* =================================================================================================
- * own_write - the row of a tracked table that the library is writing. */
+ * own_write - the row of a tracked table that the library is writing.
+ *
+ * Writing the table fires its triggers, which report the row. So the file knows the row being
+ * written (tracked/writing.c), and does not count it again. */
 
 /* Returns whether the library is writing a row of the file. */
 static bool own_write_runs(const ctr_file *file)
@@ -44,9 +53,8 @@ static bool note_if_wanted(ctr_writing *writing, const ctr_shown *shown)
     return is;
 }
 
-/* Return whether it is writing the row with this id, or with exactly this key and not ended, with
- * these values, by counter (NULL: it deletes the row). Then they note that our trigger has seen
- * them. */
+/* Returns whether the library is writing the row with exactly this key and not ended, with these
+ * values, by counter (NULL: it deletes the row). Then notes that our trigger has seen them. */
 static bool own_write_is_row(const ctr_file *file, const char *counters, sqlite3_value **keys,
                              const ctr_shown *shown)
 {
@@ -57,13 +65,15 @@ static bool own_write_is_row(const ctr_file *file, const char *counters, sqlite3
     return note_if_wanted(writing, shown) && !writing->ended;
 }
 
-/* Returns whether it is writing the row whose cells have this id. */
+/* Returns whether the library is writing the row whose cells have this id. */
 static bool own_write_is_of_rowid(const ctr_file *file, const char *counters, int64_t rowid)
 {
     const ctr_writing *writing = file->writing;
     return writing && strcmp(writing->tracked->counters, counters) == 0 && writing->rowid == rowid;
 }
 
+/* Returns whether it writes that row with these values, and notes that our trigger has seen
+ * them. */
 static bool own_write_is_rowid(const ctr_file *file, const char *counters, int64_t rowid,
                                const ctr_shown *shown)
 {
@@ -79,12 +89,13 @@ static bool own_write_refuses(const ctr_file *file)
     return writing && writing->unsaved && ctr_foreign_broken(writing->tracked->conn->db);
 }
 
-/* Note that a trigger changed or deleted a row, if it is the one that the library is writing. */
+/* Notes that a trigger changed the row, if it is the one that the library is writing. */
 static void own_write_note_aside(const ctr_file *file, const char *counters, int64_t rowid)
 {
     if (own_write_is_of_rowid(file, counters, rowid)) file->writing->aside = true;
 }
 
+/* The same if a trigger deleted it. */
 static void own_write_note_ended(const ctr_file *file, const char *counters, int64_t rowid)
 {
     if (own_write_is_of_rowid(file, counters, rowid)) file->writing->ended = true;
@@ -94,7 +105,6 @@ static void own_write_note_ended(const ctr_file *file, const char *counters, int
  * reports - the counter table of a tracked table sees and shows that table.
  */
 
-/* Of these methods, those that read the tracked table. */
 static const char *reports_tracked_table(const ctr_table *table)
 {
     const ctr_objects *objects = ctr_file_objects(table->file);
@@ -137,7 +147,7 @@ static ctr_opening *reports_opening(const ctr_table *table)
 }
 
 /* Returns a view of the tracked table, by which none of its rows is written, or NULL if that table
- * is not known or on a problem.
+ * is not known or on error.
  *
  * The view is kept until the schema changes. SQLite does not always make a new object of this table
  * then: counter_replicate of a new column changes the triggers alone. A view that shows a row just
@@ -167,9 +177,8 @@ static ctr_showing *reports_look(ctr_table *table)
 
 /* Writes the counters of the row that was found into the tracked table, if the table accepts them.
  * All of our triggers must exist, unless one of them is the caller. The other arguments are those
- * of ctr_showing_row.
- *
- * The write fires triggers, which may insert another key here, so the key is copied. */
+ * of ctr_showing_row. The write fires triggers, which may insert another key here, so the key is
+ * copied. */
 static void reports_show(ctr_table *table, bool is_trigger, const ctr_shown *from,
                          const ctr_summary *before, const ctr_summary *after)
 {
@@ -208,15 +217,17 @@ static void reports_note_names(ctr_table *table)
  *     UPDATE             the columns that the trigger names; the stamp goes to the journal
  *     DELETE             the next life, which is even; the counters of the row are empty
  *
- * They come from tracked/reconcile.c, the second from tracked/reconcile.c; the row cell is written
- * with the counters of the row. A stamp is higher than those that it replaces, also if the clock
- * of another file is ahead (core/row_cell.c). Stamping asks under whom the file counts, as
- * counting does. What a trigger of the application changes in a row while that row is merged is
- * not stamped.
+ * The row cell is written with the counters of the row. A stamp is higher than those that it
+ * replaces, also if the clock of another file is ahead (core/core.h). Stamping asks under whom the
+ * file counts, as counting does. What a trigger of the application changes in a row while that row
+ * is merged is not stamped.
  *
  * counter_replicate stamps the rows that are there with (CTR_STAMP_BEGAN, its opening), or with the
  * number above or below for 'values=newest' or 'values=oldest'. Of two files that began with one
- * number a merge asks whose values win. */
+ * number a merge asks whose values win.
+ *
+ * All functions but stamping_is_live do nothing unless the table is replicated. They fail with
+ * SQLITE_FULL if a row has no further life or stamp. */
 
 static void refuse_last_life(ctr_table *table)
 {
@@ -226,7 +237,7 @@ static void refuse_last_life(ctr_table *table)
     sqlite3_free(key);
 }
 
-/* Makes a stamp of this file, higher than `above`. Returns false on a problem. */
+/* Makes a stamp of this file, higher than `above`. Returns false on error. */
 static bool make_stamp(ctr_table *table, int64_t above, ctr_stamp *stamp)
 {
     ctr_conn *conn = table->joined.conn;
@@ -242,12 +253,7 @@ static bool make_stamp(ctr_table *table, int64_t above, ctr_stamp *stamp)
     return false;
 }
 
-/* stamping.c: all but the first do nothing unless the table is replicated. They fail with
- * SQLITE_FULL if a row has no further life or stamp.
- *
- * Returns whether the row that was found lives: by its row cell or, in other tables, its
- * counters.
- *
+/* Returns whether the row that was found lives: by its row cell or, in other tables, its counters.
  * A row that was not looked for is taken for one without a row cell. */
 static bool stamping_is_live(ctr_table *table)
 {
@@ -255,7 +261,7 @@ static bool stamping_is_live(ctr_table *table)
     return ctr_rows_is_live(table->rows);
 }
 
-/* Stage the row cell of the row that was found or is missing: inserted; deleted. */
+/* Stages the row cell of the row that was found or is missing, as inserted. */
 static void stamping_insert(ctr_table *table)
 {
     ctr_stamp stamp;
@@ -270,6 +276,7 @@ static void stamping_insert(ctr_table *table)
         ctr_stage_row(rows);
 }
 
+/* Stages it as deleted. */
 static void stamping_delete(ctr_table *table)
 {
     ctr_rows *rows = table->rows;
@@ -287,7 +294,7 @@ static void stamping_delete(ctr_table *table)
 /* ---- an UPDATE ------------------------------------------------------------------------------- */
 
 /* Reads 5 or '5,0,1', CTR_MASK_COLUMNS in each number, into a mask by the numbers of the columns;
- * see tracked/triggers.c. */
+ * see tracked/tracked.h. */
 static bool *read_mask(ctr_conn *conn, sqlite3_value *marks, int n)
 {
     bool *mask = sqlite3_malloc64((size_t)n + 1);
@@ -443,10 +450,9 @@ static bool stamping_found(ctr_table *table)
     return true;
 }
 
-/* Stages the row cell of such a row that is to come back: its columns have no stamp any more, by
- * which other files notice that they should give their values (ctr_row_cell_lacks).
- *
- * The row lives on, and its values are lost here: those of any other file are newer. */
+/* Stages the row cell of a missing row that is to come back. It lives on, but its values are lost
+ * here: its columns have no stamp any more, by which other files notice that they should give
+ * theirs (ctr_row_cell_lacks). */
 static void stamping_restored(ctr_table *table)
 {
     ctr_rows *rows = table->rows;
@@ -457,11 +463,9 @@ static void stamping_restored(ctr_table *table)
     ctr_stage_row(rows);
 }
 
-/* Writes the row cell of a row that counter_replicate finds among the cells alone. `waits`: it is
- * listed so.
- *
- * A row of the cells without one in the table, which has no row cell yet: it was deleted, or waits,
- * and then it has the values of some other file. */
+/* Writes the row cell of a row that counter_replicate finds among the cells alone, unless it has
+ * one: it was deleted, or is listed as one that `waits`, and then it has the values of some other
+ * file. */
 static void stamping_missing(ctr_table *table, bool waits)
 {
     ctr_rows *rows = table->rows;
@@ -478,7 +482,7 @@ static void stamping_missing(ctr_table *table, bool waits)
 }
 
 /* =================================================================================================
- * reconcile */
+ * reconcile - counts a row, ends its counters, looks for rows that OR REPLACE removed. */
 
 /* ---- what the row showed --------------------------------------------------------------------- */
 
@@ -717,10 +721,8 @@ static void open_shown(ctr_tracked_row *row, uint32_t life)
 }
 
 /* Begins the next life of a row that was found and is deleted, with all that it shows, if its
- * merged deletion is listed and a write of the application is being reported. Returns whether it
- * did.
- *
- * A merged deletion that the table does not show yet gives way to a write of the application. */
+ * merged deletion is listed: it gives way to the write of the application that is being reported.
+ * Returns whether it did. */
 static bool reconcile_revive(ctr_tracked_row *row)
 {
     ctr_conn *conn = row->table->joined.conn;
@@ -763,7 +765,7 @@ static bool count_new(ctr_tracked_row *row)
            ctr_stage_write_new(table->rows, table->keys);
 }
 
-/* Count a row that is there. The second is for counter_track. */
+/* Counts a row that is there. */
 static void reconcile_row(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
@@ -899,9 +901,8 @@ static bool is_missing(ctr_tracked_row *row)
     return !waits && stamping_is_live(table) && ctr_rc(row->table->joined.conn) == SQLITE_OK;
 }
 
-/* A row of the counters that the table lacks: the first notes it in conn->missing, unless it was
- * deleted or waits; the others end its counters, or list it as one that waits, whose regular
- * columns have no values here. */
+/* Notes a row of the counters that the table lacks in conn->missing, unless it was deleted or
+ * waits. */
 static void reconcile_missing(ctr_tracked_row *row)
 {
     ctr_conn *conn = row->table->joined.conn;
@@ -911,11 +912,13 @@ static void reconcile_missing(ctr_tracked_row *row)
     conn->missing.key = ctr_access_given_key_text(row->table);
 }
 
+/* Ends the counters of such a row. */
 static void reconcile_missing_deleted(ctr_tracked_row *row)
 {
     if (is_missing(row)) row->table->joined.conn->stats.tracked += end_row(row, false);
 }
 
+/* Lists such a row as one that waits, whose regular columns have no values here. */
 static void reconcile_missing_restored(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
@@ -929,13 +932,11 @@ static void reconcile_missing_restored(ctr_tracked_row *row)
 
 /* ---- rows that OR REPLACE removes ------------------------------------------------------------ */
 
-/* Remembers a row that the statement may remove unnoticed. The second looks up the remembered rows,
- * and ends the counters of those that are gone.
- *
- * SQLite fires no delete trigger for them, unless recursive triggers are on. A trigger BEFORE the
- * write inserts the keys that the statement may remove; one AFTER it has them looked up. The
- * statement may still keep such a row, or remove it later, after triggers of the application have
- * written other rows. So it is remembered until it is gone or the transaction ends. */
+/* Remembers a row that the statement may remove unnoticed: SQLite fires no delete trigger for it,
+ * unless recursive triggers are on. A trigger BEFORE the write inserts the keys that the statement
+ * may remove; one AFTER it has them looked up. The statement may still keep such a row, or remove
+ * it later, after triggers of the application have written other rows. So it is remembered until it
+ * is gone or the transaction ends. */
 static void reconcile_may_go(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
@@ -993,8 +994,7 @@ static void reconcile_replaced(ctr_table *table)
 }
 
 /* =================================================================================================
- * trigger_rows - takes rows that the triggers of a tracked table insert into its counter
- * table.
+ * trigger_rows - takes rows that the triggers of a tracked table insert into its counter table.
  *
  *     _event            key and counters     _was_...
  *
@@ -1014,7 +1014,7 @@ static void reconcile_replaced(ctr_table *table)
  *     'missing, deleted'    key                         a DELETE is made up for
  *     'missing, restored'   key                         the row waits to be inserted
  *
- * The tracked table has changed already. tracked/reconcile.c counts the row. */
+ * The tracked table has changed already. */
 
 /* ---- values ---------------------------------------------------------------------------------- */
 

@@ -1,4 +1,5 @@
-/* tracked/showing.c - writes rows into the table that shows them. */
+/* tracked/showing.c - writes merged values into the table that shows them, and lists rows that it
+ * refuses. */
 #include "tracked/tracked.h"
 
 #include <string.h>
@@ -9,7 +10,7 @@
 /* What an entry says, as TRACK_APART has it. */
 enum { APART_COUNTER, APART_REFUSED, APART_ENDED, APART_WITHHELD, APART_KEPT };
 
-/* Takes a statement, bound to this row; NULL on a problem. */
+/* Takes a statement, bound to this row; NULL on error. */
 static ctr_slot *take_apart(ctr_apart *apart, ctr_tab_sql which, int64_t rowid)
 {
     ctr_run run = ctr_tab_run(apart->tab);
@@ -142,7 +143,7 @@ void ctr_apart_count_rows(ctr_file *file, const char *counters, int64_t *wait, i
 }
 
 /* =================================================================================================
- * showing */
+ * showing - writes a row, or lists it. */
 
 static bool is_live(const ctr_showing *showing, const ctr_summary *states)
 {

@@ -1,4 +1,5 @@
-/* tracked/tracked.c - which columns of which table a counter table counts. */
+/* tracked/tracked.c - which columns of which table a counter table counts: as its triggers say, or
+ * as noted. */
 #include "tracked/tracked.h"
 
 #include <string.h>
@@ -178,11 +179,14 @@ void ctr_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out, const char
 }
 
 /* =================================================================================================
- * noted - the noted names of a tracked table and of its columns. */
+ * noted - the names of a tracked table and of its columns, as <counters>_state notes them.
+ *
+ * The triggers have the present names. If they are missing, as after a rebuild of the table, the
+ * notes tell which table and which columns were counted. */
 
 enum { NOTED_COUNTER, NOTED_NAME };
 
-/* Take the names of key columns and counters that are not known yet; the regular columns. */
+/* Takes the noted names of key columns and counters that are not known yet. */
 static void noted_read(ctr_tracked *tracked)
 {
     ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
@@ -197,6 +201,7 @@ static void noted_read(ctr_tracked *tracked)
     sqlite3_finalize(row);
 }
 
+/* Takes the noted names of the regular columns. */
 static void noted_read_regular(ctr_tracked *tracked)
 {
     ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
@@ -295,7 +300,7 @@ static bool noted_write(const ctr_tracked *tracked, ctr_file *file)
 }
 
 /* =================================================================================================
- * tracked */
+ * tracked - reads the names from the triggers, and keeps them. */
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
@@ -444,8 +449,8 @@ static void read_compared(ctr_tracked *tracked, ctr_words *words, int first)
  *     (counter_differs(NEW."name", OLD."name", NEW."price", OLD."price")) BEGIN ...
  *
  * in which SQLite renames columns. The place of a column is its number: the notes may have others
- * by now, whose trigger is about to be made. Behind CTR_MASK_COLUMNS columns there is another
- * call, or 0 in its place (tracked/triggers.c). */
+ * by now, whose trigger is about to be made. Behind CTR_MASK_COLUMNS columns there is another call,
+ * or 0 in its place (tracked/tracked.h). */
 static void read_regular_names(ctr_tracked *tracked, const char *text)
 {
     int first = 0;

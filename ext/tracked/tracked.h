@@ -14,8 +14,8 @@
 
 #include "counter/counter.h"
 
-/* An ordinary table as SQLite describes it: its columns, and the terms of its
- * UNIQUE indexes and of its PRIMARY KEY. */
+/* An ordinary table as SQLite describes it: its columns, and the terms of its UNIQUE indexes and of
+ * its PRIMARY KEY. */
 
 typedef struct ctr_described {
     char *name, *type, *value; /* owned; the value is that of DEFAULT, NULL: it has none */
@@ -45,7 +45,7 @@ typedef struct ctr_ordinary {
  *     products_counters   a counter table with the same key, and a counter for each tracked column
  *
  * If products is a replicated table, products_counters also has row cells and the names of the
- * regular columns (table/columns.c).
+ * regular columns (table/table.h).
  *
  * Triggers on products (tracked/triggers.c) pass each change to products_counters
  * (tracked/reconcile.c). tracked/showing.c writes all other changes of the counters into products.
@@ -70,7 +70,7 @@ typedef struct ctr_tracked_column {
     ctr_shown blank; /* the value that it shows while its counter has none */
 } ctr_tracked_column;
 
-/* A regular column of a replicated table (table/columns.c). */
+/* A regular column of a replicated table (table/table.h). */
 typedef struct ctr_tracked_regular {
     int number;
     char *name;   /* owned; between files */
@@ -105,7 +105,7 @@ typedef struct ctr_tracked {
  * not replicated do as their key says.
  *
  * SQLite reports only that some foreign key of the connection is broken, or, for a deferred one,
- * nothing before the COMMIT. So this file looks for children before a row is deleted. */
+ * nothing before the COMMIT. So ctr_foreign looks for children before a row is deleted. */
 
 /* A foreign key. The tables may be any of the file. */
 typedef struct ctr_foreign_key {
@@ -135,9 +135,9 @@ typedef struct ctr_foreign {
     bool childless;         /* nothing can keep a row of the table */
 } ctr_foreign;
 
-/* Where a row of a tracked table probably is: a look there saves the search of an
- * index. Most rows are as far from the ids of their cells as the row before, because both were
- * stored in the same order. */
+/* Where a row of a tracked table probably is: a look there saves the search of an index. Most rows
+ * are as far from the ids of their cells as the row before, because both were stored in the same
+ * order. */
 
 typedef struct ctr_likely {
     bool steady;      /* the last two rows were equally far */
@@ -147,7 +147,7 @@ typedef struct ctr_likely {
 /* Reads the merged values of the regular columns of a row.
  *
  * They stand in the tracked table alone, or are listed in <counters>_state where the table shows
- * another value (table/columns.c). The columns are read by their names, so that no CHECK, DEFAULT,
+ * another value (table/table.h). The columns are read by their names, so that no CHECK, DEFAULT,
  * index expression or generated column of the file runs; the collations of keys are built in. */
 
 typedef struct ctr_row_values {
@@ -166,8 +166,8 @@ typedef struct ctr_row_values {
 
 /* Statements that write one row of a tracked table, which may refuse them.
  *
- * A constraint, a trigger, an expression or a foreign key of the table may refuse the row: this
- * sets no problem, and changes nothing. The triggers ask tracked/reconcile.c about the row being
+ * A constraint, a trigger, an expression or a foreign key of the table may refuse the row: that is
+ * no error, and changes nothing. The triggers ask tracked/reconcile.c about the row being
  * written. */
 
 /* The caller closes it, and does not move it while a statement runs. */
@@ -208,10 +208,10 @@ typedef struct ctr_writing {
 
 /* Rows of a tracked table that do not show their counters, in <counters>_state.
  *
- *     it waits      the counters are live, and the table has no such row
- *     it differs    a column shows a value other than that of its counter
- *     it has ended  it was deleted by a merge, and the replicated table still has it
- *     it is withheld    its counters have openings without an answer (table/openings.c)
+ *     it waits         the counters are live, and the table has no such row
+ *     it differs       a column shows a value other than that of its counter
+ *     it has ended     it was deleted by a merge, and the replicated table still has it
+ *     it is withheld   its counters have openings without an answer (table/table.h)
  *
  * A row that waits has one entry, without a counter. A row that differs has one entry for each
  * counter whose column shows another value. A row that has ended has these for all counters, and
@@ -235,16 +235,15 @@ typedef struct ctr_apart_row {
     ctr_shown *shown; /* owned; by counter: what the column shows */
 } ctr_apart_row;
 
-/* Writes the values of counters and merged regular columns into their tracked
- * table.
+/* Writes the values of counters and merged regular columns into their tracked table.
  *
- *     ctr_showing_open(&showing, tab, problem);
- *     ctr_showing_row(&showing, rowid, keys, NULL, before, now, problem);
+ *     ctr_showing_open(&showing, tab);
+ *     ctr_showing_row(&showing, rowid, keys, NULL, before, now);
  *
  * If a constraint of the table refuses a value, the row is apart, and <counters>_state lists it
  * (tracked/showing.c). A row of a replicated table is written whole, in one statement; if the table
  * refuses it, without its counters. Merged values that the table refuses, or that its triggers
- * change, are listed, too (table/columns.c).
+ * change, are listed, too (table/table.h).
  *
  * A row that neither shows its counters nor is listed there was changed while the triggers did not
  * run. Overwriting it would lose counts, so it is refused. */
@@ -280,8 +279,8 @@ typedef struct ctr_showing {
     ctr_shown *from, *to, *found;
 } ctr_showing;
 
-/* Shows merged rows of a tracked table at the end of a pull, tries rows that are
- * apart again, and clears rows below floors.
+/* Shows merged rows of a tracked table at the end of a pull, tries rows that are apart again, and
+ * clears rows below floors.
  *
  * The triggers of the table may read other rows. So nothing is shown while rows are being merged;
  * when everything is merged, all rows are shown in the order of storage. */
@@ -309,12 +308,6 @@ typedef struct ctr_later {
     int *map;
     int n_map;
 } ctr_later;
-
-/* The counter table of a tracked table: what its triggers report.
- *
- *     trigger_rows.c  rows that the triggers of a tracked table insert
- *     reconcile.c     a row of a tracked table and its counters
- *     stamping.c      rows of a replicated table */
 
 /* A row of a tracked table that a statement may replace. */
 typedef struct ctr_may_go {
@@ -353,14 +346,15 @@ const ctr_described *ctr_ordinary_column(const ctr_ordinary *ordinary, const cha
 /* Returns whether `counters` is the counter table of a tracked table. */
 bool ctr_tracked_is_among(const ctr_objects *objects, const char *counters);
 
-/* The same for a `table` whose triggers are about to be made. Without triggers, each counter has
- * the column of its own name, or none if the table has no such column. */
+/* Opens `tracked` for a `table` whose triggers are about to be made. Without triggers, each counter
+ * has the column of its own name, or none if the table has no such column. The caller closes it,
+ * even if this fails. */
 void ctr_tracked_begin(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
                        const char *table, const ctr_shape *shape);
 void ctr_tracked_close(ctr_tracked *tracked);
 void ctr_tracked_free_lists(ctr_slots *lists);
 
-/* Returns what a counter table tracks, or NULL on a problem. The table keeps it until the schema
+/* Returns what a counter table tracks, or NULL on error. The table keeps it until the schema
  * changes; the caller releases it. */
 ctr_tracked *ctr_tracked_hold(ctr_tab *tab);
 void ctr_tracked_release(ctr_tracked *tracked); /* NULL is harmless */
@@ -395,8 +389,7 @@ int ctr_tracked_counter(const ctr_tracked *tracked, const char *column);
 /* Binds ?1, ?2, ... to a key, as the columns of the counter table store it. */
 int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sqlite3_value **keys);
 
-/* Lists of the columns of a tracked table, for statements on it and on its counter
- * table. */
+/* Lists of the columns of a tracked table, for statements on it and on its counter table. */
 
 /* Returns c.key = t.key, for a statement on both tables. The caller frees it with sqlite3_free;
  * NULL: no memory. */
@@ -408,7 +401,8 @@ const char *ctr_list_key_match(const ctr_tracked *tracked);
 void ctr_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix);
 
 /* The key and, if wanted, the counters, by their names in the counter table. If some counter has no
- * column or an adopted one, the marks tell which (counter/table.c): _marks is behind the counters.
+ * column or an adopted one, the marks tell which (counter/counter.h): _marks is behind the
+ * counters.
  */
 void ctr_list_own_names(const ctr_tracked *tracked, sqlite3_str *out, bool counters);
 
@@ -420,8 +414,8 @@ void ctr_list_row(const ctr_tracked *tracked, sqlite3_str *out, const char *pref
 
 /* ==== constraints.c =========================================================================== */
 
-/* What the constraints of an ordinary table mean for its counters: which
- * columns can be tracked, and which rows OR REPLACE removes. tracked/foreign.c: foreign keys. */
+/* What the constraints of an ordinary table mean for its counters: which columns can be tracked,
+ * and which rows OR REPLACE removes. Foreign keys: tracked/foreign.c. */
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
@@ -451,7 +445,7 @@ void ctr_constraints_refuse_collations(ctr_conn *conn, const ctr_shape *shape, c
 /* ==== foreign.c =============================================================================== */
 
 /* Returns the foreign keys that tables of the file declare, lent until the schema changes; NULL on
- * a problem. */
+ * error. */
 const ctr_foreign_keys *ctr_foreign_keys_of(ctr_file *file);
 
 /* Return whether the table has a foreign key; is the parent of one; refers to itself, perhaps
@@ -473,16 +467,15 @@ bool ctr_foreign_refers(const ctr_foreign_keys *foreign, const char *child, cons
                         const char *parent);
 
 /* Return whether SQLite enforces foreign keys, and whether a deferred one is broken, which must be
- * repaired before the COMMIT. While one is broken, `refuse` sets the problem that `table` cannot be
- * written, because a second broken key could not be noticed. */
+ * repaired before the COMMIT. While one is broken, the third fails: `table` cannot be written,
+ * because a second broken key could not be noticed. */
 bool ctr_foreign_enforced(sqlite3 *db);
 bool ctr_foreign_broken(sqlite3 *db);
 void ctr_foreign_refuse_broken(ctr_conn *conn, const char *table);
 
 /* ==== triggers.c ============================================================================== */
 
-/* The triggers of a tracked table, which insert its changes into its counter
- * table.
+/* The triggers of a tracked table, which insert its changes into its counter table.
  *
  * Their texts must be exactly those that would be written now. Otherwise changes may not have been
  * counted, and nothing is merged until counter_track is called again. */
@@ -618,11 +611,6 @@ bool ctr_tracked_same_shown(const ctr_shown *a, const ctr_shown *b);
  * counter. */
 bool ctr_tracked_same_row(const ctr_tracked *tracked, const ctr_shown *a, const ctr_shown *b);
 
-/* The names of a tracked table and of its columns, as <counters>_state notes them.
- *
- * The triggers have the present names. If they are missing, as after a rebuild of the table, the
- * notes tell which table and which columns were counted. */
-
 /* ==== constraints.c =========================================================================== */
 
 /* Which rows OR REPLACE removes for a new row: a condition for each UNIQUE index of a table, except
@@ -643,12 +631,12 @@ typedef struct ctr_unique {
 void ctr_constraints_list_unique(ctr_unique *rows, const ctr_tracked *tracked);
 
 /* Returns the DEFAULT of a column as an expression, "NULL" if there is none. A name in it, as in
- * DEFAULT blue, means its text. The caller frees it with sqlite3_free; NULL on a problem. */
+ * DEFAULT blue, means its text. The caller frees it with sqlite3_free; NULL on error. */
 char *ctr_constraints_default(ctr_conn *conn, const ctr_described *column);
 
 /* Appends NEW."name" for a BEFORE trigger; for a column with NOT NULL and DEFAULT, the value that
- * OR REPLACE stores in place of a NULL. A DEFAULT that calls a function, or has a
- * name in quotes among others, is left out. */
+ * OR REPLACE stores in place of a NULL. A DEFAULT that calls a function, or has a name in quotes
+ * among others, is left out. */
 void ctr_constraints_append_new(sqlite3_str *out, const ctr_tracked *tracked, const char *name);
 
 /* ==== foreign.c =============================================================================== */
@@ -712,7 +700,7 @@ void ctr_writing_close(ctr_writing *writing);
 void ctr_writing_forget_why(ctr_writing *writing);
 
 /* Change the row from the values `from` to `to`; insert it with `to`; delete it. Return false if
- * the table refuses, or on a problem. */
+ * the table refuses, or on error. */
 bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to);
 bool ctr_writing_insert(ctr_writing *writing, const ctr_shown *to);
 bool ctr_writing_delete(ctr_writing *writing);
@@ -742,8 +730,8 @@ void ctr_apart_remove(ctr_apart *apart, int64_t rowid);
 /* Lists that the table keeps rows below a floor. */
 void ctr_apart_keep(ctr_apart *apart);
 
-/* The same for a table that may lack some of its triggers, as while these run. Returns false,
- * mostly without a problem, if the table is not known. */
+/* Opens as ctr_showing_open for a table that may lack some of its triggers, as while these run.
+ * Returns false, mostly without an error, if the table is not known. */
 bool ctr_showing_look(ctr_showing *showing, ctr_tab *tab);
 
 /* Writes NULL into regular columns of a row that has ended, `columns` in the order of
@@ -761,12 +749,7 @@ int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *
 
 /* ==== reconcile.c ============================================================================= */
 
-/* The row of a tracked table that the library is writing.
- *
- * Writing the table fires its triggers, which report the row. So the file knows the row being
- * written (tracked/writing.c), and does not count it again. */
-
-/* reconcile.c: the row of a tracked table with table->keys, as an event reports it. */
+/* What an event reports of a row. */
 typedef enum ctr_row_event {
     CTR_ROW_UPDATED,
     CTR_ROW_INSERTED,
@@ -777,6 +760,7 @@ typedef enum ctr_row_event {
     CTR_ROW_WRITTEN /* regular columns of it: `marks` */
 } ctr_row_event;
 
+/* The row of a tracked table with table->keys, as an event reports it. */
 typedef struct ctr_tracked_row {
     ctr_table *table;
     ctr_row_event event;

@@ -1,4 +1,4 @@
-/* tracked/triggers.c - writes and compares the triggers of a tracked table. */
+/* tracked/triggers.c - writes, creates and compares the triggers of a tracked table. */
 #include "tracked/tracked.h"
 
 #include <string.h>
@@ -245,8 +245,8 @@ static const char *trigger_texts_suffix(int trigger)
     return TRIGGERS[trigger].suffix;
 }
 
-/* Returns the text of a trigger; the caller frees it with sqlite3_free. NULL: the table does not
- * need it, or there is a problem. */
+/* Returns the text of a trigger; the caller frees it with sqlite3_free. NULL if the table does not
+ * need it, or on error. */
 static char *trigger_texts_get(const ctr_tracked *tracked, int nth)
 {
     const struct tracked_trigger *trigger = &TRIGGERS[nth];
@@ -273,7 +273,7 @@ static char *trigger_texts_get(const ctr_tracked *tracked, int nth)
 }
 
 /* =================================================================================================
- * triggers */
+ * triggers - creates, finds, compares and drops them. */
 
 /* ---- the triggers in the file ---------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* tracked/writing.c - statements on one row of a tracked table. */
+/* tracked/writing.c - statements that read and write one row of a tracked table. */
 #include "tracked/tracked.h"
 
 #include <string.h>
@@ -160,7 +160,7 @@ int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **k
 }
 
 /* =================================================================================================
- * writing */
+ * writing - writes a row, which the table may refuse. */
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
@@ -271,7 +271,7 @@ static void make_lists(ctr_writing *writing)
     if (ctr_rc(writing->tracked->conn) != SQLITE_OK) ctr_tracked_free_lists(&tracked->lists);
 }
 
-/* Takes a statement; NULL on a problem. */
+/* Takes a statement; NULL on error. */
 static ctr_slot *take_shown(ctr_writing *writing, ctr_tab_sql which)
 {
     ctr_tracked *tracked = writing->tracked;
@@ -459,7 +459,7 @@ static void refuse_unprepared(ctr_writing *writing, ctr_problem *failed)
     ctr_problem_raise_if(writing->tracked->conn, failed, !is_refused);
 }
 
-/* Takes a statement that writes; NULL, without a problem, if the table refuses it. */
+/* Takes a statement that writes; NULL, without an error, if the table refuses it. */
 static ctr_slot *take_writing(ctr_writing *writing, ctr_tab_sql which)
 {
     ctr_conn *conn = writing->tracked->conn;
@@ -500,7 +500,7 @@ bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_s
 
 /* Steps a statement within a savepoint, so that the changes of triggers and cascades can be rolled
  * back, too. While a statement is writing, SQLite opens no savepoint. Then our trigger fails a
- * statement that has broken a foreign key; one that breaks it after our trigger is a problem. */
+ * statement that has broken a foreign key; a key that is broken after our trigger is an error. */
 static bool ask_in_savepoint(ctr_writing *writing, sqlite3_stmt *statement, const ctr_shown *want)
 {
     ctr_conn *conn = writing->tracked->conn;
