@@ -44,12 +44,6 @@ static void member_close(ctr_member *member)
     *member = (ctr_member){0};
 }
 
-void ctr_member_end(ctr_member *member)
-{
-    member->locked = member->left_out = false;
-    ctr_problem_close(&member->unlocked);
-}
-
 /* SQLITE_IOERR_VNODE is the library's own code: the file was moved, and SQLite rolls nothing
  * back. */
 bool ctr_member_ends_statement(int rc)

@@ -214,9 +214,6 @@ void ctr_member_bar(ctr_member *member);
 /* Makes the file durable before others take its cells; once in a transaction. */
 void ctr_member_make_durable(ctr_member *member);
 
-/* Call it at the end of a transaction. */
-void ctr_member_end(ctr_member *member);
-
 /* Opens a cluster. `table` is the name of the table in the first replica that has it; the n
  * `schemas` are copied. Missing replicas may be attached later, but a new cluster needs at least
  * one, and all that are attached must have the same columns. A cluster that is not new is opened

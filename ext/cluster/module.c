@@ -708,9 +708,16 @@ static int cluster_savepoint(sqlite3_vtab *base, int level)
 }
 
 /* Call it at the end of a transaction. */
+static void member_end(ctr_member *member)
+{
+    member->locked = member->left_out = false;
+    ctr_problem_close(&member->unlocked);
+}
+
+/* Call it at the end of a transaction. */
 static void end_in_replicas(ctr_cluster *cluster)
 {
-    for (int i = 0; i < cluster->n; i++) ctr_member_end(&cluster->members[i]);
+    for (int i = 0; i < cluster->n; i++) member_end(&cluster->members[i]);
     cluster->leader = NULL;
     cluster->writes = cluster->locked = cluster->begun = false;
 }

@@ -169,26 +169,6 @@ void ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent)
     if (extent == CTR_INTEGRITY_ALONE) check_pages(table);
 }
 
-/* Reports a damage in the result of the PRAGMA, not as an error. */
-int ctr_integrity_method(sqlite3_vtab *base, const char *schema, const char *name, int flags,
-                         char **message)
-{
-    enum { IS_QUICK_CHECK = 1 };
-    ctr_table *table = (ctr_table *)base;
-    ctr_problem problem;
-    ctr_problem_begin(table->joined.conn, &problem);
-    ctr_batch_flush_all(table->file);
-    ctr_integrity_check(table, flags & IS_QUICK_CHECK ? CTR_INTEGRITY_QUICK : CTR_INTEGRITY_PRAGMA);
-    int rc = problem.rc, code = rc & 0xff;
-    if (code == SQLITE_CORRUPT || code == SQLITE_ERROR) {
-        *message =
-            sqlite3_mprintf("counter table %s.%s: %s", schema, name, ctr_problem_text(&problem));
-        rc = *message ? SQLITE_OK : SQLITE_NOMEM;
-    }
-    ctr_problem_close(&problem);
-    return rc;
-}
-
 /* =================================================================================================
  * commands - runs each of them. */
 

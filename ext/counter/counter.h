@@ -311,11 +311,6 @@ typedef enum ctr_integrity_extent {
 
 void ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent);
 
-/* xIntegrity, which SQLite calls since 3.44; earlier versions ignore it. Their headers lack it, so
- * there is a type of our own. */
-int ctr_integrity_method(sqlite3_vtab *base, const char *schema, const char *name, int flags,
-                         char **message);
-
 typedef struct ctr_integrity_module {
     sqlite3_module module;
 #if SQLITE_VERSION_NUMBER < 3044000

@@ -10,7 +10,7 @@
  * a one-pass UPDATE looks at one row, and then all others.
  *
  * One row. A whole key names one row at most. It is found as an INSERT finds it, in memory if it is
- * cached (table/cache.c), and the cursor keeps copies of its key and counters.
+ * cached (table/journal.c), and the cursor keeps copies of its key and counters.
  *
  * IN. If SQLite passes all elements of an IN at once, there is one scan for each of them, one after
  * the other.

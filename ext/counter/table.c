@@ -510,6 +510,29 @@ static int table_shadow_name(const char *suffix)
     return *known != NULL;
 }
 
+/* xIntegrity, which SQLite calls since 3.44; earlier versions ignore it. Their headers lack it, so
+ * there is a type of our own.
+ *
+ * Reports a damage in the result of the PRAGMA, not as an error. */
+static int integrity_method(sqlite3_vtab *base, const char *schema, const char *name, int flags,
+                            char **message)
+{
+    enum { IS_QUICK_CHECK = 1 };
+    ctr_table *table = (ctr_table *)base;
+    ctr_problem problem;
+    ctr_problem_begin(table->joined.conn, &problem);
+    ctr_batch_flush_all(table->file);
+    ctr_integrity_check(table, flags & IS_QUICK_CHECK ? CTR_INTEGRITY_QUICK : CTR_INTEGRITY_PRAGMA);
+    int rc = problem.rc, code = rc & 0xff;
+    if (code == SQLITE_CORRUPT || code == SQLITE_ERROR) {
+        *message =
+            sqlite3_mprintf("counter table %s.%s: %s", schema, name, ctr_problem_text(&problem));
+        rc = *message ? SQLITE_OK : SQLITE_NOMEM;
+    }
+    ctr_problem_close(&problem);
+    return rc;
+}
+
 int ctr_table_register(sqlite3 *db, ctr_conn *conn)
 {
     static const ctr_integrity_module MODULE = {.module.iVersion = CTR_INTEGRITY_VERSION,
@@ -535,7 +558,7 @@ int ctr_table_register(sqlite3 *db, ctr_conn *conn)
                                                 .module.xRelease = ctr_events_release,
                                                 .module.xRollbackTo = ctr_events_rollback_to,
                                                 .module.xShadowName = table_shadow_name,
-                                                .CTR_X_INTEGRITY = ctr_integrity_method};
+                                                .CTR_X_INTEGRITY = integrity_method};
     return sqlite3_create_module_v2(db, "counter", &MODULE.module, ctr_conn_hold(conn),
                                     ctr_conn_drop);
 }

@@ -464,8 +464,9 @@ static void keep_pages(ctr_file *file)
     ctr_problem_close(&none);
 }
 
-void ctr_spill_check_file(ctr_file *file)
+void ctr_spill_check(ctr_file *file)
 {
+    if (file->spills_safely) return;
     int lock = lock_of(file);
     if (lock == SQLITE_LOCK_PENDING)
         keep_pages(file);

@@ -356,12 +356,7 @@ int ctr_file_before_write(ctr_file *file);
 
 /* Keeps changed pages in memory if SQLite has waited in vain. The caller calls this before a
  * statement of ours runs within one of the host; the write lock is held. Ignores errors. */
-void ctr_spill_check_file(ctr_file *file);
-
-static inline void ctr_spill_check(ctr_file *file)
-{
-    if (!file->spills_safely) ctr_spill_check_file(file);
-}
+void ctr_spill_check(ctr_file *file);
 
 /* Keeps changed pages in memory while the transaction ends; the commit waits by itself. Where
  * `waited` says that the running statement may have waited before, takes the exclusive lock at

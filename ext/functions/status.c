@@ -668,7 +668,7 @@ static void warn_of_clock(ctr_conn *conn, ctr_warnings *list, const ctr_stamp *a
 {
     char id[CTR_ID_TEXT_SIZE];
     const int64_t day = INT64_C(86400000) * CTR_STAMPS_IN_MS;
-    int64_t days = (ahead->number - ctr_regular_number(0)) / day;
+    int64_t days = (ahead->number - ctr_batch_stamp_number(0)) / day;
     if (ahead->number == 0) return;
     ctr_id_to_text(ahead->id, id);
     add_warning(

@@ -2,6 +2,7 @@
  * feed. */
 #include "merge/merge.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -549,10 +550,21 @@ static int64_t take_integer(ctr_conn *conn, const char *what, const char *wanted
     return 0;
 }
 
+/* "3/64": the fourth of 64. */
+static bool digest_bucket_from_text(ctr_bucket *bucket, const char *text)
+{
+    char *end;
+    if (*text < '0' || *text > '9') return false;
+    bucket->number = strtoll(text, &end, 10);
+    if (*end != '/' || end[1] < '1' || end[1] > '9') return false;
+    bucket->of = strtoll(end + 1, &end, 10);
+    return !*end && bucket->of <= CTR_BUCKETS_MAX && bucket->number < bucket->of;
+}
+
 static void take_bucket(ctr_conn *conn, ctr_bucket *bucket, sqlite3_value *value)
 {
     const char *part = ctr_text_value(conn, value);
-    if (ctr_rc(conn) == SQLITE_OK && (!part || !ctr_digest_bucket_from_text(bucket, part)))
+    if (ctr_rc(conn) == SQLITE_OK && (!part || !digest_bucket_from_text(bucket, part)))
         ctr_problem_mismatch(conn, "bucket", "TEXT such as '3/64', from counter_digests", value);
 }
 

@@ -24,16 +24,6 @@ bool ctr_digest_bucket_has(const ctr_bucket *bucket, const ctr_packed *folded_ke
     return bucket_of(folded_key, bucket->of) == bucket->number;
 }
 
-bool ctr_digest_bucket_from_text(ctr_bucket *bucket, const char *text)
-{
-    char *end;
-    if (*text < '0' || *text > '9') return false;
-    bucket->number = strtoll(text, &end, 10);
-    if (*end != '/' || end[1] < '1' || end[1] > '9') return false;
-    bucket->of = strtoll(end + 1, &end, 10);
-    return !*end && bucket->of <= CTR_BUCKETS_MAX && bucket->number < bucket->of;
-}
-
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* A table while its rows are hashed. */

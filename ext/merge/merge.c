@@ -16,7 +16,7 @@ static bool brought_any(const ctr_brought *brought)
 /* Returns the number beyond which stamps are more than a day ahead of this machine now. */
 static int64_t brought_tomorrow(void)
 {
-    return ctr_regular_number(0) + INT64_C(86400000) * CTR_STAMPS_IN_MS;
+    return ctr_batch_stamp_number(0) + INT64_C(86400000) * CTR_STAMPS_IN_MS;
 }
 
 /* Notes a stamp if it is beyond that number. */
@@ -414,42 +414,6 @@ void ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, con
  * answers - takes answers about openings, and refuses rows that await one. */
 
 /* ---- answers that are missing ---------------------------------------------------------------- */
-
-/* The user is told the opening that is not in main, and both if main has not made the first. The
- * value of main comes first. */
-static void refuse_missing(const ctr_merge *merge, const ctr_unanswered *noted, const char *table,
-                           const char *here, const char *there, bool gives)
-{
-    int other = noted->is_here[0] != gives ? 1 : 0;
-    bool apart = noted->is_here[0] != noted->is_here[1];
-    bool is_own = apart && (gives || ctr_openings_is_own(&merge->openings, noted->ids[!other]));
-    const uint8_t *second = is_own ? NULL : noted->ids[!other];
-    char rows[48] = "", *same = ctr_openings_call(table, "same", noted->ids[other], second),
-         *add = ctr_openings_call(table, "add", noted->ids[other], second);
-    if (noted->rows > 1)
-        sqlite3_snprintf(sizeof rows, rows, " (%lld such rows)", (long long)noted->rows);
-    if (!same || !add) ctr_problem_nomem(merge->conn);
-    ctr_problem_set(
-        merge->conn, SQLITE_ERROR,
-        "two files counted the values that they had when they began to track it: %s: %lld %s, %lld "
-        "%s%s: if they were copies of one file, %s, and only the greater value counts; if each had "
-        "its own, "
-        "%s, and they add up",
-        noted->key, (long long)noted->values[!other], noted->is_here[!other] ? here : there,
-        (long long)noted->values[other], noted->is_here[other] ? here : there, rows, same, add);
-    sqlite3_free(same);
-    sqlite3_free(add);
-}
-
-void ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char *here,
-                                const char *there, bool gives)
-{
-    ctr_unanswered *noted = &merge->unanswered;
-    if (noted->rows > 0 && ctr_rc(merge->conn) == SQLITE_OK)
-        refuse_missing(merge, noted, table, here, there, gives);
-    sqlite3_free(noted->key);
-    *noted = (ctr_unanswered){0};
-}
 
 /* ---- answers that come ----------------------------------------------------------------------- */
 
@@ -975,38 +939,3 @@ int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values)
 }
 
 /* ---- counters that come and go --------------------------------------------------------------- */
-
-/* Reads the shape again after each change of a column. The triggers of a tracked table name its
- * counters, so they are made anew. */
-int64_t ctr_merge_generations(ctr_file *file, const char *table, const ctr_shape *from)
-{
-    const char *schema = file->schema;
-    int64_t generation, changed = 0;
-    const char *name, *spelling, **raised = NULL; /* counters that begin anew */
-    size_t n_raised = 0, room = 0;
-    ctr_shape here = {0};
-    ctr_stored_read(&here, file->conn, schema, table);
-    ctr_shape_check_keys(file->conn, from, "the giving file", &here, "the taking file");
-    for (int i = 0;
-         ctr_rc(file->conn) == SQLITE_OK && (name = ctr_shape_ever(from, i, &generation)); i++) {
-        if (ctr_shape_generation(&here, name, &spelling) >= generation) continue;
-        if (ctr_columns_check(&here, file->conn, table, name)) break;
-        if (generation % 2 == 0 && ctr_shape_counter(&here, name) < 0) {
-            ctr_columns_raise(file, table, &here, name, generation);
-            continue;
-        }
-        const char **more = ctr_array_room(file->conn, raised, &room, n_raised + 1, sizeof *raised);
-        if (!more) break;
-        raised = more;
-        raised[n_raised++] = name;
-        changed += ctr_columns_ask(file->conn, schema, table, name, generation);
-        ctr_shape_close(&here);
-        ctr_stored_read(&here, file->conn, schema, table);
-    }
-    ctr_shape_close(&here);
-    ctr_stored_read(&here, file->conn, schema, table);
-    ctr_triggers_follow(file, table, &here, raised, (int)n_raised);
-    ctr_shape_close(&here);
-    sqlite3_free(raised);
-    return changed;
-}

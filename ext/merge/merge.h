@@ -184,7 +184,7 @@ typedef struct ctr_merge {
     unsigned openings_read_at; /* the number of answers recorded by then, plus 1; 0: not read */
     int64_t number;            /* that of the answers which came last */
     ctr_packed reduced;        /* room for a cell */
-    ctr_unanswered unanswered; /* until ctr_answers_refuse_missing */
+    ctr_unanswered unanswered; /* until answers_refuse_missing */
     bool row_unanswered;       /* the row at hand is one of them */
 
     /* Of a replicated table, for the row at hand: set by ctr_merge_row or ctr_merge_counters. */
@@ -712,11 +712,6 @@ ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, cons
  * change. */
 void ctr_merge_counters(ctr_merge *merge);
 
-/* Raises each counter of `table` to its generation in `from`, the shape at the source. A pull takes
- * all generations before the rows, whatever the marks say, because rows are merged by generation.
- * Returns the number of emptied cells. */
-int64_t ctr_merge_generations(ctr_file *file, const char *table, const ctr_shape *from);
-
 /* Raises floors; returns the number of rows removed. */
 int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values);
 
@@ -731,15 +726,9 @@ int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values);
  * theirs[map[i]], NULL: there is none. */
 void ctr_drift_compare(ctr_merge *merge, sqlite3_value *const *theirs, const int *map);
 
-/* Fails if rows were noted, as ctr_answers_refuse_missing does, with the same arguments. */
+/* Fails if rows were noted, as answers_refuse_missing does, with the same arguments. */
 void ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, const char *there,
                       bool gives);
-
-/* Fails if rows would show the sum of unanswered openings. `here` and `there` name the two files;
- * `table` is the name of the table in main, and openings that are here are those of main, or, if
- * `gives`, of the other file. */
-void ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char *here,
-                                const char *there, bool gives);
 
 /* ==== pull.c ================================================================================== */
 
@@ -764,9 +753,6 @@ void ctr_answers_refuse_missing(ctr_merge *merge, const char *table, const char 
 bool ctr_circles_show(ctr_pull *pull);
 
 /* ==== digest.c ================================================================================ */
-
-/* "3/64": the fourth of 64. */
-bool ctr_digest_bucket_from_text(ctr_bucket *bucket, const char *text);
 
 /* Returns whether the key is in the bucket. `of` must not be 0. */
 bool ctr_digest_bucket_has(const ctr_bucket *bucket, const ctr_packed *folded_key);

@@ -735,21 +735,3 @@ void ctr_fold_grown(ctr_file *file)
         ctr_problem_where(file->conn, "%s", tab->table);
     }
 }
-
-int ctr_fold_file(ctr_file *file)
-{
-    ctr_catalog catalog = {0};
-    ctr_catalog_read(&catalog, file);
-    for (int i = 0; i < catalog.n && ctr_rc(file->conn) == SQLITE_OK; i++) {
-        ctr_shape shape = {0};
-        const char *name = catalog.entries[i].name;
-        ctr_stored_read(&shape, file->conn, file->schema, name);
-        ctr_tab *tab = ctr_tab_of(file, name, &shape);
-        if (tab) ctr_fold_table(tab);
-        if (tab) ctr_journal_drop(tab);
-        ctr_problem_where(file->conn, "%s", name);
-        ctr_shape_close(&shape);
-    }
-    ctr_catalog_close(&catalog);
-    return ctr_rc(file->conn);
-}

@@ -230,14 +230,6 @@ size_t ctr_regular_write(ctr_tab *tab, const ctr_row_cell *cell, uint8_t *out)
     return ctr_row_cell_write(cell, &map, out);
 }
 
-int64_t ctr_regular_number(int64_t above)
-{
-    int64_t now = ctr_os_now(), last = CTR_STAMP_LAST / CTR_STAMPS_IN_MS;
-    if (now < 1) now = 1; /* above CTR_STAMP_BEGAN_MAX */
-    int64_t number = (now < last ? now : last) * CTR_STAMPS_IN_MS;
-    return number > above ? number : above + 1;
-}
-
 /* ---- listed values --------------------------------------------------------------------------- */
 
 void ctr_regular_list(ctr_tab *tab, int64_t rowid, const char *name, sqlite3_value *value,

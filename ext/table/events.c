@@ -301,13 +301,52 @@ void ctr_events_leave(ctr_joined *joined)
 
 /* ---- hooks for a change of identity ---------------------------------------------------------- */
 
+/* Draws new tokens, which void the marks of other files for these tables. */
+static void catalog_redraw(ctr_conn *conn, const char *schema)
+{
+    if (!ctr_schema_is_table(conn, schema, "counter_tables")) return;
+    ctr_run run = ctr_run_on(conn, schema, NULL);
+    ctr_run_do(&run, CTR_SQL_CATALOG_REDRAW, NULL);
+}
+
 static void void_marks(ctr_file *file)
 {
-    ctr_catalog_redraw(file->conn, file->schema);
+    catalog_redraw(file->conn, file->schema);
+}
+
+/* Folds all tables of the file. Call it before the id changes: amounts belong to the shards of the
+ * old id. */
+static int fold_file(ctr_file *file)
+{
+    ctr_catalog catalog = {0};
+    ctr_catalog_read(&catalog, file);
+    for (int i = 0; i < catalog.n && ctr_rc(file->conn) == SQLITE_OK; i++) {
+        ctr_shape shape = {0};
+        const char *name = catalog.entries[i].name;
+        ctr_stored_read(&shape, file->conn, file->schema, name);
+        ctr_tab *tab = ctr_tab_of(file, name, &shape);
+        if (tab) ctr_fold_table(tab);
+        if (tab) ctr_journal_drop(tab);
+        ctr_problem_where(file->conn, "%s", name);
+        ctr_shape_close(&shape);
+    }
+    ctr_catalog_close(&catalog);
+    return ctr_rc(file->conn);
+}
+
+/* Frees the tables of a file. */
+static void tab_close_all(ctr_file *file)
+{
+    file->touched = NULL;
+    while (file->tabs) {
+        ctr_tab *tab = file->tabs;
+        file->tabs = tab->next;
+        ctr_tab_free(tab);
+    }
 }
 
 const ctr_file_tables *ctr_events_tables(void)
 {
-    static const ctr_file_tables TABLES = {ctr_fold_file, void_marks, ctr_tab_close_all};
+    static const ctr_file_tables TABLES = {fold_file, void_marks, tab_close_all};
     return &TABLES;
 }

@@ -598,6 +598,12 @@ void ctr_stage_empty(ctr_rows *rows)
         if (ctr_rows_state(rows, i).touched) ctr_stage_set(rows, i, 0);
 }
 
+/* Notes that a stamp with this number is written into a cell. */
+static void batch_learn(ctr_tab *tab, int64_t number)
+{
+    if (number > tab->file->learned) tab->file->learned = number;
+}
+
 int ctr_stage_row(ctr_rows *rows)
 {
     size_t room = ctr_row_cell_room(rows->row.n);
@@ -607,7 +613,7 @@ int ctr_stage_row(ctr_rows *rows)
     rows->staged_row =
         (ctr_staged){.kind = CTR_STAGED_CELL, .offset = rows->fresh.size, .size = size};
     rows->fresh.size += size;
-    ctr_batch_learn(rows->tab, ctr_row_cell_highest(&rows->row));
+    batch_learn(rows->tab, ctr_row_cell_highest(&rows->row));
     return ctr_rc(rows->conn);
 }
 

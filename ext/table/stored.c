@@ -87,13 +87,6 @@ void ctr_catalog_add(ctr_conn *conn, const char *schema, const char *table, cons
     ctr_run_once(&run, row);
 }
 
-void ctr_catalog_redraw(ctr_conn *conn, const char *schema)
-{
-    if (!ctr_schema_is_table(conn, schema, "counter_tables")) return;
-    ctr_run run = ctr_run_on(conn, schema, NULL);
-    ctr_run_do(&run, CTR_SQL_CATALOG_REDRAW, NULL);
-}
-
 void ctr_catalog_remove(ctr_conn *conn, const char *schema, const char *table)
 {
     if (!ctr_schema_is_table(conn, schema, "counter_tables")) return;

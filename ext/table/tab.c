@@ -390,13 +390,3 @@ void ctr_tab_forget(ctr_file *file, const char *table)
     if (tab) expire(tab, 0, CTR_TAB_STATEMENTS);
     if (tab && ctr_batch_pending(tab) == 0) ctr_journal_drop(tab);
 }
-
-void ctr_tab_close_all(ctr_file *file)
-{
-    file->touched = NULL;
-    while (file->tabs) {
-        ctr_tab *tab = file->tabs;
-        file->tabs = tab->next;
-        ctr_tab_free(tab);
-    }
-}

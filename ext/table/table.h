@@ -1025,7 +1025,12 @@ bool ctr_stage_write_new(ctr_rows *rows, sqlite3_value **keys);
 /* Fails because a row is being written, and a collation of the host writes another one. */
 int ctr_stage_refuse_writing(ctr_conn *conn);
 
-/* ==== cache.c ================================================================================= */
+/* ==== journal.c =============================================================================== */
+
+/* Returns the number of a new stamp, or of a row of a journal: the time, in the unit of
+ * core/row_cell.c, at most CTR_STAMP_LAST; or above + 1 if that is higher. The caller refuses a
+ * stamp beyond CTR_STAMP_MAX. */
+int64_t ctr_batch_stamp_number(int64_t above);
 
 /* A hash table by row and counter. A journal may have many amounts, and a fresh connection reads
  * them all. So they are in one array, without an allocation for each.
@@ -1050,8 +1055,6 @@ void ctr_cache_clear_amounts(ctr_amounts *amounts);
 
 /* Returns the hash of a packed key. */
 uint64_t ctr_cache_hash(const uint8_t *key, size_t size);
-
-/* ==== journal.c =============================================================================== */
 
 /* Brings memory up to date. Call it while a statement of the connection stands on a row of the
  * schema, or within a transaction that has read the schema, because SQLite then keeps one snapshot.
@@ -1282,11 +1285,6 @@ bool ctr_regular_room(ctr_tab *tab, ctr_row_cell *cell, int *room);
  * leaves it; life 0: there is none. Fails with SQLITE_CORRUPT_VTAB if it is damaged. */
 int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell);
 
-/* Returns the number of a new stamp, or of a row of a journal: the time, in the unit of
- * core/row_cell.c, at most CTR_STAMP_LAST; or above + 1 if that is higher. The caller refuses a
- * stamp beyond CTR_STAMP_MAX. */
-int64_t ctr_regular_number(int64_t above);
-
 /* ---- listed values --------------------------------------------------------------------------- */
 
 /* Lists the merged value of a column of a row in place of the listed one. `refused`: the table has
@@ -1433,9 +1431,6 @@ bool ctr_pack_has(ctr_conn *conn, const uint8_t *bytes, size_t size, sqlite3_val
 
 /* ==== stored.c ================================================================================ */
 
-/* Draws new tokens, which void the marks of other files for these tables. */
-void ctr_catalog_redraw(ctr_conn *conn, const char *schema);
-
 /* Fails because a column that is not NULL reads as NULL. */
 int ctr_refuse_hidden(ctr_conn *conn, const char *table);
 
@@ -1459,9 +1454,6 @@ void ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape);
 ctr_tab *ctr_tab_reordered(const ctr_tab *tab, const ctr_shape *shape);
 void ctr_tab_free(ctr_tab *tab);
 
-/* Frees the tables of a file. */
-void ctr_tab_close_all(ctr_file *file);
-
 /* ==== row.c =================================================================================== */
 
 /* Takes the arguments of the function in table/stream.c, the row id and the columns of the shape,
@@ -1477,7 +1469,7 @@ int ctr_rows_lend_keys(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **
 /* Notes the staged cells in the batch, before an UPDATE (table/stream.c) writes them. */
 int ctr_stage_note(ctr_rows *rows);
 
-/* ==== cache.c ================================================================================= */
+/* ==== journal.c =============================================================================== */
 
 /* The counter of a slot that is not used. */
 #define CTR_AMOUNT_UNUSED UINT32_MAX
@@ -1526,8 +1518,6 @@ void ctr_cache_forget(ctr_cache *cache, int64_t id);
 /* Drops all rows, and frees their memory. */
 void ctr_cache_clear(ctr_cache *cache);
 
-/* ==== journal.c =============================================================================== */
-
 /* The limits beyond which a commit shortens a journal: amounts and other changes, rows of
  * transactions. */
 #ifndef CTR_JOURNAL_AMOUNTS
@@ -1563,9 +1553,6 @@ void ctr_batch_add(ctr_tab *tab, int64_t row, int counter, int64_t n);
 
 /* Notes a write of the regular columns in a mask, a bool for each of n, with that number. */
 void ctr_batch_stamp(ctr_tab *tab, int64_t row, const bool *mask, int n);
-
-/* Notes that a stamp with this number is written into a cell. */
-void ctr_batch_learn(ctr_tab *tab, int64_t number);
 
 /* Notes that a row is new; that the cell of a counter was written, which drops the row from memory,
  * or the row cell; or that all memory is out of date. */
@@ -1614,10 +1601,6 @@ void ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since,
  *     numbers rise -->
  *     [ level 2                  ] [ level 1 ] [ level 1 ]  row  row  row     of transactions
  */
-
-/* Folds all tables of the file. Call it before the id changes: amounts belong to the shards of the
- * old id. */
-int ctr_fold_file(ctr_file *file);
 
 /* Before a commit: folds the tables whose journals have grown beyond their limits. */
 void ctr_fold_grown(ctr_file *file);

@@ -405,11 +405,31 @@ void ctr_later_show_listed(ctr_showing *showing, ctr_rows *rows, int64_t rowid)
     close_cells(&cells);
 }
 
+/* Writes NULL into regular columns of a row that has ended, `columns` in the order of
+ * tracked->regular, so that it no longer refers to others. The table may refuse. */
+static void showing_clear(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
+                          const bool *columns)
+{
+    ctr_writing *writing = &showing->writing;
+    ctr_run run = ctr_tab_run(showing->apart.tab);
+    run.slots.value = "NULL";
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
+    sqlite3_value *null = ctr_run_row(&run, row) ? sqlite3_column_value(row, 0) : NULL;
+    bool there = ctr_writing_look(writing, keys, showing->found, NULL);
+    for (int i = 0; i < showing->tracked->n_regular; i++)
+        showing->values[i] = columns[i] ? null : NULL;
+    writing->rowid = rowid;
+    writing->keys = keys;
+    writing->regular = showing->values;
+    if (there && null) ctr_writing_update(writing, showing->found, showing->found);
+    sqlite3_finalize(row);
+}
+
 void ctr_later_clear(ctr_showing *showing, ctr_rows *rows, int64_t rowid, const bool *columns)
 {
     cells_reader cells = open_cells(showing, rows);
     if (ctr_rc(rows->conn) == SQLITE_OK && read_cells(&cells, rowid))
-        ctr_showing_clear(showing, rowid, cells.keys, columns);
+        showing_clear(showing, rowid, cells.keys, columns);
     close_cells(&cells);
 }
 
@@ -440,6 +460,13 @@ static bool show_nothing_below(ctr_showing *showing, sqlite3_stmt *row, ctr_floo
     return kept;
 }
 
+/* Lists that the table keeps rows below a floor. */
+static void apart_keep(ctr_apart *apart)
+{
+    ctr_run run = ctr_tab_run(apart->tab);
+    ctr_run_do(&run, CTR_SQL_TRACK_SET_KEPT, NULL);
+}
+
 int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors)
 {
     ctr_conn *conn = floors->tab->conn;
@@ -465,7 +492,7 @@ int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors)
         sqlite3_reset(row);
     } while (kept > 0 && kept != before && ctr_rc(conn) == SQLITE_OK);
     sqlite3_finalize(row);
-    if (kept > 0) ctr_apart_keep(&showing->apart);
+    if (kept > 0) apart_keep(&showing->apart);
     sqlite3_free(keys);
     showing->writing.keys = NULL;
     return ctr_rc(conn);

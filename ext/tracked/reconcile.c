@@ -245,7 +245,7 @@ static bool make_stamp(ctr_table *table, int64_t above, ctr_stamp *stamp)
     if (!leader) return false;
     int64_t number = ctr_batch_number(table->rows->tab);
     bool fits = number > above && number <= CTR_STAMP_LAST;
-    *stamp = (ctr_stamp){.number = fits ? number : ctr_regular_number(above)};
+    *stamp = (ctr_stamp){.number = fits ? number : ctr_batch_stamp_number(above)};
     memcpy(stamp->id, leader->id, CTR_ID_SIZE);
     if (ctr_rc(conn) == SQLITE_OK && stamp->number <= CTR_STAMP_MAX) return true;
     ctr_problem_set(conn, SQLITE_FULL, "the stamps of the row have reached the last one, %lld",

@@ -96,12 +96,6 @@ void ctr_apart_withhold(ctr_apart *apart, int64_t rowid)
     set_state(apart, CTR_SQL_TRACK_SET_WITHHELD, rowid);
 }
 
-void ctr_apart_keep(ctr_apart *apart)
-{
-    ctr_run run = ctr_tab_run(apart->tab);
-    ctr_run_do(&run, CTR_SQL_TRACK_SET_KEPT, NULL);
-}
-
 /* Lists why the table refused the row: the error. NULL: it is not known. The row is on the list, or
  * has refused regular columns; what takes it off forgets the reason. */
 static void apart_explain(ctr_apart *apart, int64_t rowid, const char *why)
@@ -468,24 +462,6 @@ void ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
             ctr_regular_list(tab, rowid, tracked->regular[i].name, showing->values[i], true);
 done:
     ctr_apart_close_row(&apart);
-}
-
-void ctr_showing_clear(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
-                       const bool *columns)
-{
-    ctr_writing *writing = &showing->writing;
-    ctr_run run = ctr_tab_run(showing->apart.tab);
-    run.slots.value = "NULL";
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
-    sqlite3_value *null = ctr_run_row(&run, row) ? sqlite3_column_value(row, 0) : NULL;
-    bool there = ctr_writing_look(writing, keys, showing->found, NULL);
-    for (int i = 0; i < showing->tracked->n_regular; i++)
-        showing->values[i] = columns[i] ? null : NULL;
-    writing->rowid = rowid;
-    writing->keys = keys;
-    writing->regular = showing->values;
-    if (there && null) ctr_writing_update(writing, showing->found, showing->found);
-    sqlite3_finalize(row);
 }
 
 bool ctr_showing_touches(ctr_showing *showing, const ctr_summary *now)

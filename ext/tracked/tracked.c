@@ -345,19 +345,6 @@ int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sq
     return ctr_problem_sqlite(tracked->conn, rc);
 }
 
-bool ctr_tracked_has_rowids(const ctr_tracked *tracked)
-{
-    int is_key = 0;
-    const ctr_shape *shape = tracked->shape;
-    if (shape->n_keys == 1 && shape->columns[shape->keys[0]].affinity == CTR_AFFINITY_INTEGER)
-        return false;
-    for (int i = 0; i < shape->n_keys; i++)
-        if (sqlite3_stricmp(ctr_tracked_key(tracked, i)->name, "rowid") == 0) return false;
-    int rc = sqlite3_table_column_metadata(tracked->conn->db, tracked->schema, tracked->table,
-                                           "rowid", NULL, NULL, NULL, &is_key, NULL);
-    return rc == SQLITE_OK && is_key;
-}
-
 bool ctr_tracked_same_shown(const ctr_shown *a, const ctr_shown *b)
 {
     return a->null == b->null && (a->null || a->n == b->n);

@@ -576,7 +576,7 @@ void ctr_later_close(ctr_later *later);
 int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards, bool deletions);
 
 /* Try to show one row that is listed; to let one that has ended refer to no other
- * (ctr_showing_clear). */
+ * (showing_clear). */
 void ctr_later_show_listed(ctr_showing *showing, ctr_rows *rows, int64_t rowid);
 void ctr_later_clear(ctr_showing *showing, ctr_rows *rows, int64_t rowid, const bool *columns);
 
@@ -599,11 +599,6 @@ const ctr_tracker *ctr_trigger_rows_tracker(void);
  * are NULL. The caller closes it, even if this fails. */
 void ctr_tracked_open(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
                       const ctr_shape *shape);
-
-/* Returns whether the table has rowids beside its key. A single INTEGER key is the rowid of most
- * tables. A column of the application may have the name rowid; a key column may only get it later,
- * by ALTER TABLE. */
-bool ctr_tracked_has_rowids(const ctr_tracked *tracked);
 
 bool ctr_tracked_same_shown(const ctr_shown *a, const ctr_shown *b);
 
@@ -727,17 +722,9 @@ void ctr_apart_withhold(ctr_apart *apart, int64_t rowid);
 void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const ctr_shown *shown);
 void ctr_apart_remove(ctr_apart *apart, int64_t rowid);
 
-/* Lists that the table keeps rows below a floor. */
-void ctr_apart_keep(ctr_apart *apart);
-
 /* Opens as ctr_showing_open for a table that may lack some of its triggers, as while these run.
  * Returns false, mostly without an error, if the table is not known. */
 bool ctr_showing_look(ctr_showing *showing, ctr_tab *tab);
-
-/* Writes NULL into regular columns of a row that has ended, `columns` in the order of
- * tracked->regular, so that it no longer refers to others. The table may refuse. */
-void ctr_showing_clear(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
-                       const bool *columns);
 
 /* Shows a row that is listed as apart, and has not been merged since. */
 int ctr_showing_again(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,

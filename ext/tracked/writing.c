@@ -36,9 +36,25 @@ static sqlite3_stmt *prepare_row(const ctr_tracked *tracked, bool has_rowids, bo
     return row;
 }
 
+/* Returns whether the table has rowids beside its key. A single INTEGER key is the rowid of most
+ * tables. A column of the application may have the name rowid; a key column may only get it later,
+ * by ALTER TABLE. */
+static bool tracked_has_rowids(const ctr_tracked *tracked)
+{
+    int is_key = 0;
+    const ctr_shape *shape = tracked->shape;
+    if (shape->n_keys == 1 && shape->columns[shape->keys[0]].affinity == CTR_AFFINITY_INTEGER)
+        return false;
+    for (int i = 0; i < shape->n_keys; i++)
+        if (sqlite3_stricmp(ctr_tracked_key(tracked, i)->name, "rowid") == 0) return false;
+    int rc = sqlite3_table_column_metadata(tracked->conn->db, tracked->schema, tracked->table,
+                                           "rowid", NULL, NULL, NULL, &is_key, NULL);
+    return rc == SQLITE_OK && is_key;
+}
+
 static void prepare_rows(ctr_row_values *values)
 {
-    bool has_rowids = ctr_tracked_has_rowids(values->tracked);
+    bool has_rowids = tracked_has_rowids(values->tracked);
     values->likely.steady = true; /* a table that was stored with its cells has their ids */
     values->by_key = prepare_row(values->tracked, has_rowids, false);
     if (has_rowids) values->by_rowid = prepare_row(values->tracked, has_rowids, true);
@@ -698,7 +714,7 @@ ctr_writing ctr_writing_on(ctr_tracked *tracked, ctr_tab *tab)
                          .tab = tab,
                          .file = tab->file,
                          .foreign = {.tracked = tracked, .file = tab->file},
-                         .by_rowid = ctr_tracked_has_rowids(tracked),
+                         .by_rowid = tracked_has_rowids(tracked),
                          .strict = tracked->replaces || tracked->rolls_back};
 }
 
