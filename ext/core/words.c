@@ -22,7 +22,7 @@ static bool is_digit(char c)
 static bool is_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' ||
-           (unsigned char)c >= 0x80 || is_digit(c);
+           (unsigned char)c >= 0x80 || (c >= '0' && c <= '9');
 }
 
 /* ---- one after the other --------------------------------------------------------------------- */
@@ -121,12 +121,17 @@ bool ctr_word_is(ctr_span span, const char *word)
     return true;
 }
 
+static bool differ_in_case(char a, char b)
+{
+    return (a ^ b) == ('a' ^ 'A') && lower(a) == lower(b);
+}
+
 bool ctr_word_is_in(const char *word, const char *text)
 {
     const char first[] = {lower(*word), upper(*word), '\0'};
     for (const char *at = text; (at = strpbrk(at, first)); at++) {
         size_t i = 1;
-        while (word[i] && lower(at[i]) == lower(word[i])) i++;
+        while (word[i] && (at[i] == word[i] || differ_in_case(at[i], word[i]))) i++;
         if (!word[i]) return true;
     }
     return false;
