@@ -10,6 +10,7 @@
 #ifndef CTR_BASE_BASE_H
 #define CTR_BASE_BASE_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -437,6 +438,11 @@ void ctr_run_bind_value(ctr_run *run, sqlite3_stmt *statement, const char *param
                         sqlite3_value *value);
 void ctr_run_bind_id(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
                      const uint8_t *id);
+
+/* Binds parameters as the format says, ":row i :name t": i an int64_t, t a text, v a value, d an id,
+ * b bytes and their size_t. ctr_run_with prepares a statement, binds, steps once, and frees it. */
+void ctr_run_bind(ctr_run *run, sqlite3_stmt *statement, const char *format, va_list args);
+void ctr_run_with(ctr_run *run, ctr_sql which, const char *format, ...);
 
 /* Steps; returns true while there is a row. ctr_run_once also finalizes the statement. */
 bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement);

@@ -2,6 +2,7 @@
 #include "base/base.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <string.h>
 
 /* ---- statements by name ---------------------------------------------------------------------- */
@@ -193,6 +194,40 @@ void ctr_run_bind_value(ctr_run *run, sqlite3_stmt *statement, const char *param
     if (is_over(run)) return;
     int i = sqlite3_bind_parameter_index(statement, parameter);
     ctr_problem_of(run->conn, run->db, ctr_text_bind_value(statement, i, value));
+}
+
+void ctr_run_bind(ctr_run *run, sqlite3_stmt *statement, const char *format, va_list args)
+{
+    enum { NAME_SIZE = 32 };
+    char name[NAME_SIZE];
+    for (const char *at = format; *at;) {
+        size_t size = strcspn(at, " ");
+        assert(size < sizeof name && at[size] == ' ');
+        memcpy(name, at, size);
+        name[size] = '\0';
+        at += size + 1;
+        switch (*at++) {
+        case 'i': ctr_run_bind_int(run, statement, name, va_arg(args, int64_t)); break;
+        case 't': ctr_run_bind_text(run, statement, name, va_arg(args, const char *)); break;
+        case 'v': ctr_run_bind_value(run, statement, name, va_arg(args, sqlite3_value *)); break;
+        case 'd': ctr_run_bind_id(run, statement, name, va_arg(args, const uint8_t *)); break;
+        default: {
+            const void *bytes = va_arg(args, const void *);
+            ctr_run_bind_blob(run, statement, name, bytes, va_arg(args, size_t));
+        }
+        }
+        at += strspn(at, " ");
+    }
+}
+
+void ctr_run_with(ctr_run *run, ctr_sql which, const char *format, ...)
+{
+    va_list args;
+    sqlite3_stmt *statement = ctr_run_prepare(run, which);
+    va_start(args, format);
+    ctr_run_bind(run, statement, format, args);
+    va_end(args);
+    ctr_run_once(run, statement);
 }
 
 bool ctr_run_row(ctr_run *run, sqlite3_stmt *statement)

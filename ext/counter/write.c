@@ -197,18 +197,11 @@ static bool request_begin(ctr_table *table, sqlite3_value **columns)
 /* Records the current request; there must be one. */
 static void request_remember(ctr_table *table)
 {
-    ctr_run run = ctr_tab_run(table->rows->tab);
-    ctr_slot *slot = ctr_tab_take(table->rows->tab, CTR_TAB_SET_REQUEST);
-    if (!slot) return;
-    sqlite3_stmt *row = slot->kept.statement;
-    ctr_run_bind_value(&run, row, ":request", table->request);
-    ctr_run_bind_text(&run, row, ":text", table->asks);
-    ctr_run_bind_int(&run, row, ":now", ctr_os_now());
-    sqlite3_int64 inserted = sqlite3_last_insert_rowid(table->joined.conn->db);
-    ctr_run_row(&run, row);
-    sqlite3_set_last_insert_rowid(table->joined.conn->db,
-                                  inserted); /* SQLite sets it, unless OR IGNORE skips */
-    ctr_tab_give_back(table->rows->tab, slot);
+    sqlite3 *db = table->joined.conn->db;
+    sqlite3_int64 inserted = sqlite3_last_insert_rowid(db);
+    ctr_tab_do(table->rows->tab, CTR_TAB_SET_REQUEST, ":request v :text t :now i", table->request,
+               table->asks, ctr_os_now());
+    sqlite3_set_last_insert_rowid(db, inserted); /* SQLite sets it, unless OR IGNORE skips */
 }
 
 static void request_end(ctr_table *table)

@@ -260,9 +260,7 @@ static void identity_refuse(ctr_run *run, const ctr_identity *identity)
 static void identity_retire(ctr_run *run, int64_t now)
 {
     ctr_run_do(run, CTR_SQL_IDENTITY_FORGET, NULL);
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_RETIRE);
-    ctr_run_bind_int(run, row, ":now", now);
-    ctr_run_once(run, row);
+    ctr_run_with(run, CTR_SQL_IDENTITY_RETIRE, ":now i", now);
 }
 
 /* =================================================================================================
@@ -316,11 +314,8 @@ void ctr_names_write(ctr_file *file, const ctr_identity *source)
 
 void ctr_names_pulled(ctr_run *run, const ctr_identity *source, const uint8_t *holds)
 {
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_PULLED);
-    ctr_run_bind_id(run, row, ":holder", source->holder);
-    ctr_run_bind_int(run, row, ":final", strcmp(source->refuses, CTR_REFUSES_RETIRED) == 0);
-    ctr_run_bind_id(run, row, ":holds", holds);
-    ctr_run_once(run, row);
+    ctr_run_with(run, CTR_SQL_KNOWN_PULLED, ":holder d :final i :holds d", source->holder,
+                 (int64_t)(strcmp(source->refuses, CTR_REFUSES_RETIRED) == 0), holds);
 }
 
 /* A row of counter_sources about a file that another file or the user reports. */
@@ -333,14 +328,9 @@ typedef struct reported_file {
 
 static void write_report(ctr_run *run, const reported_file *what)
 {
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_KNOWN_REPORT);
-    ctr_run_bind_id(run, row, ":holder", what->holder);
-    ctr_run_bind_id(run, row, ":id", what->id);
-    ctr_run_bind_int(run, row, ":epoch", what->epoch);
-    ctr_run_bind_text(run, row, ":name", what->name);
-    ctr_run_bind_int(run, row, ":pending", what->pending);
-    ctr_run_bind_int(run, row, ":lost", what->lost);
-    ctr_run_once(run, row);
+    ctr_run_with(run, CTR_SQL_KNOWN_REPORT, ":holder d :id d :epoch i :name t :pending i :lost i",
+                 what->holder, what->id, (int64_t)what->epoch, what->name, (int64_t)what->pending,
+                 (int64_t)what->lost);
 }
 
 /* Records the holder of a name, which other files have reported. */
@@ -452,10 +442,7 @@ int64_t ctr_names_named_epoch(ctr_run *run, const char *name)
 /* Raises the epoch of a name. */
 static void names_raise(ctr_run *run, const char *name, int64_t epoch)
 {
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_NAMES_RAISE);
-    ctr_run_bind_text(run, row, ":name", name);
-    ctr_run_bind_int(run, row, ":epoch", epoch);
-    ctr_run_once(run, row);
+    ctr_run_with(run, CTR_SQL_NAMES_RAISE, ":name t :epoch i", name, epoch);
 }
 
 /* Copies the epochs that `from`, an untrusted file, knows. */
@@ -785,9 +772,7 @@ void ctr_succession_floors_rose(ctr_file *file)
     if (!ctr_file_identity(file)) return;
     int64_t floors = ctr_succession_random();
     ctr_run run = ctr_file_run(file);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_IDENTITY_FLOORS);
-    ctr_run_bind_int(&run, row, ":floors", floors);
-    ctr_run_once(&run, row);
+    ctr_run_with(&run, CTR_SQL_IDENTITY_FLOORS, ":floors i", floors);
     file->identity.floors = floors;
 }
 
@@ -796,9 +781,7 @@ void ctr_succession_floors_rose(ctr_file *file)
 static void write_names(ctr_file *file, ctr_run *run)
 {
     file->identity.names = names_known(run);
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_NAMES);
-    ctr_run_bind_int(run, row, ":names", file->identity.names);
-    ctr_run_once(run, row);
+    ctr_run_with(run, CTR_SQL_IDENTITY_NAMES, ":names i", (int64_t)file->identity.names);
 }
 
 int ctr_succession_meet(ctr_file *file, ctr_conn *other_conn, const char *schema,
@@ -832,10 +815,7 @@ static void draw_epoch(ctr_file *file, ctr_run *run, ctr_turn turn)
         ctr_problem_set(file->conn, SQLITE_ERROR,
                         "'%s' has no epoch left: it was replaced %d times", identity->name,
                         CTR_EPOCH_MAX);
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_IDENTITY_EPOCH);
-    ctr_run_bind_int(run, row, ":epoch", epoch);
-    ctr_run_bind_int(run, row, ":turn", turn);
-    ctr_run_once(run, row);
+    ctr_run_with(run, CTR_SQL_IDENTITY_EPOCH, ":epoch i :turn i", epoch, (int64_t)turn);
     if (ctr_rc(run->conn) != SQLITE_OK) return;
     identity->epoch = epoch;
     identity->turn = turn;

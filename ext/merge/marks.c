@@ -32,9 +32,7 @@ int64_t ctr_marks_read(ctr_file *file, const ctr_identity *source, const ctr_cat
 
 static void forget_dropped(ctr_run *run, const ctr_identity *source)
 {
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_MARKS_FORGET);
-    ctr_run_bind_id(run, row, ":id", source->id);
-    ctr_run_once(run, row);
+    ctr_run_with(run, CTR_SQL_MARKS_FORGET, ":id d", source->id);
 }
 
 void ctr_marks_write(ctr_file *file, const ctr_identity *source, const ctr_catalog_entry *theirs,

@@ -235,17 +235,8 @@ size_t ctr_regular_write(ctr_tab *tab, const ctr_row_cell *cell, uint8_t *out)
 void ctr_regular_list(ctr_tab *tab, int64_t rowid, const char *name, sqlite3_value *value,
                       bool refused)
 {
-    ctr_regular_unlist(tab, rowid, name);
-    if (tab->registry) tab->registry->looked = false;
-    ctr_run run = ctr_tab_run(tab);
-    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_LIST);
-    sqlite3_stmt *row = slot ? slot->kept.statement : NULL;
-    ctr_run_bind_int(&run, row, ":refused", refused);
-    ctr_run_bind_int(&run, row, ":row", rowid);
-    ctr_run_bind_text(&run, row, ":name", name);
-    ctr_run_bind_value(&run, row, ":value", value);
-    if (row && ctr_rc(tab->conn) == SQLITE_OK) ctr_run_row(&run, row);
-    ctr_tab_give_back(tab, slot);
+    ctr_tab_do(tab, CTR_TAB_LIST, ":refused i :row i :name t :value v", (int64_t)refused, rowid,
+               name, value);
 }
 
 /* Nearly all tables list nothing. */
@@ -277,13 +268,7 @@ bool ctr_regular_is_listed(ctr_tab *tab, int64_t rowid)
 
 void ctr_regular_unlist(ctr_tab *tab, int64_t rowid, const char *name)
 {
-    ctr_run run = ctr_tab_run(tab);
-    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_UNLIST);
-    sqlite3_stmt *row = slot ? slot->kept.statement : NULL;
-    ctr_run_bind_int(&run, row, ":row", rowid);
-    ctr_run_bind_text(&run, row, ":name", name);
-    if (row && ctr_rc(tab->conn) == SQLITE_OK) ctr_run_row(&run, row);
-    ctr_tab_give_back(tab, slot);
+    ctr_tab_do(tab, CTR_TAB_UNLIST, ":row i :name t", rowid, name);
 }
 
 /* =================================================================================================
@@ -339,10 +324,7 @@ static bool is_retired(ctr_run *run, const char *name)
 
 static void write_generation(ctr_run *run, const char *name, int64_t generation)
 {
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_COLUMNS_WRITE);
-    ctr_run_bind_text(run, row, ":name", name);
-    ctr_run_bind_int(run, row, ":generation", generation);
-    ctr_run_once(run, row);
+    ctr_run_with(run, CTR_SQL_COLUMNS_WRITE, ":name t :generation i", name, generation);
 }
 
 void ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from)

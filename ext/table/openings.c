@@ -352,18 +352,13 @@ char *ctr_openings_call(const char *table, const char *answer, const uint8_t *ot
 void ctr_openings_record(ctr_run *run, const uint8_t id[CTR_ID_SIZE],
                          const uint8_t file[CTR_ID_SIZE])
 {
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_OPENINGS_MADE);
-    ctr_run_bind_id(run, row, ":opening", id);
-    ctr_run_bind_id(run, row, ":file", file);
-    ctr_run_once(run, row);
+    ctr_run_with(run, CTR_SQL_OPENINGS_MADE, ":opening d :file d", id, file);
 }
 
 void ctr_openings_record_answer(ctr_run *run, const uint8_t answer[CTR_ANSWER_SIZE], int64_t number)
 {
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_OPENINGS_ANSWER);
-    ctr_run_bind_blob(run, row, ":answer", answer, CTR_ANSWER_SIZE);
-    ctr_run_bind_int(run, row, ":number", number);
-    ctr_run_once(run, row);
+    ctr_run_with(run, CTR_SQL_OPENINGS_ANSWER, ":answer b :number i", answer,
+                 (size_t)CTR_ANSWER_SIZE, number);
 }
 
 void ctr_openings_meet(ctr_conn *conn, ctr_opening *opening, const uint8_t id[CTR_ID_SIZE])

@@ -81,10 +81,7 @@ void ctr_catalog_add(ctr_conn *conn, const char *schema, const char *table, cons
     ctr_catalog_close_entry(&holder);
     ctr_run run = ctr_run_on(conn, schema, NULL);
     ctr_run_do(&run, CTR_SQL_CATALOG_CREATE, NULL);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_INSERT);
-    ctr_run_bind_text(&run, row, ":name", table);
-    ctr_run_bind_text(&run, row, ":birth", birth);
-    ctr_run_once(&run, row);
+    ctr_run_with(&run, CTR_SQL_CATALOG_INSERT, ":name t :birth t", table, birth);
 }
 
 void ctr_catalog_remove(ctr_conn *conn, const char *schema, const char *table)
@@ -97,10 +94,7 @@ void ctr_catalog_remove(ctr_conn *conn, const char *schema, const char *table)
 void ctr_catalog_rename(ctr_conn *conn, const char *schema, const char *table, const char *to)
 {
     ctr_run run = ctr_run_on(conn, schema, NULL);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_RENAME);
-    ctr_run_bind_text(&run, row, ":name", table);
-    ctr_run_bind_text(&run, row, ":to", to);
-    ctr_run_once(&run, row);
+    ctr_run_with(&run, CTR_SQL_CATALOG_RENAME, ":name t :to t", table, to);
 }
 
 static int by_birth(const void *a, const void *b)

@@ -273,6 +273,19 @@ void ctr_tab_give_back(ctr_tab *tab, ctr_slot *slot)
     sqlite3_clear_bindings(slot->kept.statement);
 }
 
+void ctr_tab_do(ctr_tab *tab, ctr_tab_sql which, const char *format, ...)
+{
+    va_list args;
+    ctr_run run = ctr_tab_run(tab);
+    ctr_slot *slot = ctr_tab_take(tab, which);
+    if (!slot) return;
+    va_start(args, format);
+    ctr_run_bind(&run, slot->kept.statement, format, args);
+    va_end(args);
+    ctr_run_row(&run, slot->kept.statement);
+    ctr_tab_give_back(tab, slot);
+}
+
 void ctr_tab_drop(ctr_slot *slot)
 {
     ctr_conn_close_kept(&slot->kept);

@@ -870,6 +870,9 @@ ctr_slot *ctr_tab_take_shown(ctr_tab *tab, ctr_tab_sql which, const struct ctr_t
 /* Takes what the table tracks now; releases the former. */
 void ctr_tab_track(ctr_tab *tab, struct ctr_tracked *tracked, void (*drop)(struct ctr_tracked *));
 
+/* Takes a statement, binds as ctr_run_bind does, steps it once, and gives it back. */
+void ctr_tab_do(ctr_tab *tab, ctr_tab_sql which, const char *format, ...);
+
 /* Gives a statement back: resets it and clears its bindings; NULL is harmless. After an error it is
  * finalized, for it may hide columns, as an authorizer wanted it. */
 void ctr_tab_give_back(ctr_tab *tab, ctr_slot *slot);

@@ -10,15 +10,6 @@
 /* What an entry says, as TRACK_APART has it. */
 enum { APART_COUNTER, APART_REFUSED, APART_ENDED, APART_WITHHELD, APART_KEPT };
 
-/* Takes a statement, bound to this row; NULL on error. */
-static ctr_slot *take_apart(ctr_apart *apart, ctr_tab_sql which, int64_t rowid)
-{
-    ctr_run run = ctr_tab_run(apart->tab);
-    ctr_slot *slot = ctr_tab_take(apart->tab, which);
-    if (slot) ctr_run_bind_int(&run, slot->kept.statement, ":row", rowid);
-    return slot;
-}
-
 int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row)
 {
     ctr_conn *conn = apart->tab->conn;
@@ -29,8 +20,9 @@ int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row)
     if (!row->differs_in || !row->shown) return ctr_problem_nomem(conn);
     memset(row->differs_in, 0, n * sizeof *row->differs_in);
     ctr_run run = ctr_tab_run(apart->tab);
-    ctr_slot *slot = take_apart(apart, CTR_TAB_APART, rowid);
+    ctr_slot *slot = ctr_tab_take(apart->tab, CTR_TAB_APART);
     sqlite3_stmt *entry = slot ? slot->kept.statement : NULL;
+    ctr_run_bind_int(&run, entry, ":row", rowid);
     while (ctr_run_row(&run, entry)) {
         const char *name = ctr_text_column(conn, entry, 0);
         int kind = sqlite3_column_int(entry, 2);
@@ -58,32 +50,23 @@ void ctr_apart_close_row(ctr_apart_row *row)
 
 void ctr_apart_remove(ctr_apart *apart, int64_t rowid)
 {
-    ctr_run run = ctr_tab_run(apart->tab);
-    ctr_slot *slot = take_apart(apart, CTR_TAB_NOT_APART, rowid);
-    if (slot) ctr_run_row(&run, slot->kept.statement);
-    ctr_tab_give_back(apart->tab, slot);
+    ctr_tab_do(apart->tab, CTR_TAB_NOT_APART, ":row i", rowid);
 }
 
 void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const ctr_shown *shown)
 {
-    ctr_run run = ctr_tab_run(apart->tab);
-    ctr_slot *slot = take_apart(apart, CTR_TAB_SET_APART, rowid);
-    sqlite3_stmt *entry = slot ? slot->kept.statement : NULL;
-    ctr_run_bind_text(&run, entry, ":counter", counter ? counter : "");
+    const char *name = counter ? counter : "";
     if (!shown || shown->null)
-        ctr_run_bind_text(&run, entry, ":shown", NULL);
+        ctr_tab_do(apart->tab, CTR_TAB_SET_APART, ":row i :counter t", rowid, name);
     else
-        ctr_run_bind_int(&run, entry, ":shown", shown->n);
-    ctr_run_row(&run, entry);
-    ctr_tab_give_back(apart->tab, slot);
+        ctr_tab_do(apart->tab, CTR_TAB_SET_APART, ":row i :counter t :shown i", rowid, name,
+                   shown->n);
 }
 
 static void set_state(ctr_apart *apart, ctr_sql sql, int64_t rowid)
 {
     ctr_run run = ctr_tab_run(apart->tab);
-    sqlite3_stmt *entry = ctr_run_prepare(&run, sql);
-    ctr_run_bind_int(&run, entry, ":row", rowid);
-    ctr_run_once(&run, entry);
+    ctr_run_with(&run, sql, ":row i", rowid);
 }
 
 void ctr_apart_end(ctr_apart *apart, int64_t rowid)
@@ -102,10 +85,7 @@ static void apart_explain(ctr_apart *apart, int64_t rowid, const char *why)
 {
     if (!why) return;
     ctr_run run = ctr_tab_run(apart->tab);
-    sqlite3_stmt *entry = ctr_run_prepare(&run, CTR_SQL_TRACK_EXPLAIN_APART);
-    ctr_run_bind_int(&run, entry, ":row", rowid);
-    ctr_run_bind_text(&run, entry, ":why", why);
-    ctr_run_once(&run, entry);
+    ctr_run_with(&run, CTR_SQL_TRACK_EXPLAIN_APART, ":row i :why t", rowid, why);
 }
 
 /* A table that keeps no statements is not to keep this one alone. */
