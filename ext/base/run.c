@@ -198,8 +198,8 @@ void ctr_run_bind_value(ctr_run *run, sqlite3_stmt *statement, const char *param
 
 void ctr_run_bind(ctr_run *run, sqlite3_stmt *statement, const char *format, va_list args)
 {
-    enum { NAME_SIZE = 32 };
-    char name[NAME_SIZE];
+    enum { PARAMETER_SIZE = 32 };
+    char name[PARAMETER_SIZE];
     for (const char *at = format; *at;) {
         size_t size = strcspn(at, " ");
         assert(size < sizeof name && at[size] == ' ');

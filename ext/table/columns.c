@@ -235,6 +235,8 @@ size_t ctr_regular_write(ctr_tab *tab, const ctr_row_cell *cell, uint8_t *out)
 void ctr_regular_list(ctr_tab *tab, int64_t rowid, const char *name, sqlite3_value *value,
                       bool refused)
 {
+    ctr_regular_unlist(tab, rowid, name);
+    if (tab->registry) tab->registry->looked = false;
     ctr_tab_do(tab, CTR_TAB_LIST, ":refused i :row i :name t :value v", (int64_t)refused, rowid,
                name, value);
 }
