@@ -23,8 +23,9 @@
  *
  *     int rc = ctr_rc(conn);         SQLITE_OK while there is none: each step asks first
  *
- * An entry point, which SQLite calls, begins with none of its own, and makes a message of it when it
- * returns; for it may come while another one runs, as a trigger does. A try looks at an error apart:
+ * An entry point, which SQLite calls, begins with none of its own, and makes a message of it when
+ * it returns; for it may come while another one runs, as a trigger does. A try looks at an error
+ * apart:
  *
  *     ctr_problem problem;
  *     ctr_problem_begin(conn, &problem);    what fails now stands here
@@ -272,8 +273,8 @@ int ctr_problem_nomem(ctr_conn *conn);
 /* Puts "<format>: " in front of the text, unless it stands there. Does nothing without an error. */
 void ctr_problem_where(ctr_conn *conn, const char *format, ...);
 
-/* Begins an entry point or a try: `problem`, with no error yet, is the one at hand. Its end puts the
- * one before back; a second end does nothing. */
+/* Begins an entry point or a try: `problem`, with no error yet, is the one at hand. Its end puts
+ * the one before back; a second end does nothing. */
 void ctr_problem_begin(ctr_conn *conn, ctr_problem *problem);
 void ctr_problem_end(ctr_problem *problem);
 
