@@ -365,7 +365,8 @@ static void note_row(ctr_merge *merge, int column, sqlite3_value *mine, sqlite3_
 void ctr_drift_compare(ctr_merge *merge, sqlite3_value *const *theirs, const int *map)
 {
     ctr_row_values *mine = &merge->mine;
-    if (!mine->tab && ctr_rc(merge->conn) == SQLITE_OK) ctr_row_values_open(mine, merge->rows.tab);
+    if (ctr_rc(merge->conn) != SQLITE_OK) return;
+    if (!mine->tab) ctr_row_values_open(mine, merge->rows.tab);
     ctr_row_values_read(mine, merge->rows.rowid, merge->keys, false);
     for (int i = 0; ctr_rc(merge->conn) == SQLITE_OK && i < mine->n; i++) {
         sqlite3_value *value = map[i] >= 0 ? theirs[map[i]] : NULL;

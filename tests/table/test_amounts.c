@@ -18,6 +18,11 @@ typedef struct model {
     size_t live;
 } model;
 
+static void close_nothing(ctr_conn *conn)
+{
+    (void)conn;
+}
+
 static uint32_t draw(uint64_t *state, uint32_t below)
 {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -63,7 +68,7 @@ static void assert_as_expected(const ctr_amounts *amounts, const model *expected
 static void amounts_are_those_of_an_array(void **state)
 {
     static model expected;
-    ctr_conn *conn = ctr_conn_new(NULL, (ctr_conn_above){0});
+    ctr_conn *conn = ctr_conn_new(NULL, (ctr_conn_above){.close_files = close_nothing});
     ctr_amounts amounts = {0};
     uint64_t seed = 20261124;
     (void)state;
@@ -81,13 +86,14 @@ static void amounts_are_those_of_an_array(void **state)
     }
     ctr_cache_clear_amounts(&amounts);
     assert_null(ctr_cache_find_amount(&amounts, 1, 0));
+    ctr_conn_drop(conn);
 }
 
 /* Where nearly all amounts add, the table grows; else it is made anew in its size. */
 static void the_table_grows_only_where_most_of_it_is_used(void **state)
 {
     enum { FULL = 48 }; /* three quarters of the first table */
-    ctr_conn *conn = ctr_conn_new(NULL, (ctr_conn_above){0});
+    ctr_conn *conn = ctr_conn_new(NULL, (ctr_conn_above){.close_files = close_nothing});
     (void)state;
     for (int dropped = 0; dropped <= FULL; dropped++) {
         ctr_amounts amounts = {0};
@@ -101,6 +107,7 @@ static void the_table_grows_only_where_most_of_it_is_used(void **state)
             assert_int_equal(ctr_cache_find_amount(&amounts, row, 0) != NULL, row >= dropped);
         ctr_cache_clear_amounts(&amounts);
     }
+    ctr_conn_drop(conn);
 }
 
 int main(void)
