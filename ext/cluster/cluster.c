@@ -470,9 +470,10 @@ static void find_shape(ctr_cluster *cluster, bool is_new)
             ctr_shape_copy(cluster->conn, &cluster->shape, shape);
         else if (first)
             take_generations(cluster->conn, &cluster->shape, shape);
+        const ctr_cluster_seen seen = {cluster->birth, member->schema, member->merge.entry.name,
+                                       *shape};
         if (first && ctr_rc(cluster->conn) == SQLITE_OK)
-            ctr_clusters_note_seen(cluster->conn, cluster->seen, cluster->birth, member->schema,
-                                   member->merge.entry.name, shape);
+            ctr_clusters_note_seen(cluster->conn, cluster->seen, &seen);
         ctr_shape_check_same(cluster->conn, &cluster->shape, first ? "the cluster" : "one replica",
                              shape, member->schema);
         first = false;

@@ -298,9 +298,8 @@ void ctr_reading_repair(ctr_cluster *cluster, const char *name, const char *plan
 
 /* ==== module.c ================================================================================ */
 
-/* Notes the tables of a cluster as this connection has just seen them. */
-void ctr_clusters_note_seen(ctr_conn *conn, ctr_cluster_seen *seen, const char *birth,
-                            const char *schema, const char *table, const ctr_shape *shape);
+/* Notes a copy of `of`: the tables of a cluster as this connection has just seen them. */
+void ctr_clusters_note_seen(ctr_conn *conn, ctr_cluster_seen *seen, const ctr_cluster_seen *of);
 
 /* The counter table in front of several replicas. */
 typedef struct ctr_coordinator {

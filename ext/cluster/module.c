@@ -165,13 +165,12 @@ static void clear_seen(ctr_cluster_seen *seen)
     *seen = (ctr_cluster_seen){0};
 }
 
-void ctr_clusters_note_seen(ctr_conn *conn, ctr_cluster_seen *seen, const char *birth,
-                            const char *schema, const char *table, const ctr_shape *shape)
+void ctr_clusters_note_seen(ctr_conn *conn, ctr_cluster_seen *seen, const ctr_cluster_seen *of)
 {
-    ctr_cluster_seen made = {.birth = ctr_text_copy(conn, birth),
-                             .schema = ctr_text_copy(conn, schema),
-                             .table = ctr_text_copy(conn, table)};
-    ctr_shape_copy(conn, &made.shape, shape);
+    ctr_cluster_seen made = {.birth = ctr_text_copy(conn, of->birth),
+                             .schema = ctr_text_copy(conn, of->schema),
+                             .table = ctr_text_copy(conn, of->table)};
+    ctr_shape_copy(conn, &made.shape, &of->shape);
     if (ctr_rc(conn) == SQLITE_OK) {
         clear_seen(seen);
         *seen = made;
@@ -684,10 +683,7 @@ static int cluster_rename(sqlite3_vtab *base, const char *to)
     if (problem.rc == SQLITE_OK) {
         const ctr_cluster_entry *from = front->entry;
         clusters_declare(table->joined.conn, entry, from->declaration, true, &from->levels);
-        const ctr_cluster_seen *seen = &from->seen;
-        if (seen->birth)
-            ctr_clusters_note_seen(table->joined.conn, &entry->seen, seen->birth, seen->schema,
-                                   seen->table, &seen->shape);
+        if (from->seen.birth) ctr_clusters_note_seen(table->joined.conn, &entry->seen, &from->seen);
     }
     return ctr_table_fail(table, &problem);
 }

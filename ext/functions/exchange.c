@@ -164,13 +164,15 @@ static void begin_work(exchange *x)
     note_lock(x, "main");
 }
 
-static void merge_into(const exchange *x, const taker *to, const ctr_source *from,
-                       const ctr_identity *giver, ctr_side side, ctr_report *report)
+static void merge_into(const exchange *x, ctr_side side, ctr_report *report)
 {
+    bool takes = side == CTR_MAIN_TAKES;
+    const taker *to = takes ? &x->main : &x->other;
+    const ctr_source *from = takes ? &x->theirs : &x->ours;
     if (ctr_source_append(from)) return;
     ctr_file *file = ctr_file_of(to->conn, to->schema);
     ctr_pull pull = {.source = from,
-                     .giver = giver,
+                     .giver = takes ? &x->their_identity : &x->our_identity,
                      .file = file,
                      .called = to->own ? x->peer : to->schema,
                      .how = x->how,
@@ -319,11 +321,9 @@ static void run_exchange(exchange *x, ctr_answer *answer)
     ctr_report report = {0};
     open_files(x);
     begin_work(x);
-    if (x->way->takes)
-        merge_into(x, &x->main, &x->theirs, &x->their_identity, CTR_MAIN_TAKES, &report);
+    if (x->way->takes) merge_into(x, CTR_MAIN_TAKES, &report);
     if (x->way->gives) ctr_source_close(&x->theirs);
-    if (x->way->gives && look_again_at_ours(x))
-        merge_into(x, &x->other, &x->ours, &x->our_identity, CTR_MAIN_GIVES, &report);
+    if (x->way->gives && look_again_at_ours(x)) merge_into(x, CTR_MAIN_GIVES, &report);
     if (report.n == 0)
         ctr_problem_set(answer->conn, SQLITE_ERROR,
                         x->way->takes && x->way->gives ? "neither %s nor main has counter tables"

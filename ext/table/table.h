@@ -611,8 +611,8 @@ typedef struct ctr_opening {
 
 /* Returns a list of SQL with an item for each column of a part of the shape: the keys in key order,
  * the counters, first these and then those, or all in declared order. In `item`, @ stands for
- * the quoted name of the column and # for its parameter: ?first, ?first+1, ... The caller frees it
- * with sqlite3_free. NULL: no memory, or there is no such column. */
+ * the quoted name of the column and # for its parameter: ?first, ?first+1, ... As all texts
+ * here, it is one of ctr_text_print. */
 const char *ctr_shape_list(ctr_conn *conn, const ctr_shape *shape, ctr_part part, const char *item,
                            const char *separator, int first);
 
@@ -653,22 +653,21 @@ const char *ctr_shape_ever(const ctr_shape *shape, int i, int64_t *generation);
 int64_t ctr_shape_generation(const ctr_shape *shape, const char *name, const char **spelling);
 
 /* Returns the key in words, "path TEXT BINARY, hour INTEGER BINARY": names, affinities and
- * collations must agree between two files. The caller frees it with sqlite3_free; NULL: no
- * memory. */
+ * collations must agree between two files. */
 const char *ctr_shape_key_text(ctr_conn *conn, const ctr_shape *shape);
 const char *ctr_shape_affinity_name(ctr_affinity affinity);
 
-/* Returns the clauses of a declaration with this shape; the caller frees them with sqlite3_free;
- * NULL: no memory. A table without counters cannot be declared, so it gets a dropped one. */
+/* Returns the clauses of a declaration with this shape. A table without counters cannot be
+ * declared, so it gets a dropped one. */
 const char *ctr_shape_declaration(ctr_conn *conn, const ctr_shape *shape);
 
 /* Return lists of quoted names: the key columns in key order; the counters, or the word NULL if
- * there is none; all columns in declared order. The caller frees them with sqlite3_free. */
+ * there is none; all columns in declared order. */
 const char *ctr_shape_key_list(ctr_conn *conn, const ctr_shape *shape);
 const char *ctr_shape_counter_list(ctr_conn *conn, const ctr_shape *shape);
 const char *ctr_shape_column_list(ctr_conn *conn, const ctr_shape *shape);
 
-/* ---- lists for sql/rows.sql; the caller frees them with sqlite3_free; NULL: no memory -------- */
+/* ---- lists for sql/rows.sql ------------------------------------------------------------------ */
 
 const char *ctr_shape_key_match(ctr_conn *conn, const ctr_shape *shape);
 const char *ctr_shape_update_changes(ctr_conn *conn, const ctr_shape *shape);
@@ -1419,8 +1418,6 @@ void ctr_openings_meet(ctr_conn *conn, ctr_opening *opening, const uint8_t id[CT
  */
 
 /* ==== shape.c ================================================================================= */
-
-/* ---- lists for sql/rows.sql; the caller frees them with sqlite3_free; NULL: no memory -------- */
 
 /* Columns of a find: _id, then those of the shape. */
 enum { CTR_FIND_ROWID, CTR_FIND_COLUMNS };

@@ -391,8 +391,7 @@ int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sq
 
 /* Lists of the columns of a tracked table, for statements on it and on its counter table. */
 
-/* Returns c.key = t.key, for a statement on both tables. The caller frees it with sqlite3_free;
- * NULL: no memory. */
+/* Returns c.key = t.key, for a statement on both tables. */
 const char *ctr_list_key_match(const ctr_tracked *tracked);
 
 /* The others append to `out`. A prefix such as "NEW." stands before each name of the tracked table.

@@ -105,6 +105,12 @@ typedef struct trigger_lists {
     const char *what; /* of a row that may go; borrowed */
 } trigger_lists;
 
+/* The same lists while they grow. */
+typedef struct growing_lists {
+    sqlite3_str *columns, *values, *changes, *order, *constraint;
+    const char *what;
+} growing_lists;
+
 /* "k" IS NEW."k" AND ..., or the same with OLD. */
 static void match_key(const ctr_tracked *tracked, bool old, sqlite3_str *out)
 {
@@ -134,22 +140,21 @@ static void exclude_keys(const ctr_tracked *tracked, bool updates, sqlite3_str *
 
 /* Lists the rows with another key that OR REPLACE removes: one INSERT for each UNIQUE index. SQLite
  * 3.40 to 3.49 finds not all rows of "u" = 'x' COLLATE a OR "u" = 'x' COLLATE b. The other triggers
- * report rows with the same key. `columns`, `what` and `values` are those of each INSERT. */
-static void list_replaced(const ctr_tracked *tracked, ctr_sql trigger, const char *columns,
-                          const char *what, const char *values, sqlite3_str *order,
-                          sqlite3_str *constraint)
+ * report rows with the same key. */
+static void list_replaced(const ctr_tracked *tracked, ctr_sql trigger, const growing_lists *to)
 {
+    const char *columns = sqlite3_str_value(to->columns), *values = sqlite3_str_value(to->values);
     bool updates = trigger == CTR_SQL_TRACK_ON_REPLACE_BY_UPDATE;
     bool inserts = trigger == CTR_SQL_TRACK_ON_REPLACE_BY_INSERT;
     sqlite3_str *out = sqlite3_str_new(NULL);
     exclude_keys(tracked, updates, out);
     const char *own_keys = ctr_text_built(tracked->conn, out);
     char *between =
-        own_keys
-            ? sqlite3_mprintf("%s; INSERT INTO \"%w\"(_event, %s) SELECT '%s', %s FROM \"%w\" "
-                              "WHERE (",
-                              own_keys, tracked->counters, columns, what, values, tracked->table)
-            : NULL;
+        own_keys ? sqlite3_mprintf("%s; INSERT INTO \"%w\"(_event, %s) SELECT '%s', %s FROM \"%w\" "
+                                   "WHERE (",
+                                   own_keys, tracked->counters, columns, to->what, values,
+                                   tracked->table)
+                 : NULL;
     if (!between) ctr_problem_nomem(tracked->conn);
     ctr_unique rows = {.match = sqlite3_str_new(NULL),
                        .between = between,
@@ -159,9 +164,9 @@ static void list_replaced(const ctr_tracked *tracked, ctr_sql trigger, const cha
     const char *match = ctr_text_built(tracked->conn, rows.match),
                *names = ctr_text_built(tracked->conn, rows.names),
                *stored = ctr_text_built(tracked->conn, rows.stored);
-    if (!inserts && names && !rows.any_column) sqlite3_str_appendf(order, "OF %s", names);
+    if (!inserts && names && !rows.any_column) sqlite3_str_appendf(to->order, "OF %s", names);
     if (inserts && rows.rowid_alone) /* most statements give no row id: NEW has -1 */
-        sqlite3_str_appendf(order, "WHEN NEW.\"%w\" IS NOT -1", rows.rowid_alone);
+        sqlite3_str_appendf(to->order, "WHEN NEW.\"%w\" IS NOT -1", rows.rowid_alone);
     if (match && *match) {
         /* In a trigger that reads a table named NEW, NEW."sku" is a column of that table. */
         const char *table = tracked->table;
@@ -170,10 +175,10 @@ static void list_replaced(const ctr_tracked *tracked, ctr_sql trigger, const cha
                             "%s: a tracked table with a UNIQUE index must not be named NEW or OLD, "
                             "which mean rows in its triggers: rename the table",
                             table);
-        sqlite3_str_appendf(constraint, "(%s%s", match, own_keys);
+        sqlite3_str_appendf(to->constraint, "(%s%s", match, own_keys);
         /* SQLite computes a generated NEW column of an UPDATE from those that the trigger names. */
         if (updates && rows.any_generated)
-            sqlite3_str_appendf(constraint, " AND (%s1)", stored ? stored : "");
+            sqlite3_str_appendf(to->constraint, " AND (%s1)", stored ? stored : "");
     }
     sqlite3_free(between);
 }
@@ -200,12 +205,6 @@ static char *text_with(const ctr_tracked *tracked, const struct tracked_trigger 
     return text;
 }
 
-/* The same lists while they grow. */
-typedef struct growing_lists {
-    sqlite3_str *columns, *values, *changes, *order, *constraint;
-    const char *what;
-} growing_lists;
-
 static void fill_lists(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
                        const growing_lists *to)
 {
@@ -213,8 +212,7 @@ static void fill_lists(const ctr_tracked *tracked, const struct tracked_trigger 
     ctr_list_own_names(tracked, to->columns, !keys_only);
     if (trigger->replaces) {
         ctr_list_keys(tracked, to->values, "");
-        list_replaced(tracked, trigger->text, sqlite3_str_value(to->columns), to->what,
-                      sqlite3_str_value(to->values), to->order, to->constraint);
+        list_replaced(tracked, trigger->text, to);
         return;
     }
     if (trigger->text == CTR_SQL_TRACK_ON_REGULAR) {
