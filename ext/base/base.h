@@ -266,8 +266,8 @@ int ctr_problem_nomem(ctr_conn *conn);
 /* Puts "<format>: " in front of the text, unless it stands there. Does nothing without an error. */
 void ctr_problem_where(ctr_conn *conn, const char *format, ...);
 
-/* Begin an entry point, or a try: from now on `problem` is the error at hand, at first none. Its end
- * brings back the one before, and releases the texts of an entry point; a second end does
+/* Begin an entry point, or a try: from now on `problem` is the error at hand, at first none. Its
+ * end brings back the one before, and releases the texts of an entry point; a second end does
  * nothing. */
 void ctr_problem_begin(ctr_conn *conn, ctr_problem *problem);
 void ctr_problem_try(ctr_conn *conn, ctr_problem *problem);
@@ -439,8 +439,9 @@ void ctr_run_bind_value(ctr_run *run, sqlite3_stmt *statement, const char *param
 void ctr_run_bind_id(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
                      const uint8_t *id);
 
-/* Binds parameters as the format says, ":row i :name t": i an int64_t, t a text, v a value, d an id,
- * b bytes and their size_t. ctr_run_with prepares a statement, binds, steps once, and frees it. */
+/* Binds parameters as the format says, ":row i :name t": i an int64_t, t a text, v a value, d an
+ * id, b bytes and their size_t. ctr_run_with prepares a statement, binds, steps once, and frees
+ * it. */
 void ctr_run_bind(ctr_run *run, sqlite3_stmt *statement, const char *format, va_list args);
 void ctr_run_with(ctr_run *run, ctr_sql which, const char *format, ...);
 

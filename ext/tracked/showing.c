@@ -17,7 +17,10 @@ int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row)
     size_t n = (size_t)shape->n_counters + 1;
     *row = (ctr_apart_row){.differs_in = sqlite3_malloc64(n * sizeof *row->differs_in),
                            .shown = sqlite3_malloc64(n * sizeof *row->shown)};
-    if (!row->differs_in || !row->shown) return ctr_problem_nomem(conn);
+    if (!row->differs_in || !row->shown) {
+        ctr_apart_close_row(row);
+        return ctr_problem_nomem(conn);
+    }
     memset(row->differs_in, 0, n * sizeof *row->differs_in);
     ctr_run run = ctr_tab_run(apart->tab);
     ctr_slot *slot = ctr_tab_take(apart->tab, CTR_TAB_APART);

@@ -525,7 +525,8 @@ void ctr_row_values_reset(ctr_row_values *values);
 
 /* ==== showing.c =============================================================================== */
 
-/* Reads whether the row is listed. The caller closes the row, even if this fails. */
+/* Reads whether the row is listed. The caller closes the row, even if this fails; one without
+ * `shown` is closed already. */
 int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row);
 void ctr_apart_close_row(ctr_apart_row *row);
 
