@@ -18,33 +18,34 @@
 #include "core/core.h"
 #include "counter_cell.h"
 
-/* An error: the first of a sequence, later ones are dropped. The text says where the fault is and
- * what it is; the doors put the name of the SQL function or table in front.
+/* An error. The first one is kept, and later ones are dropped. The text names the place and the
+ * fault; the doors put the name of the SQL function or table in front.
  *
  * The error at hand stands in the connection, and nobody hands it down:
  *
- *     int rc = ctr_rc(conn);         SQLITE_OK while there is none: each step asks first
+ *     int rc = ctr_rc(conn);         SQLITE_OK: none; else a function does nothing
  *
- * An entry point, which SQLite calls, begins without an error, because it may run within another
- * one, as a trigger does. When it returns, it makes its error a message. A try keeps an error
- * apart:
+ * An entry point is a function that SQLite calls. Entry points nest: a trigger may call one while
+ * another runs. So each begins without an error, and passes its own to SQLite when it returns. A
+ * try collects the errors of some steps in a problem of its own:
  *
  *     ctr_problem problem;
  *     ctr_problem_try(conn, &problem);      what fails now stands here
  *     ...
- *     ctr_problem_end(&problem);            the one before is at hand again */
+ *     ctr_problem_close(&problem);          the one before is at hand again, this one is freed */
 typedef struct ctr_problem {
     int rc;                    /* SQLITE_OK: none */
-    char *text;                /* owned; NULL if there was no memory for it */
-    struct ctr_problem *outer; /* the one before */
-    struct ctr_errors *of;     /* where it is at hand; NULL: it has ended */
-    struct ctr_conn *enters;   /* of an entry point: whose texts it releases; else NULL */
-    struct ctr_text *texts;    /* those of before */
+    char *text;                /* owned; NULL: what SQLite says of rc */
+    struct ctr_problem *outer; /* the one that was at hand before */
+    struct ctr_errors *of;     /* where it is at hand; NULL: it is not */
+    struct ctr_conn *enters;   /* of an entry point: whose texts its end releases; of a try: NULL */
+    struct ctr_text *texts;    /* the mark when it began */
 } ctr_problem;
 
-/* The errors of a connection. One that the library opens for itself shares those of its host. */
+/* The errors of a connection; those that the library opens for itself share their host's. */
 typedef struct ctr_errors {
-    ctr_problem *now, none;
+    ctr_problem *now; /* the error at hand */
+    ctr_problem none; /* the one outside of all entry points */
 } ctr_errors;
 
 /* Every statement that we run, by name, with its identifiers filled in.
@@ -142,7 +143,7 @@ typedef struct ctr_conn_above {
 struct ctr_conn {
     sqlite3 *db;
     ctr_errors *errors, own_errors; /* the error at hand: its own, or those of its host */
-    struct ctr_text *texts;         /* owned: those of ctr_text_print, the last one first */
+    struct ctr_text *texts;         /* owned: its arena, the last one first */
     ctr_conn_above above;
     int holders;
     struct ctr_file *files;      /* the files of the connection: file/file.h */
@@ -253,22 +254,26 @@ static inline int ctr_rc(const ctr_conn *conn)
     return conn->errors->now->rc;
 }
 
-/* Sets the error at hand, and returns its code: SQLITE_NOMEM if there is no memory for the text. */
+/* Makes this the error at hand, unless there is one. Returns the code of the error at hand:
+ * SQLITE_NOMEM if there was no memory for the text. */
 int ctr_problem_set(ctr_conn *conn, int rc, const char *format, ...);
 
-/* Set SQLite's message, of this connection or of another database. Do nothing for rc SQLITE_OK, ROW
- * and DONE. */
+/* The same with SQLite's message, of this connection or of another database. Do nothing for rc
+ * SQLITE_OK, ROW and DONE. */
 int ctr_problem_sqlite(ctr_conn *conn, int rc);
 int ctr_problem_of(ctr_conn *conn, sqlite3 *db, int rc);
 
+/* The same with SQLITE_NOMEM, without a text. */
 int ctr_problem_nomem(ctr_conn *conn);
 
-/* Puts "<format>: " in front of the text, unless it stands there. Does nothing without an error. */
+/* Puts "<format>: " in front of the text, unless the text begins with it. Does nothing without an
+ * error, and for want of memory. */
 void ctr_problem_where(ctr_conn *conn, const char *format, ...);
 
-/* Begin an entry point, or a try: from now on `problem` is the error at hand, at first none. Its
- * end brings back the one before, and releases the texts of an entry point; a second end does
- * nothing. */
+/* Begin an entry point, or a try: from now on `problem` is at hand, with no error. Its end makes
+ * the one before the error at hand again, and releases the texts of an entry point; a second end
+ * does nothing. They nest: the one begun last ends first. What has ended keeps its error, and is
+ * closed or raised later. */
 void ctr_problem_begin(ctr_conn *conn, ctr_problem *problem);
 void ctr_problem_try(ctr_conn *conn, ctr_problem *problem);
 void ctr_problem_end(ctr_problem *problem);
@@ -276,11 +281,11 @@ void ctr_problem_end(ctr_problem *problem);
 /* Ends it, and frees the text. */
 void ctr_problem_close(ctr_problem *problem);
 
-/* Ends a try, and makes its error the one at hand, unless there is one before. */
+/* Ends it, and makes its error the one at hand, unless there is one before: then it is freed. */
 void ctr_problem_raise(ctr_conn *conn, ctr_problem *problem);
 
-/* The same if `is`; else forgets the error. */
-void ctr_problem_raise_if(ctr_conn *conn, ctr_problem *problem, bool is);
+/* The same if `raises`; else closes it. */
+void ctr_problem_raise_if(ctr_conn *conn, ctr_problem *problem, bool raises);
 
 /* Puts "<where>: " in front of the text of `problem`, unless it stands there. */
 void ctr_problem_prefix(ctr_problem *problem, const char *where);
@@ -291,7 +296,7 @@ static inline void ctr_problem_become(ctr_conn *conn, int rc)
     conn->errors->now->rc = rc;
 }
 
-/* Moves the error at hand out. The caller closes it. */
+/* Returns the error at hand; then there is none. The caller closes it. */
 ctr_problem ctr_problem_take(ctr_conn *conn);
 
 /* Forgets the error at hand. */
@@ -439,9 +444,9 @@ void ctr_run_bind_value(ctr_run *run, sqlite3_stmt *statement, const char *param
 void ctr_run_bind_id(ctr_run *run, sqlite3_stmt *statement, const char *parameter,
                      const uint8_t *id);
 
-/* Binds parameters as the format says, ":row i :name t": i an int64_t, t a text, v a value, d an
- * id, b bytes and their size_t. ctr_run_with prepares a statement, binds, steps once, and frees
- * it. */
+/* Binds the parameters that `format` names, ":row i :name t", each with a letter for its argument:
+ * i an int64_t, t a text, v a value, d an id, b bytes and their size_t. ctr_run_with prepares a
+ * statement, binds, steps once, and finalizes it. */
 void ctr_run_bind(ctr_run *run, sqlite3_stmt *statement, const char *format, va_list args);
 void ctr_run_with(ctr_run *run, ctr_sql which, const char *format, ...);
 
@@ -477,8 +482,8 @@ void ctr_run_write(ctr_run *run, sqlite3_stmt *statement);
  * error. Without it, in autocommit, each statement sees the latest commits of others. */
 sqlite3_stmt *ctr_run_hold(ctr_run *run);
 
-/* Prepares a statement, runs it to the end, and frees it. `text` is its only parameter, or NULL.
- * Fails if there are several. */
+/* Prepares a statement, runs it to the end, and finalizes it. With a `text` it must have just one
+ * parameter, which takes it. */
 void ctr_run_do(ctr_run *run, ctr_sql which, const char *text);
 
 /* ==== values.c ================================================================================ */
@@ -516,10 +521,11 @@ char *ctr_text_copy(ctr_conn *conn, const char *text);
 char *ctr_text_of(ctr_conn *conn, ctr_span span);
 char *ctr_text_unquoted(ctr_conn *conn, ctr_span name);
 
-/* Texts of SQL, and others of the moment. ctr_text_print makes one by a format, ctr_text_built of
- * what was appended; "" without memory, which is an error. Nobody frees them: a release frees those
- * that were made since its mark. An entry point releases its own when it ends, and not those of an
- * outer one; a loop over rows or tables does so in each round. */
+/* Texts of SQL, and others that are short-lived. ctr_text_print formats one, ctr_text_built
+ * finishes `out`. Without memory they fail, and return "". The caller does not free them: a release
+ * frees all texts that were made since its mark, and the end of an entry point those since its
+ * begin. What prepares statements many times within an entry point, or outside of any, marks before
+ * and releases after. */
 typedef struct ctr_text ctr_text;
 const char *ctr_text_print(ctr_conn *conn, const char *format, ...);
 const char *ctr_text_built(ctr_conn *conn, sqlite3_str *out);

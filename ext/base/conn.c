@@ -109,9 +109,9 @@ void ctr_problem_raise(ctr_conn *conn, ctr_problem *problem)
     ctr_problem_close(problem);
 }
 
-void ctr_problem_raise_if(ctr_conn *conn, ctr_problem *problem, bool is)
+void ctr_problem_raise_if(ctr_conn *conn, ctr_problem *problem, bool raises)
 {
-    if (is)
+    if (raises)
         ctr_problem_raise(conn, problem);
     else
         ctr_problem_close(problem);

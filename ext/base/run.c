@@ -119,7 +119,7 @@ int ctr_run_busy_timeout(ctr_conn *conn)
     return (int)ctr_run_number(&run, CTR_SQL_SYNC_BUSY_TIMEOUT);
 }
 
-/* A run of no table follows an error. */
+/* A run without a connection, that of no table, comes after an error only. */
 static bool is_over(const ctr_run *run)
 {
     return !run->conn || ctr_rc(run->conn) != SQLITE_OK;
@@ -332,9 +332,10 @@ void ctr_run_do(ctr_run *run, ctr_sql which, const char *text)
 
 void ctr_run_set(ctr_run *run, ctr_sql which, int number)
 {
-    const char *value = ctr_text_print(run->conn, "%d", number);
-    if (!value && run->conn) ctr_problem_nomem(run->conn);
-    run->slots.value = value;
+    if (is_over(run)) return;
+    ctr_text *before = ctr_text_mark(run->conn); /* it may be the end of a transaction */
+    run->slots.value = ctr_text_print(run->conn, "%d", number);
     ctr_run_do(run, which, NULL);
     run->slots.value = NULL;
+    ctr_text_release(run->conn, before);
 }

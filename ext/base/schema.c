@@ -87,7 +87,7 @@ bool ctr_schema_find(ctr_conn *conn, const char *name, ctr_schema_look *look_the
     bool found = look_everywhere(conn, name, look_there, with);
     if (found || !dot || ctr_rc(conn) != SQLITE_OK) return found && ctr_rc(conn) == SQLITE_OK;
     const char *schema = ctr_text_print(conn, "%.*s", (int)(dot - name), name);
-    if (schema && ctr_run_has_schema(conn->db, schema)) found = look_there(with, schema, dot + 1);
+    if (ctr_run_has_schema(conn->db, schema)) found = look_there(with, schema, dot + 1);
     return found && ctr_rc(conn) == SQLITE_OK;
 }
 
@@ -243,16 +243,14 @@ const ctr_named *ctr_schema_objects_find(const ctr_objects *objects, const char 
 const ctr_named *ctr_schema_objects_stored(const ctr_objects *objects, const char *table,
                                            const char *suffix)
 {
-    const char *name = ctr_text_print(objects->conn, "%s_%s", table, suffix);
-    const ctr_named *found = name ? ctr_schema_objects_find(objects, name) : NULL;
-    return found;
+    return ctr_schema_objects_find(objects, ctr_text_print(objects->conn, "%s_%s", table, suffix));
 }
 
 const ctr_named *ctr_schema_objects_trigger(const ctr_objects *objects, const char *table,
                                             const char *suffix)
 {
     const char *name = ctr_text_print(objects->conn, "%s_%s", table, suffix);
-    const ctr_named *found = name ? find_first(objects->triggers, objects->n_triggers, name) : NULL;
+    const ctr_named *found = find_first(objects->triggers, objects->n_triggers, name);
     return found && !found->temp ? found : NULL;
 }
 

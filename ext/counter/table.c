@@ -136,7 +136,7 @@ int ctr_table_fail(ctr_table *table, ctr_problem *problem)
     const char *tracked = NULL;
     ctr_problem_end(problem);
     if (problem->rc != SQLITE_OK && table->handed) {
-        ctr_problem_try(table->joined.conn, &trouble);
+        ctr_problem_begin(table->joined.conn, &trouble);
         tracked = table->tracker->tracked_table(table);
         ctr_problem_end(&trouble);
         if (trouble.rc != SQLITE_OK) {

@@ -224,7 +224,7 @@ static void compare_values(ctr_pull_rows *job, int64_t rowid)
 }
 
 /* Joins the row cells of a replicated table. Returns whether the cells are to be merged. */
-static bool merge_row_cell(ctr_pull_rows *job)
+static bool join_row_cell(ctr_pull_rows *job)
 {
     if (!job->to->shape.replicated) return true;
     ctr_tab *from = job->from.tab;
@@ -239,7 +239,7 @@ static bool merge_row_cell(ctr_pull_rows *job)
 
 static void write_merged(ctr_pull_rows *job)
 {
-    if (!merge_row_cell(job)) return;
+    if (!join_row_cell(job)) return;
     merge_all_cells(job);
     if (ctr_merge_write(job->to)) job->report->changed++;
 }

@@ -150,6 +150,36 @@ def test_connections_that_count_once_and_close_lose_nothing(tmp_path, memory, jo
     check_whole(path, truth)
 
 
+def test_what_is_refused_leaves_no_memory_while_the_connection_lives(tmp_path, memory):
+    """A write that the trigger of a tracked table refuses, and a commit that a reader keeps out."""
+    with contextlib.closing(connect(tmp_path / "one.db")) as db, contextlib.closing(connect(tmp_path / "one.db")) as other:
+        db.execute("CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, n INTEGER DEFAULT 0)")
+        db.execute("SELECT counter_replicate('t', 'n')").fetchall()
+        db.execute("INSERT INTO t VALUES ('a', 1), ('b', 1)")
+
+        def refused_write():
+            with pytest.raises(sqlite3.Error, match="takes an INTEGER, not TEXT 'x'"):
+                db.execute("UPDATE t SET n = 'x'")
+
+        def kept_out():
+            reads = other.execute("SELECT k FROM t")
+            reads.fetchone()
+            db.execute("BEGIN")
+            db.execute("UPDATE t SET n = n + 1")
+            with pytest.raises(sqlite3.OperationalError, match="locked"):
+                db.execute("COMMIT")
+            db.execute("ROLLBACK")
+            reads.close()
+
+        for refused, least in (refused_write, 40), (kept_out, 8):  # bytes of what would be left each time
+            for _ in range(20):
+                refused()
+            used = memory()
+            for _ in range(200):
+                refused()
+            assert memory() - used < 200 * least
+
+
 @journals
 def test_connections_that_read_once_see_all_however_full_the_journal_is(tmp_path, memory, journal):
     """Transactions enough to fill it, and to have it folded, while new connections read: a key, a range, all."""
