@@ -244,7 +244,7 @@ int ctr_cluster_require_write(const ctr_cluster *cluster);
 
 /*     ctr_quorum_find(cluster, keys);                  the leader's rows have the merged cells
  *     ... ctr_stage_room, ctr_stage_set on these ...   stages the changes of the statement
- *     quorum_write(cluster);                       one write for each replica
+ *     ctr_quorum_write(cluster);                       one write for each replica
  *
  * A replica whose row cannot be read takes no part in this row. Every refusal comes before the
  * first write; if a later write fails, the transaction is spoiled (base/conn.c), because SQLite
@@ -257,6 +257,9 @@ void ctr_quorum_prepare(ctr_cluster *cluster);
 
 /* Locks and looks at the replicas, chooses the leader, and finds the row; `keys` in key order. */
 int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys);
+
+/* Writes the cells staged in the leader's rows, and otherwise the merged cells, to all replicas. */
+int ctr_quorum_write(ctr_cluster *cluster);
 
 /* Raises floors in all replicas that take part; see ctr_floors_raise. */
 int ctr_quorum_raise(ctr_cluster *cluster, sqlite3_value **values);

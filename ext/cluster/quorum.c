@@ -303,6 +303,29 @@ int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+int ctr_quorum_write(ctr_cluster *cluster)
+{
+    ctr_member *leader = cluster->leader;
+    unsigned nth = cluster->conn->ended;
+    for (int c = 0; c < cluster->shape.n_counters; c++)
+        ctr_stage_cell(&leader->merge.rows, c, &cluster->row.cells[c].cell);
+    sqlite3_value **spelling = cluster->row.spelling;
+    if (spelling) ctr_stage_spell(&leader->merge.rows, spelling);
+    bool wrote = ctr_merge_write(&leader->merge);
+    for (int i = 0; i < cluster->n && ctr_rc(cluster->conn) == SQLITE_OK; i++) {
+        ctr_member *member = &cluster->members[i];
+        if (member == leader || !ctr_member_takes_part(member)) continue;
+        for (int c = 0; c < cluster->shape.n_counters; c++)
+            ctr_merge_cell(&member->merge, c, &cluster->row.cells[c].cell);
+        if (spelling) ctr_stage_spell(&member->merge.rows, spelling);
+        ctr_file_note_taken(member->merge.rows.tab->file, leader->merge.rows.tab->file);
+        wrote = ctr_merge_write(&member->merge) || wrote;
+        ctr_conflicts_change_identity(&member->conflicts, member->merge.rows.tab->file);
+    }
+    if (ctr_rc(cluster->conn) != SQLITE_OK && wrote) ctr_conn_spoil(cluster->conn, nth);
+    return ctr_rc(cluster->conn);
+}
+
 int ctr_quorum_raise(ctr_cluster *cluster, sqlite3_value **values)
 {
     if (ctr_cluster_lock(cluster) || choose_leader(cluster)) return ctr_rc(cluster->conn);

@@ -295,57 +295,6 @@ static void leave_out_own(ctr_apply *apply, const ctr_change *change, int counte
     *cell = ctr_cell_written(out, size);
 }
 
-/* Packs the key of the row at hand and the name of a counter. */
-static void pack_name(const ctr_merge *merge, const char *column, ctr_packed *packed)
-{
-    size_t size = strlen(column);
-    ctr_pack_values(merge->conn, packed, merge->keys, merge->shape.n_keys);
-    uint8_t *out = ctr_pack_room(merge->conn, packed, size);
-    if (!out) return;
-    memcpy(out, column, size);
-    packed->size += size;
-}
-
-/* Keeps a cell until its row comes, merged with one that waits already. */
-static void keep_pending(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell)
-{
-    ctr_packed name = {0};
-    ctr_cell kept = ctr_cell_untouched();
-    pack_name(merge, ctr_shape_counter_name(&merge->shape, counter), &name);
-    ctr_run run = ctr_tab_run(merge->rows.tab);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_PENDING);
-    ctr_run_bind_int(&run, row, ":life", life);
-    ctr_run_bind_blob(&run, row, ":name", name.bytes, name.size);
-    if (ctr_run_row(&run, row))
-        ctr_cell_open(&kept, sqlite3_column_blob(row, 0), (size_t)sqlite3_column_bytes(row, 0));
-    uint8_t *both = sqlite3_malloc64(kept.size + cell->size + 1);
-    if (!both) ctr_problem_nomem(merge->conn);
-    size_t n = both ? ctr_cell_merge(&kept, cell, both) : 0;
-    sqlite3_finalize(row);
-    row = ctr_run_prepare(&run, CTR_SQL_REGULAR_KEEP_PENDING);
-    ctr_run_bind_int(&run, row, ":life", life);
-    ctr_run_bind_blob(&run, row, ":name", name.bytes, name.size);
-    ctr_run_bind_blob(&run, row, ":cell", both, n);
-    if (row && ctr_rc(merge->conn) == SQLITE_OK) ctr_run_row(&run, row);
-    sqlite3_finalize(row);
-    sqlite3_free(both);
-    sqlite3_free(name.bytes);
-}
-
-/* Returns whether a cell of the row that was found, or is missing, is to be merged now: that of a
- * table that is not replicated always; else only if the row has this life. Keeps the cell if the
- * row has not come yet; one of an earlier life is over. */
-static bool row_feed_admits(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell)
-{
-    if (!merge->shape.replicated) return true;
-    const ctr_row_cell *mine = ctr_rows_row(&merge->rows);
-    if (!mine) return false;
-    if (mine->life < life) keep_pending(merge, life, counter, cell);
-    if (mine->life != life || ctr_rc(merge->conn) != SQLITE_OK) return false;
-    ctr_merge_counters(merge);
-    return ctr_rc(merge->conn) == SQLITE_OK;
-}
-
 /* Everything is checked before the first write: SQLite cannot roll back one of two writes. */
 static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_file *file)
 {
@@ -380,7 +329,7 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_fil
     bool wanted = counter >= 0 && ctr_merge_find(&apply->merge, apply->keys);
     if (wanted && change->device) leave_out_own(apply, change, counter, &cell);
     if (wanted && ctr_rc(file->conn) == SQLITE_OK && !(change->device && cell.size == 0) &&
-        row_feed_admits(&apply->merge, change->life, counter, &cell)) {
+        ctr_row_feed_admits(&apply->merge, change->life, counter, &cell)) {
         ctr_merge *merge = &apply->merge;
         ctr_merge_cell(merge, counter, &cell);
         ctr_conflicts_change_identity(&apply->conflicts, file); /* before the row is written */

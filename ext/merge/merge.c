@@ -317,6 +317,23 @@ void ctr_conflicts_change_identity(ctr_conflicts *conflicts, ctr_file *file)
     if (replaced && !own) ctr_succession_yield(file);
 }
 
+void ctr_conflicts_open(ctr_conflicts *conflicts, ctr_file *file, const ctr_objects *objects,
+                        const ctr_identity *mine, const ctr_identity *source)
+{
+    *conflicts = (ctr_conflicts){.file = file};
+    ctr_conflicts_set_mine(conflicts, mine);
+    memcpy(conflicts->theirs, source->id, CTR_ID_SIZE);
+    ctr_run run = ctr_file_run(file);
+    ctr_pair last = {0, 0}, now = source->lineage.pair;
+    if (!ctr_schema_objects_find(objects, "counter_sources"))
+        ctr_run_do(&run, CTR_SQL_KNOWN_CREATE, NULL);
+    if (*source->refuses) return; /* it writes nothing under its id */
+    bool known = ctr_names_witness(file, source, &last);
+    conflicts->went_back = known && (now.number < last.number ||
+                                     (now.number == last.number && now.random != last.random));
+    if (!known || now.number > last.number) ctr_names_write(file, source);
+}
+
 /* =================================================================================================
  * drift - compares rows that two files began to replicate apart. */
 

@@ -663,6 +663,11 @@ typedef struct ctr_own_ids {
 int ctr_conflicts_read_own(ctr_own_ids *own, ctr_file *file);
 void ctr_conflicts_close_own(ctr_own_ids *own);
 
+/* Opens for one merge: compares the witness of the source with that of the last merge, and records
+ * it in counter_sources, which is created unless `objects` has it. */
+void ctr_conflicts_open(ctr_conflicts *conflicts, ctr_file *file, const ctr_objects *objects,
+                        const ctr_identity *mine, const ctr_identity *source);
+
 /* Writes the cell that came to `out`, which has room for it, without the shards under my own ids
  * and openings that were changed. One under my ids that is not ahead of mine tells nothing new;
  * the others are recorded. Returns the size. */
@@ -779,6 +784,11 @@ bool ctr_row_feed_read(ctr_conn *conn, ctr_row_giver *giver, int64_t rowid, sqli
  * SQLITE_ERROR if the bytes are no row, if a stamp lies beyond CTR_STAMP_MAX, or if the table has a
  * column of the row and does not replicate it yet. */
 void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size);
+
+/* Returns whether a cell of the row that was found, or is missing, is to be merged now: that of a
+ * table that is not replicated always; else only if the row has this life. Keeps the cell if the
+ * row has not come yet; one of an earlier life is over. */
+bool ctr_row_feed_admits(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell);
 
 /* Merges the cells that have waited for rows which have come, whatever row is at hand. */
 void ctr_row_feed_take_pending(ctr_merge *merge);

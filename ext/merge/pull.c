@@ -476,25 +476,6 @@ static void pull_table_look(ctr_pull *pull)
     if (ctr_rc(conn) == SQLITE_OK) ctr_catalog_read(&pull->here, pull->file);
 }
 
-/* Opens for one merge: compares the witness of the source with that of the last merge, and records
- * it in counter_sources, which is created unless `objects` has it. */
-static void conflicts_open(ctr_conflicts *conflicts, ctr_file *file, const ctr_objects *objects,
-                        const ctr_identity *mine, const ctr_identity *source)
-{
-    *conflicts = (ctr_conflicts){.file = file};
-    ctr_conflicts_set_mine(conflicts, mine);
-    memcpy(conflicts->theirs, source->id, CTR_ID_SIZE);
-    ctr_run run = ctr_file_run(file);
-    ctr_pair last = {0, 0}, now = source->lineage.pair;
-    if (!ctr_schema_objects_find(objects, "counter_sources"))
-        ctr_run_do(&run, CTR_SQL_KNOWN_CREATE, NULL);
-    if (*source->refuses) return; /* it writes nothing under its id */
-    bool known = ctr_names_witness(file, source, &last);
-    conflicts->went_back = known && (now.number < last.number ||
-                                     (now.number == last.number && now.random != last.random));
-    if (!known || now.number > last.number) ctr_names_write(file, source);
-}
-
 /* Makes a table of the target join the transaction, which checks the identity of the target. Only
  * the first call does anything. */
 static void pull_table_join(ctr_pull *pull, const char *table)
@@ -508,7 +489,7 @@ static void pull_table_join(ctr_pull *pull, const char *table)
     if (!is_main || !ctr_conn_join(conn)) ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     const ctr_identity *identity = ctr_file_identity(pull->file);
     if (identity && !pull->checked && pull->giver)
-        conflicts_open(&pull->conflicts, pull->file, pull->mine, identity, pull->giver);
+        ctr_conflicts_open(&pull->conflicts, pull->file, pull->mine, identity, pull->giver);
     pull->checked = true;
 }
 

@@ -286,3 +286,64 @@ void ctr_foreign_list_match(const ctr_foreign_key *key, sqlite3_str *out)
                             key->pairs[i].from);
 }
 
+/* EXISTS (a child of the row with the key ?1, ?2, ...) for each foreign key that keeps the row. A
+ * child that is to be deleted, too, goes first, and keeps it until then. */
+static char *list_children(ctr_foreign *foreign)
+{
+    const ctr_tracked *tracked = foreign->tracked;
+    const ctr_foreign_keys *all = ctr_foreign_keys_of(foreign->file);
+    bool enforced = ctr_foreign_enforced(tracked->conn->db);
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; all && i < all->n; i++) {
+        const ctr_foreign_key *key = &all->keys[i];
+        if (key->n == 0 || sqlite3_stricmp(key->parent, tracked->table) != 0) continue;
+        if (!key->replicated && !(enforced && key->forbids)) continue;
+        sqlite3_str_appendf(out,
+                            "%sEXISTS (SELECT 1 FROM \"%w\".\"%w\" AS p, \"%w\".\"%w\" AS c WHERE ",
+                            ctr_text_separator(out, " OR "), tracked->schema, tracked->table,
+                            tracked->schema, key->child);
+        ctr_list_bound_key(tracked, out, "p.");
+        if (sqlite3_stricmp(key->child, tracked->table) == 0) {
+            sqlite3_str_appendall(out, " AND NOT (");
+            ctr_list_bound_key(tracked, out, "c.");
+            sqlite3_str_appendall(out, ")");
+        }
+        sqlite3_str_appendall(out, " AND ");
+        ctr_foreign_list_match(key, out);
+        sqlite3_str_appendall(out, ")");
+    }
+    if (sqlite3_str_errcode(out) != SQLITE_OK) ctr_problem_nomem(foreign->tracked->conn);
+    return sqlite3_str_finish(out); /* NULL: there is none, or no memory */
+}
+
+static sqlite3_stmt *prepare_children(ctr_foreign *foreign)
+{
+    ctr_conn *conn = foreign->tracked->conn;
+    if (foreign->children || foreign->childless || ctr_rc(conn) != SQLITE_OK)
+        return foreign->children;
+    const ctr_tracked *tracked = foreign->tracked;
+    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, NULL);
+    char *children = list_children(foreign);
+    run.slots.value = children;
+    if (children) foreign->children = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
+    foreign->childless = !children && ctr_rc(conn) == SQLITE_OK;
+    sqlite3_free(children);
+    return foreign->children;
+}
+
+void ctr_foreign_close(ctr_foreign *foreign)
+{
+    sqlite3_finalize(foreign->children);
+    *foreign = (ctr_foreign){0};
+}
+
+bool ctr_foreign_has_children(ctr_foreign *foreign, sqlite3_value **keys)
+{
+    const ctr_tracked *tracked = foreign->tracked;
+    sqlite3_stmt *row = prepare_children(foreign);
+    if (!row || ctr_tracked_bind_key(tracked, row, keys)) return false;
+    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, NULL);
+    bool has = ctr_run_row(&run, row) && sqlite3_column_int(row, 0);
+    sqlite3_reset(row);
+    return has;
+}

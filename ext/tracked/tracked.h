@@ -636,6 +636,11 @@ void ctr_constraints_append_new(sqlite3_str *out, const ctr_tracked *tracked, co
 
 /* ==== foreign.c =============================================================================== */
 
+void ctr_foreign_close(ctr_foreign *foreign);
+
+/* Returns whether other rows refer to the row with this key, so that it must not be deleted. */
+bool ctr_foreign_has_children(ctr_foreign *foreign, sqlite3_value **keys);
+
 /* ==== triggers.c ============================================================================== */
 
 /* The texts of the triggers that pass the changes of a tracked table on.

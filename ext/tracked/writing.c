@@ -615,67 +615,10 @@ static void close_whole(ctr_writing *writing)
     }
 }
 
-/* EXISTS (a child of the row with the key ?1, ?2, ...) for each foreign key that keeps the row. A
- * child that is to be deleted, too, goes first, and keeps it until then. */
-static char *list_children(ctr_foreign *foreign)
-{
-    const ctr_tracked *tracked = foreign->tracked;
-    const ctr_foreign_keys *all = ctr_foreign_keys_of(foreign->file);
-    bool enforced = ctr_foreign_enforced(tracked->conn->db);
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; all && i < all->n; i++) {
-        const ctr_foreign_key *key = &all->keys[i];
-        if (key->n == 0 || sqlite3_stricmp(key->parent, tracked->table) != 0) continue;
-        if (!key->replicated && !(enforced && key->forbids)) continue;
-        sqlite3_str_appendf(out,
-                            "%sEXISTS (SELECT 1 FROM \"%w\".\"%w\" AS p, \"%w\".\"%w\" AS c WHERE ",
-                            ctr_text_separator(out, " OR "), tracked->schema, tracked->table,
-                            tracked->schema, key->child);
-        ctr_list_bound_key(tracked, out, "p.");
-        if (sqlite3_stricmp(key->child, tracked->table) == 0) {
-            sqlite3_str_appendall(out, " AND NOT (");
-            ctr_list_bound_key(tracked, out, "c.");
-            sqlite3_str_appendall(out, ")");
-        }
-        sqlite3_str_appendall(out, " AND ");
-        ctr_foreign_list_match(key, out);
-        sqlite3_str_appendall(out, ")");
-    }
-    if (sqlite3_str_errcode(out) != SQLITE_OK) ctr_problem_nomem(foreign->tracked->conn);
-    return sqlite3_str_finish(out); /* NULL: there is none, or no memory */
-}
-
-static sqlite3_stmt *prepare_children(ctr_foreign *foreign)
-{
-    ctr_conn *conn = foreign->tracked->conn;
-    if (foreign->children || foreign->childless || ctr_rc(conn) != SQLITE_OK)
-        return foreign->children;
-    const ctr_tracked *tracked = foreign->tracked;
-    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, NULL);
-    char *children = list_children(foreign);
-    run.slots.value = children;
-    if (children) foreign->children = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
-    foreign->childless = !children && ctr_rc(conn) == SQLITE_OK;
-    sqlite3_free(children);
-    return foreign->children;
-}
-
-/* Returns whether other rows refer to the row with this key, so that it must not be deleted. */
-static bool foreign_has_children(ctr_foreign *foreign, sqlite3_value **keys)
-{
-    const ctr_tracked *tracked = foreign->tracked;
-    sqlite3_stmt *row = prepare_children(foreign);
-    if (!row || ctr_tracked_bind_key(tracked, row, keys)) return false;
-    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, NULL);
-    bool has = ctr_run_row(&run, row) && sqlite3_column_int(row, 0);
-    sqlite3_reset(row);
-    return has;
-}
-
 bool ctr_writing_delete(ctr_writing *writing)
 {
     ctr_conn *conn = writing->tracked->conn;
-    if (!writing->together && foreign_has_children(&writing->foreign, writing->keys)) {
+    if (!writing->together && ctr_foreign_has_children(&writing->foreign, writing->keys)) {
         note_why(writing, FOREIGN_KEY);
         return false;
     }
@@ -775,12 +718,6 @@ ctr_writing ctr_writing_on(ctr_tracked *tracked, ctr_tab *tab)
                          .strict = tracked->replaces || tracked->rolls_back};
 }
 
-static void foreign_close(ctr_foreign *foreign)
-{
-    sqlite3_finalize(foreign->children);
-    *foreign = (ctr_foreign){0};
-}
-
 /* A statement that is not proven may hide columns, as an authorizer wanted that is gone when it is
  * used again. */
 void ctr_writing_close(ctr_writing *writing)
@@ -792,6 +729,6 @@ void ctr_writing_close(ctr_writing *writing)
     }
     close_whole(writing);
     ctr_writing_forget_why(writing);
-    foreign_close(&writing->foreign);
+    ctr_foreign_close(&writing->foreign);
     *writing = (ctr_writing){0};
 }
