@@ -61,10 +61,7 @@ static void open_instance(ctr_conn *conn, ctr_instance *instance, const void *fi
         sqlite3_str_appendf(out, "file:sqlite-counter-%p?mode=memory&cache=shared", file);
     }
     const char *name = ctr_text_built(conn, out);
-    if (!name) {
-        ctr_problem_nomem(conn);
-        return;
-    }
+    if (ctr_rc(conn) != SQLITE_OK) return; /* without a name it would be another database */
     int rc = sqlite3_open_v2(name, &instance->db,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL);
     ctr_problem_of(conn, instance->db, rc);

@@ -240,7 +240,7 @@ static void add(sqlite3_context *ctx, const target *to, const char *column, sqli
         for (int i = 0; i <= to->shape.n_keys; i++)
             sqlite3_str_appendf(list, "%s?%d", i ? ", " : "", i + 1);
         const char *values = ctr_text_built(to->conn, list);
-        const char *columns = ctr_text_print(to->conn, "%s, \"%w\"", keys ? keys : "", column);
+        const char *columns = ctr_text_print(to->conn, "%s, \"%w\"", keys, column);
         ctr_run run = ctr_run_on(to->conn, to->schema, to->table);
         run.slots.columns = columns;
         run.slots.values = values;

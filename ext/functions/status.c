@@ -438,19 +438,26 @@ static void show_tracked(ctr_answer *answer, ctr_file *file, const ctr_catalog_e
     ctr_shape_close(&shape);
 }
 
-static void show_all_tracked(ctr_answer *answer, sqlite3_value **args)
+/* Answers for each counter table of the schema that the argument names. */
+static void answer_each_table(ctr_answer *answer, sqlite3_value *named,
+                              void (*each)(ctr_answer *, ctr_file *, const ctr_catalog_entry *))
 {
     ctr_catalog catalog = {0};
-    const char *schema = ctr_answer_schema(answer, args[0]);
+    const char *schema = ctr_answer_schema(answer, named);
     ctr_run run = ctr_run_on(answer->conn, schema, NULL);
     sqlite3_stmt *snapshot = schema ? ctr_run_hold(&run) : NULL;
     ctr_file *file = schema ? ctr_file_of(answer->conn, schema) : NULL;
     if (!file) ctr_problem_nomem(answer->conn);
     if (ctr_rc(answer->conn) == SQLITE_OK) ctr_catalog_read(&catalog, file);
     for (int i = 0; i < catalog.n && ctr_rc(answer->conn) == SQLITE_OK; i++)
-        show_tracked(answer, file, &catalog.entries[i]);
+        each(answer, file, &catalog.entries[i]);
     ctr_catalog_close(&catalog);
     sqlite3_finalize(snapshot);
+}
+
+static void show_all_tracked(ctr_answer *answer, sqlite3_value **args)
+{
+    answer_each_table(answer, args[0], show_tracked);
 }
 
 int ctr_status_register(sqlite3 *db, ctr_conn *conn)
@@ -695,10 +702,11 @@ void ctr_warnings_of_merge(ctr_warnings *list, ctr_file *file, const char *table
 
 /* ---- counter_warnings ------------------------------------------------------------------------ */
 
-static void answer_warnings(ctr_answer *answer, ctr_file *file, const ctr_catalog_entry *entry,
-                            const ctr_brought_list *brought)
+static void answer_warnings(ctr_answer *answer, ctr_file *file, const ctr_catalog_entry *entry)
 {
     ctr_warnings list = {0};
+    const ctr_brought_list *brought =
+        sqlite3_stricmp(file->schema, "main") == 0 ? answer->conn->brought : NULL;
     const ctr_objects *objects = ctr_file_objects(file);
     if (!objects) return;
     bool tracked = ctr_tracked_is_among(objects, entry->name);
@@ -718,19 +726,7 @@ static void answer_warnings(ctr_answer *answer, ctr_file *file, const ctr_catalo
 
 static void show_warnings(ctr_answer *answer, sqlite3_value **args)
 {
-    ctr_catalog catalog = {0};
-    const char *schema = ctr_answer_schema(answer, args[0]);
-    ctr_run run = ctr_run_on(answer->conn, schema, NULL);
-    sqlite3_stmt *snapshot = schema ? ctr_run_hold(&run) : NULL;
-    ctr_file *file = schema ? ctr_file_of(answer->conn, schema) : NULL;
-    if (!file) ctr_problem_nomem(answer->conn);
-    const ctr_brought_list *brought =
-        schema && sqlite3_stricmp(schema, "main") == 0 ? answer->conn->brought : NULL;
-    if (ctr_rc(answer->conn) == SQLITE_OK) ctr_catalog_read(&catalog, file);
-    for (int i = 0; i < catalog.n && ctr_rc(answer->conn) == SQLITE_OK; i++)
-        answer_warnings(answer, file, &catalog.entries[i], brought);
-    ctr_catalog_close(&catalog);
-    sqlite3_finalize(snapshot);
+    answer_each_table(answer, args[0], answer_warnings);
 }
 
 static void fn_warnings_reset(sqlite3_context *ctx, int argc, sqlite3_value **argv)

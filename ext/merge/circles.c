@@ -188,11 +188,9 @@ static sqlite3_stmt *prepare_referrers(circles *all, int key, int parent, int ch
     ctr_list_bound_key(tracked, out, "p.");
     sqlite3_str_appendall(out, " AND ");
     ctr_foreign_list_match(foreign, out);
-    const char *text = ctr_text_built(conn, out);
     ctr_run run = ctr_run_on(tracked->conn, tracked->schema, NULL);
-    run.slots.value = text;
-    if (text) all->referrers[key] = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
-    return all->referrers[key];
+    run.slots.value = ctr_text_built(conn, out);
+    return all->referrers[key] = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
 }
 
 /* Takes the children of a row into the group. Returns false if one of them keeps the row. */

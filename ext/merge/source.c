@@ -15,20 +15,15 @@ static void sync_handle(const ctr_source *source, int which, const char *path, c
         rc = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
     if (rc == SQLITE_OK) return;
     const char *whole = ctr_text_print(source->conn, "%s%s", path, suffix);
-    if (!whole)
-        ctr_problem_nomem(source->conn);
-    else if (ctr_os_sync_read(whole) != 0)
+    if (ctr_rc(source->conn) == SQLITE_OK && ctr_os_sync_read(whole) != 0)
         ctr_problem_set(source->conn, rc, "the source cannot be synced to disk");
 }
 
 static void sync_journal(ctr_conn *conn, const char *path)
 {
-    const char *tab = ctr_text_print(conn, "%s-journal", path);
-    if (!tab) {
-        ctr_problem_nomem(conn);
-        return;
-    }
-    int error = ctr_os_sync_file(tab);
+    const char *journal = ctr_text_print(conn, "%s-journal", path);
+    if (ctr_rc(conn) != SQLITE_OK) return;
+    int error = ctr_os_sync_file(journal);
     if (!error) error = ctr_os_sync_folder_of(path);
     if (error)
         ctr_problem_set(conn, SQLITE_IOERR_DIR_FSYNC, "the folder of %s cannot be synced: %s", path,

@@ -489,9 +489,9 @@ static sqlite3_blob *open_in_place(folding *job, int64_t id, int counter)
         ctr_problem_sqlite(conn, again);
     if (ctr_rc(conn) != SQLITE_OK) return NULL;
     const char *stored = ctr_text_print(conn, "%s_cells", job->tab->table);
-    int rc = stored ? sqlite3_blob_open(job->run.db, job->run.slots.schema, stored,
-                                        ctr_shape_counter_name(&job->shape, counter), id, 1, cell)
-                    : SQLITE_NOMEM;
+    if (ctr_rc(conn) != SQLITE_OK) return NULL;
+    int rc = sqlite3_blob_open(job->run.db, job->run.slots.schema, stored,
+                               ctr_shape_counter_name(&job->shape, counter), id, 1, cell);
     if (rc != SQLITE_ERROR) ctr_problem_sqlite(conn, rc);
     return rc == SQLITE_OK ? *cell : NULL;
 }

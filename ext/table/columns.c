@@ -318,7 +318,7 @@ static bool is_retired(ctr_run *run, const char *name)
     sqlite3_stmt *row = ctr_run_prepare(&columns, CTR_SQL_SCHEMA_COLUMNS);
     while (ctr_run_row(&columns, row)) {
         const char *column = ctr_text_column(run->conn, row, 1);
-        found = found || (column && retired && sqlite3_stricmp(column, retired) == 0);
+        found = found || (column && sqlite3_stricmp(column, retired) == 0);
     }
     sqlite3_finalize(row);
     return found;

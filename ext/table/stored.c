@@ -596,7 +596,7 @@ static bool would_declare(ctr_conn *conn, const ctr_shape *shape, const char *ta
 {
     const char *definition = definition_list(conn, shape), *keys = ctr_shape_key_list(conn, shape);
     ctr_slots slots = {.schema = "", .table = table, .definition = definition, .keys = keys};
-    char *ours = definition && keys ? ctr_run_sql(CTR_SQL_SCHEMA_CREATE_CELLS, &slots) : NULL;
+    char *ours = ctr_run_sql(CTR_SQL_SCHEMA_CREATE_CELLS, &slots);
     if (!ours) ctr_problem_nomem(conn);
     static const char OURS[] = "CREATE TABLE \"\".", THEIRS[] = "CREATE TABLE ";
     bool is = ours && strncmp(sql, THEIRS, sizeof THEIRS - 1) == 0 &&

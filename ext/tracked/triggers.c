@@ -149,25 +149,21 @@ static void list_replaced(const ctr_tracked *tracked, ctr_sql trigger, const gro
     sqlite3_str *out = sqlite3_str_new(NULL);
     exclude_keys(tracked, updates, out);
     const char *own_keys = ctr_text_built(tracked->conn, out);
-    char *between =
-        own_keys ? sqlite3_mprintf("%s; INSERT INTO \"%w\"(_event, %s) SELECT '%s', %s FROM \"%w\" "
-                                   "WHERE (",
-                                   own_keys, tracked->counters, columns, to->what, values,
-                                   tracked->table)
-                 : NULL;
-    if (!between) ctr_problem_nomem(tracked->conn);
+    const char *between = ctr_text_print(
+        tracked->conn, "%s; INSERT INTO \"%w\"(_event, %s) SELECT '%s', %s FROM \"%w\" WHERE (",
+        own_keys, tracked->counters, columns, to->what, values, tracked->table);
     ctr_unique rows = {.match = sqlite3_str_new(NULL),
                        .between = between,
                        .names = sqlite3_str_new(NULL),
                        .stored = sqlite3_str_new(NULL)};
-    if (between) ctr_constraints_list_unique(&rows, tracked);
+    ctr_constraints_list_unique(&rows, tracked);
     const char *match = ctr_text_built(tracked->conn, rows.match),
                *names = ctr_text_built(tracked->conn, rows.names),
                *stored = ctr_text_built(tracked->conn, rows.stored);
-    if (!inserts && names && !rows.any_column) sqlite3_str_appendf(to->order, "OF %s", names);
+    if (!inserts && !rows.any_column) sqlite3_str_appendf(to->order, "OF %s", names);
     if (inserts && rows.rowid_alone) /* most statements give no row id: NEW has -1 */
         sqlite3_str_appendf(to->order, "WHEN NEW.\"%w\" IS NOT -1", rows.rowid_alone);
-    if (match && *match) {
+    if (*match) {
         /* In a trigger that reads a table named NEW, NEW."sku" is a column of that table. */
         const char *table = tracked->table;
         if (sqlite3_stricmp(table, "NEW") == 0 || sqlite3_stricmp(table, "OLD") == 0)
@@ -178,9 +174,8 @@ static void list_replaced(const ctr_tracked *tracked, ctr_sql trigger, const gro
         sqlite3_str_appendf(to->constraint, "(%s%s", match, own_keys);
         /* SQLite computes a generated NEW column of an UPDATE from those that the trigger names. */
         if (updates && rows.any_generated)
-            sqlite3_str_appendf(to->constraint, " AND (%s1)", stored ? stored : "");
+            sqlite3_str_appendf(to->constraint, " AND (%s1)", stored);
     }
-    sqlite3_free(between);
 }
 
 static char *text_with(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
