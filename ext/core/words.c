@@ -13,24 +13,24 @@ static char upper(char c)
     return c >= 'a' && c <= 'z' ? (char)(c - ('a' - 'A')) : c;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* As in SQLite, every byte of a multibyte character may be in a name. */
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' ||
-           (unsigned char)c >= 0x80 || (c >= '0' && c <= '9');
-}
+/* What a character of SQL is: b blank, q quote, d digit, w letter of a word, m mark, 0 the end. As
+ * in SQLite, every byte of a multibyte character may be in a name. */
+static const char CLASSES[] =
+    "0mmmmmmmmbbbbbmmmmmmmmmmmmmmmmmm"
+    "bmqmwmmqmmmmmmmmddddddddddmmmmmm" /*  !"#$%&'()*+,-./ 0 to 9 :;<=>? */
+    "mwwwwwwwwwwwwwwwwwwwwwwwwwwqmmmw" /* @ A to Z [\]^_ */
+    "qwwwwwwwwwwwwwwwwwwwwwwwwwwmmmmm" /* ` a to z {|}~ */
+    "wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww"
+    "wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww"
+    "wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww"
+    "wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww";
 
 /* ---- one after the other --------------------------------------------------------------------- */
 
 static const char *skip_blank(const char *at)
 {
     for (;;) {
-        while (*at == ' ' || (*at >= '\t' && *at <= '\r')) at++;
+        while (CLASSES[(unsigned char)*at] == 'b') at++;
         if (at[0] == '-' && at[1] == '-') {
             while (*at && *at != '\n') at++;
         } else if (at[0] == '/' && at[1] == '*') {
@@ -59,24 +59,42 @@ static const char *quoted_end(const char *at)
     return NULL;
 }
 
+static const char *word_end(const char *at)
+{
+    char class;
+    do class = CLASSES[(unsigned char)*++at];
+    while (class == 'w' || class == 'd');
+    return at;
+}
+
+/* Digits, with a sign or not. Returns NULL if there are none. */
+static const char *number_end(const char *at)
+{
+    if (*at == '-' || *at == '+') at++;
+    size_t digits = strspn(at, "0123456789");
+    return digits > 0 ? at + digits : NULL;
+}
+
 void ctr_word_next(ctr_words *words)
 {
-    const char *start = skip_blank(words->at), *end = start + 1;
-    if (!*start) {
+    const char *start = skip_blank(words->at), *end = NULL;
+    char class = CLASSES[(unsigned char)*start];
+    if (class == '0') {
         words->kind = CTR_WORD_END;
         end = start;
-    } else if (closing_quote(*start)) {
-        const char *close = quoted_end(start);
-        words->kind = close ? CTR_WORD_QUOTED : CTR_WORD_MARK;
-        if (close) end = close;
-    } else if (is_digit(*start) || ((*start == '-' || *start == '+') && is_digit(start[1]))) {
-        words->kind = CTR_WORD_NUMBER;
-        while (is_digit(*end)) end++;
-    } else if (is_word(*start)) {
+    } else if (class == 'w') {
         words->kind = CTR_WORD_PLAIN;
-        while (is_word(*end)) end++;
+        end = word_end(start);
+    } else if (class == 'q') {
+        words->kind = CTR_WORD_QUOTED;
+        end = quoted_end(start);
     } else {
+        words->kind = CTR_WORD_NUMBER;
+        end = number_end(start);
+    }
+    if (!end) {
         words->kind = CTR_WORD_MARK;
+        end = start + 1;
     }
     words->word = (ctr_span){start, (size_t)(end - start)};
     words->at = end;
@@ -160,6 +178,7 @@ void ctr_word_unquote(ctr_span span, char *out)
 bool ctr_word_same_name(ctr_span a, ctr_span b)
 {
     size_t i = 0, j = 0;
+    if (a.size == b.size && memcmp(a.text, b.text, a.size) == 0) return true;
     for (;;) {
         char x = lower(name_next(a, &i)), y = lower(name_next(b, &j));
         if (x != y) return false;

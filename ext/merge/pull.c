@@ -553,8 +553,9 @@ static int read_theirs(const merge_job *job, ctr_shape *theirs)
 {
     const ctr_source *source = job->pull->source;
     const char *name = job->theirs->name;
-    bool is_read = !job->newest.has_columns && ctr_stored_read_text(theirs, source->objects, name);
-    return is_read ? ctr_rc(job->pull->file->conn) : ctr_tab_read_shape(source->file, name, theirs);
+    if (!job->newest.has_columns && ctr_tab_read_columns(source->file, name, theirs))
+        return SQLITE_OK;
+    return ctr_tab_read_shape(source->file, name, theirs);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

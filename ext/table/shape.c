@@ -75,16 +75,23 @@ void ctr_shape_add_gone(ctr_conn *conn, ctr_shape *shape, const char *name, int6
     ctr_problem_nomem(conn);
 }
 
-int ctr_shape_copy(ctr_conn *conn, ctr_shape *shape, const ctr_shape *of)
+int ctr_shape_copy_columns(ctr_conn *conn, ctr_shape *shape, const ctr_shape *of)
 {
     ctr_shape_open(conn, shape, of->n_columns);
     shape->replicated = of->replicated;
     for (int i = 0; i < of->n_columns; i++) {
         const ctr_column *column = &of->columns[i];
         ctr_shape_add(conn, shape, column->name, column->type, column->collation, column->key);
-        if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
-        shape->columns[i].generation = column->generation;
-        shape->columns[i].listed = column->listed;
+    }
+    return ctr_rc(conn);
+}
+
+int ctr_shape_copy(ctr_conn *conn, ctr_shape *shape, const ctr_shape *of)
+{
+    if (ctr_shape_copy_columns(conn, shape, of)) return ctr_rc(conn);
+    for (int i = 0; i < of->n_columns; i++) {
+        shape->columns[i].generation = of->columns[i].generation;
+        shape->columns[i].listed = of->columns[i].listed;
     }
     for (int i = 0; i < of->n_gone; i++)
         ctr_shape_add_gone(conn, shape, of->gone[i].name, of->gone[i].generation);

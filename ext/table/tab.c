@@ -343,15 +343,25 @@ ctr_tab *ctr_tab_known(ctr_file *file, const char *table)
     return tab;
 }
 
-int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape)
+bool ctr_tab_read_columns(ctr_file *file, const char *table, ctr_shape *shape)
 {
     *shape = (ctr_shape){0};
     const ctr_objects *objects = ctr_file_objects(file);
-    if (!objects) return ctr_rc(file->conn);
-    if (!ctr_stored_read_text(shape, objects, table))
-        return ctr_stored_read(shape, file->conn, file->schema, table);
     ctr_tab *tab = ctr_tab_known(file, table);
+    if (objects && tab && tab->read_at == file->schemas)
+        return ctr_shape_copy_columns(file->conn, shape, &tab->shape) == SQLITE_OK;
+    if (!objects || !ctr_stored_read_text(shape, objects, table)) return false;
     if (!tab) tab = ctr_tab_of(file, table, shape);
+    if (tab && ctr_shape_same_columns(&tab->shape, shape)) tab->read_at = file->schemas;
+    return tab != NULL;
+}
+
+int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape)
+{
+    if (!ctr_tab_read_columns(file, table, shape) && ctr_rc(file->conn) == SQLITE_OK)
+        return ctr_stored_read(shape, file->conn, file->schema, table);
+    if (ctr_rc(file->conn) != SQLITE_OK) return ctr_rc(file->conn);
+    ctr_tab *tab = ctr_tab_known(file, table);
     ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_COUNTERS);
     if (!slot) return ctr_rc(file->conn);
     ctr_run run = ctr_tab_run(tab);
@@ -371,6 +381,7 @@ static void take_shape(ctr_tab *tab, const ctr_shape *shape)
     }
     ctr_shape_close(&tab->shape);
     tab->shape = copy;
+    tab->read_at = 0;
     expire(tab, 0, CTR_TAB_STATEMENTS);
     ctr_tab_track(tab, NULL, NULL);
     if (tab->cache.n_counters == shape->n_counters) return;

@@ -200,6 +200,7 @@ typedef struct ctr_tab {
     char *table;        /* owned */
     ctr_shape shape;    /* owned: the columns that the statements name */
     unsigned schemas;   /* file->schemas when somebody asked for the table last */
+    unsigned read_at;   /* file->schemas when the text of the stored table had this shape; or 0 */
     unsigned shapes;    /* how often the number of counters changed */
     struct ctr_tab *next;
 
@@ -628,6 +629,10 @@ int ctr_shape_add(ctr_conn *conn, ctr_shape *shape, const char *name, const char
 /* Appends a dropped counter; copies the name. */
 void ctr_shape_add_gone(ctr_conn *conn, ctr_shape *shape, const char *name, int64_t generation);
 
+/* Copies the columns of a shape as if they were read for the first time: without generations. The
+ * caller closes the copy, also after a failure. */
+int ctr_shape_copy_columns(ctr_conn *conn, ctr_shape *shape, const ctr_shape *of);
+
 /* Copies a shape, with its dropped counters. The caller closes the copy, also after a failure. */
 int ctr_shape_copy(ctr_conn *conn, ctr_shape *shape, const ctr_shape *of);
 
@@ -849,6 +854,11 @@ ctr_tab *ctr_tab_of(ctr_file *file, const char *table, const ctr_shape *shape);
 
 /* Returns the table of this name if there is one already, or NULL. */
 ctr_tab *ctr_tab_known(ctr_file *file, const char *table);
+
+/* Reads the columns of a table, without generations, from the text of CREATE TABLE; a second time,
+ * as long as the schema is the same, from memory. Returns false if only SQLite can read the text,
+ * or on error. The caller closes the shape. */
+bool ctr_tab_read_columns(ctr_file *file, const char *table, ctr_shape *shape);
 
 /* Reads the shape of a table with its generations; the caller closes it, also after a failure. */
 int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape);

@@ -82,8 +82,8 @@ SELECT * FROM phone.products;
 
 -- # a-value-that-the-table-does-not-take-is-listed-and-shown-when-it-can-be
 ATTACH 'phone.db' AS phone;
-CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL CHECK (stock >= 0));
-CREATE TABLE phone.products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL CHECK (stock >= 0));
+CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL CONSTRAINT enough CHECK (stock >= 0));
+CREATE TABLE phone.products(sku TEXT PRIMARY KEY, stock INTEGER NOT NULL CONSTRAINT enough CHECK (stock >= 0));
 INSERT INTO main.products VALUES('tea', 5);
 SELECT counter_track('main.products', 'stock');
 --= 1
@@ -98,14 +98,14 @@ SELECT table_name, rows_changed FROM counter_sync('phone');
 SELECT (SELECT stock FROM main.products), (SELECT stock FROM phone.products);
 --= 0|1
 SELECT * FROM counter_tracked WHERE state <> 'tracked';
---= products|stock|differs|('tea')|0|-4|CHECK constraint failed: stock >= 0
+--= products|stock|differs|('tea')|0|-4|CHECK constraint failed: enough
 SELECT * FROM counter_tracked('phone') WHERE state <> 'tracked';
---= products|stock|differs|('tea')|1|-4|CHECK constraint failed: stock >= 0
+--= products|stock|differs|('tea')|1|-4|CHECK constraint failed: enough
 UPDATE main.products SET stock = stock + 3;
 SELECT stock FROM main.products;
 --= 3
 SELECT * FROM counter_tracked WHERE state <> 'tracked';
---= products|stock|differs|('tea')|3|-1|CHECK constraint failed: stock >= 0
+--= products|stock|differs|('tea')|3|-1|CHECK constraint failed: enough
 UPDATE main.products SET stock = stock + 3;
 SELECT stock FROM main.products;
 --= 2
