@@ -19,20 +19,6 @@ SELECT _name, _value FROM "{schema}"."{table}_state"
 INSERT INTO "{schema}"."{table}_state"(_kind, _name, _value)
 SELECT 'writer', :id, count(*) + 1 FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'writer' AND 'writer';
 
--- name: REGULAR_LIST
-INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name, _value, _seq)
-VALUES ('merged', :row, :name, :value, :refused);
-
--- name: REGULAR_UNLIST
-DELETE FROM "{schema}"."{table}_state"
- WHERE _kind IN ('merged', 'why') AND _row = :row AND (:name IS NULL OR _name = :name OR _kind = 'why');
-
--- name: REGULAR_ANY_LISTED
-SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind = 'merged');
-
--- name: REGULAR_LISTED
-SELECT _name, _value FROM "{schema}"."{table}_state" WHERE _kind = 'merged' AND _row = :row;
-
 -- Cells of counters that have come before their rows: merge/feed.c.
 -- name: REGULAR_PENDING
 SELECT _value FROM "{schema}"."{table}_state" WHERE _kind = 'pending' AND _row = :life AND _name = :name;

@@ -1,59 +1,45 @@
 -- Tracked columns: the triggers of an ordinary table, "{name}", pass its changes to its counter
 -- table, "{table}".
 
--- Rows that are apart: tracked/showing.c.
+-- Rows that are apart, by what their entries say (ctr_apart_what): tracked/showing.c. An entry about
+-- a row has a number in place of a column.
 
--- name: TRACK_APART
-SELECT _name, _value, CASE _name WHEN x'00' THEN 2 WHEN x'01' THEN 3 WHEN x'02' THEN 4 ELSE 0 END FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = :row
-UNION ALL
-SELECT _name, NULL, 1 FROM "{schema}"."{table}_state" WHERE _kind = 'merged' AND _row = :row AND _seq;
+-- name: APART_ADD
+INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _row, _name, _value, _seq)
+VALUES ('apart', :row, coalesce(:column, :what), :value, :what);
 
--- name: TRACK_APART_ROWS
-SELECT DISTINCT _row FROM "{schema}"."{table}_state"
- WHERE _kind = 'apart' OR (_kind = 'merged' AND _seq) ORDER BY _row;
+-- whats: 1 << what, added up; column: NULL for all.
+-- name: APART_REMOVE
+DELETE FROM "{schema}"."{table}_state"
+ WHERE _kind = 'apart' AND _row = :row AND :whats >> _seq & 1 AND (:column IS NULL OR _name = :column OR _seq = 7);
 
--- name: TRACK_COUNT_APART
-SELECT count(*), _kind FROM "{schema}"."{table}_state" WHERE _kind = 'apart' OR (_kind = 'merged' AND _seq);
+-- name: APART_OF_ROW
+SELECT _seq, _name, _value FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = :row;
+
+-- name: APART_ANY
+SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind = 'apart');
+
+-- Rows that do not show what they should. Those that a trigger has changed since do not count.
+-- name: APART_ROWS
+SELECT DISTINCT _row FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _seq NOT IN (3, 7) ORDER BY _row;
+
+-- name: APART_COUNT
+SELECT count(*), _kind FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _seq NOT IN (3, 7);
 
 -- Rows that wait, and rows that differ.
--- name: TRACK_COUNT_APART_ROWS
-SELECT count(DISTINCT _row) FILTER (WHERE waits), count(DISTINCT _row) FILTER (WHERE NOT waits)
-  FROM (SELECT _row, EXISTS (SELECT 1 FROM "{schema}"."{table}_state" AS w
-                              WHERE w._kind = 'apart' AND w._row = s._row AND w._name = '') AS waits
-          FROM "{schema}"."{table}_state" AS s
-         WHERE (_kind = 'apart' AND _row <> 0) OR (_kind = 'merged' AND _seq));
+-- name: APART_COUNT_ROWS
+SELECT count(*) FILTER (WHERE waits), count(*) FILTER (WHERE NOT waits)
+  FROM (SELECT max(_seq = 0) AS waits FROM "{schema}"."{table}_state"
+         WHERE _kind = 'apart' AND _row <> 0 AND _seq NOT IN (3, 7) GROUP BY _row);
 
--- name: TRACK_SET_APART
-INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name, _value)
-VALUES ('apart', :row, :counter, :shown);
-
--- name: TRACK_SET_ENDED
-INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name) VALUES ('apart', :row, x'00');
-
--- name: TRACK_SET_WITHHELD
-INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name) VALUES ('apart', :row, x'01');
-
--- name: TRACK_SET_KEPT
-INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name) VALUES ('apart', 0, x'02');
-
--- name: TRACK_NOT_APART
-DELETE FROM "{schema}"."{table}_state" WHERE _kind IN ('apart', 'why') AND _row = :row;
-
--- Why the table refused the row.
--- name: TRACK_EXPLAIN_APART
-INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _row, _value) VALUES ('why', :row, :why);
-
--- name: TRACK_WHY_APART
-SELECT _value FROM "{schema}"."{table}_state" WHERE _kind = 'why' AND _row = :row;
-
--- Deletes the entries of one counter.
--- name: TRACK_NONE_APART
-DELETE FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _name = :counter COLLATE NOCASE;
+-- Deletes the entries of one column.
+-- name: APART_FORGET_COLUMN
+DELETE FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _name = :column COLLATE NOCASE;
 
 -- Deletes the entries of rows without cells.
--- name: TRACK_FORGET_APART
+-- name: APART_FORGET_GONE
 DELETE FROM "{schema}"."{table}_state"
- WHERE _kind IN ('apart', 'merged', 'why') AND _row NOT IN (SELECT _id FROM "{schema}"."{table}_cells");
+ WHERE _kind = 'apart' AND _row NOT IN (SELECT _id FROM "{schema}"."{table}_cells");
 
 -- The names when the table last had all its triggers: of each column, by the name of its counter or
 -- key column, and of the table, without such a name.

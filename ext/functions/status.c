@@ -275,101 +275,116 @@ static char *question_about(const ctr_tracked *tracked, ctr_rows *rows, int coun
     return why;
 }
 
-/* Ends a row of the answer. */
-static void show_why(ctr_answer *answer, ctr_rows *rows)
+/* A row that is apart, while its columns are shown. */
+typedef struct shown_row {
+    ctr_answer *answer;
+    ctr_showing *showing;
+    ctr_rows *rows;        /* the row was found */
+    ctr_row_values *table; /* its regular columns */
+    ctr_apart_row apart;
+    char *key; /* owned */
+} shown_row;
+
+/* Shows what a column of it shows and what was merged, the last one an integer or a value; NULL:
+ * nothing. */
+static void show_apart_column(const shown_row *row, const char *column, const ctr_shown *shown,
+                              const ctr_shown *merged)
 {
-    ctr_run run = ctr_tab_run(rows->tab);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_WHY_APART);
-    ctr_run_bind_int(&run, row, ":row", rows->rowid);
-    ctr_answer_text(answer, ctr_run_row(&run, row) ? ctr_text_column(answer->conn, row, 0) : NULL);
-    sqlite3_finalize(row);
+    ctr_answer *answer = row->answer;
+    ctr_answer_text(answer, row->showing->tracked->table);
+    ctr_answer_text(answer, column);
+    ctr_answer_text(answer, row->apart.waits ? "waits" : "differs");
+    ctr_answer_text(answer, row->key);
+    for (int i = 0; i < 2; i++) {
+        const ctr_shown *value = i == 0 ? shown : merged;
+        if (value->value)
+            ctr_answer_value(answer, value->value);
+        else
+            show_number(answer, value);
+    }
 }
 
-/* Shows a counter of the row that was found in `rows`. */
-static void show_apart_value(ctr_answer *answer, ctr_showing *showing, ctr_rows *rows, int counter,
-                             const ctr_apart_row *apart)
+static void show_apart_counter(const shown_row *row, int counter)
 {
     ctr_shown merged, none = {.null = true};
-    ctr_summary state = ctr_rows_state(rows, counter);
-    const ctr_tracked_column *column = ctr_tracked_column_of(showing->tracked, counter);
+    const ctr_apart_row *apart = &row->apart;
+    ctr_summary state = ctr_rows_state(row->rows, counter);
+    const ctr_tracked_column *column = ctr_tracked_column_of(row->showing->tracked, counter);
     if (!column) return;
-    char *question = apart->withheld ? question_about(showing->tracked, rows, counter) : NULL;
-    if (!apart->waits && !apart->differs_in[counter] && !question) return;
+    char *question =
+        apart->withheld ? question_about(row->showing->tracked, row->rows, counter) : NULL;
+    if (!apart->waits && !apart->is_in[counter] && !question) return;
     bool counts = ctr_summary_counts(&state);
-    bool is = ctr_showing_value(showing, counter, &state, &merged);
-    char *key = ctr_values_key_text(rows, rows->rowid);
-    ctr_answer_text(answer, showing->tracked->table);
-    ctr_answer_text(answer, column->name);
-    ctr_answer_text(answer, apart->waits ? "waits" : "differs");
-    ctr_answer_text(answer, key);
+    bool is = ctr_showing_value(row->showing, counter, &state, &merged);
     const ctr_shown *sum = is && counts ? &merged : &none;
-    bool differs = apart->differs_in[counter];
-    show_number(answer, apart->waits ? &none : differs ? &apart->shown[counter] : sum);
-    show_number(answer, sum);
-    if (question)
-        ctr_answer_text(answer, question);
-    else
-        show_why(answer, rows);
+    bool differs = apart->is_in[counter];
+    show_apart_column(row, column->name,
+                      apart->waits ? &none
+                      : differs    ? &apart->shown[counter]
+                                   : sum,
+                      sum);
+    ctr_answer_text(row->answer, question ? question : apart->why);
     sqlite3_free(question);
-    sqlite3_free(key);
 }
 
 /* Shows the regular columns of a row that the table refuses. */
-static void show_refused(ctr_answer *answer, ctr_showing *showing, ctr_rows *rows,
-                         const ctr_apart_row *apart)
+static void show_refused(const shown_row *row, sqlite3_value **keys)
 {
-    ctr_row_values listed, shown;
-    const ctr_tracked *tracked = showing->tracked;
-    if (!apart->refused || !rows->found || ctr_rc(answer->conn) != SQLITE_OK) return;
-    sqlite3_value **keys = sqlite3_malloc64((size_t)tracked->shape->n_keys * sizeof *keys);
-    if (!keys) ctr_problem_nomem(answer->conn);
-    ctr_row_values_open(&listed, rows->tab);
-    ctr_row_values_open(&shown, rows->tab);
-    bool taken = keys && ctr_values_take_key(rows, rows->rowid, keys);
-    char *key = ctr_values_key_text(rows, rows->rowid);
-    ctr_row_values_read(&listed, rows->rowid, keys, true);
-    ctr_row_values_show(&shown, rows->rowid, keys);
-    for (int i = 0; i < tracked->n_regular && ctr_rc(answer->conn) == SQLITE_OK; i++) {
+    const ctr_tracked *tracked = row->showing->tracked;
+    if (!row->apart.refused) return;
+    if (!row->table->tab) ctr_row_values_open(row->table, row->rows->tab);
+    ctr_row_values_show(row->table, row->rows->rowid, keys);
+    for (int i = 0; i < tracked->n_regular && ctr_rc(tracked->conn) == SQLITE_OK; i++) {
         const ctr_tracked_regular *column = &tracked->regular[i];
-        if (!column->column || !listed.given[column->number]) continue;
-        ctr_answer_text(answer, tracked->table);
-        ctr_answer_text(answer, column->column);
-        ctr_answer_text(answer, apart->waits ? "waits" : "differs");
-        ctr_answer_text(answer, key);
-        if (shown.given[column->number])
-            ctr_answer_value(answer, shown.given[column->number]);
-        else
-            ctr_answer_text(answer, NULL);
-        ctr_answer_value(answer, listed.given[column->number]);
-        show_why(answer, rows);
+        const ctr_shown *merged = &row->apart.shown[tracked->shape->n_counters + i],
+                        shown = {.null = true, .value = row->table->given[column->number]};
+        if (!column->column || !merged->value) continue;
+        show_apart_column(row, column->column, &shown, merged);
+        ctr_answer_text(row->answer, row->apart.why);
     }
-    for (int i = 0; taken && i < tracked->shape->n_keys; i++) sqlite3_value_free(keys[i]);
-    sqlite3_free(keys);
-    sqlite3_free(key);
-    ctr_row_values_close(&listed);
-    ctr_row_values_close(&shown);
+    ctr_row_values_reset(row->table);
 }
 
 /* Shows a row that has ended in a table that shows no counters: it has no value that differs. */
-static void show_ended(ctr_answer *answer, const ctr_tracked *tracked, ctr_rows *rows,
-                       const ctr_apart_row *apart)
+static void show_ended(const shown_row *row)
 {
-    if (!apart->ended || !rows->found || ctr_rc(answer->conn) != SQLITE_OK) return;
+    const ctr_shown none = {.null = true};
+    const ctr_tracked *tracked = row->showing->tracked;
+    if (!row->apart.ended) return;
     for (int i = 0; i < tracked->shape->n_counters; i++)
         if (ctr_tracked_column_of(tracked, i)) return;
-    char *key = ctr_values_key_text(rows, rows->rowid);
-    ctr_answer_text(answer, tracked->table);
-    ctr_answer_text(answer, NULL);
-    ctr_answer_text(answer, "differs");
-    ctr_answer_text(answer, key);
-    for (int i = 0; i < 2; i++) ctr_answer_text(answer, NULL);
-    show_why(answer, rows);
-    sqlite3_free(key);
+    show_apart_column(row, NULL, &none, &none);
+    ctr_answer_text(row->answer, row->apart.why);
+}
+
+static void show_apart_row(shown_row *row, int64_t rowid)
+{
+    ctr_conn *conn = row->rows->conn;
+    const ctr_tracked *tracked = row->showing->tracked;
+    ctr_apart_read(tracked, row->showing->tab, rowid, &row->apart);
+    sqlite3_value **keys = sqlite3_malloc64((size_t)tracked->shape->n_keys * sizeof *keys);
+    if (!keys) ctr_problem_nomem(conn);
+    if (ctr_rc(conn) == SQLITE_OK) ctr_rows_find_rowid(row->rows, rowid);
+    if (row->rows->found && keys && ctr_values_take_key(row->rows, rowid, keys)) {
+        row->key = ctr_problem_describe_key(keys, tracked->shape->n_keys);
+        if (!row->key) ctr_problem_nomem(conn);
+        for (int i = 0; i < tracked->shape->n_counters && ctr_rc(conn) == SQLITE_OK; i++)
+            show_apart_counter(row, i);
+        show_refused(row, keys);
+        if (ctr_rc(conn) == SQLITE_OK) show_ended(row);
+    }
+    for (int i = 0; row->rows->found && keys && i < tracked->shape->n_keys; i++)
+        sqlite3_value_free(keys[i]);
+    sqlite3_free(keys);
+    sqlite3_free(row->key);
+    row->key = NULL;
+    ctr_apart_close_row(&row->apart);
 }
 
 static void show_whole(ctr_answer *answer, ctr_tab *tab, ctr_showing *showing)
 {
     ctr_rows rows = {0};
+    ctr_row_values values = {0};
     const ctr_tracked *tracked = showing->tracked;
     const ctr_shape *shape = tracked->shape;
     for (int i = 0; i < shape->n_counters; i++)
@@ -377,24 +392,16 @@ static void show_whole(ctr_answer *answer, ctr_tab *tab, ctr_showing *showing)
             show_state(answer, tracked->table, ctr_tracked_column_of(tracked, i)->name, "tracked");
     for (int i = 0; i < tracked->n_regular; i++)
         show_state(answer, tracked->table, tracked->regular[i].column, "regular");
-    if (shape->replicated && shape->n_counters + tracked->n_regular == 0)
+    if (shape->replicated && ctr_tracked_travel(tracked) == 0)
         show_state(answer, tracked->table, NULL, "regular");
     if (ctr_rc(tab->conn) == SQLITE_OK) ctr_rows_open(&rows, tab->file, tracked->counters, shape);
     rows.whole = true;
-    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_APART_ROWS);
-    while (ctr_run_row(&run, row)) {
-        ctr_apart_row apart;
-        int64_t rowid = sqlite3_column_int64(row, 0);
-        ctr_apart_read(&showing->apart, rowid, &apart);
-        if (ctr_rc(tab->conn) == SQLITE_OK) ctr_rows_find_rowid(&rows, rowid);
-        for (int i = 0; i < shape->n_counters && ctr_rc(tab->conn) == SQLITE_OK; i++)
-            if (rows.found) show_apart_value(answer, showing, &rows, i, &apart);
-        show_refused(answer, showing, &rows, &apart);
-        show_ended(answer, tracked, &rows, &apart);
-        ctr_apart_close_row(&apart);
-    }
-    sqlite3_finalize(row);
+    shown_row row = {.answer = answer, .showing = showing, .rows = &rows, .table = &values};
+    ctr_run run = ctr_tab_run(tab);
+    sqlite3_stmt *listed = ctr_run_prepare(&run, CTR_SQL_APART_ROWS);
+    while (ctr_run_row(&run, listed)) show_apart_row(&row, sqlite3_column_int64(listed, 0));
+    sqlite3_finalize(listed);
+    ctr_row_values_close(&values);
     ctr_rows_close(&rows);
 }
 

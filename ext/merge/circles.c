@@ -38,13 +38,13 @@ typedef struct circles {
 
 static void list_rows(circles *all, int table)
 {
-    ctr_apart *apart = &all->tables[table].merge.showing.apart;
-    ctr_run run = ctr_tab_run(apart->tab);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_APART_ROWS);
+    const ctr_showing *showing = &all->tables[table].merge.showing;
+    ctr_run run = ctr_tab_run(showing->tab);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_APART_ROWS);
     while (ctr_run_row(&run, row)) {
         ctr_apart_row is;
         int64_t id = sqlite3_column_int64(row, 0);
-        bool read = ctr_apart_read(apart, id, &is) == SQLITE_OK;
+        bool read = ctr_apart_read(showing->tracked, showing->tab, id, &is) == SQLITE_OK;
         circle_row *rows = NULL;
         if (read && (is.waits || is.ended))
             rows = ctr_array_room(all->pull->file->conn, all->rows, &all->room, all->n + 1,
@@ -278,8 +278,7 @@ static bool complete_group(circles *all, size_t number)
     circle_table *table = &all->tables[row->table];
     bool complete = ctr_values_take_key(&table->merge.rows, row->id, table->keys);
     if (!complete) return false;
-    if (!row->ended && table->values.tab)
-        ctr_row_values_read(&table->values, row->id, table->keys, true);
+    if (!row->ended && table->values.tab) ctr_row_values_read(&table->values, row->id, table->keys);
     for (int i = 0; i < all->foreign->n && complete && ctr_rc(conn) == SQLITE_OK; i++)
         complete = row->ended ? take_referrers(all, row, i) : take_parent(all, row, i);
     for (int i = 0; i < table->merge.shape.n_keys; i++) sqlite3_value_free(table->keys[i]);
@@ -301,7 +300,8 @@ static bool make_group(circles *all, size_t row)
 static bool is_shown(circles *all, const circle_row *row)
 {
     ctr_apart_row is;
-    ctr_apart_read(&all->tables[row->table].merge.showing.apart, row->id, &is);
+    const ctr_showing *showing = &all->tables[row->table].merge.showing;
+    ctr_apart_read(showing->tracked, showing->tab, row->id, &is);
     bool shown =
         ctr_rc(all->pull->file->conn) == SQLITE_OK && !is.waits && !is.ended && !is.refused;
     ctr_apart_close_row(&is);

@@ -225,7 +225,7 @@ bool ctr_row_feed_read(ctr_conn *conn, ctr_row_giver *giver, int64_t rowid, sqli
     if (!out) return false;
     out = ctr_row_cell_begin(out, giver->cell.life, &giver->cell.row, (uint64_t)giver->n);
     giver->image.size = (size_t)(out - giver->image.bytes);
-    if (live && ctr_row_values_read(&giver->values, rowid, keys, false) == SQLITE_OK)
+    if (live && ctr_row_values_read(&giver->values, rowid, keys) == SQLITE_OK)
         put_columns(conn, giver);
     ctr_row_values_reset(&giver->values);
     return ctr_rc(conn) == SQLITE_OK;

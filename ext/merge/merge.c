@@ -367,7 +367,7 @@ void ctr_drift_compare(ctr_merge *merge, sqlite3_value *const *theirs, const int
     ctr_row_values *mine = &merge->mine;
     if (ctr_rc(merge->conn) != SQLITE_OK) return;
     if (!mine->tab) ctr_row_values_open(mine, merge->rows.tab);
-    ctr_row_values_read(mine, merge->rows.rowid, merge->keys, false);
+    ctr_row_values_read(mine, merge->rows.rowid, merge->keys);
     for (int i = 0; ctr_rc(merge->conn) == SQLITE_OK && i < mine->n; i++) {
         sqlite3_value *value = map[i] >= 0 ? theirs[map[i]] : NULL;
         if (!merge->apart[i] || !mine->given[i] || !value || is_one_value(mine->given[i], value))

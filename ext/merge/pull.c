@@ -218,7 +218,7 @@ static bool merge_found(void *with, sqlite3_value **keys)
 static void compare_values(ctr_pull_rows *job, int64_t rowid)
 {
     ctr_row_values *theirs = job->theirs;
-    ctr_row_values_read(theirs, rowid, job->keys, false);
+    ctr_row_values_read(theirs, rowid, job->keys);
     ctr_drift_compare(job->to, theirs->given, job->regular);
     ctr_row_values_reset(theirs);
 }

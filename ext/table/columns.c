@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* =================================================================================================
- * regular - reads and notes regular columns, writers and listed values. */
+ * regular - reads and notes regular columns and writers. */
 
 static void damaged_registry(const ctr_tab *tab, const char *what)
 {
@@ -16,6 +16,7 @@ static void damaged_registry(const ctr_tab *tab, const char *what)
 
 void ctr_regular_forget(ctr_tab *tab)
 {
+    tab->apart.looked = false;
     if (tab->registry) tab->registry->stale = true;
 }
 
@@ -228,49 +229,6 @@ size_t ctr_regular_write(ctr_tab *tab, const ctr_row_cell *cell, uint8_t *out)
 {
     const ctr_writer_map map = {number_of_writer, id_of_writer, tab};
     return ctr_row_cell_write(cell, &map, out);
-}
-
-/* ---- listed values --------------------------------------------------------------------------- */
-
-void ctr_regular_list(ctr_tab *tab, int64_t rowid, const char *name, sqlite3_value *value,
-                      bool refused)
-{
-    ctr_regular_unlist(tab, rowid, name);
-    if (tab->registry) tab->registry->looked = false;
-    ctr_tab_do(tab, CTR_TAB_LIST, ":refused i :row i :name t :value v", (int64_t)refused, rowid,
-               name, value);
-}
-
-/* Nearly all tables list nothing. */
-bool ctr_regular_lists(ctr_tab *tab)
-{
-    if (!ctr_regular_of(tab)) return false;
-    ctr_registry *registry = tab->registry;
-    if (tab->known && registry->looked && registry->version == tab->version)
-        return registry->any_listed;
-    ctr_run run = ctr_tab_run(tab);
-    bool any = ctr_run_number(&run, CTR_SQL_REGULAR_ANY_LISTED) != 0;
-    registry->any_listed = any;
-    registry->looked = tab->known && ctr_rc(tab->conn) == SQLITE_OK;
-    registry->version = tab->version;
-    return any;
-}
-
-bool ctr_regular_is_listed(ctr_tab *tab, int64_t rowid)
-{
-    if (!ctr_regular_lists(tab)) return false;
-    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_LISTED);
-    if (!slot) return false;
-    sqlite3_bind_int64(slot->kept.statement, 1, rowid);
-    ctr_run run = ctr_tab_run(tab);
-    bool any = ctr_run_row(&run, slot->kept.statement);
-    ctr_tab_give_back(tab, slot);
-    return any;
-}
-
-void ctr_regular_unlist(ctr_tab *tab, int64_t rowid, const char *name)
-{
-    ctr_tab_do(tab, CTR_TAB_UNLIST, ":row i :name t", rowid, name);
 }
 
 /* =================================================================================================

@@ -155,19 +155,17 @@ typedef enum ctr_tab_sql {
     CTR_TAB_KEY_IS,
     CTR_TAB_ROW,     /* the row cell */
     CTR_TAB_SET_ROW, /* that alone */
-    CTR_TAB_LISTED,  /* merged values of a row that its table does not show: table/columns.c */
-    CTR_TAB_LIST,    /* such a value */
-    CTR_TAB_UNLIST,
     CTR_TAB_BELOW,
     CTR_TAB_FLOORS, /* the key columns, _seq, rows and bytes removed so far; a row at most */
     CTR_TAB_AMOUNTS,
     CTR_TAB_COUNTERS, /* that were added or dropped */
     CTR_TAB_REQUEST,  /* a request that was taken */
     CTR_TAB_SET_REQUEST,
-    CTR_TAB_APART, /* rows of the tracked table that are apart */
-    CTR_TAB_SET_APART,
-    CTR_TAB_NOT_APART,
-    CTR_TAB_COUNT_APART,
+    CTR_TAB_APART, /* entries of rows of the tracked table that are apart: of one row; all others */
+    CTR_TAB_APART_ANY,
+    CTR_TAB_APART_ADD,
+    CTR_TAB_APART_REMOVE,
+    CTR_TAB_APART_COUNT,
     CTR_TAB_SHOW, /* to CTR_TAB_FIND_SHOWN: on the tracked table */
     CTR_TAB_SHOW_STRICTLY,
     CTR_TAB_SHOW_NEW,
@@ -229,6 +227,10 @@ typedef struct ctr_tab {
     int64_t least;             /* the lowest clock under that id */
 
     struct ctr_registry *registry; /* owned; of a replicated table: table/columns.c */
+    struct {
+        bool looked, any;          /* some row of the tracked table may be apart */
+        unsigned version, schemas; /* tab->version and file->schemas then */
+    } apart;
 
     /* Of the current transaction: table/journal.c. */
     bool is_touched; /* it is in the list of such journals */
@@ -292,9 +294,6 @@ typedef struct ctr_changes {
  *                 in _name; its present name in _value, NULL if it is replicated no longer
  *     'writer'    the number that row cells have in place of a replica id: the id in _name, the
  *                 number in _value
- *     'merged'    the merged value of a column, in _value, where the tracked table shows another
- *                 one: the row of the cells in _row, the name in _name; in _seq 1 if the table
- *                 refuses it, 0 if a trigger of the application has changed it
  *
  * Memory of the first two is a cache, dropped with that of the journal. */
 
@@ -312,10 +311,6 @@ typedef struct ctr_registry {
     size_t room;
     unsigned schemas; /* ctr_file.schemas when it was read */
     bool stale;       /* memory was dropped, and somebody may still use this: it is read again */
-
-    /* Whether any merged value is listed, as of this version of the table's memory. */
-    bool any_listed, looked;
-    unsigned version;
 } ctr_registry;
 
 /* Reads the rows of one stored table, one row at a time.
@@ -1296,19 +1291,6 @@ bool ctr_regular_room(ctr_tab *tab, ctr_row_cell *cell, int *room);
 /* Reads the row cell of a row, with the stamps of the journal, into `cell`, as ctr_regular_room
  * leaves it; life 0: there is none. Fails with SQLITE_CORRUPT_VTAB if it is damaged. */
 int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell);
-
-/* ---- listed values --------------------------------------------------------------------------- */
-
-/* Lists the merged value of a column of a row in place of the listed one. `refused`: the table has
- * refused it. */
-void ctr_regular_list(ctr_tab *tab, int64_t rowid, const char *name, sqlite3_value *value,
-                      bool refused);
-
-/* Return whether any value is listed, and whether one of the row is. The third forgets that of a
- * column, or of all (NULL). */
-bool ctr_regular_lists(ctr_tab *tab);
-bool ctr_regular_is_listed(ctr_tab *tab, int64_t rowid);
-void ctr_regular_unlist(ctr_tab *tab, int64_t rowid, const char *name);
 
 /* Fails if the table cannot have a counter of this name: it is the name of a key column or of the
  * table, differs only in case from the name of a counter that is or was here, or exceeds a limit of

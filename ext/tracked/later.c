@@ -168,7 +168,7 @@ static void take_lives(cells_reader *cells, const due_row *due)
 static void take_values_of(cells_reader *cells, ctr_later *later, const due_row *due)
 {
     const ctr_tracked *tracked = cells->showing->tracked;
-    ctr_row_values_read(&later->values, due->giver, cells->keys, false);
+    ctr_row_values_read(&later->values, due->giver, cells->keys);
     for (int i = 0; i < tracked->n_regular && ctr_rc(cells->rows->conn) == SQLITE_OK; i++) {
         int number = tracked->regular[i].number;
         bool is = number < later->n_map && taken_of(due, cells->showing)[number];
@@ -204,7 +204,7 @@ void ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool
 /* A value that a listed row wants to show. In a UNIQUE index, it may have to wait until another row
  * no longer shows it. */
 typedef struct wanted_value {
-    int column; /* a counter, or behind them a regular column */
+    int column; /* of those that travel */
     int64_t n;  /* the value; of a regular column its hash */
     int64_t rowid;
     int tries; /* because another row no longer showed it */
@@ -225,9 +225,9 @@ typedef struct apart_job {
     size_t n_due;
 
     /* Of a replicated table. */
-    ctr_row_values values; /* owned: reads what rows want, and what they show */
+    ctr_row_values values; /* owned: reads what rows show */
     ctr_packed packed;     /* owned: a value */
-    shown_hash *shown;     /* owned: of the row at hand, by number of the regular column */
+    shown_hash *shown;     /* owned: of the row at hand, by regular column */
 } apart_job;
 
 enum { TRIES = 4 /* for the sake of one value, besides the first */ };
@@ -256,11 +256,6 @@ static void add_wanted_counter(ctr_conn *conn, apart_job *job, int64_t rowid, in
         add_wanted(conn, job, rowid, counter, value.n);
 }
 
-static int behind_counters(const apart_job *job, int regular)
-{
-    return job->cells.showing->tracked->shape->n_counters + regular;
-}
-
 /* Values that are equal and not the same, as under NOCASE, have other hashes: such a row waits for
  * the next turn. */
 static int64_t hash_of(ctr_conn *conn, apart_job *job, sqlite3_value *value)
@@ -274,14 +269,17 @@ static bool has_value(sqlite3_value *value)
     return value && sqlite3_value_type(value) != SQLITE_NULL;
 }
 
-static void add_wanted_regular(ctr_conn *conn, apart_job *job, int64_t rowid)
+/* Adds the values that a listed row wants to show. */
+static void add_all_wanted(apart_job *job, int64_t rowid, const ctr_apart_row *is)
 {
-    ctr_row_values *values = &job->values;
-    if (ctr_row_values_read(values, rowid, NULL, true) != SQLITE_OK) return;
-    for (int i = 0; i < values->n && ctr_rc(conn) == SQLITE_OK; i++)
-        if (has_value(values->given[i]))
-            add_wanted(conn, job, rowid, behind_counters(job, i),
-                       hash_of(conn, job, values->given[i]));
+    ctr_conn *conn = job->cells.rows->conn;
+    const int n = job->cells.showing->tracked->shape->n_counters;
+    bool counts = is->differs && read_cells(&job->cells, rowid);
+    for (int i = 0; counts && i < n; i++)
+        if (is->is_in[i]) add_wanted_counter(conn, job, rowid, i);
+    for (int i = n; is->refused && i < is->n && ctr_rc(conn) == SQLITE_OK; i++)
+        if (has_value(is->shown[i].value))
+            add_wanted(conn, job, rowid, i, hash_of(conn, job, is->shown[i].value));
 }
 
 /* Reads what a row shows in its regular columns. */
@@ -289,9 +287,11 @@ static void read_shown(ctr_conn *conn, apart_job *job, int64_t rowid)
 {
     ctr_row_values *values = &job->values;
     if (ctr_row_values_show(values, rowid, job->cells.keys) != SQLITE_OK) return;
-    for (int i = 0; i < values->n && ctr_rc(conn) == SQLITE_OK; i++) {
-        job->shown[i].is = has_value(values->given[i]);
-        if (job->shown[i].is) job->shown[i].hash = hash_of(conn, job, values->given[i]);
+    const ctr_tracked *tracked = values->tracked;
+    for (int i = 0; i < tracked->n_regular && ctr_rc(conn) == SQLITE_OK; i++) {
+        sqlite3_value *value = values->given[tracked->regular[i].number];
+        job->shown[i].is = has_value(value);
+        if (job->shown[i].is) job->shown[i].hash = hash_of(conn, job, value);
     }
     ctr_row_values_reset(values);
 }
@@ -299,17 +299,17 @@ static void read_shown(ctr_conn *conn, apart_job *job, int64_t rowid)
 static void open_values(ctr_conn *conn, apart_job *job)
 {
     if (ctr_row_values_open(&job->values, job->cells.rows->tab) != SQLITE_OK) return;
-    job->shown = sqlite3_malloc64(((size_t)job->values.n + 1) * sizeof *job->shown);
+    job->shown =
+        sqlite3_malloc64(((size_t)job->values.tracked->n_regular + 1) * sizeof *job->shown);
     if (!job->shown) ctr_problem_nomem(conn);
 }
 
 /* Reads the list, and sorts the values that the rows want. */
 static void read_listed(ctr_conn *conn, apart_job *job)
 {
-    ctr_apart *apart = &job->cells.showing->apart;
-    const ctr_tracked *tracked = apart->tracked;
-    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_APART_ROWS);
+    const ctr_showing *showing = job->cells.showing;
+    ctr_run run = ctr_tab_run(showing->tab);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_APART_ROWS);
     while (ctr_run_row(&run, row)) {
         ctr_apart_row is;
         int64_t rowid = sqlite3_column_int64(row, 0), *listed = job->listed;
@@ -317,11 +317,8 @@ static void read_listed(ctr_conn *conn, apart_job *job)
         if (!listed) break;
         job->listed = listed;
         listed[job->n++] = rowid;
-        ctr_apart_read(apart, rowid, &is);
-        if (is.differs && read_cells(&job->cells, rowid))
-            for (int i = 0; i < tracked->shape->n_counters; i++)
-                if (is.differs_in[i]) add_wanted_counter(conn, job, rowid, i);
-        if (is.refused) add_wanted_regular(conn, job, rowid);
+        if (ctr_apart_read(showing->tracked, showing->tab, rowid, &is) == SQLITE_OK)
+            add_all_wanted(job, rowid, &is);
         ctr_apart_close_row(&is);
     }
     sqlite3_finalize(row);
@@ -350,23 +347,25 @@ static void try_wanting(apart_job *job, int column, int64_t n)
 static void try_row(ctr_conn *conn, apart_job *job, int64_t rowid, bool deletions)
 {
     cells_reader *cells = &job->cells;
-    ctr_apart *list = &cells->showing->apart;
+    ctr_showing *showing = cells->showing;
+    const int n = showing->tracked->shape->n_counters;
     ctr_apart_row was, is = {0};
-    ctr_apart_read(list, rowid, &was);
+    ctr_apart_read(showing->tracked, showing->tab, rowid, &was);
     bool listed = was.waits || was.differs || was.refused || was.ended || was.withheld;
-    bool leaves = (was.waits || was.refused) && cells->showing->leaves_refused;
+    bool leaves = (was.waits || was.refused) && showing->leaves_refused;
     bool tried = listed && !leaves && read_cells(cells, rowid);
     if (tried) take_lives(cells, NULL);
-    tried = tried && (deletions || !cells->showing->merged || cells->merged.is_live);
+    tried = tried && (deletions || !showing->merged || cells->merged.is_live);
     bool may_free = tried && was.refused;
     if (may_free) read_shown(conn, job, rowid);
     if (tried && ctr_rc(conn) == SQLITE_OK)
-        ctr_showing_again(cells->showing, rowid, cells->keys, cells->now);
-    if (tried && ctr_apart_read(list, rowid, &is) == SQLITE_OK && !is.waits && !is.differs)
-        for (int i = 0; i < list->tracked->shape->n_counters; i++)
-            if (was.differs_in[i] && !was.shown[i].null) try_wanting(job, i, was.shown[i].n);
-    for (int i = 0; may_free && !is.refused && ctr_rc(conn) == SQLITE_OK && i < job->values.n; i++)
-        if (job->shown[i].is) try_wanting(job, behind_counters(job, i), job->shown[i].hash);
+        ctr_showing_again(showing, rowid, cells->keys, cells->now);
+    if (tried && ctr_apart_read(showing->tracked, showing->tab, rowid, &is) == SQLITE_OK &&
+        !is.waits && !is.differs)
+        for (int i = 0; i < n; i++)
+            if (was.is_in[i] && !was.shown[i].null) try_wanting(job, i, was.shown[i].n);
+    for (int i = n; may_free && !is.refused && i < was.n && ctr_rc(conn) == SQLITE_OK; i++)
+        if (job->shown[i - n].is) try_wanting(job, i, job->shown[i - n].hash);
     ctr_apart_close_row(&was);
     ctr_apart_close_row(&is);
 }
@@ -411,17 +410,18 @@ static void showing_clear(ctr_showing *showing, int64_t rowid, sqlite3_value **k
                           const bool *columns)
 {
     ctr_writing *writing = &showing->writing;
-    ctr_run run = ctr_tab_run(showing->apart.tab);
+    ctr_run run = ctr_tab_run(showing->tab);
     run.slots.value = "NULL";
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
     sqlite3_value *null = ctr_run_row(&run, row) ? sqlite3_column_value(row, 0) : NULL;
+    const int n = showing->tracked->shape->n_counters;
     bool there = ctr_writing_look(writing, keys, showing->found, NULL);
+    memcpy(showing->alone, showing->found, (size_t)n * sizeof *showing->found);
     for (int i = 0; i < showing->tracked->n_regular; i++)
-        showing->values[i] = columns[i] ? null : NULL;
+        showing->alone[n + i] = (ctr_shown){.value = columns[i] ? null : NULL};
     writing->rowid = rowid;
     writing->keys = keys;
-    writing->regular = showing->values;
-    if (there && null) ctr_writing_update(writing, showing->found, showing->found);
+    if (there && null) ctr_writing_update(writing, showing->found, showing->alone);
     sqlite3_finalize(row);
 }
 
@@ -460,19 +460,12 @@ static bool show_nothing_below(ctr_showing *showing, sqlite3_stmt *row, ctr_floo
     return kept;
 }
 
-/* Lists that the table keeps rows below a floor. */
-static void apart_keep(ctr_apart *apart)
-{
-    ctr_run run = ctr_tab_run(apart->tab);
-    ctr_run_do(&run, CTR_SQL_TRACK_SET_KEPT, NULL);
-}
-
 int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors)
 {
     ctr_conn *conn = floors->tab->conn;
     const ctr_tracked *tracked = showing->tracked;
     ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
-    ctr_run_do(&run, CTR_SQL_TRACK_FORGET_APART, NULL);
+    ctr_run_do(&run, CTR_SQL_APART_FORGET_GONE, NULL);
 
     sqlite3_str *list = sqlite3_str_new(NULL);
     ctr_list_keys(tracked, list, "t.");
@@ -492,7 +485,7 @@ int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors)
         sqlite3_reset(row);
     } while (kept > 0 && kept != before && ctr_rc(conn) == SQLITE_OK);
     sqlite3_finalize(row);
-    if (kept > 0) apart_keep(&showing->apart);
+    if (kept > 0) ctr_apart_keep(showing->tab);
     sqlite3_free(keys);
     showing->writing.keys = NULL;
     return ctr_rc(conn);

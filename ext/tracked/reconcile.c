@@ -269,7 +269,7 @@ static void stamping_insert(ctr_table *table)
     if (ctr_rc(table->joined.conn) != SQLITE_OK || !rows->shape->replicated) return;
     ctr_row_cell *cell = ctr_rows_row(rows);
     if (!cell || !make_stamp(table, ctr_row_cell_highest(cell), &stamp)) return;
-    if (cell->life > 0) ctr_regular_unlist(rows->tab, rows->rowid, NULL);
+    if (cell->life > 0) ctr_apart_remove(rows->tab, rows->rowid, CTR_APART_OF_REGULAR, NULL);
     if (ctr_row_cell_insert(cell, &stamp) != CTR_OK)
         refuse_last_life(table);
     else
@@ -283,7 +283,7 @@ static void stamping_delete(ctr_table *table)
     ctr_row_cell *cell = ctr_rows_row(rows);
     if (!cell || !ctr_row_cell_is_live(cell)) return;
     if (!ctr_file_leader(table->file)) return;
-    ctr_regular_unlist(rows->tab, rows->rowid, NULL);
+    ctr_apart_remove(rows->tab, rows->rowid, CTR_APART_OF_REGULAR, NULL);
     ctr_stage_empty(rows);
     if (ctr_row_cell_delete(cell) != CTR_OK)
         refuse_last_life(table);
@@ -322,10 +322,10 @@ static void unlist_columns(ctr_table *table, const bool *mask, int n)
 {
     ctr_tab *tab = table->rows->tab;
     int64_t rowid = table->rows->rowid;
-    if (!reports_look(table) || !ctr_regular_is_listed(tab, rowid)) return;
+    if (!reports_look(table) || !ctr_apart_any(tab)) return;
     const ctr_registry *registry = ctr_regular_of(tab);
     for (int i = 0; registry && i < n; i++)
-        if (mask[i]) ctr_regular_unlist(tab, rowid, registry->columns[i].name);
+        if (mask[i]) ctr_apart_remove(tab, rowid, CTR_APART_OF_REGULAR, registry->columns[i].name);
 }
 
 static void stamp_columns(ctr_table *table, const bool *mask, int n)
@@ -523,7 +523,7 @@ static void look_apart(ctr_tracked_row *row)
     ctr_showing *looks = table->rows->found ? reports_look(table) : NULL;
     if (!looks) return;
     ctr_apart_close_row(&row->apart);
-    ctr_apart_read(&looks->apart, table->rows->rowid, &row->apart);
+    ctr_apart_read(looks->tracked, looks->tab, table->rows->rowid, &row->apart);
     const ctr_apart_row *apart = &row->apart;
     row->is_apart = ctr_rc(row->table->joined.conn) == SQLITE_OK &&
                     (apart->waits || apart->differs || apart->ended || apart->withheld);
@@ -533,7 +533,7 @@ static void look_apart(ctr_tracked_row *row)
  * counter. */
 static const ctr_shown *shown_apart(const ctr_tracked_row *row, int counter)
 {
-    return row->is_apart && row->apart.differs_in[counter] ? &row->apart.shown[counter] : NULL;
+    return row->is_apart && row->apart.is_in[counter] ? &row->apart.shown[counter] : NULL;
 }
 
 static void note_disorder(ctr_table *table)
@@ -667,7 +667,7 @@ static void show_again(ctr_tracked_row *row)
         ctr_showing_set_apart(looks, rowid, row->now, row->after);
         looks->withheld = false;
     } else if (looks) {
-        ctr_apart_remove(&looks->apart, rowid);
+        ctr_apart_remove(looks->tab, rowid, CTR_APART_OF_COUNTERS, NULL);
         reports_show(table, true, row->now, row->before, row->after);
     }
 }
@@ -714,7 +714,7 @@ static void open_shown(ctr_tracked_row *row, uint32_t life)
     if (ctr_catalog_named(&entry, table->joined.conn, table->schema, table->name))
         ctr_openings_of_life(conn, entry.birth, &key, life, opening.id);
     for (int i = 0; i < table->shape.n_counters && ctr_rc(conn) == SQLITE_OK; i++)
-        if (row->apart.differs_in[i] && !row->apart.shown[i].null)
+        if (row->apart.is_in[i] && !row->apart.shown[i].null)
             ctr_write_open(table, &opening, i, row->apart.shown[i].n);
     ctr_catalog_close_entry(&entry);
     sqlite3_free(key.bytes);
@@ -734,7 +734,7 @@ static bool reconcile_revive(ctr_tracked_row *row)
     open_shown(row, cell->life + 1);
     stamping_insert(table);
     write_staged(table);
-    ctr_apart_remove(&table->reports->looks->apart, table->rows->rowid);
+    ctr_apart_remove(table->rows->tab, table->rows->rowid, CTR_APART_OF_COUNTERS, NULL);
     row->is_apart = false;
     return ctr_rc(conn) == SQLITE_OK && ctr_access_find(table) == SQLITE_OK;
 }
@@ -869,7 +869,8 @@ static bool end_row(ctr_tracked_row *row, bool expected)
     forget_may_go(table, table->rows->rowid);
     own_write_note_ended(table->file, table->name, table->rows->rowid);
     end_counters(table);
-    if (row->is_apart) ctr_apart_remove(&table->reports->looks->apart, table->rows->rowid);
+    if (row->is_apart)
+        ctr_apart_remove(table->rows->tab, table->rows->rowid, CTR_APART_OF_COUNTERS, NULL);
     return true;
 }
 
@@ -1167,7 +1168,7 @@ static bool take_reported(ctr_table *table, sqlite3_value **columns)
     bool shown = updates && own_write_is_row(table->file, table->name, table->keys, row.now);
     if (updates && !shown) take_values(table, columns, row.was, true, true);
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->call && !shown) event->call(&row);
-    if (row.apart.shown) ctr_apart_close_row(&row.apart);
+    ctr_apart_close_row(&row.apart);
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->replaces && table->reports->n_may_go > 0)
         reconcile_replaced(table);
     free_row_room(&row, &few);

@@ -7,88 +7,129 @@
 /* =================================================================================================
  * apart - reads and writes the list of rows that do not show their counters. */
 
-/* What an entry says, as TRACK_APART has it. */
-enum { APART_COUNTER, APART_REFUSED, APART_ENDED, APART_WITHHELD, APART_KEPT };
-
-int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row)
+/* Returns which of the columns that travel an entry names, or -1. */
+static int column_named(const ctr_tracked *tracked, const char *name)
 {
-    ctr_conn *conn = apart->tab->conn;
-    const ctr_shape *shape = apart->tracked->shape;
-    size_t n = (size_t)shape->n_counters + 1;
-    *row = (ctr_apart_row){.differs_in = sqlite3_malloc64(n * sizeof *row->differs_in),
-                           .shown = sqlite3_malloc64(n * sizeof *row->shown)};
-    if (!row->differs_in || !row->shown) {
-        ctr_apart_close_row(row);
-        return ctr_problem_nomem(conn);
-    }
-    memset(row->differs_in, 0, n * sizeof *row->differs_in);
-    ctr_run run = ctr_tab_run(apart->tab);
-    ctr_slot *slot = ctr_tab_take(apart->tab, CTR_TAB_APART);
+    int counter = name ? ctr_shape_counter_like(tracked->shape, name) : -1;
+    if (counter >= 0) return counter;
+    for (int i = 0; name && i < tracked->n_regular; i++)
+        if (sqlite3_stricmp(tracked->regular[i].name, name) == 0)
+            return tracked->shape->n_counters + i;
+    return -1;
+}
+
+/* Takes the entry about a column. */
+static void take_entry_of_column(ctr_apart_row *row, const ctr_tracked *tracked,
+                                 sqlite3_stmt *entry)
+{
+    int i = column_named(tracked, ctr_text_column(tracked->conn, entry, 1));
+    bool is_counter = i >= 0 && i < tracked->shape->n_counters;
+    if (i < 0 || is_counter != (sqlite3_column_int(entry, 0) == CTR_APART_SHOWS)) return;
+    ctr_shown *shown = &row->shown[i];
+    row->differs = row->differs || is_counter;
+    row->lists = row->lists || !is_counter;
+    row->is_in[i] = true;
+    shown->null = sqlite3_column_type(entry, 2) == SQLITE_NULL;
+    shown->n = is_counter ? sqlite3_column_int64(entry, 2) : 0;
+    if (is_counter) return;
+    sqlite3_value_free(shown->value);
+    shown->value = sqlite3_value_dup(sqlite3_column_value(entry, 2));
+    if (!shown->value) ctr_problem_nomem(tracked->conn);
+}
+
+static void take_apart_entry(ctr_apart_row *row, const ctr_tracked *tracked, sqlite3_stmt *entry)
+{
+    int what = sqlite3_column_int(entry, 0);
+    const char *why = what == CTR_APART_WHY ? ctr_text_column(tracked->conn, entry, 2) : NULL;
+    row->waits = row->waits || what == CTR_APART_WAITS;
+    row->ended = row->ended || what == CTR_APART_ENDED;
+    row->withheld = row->withheld || what == CTR_APART_WITHHELD;
+    row->refused = row->refused || what == CTR_APART_REFUSED;
+    if (why && !row->why) row->why = ctr_text_copy(tracked->conn, why);
+    if (what == CTR_APART_SHOWS || what == CTR_APART_REFUSED || what == CTR_APART_CHANGED)
+        take_entry_of_column(row, tracked, entry);
+}
+
+int ctr_apart_read(const ctr_tracked *tracked, ctr_tab *tab, int64_t rowid, ctr_apart_row *row)
+{
+    size_t n = (size_t)ctr_tracked_travel(tracked) + 1;
+    *row = (ctr_apart_row){.shown = sqlite3_malloc64(n * (sizeof *row->shown + sizeof *row->is_in)),
+                           .n = (int)n - 1};
+    if (!row->shown) return ctr_problem_nomem(tab->conn);
+    memset(row->shown, 0, n * (sizeof *row->shown + sizeof *row->is_in));
+    row->is_in = (bool *)(row->shown + n);
+    if (!ctr_apart_any(tab)) return ctr_rc(tab->conn);
+    ctr_run run = ctr_tab_run(tab);
+    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_APART);
     sqlite3_stmt *entry = slot ? slot->kept.statement : NULL;
     ctr_run_bind_int(&run, entry, ":row", rowid);
-    while (ctr_run_row(&run, entry)) {
-        const char *name = ctr_text_column(conn, entry, 0);
-        int kind = sqlite3_column_int(entry, 2);
-        row->refused = row->refused || kind == APART_REFUSED;
-        row->ended = row->ended || kind == APART_ENDED;
-        row->withheld = row->withheld || kind == APART_WITHHELD;
-        if (kind != APART_COUNTER) continue;
-        int i = name ? ctr_shape_counter_like(shape, name) : -1;
-        row->waits = row->waits || (name && !*name);
-        if (i < 0) continue;
-        row->differs = row->differs_in[i] = true;
-        row->shown[i] = (ctr_shown){.null = sqlite3_column_type(entry, 1) == SQLITE_NULL,
-                                    .n = sqlite3_column_int64(entry, 1)};
-    }
-    ctr_tab_give_back(apart->tab, slot);
-    return ctr_rc(conn);
+    while (ctr_run_row(&run, entry)) take_apart_entry(row, tracked, entry);
+    ctr_tab_give_back(tab, slot);
+    return ctr_rc(tab->conn);
 }
 
 void ctr_apart_close_row(ctr_apart_row *row)
 {
-    sqlite3_free(row->differs_in);
+    for (int i = 0; row->shown && i < row->n; i++) sqlite3_value_free(row->shown[i].value);
     sqlite3_free(row->shown);
+    sqlite3_free(row->why);
     *row = (ctr_apart_row){0};
 }
 
-void ctr_apart_remove(ctr_apart *apart, int64_t rowid)
+/* Nearly all tables list nothing. */
+bool ctr_apart_any(ctr_tab *tab)
 {
-    ctr_tab_do(apart->tab, CTR_TAB_NOT_APART, ":row i", rowid);
+    bool current = tab->known && tab->apart.looked && tab->apart.version == tab->version &&
+                   tab->apart.schemas == tab->file->schemas;
+    if (current) return tab->apart.any;
+    ctr_run run = ctr_tab_run(tab);
+    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_APART_ANY);
+    bool any = slot && ctr_run_row(&run, slot->kept.statement) &&
+               sqlite3_column_int(slot->kept.statement, 0);
+    ctr_tab_give_back(tab, slot);
+    tab->apart.any = any;
+    tab->apart.looked = tab->known && ctr_rc(tab->conn) == SQLITE_OK;
+    tab->apart.version = tab->version;
+    tab->apart.schemas = tab->file->schemas;
+    return any;
 }
 
-void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const ctr_shown *shown)
+void ctr_apart_remove(ctr_tab *tab, int64_t rowid, unsigned whats, const char *column)
 {
-    const char *name = counter ? counter : "";
-    if (!shown || shown->null)
-        ctr_tab_do(apart->tab, CTR_TAB_SET_APART, ":row i :counter t", rowid, name);
+    if (!ctr_apart_any(tab)) return;
+    ctr_tab_do(tab, CTR_TAB_APART_REMOVE, ":row i :whats i :column t", rowid, (int64_t)whats,
+               column);
+}
+
+/* Lists an entry in place of one about the same column; those about the row have no column, and no
+ * value. */
+static void apart_add(ctr_tab *tab, int64_t rowid, ctr_apart_what what, const char *column,
+                      const ctr_shown *shown)
+{
+    tab->apart.any = true;
+    if (shown && shown->value)
+        ctr_tab_do(tab, CTR_TAB_APART_ADD, ":row i :what i :column t :value v", rowid,
+                   (int64_t)what, column, shown->value);
+    else if (shown && !shown->null)
+        ctr_tab_do(tab, CTR_TAB_APART_ADD, ":row i :what i :column t :value i", rowid,
+                   (int64_t)what, column, shown->n);
     else
-        ctr_tab_do(apart->tab, CTR_TAB_SET_APART, ":row i :counter t :shown i", rowid, name,
-                   shown->n);
+        ctr_tab_do(tab, CTR_TAB_APART_ADD, ":row i :what i :column t", rowid, (int64_t)what,
+                   column);
 }
 
-static void set_state(ctr_apart *apart, ctr_sql sql, int64_t rowid)
+void ctr_apart_keep(ctr_tab *tab)
 {
-    ctr_run run = ctr_tab_run(apart->tab);
-    ctr_run_with(&run, sql, ":row i", rowid);
+    apart_add(tab, 0, CTR_APART_KEPT, NULL, NULL);
 }
 
-void ctr_apart_end(ctr_apart *apart, int64_t rowid)
+/* Lists the error by which the table refused the row, which is on the list; NULL: it is not known.
+ * What takes the row off forgets the reason. */
+static void apart_explain(ctr_tab *tab, int64_t rowid, const char *why)
 {
-    set_state(apart, CTR_SQL_TRACK_SET_ENDED, rowid);
-}
-
-void ctr_apart_withhold(ctr_apart *apart, int64_t rowid)
-{
-    set_state(apart, CTR_SQL_TRACK_SET_WITHHELD, rowid);
-}
-
-/* Lists why the table refused the row: the error. NULL: it is not known. The row is on the list, or
- * has refused regular columns; what takes it off forgets the reason. */
-static void apart_explain(ctr_apart *apart, int64_t rowid, const char *why)
-{
-    if (!why) return;
-    ctr_run run = ctr_tab_run(apart->tab);
-    ctr_run_with(&run, CTR_SQL_TRACK_EXPLAIN_APART, ":row i :why t", rowid, why);
+    if (why)
+        ctr_tab_do(tab, CTR_TAB_APART_ADD, ":row i :what i :value t", rowid, (int64_t)CTR_APART_WHY,
+                   why);
 }
 
 /* A table that keeps no statements is not to keep this one alone. */
@@ -96,8 +137,8 @@ int64_t ctr_apart_count(ctr_file *file, const char *counters)
 {
     ctr_tab *tab = ctr_tab_known(file, counters);
     ctr_run run = ctr_run_on(file->conn, file->schema, counters);
-    if (!tab || !tab->keeps) return ctr_run_number(&run, CTR_SQL_TRACK_COUNT_APART);
-    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_COUNT_APART);
+    if (!tab || !tab->keeps) return ctr_run_number(&run, CTR_SQL_APART_COUNT);
+    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_APART_COUNT);
     int64_t n = 0;
     if (slot && ctr_run_row(&run, slot->kept.statement)) {
         n = sqlite3_column_int64(slot->kept.statement, 0);
@@ -112,7 +153,7 @@ int64_t ctr_apart_count(ctr_file *file, const char *counters)
 void ctr_apart_count_rows(ctr_file *file, const char *counters, int64_t *wait, int64_t *differ)
 {
     ctr_run run = ctr_run_on(file->conn, file->schema, counters);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_COUNT_APART_ROWS);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_APART_COUNT_ROWS);
     bool is = ctr_run_row(&run, row);
     *wait = is ? sqlite3_column_int64(row, 0) : 0;
     *differ = is ? sqlite3_column_int64(row, 1) : 0;
@@ -143,21 +184,21 @@ bool ctr_showing_value(const ctr_showing *showing, int counter, const ctr_summar
 int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,
                           const ctr_summary *now)
 {
+    ctr_tab *tab = showing->tab;
     const ctr_shape *shape = showing->tracked->shape;
     bool live = is_live(showing, now);
-    ctr_apart_remove(&showing->apart, rowid);
-    if (!shown) ctr_apart_add(&showing->apart, rowid, NULL, NULL);
-    if (shown && !live && shape->replicated) ctr_apart_end(&showing->apart, rowid);
-    if (showing->withheld) ctr_apart_withhold(&showing->apart, rowid);
+    ctr_apart_remove(tab, rowid, CTR_APART_OF_COUNTERS, NULL);
+    if (!shown) apart_add(tab, rowid, CTR_APART_WAITS, NULL, NULL);
+    if (shown && !live && shape->replicated) apart_add(tab, rowid, CTR_APART_ENDED, NULL, NULL);
+    if (showing->withheld) apart_add(tab, rowid, CTR_APART_WITHHELD, NULL, NULL);
     for (int i = 0; shown && i < shape->n_counters; i++) {
         ctr_shown wanted;
         if (!ctr_tracked_column_of(showing->tracked, i)) continue;
         bool is = ctr_showing_value(showing, i, &now[i], &wanted);
         if (!is || !live || !ctr_tracked_same_shown(&shown[i], &wanted))
-            ctr_apart_add(&showing->apart, rowid, ctr_shape_counter_name(shape, i), &shown[i]);
+            apart_add(tab, rowid, CTR_APART_SHOWS, ctr_shape_counter_name(shape, i), &shown[i]);
     }
-    if (rowid == showing->writing.rowid)
-        apart_explain(&showing->apart, rowid, showing->writing.why);
+    if (rowid == showing->writing.rowid) apart_explain(tab, rowid, showing->writing.why);
     return ctr_rc(showing->conn);
 }
 
@@ -181,6 +222,12 @@ static void refuse_uncounted(ctr_showing *showing, bool deleted)
 
 /* ---- regular columns ------------------------------------------------------------------------- */
 
+/* Returns the value to be shown of a regular column; NULL: it is left alone. */
+static sqlite3_value *value_to_show(const ctr_showing *showing, int regular)
+{
+    return showing->to[showing->tracked->shape->n_counters + regular].value;
+}
+
 /* Reads the row if a trigger of the application may change more of it than is written. */
 static void remember_row(ctr_showing *showing)
 {
@@ -188,8 +235,8 @@ static void remember_row(ctr_showing *showing)
     const ctr_tracked *tracked = showing->tracked;
     const ctr_writing *writing = &showing->writing;
     if (!showing->reads_back || ctr_rc(conn) != SQLITE_OK) return;
-    if (!showing->shown.tab) ctr_row_values_open(&showing->shown, showing->apart.tab);
-    ctr_row_values_read(&showing->shown, writing->rowid, writing->keys, false);
+    if (!showing->shown.tab) ctr_row_values_open(&showing->shown, showing->tab);
+    ctr_row_values_read(&showing->shown, writing->rowid, writing->keys);
     for (int i = 0; i < tracked->n_regular && ctr_rc(conn) == SQLITE_OK; i++) {
         sqlite3_value *value = showing->shown.given[tracked->regular[i].number];
         sqlite3_value_free(showing->before[i]);
@@ -205,13 +252,13 @@ static void list_changed(ctr_showing *showing)
     const ctr_tracked *tracked = showing->tracked;
     const ctr_writing *writing = &showing->writing;
     if (!showing->reads_back) return;
-    ctr_row_values_read(&showing->shown, writing->rowid, writing->keys, false);
+    ctr_row_values_read(&showing->shown, writing->rowid, writing->keys);
     for (int i = 0; i < tracked->n_regular && ctr_rc(showing->conn) == SQLITE_OK; i++) {
         const ctr_tracked_regular *column = &tracked->regular[i];
-        sqlite3_value *now = showing->shown.given[column->number],
-                      *merged = showing->values[i] ? showing->values[i] : showing->before[i];
-        if (merged && now && !ctr_text_same(now, merged))
-            ctr_regular_list(showing->apart.tab, writing->rowid, column->name, merged, false);
+        sqlite3_value *now = showing->shown.given[column->number], *to = value_to_show(showing, i);
+        const ctr_shown merged = {.value = to ? to : showing->before[i]};
+        if (merged.value && now && !ctr_text_same(now, merged.value))
+            apart_add(showing->tab, writing->rowid, CTR_APART_CHANGED, column->name, &merged);
     }
     ctr_row_values_reset(&showing->shown);
 }
@@ -219,22 +266,23 @@ static void list_changed(ctr_showing *showing)
 /* Lists the merged values if the table has refused them, else takes them off the list. */
 static void list_regular(ctr_showing *showing, bool live, bool taken)
 {
+    ctr_tab *tab = showing->tab;
     const ctr_tracked *tracked = showing->tracked;
-    ctr_tab *tab = showing->apart.tab;
     int64_t rowid = showing->writing.rowid;
-    if (!tracked->shape->replicated || ctr_rc(showing->conn) != SQLITE_OK) return;
-    if (showing->is_listed && !live) ctr_regular_unlist(tab, rowid, NULL);
+    if (ctr_rc(showing->conn) != SQLITE_OK) return;
+    if (showing->listed.lists && !live) ctr_apart_remove(tab, rowid, CTR_APART_OF_REGULAR, NULL);
     if (!live || showing->writing.ended) return;
-    for (int i = 0; showing->writing.regular && i < tracked->n_regular; i++) {
+    for (int i = 0; i < tracked->n_regular; i++) {
         const char *name = tracked->regular[i].name;
-        if (showing->values[i] && !taken)
-            ctr_regular_list(tab, rowid, name, showing->values[i], true);
-        else if (showing->values[i] && showing->is_listed)
-            ctr_regular_unlist(tab, rowid, name);
+        if (!value_to_show(showing, i)) continue;
+        if (!taken)
+            apart_add(tab, rowid, CTR_APART_REFUSED, name,
+                      &showing->to[tracked->shape->n_counters + i]);
+        else if (showing->listed.lists)
+            ctr_apart_remove(tab, rowid, CTR_APART_OF_REGULAR, name);
     }
     if (taken) list_changed(showing);
-    if (!taken && showing->writing.regular)
-        apart_explain(&showing->apart, rowid, showing->writing.why);
+    if (!taken && showing->has_values) apart_explain(tab, rowid, showing->writing.why);
 }
 
 /* Returns the DEFAULT of a column of a row that begins another life, lent until the next row. */
@@ -246,35 +294,31 @@ static sqlite3_value *take_default(ctr_showing *showing, int i)
     return showing->defaults[i];
 }
 
-/* Takes the values to be shown of the row at hand: merged ones, else listed ones, because a row
- * that waits is inserted with all of them. Those of an earlier life are forgotten. Returns them, or
- * NULL if there are none. */
-static sqlite3_value **take_values_to_show(ctr_showing *showing)
+/* Takes the values to be shown of the regular columns of the row at hand: merged ones, else listed
+ * ones, because a row that waits is inserted with all of them. Those of an earlier life are
+ * forgotten. */
+static void take_values_to_show(ctr_showing *showing)
 {
-    ctr_conn *conn = showing->conn;
-    bool any = false;
     const ctr_tracked *tracked = showing->tracked;
     const ctr_merged_row *merged = showing->merged;
-    int64_t rowid = showing->writing.rowid;
-    if (!tracked->shape->replicated || ctr_rc(conn) != SQLITE_OK) return NULL;
+    const int n = tracked->shape->n_counters;
     bool begins = merged && merged->begins;
-    showing->is_listed = ctr_regular_is_listed(showing->apart.tab, rowid);
-    if (begins && showing->is_listed) ctr_regular_unlist(showing->apart.tab, rowid, NULL);
-    showing->is_listed = showing->is_listed && !begins;
-    if (showing->is_listed && !showing->listed.tab)
-        ctr_row_values_open(&showing->listed, showing->apart.tab);
-    if (showing->is_listed)
-        ctr_row_values_read(&showing->listed, rowid, showing->writing.keys, true);
-    for (int i = 0; i < tracked->n_regular && ctr_rc(conn) == SQLITE_OK; i++) {
-        int number = tracked->regular[i].number;
-        sqlite3_value *value = merged && merged->values ? merged->values[i] : NULL;
-        if (!value && showing->is_listed && number < showing->listed.n)
-            value = showing->listed.given[number];
-        if (!value && begins && tracked->regular[i].column) value = take_default(showing, i);
-        showing->values[i] = tracked->regular[i].column ? value : NULL;
-        any = any || showing->values[i];
+    ctr_apart_close_row(&showing->listed);
+    showing->has_values = false;
+    if (tracked->n_regular == 0) return;
+    ctr_apart_read(tracked, showing->tab, showing->writing.rowid, &showing->listed);
+    if (begins && showing->listed.lists) {
+        ctr_apart_remove(showing->tab, showing->writing.rowid, CTR_APART_OF_REGULAR, NULL);
+        ctr_apart_close_row(&showing->listed);
     }
-    return any ? showing->values : NULL;
+    for (int i = 0; i < tracked->n_regular && ctr_rc(showing->conn) == SQLITE_OK; i++) {
+        sqlite3_value *value = merged && merged->values ? merged->values[i] : NULL;
+        if (!value && showing->listed.lists) value = showing->listed.shown[n + i].value;
+        if (!value && begins && tracked->regular[i].column) value = take_default(showing, i);
+        if (!tracked->regular[i].column) value = NULL;
+        showing->to[n + i] = (ctr_shown){.value = value};
+        showing->has_values = showing->has_values || value;
+    }
 }
 
 /* ---- one row --------------------------------------------------------------------------------- */
@@ -290,7 +334,7 @@ static bool begin_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
     writing->keys = keys;
     writing->aside = writing->ended = false;
     ctr_writing_forget_why(writing);
-    writing->regular = take_values_to_show(showing);
+    take_values_to_show(showing);
     for (int i = 0; i < showing->tracked->shape->n_counters; i++)
         complete = ctr_showing_value(showing, i, &now[i], &showing->to[i]) && complete;
     return complete && !showing->withheld;
@@ -300,15 +344,19 @@ static bool begin_row(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
  * ones alone: a stock below its CHECK must not hold back a name. */
 static bool write_columns(ctr_showing *showing, const ctr_shown *shown, bool complete)
 {
-    ctr_writing *writing = &showing->writing;
     bool taken = false;
-    for (int i = 0; !shown && showing->leaves_out && i < showing->tracked->n_regular; i++)
-        if (showing->leaves_out[i]) showing->values[i] = NULL; /* it stays listed */
+    ctr_writing *writing = &showing->writing;
+    const ctr_tracked *tracked = showing->tracked;
+    size_t n = (size_t)tracked->shape->n_counters;
+    for (int i = 0; !shown && showing->leaves_out && i < tracked->n_regular; i++)
+        if (showing->leaves_out[i]) showing->to[n + (size_t)i].value = NULL; /* it stays listed */
     if (complete && shown) taken = ctr_writing_update(writing, shown, showing->to);
     if (complete && !shown) taken = ctr_writing_insert(writing, showing->to);
-    if (taken || !writing->regular || writing->aside || writing->ended) return taken;
+    if (taken || !showing->has_values || writing->aside || writing->ended) return taken;
     if (shown) {
-        writing->aside = ctr_writing_update(writing, shown, shown);
+        memcpy(showing->alone, shown, n * sizeof *shown);
+        memcpy(showing->alone + n, showing->to + n, (size_t)tracked->n_regular * sizeof *shown);
+        writing->aside = ctr_writing_update(writing, shown, showing->alone);
     } else {
         writing->without_counters = true;
         writing->aside = ctr_writing_insert(writing, showing->to);
@@ -351,12 +399,12 @@ static int look_and_write(ctr_showing *showing, bool was_live, const ctr_summary
     const ctr_tracked *tracked = showing->tracked;
     bool live = is_live(showing, now), is_integer = true;
     writing->aside = writing->ended = false;
-    ctr_apart_read(&showing->apart, writing->rowid, &apart);
+    ctr_apart_read(tracked, showing->tab, writing->rowid, &apart);
     const ctr_shown *shown = showing->found;
     if (!ctr_writing_look(writing, writing->keys, showing->found, &is_integer)) shown = NULL;
     if (ctr_rc(conn) != SQLITE_OK) goto done;
     for (int i = 0; i < tracked->shape->n_counters; i++)
-        if (apart.differs_in[i])
+        if (apart.is_in[i])
             showing->from[i] = apart.shown[i];
         else if (apart.differs && shown && ctr_tracked_column_of(tracked, i) &&
                  ctr_tracked_same_shown(&shown[i], &showing->to[i]))
@@ -367,15 +415,16 @@ static int look_and_write(ctr_showing *showing, bool was_live, const ctr_summary
     size_t n = (size_t)tracked->shape->n_counters;
     if (shows_counts && !apart.waits) /* a trigger did it */
         memcpy(showing->from, shown, n * sizeof *showing->from);
-    if (shows_counts && !writing->regular) {
-        ctr_apart_remove(&showing->apart, writing->rowid);
+    if (shows_counts && !showing->has_values) {
+        ctr_apart_remove(showing->tab, writing->rowid, CTR_APART_OF_COUNTERS, NULL);
     } else if (shown && (apart.waits || !is_integer ||
                          !ctr_tracked_same_row(tracked, shown, showing->from))) {
         refuse_uncounted(showing, false);
     } else if (!shown && live && was_live && !apart.waits) {
         refuse_uncounted(showing, true);
     } else {
-        ctr_apart_remove(&showing->apart, writing->rowid); /* triggers may list it again */
+        /* Triggers may list it again. */
+        ctr_apart_remove(showing->tab, writing->rowid, CTR_APART_OF_COUNTERS, NULL);
         if (!write_shown(showing, shown, now, complete) && !writing->ended && !writing->aside)
             ctr_showing_set_apart(showing, writing->rowid, shown, now);
     }
@@ -422,27 +471,28 @@ void ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
 {
     ctr_conn *conn = showing->conn;
     ctr_apart_row apart = {0};
-    ctr_tab *tab = showing->apart.tab;
+    ctr_tab *tab = showing->tab;
     const ctr_tracked *tracked = showing->tracked;
     if (ctr_rc(conn) != SQLITE_OK) return;
     bool live = is_live(showing, now), was_live = is_live(showing, before);
     if (showing->merged) was_live = showing->merged->was_live;
     begin_row(showing, rowid, keys, now);
-    ctr_apart_read(&showing->apart, rowid, &apart);
+    ctr_apart_read(tracked, tab, rowid, &apart);
     if (ctr_rc(conn) != SQLITE_OK) goto done;
     bool there = apart.ended || (was_live && !apart.waits);
     for (int i = 0; i < tracked->shape->n_counters; i++) {
         ctr_showing_value(showing, i, &before[i], &showing->from[i]);
-        if (apart.differs_in[i]) showing->from[i] = apart.shown[i];
+        if (apart.is_in[i]) showing->from[i] = apart.shown[i];
     }
     if (there || live)
         ctr_showing_set_apart(showing, rowid, there ? showing->from : NULL, now);
     else
-        ctr_apart_remove(&showing->apart, rowid);
-    if (tracked->shape->replicated && !live) ctr_regular_unlist(tab, rowid, NULL);
-    for (int i = 0; live && showing->writing.regular && i < tracked->n_regular; i++)
-        if (showing->values[i])
-            ctr_regular_list(tab, rowid, tracked->regular[i].name, showing->values[i], true);
+        ctr_apart_remove(tab, rowid, CTR_APART_OF_COUNTERS, NULL);
+    if (!live) ctr_apart_remove(tab, rowid, CTR_APART_OF_REGULAR, NULL);
+    for (int i = 0; live && i < tracked->n_regular; i++)
+        if (value_to_show(showing, i))
+            apart_add(tab, rowid, CTR_APART_REFUSED, tracked->regular[i].name,
+                      &showing->to[tracked->shape->n_counters + i]);
 done:
     ctr_apart_close_row(&apart);
 }
@@ -462,29 +512,21 @@ bool ctr_showing_touches(ctr_showing *showing, const ctr_summary *now)
 /* Takes what the table tracks, if it is known. */
 static int begin_showing(ctr_showing *showing, ctr_tab *tab, ctr_tracked *tracked)
 {
-    size_t n = (size_t)tab->shape.n_counters + 1;
-    ctr_shown *room = sqlite3_malloc64(3 * n * sizeof *room);
-    *showing = (ctr_showing){
-        .conn = tab->conn, .tracked = tracked, .apart = {.tracked = tracked, .tab = tab}};
-    if (!room) return ctr_problem_nomem(tab->conn);
-    showing->from = room;
-    showing->to = room + n;
-    showing->found = room + 2 * n;
-    if (tracked && tracked->table && ctr_rc(tab->conn) == SQLITE_OK)
-        showing->writing = ctr_writing_on(tracked, tab);
-    if (tracked && tab->shape.replicated) {
-        size_t size = ((size_t)tracked->n_regular + 1) * sizeof *showing->values;
-        showing->values = sqlite3_malloc64(size);
-        showing->before = sqlite3_malloc64(size);
-        showing->defaults = sqlite3_malloc64(size);
-        if (showing->values) memset(showing->values, 0, size);
-        if (showing->before) memset(showing->before, 0, size);
-        if (showing->defaults) memset(showing->defaults, 0, size);
-        if (!showing->values || !showing->before || !showing->defaults)
-            return ctr_problem_nomem(tab->conn);
-    }
-    if (tracked && tracked->table && tab->shape.replicated)
-        showing->reads_back = ctr_triggers_are_others(tracked, tab->file);
+    *showing = (ctr_showing){.conn = tab->conn, .tracked = tracked, .tab = tab};
+    if (!tracked) return ctr_rc(tab->conn);
+    size_t n = (size_t)ctr_tracked_travel(tracked) + 1, n_regular = (size_t)tracked->n_regular;
+    showing->from = sqlite3_malloc64(4 * n * sizeof *showing->from);
+    showing->before = sqlite3_malloc64(2 * (n_regular + 1) * sizeof *showing->before);
+    if (!showing->from || !showing->before) return ctr_problem_nomem(tab->conn);
+    memset(showing->from, 0, 4 * n * sizeof *showing->from);
+    memset(showing->before, 0, 2 * (n_regular + 1) * sizeof *showing->before);
+    showing->to = showing->from + n;
+    showing->found = showing->to + n;
+    showing->alone = showing->found + n;
+    showing->defaults = showing->before + n_regular;
+    if (!tracked->table || ctr_rc(tab->conn) != SQLITE_OK) return ctr_rc(tab->conn);
+    showing->writing = ctr_writing_on(tracked, tab);
+    showing->reads_back = n_regular > 0 && ctr_triggers_are_others(tracked, tab->file);
     return ctr_rc(tab->conn);
 }
 
@@ -502,16 +544,12 @@ bool ctr_showing_look(ctr_showing *showing, ctr_tab *tab)
 void ctr_showing_close(ctr_showing *showing)
 {
     ctr_writing_close(&showing->writing);
-    for (int i = 0; showing->before && i < showing->tracked->n_regular; i++)
+    for (int i = 0; showing->before && i < 2 * showing->tracked->n_regular; i++)
         sqlite3_value_free(showing->before[i]);
-    for (int i = 0; showing->defaults && i < showing->tracked->n_regular; i++)
-        sqlite3_value_free(showing->defaults[i]);
-    ctr_row_values_close(&showing->listed);
     ctr_row_values_close(&showing->shown);
+    ctr_apart_close_row(&showing->listed);
     sqlite3_free(showing->before);
-    sqlite3_free(showing->defaults);
     ctr_tracked_release(showing->tracked);
-    sqlite3_free(showing->values);
     sqlite3_free(showing->from);
     *showing = (ctr_showing){0};
 }

@@ -53,13 +53,15 @@ typedef struct ctr_ordinary {
  * The trigger on INSERT names the tracked table and columns: SQLite rewrites it when a table or a
  * column is renamed. */
 
-/* The value that the column of a counter shows. */
+/* The value that a column shows, or is to show. Integers of counters stay unboxed. */
 typedef struct ctr_shown {
     bool none;    /* there is no such column */
     bool odd;     /* it is no integer: written while the triggers did not run */
     bool adopted; /* see ctr_tracked_column */
     bool null;
     int64_t n;
+    sqlite3_value *value; /* of a regular column, which has nothing else; NULL: none is known, or
+                             the column is left alone */
 } ctr_shown;
 
 typedef struct ctr_tracked_column {
@@ -144,26 +146,6 @@ typedef struct ctr_likely {
     int64_t distance; /* from the id of the last row's cells to its rowid */
 } ctr_likely;
 
-/* Reads the merged values of the regular columns of a row.
- *
- * They stand in the tracked table alone, or are listed in <counters>_state where the table shows
- * another value (table/table.h). The columns are read by their names, so that no CHECK, DEFAULT,
- * index expression or generated column of the file runs; the collations of keys are built in. */
-
-typedef struct ctr_row_values {
-    ctr_tab *tab;         /* borrowed */
-    ctr_tracked *tracked; /* held */
-
-    /* Owned: the columns in the order of tracked->regular, and the rowid or NULL, by the key; the
-     * same by key and rowid, NULL if the table has no rowids. */
-    sqlite3_stmt *by_key, *by_rowid;
-    ctr_likely likely;
-
-    int n;                 /* regular columns, by number */
-    sqlite3_value **given; /* owned, by number: the values; NULL: there is none */
-    sqlite3_value **list;  /* owned, by number: the listed ones, which it frees */
-} ctr_row_values;
-
 /* Statements that write one row of a tracked table, which may refuse them.
  *
  * A constraint, a trigger, an expression or a foreign key of the table may refuse the row: that is
@@ -185,12 +167,10 @@ typedef struct ctr_writing {
     bool by_rowid; /* the table has rowids, and its key is not one: an UPDATE is by key and rowid */
     ctr_likely likely;
 
-    /* Of a replicated table: the values of its regular columns, in the order of tracked->regular; a
-     * column without one is left alone. Borrowed; NULL: no column has one. */
-    sqlite3_value **regular;
+    /* On a row with values of regular columns. */
     struct ctr_whole_statement {
         sqlite3_stmt *statement; /* owned */
-        bool *given;             /* owned: the columns that it writes */
+        bool *given;             /* owned: the regular columns that it writes */
     } whole[3];                  /* an UPDATE, an INSERT, one without counters */
     bool without_counters;       /* an INSERT leaves them to their DEFAULT */
 
@@ -206,34 +186,75 @@ typedef struct ctr_writing {
     bool unsaved;  /* no savepoint can undo the statement: see own_write_refuses */
 } ctr_writing;
 
-/* Rows of a tracked table that do not show their counters, in <counters>_state.
+/* Rows of a tracked table that do not show what was merged, in <counters>_state.
  *
- *     it waits         the counters are live, and the table has no such row
- *     it differs       a column shows a value other than that of its counter
+ *     it waits         the row lives, and the table has no such row
+ *     it differs       a column shows a value other than the merged one
  *     it has ended     it was deleted by a merge, and the replicated table still has it
  *     it is withheld   its counters have openings without an answer (table/table.h)
  *
- * A row that waits has one entry, without a counter. A row that differs has one entry for each
- * counter whose column shows another value. A row that has ended has these for all counters, and
- * one more, as does one that is withheld. Another entry, of the kind 'why', has the error by which
- * the table refused the row.
+ * A row that waits has one entry, without a column. A row that differs has one entry for each
+ * column that shows another value: for a counter with what the column shows, which is its base
+ * (tracked/reconcile.c); for a regular column with the merged value, which stands nowhere else. A
+ * row that has ended has these for all counters, and one more, as does one that is withheld.
+ * Another entry has the error by which the table refused the row.
  *
  * Rows below a floor have no cells. One entry, of the row 0, stands for all of them that the table
  * keeps, because others refer to them. */
 
-/* The list. All is borrowed. */
-typedef struct ctr_apart {
-    const ctr_tracked *tracked;
-    ctr_tab *tab; /* has the statements */
-} ctr_apart;
+/* What an entry says, as it is stored. */
+typedef enum ctr_apart_what {
+    CTR_APART_WAITS,
+    CTR_APART_SHOWS,   /* a counter: the value that its column shows */
+    CTR_APART_REFUSED, /* a regular column: its merged value, which the table refuses */
+    CTR_APART_CHANGED, /* the same, which a trigger of the application has changed */
+    CTR_APART_ENDED,
+    CTR_APART_WITHHELD,
+    CTR_APART_KEPT,
+    CTR_APART_WHY
+} ctr_apart_what;
+
+/* Sets of these, each a bit. */
+enum {
+    CTR_APART_OF_REGULAR = 1 << CTR_APART_REFUSED | 1 << CTR_APART_CHANGED | 1 << CTR_APART_WHY,
+    CTR_APART_OF_COUNTERS = 1 << CTR_APART_WAITS | 1 << CTR_APART_SHOWS | 1 << CTR_APART_ENDED |
+                            1 << CTR_APART_WITHHELD | 1 << CTR_APART_WHY
+};
 
 /* A row, listed or not. */
 typedef struct ctr_apart_row {
-    bool waits, differs, ended, withheld;
-    bool refused;     /* the table refuses values of regular columns: table/columns.c */
-    bool *differs_in; /* owned; by counter */
-    ctr_shown *shown; /* owned; by counter: what the column shows */
+    bool waits, ended, withheld;
+    bool differs; /* some counter shows another value */
+    bool refused; /* the table refuses a value of a regular column */
+    bool lists;   /* some regular column has a merged value */
+    char *why;    /* owned; NULL: it is not known */
+
+    /* Owned: n, by the columns that travel: of a counter what its column shows, of a regular column
+     * what was merged. */
+    ctr_shown *shown;
+    bool *is_in; /* an entry names the column */
+    int n;
 } ctr_apart_row;
+
+/* Reads the merged values of the regular columns of a row.
+ *
+ * They stand in the tracked table alone, or are listed in <counters>_state where the table shows
+ * another value (table/table.h). The columns are read by their names, so that no CHECK, DEFAULT,
+ * index expression or generated column of the file runs; the collations of keys are built in. */
+
+typedef struct ctr_row_values {
+    ctr_tab *tab;         /* borrowed */
+    ctr_tracked *tracked; /* held */
+
+    /* Owned: the columns in the order of tracked->regular, and the rowid or NULL, by the key; the
+     * same by key and rowid, NULL if the table has no rowids. */
+    sqlite3_stmt *by_key, *by_rowid;
+    ctr_likely likely;
+
+    int n;                 /* regular columns, by number */
+    sqlite3_value **given; /* owned, by number: the values; NULL: there is none */
+    ctr_apart_row listed;  /* owned: has those that are listed */
+} ctr_row_values;
 
 /* Writes the values of counters and merged regular columns into their tracked table.
  *
@@ -259,24 +280,23 @@ typedef struct ctr_merged_row {
 typedef struct ctr_showing {
     ctr_conn *conn;
     ctr_tracked *tracked; /* held */
-    ctr_apart apart;
+    ctr_tab *tab;         /* borrowed; has the statements */
     ctr_writing writing;
     const ctr_merged_row *merged; /* borrowed; the row at hand. NULL: it lives as before */
-    ctr_row_values listed;        /* owned: reads the listed values of a replicated table */
-    bool is_listed;               /* the row at hand has some */
     bool withheld;                /* its counters are not to be shown: they await an answer */
     const bool *leaves_out;       /* borrowed: the regular columns that a new row gets later, in the
                                      order of tracked->regular; NULL: none */
     bool leaves_refused;          /* set by the owner: rows that the table refused are not tried */
-    sqlite3_value **values;       /* owned: as merged->values, with the listed ones */
-    sqlite3_value **defaults;     /* owned, as are these: of columns that begin anew */
+    ctr_apart_row listed;         /* owned: how the row is listed, if it has regular columns */
     bool reads_back;              /* triggers of the application may change what is written */
     ctr_row_values shown;         /* owned: reads the row before and after it is written */
-    sqlite3_value **before;       /* owned: its values before, which are owned, too */
+    sqlite3_value **before;       /* owned: its values before, by regular column */
+    sqlite3_value **defaults;     /* behind them: of columns that begin anew */
 
-    /* Owned: room for the current row, by counter: what the table is known to show, what it is to
-     * show, what it was found to show. */
-    ctr_shown *from, *to, *found;
+    /* Owned: room for the row, by the columns that travel: what the table is known to show, what it
+     * is to show, what it was found to show, its counters with new values of other columns. */
+    ctr_shown *from, *to, *found, *alone;
+    bool has_values; /* some regular column is to show a value */
 } ctr_showing;
 
 /* Shows merged rows of a tracked table at the end of a pull, tries rows that are apart again, and
@@ -376,6 +396,12 @@ bool ctr_tracked_is_known(const ctr_tracked *tracked);
 /* Returns the column of the table for the regular column with this number, or NULL if there is
  * none. */
 const ctr_described *ctr_tracked_regular_column(const ctr_tracked *tracked, int number);
+
+/* Returns the number of columns that travel: the counters, then the regular columns. */
+static inline int ctr_tracked_travel(const ctr_tracked *tracked)
+{
+    return tracked->shape->n_counters + tracked->n_regular;
+}
 
 /* Returns the name of the function that tracks the table, for messages. */
 static inline const char *ctr_tracked_function(const ctr_tracked *tracked)
@@ -512,10 +538,8 @@ void ctr_row_values_close(ctr_row_values *values);
 
 /* Reads the values of the row with this key, number `rowid` among the cells, into values->given:
  * listed ones, else those of the table; NULL for a column without one, and for all if there is no
- * such row. Lent until the next call, those of the table also until the reset. `only_listed`: only
- * the listed ones. */
-int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **keys,
-                        bool only_listed);
+ * such row. Lent until the next call, those of the table also until the reset. */
+int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **keys);
 
 /* Reads what the table shows in this row, whatever is listed; lent as above. */
 int ctr_row_values_show(ctr_row_values *values, int64_t rowid, sqlite3_value **keys);
@@ -525,9 +549,8 @@ void ctr_row_values_reset(ctr_row_values *values);
 
 /* ==== showing.c =============================================================================== */
 
-/* Reads whether the row is listed. The caller closes the row, even if this fails; one without
- * `shown` is closed already. */
-int ctr_apart_read(ctr_apart *apart, int64_t rowid, ctr_apart_row *row);
+/* Reads how the row is listed. The caller closes it, even if this fails; a zeroed one is closed. */
+int ctr_apart_read(const ctr_tracked *tracked, ctr_tab *tab, int64_t rowid, ctr_apart_row *row);
 void ctr_apart_close_row(ctr_apart_row *row);
 
 /* Returns the number of entries. */
@@ -715,12 +738,15 @@ bool ctr_writing_is_unlike_default(ctr_writing *writing, sqlite3_value **keys, c
 
 /* ==== showing.c =============================================================================== */
 
-/* List that the row has ended, that it is withheld, a counter of it with the value that its column
- * shows; counter NULL: the row waits. Remove takes the row off the list. */
-void ctr_apart_end(ctr_apart *apart, int64_t rowid);
-void ctr_apart_withhold(ctr_apart *apart, int64_t rowid);
-void ctr_apart_add(ctr_apart *apart, int64_t rowid, const char *counter, const ctr_shown *shown);
-void ctr_apart_remove(ctr_apart *apart, int64_t rowid);
+/* Returns whether some row may be listed. */
+bool ctr_apart_any(ctr_tab *tab);
+
+/* Takes entries of a row off the list: those in a set of ctr_apart_what, about one column or, if
+ * that is NULL, all. */
+void ctr_apart_remove(ctr_tab *tab, int64_t rowid, unsigned whats, const char *column);
+
+/* Lists that the table keeps rows below a floor. */
+void ctr_apart_keep(ctr_tab *tab);
 
 /* Opens as ctr_showing_open for a table that may lack some of its triggers, as while these run.
  * Returns false, mostly without an error, if the table is not known. */

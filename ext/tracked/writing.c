@@ -68,25 +68,10 @@ int ctr_row_values_open(ctr_row_values *values, ctr_tab *tab)
     values->n = registry->n;
     size_t size = ((size_t)registry->n + 1) * sizeof *values->given;
     values->given = sqlite3_malloc64(size);
-    values->list = sqlite3_malloc64(size);
-    if (values->given) memset(values->given, 0, size);
-    if (values->list) memset(values->list, 0, size);
-    if (!values->given || !values->list) return ctr_problem_nomem(tab->conn);
+    if (!values->given) return ctr_problem_nomem(tab->conn);
+    memset(values->given, 0, size);
     if (ctr_tracked_is_known(values->tracked)) prepare_rows(values);
     return ctr_rc(tab->conn);
-}
-
-static void forget_values(ctr_row_values *values)
-{
-    memset(values->given, 0, ((size_t)values->n + 1) * sizeof *values->given);
-}
-
-static void forget_listed(ctr_row_values *values)
-{
-    for (int i = 0; values->list && i < values->n; i++) {
-        sqlite3_value_free(values->list[i]);
-        values->list[i] = NULL;
-    }
 }
 
 void ctr_row_values_reset(ctr_row_values *values)
@@ -97,35 +82,12 @@ void ctr_row_values_reset(ctr_row_values *values)
 
 void ctr_row_values_close(ctr_row_values *values)
 {
-    forget_listed(values);
+    ctr_apart_close_row(&values->listed);
     sqlite3_finalize(values->by_key);
     sqlite3_finalize(values->by_rowid);
     ctr_tracked_release(values->tracked);
     sqlite3_free(values->given);
-    sqlite3_free(values->list);
     *values = (ctr_row_values){0};
-}
-
-static void read_row_listed(ctr_row_values *values, int64_t rowid)
-{
-    ctr_conn *conn = values->tab->conn;
-    if (!ctr_regular_lists(values->tab)) return;
-    const ctr_registry *registry = ctr_regular_of(values->tab);
-    ctr_slot *slot = registry ? ctr_tab_take(values->tab, CTR_TAB_LISTED) : NULL;
-    if (!slot) return;
-    sqlite3_stmt *row = slot->kept.statement;
-    sqlite3_bind_int64(row, 1, rowid);
-    ctr_run run = ctr_tab_run(values->tab);
-    while (ctr_run_row(&run, row)) {
-        const char *name = ctr_text_column(conn, row, 0);
-        int i = name ? ctr_regular_named(registry, name, strlen(name)) : -1;
-        if (i < 0 || i >= values->n) continue;
-        sqlite3_value_free(values->list[i]);
-        values->list[i] = sqlite3_value_dup(sqlite3_column_value(row, 1));
-        if (!values->list[i]) ctr_problem_nomem(conn);
-        values->given[i] = values->list[i];
-    }
-    ctr_tab_give_back(values->tab, slot);
 }
 
 /* Steps to the row of the table; NULL: it is not there. */
@@ -153,7 +115,7 @@ int ctr_row_values_show(ctr_row_values *values, int64_t rowid, sqlite3_value **k
     ctr_conn *conn = values->tab->conn;
     const ctr_tracked *tracked = values->tracked;
     if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
-    forget_values(values);
+    memset(values->given, 0, ((size_t)values->n + 1) * sizeof *values->given);
     ctr_row_values_reset(values);
     sqlite3_stmt *row = step_to_shown(values, rowid, keys);
     for (int i = 0; row && i < tracked->n_regular; i++)
@@ -162,16 +124,18 @@ int ctr_row_values_show(ctr_row_values *values, int64_t rowid, sqlite3_value **k
     return ctr_rc(conn);
 }
 
-int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **keys,
-                        bool only_listed)
+int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **keys)
 {
-    if (ctr_rc(values->tab->conn) != SQLITE_OK) return ctr_rc(values->tab->conn);
-    forget_listed(values);
-    if (only_listed)
-        forget_values(values);
-    else
-        ctr_row_values_show(values, rowid, keys);
-    read_row_listed(values, rowid);
+    const ctr_tracked *tracked = values->tracked;
+    if (ctr_row_values_show(values, rowid, keys)) return ctr_rc(values->tab->conn);
+    ctr_apart_close_row(&values->listed);
+    if (!ctr_apart_any(values->tab)) return ctr_rc(values->tab->conn);
+    ctr_apart_read(tracked, values->tab, rowid, &values->listed);
+    for (int i = 0; values->listed.lists && i < tracked->n_regular; i++) {
+        sqlite3_value *value = values->listed.shown[tracked->shape->n_counters + i].value;
+        int number = tracked->regular[i].number;
+        if (value && number < values->n) values->given[number] = value;
+    }
     return ctr_rc(values->tab->conn);
 }
 
@@ -225,7 +189,8 @@ typedef struct row_lists {
     sqlite3_str *match, *columns, *values, *changes, *present;
 } row_lists;
 
-static void list_row(const ctr_writing *writing, const row_lists *to)
+/* `values`: those of the regular columns; NULL: none. */
+static void list_row(const ctr_writing *writing, const ctr_shown *values, const row_lists *to)
 {
     const ctr_shape *shape = writing->tracked->shape;
     ctr_list_bound_key(writing->tracked, to->match, "");
@@ -245,28 +210,27 @@ static void list_row(const ctr_writing *writing, const row_lists *to)
                             ctr_text_separator(to->present, " AND "), name,
                             old_parameter(writing, i));
     }
-    for (int i = 0; writing->regular && i < writing->tracked->n_regular; i++) {
+    for (int i = 0; values && i < writing->tracked->n_regular; i++) {
         const char *name = writing->tracked->regular[i].column;
-        if (!writing->regular[i]) continue;
+        if (!values[shape->n_counters + i].value) continue;
         sqlite3_str_appendf(to->columns, ", \"%w\"", name);
         sqlite3_str_appendf(to->values, ", ?%d", regular_parameter(writing, i));
         sqlite3_str_appendf(to->changes, "%s\"%w\" = ?%d", ctr_text_separator(to->changes, ", "),
                             name, regular_parameter(writing, i));
     }
-    if (writing->regular && sqlite3_str_length(to->present) == 0)
-        sqlite3_str_appendall(to->present, "1");
-    if (writing->by_rowid && !writing->regular)
+    if (values && sqlite3_str_length(to->present) == 0) sqlite3_str_appendall(to->present, "1");
+    if (writing->by_rowid && !values)
         sqlite3_str_appendf(to->present, "%srowid = ?%d", ctr_text_separator(to->present, " AND "),
                             rowid_parameter(writing));
 }
 
-static ctr_slots make_row_lists(ctr_writing *writing)
+static ctr_slots make_row_lists(const ctr_writing *writing, const ctr_shown *values)
 {
     ctr_conn *conn = writing->tracked->conn;
     ctr_tracked *tracked = writing->tracked;
     row_lists to = {sqlite3_str_new(NULL), sqlite3_str_new(NULL), sqlite3_str_new(NULL),
                     sqlite3_str_new(NULL), sqlite3_str_new(NULL)};
-    list_row(writing, &to);
+    list_row(writing, values, &to);
     return (ctr_slots){.schema = tracked->schema,
                        .table = tracked->counters,
                        .name = tracked->table,
@@ -280,10 +244,9 @@ static ctr_slots make_row_lists(ctr_writing *writing)
 static void make_lists(ctr_writing *writing)
 {
     ctr_tracked *tracked = writing->tracked;
-    ctr_writing counters = *writing; /* without regular columns */
-    counters.regular = NULL;
+    ctr_writing counters = *writing;
     counters.without_counters = false;
-    tracked->lists = make_row_lists(&counters);
+    tracked->lists = make_row_lists(&counters, NULL);
     if (ctr_rc(writing->tracked->conn) != SQLITE_OK) ctr_tracked_free_lists(&tracked->lists);
 }
 
@@ -312,7 +275,7 @@ static void bind_shown(sqlite3_stmt *statement, int parameter, const ctr_shown *
         sqlite3_bind_int64(statement, parameter, shown->n);
 }
 
-/* Binds the key, and the values that are given. */
+/* Binds the key, and the values of counters that are given. */
 static int bind_row(ctr_writing *writing, sqlite3_stmt *statement, const ctr_shown *to,
                     const ctr_shown *from)
 {
@@ -489,9 +452,16 @@ static ctr_slot *take_writing(ctr_writing *writing, ctr_tab_sql which)
 
 static bool write_whole(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to);
 
+static bool has_values(const ctr_writing *writing, const ctr_shown *to)
+{
+    for (int i = writing->tracked->shape->n_counters; i < ctr_tracked_travel(writing->tracked); i++)
+        if (to[i].value) return true;
+    return false;
+}
+
 bool ctr_writing_update(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to)
 {
-    if (writing->regular) return write_whole(writing, from, to);
+    if (has_values(writing, to)) return write_whole(writing, from, to);
     if (!has_columns(writing))
         return ctr_rc(writing->tracked->conn) == SQLITE_OK; /* there is nothing to show */
     ctr_slot *slot = take_writing(writing, writing->strict ? CTR_TAB_SHOW_STRICTLY : CTR_TAB_SHOW);
@@ -561,23 +531,24 @@ static bool write_in_savepoint(ctr_writing *writing, ctr_tab_sql which, const ct
 
 /* Returns a statement on the counters and the regular columns that are given. It stays for the next
  * row, which mostly has the same ones. */
-static sqlite3_stmt *take_whole(ctr_writing *writing, bool inserts)
+static sqlite3_stmt *take_whole(ctr_writing *writing, bool inserts, const ctr_shown *to)
 {
     ctr_conn *conn = writing->tracked->conn;
     struct ctr_whole_statement *whole = &writing->whole[!inserts                    ? 0
                                                         : writing->without_counters ? 2
                                                                                     : 1];
     size_t n = (size_t)writing->tracked->n_regular;
+    const ctr_shown *regular = to + writing->tracked->shape->n_counters;
     bool same = whole->statement != NULL;
-    for (size_t i = 0; i < n && same; i++) same = whole->given[i] == (writing->regular[i] != NULL);
+    for (size_t i = 0; i < n && same; i++) same = whole->given[i] == (regular[i].value != NULL);
     if (same || ctr_rc(conn) != SQLITE_OK) return whole->statement;
     sqlite3_finalize(whole->statement);
     whole->statement = NULL;
     if (!whole->given) whole->given = sqlite3_malloc64(n + 1);
     if (!whole->given) ctr_problem_nomem(conn);
-    for (size_t i = 0; whole->given && i < n; i++) whole->given[i] = writing->regular[i] != NULL;
+    for (size_t i = 0; whole->given && i < n; i++) whole->given[i] = regular[i].value != NULL;
     ctr_run run = ctr_run_on(conn, NULL, NULL);
-    run.slots = make_row_lists(writing);
+    run.slots = make_row_lists(writing, to);
     ctr_sql sql = inserts ? CTR_SQL_TRACK_SHOW_NEW_STRICTLY : CTR_SQL_TRACK_SHOW_STRICTLY;
     if (ctr_rc(conn) == SQLITE_OK) {
         ctr_problem failed;
@@ -593,14 +564,14 @@ static sqlite3_stmt *take_whole(ctr_writing *writing, bool inserts)
  * row. `from` is NULL for a row that is inserted. */
 static bool write_whole(ctr_writing *writing, const ctr_shown *from, const ctr_shown *to)
 {
-    sqlite3_stmt *row = take_whole(writing, !from);
+    sqlite3_stmt *row = take_whole(writing, !from, to);
     if (!row) return false;
     bind_row(writing, row, to, from);
-    for (int i = 0; i < writing->tracked->n_regular; i++)
-        if (writing->regular[i])
-            ctr_problem_sqlite(
-                writing->tracked->conn,
-                sqlite3_bind_value(row, regular_parameter(writing, i), writing->regular[i]));
+    for (int i = 0; i < writing->tracked->n_regular; i++) {
+        sqlite3_value *value = to[writing->tracked->shape->n_counters + i].value;
+        int rc = value ? sqlite3_bind_value(row, regular_parameter(writing, i), value) : SQLITE_OK;
+        ctr_problem_sqlite(writing->tracked->conn, rc);
+    }
     bool taken = ask_in_savepoint(writing, row, to);
     sqlite3_reset(row);
     sqlite3_clear_bindings(row);
@@ -630,7 +601,7 @@ bool ctr_writing_delete(ctr_writing *writing)
 
 bool ctr_writing_insert(ctr_writing *writing, const ctr_shown *to)
 {
-    if (writing->regular) return write_whole(writing, NULL, to);
+    if (has_values(writing, to)) return write_whole(writing, NULL, to);
     ctr_tab_sql which = writing->strict ? CTR_TAB_SHOW_NEW_STRICTLY : CTR_TAB_SHOW_NEW;
     return write_in_savepoint(writing, which, to);
 }

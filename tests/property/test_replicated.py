@@ -323,7 +323,7 @@ class File:
         wanted.sort(key=lambda row: row[0])
         assert [tuple(map(repr, row)) for row in found] == [tuple(map(repr, row)) for row in wanted]
         self.check_cells()
-        assert rows(self.db, "SELECT count(*) FROM t_counters_state WHERE _kind IN ('apart', 'merged')") == [(0,)]
+        assert rows(self.db, "SELECT count(*) FROM t_counters_state WHERE _kind = 'apart'") == [(0,)]
         assert rows(self.db, "SELECT * FROM counter_tracked WHERE state NOT IN ('tracked', 'regular')") == []
 
 
@@ -519,7 +519,7 @@ class Strict(File):
         names = self.regular if inserts else {
             name for name, was, now in zip(self.regular, before, after) if not same(was, now)}
         listed = dict(rows(self.db, "SELECT _name, _value FROM t_counters_state AS s JOIN t_counters_cells AS c ON c._id = s._row "
-                           "WHERE c.k = ? AND _kind = 'merged'", key))
+                           "WHERE c.k = ? AND _kind = 'apart' AND _seq IN (2, 3)", key))
         # the table takes what it refused before, and its triggers fire: that is no write
         again = {name for name, old in row.columns.items()
                  if not inserts and old and same(listed.get(name, values[name]), old[1])}
@@ -528,14 +528,17 @@ class Strict(File):
     def check(self):
         shown = self.table()
         listed, waits = {}, set()
-        for kind, id, name, value in rows(self.db, "SELECT _kind, _row, _name, _value FROM t_counters_state"):
+        waiting, shows, refused, changed, why = 0, 1, 2, 3, 7
+        for what, id, name, value in rows(self.db, "SELECT _seq, _row, _name, _value FROM t_counters_state WHERE _kind = 'apart'"):
             key = rows(self.db, "SELECT k FROM t_counters_cells WHERE _id = ?", id)
-            if kind == "merged":
+            if what in (refused, changed):
                 listed[key[0][0], name] = value
-            elif kind == "apart" and name == "":
+            elif what == waiting:
                 waits.add(key[0][0])
-            elif kind == "apart":
+            elif what == shows:
                 listed[key[0][0], name] = None
+            else:
+                assert what == why
         assert {key for key, row in self.model.items() if row.is_live()} == shown.keys() | waits
         assert not waits & shown.keys()
         merged = {row[0]: row[1:] for row in rows(self.db, "SELECT k, stock, sold FROM t_counters")}

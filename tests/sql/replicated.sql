@@ -1118,7 +1118,7 @@ SELECT * FROM main.p ORDER BY k;
 --= a|A|x|1
 --= b|B|y|2
 --= c|C|z|3
-SELECT count(*) FROM main.p_counters_state WHERE _kind IN ('apart', 'why', 'merged');
+SELECT count(*) FROM main.p_counters_state WHERE _kind = 'apart';
 --= 0
 DROP TABLE main.p;
 CREATE TABLE main.p(k TEXT PRIMARY KEY, name TEXT NOT NULL DEFAULT '', note TEXT DEFAULT 'none', n INTEGER);
@@ -1175,7 +1175,7 @@ SELECT * FROM office.p ORDER BY k;
 --= a|3|1
 --= b|3|2
 --= c|3|5
-SELECT count(*) FROM office.p_counters_state WHERE _kind IN ('apart', 'why', 'merged');
+SELECT count(*) FROM office.p_counters_state WHERE _kind = 'apart';
 --= 0
 
 -- # a-new-life-of-a-row-shows-the-default-of-columns-that-the-giver-lacks
