@@ -346,12 +346,17 @@ bool ctr_tab_read_columns(ctr_file *file, const char *table, ctr_shape *shape)
     *shape = (ctr_shape){0};
     const ctr_objects *objects = ctr_file_objects(file);
     ctr_tab *tab = ctr_tab_known(file, table);
-    if (objects && tab && tab->read_at == file->schemas)
-        return ctr_shape_copy_columns(file->conn, shape, &tab->shape) == SQLITE_OK;
-    if (!objects || !ctr_stored_read_text(shape, objects, table)) return false;
-    if (!tab) tab = ctr_tab_of(file, table, shape);
-    if (tab && ctr_shape_same_columns(&tab->shape, shape)) tab->read_at = file->schemas;
-    return tab != NULL;
+    if (!objects) return false;
+    if (tab && tab->read_at == file->schemas) {
+        ctr_shape_copy_columns(file->conn, shape, &tab->shape);
+    } else if (ctr_stored_read_text(shape, objects, table)) {
+        if (!tab) tab = ctr_tab_of(file, table, shape);
+        if (tab && ctr_shape_same_columns(&tab->shape, shape)) tab->read_at = file->schemas;
+    } else {
+        return false;
+    }
+    if (ctr_rc(file->conn) != SQLITE_OK) ctr_shape_close(shape);
+    return ctr_rc(file->conn) == SQLITE_OK;
 }
 
 int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape)

@@ -852,7 +852,7 @@ ctr_tab *ctr_tab_known(ctr_file *file, const char *table);
 
 /* Reads the columns of a table, without generations, from the text of CREATE TABLE; a second time,
  * as long as the schema is the same, from memory. Returns false if only SQLite can read the text,
- * or on error. The caller closes the shape. */
+ * or on error; else the caller closes the shape. */
 bool ctr_tab_read_columns(ctr_file *file, const char *table, ctr_shape *shape);
 
 /* Reads the shape of a table with its generations; the caller closes it, also after a failure. */
