@@ -162,6 +162,12 @@ static inline bool ctr_summary_counts(const ctr_summary *summary)
     return summary->has_shards && summary->life % 2 == 1;
 }
 
+/* Returns the facts of an open cell, without a shard. */
+ctr_summary ctr_summary_of(const ctr_cell *cell);
+
+/* Sets *value to the sum. Returns CTR_OVERFLOW if it is not an int64. */
+ctr_status ctr_summary_value(const ctr_summary *summary, int64_t *value);
+
 /* Checks `bytes` as ctr_cell_open does, and fills `summary` in the same pass. `id` may be NULL. */
 ctr_status ctr_cell_summarize(ctr_summary *summary, const uint8_t id[CTR_ID_SIZE],
                               const uint8_t *bytes, size_t size);

@@ -557,10 +557,6 @@ bool ctr_arg_refuse(sqlite3_context *ctx, const char *function, const char *name
 const char *ctr_arg_text(sqlite3_context *ctx, const char *function, const char *name,
                          sqlite3_value *value);
 
-/* Reads a BLOB that holds a cell, or NULL, the untouched cell. `cell` is valid as long as
- * `value`. */
-bool ctr_arg_cell(sqlite3_context *ctx, const char *function, sqlite3_value *value, ctr_cell *cell);
-
 /* Reads an integer between `least` and `most`. */
 bool ctr_arg_integer(sqlite3_context *ctx, const char *function, const char *name,
                      sqlite3_value *value, int64_t least, int64_t most, int64_t *n);

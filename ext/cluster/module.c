@@ -408,9 +408,7 @@ static void start_reading(ctr_reading *reading, ctr_table *table, bool unique, c
 
 static void sum_merged(const ctr_reading *reading, int counter, ctr_summary *state)
 {
-    const ctr_cell *cell = &reading->cells[counter].cell;
-    *state = (ctr_summary){.life = cell->life, .touched = cell->size > 0};
-    ctr_sum_add_cell(&state->sum, cell);
+    *state = ctr_summary_of(&reading->cells[counter].cell);
 }
 
 static int64_t name_row_of_reading(const ctr_reading *reading, int64_t id)

@@ -68,6 +68,19 @@ ctr_status ctr_cell_open(ctr_cell *cell, const uint8_t *bytes, size_t size)
     return open_summed(cell, bytes, size, NULL, NULL);
 }
 
+ctr_summary ctr_summary_of(const ctr_cell *cell)
+{
+    ctr_summary summary = {
+        .life = cell->life, .touched = cell->size > 0, .has_shards = cell->header < cell->size};
+    ctr_sum_add_cell(&summary.sum, cell);
+    return summary;
+}
+
+ctr_status ctr_summary_value(const ctr_summary *summary, int64_t *value)
+{
+    return ctr_sum_value(&summary->sum, value);
+}
+
 ctr_status ctr_cell_summarize(ctr_summary *summary, const uint8_t id[CTR_ID_SIZE],
                               const uint8_t *bytes, size_t size)
 {

@@ -233,9 +233,6 @@ bool ctr_access_may_be_new(ctr_table *table);
 /* Looks for the row under a cursor, by the row id that xRowid returned. */
 int ctr_access_find_rowid(ctr_table *table, int64_t rowid);
 
-/* Returns whether the row that was found has a live counter. */
-bool ctr_access_is_live(const ctr_table *table);
-
 /* Returns whether the key of the row is below a floor, in any file. */
 bool ctr_access_is_below(ctr_table *table);
 

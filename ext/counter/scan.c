@@ -452,7 +452,7 @@ static void result_counter(scan_cursor *cursor, sqlite3_context *ctx, int counte
     ctr_problem_begin(table->joined.conn, &problem);
     int64_t value = 0;
     const ctr_summary *state = sum_counter(cursor, counter);
-    if (problem.rc == SQLITE_OK && ctr_sum_value(&state->sum, &value) != CTR_OK) {
+    if (problem.rc == SQLITE_OK && ctr_summary_value(state, &value) != CTR_OK) {
         ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                         "integer overflow: the counts of all files add up to more than 64 bits; "
                         "INSERT a number of the other sign");

@@ -285,15 +285,6 @@ static void access_spell(ctr_table *table)
         ctr_stage_spell(table->rows, table->keys);
 }
 
-bool ctr_access_is_live(const ctr_table *table)
-{
-    for (int i = 0; i < table->shape.n_counters; i++) {
-        ctr_summary state = ctr_rows_state(table->rows, i);
-        if (ctr_summary_is_live(&state)) return true;
-    }
-    return false;
-}
-
 bool ctr_access_is_below(ctr_table *table)
 {
     return table->front ? table->front->is_below(table)
@@ -499,7 +490,7 @@ int ctr_write_assign(ctr_table *table, int counter, int64_t n)
     ctr_conn *conn = table->joined.conn;
     int64_t value;
     ctr_summary state = ctr_rows_state(table->rows, counter);
-    if (ctr_sum_value(&state.sum, &value) == CTR_OK && value == n) return ctr_rc(conn);
+    if (ctr_summary_value(&state, &value) == CTR_OK && value == n) return ctr_rc(conn);
     const ctr_leader *leader = lead(table);
     if (!leader) return ctr_rc(conn);
     if (ctr_stage_assign(table->rows, counter, n, leader))

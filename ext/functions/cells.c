@@ -32,6 +32,31 @@ static uint8_t *buffer_new(sqlite3_context *ctx, size_t size)
     return buffer;
 }
 
+bool ctr_arg_cell(sqlite3_context *ctx, const char *function, sqlite3_value *value, ctr_cell *cell)
+{
+    *cell = ctr_cell_untouched();
+    if (sqlite3_value_type(value) == SQLITE_NULL) return true;
+    if (sqlite3_value_type(value) != SQLITE_BLOB)
+        return ctr_arg_refuse(ctx, function, "the cell", "a BLOB or NULL", value);
+    const uint8_t *bytes = sqlite3_value_blob(value);
+    size_t size = (size_t)sqlite3_value_bytes(value);
+    if (!bytes && size > 0) {
+        sqlite3_result_error_nomem(ctx);
+        return false;
+    }
+    ctr_status status = ctr_cell_open(cell, bytes, size);
+    if (status == CTR_OK) return true;
+
+    ctr_problem problem;
+    ctr_problem_begin(sqlite3_user_data(ctx), &problem);
+    char *shown = ctr_problem_describe_value(value);
+    if (!shown) ctr_problem_nomem(sqlite3_user_data(ctx));
+    ctr_problem_set(sqlite3_user_data(ctx), SQLITE_ERROR, "the cell %s: %s",
+                    ctr_status_text(status), shown);
+    sqlite3_free(shown);
+    return ctr_arg_problem(ctx, function, &problem);
+}
+
 static void fn_value(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;

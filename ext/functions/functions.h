@@ -99,6 +99,12 @@ const char *ctr_answer_arg(ctr_conn *conn, sqlite3_value *value, const char *wha
 /* Registers n functions; `kinds` are static. */
 int ctr_answer_register(sqlite3 *db, ctr_conn *conn, const ctr_answer_kind *kinds, size_t n);
 
+/* ==== cells.c ================================================================================= */
+
+/* Reads a BLOB that holds a cell, or NULL, the untouched cell. `cell` is valid as long as `value`.
+ * Fails as ctr_arg_refuse does. */
+bool ctr_arg_cell(sqlite3_context *ctx, const char *function, sqlite3_value *value, ctr_cell *cell);
+
 /* ==== status.c ================================================================================ */
 
 void ctr_warnings_close(ctr_warnings *list);

@@ -254,7 +254,7 @@ static void check_life(const ctr_apply *apply, const ctr_change *change)
 static void refuse_regular(const ctr_apply *apply, const ctr_change *change)
 {
     const ctr_merge *merge = &apply->merge;
-    if (!merge->shape.replicated || change->generation % 2 == 0) return;
+    if (change->generation % 2 == 0) return;
     const ctr_registry *registry = ctr_regular_of(merge->rows.tab);
     if (!registry || ctr_regular_named(registry, change->column, strlen(change->column)) < 0)
         return;
@@ -277,7 +277,7 @@ static void apply_to_row(ctr_apply *apply, const ctr_change *change)
 static void leave_out_own(ctr_apply *apply, const ctr_change *change, int counter, ctr_cell *cell)
 {
     ctr_merge *merge = &apply->merge;
-    const ctr_row_cell *row = merge->shape.replicated ? ctr_rows_row(&merge->rows) : NULL;
+    const ctr_row_cell *row = ctr_rows_row(&merge->rows);
     const ctr_cell none = ctr_cell_untouched();
     ctr_sent_cell sent = {.device = change->device,
                           .table = merge->entry.birth,

@@ -73,7 +73,7 @@ static void open_circle_table(circles *all, const ctr_catalog_entry *here)
     table->keys = sqlite3_malloc64(size);
     table->other = sqlite3_malloc64(size);
     if (!table->keys || !table->other) ctr_problem_nomem(all->pull->file->conn);
-    if (tracked->shape->replicated) ctr_row_values_open(&table->values, table->merge.rows.tab);
+    if (tracked->n_regular > 0) ctr_row_values_open(&table->values, table->merge.rows.tab);
     list_rows(all, all->n_tables - 1);
 }
 
@@ -314,8 +314,7 @@ static void write_circle_row(circles *all, const circle_row *row, bool loosely)
     circle_table *table = &all->tables[row->table];
     ctr_showing *showing = &table->merge.showing;
     showing->writing.together = true;
-    if (loosely && row->ended && showing->tracked->shape->replicated)
-        ctr_later_clear(showing, &table->merge.rows, row->id, table->refers);
+    if (loosely && row->ended) ctr_later_clear(showing, &table->merge.rows, row->id, table->refers);
     if (loosely && !row->ended) showing->leaves_out = table->refers;
     ctr_later_show_listed(showing, &table->merge.rows, row->id);
     showing->leaves_out = NULL;

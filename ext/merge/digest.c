@@ -62,13 +62,10 @@ static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt 
         job->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + job->shape->keys[i]);
     if (ctr_pack_folded(conn, &job->bytes, job->shape, job->keys)) return;
     int64_t bucket = bucket_of(&job->bytes, n);
-    bool any = false; /* touched counter, or row cell */
-    if (job->shape->replicated) {
-        int64_t rowid = sqlite3_column_int64(row, CTR_WALK_ID);
-        any = ctr_row_feed_read(conn, &job->giver, rowid, job->keys);
-        if (any) append_bytes(conn, &job->bytes, "", 0);
-        if (any) append_bytes(conn, &job->bytes, job->giver.image.bytes, job->giver.image.size);
-    }
+    int64_t rowid = sqlite3_column_int64(row, CTR_WALK_ID);
+    bool any = ctr_row_feed_read(conn, &job->giver, rowid, job->keys); /* or touched counter */
+    if (any) append_bytes(conn, &job->bytes, "", 0);
+    if (any) append_bytes(conn, &job->bytes, job->giver.image.bytes, job->giver.image.size);
     for (int i = 0; i < job->shape->n_counters && ctr_rc(conn) == SQLITE_OK; i++) {
         ctr_cell cell;
         int counter = job->by_name[i], column = job->shape->counters[counter];
@@ -89,8 +86,7 @@ void ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows)
     job.by_name = sqlite3_malloc64(((size_t)shape->n_counters + 1) * sizeof *job.by_name);
     job.keys = sqlite3_malloc64((size_t)shape->n_keys * sizeof *job.keys);
     if (!job.by_name || !job.keys) ctr_problem_nomem(rows->conn);
-    if (shape->replicated && ctr_rc(rows->conn) == SQLITE_OK)
-        ctr_row_feed_open(&job.giver, rows->tab);
+    ctr_row_feed_open(&job.giver, rows->tab);
     if (ctr_rc(rows->conn) == SQLITE_OK) {
         ctr_walk walk;
         for (int i = 0, at; i < shape->n_counters; i++) { /* an insertion sort */

@@ -171,6 +171,7 @@ static void sort_by_name(ctr_row_giver *giver, const ctr_registry *registry)
 void ctr_row_feed_open(ctr_row_giver *giver, ctr_tab *tab)
 {
     *giver = (ctr_row_giver){.n = 0};
+    if (!tab || !tab->shape.replicated || ctr_rc(tab->conn) != SQLITE_OK) return;
     ctr_row_values_open(&giver->values, tab);
     const ctr_registry *registry = ctr_regular_of(tab);
     if (!registry || ctr_rc(tab->conn) != SQLITE_OK) return;
@@ -216,7 +217,7 @@ static void put_columns(ctr_conn *conn, ctr_row_giver *giver)
 bool ctr_row_feed_read(ctr_conn *conn, ctr_row_giver *giver, int64_t rowid, sqlite3_value **keys)
 {
     ctr_tab *tab = giver->values.tab;
-    if (!ctr_regular_room(tab, &giver->cell, &giver->room) ||
+    if (!tab || !ctr_regular_room(tab, &giver->cell, &giver->room) ||
         ctr_regular_read(tab, rowid, &giver->cell) || giver->cell.life == 0)
         return false;
     bool live = ctr_row_cell_is_live(&giver->cell);
@@ -420,9 +421,8 @@ static void keep_pending(ctr_merge *merge, uint32_t life, int counter, const ctr
 
 bool ctr_row_feed_admits(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell)
 {
-    if (!merge->shape.replicated) return true;
     const ctr_row_cell *mine = ctr_rows_row(&merge->rows);
-    if (!mine) return false;
+    if (!mine) return ctr_rc(merge->conn) == SQLITE_OK;
     if (mine->life < life) keep_pending(merge, life, counter, cell);
     if (mine->life != life || ctr_rc(merge->conn) != SQLITE_OK) return false;
     ctr_merge_counters(merge);
@@ -583,8 +583,7 @@ static bool enter_table(ctr_feed *feed)
     if (!feed->keys) ctr_problem_nomem(conn);
     ctr_rows_open(&feed->rows, source->file, name, &feed->shape);
     feed->rows.whole = true;
-    if (feed->shape.replicated && ctr_rc(conn) == SQLITE_OK)
-        ctr_row_feed_open(&feed->row, feed->rows.tab);
+    ctr_row_feed_open(&feed->row, feed->rows.tab);
     if (feed->scope.n > 0) {
         ctr_stream_walk_open_scope(&feed->walk, &feed->rows, feed->query.since, feed->scope.values,
                                    feed->scope.n);
@@ -623,8 +622,7 @@ static bool step_row(ctr_feed *feed)
         ctr_source_append(&feed->source);
         if (ctr_rows_take(&feed->rows, row)) return false;
         int64_t rowid = sqlite3_column_int64(row, CTR_WALK_ID);
-        feed->gives_row =
-            feed->shape.replicated && ctr_row_feed_read(conn, &feed->row, rowid, feed->keys);
+        feed->gives_row = ctr_row_feed_read(conn, &feed->row, rowid, feed->keys);
         return ctr_pack_values(conn, &feed->key, feed->keys, feed->shape.n_keys) == SQLITE_OK;
     }
     return false;
@@ -705,8 +703,7 @@ static bool step_in_table(ctr_feed *feed)
             if (feed->query.own && !(feed->walk.origins & CTR_PULLED)) keep_own_shards(feed);
             if (ctr_cell_is_untouched(&feed->cell)) continue;
             feed->column = column->name;
-            feed->generation = column->generation;
-            if (shape->replicated) feed->generation += feed->row.cell.life * CTR_LIVES;
+            feed->generation = column->generation + feed->row.cell.life * CTR_LIVES;
             feed->has_cell = true;
             return true;
         }

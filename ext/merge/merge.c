@@ -468,7 +468,8 @@ static int64_t reduce_rows(ctr_merge *merge)
         bool there = ctr_values_take_key(rows, due.rows[i].row, keys) &&
                      ctr_rows_find_rowid(rows, due.rows[i].row) == SQLITE_OK;
         merge->keys = keys;
-        if (there && merge->shape.replicated) ctr_merge_counters(merge);
+        merge->noted = false;
+        if (there) ctr_merge_counters(merge);
         for (int c = 0; there && c < rows->shape->n_counters; c++) stage_reduced(merge, c);
         rows->also_here = true;
         changed += there && ctr_merge_write(merge);
@@ -542,7 +543,7 @@ bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_en
     merge->before = sqlite3_malloc64(size);
     merge->now = sqlite3_malloc64(size);
     if (!merge->before || !merge->now) ctr_problem_nomem(file->conn);
-    if (merge->shape.replicated) make_room_for_row(merge);
+    make_room_for_row(merge);
     if (ctr_rc(file->conn) == SQLITE_OK) ctr_showing_open(&merge->showing, merge->rows.tab);
     return ctr_rc(file->conn) == SQLITE_OK;
 }
@@ -605,7 +606,7 @@ int ctr_merge_refuse_key(ctr_conn *conn)
 int ctr_merge_check_key(ctr_merge *merge, sqlite3_value **keys)
 {
     merge->keys = keys;
-    merge->row_unanswered = merge->ends = false;
+    merge->row_unanswered = merge->ends = merge->noted = false;
     merge->newest.number = 0;
     for (int i = 0; i < merge->shape.n_keys && ctr_rc(merge->conn) == SQLITE_OK; i++) {
         if (sqlite3_value_type(keys[i]) != SQLITE_TEXT) continue;
@@ -748,6 +749,7 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs)
  * shows. */
 static void note_states(ctr_merge *merge)
 {
+    merge->noted = true;
     for (int i = 0; i < merge->shape.n_counters; i++)
         merge->before[i] = ctr_rows_state(&merge->rows, i);
 }
@@ -876,18 +878,17 @@ static void refuse_broken_keys(const ctr_merge *merge)
 static void show_row(ctr_merge *merge, sqlite3_value **values)
 {
     ctr_rows *rows = &merge->rows;
-    bool replicated = merge->shape.replicated;
     if (merge->later) {
         const ctr_later_row row = {.rowid = rows->rowid,
                                    .before = merge->before,
                                    .giver = merge->giver,
                                    .was_live = merge->was_live,
-                                   .begins = replicated && merge->begins,
-                                   .taken = replicated ? merge->taken : NULL};
+                                   .begins = merge->begins,
+                                   .taken = merge->taken};
         ctr_later_add(merge->later, &merge->showing, &row);
         return;
     }
-    const ctr_row_cell *cell = replicated ? ctr_rows_row(rows) : NULL;
+    const ctr_row_cell *cell = ctr_rows_row(rows);
     const ctr_merged_row merged = {.was_live = merge->was_live,
                                    .is_live = cell && ctr_row_cell_is_live(cell),
                                    .begins = merge->begins,
@@ -905,7 +906,7 @@ static void show_row(ctr_merge *merge, sqlite3_value **values)
 bool ctr_merge_write_values(ctr_merge *merge, sqlite3_value **values)
 {
     if (ctr_rc(merge->conn) != SQLITE_OK || !ctr_stage_any(&merge->rows)) return false;
-    if (merge->tracked && !merge->shape.replicated) note_states(merge);
+    if (merge->tracked && !merge->noted) note_states(merge);
     for (int i = 0; merge->tracked && i < merge->shape.n_counters; i++)
         merge->now[i] = ctr_stage_state(&merge->rows, i);
     ctr_conn *conn = merge->rows.tab->file->conn;

@@ -202,6 +202,7 @@ typedef struct ctr_merge {
     ctr_showing showing;
     ctr_later *later;          /* borrowed; notes rows to show later; NULL: show at once */
     ctr_summary *before, *now; /* owned: room, by counter */
+    bool noted;                /* `before` is that of the row at hand */
 } ctr_merge;
 
 /* Merges all counter tables of one file into another.

@@ -451,7 +451,7 @@ static void open_folding(folding *job)
         ctr_problem_set(conn, SQLITE_SCHEMA, "the stored table has changed");
         return;
     }
-    if (job->shape.n_counters == 0 && !job->shape.replicated) return;
+    if (ctr_shape_states(&job->shape) == 0) return;
     ctr_refuse_ignored_columns(tab, &job->shape);
     size_t size = ((size_t)job->shape.n_counters + 1) * sizeof *job->cells;
     job->cells = sqlite3_malloc64(size);
@@ -459,7 +459,6 @@ static void open_folding(folding *job)
     if (job->cells) memset(job->cells, 0, size);
     job->find = ctr_tab_take(tab, CTR_TAB_FIND_ROWID);
     job->update = ctr_tab_take(tab, CTR_TAB_UPDATE);
-    if (job->shape.replicated) job->set_row = ctr_tab_take(tab, CTR_TAB_SET_ROW);
 }
 
 static void close_folding(folding *job)
@@ -577,12 +576,13 @@ static void fold_stamps(folding *job, int64_t id)
     ctr_conn *conn = job->run.conn;
     ctr_tab *tab = job->tab;
     if (!ctr_cache_has_stamps(&tab->amounts, id)) return;
-    bool read = job->set_row && ctr_regular_room(tab, &job->row, &job->room_row) &&
+    bool read = ctr_regular_room(tab, &job->row, &job->room_row) &&
                 ctr_regular_read(tab, id, &job->row) == SQLITE_OK;
     if (ctr_rc(conn) == SQLITE_OK && (!read || !ctr_row_cell_is_live(&job->row)))
         ctr_problem_set(job->tab->conn, SQLITE_CORRUPT_VTAB,
                         "%s_journal is damaged: it has stamps for row %lld, which is not there",
                         tab->table, (long long)id);
+    if (!job->set_row) job->set_row = ctr_tab_take(tab, CTR_TAB_SET_ROW);
     job->out.size = 0;
     uint8_t *out = ctr_pack_room(job->tab->conn, &job->out, ctr_row_cell_room(job->row.n));
     size_t size = out ? ctr_regular_write(tab, &job->row, out) : 0;

@@ -83,6 +83,7 @@ const ctr_registry *ctr_regular_of(ctr_tab *tab)
         return NULL;
     }
     *tab->registry = (ctr_registry){.schemas = tab->file->schemas};
+    if (!tab->shape.replicated) return tab->registry;
     ctr_run run = ctr_tab_run(tab);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_COLUMNS);
     while (ctr_run_row(&run, row)) take_regular(tab, row);
@@ -173,7 +174,7 @@ static uint64_t number_of_writer(void *with, const uint8_t id[CTR_ID_SIZE])
 
 bool ctr_regular_room(ctr_tab *tab, ctr_row_cell *cell, int *room)
 {
-    const ctr_registry *registry = ctr_regular_of(tab);
+    const ctr_registry *registry = tab->shape.replicated ? ctr_regular_of(tab) : NULL;
     if (!registry) return false;
     if (!cell->columns || registry->n > *room) {
         size_t size = ((size_t)registry->n + 1) * sizeof *cell->columns;

@@ -347,17 +347,12 @@ static void take_stored(ctr_rows *rows, sqlite3_stmt *stands)
 
 ctr_summary ctr_rows_state(const ctr_rows *rows, int counter)
 {
-    if (!rows->whole) return rows->states[counter];
-    const ctr_cell *cell = &rows->cells[counter];
-    ctr_summary state = {
-        .life = cell->life, .touched = cell->size > 0, .has_shards = cell->header < cell->size};
-    ctr_sum_add_cell(&state.sum, cell);
-    return state;
+    return rows->whole ? ctr_summary_of(&rows->cells[counter]) : rows->states[counter];
 }
 
 ctr_row_cell *ctr_rows_row(ctr_rows *rows)
 {
-    if (ctr_rc(rows->conn) != SQLITE_OK) return NULL;
+    if (ctr_rc(rows->conn) != SQLITE_OK || !rows->shape->replicated) return NULL;
     if (rows->has_row) return &rows->row;
     if (!ctr_regular_room(rows->tab, &rows->row, &rows->room_row)) return NULL;
     if (rows->found) ctr_regular_read(rows->tab, rows->rowid, &rows->row);
@@ -367,6 +362,10 @@ ctr_row_cell *ctr_rows_row(ctr_rows *rows)
 
 bool ctr_rows_is_live(ctr_rows *rows)
 {
+    for (int i = 0; !rows->shape->replicated && i < rows->shape->n_counters; i++) {
+        ctr_summary state = ctr_rows_state(rows, i);
+        if (ctr_summary_is_live(&state)) return true;
+    }
     if (rows->found && !rows->has_row && rows->live) return ctr_rc(rows->conn) == SQLITE_OK;
     const ctr_row_cell *cell = rows->found ? ctr_rows_row(rows) : NULL;
     return cell && ctr_row_cell_is_live(cell);
@@ -768,7 +767,7 @@ ctr_status ctr_stage_delete(ctr_rows *rows, int counter)
 static int bind_spelling(const ctr_rows *rows, sqlite3_stmt *statement)
 {
     const ctr_shape *shape = rows->shape;
-    int rc = SQLITE_OK, first = CTR_UPDATE_COUNTERS + shape->n_counters + shape->replicated;
+    int rc = SQLITE_OK, first = CTR_UPDATE_COUNTERS + ctr_shape_states(shape);
     for (int i = 0; i < shape->n_keys && rc == SQLITE_OK; i++)
         if (rows->spelling[i])
             rc = ctr_pack_bind_stored(rows->conn, statement, first + i,

@@ -219,6 +219,14 @@ const char *ctr_shape_key_match(ctr_conn *conn, const ctr_shape *shape)
     return ctr_shape_list(conn, shape, CTR_KEYS, "@ = #", " AND ", 1);
 }
 
+const char *ctr_shape_with_row_cell(ctr_conn *conn, const ctr_shape *shape, const char *list,
+                                    int parameter)
+{
+    if (!shape->replicated) return list;
+    return parameter > 0 ? ctr_text_print(conn, "%s, ?%d", list, parameter)
+                         : ctr_text_print(conn, "%s, \"_row\"", list);
+}
+
 /* A NULL leaves a cell as it is; an empty blob empties it, which a new life of a row does. */
 const char *ctr_shape_update_changes(ctr_conn *conn, const ctr_shape *shape)
 {

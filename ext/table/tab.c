@@ -3,31 +3,22 @@
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-/* Appends the row cell of a replicated table to a list: its name or, unless that is 0, its
- * parameter. */
-static const char *with_row_cell(ctr_conn *conn, const ctr_shape *shape, const char *list,
-                                 int parameter)
-{
-    if (!shape->replicated) return list;
-    return parameter > 0 ? ctr_text_print(conn, "%s, ?%d", list, parameter)
-                         : ctr_text_print(conn, "%s, \"_row\"", list);
-}
-
 /* Those of ctr_rows_take. */
 static const char *found_columns(ctr_conn *conn, const ctr_shape *shape)
 {
-    return with_row_cell(conn, shape, ctr_shape_column_list(conn, shape), 0);
+    return ctr_shape_with_row_cell(conn, shape, ctr_shape_column_list(conn, shape), 0);
 }
 
 static const char *new_columns(ctr_conn *conn, const ctr_shape *shape)
 {
-    return with_row_cell(conn, shape, ctr_shape_list(conn, shape, CTR_KEYS_FIRST, "@", ", ", 1), 0);
+    return ctr_shape_with_row_cell(conn, shape,
+                                   ctr_shape_list(conn, shape, CTR_KEYS_FIRST, "@", ", ", 1), 0);
 }
 
 static const char *new_values(ctr_conn *conn, const ctr_shape *shape)
 {
     const char *values = ctr_shape_list(conn, shape, CTR_KEYS_FIRST, "#", ", ", CTR_INSERT_KEYS);
-    return with_row_cell(conn, shape, values, CTR_INSERT_KEYS + shape->n_columns);
+    return ctr_shape_with_row_cell(conn, shape, values, CTR_INSERT_KEYS + shape->n_columns);
 }
 
 static const char *same_key(ctr_conn *conn, const ctr_shape *shape)
@@ -37,10 +28,9 @@ static const char *same_key(ctr_conn *conn, const ctr_shape *shape)
 
 static const char *cells_and_keys(ctr_conn *conn, const ctr_shape *shape)
 {
-    return ctr_text_print(
-        conn, "%s, %s", ctr_shape_update_changes(conn, shape),
-        ctr_shape_list(conn, shape, CTR_KEYS, "@ = coalesce(#, @)", ", ",
-                       CTR_UPDATE_COUNTERS + shape->n_counters + shape->replicated));
+    return ctr_text_print(conn, "%s, %s", ctr_shape_update_changes(conn, shape),
+                          ctr_shape_list(conn, shape, CTR_KEYS, "@ = coalesce(#, @)", ", ",
+                                         CTR_UPDATE_COUNTERS + ctr_shape_states(shape)));
 }
 
 static const char *some_above(ctr_conn *conn, const ctr_shape *shape)
@@ -385,6 +375,7 @@ static void take_shape(ctr_tab *tab, const ctr_shape *shape)
     ctr_shape_close(&tab->shape);
     tab->shape = copy;
     tab->read_at = 0;
+    ctr_regular_forget(tab);
     expire(tab, 0, CTR_TAB_STATEMENTS);
     ctr_tab_track(tab, NULL, NULL);
     if (tab->cache.n_counters == shape->n_counters) return;

@@ -669,6 +669,17 @@ const char *ctr_shape_column_list(ctr_conn *conn, const ctr_shape *shape);
 
 /* ---- lists for sql/rows.sql ------------------------------------------------------------------ */
 
+/* Appends the row cell of a replicated table to a list: its name or, unless that is 0, its
+ * parameter. */
+const char *ctr_shape_with_row_cell(ctr_conn *conn, const ctr_shape *shape, const char *list,
+                                    int parameter);
+
+/* Returns how many columns of <table>_cells have states: the counters and the row cell. */
+static inline int ctr_shape_states(const ctr_shape *shape)
+{
+    return shape->n_counters + shape->replicated;
+}
+
 const char *ctr_shape_key_match(ctr_conn *conn, const ctr_shape *shape);
 const char *ctr_shape_update_changes(ctr_conn *conn, const ctr_shape *shape);
 
@@ -933,10 +944,11 @@ int ctr_rows_take(ctr_rows *rows, sqlite3_stmt *row);
 ctr_summary ctr_rows_state(const ctr_rows *rows, int counter);
 
 /* Returns the row cell of the row found last, read at the first call; life 0 if none was found or
- * it has none. NULL on error. Only for a replicated table. */
+ * it has none. NULL on error, and if the table is not replicated. */
 ctr_row_cell *ctr_rows_row(ctr_rows *rows);
 
-/* Returns whether that row is live, by its row cell, which is read only if nothing else says so. */
+/* Returns whether that row lives: by its row cell, which is read only if nothing else says so; in a
+ * table that is not replicated if one of its counters is live. */
 bool ctr_rows_is_live(ctr_rows *rows);
 
 /* The values of a stored row: its cells with the amounts of the journal, its key.
@@ -1285,7 +1297,8 @@ int ctr_regular_named(const ctr_registry *registry, const char *name, size_t siz
 void ctr_regular_note(ctr_tab *tab, int number, const char *name, const char *column);
 
 /* Makes room in `cell` for the columns of the table, and empties it. `room` counts the columns that
- * it has room for, 0 at first. The caller frees cell->columns with sqlite3_free. */
+ * it has room for, 0 at first. The caller frees cell->columns with sqlite3_free. Returns false on
+ * error, and if the table is not replicated: then its rows have no row cells. */
 bool ctr_regular_room(ctr_tab *tab, ctr_row_cell *cell, int *room);
 
 /* Reads the row cell of a row, with the stamps of the journal, into `cell`, as ctr_regular_room

@@ -32,7 +32,6 @@ static cells_reader open_cells(ctr_showing *showing, ctr_rows *rows)
     cells.keys = sqlite3_malloc64(((size_t)shape->n_keys + 1) * sizeof *cells.keys);
     cells.now = sqlite3_malloc64(((size_t)shape->n_counters + 1) * sizeof *cells.now);
     if (!cells.keys || !cells.now) ctr_problem_nomem(rows->conn);
-    if (!shape->replicated || ctr_rc(rows->conn) != SQLITE_OK) return cells;
     size_t n = (size_t)showing->tracked->n_regular + 1;
     cells.merged.values = sqlite3_malloc64(n * sizeof *cells.merged.values);
     if (!cells.merged.values) ctr_problem_nomem(rows->conn);
@@ -72,12 +71,11 @@ static bool is_withheld_row(cells_reader *cells, sqlite3_stmt *row)
     ctr_conn *conn = cells->rows->conn;
     bool withheld = false;
     const ctr_shape *shape = cells->showing->tracked->shape;
-    for (int i = 0; i < shape->n_counters && !withheld && ctr_rc(conn) == SQLITE_OK; i++) {
+    for (int i = 0; i < shape->n_counters && !withheld; i++) {
         ctr_cell cell;
         ctr_shard pair[2];
-        const void *bytes = sqlite3_column_blob(row, CELLS_ID + shape->counters[i]);
-        size_t size = (size_t)sqlite3_column_bytes(row, CELLS_ID + shape->counters[i]);
-        if (ctr_cell_open(&cell, bytes, size) != CTR_OK || ctr_openings_count(&cell) < 2) continue;
+        if (ctr_values_open_cell(cells->rows, row, CELLS_ID + shape->counters[i], i, &cell)) break;
+        if (ctr_openings_count(&cell) < 2) continue;
         if (!cells->has_answers) ctr_openings_read(&cells->answers, cells->rows->tab);
         cells->has_answers = true;
         withheld = ctr_openings_unanswered(conn, &cells->answers, &cell, pair);
@@ -179,8 +177,7 @@ static void take_values_of(cells_reader *cells, ctr_later *later, const due_row 
 /* Rows that are not whole go into the cache, where the triggers of the table find them. */
 void ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool deletions)
 {
-    bool replicated = showing->tracked->shape->replicated, whole = rows->whole;
-    if (deletions && !replicated) return;
+    bool whole = rows->whole;
     cells_reader cells = open_cells(showing, rows);
     rows->whole = false;
     if (later->n > 0) qsort(later->rows, later->n, later->size, by_rowid);
@@ -189,9 +186,9 @@ void ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool
         if (deletions && !due->ended) continue;
         if (!read_cells(&cells, due->rowid)) continue;
         take_lives(&cells, due);
-        due->ended = replicated && !cells.merged.is_live;
+        due->ended = showing->merged && !cells.merged.is_live;
         if (due->ended != deletions) continue;
-        if (replicated && !deletions) take_values_of(&cells, later, due);
+        if (showing->merged && !deletions) take_values_of(&cells, later, due);
         if (ctr_rc(rows->conn) == SQLITE_OK)
             ctr_showing_row(showing, due->rowid, cells.keys, NULL, due->before, cells.now);
     }
@@ -373,7 +370,7 @@ static void try_row(ctr_conn *conn, apart_job *job, int64_t rowid, bool deletion
 int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards, bool deletions)
 {
     apart_job job = {.cells = open_cells(showing, rows)};
-    if (showing->tracked->shape->replicated) open_values(rows->conn, &job);
+    if (showing->tracked->n_regular > 0) open_values(rows->conn, &job);
     read_listed(rows->conn, &job);
     for (size_t i = 0; i < job.n && ctr_rc(rows->conn) == SQLITE_OK; i++) {
         job.due[job.n_due++] = job.listed[backwards ? job.n - 1 - i : i];

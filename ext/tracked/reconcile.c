@@ -175,6 +175,25 @@ static ctr_showing *reports_look(ctr_table *table)
     return table->reports->looks;
 }
 
+/* Returns the life of a row that is being counted: it lives, and lived before. NULL: the table is
+ * not replicated. */
+static const ctr_merged_row *life_of_counted(const ctr_table *table)
+{
+    static const ctr_merged_row LIVES = {.was_live = true, .is_live = true};
+    return table->shape.replicated ? &LIVES : NULL;
+}
+
+/* Lists the row as one that shows these values; NULL: it waits. */
+static void reports_list(ctr_table *table, const ctr_merged_row *life, const ctr_shown *shown,
+                         const ctr_summary *now)
+{
+    ctr_showing *looks = reports_look(table);
+    if (!looks) return;
+    looks->merged = life;
+    ctr_showing_set_apart(looks, table->rows->rowid, shown, now);
+    looks->merged = NULL;
+}
+
 /* Writes the counters of the row that was found into the tracked table, if the table accepts them.
  * All of our triggers must exist, unless one of them is the caller. The other arguments are those
  * of ctr_showing_row. The write fires triggers, which may insert another key here, so the key is
@@ -193,6 +212,7 @@ static void reports_show(ctr_table *table, bool is_trigger, const ctr_shown *fro
     ctr_tab *tab = table->rows->tab;
     bool open =
         is_trigger ? ctr_showing_look(&showing, tab) : ctr_showing_open(&showing, tab) == SQLITE_OK;
+    showing.merged = life_of_counted(table);
     if (open) ctr_showing_row(&showing, rowid, keys, from, before, after);
     ctr_showing_close(&showing);
     sqlite3_free(keys);
@@ -226,8 +246,8 @@ static void reports_note_names(ctr_table *table)
  * number above or below for 'values=newest' or 'values=oldest'. Of two files that began with one
  * number a merge asks whose values win.
  *
- * All functions but stamping_is_live do nothing unless the table is replicated. They fail with
- * SQLITE_FULL if a row has no further life or stamp. */
+ * These functions do nothing unless the table is replicated. They fail with SQLITE_FULL if a row
+ * has no further life or stamp. */
 
 static void refuse_last_life(ctr_table *table)
 {
@@ -253,20 +273,11 @@ static bool make_stamp(ctr_table *table, int64_t above, ctr_stamp *stamp)
     return false;
 }
 
-/* Returns whether the row that was found lives: by its row cell or, in other tables, its counters.
- * A row that was not looked for is taken for one without a row cell. */
-static bool stamping_is_live(ctr_table *table)
-{
-    if (!table->rows->shape->replicated) return ctr_access_is_live(table);
-    return ctr_rows_is_live(table->rows);
-}
-
 /* Stages the row cell of the row that was found or is missing, as inserted. */
 static void stamping_insert(ctr_table *table)
 {
     ctr_stamp stamp;
     ctr_rows *rows = table->rows;
-    if (ctr_rc(table->joined.conn) != SQLITE_OK || !rows->shape->replicated) return;
     ctr_row_cell *cell = ctr_rows_row(rows);
     if (!cell || !make_stamp(table, ctr_row_cell_highest(cell), &stamp)) return;
     if (cell->life > 0) ctr_apart_remove(rows->tab, rows->rowid, CTR_APART_OF_REGULAR, NULL);
@@ -428,7 +439,6 @@ static bool stamping_found(ctr_table *table)
 {
     ctr_stamp stamp = {.number = CTR_STAMP_BEGAN};
     const ctr_opening *opening = stamping_opening(table);
-    if (!table->shape.replicated || ctr_rc(table->joined.conn) != SQLITE_OK) return false;
     ctr_row_cell *cell = ctr_rows_row(table->rows);
     if (!cell) return false;
     if (opening) memcpy(stamp.id, opening->id, CTR_ID_SIZE);
@@ -456,11 +466,19 @@ static bool stamping_found(ctr_table *table)
 static void stamping_restored(ctr_table *table)
 {
     ctr_rows *rows = table->rows;
-    if (!rows->shape->replicated) return;
     ctr_row_cell *cell = ctr_rows_row(rows);
     if (!cell) return;
     for (int i = 0; i < cell->n; i++) cell->columns[i].kind = CTR_STAMP_NONE;
     ctr_stage_row(rows);
+}
+
+static bool any_counter_is_live(const ctr_table *table)
+{
+    for (int i = 0; i < table->shape.n_counters; i++) {
+        ctr_summary state = ctr_rows_state(table->rows, i);
+        if (ctr_summary_is_live(&state)) return true;
+    }
+    return false;
 }
 
 /* Writes the row cell of a row that counter_replicate finds among the cells alone, unless it has
@@ -469,12 +487,11 @@ static void stamping_restored(ctr_table *table)
 static void stamping_missing(ctr_table *table, bool waits)
 {
     ctr_rows *rows = table->rows;
-    if (!rows->shape->replicated || !stamping_opening(table)) return;
-    ctr_row_cell *cell = ctr_rows_row(rows);
+    ctr_row_cell *cell = stamping_opening(table) ? ctr_rows_row(rows) : NULL;
     if (!cell || cell->life != 0) return;
     cell->life = life_of_counters(table);
     for (int i = 0; i < cell->n; i++) cell->columns[i].kind = CTR_STAMP_NONE;
-    if (!waits && !ctr_access_is_live(table)) {
+    if (!waits && !any_counter_is_live(table)) {
         ctr_row_cell_delete(cell);
         ctr_stage_empty(rows);
     }
@@ -492,7 +509,7 @@ static bool shows_nothing(const ctr_tracked_row *row, int counter, const ctr_sho
 {
     ctr_shown nothing;
     ctr_summary state = ctr_rows_state(row->table->rows, counter);
-    if (ctr_summary_counts(&state) || !stamping_is_live(row->table)) return false;
+    if (ctr_summary_counts(&state) || !ctr_rows_is_live(row->table->rows)) return false;
     if (shown->null) return true;
     ctr_showing *looks = reports_look(row->table);
     return looks && ctr_showing_value(looks, counter, &state, &nothing) &&
@@ -510,7 +527,7 @@ static bool is_as_counted(const ctr_tracked_row *row, const ctr_shown *showed)
         if (was->none) continue;
         if (was->odd) return false;
         if (!counts && !was->null && !shows_nothing(row, i, was)) return false;
-        if (counts && (was->null || ctr_sum_value(&state.sum, &value) != CTR_OK || value != was->n))
+        if (counts && (was->null || ctr_summary_value(&state, &value) != CTR_OK || value != was->n))
             return false;
     }
     return true;
@@ -581,7 +598,7 @@ static void count_value(ctr_table *table, int counter, const ctr_shown *base, co
     if (ctr_rc(table->joined.conn) != SQLITE_OK || now->none) return;
     if (base && !deleted && ctr_tracked_same_shown(base, now)) return;
     if (now->null) {
-        if (!adds && (counts || (deleted && !stamping_is_live(table))))
+        if (!adds && (counts || (deleted && !ctr_rows_is_live(table->rows))))
             ctr_write_next_life(table, counter, &(ctr_given){.is = false});
     } else if (deleted) {
         ctr_write_next_life(table, counter, &(ctr_given){.is = true, .n = now->n});
@@ -610,7 +627,7 @@ static void count_values(ctr_tracked_row *row, bool expected)
     ctr_table *table = row->table;
     bool waits = row->is_apart && row->apart.waits;
     bool dead = table->shape.replicated && table->rows->found &&
-                !stamping_is_live(table); /* its counters are empty, whatever it shows */
+                !ctr_rows_is_live(table->rows); /* its counters are empty, whatever it shows */
     for (int i = 0; i < table->shape.n_counters && ctr_rc(row->table->joined.conn) == SQLITE_OK;
          i++) {
         const ctr_shown *base = dead ? NULL : shown_apart(row, i), *now = &row->now[i];
@@ -664,7 +681,7 @@ static void show_again(ctr_tracked_row *row)
         later = ctr_triggers_run_later(looks->tracked, table->file, event);
     if (looks && (later || row->apart.withheld)) {
         looks->withheld = row->apart.withheld;
-        ctr_showing_set_apart(looks, rowid, row->now, row->after);
+        reports_list(table, life_of_counted(table), row->now, row->after);
         looks->withheld = false;
     } else if (looks) {
         ctr_apart_remove(looks->tab, rowid, CTR_APART_OF_COUNTERS, NULL);
@@ -680,11 +697,8 @@ static void set_aside(ctr_tracked_row *row)
     if (!is_there(row, row->now, true)) return;
     for (int i = 0; i < table->shape.n_counters; i++)
         row->after[i] = ctr_rows_state(table->rows, i);
-    ctr_showing *looks = reports_look(table);
-    const ctr_merged_row merged = {.is_live = stamping_is_live(table)};
-    if (looks) looks->merged = &merged;
-    if (looks) ctr_showing_set_apart(looks, table->rows->rowid, row->now, row->after);
-    if (looks) looks->merged = NULL;
+    const ctr_merged_row life = {.is_live = ctr_rows_is_live(table->rows)};
+    reports_list(table, table->shape.replicated ? &life : NULL, row->now, row->after);
     own_write_note_aside(table->file, table->name, table->rows->rowid);
 }
 
@@ -747,7 +761,7 @@ static bool is_expected(const ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     if (row->event == CTR_ROW_INSERTED) return !table->rows->found;
-    bool gone = table->rows->found && !stamping_is_live(table);
+    bool gone = table->rows->found && !ctr_rows_is_live(table->rows);
     return !gone && is_as_counted(row, row->event == CTR_ROW_FOUND ? row->now : row->was);
 }
 
@@ -771,7 +785,7 @@ static void reconcile_row(ctr_tracked_row *row)
     ctr_table *table = row->table;
     if (count_new(row) || ctr_rc(row->table->joined.conn) != SQLITE_OK) return;
     if (ctr_access_find(table)) return;
-    bool live = table->rows->found && stamping_is_live(table);
+    bool live = table->rows->found && ctr_rows_is_live(table->rows);
     if (table->rows->found && !live) live = reconcile_revive(row);
     if (table->rows->found && own_write_runs(table->file)) {
         bool counts = !live && row->event == CTR_ROW_INSERTED; /* a trigger deleted it before */
@@ -879,7 +893,7 @@ static void reconcile_deleted(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     if (ctr_access_find(table)) return;
-    bool live = table->rows->found && stamping_is_live(table);
+    bool live = table->rows->found && ctr_rows_is_live(table->rows);
     if (!live) note_disorder(table);
     if (!table->rows->found || is_being_shown(row, NULL)) return;
     bool at_work = own_write_runs(table->file);
@@ -895,11 +909,10 @@ static bool is_missing(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     if (ctr_access_find(table)) return false;
-    if (!table->shape.replicated && !ctr_access_is_live(table)) return false;
     look_apart(row);
     bool waits = row->is_apart && row->apart.waits;
     stamping_missing(table, waits);
-    return !waits && stamping_is_live(table) && ctr_rc(row->table->joined.conn) == SQLITE_OK;
+    return !waits && ctr_rows_is_live(table->rows) && ctr_rc(row->table->joined.conn) == SQLITE_OK;
 }
 
 /* Notes a row of the counters that the table lacks in conn->missing, unless it was deleted or
@@ -926,8 +939,7 @@ static void reconcile_missing_restored(ctr_tracked_row *row)
     if (!is_missing(row)) return;
     stamping_restored(table);
     reconcile_write(row);
-    ctr_showing *looks = reports_look(table);
-    if (looks) ctr_showing_set_apart(looks, table->rows->rowid, NULL, row->after);
+    reports_list(table, life_of_counted(table), NULL, row->after);
     table->joined.conn->stats.tracked++;
 }
 
@@ -971,7 +983,7 @@ static bool look_for_row(ctr_table *table, int64_t rowid)
     bool taken = looks && ctr_values_take_key(table->rows, rowid, table->keys);
     bool gone = taken && !ctr_writing_look(&looks->writing, table->keys, NULL, NULL) &&
                 ctr_rc(table->joined.conn) == SQLITE_OK;
-    if (gone && ctr_access_find_rowid(table, rowid) == SQLITE_OK && stamping_is_live(table)) {
+    if (gone && ctr_access_find_rowid(table, rowid) == SQLITE_OK && ctr_rows_is_live(table->rows)) {
         ctr_tracked_row row = {.table = table};
         end_row(&row, false);
         ctr_apart_close_row(&row.apart);
@@ -1194,7 +1206,7 @@ static int write_and_show(ctr_table *table)
     unsigned nth = table->joined.conn->ended;
     const ctr_showing *looks = reports_look(table);
     if (looks) ctr_foreign_refuse_broken(table->joined.conn, looks->tracked->table);
-    if (table->shape.replicated && !stamping_is_live(table)) refuse_no_row(table);
+    if (table->shape.replicated && !ctr_rows_is_live(table->rows)) refuse_no_row(table);
     if (make_row_room(&row, &few)) reconcile_write(&row);
     if (ctr_rc(table->joined.conn) == SQLITE_OK) {
         reports_show(table, false, NULL, row.before, row.after);

@@ -165,7 +165,7 @@ void ctr_apart_count_rows(ctr_file *file, const char *counters, int64_t *wait, i
 
 static bool is_live(const ctr_showing *showing, const ctr_summary *states)
 {
-    if (showing->tracked->shape->replicated) return !showing->merged || showing->merged->is_live;
+    if (showing->merged) return showing->merged->is_live;
     for (int i = 0; i < showing->tracked->shape->n_counters; i++)
         if (ctr_summary_is_live(&states[i])) return true;
     return false;
@@ -178,7 +178,7 @@ bool ctr_showing_value(const ctr_showing *showing, int counter, const ctr_summar
     *shown = column ? column->blank : (ctr_shown){.null = true};
     if (!ctr_summary_counts(state)) return true;
     shown->null = false;
-    return ctr_sum_value(&state->sum, &shown->n) == CTR_OK;
+    return ctr_summary_value(state, &shown->n) == CTR_OK;
 }
 
 int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *shown,
@@ -189,7 +189,7 @@ int ctr_showing_set_apart(ctr_showing *showing, int64_t rowid, const ctr_shown *
     bool live = is_live(showing, now);
     ctr_apart_remove(tab, rowid, CTR_APART_OF_COUNTERS, NULL);
     if (!shown) apart_add(tab, rowid, CTR_APART_WAITS, NULL, NULL);
-    if (shown && !live && shape->replicated) apart_add(tab, rowid, CTR_APART_ENDED, NULL, NULL);
+    if (shown && !live && showing->merged) apart_add(tab, rowid, CTR_APART_ENDED, NULL, NULL);
     if (showing->withheld) apart_add(tab, rowid, CTR_APART_WITHHELD, NULL, NULL);
     for (int i = 0; shown && i < shape->n_counters; i++) {
         ctr_shown wanted;
@@ -306,7 +306,8 @@ static void take_values_to_show(ctr_showing *showing)
     ctr_apart_close_row(&showing->listed);
     showing->has_values = false;
     if (tracked->n_regular == 0) return;
-    ctr_apart_read(tracked, showing->tab, showing->writing.rowid, &showing->listed);
+    if (ctr_apart_any(showing->tab))
+        ctr_apart_read(tracked, showing->tab, showing->writing.rowid, &showing->listed);
     if (begins && showing->listed.lists) {
         ctr_apart_remove(showing->tab, showing->writing.rowid, CTR_APART_OF_REGULAR, NULL);
         ctr_apart_close_row(&showing->listed);
@@ -373,7 +374,7 @@ static bool write_shown(ctr_showing *showing, const ctr_shown *shown, const ctr_
 {
     ctr_writing *writing = &showing->writing;
     bool live = is_live(showing, now), taken = !shown && !live;
-    bool deleted = !live && showing->tracked->shape->replicated;
+    bool deleted = !live && showing->merged;
     for (int i = 0; i < showing->tracked->shape->n_counters && !live; i++)
         deleted = deleted || now[i].life % 2 == 0;
     if (!deleted) remember_row(showing);

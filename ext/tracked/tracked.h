@@ -282,7 +282,7 @@ typedef struct ctr_showing {
     ctr_tracked *tracked; /* held */
     ctr_tab *tab;         /* borrowed; has the statements */
     ctr_writing writing;
-    const ctr_merged_row *merged; /* borrowed; the row at hand. NULL: it lives as before */
+    const ctr_merged_row *merged; /* borrowed; the row at hand. NULL: the table is not replicated */
     bool withheld;                /* its counters are not to be shown: they await an answer */
     const bool *leaves_out;       /* borrowed: the regular columns that a new row gets later, in the
                                      order of tracked->regular; NULL: none */
