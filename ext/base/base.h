@@ -317,6 +317,9 @@ char *ctr_problem_describe_value(sqlite3_value *value);
 /* The same for a key, ('/', 12). The values may be columns of a statement's row. */
 char *ctr_problem_describe_key(sqlite3_value **values, int n);
 
+/* Appends such a value, without its type. Returns false without memory. */
+bool ctr_problem_append_value(sqlite3_str *out, sqlite3_value *value);
+
 /* Sets SQLITE_MISMATCH: "<what> must be <wanted>, not TEXT 'five'". */
 int ctr_problem_mismatch(ctr_conn *conn, const char *what, const char *wanted,
                          sqlite3_value *value);

@@ -200,17 +200,23 @@ char *ctr_problem_describe_value(sqlite3_value *value)
     return finish_description(out, append_literal(out, value));
 }
 
-/* Copies the values, because those of a row must not be converted in place. */
+/* Copies the value, because that of a row must not be converted in place. */
+bool ctr_problem_append_value(sqlite3_str *out, sqlite3_value *value)
+{
+    sqlite3_value *copy = sqlite3_value_dup(value);
+    bool is_whole = copy && append_literal(out, copy);
+    sqlite3_value_free(copy);
+    return is_whole;
+}
+
 char *ctr_problem_describe_key(sqlite3_value **values, int n)
 {
     bool is_whole = true;
     sqlite3_str *out = sqlite3_str_new(NULL);
     sqlite3_str_appendchar(out, 1, '(');
     for (int i = 0; i < n; i++) {
-        sqlite3_value *value = sqlite3_value_dup(values[i]);
         if (i) sqlite3_str_appendall(out, ", ");
-        is_whole = is_whole && value && append_literal(out, value);
-        sqlite3_value_free(value);
+        is_whole = is_whole && ctr_problem_append_value(out, values[i]);
     }
     sqlite3_str_appendchar(out, 1, ')');
     return finish_description(out, is_whole);

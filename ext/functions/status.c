@@ -223,10 +223,11 @@ static void fn_stats_reset(sqlite3_context *ctx, int argc, sqlite3_value **argv)
  *     shown        the value of the column, if it differs
  *     merged       the value of its counter, NULL: deleted, or its sum exceeds 64 bits; of a
  *                  regular column the merged value
- *     why          the error by which the table refused the row; of a counter that is not shown
- *                  because two files began to track it apart, the question and the calls that
- *                  answer it; NULL: none, as if a trigger has changed the value, or if a feed has
- *                  brought the row and its batch is not yet seen
+ *     why          the error by which the table refused the row, and the row that stands in its way
+ *                  (tracked/blockers.c); of a counter that is not shown because two files began to
+ *                  track it apart, the question and the calls that answer it; NULL: none, as if a
+ *                  trigger has changed the value, or if a feed has brought the row and its batch
+ *                  is not yet seen
  */
 
 static void show_state(ctr_answer *answer, const char *table, const char *column, const char *state)
@@ -282,7 +283,8 @@ typedef struct shown_row {
     ctr_rows *rows;        /* the row was found */
     ctr_row_values *table; /* its regular columns */
     ctr_apart_row apart;
-    char *key; /* owned */
+    char *key;       /* owned */
+    const char *why; /* lent; NULL: it is not known */
 } shown_row;
 
 /* Shows what a column of it shows and what was merged, the last one an integer or a value; NULL:
@@ -323,7 +325,7 @@ static void show_apart_counter(const shown_row *row, int counter)
                       : differs    ? &apart->shown[counter]
                                    : sum,
                       sum);
-    ctr_answer_text(row->answer, question ? question : apart->why);
+    ctr_answer_text(row->answer, question ? question : row->why);
     sqlite3_free(question);
 }
 
@@ -340,7 +342,7 @@ static void show_refused(const shown_row *row, sqlite3_value **keys)
                         shown = {.null = true, .value = row->table->given[column->number]};
         if (!column->column || !merged->value) continue;
         show_apart_column(row, column->column, &shown, merged);
-        ctr_answer_text(row->answer, row->apart.why);
+        ctr_answer_text(row->answer, row->why);
     }
     ctr_row_values_reset(row->table);
 }
@@ -354,12 +356,13 @@ static void show_ended(const shown_row *row)
     for (int i = 0; i < tracked->shape->n_counters; i++)
         if (ctr_tracked_column_of(tracked, i)) return;
     show_apart_column(row, NULL, &none, &none);
-    ctr_answer_text(row->answer, row->apart.why);
+    ctr_answer_text(row->answer, row->why);
 }
 
 static void show_apart_row(shown_row *row, int64_t rowid)
 {
     ctr_conn *conn = row->rows->conn;
+    ctr_text *mark = ctr_text_mark(conn);
     const ctr_tracked *tracked = row->showing->tracked;
     ctr_apart_read(tracked, row->showing->tab, rowid, &row->apart);
     sqlite3_value **keys = sqlite3_malloc64((size_t)tracked->shape->n_keys * sizeof *keys);
@@ -368,6 +371,7 @@ static void show_apart_row(shown_row *row, int64_t rowid)
     if (row->rows->found && keys && ctr_values_take_key(row->rows, rowid, keys)) {
         row->key = ctr_problem_describe_key(keys, tracked->shape->n_keys);
         if (!row->key) ctr_problem_nomem(conn);
+        row->why = ctr_blockers_explain(row->showing, row->rows, keys, &row->apart);
         for (int i = 0; i < tracked->shape->n_counters && ctr_rc(conn) == SQLITE_OK; i++)
             show_apart_counter(row, i);
         show_refused(row, keys);
@@ -379,6 +383,7 @@ static void show_apart_row(shown_row *row, int64_t rowid)
     sqlite3_free(row->key);
     row->key = NULL;
     ctr_apart_close_row(&row->apart);
+    ctr_text_release(conn, mark);
 }
 
 static void show_whole(ctr_answer *answer, ctr_tab *tab, ctr_showing *showing)

@@ -199,10 +199,8 @@ static bool take_referrers(circles *all, const circle_row *row, int key)
     circle_table *parent = &all->tables[row->table];
     const ctr_foreign_key *foreign = &all->foreign->keys[key];
     const ctr_tracked *tracked = parent->merge.showing.tracked;
-    bool stays_here = !foreign->replicated;
-    if (foreign->n == 0 || sqlite3_stricmp(foreign->parent, parent->name) != 0) return true;
-    if (stays_here && !(foreign->forbids && ctr_foreign_enforced(tracked->conn->db))) return true;
-    int child = stays_here ? -1 : table_named(all, foreign->child);
+    if (!ctr_foreign_keeps(foreign, tracked)) return true;
+    int child = foreign->replicated ? table_named(all, foreign->child) : -1;
     sqlite3_stmt *referrer = prepare_referrers(all, key, row->table, child);
     if (!referrer || ctr_tracked_bind_key(tracked, referrer, parent->keys)) return false;
     ctr_run run = ctr_run_on(tracked->conn, tracked->schema, NULL);

@@ -63,10 +63,15 @@ static bool is_replicated(const reading_keys *reading, const char *table)
     return false;
 }
 
+/* Returns whether an action refuses the change of the parent. */
+static bool is_refusing(const char *action)
+{
+    return strcmp(action, "NO ACTION") == 0 || strcmp(action, "RESTRICT") == 0;
+}
+
 /* Appends a foreign key without columns. Returns NULL on error. */
 static ctr_foreign_key *add_foreign_key(ctr_conn *conn, ctr_foreign_keys *foreign,
-                                        const char *child, const char *parent,
-                                        const char *on_delete)
+                                        const char *child, const char *parent)
 {
     ctr_foreign_key *keys =
         ctr_array_room(conn, foreign->keys, &foreign->room, (size_t)foreign->n + 1, sizeof *keys);
@@ -74,19 +79,8 @@ static ctr_foreign_key *add_foreign_key(ctr_conn *conn, ctr_foreign_keys *foreig
     foreign->keys = keys;
     ctr_foreign_key *key = &keys[foreign->n++];
     *key = (ctr_foreign_key){.child = ctr_text_copy(conn, child),
-                             .parent = ctr_text_copy(conn, parent),
-                             .forbids = strcmp(on_delete, "NO ACTION") == 0 ||
-                                        strcmp(on_delete, "RESTRICT") == 0};
+                             .parent = ctr_text_copy(conn, parent)};
     return ctr_rc(conn) == SQLITE_OK ? key : NULL;
-}
-
-/* Returns the column with this position in the PRIMARY KEY, to which a foreign key refers that
- * names none; NULL: the parent has none. */
-static const char *key_column(const ctr_ordinary *parent, int position)
-{
-    for (size_t i = 0; i < parent->n; i++)
-        if (parent->columns[i].key == position) return parent->columns[i].name;
-    return NULL;
 }
 
 static void add_pair(ctr_conn *conn, ctr_foreign_key *key, const char *from, const char *to)
@@ -112,16 +106,19 @@ static void read_keys(ctr_conn *conn, reading_keys *reading, const char *child)
     while (ctr_run_row(&run, row)) {
         int part = sqlite3_column_int(row, 1);
         const char *name = ctr_text_column(conn, row, 2), *from = ctr_text_column(conn, row, 3),
-                   *to = ctr_text_column(conn, row, 4), *on_delete = ctr_text_column(conn, row, 6);
-        if (!name || !from || !on_delete || ctr_rc(conn) != SQLITE_OK) continue;
+                   *to = ctr_text_column(conn, row, 4), *on_update = ctr_text_column(conn, row, 5),
+                   *on_delete = ctr_text_column(conn, row, 6);
+        if (!name || !from || !on_update || !on_delete || ctr_rc(conn) != SQLITE_OK) continue;
         if (part == 0) {
-            key = add_foreign_key(conn, reading->foreign, child, name, on_delete);
+            key = add_foreign_key(conn, reading->foreign, child, name);
             if (key) key->replicated = replicated;
+            if (key) key->forbids = is_refusing(on_delete);
+            if (key) key->fixes = is_refusing(on_update);
             ctr_ordinary_close(&parent);
             parent = (ctr_ordinary){0};
             ctr_ordinary_read(&parent, objects->conn, objects->schema, name);
         }
-        if (!to) to = key_column(&parent, part);
+        if (!to) to = ctr_ordinary_key(&parent, part);
         if (!key) continue;
         if (to && ctr_ordinary_column(&parent, to) && key->n == part)
             add_pair(conn, key, from, to);
@@ -286,30 +283,38 @@ void ctr_foreign_list_match(const ctr_foreign_key *key, sqlite3_str *out)
                             key->pairs[i].from);
 }
 
+bool ctr_foreign_keeps(const ctr_foreign_key *key, const ctr_tracked *parent)
+{
+    if (key->n == 0 || sqlite3_stricmp(key->parent, parent->table) != 0) return false;
+    return key->replicated || (key->forbids && ctr_foreign_enforced(parent->conn->db));
+}
+
+void ctr_foreign_list_children(const ctr_foreign_key *key, const ctr_tracked *parent,
+                               sqlite3_str *out)
+{
+    sqlite3_str_appendf(out, " FROM \"%w\".\"%w\" AS p, \"%w\".\"%w\" AS c WHERE ", parent->schema,
+                        parent->table, parent->schema, key->child);
+    ctr_list_bound_key(parent, out, "p.");
+    if (sqlite3_stricmp(key->child, parent->table) == 0) {
+        sqlite3_str_appendall(out, " AND NOT (");
+        ctr_list_bound_key(parent, out, "c.");
+        sqlite3_str_appendall(out, ")");
+    }
+    sqlite3_str_appendall(out, " AND ");
+    ctr_foreign_list_match(key, out);
+}
+
 /* EXISTS (a child of the row with the key ?1, ?2, ...) for each foreign key that keeps the row. A
  * child that is to be deleted, too, goes first, and keeps it until then. */
 static char *list_children(ctr_foreign *foreign)
 {
     const ctr_tracked *tracked = foreign->tracked;
     const ctr_foreign_keys *all = ctr_foreign_keys_of(foreign->file);
-    bool enforced = ctr_foreign_enforced(tracked->conn->db);
     sqlite3_str *out = sqlite3_str_new(NULL);
     for (int i = 0; all && i < all->n; i++) {
-        const ctr_foreign_key *key = &all->keys[i];
-        if (key->n == 0 || sqlite3_stricmp(key->parent, tracked->table) != 0) continue;
-        if (!key->replicated && !(enforced && key->forbids)) continue;
-        sqlite3_str_appendf(out,
-                            "%sEXISTS (SELECT 1 FROM \"%w\".\"%w\" AS p, \"%w\".\"%w\" AS c WHERE ",
-                            ctr_text_separator(out, " OR "), tracked->schema, tracked->table,
-                            tracked->schema, key->child);
-        ctr_list_bound_key(tracked, out, "p.");
-        if (sqlite3_stricmp(key->child, tracked->table) == 0) {
-            sqlite3_str_appendall(out, " AND NOT (");
-            ctr_list_bound_key(tracked, out, "c.");
-            sqlite3_str_appendall(out, ")");
-        }
-        sqlite3_str_appendall(out, " AND ");
-        ctr_foreign_list_match(key, out);
+        if (!ctr_foreign_keeps(&all->keys[i], tracked)) continue;
+        sqlite3_str_appendf(out, "%sEXISTS (SELECT 1", ctr_text_separator(out, " OR "));
+        ctr_foreign_list_children(&all->keys[i], tracked, out);
         sqlite3_str_appendall(out, ")");
     }
     if (sqlite3_str_errcode(out) != SQLITE_OK) ctr_problem_nomem(foreign->tracked->conn);

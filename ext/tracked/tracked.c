@@ -98,6 +98,13 @@ const ctr_described *ctr_ordinary_column(const ctr_ordinary *ordinary, const cha
     return NULL;
 }
 
+const char *ctr_ordinary_key(const ctr_ordinary *ordinary, int position)
+{
+    for (size_t i = 0; i < ordinary->n; i++)
+        if (ordinary->columns[i].key == position) return ordinary->columns[i].name;
+    return NULL;
+}
+
 /* =================================================================================================
  * lists - lists of the columns of a tracked table, for statements. */
 

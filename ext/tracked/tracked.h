@@ -119,6 +119,7 @@ typedef struct ctr_foreign_key {
     size_t room;
     bool replicated; /* the child is; else its rows stay here */
     bool forbids;    /* ON DELETE NO ACTION or RESTRICT */
+    bool fixes;      /* ON UPDATE NO ACTION or RESTRICT */
 } ctr_foreign_key;
 
 typedef struct ctr_foreign_keys {
@@ -363,6 +364,10 @@ void ctr_ordinary_close(ctr_ordinary *ordinary);
 /* Returns the column of this name, in letters of either case, or NULL. */
 const ctr_described *ctr_ordinary_column(const ctr_ordinary *ordinary, const char *name);
 
+/* Returns the name of the column with this position in the PRIMARY KEY, from 0, or NULL. A foreign
+ * key that names no column of its parent refers to these. */
+const char *ctr_ordinary_key(const ctr_ordinary *ordinary, int position);
+
 /* Returns whether `counters` is the counter table of a tracked table. */
 bool ctr_tracked_is_among(const ctr_objects *objects, const char *counters);
 
@@ -484,6 +489,9 @@ bool ctr_foreign_is_in_circle(ctr_conn *conn, const ctr_foreign_keys *foreign, c
 void ctr_foreign_sort(ctr_conn *conn, const ctr_foreign_keys *foreign, const char *const *tables,
                       int n, int *order);
 
+/* Returns whether a row of the child keeps a row of `parent` from being deleted. */
+bool ctr_foreign_keeps(const ctr_foreign_key *key, const ctr_tracked *parent);
+
 /* Appends p."id" = c."parent" for each column of the key. */
 void ctr_foreign_list_match(const ctr_foreign_key *key, sqlite3_str *out);
 
@@ -583,6 +591,15 @@ void ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
  * if it is written or deleted. */
 bool ctr_showing_touches(ctr_showing *showing, const ctr_summary *now);
 
+/* ==== blockers.c ============================================================================== */
+
+/* Returns why the table refused the row with this key, which is apart and was found in `rows`: the
+ * error, and the row that stands in its way now, if that can be named. "UNIQUE constraint failed:
+ * p.code: the row ('jam') has code '4711'". Lent as a text of ctr_text_print, or by `apart`; NULL: it
+ * is not known. */
+const char *ctr_blockers_explain(ctr_showing *showing, ctr_rows *rows, sqlite3_value **keys,
+                                 const ctr_apart_row *apart);
+
 /* ==== later.c ================================================================================= */
 
 /* Add notes a row of `showing`; show shows all of them. `rows` are those of the counter table. Rows
@@ -659,10 +676,18 @@ void ctr_constraints_append_new(sqlite3_str *out, const ctr_tracked *tracked, co
 
 /* ==== foreign.c =============================================================================== */
 
+/* The error of a broken foreign key, as SQLite says it. */
+#define CTR_FOREIGN_KEY_FAILED "FOREIGN KEY constraint failed"
+
 void ctr_foreign_close(ctr_foreign *foreign);
 
 /* Returns whether other rows refer to the row with this key, so that it must not be deleted. */
 bool ctr_foreign_has_children(ctr_foreign *foreign, sqlite3_value **keys);
+
+/* Appends FROM parent AS p, child AS c WHERE ..., for the children of the row with the key ?1, ?2,
+ * ... but itself. */
+void ctr_foreign_list_children(const ctr_foreign_key *key, const ctr_tracked *parent,
+                               sqlite3_str *out);
 
 /* ==== triggers.c ============================================================================== */
 

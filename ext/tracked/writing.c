@@ -320,8 +320,6 @@ void ctr_writing_forget_why(ctr_writing *writing)
     writing->why = NULL;
 }
 
-static const char FOREIGN_KEY[] = "FOREIGN KEY constraint failed"; /* as SQLite says it */
-
 static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement)
 {
     sqlite3 *db = writing->tracked->conn->db;
@@ -349,7 +347,7 @@ static answer_of_table step_shown(ctr_writing *writing, sqlite3_stmt *statement)
     if (refused || changes == 0 || ctr_rc(writing->tracked->conn) != SQLITE_OK)
         return TABLE_REFUSES;
     bool defers = ctr_foreign_broken(db);
-    if (defers) note_why(writing, FOREIGN_KEY);
+    if (defers) note_why(writing, CTR_FOREIGN_KEY_FAILED);
     return defers ? TABLE_DEFERS : TABLE_TAKES;
 }
 
@@ -590,7 +588,7 @@ bool ctr_writing_delete(ctr_writing *writing)
 {
     ctr_conn *conn = writing->tracked->conn;
     if (!writing->together && ctr_foreign_has_children(&writing->foreign, writing->keys)) {
-        note_why(writing, FOREIGN_KEY);
+        note_why(writing, CTR_FOREIGN_KEY_FAILED);
         return false;
     }
     if (write_in_savepoint(writing, CTR_TAB_SHOW_DELETED, NULL)) return true;
