@@ -199,10 +199,10 @@ SELECT table_name, rows_changed, note FROM counter_pull('office');
 --= c|0|NULL
 --= p|2|2 rows differ: see counter_tracked()
 SELECT row_key, column_name, shown, merged, why FROM counter_tracked WHERE row_key NOT NULL ORDER BY 1, 2;
---= ('x')|m|NULL|NULL|FOREIGN KEY constraint failed
---= ('x')|n|12|NULL|FOREIGN KEY constraint failed
---= ('y')|m|4|NULL|FOREIGN KEY constraint failed
---= ('y')|n|3|NULL|FOREIGN KEY constraint failed
+--= ('x')|m|NULL|NULL|FOREIGN KEY constraint failed: the row ('1') of c refers to it by p
+--= ('x')|n|12|NULL|FOREIGN KEY constraint failed: the row ('1') of c refers to it by p
+--= ('y')|m|4|NULL|FOREIGN KEY constraint failed: the row ('2') of c refers to it by p
+--= ('y')|n|3|NULL|FOREIGN KEY constraint failed: the row ('2') of c refers to it by p
 UPDATE main.p SET name = 'XX' WHERE k = 'x';
 UPDATE main.p SET n = n + 1, name = 'YY' WHERE k = 'y';
 SELECT count(*) FROM counter_tracked WHERE row_key NOT NULL;
@@ -247,3 +247,168 @@ SELECT table_name, rows_changed, note FROM counter_push('office');
 --= item|3|NULL
 SELECT (SELECT count(*) FROM office.basket), (SELECT count(*) FROM office.item);
 --= 0|0
+
+-- # a-row-that-a-foreign-key-refuses-names-the-missing-parent
+PRAGMA foreign_keys = ON;
+ATTACH 'office.db' AS office;
+CREATE TABLE main.area(country TEXT, id INTEGER, code TEXT COLLATE NOCASE UNIQUE, PRIMARY KEY (country, id));
+CREATE TABLE main.kept(id TEXT PRIMARY KEY);
+CREATE TABLE main.person(k TEXT PRIMARY KEY, country TEXT, area INTEGER, code TEXT, boss TEXT REFERENCES person DEFERRABLE INITIALLY DEFERRED, kept TEXT REFERENCES kept, FOREIGN KEY (country, area) REFERENCES area, FOREIGN KEY (code) REFERENCES area(code));
+CREATE TABLE office.area(country TEXT, id INTEGER, code TEXT COLLATE NOCASE UNIQUE, PRIMARY KEY (country, id));
+CREATE TABLE office.kept(id TEXT PRIMARY KEY);
+CREATE TABLE office.person(k TEXT PRIMARY KEY, country TEXT, area INTEGER, code TEXT, boss TEXT REFERENCES person DEFERRABLE INITIALLY DEFERRED, kept TEXT REFERENCES kept, FOREIGN KEY (country, area) REFERENCES area, FOREIGN KEY (code) REFERENCES area(code));
+SELECT counter_replicate('main.person');
+--= 0
+SELECT counter_replicate('office.person');
+--= 0
+INSERT INTO main.area VALUES ('de', 7, 'x'), ('de', 8, 'it''s');
+INSERT INTO office.area VALUES ('de', 6, 'X');
+INSERT INTO main.kept VALUES ('here');
+INSERT INTO main.person VALUES ('ann', NULL, NULL, 'x', 'ann', NULL);
+SELECT rows_changed FROM counter_push('office');
+--= 1
+INSERT INTO main.person VALUES ('bob', 'de', 7, NULL, NULL, NULL), ('cid', NULL, 7, 'it''s', NULL, NULL), ('dan', 'de', NULL, 'X', 'bob', NULL), ('eve', NULL, NULL, NULL, 'eve', 'here');
+UPDATE main.person SET country = 'de', area = 8 WHERE k = 'ann';
+SELECT rows_changed FROM counter_push('office');
+--= 5
+SELECT row_key, state, why FROM counter_tracked('office') WHERE row_key IS NOT NULL AND column_name = 'area' ORDER BY row_key;
+--= ('ann')|differs|FOREIGN KEY constraint failed: area has no row with country = 'de' and id = 8
+--= ('bob')|waits|FOREIGN KEY constraint failed: area has no row with country = 'de' and id = 7
+--= ('cid')|waits|FOREIGN KEY constraint failed: area has no row with code = 'it''s'
+--= ('dan')|waits|FOREIGN KEY constraint failed: person has no row with k = 'bob'
+--= ('eve')|waits|FOREIGN KEY constraint failed: kept has no row with id = 'here'
+PRAGMA foreign_keys = OFF;
+SELECT row_key, state, why FROM counter_tracked('office') WHERE row_key IS NOT NULL AND column_name = 'area' ORDER BY row_key;
+--= ('ann')|differs|FOREIGN KEY constraint failed: area has no row with country = 'de' and id = 8
+--= ('bob')|waits|FOREIGN KEY constraint failed: area has no row with country = 'de' and id = 7
+--= ('cid')|waits|FOREIGN KEY constraint failed: area has no row with code = 'it''s'
+--= ('dan')|waits|FOREIGN KEY constraint failed: person has no row with k = 'bob'
+--= ('eve')|waits|FOREIGN KEY constraint failed: kept has no row with id = 'here'
+PRAGMA foreign_keys = ON;
+INSERT INTO office.area VALUES ('de', 7, 'y'), ('de', 8, 'z');
+SELECT row_key, state, why FROM counter_tracked('office') WHERE row_key IS NOT NULL AND column_name = 'area' ORDER BY row_key;
+--= ('ann')|differs|FOREIGN KEY constraint failed
+--= ('bob')|waits|FOREIGN KEY constraint failed
+--= ('cid')|waits|FOREIGN KEY constraint failed: area has no row with code = 'it''s'
+--= ('dan')|waits|FOREIGN KEY constraint failed: person has no row with k = 'bob'
+--= ('eve')|waits|FOREIGN KEY constraint failed: kept has no row with id = 'here'
+SELECT rows_changed FROM counter_push('office');
+--= 0
+SELECT row_key, state, why FROM counter_tracked('office') WHERE row_key IS NOT NULL AND column_name = 'area' ORDER BY row_key;
+--= ('cid')|waits|FOREIGN KEY constraint failed: area has no row with code = 'it''s'
+--= ('eve')|waits|FOREIGN KEY constraint failed: kept has no row with id = 'here'
+
+-- # a-deletion-that-waits-names-the-row-that-refers-to-it
+ATTACH 'office.db' AS office;
+CREATE TABLE main.item(k TEXT PRIMARY KEY, maker TEXT, code TEXT, n INTEGER, UNIQUE (maker, code));
+CREATE TABLE office.item(k TEXT PRIMARY KEY, maker TEXT, code TEXT, n INTEGER, UNIQUE (maker, code));
+CREATE TABLE office.line(id INTEGER, part INTEGER, item TEXT REFERENCES item ON DELETE CASCADE, PRIMARY KEY (id, part));
+CREATE TABLE office.note(text, maker TEXT, code TEXT, FOREIGN KEY (maker, code) REFERENCES item(maker, code));
+CREATE TABLE office.part(k TEXT PRIMARY KEY, whole TEXT REFERENCES item(k) ON DELETE SET NULL);
+CREATE TABLE office.tree(k TEXT PRIMARY KEY, up TEXT REFERENCES tree);
+CREATE TABLE main.tree(k TEXT PRIMARY KEY, up TEXT REFERENCES tree);
+SELECT counter_replicate('main.item', 'n');
+--= 0
+SELECT counter_replicate('office.item', 'n');
+--= 0
+SELECT counter_replicate('office.line');
+--= 0
+SELECT counter_replicate('office.part');
+--= 0
+SELECT counter_replicate('main.tree');
+--= 0
+SELECT counter_replicate('office.tree');
+--= 0
+INSERT INTO main.item VALUES ('a', 'm', '1', 1), ('b', 'm', '2', 2), ('c', 'm', '3', 3), ('d', 'm', '4', 4);
+INSERT INTO main.tree VALUES ('root', NULL), ('leaf', 'root');
+SELECT table_name, rows_changed FROM counter_push('office') WHERE rows_changed;
+--= item|4
+--= tree|2
+INSERT INTO office.line VALUES (3, 1, 'a'), (2, 2, 'a'), (2, 1, 'a'), (1, 1, 'b');
+INSERT INTO office.note VALUES ('one', 'm', '3'), ('two', 'm', '3'), ('three', NULL, '4');
+INSERT INTO office.part VALUES (printf('%.60c', 'x'), 'd');
+INSERT INTO office.tree VALUES ('twig', 'leaf');
+DELETE FROM main.item;
+DELETE FROM main.tree WHERE k = 'leaf';
+PRAGMA foreign_keys = ON;
+SELECT table_name, rows_changed, note FROM counter_push('office') WHERE rows_changed;
+--= item|4|4 rows differ in office: see counter_tracked('office')
+--= tree|1|1 row differs in office: see counter_tracked('office')
+SELECT table_name, row_key, column_name, state, shown, merged, why FROM counter_tracked('office') WHERE row_key IS NOT NULL ORDER BY table_name, row_key;
+--= item|('a')|n|differs|1|NULL|FOREIGN KEY constraint failed: the row (2, 1) of line refers to it by item (and 2 more)
+--= item|('b')|n|differs|2|NULL|FOREIGN KEY constraint failed: the row (1, 1) of line refers to it by item
+--= item|('c')|n|differs|3|NULL|FOREIGN KEY constraint failed: a row of note refers to it by maker and code (and 1 more)
+--= item|('d')|n|differs|4|NULL|FOREIGN KEY constraint failed: the row ('xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...') of part refers to it by whole
+--= tree|('leaf')|NULL|differs|NULL|NULL|FOREIGN KEY constraint failed: the row ('twig') of tree refers to it by up
+-- Where foreign keys are off, a row that stays in this file does not keep its parent.
+PRAGMA foreign_keys = OFF;
+SELECT row_key, why FROM counter_tracked('office') WHERE row_key IN ('(''b'')', '(''c'')');
+--= ('b')|FOREIGN KEY constraint failed: the row (1, 1) of line refers to it by item
+--= ('c')|FOREIGN KEY constraint failed
+UPDATE office.line SET item = NULL WHERE id = 2;
+DELETE FROM office.line WHERE id = 1;
+INSERT INTO office.line WITH RECURSIVE i(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM i WHERE i < 1002) SELECT 9, i, 'd' FROM i;
+SELECT row_key, why FROM counter_tracked('office') WHERE table_name = 'item' AND row_key IS NOT NULL ORDER BY row_key;
+--= ('a')|FOREIGN KEY constraint failed: the row (3, 1) of line refers to it by item
+--= ('b')|FOREIGN KEY constraint failed
+--= ('c')|FOREIGN KEY constraint failed
+--= ('d')|FOREIGN KEY constraint failed: the row (9, 1) of line refers to it by item (and over 1000 more)
+SELECT table_name, rows_changed, note FROM counter_push('office') WHERE table_name = 'item';
+--= item|0|2 rows differ in office: see counter_tracked('office')
+SELECT row_key, why FROM counter_tracked('office') WHERE table_name = 'item' AND row_key IS NOT NULL ORDER BY row_key;
+--= ('a')|FOREIGN KEY constraint failed: the row (3, 1) of line refers to it by item
+--= ('d')|FOREIGN KEY constraint failed: the row (9, 1) of line refers to it by item (and over 1000 more)
+
+-- # a-value-to-which-rows-refer-names-the-row-that-holds-it
+PRAGMA foreign_keys = ON;
+ATTACH 'office.db' AS office;
+CREATE TABLE main.item(k TEXT PRIMARY KEY, code TEXT UNIQUE, name TEXT);
+CREATE TABLE office.item(k TEXT PRIMARY KEY, code TEXT UNIQUE, name TEXT);
+CREATE TABLE office.line(id TEXT PRIMARY KEY, item TEXT REFERENCES item(code));
+CREATE TABLE office.note(id TEXT PRIMARY KEY, item TEXT REFERENCES item(code) ON UPDATE CASCADE);
+SELECT counter_replicate('main.item');
+--= 0
+SELECT counter_replicate('office.item');
+--= 0
+INSERT INTO main.item VALUES ('a', '1', 'A'), ('b', '2', 'B');
+SELECT rows_changed FROM counter_push('office');
+--= 2
+INSERT INTO office.note VALUES ('n', '1'), ('m', '2');
+INSERT INTO office.line VALUES ('l', '1');
+UPDATE main.item SET code = code + 10, name = 'C';
+SELECT rows_changed, note FROM counter_push('office');
+--= 2|1 row differs in office: see counter_tracked('office')
+SELECT row_key, column_name, state, shown, merged, why FROM counter_tracked('office') WHERE row_key IS NOT NULL ORDER BY row_key, column_name;
+--= ('a')|code|differs|1|11|FOREIGN KEY constraint failed: the row ('l') of line refers to it by item
+--= ('a')|name|differs|A|C|FOREIGN KEY constraint failed: the row ('l') of line refers to it by item
+SELECT * FROM office.note;
+--= n|1
+--= m|12
+
+-- # a-read-of-rows-that-are-apart-runs-no-generated-column-of-a-relative
+PRAGMA foreign_keys = ON;
+ATTACH 'office.db' AS office;
+CREATE TABLE main.item(k TEXT PRIMARY KEY, v INTEGER UNIQUE);
+CREATE TABLE office.item(k TEXT PRIMARY KEY, v INTEGER UNIQUE, g INTEGER AS (abs(v)) UNIQUE);
+CREATE TABLE office.line(id TEXT PRIMARY KEY, item TEXT, g TEXT AS (lower(item)) REFERENCES item);
+CREATE TABLE office.mark(id TEXT PRIMARY KEY, v INTEGER REFERENCES item(g));
+CREATE TABLE main.mark(id TEXT PRIMARY KEY, v INTEGER);
+SELECT counter_replicate('main.item');
+--= 0
+SELECT counter_replicate('office.item');
+--= 0
+SELECT counter_replicate('main.mark');
+--= 0
+SELECT counter_replicate('office.mark');
+--= 0
+INSERT INTO main.item VALUES ('a', 1);
+SELECT sum(rows_changed) FROM counter_push('office');
+--= 1
+INSERT INTO office.line VALUES ('l', 'A');
+DELETE FROM main.item;
+INSERT INTO main.mark VALUES ('m', 2);
+SELECT sum(rows_changed) FROM counter_push('office');
+--= 2
+SELECT row_key, state, why FROM counter_tracked('office') WHERE row_key IS NOT NULL ORDER BY row_key;
+--= ('a')|differs|FOREIGN KEY constraint failed
+--= ('m')|waits|FOREIGN KEY constraint failed

@@ -1178,6 +1178,114 @@ SELECT * FROM office.p ORDER BY k;
 SELECT count(*) FROM office.p_counters_state WHERE _kind = 'apart';
 --= 0
 
+-- # a-row-that-waits-or-differs-names-the-row-that-has-its-unique-values
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT, year INTEGER, code TEXT UNIQUE, shelf, place INTEGER, name TEXT, n INTEGER, PRIMARY KEY (k, year), UNIQUE (shelf, place)) WITHOUT ROWID;
+CREATE TABLE office.p(k TEXT, year INTEGER, code TEXT UNIQUE, shelf, place INTEGER, name TEXT, n INTEGER, PRIMARY KEY (k, year), UNIQUE (shelf, place)) WITHOUT ROWID;
+CREATE UNIQUE INDEX main.names ON p(name COLLATE NOCASE);
+CREATE UNIQUE INDEX office.names ON p(name COLLATE NOCASE);
+SELECT counter_replicate('main.p', 'n');
+--= 0
+SELECT counter_replicate('office.p', 'n');
+--= 0
+INSERT INTO office.p VALUES ('jam', 1, '4711', 'a', 1, 'Jam', 1), ('oil', 2, '4712', x'0102', 2, 'Oil', 2), ('rye', 3, NULL, NULL, 2, 'Rye', 3);
+SELECT rows_changed FROM counter_pull('office');
+--= 3
+INSERT INTO office.p VALUES ('egg', 1, '4713', 1.5, 3, 'it''s', 1), ('nut', 1, printf('%.100c', 'x'), zeroblob(100), 3, 'Nut', 1);
+INSERT INTO main.p VALUES ('ale', 1, '4713', NULL, NULL, 'Ale', 1), ('bun', 1, printf('%.100c', 'x'), NULL, NULL, 'Bun', 1), ('fig', 1, NULL, x'0102', 3, 'IT''S', 1), ('pie', 1, NULL, zeroblob(100), 3, 'Pie', 1);
+UPDATE main.p SET shelf = 1.5, place = 3 WHERE k = 'rye';
+SELECT rows_changed, note FROM counter_push('office');
+--= 5|4 rows wait, 1 row differs in office: see counter_tracked('office')
+SELECT row_key, column_name, state, shown, merged, why FROM counter_tracked('office') WHERE row_key IS NOT NULL AND column_name = 'place' ORDER BY row_key, column_name;
+--= ('ale', 1)|place|waits|NULL|NULL|UNIQUE constraint failed: p.code: the row ('egg', 1) has code '4713'
+--= ('bun', 1)|place|waits|NULL|NULL|UNIQUE constraint failed: p.code: the row ('nut', 1) has code 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...'
+--= ('fig', 1)|place|waits|NULL|3|UNIQUE constraint failed: p.name: the row ('egg', 1) has name 'it''s'
+--= ('pie', 1)|place|waits|NULL|3|UNIQUE constraint failed: p.shelf, p.place: the row ('nut', 1) has shelf x'0000000000000000000000000000000000000000...' and place 3
+--= ('rye', 3)|place|differs|2|3|UNIQUE constraint failed: p.shelf, p.place: the row ('egg', 1) has shelf 1.5 and place 3
+-- The name is that of the moment.
+UPDATE office.p SET k = 'ham' WHERE k = 'egg';
+UPDATE office.p SET name = 'Tea' WHERE k = 'ham';
+UPDATE office.p SET place = 4 WHERE k = 'nut';
+INSERT INTO office.p VALUES ('yam', 1, NULL, NULL, NULL, 'it''S', 1);
+SELECT row_key, why FROM counter_tracked('office') WHERE row_key IS NOT NULL AND column_name = 'place' ORDER BY row_key;
+--= ('ale', 1)|UNIQUE constraint failed: p.code: the row ('ham', 1) has code '4713'
+--= ('bun', 1)|UNIQUE constraint failed: p.code: the row ('nut', 1) has code 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...'
+--= ('fig', 1)|UNIQUE constraint failed: p.name: the row ('yam', 1) has name 'it''S'
+--= ('pie', 1)|UNIQUE constraint failed: p.shelf, p.place
+--= ('rye', 3)|UNIQUE constraint failed: p.shelf, p.place: the row ('ham', 1) has shelf 1.5 and place 3
+SELECT rows_changed, note FROM counter_push('office');
+--= 0|3 rows wait, 1 row differs in office: see counter_tracked('office')
+SELECT row_key, why FROM counter_tracked('office') WHERE row_key IS NOT NULL AND column_name = 'place' ORDER BY row_key;
+--= ('ale', 1)|UNIQUE constraint failed: p.code: the row ('ham', 1) has code '4713'
+--= ('bun', 1)|UNIQUE constraint failed: p.code: the row ('nut', 1) has code 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...'
+--= ('fig', 1)|UNIQUE constraint failed: p.name: the row ('yam', 1) has name 'it''S'
+--= ('rye', 3)|UNIQUE constraint failed: p.shelf, p.place: the row ('ham', 1) has shelf 1.5 and place 3
+-- The error names the column as it was called; the next merge tries again.
+ALTER TABLE office.p RENAME COLUMN code TO number;
+SELECT row_key, why FROM counter_tracked('office') WHERE row_key IS NOT NULL AND column_name = 'place' ORDER BY row_key;
+--= ('ale', 1)|UNIQUE constraint failed: p.code
+--= ('bun', 1)|UNIQUE constraint failed: p.code
+--= ('fig', 1)|UNIQUE constraint failed: p.name: the row ('yam', 1) has name 'it''S'
+--= ('rye', 3)|UNIQUE constraint failed: p.shelf, p.place: the row ('ham', 1) has shelf 1.5 and place 3
+
+-- # a-unique-counter-names-the-row-that-shows-its-value
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, area TEXT DEFAULT 'a', n INTEGER, name TEXT, UNIQUE (area, n));
+CREATE TABLE office.p(k TEXT PRIMARY KEY, area TEXT DEFAULT 'a', n INTEGER, name TEXT, UNIQUE (area, n));
+CREATE TABLE main.q(k TEXT PRIMARY KEY, area TEXT DEFAULT 'a', n INTEGER, UNIQUE (area, n));
+CREATE TABLE office.q(k TEXT PRIMARY KEY, area TEXT DEFAULT 'a', n INTEGER, UNIQUE (area, n));
+SELECT counter_replicate('main.p', 'n');
+--= 0
+SELECT counter_replicate('office.p', 'n');
+--= 0
+SELECT counter_track('main.q', 'n');
+--= 0
+SELECT counter_track('office.q', 'n');
+--= 0
+INSERT INTO main.p VALUES ('a', 'a', 1, 'A'), ('b', 'a', 2, 'B');
+INSERT INTO main.q VALUES ('a', 'a', 1), ('b', 'a', 2);
+SELECT table_name, rows_changed FROM counter_push('office');
+--= p|2
+--= q|2
+INSERT INTO office.p VALUES ('c', 'a', -9223372036854775807 - 1, 'C'), ('d', 'a', 7, 'D');
+INSERT INTO office.q VALUES ('c', 'a', 5), ('d', 'a', 7);
+UPDATE main.p SET n = 7, name = 'BB' WHERE k = 'b';
+INSERT INTO main.p VALUES ('e', 'a', -9223372036854775807 - 1, 'E');
+UPDATE main.q SET n = 7 WHERE k = 'b';
+INSERT INTO main.q VALUES ('e', 'a', 5);
+SELECT table_name, rows_changed, note FROM counter_push('office');
+--= p|2|2 rows differ in office: see counter_tracked('office')
+--= q|2|1 row waits, 1 row differs in office: see counter_tracked('office')
+-- A new row of a tracked table gets the DEFAULT of area, which a read does not evaluate.
+SELECT table_name, row_key, column_name, state, shown, merged, why FROM counter_tracked('office') WHERE row_key IS NOT NULL ORDER BY table_name, row_key, column_name;
+--= p|('b')|n|differs|2|7|UNIQUE constraint failed: p.area, p.n: the row ('d') has area 'a' and n 7
+--= p|('e')|n|differs|NULL|-9223372036854775808|UNIQUE constraint failed: p.area, p.n: the row ('c') has area 'a' and n -9223372036854775808
+--= q|('b')|n|differs|2|7|UNIQUE constraint failed: q.area, q.n: the row ('d') has area 'a' and n 7
+--= q|('e')|n|waits|NULL|5|UNIQUE constraint failed: q.area, q.n
+
+-- # a-row-that-code-of-the-file-refuses-names-no-other
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, a INTEGER, b INTEGER, c INTEGER, g INTEGER AS (abs(a)), d INTEGER UNIQUE, h INTEGER AS (abs(d)) STORED UNIQUE);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, a INTEGER, b INTEGER, c INTEGER, g INTEGER AS (abs(a)), d INTEGER UNIQUE, h INTEGER AS (abs(d)) STORED UNIQUE);
+SELECT counter_replicate('main.p');
+--= 0
+SELECT counter_replicate('office.p');
+--= 0
+CREATE UNIQUE INDEX office.on_g ON p(g);
+CREATE UNIQUE INDEX office.on_b ON p(b) WHERE c > 0;
+CREATE UNIQUE INDEX office.on_c ON p(c + 1);
+SELECT counter_replicate('office.p');
+--= 0
+INSERT INTO office.p(k, a, b, c, d) VALUES ('a', 1, 1, 1, 1);
+INSERT INTO main.p(k, a, b, c, d) VALUES ('b', -1, 2, 2, 2), ('c', 3, 1, 3, 3), ('d', 4, 4, 1, 4), ('e', 5, 5, 5, -1);
+SELECT rows_changed, note FROM counter_push('office');
+--= 4|4 rows wait in office: see counter_tracked('office')
+SELECT row_key, why FROM counter_tracked('office') WHERE row_key IS NOT NULL AND column_name = 'a' ORDER BY row_key;
+--= ('b')|UNIQUE constraint failed: p.g
+--= ('c')|UNIQUE constraint failed: p.b
+--= ('d')|UNIQUE constraint failed: index 'on_c'
+--= ('e')|UNIQUE constraint failed: p.h
+
 -- # a-new-life-of-a-row-shows-the-default-of-columns-that-the-giver-lacks
 ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k TEXT PRIMARY KEY, a, e DEFAULT blue, f DEFAULT (1 + 1), g DEFAULT "two words", h);

@@ -245,14 +245,14 @@ SELECT * FROM main.products ORDER BY sku;
 --= milk|6
 --= tea|5
 SELECT * FROM counter_tracked WHERE state <> 'tracked' ORDER BY row_key;
---= products|stock|differs|('milk')|6|NULL|FOREIGN KEY constraint failed
---= products|stock|differs|('tea')|5|NULL|FOREIGN KEY constraint failed
+--= products|stock|differs|('milk')|6|NULL|FOREIGN KEY constraint failed: a row of wishes refers to it by sku
+--= products|stock|differs|('tea')|5|NULL|FOREIGN KEY constraint failed: a row of orders refers to it by sku
 UPDATE main.products SET stock = 9 WHERE sku = 'tea';
 SELECT * FROM main.products ORDER BY sku;
 --= milk|6
 --= tea|9
 SELECT * FROM counter_tracked WHERE state <> 'tracked';
---= products|stock|differs|('milk')|6|NULL|FOREIGN KEY constraint failed
+--= products|stock|differs|('milk')|6|NULL|FOREIGN KEY constraint failed: a row of wishes refers to it by sku
 SELECT table_name, rows_changed FROM counter_push('phone');
 --= products|1
 SELECT * FROM phone.products;
