@@ -518,9 +518,9 @@ static int begin_showing(ctr_showing *showing, ctr_tab *tab, ctr_tracked *tracke
     size_t n = (size_t)ctr_tracked_travel(tracked) + 1, n_regular = (size_t)tracked->n_regular;
     showing->from = sqlite3_malloc64(4 * n * sizeof *showing->from);
     showing->before = sqlite3_malloc64(2 * (n_regular + 1) * sizeof *showing->before);
+    if (showing->from) memset(showing->from, 0, 4 * n * sizeof *showing->from);
+    if (showing->before) memset(showing->before, 0, 2 * (n_regular + 1) * sizeof *showing->before);
     if (!showing->from || !showing->before) return ctr_problem_nomem(tab->conn);
-    memset(showing->from, 0, 4 * n * sizeof *showing->from);
-    memset(showing->before, 0, 2 * (n_regular + 1) * sizeof *showing->before);
     showing->to = showing->from + n;
     showing->found = showing->to + n;
     showing->alone = showing->found + n;
