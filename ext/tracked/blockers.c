@@ -377,16 +377,10 @@ static void name_relative(const blocked_row *row, sqlite3_str *out)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Returns whether the row is to be deleted: in a table that is only tracked, if no counter is
- * live. */
+/* Returns whether the row is to be deleted. */
 static bool is_to_end(ctr_rows *rows, const ctr_apart_row *apart)
 {
-    bool ends = !rows->shape->replicated && !apart->waits;
-    for (int i = 0; i < rows->shape->n_counters && ends; i++) {
-        ctr_summary state = ctr_rows_state(rows, i);
-        ends = !ctr_summary_is_live(&state);
-    }
-    return ends || apart->ended;
+    return apart->ended || (!apart->waits && !ctr_rows_is_live(rows));
 }
 
 /* Returns the text that names the row, "" if there is none. */
