@@ -12,10 +12,10 @@
  * outside the caller's transaction.
  *
  * One row for each counter table: table_name, rows_read, rows_changed, conflicts, and a note of
- * where the table was created, how many of its rows wait or differ, and what functions/status.c
- * warns of, in each file. All work is done before the first row is returned. On an error nothing
- * has changed, with one exception, which the error reports: a sync by path whose second COMMIT
- * fails. */
+ * where the table was created, why it was passed over (merge/merge.h), how many of its rows wait or
+ * differ, and what functions/status.c warns of, in each file. All work is done before the first row
+ * is returned. On an error nothing has changed, with one exception, which the error reports: a sync
+ * by path whose second COMMIT fails. */
 #include "functions/functions.h"
 
 #include <string.h>
@@ -246,7 +246,20 @@ static void note_apart(const exchange *x, ctr_side side, const struct ctr_report
         sqlite3_str_appendf(note, " in %s: see counter_tracked(%Q)", x->peer, x->peer);
 }
 
-/* "in phone: column weight does not travel yet: call counter_replicate('products')" */
+/* Closes the list. `peer`: the file that they are about, NULL: main. */
+static void append_warnings(ctr_warnings *list, const char *peer, sqlite3_str *note)
+{
+    for (int i = 0; i < list->n; i++) {
+        if (sqlite3_str_length(note)) sqlite3_str_appendall(note, "; ");
+        if (peer) sqlite3_str_appendf(note, "in %s: ", peer);
+        sqlite3_str_appendall(note, list->items[i].sentence);
+    }
+    ctr_warnings_close(list);
+}
+
+/* Those about columns wait until the table is merged: the call that merges it may be theirs.
+ *
+ * "in phone: column weight does not travel yet: call counter_replicate('products')" */
 static void note_warnings(const exchange *x, ctr_side side, const struct ctr_report_row *row,
                           sqlite3_str *note)
 {
@@ -259,14 +272,19 @@ static void note_warnings(const exchange *x, ctr_side side, const struct ctr_rep
     if (!objects) return;
     const char *table =
         ctr_tracked_is_among(objects, counters) ? ctr_triggers_table(objects, counters) : counters;
-    ctr_warnings_of_table(&list, file, counters, row->changed > 0 && !reads);
+    if (!row->passed[CTR_MAIN_TAKES] && !row->passed[CTR_MAIN_GIVES])
+        ctr_warnings_of_table(&list, file, counters, row->changed > 0 && !reads);
     if (table) ctr_warnings_of_merge(&list, file, table, &row->brought[side]);
-    for (int i = 0; i < list.n; i++) {
-        if (sqlite3_str_length(note)) sqlite3_str_appendall(note, "; ");
-        if (side == CTR_MAIN_GIVES) sqlite3_str_appendf(note, "in %s: ", x->peer);
-        sqlite3_str_appendall(note, list.items[i].sentence);
-    }
-    ctr_warnings_close(&list);
+    append_warnings(&list, side == CTR_MAIN_GIVES ? x->peer : NULL, note);
+}
+
+/* "passed over: column sold is a counter in main and a regular column in phone: ..." */
+static void note_passed(ctr_conn *conn, const struct ctr_report_row *row, sqlite3_str *note)
+{
+    ctr_warnings list = {0};
+    for (int side = 0; side < 2; side++)
+        if (row->passed[side]) ctr_warnings_of_passed(conn, &list, row->passed[side]);
+    append_warnings(&list, NULL, note);
 }
 
 /* Returns the note of a table, or NULL. The caller frees it. */
@@ -277,6 +295,7 @@ static char *note_of(const exchange *x, const struct ctr_report_row *row)
         sqlite3_str_appendf(note, "created in %s%s",
                             row->created_by == CTR_MAIN_TAKES ? "main" : x->peer,
                             row->in_empty ? ", which was empty" : "");
+    note_passed(x->main.conn, row, note);
     note_apart(x, CTR_MAIN_TAKES, &row->apart[CTR_MAIN_TAKES], note);
     note_apart(x, CTR_MAIN_GIVES, &row->apart[CTR_MAIN_GIVES], note);
     note_warnings(x, CTR_MAIN_TAKES, row, note);
@@ -299,16 +318,21 @@ static void fill_answer(ctr_answer *answer, const exchange *x, const ctr_report 
     }
 }
 
-/* What main has taken is what counter_warnings tells until it is reset. */
+/* What main has taken, and what was passed over on either side, is what counter_warnings tells
+ * until it is reset. */
 static void keep_brought(const exchange *x, const ctr_report *report)
 {
     ctr_conn *conn = x->main.conn;
     ctr_problem none;
     ctr_problem_try(conn, &none); /* without memory there is no warning */
-    ctr_brought_list *list = x->way->takes ? ctr_brought_of(conn) : NULL;
-    for (int i = 0; list && i < report->n; i++)
-        ctr_brought_list_add(conn, list, report->rows[i].birth,
-                             &report->rows[i].brought[CTR_MAIN_TAKES]);
+    ctr_brought_list *list = ctr_brought_of(conn);
+    for (int i = 0; list && i < report->n; i++) {
+        const struct ctr_report_row *row = &report->rows[i];
+        if (x->way->takes) ctr_brought_list_pass(conn, list, row, x->peer, CTR_MAIN_TAKES);
+        if (x->way->gives) ctr_brought_list_pass(conn, list, row, x->peer, CTR_MAIN_GIVES);
+        if (x->way->takes)
+            ctr_brought_list_add(conn, list, row->birth, &row->brought[CTR_MAIN_TAKES]);
+    }
     ctr_problem_close(&none);
 }
 
@@ -333,8 +357,8 @@ static void run_exchange(exchange *x, ctr_answer *answer)
     fill_answer(answer, x, &report);
     ctr_source_close(&x->theirs);
     ctr_session_end(&x->main.session);
-    bool half = ctr_rc(x->main.conn) == SQLITE_OK && x->way->takes;
-    if (half) keep_brought(x, &report);
+    bool done = ctr_rc(x->main.conn) == SQLITE_OK, half = done && x->way->takes;
+    if (done) keep_brought(x, &report);
     ctr_pull_report_close(&report);
     note_lock(x, "main");
     if (x->other.own) {

@@ -114,6 +114,9 @@ void ctr_warnings_close(ctr_warnings *list);
 void ctr_warnings_of_table(ctr_warnings *list, ctr_file *file, const char *counters,
                            bool foreign_keys);
 
+/* Adds that a table was passed over (merge/merge.h), and why, unless the list says so already. */
+void ctr_warnings_of_passed(ctr_conn *conn, ctr_warnings *list, const char *why);
+
 /* Adds those about what a merge has brought into `table`, a counter table or a replicated one. */
 void ctr_warnings_of_merge(ctr_warnings *list, ctr_file *file, const char *table,
                            const ctr_brought *brought);

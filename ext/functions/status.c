@@ -511,13 +511,16 @@ int ctr_status_register(sqlite3 *db, ctr_conn *conn)
  *     kind         'column'        a column of a replicated table does not travel
  *                  'foreign key'   one of a replicated table refers to a table whose rows do not
  *                                  travel, or to keys that SQLite gives out
+ *                  'passed over'   the last merge with some file has passed over the table, because
+ *                                  the files disagree on the kind of a column
  *                  'deleted'       merges deleted a tenth of the table, and at least ten rows
  *                  'conflicts'     they recorded conflicts
  *                  'clock'         they brought a stamp more than a day ahead of this machine
  *     warning      the sentence
  *
- * The last three are of main alone: of all merges of this connection, by a pull or a feed, that
- * were committed since it was opened or counter_warnings_reset() was called. */
+ * The last four are of main alone: of all merges of this connection, by a pull or a feed, that
+ * were committed since it was opened or counter_warnings_reset() was called; tables are passed over
+ * by a push, too. */
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
@@ -698,6 +701,19 @@ static void warn_of_clock(ctr_conn *conn, ctr_warnings *list, const ctr_stamp *a
                         id, (long long)days, days == 1 ? "" : "s"));
 }
 
+void ctr_warnings_of_passed(ctr_conn *conn, ctr_warnings *list, const char *why)
+{
+    static const char KIND[] = "passed over";
+    char *sentence = sqlite3_mprintf("%s: %s", KIND, why);
+    bool known = false;
+    for (int i = 0; sentence && i < list->n && !known; i++)
+        known = strcmp(list->items[i].sentence, sentence) == 0;
+    if (known)
+        sqlite3_free(sentence);
+    else
+        add_warning(conn, list, KIND, sentence);
+}
+
 void ctr_warnings_of_merge(ctr_warnings *list, ctr_file *file, const char *table,
                            const ctr_brought *brought)
 {
@@ -725,6 +741,9 @@ static void answer_warnings(ctr_answer *answer, ctr_file *file, const ctr_catalo
     const char *table = tracked ? ctr_triggers_table(objects, entry->name) : entry->name;
     if (!table) return; /* it has lost its triggers, which all merges refuse */
     ctr_warnings_of_table(&list, file, entry->name, true);
+    for (size_t i = 0; brought && i < brought->n_passed; i++)
+        if (sqlite3_stricmp(brought->passed[i].birth, entry->birth) == 0)
+            ctr_warnings_of_passed(file->conn, &list, brought->passed[i].why);
     for (size_t i = 0; brought && i < brought->n; i++)
         if (sqlite3_stricmp(brought->tables[i].birth, entry->birth) == 0)
             ctr_warnings_of_merge(&list, file, table, &brought->tables[i].brought);

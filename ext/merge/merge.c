@@ -53,10 +53,46 @@ void ctr_brought_list_add(ctr_conn *conn, ctr_brought_list *list, const char *bi
     ctr_brought_add(&tables[i].brought, more);
 }
 
+static void forget_passed(ctr_passed *passed)
+{
+    sqlite3_free(passed->birth);
+    sqlite3_free(passed->peer);
+    sqlite3_free(passed->why);
+}
+
+void ctr_brought_list_pass(ctr_conn *conn, ctr_brought_list *list, const struct ctr_report_row *row,
+                           const char *peer, ctr_side side)
+{
+    size_t i = 0;
+    while (i < list->n_passed &&
+           (list->passed[i].side != side || strcmp(list->passed[i].peer, peer) != 0 ||
+            sqlite3_stricmp(list->passed[i].birth, row->birth) != 0))
+        i++;
+    if (i < list->n_passed) {
+        forget_passed(&list->passed[i]);
+        list->passed[i] = list->passed[--list->n_passed];
+    }
+    if (!row->passed[side]) return;
+    ctr_passed *passed =
+        ctr_array_room(conn, list->passed, &list->room_passed, list->n_passed + 1, sizeof *passed);
+    if (!passed) return;
+    list->passed = passed;
+    ctr_passed copy = {.birth = ctr_text_copy(conn, row->birth),
+                       .peer = ctr_text_copy(conn, peer),
+                       .side = side,
+                       .why = ctr_text_copy(conn, row->passed[side])};
+    if (copy.birth && copy.peer && copy.why)
+        passed[list->n_passed++] = copy;
+    else
+        forget_passed(&copy);
+}
+
 void ctr_brought_list_close(ctr_brought_list *list)
 {
     for (size_t i = 0; i < list->n; i++) sqlite3_free(list->tables[i].birth);
+    for (size_t i = 0; i < list->n_passed; i++) forget_passed(&list->passed[i]);
     sqlite3_free(list->tables);
+    sqlite3_free(list->passed);
     *list = (ctr_brought_list){0};
 }
 

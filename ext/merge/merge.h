@@ -4,6 +4,7 @@
  *     ctr_pull          merges all tables of a source; ctr_pull_rows: the rows of one
  *     ctr_merge         rows of another file on their way into a table
  *     ctr_conflicts     what a merge finds that proves a faulty identity
+ *     ctr_kinds         the kinds of the columns of a table, in one of two files
  *     ctr_feed          the changes of a file as rows; ctr_apply: such rows on their way in
  *     ctr_scope         the rows that a feed is limited to
  *     ctr_marks_source  the source of a feed, as its marks name it
@@ -87,6 +88,9 @@ typedef struct ctr_marks_source {
     const char *scope; /* borrowed, as ctr_scope has it; NULL: everything */
 } ctr_marks_source;
 
+/* Which side is main. */
+typedef enum ctr_side { CTR_MAIN_TAKES, CTR_MAIN_GIVES } ctr_side;
+
 /* What merges have brought into a table that its user should hear of.
  *
  * A pull keeps it in its report; for all merges into main the connection keeps it, until
@@ -98,13 +102,22 @@ typedef struct ctr_brought {
     ctr_stamp ahead;   /* the highest one more than a day ahead of this machine; number 0: none */
 } ctr_brought;
 
-/* The same by table. Zero it; close it. */
+/* A table that a pull has passed over (ctr_kinds). */
+typedef struct ctr_passed {
+    char *birth, *peer; /* owned: of the table, and the other file as the call named it */
+    ctr_side side;      /* of main */
+    char *why;          /* owned: the sentence */
+} ctr_passed;
+
+/* What merges have brought, by table, and what they have passed over. Zero it; close it. */
 typedef struct ctr_brought_list {
     struct ctr_brought_table {
         char *birth; /* owned */
         ctr_brought brought;
     } * tables; /* owned: n, in the order in which they came */
     size_t n, room;
+    ctr_passed *passed; /* owned: n_passed, one for each table, file and direction */
+    size_t n_passed, room_passed;
 } ctr_brought_list;
 
 /* Shards in a merge that prove a faulty identity, and their record.
@@ -205,15 +218,26 @@ typedef struct ctr_merge {
     bool noted;                /* `before` is that of the row at hand */
 } ctr_merge;
 
+/* The kinds of the columns of a table in one of two files that merge.
+ *
+ * Files disagree on them during a migration: a column counts in one file alone, or one file alone
+ * replicates the table. A pull passes over such a table and names the call that makes the files
+ * agree; all others are merged. The mark of the table stays, and so the pull behind that call
+ * brings everything. */
+typedef struct ctr_kinds {
+    const char *called;     /* the file, in messages; borrowed as all others */
+    const char *birth;      /* of the table */
+    const ctr_shape *shape; /* of its counters */
+    ctr_tab *tab;
+    const ctr_tracked *tracked; /* NULL: a counter table */
+} ctr_kinds;
+
 /* Merges all counter tables of one file into another.
  *
  * Tables belong together by the name they were created with, and must agree in their columns
  * (table/shape.c). A table that only the source has is created.
  *
  * A later pull of a table reads only the rows that the source has changed since (merge/marks.c). */
-
-/* Which side is main, for the names in the report. */
-typedef enum ctr_side { CTR_MAIN_TAKES, CTR_MAIN_GIVES } ctr_side;
 
 /* How a pull works; 0: it reads only changes, and creates only tables that the source does not
  * track. */
@@ -232,7 +256,8 @@ typedef struct ctr_report {
         ctr_side created_by;
         struct ctr_report_apart {
             int64_t wait, differ;
-        } apart[2]; /* rows of the tracked table, by the side that took */
+        } apart[2];      /* rows of the tracked table, by the side that took */
+        char *passed[2]; /* owned: by that side, why the table was passed over; or NULL */
         ctr_brought brought[2];
     } * rows;
     int n;
@@ -269,6 +294,7 @@ typedef struct ctr_pull {
     bool asked, raised; /* for a larger cache of the target; it was raised */
     bool in_empty;      /* the target was empty before the pull */
     bool deletions;     /* rows of replicated tables that have ended are deleted now */
+    bool passed;        /* some table was passed over */
     ctr_pull_merge *first,
         **last; /* owned: those of tracked tables, in order; where the next goes */
 } ctr_pull;
@@ -541,6 +567,11 @@ void ctr_brought_list_add(ctr_conn *conn, ctr_brought_list *list, const char *bi
                           const ctr_brought *more);
 void ctr_brought_list_close(ctr_brought_list *list);
 
+/* Notes whether the last merge of the table of `row` with the file `peer` has passed over it, with
+ * main on this side. */
+void ctr_brought_list_pass(ctr_conn *conn, ctr_brought_list *list, const struct ctr_report_row *row,
+                           const char *peer, ctr_side side);
+
 /* Returns the list of the connection, NULL without memory. The connection frees it. */
 ctr_brought_list *ctr_brought_of(ctr_conn *conn);
 
@@ -730,6 +761,14 @@ void ctr_drift_compare(ctr_merge *merge, sqlite3_value *const *theirs, const int
 /* Fails if rows were noted, as answers_refuse_missing does, with the same arguments. */
 void ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, const char *there,
                       bool gives);
+
+/* ==== kinds.c ================================================================================= */
+
+/* Returns a sentence that begins with the column, names both files, and ends with the call that
+ * makes them agree; NULL: they agree, or there was an error. `mine` is that of the taking file, and
+ * `gives` tells that the other one is main: a sync has one sentence for both directions. The text
+ * is short-lived (base/base.h). */
+const char *ctr_kinds_differ(const ctr_kinds *mine, const ctr_kinds *theirs, bool gives);
 
 /* ==== pull.c ================================================================================== */
 

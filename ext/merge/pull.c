@@ -7,59 +7,15 @@
  * matching - matches the regular columns of a replicated table with those of a source.
  *
  * Columns belong together by the names that they had when they were replicated first
- * (table/table.h), whatever their numbers and present names. One that only we have is not merged.
- * One that only the source has is not merged if our table has no such column. One that is a counter
- * on one side and a regular column on the other is refused. */
+ * (table/table.h), whatever their numbers and present names. One that only we have is not merged,
+ * nor is one that only the source has. Where the files disagree on the kind of a column, the table
+ * was passed over (merge/kinds.c). */
 
-/* A regular column of the source that counts here. */
-static void refuse_counter_here(const ctr_merge *to, const char *name, const char *called)
+/* Returns the number of my column at the source, or -1. */
+static int match_column(const ctr_regular *mine, const ctr_registry *theirs)
 {
-    ctr_problem_set(to->conn, SQLITE_ERROR,
-                    "column %s is a counter in %s and a regular column in the giving file: "
-                    "counter_replicate('%s', '%s') there makes it a counter",
-                    name, called, to->showing.tracked->table, name);
-}
-
-/* Fails with SQLITE_ERROR if a counter of the source, whose shape is `from`, is a regular column of
- * the table that `to` merges into. */
-static void matching_refuse_counters(const ctr_merge *to, const ctr_shape *from, const char *called)
-{
-    const ctr_registry *mine = to->shape.replicated ? ctr_regular_of(to->rows.tab) : NULL;
-    for (int i = 0; mine && i < from->n_counters; i++) {
-        const char *name = ctr_shape_counter_name(from, i);
-        int number = ctr_regular_named(mine, name, strlen(name));
-        if (number < 0) continue;
-        const ctr_described *column = ctr_tracked_regular_column(to->showing.tracked, number);
-        ctr_problem_set(to->conn, SQLITE_ERROR,
-                        "column %s is a counter in the giving file and a regular column in %s: "
-                        "counter_replicate('%s', '%s') there makes it a counter",
-                        name, called, to->showing.tracked->table, column ? column->name : name);
-    }
-}
-
-/* A column of our table that the source replicates, and this file does not yet. */
-static void refuse_unreplicated(const ctr_merge *to, const char *name, const char *called)
-{
-    const ctr_tracked *tracked = to->showing.tracked;
-    if (!ctr_ordinary_column(&tracked->ordinary, name)) return;
-    for (int i = 0; i < tracked->n_regular; i++)
-        if (tracked->regular[i].column && sqlite3_stricmp(tracked->regular[i].column, name) == 0)
-            ctr_problem_set(to->conn, SQLITE_ERROR,
-                            "column %s is another one in the giving file: in %s it was %s before "
-                            "it was renamed; rename one of the two",
-                            name, called, tracked->regular[i].name);
-    if (ctr_tracked_counter(tracked, name) >= 0) refuse_counter_here(to, name, called);
-    const char *spelling;
-    if (ctr_shape_generation(&to->shape, name, &spelling) > 0)
-        ctr_problem_set(to->conn, SQLITE_ERROR,
-                        "column %s was a counter and is a regular column in the giving file: in "
-                        "%s, call counter_untrack('%s', '%s') if it still counts, then "
-                        "counter_replicate('%s')",
-                        name, called, tracked->table, name, tracked->table);
-    ctr_problem_set(to->conn, SQLITE_ERROR,
-                    "column %s is replicated in the giving file and not yet in %s: call "
-                    "counter_replicate('%s') there",
-                    name, called, tracked->table);
+    if (!mine->noted || !mine->name) return -1;
+    return ctr_regular_named(theirs, mine->name, strlen(mine->name));
 }
 
 static void check_affinity(ctr_conn *conn, const ctr_described *mine, const ctr_described *theirs)
@@ -75,13 +31,23 @@ static void check_affinity(ctr_conn *conn, const ctr_described *mine, const ctr_
             mine->name, ctr_shape_affinity_name(x), ctr_shape_affinity_name(y));
 }
 
-/* Sets later->map, and opens later->values at the table that `from` counts, for the replicated
- * table that `to` merges into; messages call its file `called`. ctr_later_close closes both. Fails
- * with SQLITE_ERROR if two columns differ in their affinity, because values would be converted, or
- * if our table has a column of the source that is not replicated here yet. */
-static void matching_open(ctr_later *later, const ctr_merge *to, ctr_tab *from, const char *called)
+/* Fails with SQLITE_ERROR if two columns of replicated tables differ in their affinity, because
+ * values would be converted. */
+static void matching_check(const ctr_kinds *mine, const ctr_kinds *theirs)
 {
-    const ctr_tracked *tracked = to->showing.tracked;
+    const ctr_registry *here = ctr_regular_of(mine->tab), *there = ctr_regular_of(theirs->tab);
+    for (int i = 0; here && there && i < here->n; i++) {
+        int number = match_column(&here->columns[i], there);
+        if (number >= 0)
+            check_affinity(mine->tab->conn, ctr_tracked_regular_column(mine->tracked, i),
+                           ctr_tracked_regular_column(theirs->tracked, number));
+    }
+}
+
+/* Sets later->map, and opens later->values at the table that `from` counts, for the replicated
+ * table that `to` merges into. ctr_later_close closes both. */
+static void matching_open(ctr_later *later, const ctr_merge *to, ctr_tab *from)
+{
     ctr_row_values_open(&later->values, from);
     const ctr_registry *mine = ctr_regular_of(to->rows.tab), *theirs = ctr_regular_of(from);
     if (!mine || !theirs) return;
@@ -91,24 +57,7 @@ static void matching_open(ctr_later *later, const ctr_merge *to, ctr_tab *from, 
         return;
     }
     later->n_map = mine->n;
-    for (int i = 0; i < mine->n; i++) {
-        const ctr_regular *column = &mine->columns[i];
-        later->map[i] = column->noted && column->name
-                            ? ctr_regular_named(theirs, column->name, strlen(column->name))
-                            : -1;
-    }
-    for (int i = 0; i < mine->n && ctr_rc(from->conn) == SQLITE_OK; i++)
-        if (later->map[i] >= 0)
-            check_affinity(from->conn, ctr_tracked_regular_column(tracked, i),
-                           ctr_tracked_regular_column(later->values.tracked, later->map[i]));
-    for (int i = 0; i < theirs->n; i++) {
-        const ctr_regular *column = &theirs->columns[i];
-        if (!column->noted) continue;
-        if (ctr_shape_counter_like(&to->shape, column->name) >= 0)
-            refuse_counter_here(to, column->name, called);
-        else if (!ctr_regular_was_named(mine, column->name, strlen(column->name)))
-            refuse_unreplicated(to, column->name, called);
-    }
+    for (int i = 0; i < mine->n; i++) later->map[i] = match_column(&mine->columns[i], theirs);
 }
 
 /* Appends the regular columns of the table that `from` counts, as it declares them: "name TEXT NOT
@@ -500,41 +449,63 @@ static void open_table_here(merge_job *job, const ctr_catalog_entry *mine)
         job->to->rows.origin = CTR_PULLED;
 }
 
-/* Refuses to merge a replicated table with one that is not. */
-static void check_replicated(const merge_job *job)
-{
-    const ctr_pull *pull = job->pull;
-    bool theirs = job->from.replicated, mine = job->to->shape.replicated;
-    if (theirs == mine) return;
-    bool gives = pull->side == CTR_MAIN_GIVES;
-    const char *giver = gives ? "main" : pull->source->called;
-    ctr_problem_set(job->pull->file->conn, SQLITE_ERROR,
-                    "it is replicated in %s, but not in %s, and a replicated table merges with "
-                    "replicated ones only: call counter_replicate('%s', ...) there",
-                    theirs ? giver : pull->called, theirs ? pull->called : giver,
-                    job->theirs->birth);
-}
-
 /* Finds for each of our regular columns the one of the same name at the source. */
 static void match_regular(merge_job *job)
 {
-    check_replicated(job);
     if (!job->to->shape.replicated || ctr_rc(job->pull->file->conn) != SQLITE_OK) return;
     ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, &job->from);
-    if (from) matching_open(&job->merge->later, job->to, from, job->pull->called);
+    if (from) matching_open(&job->merge->later, job->to, from);
     job->rows.regular = job->merge->later.map;
     job->rows.theirs = &job->merge->later.values;
 }
 
+static int check_keys(const merge_job *job)
+{
+    return ctr_shape_check_keys(job->pull->file->conn, &job->from, "the giving file",
+                                &job->to->shape, "the taking file");
+}
+
+/* Returns whether the table is passed over, because the files disagree on the kind of a column; the
+ * report says why. Fails if the keys or two regular columns differ in another way, which nothing
+ * that is passed over mends. */
+static bool passes_over(merge_job *job)
+{
+    ctr_pull *pull = job->pull;
+    ctr_conn *conn = pull->file->conn;
+    const char *name = job->theirs->name;
+    if (ctr_rc(conn) != SQLITE_OK || !(job->from.replicated || job->to->shape.replicated))
+        return false;
+    ctr_tab *from = ctr_tab_of(pull->source->file, name, &job->from);
+    bool tracks = job->from.replicated || ctr_tracked_is_among(pull->source->objects, name);
+    ctr_tracked *tracked = from && tracks ? ctr_tracked_hold(from) : NULL;
+    const ctr_kinds mine = {.called = pull->called,
+                            .birth = job->theirs->birth,
+                            .shape = &job->to->shape,
+                            .tab = job->to->rows.tab,
+                            .tracked = job->to->showing.tracked},
+                    theirs = {.called = pull->source->called,
+                              .birth = job->theirs->birth,
+                              .shape = &job->from,
+                              .tab = from,
+                              .tracked = tracked};
+    bool gives = pull->side == CTR_MAIN_GIVES;
+    const char *why = ctr_rc(conn) == SQLITE_OK ? ctr_kinds_differ(&mine, &theirs, gives) : NULL;
+    if (ctr_rc(conn) == SQLITE_OK && check_keys(job) == SQLITE_OK && job->from.replicated &&
+        job->to->shape.replicated)
+        matching_check(&mine, &theirs);
+    if (why && ctr_rc(conn) == SQLITE_OK)
+        job->report->passed[pull->side] = ctr_text_copy(conn, why);
+    pull->passed = pull->passed || why;
+    ctr_tracked_release(tracked);
+    return why || ctr_rc(conn) != SQLITE_OK;
+}
+
 static void open_rows(merge_job *job)
 {
-    ctr_conn *conn = job->pull->file->conn;
     job->rows.pull = job->pull;
     job->rows.to = job->to;
     job->rows.report = job->report;
-    if (ctr_rc(conn) != SQLITE_OK || ctr_shape_check_keys(conn, &job->from, "the giving file",
-                                                          &job->to->shape, "the taking file"))
-        return;
+    if (ctr_rc(job->pull->file->conn) != SQLITE_OK || check_keys(job)) return;
     match_regular(job);
     pull_rows_open(&job->rows, job->theirs->name, &job->from);
 }
@@ -606,8 +577,6 @@ static void merge_changes(merge_job *job, bool is_there)
     ctr_pull *pull = job->pull;
     const ctr_source *source = pull->source;
     const char *theirs = job->theirs->name;
-    if (!pull->durable) ctr_durable_source(source);
-    pull->durable = true;
     if (read_theirs(job, &job->from) || ctr_refuse_triggers_among(source->objects, theirs, false))
         return;
     if (!is_there) create_table(job);
@@ -622,7 +591,9 @@ static void merge_changes(merge_job *job, bool is_there)
     job->to = &job->merge->to;
     pull_table_join(pull, mine->name);
     open_table_here(job, mine);
-    if (ctr_rc(conn) == SQLITE_OK) matching_refuse_counters(job->to, &job->from, pull->called);
+    if (passes_over(job)) return;
+    if (!pull->durable) ctr_durable_source(source);
+    pull->durable = true;
     if (ctr_rc(conn) == SQLITE_OK && ctr_shape_is_behind(&job->to->shape, &job->from)) {
         ctr_merge_close(job->to);
         job->report->changed += merge_generations(pull->file, mine->name, &job->from);
@@ -775,7 +746,10 @@ void ctr_pull_report_close(ctr_report *report)
     for (int i = 0; i < report->n; i++) {
         sqlite3_free(report->rows[i].birth);
         sqlite3_free(report->rows[i].name);
-        for (int side = 0; side < 2; side++) sqlite3_free(report->rows[i].counters[side]);
+        for (int side = 0; side < 2; side++) {
+            sqlite3_free(report->rows[i].counters[side]);
+            sqlite3_free(report->rows[i].passed[side]);
+        }
     }
     sqlite3_free(report->rows);
     *report = (ctr_report){0};
@@ -784,7 +758,8 @@ void ctr_pull_report_close(ctr_report *report)
 /* ---- files ----------------------------------------------------------------------------------- */
 
 /* A file that takes over a name records the source of this pull, and copies the sources that this
- * source knows. A source that does not know our epoch yet has none of our shards. */
+ * source knows. A source that does not know our epoch yet has none of our shards. A pull that has
+ * passed over a table is not complete: shards under our name may wait there. */
 static void remember_source(const ctr_pull *pull, const ctr_identity *mine)
 {
     const ctr_source *source = pull->source;
@@ -796,7 +771,7 @@ static void remember_source(const ctr_pull *pull, const ctr_identity *mine)
                  ctr_digest_shards(source, pull->file, mine->id, digest);
     ctr_names_take_over(&run, &from);
     ctr_names_write(pull->file, pull->giver);
-    ctr_names_pulled(&run, pull->giver, holds ? digest : NULL);
+    if (!pull->passed) ctr_names_pulled(&run, pull->giver, holds ? digest : NULL);
     ctr_succession_note(pull->file);
 }
 

@@ -50,6 +50,32 @@ SELECT holder, epoch FROM counter_sources WHERE typeof(holder) = 'text';
 --= dc1:rack1|1
 INSERT INTO v(v) VALUES('integrity-check');
 
+-- # a-pull-that-passed-over-a-table-is-not-the-one-that-a-pending-file-waits-for
+ATTACH 'phone.db' AS phone;
+CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE phone.p(k TEXT PRIMARY KEY, x INTEGER);
+SELECT counter_replicate('phone.p', 'x');
+--= 0
+INSERT INTO phone.v VALUES('a', 5);
+SELECT counter_init('dc1:rack1', 'pending');
+--= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
+SELECT counter_lost('4c5128aa-402c-31c8-9fc0-6c27b0f53f93');
+--= 4c5128aa-402c-31c8-a03f-6c27b0f53f93
+CREATE TABLE main.p(k TEXT PRIMARY KEY, x INTEGER);
+SELECT counter_replicate('main.p');
+--= 0
+SELECT table_name, note FROM counter_pull('phone');
+--= p|passed over: column x is a counter in phone and a regular column in main: counter_replicate('p', 'x') there makes it a counter
+--= v|created in main
+INSERT INTO v VALUES('a', 1);
+--!~ *does not count yet: pull from *-*; pull from one replica at least; or*
+SELECT counter_replicate('main.p', 'x');
+--= 0
+SELECT table_name, note FROM counter_pull('phone');
+--= p|NULL
+--= v|NULL
+INSERT INTO v VALUES('a', 1);
+
 -- # a-retired-file-counts-no-more
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('a', 1);

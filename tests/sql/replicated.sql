@@ -295,8 +295,8 @@ ALTER TABLE office.p ADD COLUMN color TEXT DEFAULT 'red';
 SELECT rows_changed FROM counter_push('office');
 --= 0
 UPDATE main.p SET color = 'green' WHERE k = 'b';
-SELECT rows_changed FROM counter_push('office');
---! counter_push: table p: column color is replicated in the giving file and not yet in office: call counter_replicate('p') there
+SELECT rows_changed, note FROM counter_push('office');
+--= 0|passed over: column color is replicated in main and not yet in office: call counter_replicate('p') there
 SELECT counter_replicate('office.p');
 --= 0
 SELECT rows_changed FROM counter_push('office');
@@ -340,8 +340,8 @@ SELECT rows_changed FROM counter_sync('office');
 --= 2
 SELECT counter_replicate('main.p');
 --= 2
-SELECT rows_changed FROM counter_sync('office');
---! counter_sync: table p: it is replicated in main, but not in office, and a replicated table merges with replicated ones only: call counter_replicate('p', ...) there
+SELECT rows_changed, note FROM counter_sync('office');
+--= 0|passed over: it is replicated in main, but not in office, and a replicated table merges with replicated ones only: call counter_replicate('p') there
 SELECT counter_replicate('office.p');
 --= 2
 UPDATE main.p SET name = name || '!', n = n + 1;
@@ -461,8 +461,14 @@ SELECT counter_untrack('office.p', 'n');
 SELECT counter_replicate('office.p');
 --= 1
 UPDATE office.p SET n = 'text';
-SELECT rows_changed FROM counter_pull('office');
---! counter_pull: table p: column n was a counter and is a regular column in the giving file: in main, call counter_untrack('p', 'n') if it still counts, then counter_replicate('p')
+SELECT rows_changed, note FROM counter_pull('office');
+--= 0|passed over: column n was a counter and is a regular column in office: in main, call counter_untrack('p', 'n'), then counter_replicate('p')
+SELECT rows_changed, note FROM counter_push('office', 'full');
+--= 0|passed over: column n was a counter and is a regular column in office: in main, call counter_untrack('p', 'n'), then counter_replicate('p')
+SELECT * FROM main.p;
+--= a|1|2
+SELECT state FROM counter_tracked WHERE column_name = 'n';
+--= tracked
 SELECT counter_untrack('main.p', 'n');
 --= 1
 SELECT counter_replicate('main.p');
@@ -930,11 +936,29 @@ ALTER TABLE office.p ADD COLUMN title;
 SELECT counter_replicate('office.p');
 --= 0
 ALTER TABLE main.p RENAME COLUMN name TO title;
-SELECT * FROM counter_pull('office');
---! counter_pull: table p: column title is another one in the giving file: in main it was name before it was renamed; rename one of the two
+INSERT INTO office.p(sku, name, title, stock) VALUES ('tea', 'Tea', 'Mr', 1);
+SELECT rows_changed, note FROM counter_pull('office');
+--= 0|passed over: column title is another one in office: in main it was name before it was renamed: rename it there
+INSERT INTO main.p VALUES ('jam', 'Jam', 2);
+SELECT rows_changed, note FROM counter_sync('office');
+--= 1|passed over: column title is another one in office: in main it was name before it was renamed: rename it there
+SELECT * FROM office.p ORDER BY sku;
+--= jam|Jam|2|NULL
+--= tea|Tea|1|Mr
 ALTER TABLE main.p RENAME COLUMN title TO label;
-SELECT table_name FROM counter_pull('office');
---= p
+SELECT rows_changed, note FROM counter_pull('office');
+--= 1|NULL
+SELECT * FROM main.p ORDER BY sku;
+--= jam|Jam|2
+--= tea|Tea|1
+ALTER TABLE main.p ADD COLUMN title;
+SELECT counter_replicate('main.p');
+--= 0
+SELECT rows_changed, note FROM counter_pull('office');
+--= 1|NULL
+SELECT * FROM main.p ORDER BY sku;
+--= jam|Jam|2|NULL
+--= tea|Tea|1|Mr
 
 -- # files-that-began-to-replicate-apart-are-asked-whose-values-win
 ATTACH 'office.db' AS office;
@@ -1340,10 +1364,12 @@ ALTER TABLE main.p RENAME COLUMN x TO xx;
 UPDATE main.p SET w = 7;
 SELECT counter_replicate('main.p', 'xx');
 --= 1
-SELECT rows_changed FROM counter_push('office');
---! counter_push: table p: column x is a counter in the giving file and a regular column in office: counter_replicate('p', 'x') there makes it a counter
-SELECT rows_changed FROM counter_pull('office');
---! counter_pull: table p: column x is a counter in main and a regular column in the giving file: counter_replicate('p', 'x') there makes it a counter
+SELECT rows_changed, note FROM counter_push('office');
+--= 0|passed over: column x is a counter in main and a regular column in office: counter_replicate('p', 'x') there makes it a counter
+SELECT rows_changed, note FROM counter_pull('office');
+--= 0|passed over: column x is a counter in main and a regular column in office: counter_replicate('p', 'x') there makes it a counter
+SELECT rows_read, rows_changed, note FROM counter_sync('office');
+--= 0|0|passed over: column x is a counter in main and a regular column in office: counter_replicate('p', 'x') there makes it a counter
 SELECT counter_replicate('office.p', 'x', 'opening=same');
 --= 1
 SELECT counter_opening('main.p', 'same');
@@ -1356,3 +1382,234 @@ SELECT xx, y, z, w FROM main.p;
 --= 111|3|zz|7
 SELECT x, y, z FROM office.p;
 --= 111|3|zz
+
+-- # a-table-whose-files-disagree-on-a-column-is-passed-over-and-the-others-merge
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, x INTEGER, y TEXT, m INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, x INTEGER, y TEXT, m INTEGER);
+CREATE TABLE main.q(k TEXT PRIMARY KEY, v);
+CREATE TABLE office.q(k TEXT PRIMARY KEY, v);
+CREATE VIRTUAL TABLE main.c USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE office.c USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT counter_replicate('main.p', 'm');
+--= 0
+SELECT counter_replicate('office.p', 'm');
+--= 0
+SELECT counter_replicate('main.q');
+--= 0
+SELECT counter_replicate('office.q');
+--= 0
+INSERT INTO main.p VALUES ('a', 1, 'y', 5);
+SELECT rows_changed FROM counter_sync('office') WHERE table_name = 'p';
+--= 1
+SELECT counter_replicate('office.p', 'x');
+--= 1
+UPDATE office.p SET x = x + 1, y = 'office', m = m + 10;
+UPDATE main.p SET y = 'main', m = m + 100;
+INSERT INTO office.p VALUES ('b', 7, 'new', 1);
+INSERT INTO office.p_counters(p_counters, k) VALUES ('purge below', 'A');
+SELECT counter_untrack('office.p', 'm');
+--= 1
+INSERT INTO main.q VALUES ('here', 1);
+INSERT INTO office.q VALUES ('there', 2);
+INSERT INTO main.c VALUES ('a', 1);
+INSERT INTO office.c VALUES ('a', 2);
+SELECT table_name, rows_read, rows_changed, conflicts, note FROM counter_pull('office');
+--= c|1|1|0|NULL
+--= p|0|0|0|passed over: column x is a counter in office and a regular column in main: counter_replicate('p', 'x') there makes it a counter
+--= q|1|1|0|NULL
+SELECT table_name, rows_read, rows_changed, conflicts, note FROM counter_push('office');
+--= c|1|1|0|NULL
+--= p|0|0|0|passed over: column x is a counter in office and a regular column in main: counter_replicate('p', 'x') there makes it a counter
+--= q|2|1|0|NULL
+SELECT table_name, rows_read, rows_changed, conflicts, note FROM counter_sync('office', 'full');
+--= c|2|0|0|NULL
+--= p|0|0|0|passed over: column x is a counter in office and a regular column in main: counter_replicate('p', 'x') there makes it a counter
+--= q|4|0|0|NULL
+SELECT * FROM main.p;
+--= a|1|main|105
+SELECT * FROM office.p ORDER BY k;
+--= a|2|office|15
+--= b|7|new|1
+SELECT column_name, state FROM counter_tracked;
+--= m|tracked
+--= x|regular
+--= y|regular
+--= v|regular
+SELECT count(*) FROM counter_floors('p_counters');
+--= 0
+DETACH office;
+SELECT table_name, rows_changed, note FROM counter_sync('office.db');
+--= c|0|NULL
+--= p|0|passed over: column x is a counter in office.db and a regular column in main: counter_replicate('p', 'x') there makes it a counter
+--= q|0|NULL
+SELECT counter_replicate('p', 'x', 'opening=same');
+--= 1
+ATTACH 'office.db' AS office;
+SELECT counter_opening('office.p', 'same');
+--= 0
+SELECT rows_changed, note FROM counter_sync('office') WHERE table_name = 'p';
+--= 4|NULL
+SELECT * FROM main.p ORDER BY k;
+--= a|2|main|105
+--= b|7|new|NULL
+SELECT * FROM office.p ORDER BY k;
+--= a|2|main|15
+--= b|7|new|1
+SELECT column_name, floor FROM counter_floors('p_counters');
+--= k|A
+SELECT column_name, state FROM counter_tracked WHERE table_name = 'p';
+--= x|tracked
+--= y|regular
+
+-- # the-call-names-the-table-and-the-column-as-they-are-called-there
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, x INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, x INTEGER);
+SELECT counter_replicate('main.p');
+--= 0
+SELECT counter_replicate('office.p');
+--= 0
+ALTER TABLE office.p RENAME TO "it's";
+ALTER TABLE office."it's" RENAME COLUMN x TO "n's";
+SELECT counter_replicate('main.p', 'x');
+--= 0
+INSERT INTO main.p VALUES ('a', 1);
+INSERT INTO office."it's" VALUES ('b', 2);
+SELECT * FROM counter_push('office');
+--= p|0|0|0|passed over: column x is a counter in main and a regular column in office: counter_replicate('it''s', 'n''s') there makes it a counter
+SELECT counter_replicate('office.it''s', 'n''s');
+--= 1
+SELECT * FROM counter_sync('office');
+--= p|2|2|0|NULL
+SELECT counter_untrack('main.p', 'x');
+--= 1
+SELECT counter_replicate('main.p');
+--= 2
+SELECT * FROM counter_sync('office');
+--= p|0|0|0|passed over: column x was a counter and is a regular column in main: in office, rename column n's to x, call counter_untrack('it''s', 'x'), then counter_replicate('it''s')
+ALTER TABLE office."it's" RENAME COLUMN "n's" TO x;
+SELECT counter_untrack('office.it''s', 'x');
+--= 1
+SELECT counter_replicate('office.it''s');
+--= 2
+UPDATE main.p SET x = x + 10;
+SELECT rows_changed, note FROM counter_sync('office');
+--= 2|NULL
+SELECT * FROM office."it's" ORDER BY k;
+--= a|11
+--= b|12
+
+-- # files-that-each-lack-a-call-name-both
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, x);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, y);
+SELECT counter_replicate('main.p');
+--= 0
+SELECT counter_replicate('office.p');
+--= 0
+ALTER TABLE main.p ADD COLUMN y;
+ALTER TABLE office.p ADD COLUMN x;
+INSERT INTO main.p VALUES ('a', 1, 2);
+INSERT INTO office.p VALUES ('a', 3, 4), ('b', 5, 6);
+SELECT * FROM counter_sync('office');
+--= p|0|0|0|passed over: column y is replicated in office and not yet in main: call counter_replicate('p') there; passed over: column x is replicated in main and not yet in office: call counter_replicate('p') there
+SELECT kind, warning FROM counter_warnings;
+--= column|column y does not travel yet: call counter_replicate('p')
+--= passed over|passed over: column y is replicated in office and not yet in main: call counter_replicate('p') there
+--= passed over|passed over: column x is replicated in main and not yet in office: call counter_replicate('p') there
+SELECT counter_replicate('main.p');
+--= 1
+SELECT rows_changed, note FROM counter_sync('office');
+--= 2|passed over: column x is replicated in main and not yet in office: call counter_replicate('p') there
+SELECT counter_replicate('office.p');
+--= 2
+SELECT rows_changed, note FROM counter_sync('office');
+--= 2|NULL
+SELECT * FROM counter_warnings;
+SELECT k, x, y FROM main.p ORDER BY k;
+--= a|1|3
+--= b|6|5
+SELECT k, x, y FROM office.p ORDER BY k;
+--= a|1|3
+--= b|6|5
+
+-- # a-replicated-table-and-a-counter-table-pass-over-each-other
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, n INTEGER);
+CREATE VIRTUAL TABLE office.p USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE VIRTUAL TABLE office.c USING counter(k TEXT PRIMARY KEY, n COUNTER);
+SELECT counter_replicate('main.p', 'n');
+--= 0
+INSERT INTO main.p VALUES ('a', 1);
+INSERT INTO office.p VALUES ('a', 2);
+INSERT INTO office.c VALUES ('a', 3);
+SELECT * FROM counter_sync('office');
+--= c|1|1|0|created in main
+--= p|0|0|0|passed over: it is replicated in main and a counter table in office, and a replicated table merges with replicated ones only: create one of the two under another name
+SELECT * FROM main.p;
+--= a|1
+SELECT * FROM office.p;
+--= a|2
+
+-- # what-is-not-the-kind-of-a-column-refuses-the-whole-merge
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, x INTEGER, y INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, x INTEGER, y TEXT);
+CREATE TABLE main.r(k INTEGER PRIMARY KEY, x INTEGER);
+CREATE TABLE office.r(k TEXT PRIMARY KEY, x INTEGER);
+SELECT counter_replicate('main.p', 'x');
+--= 0
+SELECT counter_replicate('office.p');
+--= 0
+SELECT * FROM counter_sync('office');
+--! counter_sync: table p: the tables differ in the affinity of column y: the taking file has INTEGER, the giving file has TEXT
+SELECT counter_untrack('main.p'), counter_untrack('office.p');
+--= 1|0
+SELECT counter_track('main.r', 'x', 'keys=assigned');
+--= 0
+SELECT counter_replicate('office.r');
+--= 0
+SELECT * FROM counter_sync('office');
+--! counter_sync: table r: the tables differ in the affinity of a key column: the giving file has TEXT, the taking file has INTEGER
+
+-- # a-child-waits-for-a-parent-that-is-passed-over
+--@ whole-sqlite
+PRAGMA foreign_keys = ON;
+ATTACH 'office.db' AS office;
+CREATE TABLE main.shelves(id TEXT PRIMARY KEY, room INTEGER);
+CREATE TABLE office.shelves(id TEXT PRIMARY KEY, room INTEGER);
+CREATE TABLE main.things(k TEXT PRIMARY KEY, shelf REFERENCES shelves ON DELETE CASCADE, n INTEGER);
+CREATE TABLE office.things(k TEXT PRIMARY KEY, shelf REFERENCES shelves ON DELETE CASCADE, n INTEGER);
+SELECT counter_replicate('main.shelves');
+--= 0
+SELECT counter_replicate('office.shelves', 'room');
+--= 0
+SELECT counter_replicate('main.things', 'n');
+--= 0
+SELECT counter_replicate('office.things', 'n');
+--= 0
+INSERT INTO office.shelves VALUES ('top', 1);
+INSERT INTO office.things VALUES ('tea', 'top', 3), ('jam', NULL, 4);
+SELECT table_name, rows_changed, note FROM counter_pull('office');
+--= shelves|0|passed over: column room is a counter in office and a regular column in main: counter_replicate('shelves', 'room') there makes it a counter
+--= things|2|1 row waits: see counter_tracked()
+SELECT * FROM things;
+--= jam|NULL|4
+SELECT column_name, state, row_key, merged, why FROM counter_tracked WHERE row_key IS NOT NULL;
+--= n|waits|('tea')|3|FOREIGN KEY constraint failed
+--= shelf|waits|('tea')|top|FOREIGN KEY constraint failed
+UPDATE office.things SET n = n + 1 WHERE k = 'tea';
+SELECT table_name, rows_changed FROM counter_pull('office');
+--= shelves|0
+--= things|1
+SELECT counter_replicate('shelves', 'room');
+--= 0
+SELECT table_name, rows_changed, note FROM counter_pull('office');
+--= shelves|1|NULL
+--= things|0|NULL
+SELECT * FROM things ORDER BY k;
+--= jam|NULL|4
+--= tea|top|4
+SELECT count(*) FROM counter_tracked WHERE row_key IS NOT NULL;
+--= 0

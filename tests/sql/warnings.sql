@@ -30,14 +30,52 @@ SELECT counter_replicate('main.p');
 --= 1
 SELECT note FROM counter_pull('office');
 --= in office: column weight does not travel yet: call counter_replicate('p')
-SELECT * FROM counter_push('office');
---! counter_push: table p: column weight is replicated in the giving file and not yet in office: call counter_replicate('p') there
+SELECT rows_changed, note FROM counter_push('office');
+--= 0|passed over: column weight is replicated in main and not yet in office: call counter_replicate('p') there
 SELECT counter_replicate('office.p');
 --= 0
 SELECT note FROM counter_sync('office');
 --= NULL
 SELECT weight FROM office.p;
 --= 3
+
+-- # a-table-that-was-passed-over-is-told-until-the-same-file-merges-it
+ATTACH 'office.db' AS office;
+ATTACH 'phone.db' AS phone;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, x INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, x INTEGER);
+CREATE TABLE phone.p(k TEXT PRIMARY KEY, x INTEGER);
+SELECT counter_replicate('main.p', 'x');
+--= 0
+SELECT counter_replicate('office.p');
+--= 0
+SELECT counter_replicate('phone.p');
+--= 0
+INSERT INTO main.p VALUES ('a', 1);
+INSERT INTO office.p VALUES ('b', 2);
+SELECT note FROM counter_sync('office');
+--= passed over: column x is a counter in main and a regular column in office: counter_replicate('p', 'x') there makes it a counter
+SELECT note FROM counter_push('phone');
+--= passed over: column x is a counter in main and a regular column in phone: counter_replicate('p', 'x') there makes it a counter
+SELECT table_name, kind, warning FROM counter_warnings;
+--= p|passed over|passed over: column x is a counter in main and a regular column in office: counter_replicate('p', 'x') there makes it a counter
+--= p|passed over|passed over: column x is a counter in main and a regular column in phone: counter_replicate('p', 'x') there makes it a counter
+SELECT count(*) FROM counter_warnings('office');
+--= 0
+SELECT counter_replicate('office.p', 'x');
+--= 1
+SELECT note FROM counter_push('office');
+--= NULL
+SELECT warning FROM counter_warnings;
+--= passed over: column x is a counter in main and a regular column in office: counter_replicate('p', 'x') there makes it a counter
+--= passed over: column x is a counter in main and a regular column in phone: counter_replicate('p', 'x') there makes it a counter
+SELECT note FROM counter_pull('office');
+--= NULL
+SELECT warning FROM counter_warnings;
+--= passed over: column x is a counter in main and a regular column in phone: counter_replicate('p', 'x') there makes it a counter
+SELECT counter_warnings_reset();
+--= NULL
+SELECT * FROM counter_warnings;
 
 -- # a-column-that-stays-at-home-by-a-call-is-no-warning
 CREATE TABLE p(k TEXT PRIMARY KEY, price, note, n INTEGER, m INTEGER, other AS (note || '!'));

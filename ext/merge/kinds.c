@@ -1,0 +1,117 @@
+/* merge/kinds.c - whether two files agree on the kinds of the columns of a table.
+ *
+ *     a table is replicated in both files, or in none
+ *     a column is a counter in both, or a regular column in both
+ *     a regular column of the giving file that the taking one has is replicated there, too
+ *
+ * Columns belong together by the names that they had when they were tracked or replicated first
+ * (table/table.h), whatever their present names; the calls in the sentences have the present ones.
+ * A counter without a column in its file ends there as soon as another file says so. */
+#include "merge/merge.h"
+
+#include <string.h>
+
+static const char *kinds_table(const ctr_kinds *kinds)
+{
+    const char *table = kinds->tracked ? kinds->tracked->table : NULL;
+    return table ? table : kinds->birth;
+}
+
+/* A table that is replicated in `a` alone. No call replicates a counter table. */
+static const char *say_not_replicated(const ctr_kinds *a, const ctr_kinds *b)
+{
+    if (!b->tracked)
+        return ctr_text_print(
+            a->tab->conn,
+            "it is replicated in %s and a counter table in %s, and a replicated table merges "
+            "with replicated ones only: create one of the two under another name",
+            a->called, b->called);
+    return ctr_text_print(a->tab->conn,
+                          "it is replicated in %s, but not in %s, and a replicated table merges "
+                          "with replicated ones only: call counter_replicate(%Q) there",
+                          a->called, b->called, kinds_table(b));
+}
+
+/* A counter of `a` that `b` had, too, and has ended since to make it a regular column. */
+static const char *say_was_counter(const ctr_kinds *a, const ctr_kinds *b, const char *name,
+                                   const char *column)
+{
+    const char *back = sqlite3_stricmp(column, name) == 0
+                           ? ""
+                           : ctr_text_print(a->tab->conn, "rename column %s to %s, ", column, name);
+    return ctr_text_print(a->tab->conn,
+                          "column %s was a counter and is a regular column in %s: in %s, %scall "
+                          "counter_untrack(%Q, %Q), then counter_replicate(%Q)",
+                          name, b->called, a->called, back, kinds_table(a), name, kinds_table(a));
+}
+
+/* Looks for a counter of `a` that is a regular column in `b`. The higher generation says which of
+ * the two is the older kind: only that file can follow the other one. */
+static const char *counts_in_one(const ctr_kinds *a, const ctr_kinds *b)
+{
+    const ctr_registry *regular = ctr_regular_of(b->tab);
+    for (int i = 0; regular && i < a->shape->n_counters; i++) {
+        const char *name = ctr_shape_counter_name(a->shape, i), *spelling;
+        int number = ctr_regular_named(regular, name, strlen(name));
+        if (number < 0) continue;
+        const ctr_described *there = ctr_tracked_regular_column(b->tracked, number);
+        const ctr_tracked_column *here = ctr_tracked_column_of(a->tracked, i);
+        int64_t generation = a->shape->columns[a->shape->counters[i]].generation;
+        if (generation > ctr_shape_generation(b->shape, name, &spelling))
+            return ctr_text_print(a->tab->conn,
+                                  "column %s is a counter in %s and a regular column in %s: "
+                                  "counter_replicate(%Q, %Q) there makes it a counter",
+                                  name, a->called, b->called, kinds_table(b),
+                                  there ? there->name : name);
+        if (here) return say_was_counter(a, b, name, here->name);
+    }
+    return NULL;
+}
+
+/* Returns the name that another column of the table had when it was tracked or replicated first,
+ * which has the name `column` now; NULL: none. */
+static const char *name_before(const ctr_kinds *kinds, const char *column)
+{
+    const ctr_tracked *tracked = kinds->tracked;
+    int counter = ctr_tracked_counter(tracked, column);
+    for (int i = 0; i < tracked->n_regular; i++)
+        if (tracked->regular[i].column && sqlite3_stricmp(tracked->regular[i].column, column) == 0)
+            return tracked->regular[i].name;
+    return counter < 0 ? NULL : ctr_shape_counter_name(kinds->shape, counter);
+}
+
+/* Looks for a regular column of `theirs` that `mine` has, and does not replicate yet. One that it
+ * replicates no longer stays at home. */
+static const char *is_not_regular_yet(const ctr_kinds *mine, const ctr_kinds *theirs)
+{
+    const ctr_registry *here = ctr_regular_of(mine->tab), *there = ctr_regular_of(theirs->tab);
+    for (int i = 0; here && there && i < there->n; i++) {
+        const char *name = there->columns[i].name;
+        if (!there->columns[i].noted || ctr_regular_was_named(here, name, strlen(name)) ||
+            !ctr_ordinary_column(&mine->tracked->ordinary, name))
+            continue;
+        const char *before = name_before(mine, name);
+        if (before)
+            return ctr_text_print(mine->tab->conn,
+                                  "column %s is another one in %s: in %s it was %s before it was "
+                                  "renamed: rename it there",
+                                  name, theirs->called, mine->called, before);
+        return ctr_text_print(mine->tab->conn,
+                              "column %s is replicated in %s and not yet in %s: call "
+                              "counter_replicate(%Q) there",
+                              name, theirs->called, mine->called, kinds_table(mine));
+    }
+    return NULL;
+}
+
+const char *ctr_kinds_differ(const ctr_kinds *mine, const ctr_kinds *theirs, bool gives)
+{
+    const ctr_kinds *one = gives ? theirs : mine, *other = gives ? mine : theirs;
+    if (!mine->shape->replicated && !theirs->shape->replicated) return NULL;
+    if (!mine->shape->replicated) return say_not_replicated(theirs, mine);
+    if (!theirs->shape->replicated) return say_not_replicated(mine, theirs);
+    if (!mine->tracked || !theirs->tracked) return NULL; /* without memory */
+    const char *why = counts_in_one(one, other);
+    if (!why) why = counts_in_one(other, one);
+    return why ? why : is_not_regular_yet(mine, theirs);
+}
