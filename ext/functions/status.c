@@ -564,17 +564,21 @@ static bool stays_at_home(const ctr_tracked *tracked, const ctr_registry *regist
     return true;
 }
 
-/* Only the stored shape has the counters that were dropped. */
-static bool was_counter(const ctr_tab *tab, const char *name)
+/* Returns the generation of the counter with this name, which may have no column here; 0: there was
+ * none. Only the stored shape has those that were dropped. */
+static int64_t stored_generation(const ctr_tab *tab, const char *name)
 {
     const char *spelling;
     ctr_shape shape = {0};
     ctr_tab_read_shape(tab->file, tab->table, &shape);
-    bool was = ctr_rc(tab->conn) == SQLITE_OK && ctr_shape_generation(&shape, name, &spelling) > 0;
+    int64_t generation =
+        ctr_rc(tab->conn) == SQLITE_OK ? ctr_shape_generation(&shape, name, &spelling) : 0;
     ctr_shape_close(&shape);
-    return was;
+    return generation;
 }
 
+/* A column that was a counter stays at home; one that counts in other files has come to have no
+ * counter here by a merge. */
 static void warn_of_columns(ctr_warnings *list, const ctr_tracked *tracked, ctr_tab *tab)
 {
     int n = 0;
@@ -582,8 +586,14 @@ static void warn_of_columns(ctr_warnings *list, const ctr_tracked *tracked, ctr_
     sqlite3_str *names = sqlite3_str_new(NULL);
     for (size_t i = 0; registry && i < tracked->ordinary.n; i++) {
         const ctr_described *column = &tracked->ordinary.columns[i];
-        if (!stays_at_home(tracked, registry, column) || was_counter(tab, column->name)) continue;
-        sqlite3_str_appendf(names, "%s%s", n++ > 0 ? ", " : "", column->name);
+        if (!stays_at_home(tracked, registry, column)) continue;
+        int64_t generation = stored_generation(tab, column->name);
+        if (generation % 2 == 1)
+            add_warning(tab->conn, list, "column",
+                        sqlite3_mprintf("column %s is a counter in other files: call "
+                                        "counter_replicate(%Q, %Q)",
+                                        column->name, tracked->table, column->name));
+        if (generation == 0) sqlite3_str_appendf(names, "%s%s", n++ > 0 ? ", " : "", column->name);
     }
     const char *text = ctr_text_built(tab->conn, names);
     if (n > 0 && ctr_rc(tab->conn) == SQLITE_OK)

@@ -608,7 +608,9 @@ static int64_t go_on_tracking(ctr_tracking *call)
     for (int i = 0; i < n_before && ctr_rc(call->conn) == SQLITE_OK; i++)
         call->tracked.columns[i].adopted = call->tracked.columns[i].given;
     int64_t counted = counting_opening(call, opens_given);
-    if (!whole || added || renamed || call->taken_up || call->values || counted > 0) return counted;
+    bool begins = call->shape.replicated && !was_replicated;
+    if (!whole || added || begins || renamed || call->taken_up || call->values || counted > 0)
+        return counted;
     refuse_nothing_to_do(call);
     return 0;
 }

@@ -758,7 +758,8 @@ int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values);
  * theirs[map[i]], NULL: there is none. */
 void ctr_drift_compare(ctr_merge *merge, sqlite3_value *const *theirs, const int *map);
 
-/* Fails if rows were noted, as answers_refuse_missing does, with the same arguments. */
+/* Fails if rows were noted. `here` and `there` name the two files, `table` is the name of the table
+ * in main; values that are here are those of main or, if `gives`, of the other file. */
 void ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, const char *there,
                       bool gives);
 

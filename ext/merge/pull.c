@@ -299,21 +299,24 @@ static void merge_answers(merge_job *job)
 }
 
 /* The user is told the opening that is not in main, and both if main has not made the first. The
- * value of main comes first. */
-static void refuse_missing(const ctr_merge *merge, const ctr_unanswered *noted, const char *table,
-                           const char *here, const char *there, bool gives)
+ * value of main comes first; `mine` are the openings of main. */
+static void refuse_missing(const merge_job *job, const ctr_openings *mine, const char *here,
+                           const char *there)
 {
+    const ctr_unanswered *noted = &job->to->unanswered;
+    const char *table = job->report->name;
+    bool gives = job->pull->side == CTR_MAIN_GIVES;
     int other = noted->is_here[0] != gives ? 1 : 0;
     bool apart = noted->is_here[0] != noted->is_here[1];
-    bool is_own = apart && (gives || ctr_openings_is_own(&merge->openings, noted->ids[!other]));
+    bool is_own = apart && ctr_openings_is_own(mine, noted->ids[!other]);
     const uint8_t *second = is_own ? NULL : noted->ids[!other];
     char rows[48] = "", *same = ctr_openings_call(table, "same", noted->ids[other], second),
          *add = ctr_openings_call(table, "add", noted->ids[other], second);
     if (noted->rows > 1)
         sqlite3_snprintf(sizeof rows, rows, " (%lld such rows)", (long long)noted->rows);
-    if (!same || !add) ctr_problem_nomem(merge->conn);
+    if (!same || !add) ctr_problem_nomem(job->to->conn);
     ctr_problem_set(
-        merge->conn, SQLITE_ERROR,
+        job->to->conn, SQLITE_ERROR,
         "two files counted the values that they had when they began to track it: %s: %lld %s, %lld "
         "%s%s: if they were copies of one file, %s, and only the greater value counts; if each had "
         "its own, "
@@ -324,15 +327,19 @@ static void refuse_missing(const ctr_merge *merge, const ctr_unanswered *noted, 
     sqlite3_free(add);
 }
 
-/* Fails if rows would show the sum of unanswered openings. `here` and `there` name the two files;
- * `table` is the name of the table in main, and openings that are here are those of main, or, if
- * `gives`, of the other file. */
-static void answers_refuse_missing(ctr_merge *merge, const char *table, const char *here,
-                                   const char *there, bool gives)
+/* Fails if rows would show the sum of unanswered openings. `here` and `there` name the two files,
+ * and openings that are here are those of main, or, if main gives, of the other file. */
+static void answers_refuse_missing(const merge_job *job, const char *here, const char *there)
 {
-    ctr_unanswered *noted = &merge->unanswered;
-    if (noted->rows > 0 && ctr_rc(merge->conn) == SQLITE_OK)
-        refuse_missing(merge, noted, table, here, there, gives);
+    ctr_conn *conn = job->to->conn;
+    ctr_unanswered *noted = &job->to->unanswered;
+    bool gives = job->pull->side == CTR_MAIN_GIVES;
+    ctr_openings theirs = {0};
+    if (noted->rows > 0 && ctr_rc(conn) == SQLITE_OK) {
+        if (gives) ctr_openings_read(&theirs, job->rows.from.tab);
+        refuse_missing(job, gives ? &theirs : &job->to->openings, here, there);
+    }
+    ctr_openings_close(&theirs);
     sqlite3_free(noted->key);
     *noted = (ctr_unanswered){0};
 }
@@ -345,7 +352,7 @@ static void refuse_unanswered(merge_job *job)
                    ctr_text_print(job->pull->file->conn, gives ? "in %s" : "here", pull->called),
                *in_giver = ctr_text_print(job->pull->file->conn, gives ? "here" : "in %s",
                                           pull->source->called);
-    answers_refuse_missing(job->to, job->report->name, in_taker, in_giver, gives);
+    answers_refuse_missing(job, in_taker, in_giver);
     ctr_drift_refuse(job->to, job->report->name, in_taker, in_giver, gives);
 }
 

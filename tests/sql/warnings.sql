@@ -230,3 +230,29 @@ SELECT * FROM counter_warnings('nowhere');
 --! counter_warnings: no attached database has the name 'nowhere'
 SELECT counter_warnings_reset(1);
 --! wrong number of arguments to function counter_warnings_reset()
+
+-- # a-column-that-counts-in-other-files-alone-is-named-with-the-call
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, v);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, v, x INTEGER);
+SELECT counter_replicate('main.p');
+--= 0
+SELECT counter_replicate('office.p', 'x');
+--= 0
+ALTER TABLE main.p ADD COLUMN x INTEGER;
+INSERT INTO main.p VALUES ('a', 'v', 5);
+INSERT INTO office.p VALUES ('b', 'v', 7);
+SELECT note FROM counter_pull('office');
+--= column x is a counter in other files: call counter_replicate('p', 'x')
+SELECT kind, warning FROM counter_warnings;
+--= column|column x is a counter in other files: call counter_replicate('p', 'x')
+SELECT counter_replicate('p', 'x');
+--= 1
+SELECT note FROM counter_sync('office');
+--= NULL
+SELECT * FROM main.p ORDER BY k;
+--= a|v|5
+--= b|v|7
+SELECT * FROM office.p ORDER BY k;
+--= a|v|5
+--= b|v|7
