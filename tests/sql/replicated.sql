@@ -1597,8 +1597,8 @@ SELECT table_name, rows_changed, note FROM counter_pull('office');
 SELECT * FROM things;
 --= jam|NULL|4
 SELECT column_name, state, row_key, merged, why FROM counter_tracked WHERE row_key IS NOT NULL;
---= n|waits|('tea')|3|FOREIGN KEY constraint failed
---= shelf|waits|('tea')|top|FOREIGN KEY constraint failed
+--= n|waits|('tea')|3|FOREIGN KEY constraint failed: shelves has no row with id = 'top'
+--= shelf|waits|('tea')|top|FOREIGN KEY constraint failed: shelves has no row with id = 'top'
 UPDATE office.things SET n = n + 1 WHERE k = 'tea';
 SELECT table_name, rows_changed FROM counter_pull('office');
 --= shelves|0
