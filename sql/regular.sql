@@ -3,14 +3,6 @@
 -- name: REGULAR_BEGIN
 ALTER TABLE "{schema}"."{table}_cells" ADD COLUMN "_row" BLOB;
 
--- name: REGULAR_COLUMNS
-SELECT _row, _name, _value FROM "{schema}"."{table}_state"
- WHERE _kind BETWEEN 'regular' AND 'regular' ORDER BY _row;
-
--- name: REGULAR_NOTE
-INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _row, _name, _value)
-VALUES ('regular', :number, :name, :column);
-
 -- name: REGULAR_WRITERS
 SELECT _name, _value FROM "{schema}"."{table}_state"
  WHERE _kind BETWEEN 'writer' AND 'writer' ORDER BY _value;

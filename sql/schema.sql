@@ -15,10 +15,9 @@ CREATE TABLE "{schema}"."{table}_journal"(_seq INTEGER PRIMARY KEY, level INTEGE
 --   'floors'    one row: the floors of the key columns; the number when they rose;
 --               the rows and bytes that were removed below                             floors.sql
 --   'apart'     of a tracked table: a row of the cells, a column, its value            track.sql
---   'named'     of a tracked table: a counter or key column, the name of its column    track.sql
+--   'column'    of a tracked table: a column, its number, its name, its name there     columns.sql
 --   'opening'   an opening that this file made: its id; the id of the file then        openings.sql
 --   'answer'    an answer about two openings; the number when it came                  openings.sql
---   'regular'   a regular column: its number in row cells, its name                    regular.sql
 --   'writer'    an id in row cells: its number there                                   regular.sql
 --   'pending'   a counter whose row has not come: its cell                             regular.sql
 -- Nearly all rows may be requests. Then, after ANALYZE, SQLite would read all rows to find those of

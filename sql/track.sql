@@ -41,20 +41,6 @@ DELETE FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _name = :column
 DELETE FROM "{schema}"."{table}_state"
  WHERE _kind = 'apart' AND _row NOT IN (SELECT _id FROM "{schema}"."{table}_cells");
 
--- The names when the table last had all its triggers: of each column, by the name of its counter or
--- key column, and of the table, without such a name.
--- name: TRACK_NOTE
-INSERT INTO "{schema}"."{table}_state"(_kind, _name, _value) VALUES ('named', :counter, :name);
-
--- name: TRACK_NOTE_TABLE
-INSERT INTO "{schema}"."{table}_state"(_kind, _name, _value) VALUES ('named', '', :name);
-
--- name: TRACK_NOTED
-SELECT _name, _value FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'named' AND 'named';
-
--- name: TRACK_NOT_NOTED
-DELETE FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'named' AND 'named';
-
 -- ---- the triggers --------------------------------------------------------------------------------
 
 -- name: TRACK_ON_INSERT

@@ -337,11 +337,11 @@ static void show_refused(const shown_row *row, sqlite3_value **keys)
     if (!row->table->tab) ctr_row_values_open(row->table, row->rows->tab);
     ctr_row_values_show(row->table, row->rows->rowid, keys);
     for (int i = 0; i < tracked->n_regular && ctr_rc(tracked->conn) == SQLITE_OK; i++) {
-        const ctr_tracked_regular *column = &tracked->regular[i];
+        const ctr_tracked_column *column = ctr_tracked_regular(tracked, i);
         const ctr_shown *merged = &row->apart.shown[tracked->shape->n_counters + i],
                         shown = {.null = true, .value = row->table->given[column->number]};
-        if (!column->column || !merged->value) continue;
-        show_apart_column(row, column->column, &shown, merged);
+        if (!column->name || !merged->value) continue;
+        show_apart_column(row, column->name, &shown, merged);
         ctr_answer_text(row->answer, row->why);
     }
     ctr_row_values_reset(row->table);
@@ -396,7 +396,7 @@ static void show_whole(ctr_answer *answer, ctr_tab *tab, ctr_showing *showing)
         if (ctr_tracked_column_of(tracked, i))
             show_state(answer, tracked->table, ctr_tracked_column_of(tracked, i)->name, "tracked");
     for (int i = 0; i < tracked->n_regular; i++)
-        show_state(answer, tracked->table, tracked->regular[i].column, "regular");
+        show_state(answer, tracked->table, ctr_tracked_regular(tracked, i)->name, "regular");
     if (shape->replicated && ctr_tracked_travel(tracked) == 0)
         show_state(answer, tracked->table, NULL, "regular");
     if (ctr_rc(tab->conn) == SQLITE_OK) ctr_rows_open(&rows, tab->file, tracked->counters, shape);
@@ -555,7 +555,8 @@ static bool stays_at_home(const ctr_tracked *tracked, const ctr_registry *regist
     if (!name || column->key >= 0 || column->generated || ctr_tracked_counter(tracked, name) >= 0)
         return false;
     for (int i = 0; i < tracked->n_regular; i++)
-        if (tracked->regular[i].column && sqlite3_stricmp(tracked->regular[i].column, name) == 0)
+        if (ctr_tracked_regular(tracked, i)->name &&
+            sqlite3_stricmp(ctr_tracked_regular(tracked, i)->name, name) == 0)
             return false;
     for (int i = 0; i < registry->n; i++) {
         const ctr_regular *ended = &registry->columns[i];

@@ -259,11 +259,11 @@ static bool is_regular(const ctr_tracking *call, const ctr_described *column)
 }
 
 /* Returns the regular column that the table has by this name, or NULL. */
-static const ctr_tracked_regular *regular_of(const ctr_tracking *call, const char *name)
+static const ctr_tracked_column *regular_of(const ctr_tracking *call, const char *name)
 {
     for (int i = 0; i < call->tracked.n_regular; i++) {
-        const char *column = call->tracked.regular[i].column;
-        if (column && sqlite3_stricmp(column, name) == 0) return &call->tracked.regular[i];
+        const ctr_tracked_column *regular = ctr_tracked_regular(&call->tracked, i);
+        if (regular->name && sqlite3_stricmp(regular->name, name) == 0) return regular;
     }
     return NULL;
 }
@@ -273,9 +273,9 @@ static bool end_regular(ctr_tracking *call, ctr_tab *tab)
 {
     bool any = false;
     for (int i = 0; tab && i < call->tracked.n_regular && ctr_rc(tab->conn) == SQLITE_OK; i++) {
-        const ctr_tracked_regular *regular = &call->tracked.regular[i];
-        if (!regular->column || !is_to_be_counter(call, regular->column)) continue;
-        ctr_regular_note(tab, regular->number, regular->name, NULL);
+        const ctr_tracked_column *regular = ctr_tracked_regular(&call->tracked, i);
+        if (!regular->name || !is_to_be_counter(call, regular->name)) continue;
+        ctr_regular_note(tab, regular->number, regular->birth, NULL);
         any = true;
     }
     return any;
@@ -291,9 +291,9 @@ static void replicating_note_births(ctr_tracking *call)
     if (ctr_rc(call->conn) != SQLITE_OK) return;
     memset(call->births, 0, size);
     for (int i = 0; i < call->n; i++) {
-        const ctr_tracked_regular *regular = regular_of(call, call->names[i]);
+        const ctr_tracked_column *regular = regular_of(call, call->names[i]);
         if (!regular) continue;
-        call->births[i] = ctr_text_copy(call->conn, regular->name);
+        call->births[i] = ctr_text_copy(call->conn, regular->birth);
         if (!call->replicates)
             ctr_problem_set(call->conn, SQLITE_ERROR,
                             "%s: column %s is a regular column: counter_replicate('%s', '%s') "
@@ -324,7 +324,8 @@ static void replicating_refuse_birth(const ctr_tracking *call, const char *colum
                                      const char *birth)
 {
     for (int i = 0; i < call->tracked.n_regular; i++)
-        if (sqlite3_stricmp(call->tracked.regular[i].name, birth) == 0) refuse_birth(call, column);
+        if (sqlite3_stricmp(ctr_tracked_regular(&call->tracked, i)->birth, birth) == 0)
+            refuse_birth(call, column);
 }
 
 static void add_regular(const ctr_tracking *call, ctr_tab *tab, const char *name)
@@ -391,14 +392,14 @@ static bool replicating_add(ctr_tracking *call)
 static bool replicating_drop(ctr_tracking *call, const char *name)
 {
     for (int i = 0; i < call->tracked.n_regular && ctr_rc(call->conn) == SQLITE_OK; i++) {
-        const ctr_tracked_regular *regular = &call->tracked.regular[i];
-        const char *column = regular->column ? regular->column
+        const ctr_tracked_column *regular = ctr_tracked_regular(&call->tracked, i);
+        const char *column = regular->name   ? regular->name
                              : regular->lost ? regular->lost
-                                             : regular->name;
+                                             : regular->birth;
         if (sqlite3_stricmp(column, name) != 0) continue;
         ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape);
         ctr_tracked_note(call->file, call->counters, &call->shape);
-        if (tab) ctr_regular_note(tab, regular->number, regular->name, NULL);
+        if (tab) ctr_regular_note(tab, regular->number, regular->birth, NULL);
         tracking_open_counters(call);
         return true;
     }
@@ -467,9 +468,9 @@ static void check_tracked_key(ctr_tracking *call, const ctr_shape *wanted)
 {
     bool same = wanted->n_keys == call->shape.n_keys;
     for (int i = 0; i < wanted->n_keys && same; i++) {
-        int theirs = call->shape.keys[i];
-        const ctr_column *a = &wanted->columns[wanted->keys[i]], *b = &call->shape.columns[theirs];
-        const char *name = call->tracked.columns[theirs].name;
+        const ctr_column *a = &wanted->columns[wanted->keys[i]],
+                         *b = &call->shape.columns[call->shape.keys[i]];
+        const char *name = ctr_tracked_key(&call->tracked, i)->name;
         same = name && sqlite3_stricmp(a->name, name) == 0 && a->affinity == b->affinity &&
                sqlite3_stricmp(a->collation, b->collation) == 0;
     }
@@ -491,21 +492,22 @@ static void check_lost(const ctr_tracking *call)
                             "%s: the column of the counter %s is missing: if it was renamed, "
                             "rename it back, call %s, and rename it again; if it was dropped, name "
                             "the remaining ones: %s('%s', ...)",
-                            call->table, call->shape.columns[i].name, function, function,
+                            call->table, call->tracked.columns[i].birth, function, function,
                             call->table);
 }
 
 /* The triggers list the regular columns in the order of their numbers, so none may be missing. */
 static void check_lost_regular(const ctr_tracking *call)
 {
-    for (int i = 0; i < call->tracked.n_regular; i++)
-        if (call->tracked.regular[i].lost)
+    for (int i = 0; i < call->tracked.n_regular; i++) {
+        const char *lost = ctr_tracked_regular(&call->tracked, i)->lost;
+        if (lost)
             ctr_problem_set(call->conn, SQLITE_ERROR,
                             "%s: the replicated column %s is missing: if it was renamed, rename it "
                             "back, call counter_replicate('%s'), and rename it again; if it was "
                             "dropped, call counter_untrack('%s', '%s')",
-                            call->table, call->tracked.regular[i].lost, call->table, call->table,
-                            call->tracked.regular[i].lost);
+                            call->table, lost, call->table, call->table, lost);
+    }
 }
 
 /* Adds counters for columns that have none. A counter that exists already, from other files, adopts
@@ -552,7 +554,7 @@ static bool opens_each(const ctr_tracking *call, int counter)
 /* Returns whether this call has given the counter its column. */
 static bool opens_given(const ctr_tracking *call, int counter)
 {
-    return call->tracked.columns[call->shape.counters[counter]].given;
+    return call->tracked.columns[call->shape.n_keys + counter].given;
 }
 
 /* Returns whether the triggers are those that counter_track makes. */
@@ -701,7 +703,7 @@ static void drop_tracked_column(ctr_tracking *call, const char *name)
     int counter = ctr_tracked_counter(&call->tracked, name);
     if (counter < 0 && replicating_drop(call, name)) return;
     int like = counter < 0 ? ctr_shape_counter_like(&call->shape, name) : -1;
-    bool lost = like >= 0 && call->tracked.columns[call->shape.counters[like]].lost;
+    bool lost = like >= 0 && call->tracked.columns[call->shape.n_keys + like].lost;
     if (lost) counter = like; /* its column was dropped from the table unnoticed */
     if (counter < 0)
         ctr_problem_set(call->conn, SQLITE_ERROR, "%s: column '%s' is not tracked", call->table,

@@ -87,7 +87,7 @@ static void note_references(circles *all)
         table->refers = sqlite3_malloc64((size_t)tracked->n_regular + 1);
         if (!table->refers) ctr_problem_nomem(conn);
         for (int j = 0; table->refers && j < tracked->n_regular; j++) {
-            const char *column = tracked->regular[j].column;
+            const char *column = ctr_tracked_regular(tracked, j)->name;
             table->refers[j] = false;
             for (int k = 0; column && k < all->n_tables; k++)
                 if (ctr_foreign_refers(all->foreign, table->name, column, all->tables[k].name))
@@ -231,8 +231,8 @@ static sqlite3_value *value_of(const circle_table *table, const char *column)
     for (int i = 0; i < tracked->shape->n_keys; i++)
         if (sqlite3_stricmp(ctr_tracked_key(tracked, i)->name, column) == 0) return table->keys[i];
     for (int i = 0; i < tracked->n_regular; i++) {
-        const ctr_tracked_regular *regular = &tracked->regular[i];
-        if (!regular->column || sqlite3_stricmp(regular->column, column) != 0) continue;
+        const ctr_tracked_column *regular = ctr_tracked_regular(tracked, i);
+        if (!regular->name || sqlite3_stricmp(regular->name, column) != 0) continue;
         sqlite3_value *value =
             regular->number < table->values.n ? table->values.given[regular->number] : NULL;
         return value && sqlite3_value_type(value) != SQLITE_NULL ? value : NULL;

@@ -336,9 +336,9 @@ static void choose_values(const ctr_merge *merge, taken_row *row)
 {
     const ctr_tracked *tracked = merge->showing.tracked;
     for (int i = 0; i < tracked->n_regular; i++) {
-        int number = tracked->regular[i].number;
-        bool is = number < row->cell.n && merge->taken[number] && tracked->regular[i].column &&
-                  row->places[number] >= 0;
+        int number = ctr_tracked_regular(tracked, i)->number;
+        bool is = number < row->cell.n && merge->taken[number] &&
+                  ctr_tracked_regular(tracked, i)->name && row->places[number] >= 0;
         row->shown[i] = is ? sqlite3_column_value(row->values, row->places[number]) : NULL;
     }
 }

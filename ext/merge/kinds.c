@@ -75,8 +75,9 @@ static const char *name_before(const ctr_kinds *kinds, const char *column)
     const ctr_tracked *tracked = kinds->tracked;
     int counter = ctr_tracked_counter(tracked, column);
     for (int i = 0; i < tracked->n_regular; i++)
-        if (tracked->regular[i].column && sqlite3_stricmp(tracked->regular[i].column, column) == 0)
-            return tracked->regular[i].name;
+        if (ctr_tracked_regular(tracked, i)->name &&
+            sqlite3_stricmp(ctr_tracked_regular(tracked, i)->name, column) == 0)
+            return ctr_tracked_regular(tracked, i)->birth;
     return counter < 0 ? NULL : ctr_shape_counter_name(kinds->shape, counter);
 }
 

@@ -66,10 +66,10 @@ static void matching_list_declared(ctr_tab *from, sqlite3_str *out)
 {
     ctr_tracked *tracked = ctr_tracked_hold(from);
     for (int i = 0; tracked && i < tracked->n_regular; i++) {
-        const char *name = tracked->regular[i].column;
+        const char *name = ctr_tracked_regular(tracked, i)->name;
         const ctr_described *column = name ? ctr_ordinary_column(&tracked->ordinary, name) : NULL;
         if (!column) continue;
-        sqlite3_str_appendf(out, "%s%s%s%s, ", tracked->regular[i].name,
+        sqlite3_str_appendf(out, "%s%s%s%s, ", ctr_tracked_regular(tracked, i)->birth,
                             column->type && *column->type ? " " : "",
                             column->type ? column->type : "", column->not_null ? " NOT NULL" : "");
     }

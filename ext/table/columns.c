@@ -41,6 +41,7 @@ static void take_regular(ctr_tab *tab, sqlite3_stmt *row)
     int64_t number = sqlite3_column_int64(row, 0);
     const char *name = ctr_text_column(tab->conn, row, 1),
                *noted = ctr_text_column(tab->conn, row, 2);
+    if (number == -1) return;
     if (!name || number < 0 || number > MOST) {
         damaged_registry(tab, "it has a regular column without a name or a number");
         return;
@@ -85,7 +86,7 @@ const ctr_registry *ctr_regular_of(ctr_tab *tab)
     *tab->registry = (ctr_registry){.schemas = tab->file->schemas};
     if (!tab->shape.replicated) return tab->registry;
     ctr_run run = ctr_tab_run(tab);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_COLUMNS);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_COLUMNS_NOTED);
     while (ctr_run_row(&run, row)) take_regular(tab, row);
     sqlite3_finalize(row);
     row = ctr_run_prepare(&run, CTR_SQL_REGULAR_WRITERS);
@@ -117,15 +118,11 @@ bool ctr_regular_was_named(const ctr_registry *registry, const char *name, size_
     return false;
 }
 
-void ctr_regular_note(ctr_tab *tab, int number, const char *name, const char *column)
+void ctr_regular_note(ctr_tab *tab, int number, const char *birth, const char *name)
 {
     ctr_run run = ctr_tab_run(tab);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_NOTE);
-    ctr_run_bind_int(&run, row, ":number", number);
-    ctr_run_bind_text(&run, row, ":name", name);
-    ctr_run_bind_text(&run, row, ":column", column);
-    if (row && ctr_rc(tab->conn) == SQLITE_OK) ctr_run_row(&run, row);
-    sqlite3_finalize(row);
+    ctr_run_with(&run, CTR_SQL_COLUMNS_NOTE, ":number i :birth t :name t", (int64_t)number, birth,
+                 name);
     ctr_regular_forget(tab);
 }
 

@@ -129,13 +129,6 @@ int ctr_shape_counter_like(const ctr_shape *shape, const char *name)
     return -1;
 }
 
-int ctr_shape_column_like(const ctr_shape *shape, const char *name)
-{
-    for (int i = 0; name && i < shape->n_columns; i++)
-        if (sqlite3_stricmp(shape->columns[i].name, name) == 0) return i;
-    return -1;
-}
-
 const char *ctr_shape_ever(const ctr_shape *shape, int i, int64_t *generation)
 {
     if (i < shape->n_counters) {

@@ -700,10 +700,10 @@ char *ctr_stored_tracked(ctr_conn *conn, const char *schema, const char *counter
 {
     char *table = NULL;
     ctr_run run = ctr_run_on(conn, schema, counters);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_COLUMNS_NOTED);
     while (ctr_run_row(&run, row)) {
-        const char *counter = ctr_text_column(conn, row, 0), *name = ctr_text_column(conn, row, 1);
-        if (!counter || *counter || !name || table) continue;
+        const char *birth = ctr_text_column(conn, row, 1), *name = ctr_text_column(conn, row, 2);
+        if (!birth || *birth || !name || table) continue;
         table = ctr_text_copy(conn, name);
     }
     sqlite3_finalize(row);

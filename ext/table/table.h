@@ -290,8 +290,9 @@ typedef struct ctr_changes {
  * (core/row_cell.c). <table>_cells has the row cell of each row in the column _row. <table>_state
  * has, by _kind:
  *
- *     'regular'   a regular column: its number in _row; the name by which files match their columns
- *                 in _name; its present name in _value, NULL if it is replicated no longer
+ *     'column'    a regular column: its number in _row; the name by which files match their columns
+ *                 in _name; its present name in _value, NULL if it is replicated no longer. Key and
+ *                 counters have the number -1
  *     'writer'    the number that row cells have in place of a replica id: the id in _name, the
  *                 number in _value
  *
@@ -637,9 +638,6 @@ bool ctr_shape_same_columns(const ctr_shape *a, const ctr_shape *b);
 /* Return the counter of this name, or -1. The second ignores case. */
 int ctr_shape_counter(const ctr_shape *shape, const char *name);
 int ctr_shape_counter_like(const ctr_shape *shape, const char *name);
-
-/* Returns the column of this name, ignoring case, or -1; NULL is the name of none. */
-int ctr_shape_column_like(const ctr_shape *shape, const char *name);
 
 /* Returns the name of a counter by its number. */
 const char *ctr_shape_counter_name(const ctr_shape *shape, int counter);
@@ -1294,7 +1292,7 @@ bool ctr_regular_was_named(const ctr_registry *registry, const char *name, size_
 int ctr_regular_named(const ctr_registry *registry, const char *name, size_t size);
 
 /* Notes a new column, its present name, or (NULL) that it is replicated no longer. Drops memory. */
-void ctr_regular_note(ctr_tab *tab, int number, const char *name, const char *column);
+void ctr_regular_note(ctr_tab *tab, int number, const char *birth, const char *name);
 
 /* Makes room in `cell` for the columns of the table, and empties it. `room` counts the columns that
  * it has room for, 0 at first. The caller frees cell->columns with sqlite3_free. Returns false on

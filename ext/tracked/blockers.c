@@ -43,7 +43,7 @@ static sqlite3_value *listed_value(const blocked_row *row, int i)
 static int listed_column(const blocked_row *row, const char *name)
 {
     for (int i = 0; i < row->tracked->n_regular; i++) {
-        const char *column = row->tracked->regular[i].column;
+        const char *column = ctr_tracked_regular(row->tracked, i)->name;
         if (column && sqlite3_stricmp(column, name) == 0) return listed_value(row, i) ? i : -1;
     }
     return -1;

@@ -168,7 +168,7 @@ static void take_values_of(cells_reader *cells, ctr_later *later, const due_row 
     const ctr_tracked *tracked = cells->showing->tracked;
     ctr_row_values_read(&later->values, due->giver, cells->keys);
     for (int i = 0; i < tracked->n_regular && ctr_rc(cells->rows->conn) == SQLITE_OK; i++) {
-        int number = tracked->regular[i].number;
+        int number = ctr_tracked_regular(tracked, i)->number;
         bool is = number < later->n_map && taken_of(due, cells->showing)[number];
         cells->merged.values[i] = is ? later->values.given[later->map[number]] : NULL;
     }
@@ -286,7 +286,7 @@ static void read_shown(ctr_conn *conn, apart_job *job, int64_t rowid)
     if (ctr_row_values_show(values, rowid, job->cells.keys) != SQLITE_OK) return;
     const ctr_tracked *tracked = values->tracked;
     for (int i = 0; i < tracked->n_regular && ctr_rc(conn) == SQLITE_OK; i++) {
-        sqlite3_value *value = values->given[tracked->regular[i].number];
+        sqlite3_value *value = values->given[ctr_tracked_regular(tracked, i)->number];
         job->shown[i].is = has_value(value);
         if (job->shown[i].is) job->shown[i].hash = hash_of(conn, job, value);
     }

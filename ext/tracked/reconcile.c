@@ -364,9 +364,9 @@ static bool leave_out_actions(ctr_table *table, bool *mask, int n)
     const ctr_showing *looks = reports_look(table);
     const ctr_foreign_keys *foreign = looks ? ctr_foreign_keys_of(table->file) : NULL;
     for (int i = 0; foreign && i < looks->tracked->n_regular; i++) {
-        const ctr_tracked_regular *column = &looks->tracked->regular[i];
-        if (column->number < n && mask[column->number] && column->column &&
-            ctr_foreign_refers(foreign, looks->tracked->table, column->column,
+        const ctr_tracked_column *column = ctr_tracked_regular(looks->tracked, i);
+        if (column->number < n && mask[column->number] && column->name &&
+            ctr_foreign_refers(foreign, looks->tracked->table, column->name,
                                writing->tracked->table))
             mask[column->number] = false;
     }
@@ -406,10 +406,10 @@ static bool stamp_new_columns(ctr_table *table, ctr_row_cell *cell, const ctr_st
     ctr_showing *looks = reports_look(table);
     for (int i = 0;
          looks && i < looks->tracked->n_regular && ctr_rc(table->joined.conn) == SQLITE_OK; i++) {
-        const ctr_tracked_regular *column = &looks->tracked->regular[i];
+        const ctr_tracked_column *column = ctr_tracked_regular(looks->tracked, i);
         ctr_column_stamp *stamp = &cell->columns[column->number];
-        if (!column->column || stamp->kind != CTR_STAMP_NONE ||
-            !ctr_writing_is_unlike_default(&looks->writing, table->keys, column->column))
+        if (!column->name || stamp->kind != CTR_STAMP_NONE ||
+            !ctr_writing_is_unlike_default(&looks->writing, table->keys, column->name))
             continue;
         *stamp = (ctr_column_stamp){.kind = CTR_STAMP_OWN, .own = *opening};
         any = true;

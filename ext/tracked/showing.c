@@ -10,11 +10,9 @@
 /* Returns which of the columns that travel an entry names, or -1. */
 static int column_named(const ctr_tracked *tracked, const char *name)
 {
-    int counter = name ? ctr_shape_counter_like(tracked->shape, name) : -1;
-    if (counter >= 0) return counter;
-    for (int i = 0; name && i < tracked->n_regular; i++)
-        if (sqlite3_stricmp(tracked->regular[i].name, name) == 0)
-            return tracked->shape->n_counters + i;
+    const ctr_tracked_column *columns = ctr_tracked_travelling(tracked, 0);
+    for (int i = 0; name && i < ctr_tracked_travel(tracked); i++)
+        if (sqlite3_stricmp(columns[i].birth, name) == 0) return i;
     return -1;
 }
 
@@ -238,7 +236,7 @@ static void remember_row(ctr_showing *showing)
     if (!showing->shown.tab) ctr_row_values_open(&showing->shown, showing->tab);
     ctr_row_values_read(&showing->shown, writing->rowid, writing->keys);
     for (int i = 0; i < tracked->n_regular && ctr_rc(conn) == SQLITE_OK; i++) {
-        sqlite3_value *value = showing->shown.given[tracked->regular[i].number];
+        sqlite3_value *value = showing->shown.given[ctr_tracked_regular(tracked, i)->number];
         sqlite3_value_free(showing->before[i]);
         showing->before[i] = value ? sqlite3_value_dup(value) : NULL;
         if (value && !showing->before[i]) ctr_problem_nomem(conn);
@@ -254,11 +252,11 @@ static void list_changed(ctr_showing *showing)
     if (!showing->reads_back) return;
     ctr_row_values_read(&showing->shown, writing->rowid, writing->keys);
     for (int i = 0; i < tracked->n_regular && ctr_rc(showing->conn) == SQLITE_OK; i++) {
-        const ctr_tracked_regular *column = &tracked->regular[i];
+        const ctr_tracked_column *column = ctr_tracked_regular(tracked, i);
         sqlite3_value *now = showing->shown.given[column->number], *to = value_to_show(showing, i);
         const ctr_shown merged = {.value = to ? to : showing->before[i]};
         if (merged.value && now && !ctr_text_same(now, merged.value))
-            apart_add(showing->tab, writing->rowid, CTR_APART_CHANGED, column->name, &merged);
+            apart_add(showing->tab, writing->rowid, CTR_APART_CHANGED, column->birth, &merged);
     }
     ctr_row_values_reset(&showing->shown);
 }
@@ -273,7 +271,7 @@ static void list_regular(ctr_showing *showing, bool live, bool taken)
     if (showing->listed.lists && !live) ctr_apart_remove(tab, rowid, CTR_APART_OF_REGULAR, NULL);
     if (!live || showing->writing.ended) return;
     for (int i = 0; i < tracked->n_regular; i++) {
-        const char *name = tracked->regular[i].name;
+        const char *name = ctr_tracked_regular(tracked, i)->birth;
         if (!value_to_show(showing, i)) continue;
         if (!taken)
             apart_add(tab, rowid, CTR_APART_REFUSED, name,
@@ -290,7 +288,7 @@ static sqlite3_value *take_default(ctr_showing *showing, int i)
 {
     sqlite3_value_free(showing->defaults[i]);
     showing->defaults[i] =
-        ctr_writing_default(&showing->writing, showing->tracked->regular[i].column);
+        ctr_writing_default(&showing->writing, ctr_tracked_regular(showing->tracked, i)->name);
     return showing->defaults[i];
 }
 
@@ -315,8 +313,9 @@ static void take_values_to_show(ctr_showing *showing)
     for (int i = 0; i < tracked->n_regular && ctr_rc(showing->conn) == SQLITE_OK; i++) {
         sqlite3_value *value = merged && merged->values ? merged->values[i] : NULL;
         if (!value && showing->listed.lists) value = showing->listed.shown[n + i].value;
-        if (!value && begins && tracked->regular[i].column) value = take_default(showing, i);
-        if (!tracked->regular[i].column) value = NULL;
+        if (!value && begins && ctr_tracked_regular(tracked, i)->name)
+            value = take_default(showing, i);
+        if (!ctr_tracked_regular(tracked, i)->name) value = NULL;
         showing->to[n + i] = (ctr_shown){.value = value};
         showing->has_values = showing->has_values || value;
     }
@@ -492,7 +491,7 @@ void ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
     if (!live) ctr_apart_remove(tab, rowid, CTR_APART_OF_REGULAR, NULL);
     for (int i = 0; live && i < tracked->n_regular; i++)
         if (value_to_show(showing, i))
-            apart_add(tab, rowid, CTR_APART_REFUSED, tracked->regular[i].name,
+            apart_add(tab, rowid, CTR_APART_REFUSED, ctr_tracked_regular(tracked, i)->birth,
                       &showing->to[tracked->shape->n_counters + i]);
 done:
     ctr_apart_close_row(&apart);

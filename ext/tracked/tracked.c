@@ -191,119 +191,93 @@ void ctr_list_bound_key(const ctr_tracked *tracked, sqlite3_str *out, const char
  * The triggers have the present names. If they are missing, as after a rebuild of the table, the
  * notes tell which table and which columns were counted. */
 
-enum { NOTED_COUNTER, NOTED_NAME };
+enum { NOTED_NUMBER, NOTED_BIRTH, NOTED_NAME };
 
-/* Takes the noted names of key columns and counters that are not known yet. */
-static void noted_read(ctr_tracked *tracked)
+/* Returns the column with this number, -1 for the key and the counters, or NULL. */
+static ctr_tracked_column *column_born(const ctr_tracked *tracked, int number, const char *birth)
+{
+    const int n = tracked->shape->n_columns;
+    for (int i = number < 0 ? 0 : n; i < (number < 0 ? n : n + tracked->n_regular); i++) {
+        ctr_tracked_column *column = &tracked->columns[i];
+        if (number < 0 ? sqlite3_stricmp(column->birth, birth) == 0 : column->number == number)
+            return column;
+    }
+    return NULL;
+}
+
+static void add_noted(ctr_tracked *tracked, int number, const char *birth, const char *name)
+{
+    const size_t n = (size_t)(tracked->shape->n_columns + tracked->n_regular);
+    ctr_tracked_column *columns =
+        ctr_array_room(tracked->conn, tracked->columns, &tracked->room, n + 1, sizeof *columns);
+    if (!columns) return;
+    tracked->columns = columns;
+    columns[n] = (ctr_tracked_column){.number = number,
+                                      .birth = ctr_text_copy(tracked->conn, birth),
+                                      .name = ctr_text_copy(tracked->conn, name)};
+    tracked->n_regular++;
+}
+
+/* Takes the regular columns and, if `all`, the noted names of the key and the counters. */
+static void noted_read(ctr_tracked *tracked, bool all)
 {
     ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_COLUMNS_NOTED);
     while (ctr_run_row(&run, row)) {
-        const char *counter = ctr_text_column(tracked->conn, row, NOTED_COUNTER),
+        int number = sqlite3_column_int(row, NOTED_NUMBER);
+        const char *birth = ctr_text_column(tracked->conn, row, NOTED_BIRTH),
                    *name = ctr_text_column(tracked->conn, row, NOTED_NAME);
-        int i = counter && *counter && name ? ctr_shape_column_like(tracked->shape, counter) : -1;
-        if (i < 0 || tracked->columns[i].name) continue;
-        tracked->columns[i].name = ctr_text_copy(tracked->conn, name);
+        if (!birth || !*birth || !name) continue;
+        ctr_tracked_column *own = number < 0 && all ? column_born(tracked, -1, birth) : NULL;
+        if (number >= 0 && tracked->shape->replicated)
+            add_noted(tracked, number, birth, name);
+        else if (own && !own->name)
+            own->name = ctr_text_copy(tracked->conn, name);
     }
     sqlite3_finalize(row);
 }
 
-/* Takes the noted names of the regular columns. */
-static void noted_read_regular(ctr_tracked *tracked)
-{
-    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_COLUMNS);
-    while (ctr_run_row(&run, row)) {
-        const char *name = ctr_text_column(tracked->conn, row, 1),
-                   *column = ctr_text_column(tracked->conn, row, 2);
-        if (!name || !column) continue;
-        ctr_tracked_regular *regular =
-            ctr_array_room(tracked->conn, tracked->regular, &tracked->room_regular,
-                           (size_t)tracked->n_regular + 1, sizeof *regular);
-        if (!regular) break;
-        tracked->regular = regular;
-        regular[tracked->n_regular++] =
-            (ctr_tracked_regular){.number = sqlite3_column_int(row, 0),
-                                  .name = ctr_text_copy(tracked->conn, name),
-                                  .column = ctr_text_copy(tracked->conn, column)};
-    }
-    sqlite3_finalize(row);
-}
-
-/* Returns the counter or key column `i`, "" for -1, and sets the name to note for it; -1: that of
- * the table. */
-static const char *name_to_note(const ctr_tracked *tracked, int i, const char **name)
-{
-    *name = i < 0 ? tracked->table : tracked->columns[i].name;
-    return i < 0 ? "" : tracked->shape->columns[i].name;
-}
-
-/* Returns whether each name is noted, and nothing else. */
+/* Returns whether each name that is known is noted, and of the key, the counters and the table
+ * nothing else. */
 static bool are_names_noted(const ctr_tracked *tracked)
 {
-    int notes = 0, names = 0;
-    const char *name;
+    bool same = true;
+    int names = tracked->table != NULL;
     ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTED);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_COLUMNS_NOTED);
+    for (int i = 0; i < tracked->shape->n_columns; i++) names += tracked->columns[i].name != NULL;
     while (ctr_run_row(&run, row)) {
-        const char *counter = ctr_text_column(tracked->conn, row, NOTED_COUNTER),
+        int number = sqlite3_column_int(row, NOTED_NUMBER);
+        const char *birth = ctr_text_column(tracked->conn, row, NOTED_BIRTH),
                    *noted = ctr_text_column(tracked->conn, row, NOTED_NAME);
-        if (!counter || !noted) continue;
-        int i = *counter ? ctr_shape_column_like(tracked->shape, counter) : -1;
-        if (!*counter || i >= 0) name_to_note(tracked, i, &name);
-        bool same = (!*counter || i >= 0) && name && strcmp(name, noted) == 0;
-        notes += same ? 1 : tracked->shape->n_columns + 2;
+        const ctr_tracked_column *column = birth ? column_born(tracked, number, birth) : NULL;
+        const char *name = column ? column->name : NULL;
+        if (birth && !*birth) name = tracked->table;
+        if (number >= 0 && !name) continue; /* it stays as it was noted last */
+        same = same && name && noted && strcmp(name, noted) == 0;
+        names -= number < 0;
     }
     sqlite3_finalize(row);
-    for (int i = -1; i < tracked->shape->n_columns; i++) {
-        name_to_note(tracked, i, &name);
-        names += name != NULL;
-    }
-    return notes == names;
-}
-
-static void write_notes(const ctr_tracked *tracked)
-{
-    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
-    sqlite3_stmt *gone = ctr_run_prepare(&run, CTR_SQL_TRACK_NOT_NOTED),
-                 *note = ctr_run_prepare(&run, CTR_SQL_TRACK_NOTE);
-    ctr_run_row(&run, gone);
-    for (int i = -1; i < tracked->shape->n_columns && ctr_rc(tracked->conn) == SQLITE_OK; i++) {
-        const char *name, *counter = name_to_note(tracked, i, &name);
-        if (!name) continue;
-        ctr_run_bind_text(&run, note, ":name", name);
-        ctr_run_bind_text(&run, note, ":counter", counter);
-        ctr_run_row(&run, note);
-        sqlite3_reset(note);
-    }
-    sqlite3_finalize(gone);
-    sqlite3_finalize(note);
-}
-
-/* Notes the present names of regular columns. Returns whether some was noted by another name. */
-static bool note_regular(const ctr_tracked *tracked, ctr_file *file)
-{
-    bool any = false;
-    ctr_tab *tab = ctr_tab_of(file, tracked->counters, tracked->shape);
-    for (int i = 0; tab && i < tracked->n_regular; i++) {
-        const ctr_tracked_regular *regular = &tracked->regular[i];
-        const ctr_registry *registry = ctr_regular_of(tab);
-        if (!registry) break;
-        const char *noted = registry->columns[regular->number].noted;
-        if (!regular->column || (noted && strcmp(noted, regular->column) == 0)) continue;
-        ctr_regular_note(tab, regular->number, regular->name, regular->column);
-        any = true;
-    }
-    return any;
+    return same && names == 0;
 }
 
 /* Notes the names that are known, if the notes differ. Returns whether it wrote. */
 static bool noted_write(const ctr_tracked *tracked, ctr_file *file)
 {
-    bool writes = !are_names_noted(tracked) && ctr_rc(file->conn) == SQLITE_OK;
-    if (writes) write_notes(tracked);
-    if (tracked->shape->replicated) writes = note_regular(tracked, file) || writes;
-    return writes;
+    if (are_names_noted(tracked) || ctr_rc(tracked->conn) != SQLITE_OK) return false;
+    ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
+    ctr_run_do(&run, CTR_SQL_COLUMNS_NOT_NOTED, NULL);
+    static const char NOTE[] = ":number i :birth t :name t";
+    ctr_run_with(&run, CTR_SQL_COLUMNS_NOTE, NOTE, INT64_C(-1), "", tracked->table);
+    for (int i = 0; i < tracked->shape->n_columns + tracked->n_regular; i++) {
+        const ctr_tracked_column *column = &tracked->columns[i];
+        int64_t number = i < tracked->shape->n_columns ? -1 : column->number;
+        if (column->name && ctr_rc(tracked->conn) == SQLITE_OK)
+            ctr_run_with(&run, CTR_SQL_COLUMNS_NOTE, NOTE, number, column->birth, column->name);
+    }
+    ctr_tab *tab = ctr_tab_known(file, tracked->counters);
+    if (tab) ctr_regular_forget(tab);
+    return true;
 }
 
 /* =================================================================================================
@@ -311,14 +285,9 @@ static bool noted_write(const ctr_tracked *tracked, ctr_file *file)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-const ctr_tracked_column *ctr_tracked_key(const ctr_tracked *tracked, int key)
-{
-    return &tracked->columns[tracked->shape->keys[key]];
-}
-
 const ctr_tracked_column *ctr_tracked_column_of(const ctr_tracked *tracked, int counter)
 {
-    const ctr_tracked_column *column = &tracked->columns[tracked->shape->counters[counter]];
+    const ctr_tracked_column *column = ctr_tracked_travelling(tracked, counter);
     return column->name ? column : NULL;
 }
 
@@ -341,8 +310,9 @@ bool ctr_tracked_is_known(const ctr_tracked *tracked)
 const ctr_described *ctr_tracked_regular_column(const ctr_tracked *tracked, int number)
 {
     for (int i = 0; i < tracked->n_regular; i++)
-        if (tracked->regular[i].number == number && tracked->regular[i].column)
-            return ctr_ordinary_column(&tracked->ordinary, tracked->regular[i].column);
+        if (ctr_tracked_regular(tracked, i)->number == number &&
+            ctr_tracked_regular(tracked, i)->name)
+            return ctr_ordinary_column(&tracked->ordinary, ctr_tracked_regular(tracked, i)->name);
     return NULL;
 }
 
@@ -379,10 +349,9 @@ static bool take_pair(ctr_tracked *tracked, ctr_words *own, ctr_words *theirs)
     if (is_new) ctr_word_next(theirs); /* the full stop */
     if (is_new) ctr_word_next(theirs);
     char *name = ctr_text_unquoted(tracked->conn, own->word);
-    int i = is_new ? ctr_shape_column_like(tracked->shape, name) : -1;
+    ctr_tracked_column *column = is_new && name ? column_born(tracked, -1, name) : NULL;
     sqlite3_free(name);
-    if (i >= 0 && !tracked->columns[i].name)
-        tracked->columns[i].name = ctr_text_unquoted(tracked->conn, theirs->word);
+    if (column && !column->name) column->name = ctr_text_unquoted(tracked->conn, theirs->word);
     ctr_word_next(own);
     ctr_word_next(theirs);
     return true;
@@ -414,12 +383,10 @@ static void read_names(ctr_tracked *tracked, const char *text)
 /* Gives a regular column its present name. One that is replicated no longer is not among them. */
 static void name_regular(ctr_tracked *tracked, int number, ctr_span name)
 {
-    for (int i = 0; i < tracked->n_regular; i++) {
-        ctr_tracked_regular *regular = &tracked->regular[i];
-        if (regular->number != number) continue;
-        sqlite3_free(regular->column);
-        regular->column = ctr_text_unquoted(tracked->conn, name);
-    }
+    ctr_tracked_column *column = column_born(tracked, number, "");
+    if (!column) return;
+    sqlite3_free(column->name);
+    column->name = ctr_text_unquoted(tracked->conn, name);
 }
 
 /* Reads (NEW."a", OLD."a", NULL, NULL, NEW."b", ...): the columns number `first` and first + 2. */
@@ -465,24 +432,15 @@ static void read_regular_names(ctr_tracked *tracked, const char *text)
 /* Looks up each column in the table. A name that the table lacks is lost. */
 static void look_up_columns(ctr_tracked *tracked)
 {
-    for (int i = 0; i < tracked->shape->n_columns; i++) {
+    for (int i = 0; i < tracked->shape->n_columns + tracked->n_regular; i++) {
         ctr_tracked_column *column = &tracked->columns[i];
         const ctr_described *there =
             column->name ? ctr_ordinary_column(&tracked->ordinary, column->name) : NULL;
-        if (there) {
-            column->blank = (ctr_shown){.null = !there->not_null};
-            continue;
-        }
-        column->lost = column->name != NULL;
-        sqlite3_free(column->name);
+        if (there) column->blank = (ctr_shown){.null = !there->not_null};
+        if (there || !column->name) continue;
+        sqlite3_free(column->lost);
+        column->lost = column->name;
         column->name = NULL;
-    }
-    for (int i = 0; i < tracked->n_regular; i++) {
-        ctr_tracked_regular *regular = &tracked->regular[i];
-        if (!regular->column || ctr_ordinary_column(&tracked->ordinary, regular->column)) continue;
-        sqlite3_free(regular->lost);
-        regular->lost = regular->column;
-        regular->column = NULL;
     }
 }
 
@@ -512,33 +470,46 @@ bool ctr_tracked_is_among(const ctr_objects *objects, const char *counters)
     return table && table->object == CTR_OBJECT_VIRTUAL_TABLE && declares_tracked(table->sql);
 }
 
+static void open_tracked_columns(ctr_tracked *tracked)
+{
+    const ctr_shape *shape = tracked->shape;
+    for (int i = 0; i < shape->n_columns; i++) {
+        const ctr_column *column = &shape->columns[i];
+        bool is_key = column->key >= 0;
+        tracked->columns[is_key ? column->key : shape->n_keys + column->counter] =
+            (ctr_tracked_column){.number = is_key ? column->key : column->counter,
+                                 .birth = ctr_text_copy(tracked->conn, column->name)};
+    }
+}
+
 static int open_tracked(ctr_conn *conn, ctr_tracked *tracked, const char *schema,
                         const char *counters, const ctr_shape *shape)
 {
-    size_t size = ((size_t)shape->n_columns + 1) * sizeof *tracked->columns;
+    size_t n = (size_t)shape->n_columns + 1;
     *tracked = (ctr_tracked){.conn = conn,
                              .schema = sqlite3_mprintf("%s", schema),
                              .counters = sqlite3_mprintf("%s", counters),
                              .shape = sqlite3_malloc64(sizeof *tracked->shape),
-                             .columns = sqlite3_malloc64(size)};
-    if (tracked->columns) memset(tracked->columns, 0, size);
+                             .columns = sqlite3_malloc64(n * sizeof *tracked->columns),
+                             .room = n};
+    if (tracked->columns) memset(tracked->columns, 0, n * sizeof *tracked->columns);
     if (tracked->shape) *tracked->shape = (ctr_shape){0};
     if (!tracked->schema || !tracked->counters || !tracked->shape || !tracked->columns)
         return ctr_problem_nomem(tracked->conn);
-    return ctr_rc(tracked->conn) == SQLITE_OK ? ctr_shape_copy(tracked->conn, tracked->shape, shape)
-                                              : ctr_rc(tracked->conn);
+    if (ctr_rc(conn) == SQLITE_OK && ctr_shape_copy(conn, tracked->shape, shape) == SQLITE_OK)
+        open_tracked_columns(tracked);
+    return ctr_rc(conn);
 }
 
 /* If `table` is NULL, it is the table with the triggers. */
 static int take_names(ctr_tracked *tracked, const ctr_objects *objects, const char *table)
 {
     const ctr_named *trigger = ctr_schema_objects_trigger(objects, tracked->counters, "insert");
-    if (trigger && trigger->sql)
-        read_names(tracked, trigger->sql);
-    else if (ctr_tracked_is_among(objects, tracked->counters))
-        noted_read(tracked);
+    bool named = trigger && trigger->sql;
+    if (named) read_names(tracked, trigger->sql);
     const ctr_named *row = ctr_schema_objects_trigger(objects, tracked->counters, "row");
-    if (tracked->shape->replicated) noted_read_regular(tracked);
+    if ((!named && ctr_tracked_is_among(objects, tracked->counters)) || tracked->shape->replicated)
+        noted_read(tracked, !named);
     if (row && row->sql) read_regular_names(tracked, row->sql);
     if (!table && trigger) table = trigger->on;
     if (!table) return ctr_rc(tracked->conn);
@@ -563,13 +534,8 @@ void ctr_tracked_begin(ctr_tracked *tracked, const ctr_objects *objects, const c
         take_names(tracked, objects, table))
         return;
     for (int i = 0; i < shape->n_columns; i++) any = any || tracked->columns[i].name;
-    for (int i = 0; i < shape->n_columns && !any; i++) {
-        tracked->columns[i].name = sqlite3_mprintf("%s", shape->columns[i].name);
-        if (!tracked->columns[i].name) {
-            ctr_problem_nomem(objects->conn);
-            return;
-        }
-    }
+    for (int i = 0; i < shape->n_columns && !any; i++)
+        tracked->columns[i].name = ctr_text_copy(tracked->conn, tracked->columns[i].birth);
     look_at_table(tracked, objects);
 }
 
@@ -587,7 +553,7 @@ bool ctr_tracked_note(ctr_file *file, const char *counters, const ctr_shape *sha
 
 void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column)
 {
-    ctr_tracked_column *to = &tracked->columns[tracked->shape->counters[counter]];
+    ctr_tracked_column *to = &tracked->columns[tracked->shape->n_keys + counter];
     if (ctr_rc(tracked->conn) != SQLITE_OK) return;
     if (to->name) {
         ctr_problem_set(tracked->conn, SQLITE_ERROR, "%s: the counter %s belongs to the column %s",
@@ -612,15 +578,13 @@ void ctr_tracked_free_lists(ctr_slots *lists)
 
 void ctr_tracked_close(ctr_tracked *tracked)
 {
-    for (int i = 0; tracked->columns && tracked->shape && i < tracked->shape->n_columns; i++)
+    int n = tracked->columns && tracked->shape ? tracked->shape->n_columns + tracked->n_regular : 0;
+    for (int i = 0; i < n; i++) {
+        sqlite3_free(tracked->columns[i].birth);
         sqlite3_free(tracked->columns[i].name);
-    if (tracked->shape) ctr_shape_close(tracked->shape);
-    for (int i = 0; i < tracked->n_regular; i++) {
-        sqlite3_free(tracked->regular[i].name);
-        sqlite3_free(tracked->regular[i].column);
-        sqlite3_free(tracked->regular[i].lost);
+        sqlite3_free(tracked->columns[i].lost);
     }
-    sqlite3_free(tracked->regular);
+    if (tracked->shape) ctr_shape_close(tracked->shape);
     ctr_ordinary_close(&tracked->ordinary);
     sqlite3_free(tracked->shape);
     sqlite3_free(tracked->columns);
@@ -644,10 +608,8 @@ void ctr_tracked_release(ctr_tracked *tracked)
  * may have been hidden by an authorizer. */
 static bool may_stay(const ctr_tracked *tracked, const ctr_objects *objects)
 {
-    for (int i = 0; i < tracked->shape->n_columns; i++)
+    for (int i = 0; i < tracked->shape->n_columns + tracked->n_regular; i++)
         if (tracked->columns[i].lost) return false;
-    for (int i = 0; i < tracked->n_regular; i++)
-        if (tracked->regular[i].lost) return false;
     return ctr_schema_objects_trigger(objects, tracked->counters, "insert") != NULL;
 }
 

@@ -64,30 +64,25 @@ typedef struct ctr_shown {
                              the column is left alone */
 } ctr_shown;
 
+/* A column of the key, a counter or, of a replicated table, a regular column (table/table.h). */
 typedef struct ctr_tracked_column {
-    char *name;      /* owned; in the table; NULL: the counter has no column here */
+    int number;      /* in the key, among the counters, or of the regular column */
+    char *birth;     /* owned; by which files match it: of a key or counter that of the shape */
+    char *name;      /* owned; in the table; NULL: the table has no such column now */
+    char *lost;      /* owned; the name that it had last, if the table lacks that; perhaps it was
+                        renamed */
     bool given;      /* ctr_tracked_adopt has given it to its counter */
     bool adopted;    /* of a running counter_track: given, and its counter existed before */
-    bool lost;       /* the table has no such column now; perhaps it was renamed */
-    ctr_shown blank; /* the value that it shows while its counter has none */
+    ctr_shown blank; /* of a counter: what it shows while the counter has no value */
 } ctr_tracked_column;
-
-/* A regular column of a replicated table (table/table.h). */
-typedef struct ctr_tracked_regular {
-    int number;
-    char *name;   /* owned; between files */
-    char *column; /* owned; in the table; NULL: the table has no such column now */
-    char *lost;   /* owned; the name it had last, if the table lacks that; perhaps it was renamed */
-} ctr_tracked_regular;
 
 typedef struct ctr_tracked {
     ctr_conn *conn;
     char *schema, *counters, *table; /* owned; the counter table and the tracked table */
     ctr_shape *shape;                /* owned; of the counter table */
-    ctr_tracked_column *columns;     /* owned; by column of the shape */
-    ctr_tracked_regular *regular;    /* owned: n_regular, by number */
+    ctr_tracked_column *columns;     /* owned: the key, the counters, then n_regular by number */
     int n_regular;
-    size_t room_regular;
+    size_t room;
     ctr_ordinary ordinary;     /* the tracked table */
     bool replaces, rolls_back; /* some constraint of it says ON CONFLICT REPLACE, ROLLBACK */
 
@@ -390,10 +385,31 @@ bool ctr_tracked_note(ctr_file *file, const char *counters, const ctr_shape *sha
 /* Gives a counter the column of its own name. */
 void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column);
 
-/* Return the table's column for a key column, and for a counter; the second returns NULL if the
- * counter has none. */
-const ctr_tracked_column *ctr_tracked_key(const ctr_tracked *tracked, int key);
+/* Return the column of the key, of a counter, and the regular column with this place among them; the
+ * second returns NULL if the table has no such column. */
+static inline const ctr_tracked_column *ctr_tracked_key(const ctr_tracked *tracked, int key)
+{
+    return &tracked->columns[key];
+}
+
 const ctr_tracked_column *ctr_tracked_column_of(const ctr_tracked *tracked, int counter);
+
+static inline const ctr_tracked_column *ctr_tracked_regular(const ctr_tracked *tracked, int i)
+{
+    return &tracked->columns[tracked->shape->n_columns + i];
+}
+
+/* Return the number of columns that travel, which are the counters and then the regular columns;
+ * and one of them. */
+static inline int ctr_tracked_travel(const ctr_tracked *tracked)
+{
+    return tracked->shape->n_counters + tracked->n_regular;
+}
+
+static inline const ctr_tracked_column *ctr_tracked_travelling(const ctr_tracked *tracked, int i)
+{
+    return &tracked->columns[tracked->shape->n_keys + i];
+}
 
 /* Returns whether the names of the table and of its key columns are known. */
 bool ctr_tracked_is_known(const ctr_tracked *tracked);
@@ -401,12 +417,6 @@ bool ctr_tracked_is_known(const ctr_tracked *tracked);
 /* Returns the column of the table for the regular column with this number, or NULL if there is
  * none. */
 const ctr_described *ctr_tracked_regular_column(const ctr_tracked *tracked, int number);
-
-/* Returns the number of columns that travel: the counters, then the regular columns. */
-static inline int ctr_tracked_travel(const ctr_tracked *tracked)
-{
-    return tracked->shape->n_counters + tracked->n_regular;
-}
 
 /* Returns the name of the function that tracks the table, for messages. */
 static inline const char *ctr_tracked_function(const ctr_tracked *tracked)

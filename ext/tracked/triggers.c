@@ -37,21 +37,20 @@ static void compare_columns(const ctr_tracked *tracked, sqlite3_str *out, bool k
 /* Appends counter_differs(NEW."a", OLD."a", ...) for the columns of one part of the mask. It
  * compares bytes and types: under the column's own collation and for SQL, 'jam' and 'Jam', or 1 and
  * 1.0, may be the same. */
-static void compare_regular(const ctr_tracked_regular *columns, int n, sqlite3_str *out)
+static void compare_regular(const ctr_tracked_column *columns, int n, sqlite3_str *out)
 {
     sqlite3_str_appendall(out, "counter_differs(");
     for (int i = 0, bit = 0; i < n; i++) {
         for (; bit < columns[i].number % CTR_MASK_COLUMNS; bit++)
             sqlite3_str_appendall(out, "NULL, NULL, ");
-        sqlite3_str_appendf(out, "NEW.\"%w\", OLD.\"%w\"%s", columns[i].column, columns[i].column,
+        sqlite3_str_appendf(out, "NEW.\"%w\", OLD.\"%w\"%s", columns[i].name, columns[i].name,
                             i < n - 1 ? ", " : ")");
         bit++;
     }
 }
 
 /* Appends the masks of the changed columns, CTR_MASK_COLUMNS in each, with `word` between them. */
-static void list_masks(const ctr_tracked_regular *columns, int n, const char *word,
-                       sqlite3_str *out)
+static void list_masks(const ctr_tracked_column *columns, int n, const char *word, sqlite3_str *out)
 {
     int last = columns[n - 1].number / CTR_MASK_COLUMNS;
     for (int part = 0, i = 0; part <= last; part++) {
@@ -68,17 +67,18 @@ static void list_regular_columns(const ctr_tracked *tracked, sqlite3_str *fires,
                                  sqlite3_str *passed)
 {
     int n = tracked->n_regular;
+    const ctr_tracked_column *columns = ctr_tracked_regular(tracked, 0);
     for (int i = 0; i < n; i++)
-        if (!tracked->regular[i].column) n = i; /* refused: see check_triggers */
+        if (!columns[i].name) n = i; /* refused: see check_triggers */
     if (n == 0) return;
     for (int i = 0; i < n; i++)
-        sqlite3_str_appendf(fires, "%s\"%w\"", i ? ", " : "", tracked->regular[i].column);
+        sqlite3_str_appendf(fires, "%s\"%w\"", i ? ", " : "", columns[i].name);
     compare_columns(tracked, when, true, true);
     sqlite3_str_appendall(when, " AND (");
-    list_masks(tracked->regular, n, " OR ", when);
+    list_masks(columns, n, " OR ", when);
     sqlite3_str_appendall(when, ")");
     sqlite3_str_appendall(passed, ", ");
-    list_masks(tracked->regular, n, "||','||", passed);
+    list_masks(columns, n, "||','||", passed);
 }
 
 /* ---- the texts of the triggers --------------------------------------------------------------- */
@@ -509,7 +509,7 @@ void ctr_triggers_follow(ctr_file *file, const char *counters, const ctr_shape *
     for (int i = 0; i < n_raised && ctr_rc(file->conn) == SQLITE_OK; i++) {
         int counter = ctr_shape_counter_like(shape, raised[i]);
         if (counter < 0) continue;
-        ctr_tracked_column *column = &tracked.columns[shape->counters[counter]];
+        ctr_tracked_column *column = &tracked.columns[shape->n_keys + counter];
         sqlite3_free(column->name);
         column->name = NULL;
         ctr_run_do(&run, CTR_SQL_APART_FORGET_COLUMN, raised[i]);

@@ -16,7 +16,7 @@ static sqlite3_stmt *prepare_row(const ctr_tracked *tracked, bool has_rowids, bo
 {
     sqlite3_str *columns = sqlite3_str_new(NULL), *match = sqlite3_str_new(NULL);
     for (int i = 0; i < tracked->n_regular; i++) {
-        const char *name = tracked->regular[i].column;
+        const char *name = ctr_tracked_regular(tracked, i)->name;
         const ctr_described *column = name ? ctr_ordinary_column(&tracked->ordinary, name) : NULL;
         if (column && !column->generated)
             sqlite3_str_appendf(columns, "\"%w\", ", name);
@@ -119,8 +119,9 @@ int ctr_row_values_show(ctr_row_values *values, int64_t rowid, sqlite3_value **k
     ctr_row_values_reset(values);
     sqlite3_stmt *row = step_to_shown(values, rowid, keys);
     for (int i = 0; row && i < tracked->n_regular; i++)
-        if (tracked->regular[i].column && tracked->regular[i].number < values->n)
-            values->given[tracked->regular[i].number] = sqlite3_column_value(row, i);
+        if (ctr_tracked_regular(tracked, i)->name &&
+            ctr_tracked_regular(tracked, i)->number < values->n)
+            values->given[ctr_tracked_regular(tracked, i)->number] = sqlite3_column_value(row, i);
     return ctr_rc(conn);
 }
 
@@ -133,7 +134,7 @@ int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **k
     ctr_apart_read(tracked, values->tab, rowid, &values->listed);
     for (int i = 0; values->listed.lists && i < tracked->n_regular; i++) {
         sqlite3_value *value = values->listed.shown[tracked->shape->n_counters + i].value;
-        int number = tracked->regular[i].number;
+        int number = ctr_tracked_regular(tracked, i)->number;
         if (value && number < values->n) values->given[number] = value;
     }
     return ctr_rc(values->tab->conn);
@@ -211,7 +212,7 @@ static void list_row(const ctr_writing *writing, const ctr_shown *values, const 
                             old_parameter(writing, i));
     }
     for (int i = 0; values && i < writing->tracked->n_regular; i++) {
-        const char *name = writing->tracked->regular[i].column;
+        const char *name = ctr_tracked_regular(writing->tracked, i)->name;
         if (!values[shape->n_counters + i].value) continue;
         sqlite3_str_appendf(to->columns, ", \"%w\"", name);
         sqlite3_str_appendf(to->values, ", ?%d", regular_parameter(writing, i));

@@ -194,7 +194,7 @@ class File:
         rows(self.db, "RELEASE appends")
         writers = {n: bytes(id) for id, n in rows(
             self.db, "SELECT _name, _value FROM t_counters_state WHERE _kind = 'writer'")}
-        numbers = dict(rows(self.db, "SELECT _name, _row FROM t_counters_state WHERE _kind = 'regular'"))
+        numbers = dict(rows(self.db, "SELECT _name, _row FROM t_counters_state WHERE _kind = 'column' AND _row >= 0"))
         mine, = rows(self.db, "SELECT id FROM counter_replica")[0]
         journal, cells = read_journal(self.db), {}
         for id, key, data in rows(self.db, "SELECT _id, k, _row FROM t_counters_cells WHERE _row IS NOT NULL"):
