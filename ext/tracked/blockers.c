@@ -4,9 +4,9 @@
  *     FOREIGN KEY constraint failed: customers has no row with id = 7
  *     FOREIGN KEY constraint failed: the row (3) of orders refers to it by customer (and 4 more)
  *
- * The row is looked up when counter_tracked is read, not when the table refuses: the application may
- * have changed rows since, and a merge that tries thousands of rows in vain looks up nothing. The
- * error that is stored says which constraint to look at, and stays alone if
+ * The row is looked up when counter_tracked is read, not when the table refuses: the application
+ * may have changed rows since, and a merge that tries thousands of rows in vain looks up nothing.
+ * The error that is stored says which constraint to look at, and stays alone if
  *
  *     no row stands in the way any more: the next merge tries again
  *     code of the file decides, which a read must not run: the condition of a partial index, an
@@ -113,9 +113,9 @@ static void bind_wanted(const blocked_row *row, sqlite3_stmt *statement)
     ctr_problem_sqlite(row->conn, rc);
 }
 
-/* Finishes `sql`, and steps to the first row of SELECT `sql`, unless its values are not known. NULL:
- * there is none, or one of its first n columns is NULL: an authorizer hides it, or no key tells the
- * row from others. The caller finalizes the statement. */
+/* Finishes `sql`, and steps to the first row of SELECT `sql`, unless its values are not known.
+ * Returns NULL if there is none, or if one of its first n columns is NULL: an authorizer hides it,
+ * or no key tells the row from others. The caller finalizes the statement. */
 static sqlite3_stmt *find_blocker(const blocked_row *row, sqlite3_str *sql, bool known, int n)
 {
     ctr_run run = ctr_run_on(row->conn, row->tracked->schema, NULL);
@@ -174,7 +174,8 @@ static bool is_refused_by(const blocked_row *row, const char *why, const ctr_ter
     return *named && sqlite3_stricmp(named, why + sizeof NOT_UNIQUE - 1) == 0;
 }
 
-/* SELECT o."k", o."code" FROM "main"."p" AS o WHERE NOT (o."k" = ?1) AND o."code" = ?2 COLLATE ... */
+/* SELECT o."k", o."code" FROM "main"."p" AS o WHERE NOT (o."k" = ?1) AND o."code" = ?2 COLLATE
+ * "BINARY" */
 static bool name_equal_row(const blocked_row *row, const ctr_term *terms, size_t n,
                            sqlite3_str *out)
 {
@@ -240,9 +241,11 @@ static bool writes_child(const blocked_row *row, const ctr_foreign_key *key)
     return writes;
 }
 
-/* SELECT p."id", ?2 FROM (SELECT 1) LEFT JOIN "main"."customers" AS p ON p."id" = ?2 WHERE p."id" IS
- * NULL AND ?2 IS NOT NULL. A row that refers to itself needs no other one; keys that are equal only
- * as texts are left alone. Returns false if the values are not known. */
+/* SELECT p."id", ?2 FROM (SELECT 1) LEFT JOIN "main"."customers" AS p ON p."id" = ?2
+ * WHERE p."id" IS NULL AND ?2 IS NOT NULL
+ *
+ * A row that refers to itself needs no other one; keys that are equal only as texts are left alone.
+ * Returns false if the values are not known. */
 static bool list_missing_parent(const blocked_row *row, const ctr_foreign_key *key,
                                 sqlite3_str *sql)
 {
@@ -309,8 +312,10 @@ static bool has_to_stay(const blocked_row *row, const ctr_foreign_key *key)
     return writes;
 }
 
-/* SELECT c."k" FROM parent AS p, child AS c WHERE ... ORDER BY 1; sets *n_keys, of a table without a
- * PRIMARY KEY 0. Of a row that lives on, children of a value that changes. */
+/* SELECT c."k" FROM parent AS p, child AS c WHERE ... ORDER BY 1
+ *
+ * Of a row that lives on, children of a value that changes. Sets *n_keys; 0: the child has no
+ * PRIMARY KEY. Returns false if the values are not known. */
 static bool list_keepers(const blocked_row *row, const ctr_foreign_key *key,
                          const ctr_ordinary *child, int *n_keys, sqlite3_str *sql)
 {

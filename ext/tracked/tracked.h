@@ -604,9 +604,9 @@ bool ctr_showing_touches(ctr_showing *showing, const ctr_summary *now);
 /* ==== blockers.c ============================================================================== */
 
 /* Returns why the table refused the row with this key, which is apart and was found in `rows`: the
- * error, and the row that stands in its way now, if that can be named. "UNIQUE constraint failed:
- * p.code: the row ('jam') has code '4711'". Lent as a text of ctr_text_print, or by `apart`; NULL: it
- * is not known. */
+ * error, and the row that stands in its way now, if that can be named: "UNIQUE constraint failed:
+ * p.code: the row ('jam') has code '4711'". Lent as a text of ctr_text_print, or by `apart`; NULL:
+ * it is not known. */
 const char *ctr_blockers_explain(ctr_showing *showing, ctr_rows *rows, sqlite3_value **keys,
                                  const ctr_apart_row *apart);
 
