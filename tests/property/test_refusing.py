@@ -8,14 +8,17 @@ import pytest
 from files import connect
 from test_tracked import rows
 
-# What refuses the row of the key 'bad', and the words of SQLite.
+BAD = '{"a": 9' + "x" * 20
+
+# What refuses the row of the key 'bad', and the reason: the words of SQLite, and the row that stands in its way.
 REFUSING = {
-    "UNIQUE": ("", "CREATE UNIQUE INDEX u ON t(v)", "UNIQUE constraint failed: t.v"),
+    "UNIQUE": ("", "CREATE UNIQUE INDEX u ON t(v)", f"UNIQUE constraint failed: t.v: the row ('mine') has v '{BAD}'"),
     "CHECK": (", CONSTRAINT short CHECK (length(v) < 20)", "", "CHECK constraint failed: short"),
     "NOT NULL": (", here TEXT NOT NULL DEFAULT (nullif(1, 1))", "", "NOT NULL constraint failed: t.here"),
     "a trigger": ("", "CREATE TRIGGER no BEFORE INSERT ON t WHEN NEW.v LIKE '%x' BEGIN SELECT RAISE(ABORT, 'not such a one'); END",
                   "not such a one"),
-    "a foreign key": (", FOREIGN KEY (v) REFERENCES parent(id)", "", "FOREIGN KEY constraint failed"),
+    "a foreign key": (", FOREIGN KEY (v) REFERENCES parent(id)", "",
+                      f"FOREIGN KEY constraint failed: parent has no row with id = '{BAD}'"),
     "an index on an expression": ("", "CREATE INDEX i ON t(json_extract(v, '$.a'))", "malformed JSON"),
     "a generated column": (", g AS (json_extract(v, '$.a')) STORED", "", "malformed JSON"),
     "CHECK of an expression": (", CHECK (json_extract(v, '$.a') IS NOT 1)", "", "malformed JSON"),
@@ -40,10 +43,9 @@ def test_a_row_that_the_table_refuses_waits_for_a_reason(tmp_path, why, way, fun
             rows(db, behind)
         rows(db, f"SELECT {function}('t', 'n')")
     good = [] if why in ("NOT NULL", "a foreign key") else [("a", '{"a": 2}', 1), ("z", '{"a": 3}', 2)]
-    bad = '{"a": 9' + "x" * 20
     if why == "UNIQUE":
-        rows(two, "INSERT INTO t VALUES ('mine', ?, 0)", bad)
-    for row in [*good, ("bad", bad, 5)]:
+        rows(two, "INSERT INTO t VALUES ('mine', ?, 0)", BAD)
+    for row in [*good, ("bad", BAD, 5)]:
         one.execute("INSERT INTO t VALUES (?, ?, ?)", row)
 
     def merge():
@@ -66,7 +68,7 @@ def test_a_row_that_the_table_refuses_waits_for_a_reason(tmp_path, why, way, fun
         assert {(state, key) for state, key, *_ in listed} == {("waits", "('bad')")}
         assert ("waits", "('bad')", "n", 5, words) in listed
         if function == "counter_replicate":
-            assert ("waits", "('bad')", "v", bad, words) in listed
+            assert ("waits", "('bad')", "v", BAD, words) in listed
     if why in ("NOT NULL", "CHECK", "a foreign key", "a generated column", "CHECK of an expression"):
         return
     for name in "no", "i", "u":
