@@ -96,7 +96,7 @@ static void open_taker(exchange *x)
     }
     int rc = x->main.conn->above.register_all(other->db, &other->conn);
     ctr_problem_of(x->main.conn, other->db, rc);
-    if (other->conn) other->conn->errors = x->main.conn->errors;
+    if (rc == SQLITE_OK) other->conn->errors = x->main.conn->errors; /* else it is freed */
 }
 
 /* Notes a lock of another connection. Within a transaction, it may be the transaction's own

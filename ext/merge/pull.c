@@ -531,8 +531,8 @@ static int read_theirs(const merge_job *job, ctr_shape *theirs)
 {
     const ctr_source *source = job->pull->source;
     const char *name = job->theirs->name;
-    if (!job->newest.has_columns && ctr_tab_read_columns(source->file, name, theirs))
-        return SQLITE_OK;
+    bool read = !job->newest.has_columns && ctr_tab_read_columns(source->file, name, theirs);
+    if (read || ctr_rc(source->conn) != SQLITE_OK) return ctr_rc(source->conn);
     return ctr_tab_read_shape(source->file, name, theirs);
 }
 
