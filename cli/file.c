@@ -133,7 +133,7 @@ static void warn_apart(cli_file *file)
 void cli_warn_of_tables(cli_file *file)
 {
     warn_apart(file);
-    sqlite3_stmt *row = cli_prepare(file, CLI_SQL_WARNINGS);
+    sqlite3_stmt *row = cli_prepare_text(file, CLI_SQL_WARNINGS, file->path);
     while (cli_step(file, row))
         cli_warn(file->c, "%s: table %s: %s", file->path, sqlite3_column_text(row, 0),
                  sqlite3_column_text(row, 1));

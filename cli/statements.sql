@@ -22,9 +22,9 @@ SELECT state, count(*) FROM (
   SELECT DISTINCT state, table_name, row_key FROM counter_tracked WHERE row_key IS NOT NULL)
  GROUP BY state ORDER BY state DESC;
 
--- Foreign keys stay as they are: status tells of them.
+-- Foreign keys stay as they are: status tells of them. A warning calls the file "main".
 -- name: WARNINGS
-SELECT table_name, warning FROM counter_warnings WHERE kind <> 'foreign key';
+SELECT table_name, replace(warning, ' in main', ' in ' || ?1) FROM counter_warnings WHERE kind <> 'foreign key';
 
 -- Takes no changes, and tries again what is apart: a table may take it since.
 -- name: RETRY_APART

@@ -191,6 +191,21 @@ def test_what_a_sync_deletes_and_columns_that_do_not_travel_are_told(place):
     assert run("import", "r.db", text=ok("export", "q.db"))[2] == missing
 
 
+def test_a_table_that_a_sync_passes_over_is_told_with_both_files_and_is_no_error(place):
+    make("q.db", PRODUCTS, "SELECT counter_replicate('products', 'stock')", "INSERT INTO products VALUES ('tea', 'Tea', 1)")
+    make("r.db", PRODUCTS, "SELECT counter_replicate('products')", "INSERT INTO products VALUES ('jam', 'Jam', 2)")
+    status, out, error = run("sync", "q.db", "r.db")
+    told = ["passed over: column stock is a counter in q.db and a regular column in ./r.db: counter_replicate('products', 'stock') there "
+            "makes it a counter", "passed over: column stock is a counter in ./q.db and a regular column in r.db: "
+            "counter_replicate('products', 'stock') there makes it a counter"]
+    assert (status, [row[6] for row in table(out)]) == (0, told)
+    assert error == "".join(f"sqlite-counter: {file}: table products: {sentence}\n" for file, sentence in zip(["q.db", "r.db"], told))
+    make("r.db", "SELECT counter_replicate('products', 'stock')")
+    assert run("sync", "q.db", "r.db")[::2] == (0, "")
+    for file in "q.db", "r.db":
+        assert rows(file, "SELECT sku, stock FROM products ORDER BY sku") == [("jam", 2), ("tea", 1)]
+
+
 def test_status_tells_of_a_foreign_key_whose_rows_do_not_travel_and_a_sync_by_a_folder_does_not(place):
     make("s.db", "CREATE TABLE shelves(id TEXT PRIMARY KEY)", "CREATE TABLE p(k TEXT PRIMARY KEY, shelf REFERENCES shelves)",
          "SELECT counter_replicate('p')")

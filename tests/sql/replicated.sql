@@ -1386,6 +1386,7 @@ SELECT x, y, z FROM office.p;
 --= 111|3|zz
 
 -- # a-table-whose-files-disagree-on-a-column-is-passed-over-and-the-others-merge
+--@ not-utf-16
 ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k TEXT PRIMARY KEY, x INTEGER, y TEXT, m INTEGER);
 CREATE TABLE office.p(k TEXT PRIMARY KEY, x INTEGER, y TEXT, m INTEGER);
