@@ -385,8 +385,8 @@ bool ctr_tracked_note(ctr_file *file, const char *counters, const ctr_shape *sha
 /* Gives a counter the column of its own name. */
 void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column);
 
-/* Return the column of the key, of a counter, and the regular column with this place among them; the
- * second returns NULL if the table has no such column. */
+/* Return the column of the key, of a counter, and the regular column with this place among them;
+ * the second returns NULL if the table has no such column. */
 static inline const ctr_tracked_column *ctr_tracked_key(const ctr_tracked *tracked, int key)
 {
     return &tracked->columns[key];

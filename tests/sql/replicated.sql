@@ -1387,6 +1387,7 @@ SELECT x, y, z FROM office.p;
 
 -- # a-table-whose-files-disagree-on-a-column-is-passed-over-and-the-others-merge
 --@ not-utf-16
+--@ not-utf-16
 ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k TEXT PRIMARY KEY, x INTEGER, y TEXT, m INTEGER);
 CREATE TABLE office.p(k TEXT PRIMARY KEY, x INTEGER, y TEXT, m INTEGER);
