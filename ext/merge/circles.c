@@ -275,8 +275,8 @@ static bool complete_group(circles *all, size_t number)
     const circle_row *row = &all->rows[number];
     circle_table *table = &all->tables[row->table];
     bool complete = ctr_values_take_key(&table->merge.rows, row->id, table->keys);
-    if (!complete) return false;
-    if (!row->ended && table->values.tab) ctr_row_values_read(&table->values, row->id, table->keys);
+    if (complete && !row->ended && table->values.tab)
+        ctr_row_values_read(&table->values, row->id, table->keys);
     for (int i = 0; i < all->foreign->n && complete && ctr_rc(conn) == SQLITE_OK; i++)
         complete = row->ended ? take_referrers(all, row, i) : take_parent(all, row, i);
     for (int i = 0; i < table->merge.shape.n_keys; i++) sqlite3_value_free(table->keys[i]);
