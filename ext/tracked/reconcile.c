@@ -1180,7 +1180,7 @@ static bool take_reported(ctr_table *table, sqlite3_value **columns)
     bool shown = updates && own_write_is_row(table->file, table->name, table->keys, row.now);
     if (updates && !shown) take_values(table, columns, row.was, true, true);
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->call && !shown) event->call(&row);
-    ctr_apart_close_row(&row.apart);
+    if (row.apart.shown) ctr_apart_close_row(&row.apart);
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->replaces && table->reports->n_may_go > 0)
         reconcile_replaced(table);
     free_row_room(&row, &few);
