@@ -546,10 +546,8 @@ void ctr_warnings_close(ctr_warnings *list)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* Returns whether a column could travel and does not. One that counter_untrack has ended stays at
- * home. */
-static bool stays_at_home(const ctr_tracked *tracked, const ctr_registry *registry,
-                          const ctr_described *column)
+/* Returns whether a column could travel, and neither counts nor is a regular one. */
+static bool stays_at_home(const ctr_tracked *tracked, const ctr_described *column)
 {
     const char *name = column->name;
     if (!name || column->key >= 0 || column->generated || ctr_tracked_counter(tracked, name) >= 0)
@@ -558,11 +556,17 @@ static bool stays_at_home(const ctr_tracked *tracked, const ctr_registry *regist
         if (ctr_tracked_regular(tracked, i)->name &&
             sqlite3_stricmp(ctr_tracked_regular(tracked, i)->name, name) == 0)
             return false;
-    for (int i = 0; i < registry->n; i++) {
-        const ctr_regular *ended = &registry->columns[i];
-        if (ended->name && !ended->noted && sqlite3_stricmp(ended->name, name) == 0) return false;
-    }
     return true;
+}
+
+/* Returns whether counter_untrack has ended the regular column with this name. */
+static bool was_ended(const ctr_registry *registry, const char *name)
+{
+    for (int i = 0; i < registry->n; i++) {
+        const ctr_regular *column = &registry->columns[i];
+        if (column->name && !column->noted && sqlite3_stricmp(column->name, name) == 0) return true;
+    }
+    return false;
 }
 
 /* Returns the generation of the counter with this name, which may have no column here; 0: there was
@@ -578,26 +582,43 @@ static int64_t stored_generation(const ctr_tab *tab, const char *name)
     return generation;
 }
 
-/* A column that was a counter stays at home; one that counts in other files has come to have no
- * counter here by a merge. */
+/* One call makes all columns counters that count in other files: each alone is refused because of
+ * the others. It makes the rest regular columns, too. */
+static void warn_of_counters(ctr_warnings *list, const ctr_tracked *tracked, sqlite3_str *names,
+                             sqlite3_str *arguments, int n)
+{
+    const char *name_list = ctr_text_built(tracked->conn, names),
+               *argument_list = ctr_text_built(tracked->conn, arguments);
+    if (n > 0 && ctr_rc(tracked->conn) == SQLITE_OK)
+        add_warning(tracked->conn, list, "column",
+                    sqlite3_mprintf("column%s %s %s in other files: call counter_replicate(%Q%s)",
+                                    n == 1 ? "" : "s", name_list,
+                                    n == 1 ? "is a counter" : "are counters", tracked->table,
+                                    argument_list));
+}
+
+/* A column that was a counter or a regular column stays at home, unless it counts in other files:
+ * then a merge has brought a counter without a column here. */
 static void warn_of_columns(ctr_warnings *list, const ctr_tracked *tracked, ctr_tab *tab)
 {
-    int n = 0;
+    int n = 0, n_counters = 0;
     const ctr_registry *registry = ctr_regular_of(tab);
-    sqlite3_str *names = sqlite3_str_new(NULL);
+    sqlite3_str *names = sqlite3_str_new(NULL), *counters = sqlite3_str_new(NULL),
+                *arguments = sqlite3_str_new(NULL);
     for (size_t i = 0; registry && i < tracked->ordinary.n; i++) {
         const ctr_described *column = &tracked->ordinary.columns[i];
-        if (!stays_at_home(tracked, registry, column)) continue;
+        if (!stays_at_home(tracked, column)) continue;
         int64_t generation = stored_generation(tab, column->name);
-        if (generation % 2 == 1)
-            add_warning(tab->conn, list, "column",
-                        sqlite3_mprintf("column %s is a counter in other files: call "
-                                        "counter_replicate(%Q, %Q)",
-                                        column->name, tracked->table, column->name));
-        if (generation == 0) sqlite3_str_appendf(names, "%s%s", n++ > 0 ? ", " : "", column->name);
+        if (generation % 2 == 1) {
+            sqlite3_str_appendf(counters, "%s%s", n_counters++ > 0 ? ", " : "", column->name);
+            sqlite3_str_appendf(arguments, ", %Q", column->name);
+        } else if (generation == 0 && !was_ended(registry, column->name)) {
+            sqlite3_str_appendf(names, "%s%s", n++ > 0 ? ", " : "", column->name);
+        }
     }
+    warn_of_counters(list, tracked, counters, arguments, n_counters);
     const char *text = ctr_text_built(tab->conn, names);
-    if (n > 0 && ctr_rc(tab->conn) == SQLITE_OK)
+    if (n > 0 && n_counters == 0 && ctr_rc(tab->conn) == SQLITE_OK)
         add_warning(tab->conn, list, "column",
                     sqlite3_mprintf("column%s %s do%s not travel yet: call counter_replicate(%Q)",
                                     n == 1 ? "" : "s", text, n == 1 ? "es" : "", tracked->table));

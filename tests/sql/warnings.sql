@@ -256,3 +256,47 @@ SELECT * FROM main.p ORDER BY k;
 SELECT * FROM office.p ORDER BY k;
 --= a|v|5
 --= b|v|7
+
+-- # a-column-that-was-regular-here-and-counts-in-other-files-is-named
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, x INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, x INTEGER);
+SELECT counter_replicate('main.p');
+--= 0
+SELECT counter_replicate('office.p');
+--= 0
+SELECT counter_replicate('main.p', 'x', 'opening=same');
+--= 0
+SELECT counter_replicate('office.p', 'x', 'opening=same');
+--= 0
+SELECT counter_untrack('office.p', 'x');
+--= 1
+SELECT counter_replicate('office.p');
+--= 0
+SELECT counter_replicate('office.p', 'x', 'opening=same');
+--= 0
+SELECT note FROM counter_pull('office');
+--= column x is a counter in other files: call counter_replicate('p', 'x')
+SELECT counter_replicate('main.p', 'x');
+--= 0
+SELECT * FROM counter_warnings;
+
+-- # one-call-is-advised-for-all-columns-that-count-in-other-files
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, m INTEGER, n INTEGER, y TEXT);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, m INTEGER, n INTEGER);
+SELECT counter_replicate('main.p');
+--= 0
+SELECT counter_untrack('main.p', 'm');
+--= 1
+SELECT counter_untrack('main.p', 'n');
+--= 1
+SELECT counter_replicate('office.p', 'm', 'n');
+--= 0
+INSERT INTO office.p VALUES ('a', 1, 2);
+SELECT note FROM counter_pull('office');
+--= columns m, n are counters in other files: call counter_replicate('p', 'm', 'n')
+SELECT counter_replicate('main.p', 'm', 'n');
+--= 0
+SELECT * FROM main.p;
+--= a|1|2|NULL
