@@ -100,15 +100,10 @@ static const struct tracked_trigger {
 };
 _Static_assert(sizeof TRIGGERS / sizeof *TRIGGERS == CTR_N_TRIGGERS, "each trigger has a text");
 
-typedef struct trigger_lists {
-    char *columns, *values, *changes, *order, *constraint;
-    const char *what; /* of a row that may go; borrowed */
-} trigger_lists;
-
-/* The same lists while they grow. */
+/* The lists of a trigger while they grow. */
 typedef struct growing_lists {
     sqlite3_str *columns, *values, *changes, *order, *constraint;
-    const char *what;
+    const char *what; /* of a row that may go; borrowed */
 } growing_lists;
 
 /* "k" IS NEW."k" AND ..., or the same with OLD. */
@@ -178,28 +173,6 @@ static void list_replaced(const ctr_tracked *tracked, ctr_sql trigger, const gro
     }
 }
 
-static char *text_with(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
-                       const trigger_lists *lists)
-{
-    bool updates =
-        trigger->text == CTR_SQL_TRACK_ON_UPDATE || trigger->text == CTR_SQL_TRACK_ON_REGULAR;
-    if (ctr_rc(tracked->conn) != SQLITE_OK || (trigger->replaces && !*lists->constraint))
-        return NULL;
-    if (updates && !*lists->order) return NULL; /* there is no such column */
-    ctr_slots slots = {.schema = tracked->schema,
-                       .table = tracked->counters,
-                       .name = tracked->table,
-                       .columns = lists->columns,
-                       .values = lists->values,
-                       .changes = lists->changes,
-                       .order = lists->order,
-                       .constraint = lists->constraint,
-                       .value = lists->what};
-    char *text = ctr_rc(tracked->conn) == SQLITE_OK ? ctr_run_sql(trigger->text, &slots) : NULL;
-    if (!text) ctr_problem_nomem(tracked->conn);
-    return text;
-}
-
 static void fill_lists(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
                        const growing_lists *to)
 {
@@ -231,17 +204,12 @@ static void fill_lists(const ctr_tracked *tracked, const struct tracked_trigger 
     }
 }
 
-/* Returns what stands behind the name of the counter table and _ in the name of a trigger, which is
- * 0 ... CTR_N_TRIGGERS - 1. */
-static const char *trigger_texts_suffix(int trigger)
-{
-    return TRIGGERS[trigger].suffix;
-}
-
 /* Returns the text of a trigger; the caller frees it with sqlite3_free. NULL if the table does not
  * need it, or on error. */
 static char *trigger_texts_get(const ctr_tracked *tracked, int nth)
 {
+    ctr_conn *conn = tracked->conn;
+    ctr_text *mark = ctr_text_mark(conn);
     const struct tracked_trigger *trigger = &TRIGGERS[nth];
     const growing_lists to = {.columns = sqlite3_str_new(NULL),
                               .values = sqlite3_str_new(NULL),
@@ -250,18 +218,22 @@ static char *trigger_texts_get(const ctr_tracked *tracked, int nth)
                               .constraint = sqlite3_str_new(NULL),
                               .what = tracked->replaces ? "may go anyway" : "may go"};
     fill_lists(tracked, trigger, &to);
-    trigger_lists lists = {.columns = ctr_text_finish(tracked->conn, to.columns),
-                           .values = ctr_text_finish(tracked->conn, to.values),
-                           .changes = ctr_text_finish(tracked->conn, to.changes),
-                           .order = ctr_text_finish(tracked->conn, to.order),
-                           .constraint = ctr_text_finish(tracked->conn, to.constraint),
-                           .what = to.what};
-    char *text = text_with(tracked, trigger, &lists);
-    sqlite3_free(lists.columns);
-    sqlite3_free(lists.values);
-    sqlite3_free(lists.changes);
-    sqlite3_free(lists.order);
-    sqlite3_free(lists.constraint);
+    const ctr_slots slots = {.schema = tracked->schema,
+                             .table = tracked->counters,
+                             .name = tracked->table,
+                             .columns = ctr_text_built(conn, to.columns),
+                             .values = ctr_text_built(conn, to.values),
+                             .changes = ctr_text_built(conn, to.changes),
+                             .order = ctr_text_built(conn, to.order),
+                             .constraint = ctr_text_built(conn, to.constraint),
+                             .value = to.what};
+    bool updates =
+        trigger->text == CTR_SQL_TRACK_ON_UPDATE || trigger->text == CTR_SQL_TRACK_ON_REGULAR;
+    bool needs = !trigger->replaces || *slots.constraint;
+    if (updates && !*slots.order) needs = false; /* there is no such column */
+    char *text = needs && ctr_rc(conn) == SQLITE_OK ? ctr_run_sql(trigger->text, &slots) : NULL;
+    if (needs && !text) ctr_problem_nomem(conn);
+    ctr_text_release(conn, mark);
     return text;
 }
 
@@ -274,7 +246,7 @@ const char *ctr_triggers_table(const ctr_objects *objects, const char *counters)
 {
     const ctr_named *trigger = NULL;
     for (int i = 0; i < CTR_N_TRIGGERS && !trigger; i++)
-        trigger = ctr_schema_objects_trigger(objects, counters, trigger_texts_suffix(i));
+        trigger = ctr_schema_objects_trigger(objects, counters, TRIGGERS[i].suffix);
     return trigger ? trigger->on : NULL;
 }
 
@@ -283,7 +255,7 @@ static bool is_trigger_of(const char *trigger, const char *counters)
     size_t n = strlen(counters);
     if (sqlite3_strnicmp(trigger, counters, (int)n) != 0 || trigger[n] != '_') return false;
     for (int i = 0; i < CTR_N_TRIGGERS; i++)
-        if (sqlite3_stricmp(trigger + n + 1, trigger_texts_suffix(i)) == 0) return true;
+        if (sqlite3_stricmp(trigger + n + 1, TRIGGERS[i].suffix) == 0) return true;
     return false;
 }
 
@@ -384,7 +356,7 @@ static void refuse_broken(const ctr_tracked *tracked, const char *trigger)
 void ctr_triggers_drop(ctr_conn *conn, const char *schema, const char *counters)
 {
     for (int i = 0; i < CTR_N_TRIGGERS; i++) {
-        const char *name = ctr_text_print(conn, "%s_%s", counters, trigger_texts_suffix(i));
+        const char *name = ctr_text_print(conn, "%s_%s", counters, TRIGGERS[i].suffix);
         ctr_run run = ctr_run_on(conn, schema, counters);
         run.slots.name = name;
         ctr_run_do(&run, CTR_SQL_TRACK_DROP_TRIGGER, NULL);
@@ -397,7 +369,7 @@ static void refuse_taken_name(const ctr_tracked *tracked, const ctr_objects *obj
 {
     const char *writes = ctr_text_print(tracked->conn, "\"%w\"(_event", tracked->counters);
     for (int i = 0; i < CTR_N_TRIGGERS && ctr_rc(tracked->conn) == SQLITE_OK; i++) {
-        const char *suffix = trigger_texts_suffix(i);
+        const char *suffix = TRIGGERS[i].suffix;
         const ctr_named *stored = ctr_schema_objects_trigger(objects, tracked->counters, suffix);
         if (stored && stored->on && stored->sql &&
             sqlite3_stricmp(stored->on, tracked->table) != 0 && !strstr(stored->sql, writes))
@@ -462,7 +434,7 @@ static void compare(const ctr_tracked *tracked, const ctr_objects *objects, int 
 {
     static const char CREATE[] = "CREATE TRIGGER ";
     const size_t n = sizeof CREATE - 1;
-    const char *suffix = trigger_texts_suffix(trigger);
+    const char *suffix = TRIGGERS[trigger].suffix;
     char *wanted = trigger_texts_get(tracked, trigger);
     const ctr_named *stored = ctr_schema_objects_trigger(objects, tracked->counters, suffix);
     const char *text = stored ? stored->sql : NULL;
