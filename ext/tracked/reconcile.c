@@ -53,52 +53,24 @@ static bool note_if_wanted(ctr_writing *writing, const ctr_shown *shown)
     return is;
 }
 
-/* Returns whether the library is writing the row with exactly this key and not ended, with these
+/* Returns whether the library is writing the row with exactly table->keys and not ended, with these
  * values, by counter (NULL: it deletes the row). Then notes that our trigger has seen them. */
-static bool own_write_is_row(const ctr_file *file, const char *counters, sqlite3_value **keys,
-                             const ctr_shown *shown)
+static bool own_write_is_row(const ctr_table *table, const ctr_shown *shown)
 {
-    ctr_writing *writing = file->writing;
-    if (!writing || strcmp(writing->tracked->counters, counters) != 0) return false;
+    ctr_writing *writing = table->file->writing;
+    if (!writing || strcmp(writing->tracked->counters, table->name) != 0) return false;
     for (int i = 0; i < writing->tracked->shape->n_keys; i++)
-        if (!ctr_text_alike(keys[i], writing->keys[i])) return false;
+        if (!ctr_text_alike(table->keys[i], writing->keys[i])) return false;
     return note_if_wanted(writing, shown) && !writing->ended;
 }
 
-/* Returns whether the library is writing the row whose cells have this id. */
-static bool own_write_is_of_rowid(const ctr_file *file, const char *counters, int64_t rowid)
+/* Returns the writing of the row that the table has found, NULL if nobody is writing it. */
+static ctr_writing *own_write_of(const ctr_table *table)
 {
-    const ctr_writing *writing = file->writing;
-    return writing && strcmp(writing->tracked->counters, counters) == 0 && writing->rowid == rowid;
-}
-
-/* Returns whether it writes that row with these values, and notes that our trigger has seen
- * them. */
-static bool own_write_is_rowid(const ctr_file *file, const char *counters, int64_t rowid,
-                               const ctr_shown *shown)
-{
-    return own_write_is_of_rowid(file, counters, rowid) && note_if_wanted(file->writing, shown);
-}
-
-/* Returns whether our trigger must fail the statement that writes a row: only so can it be undone
- * while another statement writes, if it has broken a deferred foreign key. A trigger that would run
- * after ours and repair that comes too late. */
-static bool own_write_refuses(const ctr_file *file)
-{
-    const ctr_writing *writing = file->writing;
-    return writing && writing->unsaved && ctr_foreign_broken(writing->tracked->conn->db);
-}
-
-/* Notes that a trigger changed the row, if it is the one that the library is writing. */
-static void own_write_note_aside(const ctr_file *file, const char *counters, int64_t rowid)
-{
-    if (own_write_is_of_rowid(file, counters, rowid)) file->writing->aside = true;
-}
-
-/* The same if a trigger deleted it. */
-static void own_write_note_ended(const ctr_file *file, const char *counters, int64_t rowid)
-{
-    if (own_write_is_of_rowid(file, counters, rowid)) file->writing->ended = true;
+    ctr_writing *writing = table->file->writing;
+    bool is = writing && strcmp(writing->tracked->counters, table->name) == 0 &&
+              writing->rowid == table->rows->rowid;
+    return is ? writing : NULL;
 }
 
 /* =================================================================================================
@@ -699,19 +671,22 @@ static void set_aside(ctr_tracked_row *row)
         row->after[i] = ctr_rows_state(table->rows, i);
     const ctr_merged_row life = {.is_live = ctr_rows_is_live(table->rows)};
     reports_list(table, table->shape.replicated ? &life : NULL, row->now, row->after);
-    own_write_note_aside(table->file, table->name, table->rows->rowid);
+    ctr_writing *writing = own_write_of(table);
+    if (writing) writing->aside = true;
 }
 
 /* Returns whether the library is writing this row; then there is nothing to count. A row that a
  * trigger has deleted and inserted again is the trigger's, though it shows the same. */
 static bool is_being_shown(const ctr_tracked_row *row, const ctr_shown *shown)
 {
-    const ctr_table *table = row->table;
-    bool is = own_write_is_rowid(table->file, table->name, table->rows->rowid, shown);
-    if (is && own_write_refuses(table->file))
-        ctr_problem_set(row->table->joined.conn, SQLITE_CONSTRAINT,
-                        "the row breaks a deferred foreign key");
-    return is && !table->file->writing->ended;
+    ctr_conn *conn = row->table->joined.conn;
+    ctr_writing *writing = own_write_of(row->table);
+    if (!writing || !note_if_wanted(writing, shown)) return false;
+    /* Only a statement that fails can be undone while another one writes. A trigger that would run
+     * after ours and repair the key comes too late. */
+    if (writing->unsaved && ctr_foreign_broken(conn->db))
+        ctr_problem_set(conn, SQLITE_CONSTRAINT, "the row breaks a deferred foreign key");
+    return !writing->ended;
 }
 
 /* ---- a row that goes on ---------------------------------------------------------------------- */
@@ -813,9 +788,7 @@ static void stamping_write(ctr_tracked_row *row)
 {
     ctr_conn *conn = row->table->joined.conn;
     ctr_table *table = row->table;
-    if (ctr_access_find(table) || !table->rows->found ||
-        own_write_is_of_rowid(table->file, table->name, table->rows->rowid))
-        return;
+    if (ctr_access_find(table) || !table->rows->found || own_write_of(table)) return;
     if (!ctr_rows_is_live(table->rows) && !reconcile_revive(row))
         return; /* its INSERT will be reported */
     const ctr_registry *registry = ctr_regular_of(table->rows->tab);
@@ -881,7 +854,8 @@ static bool end_row(ctr_tracked_row *row, bool expected)
     if (ctr_rc(row->table->joined.conn) != SQLITE_OK || (row->is_apart && row->apart.waits))
         return false;
     forget_may_go(table, table->rows->rowid);
-    own_write_note_ended(table->file, table->name, table->rows->rowid);
+    ctr_writing *writing = own_write_of(table);
+    if (writing) writing->ended = true;
     end_counters(table);
     if (row->is_apart)
         ctr_apart_remove(table->rows->tab, table->rows->rowid, CTR_APART_OF_COUNTERS, NULL);
@@ -1177,7 +1151,7 @@ static bool take_reported(ctr_table *table, sqlite3_value **columns)
     reports_note_names(table);
     if (make_row_room(&row, &few)) take_handed(&row, columns, event);
     bool updates = ctr_rc(table->joined.conn) == SQLITE_OK && event->event == CTR_ROW_UPDATED;
-    bool shown = updates && own_write_is_row(table->file, table->name, table->keys, row.now);
+    bool shown = updates && own_write_is_row(table, row.now);
     if (updates && !shown) take_values(table, columns, row.was, true, true);
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->call && !shown) event->call(&row);
     if (row.apart.shown) ctr_apart_close_row(&row.apart);

@@ -3,6 +3,20 @@
 
 #include <string.h>
 
+static int64_t likely_rowid(const ctr_likely *likely, int64_t id)
+{
+    return (int64_t)((uint64_t)id + (uint64_t)likely->distance);
+}
+
+/* Notes where the row was; returns whether that is as far as the row before. */
+static bool note_likely(ctr_likely *likely, int64_t id, int64_t rowid)
+{
+    int64_t distance = (int64_t)((uint64_t)rowid - (uint64_t)id);
+    likely->steady = distance == likely->distance;
+    likely->distance = distance;
+    return likely->steady;
+}
+
 /* =================================================================================================
  * row_values - reads regular columns from a tracked table, and listed values. */
 
@@ -97,7 +111,7 @@ static sqlite3_stmt *step_to_shown(ctr_row_values *values, int64_t rowid, sqlite
     ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
     if (values->by_rowid && values->likely.steady) {
         sqlite3_bind_int64(values->by_rowid, after_key(tracked),
-                           ctr_likely_rowid(&values->likely, rowid));
+                           likely_rowid(&values->likely, rowid));
         if (ctr_tracked_bind_key(tracked, values->by_rowid, keys) == SQLITE_OK &&
             ctr_run_row(&run, values->by_rowid))
             return values->by_rowid;
@@ -105,8 +119,7 @@ static sqlite3_stmt *step_to_shown(ctr_row_values *values, int64_t rowid, sqlite
     if (!values->by_key || ctr_tracked_bind_key(tracked, values->by_key, keys) ||
         !ctr_run_row(&run, values->by_key))
         return NULL;
-    ctr_likely_note(&values->likely, rowid,
-                    sqlite3_column_int64(values->by_key, tracked->n_regular));
+    note_likely(&values->likely, rowid, sqlite3_column_int64(values->by_key, tracked->n_regular));
     return values->by_key;
 }
 
@@ -145,20 +158,16 @@ int ctr_row_values_read(ctr_row_values *values, int64_t rowid, sqlite3_value **k
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-/* Parameters: the key, the values to show, the present values, the rowid. */
+/* Parameters: the key, the counters to show, the present ones, the rowid, the regular columns to
+ * show. */
 static int key_parameter(int key)
 {
     return 1 + key;
 }
 
-static int new_parameter(const ctr_writing *writing, int counter)
-{
-    return key_parameter(writing->tracked->shape->n_keys) + counter;
-}
-
 static int old_parameter(const ctr_writing *writing, int counter)
 {
-    return new_parameter(writing, writing->tracked->shape->n_counters) + counter;
+    return key_parameter(writing->tracked->shape->n_columns) + counter;
 }
 
 static int rowid_parameter(const ctr_writing *writing)
@@ -166,21 +175,18 @@ static int rowid_parameter(const ctr_writing *writing)
     return old_parameter(writing, writing->tracked->shape->n_counters);
 }
 
-static int regular_parameter(const ctr_writing *writing, int i)
+/* Of the columns that travel. */
+static int new_parameter(const ctr_writing *writing, int i)
 {
-    return rowid_parameter(writing) + 1 + i;
-}
-
-static const char *counter_column_name(const ctr_writing *writing, int counter)
-{
-    const ctr_tracked_column *column = ctr_tracked_column_of(writing->tracked, counter);
-    return column ? column->name : NULL;
+    const ctr_shape *shape = writing->tracked->shape;
+    if (i < shape->n_counters) return key_parameter(shape->n_keys) + i;
+    return rowid_parameter(writing) + 1 + i - shape->n_counters;
 }
 
 static bool has_columns(const ctr_writing *writing)
 {
     for (int i = 0; i < writing->tracked->shape->n_counters; i++)
-        if (counter_column_name(writing, i)) return true;
+        if (ctr_tracked_column_of(writing->tracked, i)) return true;
     return false;
 }
 
@@ -200,24 +206,18 @@ static void list_row(const ctr_writing *writing, const ctr_shown *values, const 
         sqlite3_str_appendf(to->columns, "%s\"%w\"", i ? ", " : "", name);
         sqlite3_str_appendf(to->values, "%s?%d", i ? ", " : "", key_parameter(i));
     }
-    for (int i = 0; i < shape->n_counters; i++) {
-        const char *name = counter_column_name(writing, i);
-        if (!name || writing->without_counters) continue;
+    for (int i = 0; i < ctr_tracked_travel(writing->tracked); i++) {
+        const char *name = ctr_tracked_travelling(writing->tracked, i)->name;
+        bool is_counter = i < shape->n_counters;
+        if (is_counter ? !name || writing->without_counters : !values || !values[i].value) continue;
         sqlite3_str_appendf(to->columns, ", \"%w\"", name);
         sqlite3_str_appendf(to->values, ", ?%d", new_parameter(writing, i));
         sqlite3_str_appendf(to->changes, "%s\"%w\" = ?%d", ctr_text_separator(to->changes, ", "),
                             name, new_parameter(writing, i));
-        sqlite3_str_appendf(to->present, "%s\"%w\" IS ?%d",
-                            ctr_text_separator(to->present, " AND "), name,
-                            old_parameter(writing, i));
-    }
-    for (int i = 0; values && i < writing->tracked->n_regular; i++) {
-        const char *name = ctr_tracked_regular(writing->tracked, i)->name;
-        if (!values[shape->n_counters + i].value) continue;
-        sqlite3_str_appendf(to->columns, ", \"%w\"", name);
-        sqlite3_str_appendf(to->values, ", ?%d", regular_parameter(writing, i));
-        sqlite3_str_appendf(to->changes, "%s\"%w\" = ?%d", ctr_text_separator(to->changes, ", "),
-                            name, regular_parameter(writing, i));
+        if (is_counter)
+            sqlite3_str_appendf(to->present, "%s\"%w\" IS ?%d",
+                                ctr_text_separator(to->present, " AND "), name,
+                                old_parameter(writing, i));
     }
     if (values && sqlite3_str_length(to->present) == 0) sqlite3_str_appendall(to->present, "1");
     if (writing->by_rowid && !values)
@@ -268,27 +268,31 @@ static void give_shown_back(ctr_writing *writing, ctr_slot *slot, bool proven)
     ctr_tab_give_back(writing->tab, slot);
 }
 
-static void bind_shown(sqlite3_stmt *statement, int parameter, const ctr_shown *shown)
+static void bind_shown(ctr_conn *conn, sqlite3_stmt *statement, int parameter,
+                       const ctr_shown *shown)
 {
-    if (shown->null)
+    if (shown->value)
+        ctr_problem_sqlite(conn, sqlite3_bind_value(statement, parameter, shown->value));
+    else if (shown->null)
         sqlite3_bind_null(statement, parameter);
     else
         sqlite3_bind_int64(statement, parameter, shown->n);
 }
 
-/* Binds the key, and the values of counters that are given. */
+/* Binds the key, and the values that are given. */
 static int bind_row(ctr_writing *writing, sqlite3_stmt *statement, const ctr_shown *to,
                     const ctr_shown *from)
 {
-    const ctr_shape *shape = writing->tracked->shape;
-    ctr_tracked_bind_key(writing->tracked, statement, writing->keys);
-    for (int i = 0; to && i < shape->n_counters; i++)
-        if (counter_column_name(writing, i))
-            bind_shown(statement, new_parameter(writing, i), &to[i]);
-    for (int i = 0; from && i < shape->n_counters; i++)
-        if (counter_column_name(writing, i))
-            bind_shown(statement, old_parameter(writing, i), &from[i]);
-    return ctr_rc(writing->tracked->conn);
+    const ctr_tracked *tracked = writing->tracked;
+    const int n = tracked->shape->n_counters;
+    ctr_tracked_bind_key(tracked, statement, writing->keys);
+    for (int i = 0; to && i < ctr_tracked_travel(tracked); i++)
+        if (i < n ? ctr_tracked_column_of(tracked, i) != NULL : to[i].value != NULL)
+            bind_shown(tracked->conn, statement, new_parameter(writing, i), &to[i]);
+    for (int i = 0; from && i < n; i++)
+        if (ctr_tracked_column_of(tracked, i))
+            bind_shown(tracked->conn, statement, old_parameter(writing, i), &from[i]);
+    return ctr_rc(tracked->conn);
 }
 
 /* ---- writing the table ----------------------------------------------------------------------- */
@@ -404,7 +408,7 @@ static void bind_rowid(const ctr_writing *writing, sqlite3_stmt *row)
 {
     if (writing->by_rowid)
         sqlite3_bind_int64(row, rowid_parameter(writing),
-                           ctr_likely_rowid(&writing->likely, writing->rowid));
+                           likely_rowid(&writing->likely, writing->rowid));
 }
 
 /* Finds the rowid by the key. Returns false if no other row than the one that was tried has it. */
@@ -424,7 +428,7 @@ static bool find_rowid(ctr_writing *writing)
     give_shown_back(writing, slot, there);
     if (!there) return false;
     bool tried = writing->likely.steady;
-    return !ctr_likely_note(&writing->likely, writing->rowid, rowid) || !tried;
+    return !note_likely(&writing->likely, writing->rowid, rowid) || !tried;
 }
 
 /* Keeps the error of a statement that cannot be prepared, because a trigger names a missing table,
@@ -566,11 +570,6 @@ static bool write_whole(ctr_writing *writing, const ctr_shown *from, const ctr_s
     sqlite3_stmt *row = take_whole(writing, !from, to);
     if (!row) return false;
     bind_row(writing, row, to, from);
-    for (int i = 0; i < writing->tracked->n_regular; i++) {
-        sqlite3_value *value = to[writing->tracked->shape->n_counters + i].value;
-        int rc = value ? sqlite3_bind_value(row, regular_parameter(writing, i), value) : SQLITE_OK;
-        ctr_problem_sqlite(writing->tracked->conn, rc);
-    }
     bool taken = ask_in_savepoint(writing, row, to);
     sqlite3_reset(row);
     sqlite3_clear_bindings(row);
@@ -618,7 +617,7 @@ bool ctr_writing_look(ctr_writing *writing, sqlite3_value **keys, ctr_shown *sho
     ctr_run run = ctr_run_on(writing->tracked->conn, writing->tracked->schema, NULL);
     bool there = ctr_run_row(&run, row);
     for (int i = 0, column = shape->n_keys; there && shown && i < shape->n_counters; i++) {
-        if (!counter_column_name(writing, i)) continue;
+        if (!ctr_tracked_column_of(writing->tracked, i)) continue;
         int type = sqlite3_column_type(row, column);
         shown[i].null = type == SQLITE_NULL;
         shown[i].n = sqlite3_column_int64(row, column);
