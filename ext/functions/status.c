@@ -549,14 +549,8 @@ void ctr_warnings_close(ctr_warnings *list)
 /* Returns whether a column could travel, and neither counts nor is a regular one. */
 static bool stays_at_home(const ctr_tracked *tracked, const ctr_described *column)
 {
-    const char *name = column->name;
-    if (!name || column->key >= 0 || column->generated || ctr_tracked_counter(tracked, name) >= 0)
-        return false;
-    for (int i = 0; i < tracked->n_regular; i++)
-        if (ctr_tracked_regular(tracked, i)->name &&
-            sqlite3_stricmp(ctr_tracked_regular(tracked, i)->name, name) == 0)
-            return false;
-    return true;
+    return column->name && column->key < 0 && !column->generated &&
+           ctr_tracked_named(tracked, column->name) < 0;
 }
 
 /* Returns whether counter_untrack has ended the regular column with this name. */

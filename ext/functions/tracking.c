@@ -7,23 +7,6 @@
 /* =================================================================================================
  * counting - counts the present values of a table. */
 
-/* Lists the key and the counters by their names in the counter table. */
-static const char *list_counters(const ctr_tracked *tracked)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    ctr_list_own_names(tracked, out, true);
-    return ctr_text_built(tracked->conn, out);
-}
-
-/* Lists the same columns by their names in the tracked table, NULL for a missing one, with marks
- * if some are missing or adopted. */
-static const char *list_columns(const ctr_tracked *tracked)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    ctr_list_row(tracked, out, "");
-    return ctr_text_built(tracked->conn, out);
-}
-
 /* ---- rows that are missing ------------------------------------------------------------------- */
 
 /* No statement that was counted has deleted them: the table may have been made anew. Deleted rows
@@ -98,10 +81,13 @@ static int64_t count_rows(ctr_tracking *call)
     if (ctr_session_raise_cache(file)) file->raised = true;
     ctr_stats *stats = &call->conn->stats;
     int64_t before = stats->tracked;
+    sqlite3_str *own = sqlite3_str_new(NULL), *theirs = sqlite3_str_new(NULL);
+    ctr_list_own_names(&call->tracked, own, true);
+    ctr_list_row(&call->tracked, theirs, "");
     ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
     run.slots.name = call->table;
-    run.slots.columns = list_counters(&call->tracked);
-    run.slots.values = list_columns(&call->tracked);
+    run.slots.columns = ctr_text_built(call->conn, own);
+    run.slots.values = ctr_text_built(call->conn, theirs);
     run.slots.keys = ctr_shape_key_list(call->conn, &call->shape);
     run.slots.constraint = ctr_list_key_match(&call->tracked);
     count_missing(call, &run);
@@ -195,10 +181,9 @@ static void take_untracked(ctr_tracking *call, const bool *opens)
     ctr_catalog_close_entry(&entry);
 }
 
-/* Counts the present values; those of columns that `opens` names, by counter, are counted under a
- * new opening, with the answer of the call. */
-static int64_t counting_opening(ctr_tracking *call,
-                                bool (*opens)(const ctr_tracking *, int counter))
+/* Counts the present values; those of all counters, or of those that this call has given a column,
+ * are counted under a new opening, with the answer of the call. */
+static int64_t counting_opening(ctr_tracking *call, bool all)
 {
     if (ctr_rc(call->conn) != SQLITE_OK) return 0;
     ctr_opening *opening = &call->opening;
@@ -208,7 +193,8 @@ static int64_t counting_opening(ctr_tracking *call,
         ctr_problem_nomem(call->conn);
         return 0;
     }
-    for (int i = 0; i < call->shape.n_counters; i++) list[i] = opens(call, i);
+    for (int i = 0; i < call->shape.n_counters; i++)
+        list[i] = all || call->tracked.columns[call->shape.n_keys + i].given;
     opening->schema = call->schema;
     opening->counters = call->counters;
     opening->opens = list;
@@ -236,13 +222,6 @@ static int64_t counting_opening(ctr_tracking *call,
  * were replicated first; a later rename does not change them (table/table.h). So a column is
  * refused whose name still is that of another one. */
 
-/* Gives the rows of the counter table row cells, which are empty. */
-static void begin_replicating(ctr_tracking *call)
-{
-    ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
-    ctr_run_do(&run, CTR_SQL_REGULAR_BEGIN, NULL);
-}
-
 static bool is_to_be_counter(const ctr_tracking *call, const char *name)
 {
     for (int i = 0; i < call->n; i++)
@@ -256,16 +235,6 @@ static bool is_regular(const ctr_tracking *call, const ctr_described *column)
     return column->name && column->key < 0 && !column->generated &&
            ctr_tracked_counter(&call->tracked, column->name) < 0 &&
            !is_to_be_counter(call, column->name);
-}
-
-/* Returns the regular column that the table has by this name, or NULL. */
-static const ctr_tracked_column *regular_of(const ctr_tracking *call, const char *name)
-{
-    for (int i = 0; i < call->tracked.n_regular; i++) {
-        const ctr_tracked_column *regular = ctr_tracked_regular(&call->tracked, i);
-        if (regular->name && sqlite3_stricmp(regular->name, name) == 0) return regular;
-    }
-    return NULL;
 }
 
 /* Ends the replication of regular columns that become counters. Returns whether there are any. */
@@ -291,7 +260,8 @@ static void replicating_note_births(ctr_tracking *call)
     if (ctr_rc(call->conn) != SQLITE_OK) return;
     memset(call->births, 0, size);
     for (int i = 0; i < call->n; i++) {
-        const ctr_tracked_column *regular = regular_of(call, call->names[i]);
+        const ctr_tracked_column *regular =
+            ctr_tracked_regular_named(&call->tracked, call->names[i]);
         if (!regular) continue;
         call->births[i] = ctr_text_copy(call->conn, regular->birth);
         if (!call->replicates)
@@ -364,8 +334,9 @@ static void tracking_open_counters(ctr_tracking *call)
  * no name, or one that files know as another column's. */
 static bool replicating_add(ctr_tracking *call)
 {
+    ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
     if (!call->shape.replicated) {
-        begin_replicating(call);
+        ctr_run_do(&run, CTR_SQL_REGULAR_BEGIN, NULL); /* its row cells are empty */
         tracking_open_counters(call);
     }
     if (ctr_rc(call->conn) != SQLITE_OK) return false;
@@ -374,7 +345,8 @@ static bool replicating_add(ctr_tracking *call)
     for (size_t i = 0; tab && i < call->tracked.ordinary.n && ctr_rc(call->conn) == SQLITE_OK;
          i++) {
         const ctr_described *column = &call->tracked.ordinary.columns[i];
-        if (!is_regular(call, column) || regular_of(call, column->name)) continue;
+        if (!is_regular(call, column) || ctr_tracked_regular_named(&call->tracked, column->name))
+            continue;
         add_regular(call, tab, column->name);
         changed = true;
     }
@@ -382,7 +354,6 @@ static bool replicating_add(ctr_tracking *call)
     if ((!changed && !yields) || ctr_rc(call->conn) != SQLITE_OK) return changed;
     /* Other files hold values of the new columns, or values that win now: with a new token all rows
      * are read again. */
-    ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
     ctr_run_do(&run, CTR_SQL_CATALOG_REDRAW_TABLE, call->counters);
     tracking_open_counters(call);
     return changed;
@@ -544,19 +515,6 @@ static bool add_columns(ctr_tracking *call, bool whole)
 
 /* ---- tracking -------------------------------------------------------------------------------- */
 
-static bool opens_each(const ctr_tracking *call, int counter)
-{
-    (void)call;
-    (void)counter;
-    return true;
-}
-
-/* Returns whether this call has given the counter its column. */
-static bool opens_given(const ctr_tracking *call, int counter)
-{
-    return call->tracked.columns[call->shape.n_keys + counter].given;
-}
-
 /* Returns whether the triggers are those that counter_track makes. */
 static bool are_triggers_whole(const ctr_tracking *call)
 {
@@ -609,7 +567,7 @@ static int64_t go_on_tracking(ctr_tracking *call)
     /* Adopted columns: those that this call has given to counters that existed before. */
     for (int i = 0; i < n_before && ctr_rc(call->conn) == SQLITE_OK; i++)
         call->tracked.columns[i].adopted = call->tracked.columns[i].given;
-    int64_t counted = counting_opening(call, opens_given);
+    int64_t counted = counting_opening(call, false);
     bool begins = call->shape.replicated && !was_replicated;
     if (!whole || added || begins || renamed || call->taken_up || call->values || counted > 0)
         return counted;
@@ -674,7 +632,7 @@ static int64_t tracking_track(ctr_tracking *call)
     call->stamps = call->replicates;
     if (ctr_rc(call->conn) == SQLITE_OK) ctr_triggers_create(&call->tracked, call->file);
     if (ctr_rc(call->conn) == SQLITE_OK) ctr_tracked_note(call->file, call->counters, &call->shape);
-    return counting_opening(call, opens_each);
+    return counting_opening(call, true);
 }
 
 /* ---- untracking ------------------------------------------------------------------------------ */

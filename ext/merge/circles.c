@@ -170,8 +170,8 @@ static void take_into_group(circles *all, size_t row)
 
 /* ---- rows that have ended -------------------------------------------------------------------- */
 
-/* SELECT the keys of the children of the row with the key ?1, ?2, ...; of a table that stays here,
- * or that lists nothing, 1. */
+/* SELECT the keys of the other rows that refer to the row with the key ?1, ?2, ...; of a table that
+ * stays here, or that lists nothing, 1. */
 static sqlite3_stmt *prepare_referrers(circles *all, int key, int parent, int child)
 {
     ctr_conn *conn = all->pull->file->conn;
@@ -183,11 +183,7 @@ static sqlite3_stmt *prepare_referrers(circles *all, int key, int parent, int ch
         ctr_list_keys(all->tables[child].merge.showing.tracked, out, "c.");
     else
         sqlite3_str_appendall(out, "1");
-    sqlite3_str_appendf(out, " FROM \"%w\".\"%w\" AS p, \"%w\".\"%w\" AS c WHERE ", tracked->schema,
-                        tracked->table, tracked->schema, foreign->child);
-    ctr_list_bound_key(tracked, out, "p.");
-    sqlite3_str_appendall(out, " AND ");
-    ctr_foreign_list_match(foreign, out);
+    ctr_foreign_list_children(foreign, tracked, out);
     ctr_run run = ctr_run_on(tracked->conn, tracked->schema, NULL);
     run.slots.value = ctr_text_built(conn, out);
     return all->referrers[key] = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
@@ -228,16 +224,12 @@ static bool take_referrers(circles *all, const circle_row *row, int key)
 static sqlite3_value *value_of(const circle_table *table, const char *column)
 {
     const ctr_tracked *tracked = table->merge.showing.tracked;
-    for (int i = 0; i < tracked->shape->n_keys; i++)
-        if (sqlite3_stricmp(ctr_tracked_key(tracked, i)->name, column) == 0) return table->keys[i];
-    for (int i = 0; i < tracked->n_regular; i++) {
-        const ctr_tracked_column *regular = ctr_tracked_regular(tracked, i);
-        if (!regular->name || sqlite3_stricmp(regular->name, column) != 0) continue;
-        sqlite3_value *value =
-            regular->number < table->values.n ? table->values.given[regular->number] : NULL;
-        return value && sqlite3_value_type(value) != SQLITE_NULL ? value : NULL;
-    }
-    return NULL;
+    int i = ctr_tracked_named(tracked, column);
+    if (i >= 0 && i < tracked->shape->n_keys) return table->keys[i];
+    const ctr_tracked_column *regular = ctr_tracked_regular_named(tracked, column);
+    if (!regular || regular->number >= table->values.n) return NULL;
+    sqlite3_value *value = table->values.given[regular->number];
+    return value && sqlite3_value_type(value) != SQLITE_NULL ? value : NULL;
 }
 
 /* Takes the parent of a row into the group, if it waits. Returns false if there is no such row.

@@ -72,13 +72,8 @@ static const char *counts_in_one(const ctr_kinds *a, const ctr_kinds *b)
  * which has the name `column` now; NULL: none. */
 static const char *name_before(const ctr_kinds *kinds, const char *column)
 {
-    const ctr_tracked *tracked = kinds->tracked;
-    int counter = ctr_tracked_counter(tracked, column);
-    for (int i = 0; i < tracked->n_regular; i++)
-        if (ctr_tracked_regular(tracked, i)->name &&
-            sqlite3_stricmp(ctr_tracked_regular(tracked, i)->name, column) == 0)
-            return ctr_tracked_regular(tracked, i)->birth;
-    return counter < 0 ? NULL : ctr_shape_counter_name(kinds->shape, counter);
+    int i = ctr_tracked_named(kinds->tracked, column);
+    return i >= 0 && i >= kinds->shape->n_keys ? kinds->tracked->columns[i].birth : NULL;
 }
 
 /* Looks for a regular column of `theirs` that `mine` has, and does not replicate yet. One that it

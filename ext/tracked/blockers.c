@@ -39,21 +39,14 @@ static sqlite3_value *listed_value(const blocked_row *row, int i)
     return row->apart->shown[row->tracked->shape->n_counters + i].value;
 }
 
-/* Returns the number of the regular column with this name that has a merged value, or -1. */
-static int listed_column(const blocked_row *row, const char *name)
-{
-    for (int i = 0; i < row->tracked->n_regular; i++) {
-        const char *column = ctr_tracked_regular(row->tracked, i)->name;
-        if (column && sqlite3_stricmp(column, name) == 0) return listed_value(row, i) ? i : -1;
-    }
-    return -1;
-}
-
 /* Returns whether a merge writes this column. */
 static bool is_merged(const blocked_row *row, const char *name)
 {
-    return row->apart->waits || ctr_tracked_counter(row->tracked, name) >= 0 ||
-           listed_column(row, name) >= 0;
+    const ctr_shape *shape = row->tracked->shape;
+    int i = ctr_tracked_named(row->tracked, name);
+    if (row->apart->waits) return true;
+    if (i < 0 || i < shape->n_keys) return false;
+    return i < shape->n_columns || listed_value(row, i - shape->n_columns);
 }
 
 static bool append_count(const blocked_row *row, sqlite3_str *out, int counter)
@@ -76,17 +69,15 @@ static bool append_wanted(const blocked_row *row, sqlite3_str *out, const char *
     const ctr_tracked *tracked = row->tracked;
     const ctr_described *column = ctr_ordinary_column(&tracked->ordinary, name);
     if (!column || column->generated) return false;
-    int n_keys = tracked->shape->n_keys;
-    for (int i = 0; i < n_keys; i++) {
-        if (sqlite3_stricmp(ctr_tracked_key(tracked, i)->name, name) != 0) continue;
+    int i = ctr_tracked_named(tracked, name), n_keys = tracked->shape->n_keys;
+    int regular = i - tracked->shape->n_columns;
+    if (i >= n_keys && regular < 0) return append_count(row, out, i - n_keys);
+    if (i >= 0 && i < n_keys) {
         sqlite3_str_appendf(out, "?%d", 1 + i);
-        return true;
-    }
-    int counter = ctr_tracked_counter(tracked, name), listed = listed_column(row, name);
-    if (counter >= 0) return append_count(row, out, counter);
-    if (listed < 0 && row->apart->waits) return false;
-    if (listed >= 0) {
-        sqlite3_str_appendf(out, "?%d", 1 + n_keys + listed);
+    } else if (i >= 0 && listed_value(row, regular)) {
+        sqlite3_str_appendf(out, "?%d", 1 + n_keys + regular);
+    } else if (row->apart->waits) {
+        return false;
     } else {
         sqlite3_str_appendf(out, "+(SELECT s.\"%w\" FROM \"%w\".\"%w\" AS s WHERE ", name,
                             tracked->schema, tracked->table);

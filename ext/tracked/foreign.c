@@ -276,13 +276,6 @@ void ctr_foreign_refuse_broken(ctr_conn *conn, const char *table)
 
 /* ---- children -------------------------------------------------------------------------------- */
 
-void ctr_foreign_list_match(const ctr_foreign_key *key, sqlite3_str *out)
-{
-    for (int i = 0; i < key->n; i++)
-        sqlite3_str_appendf(out, "%sp.\"%w\" = c.\"%w\"", i ? " AND " : "", key->pairs[i].to,
-                            key->pairs[i].from);
-}
-
 bool ctr_foreign_keeps(const ctr_foreign_key *key, const ctr_tracked *parent)
 {
     if (key->n == 0 || sqlite3_stricmp(key->parent, parent->table) != 0) return false;
@@ -300,8 +293,8 @@ void ctr_foreign_list_children(const ctr_foreign_key *key, const ctr_tracked *pa
         ctr_list_bound_key(parent, out, "c.");
         sqlite3_str_appendall(out, ")");
     }
-    sqlite3_str_appendall(out, " AND ");
-    ctr_foreign_list_match(key, out);
+    for (int i = 0; i < key->n; i++)
+        sqlite3_str_appendf(out, " AND p.\"%w\" = c.\"%w\"", key->pairs[i].to, key->pairs[i].from);
 }
 
 /* EXISTS (a child of the row with the key ?1, ?2, ...) for each foreign key that keeps the row. A

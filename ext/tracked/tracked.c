@@ -291,13 +291,27 @@ const ctr_tracked_column *ctr_tracked_column_of(const ctr_tracked *tracked, int 
     return column->name ? column : NULL;
 }
 
-int ctr_tracked_counter(const ctr_tracked *tracked, const char *column)
+int ctr_tracked_named(const ctr_tracked *tracked, const char *name)
 {
-    for (int i = 0; tracked->shape && i < tracked->shape->n_counters; i++) {
-        const ctr_tracked_column *own = ctr_tracked_column_of(tracked, i);
-        if (own && sqlite3_stricmp(own->name, column) == 0) return i;
+    int n = tracked->shape ? tracked->shape->n_columns + tracked->n_regular : 0;
+    for (int i = 0; i < n; i++) {
+        const char *own = tracked->columns[i].name;
+        if (own && sqlite3_stricmp(own, name) == 0) return i;
     }
     return -1;
+}
+
+int ctr_tracked_counter(const ctr_tracked *tracked, const char *name)
+{
+    int i = ctr_tracked_named(tracked, name);
+    bool is = i >= 0 && i >= tracked->shape->n_keys && i < tracked->shape->n_columns;
+    return is ? tracked->columns[i].number : -1;
+}
+
+const ctr_tracked_column *ctr_tracked_regular_named(const ctr_tracked *tracked, const char *name)
+{
+    int i = ctr_tracked_named(tracked, name);
+    return i >= 0 && i >= tracked->shape->n_columns ? &tracked->columns[i] : NULL;
 }
 
 bool ctr_tracked_is_known(const ctr_tracked *tracked)

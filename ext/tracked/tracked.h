@@ -179,7 +179,7 @@ typedef struct ctr_writing {
     bool undone;   /* a savepoint was rolled back: no statement may go on from where it stands */
     bool strict;   /* overrides constraints that say REPLACE or ROLLBACK */
     bool together; /* with rows that refer to it: the caller undoes it if a foreign key is broken */
-    bool unsaved;  /* no savepoint can undo the statement: see own_write_refuses */
+    bool unsaved;  /* no savepoint can undo the statement: see is_being_shown */
 } ctr_writing;
 
 /* Rows of a tracked table that do not show what was merged, in <counters>_state.
@@ -424,8 +424,11 @@ static inline const char *ctr_tracked_function(const ctr_tracked *tracked)
     return tracked->shape->replicated ? "counter_replicate" : "counter_track";
 }
 
-/* Returns the counter of a column, or -1; upper and lower case are the same. */
-int ctr_tracked_counter(const ctr_tracked *tracked, const char *column);
+/* Return the column with this name in the table: its place in tracked->columns and among the
+ * counters, or -1; the regular column, or NULL. Upper and lower case are the same. */
+int ctr_tracked_named(const ctr_tracked *tracked, const char *name);
+int ctr_tracked_counter(const ctr_tracked *tracked, const char *name);
+const ctr_tracked_column *ctr_tracked_regular_named(const ctr_tracked *tracked, const char *name);
 
 /* Binds ?1, ?2, ... to a key, as the columns of the counter table store it. */
 int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sqlite3_value **keys);
@@ -502,8 +505,10 @@ void ctr_foreign_sort(ctr_conn *conn, const ctr_foreign_keys *foreign, const cha
 /* Returns whether a row of the child keeps a row of `parent` from being deleted. */
 bool ctr_foreign_keeps(const ctr_foreign_key *key, const ctr_tracked *parent);
 
-/* Appends p."id" = c."parent" for each column of the key. */
-void ctr_foreign_list_match(const ctr_foreign_key *key, sqlite3_str *out);
+/* Appends FROM parent AS p, child AS c WHERE ..., for the children of the row with the key ?1, ?2,
+ * ... but itself. */
+void ctr_foreign_list_children(const ctr_foreign_key *key, const ctr_tracked *parent,
+                               sqlite3_str *out);
 
 /* Returns whether a column of `child` belongs to a foreign key with that parent. */
 bool ctr_foreign_refers(const ctr_foreign_keys *foreign, const char *child, const char *column,
@@ -694,11 +699,6 @@ void ctr_foreign_close(ctr_foreign *foreign);
 /* Returns whether other rows refer to the row with this key, so that it must not be deleted. */
 bool ctr_foreign_has_children(ctr_foreign *foreign, sqlite3_value **keys);
 
-/* Appends FROM parent AS p, child AS c WHERE ..., for the children of the row with the key ?1, ?2,
- * ... but itself. */
-void ctr_foreign_list_children(const ctr_foreign_key *key, const ctr_tracked *parent,
-                               sqlite3_str *out);
-
 /* ==== triggers.c ============================================================================== */
 
 /* The texts of the triggers that pass the changes of a tracked table on.
@@ -731,20 +731,6 @@ bool ctr_triggers_are_others(const ctr_tracked *tracked, ctr_file *file);
 bool ctr_triggers_run_later(const ctr_tracked *tracked, ctr_file *file, const char *event);
 
 /* ==== writing.c =============================================================================== */
-
-static inline int64_t ctr_likely_rowid(const ctr_likely *likely, int64_t id)
-{
-    return (int64_t)((uint64_t)id + (uint64_t)likely->distance);
-}
-
-/* Notes where the row was; returns whether that is as far as the row before. */
-static inline bool ctr_likely_note(ctr_likely *likely, int64_t id, int64_t rowid)
-{
-    int64_t distance = (int64_t)((uint64_t)rowid - (uint64_t)id);
-    likely->steady = distance == likely->distance;
-    likely->distance = distance;
-    return likely->steady;
-}
 
 ctr_writing ctr_writing_on(ctr_tracked *tracked, ctr_tab *tab);
 void ctr_writing_close(ctr_writing *writing);
