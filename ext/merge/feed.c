@@ -298,12 +298,8 @@ static void take_columns(ctr_merge *merge, ctr_row_image *image, taken_row *row)
 static void take_row_values(const ctr_merge *merge, const ctr_row_image *image, taken_row *row)
 {
     if (image->n == 0 || ctr_rc(merge->conn) != SQLITE_OK) return;
-    sqlite3_str *list = sqlite3_str_new(NULL);
-    for (int i = 1; i <= image->n; i++) sqlite3_str_appendf(list, "%s?%d", i > 1 ? ", " : "", i);
-    const char *values = ctr_text_built(merge->conn, list);
-    ctr_run run = ctr_run_on(merge->conn, merge->rows.tab->schema, NULL);
-    run.slots.values = values;
-    row->values = ctr_run_prepare(&run, CTR_SQL_ROWS_OF_PARAMETERS);
+    ctr_run run = ctr_tab_run(merge->rows.tab);
+    row->values = prepare_values(merge->conn, (int)image->n);
     size_t size = (size_t)(image->end - image->values);
     if (row->values) ctr_problem_sqlite(run.conn, ctr_pack_bind(row->values, image->values, size));
     ctr_run_row(&run, row->values);

@@ -450,10 +450,6 @@ void ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, con
 /* =================================================================================================
  * answers - takes answers about openings, and refuses rows that await one. */
 
-/* ---- answers that are missing ---------------------------------------------------------------- */
-
-/* ---- answers that come ----------------------------------------------------------------------- */
-
 static void stage_reduced(ctr_merge *merge, int counter)
 {
     ctr_rows *rows = &merge->rows;
@@ -975,5 +971,3 @@ int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values)
         ctr_conn_spoil(conn, nth);
     return gone;
 }
-
-/* ---- counters that come and go --------------------------------------------------------------- */
