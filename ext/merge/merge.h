@@ -1,7 +1,7 @@
 /* merge/merge.h - another file, a batch of changes: what they bring into this one, what goes out.
  *
  *     ctr_source        a snapshot of the file that a pull reads
- *     ctr_pull          merges all tables of a source; ctr_pull_rows: the rows of one
+ *     ctr_pull          merges all tables of a source
  *     ctr_merge         rows of another file on their way into a table
  *     ctr_conflicts     what a merge finds that proves a faulty identity
  *     ctr_kinds         the kinds of the columns of a table, in one of two files
@@ -298,34 +298,6 @@ typedef struct ctr_pull {
     ctr_pull_merge *first,
         **last; /* owned: those of tracked tables, in order; where the next goes */
 } ctr_pull;
-
-/* Merges the rows of one table of the source into ours. */
-
-typedef struct ctr_pull_rows {
-    /* Set by the owner. */
-    ctr_pull *pull;                /* borrowed, as are the next two */
-    ctr_merge *to;                 /* the merge into our table */
-    struct ctr_report_row *report; /* gets the numbers of rows */
-    const int *regular;            /* lent by ctr_later.map; NULL: it is not replicated */
-    ctr_row_values *theirs;        /* borrowed, if it is: reads the values of the source */
-
-    ctr_rows from;        /* the rows of the source */
-    int *counters;        /* owned: for each counter of `to`, that of `from` to be merged, or -1 */
-    sqlite3_value **keys; /* owned: room for a key; that of the row, lent by its statement */
-    ctr_walk walk;        /* stands at the source's row */
-    bool more;            /* the walk stands at a row */
-    ctr_row_cell row;     /* its row cell, of a replicated table; owned columns */
-    int room_row;
-
-    /* How the rows of `to` are found. */
-    bool empty;   /* `to` had no rows before: the second of two rows with one key is refused */
-    bool updates; /* the UPDATE that writes a row also finds it */
-    bool matched; /* the UPDATE has merged a row */
-    int64_t last; /* the id of the row that was merged last */
-    int strays;   /* consecutive keys that were not behind the row merged last */
-    int resting;  /* keys to pass before the next attempt in order */
-    ctr_update update;
-} ctr_pull_rows;
 
 /* Equal digests for equal contents, whatever the order of the rows.
  *
@@ -720,8 +692,8 @@ int ctr_merge_check_key(ctr_merge *merge, sqlite3_value **keys);
  * ctr_merge_cell does this. */
 int ctr_merge_check_clocks(ctr_conn *conn, const ctr_cell *theirs);
 
-/* Does as ctr_merge_write with the values of regular columns that came with the row: in the order
- * of tracked->regular, NULL: none. A pull reads them later, from the table of the source. */
+/* Does as ctr_merge_write with the values of regular columns that came with the row, in the order
+ * of the columns; NULL: none. A pull reads them later, from the table of the source. */
 bool ctr_merge_write_values(ctr_merge *merge, sqlite3_value **values);
 
 /* The second half of ctr_merge_find, for a row that was not found. */

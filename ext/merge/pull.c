@@ -79,9 +79,38 @@ static void matching_list_declared(ctr_tab *from, sqlite3_str *out)
 /* =================================================================================================
  * pull_rows - merges the rows of one table. */
 
-/* Opens the rows of the source's table `theirs`, whose shape it borrows; the keys of both tables
- * agree (ctr_shape_check_keys). The caller closes them, even if this fails. */
-static void pull_rows_open(ctr_pull_rows *job, const char *theirs, const ctr_shape *shape)
+/* One table on both sides while it is merged. */
+typedef struct merge_job {
+    ctr_pull *pull;
+    const ctr_catalog_entry *theirs; /* at the source */
+    ctr_newest newest;               /* of that table */
+    int64_t mark;                    /* the first number to read; 0: the whole table is read */
+    ctr_shape shape;                 /* of that table */
+    ctr_pull_merge *merge;           /* owned, unless it is kept for later */
+    ctr_merge *to;                   /* the merge into our table */
+    struct ctr_report_row *report;   /* gets the numbers of rows */
+
+    ctr_rows from;        /* the rows of the source */
+    int *counters;        /* owned: for each counter of `to`, that of `from` to be merged, or -1 */
+    sqlite3_value **keys; /* owned: room for a key; that of the row, lent by its statement */
+    ctr_walk walk;        /* stands at the source's row */
+    bool more;            /* the walk stands at a row */
+    ctr_row_cell row;     /* its row cell, of a replicated table; owned columns */
+    int room_row;
+
+    /* How the rows of `to` are found. */
+    bool empty;   /* `to` had no rows before: the second of two rows with one key is refused */
+    bool updates; /* the UPDATE that writes a row also finds it */
+    bool matched; /* the UPDATE has merged a row */
+    int64_t last; /* the id of the row that was merged last */
+    int strays;   /* consecutive keys that were not behind the row merged last */
+    int resting;  /* keys to pass before the next attempt in order */
+    ctr_update update;
+} merge_job;
+
+/* Opens the rows of the source; the keys of both tables agree (ctr_shape_check_keys). The caller
+ * closes them, even if this fails. */
+static void pull_rows_open(merge_job *job)
 {
     size_t n = (size_t)job->to->shape.n_counters + 1;
     job->counters = sqlite3_malloc64(n * sizeof *job->counters);
@@ -92,22 +121,21 @@ static void pull_rows_open(ctr_pull_rows *job, const char *theirs, const ctr_sha
     }
     for (int i = 0; i < job->to->shape.n_counters; i++) {
         const ctr_column *column = &job->to->shape.columns[job->to->shape.counters[i]];
-        job->counters[i] = ctr_shape_counter_of(shape, column->name, column->generation);
+        job->counters[i] = ctr_shape_counter_of(&job->shape, column->name, column->generation);
     }
-    ctr_rows_open(&job->from, job->pull->source->file, theirs, shape);
+    ctr_rows_open(&job->from, job->pull->source->file, job->theirs->name, &job->shape);
     job->from.whole = true;
 }
 
-static void pull_rows_close(ctr_pull_rows *job)
+static void pull_rows_close(merge_job *job)
 {
     ctr_rows_close(&job->from);
     sqlite3_free(job->counters);
     sqlite3_free(job->row.columns);
     sqlite3_free(job->keys);
-    *job = (ctr_pull_rows){0};
 }
 
-static void next_row(ctr_pull_rows *job)
+static void next_row(merge_job *job)
 {
     job->more = ctr_stream_walk_next(&job->walk);
     for (int i = 0; job->more && i < job->from.shape->n_keys; i++) {
@@ -122,7 +150,7 @@ static void next_row(ctr_pull_rows *job)
     if (job->more) job->report->read++;
 }
 
-static void merge_all_cells(ctr_pull_rows *job)
+static void merge_all_cells(merge_job *job)
 {
     for (int i = 0; i < job->to->shape.n_counters; i++) {
         int theirs = job->counters[i];
@@ -136,7 +164,7 @@ static void merge_all_cells(ctr_pull_rows *job)
     }
 }
 
-static bool has_key(const ctr_pull_rows *job, sqlite3_value **keys)
+static bool has_key(const merge_job *job, sqlite3_value **keys)
 {
     for (int i = 0; i < job->from.shape->n_keys; i++) {
         bool real = sqlite3_value_type(keys[i]) == SQLITE_FLOAT &&
@@ -152,7 +180,7 @@ static bool has_key(const ctr_pull_rows *job, sqlite3_value **keys)
  * have the same key; then the walk goes on to the next row. */
 static bool merge_found(void *with, sqlite3_value **keys)
 {
-    ctr_pull_rows *job = with;
+    merge_job *job = with;
     if (keys && (!job->more || !has_key(job, keys))) return false;
     ctr_merge_begin(job->to);
     merge_all_cells(job);
@@ -164,16 +192,16 @@ static bool merge_found(void *with, sqlite3_value **keys)
 }
 
 /* The row was there when both files began to replicate the table. */
-static void compare_values(ctr_pull_rows *job, int64_t rowid)
+static void compare_values(merge_job *job, int64_t rowid)
 {
-    ctr_row_values *theirs = job->theirs;
+    ctr_row_values *theirs = &job->to->later->values; /* of the source */
     ctr_row_values_read(theirs, rowid, job->keys);
-    ctr_drift_compare(job->to, theirs->given, job->regular);
+    ctr_drift_compare(job->to, theirs->given, job->to->later->map);
     ctr_row_values_reset(theirs);
 }
 
 /* Joins the row cells of a replicated table. Returns whether the cells are to be merged. */
-static bool join_row_cell(ctr_pull_rows *job)
+static bool join_row_cell(merge_job *job)
 {
     if (!job->to->shape.replicated) return true;
     ctr_tab *from = job->from.tab;
@@ -181,19 +209,19 @@ static bool join_row_cell(ctr_pull_rows *job)
     if (!ctr_regular_room(from, &job->row, &job->room_row) ||
         ctr_regular_read(from, rowid, &job->row))
         return false;
-    bool merges = ctr_merge_row(job->to, &job->row, job->regular, rowid) != CTR_ROW_STAYS;
+    bool merges = ctr_merge_row(job->to, &job->row, job->to->later->map, rowid) != CTR_ROW_STAYS;
     if (merges && job->to->asks) compare_values(job, rowid);
     return merges;
 }
 
-static void write_merged(ctr_pull_rows *job)
+static void write_merged(merge_job *job)
 {
     if (!join_row_cell(job)) return;
     merge_all_cells(job);
     if (ctr_merge_write(job->to)) job->report->changed++;
 }
 
-static void merge_row(ctr_pull_rows *job)
+static void merge_row(merge_job *job)
 {
     ctr_rows *rows = &job->to->rows;
     if (job->empty) {
@@ -211,7 +239,7 @@ static void merge_row(ctr_pull_rows *job)
 
 /* Merges rows by one statement, as long as both tables have the same order of storage. After STRAYS
  * keys that are in another order it leaves REST keys to merge_row. */
-static void merge_in_order(ctr_pull_rows *job)
+static void merge_in_order(merge_job *job)
 {
     enum { STRAYS = 8, REST = 1000 };
     if (job->resting > 0) {
@@ -229,14 +257,15 @@ static void merge_in_order(ctr_pull_rows *job)
 }
 
 /* Merges the rows that have changed since the mark, or all if that is 0. */
-static void pull_rows_merge(ctr_pull_rows *job, int64_t mark)
+static void pull_rows_merge(merge_job *job)
 {
     ctr_conn *conn = job->pull->file->conn;
     enum { MANY = 1000 }; /* changed rows; after these the cache is raised */
     ctr_pull *pull = job->pull;
     if (ctr_rc(conn) != SQLITE_OK) return; /* the rows may not be open */
-    ctr_stream_walk_open(&job->walk, &job->from, mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL, mark);
-    job->empty = mark == 0 && ctr_rows_is_empty(&job->to->rows);
+    ctr_stream_walk_open(&job->walk, &job->from, job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL,
+                         job->mark);
+    job->empty = job->mark == 0 && ctr_rows_is_empty(&job->to->rows);
     job->updates = !job->empty && !job->to->shape.replicated &&
                    ctr_update_open(&job->update, &job->to->rows, merge_found, job);
     job->last = INT64_MIN;
@@ -246,7 +275,7 @@ static void pull_rows_merge(ctr_pull_rows *job, int64_t mark)
             pull->asked = true;
             if (ctr_session_raise_cache(pull->file)) pull->raised = true;
         }
-        if (job->updates && mark == 0) merge_in_order(job);
+        if (job->updates && job->mark == 0) merge_in_order(job);
         if (!job->more || ctr_rc(conn) != SQLITE_OK) break;
         merge_row(job);
         next_row(job);
@@ -258,31 +287,18 @@ static void pull_rows_merge(ctr_pull_rows *job, int64_t mark)
 /* =================================================================================================
  * pull_table - merges one table. */
 
-/* One table on both sides while it is merged. */
-typedef struct merge_job {
-    ctr_pull *pull;
-    const ctr_catalog_entry *theirs; /* at the source */
-    ctr_newest newest;               /* of that table */
-    int64_t mark;                    /* the first number to read; 0: the whole table is read */
-    ctr_shape from;
-    ctr_pull_merge *merge; /* owned, unless it is kept for later */
-    ctr_merge *to;         /* its merge */
-    ctr_pull_rows rows;
-    struct ctr_report_row *report;
-} merge_job;
-
 /* ---- floors and answers ---------------------------------------------------------------------- */
 
 /* Runs before the rows are merged because it removes ours below the floors. An earlier pull has
  * taken floors below the mark. */
 static void merge_floors(merge_job *job)
 {
-    ctr_tab *from = job->rows.from.tab;
+    ctr_tab *from = job->from.tab;
     if (job->newest.floors == 0 || job->newest.floors < job->mark) return;
     ctr_slot *floors = ctr_floors_read(from);
-    for (int i = 0; floors && i < job->from.n_keys; i++)
-        job->rows.keys[i] = sqlite3_column_value(floors->kept.statement, i);
-    if (floors) job->report->changed += ctr_merge_floors(job->to, job->rows.keys);
+    for (int i = 0; floors && i < job->shape.n_keys; i++)
+        job->keys[i] = sqlite3_column_value(floors->kept.statement, i);
+    if (floors) job->report->changed += ctr_merge_floors(job->to, job->keys);
     ctr_tab_give_back(from, floors);
 }
 
@@ -293,7 +309,7 @@ static void merge_answers(merge_job *job)
     if (ctr_rc(job->pull->file->conn) != SQLITE_OK || job->newest.answers == 0 ||
         job->newest.answers < job->mark)
         return;
-    ctr_openings_list(&theirs, job->rows.from.tab, job->mark);
+    ctr_openings_list(&theirs, job->from.tab, job->mark);
     job->report->changed += ctr_answers_take(job->to, theirs.answers, theirs.n);
     ctr_openings_close(&theirs);
 }
@@ -336,7 +352,7 @@ static void answers_refuse_missing(const merge_job *job, const char *here, const
     bool gives = job->pull->side == CTR_MAIN_GIVES;
     ctr_openings theirs = {0};
     if (noted->rows > 0 && ctr_rc(conn) == SQLITE_OK) {
-        if (gives) ctr_openings_read(&theirs, job->rows.from.tab);
+        if (gives) ctr_openings_read(&theirs, job->from.tab);
         refuse_missing(job, gives ? &theirs : &job->to->openings, here, there);
     }
     ctr_openings_close(&theirs);
@@ -363,7 +379,7 @@ static void refuse_unanswered(merge_job *job)
 static void refuse_tracked(const merge_job *job)
 {
     ctr_conn *conn = job->pull->file->conn;
-    const ctr_shape *shape = &job->from;
+    const ctr_shape *shape = &job->shape;
     sqlite3_str *columns = sqlite3_str_new(NULL), *keys = sqlite3_str_new(NULL),
                 *counters = sqlite3_str_new(NULL);
     for (int i = 0; i < shape->n_keys; i++) {
@@ -402,20 +418,20 @@ static void create_table(merge_job *job)
     bool taken = ctr_schema_objects_find(pull->mine, birth) != NULL;
     for (int i = 0; i < pull->here.n && !taken; i++) /* a virtual table may be missing */
         taken = sqlite3_stricmp(pull->here.entries[i].name, birth) == 0;
-    if (taken && ctr_merge_refuse_name(pull->file, pull->called, birth, job->from.replicated))
+    if (taken && ctr_merge_refuse_name(pull->file, pull->called, birth, job->shape.replicated))
         return;
     bool creates = (pull->how & CTR_PULL_CREATES) != 0;
-    if ((!creates || job->from.replicated) &&
+    if ((!creates || job->shape.replicated) &&
         ctr_tracked_is_among(pull->source->objects, job->theirs->name))
         refuse_tracked(job);
 
     ctr_refuse_triggers_among(pull->mine, NULL, true);
-    const char *definition = ctr_shape_declaration(conn, &job->from);
+    const char *definition = ctr_shape_declaration(conn, &job->shape);
     ctr_run run = ctr_file_run(pull->file);
     run.slots.table = birth;
     run.slots.definition = definition;
     ctr_run_do(&run, CTR_SQL_SYNC_CREATE_TABLE, NULL);
-    ctr_columns_list(pull->file, birth, &job->from);
+    ctr_columns_list(pull->file, birth, &job->shape);
     if (ctr_rc(conn) == SQLITE_OK) pull->mine = ctr_file_objects_read_on(pull->file);
     ctr_catalog_list_born(&pull->here, pull->file, birth);
     job->report->created = true;
@@ -460,15 +476,13 @@ static void open_table_here(merge_job *job, const ctr_catalog_entry *mine)
 static void match_regular(merge_job *job)
 {
     if (!job->to->shape.replicated || ctr_rc(job->pull->file->conn) != SQLITE_OK) return;
-    ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, &job->from);
+    ctr_tab *from = ctr_tab_of(job->pull->source->file, job->theirs->name, &job->shape);
     if (from) matching_open(&job->merge->later, job->to, from);
-    job->rows.regular = job->merge->later.map;
-    job->rows.theirs = &job->merge->later.values;
 }
 
 static int check_keys(const merge_job *job)
 {
-    return ctr_shape_check_keys(job->pull->file->conn, &job->from, "the giving file",
+    return ctr_shape_check_keys(job->pull->file->conn, &job->shape, "the giving file",
                                 &job->to->shape, "the taking file");
 }
 
@@ -480,10 +494,10 @@ static bool passes_over(merge_job *job)
     ctr_pull *pull = job->pull;
     ctr_conn *conn = pull->file->conn;
     const char *name = job->theirs->name;
-    if (ctr_rc(conn) != SQLITE_OK || !(job->from.replicated || job->to->shape.replicated))
+    if (ctr_rc(conn) != SQLITE_OK || !(job->shape.replicated || job->to->shape.replicated))
         return false;
-    ctr_tab *from = ctr_tab_of(pull->source->file, name, &job->from);
-    bool tracks = job->from.replicated || ctr_tracked_is_among(pull->source->objects, name);
+    ctr_tab *from = ctr_tab_of(pull->source->file, name, &job->shape);
+    bool tracks = job->shape.replicated || ctr_tracked_is_among(pull->source->objects, name);
     ctr_tracked *tracked = from && tracks ? ctr_tracked_hold(from) : NULL;
     const ctr_kinds mine = {.called = pull->called,
                             .birth = job->theirs->birth,
@@ -492,12 +506,12 @@ static bool passes_over(merge_job *job)
                             .tracked = job->to->showing.tracked},
                     theirs = {.called = pull->source->called,
                               .birth = job->theirs->birth,
-                              .shape = &job->from,
+                              .shape = &job->shape,
                               .tab = from,
                               .tracked = tracked};
     bool gives = pull->side == CTR_MAIN_GIVES;
     const char *why = ctr_rc(conn) == SQLITE_OK ? ctr_kinds_differ(&mine, &theirs, gives) : NULL;
-    if (ctr_rc(conn) == SQLITE_OK && check_keys(job) == SQLITE_OK && job->from.replicated &&
+    if (ctr_rc(conn) == SQLITE_OK && check_keys(job) == SQLITE_OK && job->shape.replicated &&
         job->to->shape.replicated)
         matching_check(&mine, &theirs);
     if (why && ctr_rc(conn) == SQLITE_OK)
@@ -509,12 +523,9 @@ static bool passes_over(merge_job *job)
 
 static void open_rows(merge_job *job)
 {
-    job->rows.pull = job->pull;
-    job->rows.to = job->to;
-    job->rows.report = job->report;
     if (ctr_rc(job->pull->file->conn) != SQLITE_OK || check_keys(job)) return;
     match_regular(job);
-    pull_rows_open(&job->rows, job->theirs->name, &job->from);
+    pull_rows_open(job);
 }
 
 static void keep_for_later(merge_job *job)
@@ -584,7 +595,7 @@ static void merge_changes(merge_job *job, bool is_there)
     ctr_pull *pull = job->pull;
     const ctr_source *source = pull->source;
     const char *theirs = job->theirs->name;
-    if (read_theirs(job, &job->from) || ctr_refuse_triggers_among(source->objects, theirs, false))
+    if (read_theirs(job, &job->shape) || ctr_refuse_triggers_among(source->objects, theirs, false))
         return;
     if (!is_there) create_table(job);
     const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, job->theirs->birth);
@@ -601,9 +612,9 @@ static void merge_changes(merge_job *job, bool is_there)
     if (passes_over(job)) return;
     if (!pull->durable) ctr_durable_source(source);
     pull->durable = true;
-    if (ctr_rc(conn) == SQLITE_OK && ctr_shape_is_behind(&job->to->shape, &job->from)) {
+    if (ctr_rc(conn) == SQLITE_OK && ctr_shape_is_behind(&job->to->shape, &job->shape)) {
         ctr_merge_close(job->to);
-        job->report->changed += merge_generations(pull->file, mine->name, &job->from);
+        job->report->changed += merge_generations(pull->file, mine->name, &job->shape);
         pull_table_look(pull);
         mine = ctr_catalog_find(&pull->here, job->theirs->birth);
         if (mine) open_table_here(job, mine);
@@ -612,7 +623,7 @@ static void merge_changes(merge_job *job, bool is_there)
     keep_for_later(job);
     merge_answers(job);
     merge_floors(job);
-    pull_rows_merge(&job->rows, job->mark);
+    pull_rows_merge(job);
     if (job->to->shape.replicated) ctr_row_feed_take_pending(job->to);
     refuse_unanswered(job);
     job->report->conflicts += job->to->brought.conflicts;
@@ -740,8 +751,8 @@ static void pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs)
     if (is_there) check_tracked(pull->file, taker, "the taking file");
     if (has_changes(&job, taker)) merge_changes(&job, is_there);
     ctr_problem_where(pull->file->conn, "table %s", theirs->birth);
-    pull_rows_close(&job.rows);
-    ctr_shape_close(&job.from);
+    pull_rows_close(&job);
+    ctr_shape_close(&job.shape);
     pull_close_merge(job.merge);
 }
 
