@@ -1,7 +1,6 @@
 /* functions/functions.h - SQL functions and table-valued functions.
  *
  *     ctr_answer    a table-valued function that makes all rows before it returns the first
- *     ctr_tracking  a call of counter_track, counter_replicate or counter_untrack
  *     ctr_warnings  what the user of a file should hear of
  */
 #ifndef CTR_FUNCTIONS_FUNCTIONS_H
@@ -120,34 +119,5 @@ void ctr_warnings_of_passed(ctr_conn *conn, ctr_warnings *list, const char *why)
 /* Adds those about what a merge has brought into `table`, a counter table or a replicated one. */
 void ctr_warnings_of_merge(ctr_warnings *list, ctr_file *file, const char *table,
                            const ctr_brought *brought);
-
-/* ==== tracking.c: what counter_track, counter_replicate and counter_untrack do ================ */
-
-/* What becomes of rows that have counters, and that the table lacks unseen. */
-typedef enum ctr_missing {
-    CTR_MISSING_REFUSED,
-    CTR_MISSING_DELETED,
-    CTR_MISSING_RESTORED
-} ctr_missing;
-
-/* One call of counter_track, counter_replicate or counter_untrack. */
-typedef struct ctr_tracking {
-    ctr_conn *conn;
-    char *schema, *table; /* owned; the table as it is spelled in the schema */
-    char *counters;       /* owned: its counter table, if there is one */
-    bool taken_up;        /* its stored tables existed without it */
-    ctr_file *file;       /* borrowed */
-    ctr_shape shape;      /* of the counter table, present or future */
-    ctr_tracked tracked;
-    int n; /* the named columns */
-    const char **names;
-    char **births; /* owned: of the named columns that were regular, their names between files */
-    bool keys_assigned, again; /* options, as is the answer in `opening` */
-    ctr_values_say values;     /* another option, of counter_replicate */
-    ctr_missing missing;       /* another option */
-    bool replicates;           /* it is counter_replicate */
-    bool stamps;               /* it has something to stamp: rows, or columns that are new to it */
-    ctr_opening opening;
-} ctr_tracking;
 
 #endif

@@ -4,6 +4,29 @@
 
 #include <string.h>
 
+/* What becomes of rows that have counters, and that the table lacks unseen. */
+typedef enum missing_rows { MISSING_REFUSED, MISSING_DELETED, MISSING_RESTORED } missing_rows;
+
+/* One call of counter_track, counter_replicate or counter_untrack. */
+typedef struct tracking_call {
+    ctr_conn *conn;
+    char *schema, *table; /* owned; the table as it is spelled in the schema */
+    char *counters;       /* owned: its counter table, if there is one */
+    bool taken_up;        /* its stored tables existed without it */
+    ctr_file *file;       /* borrowed */
+    ctr_shape shape;      /* of the counter table, present or future */
+    ctr_tracked tracked;
+    int n; /* the named columns */
+    const char **names;
+    char **births; /* owned: of the named columns that were regular, their names between files */
+    bool keys_assigned, again; /* options, as is the answer in `opening` */
+    ctr_values_say values;     /* another option, of counter_replicate */
+    missing_rows missing;      /* another option */
+    bool replicates;           /* it is counter_replicate */
+    bool stamps;               /* it has something to stamp: rows, or columns that are new to it */
+    ctr_opening opening;
+} tracking_call;
+
 /* =================================================================================================
  * counting - counts the present values of a table. */
 
@@ -11,7 +34,7 @@
 
 /* No statement that was counted has deleted them: the table may have been made anew. Deleted rows
  * are deleted in all files. */
-static void refuse_missing_rows(const ctr_tracking *call)
+static void refuse_missing_rows(const tracking_call *call)
 {
     const long long n = call->conn->missing.n;
     ctr_problem_set(call->conn, SQLITE_ERROR,
@@ -24,18 +47,18 @@ static void refuse_missing_rows(const ctr_tracking *call)
 
 /* Compares every counter with the rows. Regular columns that come back have no value here: a new
  * token makes the next merges read all rows of other files. */
-static void count_missing(ctr_tracking *call, ctr_run *run)
+static void count_missing(tracking_call *call, ctr_run *run)
 {
     ctr_conn *conn = call->conn;
     conn->missing.n = 0;
     run->slots.value = "";
     ctr_run_do(run, CTR_SQL_TRACK_COUNT_GONE, NULL);
     bool any = conn->missing.n > 0;
-    if (any && call->missing == CTR_MISSING_REFUSED) refuse_missing_rows(call);
+    if (any && call->missing == MISSING_REFUSED) refuse_missing_rows(call);
     sqlite3_free(conn->missing.key);
     conn->missing.key = NULL;
     if (!any || ctr_rc(call->conn) != SQLITE_OK) return;
-    bool restored = call->missing == CTR_MISSING_RESTORED;
+    bool restored = call->missing == MISSING_RESTORED;
     run->slots.value = restored ? ", restored" : ", deleted";
     ctr_run_do(run, CTR_SQL_TRACK_COUNT_GONE, NULL);
     if (restored && call->shape.replicated)
@@ -47,15 +70,15 @@ static void count_missing(ctr_tracking *call, ctr_run *run)
 /* Returns whether rows and values that the table refused stay listed: a migration that rebuilds it
  * has switched foreign keys off, and checks them at its end. So nothing may show a child without
  * its parent. */
-static bool leaves_refused(ctr_tracking *call)
+static bool leaves_refused(tracking_call *call)
 {
-    if (ctr_foreign_enforced(call->conn->db) || call->missing == CTR_MISSING_RESTORED) return false;
+    if (ctr_foreign_enforced(call->conn->db) || call->missing == MISSING_RESTORED) return false;
     const ctr_foreign_keys *foreign = ctr_foreign_keys_of(call->file);
     return foreign && ctr_foreign_is_child(foreign, call->table);
 }
 
 /* Shows the rows that were listed while the table was read. */
-static void show_listed(ctr_tracking *call)
+static void show_listed(tracking_call *call)
 {
     ctr_merge merge;
     ctr_catalog_entry entry = {0};
@@ -74,7 +97,7 @@ static void show_listed(ctr_tracking *call)
 }
 
 /* Each new row of the counters goes to some page of their index, so SQLite needs a larger cache. */
-static int64_t count_rows(ctr_tracking *call)
+static int64_t count_rows(tracking_call *call)
 {
     if (ctr_rc(call->conn) != SQLITE_OK) return 0;
     ctr_file *file = call->file;
@@ -100,7 +123,7 @@ static int64_t count_rows(ctr_tracking *call)
 /* Compares every row with its counters, and every counter with the rows. Fails with SQLITE_ERROR
  * if rows are missing, unless the call says what becomes of them. Returns the number of rows that
  * were counted. */
-static int64_t counting_rows(ctr_tracking *call)
+static int64_t counting_rows(tracking_call *call)
 {
     int64_t counted = count_rows(call);
     if (ctr_rc(call->conn) == SQLITE_OK) show_listed(call);
@@ -109,7 +132,7 @@ static int64_t counting_rows(ctr_tracking *call)
 
 /* Records the answers about the opening: that of the name, and those of other files that stand in
  * the cells. */
-static void answer_opening(ctr_tracking *call)
+static void answer_opening(tracking_call *call)
 {
     ctr_opening *opening = &call->opening;
     ctr_catalog_entry entry = {0};
@@ -135,7 +158,7 @@ static void answer_opening(ctr_tracking *call)
 }
 
 /* Fails if the column of a counter shows values, and counter_untrack has ended such a counter. */
-static void refuse_values_again(ctr_tracking *call, int counter, const char *birth)
+static void refuse_values_again(tracking_call *call, int counter, const char *birth)
 {
     const char *name = ctr_shape_counter_name(&call->shape, counter);
     const ctr_tracked_column *column = ctr_tracked_column_of(&call->tracked, counter);
@@ -161,7 +184,7 @@ static void refuse_values_again(ctr_tracking *call, int counter, const char *bir
 
 /* Refuses values that are about to be counted again, under an opening: `opens`, by counter. Notes
  * that the counters are tracked. */
-static void take_untracked(ctr_tracking *call, const bool *opens)
+static void take_untracked(tracking_call *call, const bool *opens)
 {
     ctr_catalog_entry entry = {0};
     if (ctr_schema_object(call->conn, call->schema, "counter_untracked") != CTR_OBJECT_TABLE)
@@ -183,7 +206,7 @@ static void take_untracked(ctr_tracking *call, const bool *opens)
 
 /* Counts the present values; those of all counters, or of those that this call has given a column,
  * are counted under a new opening, with the answer of the call. */
-static int64_t counting_opening(ctr_tracking *call, bool all)
+static int64_t counting_opening(tracking_call *call, bool all)
 {
     if (ctr_rc(call->conn) != SQLITE_OK) return 0;
     ctr_opening *opening = &call->opening;
@@ -222,7 +245,7 @@ static int64_t counting_opening(ctr_tracking *call, bool all)
  * were replicated first; a later rename does not change them (table/table.h). So a column is
  * refused whose name still is that of another one. */
 
-static bool is_to_be_counter(const ctr_tracking *call, const char *name)
+static bool is_to_be_counter(const tracking_call *call, const char *name)
 {
     for (int i = 0; i < call->n; i++)
         if (sqlite3_stricmp(call->names[i], name) == 0) return true;
@@ -230,7 +253,7 @@ static bool is_to_be_counter(const ctr_tracking *call, const char *name)
 }
 
 /* Returns whether a column of the table is neither key nor counter, and can be written. */
-static bool is_regular(const ctr_tracking *call, const ctr_described *column)
+static bool is_regular(const tracking_call *call, const ctr_described *column)
 {
     return column->name && column->key < 0 && !column->generated &&
            ctr_tracked_counter(&call->tracked, column->name) < 0 &&
@@ -238,7 +261,7 @@ static bool is_regular(const ctr_tracking *call, const ctr_described *column)
 }
 
 /* Ends the replication of regular columns that become counters. Returns whether there are any. */
-static bool end_regular(ctr_tracking *call, ctr_tab *tab)
+static bool end_regular(tracking_call *call, ctr_tab *tab)
 {
     bool any = false;
     for (int i = 0; tab && i < call->tracked.n_regular && ctr_rc(tab->conn) == SQLITE_OK; i++) {
@@ -252,7 +275,7 @@ static bool end_regular(ctr_tracking *call, ctr_tab *tab)
 
 /* Notes the names between files of the named columns that were regular, before replicating_add.
  * Fails if counter_track names such a column. */
-static void replicating_note_births(ctr_tracking *call)
+static void replicating_note_births(tracking_call *call)
 {
     size_t size = ((size_t)call->n + 1) * sizeof *call->births;
     call->births = ctr_rc(call->conn) == SQLITE_OK ? sqlite3_malloc64(size) : NULL;
@@ -274,14 +297,14 @@ static void replicating_note_births(ctr_tracking *call)
 
 /* Returns the name of a counter to be, by that of its column: a regular column that becomes a
  * counter keeps its name between files, which replicating_note_births has noted. */
-static const char *replicating_birth(const ctr_tracking *call, const char *column)
+static const char *replicating_birth(const tracking_call *call, const char *column)
 {
     for (int i = 0; i < call->n && call->births; i++)
         if (call->births[i] && sqlite3_stricmp(call->names[i], column) == 0) return call->births[i];
     return column;
 }
 
-static void refuse_birth(const ctr_tracking *call, const char *column)
+static void refuse_birth(const tracking_call *call, const char *column)
 {
     ctr_problem_set(call->conn, SQLITE_ERROR,
                     "%s: another column was called %s when it was replicated, and other files "
@@ -290,7 +313,7 @@ static void refuse_birth(const ctr_tracking *call, const char *column)
 }
 
 /* Fails if the name of a counter to be is that of another regular column. */
-static void replicating_refuse_birth(const ctr_tracking *call, const char *column,
+static void replicating_refuse_birth(const tracking_call *call, const char *column,
                                      const char *birth)
 {
     for (int i = 0; i < call->tracked.n_regular; i++)
@@ -298,7 +321,7 @@ static void replicating_refuse_birth(const ctr_tracking *call, const char *colum
             refuse_birth(call, column);
 }
 
-static void add_regular(const ctr_tracking *call, ctr_tab *tab, const char *name)
+static void add_regular(const tracking_call *call, ctr_tab *tab, const char *name)
 {
     const ctr_registry *registry = ctr_regular_of(tab);
     if (!registry) return;
@@ -317,7 +340,7 @@ static void add_regular(const ctr_tracking *call, ctr_tab *tab, const char *name
 }
 
 /* Reads call->shape and call->tracked, again if they were read before. */
-static void tracking_open_counters(ctr_tracking *call)
+static void tracking_open_counters(tracking_call *call)
 {
     if (ctr_rc(call->conn) != SQLITE_OK) return;
     ctr_tracked_close(&call->tracked);
@@ -332,7 +355,7 @@ static void tracking_open_counters(ctr_tracking *call)
  * counter, and can be written, become regular columns; those that the call makes counters are
  * regular no longer. Returns whether a column came or went. Fails with SQLITE_ERROR if a column has
  * no name, or one that files know as another column's. */
-static bool replicating_add(ctr_tracking *call)
+static bool replicating_add(tracking_call *call)
 {
     ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
     if (!call->shape.replicated) {
@@ -360,7 +383,7 @@ static bool replicating_add(ctr_tracking *call)
 }
 
 /* Ends the replication of a regular column in this file; returns false if it is none. */
-static bool replicating_drop(ctr_tracking *call, const char *name)
+static bool replicating_drop(tracking_call *call, const char *name)
 {
     for (int i = 0; i < call->tracked.n_regular && ctr_rc(call->conn) == SQLITE_OK; i++) {
         const ctr_tracked_column *regular = ctr_tracked_regular(&call->tracked, i);
@@ -384,7 +407,7 @@ static bool replicating_drop(ctr_tracking *call, const char *name)
 
 /* Creates the counter table with the columns of call->shape, for a table that had the name `birth`
  * when tracking began. It uses stored tables that already exist. */
-static void create_counter_table(ctr_tracking *call, const char *birth)
+static void create_counter_table(tracking_call *call, const char *birth)
 {
     const char *definition =
         ctr_rc(call->conn) == SQLITE_OK ? ctr_shape_declaration(call->conn, &call->shape) : NULL;
@@ -399,7 +422,7 @@ static void create_counter_table(ctr_tracking *call, const char *birth)
 /* `.clone` of the shell copies the stored tables of the counters without the virtual table. They
  * are used again if their triggers are on this table. Otherwise fails if another table was created
  * under this name. */
-static void take_up_counters(ctr_tracking *call)
+static void take_up_counters(tracking_call *call)
 {
     ctr_catalog catalog = {0};
     const ctr_catalog_entry *born = NULL;
@@ -425,7 +448,7 @@ static void take_up_counters(ctr_tracking *call)
 }
 
 /* Raises a counter to its next generation. */
-static void raise_column(ctr_tracking *call, const char *name)
+static void raise_column(tracking_call *call, const char *name)
 {
     const char *spelling;
     int64_t generation = ctr_shape_generation(&call->shape, name, &spelling) + 1;
@@ -435,7 +458,7 @@ static void raise_column(ctr_tracking *call, const char *name)
 
 /* Fails unless the counters have the present key of the table, whatever the names of its
  * columns. */
-static void check_tracked_key(ctr_tracking *call, const ctr_shape *wanted)
+static void check_tracked_key(tracking_call *call, const ctr_shape *wanted)
 {
     bool same = wanted->n_keys == call->shape.n_keys;
     for (int i = 0; i < wanted->n_keys && same; i++) {
@@ -454,7 +477,7 @@ static void check_tracked_key(ctr_tracking *call, const ctr_shape *wanted)
 }
 
 /* A column that was renamed while the triggers were missing looks like a dropped one. */
-static void check_lost(const ctr_tracking *call)
+static void check_lost(const tracking_call *call)
 {
     const char *function = ctr_tracked_function(&call->tracked);
     for (int i = 0; i < call->shape.n_columns; i++)
@@ -468,7 +491,7 @@ static void check_lost(const ctr_tracking *call)
 }
 
 /* The triggers list the regular columns in the order of their numbers, so none may be missing. */
-static void check_lost_regular(const ctr_tracking *call)
+static void check_lost_regular(const tracking_call *call)
 {
     for (int i = 0; i < call->tracked.n_regular; i++) {
         const char *lost = ctr_tracked_regular(&call->tracked, i)->lost;
@@ -483,7 +506,7 @@ static void check_lost_regular(const ctr_tracking *call)
 
 /* Adds counters for columns that have none. A counter that exists already, from other files, adopts
  * its column: the values are added to its counts. Returns whether there was such a column. */
-static bool add_columns(ctr_tracking *call, bool whole)
+static bool add_columns(tracking_call *call, bool whole)
 {
     bool added = false;
     ctr_shape wanted = {0};
@@ -516,7 +539,7 @@ static bool add_columns(ctr_tracking *call, bool whole)
 /* ---- tracking -------------------------------------------------------------------------------- */
 
 /* Returns whether the triggers are those that counter_track makes. */
-static bool are_triggers_whole(const ctr_tracking *call)
+static bool are_triggers_whole(const tracking_call *call)
 {
     if (ctr_rc(call->conn) != SQLITE_OK) return false;
     ctr_problem broken;
@@ -527,7 +550,7 @@ static bool are_triggers_whole(const ctr_tracking *call)
     return is_whole;
 }
 
-static void refuse_nothing_to_do(const ctr_tracking *call)
+static void refuse_nothing_to_do(const tracking_call *call)
 {
     if (call->n > 0)
         ctr_problem_set(call->conn, SQLITE_ERROR, "%s: column %s is tracked already", call->table,
@@ -538,7 +561,7 @@ static void refuse_nothing_to_do(const ctr_tracking *call)
 }
 
 /* Adds columns to a tracked table, or repairs its triggers and counters. */
-static int64_t go_on_tracking(ctr_tracking *call)
+static int64_t go_on_tracking(tracking_call *call)
 {
     tracking_open_counters(call);
     bool whole = are_triggers_whole(call);
@@ -601,7 +624,7 @@ static void refuse_orphans(ctr_file *file, const char *table)
 }
 
 /* Creates the counter table of a table that is not tracked yet. */
-static void begin_tracking(ctr_tracking *call)
+static void begin_tracking(tracking_call *call)
 {
     refuse_orphans(call->file, call->table);
     if (ctr_rc(call->conn) != SQLITE_OK) return;
@@ -622,7 +645,7 @@ static void begin_tracking(ctr_tracking *call)
 
 /* Does what counter_track or counter_replicate asks for. Returns the number of rows that were
  * counted. */
-static int64_t tracking_track(ctr_tracking *call)
+static int64_t tracking_track(tracking_call *call)
 {
     if (!call->counters) take_up_counters(call);
     if (call->counters) return go_on_tracking(call);
@@ -639,7 +662,7 @@ static int64_t tracking_track(ctr_tracking *call)
 
 /* Notes the counters of a table that is about to be dropped: tracked again, its values would add up
  * with the counts that other files have. */
-static void note_untracked(const ctr_tracking *call)
+static void note_untracked(const tracking_call *call)
 {
     ctr_catalog_entry entry = {0};
     ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
@@ -656,7 +679,7 @@ static void note_untracked(const ctr_tracking *call)
     ctr_catalog_close_entry(&entry);
 }
 
-static void drop_tracked_column(ctr_tracking *call, const char *name)
+static void drop_tracked_column(tracking_call *call, const char *name)
 {
     int counter = ctr_tracked_counter(&call->tracked, name);
     if (counter < 0 && replicating_drop(call, name)) return;
@@ -681,7 +704,7 @@ static void drop_tracked_column(ctr_tracking *call, const char *name)
 }
 
 /* Does what counter_untrack asks for. Returns the number of columns that are no longer tracked. */
-static int64_t tracking_untrack(ctr_tracking *call)
+static int64_t tracking_untrack(tracking_call *call)
 {
     int64_t n = call->n;
     if (!call->counters)
@@ -763,7 +786,7 @@ static const char COUNTER_TRACK[] = "counter_track", COUNTER_REPLICATE[] = "coun
 
 static bool look_for_table(void *with, const char *schema, const char *table)
 {
-    ctr_tracking *call = with;
+    tracking_call *call = with;
     ctr_run run = ctr_run_on(call->conn, schema, NULL);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_TABLE);
     ctr_run_bind_text(&run, row, ":name", table);
@@ -779,7 +802,7 @@ static bool look_for_table(void *with, const char *schema, const char *table)
 /* ---- the functions --------------------------------------------------------------------------- */
 
 /* Sets the schema and the name of the table. */
-static void find_ordinary(ctr_tracking *call, const char *table)
+static void find_ordinary(tracking_call *call, const char *table)
 {
     ctr_object object = CTR_OBJECT_NONE;
     if (!ctr_schema_find(call->conn, table, look_for_table, call))
@@ -792,7 +815,7 @@ static void find_ordinary(ctr_tracking *call, const char *table)
                         call->table, ctr_schema_object_text(object));
 }
 
-static int64_t in_session(ctr_tracking *call, const char *table, int64_t (*work)(ctr_tracking *))
+static int64_t in_session(tracking_call *call, const char *table, int64_t (*work)(tracking_call *))
 {
     int64_t result = 0, inserted = sqlite3_last_insert_rowid(call->conn->db);
     ctr_session session;
@@ -821,18 +844,18 @@ static bool agrees(sqlite3_context *ctx, const char *function, const char *optio
 
 /* Takes the option for missing rows that `deleted` tells; false, with the error, if the other one
  * was taken before. */
-static bool take_missing(sqlite3_context *ctx, ctr_tracking *call, const char *function,
+static bool take_missing(sqlite3_context *ctx, tracking_call *call, const char *function,
                          bool deleted)
 {
-    ctr_missing before = call->missing;
-    call->missing = deleted ? CTR_MISSING_DELETED : CTR_MISSING_RESTORED;
+    missing_rows before = call->missing;
+    call->missing = deleted ? MISSING_DELETED : MISSING_RESTORED;
     return agrees(ctx, function, deleted ? "missing=deleted" : "missing=restored", (int)before,
                   (int)call->missing);
 }
 
 /* Takes an argument of counter_track with an '='. Returns false, and sets the error, if there is no
  * such option, or one that contradicts it was taken before. */
-static bool take_option(sqlite3_context *ctx, ctr_tracking *call, const char *function,
+static bool take_option(sqlite3_context *ctx, tracking_call *call, const char *function,
                         const char *option)
 {
     bool assigned = sqlite3_stricmp(option, "keys=assigned") == 0,
@@ -856,7 +879,7 @@ static bool take_option(sqlite3_context *ctx, ctr_tracking *call, const char *fu
     return false;
 }
 
-static bool take_argument(sqlite3_context *ctx, ctr_tracking *call, const char *function,
+static bool take_argument(sqlite3_context *ctx, tracking_call *call, const char *function,
                           sqlite3_value *value)
 {
     const char *text = ctr_arg_text(ctx, function, "the name of a column", value);
@@ -870,14 +893,14 @@ static bool take_argument(sqlite3_context *ctx, ctr_tracking *call, const char *
 }
 
 static void run_tracking(sqlite3_context *ctx, const char *function, int argc, sqlite3_value **argv,
-                         int64_t (*work)(ctr_tracking *))
+                         int64_t (*work)(tracking_call *))
 {
     if (argc < 1) {
         ctr_arg_error(ctx, "%s: the arguments are a table and its columns", function);
         return;
     }
     ctr_conn *conn = sqlite3_user_data(ctx);
-    ctr_tracking call = {
+    tracking_call call = {
         .conn = conn, .tracked.conn = conn, .replicates = strcmp(function, COUNTER_REPLICATE) == 0};
     ctr_problem problem;
     const char *table = ctr_arg_text(ctx, function, "the table", argv[0]);
