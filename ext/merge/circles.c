@@ -10,7 +10,7 @@ typedef struct circle_table {
     ctr_row_values values; /* owned: reads listed values */
     sqlite3_value **keys;  /* owned: room for the key of the row at hand */
     sqlite3_value **other; /* owned: room for the key of a row that is looked for */
-    bool *refers;          /* owned: by tracked->regular: of a key to a table with listed rows */
+    bool *refers;          /* owned: by regular column: of a key to a table with listed rows */
 } circle_table;
 
 /* A row that waits or has ended. */

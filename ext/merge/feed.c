@@ -241,7 +241,7 @@ typedef struct taken_row {
     int *places;           /* owned: for each of my columns its place among the values, or -1 */
     sqlite3_value **given; /* owned: for each of my columns its value, or NULL */
     sqlite3_stmt *values;  /* owned: a row of the values */
-    sqlite3_value **shown; /* owned: by the order of tracked->regular */
+    sqlite3_value **shown; /* owned: by regular column of the table: those to be shown */
     int room;
 } taken_row;
 

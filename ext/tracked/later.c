@@ -401,8 +401,8 @@ void ctr_later_show_listed(ctr_showing *showing, ctr_rows *rows, int64_t rowid)
     close_cells(&cells);
 }
 
-/* Writes NULL into regular columns of a row that has ended, `columns` in the order of
- * tracked->regular, so that it no longer refers to others. The table may refuse. */
+/* Writes NULL into regular columns of a row that has ended, `columns` in their
+ * order, so that it no longer refers to others. The table may refuse. */
 static void showing_clear(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
                           const bool *columns)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* =================================================================================================
- * apart - reads and writes the list of rows that do not show their counters. */
+ * apart - reads and writes the list of rows that do not show what was merged. */
 
 /* Returns which of the columns that travel an entry names, or -1. */
 static int column_named(const ctr_tracked *tracked, const char *name)

@@ -2,7 +2,8 @@
  *
  *     ctr_tracked  the table, its columns and their counters; whether it is replicated
  *     ctr_writing  statements that write one of its rows, which it may refuse
- *     ctr_showing  writes the values of counters and merged columns into it
+ *     ctr_apart_row  how a row is listed that does not show what was merged
+ *     ctr_showing  writes the values of counters and regular columns into it
  *     ctr_later    the rows that a merge has to show, at its end
  *     ctr_reports  what its triggers report to its counter table
  */
@@ -234,16 +235,16 @@ typedef struct ctr_apart_row {
 
 /* Reads the merged values of the regular columns of a row.
  *
- * They stand in the tracked table alone, or are listed in <counters>_state where the table shows
- * another value (table/table.h). The columns are read by their names, so that no CHECK, DEFAULT,
+ * They stand in the tracked table alone, or are listed where the table shows another value
+ * (ctr_apart_row). The columns are read by their names, so that no CHECK, DEFAULT,
  * index expression or generated column of the file runs; the collations of keys are built in. */
 
 typedef struct ctr_row_values {
     ctr_tab *tab;         /* borrowed */
     ctr_tracked *tracked; /* held */
 
-    /* Owned: the columns in the order of tracked->regular, and the rowid or NULL, by the key; the
-     * same by key and rowid, NULL if the table has no rowids. */
+    /* Owned: the regular columns in their order, and the rowid or NULL, by the key; the same by key
+     * and rowid, NULL if the table has no rowids. */
     sqlite3_stmt *by_key, *by_rowid;
     ctr_likely likely;
 
@@ -260,14 +261,14 @@ typedef struct ctr_row_values {
  * If a constraint of the table refuses a value, the row is apart, and <counters>_state lists it
  * (tracked/showing.c). A row of a replicated table is written whole, in one statement; if the table
  * refuses it, without its counters. Merged values that the table refuses, or that its triggers
- * change, are listed, too (table/table.h).
+ * change, are listed, too.
  *
  * A row that neither shows its counters nor is listed there was changed while the triggers did not
  * run. Overwriting it would lose counts, so it is refused. */
 
 /* A row of a replicated table that was merged: whether it lived and lives, and the values to show
- * of its regular columns, in the order of tracked->regular; NULL: the table shows it. A row that
- * begins another life shows its DEFAULT in each column without a value. */
+ * of its regular columns, in their order; NULL: the table shows it. A row that begins another life
+ * shows its DEFAULT in each column without a value. */
 typedef struct ctr_merged_row {
     bool was_live, is_live, begins;
     sqlite3_value **values;
@@ -280,8 +281,8 @@ typedef struct ctr_showing {
     ctr_writing writing;
     const ctr_merged_row *merged; /* borrowed; the row at hand. NULL: the table is not replicated */
     bool withheld;                /* its counters are not to be shown: they await an answer */
-    const bool *leaves_out;       /* borrowed: the regular columns that a new row gets later, in the
-                                     order of tracked->regular; NULL: none */
+    const bool *leaves_out;       /* borrowed: the regular columns that a new row gets later, in
+                                     their order; NULL: none */
     bool leaves_refused;          /* set by the owner: rows that the table refused are not tried */
     ctr_apart_row listed;         /* owned: how the row is listed, if it has regular columns */
     bool reads_back;              /* triggers of the application may change what is written */
