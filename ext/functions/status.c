@@ -427,14 +427,12 @@ static void show_broken(ctr_answer *answer, ctr_tab *tab, const char *table)
 
 static void show_tracked(ctr_answer *answer, ctr_file *file, const ctr_catalog_entry *entry)
 {
-    ctr_shape shape = {0};
     ctr_showing showing = {0};
     ctr_conn *conn = file->conn;
     ctr_problem broken = {0};
     const ctr_objects *objects = ctr_file_objects(file);
     if (!objects || !ctr_tracked_is_among(objects, entry->name)) return;
-    ctr_tab_read_shape(file, entry->name, &shape);
-    ctr_tab *tab = ctr_tab_of(file, entry->name, &shape);
+    ctr_tab *tab = ctr_tab_read(file, entry->name);
     if (tab) {
         ctr_problem_try(conn, &broken);
         ctr_showing_open(&showing, tab);
@@ -447,7 +445,6 @@ static void show_tracked(ctr_answer *answer, ctr_file *file, const ctr_catalog_e
         show_broken(answer, tab, table ? table : entry->birth);
     ctr_problem_raise_if(conn, &broken, broken.rc != SQLITE_ERROR);
     ctr_showing_close(&showing);
-    ctr_shape_close(&shape);
 }
 
 /* Answers for each counter table of the schema that the argument names. */
@@ -677,19 +674,16 @@ static void warn_of_foreign_keys(ctr_warnings *list, const ctr_tracked *tracked,
 void ctr_warnings_of_table(ctr_warnings *list, ctr_file *file, const char *counters,
                            bool foreign_keys)
 {
-    ctr_shape shape = {0};
     const ctr_objects *objects = ctr_file_objects(file);
     if (!objects || !ctr_tracked_is_among(objects, counters)) return;
     ctr_tab *tab = ctr_tab_known(file, counters);
-    if (!tab && ctr_tab_read_shape(file, counters, &shape) == SQLITE_OK)
-        tab = ctr_tab_of(file, counters, &shape);
+    if (!tab) tab = ctr_tab_read(file, counters);
     ctr_tracked *tracked = tab && tab->shape.replicated ? ctr_tracked_hold(tab) : NULL;
     if (tracked && ctr_tracked_is_known(tracked)) {
         warn_of_columns(list, tracked, tab);
         if (foreign_keys) warn_of_foreign_keys(list, tracked, file);
     }
     ctr_tracked_release(tracked);
-    ctr_shape_close(&shape);
 }
 
 /* ---- merges ---------------------------------------------------------------------------------- */

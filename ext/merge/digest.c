@@ -1,7 +1,6 @@
 /* merge/digest.c - hashes rows and adds them up; looks shards up in another file. */
 #include "merge/merge.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "file/uuid.h"

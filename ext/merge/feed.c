@@ -2,7 +2,6 @@
  * replicated tables. */
 #include "merge/merge.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* =================================================================================================

@@ -43,11 +43,8 @@ void ctr_brought_list_add(ctr_conn *conn, ctr_brought_list *list, const char *bi
     if (!tables) return;
     list->tables = tables;
     if (i == list->n) {
-        tables[i] = (struct ctr_brought_table){.birth = sqlite3_mprintf("%s", birth)};
-        if (!tables[i].birth) {
-            ctr_problem_nomem(conn);
-            return;
-        }
+        tables[i] = (struct ctr_brought_table){.birth = ctr_text_copy(conn, birth)};
+        if (!tables[i].birth) return;
         list->n++;
     }
     ctr_brought_add(&tables[i].brought, more);

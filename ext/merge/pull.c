@@ -689,9 +689,7 @@ static void check_tracked(ctr_file *file, const char *name, const char *called)
 static void note_counters(ctr_conn *conn, struct ctr_report_row *row, ctr_side side,
                           const char *name)
 {
-    if (row->counters[side]) return;
-    row->counters[side] = sqlite3_mprintf("%s", name);
-    if (!row->counters[side]) ctr_problem_nomem(conn);
+    if (!row->counters[side]) row->counters[side] = ctr_text_copy(conn, name);
 }
 
 /* The report names a table as main does: a tracked table by its own name, not by the name of its
@@ -712,13 +710,12 @@ static void name_in_report(merge_job *job, const char *taker)
         ctr_array_room(conn, report->rows, &report->room, (size_t)i + 1, sizeof *rows);
     if (rows && i == report->n)
         rows[report->n++] =
-            (struct ctr_report_row){.birth = sqlite3_mprintf("%s", birth),
-                                    .name = sqlite3_mprintf("%s", tracked ? tracked : name)};
+            (struct ctr_report_row){.birth = ctr_text_copy(conn, birth),
+                                    .name = ctr_text_copy(conn, tracked ? tracked : name)};
     if (rows) {
         report->rows = rows;
         note_counters(conn, &rows[i], pull->side, taker);
         note_counters(conn, &rows[i], takes ? CTR_MAIN_GIVES : CTR_MAIN_TAKES, job->theirs->name);
-        if (!rows[i].birth || !rows[i].name) ctr_problem_nomem(conn);
     }
     if (rows && ctr_rc(conn) == SQLITE_OK) job->report = &rows[i];
 }

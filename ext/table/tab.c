@@ -402,6 +402,15 @@ ctr_tab *ctr_tab_of(ctr_file *file, const char *table, const ctr_shape *shape)
     return ctr_rc(file->conn) == SQLITE_OK ? tab : NULL;
 }
 
+ctr_tab *ctr_tab_read(ctr_file *file, const char *table)
+{
+    ctr_shape shape = {0};
+    bool is = ctr_tab_read_shape(file, table, &shape) == SQLITE_OK;
+    ctr_tab *tab = is ? ctr_tab_of(file, table, &shape) : NULL;
+    ctr_shape_close(&shape);
+    return tab;
+}
+
 void ctr_tab_forget(ctr_file *file, const char *table)
 {
     ctr_tab *tab = ctr_tab_known(file, table);

@@ -868,6 +868,9 @@ bool ctr_tab_read_columns(ctr_file *file, const char *table, ctr_shape *shape);
 /* Reads the shape of a table with its generations; the caller closes it, also after a failure. */
 int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape);
 
+/* Returns the table with the shape that it has now, as ctr_tab_of does; NULL on error. */
+ctr_tab *ctr_tab_read(ctr_file *file, const char *table);
+
 /* Returns a run of statements on the table. `tab` may be NULL after an error. */
 ctr_run ctr_tab_run(const ctr_tab *tab);
 

@@ -11,9 +11,7 @@
 static char *copy_column(ctr_conn *conn, sqlite3_stmt *row, int column)
 {
     const char *text = ctr_text_column(conn, row, column);
-    char *copy = text ? sqlite3_mprintf("%s", text) : NULL;
-    if (text && !copy) ctr_problem_nomem(conn);
-    return copy;
+    return text ? ctr_text_copy(conn, text) : NULL;
 }
 
 void ctr_ordinary_read(ctr_ordinary *ordinary, ctr_conn *conn, const char *schema,
@@ -526,9 +524,8 @@ static int take_names(ctr_tracked *tracked, const ctr_objects *objects, const ch
         noted_read(tracked, !named);
     if (row && row->sql) read_regular_names(tracked, row->sql);
     if (!table && trigger) table = trigger->on;
-    if (!table) return ctr_rc(tracked->conn);
-    tracked->table = sqlite3_mprintf("%s", table);
-    return tracked->table ? ctr_rc(tracked->conn) : ctr_problem_nomem(tracked->conn);
+    if (table) tracked->table = ctr_text_copy(tracked->conn, table);
+    return ctr_rc(tracked->conn);
 }
 
 void ctr_tracked_open(ctr_tracked *tracked, const ctr_objects *objects, const char *counters,
@@ -574,9 +571,8 @@ void ctr_tracked_adopt(ctr_tracked *tracked, int counter, const char *column)
                         tracked->table, column, to->name);
         return;
     }
-    to->name = sqlite3_mprintf("%s", column);
+    to->name = ctr_text_copy(tracked->conn, column);
     to->given = to->name != NULL;
-    if (!to->name) ctr_problem_nomem(tracked->conn);
     look_up_columns(tracked);
 }
 

@@ -493,16 +493,13 @@ void ctr_triggers_follow(ctr_file *file, const char *counters, const ctr_shape *
 /* What a table tracks stays whole until the schema changes. */
 int ctr_triggers_check(ctr_file *file, const char *counters)
 {
-    ctr_shape shape = {0};
     const ctr_objects *objects = ctr_file_objects(file);
     if (!objects || !ctr_tracked_is_among(objects, counters)) return ctr_rc(file->conn);
     ctr_tab *tab = ctr_tab_known(file, counters);
     const ctr_tracked *known = tab ? tab->tracked : NULL;
     if (known && known->whole && known->as_of == file->schemas) return ctr_rc(file->conn);
-    if (ctr_tab_read_shape(file, counters, &shape) == SQLITE_OK)
-        tab = ctr_tab_of(file, counters, &shape);
-    if (ctr_rc(file->conn) == SQLITE_OK) ctr_tracked_release(ctr_triggers_hold(tab));
-    ctr_shape_close(&shape);
+    tab = ctr_tab_read(file, counters);
+    if (tab) ctr_tracked_release(ctr_triggers_hold(tab));
     return ctr_rc(file->conn);
 }
 
@@ -540,8 +537,7 @@ char *ctr_triggers_counters(ctr_file *file, const char *table)
         if (i < catalog.n ? !ctr_triggers_stand_on(objects, entry->name, table)
                           : !is_noted_for(objects, entry, table))
             continue;
-        counters = sqlite3_mprintf("%s", entry->name);
-        if (!counters) ctr_problem_nomem(file->conn);
+        counters = ctr_text_copy(file->conn, entry->name);
     }
     ctr_catalog_close(&catalog);
     return counters;
