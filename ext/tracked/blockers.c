@@ -226,10 +226,10 @@ static bool is_readable(const ctr_foreign_key *key, const ctr_ordinary *table, b
 /* Returns whether the parents of a row may be missing: the merge writes a column of this key. */
 static bool writes_child(const blocked_row *row, const ctr_foreign_key *key)
 {
-    bool writes = false;
     if (sqlite3_stricmp(key->child, row->tracked->table) != 0) return false;
-    for (int i = 0; i < key->n; i++) writes = writes || is_merged(row, key->pairs[i].from);
-    return writes;
+    for (int i = 0; i < key->n; i++)
+        if (is_merged(row, key->pairs[i].from)) return true;
+    return false;
 }
 
 /* SELECT p."id", ?2 FROM (SELECT 1) LEFT JOIN "main"."customers" AS p ON p."id" = ?2
@@ -295,12 +295,12 @@ static bool name_missing_parent(const blocked_row *row, const ctr_foreign_key *k
  * that a merge writes a column to which they refer. */
 static bool has_to_stay(const blocked_row *row, const ctr_foreign_key *key)
 {
-    bool writes = false;
     if (row->ended) return ctr_foreign_keeps(key, row->tracked);
     if (!key->fixes || row->apart->waits || sqlite3_stricmp(key->parent, row->tracked->table) != 0)
         return false;
-    for (int i = 0; i < key->n; i++) writes = writes || is_merged(row, key->pairs[i].to);
-    return writes;
+    for (int i = 0; i < key->n; i++)
+        if (is_merged(row, key->pairs[i].to)) return true;
+    return false;
 }
 
 /* SELECT c."k" FROM parent AS p, child AS c WHERE ... ORDER BY 1
@@ -373,12 +373,6 @@ static void name_relative(const blocked_row *row, sqlite3_str *out)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Returns whether the row is to be deleted. */
-static bool is_to_end(ctr_rows *rows, const ctr_apart_row *apart)
-{
-    return apart->ended || (!apart->waits && !ctr_rows_is_live(rows));
-}
-
 /* Returns the text that names the row, "" if there is none. */
 static const char *name_blocker(const blocked_row *row)
 {
@@ -407,7 +401,7 @@ const char *ctr_blockers_explain(ctr_showing *showing, ctr_rows *rows, sqlite3_v
                              .rows = rows,
                              .apart = apart,
                              .keys = keys,
-                             .ended = is_to_end(rows, apart)};
+                             .ended = apart->ended || (!apart->waits && !ctr_rows_is_live(rows))};
     ctr_problem failed;
     ctr_problem_try(conn, &failed);
     const char *name = name_blocker(&row);

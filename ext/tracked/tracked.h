@@ -199,7 +199,7 @@ typedef struct ctr_writing {
  * Rows below a floor have no cells. One entry, of the row 0, stands for all of them that the table
  * keeps, because others refer to them. */
 
-/* What an entry says, as it is stored. */
+/* What an entry says, as it is stored; sql/track.sql has some of these numbers. */
 typedef enum ctr_apart_what {
     CTR_APART_WAITS,
     CTR_APART_SHOWS,   /* a counter: the value that its column shows */
