@@ -812,8 +812,7 @@ int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, boo
  *     request     a request that was taken
  *     counter     a counter that came or went; see table/columns.c
  *     floors      the floors of the key columns; see table/floors.c
- *     apart       of a tracked table: how a row does not show what was merged; see
- *                 tracked/tracked.h
+ *     apart       of a tracked table: how a row does not show what was merged
  *     column      of a tracked table: a column and its names; see ctr_registry
  *
  * The columns of the UNIQUE constraint are the key, in its order; the other columns are counters,
