@@ -573,46 +573,36 @@ static int64_t stored_generation(const ctr_tab *tab, const char *name)
     return generation;
 }
 
-/* One call makes all columns counters that count in other files: each alone is refused because of
- * the others. It makes the rest regular columns, too. */
-static void warn_of_counters(ctr_warnings *list, const ctr_tracked *tracked, sqlite3_str *names,
-                             sqlite3_str *arguments, int n)
-{
-    const char *name_list = ctr_text_built(tracked->conn, names),
-               *argument_list = ctr_text_built(tracked->conn, arguments);
-    if (n > 0 && ctr_rc(tracked->conn) == SQLITE_OK)
-        add_warning(tracked->conn, list, "column",
-                    sqlite3_mprintf("column%s %s %s in other files: call counter_replicate(%Q%s)",
-                                    n == 1 ? "" : "s", name_list,
-                                    n == 1 ? "is a counter" : "are counters", tracked->table,
-                                    argument_list));
-}
-
 /* A column that was a counter or a regular column stays at home, unless it counts in other files:
- * then a merge has brought a counter without a column here. */
+ * then a merge has brought a counter without a column here, and one call makes all such columns
+ * counters and the others regular ones. */
 static void warn_of_columns(ctr_warnings *list, const ctr_tracked *tracked, ctr_tab *tab)
 {
     int n = 0, n_counters = 0;
     const ctr_registry *registry = ctr_regular_of(tab);
-    sqlite3_str *names = sqlite3_str_new(NULL), *counters = sqlite3_str_new(NULL),
-                *arguments = sqlite3_str_new(NULL);
+    sqlite3_str *names = sqlite3_str_new(NULL), *counters = sqlite3_str_new(NULL);
     for (size_t i = 0; registry && i < tracked->ordinary.n; i++) {
         const ctr_described *column = &tracked->ordinary.columns[i];
         if (!stays_at_home(tracked, column)) continue;
         int64_t generation = stored_generation(tab, column->name);
-        if (generation % 2 == 1) {
+        if (generation % 2 == 1)
             sqlite3_str_appendf(counters, "%s%s", n_counters++ > 0 ? ", " : "", column->name);
-            sqlite3_str_appendf(arguments, ", %Q", column->name);
-        } else if (generation == 0 && !was_ended(registry, column->name)) {
+        else if (generation == 0 && !was_ended(registry, column->name))
             sqlite3_str_appendf(names, "%s%s", n++ > 0 ? ", " : "", column->name);
-        }
     }
-    warn_of_counters(list, tracked, counters, arguments, n_counters);
-    const char *text = ctr_text_built(tab->conn, names);
-    if (n > 0 && n_counters == 0 && ctr_rc(tab->conn) == SQLITE_OK)
+    const char *counter_names = ctr_text_built(tab->conn, counters),
+               *regular_names = ctr_text_built(tab->conn, names),
+               *call = ctr_tracked_call(tracked, NULL);
+    if (ctr_rc(tab->conn) != SQLITE_OK) return;
+    if (n_counters > 0)
         add_warning(tab->conn, list, "column",
-                    sqlite3_mprintf("column%s %s do%s not travel yet: call counter_replicate(%Q)",
-                                    n == 1 ? "" : "s", text, n == 1 ? "es" : "", tracked->table));
+                    sqlite3_mprintf("column%s %s %s in other files: call %s",
+                                    n_counters == 1 ? "" : "s", counter_names,
+                                    n_counters == 1 ? "is a counter" : "are counters", call));
+    else if (n > 0)
+        add_warning(tab->conn, list, "column",
+                    sqlite3_mprintf("column%s %s do%s not travel yet: call %s", n == 1 ? "" : "s",
+                                    regular_names, n == 1 ? "es" : "", call));
 }
 
 /* ---- foreign keys ---------------------------------------------------------------------------- */

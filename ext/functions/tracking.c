@@ -331,9 +331,8 @@ static void add_regular(const tracking_call *call, ctr_tab *tab, const char *nam
     int counter = ctr_shape_counter_like(&call->shape, name);
     if (counter >= 0 && !ctr_tracked_column_of(&call->tracked, counter))
         ctr_problem_set(tab->conn, SQLITE_ERROR,
-                        "%s: column %s is a counter in other files: counter_replicate('%s', '%s') "
-                        "makes it one here",
-                        call->table, name, call->table, name);
+                        "%s: column %s is a counter in other files: %s makes it one here",
+                        call->table, name, ctr_tracked_call(&call->tracked, name));
     if (counter >= 0 || ctr_regular_named(registry, name, strlen(name)) >= 0)
         refuse_birth(call, name);
     ctr_regular_note(tab, registry->n, name, name);

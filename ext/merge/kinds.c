@@ -28,8 +28,8 @@ static const char *say_not_replicated(const ctr_kinds *a, const ctr_kinds *b)
             a->called, b->called);
     return ctr_text_print(a->tab->conn,
                           "it is replicated in %s, but not in %s, and a replicated table merges "
-                          "with replicated ones only: call counter_replicate(%Q) there",
-                          a->called, b->called, kinds_table(b));
+                          "with replicated ones only: call %s there",
+                          a->called, b->called, ctr_tracked_call(b->tracked, NULL));
 }
 
 /* A counter of `a` that `b` had, too, and has ended since to make it a regular column. */
@@ -41,8 +41,9 @@ static const char *say_was_counter(const ctr_kinds *a, const ctr_kinds *b, const
                            : ctr_text_print(a->tab->conn, "rename column %s to %s, ", column, name);
     return ctr_text_print(a->tab->conn,
                           "column %s was a counter and is a regular column in %s: in %s, %scall "
-                          "counter_untrack(%Q, %Q), then counter_replicate(%Q)",
-                          name, b->called, a->called, back, kinds_table(a), name, kinds_table(a));
+                          "counter_untrack(%Q, %Q), then %s",
+                          name, b->called, a->called, back, kinds_table(a), name,
+                          ctr_tracked_call(a->tracked, NULL));
 }
 
 /* Looks for a counter of `a` that is a regular column in `b`. The higher generation says which of
@@ -60,9 +61,9 @@ static const char *counts_in_one(const ctr_kinds *a, const ctr_kinds *b)
         if (generation > ctr_shape_generation(b->shape, name, &spelling))
             return ctr_text_print(a->tab->conn,
                                   "column %s is a counter in %s and a regular column in %s: "
-                                  "counter_replicate(%Q, %Q) there makes it a counter",
-                                  name, a->called, b->called, kinds_table(b),
-                                  there ? there->name : name);
+                                  "%s there makes it a counter",
+                                  name, a->called, b->called,
+                                  ctr_tracked_call(b->tracked, there ? there->name : name));
         if (here) return say_was_counter(a, b, name, here->name);
     }
     return NULL;
@@ -92,10 +93,9 @@ static const char *is_not_regular_yet(const ctr_kinds *mine, const ctr_kinds *th
                                   "column %s is another one in %s: in %s it was %s before it was "
                                   "renamed: rename it there",
                                   name, theirs->called, mine->called, before);
-        return ctr_text_print(mine->tab->conn,
-                              "column %s is replicated in %s and not yet in %s: call "
-                              "counter_replicate(%Q) there",
-                              name, theirs->called, mine->called, kinds_table(mine));
+        return ctr_text_print(
+            mine->tab->conn, "column %s is replicated in %s and not yet in %s: call %s there", name,
+            theirs->called, mine->called, ctr_tracked_call(mine->tracked, NULL));
     }
     return NULL;
 }

@@ -328,6 +328,22 @@ const ctr_described *ctr_tracked_regular_column(const ctr_tracked *tracked, int 
     return NULL;
 }
 
+const char *ctr_tracked_call(const ctr_tracked *tracked, const char *column)
+{
+    sqlite3_str *call = sqlite3_str_new(NULL);
+    sqlite3_str_appendf(call, "counter_replicate(%Q", tracked->table);
+    if (column) sqlite3_str_appendf(call, ", %Q", column);
+    for (int i = 0; i < tracked->shape->n_counters; i++) {
+        const ctr_tracked_column *counter = ctr_tracked_travelling(tracked, i);
+        if (!counter->name && ctr_ordinary_column(&tracked->ordinary, counter->birth) &&
+            ctr_tracked_named(tracked, counter->birth) < 0 &&
+            !(column && sqlite3_stricmp(counter->birth, column) == 0))
+            sqlite3_str_appendf(call, ", %Q", counter->birth);
+    }
+    sqlite3_str_appendall(call, ")");
+    return ctr_text_built(tracked->conn, call);
+}
+
 int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sqlite3_value **keys)
 {
     int rc = ctr_pack_bind_keys(tracked->conn, statement, 1, tracked->shape, keys);

@@ -431,6 +431,11 @@ int ctr_tracked_named(const ctr_tracked *tracked, const char *name);
 int ctr_tracked_counter(const ctr_tracked *tracked, const char *name);
 const ctr_tracked_column *ctr_tracked_regular_named(const ctr_tracked *tracked, const char *name);
 
+/* Returns the call that replicates all columns of the table, for messages: "counter_replicate('p')".
+ * It names `column`, unless that is NULL, and each column that counts in other files alone, for a
+ * call that makes such a one a regular column is refused. */
+const char *ctr_tracked_call(const ctr_tracked *tracked, const char *column);
+
 /* Binds ?1, ?2, ... to a key, as the columns of the counter table store it. */
 int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sqlite3_value **keys);
 

@@ -33,7 +33,7 @@ ADVICE = [  # the file, then the statements
     (rf"but not in (\S+), and a replicated table merges with replicated ones only: call {CALL} there$", ["SELECT {1}"]),
     (r"column (\w+) is another one in \S+: in (\S+) it was \w+ before it was renamed: rename it there$", None),
 ]
-AT_HOME = rf"(?:in (\S+): )?columns? .* (?:do|does) not travel yet: call {CALL}$|(?:in (\S+): )?column \w+ is a counter in other files: call {CALL}$"
+AT_HOME = rf"(?:in (\S+): )?columns? .* (?:do|does) not travel yet: call {CALL}$|(?:in (\S+): )?columns? .* (?:is a counter|are counters) in other files: call {CALL}$"
 
 
 class Row:
@@ -167,8 +167,10 @@ class Table:
             if taken:
                 self.rename(born[taken[1]], f"n{next(self.ids)}")
                 return self.call(text)
-            assert re.search("is tracked already|is not tracked$", str(error)), error  # another merge has said so meanwhile
-            return None
+            if "add 'opening=same', and only the greater value counts" not in str(error):
+                assert re.search("is tracked already|is not tracked$", str(error)), error  # another merge has said so meanwhile
+                return None
+            self.db.execute(f"SELECT {text[:-1]}, 'opening=same')").fetchall()
         if function == "counter_untrack":
             for column in columns:
                 self.end_counter(column)
