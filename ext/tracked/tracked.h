@@ -431,7 +431,7 @@ int ctr_tracked_named(const ctr_tracked *tracked, const char *name);
 int ctr_tracked_counter(const ctr_tracked *tracked, const char *name);
 const ctr_tracked_column *ctr_tracked_regular_named(const ctr_tracked *tracked, const char *name);
 
-/* Returns the call that replicates all columns of the table, for messages: "counter_replicate('p')".
+/* Returns the call that replicates all columns of the table, for messages: counter_replicate('p').
  * It names `column`, unless that is NULL, and each column that counts in other files alone, for a
  * call that makes such a one a regular column is refused. */
 const char *ctr_tracked_call(const ctr_tracked *tracked, const char *column);
