@@ -629,10 +629,6 @@ static void refuse_level(const ctr_cluster *cluster, const char *which, ctr_leve
         any = true;
     }
     const char *text = ctr_text_built(cluster->conn, out);
-    if (!text) {
-        ctr_problem_nomem(cluster->conn);
-        return;
-    }
     ctr_problem_set(cluster->conn, any && locks ? SQLITE_BUSY : SQLITE_ERROR, "%s", text);
 }
 

@@ -560,31 +560,22 @@ static bool was_ended(const ctr_registry *registry, const char *name)
     return false;
 }
 
-/* Returns the generation of the counter with this name, which may have no column here; 0: there was
- * none. Only the stored shape has those that were dropped. */
-static int64_t stored_generation(const ctr_tab *tab, const char *name)
-{
-    const char *spelling;
-    ctr_shape shape = {0};
-    ctr_tab_read_shape(tab->file, tab->table, &shape);
-    int64_t generation =
-        ctr_rc(tab->conn) == SQLITE_OK ? ctr_shape_generation(&shape, name, &spelling) : 0;
-    ctr_shape_close(&shape);
-    return generation;
-}
-
 /* A column that was a counter or a regular column stays at home, unless it counts in other files:
  * then a merge has brought a counter without a column here, and one call makes all such columns
  * counters and the others regular ones. */
 static void warn_of_columns(ctr_warnings *list, const ctr_tracked *tracked, ctr_tab *tab)
 {
     int n = 0, n_counters = 0;
+    const char *spelling;
+    ctr_shape shape = {0}; /* has the counters that were dropped; read if a column asks for them */
     const ctr_registry *registry = ctr_regular_of(tab);
     sqlite3_str *names = sqlite3_str_new(NULL), *counters = sqlite3_str_new(NULL);
     for (size_t i = 0; registry && i < tracked->ordinary.n; i++) {
         const ctr_described *column = &tracked->ordinary.columns[i];
         if (!stays_at_home(tracked, column)) continue;
-        int64_t generation = stored_generation(tab, column->name);
+        if (!shape.columns) ctr_tab_read_shape(tab->file, tab->table, &shape);
+        if (ctr_rc(tab->conn) != SQLITE_OK) break;
+        int64_t generation = ctr_shape_generation(&shape, column->name, &spelling);
         if (generation % 2 == 1)
             sqlite3_str_appendf(counters, "%s%s", n_counters++ > 0 ? ", " : "", column->name);
         else if (generation == 0 && !was_ended(registry, column->name))
@@ -593,6 +584,7 @@ static void warn_of_columns(ctr_warnings *list, const ctr_tracked *tracked, ctr_
     const char *counter_names = ctr_text_built(tab->conn, counters),
                *regular_names = ctr_text_built(tab->conn, names),
                *call = ctr_tracked_call(tracked, NULL);
+    ctr_shape_close(&shape);
     if (ctr_rc(tab->conn) != SQLITE_OK) return;
     if (n_counters > 0)
         add_warning(tab->conn, list, "column",

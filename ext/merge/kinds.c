@@ -11,12 +11,6 @@
 
 #include <string.h>
 
-static const char *kinds_table(const ctr_kinds *kinds)
-{
-    const char *table = kinds->tracked ? kinds->tracked->table : NULL;
-    return table ? table : kinds->birth;
-}
-
 /* A table that is replicated in `a` alone. No call replicates a counter table. */
 static const char *say_not_replicated(const ctr_kinds *a, const ctr_kinds *b)
 {
@@ -42,7 +36,7 @@ static const char *say_was_counter(const ctr_kinds *a, const ctr_kinds *b, const
     return ctr_text_print(a->tab->conn,
                           "column %s was a counter and is a regular column in %s: in %s, %scall "
                           "counter_untrack(%Q, %Q), then %s",
-                          name, b->called, a->called, back, kinds_table(a), name,
+                          name, b->called, a->called, back, a->tracked->table, name,
                           ctr_tracked_call(a->tracked, NULL));
 }
 

@@ -226,7 +226,6 @@ typedef struct ctr_merge {
  * brings everything. */
 typedef struct ctr_kinds {
     const char *called;     /* the file, in messages; borrowed as all others */
-    const char *birth;      /* of the table */
     const ctr_shape *shape; /* of its counters */
     ctr_tab *tab;
     const ctr_tracked *tracked; /* NULL: a counter table */

@@ -500,12 +500,10 @@ static bool passes_over(merge_job *job)
     bool tracks = job->shape.replicated || ctr_tracked_is_among(pull->source->objects, name);
     ctr_tracked *tracked = from && tracks ? ctr_tracked_hold(from) : NULL;
     const ctr_kinds mine = {.called = pull->called,
-                            .birth = job->theirs->birth,
                             .shape = &job->to->shape,
                             .tab = job->to->rows.tab,
                             .tracked = job->to->showing.tracked},
                     theirs = {.called = pull->source->called,
-                              .birth = job->theirs->birth,
                               .shape = &job->shape,
                               .tab = from,
                               .tracked = tracked};

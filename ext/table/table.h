@@ -296,7 +296,7 @@ typedef struct ctr_changes {
  *     'writer'    the number that row cells have in place of a replica id: the id in _name, the
  *                 number in _value
  *
- * Memory of the first two is a cache, dropped with that of the journal. */
+ * Memory of both is a cache, dropped with that of the journal. */
 
 /* A column by its number. */
 typedef struct ctr_regular {

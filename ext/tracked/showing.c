@@ -74,11 +74,12 @@ void ctr_apart_close_row(ctr_apart_row *row)
     *row = (ctr_apart_row){0};
 }
 
-/* Nearly all tables list nothing. */
+/* Nearly all tables list nothing. While memory is doubtful, another connection may have listed
+ * something since. */
 bool ctr_apart_any(ctr_tab *tab)
 {
-    bool current = tab->known && tab->apart.looked && tab->apart.version == tab->version &&
-                   tab->apart.schemas == tab->file->schemas;
+    bool current = tab->known && !tab->doubtful && tab->apart.looked &&
+                   tab->apart.version == tab->version && tab->apart.schemas == tab->file->schemas;
     if (current) return tab->apart.any;
     ctr_run run = ctr_tab_run(tab);
     ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_APART_ANY);
