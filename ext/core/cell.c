@@ -5,7 +5,12 @@
 
 #include "core/core.h"
 
-enum { CELL_FORMAT_1 = 0xC1, CELL_KIND = 0xC0 };
+/* What follows the life belongs to the kind of the cell; ctr_shards_... are the functions of a
+ * counter. */
+static const ctr_kind *kind_of_cell(const ctr_cell *cell)
+{
+    return cell->size > 0 ? ctr_kind_of_byte(cell->bytes[0]) : ctr_kind_counter();
+}
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -14,9 +19,8 @@ ctr_cell ctr_cell_untouched(void)
     return (ctr_cell){.life = 1};
 }
 
-/* Checks the shards and, unless `summary` is NULL, sums them up. */
-static ctr_status check_shards(const uint8_t *at, const uint8_t *end, const uint8_t *id,
-                               ctr_summary *summary)
+ctr_status ctr_shards_check(const uint8_t *at, const uint8_t *end, const uint8_t *id,
+                            ctr_summary *summary)
 {
     const uint8_t *last = NULL;
     while (at < end) {
@@ -46,8 +50,9 @@ static ctr_status open_summed(ctr_cell *cell, const uint8_t *bytes, size_t size,
                               ctr_summary *summary)
 {
     *cell = ctr_cell_untouched();
-    if (size == 0 || (bytes[0] & 0xf0) != CELL_KIND || bytes[0] == CELL_KIND) return CTR_NOT_A_CELL;
-    if (bytes[0] != CELL_FORMAT_1) return CTR_NEWER_FORMAT;
+    const ctr_kind *kind = size > 0 ? ctr_kind_of_byte(bytes[0]) : NULL;
+    if (!kind) return CTR_NOT_A_CELL;
+    if (bytes[0] != kind->first) return CTR_NEWER_FORMAT;
 
     const uint8_t *at = bytes + 1, *end = bytes + size;
     uint64_t life;
@@ -56,7 +61,7 @@ static ctr_status open_summed(ctr_cell *cell, const uint8_t *bytes, size_t size,
     if (life < 1 || life > CTR_LIFE_MAX) return CTR_OUT_OF_RANGE;
     if (life % 2 == 0 && at < end) return CTR_TRAILING;
     if (life == 1 && at == end) return CTR_NEEDLESS;
-    status = check_shards(at, end, id, summary);
+    status = kind->check(at, end, id, summary);
     if (status != CTR_OK) return status;
 
     *cell = (ctr_cell){(uint32_t)life, bytes, size, (size_t)(at - bytes)};
@@ -145,7 +150,7 @@ bool ctr_cell_same(const ctr_cell *a, const ctr_cell *b)
 
 bool ctr_cell_next(const ctr_cell *cell, size_t *at, ctr_shard *shard)
 {
-    if (*at == 0) *at = cell->header;
+    if (*at == 0) *at = kind_of_cell(cell) == ctr_kind_counter() ? cell->header : cell->size;
     if (*at >= cell->size) return false;
 
     const uint8_t *byte = cell->bytes + *at;
@@ -166,9 +171,9 @@ bool ctr_shard_beats(const ctr_shard *a, const ctr_shard *b)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static uint8_t *put_header(uint8_t *out, uint32_t life)
+static uint8_t *put_header(uint8_t *out, const ctr_kind *kind, uint32_t life)
 {
-    *out++ = CELL_FORMAT_1;
+    *out++ = kind->first;
     return ctr_varint_put(out, life);
 }
 
@@ -194,7 +199,7 @@ static size_t copy_cell(const ctr_cell *cell, uint8_t *out)
 size_t ctr_cell_write(uint32_t life, const ctr_shard *shards, size_t n, uint8_t *out)
 {
     if (life == 1 && n == 0) return 0;
-    uint8_t *end = put_header(out, life);
+    uint8_t *end = put_header(out, ctr_kind_counter(), life);
     for (size_t i = 0; i < n; i++) end = put_shard(end, &shards[i]);
     return (size_t)(end - out);
 }
@@ -232,7 +237,8 @@ ctr_status ctr_cell_add(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE],
     if (mine.clock > INT64_MAX - ticks) return CTR_OVERFLOW;
     mine.clock += ticks;
     if (ctr_sum_value(&sum, &mine.value) != CTR_OK) return CTR_OVERFLOW;
-    uint8_t *end = cell->size == 0 ? put_header(out, 1) : put_bytes(out, cell->bytes, before);
+    uint8_t *end = cell->size == 0 ? put_header(out, ctr_kind_counter(), 1)
+                                   : put_bytes(out, cell->bytes, before);
     end = put_shard(end, &mine);
     if (cell->size > 0) end = put_bytes(end, cell->bytes + after, cell->size - after);
     *size = (size_t)(end - out);
@@ -247,20 +253,24 @@ ctr_status ctr_cell_increment(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE
     return ctr_cell_add(cell, id, &difference, 1, least, out, size);
 }
 
+ctr_status ctr_kind_begin_life(const ctr_kind *kind, uint32_t life, bool live, uint8_t *out,
+                               size_t *size)
+{
+    bool lives = life % 2 == 1;
+    if (life == CTR_LIFE_MAX) return CTR_LAST_LIFE;
+    if (live || lives) life += live && lives ? 2 : 1;
+    *size = (size_t)(put_header(out, kind, life) - out);
+    return CTR_OK;
+}
+
 ctr_status ctr_cell_delete(const ctr_cell *cell, uint8_t *out, size_t *size)
 {
-    if (cell->life == CTR_LIFE_MAX) return CTR_LAST_LIFE;
-    uint32_t life = ctr_cell_is_deleted(cell) ? cell->life : cell->life + 1;
-    *size = (size_t)(put_header(out, life) - out);
-    return CTR_OK;
+    return ctr_kind_begin_life(kind_of_cell(cell), cell->life, false, out, size);
 }
 
 ctr_status ctr_cell_reset(const ctr_cell *cell, uint8_t *out, size_t *size)
 {
-    if (cell->life == CTR_LIFE_MAX) return CTR_LAST_LIFE;
-    uint32_t life = ctr_cell_is_deleted(cell) ? cell->life + 1 : cell->life + 2;
-    *size = (size_t)(put_header(out, life) - out);
-    return CTR_OK;
+    return ctr_kind_begin_life(kind_of_cell(cell), cell->life, true, out, size);
 }
 
 /* ---- two cells ------------------------------------------------------------------------------- */
@@ -299,8 +309,12 @@ size_t ctr_cell_merge(const ctr_cell *a, const ctr_cell *b, uint8_t *out)
     if (a->life != b->life) return copy_cell(a->life > b->life ? a : b, out);
     if (a->size == 0 || ctr_cell_same(a, b)) return copy_cell(b, out);
     if (b->size == 0) return copy_cell(a, out);
+    return kind_of_cell(a)->join(a, b, out);
+}
 
-    uint8_t *end = put_header(out, a->life);
+size_t ctr_shards_join(const ctr_cell *a, const ctr_cell *b, uint8_t *out)
+{
+    uint8_t *end = put_header(out, ctr_kind_counter(), a->life);
     shard_walk left = walk_open(a), right = walk_open(b);
     while (left.more || right.more) {
         int order = walk_order(&left, &right);
@@ -347,7 +361,11 @@ size_t ctr_cell_conflicts(const ctr_cell *a, const ctr_cell *b)
 ctr_order ctr_cell_compare(const ctr_cell *a, const ctr_cell *b)
 {
     if (a->life != b->life) return a->life > b->life ? CTR_GREATER : CTR_LESS;
+    return kind_of_cell(a->size > 0 ? a : b)->compare(a, b);
+}
 
+ctr_order ctr_shards_compare(const ctr_cell *a, const ctr_cell *b)
+{
     bool greater = false, less = false;
     shard_walk left = walk_open(a), right = walk_open(b);
     while (left.more || right.more) {
@@ -371,8 +389,12 @@ size_t ctr_cell_diff(const ctr_cell *cell, const ctr_cell *known, uint8_t *out)
 {
     if (cell->life > known->life) return copy_cell(cell, out);
     if (cell->life < known->life || cell->size == 0) return 0;
+    return kind_of_cell(cell)->diff(cell, known, out);
+}
 
-    uint8_t *start = put_header(out, cell->life), *end = start;
+size_t ctr_shards_diff(const ctr_cell *cell, const ctr_cell *known, uint8_t *out)
+{
+    uint8_t *start = put_header(out, ctr_kind_counter(), cell->life), *end = start;
     shard_walk left = walk_open(cell), right = walk_open(known);
     while (left.more) {
         int order = walk_order(&left, &right);
@@ -382,6 +404,24 @@ size_t ctr_cell_diff(const ctr_cell *cell, const ctr_cell *known, uint8_t *out)
         if (order >= 0) walk_on(&right);
     }
     return end == start ? 0 : (size_t)(end - out);
+}
+
+size_t ctr_shards_own(const ctr_cell *cell, const ctr_own_filter *own, uint8_t *out)
+{
+    bool any = cell->life > 1;
+    uint8_t *end = put_header(out, ctr_kind_counter(), cell->life);
+    ctr_shard shard;
+    for (size_t at = 0; ctr_cell_next(cell, &at, &shard);) {
+        if (!own->is(own->with, shard.id)) continue;
+        end = put_shard(end, &shard);
+        any = true;
+    }
+    return any ? (size_t)(end - out) : 0;
+}
+
+size_t ctr_cell_own(const ctr_cell *cell, const ctr_own_filter *own, uint8_t *out)
+{
+    return cell->size > 0 ? kind_of_cell(cell)->own(cell, own, out) : 0;
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */
@@ -400,16 +440,22 @@ void ctr_sum_subtract(ctr_sum *sum, int64_t value)
     sum->low = low;
 }
 
-void ctr_sum_add_cell(ctr_sum *sum, const ctr_cell *cell)
+void ctr_shards_show(const ctr_cell *cell, ctr_sum *sum)
 {
     ctr_shard shard;
     for (size_t at = 0; ctr_cell_next(cell, &at, &shard);) ctr_sum_add(sum, shard.value);
 }
 
+void ctr_sum_add_cell(ctr_sum *sum, const ctr_cell *cell)
+{
+    kind_of_cell(cell)->show(cell, sum);
+}
+
 void ctr_sum_subtract_cell(ctr_sum *sum, const ctr_cell *cell)
 {
-    ctr_shard shard;
-    for (size_t at = 0; ctr_cell_next(cell, &at, &shard);) ctr_sum_subtract(sum, shard.value);
+    ctr_sum shown = {0, 0};
+    ctr_sum_add_cell(&shown, cell);
+    ctr_sum_subtract_sum(sum, &shown);
 }
 
 void ctr_sum_subtract_sum(ctr_sum *sum, const ctr_sum *other)

@@ -1,5 +1,6 @@
 /* core/core.h - what can be said without SQLite: the algebra of counters and rows.
  *
+ *     kind         what a column is: a counter, or a regular column
  *     cell         the state of a counter, and its merge: include/counter_cell.h
  *     row cell     the state of a row of a replicated table
  *     key          the values of a key, packed; an id of 16 bytes; numbers as bytes
@@ -20,6 +21,48 @@
 #include <string.h>
 
 #include "counter_cell.h"
+
+/* The kinds of the columns that travel (core/kind.c).
+ *
+ *     a counter          its state is a cell: of two, the higher life wins whole; in one life of
+ *                        each shard the higher clock. It shows the sum of the shards
+ *     a regular column   its state is a stamp in the row cell: the higher one wins. It shows the
+ *                        value that was written with it (a register, in papers)
+ *
+ * All cells begin with their kind and their life, and a later life of the row empties them. What
+ * follows belongs to the kind. The first byte of a cell tells its kind, so ctr_cell_... work on
+ * cells of all kinds; an untouched cell has the kind of its column. */
+
+/* Which shards are whose: `is` returns whether the id is one of them. */
+typedef struct ctr_own_filter {
+    bool (*is)(const void *with, const uint8_t *id);
+    const void *with;
+} ctr_own_filter;
+
+typedef struct ctr_kind {
+    const char *word;   /* in the declaration of a counter table; NULL: no column of it */
+    const char *noun;   /* in messages */
+    const char *stored; /* the type of its column in <table>_cells; NULL: it has no cells */
+
+    /* Of a kind with cells. */
+    uint8_t first; /* their first byte: the kind in the high half, the format in the low one */
+    bool adds;     /* the journal may hold a change, as an amount that a fold adds to the cell;
+                      else a change is written into the cell */
+
+    /* As ctr_cell_open, for the bytes behind the life; adds to `summary` unless that is NULL. */
+    ctr_status (*check)(const uint8_t *at, const uint8_t *end, const uint8_t *id,
+                        ctr_summary *summary);
+    /* Adds what the cell shows. */
+    void (*show)(const ctr_cell *cell, ctr_sum *sum);
+    /* As ctr_cell_add: changes what the cell shows by a difference. */
+    ctr_status (*change)(const ctr_cell *cell, const uint8_t *id, const ctr_sum *difference,
+                         int64_t ticks, int64_t least, uint8_t *out, size_t *size);
+    /* As the ctr_cell_ functions of these names, for cells of one odd life. */
+    size_t (*join)(const ctr_cell *a, const ctr_cell *b, uint8_t *out);
+    ctr_order (*compare)(const ctr_cell *a, const ctr_cell *b);
+    size_t (*diff)(const ctr_cell *cell, const ctr_cell *known, uint8_t *out);
+    size_t (*own)(const ctr_cell *cell, const ctr_own_filter *own, uint8_t *out);
+} ctr_kind;
 
 /* The values of a row's key, packed into one blob that any transport can carry.
  *
@@ -508,6 +551,28 @@ typedef struct ctr_shortage {
     int dc, needed, n, available;
 } ctr_shortage;
 
+/* ==== kind.c ================================================================================== */
+
+const ctr_kind *ctr_kind_counter(void);
+const ctr_kind *ctr_kind_regular(void);
+
+/* Return the kind of which cells have this first byte, in any format; with this word in a
+ * declaration; with this word as a type there or in <table>_cells. NULL: there is none. */
+const ctr_kind *ctr_kind_of_byte(uint8_t first);
+const ctr_kind *ctr_kind_of_word(ctr_span word);
+const ctr_kind *ctr_kind_of_type(const char *type);
+
+/* ==== cell.c ================================================================================== */
+
+/* Writes the beginning of the next life, odd or even, of a cell in this one. A deleted cell stays
+ * as it is. CTR_LAST_LIFE: there is none. Needs CTR_CELL_HEADER_MAX bytes. */
+ctr_status ctr_kind_begin_life(const ctr_kind *kind, uint32_t life, bool live, uint8_t *out,
+                               size_t *size);
+
+/* Writes the cell without what others have written; its life stays. Needs cell->size bytes, and
+ * CTR_CELL_HEADER_MAX. */
+size_t ctr_cell_own(const ctr_cell *cell, const ctr_own_filter *own, uint8_t *out);
+
 /* ==== row_cell.c ============================================================================== */
 
 static inline bool ctr_row_cell_is_live(const ctr_row_cell *cell)
@@ -835,6 +900,17 @@ int ctr_level_contacts(ctr_level level, const ctr_site *sites, int n, int *conta
 /* =================================================================================================
  * Only files of this folder use what follows.
  */
+
+/* ==== cell.c ================================================================================== */
+
+/* What a counter answers as a kind: see ctr_kind. */
+ctr_status ctr_shards_check(const uint8_t *at, const uint8_t *end, const uint8_t *id,
+                            ctr_summary *summary);
+void ctr_shards_show(const ctr_cell *cell, ctr_sum *sum);
+size_t ctr_shards_join(const ctr_cell *a, const ctr_cell *b, uint8_t *out);
+ctr_order ctr_shards_compare(const ctr_cell *a, const ctr_cell *b);
+size_t ctr_shards_diff(const ctr_cell *cell, const ctr_cell *known, uint8_t *out);
+size_t ctr_shards_own(const ctr_cell *cell, const ctr_own_filter *own, uint8_t *out);
 
 /* ==== key.c =================================================================================== */
 

@@ -120,12 +120,13 @@ static ctr_span whole(const char *clause)
     return (ctr_span){clause, strlen(clause)};
 }
 
-static bool has_word(ctr_span type, const char *word)
+/* Has the type the word of a kind that is declared? */
+static bool has_kind(ctr_span type)
 {
     ctr_words s = {.at = type.text};
     for (ctr_word_next(&s); s.kind != CTR_WORD_END && s.word.text < type.text + type.size;
          ctr_word_next(&s))
-        if (ctr_word_at(&s, word)) return true;
+        if (s.kind == CTR_WORD_PLAIN && ctr_kind_of_word(s.word)) return true;
     return false;
 }
 
@@ -221,11 +222,8 @@ static bool parse_column(ctr_declaration *d, const char *clause, const char *tab
     if (!check_name(d, column.name, table)) return false;
     int words;
     if (!scan_type(&s, &column.type, &words)) return refuse_clause(d, CTR_REFUSE_TYPE, column.name);
-    if (has_word(column.type, "counter")) {
-        if (words > 1) return refuse_clause(d, CTR_REFUSE_COUNTER_TYPE, column.name);
-        column.counter = true;
-    }
-    column.counter |= is_counter && column.type.size == 0;
+    column.counter = (is_counter && column.type.size == 0) || has_kind(column.type);
+    if (column.counter && words > 1) return refuse_clause(d, CTR_REFUSE_COUNTER_TYPE, column.name);
     if (!parse_constraints(d, &s, &column)) return false;
     if (column.counter && column.key >= 0)
         return refuse_clause(d, CTR_REFUSE_COUNTER_IN_KEY, column.name);

@@ -427,12 +427,12 @@ static void report_exchange(ctr_answer *answer, sqlite3_value **args)
 
 int ctr_exchange_register(sqlite3 *db, ctr_conn *conn)
 {
-    static const ctr_answer_kind KINDS[] = {
+    static const ctr_answer_kind ANSWERS[] = {
         EXCHANGE("counter_pull"),
         EXCHANGE("counter_push"),
         EXCHANGE("counter_sync"),
     };
-    return ctr_answer_register(db, conn, KINDS, sizeof KINDS / sizeof *KINDS);
+    return ctr_answer_register(db, conn, ANSWERS, sizeof ANSWERS / sizeof *ANSWERS);
 }
 
 /* =================================================================================================

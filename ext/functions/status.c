@@ -471,7 +471,7 @@ static void show_all_tracked(ctr_answer *answer, sqlite3_value **args)
 
 int ctr_status_register(sqlite3 *db, ctr_conn *conn)
 {
-    static const ctr_answer_kind KINDS[] = {
+    static const ctr_answer_kind ANSWERS[] = {
         {.name = "counter_cluster_status",
          .n_needed = 1,
          .works = true,
@@ -492,7 +492,7 @@ int ctr_status_register(sqlite3 *db, ctr_conn *conn)
     static const ctr_function RESET = {"counter_stats_reset", 0, 0, CTR_ADMIN, fn_stats_reset};
     int rc = ctr_shared_functions(db, conn, &RESET, 1);
     if (rc != SQLITE_OK) return rc;
-    return ctr_answer_register(db, conn, KINDS, sizeof KINDS / sizeof *KINDS);
+    return ctr_answer_register(db, conn, ANSWERS, sizeof ANSWERS / sizeof *ANSWERS);
 }
 
 /* =================================================================================================

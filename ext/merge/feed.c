@@ -623,8 +623,9 @@ static bool step_row(ctr_feed *feed)
     return false;
 }
 
-static bool is_own(const ctr_feed *feed, const uint8_t *id)
+static bool is_own(const void *with, const uint8_t *id)
 {
+    const ctr_feed *feed = with;
     for (size_t i = 0; i < feed->n_ids; i++)
         if (memcmp(feed->ids + i * CTR_ID_SIZE, id, CTR_ID_SIZE) == 0) return true;
     return ctr_id_is_opening(id);
@@ -633,19 +634,11 @@ static bool is_own(const ctr_feed *feed, const uint8_t *id)
 /* Takes the shards of others out of the current cell. Its life stays. */
 static void keep_own_shards(ctr_feed *feed)
 {
-    ctr_conn *conn = feed->source.conn;
-    enum { LEAST = CTR_ID_SIZE + 2 }; /* bytes of a shard */
-    size_t n = 0, at = 0;
-    ctr_shard shard, *kept;
-    feed->own_shards.size = feed->own_cell.size = 0;
-    kept = (void *)ctr_pack_room(conn, &feed->own_shards,
-                                 (feed->cell.size / LEAST + 1) * sizeof *kept);
-    uint8_t *out = ctr_pack_room(conn, &feed->own_cell, feed->cell.size + CTR_CELL_HEADER_MAX);
-    if (!kept || !out) return;
-    while (ctr_cell_next(&feed->cell, &at, &shard))
-        if (is_own(feed, shard.id)) kept[n++] = shard;
-    size_t size = ctr_cell_write(feed->cell.life, kept, n, out);
-    feed->cell = ctr_cell_written(out, size);
+    const ctr_own_filter own = {is_own, feed};
+    feed->own_cell.size = 0;
+    uint8_t *out =
+        ctr_pack_room(feed->source.conn, &feed->own_cell, feed->cell.size + CTR_CELL_HEADER_MAX);
+    if (out) feed->cell = ctr_cell_written(out, ctr_cell_own(&feed->cell, &own, out));
 }
 
 static void read_own_ids(ctr_feed *feed)
@@ -761,6 +754,5 @@ void ctr_feed_close(ctr_feed *feed)
     sqlite3_free(feed->key.bytes);
     sqlite3_free(feed->ids);
     sqlite3_free(feed->own_cell.bytes);
-    sqlite3_free(feed->own_shards.bytes);
     *feed = (ctr_feed){.eof = true};
 }

@@ -26,6 +26,13 @@ static const char *say_not_replicated(const ctr_kinds *a, const ctr_kinds *b)
                           a->called, b->called, ctr_tracked_call(b->tracked, NULL));
 }
 
+/* The kind of a counter, in messages. */
+static const char *noun_of(const ctr_kinds *kinds, const char *counter)
+{
+    const ctr_shape *shape = kinds->shape;
+    return shape->columns[shape->counters[ctr_shape_counter(shape, counter)]].kind->noun;
+}
+
 /* A counter of `a` that `b` had, too, and has ended since to make it a regular column. */
 static const char *say_was_counter(const ctr_kinds *a, const ctr_kinds *b, const char *name,
                                    const char *column)
@@ -34,10 +41,10 @@ static const char *say_was_counter(const ctr_kinds *a, const ctr_kinds *b, const
                            ? ""
                            : ctr_text_print(a->tab->conn, "rename column %s to %s, ", column, name);
     return ctr_text_print(a->tab->conn,
-                          "column %s was a counter and is a regular column in %s: in %s, %scall "
+                          "column %s was %s and is %s in %s: in %s, %scall "
                           "counter_untrack(%Q, %Q), then %s",
-                          name, b->called, a->called, back, a->tracked->table, name,
-                          ctr_tracked_call(a->tracked, NULL));
+                          name, noun_of(a, name), ctr_kind_regular()->noun, b->called, a->called,
+                          back, a->tracked->table, name, ctr_tracked_call(a->tracked, NULL));
 }
 
 /* Looks for a counter of `a` that is a regular column in `b`. The higher generation says which of
@@ -53,11 +60,10 @@ static const char *counts_in_one(const ctr_kinds *a, const ctr_kinds *b)
         const ctr_tracked_column *here = ctr_tracked_column_of(a->tracked, i);
         int64_t generation = a->shape->columns[a->shape->counters[i]].generation;
         if (generation > ctr_shape_generation(b->shape, name, &spelling))
-            return ctr_text_print(a->tab->conn,
-                                  "column %s is a counter in %s and a regular column in %s: "
-                                  "%s there makes it a counter",
-                                  name, a->called, b->called,
-                                  ctr_tracked_call(b->tracked, there ? there->name : name));
+            return ctr_text_print(
+                a->tab->conn, "column %s is %s in %s and %s in %s: %s there makes it %s", name,
+                noun_of(a, name), a->called, ctr_kind_regular()->noun, b->called,
+                ctr_tracked_call(b->tracked, there ? there->name : name), noun_of(a, name));
         if (here) return say_was_counter(a, b, name, here->name);
     }
     return NULL;

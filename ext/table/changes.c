@@ -553,9 +553,10 @@ static bool fold_cell(folding *job, int64_t id, int counter, const ctr_amount *a
     ctr_sum_add(&sum, amount->n);
     ctr_status status =
         job->old.size > 0 ? ctr_cell_open(&cell, job->old.bytes, job->old.size) : CTR_OK;
+    const ctr_kind *kind = job->shape.columns[job->shape.counters[counter]].kind;
     if (status == CTR_OK)
         status =
-            ctr_cell_add(&cell, job->tab->id, &sum, amount->ticks, job->tab->least, out, &size);
+            kind->change(&cell, job->tab->id, &sum, amount->ticks, job->tab->least, out, &size);
     if (status != CTR_OK) {
         refuse_cell(job, id, counter, status);
         return false;

@@ -99,6 +99,11 @@ static ctr_status bytes_of(ctr_conn *conn, sqlite3_value *value, const uint8_t *
     return *bytes || lost ? CTR_OK : CTR_NOT_A_CELL;
 }
 
+static const ctr_kind *kind_at(const ctr_rows *rows, int counter)
+{
+    return rows->shape->columns[rows->shape->counters[counter]].kind;
+}
+
 /* Opens the cell in a value; the journal is up to date. */
 static int values_cell(ctr_rows *rows, sqlite3_value *value, int64_t rowid, int counter,
                        ctr_cell *cell)
@@ -117,7 +122,8 @@ static int values_cell(ctr_rows *rows, sqlite3_value *value, int64_t rowid, int 
         if (!out) return ctr_rc(rows->conn);
         ctr_sum n = {0, 0};
         ctr_sum_add(&n, amount->n);
-        status = ctr_cell_add(cell, rows->tab->id, &n, amount->ticks, rows->tab->least, out, &size);
+        status = kind_at(rows, counter)
+                     ->change(cell, rows->tab->id, &n, amount->ticks, rows->tab->least, out, &size);
         if (status == CTR_OK) *cell = ctr_cell_written(out, size);
     }
     return status == CTR_OK ? ctr_rc(rows->conn) : malformed(rows, rowid, counter, status);
@@ -678,7 +684,8 @@ static ctr_status stage_cell(ctr_rows *rows, int counter, const ctr_cell *base,
     size_t size;
     uint8_t *out = ctr_stage_room(rows, base->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX);
     if (!out) return CTR_OK;
-    ctr_status status = ctr_cell_add(base, leader->id, difference, 1, leader->least, out, &size);
+    const ctr_kind *kind = kind_at(rows, counter);
+    ctr_status status = kind->change(base, leader->id, difference, 1, leader->least, out, &size);
     if (status == CTR_OK) ctr_stage_set(rows, counter, size);
     return status;
 }
@@ -689,7 +696,10 @@ static ctr_status stage_difference(ctr_rows *rows, int counter, const ctr_sum *d
 {
     ctr_staged *staged = &rows->staged[counter];
     const ctr_cell *cell = &rows->cells[counter];
-    if (rows->whole || !rows->found) return stage_cell(rows, counter, cell, difference, leader);
+    if (!rows->whole && rows->found && !kind_at(rows, counter)->adds && rows_load_cells(rows))
+        return CTR_OK;
+    if (rows->whole || !rows->found || !kind_at(rows, counter)->adds)
+        return stage_cell(rows, counter, cell, difference, leader);
 
     int64_t value;
     const ctr_summary *state = &rows->states[counter];
@@ -738,10 +748,10 @@ ctr_status ctr_stage_next_life(ctr_rows *rows, int counter, int64_t n, const ctr
     uint8_t empty[CTR_CELL_HEADER_MAX], *out;
     size_t size;
     ctr_sum difference = {0, 0};
-    ctr_cell cell = {.life = ctr_rows_state(rows, counter).life};
-    ctr_status status = ctr_cell_reset(&cell, empty, &size);
+    ctr_status status = ctr_kind_begin_life(kind_at(rows, counter),
+                                            ctr_rows_state(rows, counter).life, true, empty, &size);
     if (status != CTR_OK) return status;
-    cell = ctr_cell_written(empty, size);
+    const ctr_cell cell = ctr_cell_written(empty, size);
     ctr_sum_add(&difference, n);
     if (leader) return stage_cell(rows, counter, &cell, &difference, leader);
     out = ctr_stage_room(rows, size);
@@ -754,10 +764,10 @@ ctr_status ctr_stage_next_life(ctr_rows *rows, int counter, int64_t n, const ctr
 ctr_status ctr_stage_delete(ctr_rows *rows, int counter)
 {
     size_t size;
-    ctr_cell cell = {.life = ctr_rows_state(rows, counter).life};
     uint8_t *out = ctr_stage_room(rows, CTR_CELL_HEADER_MAX);
     if (!out) return CTR_OK;
-    ctr_status status = ctr_cell_delete(&cell, out, &size);
+    ctr_status status = ctr_kind_begin_life(kind_at(rows, counter),
+                                            ctr_rows_state(rows, counter).life, false, out, &size);
     if (status == CTR_OK) ctr_stage_set(rows, counter, size);
     return status;
 }

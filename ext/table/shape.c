@@ -18,6 +18,13 @@ int ctr_shape_open(ctr_conn *conn, ctr_shape *shape, int n)
     return made ? ctr_rc(conn) : ctr_problem_nomem(conn);
 }
 
+/* A table that counts another one may declare no type. */
+static const ctr_kind *kind_of_declared(const char *type)
+{
+    const ctr_kind *kind = ctr_kind_of_type(type);
+    return kind ? kind : ctr_kind_counter();
+}
+
 int ctr_shape_add(ctr_conn *conn, ctr_shape *shape, const char *name, const char *type,
                   const char *collation, int key)
 {
@@ -32,6 +39,7 @@ int ctr_shape_add(ctr_conn *conn, ctr_shape *shape, const char *name, const char
                            .affinity = ctr_declaration_affinity(type),
                            .key = key,
                            .counter = key < 0 ? shape->n_counters : -1,
+                           .kind = key < 0 ? kind_of_declared(type) : NULL,
                            .generation = key < 0 ? 1 : 0};
     if (key < 0) shape->counters[shape->n_counters++] = i;
     if (key >= 0) {
@@ -257,7 +265,7 @@ const char *ctr_shape_declaration(ctr_conn *conn, const ctr_shape *shape)
     for (int i = 0; i < shape->n_columns; i++) {
         const ctr_column *column = &shape->columns[i];
         if (column->key < 0)
-            sqlite3_str_appendf(out, "\"%w\" COUNTER, ", column->name);
+            sqlite3_str_appendf(out, "\"%w\" %s, ", column->name, column->kind->word);
         else
             sqlite3_str_appendf(out, "\"%w\" %s COLLATE \"%w\", ", column->name, column->type,
                                 column->collation);

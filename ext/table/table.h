@@ -29,8 +29,9 @@
 typedef struct ctr_column {
     char *name, *type, *collation; /* owned; type "" and collation "BINARY" if none was declared */
     ctr_affinity affinity;
-    int key;     /* position in the key, or -1 */
-    int counter; /* number among the counters, or -1 */
+    int key;              /* position in the key, or -1 */
+    int counter;          /* number among the counters, or -1 */
+    const ctr_kind *kind; /* of a counter; else NULL */
 
     /* Of a counter: see table/columns.c. */
     int64_t generation;

@@ -1,0 +1,54 @@
+/* core/kind.c - the kinds of columns. */
+#include "core/core.h"
+
+static const ctr_kind KINDS[] = {
+    {.word = "COUNTER",
+     .noun = "a counter",
+     .stored = "BLOB",
+     .first = 0xC1,
+     .adds = true,
+     .check = ctr_shards_check,
+     .show = ctr_shards_show,
+     .change = ctr_cell_add,
+     .join = ctr_shards_join,
+     .compare = ctr_shards_compare,
+     .diff = ctr_shards_diff,
+     .own = ctr_shards_own},
+    {.noun = "a regular column"},
+};
+
+enum { KINDS_OF_COLUMNS = sizeof KINDS / sizeof *KINDS };
+
+const ctr_kind *ctr_kind_counter(void)
+{
+    return &KINDS[0];
+}
+
+const ctr_kind *ctr_kind_regular(void)
+{
+    return &KINDS[1];
+}
+
+const ctr_kind *ctr_kind_of_byte(uint8_t first)
+{
+    if (first == KINDS[0].first) return &KINDS[0];
+    if ((first & 0x0f) == 0) return NULL; /* there is no format 0 */
+    for (int i = 0; i < KINDS_OF_COLUMNS; i++)
+        if (KINDS[i].stored && (KINDS[i].first & 0xf0) == (first & 0xf0)) return &KINDS[i];
+    return NULL;
+}
+
+const ctr_kind *ctr_kind_of_word(ctr_span word)
+{
+    for (int i = 0; i < KINDS_OF_COLUMNS; i++)
+        if (KINDS[i].word && ctr_word_is(word, KINDS[i].word)) return &KINDS[i];
+    return NULL;
+}
+
+const ctr_kind *ctr_kind_of_type(const char *type)
+{
+    const ctr_span word = {type, strlen(type)};
+    for (int i = 0; i < KINDS_OF_COLUMNS; i++)
+        if (KINDS[i].stored && ctr_word_is(word, KINDS[i].stored)) return &KINDS[i];
+    return ctr_kind_of_word(word);
+}
