@@ -85,7 +85,7 @@ static bool look_up_open(ctr_apply *apply)
     return same && !changed;
 }
 
-static int open_target(ctr_apply *apply, const char *birth, bool replicated, ctr_file *file)
+static int open_target(ctr_apply *apply, const char *birth, bool has_life, ctr_file *file)
 {
     bool current =
         apply->open && sqlite3_stricmp(apply->merge.entry.birth, birth) == 0 && look_up_open(apply);
@@ -94,7 +94,7 @@ static int open_target(ctr_apply *apply, const char *birth, bool replicated, ctr
     apply->open = true;
     if (ctr_rc(file->conn) == SQLITE_OK &&
         !ctr_merge_open(&apply->merge, file, birth, &apply->conflicts) &&
-        ctr_merge_refuse_name(file, "main", birth, replicated) == SQLITE_OK)
+        ctr_kinds_refuse_name(file, "main", birth, has_life) == SQLITE_OK)
         ctr_problem_set(
             file->conn, SQLITE_ERROR,
             "no counter table was created with this name here: CREATE it first, as at the source");
@@ -206,11 +206,16 @@ static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_file *
     ctr_shape_close(&shape);
 }
 
+/* A cell of a replicated table comes with the life of its row, and no other has one. */
+static bool has_life(const ctr_change *change)
+{
+    return change->kind == CTR_CHANGE_ROW || change->life > 0;
+}
+
 /* Opens the table and takes the key. */
 static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_file *file)
 {
-    bool replicated = change->kind == CTR_CHANGE_ROW || change->life > 0;
-    if (open_target(apply, change->table, replicated, file)) return ctr_rc(file->conn);
+    if (open_target(apply, change->table, has_life(change), file)) return ctr_rc(file->conn);
     const ctr_identity *identity = ctr_file_identity(file);
     if (!identity) return ctr_rc(file->conn);
     apply->conflicts = (ctr_conflicts){.file = file};
@@ -236,18 +241,9 @@ static bool is_in_scope(ctr_apply *apply, const ctr_change *change)
     return ctr_scope_has(apply->conn, &apply->scope, &apply->merge.shape, apply->keys);
 }
 
-/* A cell of a replicated table has the life of its row, and no other has one. */
 static void check_life(const ctr_apply *apply, const ctr_change *change)
 {
-    bool replicated = apply->merge.shape.replicated;
-    if (change->kind != CTR_CHANGE_CELL && change->kind != CTR_CHANGE_ROW) return;
-    bool comes = change->kind == CTR_CHANGE_ROW || change->life > 0;
-    if (replicated == comes || ctr_rc(apply->conn) != SQLITE_OK) return;
-    ctr_problem_set(apply->conn, SQLITE_ERROR,
-                    "it is replicated %s, and a replicated table merges with replicated ones only: "
-                    "call counter_replicate('%s', ...) %s",
-                    comes ? "at the source, but not here" : "here, but not at the source",
-                    change->table, comes ? "here" : "there");
+    ctr_kinds_check_life(apply->conn, &apply->merge.shape, change->table, has_life(change));
 }
 
 /* A counter of the source that is a regular column here. One that ends there says nothing. */
@@ -312,7 +308,7 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_fil
     if (present > 0 && strcmp(spelling, change->column) != 0)
         ctr_problem_set(file->conn, SQLITE_ERROR,
                         "the counter is spelled %s here: the tables differ", spelling);
-    check_life(apply, change);
+    if (change->kind == CTR_CHANGE_CELL) check_life(apply, change);
     refuse_regular(apply, change);
     unsigned nth = apply->conn->ended;
     if (ctr_rc(file->conn) != SQLITE_OK) return;

@@ -196,7 +196,7 @@ static bool take_referrers(circles *all, const circle_row *row, int key)
     const ctr_foreign_key *foreign = &all->foreign->keys[key];
     const ctr_tracked *tracked = parent->merge.showing.tracked;
     if (!ctr_foreign_keeps(foreign, tracked)) return true;
-    int child = foreign->replicated ? table_named(all, foreign->child) : -1;
+    int child = foreign->travels ? table_named(all, foreign->child) : -1;
     sqlite3_stmt *referrer = prepare_referrers(all, key, row->table, child);
     if (!referrer || ctr_tracked_bind_key(tracked, referrer, parent->keys)) return false;
     ctr_run run = ctr_run_on(tracked->conn, tracked->schema, NULL);

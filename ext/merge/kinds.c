@@ -111,3 +111,44 @@ const char *ctr_kinds_differ(const ctr_kinds *mine, const ctr_kinds *theirs, boo
     if (!why) why = counts_in_one(other, one);
     return why ? why : is_not_regular_yet(mine, theirs);
 }
+
+/* ---- tables that cannot merge ---------------------------------------------------------------- */
+
+int ctr_kinds_refuse_name(ctr_file *file, const char *called, const char *birth, bool has_life)
+{
+    ctr_catalog_entry entry;
+    ctr_object object = ctr_schema_object(file->conn, file->schema, birth);
+    if (ctr_catalog_named(&entry, file->conn, file->schema, birth))
+        ctr_problem_set(file->conn, SQLITE_ERROR,
+                        "%s has a counter table %s that was created as '%s', and tables match by "
+                        "the name they were created with: rename it there",
+                        called, birth, entry.birth);
+    else if (object == CTR_OBJECT_TABLE && has_life)
+        ctr_problem_set(file->conn, SQLITE_ERROR,
+                        "in %s it is an ordinary table, which does not count: call "
+                        "counter_replicate('%s', ...) there, and the merge asks about values that "
+                        "both files had when they began; what the other file has written since "
+                        "then wins, so note first what was changed in this one",
+                        called, birth);
+    else if (object == CTR_OBJECT_TABLE)
+        ctr_problem_set(file->conn, SQLITE_ERROR,
+                        "in %s it is an ordinary table, which does not count: call "
+                        "counter_track('%s', ...) there, and the merge asks about values that both "
+                        "files hold already",
+                        called, birth);
+    else if (object != CTR_OBJECT_NONE)
+        ctr_problem_set(file->conn, SQLITE_ERROR, "%s in %s has the name of the counter table",
+                        ctr_schema_object_text(object), called);
+    ctr_catalog_close_entry(&entry);
+    return ctr_rc(file->conn);
+}
+
+void ctr_kinds_check_life(ctr_conn *conn, const ctr_shape *shape, const char *birth, bool has_life)
+{
+    if (shape->replicated == has_life || ctr_rc(conn) != SQLITE_OK) return;
+    ctr_problem_set(conn, SQLITE_ERROR,
+                    "it is replicated %s, and a replicated table merges with replicated ones only: "
+                    "call counter_replicate('%s', ...) %s",
+                    has_life ? "at the source, but not here" : "here, but not at the source", birth,
+                    has_life ? "here" : "there");
+}

@@ -594,35 +594,6 @@ void ctr_merge_close(ctr_merge *merge)
     *merge = (ctr_merge){.conn = merge->conn};
 }
 
-int ctr_merge_refuse_name(ctr_file *file, const char *called, const char *birth, bool replicated)
-{
-    ctr_catalog_entry entry;
-    ctr_object object = ctr_schema_object(file->conn, file->schema, birth);
-    if (ctr_catalog_named(&entry, file->conn, file->schema, birth))
-        ctr_problem_set(file->conn, SQLITE_ERROR,
-                        "%s has a counter table %s that was created as '%s', and tables match by "
-                        "the name they were created with: rename it there",
-                        called, birth, entry.birth);
-    else if (object == CTR_OBJECT_TABLE && replicated)
-        ctr_problem_set(file->conn, SQLITE_ERROR,
-                        "in %s it is an ordinary table, which does not count: call "
-                        "counter_replicate('%s', ...) there, and the merge asks about values that "
-                        "both files had when they began; what the other file has written since "
-                        "then wins, so note first what was changed in this one",
-                        called, birth);
-    else if (object == CTR_OBJECT_TABLE)
-        ctr_problem_set(file->conn, SQLITE_ERROR,
-                        "in %s it is an ordinary table, which does not count: call "
-                        "counter_track('%s', ...) there, and the merge asks about values that both "
-                        "files hold already",
-                        called, birth);
-    else if (object != CTR_OBJECT_NONE)
-        ctr_problem_set(file->conn, SQLITE_ERROR, "%s in %s has the name of the counter table",
-                        ctr_schema_object_text(object), called);
-    ctr_catalog_close_entry(&entry);
-    return ctr_rc(file->conn);
-}
-
 int ctr_merge_refuse_key(ctr_conn *conn)
 {
     if (ctr_run_is_utf16(conn))

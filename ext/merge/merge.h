@@ -677,10 +677,6 @@ void ctr_conflicts_open(ctr_conflicts *conflicts, ctr_file *file, const ctr_obje
 size_t ctr_conflicts_leave_out(ctr_conn *conn, ctr_conflicts *conflicts, const ctr_own_ids *own,
                                const ctr_sent_cell *sent, uint8_t *out);
 
-/* Refuses a birth name that something else has in the schema, which messages call `called`: a
- * counter table that was created under another name, an ordinary table, or anything else. */
-int ctr_merge_refuse_name(ctr_file *file, const char *called, const char *birth, bool replicated);
-
 /* Refuses a key with a character that UTF-16 cannot keep, if the files of `conn` are in UTF-16. */
 int ctr_merge_refuse_key(ctr_conn *conn);
 
@@ -741,6 +737,15 @@ void ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, con
  * `gives` tells that the other one is main: a sync has one sentence for both directions. The text
  * is short-lived (base/base.h). */
 const char *ctr_kinds_differ(const ctr_kinds *mine, const ctr_kinds *theirs, bool gives);
+
+/* Refuses a birth name that something else has in the schema, which messages call `called`: a
+ * counter table that was created under another name, an ordinary table, or anything else.
+ * `has_life`: the other file replicates the table. */
+int ctr_kinds_refuse_name(ctr_file *file, const char *called, const char *birth, bool has_life);
+
+/* Refuses a change of a row that comes with a life to a table that is not replicated, and one that
+ * comes without to one that is. */
+void ctr_kinds_check_life(ctr_conn *conn, const ctr_shape *shape, const char *birth, bool has_life);
 
 /* ==== pull.c ================================================================================== */
 

@@ -418,7 +418,7 @@ static void create_table(merge_job *job)
     bool taken = ctr_schema_objects_find(pull->mine, birth) != NULL;
     for (int i = 0; i < pull->here.n && !taken; i++) /* a virtual table may be missing */
         taken = sqlite3_stricmp(pull->here.entries[i].name, birth) == 0;
-    if (taken && ctr_merge_refuse_name(pull->file, pull->called, birth, job->shape.replicated))
+    if (taken && ctr_kinds_refuse_name(pull->file, pull->called, birth, job->shape.replicated))
         return;
     bool creates = (pull->how & CTR_PULL_CREATES) != 0;
     if ((!creates || job->shape.replicated) &&

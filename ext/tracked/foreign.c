@@ -111,7 +111,7 @@ static void read_keys(ctr_conn *conn, reading_keys *reading, const char *child)
         if (!name || !from || !on_update || !on_delete || ctr_rc(conn) != SQLITE_OK) continue;
         if (part == 0) {
             key = add_foreign_key(conn, reading->foreign, child, name);
-            if (key) key->replicated = replicated;
+            if (key) key->travels = replicated;
             if (key) key->forbids = is_refusing(on_delete);
             if (key) key->fixes = is_refusing(on_update);
             ctr_ordinary_close(&parent);
@@ -279,7 +279,7 @@ void ctr_foreign_refuse_broken(ctr_conn *conn, const char *table)
 bool ctr_foreign_keeps(const ctr_foreign_key *key, const ctr_tracked *parent)
 {
     if (key->n == 0 || sqlite3_stricmp(key->parent, parent->table) != 0) return false;
-    return key->replicated || (key->forbids && ctr_foreign_enforced(parent->conn->db));
+    return key->travels || (key->forbids && ctr_foreign_enforced(parent->conn->db));
 }
 
 void ctr_foreign_list_children(const ctr_foreign_key *key, const ctr_tracked *parent,

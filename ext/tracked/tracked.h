@@ -113,9 +113,9 @@ typedef struct ctr_foreign_key {
     } * pairs;           /* owned; none if the parent lacks a column, which SQLite refuses */
     int n;
     size_t room;
-    bool replicated; /* the child is; else its rows stay here */
-    bool forbids;    /* ON DELETE NO ACTION or RESTRICT */
-    bool fixes;      /* ON UPDATE NO ACTION or RESTRICT */
+    bool travels; /* the child is of a replicated table; else its rows stay here */
+    bool forbids; /* ON DELETE NO ACTION or RESTRICT */
+    bool fixes;   /* ON UPDATE NO ACTION or RESTRICT */
 } ctr_foreign_key;
 
 typedef struct ctr_foreign_keys {
