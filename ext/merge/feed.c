@@ -332,7 +332,7 @@ static void choose_values(const ctr_merge *merge, taken_row *row)
     const ctr_tracked *tracked = merge->showing.tracked;
     for (int i = 0; i < tracked->n_regular; i++) {
         int number = ctr_tracked_regular(tracked, i)->number;
-        bool is = number < row->cell.n && merge->taken[number] &&
+        bool is = number < row->cell.n && merge->rows.join.taken[number] &&
                   ctr_tracked_regular(tracked, i)->name && row->places[number] >= 0;
         row->shown[i] = is ? sqlite3_column_value(row->values, row->places[number]) : NULL;
     }
@@ -367,7 +367,7 @@ void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size)
         ctr_rc(merge->conn) == SQLITE_OK && mine && ctr_row_cell_lacks(mine, &row.cell, row.map);
     if (ctr_rc(merge->conn) == SQLITE_OK &&
         ctr_merge_row(merge, &row.cell, row.map, 0) != CTR_ROW_STAYS) {
-        if (merge->asks) refuse_drift(merge, &row);
+        if (merge->rows.join.asks) refuse_drift(merge, &row);
         if (lost) give_back(merge);
         choose_values(merge, &row);
         ctr_merge_write_values(merge, row.shown);

@@ -403,7 +403,8 @@ void ctr_drift_compare(ctr_merge *merge, sqlite3_value *const *theirs, const int
     ctr_row_values_read(mine, merge->rows.rowid, merge->keys);
     for (int i = 0; ctr_rc(merge->conn) == SQLITE_OK && i < mine->n; i++) {
         sqlite3_value *value = map[i] >= 0 ? theirs[map[i]] : NULL;
-        if (!merge->apart[i] || !mine->given[i] || !value || is_one_value(mine->given[i], value))
+        if (!merge->rows.join.apart[i] || !mine->given[i] || !value ||
+            is_one_value(mine->given[i], value))
             continue;
         note_row(merge, i, mine->given[i], value);
         break;
@@ -497,7 +498,6 @@ static int64_t reduce_rows(ctr_merge *merge)
         bool there = ctr_values_take_key(rows, due.rows[i].row, keys) &&
                      ctr_rows_find_rowid(rows, due.rows[i].row) == SQLITE_OK;
         merge->keys = keys;
-        merge->noted = false;
         if (there) ctr_merge_counters(merge);
         for (int c = 0; there && c < rows->shape->n_counters; c++) stage_reduced(merge, c);
         rows->also_here = true;
@@ -541,15 +541,6 @@ bool ctr_merge_open(ctr_merge *merge, ctr_file *file, const char *birth, ctr_con
     return open;
 }
 
-static void make_room_for_row(ctr_merge *merge)
-{
-    const ctr_registry *registry = ctr_regular_of(merge->rows.tab);
-    if (!registry) return;
-    merge->taken = sqlite3_malloc64((size_t)registry->n + 1);
-    merge->apart = sqlite3_malloc64((size_t)registry->n + 1);
-    if (!merge->taken || !merge->apart) ctr_problem_nomem(merge->conn);
-}
-
 bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_entry *entry,
                           ctr_conflicts *conflicts)
 {
@@ -568,11 +559,7 @@ bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_en
     if (ctr_rc(file->conn) != SQLITE_OK || !ctr_tracked_is_among(objects, name))
         return ctr_rc(file->conn) == SQLITE_OK;
     merge->tracked = true;
-    size_t size = ((size_t)merge->shape.n_counters + 1) * sizeof *merge->before;
-    merge->before = sqlite3_malloc64(size);
-    merge->now = sqlite3_malloc64(size);
-    if (!merge->before || !merge->now) ctr_problem_nomem(file->conn);
-    make_room_for_row(merge);
+    ctr_rows_open_joins(&merge->rows);
     if (ctr_rc(file->conn) == SQLITE_OK) ctr_showing_open(&merge->showing, merge->rows.tab);
     return ctr_rc(file->conn) == SQLITE_OK;
 }
@@ -580,10 +567,6 @@ bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_en
 void ctr_merge_close(ctr_merge *merge)
 {
     if (merge->tracked) ctr_showing_close(&merge->showing);
-    sqlite3_free(merge->before);
-    sqlite3_free(merge->now);
-    sqlite3_free(merge->taken);
-    sqlite3_free(merge->apart);
     drift_close(merge);
     ctr_openings_close(&merge->openings);
     sqlite3_free(merge->reduced.bytes);
@@ -606,7 +589,7 @@ int ctr_merge_refuse_key(ctr_conn *conn)
 int ctr_merge_check_key(ctr_merge *merge, sqlite3_value **keys)
 {
     merge->keys = keys;
-    merge->row_unanswered = merge->ends = merge->noted = false;
+    merge->row_unanswered = merge->ends = false;
     merge->newest.number = 0;
     for (int i = 0; i < merge->shape.n_keys && ctr_rc(merge->conn) == SQLITE_OK; i++) {
         if (sqlite3_value_type(keys[i]) != SQLITE_TEXT) continue;
@@ -658,25 +641,25 @@ static void note_unanswered(ctr_merge *merge, const ctr_cell *mine, const ctr_sh
     if (!noted->key) ctr_problem_nomem(merge->conn);
 }
 
-/* Reduces the openings of a merged cell of `size` bytes, and notes those without an answer. Returns
- * the size; the reduced cell is not longer. */
-static size_t reduce_openings(ctr_merge *merge, const ctr_cell *mine, uint8_t *bytes, size_t size)
+/* Reduces the openings of a joined cell, which is not longer then, and notes those without an
+ * answer. */
+static void reduce_openings(ctr_merge *merge, const ctr_cell *mine, ctr_cell *cell)
 {
     ctr_shard pair[2];
-    ctr_cell cell = ctr_cell_written(bytes, size);
-    if (ctr_openings_count(&cell) < 2) return size;
+    size_t size;
+    if (ctr_openings_count(cell) < 2) return;
     ctr_openings *openings = ctr_merge_openings(merge);
     merge->reduced.size = 0;
-    uint8_t *out = ctr_pack_room(merge->conn, &merge->reduced, size);
-    if (!openings || !out) return size;
-    if (ctr_openings_reduce(merge->conn, openings, &cell, out, &size)) {
-        memcpy(bytes, out, size);
-        cell = ctr_cell_written(bytes, size);
+    uint8_t *out = ctr_pack_room(merge->conn, &merge->reduced, cell->size);
+    if (!openings || !out) return;
+    if (ctr_openings_reduce(merge->conn, openings, cell, out, &size)) {
+        uint8_t *joined = ctr_stage_room(&merge->rows, size);
+        memcpy(joined, out, size);
+        *cell = ctr_cell_written(joined, size);
         merge->rows.also_here = true;
     }
-    if (merge->later && ctr_openings_unanswered(merge->conn, openings, &cell, pair))
+    if (merge->later && ctr_openings_unanswered(merge->conn, openings, cell, pair))
         note_unanswered(merge, mine, pair);
-    return size;
 }
 
 /* ---- cells ----------------------------------------------------------------------------------- */
@@ -730,28 +713,12 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs)
         sqlite3_free(key);
     }
 
-    uint8_t *out = ctr_stage_room(rows, mine->size + theirs->size);
-    if (!out) return ctr_rc(merge->conn);
-    size_t size = ctr_cell_merge(mine, theirs, out);
-    size = reduce_openings(merge, mine, out, size);
-    bool same = size == mine->size && (size == 0 || memcmp(out, mine->bytes, size) == 0);
-    if (same) return ctr_rc(merge->conn);
-    ctr_cell merged = ctr_cell_written(out, size);
-    stats->cells_changed++;
-    stats->shards_written += (int64_t)ctr_cell_changed_shards(&merged, mine);
-    if (!merge->tracked && ctr_cell_is_live(mine) && ctr_cell_is_deleted(&merged))
+    ctr_cell joined = ctr_rows_join_cell(rows, counter, theirs);
+    reduce_openings(merge, mine, &joined);
+    if (ctr_rc(merge->conn) == SQLITE_OK && ctr_rows_set_joined(rows, counter, &joined) &&
+        !merge->tracked && ctr_cell_is_live(mine) && ctr_cell_is_deleted(&joined))
         merge->ends = true;
-    ctr_stage_set(rows, counter, size);
     return ctr_rc(merge->conn);
-}
-
-/* Notes the counters of the row at hand before the merge, to be compared with what its table
- * shows. */
-static void note_states(ctr_merge *merge)
-{
-    merge->noted = true;
-    for (int i = 0; i < merge->shape.n_counters; i++)
-        merge->before[i] = ctr_rows_state(&merge->rows, i);
 }
 
 /* ---- rows of replicated tables --------------------------------------------------------------- */
@@ -767,48 +734,26 @@ static void refuse_stamp(const ctr_merge *merge, int64_t number)
     sqlite3_free(key);
 }
 
-/* The row of the other file replaces mine whole, with its counters. */
-static void drop_counters(ctr_merge *merge)
-{
-    ctr_rows *rows = &merge->rows;
-    ctr_stage_empty(rows);
-    for (int i = 0; i < merge->shape.n_counters; i++) rows->cells[i] = ctr_cell_untouched();
-}
-
 ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, const int *map,
                               int64_t giver)
 {
-    ctr_row_cell *mine = ctr_rows_row(&merge->rows);
-    if (!mine) return CTR_ROW_STAYS;
+    ctr_rows *rows = &merge->rows;
     int64_t highest = ctr_row_cell_highest(theirs);
     if (highest > CTR_STAMP_MAX) refuse_stamp(merge, highest);
-    if (ctr_rc(merge->conn) != SQLITE_OK) return CTR_ROW_STAYS;
-    const ctr_stamp before = mine->row;
-    const uint32_t life = mine->life;
+    ctr_row_outcome outcome = ctr_rows_join_row(rows, theirs, map);
+    const ctr_row_cell *mine = ctr_rows_row(rows);
+    if (!mine) return CTR_ROW_STAYS;
     merge->giver = giver;
-    merge->was_live = ctr_row_cell_is_live(mine);
-    note_states(merge);
-    merge->asks = ctr_row_cell_began_apart(mine, theirs, map, merge->apart);
-    ctr_row_outcome outcome = ctr_row_cell_join(mine, theirs, map, merge->taken);
-    merge->begins = outcome == CTR_ROW_REPLACED && life > 0 && ctr_row_cell_is_live(mine);
-    if (outcome == CTR_ROW_REPLACED) drop_counters(merge);
-    bool changed = outcome == CTR_ROW_REPLACED || ctr_row_cell_beats(&mine->row, &before);
-    for (int i = 0; i < mine->n; i++) changed = changed || merge->taken[i];
-    if (changed) ctr_stage_row(&merge->rows);
-    if (changed && ctr_row_cell_is_live(mine)) merge->newest = *ctr_row_cell_newest(theirs);
-    merge->ends = merge->was_live && !ctr_row_cell_is_live(mine);
+    if (ctr_stage_has_row(rows) && ctr_row_cell_is_live(mine))
+        merge->newest = *ctr_row_cell_newest(theirs);
+    merge->ends = rows->join.was_live && !ctr_row_cell_is_live(mine);
     return outcome;
 }
 
 void ctr_merge_counters(ctr_merge *merge)
 {
-    const ctr_row_cell *mine = ctr_rows_row(&merge->rows);
-    if (!mine) return;
     merge->giver = 0;
-    merge->was_live = ctr_row_cell_is_live(mine);
-    merge->begins = false;
-    memset(merge->taken, 0, (size_t)mine->n * sizeof *merge->taken);
-    note_states(merge);
+    ctr_rows_join_counters(&merge->rows);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -843,9 +788,8 @@ bool ctr_merge_end(ctr_merge *merge)
     const ctr_brought brought = brought_by_row(merge);
     ctr_brought_add(&merge->brought, &brought);
     if (!merge->tracked) return true;
-    note_states(merge);
-    const ctr_later_row row = {.rowid = merge->rows.rowid, .before = merge->before};
-    ctr_later_add(merge->later, &merge->showing, &row);
+    ctr_rows_before(&merge->rows);
+    ctr_later_add(merge->later, &merge->showing, &merge->rows, 0);
     return true;
 }
 
@@ -879,26 +823,21 @@ static void show_row(ctr_merge *merge, sqlite3_value **values)
 {
     ctr_rows *rows = &merge->rows;
     if (merge->later) {
-        const ctr_later_row row = {.rowid = rows->rowid,
-                                   .before = merge->before,
-                                   .giver = merge->giver,
-                                   .was_live = merge->was_live,
-                                   .begins = merge->begins,
-                                   .taken = merge->taken};
-        ctr_later_add(merge->later, &merge->showing, &row);
+        ctr_later_add(merge->later, &merge->showing, rows, merge->giver);
         return;
     }
     const ctr_row_cell *cell = ctr_rows_row(rows);
-    const ctr_merged_row merged = {.was_live = merge->was_live,
+    const ctr_merged_row merged = {.was_live = rows->join.was_live,
                                    .is_live = cell && ctr_row_cell_is_live(cell),
-                                   .begins = merge->begins,
+                                   .begins = rows->join.begins,
                                    .values = values};
     ctr_showing *showing = &merge->showing;
     showing->merged = cell ? &merged : NULL;
-    if (showing->withheld || ctr_showing_touches(showing, merge->now))
-        ctr_showing_list(showing, rows->rowid, merge->keys, merge->before, merge->now);
+    const ctr_summary *before = rows->join.before, *now = rows->join.after;
+    if (showing->withheld || ctr_showing_touches(showing, now))
+        ctr_showing_list(showing, rows->rowid, merge->keys, before, now);
     else
-        ctr_showing_row(showing, rows->rowid, merge->keys, NULL, merge->before, merge->now);
+        ctr_showing_row(showing, rows->rowid, merge->keys, NULL, before, now);
     showing->merged = NULL;
     showing->withheld = false;
 }
@@ -906,9 +845,8 @@ static void show_row(ctr_merge *merge, sqlite3_value **values)
 bool ctr_merge_write_values(ctr_merge *merge, sqlite3_value **values)
 {
     if (ctr_rc(merge->conn) != SQLITE_OK || !ctr_stage_any(&merge->rows)) return false;
-    if (merge->tracked && !merge->noted) note_states(merge);
-    for (int i = 0; merge->tracked && i < merge->shape.n_counters; i++)
-        merge->now[i] = ctr_stage_state(&merge->rows, i);
+    if (merge->tracked) ctr_rows_before(&merge->rows);
+    if (merge->tracked) ctr_rows_after(&merge->rows);
     ctr_conn *conn = merge->rows.tab->file->conn;
     unsigned nth = conn->ended;
     refuse_broken_keys(merge);

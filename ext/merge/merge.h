@@ -200,22 +200,15 @@ typedef struct ctr_merge {
     ctr_unanswered unanswered; /* until answers_refuse_missing */
     bool row_unanswered;       /* the row at hand is one of them */
 
-    /* Of a replicated table, for the row at hand: set by ctr_merge_row or ctr_merge_counters. */
-    bool *taken;     /* owned; by regular column: its value is that of the other file */
-    bool *apart;     /* owned; by regular column: both files had it when they began to replicate */
-    bool asks;       /* some column is; its values are to be compared (merge/merge.c) */
-    bool was_live;   /* before the merge */
-    bool begins;     /* it lives, in another life than this file knew */
-    int64_t giver;   /* its id among the cells of the source; 0: it comes with a feed */
+    /* Of a replicated table. */
+    int64_t giver;   /* the id of the row at hand among the cells of the source; 0: a feed has it */
     ctr_drift drift; /* until ctr_drift_refuse */
     ctr_row_values mine; /* private: reads my values; not open unless it has a tab */
 
     /* Of a tracked table. */
     bool tracked;
     ctr_showing showing;
-    ctr_later *later;          /* borrowed; notes rows to show later; NULL: show at once */
-    ctr_summary *before, *now; /* owned: room, by counter */
-    bool noted;                /* `before` is that of the row at hand */
+    ctr_later *later; /* borrowed; notes rows to show later; NULL: show at once */
 } ctr_merge;
 
 /* The kinds of the columns of a table in one of two files that merge.
@@ -720,7 +713,7 @@ int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values);
  * values is the newer one (core/core.h). A merge that meets them is refused until one of the files
  * says whose values win, by 'values=newest' or 'values=oldest'. */
 
-/* Call it after ctr_merge_row, before the row is written, if merge->asks: compares the values of
+/* Call it after ctr_merge_row, before the row is written, if rows.join.asks: compares the values of
  * both files, and notes the row if some differ. That of my column i in the other file is
  * theirs[map[i]], NULL: there is none. */
 void ctr_drift_compare(ctr_merge *merge, sqlite3_value *const *theirs, const int *map);

@@ -210,7 +210,7 @@ static bool join_row_cell(merge_job *job)
         ctr_regular_read(from, rowid, &job->row))
         return false;
     bool merges = ctr_merge_row(job->to, &job->row, job->to->later->map, rowid) != CTR_ROW_STAYS;
-    if (merges && job->to->asks) compare_values(job, rowid);
+    if (merges && job->to->rows.join.asks) compare_values(job, rowid);
     return merges;
 }
 

@@ -213,6 +213,10 @@ void ctr_rows_close(ctr_rows *rows)
     sqlite3_free(rows->cells);
     sqlite3_free(rows->staged);
     sqlite3_free(rows->row.columns);
+    sqlite3_free(rows->join.before);
+    sqlite3_free(rows->join.after);
+    sqlite3_free(rows->join.taken);
+    sqlite3_free(rows->join.apart);
     sqlite3_free(rows->values);
     sqlite3_free(rows->old.bytes);
     sqlite3_free(rows->fresh.bytes);
@@ -240,7 +244,7 @@ static void forget(ctr_rows *rows)
     rows->found = rows->packed = rows->exact = rows->also_here = false;
     rows->spelling = NULL;
     rows->stamped = NULL;
-    rows->has_row = rows->live = false;
+    rows->has_row = rows->live = rows->join.noted = false;
     rows->staged_row.kind = CTR_STAGED_NOTHING;
     rows->old.size = rows->fresh.size = 0;
     for (int i = 0; i < rows->shape->n_counters; i++) {
@@ -633,7 +637,7 @@ bool ctr_stage_stamps(ctr_rows *rows, const bool *mask, int n)
 
 bool ctr_stage_any(const ctr_rows *rows)
 {
-    if (rows->spelling || rows->stamped || rows->staged_row.kind != CTR_STAGED_NOTHING) return true;
+    if (rows->spelling || rows->stamped || ctr_stage_has_row(rows)) return true;
     for (int i = 0; i < rows->shape->n_counters; i++)
         if (rows->staged[i].kind != CTR_STAGED_NOTHING) return true;
     return false;
@@ -772,6 +776,91 @@ ctr_status ctr_stage_delete(ctr_rows *rows, int counter)
     return status;
 }
 
+/* ---- joins ----------------------------------------------------------------------------------- */
+
+void ctr_rows_open_joins(ctr_rows *rows)
+{
+    const ctr_registry *registry = ctr_regular_of(rows->tab);
+    if (!registry) return;
+    size_t n = (size_t)rows->shape->n_counters + 1, m = (size_t)registry->n + 1;
+    rows->join = (ctr_join){.before = sqlite3_malloc64(n * sizeof *rows->join.before),
+                            .after = sqlite3_malloc64(n * sizeof *rows->join.after),
+                            .taken = sqlite3_malloc64(m),
+                            .apart = sqlite3_malloc64(m)};
+    if (!rows->join.before || !rows->join.after || !rows->join.taken || !rows->join.apart)
+        ctr_problem_nomem(rows->conn);
+}
+
+const ctr_summary *ctr_rows_before(ctr_rows *rows)
+{
+    ctr_join *join = &rows->join;
+    for (int i = 0; !join->noted && i < rows->shape->n_counters; i++)
+        join->before[i] = ctr_rows_state(rows, i);
+    join->noted = true;
+    return join->before;
+}
+
+const ctr_summary *ctr_rows_after(ctr_rows *rows)
+{
+    for (int i = 0; i < rows->shape->n_counters; i++)
+        rows->join.after[i] = ctr_stage_state(rows, i);
+    return rows->join.after;
+}
+
+void ctr_rows_join_counters(ctr_rows *rows)
+{
+    ctr_join *join = &rows->join;
+    const ctr_row_cell *mine = ctr_rows_row(rows);
+    if (!mine) return;
+    join->was_live = ctr_row_cell_is_live(mine);
+    join->begins = join->asks = false;
+    memset(join->taken, 0, (size_t)mine->n * sizeof *join->taken);
+    ctr_rows_before(rows);
+}
+
+/* The row of the other file replaces mine whole, with its counters. */
+static void drop_counters(ctr_rows *rows)
+{
+    ctr_stage_empty(rows);
+    for (int i = 0; i < rows->shape->n_counters; i++) rows->cells[i] = ctr_cell_untouched();
+}
+
+ctr_row_outcome ctr_rows_join_row(ctr_rows *rows, const ctr_row_cell *theirs, const int *map)
+{
+    ctr_join *join = &rows->join;
+    ctr_row_cell *mine = ctr_rows_row(rows);
+    ctr_rows_join_counters(rows);
+    if (!mine) return CTR_ROW_STAYS;
+    const ctr_stamp before = mine->row;
+    const uint32_t life = mine->life;
+    join->asks = ctr_row_cell_began_apart(mine, theirs, map, join->apart);
+    ctr_row_outcome outcome = ctr_row_cell_join(mine, theirs, map, join->taken);
+    join->begins = outcome == CTR_ROW_REPLACED && life > 0 && ctr_row_cell_is_live(mine);
+    if (outcome == CTR_ROW_REPLACED) drop_counters(rows);
+    bool changed = outcome == CTR_ROW_REPLACED || ctr_row_cell_beats(&mine->row, &before);
+    for (int i = 0; i < mine->n; i++) changed = changed || join->taken[i];
+    if (changed) ctr_stage_row(rows);
+    return outcome;
+}
+
+ctr_cell ctr_rows_join_cell(ctr_rows *rows, int counter, const ctr_cell *theirs)
+{
+    const ctr_cell *mine = &rows->cells[counter];
+    uint8_t *out = ctr_stage_room(rows, mine->size + theirs->size);
+    return out ? ctr_cell_written(out, ctr_cell_merge(mine, theirs, out)) : *mine;
+}
+
+bool ctr_rows_set_joined(ctr_rows *rows, int counter, const ctr_cell *joined)
+{
+    const ctr_cell *mine = &rows->cells[counter];
+    if (ctr_cell_same(joined, mine)) return false;
+    ctr_stats *stats = &rows->tab->file->conn->stats;
+    stats->cells_changed++;
+    stats->shards_written += (int64_t)ctr_cell_changed_shards(joined, mine);
+    ctr_stage_set(rows, counter, joined->size);
+    return true;
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 static int bind_spelling(const ctr_rows *rows, sqlite3_stmt *statement)
@@ -830,7 +919,7 @@ static int write_cells(ctr_rows *rows, ctr_tab_sql which, sqlite3_value **keys)
         first = CTR_INSERT_KEYS + shape->n_keys;
     }
     int n = which == CTR_TAB_SET_ROW ? 0 : shape->n_counters;
-    if (shape->replicated && rows->staged_row.kind == CTR_STAGED_CELL)
+    if (shape->replicated && ctr_stage_has_row(rows))
         rc = sqlite3_bind_blob64(statement, first + n, rows->fresh.bytes + rows->staged_row.offset,
                                  rows->staged_row.size, SQLITE_STATIC);
     for (int i = 0; i < n && rc == SQLITE_OK; i++) {
@@ -868,8 +957,7 @@ static void know_new_row(ctr_rows *rows)
     }
     ctr_row *row = ctr_cache_add(&rows->tab->cache, rows->rowid, rows->hash, rows->key.bytes,
                                  rows->key.size, rows->states);
-    if (row)
-        row->live = rows->staged_row.kind == CTR_STAGED_CELL && ctr_row_cell_is_live(&rows->row);
+    if (row) row->live = ctr_stage_has_row(rows) && ctr_row_cell_is_live(&rows->row);
 }
 
 /* The stamps that the journal had are in the row cell now. */
@@ -884,7 +972,7 @@ static void write_found(ctr_rows *rows)
 {
     int n = rows->shape->n_counters, n_cells = 0;
     for (int i = 0; i < n; i++) n_cells += rows->staged[i].kind == CTR_STAGED_CELL;
-    bool stamps = rows->staged_row.kind == CTR_STAGED_CELL;
+    bool stamps = ctr_stage_has_row(rows);
     bool writes = n_cells > 0 || rows->spelling || stamps;
     ctr_tab_sql which = rows->spelling           ? CTR_TAB_SPELL
                         : stamps && n_cells == 0 ? CTR_TAB_SET_ROW

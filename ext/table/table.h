@@ -331,6 +331,19 @@ typedef struct ctr_staged {
     size_t offset, size; /* of a cell; 0: it is emptied */
 } ctr_staged;
 
+/* What a join with the row of another file has made of a row. */
+typedef struct ctr_join {
+    bool was_live;               /* before */
+    bool begins;                 /* it lives, in another life than this file knew */
+    bool noted;                  /* `before` is that of the row at hand */
+    ctr_summary *before, *after; /* owned: room, by counter */
+
+    /* Owned; by regular column: its value is that of the other file; both files had it when they
+     * began to replicate. */
+    bool *taken, *apart;
+    bool asks; /* some column is apart: its values are to be compared */
+} ctr_join;
+
 typedef struct ctr_rows {
     ctr_conn *conn;
     const ctr_shape *shape; /* borrowed */
@@ -354,7 +367,8 @@ typedef struct ctr_rows {
     int n_stamped;
     ctr_row_cell row; /* of a replicated table: see ctr_rows_row */
     bool has_row;
-    bool live; /* its row cell is live, as it was found; false: look */
+    bool live;     /* its row cell is live, as it was found; false: look */
+    ctr_join join; /* of a tracked table: see ctr_rows_open_joins */
 
     /* Private: statements, copies of the cells found, new cells by counter. */
     unsigned shapes; /* shape number of the journal when these were opened */
@@ -1022,6 +1036,12 @@ void ctr_stage_empty(ctr_rows *rows);
 /* Makes rows->row the new row cell; numbers new writers (table/columns.c). */
 int ctr_stage_row(ctr_rows *rows);
 
+/* Returns whether a row cell is staged. */
+static inline bool ctr_stage_has_row(const ctr_rows *rows)
+{
+    return rows->staged_row.kind != CTR_STAGED_NOTHING;
+}
+
 /* Stages a write of the regular columns in a mask, a bool for each of n, which is borrowed until
  * the row is written. Returns false if the clock is beyond the last number (core/row_cell.c): then
  * the row cell must be written. */
@@ -1032,6 +1052,30 @@ ctr_summary ctr_stage_state(const ctr_rows *rows, int counter);
 
 /* If a new cell was staged for a counter, opens it; it lives until the next find. */
 void ctr_stage_cell(const ctr_rows *rows, int counter, ctr_cell *cell);
+
+/* ---- joins ---- */
+
+/* Makes room for the joins of the rows of a tracked table. */
+void ctr_rows_open_joins(ctr_rows *rows);
+
+/* Joins the row cell of the row that was found, or is missing, with that of another file, which has
+ * the regular column map[i] for my column i, or -1, and stages it; the counters of a row that is
+ * replaced are emptied. Sets rows->join. Call it before the cells are joined; if it returns
+ * CTR_ROW_STAYS, also on error, they are not. */
+ctr_row_outcome ctr_rows_join_row(ctr_rows *rows, const ctr_row_cell *theirs, const int *map);
+
+/* Sets rows->join for a row whose row cell stays. */
+void ctr_rows_join_counters(ctr_rows *rows);
+
+/* Joins a cell of the row with that of another file. Returns the result, which stands where
+ * ctr_stage_room begins; ctr_rows_set_joined stages it, if it is another one, and returns whether
+ * it is. */
+ctr_cell ctr_rows_join_cell(ctr_rows *rows, int counter, const ctr_cell *theirs);
+bool ctr_rows_set_joined(ctr_rows *rows, int counter, const ctr_cell *joined);
+
+/* Return the counters of the row of a tracked table as they were found, and as they are staged. */
+const ctr_summary *ctr_rows_before(ctr_rows *rows);
+const ctr_summary *ctr_rows_after(ctr_rows *rows);
 
 /* Returns whether there is anything to write. */
 bool ctr_stage_any(const ctr_rows *rows);

@@ -117,23 +117,25 @@ static bool *taken_of(const due_row *row, const ctr_showing *showing)
     return (bool *)&row->before[showing->tracked->shape->n_counters];
 }
 
-void ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_later_row *row)
+void ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_rows *rows,
+                   int64_t giver)
 {
-    size_t counters = (size_t)showing->tracked->shape->n_counters * sizeof *row->before;
+    const ctr_join *join = &rows->join;
+    size_t counters = (size_t)showing->tracked->shape->n_counters * sizeof *join->before;
     size_t size = sizeof(due_row) + counters + (size_t)later->n_map;
     size = (size + 7) / 8 * 8; /* so that the next row is aligned */
-    uint8_t *rows = ctr_array_room(showing->conn, later->rows, &later->room, later->n + 1, size);
-    if (!rows) return;
-    later->rows = rows;
+    uint8_t *all = ctr_array_room(showing->conn, later->rows, &later->room, later->n + 1, size);
+    if (!all) return;
+    later->rows = all;
     later->size = size;
-    due_row *due = (void *)(rows + later->n++ * size);
+    due_row *due = (void *)(all + later->n++ * size);
     memset(due, 0, size);
-    due->rowid = row->rowid;
-    due->giver = row->giver;
-    due->was_live = row->was_live;
-    due->begins = row->begins;
-    memcpy(due->before, row->before, counters);
-    if (row->taken) memcpy(taken_of(due, showing), row->taken, (size_t)later->n_map);
+    due->rowid = rows->rowid;
+    due->giver = giver;
+    due->was_live = join->was_live;
+    due->begins = join->begins;
+    memcpy(due->before, join->before, counters);
+    if (later->n_map > 0) memcpy(taken_of(due, showing), join->taken, (size_t)later->n_map);
 }
 
 void ctr_later_close(ctr_later *later)

@@ -302,18 +302,6 @@ typedef struct ctr_showing {
  * The triggers of the table may read other rows. So nothing is shown while rows are being merged;
  * when everything is merged, all rows are shown in the order of storage. */
 
-/* A row that was merged; all of it is borrowed. */
-typedef struct ctr_later_row {
-    int64_t rowid;             /* among the cells */
-    const ctr_summary *before; /* its counters before the merge */
-
-    /* Of a replicated table. */
-    int64_t giver;     /* its id among the cells of the source */
-    bool was_live;     /* before the merge */
-    bool begins;       /* it lives, in another life than this file knew */
-    const bool *taken; /* by regular column: the value of the source is to be shown */
-} ctr_later_row;
-
 /* Zero it; close it. */
 typedef struct ctr_later {
     uint8_t *rows; /* owned: n, with room for more, of `size` bytes each */
@@ -623,9 +611,11 @@ const char *ctr_blockers_explain(ctr_showing *showing, ctr_rows *rows, sqlite3_v
 
 /* ==== later.c ================================================================================= */
 
-/* Add notes a row of `showing`; show shows all of them. `rows` are those of the counter table. Rows
- * of a replicated table that have ended are deleted in a second call, with `deletions`. */
-void ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_later_row *row);
+/* Add notes the row at hand, which was merged; `giver` is its id among the cells of the source. Show
+ * shows all rows that were noted. Those of a replicated table that have ended are deleted in a
+ * second call, with `deletions`. */
+void ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_rows *rows,
+                   int64_t giver);
 void ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool deletions);
 void ctr_later_close(ctr_later *later);
 
