@@ -267,6 +267,9 @@ int ctr_quorum_raise(ctr_cluster *cluster, sqlite3_value **values);
 /* Makes *cell the merge of both; the bytes live until the next row. `merged` holds *cell. */
 void ctr_quorum_merge(ctr_conn *conn, struct ctr_merged_cell *merged, const ctr_cell *with);
 
+/* Returns whether the merge has changed the cell of a replica. */
+bool ctr_quorum_differs(const struct ctr_merged_cell *merged, const ctr_cell *cell);
+
 /* ==== reading.c: the rows of as many replicas as the level demands ============================ */
 
 /*     ctr_reading_open(reading, cluster);

@@ -225,6 +225,11 @@ void ctr_quorum_merge(ctr_conn *conn, struct ctr_merged_cell *merged, const ctr_
     if (size > 0) ctr_cell_open(&merged->cell, out, size);
 }
 
+bool ctr_quorum_differs(const struct ctr_merged_cell *merged, const ctr_cell *cell)
+{
+    return !ctr_cell_same(cell, &merged->cell);
+}
+
 /* ---- finding --------------------------------------------------------------------------------- */
 
 /* Returns whether some replica has a cell other than the merged one. */
@@ -234,7 +239,7 @@ static bool any_differs(const ctr_cluster *cluster)
         const ctr_member *member = &cluster->members[i];
         if (!ctr_member_takes_part(member)) continue;
         for (int c = 0; c < cluster->shape.n_counters; c++)
-            if (!ctr_cell_same(&member->merge.rows.cells[c], &cluster->row.cells[c].cell))
+            if (ctr_quorum_differs(&cluster->row.cells[c], &member->merge.rows.cells[c]))
                 return true;
     }
     return false;

@@ -279,7 +279,7 @@ static void merge_cells(ctr_reading *reading)
         for (int c = 0; c < n_counters && ctr_rc(conn) == SQLITE_OK; c++) {
             ctr_cell cell = ctr_cell_untouched();
             if (is_here(reading, i)) open_cell(reading, i, c, &cell);
-            if (!ctr_cell_same(&cell, &reading->cells[c].cell)) reading->lack |= (uint64_t)1 << i;
+            if (ctr_quorum_differs(&reading->cells[c], &cell)) reading->lack |= (uint64_t)1 << i;
         }
     }
 }

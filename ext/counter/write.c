@@ -476,9 +476,8 @@ int ctr_write_open(ctr_table *table, ctr_opening *opening, int counter, int64_t 
     if (ctr_rc(conn) != SQLITE_OK || refuse_life(table, counter, status)) return ctr_rc(conn);
     const ctr_cell *cell = &table->rows->cells[counter];
     ctr_shard shard;
-    for (size_t at = 0; state.life % 2 == 1 && ctr_cell_next(cell, &at, &shard);)
-        if (ctr_id_is_opening(shard.id) && shard.clock == 1)
-            meet_opening(table, opening, counter, n, &shard);
+    for (size_t at = 0; state.life % 2 == 1 && ctr_openings_next(cell, &at, &shard);)
+        meet_opening(table, opening, counter, n, &shard);
     opening->n++;
     ctr_conn_count(conn, !state.touched);
     return ctr_rc(conn);

@@ -45,13 +45,8 @@ static bool compare_row(ctr_rows *rows, sqlite3_stmt *row, ctr_rows *other, sqli
     ctr_problem_try(rows->conn, &trouble);
     ctr_rows_find_key(other, keys);
     bool found = trouble.rc != SQLITE_OK || other->found;
-    *same = found;
-    for (int i = 0; i < shape->n_counters && found && trouble.rc == SQLITE_OK; i++) {
-        ctr_cell cell;
-        ctr_values_open_cell(rows, row, CTR_WALK_COLUMNS + shape->counters[i], i, &cell);
-        *same = *same && ctr_cell_same(&cell, &other->cells[i]);
-    }
-    *same = *same && trouble.rc == SQLITE_OK;
+    *same = found && trouble.rc == SQLITE_OK &&
+            ctr_values_same_cells(rows, row, CTR_WALK_COLUMNS, other) && trouble.rc == SQLITE_OK;
     ctr_problem_raise_if(rows->conn, &trouble, trouble.rc != SQLITE_CORRUPT_VTAB);
     return found;
 }

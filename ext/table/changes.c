@@ -538,34 +538,23 @@ static void read_by_select(folding *job, int64_t id, int counter)
 static bool fold_cell(folding *job, int64_t id, int counter, const ctr_amount *amount)
 {
     ctr_conn *conn = job->run.conn;
-    ctr_cell cell = ctr_cell_untouched();
-    ctr_sum sum = {0, 0};
-    size_t size;
-    job->old.size = 0;
+    ctr_status status;
+    const ctr_column *column = &job->shape.columns[job->shape.counters[counter]];
+    job->old.size = job->out.size = 0;
     sqlite3_blob *blob = open_in_place(job, id, counter);
     if (ctr_rc(conn) == SQLITE_OK && (!blob || !read_in_place(job, blob))) {
         job->old.size = 0;
         read_by_select(job, id, counter);
     }
-    uint8_t *out = ctr_pack_room(job->tab->conn, &job->out,
-                                 job->old.size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX);
-    if (!out) return false;
-    ctr_sum_add(&sum, amount->n);
-    ctr_status status =
-        job->old.size > 0 ? ctr_cell_open(&cell, job->old.bytes, job->old.size) : CTR_OK;
-    const ctr_kind *kind = job->shape.columns[job->shape.counters[counter]].kind;
-    if (status == CTR_OK)
-        status =
-            kind->change(&cell, job->tab->id, &sum, amount->ticks, job->tab->least, out, &size);
-    if (status != CTR_OK) {
-        refuse_cell(job, id, counter, status);
-        return false;
-    }
-    bool in_place = blob && size == job->old.size;
+    const ctr_cell cell = ctr_values_advance(job->tab, column, amount, job->old.bytes,
+                                             job->old.size, &job->out, &status);
+    if (status != CTR_OK) refuse_cell(job, id, counter, status);
+    if (ctr_rc(conn) != SQLITE_OK) return false;
+    bool in_place = blob && cell.size == job->old.size;
     int rc = in_place
-                 ? sqlite3_blob_write(blob, out, (int)size, 0)
+                 ? sqlite3_blob_write(blob, cell.bytes, (int)cell.size, 0)
                  : sqlite3_bind_blob64(job->update->kept.statement, CTR_UPDATE_COUNTERS + counter,
-                                       out, size, SQLITE_TRANSIENT);
+                                       cell.bytes, cell.size, SQLITE_TRANSIENT);
     ctr_problem_sqlite(conn, rc);
     job->wrote = job->wrote || in_place;
     return !in_place && ctr_rc(conn) == SQLITE_OK;

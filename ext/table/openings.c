@@ -240,11 +240,18 @@ static bool is_live_opening(const ctr_shard *shard)
     return shard->clock == 1 && ctr_id_is_opening(shard->id);
 }
 
+bool ctr_openings_next(const ctr_cell *cell, size_t *at, ctr_shard *shard)
+{
+    while (ctr_cell_next(cell, at, shard))
+        if (is_live_opening(shard)) return true;
+    return false;
+}
+
 size_t ctr_openings_count(const ctr_cell *cell)
 {
     ctr_shard shard;
-    size_t at = 0, n = 0;
-    while (ctr_cell_next(cell, &at, &shard)) n += is_live_opening(&shard);
+    size_t n = 0;
+    for (size_t at = 0; ctr_openings_next(cell, &at, &shard);) n++;
     return n;
 }
 
@@ -253,8 +260,7 @@ static int take_live(ctr_conn *conn, ctr_openings *openings, const ctr_cell *cel
     ctr_shard shard, *live;
     size_t at = 0;
     openings->n_live = 0;
-    while (ctr_cell_next(cell, &at, &shard)) {
-        if (!is_live_opening(&shard)) continue;
+    while (ctr_openings_next(cell, &at, &shard)) {
         live = ctr_array_room(conn, openings->live, &openings->room_live, openings->n_live + 1,
                               sizeof *live);
         if (!live) return ctr_rc(conn);

@@ -99,9 +99,27 @@ static ctr_status bytes_of(ctr_conn *conn, sqlite3_value *value, const uint8_t *
     return *bytes || lost ? CTR_OK : CTR_NOT_A_CELL;
 }
 
+static const ctr_column *counter_at(const ctr_rows *rows, int counter)
+{
+    return &rows->shape->columns[rows->shape->counters[counter]];
+}
+
 static const ctr_kind *kind_at(const ctr_rows *rows, int counter)
 {
-    return rows->shape->columns[rows->shape->counters[counter]].kind;
+    return counter_at(rows, counter)->kind;
+}
+
+ctr_cell ctr_values_advance(ctr_tab *tab, const ctr_column *counter, const ctr_amount *amount,
+                            const uint8_t *bytes, size_t size, ctr_packed *room, ctr_status *status)
+{
+    ctr_cell cell = ctr_cell_untouched();
+    ctr_sum n = {0, 0};
+    ctr_sum_add(&n, amount->n);
+    *status = size > 0 ? ctr_cell_open(&cell, bytes, size) : CTR_OK;
+    uint8_t *out = ctr_pack_room(tab->conn, room, size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX);
+    if (!out || *status != CTR_OK) return cell;
+    *status = counter->kind->change(&cell, tab->id, &n, amount->ticks, tab->least, out, &size);
+    return *status == CTR_OK ? ctr_cell_written(out, size) : cell;
 }
 
 /* Opens the cell in a value; the journal is up to date. */
@@ -112,20 +130,13 @@ static int values_cell(ctr_rows *rows, sqlite3_value *value, int64_t rowid, int 
     const uint8_t *bytes;
     *cell = ctr_cell_untouched();
     ctr_status status = bytes_of(rows->conn, value, &bytes, &size);
-    if (status == CTR_OK && bytes) status = ctr_cell_open(cell, bytes, size);
     const ctr_amount *amount = ctr_journal_amount(rows->tab, rowid, counter);
-    if (status == CTR_OK && amount) {
-        ctr_packed *room = &rows->advanced;
-        room->size = 0;
-        uint8_t *out =
-            ctr_pack_room(rows->conn, room, cell->size + CTR_CELL_HEADER_MAX + CTR_SHARD_MAX);
-        if (!out) return ctr_rc(rows->conn);
-        ctr_sum n = {0, 0};
-        ctr_sum_add(&n, amount->n);
-        status = kind_at(rows, counter)
-                     ->change(cell, rows->tab->id, &n, amount->ticks, rows->tab->least, out, &size);
-        if (status == CTR_OK) *cell = ctr_cell_written(out, size);
-    }
+    rows->advanced.size = 0;
+    if (status == CTR_OK && amount)
+        *cell = ctr_values_advance(rows->tab, counter_at(rows, counter), amount, bytes, size,
+                                   &rows->advanced, &status);
+    else if (status == CTR_OK && bytes)
+        status = ctr_cell_open(cell, bytes, size);
     return status == CTR_OK ? ctr_rc(rows->conn) : malformed(rows, rowid, counter, status);
 }
 
@@ -143,6 +154,18 @@ static int rows_refuse_other_shape(const ctr_rows *rows)
     if (rows->shapes == rows->tab->shapes) return ctr_rc(rows->conn);
     return ctr_problem_set(rows->conn, SQLITE_ERROR,
                            "a column was added or dropped while this statement ran");
+}
+
+bool ctr_values_same_cells(ctr_rows *rows, sqlite3_stmt *row, int first, const ctr_rows *other)
+{
+    const ctr_shape *shape = rows->shape;
+    for (int i = 0; i < shape->n_counters; i++) {
+        ctr_cell cell;
+        if (ctr_values_open_cell(rows, row, first + shape->counters[i], i, &cell) ||
+            !ctr_cell_same(&cell, &other->cells[i]))
+            return false;
+    }
+    return true;
 }
 
 int ctr_values_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_summary *summary)

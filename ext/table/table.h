@@ -977,6 +977,16 @@ bool ctr_rows_is_live(ctr_rows *rows);
  * names counter and key. */
 int ctr_values_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_cell *cell);
 
+/* Returns whether a statement's current row, whose columns begin at `first`, has the cells of the
+ * row that `other` has found, whole. */
+bool ctr_values_same_cells(ctr_rows *rows, sqlite3_stmt *row, int first, const ctr_rows *other);
+
+/* Adds an amount of the journal to the cell of a counter, `size` bytes, 0: untouched. Writes the
+ * result into `room`, after its bytes, and returns it; *status tells why it is impossible. */
+ctr_cell ctr_values_advance(ctr_tab *tab, const ctr_column *counter, const ctr_amount *amount,
+                            const uint8_t *bytes, size_t size, ctr_packed *room,
+                            ctr_status *status);
+
 /* The same, but returns only life and sum, without any shard. */
 int ctr_values_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter,
                         ctr_summary *summary);
@@ -1433,7 +1443,8 @@ bool ctr_openings_add(ctr_conn *conn, ctr_openings *openings,
 /* Returns whether this file made the opening. */
 bool ctr_openings_is_own(const ctr_openings *openings, const uint8_t id[CTR_ID_SIZE]);
 
-/* Returns the number of openings in the cell that count. */
+/* Walk and count the openings in the cell that count, as ctr_cell_next walks its shards. */
+bool ctr_openings_next(const ctr_cell *cell, size_t *at, ctr_shard *shard);
 size_t ctr_openings_count(const ctr_cell *cell);
 
 /* Writes the cell reduced: in each group of openings only the greatest counts. Returns false if
