@@ -150,8 +150,8 @@ bool ctr_cell_same(const ctr_cell *a, const ctr_cell *b)
 
 bool ctr_cell_next(const ctr_cell *cell, size_t *at, ctr_shard *shard)
 {
-    if (*at == 0) *at = kind_of_cell(cell) == ctr_kind_counter() ? cell->header : cell->size;
-    if (*at >= cell->size) return false;
+    if (*at == 0) *at = cell->header;
+    if (*at >= cell->size || cell->bytes[0] != CTR_COUNTER_BYTE) return false;
 
     const uint8_t *byte = cell->bytes + *at;
     uint64_t clock, value;

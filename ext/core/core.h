@@ -39,6 +39,8 @@ typedef struct ctr_own_filter {
     const void *with;
 } ctr_own_filter;
 
+enum { CTR_COUNTER_BYTE = 0xC1 /* the first byte of the cells of counters */ };
+
 typedef struct ctr_kind {
     const char *word;   /* in the declaration of a counter table; NULL: no column of it */
     const char *noun;   /* in messages */
