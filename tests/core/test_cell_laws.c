@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <time.h>
 #include "cells.h"
+#include "core/core.h"
 
 enum { ROUNDS = 20000, MUTATED_CELLS = 400, IDS = 6 };
 
@@ -411,6 +412,39 @@ static void lives_only_rise(void **state)
     }
 }
 
+/* ---- whose shards they are ---- */
+
+/* The ids of the symbols in a mask. */
+static bool is_in(const void *mask, const uint8_t *id)
+{
+    for (int i = 0; i < IDS; i++) {
+        if (memcmp(id_of(symbols[i]), id, CTR_ID_SIZE) == 0) return *(const unsigned *)mask >> i & 1;
+    }
+    return false;
+}
+
+static blob own(blob b, unsigned mask)
+{
+    const ctr_own_filter filter = {is_in, &mask};
+    ctr_cell c = opened(b);
+    uint8_t *out = hold(c.size + CTR_CELL_HEADER_MAX);
+    return exact(out, ctr_cell_own(&c, &filter, out));
+}
+
+static void what_is_mine_is_of_the_same_life_and_with_what_is_theirs_the_whole(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        model m = random_model(), mine = m;
+        unsigned mask = (unsigned)below(1 << IDS);
+        for (int id = 0; id < IDS; id++) mine.of[id].there = m.of[id].there && (mask >> id & 1);
+        blob whole = encoded(&m), part = own(whole, mask), rest = own(whole, ~mask);
+        assert_same(part, encoded(&mine));
+        assert_same(merge(part, rest), whole);
+        release_all();
+    }
+}
+
 /* ---- malformed cells ---- */
 
 /* Bytes that are accepted say exactly one state; bytes that are not leave the untouched cell. */
@@ -507,6 +541,7 @@ int main(void)
         TEST(value_is_exact),
         TEST(sums_are_exact_and_can_be_undone),
         TEST(lives_only_rise),
+        TEST(what_is_mine_is_of_the_same_life_and_with_what_is_theirs_the_whole),
         TEST(every_truncation_is_a_cell_or_refused),
         TEST(every_changed_byte_is_a_cell_or_refused),
         TEST(random_bytes_are_a_cell_or_refused),
