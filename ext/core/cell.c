@@ -23,12 +23,16 @@ ctr_status ctr_shards_check(const uint8_t *at, const uint8_t *end, const uint8_t
                             ctr_summary *summary)
 {
     const uint8_t *last = NULL;
+    uint64_t last_high = 0, last_low = 0; /* its id, as two numbers */
     while (at < end) {
         if (end - at < CTR_ID_SIZE) return CTR_TRUNCATED;
-        int order = last ? memcmp(last, at, CTR_ID_SIZE) : -1;
-        if (order == 0) return CTR_DOUBLED;
-        if (order > 0) return CTR_UNSORTED;
+        const uint64_t high = ctr_bytes_get(at), low = ctr_bytes_get(at + 8);
+        bool ascends = high > last_high || (high == last_high && low > last_low);
+        if (last && !ascends)
+            return high == last_high && low == last_low ? CTR_DOUBLED : CTR_UNSORTED;
         last = at;
+        last_high = high;
+        last_low = low;
         at += CTR_ID_SIZE;
 
         uint64_t clock, value;
@@ -304,6 +308,63 @@ static int walk_order(const shard_walk *a, const shard_walk *b)
     return memcmp(a->shard.id, b->shard.id, CTR_ID_SIZE);
 }
 
+/* ---- without what is the same ---- */
+
+enum { TRIM_FROM = 256, SAME_AT_ONCE = 64 /* bytes */ };
+
+/* The end of a shard of a checked cell. */
+static size_t after_shard(const ctr_cell *cell, size_t at)
+{
+    const uint8_t *byte = cell->bytes + at + CTR_ID_SIZE;
+    while (*byte++ & 0x80) continue;
+    while (*byte++ & 0x80) continue;
+    return (size_t)(byte - cell->bytes);
+}
+
+/* Count the bytes that are the same at the beginning and at the end of two texts of `most` bytes. */
+static size_t same_bytes_first(const uint8_t *a, const uint8_t *b, size_t most)
+{
+    size_t n = 0;
+    for (; n + SAME_AT_ONCE <= most && memcmp(a + n, b + n, SAME_AT_ONCE) == 0; n += SAME_AT_ONCE)
+        continue;
+    while (n < most && a[n] == b[n]) n++;
+    return n;
+}
+
+static size_t same_bytes_last(const uint8_t *a, const uint8_t *b, size_t most)
+{
+    size_t n = 0;
+    for (; n + SAME_AT_ONCE <= most; n += SAME_AT_ONCE)
+        if (memcmp(a - n - SAME_AT_ONCE, b - n - SAME_AT_ONCE, SAME_AT_ONCE) != 0) break;
+    while (n < most && a[-1 - (ptrdiff_t)n] == b[-1 - (ptrdiff_t)n]) n++;
+    return n;
+}
+
+ctr_trimmed ctr_cell_trim(const ctr_cell *a, const ctr_cell *b)
+{
+    ctr_trimmed trimmed = {*a, *b};
+    size_t shorter = a->size < b->size ? a->size : b->size;
+    if (a->life != b->life || shorter < TRIM_FROM || a->bytes[0] != CTR_COUNTER_BYTE ||
+        b->bytes[0] != CTR_COUNTER_BYTE)
+        return trimmed;
+    size_t first = same_bytes_first(a->bytes, b->bytes, shorter), start = a->header;
+    for (size_t next = start; next <= first;
+         next = next < a->size ? after_shard(a, next) : SIZE_MAX)
+        start = next;
+    size_t last = same_bytes_last(a->bytes + a->size, b->bytes + b->size, shorter - start);
+    size_t left = start, right = start; /* at last, the same shards follow in both */
+    while (a->size - left != b->size - right || a->size - left > last) {
+        if (a->size - left >= b->size - right)
+            left = after_shard(a, left);
+        else
+            right = after_shard(b, right);
+    }
+    trimmed.a.header = trimmed.b.header = start;
+    trimmed.a.size = left;
+    trimmed.b.size = right;
+    return trimmed;
+}
+
 size_t ctr_cell_merge(const ctr_cell *a, const ctr_cell *b, uint8_t *out)
 {
     if (a->life != b->life) return copy_cell(a->life > b->life ? a : b, out);
@@ -314,8 +375,9 @@ size_t ctr_cell_merge(const ctr_cell *a, const ctr_cell *b, uint8_t *out)
 
 size_t ctr_shards_join(const ctr_cell *a, const ctr_cell *b, uint8_t *out)
 {
-    uint8_t *end = put_header(out, ctr_kind_counter(), a->life);
-    shard_walk left = walk_open(a), right = walk_open(b);
+    const ctr_trimmed trimmed = ctr_cell_trim(a, b);
+    uint8_t *end = put_bytes(out, a->bytes, trimmed.a.header);
+    shard_walk left = walk_open(&trimmed.a), right = walk_open(&trimmed.b);
     while (left.more || right.more) {
         int order = walk_order(&left, &right);
         bool take_left = order < 0 || (order == 0 && ctr_shard_beats(&left.shard, &right.shard));
@@ -323,6 +385,8 @@ size_t ctr_shards_join(const ctr_cell *a, const ctr_cell *b, uint8_t *out)
         if (order <= 0) walk_on(&left);
         if (order >= 0) walk_on(&right);
     }
+    const size_t after = trimmed.a.size;
+    end = put_bytes(end, a->bytes + after, a->size - after);
     return (size_t)(end - out);
 }
 

@@ -571,6 +571,13 @@ const ctr_kind *ctr_kind_of_type(const char *type);
 ctr_status ctr_kind_begin_life(const ctr_kind *kind, uint32_t life, bool live, uint8_t *out,
                                size_t *size);
 
+/* Returns two cells without the shards at their beginning and their end that are the same in both,
+ * if they are of one life, and large. Functions that only read shards take such views. */
+typedef struct ctr_trimmed {
+    ctr_cell a, b;
+} ctr_trimmed;
+ctr_trimmed ctr_cell_trim(const ctr_cell *a, const ctr_cell *b);
+
 /* Writes the cell without what others have written; its life stays. Needs cell->size bytes, and
  * CTR_CELL_HEADER_MAX. */
 size_t ctr_cell_own(const ctr_cell *cell, const ctr_own_filter *own, uint8_t *out);

@@ -699,15 +699,16 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs)
     ctr_stats *stats = &rows->tab->file->conn->stats;
     stats->merges++;
     if (ctr_rc(merge->conn) != SQLITE_OK || ctr_cell_same(mine, theirs)) return ctr_rc(merge->conn);
-    if (ctr_merge_check_clocks(merge->conn, theirs)) return refuse_clock(merge, counter);
-    if (!conflicts_none(merge->conflicts, mine, theirs)) {
+    const ctr_trimmed apart = ctr_cell_trim(mine, theirs);
+    if (ctr_merge_check_clocks(merge->conn, &apart.b)) return refuse_clock(merge, counter);
+    if (!conflicts_none(merge->conflicts, &apart.a, &apart.b)) {
         merge->deferred = merge->within;
         if (merge->within) return ctr_rc(merge->conn);
         const char *column = merge->shape.columns[merge->shape.counters[counter]].name;
         char *key = ctr_problem_describe_key(merge->keys, merge->shape.n_keys);
         if (!key) ctr_problem_nomem(merge->conn);
         int64_t n = conflicts_record(merge->conn, merge->conflicts, merge->entry.birth, key, column,
-                                     mine, theirs);
+                                     &apart.a, &apart.b);
         merge->brought.conflicts += n;
         stats->conflicts += n;
         sqlite3_free(key);

@@ -879,7 +879,8 @@ bool ctr_rows_set_joined(ctr_rows *rows, int counter, const ctr_cell *joined)
     if (ctr_cell_same(joined, mine)) return false;
     ctr_stats *stats = &rows->tab->file->conn->stats;
     stats->cells_changed++;
-    stats->shards_written += (int64_t)ctr_cell_changed_shards(joined, mine);
+    const ctr_trimmed apart = ctr_cell_trim(joined, mine);
+    stats->shards_written += (int64_t)ctr_cell_changed_shards(&apart.a, &apart.b);
     ctr_stage_set(rows, counter, joined->size);
     return true;
 }

@@ -412,6 +412,86 @@ static void lives_only_rise(void **state)
     }
 }
 
+/* ---- wide cells ---- */
+
+enum { WIDE = 64 };
+
+typedef struct wide_model {
+    bool there[WIDE];
+    int64_t clock[WIDE], value[WIDE];
+} wide_model;
+
+static blob encoded_wide(uint32_t life, const wide_model *m)
+{
+    ctr_shard shards[WIDE];
+    size_t n = 0;
+    for (int i = 0; i < WIDE; i++)
+        if (m->there[i]) shards[n++] = (ctr_shard){id_of(i), m->clock[i], m->value[i]};
+    return cell_of(life, shards, n);
+}
+
+/* A cell with many shards, whose clocks have one byte or several. */
+static wide_model random_wide(void)
+{
+    wide_model m = {.there = {false}};
+    int filled = below(5);
+    for (int i = 0; i < WIDE; i++) {
+        m.there[i] = below(5) < filled;
+        m.clock[i] = 1 + below(below(2) ? 3 : 5000);
+        m.value[i] = random_value();
+    }
+    return m;
+}
+
+static void change_wide(wide_model *m, int times)
+{
+    for (; times > 0; times--) {
+        int i = below(WIDE);
+        m->there[i] = below(4) > 0;
+        m->clock[i] = below(2) ? m->clock[i] + below(200) : 1 + below(3);
+        m->value[i] = below(2) ? m->value[i] : random_value();
+    }
+}
+
+static bool beats_in(const wide_model *a, const wide_model *b, int i)
+{
+    if (!a->there[i] || !b->there[i]) return a->there[i];
+    return a->clock[i] > b->clock[i] || (a->clock[i] == b->clock[i] && a->value[i] > b->value[i]);
+}
+
+/* Two cells that differ in few shards, or in many. */
+static void wide_cells_merge_as_those_of_the_oracle(void **state)
+{
+    (void)state;
+    for (int round = 0; round < ROUNDS / 10; round++) {
+        wide_model a = random_wide(), b = below(4) ? a : random_wide(), both = a;
+        change_wide(&a, below(3));
+        change_wide(&b, below(3));
+        size_t changed = 0, conflicts = 0;
+        for (int i = 0; i < WIDE; i++) {
+            bool same = a.there[i] == b.there[i] &&
+                        (!a.there[i] || (a.clock[i] == b.clock[i] && a.value[i] == b.value[i]));
+            bool theirs = beats_in(&b, &a, i);
+            const wide_model *from = theirs ? &b : &a;
+            both.there[i] = from->there[i];
+            both.clock[i] = from->clock[i];
+            both.value[i] = from->value[i];
+            changed += theirs && !same;
+            conflicts += !same && a.there[i] && b.there[i] && a.clock[i] == b.clock[i];
+        }
+        blob x = encoded_wide(3, &a), y = encoded_wide(3, &b), joined = encoded_wide(3, &both);
+        assert_same(merge(x, y), joined);
+        assert_same(merge(y, x), joined);
+        ctr_cell mine = opened(x), theirs = opened(y), result = opened(joined);
+        ctr_trimmed trimmed = ctr_cell_trim(&mine, &theirs), after = ctr_cell_trim(&result, &mine);
+        assert_int_equal(ctr_cell_conflicts(&trimmed.a, &trimmed.b), conflicts);
+        assert_int_equal(ctr_cell_conflicts(&mine, &theirs), conflicts);
+        assert_int_equal(ctr_cell_changed_shards(&after.a, &after.b), changed);
+        assert_int_equal(ctr_cell_changed_shards(&result, &mine), changed);
+        release_all();
+    }
+}
+
 /* ---- whose shards they are ---- */
 
 /* The ids of the symbols in a mask. */
@@ -541,6 +621,7 @@ int main(void)
         TEST(value_is_exact),
         TEST(sums_are_exact_and_can_be_undone),
         TEST(lives_only_rise),
+        TEST(wide_cells_merge_as_those_of_the_oracle),
         TEST(what_is_mine_is_of_the_same_life_and_with_what_is_theirs_the_whole),
         TEST(every_truncation_is_a_cell_or_refused),
         TEST(every_changed_byte_is_a_cell_or_refused),
