@@ -208,6 +208,7 @@ void ctr_sum_add(ctr_sum *sum, int64_t value);
 void ctr_sum_subtract(ctr_sum *sum, int64_t value);
 void ctr_sum_add_cell(ctr_sum *sum, const ctr_cell *cell);
 void ctr_sum_subtract_cell(ctr_sum *sum, const ctr_cell *cell);
+void ctr_sum_add_sum(ctr_sum *sum, const ctr_sum *other);
 void ctr_sum_subtract_sum(ctr_sum *sum, const ctr_sum *other);
 
 /* Returns the sum in `value`, or CTR_OVERFLOW if it is not an int64. */

@@ -249,6 +249,21 @@ ctr_status ctr_cell_add(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE],
     return CTR_OK;
 }
 
+/* If counts of other files have moved the sum out of 64 bits, it may come closer again. */
+ctr_status ctr_shards_meant(ctr_meaning meaning, const ctr_sum *sum, int64_t from, int64_t n,
+                            ctr_sum *difference)
+{
+    int64_t value;
+    ctr_sum after = meaning == CTR_ASSIGNED ? (ctr_sum){0, 0} : *sum;
+    ctr_sum_add(&after, n);
+    if (meaning == CTR_REPORTED) ctr_sum_subtract(&after, from);
+    *difference = after;
+    ctr_sum_subtract_sum(difference, sum);
+    if (ctr_sum_value(&after, &value) == CTR_OK) return CTR_OK;
+    bool is_beyond = meaning == CTR_GIVEN && ctr_sum_value(sum, &value) != CTR_OK;
+    return is_beyond && (sum->high < 0 ? n >= 0 : n <= 0) ? CTR_OK : CTR_OVERFLOW;
+}
+
 ctr_status ctr_cell_increment(const ctr_cell *cell, const uint8_t id[CTR_ID_SIZE], int64_t n,
                               int64_t least, uint8_t *out, size_t *size)
 {
@@ -520,6 +535,13 @@ void ctr_sum_subtract_cell(ctr_sum *sum, const ctr_cell *cell)
     ctr_sum shown = {0, 0};
     ctr_sum_add_cell(&shown, cell);
     ctr_sum_subtract_sum(sum, &shown);
+}
+
+void ctr_sum_add_sum(ctr_sum *sum, const ctr_sum *other)
+{
+    uint64_t low = sum->low + other->low;
+    sum->high += other->high + (low < sum->low ? 1 : 0);
+    sum->low = low;
 }
 
 void ctr_sum_subtract_sum(ctr_sum *sum, const ctr_sum *other)

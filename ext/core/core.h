@@ -39,6 +39,10 @@ typedef struct ctr_own_filter {
     const void *with;
 } ctr_own_filter;
 
+/* What a value means: an INSERT gives it, an UPDATE assigns it, or the trigger of a tracked table
+ * reports that a column was changed from another value to it. */
+typedef enum ctr_meaning { CTR_GIVEN, CTR_ASSIGNED, CTR_REPORTED } ctr_meaning;
+
 enum { CTR_COUNTER_BYTE = 0xC1 /* the first byte of the cells of counters */ };
 
 typedef struct ctr_kind {
@@ -56,6 +60,10 @@ typedef struct ctr_kind {
                         ctr_summary *summary);
     /* Adds what the cell shows. */
     void (*show)(const ctr_cell *cell, ctr_sum *sum);
+    /* What a statement means for a counter that shows `sum`: by which difference it changes, if at
+     * all. CTR_OVERFLOW: the result would leave the range of int64. */
+    ctr_status (*meant)(ctr_meaning meaning, const ctr_sum *sum, int64_t from, int64_t n,
+                        ctr_sum *difference);
     /* As ctr_cell_add: changes what the cell shows by a difference. */
     ctr_status (*change)(const ctr_cell *cell, const uint8_t *id, const ctr_sum *difference,
                          int64_t ticks, int64_t least, uint8_t *out, size_t *size);
@@ -915,6 +923,8 @@ int ctr_level_contacts(ctr_level level, const ctr_site *sites, int n, int *conta
 /* What a counter answers as a kind: see ctr_kind. */
 ctr_status ctr_shards_check(const uint8_t *at, const uint8_t *end, const uint8_t *id,
                             ctr_summary *summary);
+ctr_status ctr_shards_meant(ctr_meaning meaning, const ctr_sum *sum, int64_t from, int64_t n,
+                            ctr_sum *difference);
 void ctr_shards_show(const ctr_cell *cell, ctr_sum *sum);
 size_t ctr_shards_join(const ctr_cell *a, const ctr_cell *b, uint8_t *out);
 ctr_order ctr_shards_compare(const ctr_cell *a, const ctr_cell *b);

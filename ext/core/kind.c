@@ -9,6 +9,7 @@ static const ctr_kind KINDS[] = {
      .adds = true,
      .check = ctr_shards_check,
      .show = ctr_shards_show,
+     .meant = ctr_shards_meant,
      .change = ctr_cell_add,
      .join = ctr_shards_join,
      .compare = ctr_shards_compare,

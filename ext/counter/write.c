@@ -408,15 +408,9 @@ static const ctr_leader *lead(ctr_table *table)
     return leader;
 }
 
-/* Returns whether n would move the counter out of 64 bits or, if counts of other files have done so
- * already, further out. */
-static bool overflows(const ctr_sum *before, int64_t n)
+static const ctr_kind *kind_of_counter(const ctr_table *table, int counter)
 {
-    ctr_sum sum = *before;
-    int64_t value;
-    if (ctr_sum_value(&sum, &value) != CTR_OK) return sum.high < 0 ? n < 0 : n > 0;
-    ctr_sum_add(&sum, n);
-    return ctr_sum_value(&sum, &value) != CTR_OK;
+    return table->shape.columns[table->shape.counters[counter]].kind;
 }
 
 static int refuse_overflow(ctr_table *table, int counter, int64_t n)
@@ -426,16 +420,59 @@ static int refuse_overflow(ctr_table *table, int counter, int64_t n)
                            ctr_shape_counter_name(&table->shape, counter), (long long)n);
 }
 
-int ctr_write_add(ctr_table *table, int counter, int64_t n)
+/* The count of this file would leave the range, not the sum. */
+static int refuse_own_overflow(ctr_table *table, int counter, const ctr_sum *before,
+                               const ctr_sum *difference)
+{
+    int64_t value = 0;
+    ctr_sum after = *before;
+    ctr_sum_add_sum(&after, difference);
+    ctr_sum_value(&after, &value);
+    return ctr_problem_set(table->joined.conn, SQLITE_ERROR,
+                           "column %s: integer overflow: with the value %lld, the count of "
+                           "this file would exceed 64 bits",
+                           ctr_shape_counter_name(&table->shape, counter), (long long)value);
+}
+
+/* Stages what a value means for a counter. An INSERT counts even if it changes nothing. */
+static int change_counter(ctr_table *table, int counter, ctr_meaning meaning, int64_t from,
+                          int64_t n)
 {
     ctr_conn *conn = table->joined.conn;
+    ctr_sum difference;
     ctr_summary state = ctr_rows_state(table->rows, counter);
-    if (overflows(&state.sum, n)) return refuse_overflow(table, counter, n);
+    ctr_status status =
+        kind_of_counter(table, counter)->meant(meaning, &state.sum, from, n, &difference);
+    if (status != CTR_OK && meaning == CTR_GIVEN) return refuse_overflow(table, counter, n);
+    if (status != CTR_OK)
+        return ctr_problem_set(conn, SQLITE_ERROR,
+                               "column %s: integer overflow: the change from %lld to %lld cannot "
+                               "be counted",
+                               ctr_shape_counter_name(&table->shape, counter), (long long)from,
+                               (long long)n);
+    if (meaning != CTR_GIVEN && difference.high == 0 && difference.low == 0) return ctr_rc(conn);
     const ctr_leader *leader = lead(table);
     if (!leader) return ctr_rc(conn);
-    if (ctr_stage_add(table->rows, counter, n, leader)) return refuse_overflow(table, counter, n);
+    status = ctr_stage_change(table->rows, counter, &difference, leader);
+    if (status != CTR_OK && meaning == CTR_GIVEN) return refuse_overflow(table, counter, n);
+    if (status != CTR_OK) return refuse_own_overflow(table, counter, &state.sum, &difference);
     ctr_conn_count(conn, !state.touched);
     return ctr_rc(conn);
+}
+
+int ctr_write_add(ctr_table *table, int counter, int64_t n)
+{
+    return change_counter(table, counter, CTR_GIVEN, 0, n);
+}
+
+int ctr_write_assign(ctr_table *table, int counter, int64_t n)
+{
+    return change_counter(table, counter, CTR_ASSIGNED, 0, n);
+}
+
+int ctr_write_change(ctr_table *table, int counter, int64_t from, int64_t to)
+{
+    return change_counter(table, counter, CTR_REPORTED, from, to);
 }
 
 static int refuse_life(ctr_table *table, int counter, ctr_status status)
@@ -468,7 +505,9 @@ int ctr_write_open(ctr_table *table, ctr_opening *opening, int counter, int64_t 
 {
     ctr_conn *conn = table->joined.conn;
     ctr_summary state = ctr_rows_state(table->rows, counter);
-    if (overflows(&state.sum, n)) return refuse_overflow(table, counter, n);
+    ctr_sum difference;
+    if (kind_of_counter(table, counter)->meant(CTR_GIVEN, &state.sum, 0, n, &difference) != CTR_OK)
+        return refuse_overflow(table, counter, n);
     ctr_leader leader = {.least = 1};
     memcpy(leader.id, opening->id, CTR_ID_SIZE);
     ctr_status status = state.life % 2 == 0 ? ctr_stage_next_life(table->rows, counter, n, &leader)
@@ -481,40 +520,6 @@ int ctr_write_open(ctr_table *table, ctr_opening *opening, int counter, int64_t 
     opening->n++;
     ctr_conn_count(conn, !state.touched);
     return ctr_rc(conn);
-}
-
-/* A counter that equals n already stays unchanged. */
-int ctr_write_assign(ctr_table *table, int counter, int64_t n)
-{
-    ctr_conn *conn = table->joined.conn;
-    int64_t value;
-    ctr_summary state = ctr_rows_state(table->rows, counter);
-    if (ctr_summary_value(&state, &value) == CTR_OK && value == n) return ctr_rc(conn);
-    const ctr_leader *leader = lead(table);
-    if (!leader) return ctr_rc(conn);
-    if (ctr_stage_assign(table->rows, counter, n, leader))
-        return ctr_problem_set(conn, SQLITE_ERROR,
-                               "column %s: integer overflow: with the value %lld, the count of "
-                               "this file would exceed 64 bits",
-                               ctr_shape_counter_name(&table->shape, counter), (long long)n);
-    ctr_conn_count(conn, !state.touched);
-    return ctr_rc(conn);
-}
-
-int ctr_write_change(ctr_table *table, int counter, int64_t from, int64_t to)
-{
-    int64_t value;
-    ctr_summary state = ctr_rows_state(table->rows, counter);
-    ctr_sum sum = state.sum, was = {0, 0};
-    ctr_sum_add(&sum, to);
-    ctr_sum_add(&was, from);
-    ctr_sum_subtract_sum(&sum, &was);
-    if (ctr_sum_value(&sum, &value) == CTR_OK) return ctr_write_assign(table, counter, value);
-    return ctr_problem_set(table->joined.conn, SQLITE_ERROR,
-                           "column %s: integer overflow: the change from %lld to %lld cannot be "
-                           "counted",
-                           ctr_shape_counter_name(&table->shape, counter), (long long)from,
-                           (long long)to);
 }
 
 void ctr_write_refuse_no_counter(ctr_conn *conn)

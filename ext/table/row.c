@@ -718,8 +718,8 @@ static ctr_status stage_cell(ctr_rows *rows, int counter, const ctr_cell *base,
 }
 
 /* Stages an amount for an existing row, or else a new cell. */
-static ctr_status stage_difference(ctr_rows *rows, int counter, const ctr_sum *difference,
-                                   const ctr_leader *leader)
+ctr_status ctr_stage_change(ctr_rows *rows, int counter, const ctr_sum *difference,
+                            const ctr_leader *leader)
 {
     ctr_staged *staged = &rows->staged[counter];
     const ctr_cell *cell = &rows->cells[counter];
@@ -745,21 +745,6 @@ static ctr_status stage_difference(ctr_rows *rows, int counter, const ctr_sum *d
     staged->kind = CTR_STAGED_NOTHING;
     if (rows_load_cells(rows)) return CTR_OK;
     return stage_cell(rows, counter, cell, difference, leader);
-}
-
-ctr_status ctr_stage_add(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader)
-{
-    ctr_sum difference = {0, 0};
-    ctr_sum_add(&difference, n);
-    return stage_difference(rows, counter, &difference, leader);
-}
-
-ctr_status ctr_stage_assign(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader)
-{
-    ctr_sum difference = {0, 0}, sum = ctr_rows_state(rows, counter).sum;
-    ctr_sum_add(&difference, n);
-    ctr_sum_subtract_sum(&difference, &sum);
-    return stage_difference(rows, counter, &difference, leader);
 }
 
 ctr_status ctr_stage_open(ctr_rows *rows, int counter, int64_t n, const ctr_leader *opening)

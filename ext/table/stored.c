@@ -567,11 +567,12 @@ static bool read_declared_column(ctr_conn *conn, ctr_words *at, const ctr_words 
         for (int i = 0; i < 2; i++) ctr_word_next(at);
         return ctr_word_at_mark(at, ',');
     }
-    ctr_span type_span = {"BLOB", 4}, collated = {"", 0};
+    ctr_span collated = {"", 0};
     int key = position_in(*keys, quoted);
     ctr_word_next(at);
+    ctr_span type_span = at->word;
     if (key >= 0) { /* type COLLATE "collation" NOT NULL */
-        type_span = (ctr_span){at->word.text, 0};
+        type_span.size = 0;
         for (; at->kind != CTR_WORD_END && !ctr_word_at(at, "COLLATE"); ctr_word_next(at))
             type_span.size = (size_t)(at->at - type_span.text);
         ctr_word_next(at);

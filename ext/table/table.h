@@ -1009,7 +1009,7 @@ void ctr_values_problem_at(ctr_rows *rows, int64_t rowid, int counter);
 /* Changes of the counters of a found or missing row: staged, then written.
  *
  *     ctr_rows_find_key(rows, keys);
- *     ctr_stage_add(rows, counter, n, leader);     for each counter that changes
+ *     ctr_stage_change(rows, counter, &n, leader); for each counter that changes
  *     ctr_stage_write(rows, keys);
  *
  * An increment and a write of regular columns of an existing row go to the journal
@@ -1017,10 +1017,10 @@ void ctr_values_problem_at(ctr_rows *rows, int64_t rowid, int counter);
  * before the write: inside a transaction, SQLite does not roll back half of the writes of a virtual
  * table. */
 
-/* Adds n to a counter, or sets it to n, in the shard of the leader. Stages nothing and returns
- * CTR_DELETED or CTR_OVERFLOW if that is impossible. */
-ctr_status ctr_stage_add(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader);
-ctr_status ctr_stage_assign(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader);
+/* Changes what a counter shows by a difference, in the shard of the leader. Stages nothing and
+ * returns CTR_DELETED or CTR_OVERFLOW if that is impossible. */
+ctr_status ctr_stage_change(ctr_rows *rows, int counter, const ctr_sum *difference,
+                            const ctr_leader *leader);
 
 /* Adds n to the cell itself: the leader is an opening (table/openings.c). */
 ctr_status ctr_stage_open(ctr_rows *rows, int counter, int64_t n, const ctr_leader *opening);

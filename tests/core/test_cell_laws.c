@@ -367,7 +367,11 @@ static void sums_are_exact_and_can_be_undone(void **state)
             model m = random_model();
             ctr_cell c = opened(encoded(&m));
             int64_t n = random_value(), v = 0;
-            switch (below(4)) {
+            switch (below(5)) {
+            case 4:
+                ctr_sum_add_sum(&sum, &(ctr_sum){n < 0 ? -1 : 0, (uint64_t)n});
+                expected += n;
+                break;
             case 0:
                 ctr_sum_add(&sum, n);
                 expected += n;
