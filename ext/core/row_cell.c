@@ -199,6 +199,20 @@ bool ctr_row_cell_begin_again(ctr_row_cell *cell, bool next, const uint8_t id[CT
     return any;
 }
 
+/* ---- generations of columns ------------------------------------------------------------------ */
+
+void ctr_row_cell_lower(ctr_row_cell *cell, int column, int64_t from, int64_t to)
+{
+    const ctr_stamp *stamp = ctr_row_cell_stamp(cell, column);
+    if (!stamp) return;
+    ctr_stamp lowered = *stamp;
+    for (; from < to && lowered.number > CTR_STAMPS_IN_MS; from += 2) {
+        lowered.number >>= CTR_STAMP_LOWERED_BY;
+        if (lowered.number < CTR_STAMPS_IN_MS) lowered.number = CTR_STAMPS_IN_MS;
+    }
+    ctr_row_cell_set_column(cell, column, &lowered);
+}
+
 /* ---- as stored ------------------------------------------------------------------------------- */
 
 static uint8_t *put_short_stamp(uint8_t *out, const ctr_stamp *stamp, const ctr_writer_map *writers)
@@ -308,9 +322,15 @@ uint8_t *ctr_row_cell_begin(uint8_t *out, uint32_t life, const ctr_stamp *row, u
 
 uint8_t *ctr_row_cell_put(uint8_t *out, const ctr_row_column *column)
 {
-    out = ctr_varint_put(out, column->size);
+    uint8_t digits[20];
+    size_t n = 0;
+    for (int64_t left = column->generation; left > 0; left /= 10)
+        digits[n++] = (uint8_t)('0' + left % 10);
+    out = ctr_varint_put(out, column->size + n + (n > 0));
     memcpy(out, column->name, column->size);
     out += column->size;
+    if (n > 0) *out++ = CTR_ROW_NAME_END;
+    while (n > 0) *out++ = digits[--n];
     *out++ = (uint8_t)column->stamp.kind;
     return column->stamp.kind == CTR_STAMP_OWN ? put_whole_stamp(out, &column->stamp.own) : out;
 }
@@ -327,6 +347,24 @@ static ctr_status take_whole_stamp(const uint8_t **at, const uint8_t *end, ctr_s
     return CTR_OK;
 }
 
+/* Takes the generation off the name. */
+static ctr_status split_name(ctr_row_column *column)
+{
+    enum { MOST_DIGITS = 10 };
+    const uint8_t *end = memchr(column->name, CTR_ROW_NAME_END, column->size);
+    column->generation = 0;
+    if (!end) return CTR_OK;
+    const uint8_t *digits = end + 1, *last = column->name + column->size;
+    column->size = (size_t)(end - column->name);
+    if (digits == last || *digits == '0' || last - digits > MOST_DIGITS) return CTR_OUT_OF_RANGE;
+    for (; digits < last; digits++) {
+        if (*digits < '0' || *digits > '9') return CTR_OUT_OF_RANGE;
+        column->generation = 10 * column->generation + (*digits - '0');
+    }
+    bool is = column->generation % 2 == 0 && column->generation <= UINT32_MAX;
+    return is && column->size > 0 ? CTR_OK : CTR_OUT_OF_RANGE;
+}
+
 static ctr_status take_row_column(const uint8_t **at, const uint8_t *end, ctr_row_column *column)
 {
     uint64_t size;
@@ -338,15 +376,18 @@ static ctr_status take_row_column(const uint8_t **at, const uint8_t *end, ctr_ro
     *at += size;
     column->stamp = (ctr_column_stamp){.kind = (ctr_stamp_kind) * (*at)++};
     if (column->stamp.kind > CTR_STAMP_NONE || size == 0) return CTR_OUT_OF_RANGE;
-    if (column->stamp.kind != CTR_STAMP_OWN) return CTR_OK;
+    status = split_name(column);
+    if (status != CTR_OK || column->stamp.kind != CTR_STAMP_OWN) return status;
     return take_whole_stamp(at, end, &column->stamp.own);
 }
 
+/* The names stand in the image with their generations. */
 static bool is_ascending(const ctr_row_column *a, const ctr_row_column *b)
 {
     size_t least = a->size < b->size ? a->size : b->size;
     int order = memcmp(a->name, b->name, least);
-    return order < 0 || (order == 0 && a->size < b->size);
+    if (order != 0 || a->size != b->size) return order < 0 || (order == 0 && a->size < b->size);
+    return a->generation < b->generation;
 }
 
 /* Checks the columns and the values. */

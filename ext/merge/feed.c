@@ -196,9 +196,10 @@ static void put_columns(ctr_conn *conn, ctr_row_giver *giver)
     ctr_packed *image = &giver->image;
     const ctr_registry *registry = ctr_regular_of(giver->values.tab);
     for (int i = 0; registry && i < giver->n; i++) {
-        const char *name = registry->columns[giver->order[i]].name;
-        ctr_row_column column = {.name = (const uint8_t *)name,
-                                 .size = strlen(name),
+        const ctr_regular *regular = &registry->columns[giver->order[i]];
+        ctr_row_column column = {.name = (const uint8_t *)regular->name,
+                                 .size = strlen(regular->name),
+                                 .generation = regular->generation,
                                  .stamp = giver->cell.columns[giver->order[i]]};
         uint8_t *out = ctr_pack_room(conn, image, CTR_ROW_COLUMN_MAX + column.size);
         if (!out) return;
@@ -264,10 +265,29 @@ static void refuse_column(const ctr_merge *merge, const ctr_row_column *column)
     bool counts = name && ctr_shape_counter_like(&merge->shape, name) >= 0;
     if (name && !counts && ctr_ordinary_column(&tracked->ordinary, name))
         ctr_problem_set(merge->conn, SQLITE_ERROR,
-                        "column %s is replicated at the source and not yet here: call "
-                        "counter_replicate('%s')",
-                        name, tracked->table);
+                        "column %s is replicated at the source and not yet here: call %s", name,
+                        ctr_tracked_call_to_follow(tracked, column->generation));
     sqlite3_free(name);
+}
+
+/* Sets the stamp of one of my columns, and where its value is. A hub may give it in two
+ * generations. */
+static void take_stamp(taken_row *row, int number, const ctr_row_column *column, int64_t mine,
+                       int place)
+{
+    ctr_row_cell *cell = &row->cell;
+    const ctr_column_stamp before = cell->columns[number];
+    cell->columns[number] = column->stamp;
+    ctr_row_cell_lower(cell, number, column->generation, mine);
+    const ctr_stamp *stamp = ctr_row_cell_stamp(cell, number);
+    bool stays = row->places[number] >= 0 && before.kind != CTR_STAMP_NONE &&
+                 !(stamp && ctr_row_cell_beats(stamp, before.kind == CTR_STAMP_OWN ? &before.own
+                                                                                   : &cell->row));
+    if (stays)
+        cell->columns[number] = before;
+    else
+        row->places[number] = place;
+    row->map[number] = number;
 }
 
 /* Sets the stamps of my columns, and where their values are. */
@@ -280,16 +300,12 @@ static void take_columns(ctr_merge *merge, ctr_row_image *image, taken_row *row)
         row->cell.columns[i].kind = CTR_STAMP_NONE;
     }
     for (int i = 0; registry && ctr_row_cell_next(image, &column); i++) {
-        int number = ctr_regular_named(registry, (const char *)column.name, column.size);
-        if (number < 0 && ctr_regular_was_named(registry, (const char *)column.name, column.size))
-            continue; /* it is replicated here no longer */
-        if (number < 0) {
-            refuse_column(merge, &column);
-            continue;
-        }
-        row->cell.columns[number] = column.stamp;
-        row->map[number] = number;
-        row->places[number] = i;
+        const char *name = (const char *)column.name;
+        int number = ctr_regular_named(registry, name, column.size);
+        if (number >= 0)
+            take_stamp(row, number, &column, registry->columns[number].generation, i);
+        else if (!ctr_regular_was_named(registry, name, column.size, column.generation))
+            refuse_column(merge, &column); /* else it is replicated here no longer */
     }
 }
 
@@ -665,6 +681,15 @@ static void read_own_ids(ctr_feed *feed)
     sqlite3_finalize(row);
 }
 
+/* Returns whether the counter has been dropped to become a regular column. Then the rows tell its
+ * generation: a file that counts it still is to follow only when it is told to. */
+static bool is_regular_again(const ctr_feed *feed, const char *name, int64_t generation)
+{
+    const ctr_registry *registry = feed->shape.replicated ? ctr_regular_of(feed->rows.tab) : NULL;
+    int number = registry ? ctr_regular_named(registry, name, strlen(name)) : -1;
+    return number >= 0 && registry->columns[number].generation == generation;
+}
+
 /* Steps to the next row of the feed: to each counter that was added or dropped, to each answer,
  * then to each touched counter of each row. */
 static bool step_in_table(ctr_feed *feed)
@@ -675,6 +700,7 @@ static bool step_in_table(ctr_feed *feed)
     while ((name = ctr_shape_ever(shape, feed->named, &generation))) {
         int i = feed->named++;
         if (i < shape->n_counters && !shape->columns[shape->counters[i]].listed) continue;
+        if (is_regular_again(feed, name, generation)) continue;
         feed->column = name;
         feed->generation = generation;
         feed->number = 0;

@@ -26,18 +26,24 @@ static const char *say_not_replicated(const ctr_kinds *a, const ctr_kinds *b)
                           a->called, b->called, ctr_tracked_call(b->tracked, NULL));
 }
 
-/* A counter of `a` that `b` had, too, and has ended since to make it a regular column. */
+/* A counter of `a` that `b` had, too, and has ended since to make it a regular column. Files match
+ * it by the name that its column had first. A call that untracks it by its present one hits no
+ * other column. */
 static const char *say_was_counter(const ctr_kinds *a, const ctr_kinds *b, const char *name,
                                    const char *column)
 {
-    const char *back = sqlite3_stricmp(column, name) == 0
-                           ? ""
-                           : ctr_text_print(a->tab->conn, "rename column %s to %s, ", column, name);
-    return ctr_text_print(a->tab->conn,
-                          "column %s was a counter and is a regular column in %s: in %s, %scall "
-                          "counter_untrack(%Q, %Q), then %s",
-                          name, b->called, a->called, back, a->tracked->table, name,
-                          ctr_tracked_call(a->tracked, NULL));
+    ctr_conn *conn = a->tab->conn;
+    const char *back = "", *call = ctr_tracked_call(a->tracked, NULL);
+    bool renamed = sqlite3_stricmp(column, name) != 0;
+    if (renamed && ctr_ordinary_column(&a->tracked->ordinary, name))
+        back = ctr_text_print(conn, "give column %s another name, ", name);
+    if (renamed) back = ctr_text_print(conn, "%srename column %s to %s, ", back, column, name);
+    return ctr_text_print(conn,
+                          "column %s was a counter and is a regular column in %s: in %s, call "
+                          "counter_untrack(%Q, %Q), %sthen %s, which takes the values of %s, or "
+                          "%s, which keeps its own",
+                          name, b->called, a->called, a->tracked->table, column, back,
+                          ctr_tracked_call_to_follow(a->tracked, 2), b->called, call);
 }
 
 /* Looks for a counter of `a` that is a regular column in `b`. The higher generation says which of
@@ -78,7 +84,9 @@ static const char *is_not_regular_yet(const ctr_kinds *mine, const ctr_kinds *th
     const ctr_registry *here = ctr_regular_of(mine->tab), *there = ctr_regular_of(theirs->tab);
     for (int i = 0; here && there && i < there->n; i++) {
         const char *name = there->columns[i].name;
-        if (!there->columns[i].noted || ctr_regular_was_named(here, name, strlen(name)) ||
+        int64_t generation = there->columns[i].generation;
+        if (!there->columns[i].noted || ctr_regular_named(here, name, strlen(name)) >= 0 ||
+            ctr_regular_was_named(here, name, strlen(name), generation) ||
             !ctr_ordinary_column(&mine->tracked->ordinary, name))
             continue;
         const char *before = name_before(mine, name);
@@ -89,7 +97,7 @@ static const char *is_not_regular_yet(const ctr_kinds *mine, const ctr_kinds *th
                                   name, theirs->called, mine->called, before);
         return ctr_text_print(
             mine->tab->conn, "column %s is replicated in %s and not yet in %s: call %s there", name,
-            theirs->called, mine->called, ctr_tracked_call(mine->tracked, NULL));
+            theirs->called, mine->called, ctr_tracked_call_to_follow(mine->tracked, generation));
     }
     return NULL;
 }

@@ -528,6 +528,43 @@ int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n)
 }
 
 /* =================================================================================================
+ * generations - raises regular columns. */
+
+void ctr_merge_raise(ctr_merge *merge, int number, int64_t generation)
+{
+    ctr_walk walk;
+    ctr_rows *rows = &merge->rows;
+    ctr_changes due = {0};
+    const ctr_registry *registry = ctr_regular_of(rows->tab);
+    if (!registry || ctr_file_before_write(rows->tab->file)) return;
+    const int64_t before = registry->columns[number].generation;
+    ctr_regular_note(rows->tab, number, registry->columns[number].name,
+                     registry->columns[number].noted, generation);
+    ctr_stream_walk_open(&walk, rows, CTR_WALK_ALL, 0);
+    while (ctr_stream_walk_next(&walk))
+        ctr_changes_add(merge->conn, &due,
+                        &(ctr_change_of_row){sqlite3_column_int64(walk.row, CTR_WALK_ID), 0, 0});
+    ctr_stream_walk_close(&walk);
+    size_t n_keys = (size_t)rows->shape->n_keys;
+    sqlite3_value **keys = sqlite3_malloc64(n_keys * sizeof *keys);
+    if (!keys) ctr_problem_nomem(merge->conn);
+    for (size_t i = 0; keys && i < due.n && ctr_rc(merge->conn) == SQLITE_OK; i++) {
+        if (!ctr_values_take_key(rows, due.rows[i].row, keys)) continue;
+        ctr_rows_find_rowid(rows, due.rows[i].row);
+        ctr_row_cell *cell = ctr_rows_row(rows);
+        if (cell && ctr_row_cell_is_live(cell) && ctr_row_cell_stamp(cell, number)) {
+            ctr_row_cell_lower(cell, number, before, generation);
+            ctr_stage_row(rows);
+            rows->also_here = true;
+            ctr_stage_write(rows, keys);
+        }
+        for (size_t k = 0; k < n_keys; k++) sqlite3_value_free(keys[k]);
+    }
+    sqlite3_free(keys);
+    sqlite3_free(due.rows);
+}
+
+/* =================================================================================================
  * merge - opens a table, finds its rows, merges cells and writes them. */
 
 bool ctr_merge_open(ctr_merge *merge, ctr_file *file, const char *birth, ctr_conflicts *conflicts)

@@ -371,32 +371,41 @@ static const ctr_opening *stamping_opening(const ctr_table *table)
 }
 
 /* A column that was added to a row with a stamp gets one if it shows something else than its
- * DEFAULT. */
-static bool stamp_new_columns(ctr_table *table, ctr_row_cell *cell, const ctr_stamp *opening)
+ * DEFAULT. If this file has ended the counter that the column was, it writes what that shows; if it
+ * follows another file that did, it has values only where that one has none. */
+static bool stamp_new_columns(ctr_table *table, ctr_row_cell *cell, const ctr_stamp *began)
 {
     bool any = false;
-    ctr_showing *looks = reports_look(table);
+    const ctr_opening *opening = stamping_opening(table);
+    const ctr_registry *registry = ctr_regular_of(table->rows->tab);
+    ctr_showing *looks = registry ? reports_look(table) : NULL;
     for (int i = 0;
          looks && i < looks->tracked->n_regular && ctr_rc(table->joined.conn) == SQLITE_OK; i++) {
         const ctr_tracked_column *column = ctr_tracked_regular(looks->tracked, i);
-        ctr_column_stamp *stamp = &cell->columns[column->number];
-        if (!column->name || stamp->kind != CTR_STAMP_NONE ||
-            !ctr_writing_is_unlike_default(&looks->writing, table->keys, column->name))
+        const int number = column->number;
+        if (!column->name || cell->columns[number].kind != CTR_STAMP_NONE) continue;
+        ctr_stamp stamp = *began;
+        bool ended = opening->ended && number < opening->n_ended && opening->ended[number];
+        if (ended && !make_stamp(table, 0, &stamp)) break;
+        if (!ended && !ctr_writing_is_unlike_default(&looks->writing, table->keys, column->name))
             continue;
-        *stamp = (ctr_column_stamp){.kind = CTR_STAMP_OWN, .own = *opening};
+        if (!ended && opening->values)
+            stamp.number += opening->values == CTR_VALUES_NEWEST ? 1 : -1;
+        if (!ended && registry->columns[number].generation > 0) stamp.number = CTR_STAMP_FOLLOWED;
+        ctr_row_cell_set_column(cell, number, &stamp);
         any = true;
     }
     return any;
 }
 
-/* Stamps a live row with new columns, or whose stamps from when replication began win now, or
- * yield. */
+/* Stamps a live row with new columns. If there are none, its stamps from when replication began win
+ * now, or yield, if the call says so. */
 static bool stamp_again(ctr_table *table, ctr_row_cell *cell, const ctr_stamp *stamp)
 {
     const ctr_opening *opening = stamping_opening(table);
     if (!opening) return false;
     bool any = stamp_new_columns(table, cell, stamp);
-    if (opening->values)
+    if (opening->values && !opening->adds)
         any = ctr_row_cell_begin_again(cell, opening->values == CTR_VALUES_NEWEST, opening->id) ||
               any;
     return any;

@@ -436,6 +436,10 @@ const ctr_tracked_column *ctr_tracked_regular_named(const ctr_tracked *tracked, 
  * call that makes such a one a regular column is refused. */
 const char *ctr_tracked_call(const ctr_tracked *tracked, const char *column);
 
+/* The same without a column, for a file that follows another one to a regular column of this
+ * generation, whose values it takes. */
+const char *ctr_tracked_call_to_follow(const ctr_tracked *tracked, int64_t generation);
+
 /* Binds ?1, ?2, ... to a key, as the columns of the counter table store it. */
 int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sqlite3_value **keys);
 

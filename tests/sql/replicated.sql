@@ -462,16 +462,16 @@ SELECT counter_replicate('office.p');
 --= 1
 UPDATE office.p SET n = 'text';
 SELECT rows_changed, note FROM counter_pull('office');
---= 0|passed over: column n was a counter and is a regular column in office: in main, call counter_untrack('p', 'n'), then counter_replicate('p')
+--= 0|passed over: column n was a counter and is a regular column in office: in main, call counter_untrack('p', 'n'), then counter_replicate('p', 'values=oldest'), which takes the values of office, or counter_replicate('p'), which keeps its own
 SELECT rows_changed, note FROM counter_push('office', 'full');
---= 0|passed over: column n was a counter and is a regular column in office: in main, call counter_untrack('p', 'n'), then counter_replicate('p')
+--= 0|passed over: column n was a counter and is a regular column in office: in main, call counter_untrack('p', 'n'), then counter_replicate('p', 'values=oldest'), which takes the values of office, or counter_replicate('p'), which keeps its own
 SELECT * FROM main.p;
 --= a|1|2
 SELECT state FROM counter_tracked WHERE column_name = 'n';
 --= tracked
 SELECT counter_untrack('main.p', 'n');
 --= 1
-SELECT counter_replicate('main.p');
+SELECT counter_replicate('main.p', 'values=oldest');
 --= 1
 SELECT rows_changed FROM counter_sync('office');
 --= 1
@@ -1490,11 +1490,11 @@ SELECT counter_untrack('main.p', 'x');
 SELECT counter_replicate('main.p');
 --= 2
 SELECT * FROM counter_sync('office');
---= p|0|0|0|passed over: column x was a counter and is a regular column in main: in office, rename column n's to x, call counter_untrack('it''s', 'x'), then counter_replicate('it''s')
-ALTER TABLE office."it's" RENAME COLUMN "n's" TO x;
-SELECT counter_untrack('office.it''s', 'x');
+--= p|0|0|0|passed over: column x was a counter and is a regular column in main: in office, call counter_untrack('it''s', 'n''s'), rename column n's to x, then counter_replicate('it''s', 'values=oldest'), which takes the values of main, or counter_replicate('it''s'), which keeps its own
+SELECT counter_untrack('office.it''s', 'n''s');
 --= 1
-SELECT counter_replicate('office.it''s');
+ALTER TABLE office."it's" RENAME COLUMN "n's" TO x;
+SELECT counter_replicate('office.it''s', 'values=oldest');
 --= 2
 UPDATE main.p SET x = x + 10;
 SELECT rows_changed, note FROM counter_sync('office');
