@@ -85,8 +85,7 @@ typedef struct ctr_key_value {
  *     life      as above
  *     number    varint, and the id, 16 bytes: the stamp of the INSERT
  *     n         varint: regular columns, in ascending memcmp order of their names, none twice
- *         name      varint: bytes; the name in UTF-8 and, if its generation is not 0, a byte 1 and
- *                   that in decimal digits
+ *         name      varint: bytes; the name in UTF-8
  *         kind      byte: 0: the stamp of the INSERT, 1: its own, 2: none
  *         stamp     varint and id, if it has its own
  *     values    a packed key (core/key.c) with a value for each column; nothing stands for NULL. It
@@ -103,11 +102,28 @@ enum { CTR_STAMPS_IN_MS = 4096 };
 /* The last life of a row; it is live. In a feed a life stands in the high half of a generation. */
 #define CTR_ROW_LIFE_MAX INT32_MAX
 
-/* A value of a lower generation of its column (table/table.h) yields to all of a higher one: its
- * number is shifted right by these bits, to the first hours of 1970. Above all such numbers lies
- * that of what a file shows that follows another one to a higher generation. */
-enum { CTR_STAMP_LOWERED_BY = 20 };
-#define CTR_STAMP_FOLLOWED (INT64_C(1) << 36)
+/* A column that was a counter has its generation (table/table.h) above the time of its stamps, so
+ * that these win over all stamps of a lower one. A write has that of the file, or of the stamp that
+ * it replaces, if that is higher. Highest and newest are said of the time alone. */
+enum { CTR_STAMP_TIME_BITS = 55, CTR_STAMP_GENERATIONS = 255 };
+
+static inline int64_t ctr_stamp_time(int64_t number)
+{
+    return number & ((INT64_C(1) << CTR_STAMP_TIME_BITS) - 1);
+}
+
+static inline int64_t ctr_stamp_generation(int64_t number)
+{
+    return 2 * (number >> CTR_STAMP_TIME_BITS);
+}
+
+/* Returns the number with this time and generation, which is even; all above the highest that fits
+ * are one. */
+static inline int64_t ctr_stamp_number(int64_t generation, int64_t time)
+{
+    int64_t n = generation / 2 < CTR_STAMP_GENERATIONS ? generation / 2 : CTR_STAMP_GENERATIONS;
+    return n << CTR_STAMP_TIME_BITS | time;
+}
 
 /* The stamps of rows that were there when replication began have numbers below those of any clock.
  * One file has one such number, and an id of its call; it is raised or lowered if the user says
@@ -115,7 +131,7 @@ enum { CTR_STAMP_LOWERED_BY = 20 };
 enum { CTR_STAMP_BEGAN = 1, CTR_STAMP_BEGAN_MAX = CTR_STAMPS_IN_MS - 1 };
 
 typedef struct ctr_stamp {
-    int64_t number; /* 0 ... CTR_STAMP_MAX */
+    int64_t number; /* its time is 0 ... CTR_STAMP_MAX */
     uint8_t id[CTR_ID_SIZE];
 } ctr_stamp;
 
@@ -155,7 +171,6 @@ typedef struct ctr_writer_map {
 typedef struct ctr_row_column {
     const uint8_t *name; /* borrowed; `size` bytes */
     size_t size;
-    int64_t generation; /* 0, or even: table/table.h */
     ctr_column_stamp stamp;
 } ctr_row_column;
 
@@ -562,9 +577,8 @@ bool ctr_row_cell_lacks(const ctr_row_cell *mine, const ctr_row_cell *theirs, co
 bool ctr_row_cell_began_apart(const ctr_row_cell *mine, const ctr_row_cell *theirs, const int *map,
                               bool *apart);
 
-/* Lowers the stamp of a column by as many generations as lie between the two; an opening's number
- * stays. Stamps keep their order, but for those that lie close together. */
-void ctr_row_cell_lower(ctr_row_cell *cell, int column, int64_t from, int64_t to);
+/* Raises the stamp of a column, if it has one, to this generation, unless it has a higher one. */
+void ctr_row_cell_raise(ctr_row_cell *cell, int column, int64_t generation);
 
 /* Gives the stamps of a live row from when replication began this id, and the next number or the
  * one before it. Returns whether there are any. */
@@ -590,12 +604,9 @@ ctr_status ctr_row_cell_read(ctr_row_cell *cell, const ctr_writer_map *writers,
 
 /* Write the beginning of a row with n columns, and a column; both return the end. Room:
  * CTR_ROW_HEADER_MAX, and for each column CTR_ROW_COLUMN_MAX and its name. The values follow. */
-enum { CTR_ROW_HEADER_MAX = 40, CTR_ROW_COLUMN_MAX = 60 };
+enum { CTR_ROW_HEADER_MAX = 40, CTR_ROW_COLUMN_MAX = 40 };
 uint8_t *ctr_row_cell_begin(uint8_t *out, uint32_t life, const ctr_stamp *row, uint64_t n);
 uint8_t *ctr_row_cell_put(uint8_t *out, const ctr_row_column *column);
-
-/* The byte between the name and the generation of a column. No name of a regular column has it. */
-enum { CTR_ROW_NAME_END = 1 };
 
 /* Checks all of the bytes, which the image borrows. Fails with CTR_NOT_A_CELL, CTR_NEWER_FORMAT or,
  * if they are damaged, as ctr_row_cell_read. Numbers of stamps may lie beyond CTR_STAMP_MAX. */

@@ -28,7 +28,8 @@ int64_t ctr_row_cell_highest_of(const ctr_row_cell *cell, const bool *mask)
     int64_t highest = 0;
     for (int i = 0; i < cell->n; i++) {
         const ctr_stamp *stamp = mask[i] ? ctr_row_cell_stamp(cell, i) : NULL;
-        if (stamp && stamp->number > highest) highest = stamp->number;
+        int64_t time = stamp ? ctr_stamp_time(stamp->number) : 0;
+        if (time > highest) highest = time;
     }
     return highest;
 }
@@ -38,7 +39,8 @@ const ctr_stamp *ctr_row_cell_newest(const ctr_row_cell *cell)
     const ctr_stamp *newest = &cell->row;
     for (int i = 0; i < cell->n; i++) {
         const ctr_column_stamp *column = &cell->columns[i];
-        if (column->kind == CTR_STAMP_OWN && ctr_row_cell_beats(&column->own, newest))
+        if (column->kind == CTR_STAMP_OWN &&
+            ctr_stamp_time(column->own.number) > ctr_stamp_time(newest->number))
             newest = &column->own;
     }
     return newest;
@@ -46,7 +48,7 @@ const ctr_stamp *ctr_row_cell_newest(const ctr_row_cell *cell)
 
 int64_t ctr_row_cell_highest(const ctr_row_cell *cell)
 {
-    return ctr_row_cell_is_live(cell) ? ctr_row_cell_newest(cell)->number : 0;
+    return ctr_row_cell_is_live(cell) ? ctr_stamp_time(ctr_row_cell_newest(cell)->number) : 0;
 }
 
 /* The stamp of a column beside that of the row. */
@@ -69,14 +71,28 @@ ctr_status ctr_row_cell_insert(ctr_row_cell *cell, const ctr_stamp *stamp)
     bool live = ctr_row_cell_is_live(cell);
     if (!live && cell->life >= CTR_ROW_LIFE_MAX) return CTR_LAST_LIFE;
     if (!live) cell->life++;
+    if (!live) stamp_all(cell, CTR_STAMP_OF_ROW);
     cell->row = *stamp;
-    stamp_all(cell, CTR_STAMP_OF_ROW);
+    for (int i = 0; i < cell->n; i++) ctr_row_cell_set_column(cell, i, stamp);
     return CTR_OK;
 }
 
 void ctr_row_cell_set_column(ctr_row_cell *cell, int column, const ctr_stamp *stamp)
 {
-    cell->columns[column] = beside_row(stamp, &cell->row);
+    ctr_stamp written = *stamp;
+    const ctr_stamp *before = ctr_row_cell_stamp(cell, column);
+    int64_t generation = before ? ctr_stamp_generation(before->number) : 0;
+    written.number = ctr_stamp_number(generation, ctr_stamp_time(stamp->number));
+    cell->columns[column] = beside_row(&written, &cell->row);
+}
+
+void ctr_row_cell_raise(ctr_row_cell *cell, int column, int64_t generation)
+{
+    const ctr_stamp *stamp = ctr_row_cell_stamp(cell, column);
+    if (!stamp || ctr_stamp_generation(stamp->number) >= generation) return;
+    ctr_stamp raised = *stamp;
+    raised.number = ctr_stamp_number(generation, ctr_stamp_time(stamp->number));
+    cell->columns[column] = (ctr_column_stamp){.kind = CTR_STAMP_OWN, .own = raised};
 }
 
 void ctr_row_cell_set(ctr_row_cell *cell, const bool *mask, const ctr_stamp *stamp)
@@ -199,20 +215,6 @@ bool ctr_row_cell_begin_again(ctr_row_cell *cell, bool next, const uint8_t id[CT
     return any;
 }
 
-/* ---- generations of columns ------------------------------------------------------------------ */
-
-void ctr_row_cell_lower(ctr_row_cell *cell, int column, int64_t from, int64_t to)
-{
-    const ctr_stamp *stamp = ctr_row_cell_stamp(cell, column);
-    if (!stamp) return;
-    ctr_stamp lowered = *stamp;
-    for (; from < to && lowered.number > CTR_STAMPS_IN_MS; from += 2) {
-        lowered.number >>= CTR_STAMP_LOWERED_BY;
-        if (lowered.number < CTR_STAMPS_IN_MS) lowered.number = CTR_STAMPS_IN_MS;
-    }
-    ctr_row_cell_set_column(cell, column, &lowered);
-}
-
 /* ---- as stored ------------------------------------------------------------------------------- */
 
 static uint8_t *put_short_stamp(uint8_t *out, const ctr_stamp *stamp, const ctr_writer_map *writers)
@@ -246,7 +248,9 @@ static ctr_status take_short_stamp(const uint8_t **at, const uint8_t *end,
                                    const ctr_writer_map *writers, ctr_stamp *stamp)
 {
     uint64_t number, writer;
-    ctr_status status = take_up_to(at, end, CTR_STAMP_MAX, &number);
+    ctr_status status = take_up_to(at, end, INT64_MAX, &number);
+    if (status == CTR_OK && ctr_stamp_time((int64_t)number) > CTR_STAMP_MAX)
+        return CTR_OUT_OF_RANGE;
     if (status == CTR_OK) status = ctr_varint_take(at, end, &writer);
     if (status != CTR_OK) return status;
     const uint8_t *id = writers->id(writers->with, writer);
@@ -322,15 +326,9 @@ uint8_t *ctr_row_cell_begin(uint8_t *out, uint32_t life, const ctr_stamp *row, u
 
 uint8_t *ctr_row_cell_put(uint8_t *out, const ctr_row_column *column)
 {
-    uint8_t digits[20];
-    size_t n = 0;
-    for (int64_t left = column->generation; left > 0; left /= 10)
-        digits[n++] = (uint8_t)('0' + left % 10);
-    out = ctr_varint_put(out, column->size + n + (n > 0));
+    out = ctr_varint_put(out, column->size);
     memcpy(out, column->name, column->size);
     out += column->size;
-    if (n > 0) *out++ = CTR_ROW_NAME_END;
-    while (n > 0) *out++ = digits[--n];
     *out++ = (uint8_t)column->stamp.kind;
     return column->stamp.kind == CTR_STAMP_OWN ? put_whole_stamp(out, &column->stamp.own) : out;
 }
@@ -347,24 +345,6 @@ static ctr_status take_whole_stamp(const uint8_t **at, const uint8_t *end, ctr_s
     return CTR_OK;
 }
 
-/* Takes the generation off the name. */
-static ctr_status split_name(ctr_row_column *column)
-{
-    enum { MOST_DIGITS = 10 };
-    const uint8_t *end = memchr(column->name, CTR_ROW_NAME_END, column->size);
-    column->generation = 0;
-    if (!end) return CTR_OK;
-    const uint8_t *digits = end + 1, *last = column->name + column->size;
-    column->size = (size_t)(end - column->name);
-    if (digits == last || *digits == '0' || last - digits > MOST_DIGITS) return CTR_OUT_OF_RANGE;
-    for (; digits < last; digits++) {
-        if (*digits < '0' || *digits > '9') return CTR_OUT_OF_RANGE;
-        column->generation = 10 * column->generation + (*digits - '0');
-    }
-    bool is = column->generation % 2 == 0 && column->generation <= UINT32_MAX;
-    return is && column->size > 0 ? CTR_OK : CTR_OUT_OF_RANGE;
-}
-
 static ctr_status take_row_column(const uint8_t **at, const uint8_t *end, ctr_row_column *column)
 {
     uint64_t size;
@@ -376,18 +356,15 @@ static ctr_status take_row_column(const uint8_t **at, const uint8_t *end, ctr_ro
     *at += size;
     column->stamp = (ctr_column_stamp){.kind = (ctr_stamp_kind) * (*at)++};
     if (column->stamp.kind > CTR_STAMP_NONE || size == 0) return CTR_OUT_OF_RANGE;
-    status = split_name(column);
-    if (status != CTR_OK || column->stamp.kind != CTR_STAMP_OWN) return status;
+    if (column->stamp.kind != CTR_STAMP_OWN) return CTR_OK;
     return take_whole_stamp(at, end, &column->stamp.own);
 }
 
-/* The names stand in the image with their generations. */
 static bool is_ascending(const ctr_row_column *a, const ctr_row_column *b)
 {
     size_t least = a->size < b->size ? a->size : b->size;
     int order = memcmp(a->name, b->name, least);
-    if (order != 0 || a->size != b->size) return order < 0 || (order == 0 && a->size < b->size);
-    return a->generation < b->generation;
+    return order < 0 || (order == 0 && a->size < b->size);
 }
 
 /* Checks the columns and the values. */

@@ -228,7 +228,7 @@ static int64_t counting_opening(tracking_call *call, bool all)
     opening->stamps = call->stamps;
     opening->adds = call->adds;
     opening->values = call->values;
-    opening->ended = call->values == CTR_VALUES_OLDEST ? NULL : call->ended;
+    opening->ended = call->ended;
     opening->n_ended = call->n_ended;
     ctr_openings_new(opening->id);
     conn->opening = opening;
@@ -345,9 +345,8 @@ static void add_regular(tracking_call *call, ctr_tab *tab, const char *name)
     const char *spelling;
     const ctr_registry *registry = ctr_regular_of(tab);
     if (!registry) return;
-    if (!*name || strchr(name, CTR_ROW_NAME_END))
-        ctr_problem_set(tab->conn, SQLITE_ERROR,
-                        "%s: a column without a name, or with U+0001 in it, cannot be replicated",
+    if (!*name)
+        ctr_problem_set(tab->conn, SQLITE_ERROR, "%s: a column without a name cannot be replicated",
                         call->table);
     int counter = ctr_shape_counter_like(&call->shape, name);
     if (counter >= 0 && !ctr_tracked_column_of(&call->tracked, counter))

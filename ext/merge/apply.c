@@ -282,9 +282,9 @@ static void refuse_counting(const ctr_apply *apply, const char *name, int64_t ge
                         ctr_tracked_call(tracked, NULL));
 }
 
-/* Raises the columns that have a higher generation in the row of a change. Returns whether there are
- * any. */
-static bool raise_columns(ctr_apply *apply, const ctr_change *change, ctr_file *file)
+/* Raises the counters that the row of a change has as regular columns of a higher generation.
+ * Returns whether there are any. */
+static bool raise_counters(ctr_apply *apply, const ctr_change *change, ctr_file *file)
 {
     ctr_row_image image;
     ctr_row_column column;
@@ -292,23 +292,18 @@ static bool raise_columns(ctr_apply *apply, const ctr_change *change, ctr_file *
     bool rises = false;
     bool open = ctr_row_cell_open(&image, change->cell, change->cell_size) == CTR_OK;
     while (open && ctr_rc(apply->conn) == SQLITE_OK && ctr_row_cell_next(&image, &column)) {
-        if (column.generation == 0) continue;
+        if (column.stamp.kind != CTR_STAMP_OWN) continue;
+        int64_t generation = ctr_stamp_generation(column.stamp.own.number);
+        if (generation == 0) continue;
         const char *name = ctr_text_print(apply->conn, "%.*s", (int)column.size, column.name);
-        const ctr_change raises = {.column = name, .generation = column.generation};
-        if (ctr_shape_generation(&apply->merge.shape, name, &spelling) < column.generation) {
-            refuse_counting(apply, name, column.generation);
-            if (ctr_rc(apply->conn) != SQLITE_OK) break;
-            rises = true;
-            raise_counter(apply, &raises, file);
-            close_target(apply);
-            prepare_change(apply, change, file);
-        }
-        const ctr_registry *registry =
-            ctr_rc(apply->conn) == SQLITE_OK ? ctr_regular_of(apply->merge.rows.tab) : NULL;
-        int number = registry ? ctr_regular_named(registry, name, column.size) : -1;
-        if (number < 0 || registry->columns[number].generation >= column.generation) continue;
+        const ctr_change raises = {.column = name, .generation = generation};
+        if (ctr_shape_generation(&apply->merge.shape, name, &spelling) >= generation) continue;
+        refuse_counting(apply, name, generation);
+        if (ctr_rc(apply->conn) != SQLITE_OK) break;
         rises = true;
-        ctr_merge_raise(&apply->merge, number, column.generation);
+        raise_counter(apply, &raises, file);
+        close_target(apply);
+        prepare_change(apply, change, file);
     }
     return rises;
 }
@@ -317,7 +312,7 @@ static void apply_to_row(ctr_apply *apply, const ctr_change *change, ctr_file *f
 {
     unsigned nth = apply->conn->ended;
     check_life(apply, change);
-    bool rises = ctr_rc(apply->conn) == SQLITE_OK && raise_columns(apply, change, file);
+    bool rises = ctr_rc(apply->conn) == SQLITE_OK && raise_counters(apply, change, file);
     if (ctr_rc(apply->conn) == SQLITE_OK && ctr_merge_find(&apply->merge, apply->keys)) {
         ctr_row_feed_take(&apply->merge, change->cell, change->cell_size);
         ctr_row_feed_take_pending(&apply->merge);

@@ -196,10 +196,9 @@ static void put_columns(ctr_conn *conn, ctr_row_giver *giver)
     ctr_packed *image = &giver->image;
     const ctr_registry *registry = ctr_regular_of(giver->values.tab);
     for (int i = 0; registry && i < giver->n; i++) {
-        const ctr_regular *regular = &registry->columns[giver->order[i]];
-        ctr_row_column column = {.name = (const uint8_t *)regular->name,
-                                 .size = strlen(regular->name),
-                                 .generation = regular->generation,
+        const char *name = registry->columns[giver->order[i]].name;
+        ctr_row_column column = {.name = (const uint8_t *)name,
+                                 .size = strlen(name),
                                  .stamp = giver->cell.columns[giver->order[i]]};
         uint8_t *out = ctr_pack_room(conn, image, CTR_ROW_COLUMN_MAX + column.size);
         if (!out) return;
@@ -255,39 +254,23 @@ static void close_taken(taken_row *row)
     sqlite3_finalize(row->values);
 }
 
-/* Refuses a column that the table has, and this file does not replicate yet; passes over one that
- * the table lacks, and one that counts here: the row may have been written before the source made
+/* Refuses a column that the table has, and this file does not replicate yet; passes over one that it
+ * replicates no longer, or that the table lacks, and one that counts here: the row may have been written before the source made
  * it a counter, too. A source that has not yet refuses the counter (merge/apply.c). */
-static void refuse_column(const ctr_merge *merge, const ctr_row_column *column)
+static void refuse_column(const ctr_merge *merge, const ctr_registry *registry,
+                          const ctr_row_column *column)
 {
+    const char *spelling;
     const ctr_tracked *tracked = merge->showing.tracked;
     char *name = ctr_text_of(merge->conn, (ctr_span){(const char *)column->name, column->size});
-    bool counts = name && ctr_shape_counter_like(&merge->shape, name) >= 0;
-    if (name && !counts && ctr_ordinary_column(&tracked->ordinary, name))
+    int64_t generation = name ? ctr_shape_generation(&merge->shape, name, &spelling) : 0;
+    bool at_home =
+        ctr_regular_was_named(registry, (const char *)column->name, column->size, generation);
+    if (name && !at_home && generation % 2 == 0 && ctr_ordinary_column(&tracked->ordinary, name))
         ctr_problem_set(merge->conn, SQLITE_ERROR,
                         "column %s is replicated at the source and not yet here: call %s", name,
-                        ctr_tracked_call_to_follow(tracked, column->generation));
+                        ctr_tracked_call_to_follow(tracked, generation));
     sqlite3_free(name);
-}
-
-/* Sets the stamp of one of my columns, and where its value is. A hub may give it in two
- * generations. */
-static void take_stamp(taken_row *row, int number, const ctr_row_column *column, int64_t mine,
-                       int place)
-{
-    ctr_row_cell *cell = &row->cell;
-    const ctr_column_stamp before = cell->columns[number];
-    cell->columns[number] = column->stamp;
-    ctr_row_cell_lower(cell, number, column->generation, mine);
-    const ctr_stamp *stamp = ctr_row_cell_stamp(cell, number);
-    bool stays = row->places[number] >= 0 && before.kind != CTR_STAMP_NONE &&
-                 !(stamp && ctr_row_cell_beats(stamp, before.kind == CTR_STAMP_OWN ? &before.own
-                                                                                   : &cell->row));
-    if (stays)
-        cell->columns[number] = before;
-    else
-        row->places[number] = place;
-    row->map[number] = number;
 }
 
 /* Sets the stamps of my columns, and where their values are. */
@@ -300,12 +283,14 @@ static void take_columns(ctr_merge *merge, ctr_row_image *image, taken_row *row)
         row->cell.columns[i].kind = CTR_STAMP_NONE;
     }
     for (int i = 0; registry && ctr_row_cell_next(image, &column); i++) {
-        const char *name = (const char *)column.name;
-        int number = ctr_regular_named(registry, name, column.size);
-        if (number >= 0)
-            take_stamp(row, number, &column, registry->columns[number].generation, i);
-        else if (!ctr_regular_was_named(registry, name, column.size, column.generation))
-            refuse_column(merge, &column); /* else it is replicated here no longer */
+        int number = ctr_regular_named(registry, (const char *)column.name, column.size);
+        if (number < 0) {
+            refuse_column(merge, registry, &column);
+            continue;
+        }
+        row->cell.columns[number] = column.stamp;
+        row->map[number] = number;
+        row->places[number] = i;
     }
 }
 
@@ -681,13 +666,12 @@ static void read_own_ids(ctr_feed *feed)
     sqlite3_finalize(row);
 }
 
-/* Returns whether the counter has been dropped to become a regular column. Then the rows tell its
- * generation: a file that counts it still is to follow only when it is told to. */
-static bool is_regular_again(const ctr_feed *feed, const char *name, int64_t generation)
+/* Returns whether the counter has been dropped to become a regular column. Then the stamps of that
+ * tell its generation, and a file that counts it still asks what to do. */
+static bool is_regular_again(const ctr_feed *feed, const char *name)
 {
     const ctr_registry *registry = feed->shape.replicated ? ctr_regular_of(feed->rows.tab) : NULL;
-    int number = registry ? ctr_regular_named(registry, name, strlen(name)) : -1;
-    return number >= 0 && registry->columns[number].generation == generation;
+    return registry && ctr_regular_named(registry, name, strlen(name)) >= 0;
 }
 
 /* Steps to the next row of the feed: to each counter that was added or dropped, to each answer,
@@ -700,7 +684,7 @@ static bool step_in_table(ctr_feed *feed)
     while ((name = ctr_shape_ever(shape, feed->named, &generation))) {
         int i = feed->named++;
         if (i < shape->n_counters && !shape->columns[shape->counters[i]].listed) continue;
-        if (is_regular_again(feed, name, generation)) continue;
+        if (is_regular_again(feed, name)) continue;
         feed->column = name;
         feed->generation = generation;
         feed->number = 0;

@@ -81,10 +81,11 @@ static const char *name_before(const ctr_kinds *kinds, const char *column)
  * replicates no longer stays at home. */
 static const char *is_not_regular_yet(const ctr_kinds *mine, const ctr_kinds *theirs)
 {
+    const char *spelling;
     const ctr_registry *here = ctr_regular_of(mine->tab), *there = ctr_regular_of(theirs->tab);
     for (int i = 0; here && there && i < there->n; i++) {
         const char *name = there->columns[i].name;
-        int64_t generation = there->columns[i].generation;
+        int64_t generation = ctr_shape_generation(mine->shape, name, &spelling);
         if (!there->columns[i].noted || ctr_regular_named(here, name, strlen(name)) >= 0 ||
             ctr_regular_was_named(here, name, strlen(name), generation) ||
             !ctr_ordinary_column(&mine->tracked->ordinary, name))

@@ -22,7 +22,9 @@ static int64_t brought_tomorrow(void)
 /* Notes a stamp if it is beyond that number. */
 static void brought_stamp(ctr_brought *to, const ctr_stamp *stamp, int64_t tomorrow)
 {
-    if (stamp->number > tomorrow && stamp->number > to->ahead.number) to->ahead = *stamp;
+    ctr_stamp ahead = *stamp;
+    ahead.number = ctr_stamp_time(stamp->number);
+    if (ahead.number > tomorrow && ahead.number > to->ahead.number) to->ahead = ahead;
 }
 
 void ctr_brought_add(ctr_brought *to, const ctr_brought *more)
@@ -528,43 +530,6 @@ int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n)
 }
 
 /* =================================================================================================
- * generations - raises regular columns. */
-
-void ctr_merge_raise(ctr_merge *merge, int number, int64_t generation)
-{
-    ctr_walk walk;
-    ctr_rows *rows = &merge->rows;
-    ctr_changes due = {0};
-    const ctr_registry *registry = ctr_regular_of(rows->tab);
-    if (!registry || ctr_file_before_write(rows->tab->file)) return;
-    const int64_t before = registry->columns[number].generation;
-    ctr_regular_note(rows->tab, number, registry->columns[number].name,
-                     registry->columns[number].noted, generation);
-    ctr_stream_walk_open(&walk, rows, CTR_WALK_ALL, 0);
-    while (ctr_stream_walk_next(&walk))
-        ctr_changes_add(merge->conn, &due,
-                        &(ctr_change_of_row){sqlite3_column_int64(walk.row, CTR_WALK_ID), 0, 0});
-    ctr_stream_walk_close(&walk);
-    size_t n_keys = (size_t)rows->shape->n_keys;
-    sqlite3_value **keys = sqlite3_malloc64(n_keys * sizeof *keys);
-    if (!keys) ctr_problem_nomem(merge->conn);
-    for (size_t i = 0; keys && i < due.n && ctr_rc(merge->conn) == SQLITE_OK; i++) {
-        if (!ctr_values_take_key(rows, due.rows[i].row, keys)) continue;
-        ctr_rows_find_rowid(rows, due.rows[i].row);
-        ctr_row_cell *cell = ctr_rows_row(rows);
-        if (cell && ctr_row_cell_is_live(cell) && ctr_row_cell_stamp(cell, number)) {
-            ctr_row_cell_lower(cell, number, before, generation);
-            ctr_stage_row(rows);
-            rows->also_here = true;
-            ctr_stage_write(rows, keys);
-        }
-        for (size_t k = 0; k < n_keys; k++) sqlite3_value_free(keys[k]);
-    }
-    sqlite3_free(keys);
-    sqlite3_free(due.rows);
-}
-
-/* =================================================================================================
  * merge - opens a table, finds its rows, merges cells and writes them. */
 
 bool ctr_merge_open(ctr_merge *merge, ctr_file *file, const char *birth, ctr_conflicts *conflicts)
@@ -841,6 +806,20 @@ static void drop_counters(ctr_merge *merge)
     for (int i = 0; i < merge->shape.n_counters; i++) rows->cells[i] = ctr_cell_untouched();
 }
 
+/* A column that has a higher generation in the other file has it here, too. */
+static void learn_generations(ctr_merge *merge, const ctr_row_cell *mine)
+{
+    ctr_tab *tab = merge->rows.tab;
+    for (int i = 0; i < mine->n; i++) {
+        const ctr_registry *registry = merge->taken[i] ? ctr_regular_of(tab) : NULL;
+        const ctr_stamp *stamp = registry ? ctr_row_cell_stamp(mine, i) : NULL;
+        int64_t generation = stamp ? ctr_stamp_generation(stamp->number) : 0;
+        if (generation > 0 && registry->columns[i].generation < generation)
+            ctr_regular_note(tab, i, registry->columns[i].name, registry->columns[i].noted,
+                             generation);
+    }
+}
+
 ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, const int *map,
                               int64_t giver)
 {
@@ -860,6 +839,7 @@ ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, cons
     if (outcome == CTR_ROW_REPLACED) drop_counters(merge);
     bool changed = outcome == CTR_ROW_REPLACED || ctr_row_cell_beats(&mine->row, &before);
     for (int i = 0; i < mine->n; i++) changed = changed || merge->taken[i];
+    learn_generations(merge, mine);
     if (changed) ctr_stage_row(&merge->rows);
     if (changed && ctr_row_cell_is_live(mine)) merge->newest = *ctr_row_cell_newest(theirs);
     merge->ends = merge->was_live && !ctr_row_cell_is_live(mine);

@@ -564,10 +564,6 @@ bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys);
 int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs);
 bool ctr_merge_write(ctr_merge *merge);
 
-/* Raises a regular column to a higher generation (table/table.h), whatever its values: lowers its
- * stamps in all rows. Call it before a row is found. */
-void ctr_merge_raise(ctr_merge *merge, int number, int64_t generation);
-
 /* Returns the answers about openings of the table, lent; NULL on error. They are read when they are
  * first needed, and again when this connection has recorded others. */
 ctr_openings *ctr_merge_openings(ctr_merge *merge);

@@ -9,8 +9,7 @@
  * Columns belong together by the names that they had when they were replicated first
  * (table/table.h), whatever their numbers and present names. One that only we have is not merged,
  * nor is one that only the source has. Where the files disagree on the kind of a column, the table
- * was passed over (merge/kinds.c). A column that has a higher generation at the source is raised
- * here, and the stamps of one that has a lower one there are lowered as its rows come. */
+ * was passed over (merge/kinds.c). */
 
 /* Returns the number of my column at the source, or -1. */
 static int match_column(const ctr_regular *mine, const ctr_registry *theirs)
@@ -59,32 +58,6 @@ static void matching_open(ctr_later *later, const ctr_merge *to, ctr_tab *from)
     }
     later->n_map = mine->n;
     for (int i = 0; i < mine->n; i++) later->map[i] = match_column(&mine->columns[i], theirs);
-}
-
-static int64_t generation_of(ctr_tab *tab, int number)
-{
-    const ctr_registry *registry = ctr_regular_of(tab);
-    return registry && number >= 0 && number < registry->n ? registry->columns[number].generation
-                                                           : 0;
-}
-
-/* Raises our columns to their generations at the source. */
-static void matching_raise(ctr_later *later, ctr_merge *to, ctr_tab *from)
-{
-    for (int i = 0; i < later->n_map && ctr_rc(from->conn) == SQLITE_OK; i++) {
-        int64_t mine = generation_of(to->rows.tab, i), theirs = generation_of(from, later->map[i]);
-        if (later->map[i] >= 0 && mine < theirs) ctr_merge_raise(to, i, theirs);
-    }
-}
-
-/* Lowers the stamps in a row of the source. */
-static void matching_lower(const ctr_later *later, const ctr_merge *to, ctr_tab *from,
-                           ctr_row_cell *row)
-{
-    for (int i = 0; i < later->n_map && ctr_row_cell_is_live(row); i++)
-        if (later->map[i] >= 0)
-            ctr_row_cell_lower(row, later->map[i], generation_of(from, later->map[i]),
-                               generation_of(to->rows.tab, i));
 }
 
 /* Appends the regular columns of the table that `from` counts, as it declares them: "name TEXT NOT
@@ -236,7 +209,6 @@ static bool join_row_cell(merge_job *job)
     if (!ctr_regular_room(from, &job->row, &job->room_row) ||
         ctr_regular_read(from, rowid, &job->row))
         return false;
-    matching_lower(job->to->later, job->to, from, &job->row);
     bool merges = ctr_merge_row(job->to, &job->row, job->to->later->map, rowid) != CTR_ROW_STAYS;
     if (merges && job->to->asks) compare_values(job, rowid);
     return merges;
@@ -647,8 +619,6 @@ static void merge_changes(merge_job *job, bool is_there)
     }
     open_rows(job);
     keep_for_later(job);
-    if (ctr_rc(conn) == SQLITE_OK && job->to->shape.replicated)
-        matching_raise(job->to->later, job->to, job->from.tab);
     merge_answers(job);
     merge_floors(job);
     pull_rows_merge(job);

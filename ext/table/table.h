@@ -299,9 +299,7 @@ typedef struct ctr_changes {
  * Memory of both is a cache, dropped with that of the journal.
  *
  * The generation of a regular column is that of the counter of its name which had been dropped when
- * the column became a regular one; 0: there was none. Of two files the higher one wins whole: the
- * stamps of the lower one are lowered (core/core.h), so that its values are taken only where the
- * higher one has none. */
+ * the column became a regular one; 0: there was none. Its stamps begin with it (core/core.h). */
 
 /* A column by its number. */
 typedef struct ctr_regular {
@@ -605,7 +603,7 @@ typedef struct ctr_opening {
     bool stamps;       /* of counter_replicate: rows without stamps get some */
     bool adds;         /* columns of a table that was replicated; then `values` is about these */
     ctr_values_say values;
-    const bool *ended;    /* borrowed; by regular column: this file ended its counter; NULL: none */
+    const bool *ended;    /* borrowed; by regular column: this file ended its counter */
     int n_ended;          /* of them are known */
     ctr_answer_to answer; /* about openings of other files that stand in the cells already */
     int64_t n;            /* values that were counted under the id */
@@ -1297,7 +1295,7 @@ void ctr_regular_forget(ctr_tab *tab);
 void ctr_regular_close(ctr_tab *tab);
 
 /* Returns whether a column ever had this name between files, also one that is replicated no longer,
- * with this generation or a higher one. */
+ * and has not become a counter since, which has the higher generation `generation`; 0: none. */
 bool ctr_regular_was_named(const ctr_registry *registry, const char *name, size_t size,
                            int64_t generation);
 
@@ -1317,6 +1315,10 @@ bool ctr_regular_room(ctr_tab *tab, ctr_row_cell *cell, int *room);
 /* Reads the row cell of a row, with the stamps of the journal, into `cell`, as ctr_regular_room
  * leaves it; life 0: there is none. Fails with SQLITE_CORRUPT_VTAB if it is damaged. */
 int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell);
+
+/* Raises the stamps of the columns in the mask, a bool for each, that the file has just written, to
+ * their generations here; NULL: of all columns. */
+void ctr_regular_raise(ctr_tab *tab, ctr_row_cell *cell, const bool *mask);
 
 /* Fails if the table cannot have a counter of this name: it is the name of a key column or of the
  * table, differs only in case from the name of a counter that is or was here, or exceeds a limit of

@@ -253,10 +253,9 @@ static void stamping_insert(ctr_table *table)
     ctr_row_cell *cell = ctr_rows_row(rows);
     if (!cell || !make_stamp(table, ctr_row_cell_highest(cell), &stamp)) return;
     if (cell->life > 0) ctr_apart_remove(rows->tab, rows->rowid, CTR_APART_OF_REGULAR, NULL);
-    if (ctr_row_cell_insert(cell, &stamp) != CTR_OK)
-        refuse_last_life(table);
-    else
-        ctr_stage_row(rows);
+    if (ctr_row_cell_insert(cell, &stamp) != CTR_OK) refuse_last_life(table);
+    ctr_regular_raise(rows->tab, cell, NULL);
+    ctr_stage_row(rows);
 }
 
 /* Stages it as deleted. */
@@ -321,6 +320,7 @@ static void stamp_columns(ctr_table *table, const bool *mask, int n)
         ctr_row_cell *cell = ctr_rows_row(rows);
         if (!cell || !make_stamp(table, ctr_row_cell_highest_of(cell, mask), &stamp)) return;
         ctr_row_cell_set(cell, mask, &stamp);
+        ctr_regular_raise(rows->tab, cell, mask);
         ctr_stage_row(rows);
     }
     if (ctr_rc(table->joined.conn) == SQLITE_OK) ctr_access_write(table);
@@ -371,8 +371,8 @@ static const ctr_opening *stamping_opening(const ctr_table *table)
 }
 
 /* A column that was added to a row with a stamp gets one if it shows something else than its
- * DEFAULT. If this file has ended the counter that the column was, it writes what that shows; if it
- * follows another file that did, it has values only where that one has none. */
+ * DEFAULT. If it was a counter that this file has ended, the file writes what that shows; if it
+ * follows another file that did, the values of that one win. */
 static bool stamp_new_columns(ctr_table *table, ctr_row_cell *cell, const ctr_stamp *began)
 {
     bool any = false;
@@ -384,15 +384,18 @@ static bool stamp_new_columns(ctr_table *table, ctr_row_cell *cell, const ctr_st
         const ctr_tracked_column *column = ctr_tracked_regular(looks->tracked, i);
         const int number = column->number;
         if (!column->name || cell->columns[number].kind != CTR_STAMP_NONE) continue;
+        const int64_t generation = registry->columns[number].generation;
         ctr_stamp stamp = *began;
-        bool ended = opening->ended && number < opening->n_ended && opening->ended[number];
-        if (ended && !make_stamp(table, 0, &stamp)) break;
-        if (!ended && !ctr_writing_is_unlike_default(&looks->writing, table->keys, column->name))
+        bool ended = number < opening->n_ended && opening->ended[number];
+        bool writes = generation > 0 && (opening->values == CTR_VALUES_NEWEST ||
+                                         (ended && opening->values != CTR_VALUES_OLDEST));
+        if (!writes && !ctr_writing_is_unlike_default(&looks->writing, table->keys, column->name))
             continue;
-        if (!ended && opening->values)
+        if (writes && !make_stamp(table, 0, &stamp)) break;
+        if (generation == 0 && opening->values)
             stamp.number += opening->values == CTR_VALUES_NEWEST ? 1 : -1;
-        if (!ended && registry->columns[number].generation > 0) stamp.number = CTR_STAMP_FOLLOWED;
-        ctr_row_cell_set_column(cell, number, &stamp);
+        stamp.number = ctr_stamp_number(generation, stamp.number);
+        cell->columns[number] = (ctr_column_stamp){.kind = CTR_STAMP_OWN, .own = stamp};
         any = true;
     }
     return any;
@@ -424,6 +427,7 @@ static bool stamping_found(ctr_table *table)
     if (!cell) return false;
     if (opening) memcpy(stamp.id, opening->id, CTR_ID_SIZE);
     if (opening && opening->values == CTR_VALUES_WRITTEN) {
+        if (ctr_row_cell_is_live(cell)) stamp_new_columns(table, cell, &stamp);
         stamping_insert(table);
         return true;
     }
