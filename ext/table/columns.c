@@ -197,16 +197,13 @@ bool ctr_regular_room(ctr_tab *tab, ctr_row_cell *cell, int *room)
     return true;
 }
 
-static void take_journal_stamps(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell)
+static void take_journal_stamps(const ctr_tab *tab, int64_t rowid, ctr_row_cell *cell)
 {
-    const ctr_registry *registry = tab->registry; /* ctr_regular_room has read it */
     for (int i = 0; i < cell->n && i < tab->amounts.n_columns; i++) {
         const ctr_amount *amount = ctr_journal_amount(tab, rowid, CTR_AMOUNT_COLUMNS + i);
         ctr_stamp stamp = {.number = amount ? amount->n : 0};
         memcpy(stamp.id, tab->id, CTR_ID_SIZE);
-        if (!amount) continue;
-        ctr_row_cell_set_column(cell, i, &stamp);
-        ctr_row_cell_raise(cell, i, registry->columns[i].generation);
+        if (amount) ctr_row_cell_set_column(cell, i, &stamp);
     }
 }
 

@@ -310,13 +310,31 @@ static void unlist_columns(ctr_table *table, const bool *mask, int n)
         if (mask[i]) ctr_apart_remove(tab, rowid, CTR_APART_OF_REGULAR, registry->columns[i].name);
 }
 
+/* Returns whether some column in the mask has a lower generation in the row than in the file. A
+ * stamp of the journal has that of the row. */
+static bool writes_higher(ctr_rows *rows, const bool *mask, int n)
+{
+    bool any = false;
+    const ctr_registry *registry = ctr_regular_of(rows->tab);
+    for (int i = 0; registry && i < n; i++)
+        any = any || (mask[i] && registry->columns[i].generation > 0);
+    const ctr_row_cell *cell = any ? ctr_rows_row(rows) : NULL;
+    registry = cell ? ctr_regular_of(rows->tab) : NULL; /* it may have been read again */
+    for (int i = 0; registry && i < n; i++) {
+        const ctr_stamp *stamp = ctr_row_cell_stamp(cell, i);
+        int64_t generation = stamp ? ctr_stamp_generation(stamp->number) : 0;
+        if (mask[i] && registry->columns[i].generation > generation) return true;
+    }
+    return false;
+}
+
 static void stamp_columns(ctr_table *table, const bool *mask, int n)
 {
     ctr_stamp stamp;
     ctr_rows *rows = table->rows;
     if (!ctr_file_leader(table->file)) return;
     unlist_columns(table, mask, n);
-    if (!ctr_stage_stamps(rows, mask, n)) {
+    if (writes_higher(rows, mask, n) || !ctr_stage_stamps(rows, mask, n)) {
         ctr_row_cell *cell = ctr_rows_row(rows);
         if (!cell || !make_stamp(table, ctr_row_cell_highest_of(cell, mask), &stamp)) return;
         ctr_row_cell_set(cell, mask, &stamp);
@@ -488,16 +506,15 @@ static void stamping_missing(ctr_table *table, bool waits)
 
 /* ---- what the row showed --------------------------------------------------------------------- */
 
-/* Returns whether a column of a live row shows the value of a counter that has none: NULL, or 0 if
- * NULL is not allowed. */
+/* Returns whether a column of a live row shows the value of a counter that has none. */
 static bool shows_nothing(const ctr_tracked_row *row, int counter, const ctr_shown *shown)
 {
     ctr_shown nothing;
     ctr_summary state = ctr_rows_state(row->table->rows, counter);
     if (ctr_summary_counts(&state) || !ctr_rows_is_live(row->table->rows)) return false;
-    if (shown->null) return true;
     ctr_showing *looks = reports_look(row->table);
-    return looks && ctr_showing_value(looks, counter, &state, &nothing) &&
+    if (!looks) return shown->null;
+    return ctr_showing_value(looks, counter, &state, &nothing) &&
            ctr_tracked_same_shown(shown, &nothing);
 }
 
@@ -571,6 +588,16 @@ static bool is_below(const ctr_tracked_row *row)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
+/* Returns whether other files would show another value than NULL, for nothing was counted. */
+static bool hides_null(ctr_table *table, int counter)
+{
+    ctr_summary state = ctr_rows_state(table->rows, counter);
+    ctr_showing *looks = table->shape.replicated && !state.touched ? reports_look(table) : NULL;
+    const ctr_tracked_column *column =
+        looks ? ctr_tracked_column_of(looks->tracked, counter) : NULL;
+    return column && !column->blank.null;
+}
+
 /* Counts one counter of the row that was found: its column shows `now`. `base` is the listed value
  * of a row that is apart; in others it is NULL, for the base is the counter. `adds`: the counter
  * has counts that the row never showed. */
@@ -583,7 +610,8 @@ static void count_value(ctr_table *table, int counter, const ctr_shown *base, co
     if (ctr_rc(table->joined.conn) != SQLITE_OK || now->none) return;
     if (base && !deleted && ctr_tracked_same_shown(base, now)) return;
     if (now->null) {
-        if (!adds && (counts || (deleted && !ctr_rows_is_live(table->rows))))
+        if (!adds &&
+            (counts || (deleted && !ctr_rows_is_live(table->rows)) || hides_null(table, counter)))
             ctr_write_next_life(table, counter, &(ctr_given){.is = false});
     } else if (deleted) {
         ctr_write_next_life(table, counter, &(ctr_given){.is = true, .n = now->n});

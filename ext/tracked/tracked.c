@@ -475,7 +475,10 @@ static void look_up_columns(ctr_tracked *tracked)
         ctr_tracked_column *column = &tracked->columns[i];
         const ctr_described *there =
             column->name ? ctr_ordinary_column(&tracked->ordinary, column->name) : NULL;
-        if (there) column->blank = (ctr_shown){.null = !there->not_null};
+        bool zero =
+            tracked->shape->replicated && there && there->value && !strcmp(there->value, "0");
+        if (there) column->not_null = there->not_null;
+        if (there) column->blank = (ctr_shown){.null = !there->not_null && !zero};
         if (there || !column->name) continue;
         sqlite3_free(column->lost);
         column->lost = column->name;

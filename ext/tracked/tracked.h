@@ -74,7 +74,9 @@ typedef struct ctr_tracked_column {
                         renamed */
     bool given;      /* ctr_tracked_adopt has given it to its counter */
     bool adopted;    /* of a running counter_track: given, and its counter existed before */
-    ctr_shown blank; /* of a counter: what it shows while the counter has no value */
+    ctr_shown blank; /* of a counter: what it shows while nothing was counted: NULL, unless that is
+                        not allowed or, in a replicated table, the DEFAULT is 0 */
+    bool not_null;
 } ctr_tracked_column;
 
 typedef struct ctr_tracked {
