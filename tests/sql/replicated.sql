@@ -478,6 +478,185 @@ SELECT rows_changed FROM counter_sync('office');
 SELECT * FROM main.p;
 --= a|text|2
 
+-- # what-was-counted-wins-over-what-a-file-wrote-before-the-column-counted
+ATTACH 'office.db' AS office;
+ATTACH 'shed.db' AS shed;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, w INTEGER);
+CREATE TABLE shed.p(k TEXT PRIMARY KEY, w INTEGER);
+SELECT counter_replicate('main.p'), counter_replicate('office.p'), counter_replicate('shed.p');
+--= 0|0|0
+INSERT INTO main.p VALUES ('a', 1);
+SELECT rows_changed FROM counter_push('office');
+--= 1
+SELECT rows_changed FROM counter_push('shed');
+--= 1
+UPDATE shed.p SET w = 100;
+SELECT counter_replicate('main.p', 'w', 'opening=same'), counter_replicate('office.p', 'w', 'opening=same');
+--= 1|1
+UPDATE main.p SET w = w + 5;
+UPDATE office.p SET w = w + 3;
+SELECT rows_changed, note FROM counter_sync('office');
+--= 2|NULL
+SELECT counter_untrack('main.p', 'w');
+--= 1
+SELECT counter_replicate('main.p');
+--= 1
+SELECT counter_untrack('office.p', 'w');
+--= 1
+SELECT counter_replicate('office.p', 'values=oldest');
+--= 1
+SELECT rows_changed, note FROM counter_sync('office');
+--= 1|NULL
+SELECT rows_changed, note FROM counter_sync('shed');
+--= 1|NULL
+SELECT m.w, o.w, s.w FROM main.p AS m, office.p AS o, shed.p AS s;
+--= 9|9|9
+UPDATE shed.p SET w = 10;
+SELECT rows_changed, note FROM counter_sync('shed');
+--= 1|NULL
+SELECT w FROM main.p;
+--= 10
+
+-- # a-file-that-follows-takes-the-values-of-the-file-that-ended-the-counter
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, w INTEGER);
+SELECT counter_replicate('main.p', 'w'), counter_replicate('office.p', 'w');
+--= 0|0
+INSERT INTO main.p VALUES ('a', 1);
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT counter_untrack('main.p', 'w');
+--= 1
+SELECT counter_replicate('main.p');
+--= 1
+UPDATE office.p SET w = w + 7;
+INSERT INTO main.p VALUES ('b', 2);
+INSERT INTO office.p VALUES ('c', 3);
+SELECT counter_untrack('office.p', 'w');
+--= 1
+SELECT note FROM counter_sync('office');
+--= passed over: column w is replicated in main and not yet in office: call counter_replicate('p', 'values=oldest') there
+SELECT counter_replicate('office.p', 'values=oldest');
+--= 2
+SELECT rows_changed, note FROM counter_sync('office');
+--= 3|NULL
+SELECT * FROM main.p ORDER BY k;
+--= a|1
+--= b|2
+--= c|3
+SELECT * FROM office.p ORDER BY k;
+--= a|1
+--= b|2
+--= c|3
+
+-- # a-feed-does-not-end-a-counter-that-another-file-has-made-a-regular-column
+ATTACH 'office.db' AS office;
+CREATE TABLE office.p(k TEXT PRIMARY KEY, w INTEGER);
+SELECT counter_replicate('office.p', 'w');
+--= 0
+CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER);
+SELECT counter_replicate('main.p', 'w');
+--= 0
+INSERT INTO main.p VALUES ('a', 1);
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT counter_untrack('main.p', 'w');
+--= 1
+SELECT counter_replicate('main.p');
+--= 1
+CREATE TABLE office.fed AS SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
+SELECT hex(key), column_name, generation FROM office.fed;
+--= D1030161||0
+SELECT counter_replicate('main.p', 'w');
+--= 1
+UPDATE main.p SET w = w + 1;
+SELECT counter_untrack('main.p');
+--= 1
+DROP TABLE main.p;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER);
+SELECT counter_replicate('main.p', 'w');
+--= 0
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+--! counter_changes: table p: column w was a counter and is a regular column at the source: call counter_untrack('p', 'w'), then counter_replicate('p', 'values=oldest'), which takes the values of the source, or counter_replicate('p'), which keeps those of this file
+SELECT counter_untrack('main.p', 'w');
+--= 1
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+--! counter_changes: table p: column w is replicated at the source and not yet here: call counter_replicate('p', 'values=oldest')
+SELECT counter_replicate('main.p', 'values=oldest');
+--= 0
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+SELECT * FROM main.p;
+--= a|1
+
+-- # the-name-that-a-column-had-first-may-be-taken
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER, x);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, w INTEGER, x);
+SELECT counter_replicate('main.p', 'w'), counter_replicate('office.p', 'w');
+--= 0|0
+INSERT INTO main.p VALUES ('a', 1, 'one');
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+ALTER TABLE office.p RENAME COLUMN w TO n;
+ALTER TABLE office.p RENAME COLUMN x TO w;
+SELECT counter_untrack('main.p', 'w');
+--= 1
+SELECT counter_replicate('main.p');
+--= 1
+SELECT note FROM counter_pull('office');
+--= passed over: column w was a counter and is a regular column in main: in office, call counter_untrack('p', 'n'), give column w another name, rename column n to w, then counter_replicate('p', 'values=oldest'), which takes the values of main, or counter_replicate('p'), which keeps its own
+SELECT counter_untrack('office.p', 'n');
+--= 1
+ALTER TABLE office.p RENAME COLUMN w TO y;
+ALTER TABLE office.p RENAME COLUMN n TO w;
+SELECT counter_replicate('office.p', 'values=oldest');
+--= 1
+UPDATE main.p SET w = 2, x = 'two';
+SELECT rows_changed, note FROM counter_sync('office');
+--= 1|NULL
+SELECT * FROM office.p;
+--= a|2|two
+
+-- # a-row-of-a-file-that-has-not-migrated-yet-shows-the-default-0
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY);
+CREATE TABLE office.p(k TEXT PRIMARY KEY);
+SELECT counter_replicate('main.p'), counter_replicate('office.p');
+--= 0|0
+ALTER TABLE main.p ADD COLUMN n INTEGER DEFAULT 0;
+SELECT counter_replicate('main.p', 'n');
+--= 0
+INSERT INTO office.p VALUES ('a'), ('b');
+SELECT rows_changed FROM counter_pull('office');
+--= 2
+UPDATE main.p SET n = n + 13 WHERE k = 'a';
+INSERT INTO main.p VALUES ('c', NULL);
+ALTER TABLE office.p ADD COLUMN n INTEGER DEFAULT 0;
+SELECT counter_replicate('office.p', 'n');
+--= 0
+SELECT rows_changed, note FROM counter_sync('office');
+--= 2|NULL
+SELECT * FROM office.p ORDER BY k;
+--= a|13
+--= b|0
+--= c|NULL
+SELECT * FROM main.p ORDER BY k;
+--= a|13
+--= b|0
+--= c|NULL
+
+-- # a-column-with-a-unique-index-is-untracked-behind-the-index-and-dropped
+CREATE TABLE p(k TEXT PRIMARY KEY, u, n INTEGER);
+CREATE UNIQUE INDEX p_u ON p(u);
+SELECT counter_replicate('p', 'n');
+--= 0
+DROP INDEX p_u;
+SELECT counter_untrack('p', 'u');
+--= 1
+ALTER TABLE p DROP COLUMN u;
+
 -- # floors-delete-replicated-rows
 ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k INTEGER PRIMARY KEY, v, n INTEGER);
