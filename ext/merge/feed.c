@@ -254,9 +254,10 @@ static void close_taken(taken_row *row)
     sqlite3_finalize(row->values);
 }
 
-/* Refuses a column that the table has, and this file does not replicate yet; passes over one that it
- * replicates no longer, or that the table lacks, and one that counts here: the row may have been written before the source made
- * it a counter, too. A source that has not yet refuses the counter (merge/apply.c). */
+/* Refuses a column that the table has, and this file does not replicate yet. Passes over one that
+ * it replicates no longer, one that the table lacks, and one that counts here: the row may have
+ * been written before the source made it a counter, too. A source that has not yet refuses the
+ * counter (merge/apply.c). */
 static void refuse_column(const ctr_merge *merge, const ctr_registry *registry,
                           const ctr_row_column *column)
 {

@@ -6,7 +6,8 @@
  *
  * Columns belong together by the names that they had when they were tracked or replicated first
  * (table/table.h), whatever their present names; the calls in the sentences have the present ones.
- * A counter without a column in its file ends there as soon as another file says so. */
+ * A counter that another file has ended ends here, too. But if it is a regular column there, whose
+ * values would replace what was counted here and not merged there, a call is needed. */
 #include "merge/merge.h"
 
 #include <string.h>
