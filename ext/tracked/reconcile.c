@@ -388,9 +388,13 @@ static const ctr_opening *stamping_opening(const ctr_table *table)
     return opening && opening->stamps ? opening : NULL;
 }
 
+/* Above that of what a file shows that follows another one, and below those of any clock. */
+enum { STAMP_ENDED = CTR_STAMP_BEGAN + 1 };
+
 /* A column that was added to a row with a stamp gets one if it shows something else than its
  * DEFAULT. If it was a counter that this file has ended, the file writes what that shows; if it
- * follows another file that did, the values of that one win. */
+ * follows another file that did, the values of that one win. A DEFAULT, which may be that of a
+ * column that was dropped and added since, yields to all that is written elsewhere. */
 static bool stamp_new_columns(ctr_table *table, ctr_row_cell *cell, const ctr_stamp *began)
 {
     bool any = false;
@@ -404,12 +408,13 @@ static bool stamp_new_columns(ctr_table *table, ctr_row_cell *cell, const ctr_st
         if (!column->name || cell->columns[number].kind != CTR_STAMP_NONE) continue;
         const int64_t generation = registry->columns[number].generation;
         ctr_stamp stamp = *began;
-        bool ended = number < opening->n_ended && opening->ended[number];
-        bool writes = generation > 0 && (opening->values == CTR_VALUES_NEWEST ||
-                                         (ended && opening->values != CTR_VALUES_OLDEST));
-        if (!writes && !ctr_writing_is_unlike_default(&looks->writing, table->keys, column->name))
-            continue;
-        if (writes && !make_stamp(table, 0, &stamp)) break;
+        bool ended = number < opening->n_ended && opening->ended[number] &&
+                     opening->values != CTR_VALUES_OLDEST;
+        bool unlike = ctr_writing_is_unlike_default(&looks->writing, table->keys, column->name);
+        bool newest = generation > 0 && opening->values == CTR_VALUES_NEWEST;
+        if (!unlike && !ended && !newest) continue;
+        if (ended) stamp.number = STAMP_ENDED;
+        if ((newest || (ended && unlike)) && !make_stamp(table, 0, &stamp)) break;
         if (generation == 0 && opening->values)
             stamp.number += opening->values == CTR_VALUES_NEWEST ? 1 : -1;
         stamp.number = ctr_stamp_number(generation, stamp.number);

@@ -37,7 +37,7 @@ class File:
     """`kind` of w here: regular, counter or plain. `known`: the highest generation of w that the file has heard of; `cells`: the
     counter of that generation, by key its operations and openings; `regular`: by key (generation, moment, value)."""
 
-    ids, moments = itertools.count(1), itertools.count(2)
+    ids, moments = itertools.count(1), itertools.count(10)
 
     def __init__(self, path):
         self.path, self.kind, self.known, self.ended = str(path), "regular", 0, False
@@ -125,9 +125,11 @@ class File:
         elif self.kind == "plain":
             assert self.known % 2 == 0
             self.kind, self.generation = "regular", self.known
-            writes = self.ended if not values else values[1] == "newest"
-            self.regular = {key: (self.known, now if writes else 1, self.plain.get(key, 0)) for key in self.v
-                            if writes or self.plain.get(key, 0)}
+            self.regular = {}
+            for key in self.v:
+                value, ended = self.plain.get(key, 0), self.ended and not values
+                if value or ended:
+                    self.regular[key] = (self.known, now if value and ended else 2 if ended else 1, value)
             self.ended = False
         self.check()
 
@@ -160,7 +162,7 @@ class File:
         if self.kind == other.kind == "regular":
             for key, cell in other.regular.items():
                 mine = self.regular.get(key)
-                if mine and cell and mine[:2] == cell[:2] and mine[1] <= 1 and mine[2] != cell[2]:
+                if mine and cell and mine[:2] == cell[:2] and mine[1] == 1 and mine[2] != cell[2]:
                     cell = max(mine, cell, key=lambda one: one[2] == shows.get(key))  # two files that follow: any of them
                 if cell and (not mine or cell[:2] > mine[:2] or mine[1] <= 1 and cell[:2] == mine[:2]):
                     self.regular[key] = cell

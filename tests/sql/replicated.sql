@@ -590,6 +590,32 @@ INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq,
 SELECT * FROM main.p;
 --= a|1
 
+-- # a-column-that-is-dropped-and-added-again-yields-to-what-others-have-written
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, w INTEGER NOT NULL DEFAULT 0);
+SELECT counter_replicate('main.p', 'w'), counter_replicate('office.p', 'w');
+--= 0|0
+INSERT INTO main.p VALUES ('a', 1), ('b', 2);
+SELECT rows_changed FROM counter_sync('office');
+--= 2
+SELECT counter_untrack('main.p', 'w'), counter_untrack('office.p', 'w');
+--= 1|1
+ALTER TABLE main.p DROP COLUMN w;
+ALTER TABLE office.p DROP COLUMN w;
+ALTER TABLE office.p ADD COLUMN w INTEGER NOT NULL DEFAULT 0;
+SELECT counter_replicate('office.p');
+--= 2
+UPDATE office.p SET w = 7 WHERE k = 'a';
+ALTER TABLE main.p ADD COLUMN w INTEGER NOT NULL DEFAULT 0;
+SELECT counter_replicate('main.p');
+--= 2
+SELECT rows_changed, note FROM counter_sync('office');
+--= 2|NULL
+SELECT * FROM main.p ORDER BY k;
+--= a|7
+--= b|0
+
 -- # the-name-that-a-column-had-first-may-be-taken
 ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER, x);
