@@ -10,6 +10,16 @@ SELECT _name, _value, _kind FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 
 INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _name, _value)
 VALUES ('counter', :name, :generation);
 
+-- Notes that this file has ended the counter itself. A higher generation that a merge brings says
+-- otherwise.
+-- name: COLUMNS_ENDED
+UPDATE "{schema}"."{table}_state" SET _seq = 1 WHERE _kind = 'counter' AND _name = :name;
+
+-- Takes that note back. Changes a row if there was one.
+-- name: COLUMNS_TAKE_ENDED
+UPDATE "{schema}"."{table}_state" SET _seq = NULL
+ WHERE _kind = 'counter' AND _name = :name COLLATE NOCASE AND _seq = 1;
+
 -- name: COLUMNS_ADD
 ALTER TABLE "{schema}"."{table}_cells" ADD COLUMN "{name}" BLOB;
 
@@ -33,10 +43,12 @@ INSERT INTO "{schema}"."{table}"("{table}") VALUES (:wanted);
 -- without a name.
 
 -- name: COLUMNS_NOTED
-SELECT _row, _name, _value FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'column' AND 'column' ORDER BY _row;
+SELECT _row, _name, _value, _seq FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'column' AND 'column' ORDER BY _row;
 
 -- name: COLUMNS_NOTE
-INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _row, _name, _value) VALUES ('column', :number, :birth, :name);
+INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name, _value, _seq)
+VALUES ('column', :number, :birth, :name, :generation)
+    ON CONFLICT (_kind, _row, _name) DO UPDATE SET _value = excluded._value, _seq = max(coalesce(_seq, 0), excluded._seq);
 
 -- Forgets the key, the counters and the table.
 -- name: COLUMNS_NOT_NOTED

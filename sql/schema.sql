@@ -15,7 +15,8 @@ CREATE TABLE "{schema}"."{table}_journal"(_seq INTEGER PRIMARY KEY, level INTEGE
 --   'floors'    one row: the floors of the key columns; the number when they rose;
 --               the rows and bytes that were removed below                             floors.sql
 --   'apart'     of a tracked table: a row of the cells, a column, its value            track.sql
---   'column'    of a tracked table: a column, its number, its name, its name there     columns.sql
+--   'column'    of a tracked table: a column, its number, its name, its name there,
+--               its generation                                                         columns.sql
 --   'opening'   an opening that this file made: its id; the id of the file then        openings.sql
 --   'answer'    an answer about two openings; the number when it came                  openings.sql
 --   'writer'    an id in row cells: its number there                                   regular.sql

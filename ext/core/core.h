@@ -155,13 +155,36 @@ enum { CTR_STAMPS_IN_MS = 4096 };
 /* The last life of a row; it is live. In a feed a life stands in the high half of a generation. */
 #define CTR_ROW_LIFE_MAX INT32_MAX
 
+/* A column that was a counter has its generation (table/table.h) above the time of its stamps, so
+ * that these win over all stamps of a lower one. A write has that of the file, or of the stamp that
+ * it replaces, if that is higher. Highest and newest are said of the time alone. */
+enum { CTR_STAMP_TIME_BITS = 55, CTR_STAMP_GENERATIONS = 255 };
+
+static inline int64_t ctr_stamp_time(int64_t number)
+{
+    return number & ((INT64_C(1) << CTR_STAMP_TIME_BITS) - 1);
+}
+
+static inline int64_t ctr_stamp_generation(int64_t number)
+{
+    return 2 * (number >> CTR_STAMP_TIME_BITS);
+}
+
+/* Returns the number with this time and generation, which is even; all above the highest that fits
+ * are one. */
+static inline int64_t ctr_stamp_number(int64_t generation, int64_t time)
+{
+    int64_t n = generation / 2 < CTR_STAMP_GENERATIONS ? generation / 2 : CTR_STAMP_GENERATIONS;
+    return n << CTR_STAMP_TIME_BITS | time;
+}
+
 /* The stamps of rows that were there when replication began have numbers below those of any clock.
  * One file has one such number, and an id of its call; it is raised or lowered if the user says
  * whose values win (ctr_row_cell_began_apart). */
 enum { CTR_STAMP_BEGAN = 1, CTR_STAMP_BEGAN_MAX = CTR_STAMPS_IN_MS - 1 };
 
 typedef struct ctr_stamp {
-    int64_t number; /* 0 ... CTR_STAMP_MAX */
+    int64_t number; /* its time is 0 ... CTR_STAMP_MAX */
     uint8_t id[CTR_ID_SIZE];
 } ctr_stamp;
 
@@ -635,6 +658,9 @@ bool ctr_row_cell_lacks(const ctr_row_cell *mine, const ctr_row_cell *theirs, co
  * are none, it may leave `apart` as it is. Call it before the join. */
 bool ctr_row_cell_began_apart(const ctr_row_cell *mine, const ctr_row_cell *theirs, const int *map,
                               bool *apart);
+
+/* Raises the stamp of a column, if it has one, to this generation, unless it has a higher one. */
+void ctr_row_cell_raise(ctr_row_cell *cell, int column, int64_t generation);
 
 /* Gives the stamps of a live row from when replication began this id, and the next number or the
  * one before it. Returns whether there are any. */

@@ -28,7 +28,8 @@ int64_t ctr_row_cell_highest_of(const ctr_row_cell *cell, const bool *mask)
     int64_t highest = 0;
     for (int i = 0; i < cell->n; i++) {
         const ctr_stamp *stamp = mask[i] ? ctr_row_cell_stamp(cell, i) : NULL;
-        if (stamp && stamp->number > highest) highest = stamp->number;
+        int64_t time = stamp ? ctr_stamp_time(stamp->number) : 0;
+        if (time > highest) highest = time;
     }
     return highest;
 }
@@ -38,7 +39,8 @@ const ctr_stamp *ctr_row_cell_newest(const ctr_row_cell *cell)
     const ctr_stamp *newest = &cell->row;
     for (int i = 0; i < cell->n; i++) {
         const ctr_column_stamp *column = &cell->columns[i];
-        if (column->kind == CTR_STAMP_OWN && ctr_row_cell_beats(&column->own, newest))
+        if (column->kind == CTR_STAMP_OWN &&
+            ctr_stamp_time(column->own.number) > ctr_stamp_time(newest->number))
             newest = &column->own;
     }
     return newest;
@@ -46,7 +48,7 @@ const ctr_stamp *ctr_row_cell_newest(const ctr_row_cell *cell)
 
 int64_t ctr_row_cell_highest(const ctr_row_cell *cell)
 {
-    return ctr_row_cell_is_live(cell) ? ctr_row_cell_newest(cell)->number : 0;
+    return ctr_row_cell_is_live(cell) ? ctr_stamp_time(ctr_row_cell_newest(cell)->number) : 0;
 }
 
 /* The stamp of a column beside that of the row. */
@@ -69,14 +71,28 @@ ctr_status ctr_row_cell_insert(ctr_row_cell *cell, const ctr_stamp *stamp)
     bool live = ctr_row_cell_is_live(cell);
     if (!live && cell->life >= CTR_ROW_LIFE_MAX) return CTR_LAST_LIFE;
     if (!live) cell->life++;
+    if (!live) stamp_all(cell, CTR_STAMP_OF_ROW);
     cell->row = *stamp;
-    stamp_all(cell, CTR_STAMP_OF_ROW);
+    for (int i = 0; i < cell->n; i++) ctr_row_cell_set_column(cell, i, stamp);
     return CTR_OK;
 }
 
 void ctr_row_cell_set_column(ctr_row_cell *cell, int column, const ctr_stamp *stamp)
 {
-    cell->columns[column] = beside_row(stamp, &cell->row);
+    ctr_stamp written = *stamp;
+    const ctr_stamp *before = ctr_row_cell_stamp(cell, column);
+    int64_t generation = before ? ctr_stamp_generation(before->number) : 0;
+    written.number = ctr_stamp_number(generation, ctr_stamp_time(stamp->number));
+    cell->columns[column] = beside_row(&written, &cell->row);
+}
+
+void ctr_row_cell_raise(ctr_row_cell *cell, int column, int64_t generation)
+{
+    const ctr_stamp *stamp = ctr_row_cell_stamp(cell, column);
+    if (!stamp || ctr_stamp_generation(stamp->number) >= generation) return;
+    ctr_stamp raised = *stamp;
+    raised.number = ctr_stamp_number(generation, ctr_stamp_time(stamp->number));
+    cell->columns[column] = (ctr_column_stamp){.kind = CTR_STAMP_OWN, .own = raised};
 }
 
 void ctr_row_cell_set(ctr_row_cell *cell, const bool *mask, const ctr_stamp *stamp)
@@ -232,7 +248,9 @@ static ctr_status take_short_stamp(const uint8_t **at, const uint8_t *end,
                                    const ctr_writer_map *writers, ctr_stamp *stamp)
 {
     uint64_t number, writer;
-    ctr_status status = take_up_to(at, end, CTR_STAMP_MAX, &number);
+    ctr_status status = take_up_to(at, end, INT64_MAX, &number);
+    if (status == CTR_OK && ctr_stamp_time((int64_t)number) > CTR_STAMP_MAX)
+        return CTR_OUT_OF_RANGE;
     if (status == CTR_OK) status = ctr_varint_take(at, end, &writer);
     if (status != CTR_OK) return status;
     const uint8_t *id = writers->id(writers->with, writer);

@@ -19,11 +19,15 @@ typedef struct tracking_call {
     int n; /* the named columns */
     const char **names;
     char **births; /* owned: of the named columns that were regular, their names between files */
+    bool *ended;   /* owned: by regular column: this file ended its counter */
+    size_t room_ended;
+    int n_ended;
     bool keys_assigned, again; /* options, as is the answer in `opening` */
     ctr_values_say values;     /* another option, of counter_replicate */
     missing_rows missing;      /* another option */
     bool replicates;           /* it is counter_replicate */
     bool stamps;               /* it has something to stamp: rows, or columns that are new to it */
+    bool adds;                 /* it makes columns of a replicated table regular ones */
     ctr_opening opening;
 } tracking_call;
 
@@ -222,7 +226,10 @@ static int64_t counting_opening(tracking_call *call, bool all)
     opening->counters = call->counters;
     opening->opens = list;
     opening->stamps = call->stamps;
+    opening->adds = call->adds;
     opening->values = call->values;
+    opening->ended = call->ended;
+    opening->n_ended = call->n_ended;
     ctr_openings_new(opening->id);
     conn->opening = opening;
     take_untracked(call, list);
@@ -267,7 +274,7 @@ static bool end_regular(tracking_call *call, ctr_tab *tab)
     for (int i = 0; tab && i < call->tracked.n_regular && ctr_rc(tab->conn) == SQLITE_OK; i++) {
         const ctr_tracked_column *regular = ctr_tracked_regular(&call->tracked, i);
         if (!regular->name || !is_to_be_counter(call, regular->name)) continue;
-        ctr_regular_note(tab, regular->number, regular->birth, NULL);
+        ctr_regular_note(tab, regular->number, regular->birth, NULL, 0);
         any = true;
     }
     return any;
@@ -321,8 +328,21 @@ static void replicating_refuse_birth(const tracking_call *call, const char *colu
             refuse_birth(call, column);
 }
 
-static void add_regular(const tracking_call *call, ctr_tab *tab, const char *name)
+/* Notes whether this file has ended the counter that the column was, and not only learned of it. */
+static void note_ended(tracking_call *call, int number, const char *name)
 {
+    ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
+    ctr_run_with(&run, CTR_SQL_COLUMNS_TAKE_ENDED, ":name t", name);
+    bool *ended = ctr_array_room(call->conn, call->ended, &call->room_ended, (size_t)number + 1, 1);
+    if (!ended) return;
+    call->ended = ended;
+    for (; call->n_ended <= number; call->n_ended++) ended[call->n_ended] = false;
+    ended[number] = sqlite3_changes(run.db) > 0;
+}
+
+static void add_regular(tracking_call *call, ctr_tab *tab, const char *name)
+{
+    const char *spelling;
     const ctr_registry *registry = ctr_regular_of(tab);
     if (!registry) return;
     if (!*name)
@@ -335,7 +355,11 @@ static void add_regular(const tracking_call *call, ctr_tab *tab, const char *nam
                         call->table, name, ctr_tracked_call(&call->tracked, name));
     if (counter >= 0 || ctr_regular_named(registry, name, strlen(name)) >= 0)
         refuse_birth(call, name);
-    ctr_regular_note(tab, registry->n, name, name);
+    int number = registry->n;
+    int64_t generation = ctr_shape_generation(&call->shape, name, &spelling);
+    if (ctr_rc(tab->conn) != SQLITE_OK) return;
+    if (generation > 0) note_ended(call, number, name);
+    ctr_regular_note(tab, number, name, name, generation);
 }
 
 /* Reads call->shape and call->tracked, again if they were read before. */
@@ -370,7 +394,7 @@ static bool replicating_add(tracking_call *call)
         if (!is_regular(call, column) || ctr_tracked_regular_named(&call->tracked, column->name))
             continue;
         add_regular(call, tab, column->name);
-        changed = true;
+        call->adds = changed = true;
     }
     bool yields = call->values == CTR_VALUES_OLDEST;
     if ((!changed && !yields) || ctr_rc(call->conn) != SQLITE_OK) return changed;
@@ -392,7 +416,7 @@ static bool replicating_drop(tracking_call *call, const char *name)
         if (sqlite3_stricmp(column, name) != 0) continue;
         ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape);
         ctr_tracked_note(call->file, call->counters, &call->shape);
-        if (tab) ctr_regular_note(tab, regular->number, regular->birth, NULL);
+        if (tab) ctr_regular_note(tab, regular->number, regular->birth, NULL, 0);
         tracking_open_counters(call);
         return true;
     }
@@ -585,6 +609,7 @@ static int64_t go_on_tracking(tracking_call *call)
 
     if (call->values == CTR_VALUES_NEWEST && !whole) call->values = CTR_VALUES_WRITTEN;
     call->stamps = call->replicates && (added || !was_replicated || call->values);
+    call->adds = call->adds && was_replicated;
     bool renamed = ctr_tracked_note(call->file, call->counters, &call->shape);
     /* Adopted columns: those that this call has given to counters that existed before. */
     for (int i = 0; i < n_before && ctr_rc(call->conn) == SQLITE_OK; i++)
@@ -651,6 +676,7 @@ static int64_t tracking_track(tracking_call *call)
     begin_tracking(call);
     tracking_open_counters(call);
     if (call->replicates && ctr_rc(call->conn) == SQLITE_OK) replicating_add(call);
+    call->adds = false;
     call->stamps = call->replicates;
     if (ctr_rc(call->conn) == SQLITE_OK) ctr_triggers_create(&call->tracked, call->file);
     if (ctr_rc(call->conn) == SQLITE_OK) ctr_tracked_note(call->file, call->counters, &call->shape);
@@ -698,6 +724,8 @@ static void drop_tracked_column(tracking_call *call, const char *name)
     const ctr_identity *identity = ctr_file_identity(call->file);
     if (identity && !*identity->name) ctr_succession_lineage_changed(call->file, CTR_WHY_DROPPED);
     if (ctr_rc(call->conn) == SQLITE_OK) raise_column(call, own);
+    ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
+    if (call->shape.replicated) ctr_run_with(&run, CTR_SQL_COLUMNS_ENDED, ":name t", own);
     sqlite3_free(own);
     tracking_open_counters(call);
 }
@@ -919,6 +947,7 @@ static void run_tracking(sqlite3_context *ctx, const char *function, int argc, s
     sqlite3_free(call.counters);
     for (int i = 0; i < call.n && call.births; i++) sqlite3_free(call.births[i]);
     sqlite3_free(call.births);
+    sqlite3_free(call.ended);
     sqlite3_free(call.names);
     sqlite3_free(call.opening.met);
 }

@@ -246,7 +246,8 @@ static void check_life(const ctr_apply *apply, const ctr_change *change)
     ctr_kinds_check_life(apply->conn, &apply->merge.shape, change->table, has_life(change));
 }
 
-/* A counter of the source that is a regular column here. One that ends there says nothing. */
+/* A counter of the source that is a regular column here. One that ends there says nothing, nor does
+ * one that was ended here. */
 static void refuse_regular(const ctr_apply *apply, const ctr_change *change)
 {
     const ctr_merge *merge = &apply->merge;
@@ -260,12 +261,59 @@ static void refuse_regular(const ctr_apply *apply, const ctr_change *change)
                     change->column, merge->showing.tracked->table, change->column);
 }
 
-static void apply_to_row(ctr_apply *apply, const ctr_change *change)
+/* A regular column of the source that counts here. */
+static void refuse_counting(const ctr_apply *apply, const char *name, int64_t generation)
 {
+    const ctr_tracked *tracked = apply->merge.showing.tracked;
+    int counter = ctr_shape_counter_like(&apply->merge.shape, name);
+    const ctr_tracked_column *column =
+        counter >= 0 ? ctr_tracked_column_of(tracked, counter) : NULL;
+    if (column)
+        ctr_problem_set(apply->conn, SQLITE_ERROR,
+                        "column %s was a counter and is a regular column at the source: call "
+                        "counter_untrack(%Q, %Q), then %s, which takes the values of the source, "
+                        "or %s, which keeps those of this file",
+                        name, tracked->table, column->name,
+                        ctr_tracked_call_to_follow(tracked, generation),
+                        ctr_tracked_call(tracked, NULL));
+}
+
+/* Raises the counters that the row of a change has as regular columns of a higher generation.
+ * Returns whether there are any. */
+static bool raise_counters(ctr_apply *apply, const ctr_change *change, ctr_file *file)
+{
+    ctr_row_image image;
+    ctr_row_column column;
+    const char *spelling;
+    bool rises = false;
+    bool open = ctr_row_cell_open(&image, change->cell, change->cell_size) == CTR_OK;
+    while (open && ctr_rc(apply->conn) == SQLITE_OK && ctr_row_cell_next(&image, &column)) {
+        if (column.stamp.kind != CTR_STAMP_OWN) continue;
+        int64_t generation = ctr_stamp_generation(column.stamp.own.number);
+        if (generation == 0) continue;
+        const char *name = ctr_text_print(apply->conn, "%.*s", (int)column.size, column.name);
+        const ctr_change raises = {.column = name, .generation = generation};
+        if (ctr_shape_generation(&apply->merge.shape, name, &spelling) >= generation) continue;
+        refuse_counting(apply, name, generation);
+        if (ctr_rc(apply->conn) != SQLITE_OK) break;
+        rises = true;
+        raise_counter(apply, &raises, file);
+        close_target(apply);
+        prepare_change(apply, change, file);
+    }
+    return rises;
+}
+
+static void apply_to_row(ctr_apply *apply, const ctr_change *change, ctr_file *file)
+{
+    unsigned nth = apply->conn->ended;
     check_life(apply, change);
-    if (ctr_rc(apply->conn) != SQLITE_OK || !ctr_merge_find(&apply->merge, apply->keys)) return;
-    ctr_row_feed_take(&apply->merge, change->cell, change->cell_size);
-    ctr_row_feed_take_pending(&apply->merge);
+    bool rises = ctr_rc(apply->conn) == SQLITE_OK && raise_counters(apply, change, file);
+    if (ctr_rc(apply->conn) == SQLITE_OK && ctr_merge_find(&apply->merge, apply->keys)) {
+        ctr_row_feed_take(&apply->merge, change->cell, change->cell_size);
+        ctr_row_feed_take_pending(&apply->merge);
+    }
+    if (rises && ctr_rc(apply->conn) != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
 }
 
 /* Leaves the shards of the own ids of main out of a cell that came with a token. The cells of an
@@ -309,7 +357,7 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_fil
         ctr_problem_set(file->conn, SQLITE_ERROR,
                         "the counter is spelled %s here: the tables differ", spelling);
     if (change->kind == CTR_CHANGE_CELL) check_life(apply, change);
-    refuse_regular(apply, change);
+    if (present < change->generation) refuse_regular(apply, change);
     unsigned nth = apply->conn->ended;
     if (ctr_rc(file->conn) != SQLITE_OK) return;
     bool rises = present < change->generation;
@@ -362,7 +410,7 @@ static int apply_change(ctr_apply *apply, const ctr_change *change)
         else if (change->kind == CTR_CHANGE_ANSWER)
             take_answer(apply, change);
         else if (change->kind == CTR_CHANGE_ROW)
-            apply_to_row(apply, change);
+            apply_to_row(apply, change, file);
         else
             apply_to_counter(apply, change, file);
     }

@@ -254,19 +254,23 @@ static void close_taken(taken_row *row)
     sqlite3_finalize(row->values);
 }
 
-/* Refuses a column that the table has, and this file does not replicate yet; passes over one that
- * the table lacks, and one that counts here: the row may have been written before the source made
- * it a counter, too. A source that has not yet refuses the counter (merge/apply.c). */
-static void refuse_column(const ctr_merge *merge, const ctr_row_column *column)
+/* Refuses a column that the table has, and this file does not replicate yet. Passes over one that
+ * it replicates no longer, one that the table lacks, and one that counts here: the row may have
+ * been written before the source made it a counter, too. A source that has not yet refuses the
+ * counter (merge/apply.c). */
+static void refuse_column(const ctr_merge *merge, const ctr_registry *registry,
+                          const ctr_row_column *column)
 {
+    const char *spelling;
     const ctr_tracked *tracked = merge->showing.tracked;
     char *name = ctr_text_of(merge->conn, (ctr_span){(const char *)column->name, column->size});
-    bool counts = name && ctr_shape_counter_like(&merge->shape, name) >= 0;
-    if (name && !counts && ctr_ordinary_column(&tracked->ordinary, name))
+    int64_t generation = name ? ctr_shape_generation(&merge->shape, name, &spelling) : 0;
+    bool at_home =
+        ctr_regular_was_named(registry, (const char *)column->name, column->size, generation);
+    if (name && !at_home && generation % 2 == 0 && ctr_ordinary_column(&tracked->ordinary, name))
         ctr_problem_set(merge->conn, SQLITE_ERROR,
-                        "column %s is replicated at the source and not yet here: call "
-                        "counter_replicate('%s')",
-                        name, tracked->table);
+                        "column %s is replicated at the source and not yet here: call %s", name,
+                        ctr_tracked_call_to_follow(tracked, generation));
     sqlite3_free(name);
 }
 
@@ -281,10 +285,8 @@ static void take_columns(ctr_merge *merge, ctr_row_image *image, taken_row *row)
     }
     for (int i = 0; registry && ctr_row_cell_next(image, &column); i++) {
         int number = ctr_regular_named(registry, (const char *)column.name, column.size);
-        if (number < 0 && ctr_regular_was_named(registry, (const char *)column.name, column.size))
-            continue; /* it is replicated here no longer */
         if (number < 0) {
-            refuse_column(merge, &column);
+            refuse_column(merge, registry, &column);
             continue;
         }
         row->cell.columns[number] = column.stamp;
@@ -658,6 +660,14 @@ static void read_own_ids(ctr_feed *feed)
     sqlite3_finalize(row);
 }
 
+/* Returns whether the counter has been dropped to become a regular column. Then the stamps of that
+ * tell its generation, and a file that counts it still asks what to do. */
+static bool is_regular_again(const ctr_feed *feed, const char *name)
+{
+    const ctr_registry *registry = feed->shape.replicated ? ctr_regular_of(feed->rows.tab) : NULL;
+    return registry && ctr_regular_named(registry, name, strlen(name)) >= 0;
+}
+
 /* Steps to the next row of the feed: to each counter that was added or dropped, to each answer,
  * then to each touched counter of each row. */
 static bool step_in_table(ctr_feed *feed)
@@ -668,6 +678,7 @@ static bool step_in_table(ctr_feed *feed)
     while ((name = ctr_shape_ever(shape, feed->named, &generation))) {
         int i = feed->named++;
         if (i < shape->n_counters && !shape->columns[shape->counters[i]].listed) continue;
+        if (is_regular_again(feed, name)) continue;
         feed->column = name;
         feed->generation = generation;
         feed->number = 0;

@@ -6,7 +6,8 @@
  *
  * Columns belong together by the names that they had when they were tracked or replicated first
  * (table/table.h), whatever their present names; the calls in the sentences have the present ones.
- * A counter without a column in its file ends there as soon as another file says so. */
+ * A counter that another file has ended ends here, too. But if it is a regular column there, whose
+ * values would replace what was counted here and not merged there, a call is needed. */
 #include "merge/merge.h"
 
 #include <string.h>
@@ -33,18 +34,25 @@ static const char *noun_of(const ctr_kinds *kinds, const char *counter)
     return shape->columns[shape->counters[ctr_shape_counter(shape, counter)]].kind->noun;
 }
 
-/* A counter of `a` that `b` had, too, and has ended since to make it a regular column. */
+/* A counter of `a` that `b` had, too, and has ended since to make it a regular column. Files match
+ * it by the name that its column had first. A call that untracks it by its present one hits no
+ * other column. */
 static const char *say_was_counter(const ctr_kinds *a, const ctr_kinds *b, const char *name,
                                    const char *column)
 {
-    const char *back = sqlite3_stricmp(column, name) == 0
-                           ? ""
-                           : ctr_text_print(a->tab->conn, "rename column %s to %s, ", column, name);
-    return ctr_text_print(a->tab->conn,
-                          "column %s was %s and is %s in %s: in %s, %scall "
-                          "counter_untrack(%Q, %Q), then %s",
+    ctr_conn *conn = a->tab->conn;
+    const char *back = "", *call = ctr_tracked_call(a->tracked, NULL);
+    bool renamed = sqlite3_stricmp(column, name) != 0;
+    if (renamed && ctr_ordinary_column(&a->tracked->ordinary, name))
+        back = ctr_text_print(conn, "give column %s another name, ", name);
+    if (renamed) back = ctr_text_print(conn, "%srename column %s to %s, ", back, column, name);
+    return ctr_text_print(conn,
+                          "column %s was %s and is %s in %s: in %s, call "
+                          "counter_untrack(%Q, %Q), %sthen %s, which takes the values of %s, or "
+                          "%s, which keeps its own",
                           name, noun_of(a, name), ctr_kind_regular()->noun, b->called, a->called,
-                          back, a->tracked->table, name, ctr_tracked_call(a->tracked, NULL));
+                          a->tracked->table, column, back,
+                          ctr_tracked_call_to_follow(a->tracked, 2), b->called, call);
 }
 
 /* Looks for a counter of `a` that is a regular column in `b`. The higher generation says which of
@@ -81,10 +89,13 @@ static const char *name_before(const ctr_kinds *kinds, const char *column)
  * replicates no longer stays at home. */
 static const char *is_not_regular_yet(const ctr_kinds *mine, const ctr_kinds *theirs)
 {
+    const char *spelling;
     const ctr_registry *here = ctr_regular_of(mine->tab), *there = ctr_regular_of(theirs->tab);
     for (int i = 0; here && there && i < there->n; i++) {
         const char *name = there->columns[i].name;
-        if (!there->columns[i].noted || ctr_regular_was_named(here, name, strlen(name)) ||
+        int64_t generation = ctr_shape_generation(mine->shape, name, &spelling);
+        if (!there->columns[i].noted || ctr_regular_named(here, name, strlen(name)) >= 0 ||
+            ctr_regular_was_named(here, name, strlen(name), generation) ||
             !ctr_ordinary_column(&mine->tracked->ordinary, name))
             continue;
         const char *before = name_before(mine, name);
@@ -95,7 +106,7 @@ static const char *is_not_regular_yet(const ctr_kinds *mine, const ctr_kinds *th
                                   name, theirs->called, mine->called, before);
         return ctr_text_print(
             mine->tab->conn, "column %s is replicated in %s and not yet in %s: call %s there", name,
-            theirs->called, mine->called, ctr_tracked_call(mine->tracked, NULL));
+            theirs->called, mine->called, ctr_tracked_call_to_follow(mine->tracked, generation));
     }
     return NULL;
 }

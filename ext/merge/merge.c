@@ -22,7 +22,9 @@ static int64_t brought_tomorrow(void)
 /* Notes a stamp if it is beyond that number. */
 static void brought_stamp(ctr_brought *to, const ctr_stamp *stamp, int64_t tomorrow)
 {
-    if (stamp->number > tomorrow && stamp->number > to->ahead.number) to->ahead = *stamp;
+    ctr_stamp ahead = *stamp;
+    ahead.number = ctr_stamp_time(stamp->number);
+    if (ahead.number > tomorrow && ahead.number > to->ahead.number) to->ahead = ahead;
 }
 
 void ctr_brought_add(ctr_brought *to, const ctr_brought *more)

@@ -51,6 +51,10 @@ static void take_regular(ctr_tab *tab, sqlite3_stmt *row)
     if (!columns) return;
     registry->columns = columns;
     for (; registry->n <= number; registry->n++) columns[registry->n] = (ctr_regular){0};
+    int64_t generation = sqlite3_column_int64(row, 3);
+    if (generation < 0 || generation > CTR_GENERATION_MAX || generation % 2 == 1)
+        damaged_registry(tab, "it has a regular column without a generation");
+    columns[number].generation = generation;
     columns[number].name = ctr_text_copy(tab->conn, name);
     if (noted) columns[number].noted = ctr_text_copy(tab->conn, noted);
 }
@@ -108,21 +112,24 @@ int ctr_regular_named(const ctr_registry *registry, const char *name, size_t siz
     return -1;
 }
 
-bool ctr_regular_was_named(const ctr_registry *registry, const char *name, size_t size)
+bool ctr_regular_was_named(const ctr_registry *registry, const char *name, size_t size,
+                           int64_t generation)
 {
     for (int i = 0; i < registry->n; i++) {
         const char *ever = registry->columns[i].name;
-        if (ever && strlen(ever) == size && sqlite3_strnicmp(ever, name, (int)size) == 0)
+        if (ever && strlen(ever) == size && sqlite3_strnicmp(ever, name, (int)size) == 0 &&
+            registry->columns[i].generation >= generation)
             return true;
     }
     return false;
 }
 
-void ctr_regular_note(ctr_tab *tab, int number, const char *birth, const char *name)
+void ctr_regular_note(ctr_tab *tab, int number, const char *birth, const char *name,
+                      int64_t generation)
 {
     ctr_run run = ctr_tab_run(tab);
-    ctr_run_with(&run, CTR_SQL_COLUMNS_NOTE, ":number i :birth t :name t", (int64_t)number, birth,
-                 name);
+    ctr_run_with(&run, CTR_SQL_COLUMNS_NOTE, ":number i :birth t :name t :generation i",
+                 (int64_t)number, birth, name, generation);
     ctr_regular_forget(tab);
 }
 
@@ -221,6 +228,13 @@ int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell)
     }
     ctr_tab_give_back(tab, slot);
     return ctr_rc(tab->conn);
+}
+
+void ctr_regular_raise(ctr_tab *tab, ctr_row_cell *cell, const bool *mask)
+{
+    const ctr_registry *registry = ctr_regular_of(tab);
+    for (int i = 0; registry && i < cell->n && i < registry->n; i++)
+        if (!mask || mask[i]) ctr_row_cell_raise(cell, i, registry->columns[i].generation);
 }
 
 size_t ctr_regular_write(ctr_tab *tab, const ctr_row_cell *cell, uint8_t *out)

@@ -833,6 +833,20 @@ static void drop_counters(ctr_rows *rows)
     for (int i = 0; i < rows->shape->n_counters; i++) rows->cells[i] = ctr_cell_untouched();
 }
 
+/* A column that has a higher generation in the other file has it here, too. */
+static void learn_generations(ctr_rows *rows)
+{
+    const ctr_row_cell *mine = &rows->row;
+    for (int i = 0; i < mine->n; i++) {
+        const ctr_registry *registry = rows->join.taken[i] ? ctr_regular_of(rows->tab) : NULL;
+        const ctr_stamp *stamp = registry ? ctr_row_cell_stamp(mine, i) : NULL;
+        int64_t generation = stamp ? ctr_stamp_generation(stamp->number) : 0;
+        if (generation > 0 && registry->columns[i].generation < generation)
+            ctr_regular_note(rows->tab, i, registry->columns[i].name, registry->columns[i].noted,
+                             generation);
+    }
+}
+
 ctr_row_outcome ctr_rows_join_row(ctr_rows *rows, const ctr_row_cell *theirs, const int *map)
 {
     ctr_join *join = &rows->join;
@@ -847,6 +861,7 @@ ctr_row_outcome ctr_rows_join_row(ctr_rows *rows, const ctr_row_cell *theirs, co
     if (outcome == CTR_ROW_REPLACED) drop_counters(rows);
     bool changed = outcome == CTR_ROW_REPLACED || ctr_row_cell_beats(&mine->row, &before);
     for (int i = 0; i < mine->n; i++) changed = changed || join->taken[i];
+    learn_generations(rows);
     if (changed) ctr_stage_row(rows);
     return outcome;
 }

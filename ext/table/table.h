@@ -292,17 +292,21 @@ typedef struct ctr_changes {
  * has, by _kind:
  *
  *     'column'    a regular column: its number in _row; the name by which files match their columns
- *                 in _name; its present name in _value, NULL if it is replicated no longer. Key and
- *                 counters have the number -1
+ *                 in _name; its present name in _value, NULL if it is replicated no longer; its
+ *                 generation in _seq. Key and counters have the number -1
  *     'writer'    the number that row cells have in place of a replica id: the id in _name, the
  *                 number in _value
  *
- * Memory of both is a cache, dropped with that of the journal. */
+ * Memory of both is a cache, dropped with that of the journal.
+ *
+ * The generation of a regular column is that of the counter of its name which had been dropped when
+ * the column became a regular one; 0: there was none. Its stamps begin with it (core/core.h). */
 
 /* A column by its number. */
 typedef struct ctr_regular {
     char *name;  /* owned; between files */
     char *noted; /* owned; as last noted in the tracked table; NULL: it is replicated no longer */
+    int64_t generation;
 } ctr_regular;
 
 typedef struct ctr_registry {
@@ -612,7 +616,10 @@ typedef struct ctr_opening {
     uint8_t id[CTR_ID_SIZE];
     const bool *opens; /* borrowed; by counter: its values are opening values */
     bool stamps;       /* of counter_replicate: rows without stamps get some */
+    bool adds;         /* columns of a table that was replicated; then `values` is about these */
     ctr_values_say values;
+    const bool *ended;    /* borrowed; by regular column: this file ended its counter */
+    int n_ended;          /* of them are known */
     ctr_answer_to answer; /* about openings of other files that stand in the cells already */
     int64_t n;            /* values that were counted under the id */
     uint8_t *met;         /* owned: the ids of those openings */
@@ -1342,15 +1349,18 @@ const ctr_registry *ctr_regular_of(ctr_tab *tab);
 void ctr_regular_forget(ctr_tab *tab);
 void ctr_regular_close(ctr_tab *tab);
 
-/* Returns whether a column ever had this name between files, also one that is replicated no
- * longer. */
-bool ctr_regular_was_named(const ctr_registry *registry, const char *name, size_t size);
+/* Returns whether a column ever had this name between files, also one that is replicated no longer,
+ * and has not become a counter since, which has the higher generation `generation`; 0: none. */
+bool ctr_regular_was_named(const ctr_registry *registry, const char *name, size_t size,
+                           int64_t generation);
 
 /* Returns the number of the column with this name, or -1; upper and lower case are the same. */
 int ctr_regular_named(const ctr_registry *registry, const char *name, size_t size);
 
-/* Notes a new column, its present name, or (NULL) that it is replicated no longer. Drops memory. */
-void ctr_regular_note(ctr_tab *tab, int number, const char *birth, const char *name);
+/* Notes a new column, its present name, or (NULL) that it is replicated no longer, and its
+ * generation unless a higher one is noted. Drops memory. */
+void ctr_regular_note(ctr_tab *tab, int number, const char *birth, const char *name,
+                      int64_t generation);
 
 /* Makes room in `cell` for the columns of the table, and empties it. `room` counts the columns that
  * it has room for, 0 at first. The caller frees cell->columns with sqlite3_free. Returns false on
@@ -1360,6 +1370,10 @@ bool ctr_regular_room(ctr_tab *tab, ctr_row_cell *cell, int *room);
 /* Reads the row cell of a row, with the stamps of the journal, into `cell`, as ctr_regular_room
  * leaves it; life 0: there is none. Fails with SQLITE_CORRUPT_VTAB if it is damaged. */
 int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell);
+
+/* Raises the stamps of the columns in the mask, a bool for each, that the file has just written, to
+ * their generations here; NULL: of all columns. */
+void ctr_regular_raise(ctr_tab *tab, ctr_row_cell *cell, const bool *mask);
 
 /* Fails if the table cannot have a counter of this name: it is the name of a key column or of the
  * table, differs only in case from the name of a counter that is or was here, or exceeds a limit of

@@ -253,10 +253,9 @@ static void stamping_insert(ctr_table *table)
     ctr_row_cell *cell = ctr_rows_row(rows);
     if (!cell || !make_stamp(table, ctr_row_cell_highest(cell), &stamp)) return;
     if (cell->life > 0) ctr_apart_remove(rows->tab, rows->rowid, CTR_APART_OF_REGULAR, NULL);
-    if (ctr_row_cell_insert(cell, &stamp) != CTR_OK)
-        refuse_last_life(table);
-    else
-        ctr_stage_row(rows);
+    if (ctr_row_cell_insert(cell, &stamp) != CTR_OK) refuse_last_life(table);
+    ctr_regular_raise(rows->tab, cell, NULL);
+    ctr_stage_row(rows);
 }
 
 /* Stages it as deleted. */
@@ -311,16 +310,35 @@ static void unlist_columns(ctr_table *table, const bool *mask, int n)
         if (mask[i]) ctr_apart_remove(tab, rowid, CTR_APART_OF_REGULAR, registry->columns[i].name);
 }
 
+/* Returns whether some column in the mask has a lower generation in the row than in the file. A
+ * stamp of the journal has that of the row. */
+static bool writes_higher(ctr_rows *rows, const bool *mask, int n)
+{
+    bool any = false;
+    const ctr_registry *registry = ctr_regular_of(rows->tab);
+    for (int i = 0; registry && i < n; i++)
+        any = any || (mask[i] && registry->columns[i].generation > 0);
+    const ctr_row_cell *cell = any ? ctr_rows_row(rows) : NULL;
+    registry = cell ? ctr_regular_of(rows->tab) : NULL; /* it may have been read again */
+    for (int i = 0; registry && i < n; i++) {
+        const ctr_stamp *stamp = ctr_row_cell_stamp(cell, i);
+        int64_t generation = stamp ? ctr_stamp_generation(stamp->number) : 0;
+        if (mask[i] && registry->columns[i].generation > generation) return true;
+    }
+    return false;
+}
+
 static void stamp_columns(ctr_table *table, const bool *mask, int n)
 {
     ctr_stamp stamp;
     ctr_rows *rows = table->rows;
     if (!ctr_file_leader(table->file)) return;
     unlist_columns(table, mask, n);
-    if (!ctr_stage_stamps(rows, mask, n)) {
+    if (writes_higher(rows, mask, n) || !ctr_stage_stamps(rows, mask, n)) {
         ctr_row_cell *cell = ctr_rows_row(rows);
         if (!cell || !make_stamp(table, ctr_row_cell_highest_of(cell, mask), &stamp)) return;
         ctr_row_cell_set(cell, mask, &stamp);
+        ctr_regular_raise(rows->tab, cell, mask);
         ctr_stage_row(rows);
     }
     if (ctr_rc(table->joined.conn) == SQLITE_OK) ctr_access_write(table);
@@ -370,33 +388,50 @@ static const ctr_opening *stamping_opening(const ctr_table *table)
     return opening && opening->stamps ? opening : NULL;
 }
 
+/* Above that of what a file shows that follows another one, and below those of any clock. */
+enum { STAMP_ENDED = CTR_STAMP_BEGAN + 1 };
+
 /* A column that was added to a row with a stamp gets one if it shows something else than its
- * DEFAULT. */
-static bool stamp_new_columns(ctr_table *table, ctr_row_cell *cell, const ctr_stamp *opening)
+ * DEFAULT. If it was a counter that this file has ended, the file writes what that shows; if it
+ * follows another file that did, the values of that one win. A DEFAULT, which may be that of a
+ * column that was dropped and added since, yields to all that is written elsewhere. */
+static bool stamp_new_columns(ctr_table *table, ctr_row_cell *cell, const ctr_stamp *began)
 {
     bool any = false;
-    ctr_showing *looks = reports_look(table);
+    const ctr_opening *opening = stamping_opening(table);
+    const ctr_registry *registry = ctr_regular_of(table->rows->tab);
+    ctr_showing *looks = registry ? reports_look(table) : NULL;
     for (int i = 0;
          looks && i < looks->tracked->n_regular && ctr_rc(table->joined.conn) == SQLITE_OK; i++) {
         const ctr_tracked_column *column = ctr_tracked_regular(looks->tracked, i);
-        ctr_column_stamp *stamp = &cell->columns[column->number];
-        if (!column->name || stamp->kind != CTR_STAMP_NONE ||
-            !ctr_writing_is_unlike_default(&looks->writing, table->keys, column->name))
-            continue;
-        *stamp = (ctr_column_stamp){.kind = CTR_STAMP_OWN, .own = *opening};
+        const int number = column->number;
+        if (!column->name || cell->columns[number].kind != CTR_STAMP_NONE) continue;
+        const int64_t generation = registry->columns[number].generation;
+        ctr_stamp stamp = *began;
+        bool ended = number < opening->n_ended && opening->ended[number] &&
+                     opening->values != CTR_VALUES_OLDEST;
+        bool unlike = ctr_writing_is_unlike_default(&looks->writing, table->keys, column->name);
+        bool newest = generation > 0 && opening->values == CTR_VALUES_NEWEST;
+        if (!unlike && !ended && !newest) continue;
+        if (ended) stamp.number = STAMP_ENDED;
+        if ((newest || (ended && unlike)) && !make_stamp(table, 0, &stamp)) break;
+        if (generation == 0 && opening->values)
+            stamp.number += opening->values == CTR_VALUES_NEWEST ? 1 : -1;
+        stamp.number = ctr_stamp_number(generation, stamp.number);
+        cell->columns[number] = (ctr_column_stamp){.kind = CTR_STAMP_OWN, .own = stamp};
         any = true;
     }
     return any;
 }
 
-/* Stamps a live row with new columns, or whose stamps from when replication began win now, or
- * yield. */
+/* Stamps a live row with new columns. If there are none, its stamps from when replication began win
+ * now, or yield, if the call says so. */
 static bool stamp_again(ctr_table *table, ctr_row_cell *cell, const ctr_stamp *stamp)
 {
     const ctr_opening *opening = stamping_opening(table);
     if (!opening) return false;
     bool any = stamp_new_columns(table, cell, stamp);
-    if (opening->values)
+    if (opening->values && !opening->adds)
         any = ctr_row_cell_begin_again(cell, opening->values == CTR_VALUES_NEWEST, opening->id) ||
               any;
     return any;
@@ -415,6 +450,7 @@ static bool stamping_found(ctr_table *table)
     if (!cell) return false;
     if (opening) memcpy(stamp.id, opening->id, CTR_ID_SIZE);
     if (opening && opening->values == CTR_VALUES_WRITTEN) {
+        if (ctr_row_cell_is_live(cell)) stamp_new_columns(table, cell, &stamp);
         stamping_insert(table);
         return true;
     }
@@ -475,16 +511,15 @@ static void stamping_missing(ctr_table *table, bool waits)
 
 /* ---- what the row showed --------------------------------------------------------------------- */
 
-/* Returns whether a column of a live row shows the value of a counter that has none: NULL, or 0 if
- * NULL is not allowed. */
+/* Returns whether a column of a live row shows the value of a counter that has none. */
 static bool shows_nothing(const ctr_tracked_row *row, int counter, const ctr_shown *shown)
 {
     ctr_shown nothing;
     ctr_summary state = ctr_rows_state(row->table->rows, counter);
     if (ctr_summary_counts(&state) || !ctr_rows_is_live(row->table->rows)) return false;
-    if (shown->null) return true;
     ctr_showing *looks = reports_look(row->table);
-    return looks && ctr_showing_value(looks, counter, &state, &nothing) &&
+    if (!looks) return shown->null;
+    return ctr_showing_value(looks, counter, &state, &nothing) &&
            ctr_tracked_same_shown(shown, &nothing);
 }
 
@@ -558,6 +593,16 @@ static bool is_below(const ctr_tracked_row *row)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
+/* Returns whether other files would show another value than NULL, for nothing was counted. */
+static bool hides_null(ctr_table *table, int counter)
+{
+    ctr_summary state = ctr_rows_state(table->rows, counter);
+    ctr_showing *looks = table->shape.replicated && !state.touched ? reports_look(table) : NULL;
+    const ctr_tracked_column *column =
+        looks ? ctr_tracked_column_of(looks->tracked, counter) : NULL;
+    return column && !column->blank.null;
+}
+
 /* Counts one counter of the row that was found: its column shows `now`. `base` is the listed value
  * of a row that is apart; in others it is NULL, for the base is the counter. `adds`: the counter
  * has counts that the row never showed. */
@@ -570,7 +615,8 @@ static void count_value(ctr_table *table, int counter, const ctr_shown *base, co
     if (ctr_rc(table->joined.conn) != SQLITE_OK || now->none) return;
     if (base && !deleted && ctr_tracked_same_shown(base, now)) return;
     if (now->null) {
-        if (!adds && (counts || (deleted && !ctr_rows_is_live(table->rows))))
+        if (!adds &&
+            (counts || (deleted && !ctr_rows_is_live(table->rows)) || hides_null(table, counter)))
             ctr_write_next_life(table, counter, &(ctr_given){.is = false});
     } else if (deleted) {
         ctr_write_next_life(table, counter, &(ctr_given){.is = true, .n = now->n});

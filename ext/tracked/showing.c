@@ -175,6 +175,7 @@ bool ctr_showing_value(const ctr_showing *showing, int counter, const ctr_summar
 {
     const ctr_tracked_column *column = ctr_tracked_column_of(showing->tracked, counter);
     *shown = column ? column->blank : (ctr_shown){.null = true};
+    if (state->touched && !(column && column->not_null)) shown->null = true; /* NULL was written */
     if (!ctr_summary_counts(state)) return true;
     shown->null = false;
     return ctr_summary_value(state, &shown->n) == CTR_OK;

@@ -265,13 +265,14 @@ static bool noted_write(const ctr_tracked *tracked, ctr_file *file)
     if (are_names_noted(tracked) || ctr_rc(tracked->conn) != SQLITE_OK) return false;
     ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
     ctr_run_do(&run, CTR_SQL_COLUMNS_NOT_NOTED, NULL);
-    static const char NOTE[] = ":number i :birth t :name t";
-    ctr_run_with(&run, CTR_SQL_COLUMNS_NOTE, NOTE, INT64_C(-1), "", tracked->table);
+    static const char NOTE[] = ":number i :birth t :name t :generation i";
+    ctr_run_with(&run, CTR_SQL_COLUMNS_NOTE, NOTE, INT64_C(-1), "", tracked->table, INT64_C(0));
     for (int i = 0; i < tracked->shape->n_columns + tracked->n_regular; i++) {
         const ctr_tracked_column *column = &tracked->columns[i];
         int64_t number = i < tracked->shape->n_columns ? -1 : column->number;
         if (column->name && ctr_rc(tracked->conn) == SQLITE_OK)
-            ctr_run_with(&run, CTR_SQL_COLUMNS_NOTE, NOTE, number, column->birth, column->name);
+            ctr_run_with(&run, CTR_SQL_COLUMNS_NOTE, NOTE, number, column->birth, column->name,
+                         INT64_C(0));
     }
     ctr_tab *tab = ctr_tab_known(file, tracked->counters);
     if (tab) ctr_regular_forget(tab);
@@ -328,7 +329,7 @@ const ctr_described *ctr_tracked_regular_column(const ctr_tracked *tracked, int 
     return NULL;
 }
 
-const char *ctr_tracked_call(const ctr_tracked *tracked, const char *column)
+static const char *call_with(const ctr_tracked *tracked, const char *column, const char *option)
 {
     sqlite3_str *call = sqlite3_str_new(NULL);
     sqlite3_str_appendf(call, "counter_replicate(%Q", tracked->table);
@@ -340,8 +341,18 @@ const char *ctr_tracked_call(const ctr_tracked *tracked, const char *column)
             !(column && sqlite3_stricmp(counter->birth, column) == 0))
             sqlite3_str_appendf(call, ", %Q", counter->birth);
     }
-    sqlite3_str_appendall(call, ")");
+    sqlite3_str_appendf(call, "%s)", option);
     return ctr_text_built(tracked->conn, call);
+}
+
+const char *ctr_tracked_call(const ctr_tracked *tracked, const char *column)
+{
+    return call_with(tracked, column, "");
+}
+
+const char *ctr_tracked_call_to_follow(const ctr_tracked *tracked, int64_t generation)
+{
+    return call_with(tracked, NULL, generation > 0 ? ", 'values=oldest'" : "");
 }
 
 int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sqlite3_value **keys)
@@ -464,7 +475,10 @@ static void look_up_columns(ctr_tracked *tracked)
         ctr_tracked_column *column = &tracked->columns[i];
         const ctr_described *there =
             column->name ? ctr_ordinary_column(&tracked->ordinary, column->name) : NULL;
-        if (there) column->blank = (ctr_shown){.null = !there->not_null};
+        bool zero =
+            tracked->shape->replicated && there && there->value && !strcmp(there->value, "0");
+        if (there) column->not_null = there->not_null;
+        if (there) column->blank = (ctr_shown){.null = !there->not_null && !zero};
         if (there || !column->name) continue;
         sqlite3_free(column->lost);
         column->lost = column->name;

@@ -74,7 +74,9 @@ typedef struct ctr_tracked_column {
                         renamed */
     bool given;      /* ctr_tracked_adopt has given it to its counter */
     bool adopted;    /* of a running counter_track: given, and its counter existed before */
-    ctr_shown blank; /* of a counter: what it shows while the counter has no value */
+    ctr_shown blank; /* of a counter: what it shows while nothing was counted: NULL, unless that is
+                        not allowed or, in a replicated table, the DEFAULT is 0 */
+    bool not_null;
 } ctr_tracked_column;
 
 typedef struct ctr_tracked {
@@ -423,6 +425,10 @@ const ctr_tracked_column *ctr_tracked_regular_named(const ctr_tracked *tracked, 
  * It names `column`, unless that is NULL, and each column that counts in other files alone, for a
  * call that makes such a one a regular column is refused. */
 const char *ctr_tracked_call(const ctr_tracked *tracked, const char *column);
+
+/* The same without a column, for a file that follows another one to a regular column of this
+ * generation, whose values it takes. */
+const char *ctr_tracked_call_to_follow(const ctr_tracked *tracked, int64_t generation);
 
 /* Binds ?1, ?2, ... to a key, as the columns of the counter table store it. */
 int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sqlite3_value **keys);

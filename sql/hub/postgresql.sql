@@ -297,7 +297,7 @@ BEGIN
   id := encode(substr(bytes, taken.at + 1, 16), 'hex')::uuid;
   at := taken.at + 16;
   IF number < 0 THEN RAISE data_exception; END IF;
-  IF number > 29859523934027776 THEN
+  IF number & 36028797018963967 > 29859523934027776 THEN  -- above these 55 bits lies a generation
     RAISE EXCEPTION 'counter_hub: a row has a stamp with the number %, which lies beyond the year 2200; the highest is '
                     '29859523934027776: nothing was taken', number;
   END IF;

@@ -41,6 +41,7 @@ static void make_row(row *made)
     for (int i = 0; i < COLUMNS && live; i++) {
         made->columns[i].kind = (ctr_stamp_kind)(rand() % 3);
         ctr_stamp own = random_stamp();
+        if (rand() % 4 == 0) own.number = ctr_stamp_number(2 * (1 + rand() % 2), own.number);
         if (made->columns[i].kind == CTR_STAMP_OWN && same_stamp(&own, &made->cell.row))
             made->columns[i].kind = CTR_STAMP_OF_ROW;
         if (made->columns[i].kind == CTR_STAMP_OWN) made->columns[i].own = own;
@@ -139,6 +140,34 @@ static void test_a_write_beats_everything_that_it_replaces(void **state)
         ctr_row_cell_join(&merged.cell, &written.cell, SAME, taken);
         assert_memory_equal(taken, mask, sizeof mask);
     }
+}
+
+static void test_a_higher_generation_wins_over_all_times_and_stays(void **state)
+{
+    (void)state;
+    const ctr_stamp late = {.number = CTR_STAMP_MAX}, write = {.number = 9};
+    for (int i = 0; i < ROUNDS; i++) {
+        row r;
+        make_row(&r);
+        if (!ctr_row_cell_is_live(&r.cell)) continue;
+        int column = rand() % COLUMNS;
+        const ctr_stamp *stamp = ctr_row_cell_stamp(&r.cell, column);
+        int64_t before = stamp ? ctr_stamp_generation(stamp->number) : 0;
+        int64_t time = stamp ? ctr_stamp_time(stamp->number) : 0;
+        ctr_row_cell_raise(&r.cell, column, 6);
+        stamp = ctr_row_cell_stamp(&r.cell, column);
+        if (!stamp) continue;
+        assert_true(before < 6 && ctr_row_cell_beats(stamp, &late));
+        assert_true(ctr_stamp_time(stamp->number) == time);
+        ctr_row_cell_raise(&r.cell, column, 4);
+        ctr_row_cell_set_column(&r.cell, column, &write);
+        if (rand() % 2) assert_int_equal(ctr_row_cell_insert(&r.cell, &write), CTR_OK);
+        stamp = ctr_row_cell_stamp(&r.cell, column);
+        assert_true(ctr_stamp_generation(stamp->number) == 6);
+        assert_true(ctr_stamp_time(stamp->number) == 9);
+    }
+    assert_true(ctr_stamp_number(1 << 20, 5) == ctr_stamp_number(510, 5));
+    assert_true(ctr_stamp_number(510, CTR_STAMP_MAX) > 0);
 }
 
 static void test_a_row_lives_and_dies_in_turns(void **state)
@@ -348,6 +377,7 @@ int main(void)
         cmocka_unit_test(test_the_join_does_not_depend_on_order_grouping_and_repetition),
         cmocka_unit_test(test_a_value_is_taken_exactly_where_the_stamp_becomes_theirs),
         cmocka_unit_test(test_a_write_beats_everything_that_it_replaces),
+        cmocka_unit_test(test_a_higher_generation_wins_over_all_times_and_stays),
         cmocka_unit_test(test_a_row_lives_and_dies_in_turns),
         cmocka_unit_test(test_a_column_that_the_other_file_lacks_stays_or_has_no_stamp),
         cmocka_unit_test(test_a_stored_cell_comes_back),

@@ -23,12 +23,16 @@ from test_tracked import rows
 KEYS = ["tea", "jam", "salt"]
 COLUMNS = ["a", "b", "c", "d"]
 STORED = ["cells", "journal", "state"]
-CALL = r"(counter_\w+\('\w+'(?:, '\w+')*\))"
+CALL = r"(counter_\w+\('\w+'(?:, '[\w=]+')*\))"
 ADVICE = [  # the file, then the statements
     (rf"a regular column in (\S+): {CALL} there makes it a counter$", ["SELECT {1}"]),
-    (rf"a regular column in \S+: in (\S+), call {CALL}, then {CALL}$", ["SELECT {1}", "SELECT {2}"]),
-    (rf"a regular column in \S+: in (\S+), rename column (\w+) to (\w+), call (counter_untrack\('(\w+)', '\w+'\)), then {CALL}$",
-     ["ALTER TABLE {4} RENAME COLUMN {1} TO {2}", "SELECT {3}", "SELECT {5}"]),
+    (rf"a regular column in \S+: in (\S+), call {CALL}, then {CALL}, which takes the values of \S+, or {CALL}, which keeps its own$",
+     ["SELECT {1}", "SELECT {2}"]),
+    (rf"a regular column in \S+: in (\S+), call (counter_untrack\('(\w+)', '\w+'\)), rename column (\w+) to (\w+), then {CALL}, which .*$",
+     ["SELECT {1}", "ALTER TABLE {2} RENAME COLUMN {3} TO {4}", "SELECT {5}"]),
+    (rf"a regular column in \S+: in (\S+), call (counter_untrack\('(\w+)', '\w+'\)), give column (\w+) another name, "
+     rf"rename column (\w+) to (\w+), then {CALL}, which .*$",
+     ["SELECT {1}", "ALTER TABLE {2} RENAME COLUMN {3} TO free", "ALTER TABLE {2} RENAME COLUMN {4} TO {5}", "SELECT {6}"]),
     (rf"not yet in (\S+): call {CALL} there$", ["SELECT {1}"]),
     (rf"but not in (\S+), and a replicated table merges with replicated ones only: call {CALL} there$", ["SELECT {1}"]),
     (r"column (\w+) is another one in \S+: in (\S+) it was \w+ before it was renamed: rename it there$", None),
@@ -154,7 +158,7 @@ class Table:
 
     def call(self, text):
         """Makes a call of counter_replicate or counter_untrack, and does the same with the model."""
-        function, *words = re.findall(r"\w+", text)
+        function, *words = re.findall(r"\w+", re.sub(", 'values=\\w+'", "", text))
         born = {shown: column for column, shown in self.shown.items()}
         columns = [born[word] for word in words[1:]]
         try:
@@ -222,7 +226,7 @@ class Table:
         act = draw.choice(["count", "uncount", "add", "replicate", "rename"])
         column = draw.choice(COLUMNS)
         name = self.shown.get(column)
-        if act == "count" and self.replicated and self.kinds.get(column) in ("regular", "plain") and not self.generations.get(column):
+        if act == "count" and self.replicated and self.kinds.get(column) in ("regular", "plain"):
             self.call(f"counter_replicate('{self.name}', '{name}')")
         elif act == "uncount" and self.replicated and self.kinds.get(column) == "counter" and name == column:
             self.call(f"counter_untrack('{self.name}', '{name}')")
@@ -399,7 +403,7 @@ class World:
             renames = re.match(r"ALTER TABLE \w+ RENAME COLUMN (\w+) TO (\w+)$", statement)
             if renames:
                 column, = [column for column, shown in table.shown.items() if shown == renames[1]]
-                table.rename(column, renames[2])
+                table.rename(column, f"n{next(Table.ids)}" if renames[2] == "free" else renames[2])
             else:
                 table.call(statement.removeprefix("SELECT "))
 

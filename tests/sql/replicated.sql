@@ -462,21 +462,226 @@ SELECT counter_replicate('office.p');
 --= 1
 UPDATE office.p SET n = 'text';
 SELECT rows_changed, note FROM counter_pull('office');
---= 0|passed over: column n was a counter and is a regular column in office: in main, call counter_untrack('p', 'n'), then counter_replicate('p')
+--= 0|passed over: column n was a counter and is a regular column in office: in main, call counter_untrack('p', 'n'), then counter_replicate('p', 'values=oldest'), which takes the values of office, or counter_replicate('p'), which keeps its own
 SELECT rows_changed, note FROM counter_push('office', 'full');
---= 0|passed over: column n was a counter and is a regular column in office: in main, call counter_untrack('p', 'n'), then counter_replicate('p')
+--= 0|passed over: column n was a counter and is a regular column in office: in main, call counter_untrack('p', 'n'), then counter_replicate('p', 'values=oldest'), which takes the values of office, or counter_replicate('p'), which keeps its own
 SELECT * FROM main.p;
 --= a|1|2
 SELECT state FROM counter_tracked WHERE column_name = 'n';
 --= tracked
 SELECT counter_untrack('main.p', 'n');
 --= 1
-SELECT counter_replicate('main.p');
+SELECT counter_replicate('main.p', 'values=oldest');
 --= 1
 SELECT rows_changed FROM counter_sync('office');
 --= 1
 SELECT * FROM main.p;
 --= a|text|2
+
+-- # what-was-counted-wins-over-what-a-file-wrote-before-the-column-counted
+ATTACH 'office.db' AS office;
+ATTACH 'shed.db' AS shed;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, w INTEGER);
+CREATE TABLE shed.p(k TEXT PRIMARY KEY, w INTEGER);
+SELECT counter_replicate('main.p'), counter_replicate('office.p'), counter_replicate('shed.p');
+--= 0|0|0
+INSERT INTO main.p VALUES ('a', 1);
+SELECT rows_changed FROM counter_push('office');
+--= 1
+SELECT rows_changed FROM counter_push('shed');
+--= 1
+UPDATE shed.p SET w = 100;
+SELECT counter_replicate('main.p', 'w', 'opening=same'), counter_replicate('office.p', 'w', 'opening=same');
+--= 1|1
+UPDATE main.p SET w = w + 5;
+UPDATE office.p SET w = w + 3;
+SELECT rows_changed, note FROM counter_sync('office');
+--= 2|NULL
+SELECT counter_untrack('main.p', 'w');
+--= 1
+SELECT counter_replicate('main.p');
+--= 1
+SELECT counter_untrack('office.p', 'w');
+--= 1
+SELECT counter_replicate('office.p', 'values=oldest');
+--= 1
+SELECT rows_changed, note FROM counter_sync('office');
+--= 1|NULL
+SELECT rows_changed, note FROM counter_sync('shed');
+--= 1|NULL
+SELECT m.w, o.w, s.w FROM main.p AS m, office.p AS o, shed.p AS s;
+--= 9|9|9
+UPDATE shed.p SET w = 10;
+SELECT rows_changed, note FROM counter_sync('shed');
+--= 1|NULL
+SELECT w FROM main.p;
+--= 10
+
+-- # a-file-that-follows-takes-the-values-of-the-file-that-ended-the-counter
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, w INTEGER);
+SELECT counter_replicate('main.p', 'w'), counter_replicate('office.p', 'w');
+--= 0|0
+INSERT INTO main.p VALUES ('a', 1);
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT counter_untrack('main.p', 'w');
+--= 1
+SELECT counter_replicate('main.p');
+--= 1
+UPDATE office.p SET w = w + 7;
+INSERT INTO main.p VALUES ('b', 2);
+INSERT INTO office.p VALUES ('c', 3);
+SELECT counter_untrack('office.p', 'w');
+--= 1
+SELECT note FROM counter_sync('office');
+--= passed over: column w is replicated in main and not yet in office: call counter_replicate('p', 'values=oldest') there
+SELECT counter_replicate('office.p', 'values=oldest');
+--= 2
+SELECT rows_changed, note FROM counter_sync('office');
+--= 3|NULL
+SELECT * FROM main.p ORDER BY k;
+--= a|1
+--= b|2
+--= c|3
+SELECT * FROM office.p ORDER BY k;
+--= a|1
+--= b|2
+--= c|3
+
+-- # a-feed-does-not-end-a-counter-that-another-file-has-made-a-regular-column
+ATTACH 'office.db' AS office;
+CREATE TABLE office.p(k TEXT PRIMARY KEY, w INTEGER);
+SELECT counter_replicate('office.p', 'w');
+--= 0
+CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER);
+SELECT counter_replicate('main.p', 'w');
+--= 0
+INSERT INTO main.p VALUES ('a', 1);
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT counter_untrack('main.p', 'w');
+--= 1
+SELECT counter_replicate('main.p');
+--= 1
+CREATE TABLE office.fed AS SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
+SELECT hex(key), column_name, generation FROM office.fed;
+--= D1030161||0
+SELECT counter_replicate('main.p', 'w');
+--= 1
+UPDATE main.p SET w = w + 1;
+SELECT counter_untrack('main.p');
+--= 1
+DROP TABLE main.p;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER);
+SELECT counter_replicate('main.p', 'w');
+--= 0
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+--! counter_changes: table p: column w was a counter and is a regular column at the source: call counter_untrack('p', 'w'), then counter_replicate('p', 'values=oldest'), which takes the values of the source, or counter_replicate('p'), which keeps those of this file
+SELECT counter_untrack('main.p', 'w');
+--= 1
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+--! counter_changes: table p: column w is replicated at the source and not yet here: call counter_replicate('p', 'values=oldest')
+SELECT counter_replicate('main.p', 'values=oldest');
+--= 0
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+SELECT * FROM main.p;
+--= a|1
+
+-- # a-column-that-is-dropped-and-added-again-yields-to-what-others-have-written
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, w INTEGER NOT NULL DEFAULT 0);
+SELECT counter_replicate('main.p', 'w'), counter_replicate('office.p', 'w');
+--= 0|0
+INSERT INTO main.p VALUES ('a', 1), ('b', 2);
+SELECT rows_changed FROM counter_sync('office');
+--= 2
+SELECT counter_untrack('main.p', 'w'), counter_untrack('office.p', 'w');
+--= 1|1
+ALTER TABLE main.p DROP COLUMN w;
+ALTER TABLE office.p DROP COLUMN w;
+ALTER TABLE office.p ADD COLUMN w INTEGER NOT NULL DEFAULT 0;
+SELECT counter_replicate('office.p');
+--= 2
+UPDATE office.p SET w = 7 WHERE k = 'a';
+ALTER TABLE main.p ADD COLUMN w INTEGER NOT NULL DEFAULT 0;
+SELECT counter_replicate('main.p');
+--= 2
+SELECT rows_changed, note FROM counter_sync('office');
+--= 2|NULL
+SELECT * FROM main.p ORDER BY k;
+--= a|7
+--= b|0
+
+-- # the-name-that-a-column-had-first-may-be-taken
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER, x);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, w INTEGER, x);
+SELECT counter_replicate('main.p', 'w'), counter_replicate('office.p', 'w');
+--= 0|0
+INSERT INTO main.p VALUES ('a', 1, 'one');
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+ALTER TABLE office.p RENAME COLUMN w TO n;
+ALTER TABLE office.p RENAME COLUMN x TO w;
+SELECT counter_untrack('main.p', 'w');
+--= 1
+SELECT counter_replicate('main.p');
+--= 1
+SELECT note FROM counter_pull('office');
+--= passed over: column w was a counter and is a regular column in main: in office, call counter_untrack('p', 'n'), give column w another name, rename column n to w, then counter_replicate('p', 'values=oldest'), which takes the values of main, or counter_replicate('p'), which keeps its own
+SELECT counter_untrack('office.p', 'n');
+--= 1
+ALTER TABLE office.p RENAME COLUMN w TO y;
+ALTER TABLE office.p RENAME COLUMN n TO w;
+SELECT counter_replicate('office.p', 'values=oldest');
+--= 1
+UPDATE main.p SET w = 2, x = 'two';
+SELECT rows_changed, note FROM counter_sync('office');
+--= 1|NULL
+SELECT * FROM office.p;
+--= a|2|two
+
+-- # a-row-of-a-file-that-has-not-migrated-yet-shows-the-default-0
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY);
+CREATE TABLE office.p(k TEXT PRIMARY KEY);
+SELECT counter_replicate('main.p'), counter_replicate('office.p');
+--= 0|0
+ALTER TABLE main.p ADD COLUMN n INTEGER DEFAULT 0;
+SELECT counter_replicate('main.p', 'n');
+--= 0
+INSERT INTO office.p VALUES ('a'), ('b');
+SELECT rows_changed FROM counter_pull('office');
+--= 2
+UPDATE main.p SET n = n + 13 WHERE k = 'a';
+INSERT INTO main.p VALUES ('c', NULL);
+ALTER TABLE office.p ADD COLUMN n INTEGER DEFAULT 0;
+SELECT counter_replicate('office.p', 'n');
+--= 0
+SELECT rows_changed, note FROM counter_sync('office');
+--= 2|NULL
+SELECT * FROM office.p ORDER BY k;
+--= a|13
+--= b|0
+--= c|NULL
+SELECT * FROM main.p ORDER BY k;
+--= a|13
+--= b|0
+--= c|NULL
+
+-- # a-column-with-a-unique-index-is-untracked-behind-the-index-and-dropped
+CREATE TABLE p(k TEXT PRIMARY KEY, u, n INTEGER);
+CREATE UNIQUE INDEX p_u ON p(u);
+SELECT counter_replicate('p', 'n');
+--= 0
+DROP INDEX p_u;
+SELECT counter_untrack('p', 'u');
+--= 1
+ALTER TABLE p DROP COLUMN u;
 
 -- # floors-delete-replicated-rows
 ATTACH 'office.db' AS office;
@@ -588,7 +793,7 @@ INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq,
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101050000000000000000000000000000000001017600D103', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table p: the row is truncated
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101FFFFFFFFFFFFFFFF7F0000000000000000000000000000000001017600D10102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: table p: row ('a') has a stamp with the number 9223372036854775807, which lies beyond the year 2200; the highest is 29859523934027776
+--! counter_changes: table p: row ('a') has a stamp with the number 36028797018963967, which lies beyond the year 2200; the highest is 29859523934027776
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101050000000000000000000000000000000001017600D10102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 SELECT * FROM p;
 --= a|1
@@ -1490,11 +1695,11 @@ SELECT counter_untrack('main.p', 'x');
 SELECT counter_replicate('main.p');
 --= 2
 SELECT * FROM counter_sync('office');
---= p|0|0|0|passed over: column x was a counter and is a regular column in main: in office, rename column n's to x, call counter_untrack('it''s', 'x'), then counter_replicate('it''s')
-ALTER TABLE office."it's" RENAME COLUMN "n's" TO x;
-SELECT counter_untrack('office.it''s', 'x');
+--= p|0|0|0|passed over: column x was a counter and is a regular column in main: in office, call counter_untrack('it''s', 'n''s'), rename column n's to x, then counter_replicate('it''s', 'values=oldest'), which takes the values of main, or counter_replicate('it''s'), which keeps its own
+SELECT counter_untrack('office.it''s', 'n''s');
 --= 1
-SELECT counter_replicate('office.it''s');
+ALTER TABLE office."it's" RENAME COLUMN "n's" TO x;
+SELECT counter_replicate('office.it''s', 'values=oldest');
 --= 2
 UPDATE main.p SET x = x + 10;
 SELECT rows_changed, note FROM counter_sync('office');
