@@ -396,10 +396,10 @@ static void show_whole(ctr_answer *answer, ctr_tab *tab, ctr_showing *showing)
         show_state(answer, tracked->table, NULL, "regular");
     if (ctr_rc(tab->conn) == SQLITE_OK) ctr_rows_open(&rows, tab->file, tracked->counters, shape);
     rows.whole = true;
-    shown_row row = {.answer = answer, .showing = showing, .rows = &rows, .table = &values};
+    shown_row shown = {.answer = answer, .showing = showing, .rows = &rows, .table = &values};
     ctr_run run = ctr_tab_run(tab);
     sqlite3_stmt *listed = ctr_run_prepare(&run, CTR_SQL_APART_ROWS);
-    while (ctr_run_row(&run, listed)) show_apart_row(&row, sqlite3_column_int64(listed, 0));
+    while (ctr_run_row(&run, listed)) show_apart_row(&shown, sqlite3_column_int64(listed, 0));
     sqlite3_finalize(listed);
     ctr_row_values_close(&values);
     ctr_rows_close(&rows);

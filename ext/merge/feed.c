@@ -506,7 +506,7 @@ static void leave_table(ctr_feed *feed)
     ctr_stream_walk_close(&feed->walk);
     sqlite3_finalize(feed->answers);
     feed->answers = NULL;
-    ctr_row_feed_close(&feed->row);
+    ctr_row_feed_close(&feed->row_giver);
     ctr_rows_close(&feed->rows);
     ctr_shape_close(&feed->shape);
     sqlite3_free(feed->keys);
@@ -580,7 +580,7 @@ static bool enter_table(ctr_feed *feed)
     if (!feed->keys) ctr_problem_nomem(conn);
     ctr_rows_open(&feed->rows, source->file, name, &feed->shape);
     feed->rows.whole = true;
-    ctr_row_feed_open(&feed->row, feed->rows.tab);
+    ctr_row_feed_open(&feed->row_giver, feed->rows.tab);
     if (feed->scope.n > 0) {
         ctr_stream_walk_open_scope(&feed->walk, &feed->rows, feed->query.since, feed->scope.values,
                                    feed->scope.n);
@@ -619,7 +619,7 @@ static bool step_row(ctr_feed *feed)
         ctr_source_append(&feed->source);
         if (ctr_rows_take(&feed->rows, row)) return false;
         int64_t rowid = sqlite3_column_int64(row, CTR_WALK_ID);
-        feed->gives_row = ctr_row_feed_read(conn, &feed->row, rowid, feed->keys);
+        feed->gives_row = ctr_row_feed_read(conn, &feed->row_giver, rowid, feed->keys);
         return ctr_pack_values(conn, &feed->key, feed->keys, feed->shape.n_keys) == SQLITE_OK;
     }
     return false;
@@ -689,7 +689,7 @@ static bool step_in_table(ctr_feed *feed)
     if (step_answer(feed)) return true;
     while (ctr_rc(feed->source.conn) == SQLITE_OK) {
         if (feed->gives_row) {
-            const ctr_packed *image = &feed->row.image;
+            const ctr_packed *image = &feed->row_giver.image;
             feed->gives_row = false;
             feed->cell = (ctr_cell){.bytes = image->bytes, .size = image->size};
             feed->column = "";
@@ -702,7 +702,7 @@ static bool step_in_table(ctr_feed *feed)
             if (feed->query.own && !(feed->walk.origins & CTR_PULLED)) keep_own_shards(feed);
             if (ctr_cell_is_untouched(&feed->cell)) continue;
             feed->column = column->name;
-            feed->generation = column->generation + feed->row.cell.life * CTR_LIVES;
+            feed->generation = column->generation + feed->row_giver.cell.life * CTR_LIVES;
             feed->has_cell = true;
             return true;
         }

@@ -414,9 +414,9 @@ typedef struct ctr_feed {
     ctr_walk walk;
     uint8_t *ids; /* owned: n_ids of its own */
     size_t n_ids, room_ids;
-    ctr_packed own_cell; /* owned: room for a cell */
-    ctr_row_giver row;   /* of a replicated table */
-    bool gives_row;      /* it is the next one */
+    ctr_packed own_cell;     /* owned: room for a cell */
+    ctr_row_giver row_giver; /* of a replicated table */
+    bool gives_row;          /* it is the next one */
 } ctr_feed;
 
 /* Merges the changes of a feed (merge/feed.c) into main, one at a time, in any order.

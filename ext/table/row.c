@@ -566,9 +566,9 @@ int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid)
     forget(rows);
     bool known = !rows->whole && rows->tab->known;
     if (known && ctr_journal_refresh(rows->tab)) return ctr_rc(rows->conn);
-    const ctr_row *row = !known ? NULL : ctr_cache_row(&rows->tab->cache, rowid);
-    if (row) {
-        take_known(rows, row);
+    const ctr_row *there = !known ? NULL : ctr_cache_row(&rows->tab->cache, rowid);
+    if (there) {
+        take_known(rows, there);
         return ctr_rc(rows->conn);
     }
     ctr_slot *slot = ctr_tab_take(rows->sql, CTR_TAB_FIND_ROWID);

@@ -959,7 +959,7 @@ int ctr_rows_find_none(ctr_rows *rows);
 
 /* Takes the current row of a statement on the same table, _id, the columns of the shape and perhaps
  * the row cell, as if it were found. */
-int ctr_rows_take(ctr_rows *rows, sqlite3_stmt *row);
+int ctr_rows_take(ctr_rows *rows, sqlite3_stmt *stands);
 
 /* ---- the row found last ---------------------------------------------------------------------- */
 
@@ -982,11 +982,11 @@ bool ctr_rows_is_live(ctr_rows *rows);
 /* Opens the cell in column i of a statement's current row, whose id is in column 0, with the
  * journal's amount added. It lives until the next one is opened. Fails on a malformed cell, and
  * names counter and key. */
-int ctr_values_open_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter, ctr_cell *cell);
+int ctr_values_open_cell(ctr_rows *rows, sqlite3_stmt *stands, int i, int counter, ctr_cell *cell);
 
 /* Returns whether a statement's current row, whose columns begin at `first`, has the cells of the
  * row that `other` has found, whole. */
-bool ctr_values_same_cells(ctr_rows *rows, sqlite3_stmt *row, int first, const ctr_rows *other);
+bool ctr_values_same_cells(ctr_rows *rows, sqlite3_stmt *stands, int first, const ctr_rows *other);
 
 /* Adds an amount of the journal to the cell of a counter, `size` bytes, 0: untouched. Writes the
  * result into `room`, after its bytes, and returns it; *status tells why it is impossible. */
@@ -995,7 +995,7 @@ ctr_cell ctr_values_advance(ctr_tab *tab, const ctr_column *counter, const ctr_a
                             ctr_status *status);
 
 /* The same, but returns only life and sum, without any shard. */
-int ctr_values_sum_cell(ctr_rows *rows, sqlite3_stmt *row, int i, int counter,
+int ctr_values_sum_cell(ctr_rows *rows, sqlite3_stmt *stands, int i, int counter,
                         ctr_summary *summary);
 
 /* Returns whether the row has exactly these key values; NULL matches any. */

@@ -395,16 +395,17 @@ const char *ctr_blockers_explain(ctr_showing *showing, ctr_rows *rows, sqlite3_v
 {
     ctr_conn *conn = showing->conn;
     if (!apart->why || ctr_rc(conn) != SQLITE_OK) return apart->why;
-    const blocked_row row = {.conn = conn,
-                             .tracked = showing->tracked,
-                             .showing = showing,
-                             .rows = rows,
-                             .apart = apart,
-                             .keys = keys,
-                             .ended = apart->ended || (!apart->waits && !ctr_rows_is_live(rows))};
+    const blocked_row blocked = {.conn = conn,
+                                 .tracked = showing->tracked,
+                                 .showing = showing,
+                                 .rows = rows,
+                                 .apart = apart,
+                                 .keys = keys,
+                                 .ended =
+                                     apart->ended || (!apart->waits && !ctr_rows_is_live(rows))};
     ctr_problem failed;
     ctr_problem_try(conn, &failed);
-    const char *name = name_blocker(&row);
+    const char *name = name_blocker(&blocked);
     ctr_problem_end(&failed);
     bool named = failed.rc == SQLITE_OK && *name;
     ctr_problem_raise_if(conn, &failed, is_fatal(failed.rc));
