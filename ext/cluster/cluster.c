@@ -179,7 +179,7 @@ static void open_merge(ctr_member *member, const char *birth, const ctr_shape *s
     if (shape && !ctr_shape_check_same(member->conn, shape, "the cluster", mine, schema)) {
         ctr_shape_close(mine);
         ctr_shape_copy(member->conn, mine, shape);
-        ctr_rows_reorder(&member->merge.rows);
+        ctr_row_reorder(&member->merge.row);
     }
 }
 
@@ -198,10 +198,10 @@ static void open_tables(ctr_member *member, const char *birth, const ctr_shape *
     if (ctr_rc(member->conn) != SQLITE_OK) return;
 
     const ctr_shape *mine = &member->merge.shape;
-    const char *table = member->merge.rows.tab->table;
+    const char *table = member->merge.row.tab->table;
     member->streams = (ctr_streams){
         .conn = member->conn, .schema = member->schema, .table = table, .shape = mine};
-    member->floors = ctr_floors_on(member->merge.rows.tab, mine);
+    member->floors = ctr_floors_on(member->merge.row.tab, mine);
     member->floors.only_reads = true;
     ctr_run run = ctr_run_on(member->conn, member->schema, NULL);
     member->schema_look = ctr_run_prepare(&run, CTR_SQL_CLUSTER_SCHEMA);

@@ -84,7 +84,7 @@ typedef struct ctr_cluster {
     /* The current row: cluster/quorum.c. */
     struct ctr_quorum {
         sqlite3_value **keys;     /* borrowed */
-        sqlite3_value **spelling; /* borrowed; as in ctr_rows */
+        sqlite3_value **spelling; /* borrowed; as in ctr_row */
         bool found, below;
         struct ctr_merged_cell {
             ctr_cell cell;
@@ -243,7 +243,7 @@ int ctr_cluster_require_write(const ctr_cluster *cluster);
 /* ==== quorum.c: one row of all replicas that take part ======================================== */
 
 /*     ctr_quorum_find(cluster, keys);                  the leader's rows have the merged cells
- *     ... ctr_stage_room, ctr_stage_set on these ...   stages the changes of the statement
+ *     ... ctr_row_room, ctr_row_set on these ...   stages the changes of the statement
  *     ctr_quorum_write(cluster);                       one write for each replica
  *
  * A replica whose row cannot be read takes no part in this row. Every refusal comes before the

@@ -263,28 +263,28 @@ static int find_in_replicas(ctr_table *table)
 {
     if (ctr_quorum_find(cluster_of(table), table->keys)) return ctr_rc(table->joined.conn);
     ctr_member *leader = cluster_of(table)->leader;
-    table->rows = &leader->merge.rows;
-    table->file = leader->merge.rows.tab->file;
+    table->row = &leader->merge.row;
+    table->file = leader->merge.row.tab->file;
     return SQLITE_OK;
 }
 
-static ctr_rows *rows_by_rowid(const ctr_table *table, int64_t rowid)
+static ctr_row *rows_by_rowid(const ctr_table *table, int64_t rowid)
 {
     ctr_member *member = &cluster_of(table)->members[rowid % CTR_LEVEL_SITES];
-    return member->open ? &member->merge.rows : NULL;
+    return member->open ? &member->merge.row : NULL;
 }
 
 static int find_again(ctr_table *table, int64_t rowid)
 {
     ctr_conn *conn = table->joined.conn;
-    ctr_rows *rows = rows_by_rowid(table, rowid);
-    ctr_access_end(table);
-    table->holds_keys = rows != NULL; /* copies to free, also after a failure */
-    bool there = rows && ctr_values_take_key(rows, rowid / CTR_LEVEL_SITES, table->keys);
+    ctr_row *row = rows_by_rowid(table, rowid);
+    ctr_table_end_row(table);
+    table->holds_keys = row != NULL; /* copies to free, also after a failure */
+    bool there = row && ctr_row_key_of(row, rowid / CTR_LEVEL_SITES, table->keys);
     if (!there && ctr_rc(conn) == SQLITE_OK)
         return ctr_problem_set(conn, SQLITE_ERROR,
                                "a replica became unavailable while the statement was running");
-    return ctr_rc(conn) == SQLITE_OK ? ctr_access_find(table) : ctr_rc(conn);
+    return ctr_rc(conn) == SQLITE_OK ? ctr_table_find(table) : ctr_rc(conn);
 }
 
 /* An UPDATE writes to the replicas that it has read. */
@@ -308,8 +308,8 @@ static bool is_below_floors(const ctr_table *table)
 
 static bool key_is_of(ctr_table *table, int64_t rowid)
 {
-    ctr_rows *rows = rows_by_rowid(table, rowid);
-    return rows && ctr_values_key_is(rows, rowid / CTR_LEVEL_SITES, table->keys);
+    ctr_row *row = rows_by_rowid(table, rowid);
+    return row && ctr_row_has_key(row, rowid / CTR_LEVEL_SITES, table->keys);
 }
 
 static void spell_in_replicas(ctr_table *table)
@@ -335,17 +335,17 @@ static int64_t name_in_replica(int number, int64_t id)
 static int64_t rowid_in_leader(const ctr_table *table)
 {
     const ctr_cluster *cluster = cluster_of(table);
-    if (!cluster->leader) return table->rows->rowid;
-    return name_in_replica((int)(cluster->leader - cluster->members), table->rows->rowid);
+    if (!cluster->leader) return table->row->rowid;
+    return name_in_replica((int)(cluster->leader - cluster->members), table->row->rowid);
 }
 
 /* Returns the rows of the first replica that stores the row. */
-static ctr_rows *stored_row(const ctr_table *table)
+static ctr_row *stored_row(const ctr_table *table)
 {
     const ctr_cluster *cluster = cluster_of(table);
     for (int i = 0; i < cluster->n; i++) {
         ctr_member *member = &cluster->members[i];
-        if (ctr_member_takes_part(member) && member->merge.rows.found) return &member->merge.rows;
+        if (ctr_member_takes_part(member) && member->merge.row.found) return &member->merge.row;
     }
     return NULL;
 }
@@ -416,9 +416,9 @@ static int64_t name_row_of_reading(const ctr_reading *reading, int64_t id)
     return name_in_replica(replica_of_reading(reading), id);
 }
 
-static ctr_rows *rows_of_reading(const ctr_reading *reading)
+static ctr_row *rows_of_reading(const ctr_reading *reading)
 {
-    return &reading->cluster->members[replica_of_reading(reading)].merge.rows;
+    return &reading->cluster->members[replica_of_reading(reading)].merge.row;
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */
@@ -622,7 +622,7 @@ static ctr_coordinator *make_front(ctr_conn *conn, const char *const *argv)
     table->front = front_methods();
     table->joined.conn = conn;
     front->clusters = conn->fronts;
-    table->rows = &table->own_rows;
+    table->row = &table->own_rows;
     table->schema = ctr_text_copy(conn, argv[CLUSTER_SCHEMA]);
     table->name = ctr_text_copy(conn, argv[CLUSTER_TABLE]);
     return front;

@@ -34,10 +34,10 @@ static void meet_other(ctr_member *member, const ctr_member *other)
 {
     ctr_problem trouble;
     ctr_problem_try(member->conn, &trouble);
-    const ctr_identity *theirs = ctr_file_identity(other->merge.rows.tab->file);
+    const ctr_identity *theirs = ctr_file_identity(other->merge.row.tab->file);
     if (theirs) {
         ctr_identity identity = *theirs;
-        ctr_succession_meet(member->merge.rows.tab->file, other->conn, other->schema, &identity);
+        ctr_succession_meet(member->merge.row.tab->file, other->conn, other->schema, &identity);
     }
     ctr_member_blame(member, &trouble);
 }
@@ -51,7 +51,7 @@ static void meet_all(ctr_cluster *cluster)
         if (!ctr_member_takes_part(member)) continue;
         ctr_problem trouble;
         ctr_problem_try(member->conn, &trouble);
-        const ctr_identity *identity = ctr_file_identity(member->merge.rows.tab->file);
+        const ctr_identity *identity = ctr_file_identity(member->merge.row.tab->file);
         if (identity) ctr_conflicts_set_mine(&member->conflicts, identity);
         ctr_member_blame(member, &trouble);
     }
@@ -70,7 +70,7 @@ static bool may_lead(ctr_member *member)
 {
     ctr_problem trouble;
     ctr_problem_try(member->conn, &trouble);
-    bool may = ctr_file_prepare_to_count(member->merge.rows.tab->file);
+    bool may = ctr_file_prepare_to_count(member->merge.row.tab->file);
     ctr_member_blame(member, &trouble);
     return may;
 }
@@ -123,7 +123,7 @@ static int commit_rank(ctr_conn *conn, const char *schema)
 /* Returns whether the member has merged counts from a replica that does not commit first. */
 static bool has_taken_of_a_later_one(const ctr_cluster *cluster, const ctr_member *member)
 {
-    const char *from = ctr_file_taken_from(member->merge.rows.tab->file);
+    const char *from = ctr_file_taken_from(member->merge.row.tab->file);
     if (!from || (cluster->leader && sqlite3_stricmp(from, cluster->leader->schema) == 0))
         return false;
     bool first = true;
@@ -143,7 +143,7 @@ static int refuse_pending(const ctr_cluster *cluster)
         const ctr_member *member = &cluster->members[i];
         if (!ctr_member_takes_part(member)) continue;
         bool counted =
-            member != cluster->leader && ctr_file_has_counted(member->merge.rows.tab->file);
+            member != cluster->leader && ctr_file_has_counted(member->merge.row.tab->file);
         if (counted || has_taken_of_a_later_one(cluster, member))
             ctr_problem_set(cluster->conn, SQLITE_ERROR,
                             "%s has %s in this transaction, and only committed changes go to other "
@@ -162,7 +162,7 @@ static int choose_leader(ctr_cluster *cluster)
     if (ctr_cluster_require_write(cluster)) return ctr_rc(cluster->conn);
     ctr_member *leader = cluster->leader;
     bool still_leads =
-        leader && ctr_member_takes_part(leader) && ctr_file_known_id(leader->merge.rows.tab->file);
+        leader && ctr_member_takes_part(leader) && ctr_file_known_id(leader->merge.row.tab->file);
     if (still_leads) return refuse_pending(cluster);
     meet_all(cluster);
     ctr_cluster_require_write(cluster);
@@ -191,7 +191,7 @@ void ctr_quorum_prepare(ctr_cluster *cluster)
 static bool is_leader_lost(ctr_cluster *cluster)
 {
     ctr_member *leader = cluster->leader;
-    if (ctr_rc(cluster->conn) != SQLITE_OK || ctr_file_known_id(leader->merge.rows.tab->file))
+    if (ctr_rc(cluster->conn) != SQLITE_OK || ctr_file_known_id(leader->merge.row.tab->file))
         return false;
     return !may_lead(leader) && ctr_rc(cluster->conn) == SQLITE_OK;
 }
@@ -239,7 +239,7 @@ static bool any_differs(const ctr_cluster *cluster)
         const ctr_member *member = &cluster->members[i];
         if (!ctr_member_takes_part(member)) continue;
         for (int c = 0; c < cluster->shape.n_counters; c++)
-            if (ctr_quorum_differs(&cluster->row.cells[c], &member->merge.rows.cells[c]))
+            if (ctr_quorum_differs(&cluster->row.cells[c], &member->merge.row.cells[c]))
                 return true;
     }
     return false;
@@ -267,10 +267,10 @@ static void find_everywhere(ctr_cluster *cluster)
     for (int c = 0; c < cluster->shape.n_counters; c++) row->cells[c].cell = ctr_cell_untouched();
     for (int i = 0; i < cluster->n && !row->below; i++) {
         const ctr_member *member = &cluster->members[i];
-        if (!ctr_member_takes_part(member) || !member->merge.rows.found) continue;
+        if (!ctr_member_takes_part(member) || !member->merge.row.found) continue;
         row->found = true;
         for (int c = 0; c < cluster->shape.n_counters; c++)
-            ctr_quorum_merge(cluster->conn, &row->cells[c], &member->merge.rows.cells[c]);
+            ctr_quorum_merge(cluster->conn, &row->cells[c], &member->merge.row.cells[c]);
     }
     if (ctr_rc(cluster->conn) != SQLITE_OK || row->below || !any_differs(cluster)) return;
     for (int i = 0; i < cluster->n; i++)
@@ -289,11 +289,11 @@ int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys)
         find_everywhere(cluster);
         if (ctr_rc(cluster->conn) != SQLITE_OK) return ctr_rc(cluster->conn);
         ctr_member *leader = cluster->leader;
-        ctr_file *file = leader->merge.rows.tab->file;
+        ctr_file *file = leader->merge.row.tab->file;
         for (int i = 0; i < cluster->n; i++) {
             const ctr_member *member = &cluster->members[i];
             if (ctr_member_takes_part(member) && member != leader)
-                ctr_file_note_taken(file, member->merge.rows.tab->file);
+                ctr_file_note_taken(file, member->merge.row.tab->file);
         }
         for (int c = 0; c < cluster->shape.n_counters && !cluster->row.below; c++)
             ctr_merge_cell(&leader->merge, c, &cluster->row.cells[c].cell);
@@ -302,7 +302,7 @@ int ctr_quorum_find(ctr_cluster *cluster, sqlite3_value **keys)
     if (ctr_rc(cluster->conn) != SQLITE_OK)
         return ctr_rc(cluster->conn); /* a rollback has forgotten the leader */
     for (int c = 0; c < cluster->shape.n_counters; c++)
-        cluster->leader->merge.rows.cells[c] = cluster->row.cells[c].cell;
+        cluster->leader->merge.row.cells[c] = cluster->row.cells[c].cell;
     return ctr_rc(cluster->conn);
 }
 
@@ -313,19 +313,19 @@ int ctr_quorum_write(ctr_cluster *cluster)
     ctr_member *leader = cluster->leader;
     unsigned nth = cluster->conn->ended;
     for (int c = 0; c < cluster->shape.n_counters; c++)
-        ctr_stage_cell(&leader->merge.rows, c, &cluster->row.cells[c].cell);
+        ctr_row_staged_cell(&leader->merge.row, c, &cluster->row.cells[c].cell);
     sqlite3_value **spelling = cluster->row.spelling;
-    if (spelling) ctr_stage_spell(&leader->merge.rows, spelling);
+    if (spelling) ctr_row_spell(&leader->merge.row, spelling);
     bool wrote = ctr_merge_write(&leader->merge);
     for (int i = 0; i < cluster->n && ctr_rc(cluster->conn) == SQLITE_OK; i++) {
         ctr_member *member = &cluster->members[i];
         if (member == leader || !ctr_member_takes_part(member)) continue;
         for (int c = 0; c < cluster->shape.n_counters; c++)
             ctr_merge_cell(&member->merge, c, &cluster->row.cells[c].cell);
-        if (spelling) ctr_stage_spell(&member->merge.rows, spelling);
-        ctr_file_note_taken(member->merge.rows.tab->file, leader->merge.rows.tab->file);
+        if (spelling) ctr_row_spell(&member->merge.row, spelling);
+        ctr_file_note_taken(member->merge.row.tab->file, leader->merge.row.tab->file);
         wrote = ctr_merge_write(&member->merge) || wrote;
-        ctr_conflicts_change_identity(&member->conflicts, member->merge.rows.tab->file);
+        ctr_conflicts_change_identity(&member->conflicts, member->merge.row.tab->file);
     }
     if (ctr_rc(cluster->conn) != SQLITE_OK && wrote) ctr_conn_spoil(cluster->conn, nth);
     return ctr_rc(cluster->conn);

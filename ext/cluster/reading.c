@@ -255,7 +255,7 @@ static void open_cell(ctr_reading *reading, int contact, int counter, ctr_cell *
 {
     sqlite3_stmt *row = reading->rows.streams[contact].statement;
     int column = CTR_STREAM_COLUMNS + reading->cluster->shape.counters[counter];
-    ctr_values_open_cell(&member_at(reading, contact)->merge.rows, row, column, counter, cell);
+    ctr_row_open_cell(&member_at(reading, contact)->merge.row, row, column, counter, cell);
     if (ctr_rc(reading->cluster->conn) != SQLITE_OK) reading->rows.failed = contact;
 }
 
@@ -358,7 +358,7 @@ static bool may_give(const repair_job *job)
 {
     for (int i = 0; i < job->reading.n; i++) {
         ctr_member *member = &job->cluster->members[job->reading.contacts[i]];
-        if (ctr_file_is_pending(member->merge.rows.tab->file)) return false;
+        if (ctr_file_is_pending(member->merge.row.tab->file)) return false;
         ctr_member_make_durable(member);
     }
     return ctr_rc(job->cluster->conn) == SQLITE_OK;
@@ -380,13 +380,13 @@ static void repair_row(repair_job *job)
         bool lacks = job->reading.lack & (uint64_t)1 << i;
         if (!lacks || !ctr_member_takes_part(member)) continue;
         ctr_merge *merge = &member->merge;
-        const ctr_identity *identity = ctr_file_identity(merge->rows.tab->file);
+        const ctr_identity *identity = ctr_file_identity(merge->row.tab->file);
         if (identity) ctr_conflicts_set_mine(&member->conflicts, identity);
         if (!identity || !ctr_merge_find(merge, job->reading.rows.keys)) continue;
         for (int c = 0; c < cluster->shape.n_counters; c++)
             ctr_merge_cell(merge, c, &job->reading.cells[c].cell);
         ctr_merge_write(merge);
-        ctr_conflicts_change_identity(&member->conflicts, merge->rows.tab->file);
+        ctr_conflicts_change_identity(&member->conflicts, merge->row.tab->file);
     }
 }
 

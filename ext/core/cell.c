@@ -336,7 +336,7 @@ static size_t after_shard(const ctr_cell *cell, size_t at)
     return (size_t)(byte - cell->bytes);
 }
 
-/* Count the bytes that are the same at the beginning and at the end of two texts of `most` bytes. */
+/* Count the bytes that are the same at the beginning, and at the end, of two texts of `most`. */
 static size_t same_bytes_first(const uint8_t *a, const uint8_t *b, size_t most)
 {
     size_t n = 0;

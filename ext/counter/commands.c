@@ -32,10 +32,10 @@
 static void check_rows(ctr_table *table)
 {
     ctr_walk walk;
-    ctr_tab *tab = table->rows->tab;
+    ctr_tab *tab = table->row->tab;
     ctr_row_cell row_cell = {0}; /* owned columns; read to be checked */
     int room = 0;
-    ctr_stream_walk_open(&walk, table->rows, CTR_WALK_ALL, 0);
+    ctr_stream_walk_open(&walk, table->row, CTR_WALK_ALL, 0);
     while (ctr_stream_walk_next(&walk)) {
         int64_t rowid = sqlite3_column_int64(walk.row, CTR_WALK_ID);
         if (ctr_regular_room(tab, &row_cell, &room)) ctr_regular_read(tab, rowid, &row_cell);
@@ -43,8 +43,8 @@ static void check_rows(ctr_table *table)
             const ctr_column *column = &table->shape.columns[i];
             ctr_cell cell;
             if (column->counter >= 0)
-                ctr_values_open_cell(table->rows, walk.row, CTR_WALK_COLUMNS + i, column->counter,
-                                     &cell);
+                ctr_row_open_cell(table->row, walk.row, CTR_WALK_COLUMNS + i, column->counter,
+                                  &cell);
             else if (sqlite3_column_type(walk.row, CTR_WALK_COLUMNS + i) == SQLITE_NULL)
                 ctr_problem_set(table->joined.conn, SQLITE_CORRUPT_VTAB,
                                 "key column %s is NULL in row %lld", column->name,
@@ -114,10 +114,10 @@ static void check_changed_rows(ctr_run *run, const ctr_changes *changes, const c
 static void check_journal(ctr_table *table)
 {
     ctr_conn *conn = table->joined.conn;
-    ctr_tab *tab = table->rows->tab;
+    ctr_tab *tab = table->row->tab;
     ctr_changes changes = {0}, amounts = {0};
     ctr_run run = ctr_run_on(conn, table->schema, table->name);
-    if (table->rows->writing)
+    if (table->row->writing)
         ctr_problem_set(
             conn, SQLITE_ERROR,
             "a trigger on a stored table cannot check it, because its row is not complete yet");
@@ -327,7 +327,7 @@ static void write_of_command(ctr_table *table)
     if (table->tracker)
         table->tracker->write(table);
     else
-        ctr_access_write(table);
+        ctr_table_write(table);
 }
 
 static void reset(ctr_table *table, sqlite3_value **columns, int named)
@@ -335,7 +335,7 @@ static void reset(ctr_table *table, sqlite3_value **columns, int named)
     if (table->shape.n_counters == 0) ctr_write_refuse_no_counter(table->joined.conn);
     if (check_named(table, columns, true, named)) return;
     if (ctr_write_collect_key(table, columns)) return;
-    if (ctr_access_find(table)) return;
+    if (ctr_table_find(table)) return;
     if (ctr_write_check_floors(table)) return;
     for (int i = 0; i < table->shape.n_counters; i++) {
         if (named >= 0 && i != named) continue;
@@ -349,7 +349,7 @@ static void delete_one(ctr_table *table, sqlite3_value **columns, int named)
 {
     if (check_named(table, columns, false, named)) return;
     if (ctr_write_collect_key(table, columns)) return;
-    if (ctr_access_find(table) || !ctr_access_found(table)) return;
+    if (ctr_table_find(table) || !ctr_table_found(table)) return;
     if (ctr_write_tombstone(table, named) == SQLITE_OK) write_of_command(table);
 }
 
@@ -377,11 +377,11 @@ static void integrity_check(ctr_table *table, sqlite3_value **columns)
 static void optimize(ctr_table *table, sqlite3_value **columns)
 {
     if (ctr_commands_refuse_values(table, columns, "optimize")) return;
-    table->rows->writing = true;
-    if (ctr_file_before_write(table->file) == SQLITE_OK) ctr_fold_optimize(table->rows->tab);
+    table->row->writing = true;
+    if (ctr_file_before_write(table->file) == SQLITE_OK) ctr_fold_optimize(table->row->tab);
     if (ctr_rc(table->joined.conn) == SQLITE_OK)
-        ctr_journal_drop(table->rows->tab); /* it is read again */
-    table->rows->writing = false;
+        ctr_journal_drop(table->row->tab); /* it is read again */
+    table->row->writing = false;
 }
 
 /* ---- purge below ----------------------------------------------------------------------------- */
@@ -402,7 +402,7 @@ static void purge(ctr_table *table, sqlite3_value **columns)
     if (table->tracker)
         table->tracker->purge(table);
     else
-        ctr_access_raise(table);
+        ctr_table_raise(table);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -472,9 +472,9 @@ static void refuse_command(ctr_conn *conn, sqlite3_value *value, const ctr_front
 static int refuse_while_writing(const ctr_table *table, const char *command)
 {
     ctr_conn *conn = table->joined.conn;
-    if (table->front || !table->rows->tab->writing) return ctr_rc(conn);
+    if (table->front || !table->row->tab->writing) return ctr_rc(conn);
     return sqlite3_stricmp(command, "integrity-check") == 0 ? ctr_rc(conn)
-                                                            : ctr_stage_refuse_writing(conn);
+                                                            : ctr_row_refuse_writing(conn);
 }
 
 void ctr_commands_run(ctr_table *table, sqlite3_value **columns)

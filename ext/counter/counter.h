@@ -45,11 +45,11 @@ typedef struct ctr_table {
     ctr_shape shape;
     sqlite3_value **keys;          /* room for the key of the row being written, in key order */
     ctr_given *given;              /* room for the values of an INSERT, by counter */
-    bool holds_keys;               /* `keys` are copies, which ctr_access_end frees */
+    bool holds_keys;               /* `keys` are copies, which ctr_table_end_row frees */
     const struct ctr_front *front; /* borrowed; NULL for the table of one file */
 
     /* The rows and the file of the current row; a front sets them. */
-    ctr_rows *rows;
+    ctr_row *row;
     ctr_file *file;
     ctr_file *held; /* the file of its own schema; see file/file.h */
 
@@ -57,7 +57,7 @@ typedef struct ctr_table {
     struct scan_cursor *idle; /* the cursor that was closed last; owned */
 
     /* For a table of one file. */
-    ctr_rows own_rows;
+    ctr_row own_rows;
     ctr_floors floors;
     ctr_streams streams;
 
@@ -92,9 +92,9 @@ typedef struct ctr_front {
     bool (*key_is)(ctr_table *table, int64_t rowid);
     void (*spell)(ctr_table *table); /* the next `write` stores table->keys as they are spelled */
     int (*write)(ctr_table *table);
-    int (*raise)(ctr_table *table);                  /* raises floors to table->keys */
-    int64_t (*rowid)(const ctr_table *table);        /* as xRowid would */
-    ctr_rows *(*stored_row)(const ctr_table *table); /* of a file; NULL: none */
+    int (*raise)(ctr_table *table);                 /* raises floors to table->keys */
+    int64_t (*rowid)(const ctr_table *table);       /* as xRowid would */
+    ctr_row *(*stored_row)(const ctr_table *table); /* of a file; NULL: none */
 
     /* A cursor: `open` returns the `reading` of the other methods; `close` frees it. */
     struct ctr_reading *(*open)(ctr_table *table);
@@ -105,7 +105,7 @@ typedef struct ctr_front {
     sqlite3_stmt *(*row)(const struct ctr_reading *reading);
     void (*sum)(const struct ctr_reading *reading, int counter, ctr_summary *state);
     int64_t (*name_row)(const struct ctr_reading *reading, int64_t id); /* for xRowid */
-    ctr_rows *(*rows)(const struct ctr_reading *reading); /* of the file of the current row */
+    ctr_row *(*rows)(const struct ctr_reading *reading); /* of the file of the current row */
 
     /* Runs a command, as ctr_commands_run. Returns false if it runs as in one file. */
     bool (*command)(ctr_table *table, sqlite3_value **columns, const char *command);
@@ -126,9 +126,9 @@ typedef struct ctr_tracker {
     /* Takes a row that a trigger of the tracked table inserts. Returns false if the INSERT is
      * another one. */
     bool (*take)(ctr_table *table, sqlite3_value **columns);
-    /* Does as ctr_access_write and writes the counters into the tracked table. */
+    /* Does as ctr_table_write and writes the counters into the tracked table. */
     int (*write)(ctr_table *table);
-    /* Does as ctr_access_raise and clears the values of the rows that the floor purges. */
+    /* Does as ctr_table_raise and clears the values of the rows that the floor purges. */
     void (*purge)(ctr_table *table);
 } ctr_tracker;
 
@@ -222,31 +222,31 @@ int ctr_write_tombstone(ctr_table *table, int counter);
 /* Fails with SQLITE_CONSTRAINT if the row was not found and table->keys is below a floor. */
 int ctr_write_check_floors(ctr_table *table);
 
-/* The current row: after ctr_access_find, table->rows holds it. */
+/* The current row: after ctr_table_find, table->rows holds it. */
 
 /* Looks for the row with table->keys. */
-int ctr_access_find(ctr_table *table);
+int ctr_table_find(ctr_table *table);
 
 /* Returns whether memory knows no row with table->keys, so that it may be written as a new one. */
-bool ctr_access_may_be_new(ctr_table *table);
+bool ctr_table_may_be_new(ctr_table *table);
 
 /* Looks for the row under a cursor, by the row id that xRowid returned. */
-int ctr_access_find_rowid(ctr_table *table, int64_t rowid);
+int ctr_table_find_rowid(ctr_table *table, int64_t rowid);
 
 /* Returns whether the key of the row is below a floor, in any file. */
-bool ctr_access_is_below(ctr_table *table);
+bool ctr_table_is_below(ctr_table *table);
 
 /* Writes the row in table->rows. */
-int ctr_access_write(ctr_table *table);
+int ctr_table_write(ctr_table *table);
 
 /* Raises floors to table->keys. */
-int ctr_access_raise(ctr_table *table);
+int ctr_table_raise(ctr_table *table);
 
-/* Returns table->keys as a message shows them; as ctr_values_key_text. */
-char *ctr_access_given_key_text(const ctr_table *table);
+/* Returns table->keys as a message shows them; as ctr_row_key_text. */
+char *ctr_table_key_text(const ctr_table *table);
 
 /* Frees copies of the key after a statement. */
-void ctr_access_end(ctr_table *table);
+void ctr_table_end_row(ctr_table *table);
 
 /* ==== commands.c ============================================================================== */
 
@@ -289,7 +289,7 @@ void ctr_write_refuse_no_counter(ctr_conn *conn);
 int ctr_write_check_altered(const ctr_table *table);
 
 /* Returns whether the row was found, in any file. */
-bool ctr_access_found(const ctr_table *table);
+bool ctr_table_found(const ctr_table *table);
 
 /* ==== commands.c ============================================================================== */
 

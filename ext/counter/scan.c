@@ -263,16 +263,16 @@ static bool names_one_row(const ctr_table *table, const char *plan, sqlite3_valu
 
 static void find_single(ctr_conn *conn, scan_cursor *cursor, sqlite3_value **argv)
 {
-    ctr_rows *rows = table_of(cursor)->rows;
-    if (ctr_rows_find_key(rows, argv) || !rows->found) return;
+    ctr_row *row = table_of(cursor)->row;
+    if (ctr_row_find_key(row, argv) || !row->found) return;
     cursor->key.size = 0;
-    uint8_t *key = ctr_pack_room(conn, &cursor->key, rows->key.size);
+    uint8_t *key = ctr_pack_room(conn, &cursor->key, row->key.size);
     if (!key) return;
-    memcpy(key, rows->key.bytes, rows->key.size);
-    cursor->key.size = rows->key.size;
-    cursor->rowid = rows->rowid;
-    for (int i = 0; i < rows->shape->n_counters; i++)
-        cursor->counters[i] = (seen_counter){rows->states[i], cursor->row};
+    memcpy(key, row->key.bytes, row->key.size);
+    cursor->key.size = row->key.size;
+    cursor->rowid = row->rowid;
+    for (int i = 0; i < row->shape->n_counters; i++)
+        cursor->counters[i] = (seen_counter){row->states[i], cursor->row};
     cursor->single = true;
 }
 
@@ -286,7 +286,7 @@ static void start_scan(ctr_conn *conn, scan_cursor *cursor, const char *plan, in
         table->front->start(cursor->reading, table, cursor->unique, plan, argc, argv);
     else if (!cursor->started)
         find_single(conn, cursor, argv);
-    else if (ctr_journal_refresh(table->rows->tab) == SQLITE_OK)
+    else if (ctr_journal_refresh(table->row->tab) == SQLITE_OK)
         start_stream(conn, cursor, cursor->unique, plan, argc, argv);
 }
 
@@ -315,7 +315,7 @@ static const ctr_summary *sum_counter(scan_cursor *cursor, int counter)
     if (table->front)
         table->front->sum(cursor->reading, counter, &one->state);
     else
-        ctr_values_sum_cell(table->rows, cursor->stream.statement, i, counter, &one->state);
+        ctr_row_sum_cell(table->row, cursor->stream.statement, i, counter, &one->state);
     return &one->state;
 }
 
@@ -326,10 +326,10 @@ static bool has_amounts(const scan_cursor *cursor)
 {
     bool any = false;
     const ctr_table *table = table_of(cursor);
-    if (table->front || cursor->single || table->rows->tab->amounts.n == 0) return false;
+    if (table->front || cursor->single || table->row->tab->amounts.n == 0) return false;
     int64_t id = sqlite3_column_int64(cursor->stream.statement, CTR_STREAM_ID);
     for (int i = 0; i < table->shape.n_counters && !any; i++)
-        any = ctr_journal_amount(table->rows->tab, id, i) != NULL;
+        any = ctr_journal_amount(table->row->tab, id, i) != NULL;
     return any;
 }
 
@@ -338,7 +338,7 @@ static bool has_amounts(const scan_cursor *cursor)
 static bool is_visible(ctr_conn *conn, scan_cursor *cursor)
 {
     const ctr_table *table = table_of(cursor);
-    ctr_tab *tab = table->front ? NULL : table->rows->tab;
+    ctr_tab *tab = table->front ? NULL : table->row->tab;
     bool looks = tab && !cursor->single && !tab->known;
     if (looks && ctr_journal_refresh(tab)) return false;
     bool visible = false, all = has_amounts(cursor);
@@ -456,8 +456,8 @@ static void result_counter(scan_cursor *cursor, sqlite3_context *ctx, int counte
         ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                         "integer overflow: the counts of all files add up to more than 64 bits; "
                         "INSERT a number of the other sign");
-        ctr_rows *rows = cursor->reading ? table->front->rows(cursor->reading) : table->rows;
-        ctr_values_problem_at(rows, rowid_of(cursor), counter);
+        ctr_row *row = cursor->reading ? table->front->rows(cursor->reading) : table->row;
+        ctr_row_problem_at(row, rowid_of(cursor), counter);
     }
     if (!ctr_arg_problem(ctx, table->name, &problem)) return;
     if (state->life % 2 == 1) sqlite3_result_int64(ctx, value);

@@ -156,7 +156,7 @@ static int table_disconnect(sqlite3_vtab *base)
     ctr_scan_release(table);
     if (table->tracker) table->tracker->close(table);
     ctr_stream_release(&table->streams);
-    ctr_rows_close(&table->own_rows);
+    ctr_row_close(&table->own_rows);
     ctr_shape_close(&table->shape);
     ctr_file_release(table->held);
     sqlite3_free(table->keys);
@@ -179,7 +179,7 @@ static void open_table(ctr_table *table)
         ctr_problem_nomem(table->joined.conn);
         return;
     }
-    ctr_rows_open(&table->own_rows, table->file, table->name, &table->shape);
+    ctr_row_open(&table->own_rows, table->file, table->name, &table->shape);
     ctr_tab_forget(table->file, table->name); /* it may be the journal of another table */
     table->streams = (ctr_streams){.conn = table->joined.conn,
                                    .schema = table->schema,
@@ -245,7 +245,7 @@ static ctr_table *connect(ctr_conn *conn, char *schema, char *name, int n,
     }
     memset(table, 0, sizeof *table);
     table->joined.conn = conn;
-    table->rows = &table->own_rows;
+    table->row = &table->own_rows;
     table->schema = schema;
     table->name = name;
     char *tracked = declare_tracked(conn, &n, clauses);

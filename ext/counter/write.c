@@ -173,8 +173,8 @@ static bool request_begin(ctr_table *table, sqlite3_value **columns)
     table->asks = describe_request(table, columns);
     if (ctr_rc(conn) != SQLITE_OK) return false;
 
-    ctr_run run = ctr_tab_run(table->rows->tab);
-    ctr_slot *slot = ctr_tab_take(table->rows->tab, CTR_TAB_REQUEST);
+    ctr_run run = ctr_tab_run(table->row->tab);
+    ctr_slot *slot = ctr_tab_take(table->row->tab, CTR_TAB_REQUEST);
     if (!slot) return false;
     sqlite3_stmt *row = slot->kept.statement;
     ctr_run_bind_value(&run, row, ":request", id);
@@ -189,7 +189,7 @@ static bool request_begin(ctr_table *table, sqlite3_value **columns)
                         table->asks);
         sqlite3_free(shown);
     }
-    ctr_tab_give_back(table->rows->tab, slot);
+    ctr_tab_give_back(table->row->tab, slot);
     table->repeated = done && ctr_rc(conn) == SQLITE_OK;
     return table->repeated;
 }
@@ -199,7 +199,7 @@ static void request_remember(ctr_table *table)
 {
     sqlite3 *db = table->joined.conn->db;
     sqlite3_int64 inserted = sqlite3_last_insert_rowid(db);
-    ctr_tab_do(table->rows->tab, CTR_TAB_SET_REQUEST, ":request v :text t :now i", table->request,
+    ctr_tab_do(table->row->tab, CTR_TAB_SET_REQUEST, ":request v :text t :now i", table->request,
                table->asks, ctr_os_now());
     sqlite3_set_last_insert_rowid(db, inserted); /* SQLite sets it, unless OR IGNORE skips */
 }
@@ -219,43 +219,43 @@ static void request_end(ctr_table *table)
 static int make_ready(ctr_table *table)
 {
     ctr_conn *conn = table->joined.conn;
-    ctr_tab *tab = table->rows->tab;
+    ctr_tab *tab = table->row->tab;
     if (ctr_rc(conn) != SQLITE_OK || ctr_tab_is_ready(tab)) return ctr_rc(conn);
-    table->rows->writing = true; /* a trigger on counter_replica must not use these rows */
+    table->row->writing = true; /* a trigger on counter_replica must not use these rows */
     if (ctr_file_identity(table->file) && ctr_journal_refresh(tab) == SQLITE_OK &&
         ctr_batch_refuse_triggers(tab) == SQLITE_OK)
         tab->ready_at = table->file->version;
-    table->rows->writing = false;
+    table->row->writing = false;
     return ctr_rc(conn);
 }
 
-int ctr_access_find(ctr_table *table)
+int ctr_table_find(ctr_table *table)
 {
     ctr_conn *conn = table->joined.conn;
     conn->stats.finds++;
     if (table->front)
         table->front->find(table);
     else if (make_ready(table) == SQLITE_OK)
-        ctr_rows_find_key(table->rows, table->keys);
+        ctr_row_find_key(table->row, table->keys);
     return ctr_rc(conn);
 }
 
-bool ctr_access_may_be_new(ctr_table *table)
+bool ctr_table_may_be_new(ctr_table *table)
 {
     return !table->front && make_ready(table) == SQLITE_OK &&
-           ctr_rows_may_be_new(table->rows, table->keys);
+           ctr_row_may_be_new(table->row, table->keys);
 }
 
-int ctr_access_find_rowid(ctr_table *table, int64_t rowid)
+int ctr_table_find_rowid(ctr_table *table, int64_t rowid)
 {
     ctr_conn *conn = table->joined.conn;
     if (table->front) return table->front->find_rowid(table, rowid);
     conn->stats.finds++;
-    if (make_ready(table) == SQLITE_OK) ctr_rows_find_rowid(table->rows, rowid);
+    if (make_ready(table) == SQLITE_OK) ctr_row_find_rowid(table->row, rowid);
     return ctr_rc(conn);
 }
 
-void ctr_access_end(ctr_table *table)
+void ctr_table_end_row(ctr_table *table)
 {
     if (!table->holds_keys) return;
     for (int i = 0; i < table->shape.n_keys; i++) {
@@ -268,24 +268,24 @@ void ctr_access_end(ctr_table *table)
 /* Returns the row id of the row just written, as xRowid would. */
 static int64_t access_rowid(const ctr_table *table)
 {
-    return table->front ? table->front->rowid(table) : table->rows->rowid;
+    return table->front ? table->front->rowid(table) : table->row->rowid;
 }
 
-bool ctr_access_found(const ctr_table *table)
+bool ctr_table_found(const ctr_table *table)
 {
-    return table->front ? table->front->found(table) : table->rows->found;
+    return table->front ? table->front->found(table) : table->row->found;
 }
 
-/* Stages table->keys, as they are spelled, for the row that was found: ctr_stage_spell. */
+/* Stages table->keys, as they are spelled, for the row that was found: ctr_row_spell. */
 static void access_spell(ctr_table *table)
 {
     if (table->front)
         table->front->spell(table);
     else
-        ctr_stage_spell(table->rows, table->keys);
+        ctr_row_spell(table->row, table->keys);
 }
 
-bool ctr_access_is_below(ctr_table *table)
+bool ctr_table_is_below(ctr_table *table)
 {
     return table->front ? table->front->is_below(table)
                         : ctr_floors_is_below(&table->floors, table->keys);
@@ -293,26 +293,26 @@ bool ctr_access_is_below(ctr_table *table)
 
 /* Records the current request, if there is one, then writes the row. A trigger on the requests must
  * not use the current row. */
-int ctr_access_write(ctr_table *table)
+int ctr_table_write(ctr_table *table)
 {
     ctr_conn *conn = table->joined.conn;
     unsigned nth = conn->ended;
     if (table->front) return table->front->write(table);
-    table->rows->writing = true;
+    table->row->writing = true;
     if (table->request) request_remember(table);
-    table->rows->writing = false;
+    table->row->writing = false;
     if (ctr_rc(table->joined.conn) != SQLITE_OK) return ctr_rc(table->joined.conn);
-    ctr_stage_write(table->rows, table->keys);
+    ctr_row_write(table->row, table->keys);
     if (ctr_rc(table->joined.conn) != SQLITE_OK && table->request) ctr_conn_spoil(conn, nth);
     return ctr_rc(table->joined.conn);
 }
 
-int ctr_access_raise(ctr_table *table)
+int ctr_table_raise(ctr_table *table)
 {
     if (table->front) return table->front->raise(table);
-    table->rows->writing = true; /* no trigger may use these rows */
+    table->row->writing = true; /* no trigger may use these rows */
     ctr_floors_raise(&table->floors, table->keys);
-    table->rows->writing = false;
+    table->row->writing = false;
     return ctr_rc(table->joined.conn);
 }
 
@@ -320,10 +320,10 @@ int ctr_access_raise(ctr_table *table)
 static bool access_key_is(ctr_table *table, int64_t rowid)
 {
     return table->front ? table->front->key_is(table, rowid)
-                        : ctr_values_key_is(table->rows, rowid, table->keys);
+                        : ctr_row_has_key(table->row, rowid, table->keys);
 }
 
-char *ctr_access_given_key_text(const ctr_table *table)
+char *ctr_table_key_text(const ctr_table *table)
 {
     ctr_conn *conn = table->joined.conn;
     char *key = ctr_problem_describe_key(table->keys, table->shape.n_keys);
@@ -337,8 +337,8 @@ char *ctr_access_given_key_text(const ctr_table *table)
 /* Returns the key of the row that was found as a message shows it. */
 static char *found_key_text(ctr_table *table)
 {
-    ctr_rows *rows = table->front ? table->front->stored_row(table) : table->rows;
-    return rows ? ctr_values_key_text(rows, rows->rowid) : ctr_access_given_key_text(table);
+    ctr_row *row = table->front ? table->front->stored_row(table) : table->row;
+    return row ? ctr_row_key_text(row, row->rowid) : ctr_table_key_text(table);
 }
 
 /* Adds "column hits of ('/', 12)" to the error at hand. */
@@ -402,9 +402,9 @@ int ctr_write_collect_key(ctr_table *table, sqlite3_value **columns)
  * count. A trigger on counter_replica must not use this row, so `writing` is set. */
 static const ctr_leader *lead(ctr_table *table)
 {
-    table->rows->writing = true;
+    table->row->writing = true;
     const ctr_leader *leader = ctr_file_leader(table->file);
-    table->rows->writing = false;
+    table->row->writing = false;
     return leader;
 }
 
@@ -440,7 +440,7 @@ static int change_counter(ctr_table *table, int counter, ctr_meaning meaning, in
 {
     ctr_conn *conn = table->joined.conn;
     ctr_sum difference;
-    ctr_summary state = ctr_rows_state(table->rows, counter);
+    ctr_summary state = ctr_row_state(table->row, counter);
     ctr_status status =
         kind_of_counter(table, counter)->meant(meaning, &state.sum, from, n, &difference);
     if (status != CTR_OK && meaning == CTR_GIVEN) return refuse_overflow(table, counter, n);
@@ -453,7 +453,7 @@ static int change_counter(ctr_table *table, int counter, ctr_meaning meaning, in
     if (meaning != CTR_GIVEN && difference.high == 0 && difference.low == 0) return ctr_rc(conn);
     const ctr_leader *leader = lead(table);
     if (!leader) return ctr_rc(conn);
-    status = ctr_stage_change(table->rows, counter, &difference, leader);
+    status = ctr_row_change(table->row, counter, &difference, leader);
     if (status != CTR_OK && meaning == CTR_GIVEN) return refuse_overflow(table, counter, n);
     if (status != CTR_OK) return refuse_own_overflow(table, counter, &state.sum, &difference);
     ctr_conn_count(conn, !state.touched);
@@ -504,16 +504,16 @@ static void meet_opening(ctr_table *table, ctr_opening *opening, int counter, in
 int ctr_write_open(ctr_table *table, ctr_opening *opening, int counter, int64_t n)
 {
     ctr_conn *conn = table->joined.conn;
-    ctr_summary state = ctr_rows_state(table->rows, counter);
+    ctr_summary state = ctr_row_state(table->row, counter);
     ctr_sum difference;
     if (kind_of_counter(table, counter)->meant(CTR_GIVEN, &state.sum, 0, n, &difference) != CTR_OK)
         return refuse_overflow(table, counter, n);
     ctr_leader leader = {.least = 1};
     memcpy(leader.id, opening->id, CTR_ID_SIZE);
-    ctr_status status = state.life % 2 == 0 ? ctr_stage_next_life(table->rows, counter, n, &leader)
-                                            : ctr_stage_open(table->rows, counter, n, &leader);
+    ctr_status status = state.life % 2 == 0 ? ctr_row_next_life(table->row, counter, n, &leader)
+                                            : ctr_row_change_cell(table->row, counter, n, &leader);
     if (ctr_rc(conn) != SQLITE_OK || refuse_life(table, counter, status)) return ctr_rc(conn);
-    const ctr_cell *cell = &table->rows->cells[counter];
+    const ctr_cell *cell = &table->row->cells[counter];
     ctr_shard shard;
     for (size_t at = 0; state.life % 2 == 1 && ctr_openings_next(cell, &at, &shard);)
         meet_opening(table, opening, counter, n, &shard);
@@ -533,14 +533,14 @@ int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given)
     ctr_conn *conn = table->joined.conn;
     const ctr_leader *leader = given->is ? lead(table) : NULL;
     if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
-    ctr_status status = ctr_stage_next_life(table->rows, counter, given->n, leader);
+    ctr_status status = ctr_row_next_life(table->row, counter, given->n, leader);
     if (leader && status == CTR_OK) ctr_conn_count(conn, false);
     return refuse_life(table, counter, status);
 }
 
 int ctr_write_tombstone(ctr_table *table, int counter)
 {
-    return refuse_life(table, counter, ctr_stage_delete(table->rows, counter));
+    return refuse_life(table, counter, ctr_row_end_counter(table->row, counter));
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -549,14 +549,14 @@ typedef enum row_state { ROW_MISSING, ROW_LIVE, ROW_DELETED } row_state;
 
 static bool is_deleted(const ctr_table *table, int counter)
 {
-    return ctr_rows_state(table->rows, counter).life % 2 == 0;
+    return ctr_row_state(table->row, counter).life % 2 == 0;
 }
 
 static row_state state_of(const ctr_table *table)
 {
     row_state state = ROW_MISSING;
     for (int i = 0; i < table->shape.n_counters; i++) {
-        ctr_summary counter = ctr_rows_state(table->rows, i);
+        ctr_summary counter = ctr_row_state(table->row, i);
         if (ctr_summary_is_live(&counter)) return ROW_LIVE;
         if (counter.life % 2 == 0) state = ROW_DELETED;
     }
@@ -567,8 +567,8 @@ static row_state state_of(const ctr_table *table)
 int ctr_write_check_floors(ctr_table *table)
 {
     ctr_conn *conn = table->joined.conn;
-    if (ctr_rc(conn) != SQLITE_OK || ctr_access_found(table)) return ctr_rc(conn);
-    if (!ctr_access_is_below(table)) return ctr_rc(conn);
+    if (ctr_rc(conn) != SQLITE_OK || ctr_table_found(table)) return ctr_rc(conn);
+    if (!ctr_table_is_below(table)) return ctr_rc(conn);
     char *key = ctr_problem_describe_key(table->keys, table->shape.n_keys);
     if (!key) return ctr_problem_nomem(conn);
     ctr_problem_set(conn, SQLITE_CONSTRAINT,
@@ -583,9 +583,9 @@ int ctr_write_check_floors(ctr_table *table)
 static void write_once(ctr_table *table)
 {
     if (ctr_rc(table->joined.conn) != SQLITE_OK) return;
-    bool changed = table->front || ctr_stage_any(table->rows);
+    bool changed = table->front || ctr_row_is_staged(table->row);
     if (changed)
-        ctr_access_write(table);
+        ctr_table_write(table);
     else if (table->request)
         request_remember(table);
 }
@@ -603,7 +603,7 @@ static void insert_row(ctr_table *table, sqlite3_value **columns)
         return;
     }
     if (ctr_write_collect_amounts(table, columns) || ctr_write_collect_key(table, columns)) return;
-    if (ctr_access_find(table)) return;
+    if (ctr_table_find(table)) return;
     row_state state = state_of(table);
     if (state == ROW_LIVE && mode == SQLITE_IGNORE) {
         ctr_problem_set(conn, SQLITE_CONSTRAINT, "the row exists already");
@@ -661,9 +661,9 @@ static void update_row(ctr_table *table, sqlite3_value **argv)
     if (!sqlite3_value_nochange(command) && ctr_table_given(command))
         ctr_problem_set(conn, SQLITE_ERROR, "commands are given by INSERT, not by UPDATE");
     if (ctr_rc(conn) != SQLITE_OK || check_key(table, rowid, columns)) return;
-    if (ctr_access_find_rowid(table, rowid)) return;
+    if (ctr_table_find_rowid(table, rowid)) return;
     if (table->front) table->front->require_as_read(table);
-    if (!ctr_access_found(table)) return;
+    if (!ctr_table_found(table)) return;
 
     for (int i = 0; i < table->shape.n_counters && ctr_rc(conn) == SQLITE_OK; i++) {
         sqlite3_value *value = columns[ctr_table_column(table->shape.counters[i])];
@@ -761,10 +761,10 @@ static void take_insert(ctr_table *table, sqlite3_value **argv)
 
 static void delete_row(ctr_table *table, int64_t rowid)
 {
-    if (ctr_access_find_rowid(table, rowid) || state_of(table) != ROW_LIVE) return;
+    if (ctr_table_find_rowid(table, rowid) || state_of(table) != ROW_LIVE) return;
     for (int i = 0; i < table->shape.n_counters; i++)
         if (ctr_write_tombstone(table, i)) return;
-    ctr_access_write(table);
+    ctr_table_write(table);
 }
 
 static void change_row(ctr_table *table, int argc, sqlite3_value **argv, bool inserts)
@@ -802,7 +802,7 @@ int ctr_write_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3
     else if (argc > 1 && !inserts && table->updated > 0)
         ctr_conn_spoil(table->joined.conn, nth);
     if (inserts) *rowid = table->repeated ? 0 : access_rowid(table);
-    ctr_access_end(table);
+    ctr_table_end_row(table);
 
     if (problem.rc == SQLITE_OK) {
         ctr_problem_end(&problem);

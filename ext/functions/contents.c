@@ -33,7 +33,7 @@ typedef struct subject {
     char *table;            /* owned; the counter table */
     sqlite3_stmt *snapshot; /* all reads are of one commit */
     ctr_shape shape;
-    ctr_rows rows;
+    ctr_row row;
 } subject;
 
 /* Returns the name of a counter table, given that name or the one of the table that it tracks; the
@@ -64,7 +64,7 @@ static int open_subject(subject *asked, ctr_conn *conn, const char *schema, cons
     if (!file) return ctr_problem_nomem(conn);
     asked->table = find_counters(file, table);
     if (!asked->table || ctr_tab_read_shape(file, asked->table, &asked->shape)) return ctr_rc(conn);
-    return ctr_rows_open(&asked->rows, file, asked->table, &asked->shape);
+    return ctr_row_open(&asked->row, file, asked->table, &asked->shape);
 }
 
 static int open_asked(subject *asked, ctr_answer *answer, sqlite3_value *table,
@@ -77,7 +77,7 @@ static int open_asked(subject *asked, ctr_answer *answer, sqlite3_value *table,
 
 static void close_subject(subject *asked)
 {
-    ctr_rows_close(&asked->rows);
+    ctr_row_close(&asked->row);
     ctr_shape_close(&asked->shape);
     sqlite3_finalize(asked->snapshot);
     sqlite3_free(asked->table);
@@ -102,7 +102,7 @@ static void fn_table_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv
     if (!ctr_run_has_schema(db, schema))
         ctr_problem_set(conn, SQLITE_ERROR, "no attached database has the name '%s'", schema);
     if (open_subject(&asked, conn, schema, table) == SQLITE_OK)
-        ctr_digest_table(digest, &asked.rows);
+        ctr_digest_table(digest, &asked.row);
     close_subject(&asked);
     if (ctr_arg_problem(ctx, NAME, &problem)) ctr_arg_result_id(ctx, digest);
 }
@@ -121,7 +121,7 @@ static void show_digests(ctr_answer *answer, sqlite3_value **args)
     ctr_digest *digests = ctr_rc(answer->conn) == SQLITE_OK ? sqlite3_malloc64(size) : NULL;
     if (digests) {
         memset(digests, 0, size);
-        ctr_digest_rows(digests, n, &asked.rows);
+        ctr_digest_rows(digests, n, &asked.row);
     } else {
         ctr_problem_nomem(answer->conn);
     }
@@ -144,14 +144,14 @@ static void show_floors(ctr_answer *answer, sqlite3_value **args)
 {
     subject asked;
     open_asked(&asked, answer, args[0], args[1]);
-    ctr_slot *floors = asked.rows.tab ? ctr_floors_read(asked.rows.tab) : NULL;
+    ctr_slot *floors = asked.row.tab ? ctr_floors_read(asked.row.tab) : NULL;
     for (int i = 0; floors && i < asked.shape.n_keys; i++) {
         sqlite3_value *value = sqlite3_column_value(floors->kept.statement, i);
         if (sqlite3_value_type(value) == SQLITE_NULL) continue;
         ctr_answer_text(answer, asked.shape.columns[asked.shape.keys[i]].name);
         ctr_answer_value(answer, value);
     }
-    ctr_tab_give_back(asked.rows.tab, floors);
+    ctr_tab_give_back(asked.row.tab, floors);
     close_subject(&asked);
 }
 
@@ -159,25 +159,25 @@ static void show_purged(ctr_answer *answer, sqlite3_value **args)
 {
     subject asked;
     open_asked(&asked, answer, args[0], args[1]);
-    ctr_slot *floors = asked.rows.tab ? ctr_floors_read(asked.rows.tab) : NULL;
+    ctr_slot *floors = asked.row.tab ? ctr_floors_read(asked.row.tab) : NULL;
     int rows = asked.shape.n_keys + 1; /* after the floors and _seq */
     ctr_answer_text(answer, asked.table);
     ctr_answer_integer(answer, floors ? sqlite3_column_int64(floors->kept.statement, rows) : 0);
     ctr_answer_integer(answer, floors ? sqlite3_column_int64(floors->kept.statement, rows + 1) : 0);
-    ctr_tab_give_back(asked.rows.tab, floors);
+    ctr_tab_give_back(asked.row.tab, floors);
     close_subject(&asked);
 }
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
 /* Answers with the touched counters of a row. */
-static void show_touched(ctr_answer *answer, ctr_rows *rows, sqlite3_stmt *row, const char *key)
+static void show_touched(ctr_answer *answer, ctr_row *row, sqlite3_stmt *stands, const char *key)
 {
-    const ctr_shape *shape = rows->shape;
+    const ctr_shape *shape = row->shape;
     for (int i = 0; i < shape->n_counters && ctr_rc(answer->conn) == SQLITE_OK; i++) {
         ctr_cell cell;
         int column = CTR_WALK_COLUMNS + shape->counters[i];
-        if (ctr_values_open_cell(rows, row, column, i, &cell)) break;
+        if (ctr_row_open_cell(row, stands, column, i, &cell)) break;
         if (ctr_cell_is_untouched(&cell)) continue;
         ctr_answer_text(answer, key);
         ctr_answer_text(answer, ctr_shape_counter_name(shape, i));
@@ -194,15 +194,14 @@ static void show_cells(ctr_answer *answer, sqlite3_value **args)
     const ctr_shape *shape = &asked.shape;
     sqlite3_value **keys = sqlite3_malloc64(((size_t)shape->n_keys + 1) * sizeof(sqlite3_value *));
     if (!keys) ctr_problem_nomem(answer->conn);
-    if (ctr_rc(answer->conn) == SQLITE_OK)
-        ctr_stream_walk_open(&walk, &asked.rows, CTR_WALK_ALL, 0);
+    if (ctr_rc(answer->conn) == SQLITE_OK) ctr_stream_walk_open(&walk, &asked.row, CTR_WALK_ALL, 0);
     while (ctr_stream_walk_next(&walk)) {
         for (int i = 0; i < shape->n_keys; i++)
             keys[i] = sqlite3_column_value(walk.row, CTR_WALK_COLUMNS + shape->keys[i]);
         if (ctr_pack_values(answer->conn, &packed, keys, shape->n_keys)) break;
         char *key = ctr_key_json_write(packed.bytes, packed.size);
         if (!key) ctr_problem_nomem(answer->conn);
-        show_touched(answer, &asked.rows, walk.row, key);
+        show_touched(answer, &asked.row, walk.row, key);
         sqlite3_free(key);
     }
     ctr_stream_walk_close(&walk);
@@ -293,21 +292,21 @@ static void count_cell(ctr_conn *conn, census *all, const ctr_cell *cell)
     all->shards += (int64_t)n;
 }
 
-static void count_row(census *all, ctr_rows *rows, sqlite3_stmt *row)
+static void count_row(census *all, ctr_row *row, sqlite3_stmt *stands)
 {
-    const ctr_shape *shape = rows->shape;
+    const ctr_shape *shape = row->shape;
     bool live = false, deleted = false;
-    for (int i = 0; i < shape->n_columns && ctr_rc(rows->conn) == SQLITE_OK; i++) {
+    for (int i = 0; i < shape->n_columns && ctr_rc(row->conn) == SQLITE_OK; i++) {
         ctr_cell cell;
         int column = CTR_WALK_COLUMNS + i, counter = shape->columns[i].counter;
         if (counter < 0) {
-            int type = sqlite3_column_type(row, column);
+            int type = sqlite3_column_type(stands, column);
             bool number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
-            all->bytes += number ? 8 : sqlite3_column_bytes(row, column);
+            all->bytes += number ? 8 : sqlite3_column_bytes(stands, column);
             continue;
         }
-        if (ctr_values_open_cell(rows, row, column, counter, &cell)) return;
-        count_cell(rows->conn, all, &cell);
+        if (ctr_row_open_cell(row, stands, column, counter, &cell)) return;
+        count_cell(row->conn, all, &cell);
         live = live || ctr_cell_is_live(&cell);
         deleted = deleted || ctr_cell_is_deleted(&cell);
     }
@@ -322,8 +321,8 @@ static void take_census(census *all, ctr_answer *answer, sqlite3_value **args)
     subject asked;
     ctr_walk walk;
     if (open_asked(&asked, answer, args[0], args[1]) == SQLITE_OK) {
-        ctr_stream_walk_open(&walk, &asked.rows, CTR_WALK_ALL, 0);
-        while (ctr_stream_walk_next(&walk)) count_row(all, &asked.rows, walk.row);
+        ctr_stream_walk_open(&walk, &asked.row, CTR_WALK_ALL, 0);
+        while (ctr_stream_walk_next(&walk)) count_row(all, &asked.row, walk.row);
         ctr_stream_walk_close(&walk);
     }
     gather_ids(all);

@@ -35,19 +35,19 @@ static int64_t count_all(const ctr_member *member)
 }
 
 /* Returns whether the other table has the row, too, and sets *same. A damaged row differs. */
-static bool compare_row(ctr_rows *rows, sqlite3_stmt *row, ctr_rows *other, sqlite3_value **keys,
+static bool compare_row(ctr_row *row, sqlite3_stmt *stands, ctr_row *other, sqlite3_value **keys,
                         bool *same)
 {
-    const ctr_shape *shape = rows->shape;
+    const ctr_shape *shape = row->shape;
     ctr_problem trouble;
     for (int i = 0; i < shape->n_keys; i++)
-        keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + shape->keys[i]);
-    ctr_problem_try(rows->conn, &trouble);
-    ctr_rows_find_key(other, keys);
+        keys[i] = sqlite3_column_value(stands, CTR_WALK_COLUMNS + shape->keys[i]);
+    ctr_problem_try(row->conn, &trouble);
+    ctr_row_find_key(other, keys);
     bool found = trouble.rc != SQLITE_OK || other->found;
     *same = found && trouble.rc == SQLITE_OK &&
-            ctr_values_same_cells(rows, row, CTR_WALK_COLUMNS, other) && trouble.rc == SQLITE_OK;
-    ctr_problem_raise_if(rows->conn, &trouble, trouble.rc != SQLITE_CORRUPT_VTAB);
+            ctr_row_same_cells(row, stands, CTR_WALK_COLUMNS, other) && trouble.rc == SQLITE_OK;
+    ctr_problem_raise_if(row->conn, &trouble, trouble.rc != SQLITE_CORRUPT_VTAB);
     return found;
 }
 
@@ -60,10 +60,10 @@ static int64_t count_different(ctr_member *one, ctr_member *two)
     const ctr_shape *shape = &one->merge.shape;
     sqlite3_value **keys = sqlite3_malloc64((size_t)shape->n_keys * sizeof *keys);
     if (!keys) ctr_problem_nomem(one->conn);
-    ctr_stream_walk_open(&walk, &one->merge.rows, CTR_WALK_ALL, 0);
+    ctr_stream_walk_open(&walk, &one->merge.row, CTR_WALK_ALL, 0);
     while (ctr_stream_walk_next(&walk)) {
         bool same = false;
-        met += compare_row(&one->merge.rows, walk.row, &two->merge.rows, keys, &same);
+        met += compare_row(&one->merge.row, walk.row, &two->merge.row, keys, &same);
         different += !same;
     }
     ctr_stream_walk_close(&walk);
@@ -81,7 +81,7 @@ static void answer_rows(ctr_answer *answer, ctr_member *first, ctr_member *membe
     uint8_t digest[CTR_ID_SIZE];
     ctr_problem damage;
     ctr_problem_try(answer->conn, &damage);
-    int rc = ctr_digest_table(digest, &member->merge.rows);
+    int rc = ctr_digest_table(digest, &member->merge.row);
     ctr_problem_raise_if(answer->conn, &damage, ctr_member_ends_statement(rc));
     ctr_answer_integer(answer, count_all(member));
     ctr_answer_id(answer, rc == SQLITE_OK ? digest : NULL);
@@ -243,13 +243,13 @@ static void show_number(ctr_answer *answer, const ctr_shown *shown)
 
 /* Returns the question about two openings of a counter that await an answer, NULL if there are
  * none. The caller frees it. */
-static char *question_about(const ctr_tracked *tracked, ctr_rows *rows, int counter)
+static char *question_about(const ctr_tracked *tracked, ctr_row *row, int counter)
 {
     ctr_shard pair[2];
     ctr_openings openings;
-    ctr_openings_read(&openings, rows->tab);
-    bool asks = ctr_rc(rows->conn) == SQLITE_OK &&
-                ctr_openings_unanswered(rows->conn, &openings, &rows->cells[counter], pair);
+    ctr_openings_read(&openings, row->tab);
+    bool asks = ctr_rc(row->conn) == SQLITE_OK &&
+                ctr_openings_unanswered(row->conn, &openings, &row->cells[counter], pair);
     int own = asks && ctr_openings_is_own(&openings, pair[1].id);
     bool is_own = asks && ctr_openings_is_own(&openings, pair[own].id);
     const uint8_t *other = asks ? pair[!own].id : NULL, *second = is_own ? NULL : pair[own].id;
@@ -264,7 +264,7 @@ static char *question_about(const ctr_tracked *tracked, ctr_rows *rows, int coun
                                    (long long)pair[own].value, is_own ? "here" : "in one",
                                    (long long)pair[!own].value, same, add)
                  : NULL;
-    if (asks && !why) ctr_problem_nomem(rows->conn);
+    if (asks && !why) ctr_problem_nomem(row->conn);
     sqlite3_free(same);
     sqlite3_free(add);
     ctr_openings_close(&openings);
@@ -275,7 +275,7 @@ static char *question_about(const ctr_tracked *tracked, ctr_rows *rows, int coun
 typedef struct shown_row {
     ctr_answer *answer;
     ctr_showing *showing;
-    ctr_rows *rows;        /* the row was found */
+    ctr_row *row;          /* the row was found */
     ctr_row_values *table; /* its regular columns */
     ctr_apart_row apart;
     char *key;       /* owned */
@@ -305,11 +305,11 @@ static void show_apart_counter(const shown_row *row, int counter)
 {
     ctr_shown merged, none = {.null = true};
     const ctr_apart_row *apart = &row->apart;
-    ctr_summary state = ctr_rows_state(row->rows, counter);
+    ctr_summary state = ctr_row_state(row->row, counter);
     const ctr_tracked_column *column = ctr_tracked_column_of(row->showing->tracked, counter);
     if (!column) return;
     char *question =
-        apart->withheld ? question_about(row->showing->tracked, row->rows, counter) : NULL;
+        apart->withheld ? question_about(row->showing->tracked, row->row, counter) : NULL;
     if (!apart->waits && !apart->is_in[counter] && !question) return;
     bool counts = ctr_summary_counts(&state);
     bool is = ctr_showing_value(row->showing, counter, &state, &merged);
@@ -329,8 +329,8 @@ static void show_refused(const shown_row *row, sqlite3_value **keys)
 {
     const ctr_tracked *tracked = row->showing->tracked;
     if (!row->apart.refused) return;
-    if (!row->table->tab) ctr_row_values_open(row->table, row->rows->tab);
-    ctr_row_values_show(row->table, row->rows->rowid, keys);
+    if (!row->table->tab) ctr_row_values_open(row->table, row->row->tab);
+    ctr_row_values_show(row->table, row->row->rowid, keys);
     for (int i = 0; i < tracked->n_regular && ctr_rc(tracked->conn) == SQLITE_OK; i++) {
         const ctr_tracked_column *column = ctr_tracked_regular(tracked, i);
         const ctr_shown *merged = &row->apart.shown[tracked->shape->n_counters + i],
@@ -356,23 +356,23 @@ static void show_ended(const shown_row *row)
 
 static void show_apart_row(shown_row *row, int64_t rowid)
 {
-    ctr_conn *conn = row->rows->conn;
+    ctr_conn *conn = row->row->conn;
     ctr_text *mark = ctr_text_mark(conn);
     const ctr_tracked *tracked = row->showing->tracked;
     ctr_apart_read(tracked, row->showing->tab, rowid, &row->apart);
     sqlite3_value **keys = sqlite3_malloc64((size_t)tracked->shape->n_keys * sizeof *keys);
     if (!keys) ctr_problem_nomem(conn);
-    if (ctr_rc(conn) == SQLITE_OK) ctr_rows_find_rowid(row->rows, rowid);
-    if (row->rows->found && keys && ctr_values_take_key(row->rows, rowid, keys)) {
+    if (ctr_rc(conn) == SQLITE_OK) ctr_row_find_rowid(row->row, rowid);
+    if (row->row->found && keys && ctr_row_key_of(row->row, rowid, keys)) {
         row->key = ctr_problem_describe_key(keys, tracked->shape->n_keys);
         if (!row->key) ctr_problem_nomem(conn);
-        row->why = ctr_blockers_explain(row->showing, row->rows, keys, &row->apart);
+        row->why = ctr_blockers_explain(row->showing, row->row, keys, &row->apart);
         for (int i = 0; i < tracked->shape->n_counters && ctr_rc(conn) == SQLITE_OK; i++)
             show_apart_counter(row, i);
         show_refused(row, keys);
         if (ctr_rc(conn) == SQLITE_OK) show_ended(row);
     }
-    for (int i = 0; row->rows->found && keys && i < tracked->shape->n_keys; i++)
+    for (int i = 0; row->row->found && keys && i < tracked->shape->n_keys; i++)
         sqlite3_value_free(keys[i]);
     sqlite3_free(keys);
     sqlite3_free(row->key);
@@ -383,7 +383,7 @@ static void show_apart_row(shown_row *row, int64_t rowid)
 
 static void show_whole(ctr_answer *answer, ctr_tab *tab, ctr_showing *showing)
 {
-    ctr_rows rows = {0};
+    ctr_row row = {0};
     ctr_row_values values = {0};
     const ctr_tracked *tracked = showing->tracked;
     const ctr_shape *shape = tracked->shape;
@@ -394,15 +394,15 @@ static void show_whole(ctr_answer *answer, ctr_tab *tab, ctr_showing *showing)
         show_state(answer, tracked->table, ctr_tracked_regular(tracked, i)->name, "regular");
     if (shape->replicated && ctr_tracked_travel(tracked) == 0)
         show_state(answer, tracked->table, NULL, "regular");
-    if (ctr_rc(tab->conn) == SQLITE_OK) ctr_rows_open(&rows, tab->file, tracked->counters, shape);
-    rows.whole = true;
-    shown_row shown = {.answer = answer, .showing = showing, .rows = &rows, .table = &values};
+    if (ctr_rc(tab->conn) == SQLITE_OK) ctr_row_open(&row, tab->file, tracked->counters, shape);
+    row.whole = true;
+    shown_row shown = {.answer = answer, .showing = showing, .row = &row, .table = &values};
     ctr_run run = ctr_tab_run(tab);
     sqlite3_stmt *listed = ctr_run_prepare(&run, CTR_SQL_APART_ROWS);
     while (ctr_run_row(&run, listed)) show_apart_row(&shown, sqlite3_column_int64(listed, 0));
     sqlite3_finalize(listed);
     ctr_row_values_close(&values);
-    ctr_rows_close(&rows);
+    ctr_row_close(&row);
 }
 
 /* Lists the columns of a table whose triggers are not intact; NULL for one that has none. */

@@ -93,7 +93,7 @@ static void show_listed(tracking_call *call)
     if (ctr_rc(call->conn) == SQLITE_OK) {
         if (ctr_merge_open_table(&merge, call->file, &entry, &conflicts)) {
             merge.showing.leaves_refused = leaves_refused(call);
-            ctr_later_show_apart(&merge.showing, &merge.rows, false, false);
+            ctr_later_show_apart(&merge.showing, &merge.row, false, false);
         }
         ctr_merge_close(&merge);
     }

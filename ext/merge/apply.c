@@ -99,7 +99,7 @@ static int open_target(ctr_apply *apply, const char *birth, bool has_life, ctr_f
             file->conn, SQLITE_ERROR,
             "no counter table was created with this name here: CREATE it first, as at the source");
     if (ctr_rc(file->conn) == SQLITE_OK) {
-        apply->merge.rows.origin = CTR_FED;
+        apply->merge.row.origin = CTR_FED;
         const ctr_shape *shape = &apply->merge.shape;
         const char *values = ctr_shape_list(file->conn, shape, CTR_KEYS, "#", ", ", 1);
         apply->keys = sqlite3_malloc64((size_t)shape->n_keys * sizeof *apply->keys);
@@ -252,7 +252,7 @@ static void refuse_regular(const ctr_apply *apply, const ctr_change *change)
 {
     const ctr_merge *merge = &apply->merge;
     if (change->generation % 2 == 0) return;
-    const ctr_registry *registry = ctr_regular_of(merge->rows.tab);
+    const ctr_registry *registry = ctr_regular_of(merge->row.tab);
     if (!registry || ctr_regular_named(registry, change->column, strlen(change->column)) < 0)
         return;
     ctr_problem_set(apply->conn, SQLITE_ERROR,
@@ -321,7 +321,7 @@ static void apply_to_row(ctr_apply *apply, const ctr_change *change, ctr_file *f
 static void leave_out_own(ctr_apply *apply, const ctr_change *change, int counter, ctr_cell *cell)
 {
     ctr_merge *merge = &apply->merge;
-    const ctr_row_cell *row = ctr_rows_row(&merge->rows);
+    const ctr_row_cell *row = ctr_row_stamps(&merge->row);
     const ctr_cell none = ctr_cell_untouched();
     ctr_sent_cell sent = {.device = change->device,
                           .table = merge->entry.birth,
@@ -329,12 +329,12 @@ static void leave_out_own(ctr_apply *apply, const ctr_change *change, int counte
                           .keys = apply->keys,
                           .n_keys = merge->shape.n_keys,
                           .mine =
-                              row && row->life < change->life ? &none : &merge->rows.cells[counter],
+                              row && row->life < change->life ? &none : &merge->row.cells[counter],
                           .theirs = cell};
     if (row && row->life > change->life) return;
     apply->left.size = 0;
     uint8_t *out = ctr_pack_room(apply->conn, &apply->left, cell->size);
-    if (!out || ctr_conflicts_read_own(&apply->own, merge->rows.tab->file)) return;
+    if (!out || ctr_conflicts_read_own(&apply->own, merge->row.tab->file)) return;
     size_t size = ctr_conflicts_leave_out(apply->conn, &apply->conflicts, &apply->own, &sent, out);
     *cell = ctr_cell_written(out, size);
 }

@@ -73,7 +73,7 @@ static void open_circle_table(circles *all, const ctr_catalog_entry *here)
     table->keys = sqlite3_malloc64(size);
     table->other = sqlite3_malloc64(size);
     if (!table->keys || !table->other) ctr_problem_nomem(all->pull->file->conn);
-    if (tracked->n_regular > 0) ctr_row_values_open(&table->values, table->merge.rows.tab);
+    if (tracked->n_regular > 0) ctr_row_values_open(&table->values, table->merge.row.tab);
     list_rows(all, all->n_tables - 1);
 }
 
@@ -208,8 +208,8 @@ static bool take_referrers(circles *all, const circle_row *row, int key)
         circle_table *of = &all->tables[child];
         for (int i = 0; i < of->merge.shape.n_keys; i++)
             of->other[i] = sqlite3_column_value(referrer, i);
-        if (ctr_rows_find_key(&of->merge.rows, of->other) == SQLITE_OK && of->merge.rows.found)
-            other = listed_row_of(all, child, of->merge.rows.rowid);
+        if (ctr_row_find_key(&of->merge.row, of->other) == SQLITE_OK && of->merge.row.found)
+            other = listed_row_of(all, child, of->merge.row.rowid);
         goes = other >= 0 && all->rows[other].ended;
         if (goes) take_into_group(all, (size_t)other);
     }
@@ -252,8 +252,8 @@ static bool take_parent(circles *all, const circle_row *row, int key)
         if (!of->other[i]) return true;
     }
     if (foreign->n != n) return true;
-    if (ctr_rows_find_key(&of->merge.rows, of->other) || !of->merge.rows.found) return false;
-    int64_t other = listed_row_of(all, parent, of->merge.rows.rowid);
+    if (ctr_row_find_key(&of->merge.row, of->other) || !of->merge.row.found) return false;
+    int64_t other = listed_row_of(all, parent, of->merge.row.rowid);
     if (other >= 0 && !all->rows[other].ended) take_into_group(all, (size_t)other);
     return true;
 }
@@ -266,7 +266,7 @@ static bool complete_group(circles *all, size_t number)
     ctr_conn *conn = all->pull->file->conn;
     const circle_row *row = &all->rows[number];
     circle_table *table = &all->tables[row->table];
-    bool complete = ctr_values_take_key(&table->merge.rows, row->id, table->keys);
+    bool complete = ctr_row_key_of(&table->merge.row, row->id, table->keys);
     if (complete && !row->ended && table->values.tab)
         ctr_row_values_read(&table->values, row->id, table->keys);
     for (int i = 0; i < all->foreign->n && complete && ctr_rc(conn) == SQLITE_OK; i++)
@@ -304,9 +304,9 @@ static void write_circle_row(circles *all, const circle_row *row, bool loosely)
     circle_table *table = &all->tables[row->table];
     ctr_showing *showing = &table->merge.showing;
     showing->writing.together = true;
-    if (loosely && row->ended) ctr_later_clear(showing, &table->merge.rows, row->id, table->refers);
+    if (loosely && row->ended) ctr_later_clear(showing, &table->merge.row, row->id, table->refers);
     if (loosely && !row->ended) showing->leaves_out = table->refers;
-    ctr_later_show_listed(showing, &table->merge.rows, row->id);
+    ctr_later_show_listed(showing, &table->merge.row, row->id);
     showing->leaves_out = NULL;
     showing->writing.together = false;
 }

@@ -28,7 +28,7 @@ bool ctr_digest_bucket_has(const ctr_bucket *bucket, const ctr_packed *folded_ke
 /* A table while its rows are hashed. */
 typedef struct hashing {
     const ctr_shape *shape;
-    ctr_rows *rows;
+    ctr_row *row;
     int *by_name; /* counters in the order of their names */
     sqlite3_value **keys;
     ctr_packed bytes;
@@ -56,7 +56,7 @@ static void add_hash(ctr_digest *digest, const ctr_packed *row)
 
 static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt *row)
 {
-    ctr_conn *conn = job->rows->conn;
+    ctr_conn *conn = job->row->conn;
     for (int i = 0; i < job->shape->n_keys; i++)
         job->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + job->shape->keys[i]);
     if (ctr_pack_folded(conn, &job->bytes, job->shape, job->keys)) return;
@@ -68,7 +68,7 @@ static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt 
     for (int i = 0; i < job->shape->n_counters && ctr_rc(conn) == SQLITE_OK; i++) {
         ctr_cell cell;
         int counter = job->by_name[i], column = job->shape->counters[counter];
-        if (ctr_values_open_cell(job->rows, row, CTR_WALK_COLUMNS + column, counter, &cell)) return;
+        if (ctr_row_open_cell(job->row, row, CTR_WALK_COLUMNS + column, counter, &cell)) return;
         if (ctr_cell_is_untouched(&cell)) continue;
         const char *name = ctr_shape_counter_name(job->shape, counter);
         append_bytes(conn, &job->bytes, name, strlen(name));
@@ -78,15 +78,15 @@ static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt 
     if (any && ctr_rc(conn) == SQLITE_OK) add_hash(&digests[bucket], &job->bytes);
 }
 
-void ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows)
+void ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_row *row)
 {
-    const ctr_shape *shape = rows->shape;
-    hashing job = {.shape = shape, .rows = rows};
+    const ctr_shape *shape = row->shape;
+    hashing job = {.shape = shape, .row = row};
     job.by_name = sqlite3_malloc64(((size_t)shape->n_counters + 1) * sizeof *job.by_name);
     job.keys = sqlite3_malloc64((size_t)shape->n_keys * sizeof *job.keys);
-    if (!job.by_name || !job.keys) ctr_problem_nomem(rows->conn);
-    ctr_row_feed_open(&job.giver, rows->tab);
-    if (ctr_rc(rows->conn) == SQLITE_OK) {
+    if (!job.by_name || !job.keys) ctr_problem_nomem(row->conn);
+    ctr_row_feed_open(&job.giver, row->tab);
+    if (ctr_rc(row->conn) == SQLITE_OK) {
         ctr_walk walk;
         for (int i = 0, at; i < shape->n_counters; i++) { /* an insertion sort */
             const char *name = ctr_shape_counter_name(shape, i);
@@ -97,7 +97,7 @@ void ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows)
             }
             job.by_name[at] = i;
         }
-        ctr_stream_walk_open(&walk, rows, CTR_WALK_ALL, 0);
+        ctr_stream_walk_open(&walk, row, CTR_WALK_ALL, 0);
         while (ctr_stream_walk_next(&walk)) hash_row(&job, digests, n, walk.row);
         ctr_stream_walk_close(&walk);
     }
@@ -137,34 +137,34 @@ static const char *next_name(const ctr_shape *shape, const char *last, int64_t *
     return least;
 }
 
-int ctr_digest_table(uint8_t out[CTR_ID_SIZE], ctr_rows *rows)
+int ctr_digest_table(uint8_t out[CTR_ID_SIZE], ctr_row *row)
 {
-    const ctr_shape *shape = rows->shape;
+    const ctr_shape *shape = row->shape;
     ctr_digest digest = {0, 0, 0};
     ctr_packed floors = {NULL, 0, 0}, columns = {NULL, 0, 0};
-    ctr_digest_rows(&digest, 1, rows);
+    ctr_digest_rows(&digest, 1, row);
 
     sqlite3_value **values = sqlite3_malloc64((size_t)shape->n_keys * sizeof *values);
-    if (!values) ctr_problem_nomem(rows->conn);
-    ctr_slot *found = ctr_floors_read(rows->tab);
+    if (!values) ctr_problem_nomem(row->conn);
+    ctr_slot *found = ctr_floors_read(row->tab);
     for (int i = 0; found && i < shape->n_keys; i++)
         values[i] = sqlite3_column_value(found->kept.statement, i);
-    if (found) ctr_pack_folded(rows->conn, &floors, shape, values);
-    ctr_tab_give_back(rows->tab, found);
+    if (found) ctr_pack_folded(row->conn, &floors, shape, values);
+    ctr_tab_give_back(row->tab, found);
     sqlite3_free(values);
 
     const char *name = NULL;
     int64_t generation;
-    while (ctr_rc(rows->conn) == SQLITE_OK && (name = next_name(shape, name, &generation))) {
+    while (ctr_rc(row->conn) == SQLITE_OK && (name = next_name(shape, name, &generation))) {
         uint8_t bytes[8];
         ctr_bytes_put(bytes, (uint64_t)generation);
-        append_bytes(rows->conn, &columns, name, strlen(name));
-        append_bytes(rows->conn, &columns, bytes, sizeof bytes);
+        append_bytes(row->conn, &columns, name, strlen(name));
+        append_bytes(row->conn, &columns, bytes, sizeof bytes);
     }
     ctr_digest_finish(&digest, &floors, &columns, out);
     sqlite3_free(floors.bytes);
     sqlite3_free(columns.bytes);
-    return ctr_rc(rows->conn);
+    return ctr_rc(row->conn);
 }
 
 /* ---- the shards of an id --------------------------------------------------------------------- */
@@ -176,7 +176,7 @@ typedef struct holds_job {
     const uint8_t *id;
     const ctr_catalog_entry *entry;
     ctr_shape shape, other_shape;
-    ctr_rows rows, other;
+    ctr_row row, other;
     sqlite3_value **keys;
     ctr_packed bytes;
     bool there, holds; /* the source has the table; everything seen so far */
@@ -215,12 +215,11 @@ static void walk_row(holds_job *job, sqlite3_stmt *row)
         ctr_cell cell;
         ctr_shard shard, found;
         const ctr_column *column = &shape->columns[shape->counters[c]];
-        if (ctr_values_open_cell(&job->rows, row, CTR_WALK_COLUMNS + shape->counters[c], c,
-                                 &cell) ||
+        if (ctr_row_open_cell(&job->row, row, CTR_WALK_COLUMNS + shape->counters[c], c, &cell) ||
             !ctr_cell_shard(&cell, job->id, &shard))
             continue;
         add_shard(job, column->name, &cell, &shard);
-        if (job->there && !looked) ctr_rows_find_key(&job->other, job->keys);
+        if (job->there && !looked) ctr_row_find_key(&job->other, job->keys);
         looked = true;
         if (!job->source || ctr_rc(job->file->conn) != SQLITE_OK) continue;
         int theirs = job->there
@@ -242,7 +241,7 @@ static void walk_table(holds_job *job)
     if (ctr_tab_read_shape(job->file, name, &job->shape)) return;
     job->keys = sqlite3_malloc64((size_t)job->shape.n_keys * sizeof *job->keys);
     if (!job->keys) ctr_problem_nomem(conn);
-    ctr_rows_open(&job->rows, job->file, name, &job->shape);
+    ctr_row_open(&job->row, job->file, name, &job->shape);
     const ctr_source *source = job->source;
     if (source && ctr_rc(conn) == SQLITE_OK) {
         ctr_catalog_entry theirs = {0};
@@ -253,11 +252,11 @@ static void walk_table(holds_job *job)
             ctr_shape_check_keys(conn, &job->other_shape, "the giving file", &job->shape,
                                  "the taking file");
         if (job->there && ctr_rc(conn) == SQLITE_OK)
-            ctr_rows_open(&job->other, source->file, theirs.name, &job->other_shape);
+            ctr_row_open(&job->other, source->file, theirs.name, &job->other_shape);
         job->other.whole = true;
         ctr_catalog_close_entry(&theirs);
     }
-    ctr_stream_walk_open(&walk, &job->rows, CTR_WALK_ALL, 0);
+    ctr_stream_walk_open(&walk, &job->row, CTR_WALK_ALL, 0);
     while (ctr_stream_walk_next(&walk)) walk_row(job, walk.row);
     ctr_stream_walk_close(&walk);
 }
@@ -278,8 +277,8 @@ bool ctr_digest_shards(const ctr_source *source, ctr_file *file, const uint8_t i
                          .digest = &sum};
         walk_table(&job);
         holds = holds && job.holds;
-        ctr_rows_close(&job.rows);
-        ctr_rows_close(&job.other);
+        ctr_row_close(&job.row);
+        ctr_row_close(&job.other);
         ctr_shape_close(&job.shape);
         ctr_shape_close(&job.other_shape);
         sqlite3_free(job.keys);

@@ -277,7 +277,7 @@ static void refuse_column(const ctr_merge *merge, const ctr_registry *registry,
 /* Sets the stamps of my columns, and where their values are. */
 static void take_columns(ctr_merge *merge, ctr_row_image *image, taken_row *row)
 {
-    const ctr_registry *registry = ctr_regular_of(merge->rows.tab);
+    const ctr_registry *registry = ctr_regular_of(merge->row.tab);
     ctr_row_column column;
     for (int i = 0; i < row->cell.n; i++) {
         row->map[i] = row->places[i] = -1;
@@ -299,7 +299,7 @@ static void take_columns(ctr_merge *merge, ctr_row_image *image, taken_row *row)
 static void take_row_values(const ctr_merge *merge, const ctr_row_image *image, taken_row *row)
 {
     if (image->n == 0 || ctr_rc(merge->conn) != SQLITE_OK) return;
-    ctr_run run = ctr_tab_run(merge->rows.tab);
+    ctr_run run = ctr_tab_run(merge->row.tab);
     row->values = prepare_values(merge->conn, (int)image->n);
     size_t size = (size_t)(image->end - image->values);
     if (row->values) ctr_problem_sqlite(run.conn, ctr_pack_bind(row->values, image->values, size));
@@ -308,7 +308,7 @@ static void take_row_values(const ctr_merge *merge, const ctr_row_image *image, 
 
 static void make_room_for_taken(const ctr_merge *merge, taken_row *row)
 {
-    if (!ctr_regular_room(merge->rows.tab, &row->cell, &row->room)) return;
+    if (!ctr_regular_room(merge->row.tab, &row->cell, &row->room)) return;
     size_t n = (size_t)row->cell.n + 1, m = (size_t)merge->showing.tracked->n_regular + 1;
     row->map = sqlite3_malloc64(n * sizeof *row->map);
     row->places = sqlite3_malloc64(n * sizeof *row->places);
@@ -334,7 +334,7 @@ static void choose_values(const ctr_merge *merge, taken_row *row)
     const ctr_tracked *tracked = merge->showing.tracked;
     for (int i = 0; i < tracked->n_regular; i++) {
         int number = ctr_tracked_regular(tracked, i)->number;
-        bool is = number < row->cell.n && merge->rows.join.taken[number] &&
+        bool is = number < row->cell.n && merge->row.join.taken[number] &&
                   ctr_tracked_regular(tracked, i)->name && row->places[number] >= 0;
         row->shown[i] = is ? sqlite3_column_value(row->values, row->places[number]) : NULL;
     }
@@ -344,8 +344,8 @@ static void choose_values(const ctr_merge *merge, taken_row *row)
  * change of this file. */
 static void give_back(ctr_merge *merge)
 {
-    ctr_stage_row(&merge->rows);
-    merge->rows.also_here = true;
+    ctr_row_set_stamps(&merge->row);
+    merge->row.also_here = true;
 }
 
 void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size)
@@ -364,12 +364,12 @@ void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size)
         take_columns(merge, &image, &row);
         take_row_values(merge, &image, &row);
     }
-    const ctr_row_cell *mine = ctr_rows_row(&merge->rows);
+    const ctr_row_cell *mine = ctr_row_stamps(&merge->row);
     bool lost =
         ctr_rc(merge->conn) == SQLITE_OK && mine && ctr_row_cell_lacks(mine, &row.cell, row.map);
     if (ctr_rc(merge->conn) == SQLITE_OK &&
         ctr_merge_row(merge, &row.cell, row.map, 0) != CTR_ROW_STAYS) {
-        if (merge->rows.join.asks) refuse_drift(merge, &row);
+        if (merge->row.join.asks) refuse_drift(merge, &row);
         if (lost) give_back(merge);
         choose_values(merge, &row);
         ctr_merge_write_values(merge, row.shown);
@@ -396,7 +396,7 @@ static void keep_pending(ctr_merge *merge, uint32_t life, int counter, const ctr
     ctr_packed name = {0};
     ctr_cell kept = ctr_cell_untouched();
     pack_name(merge, ctr_shape_counter_name(&merge->shape, counter), &name);
-    ctr_run run = ctr_tab_run(merge->rows.tab);
+    ctr_run run = ctr_tab_run(merge->row.tab);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_PENDING);
     ctr_run_bind_int(&run, row, ":life", life);
     ctr_run_bind_blob(&run, row, ":name", name.bytes, name.size);
@@ -418,7 +418,7 @@ static void keep_pending(ctr_merge *merge, uint32_t life, int counter, const ctr
 
 bool ctr_row_feed_admits(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell)
 {
-    const ctr_row_cell *mine = ctr_rows_row(&merge->rows);
+    const ctr_row_cell *mine = ctr_row_stamps(&merge->row);
     if (!mine) return ctr_rc(merge->conn) == SQLITE_OK;
     if (mine->life < life) keep_pending(merge, life, counter, cell);
     if (mine->life != life || ctr_rc(merge->conn) != SQLITE_OK) return false;
@@ -453,13 +453,13 @@ static bool take_one_pending(ctr_merge *merge, sqlite3_stmt *pending, sqlite3_st
     size_t size = (size_t)sqlite3_column_bytes(pending, 1), key_size = 0;
     int counter = name ? counter_of_name(merge, name, size, &key_size) : -1;
     if (counter < 0) return true;
-    ctr_run run = ctr_tab_run(merge->rows.tab);
+    ctr_run run = ctr_tab_run(merge->row.tab);
     sqlite3_reset(values);
     ctr_problem_sqlite(run.conn, ctr_pack_bind(values, name, key_size));
     if (!ctr_run_row(&run, values)) return false;
     for (int i = 0; i < merge->shape.n_keys; i++) keys[i] = sqlite3_column_value(values, i);
     if (!ctr_merge_find(merge, keys)) return ctr_rc(merge->conn) == SQLITE_OK;
-    const ctr_row_cell *mine = ctr_rows_row(&merge->rows);
+    const ctr_row_cell *mine = ctr_row_stamps(&merge->row);
     if (!mine || mine->life < life) return false;
     ctr_cell cell;
     const void *bytes = sqlite3_column_blob(pending, 2);
@@ -473,7 +473,7 @@ static bool take_one_pending(ctr_merge *merge, sqlite3_stmt *pending, sqlite3_st
 
 void ctr_row_feed_take_pending(ctr_merge *merge)
 {
-    ctr_run run = ctr_tab_run(merge->rows.tab);
+    ctr_run run = ctr_tab_run(merge->row.tab);
     if (!ctr_run_number(&run, CTR_SQL_REGULAR_ANY_PENDING) || ctr_rc(merge->conn) != SQLITE_OK)
         return;
     const char *list = ctr_shape_list(merge->conn, &merge->shape, CTR_KEYS, "#", ", ", 1);
@@ -507,7 +507,7 @@ static void leave_table(ctr_feed *feed)
     sqlite3_finalize(feed->answers);
     feed->answers = NULL;
     ctr_row_feed_close(&feed->row_giver);
-    ctr_rows_close(&feed->rows);
+    ctr_row_close(&feed->row);
     ctr_shape_close(&feed->shape);
     sqlite3_free(feed->keys);
     sqlite3_free(feed->key_text);
@@ -525,7 +525,7 @@ static bool take_floors(ctr_feed *feed)
 {
     ctr_conn *conn = feed->source.conn;
     int n = feed->shape.n_keys;
-    ctr_slot *floors = ctr_floors_read(feed->rows.tab);
+    ctr_slot *floors = ctr_floors_read(feed->row.tab);
     sqlite3_stmt *row = floors ? floors->kept.statement : NULL;
     bool found = row && sqlite3_column_int64(row, n) >= feed->query.since;
     if (found) {
@@ -536,7 +536,7 @@ static bool take_floors(ctr_feed *feed)
         feed->generation = 0;
         feed->has_cell = false;
     }
-    ctr_tab_give_back(feed->rows.tab, floors);
+    ctr_tab_give_back(feed->row.tab, floors);
     return found && ctr_rc(conn) == SQLITE_OK;
 }
 
@@ -578,15 +578,15 @@ static bool enter_table(ctr_feed *feed)
     feed->keys = sqlite3_malloc64((size_t)feed->shape.n_keys * sizeof *feed->keys);
     feed->key_text = ctr_text_copy(conn, ctr_shape_key_text(conn, &feed->shape));
     if (!feed->keys) ctr_problem_nomem(conn);
-    ctr_rows_open(&feed->rows, source->file, name, &feed->shape);
-    feed->rows.whole = true;
-    ctr_row_feed_open(&feed->row_giver, feed->rows.tab);
+    ctr_row_open(&feed->row, source->file, name, &feed->shape);
+    feed->row.whole = true;
+    ctr_row_feed_open(&feed->row_giver, feed->row.tab);
     if (feed->scope.n > 0) {
-        ctr_stream_walk_open_scope(&feed->walk, &feed->rows, feed->query.since, feed->scope.values,
+        ctr_stream_walk_open_scope(&feed->walk, &feed->row, feed->query.since, feed->scope.values,
                                    feed->scope.n);
         ctr_problem_where(conn, "table %s", feed->table); /* a collation may be missing */
     } else {
-        ctr_stream_walk_open(&feed->walk, &feed->rows,
+        ctr_stream_walk_open(&feed->walk, &feed->row,
                              feed->query.since > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL_NUMBERED,
                              feed->query.since);
     }
@@ -617,7 +617,7 @@ static bool step_row(ctr_feed *feed)
         feed->number = feed->walk.number;
         feed->counter = 0;
         ctr_source_append(&feed->source);
-        if (ctr_rows_take(&feed->rows, row)) return false;
+        if (ctr_row_take(&feed->row, row)) return false;
         int64_t rowid = sqlite3_column_int64(row, CTR_WALK_ID);
         feed->gives_row = ctr_row_feed_read(conn, &feed->row_giver, rowid, feed->keys);
         return ctr_pack_values(conn, &feed->key, feed->keys, feed->shape.n_keys) == SQLITE_OK;
@@ -664,7 +664,7 @@ static void read_own_ids(ctr_feed *feed)
  * tell its generation, and a file that counts it still asks what to do. */
 static bool is_regular_again(const ctr_feed *feed, const char *name)
 {
-    const ctr_registry *registry = feed->shape.replicated ? ctr_regular_of(feed->rows.tab) : NULL;
+    const ctr_registry *registry = feed->shape.replicated ? ctr_regular_of(feed->row.tab) : NULL;
     return registry && ctr_regular_named(registry, name, strlen(name)) >= 0;
 }
 
@@ -698,7 +698,7 @@ static bool step_in_table(ctr_feed *feed)
         }
         while (feed->counter < shape->n_counters) {
             const ctr_column *column = &shape->columns[shape->counters[feed->counter]];
-            feed->cell = feed->rows.cells[feed->counter++];
+            feed->cell = feed->row.cells[feed->counter++];
             if (feed->query.own && !(feed->walk.origins & CTR_PULLED)) keep_own_shards(feed);
             if (ctr_cell_is_untouched(&feed->cell)) continue;
             feed->column = column->name;

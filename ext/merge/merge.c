@@ -388,7 +388,7 @@ static bool is_one_value(sqlite3_value *a, sqlite3_value *b)
 static void note_row(ctr_merge *merge, int column, sqlite3_value *mine, sqlite3_value *theirs)
 {
     ctr_drift *drift = &merge->drift;
-    const ctr_registry *registry = ctr_regular_of(merge->rows.tab);
+    const ctr_registry *registry = ctr_regular_of(merge->row.tab);
     if (drift->rows++ > 0 || !registry) return;
     drift->key = ctr_problem_describe_key(merge->keys, merge->shape.n_keys);
     drift->column = ctr_text_copy(merge->conn, registry->columns[column].noted);
@@ -401,11 +401,11 @@ void ctr_drift_compare(ctr_merge *merge, sqlite3_value *const *theirs, const int
 {
     ctr_row_values *mine = &merge->mine;
     if (ctr_rc(merge->conn) != SQLITE_OK) return;
-    if (!mine->tab) ctr_row_values_open(mine, merge->rows.tab);
-    ctr_row_values_read(mine, merge->rows.rowid, merge->keys);
+    if (!mine->tab) ctr_row_values_open(mine, merge->row.tab);
+    ctr_row_values_read(mine, merge->row.rowid, merge->keys);
     for (int i = 0; ctr_rc(merge->conn) == SQLITE_OK && i < mine->n; i++) {
         sqlite3_value *value = map[i] >= 0 ? theirs[map[i]] : NULL;
-        if (!merge->rows.join.apart[i] || !mine->given[i] || !value ||
+        if (!merge->row.join.apart[i] || !mine->given[i] || !value ||
             is_one_value(mine->given[i], value))
             continue;
         note_row(merge, i, mine->given[i], value);
@@ -452,35 +452,35 @@ void ctr_drift_refuse(ctr_merge *merge, const char *table, const char *here, con
 
 static void stage_reduced(ctr_merge *merge, int counter)
 {
-    ctr_rows *rows = &merge->rows;
-    const ctr_cell *cell = &rows->cells[counter];
+    ctr_row *row = &merge->row;
+    const ctr_cell *cell = &row->cells[counter];
     size_t size;
-    uint8_t *out = ctr_stage_room(rows, cell->size + 1);
+    uint8_t *out = ctr_row_room(row, cell->size + 1);
     if (out && ctr_openings_reduce(merge->conn, &merge->openings, cell, out, &size))
-        ctr_stage_set(rows, counter, size);
+        ctr_row_set(row, counter, size);
 }
 
 /* Lists the rows that the answers change. */
 static void list_rows_to_reduce(ctr_merge *merge, ctr_changes *due)
 {
     ctr_walk walk;
-    ctr_rows *rows = &merge->rows;
+    ctr_row *row = &merge->row;
     size_t size;
-    ctr_stream_walk_open(&walk, rows, CTR_WALK_ALL, 0);
+    ctr_stream_walk_open(&walk, row, CTR_WALK_ALL, 0);
     while (ctr_stream_walk_next(&walk)) {
         bool reduces = false;
-        for (int i = 0; i < rows->shape->n_counters && !reduces && ctr_rc(merge->conn) == SQLITE_OK;
+        for (int i = 0; i < row->shape->n_counters && !reduces && ctr_rc(merge->conn) == SQLITE_OK;
              i++) {
             ctr_cell cell;
-            if (ctr_values_open_cell(rows, walk.row, CTR_WALK_COLUMNS + rows->shape->counters[i], i,
-                                     &cell))
+            if (ctr_row_open_cell(row, walk.row, CTR_WALK_COLUMNS + row->shape->counters[i], i,
+                                  &cell))
                 break;
             merge->reduced.size = 0;
             uint8_t *out = ctr_pack_room(merge->conn, &merge->reduced, cell.size + 1);
             reduces = out && ctr_openings_reduce(merge->conn, &merge->openings, &cell, out, &size);
         }
-        int64_t row = sqlite3_column_int64(walk.row, CTR_WALK_ID);
-        if (reduces) ctr_changes_add(merge->conn, due, &(ctr_change_of_row){row, 0, 0});
+        int64_t id = sqlite3_column_int64(walk.row, CTR_WALK_ID);
+        if (reduces) ctr_changes_add(merge->conn, due, &(ctr_change_of_row){id, 0, 0});
     }
     ctr_stream_walk_close(&walk);
 }
@@ -489,20 +489,20 @@ static void list_rows_to_reduce(ctr_merge *merge, ctr_changes *due)
  * may move in the walk. Returns the number of rows that changed. */
 static int64_t reduce_rows(ctr_merge *merge)
 {
-    ctr_rows *rows = &merge->rows;
+    ctr_row *row = &merge->row;
     ctr_changes due = {0};
     int64_t changed = 0;
     list_rows_to_reduce(merge, &due);
-    size_t n_keys = (size_t)rows->shape->n_keys;
+    size_t n_keys = (size_t)row->shape->n_keys;
     sqlite3_value **keys = sqlite3_malloc64(n_keys * sizeof *keys);
     if (!keys) ctr_problem_nomem(merge->conn);
     for (size_t i = 0; keys && i < due.n && ctr_rc(merge->conn) == SQLITE_OK; i++) {
-        bool there = ctr_values_take_key(rows, due.rows[i].row, keys) &&
-                     ctr_rows_find_rowid(rows, due.rows[i].row) == SQLITE_OK;
+        bool there = ctr_row_key_of(row, due.rows[i].row, keys) &&
+                     ctr_row_find_rowid(row, due.rows[i].row) == SQLITE_OK;
         merge->keys = keys;
         if (there) ctr_merge_counters(merge);
-        for (int c = 0; there && c < rows->shape->n_counters; c++) stage_reduced(merge, c);
-        rows->also_here = true;
+        for (int c = 0; there && c < row->shape->n_counters; c++) stage_reduced(merge, c);
+        row->also_here = true;
         changed += there && ctr_merge_write(merge);
         for (size_t k = 0; k < n_keys; k++) sqlite3_value_free(keys[k]);
     }
@@ -515,16 +515,16 @@ int64_t ctr_answers_take(ctr_merge *merge, const uint8_t *answers, size_t n)
 {
     size_t added = 0;
     ctr_openings *openings = n > 0 ? ctr_merge_openings(merge) : NULL;
-    ctr_run run = ctr_tab_run(merge->rows.tab);
+    ctr_run run = ctr_tab_run(merge->row.tab);
     for (size_t i = 0; openings && i < n && ctr_rc(merge->conn) == SQLITE_OK; i++) {
         const uint8_t *answer = answers + i * CTR_ANSWER_SIZE;
         if (!ctr_openings_add(merge->conn, openings, answer)) continue;
-        if (added++ == 0 && ctr_file_before_write(merge->rows.tab->file) == SQLITE_OK) {
-            ctr_fold_table(merge->rows.tab); /* the change says that all is folded */
-            merge->number = ctr_batch_mark_change(merge->rows.tab);
+        if (added++ == 0 && ctr_file_before_write(merge->row.tab->file) == SQLITE_OK) {
+            ctr_fold_table(merge->row.tab); /* the change says that all is folded */
+            merge->number = ctr_batch_mark_change(merge->row.tab);
         }
         ctr_openings_record_answer(&run, answer, merge->number);
-        merge->openings_read_at = ++merge->rows.tab->file->conn->answered + 1;
+        merge->openings_read_at = ++merge->row.tab->file->conn->answered + 1;
     }
     return added > 0 && ctr_rc(merge->conn) == SQLITE_OK ? reduce_rows(merge) : 0;
 }
@@ -555,14 +555,14 @@ bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_en
     if (!objects || ctr_tab_read_shape(file, name, &merge->shape) ||
         ctr_refuse_triggers_among(objects, name, true))
         return false;
-    ctr_rows_open(&merge->rows, file, name, &merge->shape);
-    merge->rows.whole = true;
-    merge->floors = ctr_floors_on(merge->rows.tab, &merge->shape);
+    ctr_row_open(&merge->row, file, name, &merge->shape);
+    merge->row.whole = true;
+    merge->floors = ctr_floors_on(merge->row.tab, &merge->shape);
     if (ctr_rc(file->conn) != SQLITE_OK || !ctr_tracked_is_among(objects, name))
         return ctr_rc(file->conn) == SQLITE_OK;
     merge->tracked = true;
-    ctr_rows_open_joins(&merge->rows);
-    if (ctr_rc(file->conn) == SQLITE_OK) ctr_showing_open(&merge->showing, merge->rows.tab);
+    ctr_row_open_joins(&merge->row);
+    if (ctr_rc(file->conn) == SQLITE_OK) ctr_showing_open(&merge->showing, merge->row.tab);
     return ctr_rc(file->conn) == SQLITE_OK;
 }
 
@@ -573,7 +573,7 @@ void ctr_merge_close(ctr_merge *merge)
     ctr_openings_close(&merge->openings);
     sqlite3_free(merge->reduced.bytes);
     sqlite3_free(merge->unanswered.key);
-    ctr_rows_close(&merge->rows);
+    ctr_row_close(&merge->row);
     ctr_shape_close(&merge->shape);
     ctr_catalog_close_entry(&merge->entry);
     *merge = (ctr_merge){.conn = merge->conn};
@@ -609,19 +609,19 @@ bool ctr_merge_is_wanted(ctr_merge *merge, sqlite3_value **keys)
 
 bool ctr_merge_find(ctr_merge *merge, sqlite3_value **keys)
 {
-    if (ctr_merge_check_key(merge, keys) || ctr_rows_find_key(&merge->rows, keys)) return false;
-    return merge->rows.found || ctr_merge_is_wanted(merge, keys);
+    if (ctr_merge_check_key(merge, keys) || ctr_row_find_key(&merge->row, keys)) return false;
+    return merge->row.found || ctr_merge_is_wanted(merge, keys);
 }
 
 /* ---- openings -------------------------------------------------------------------------------- */
 
 ctr_openings *ctr_merge_openings(ctr_merge *merge)
 {
-    const ctr_rows *rows = &merge->rows;
-    unsigned now = rows->tab->file->conn->answered + 1;
+    const ctr_row *row = &merge->row;
+    unsigned now = row->tab->file->conn->answered + 1;
     if (ctr_rc(merge->conn) == SQLITE_OK && merge->openings_read_at != now) {
         ctr_openings_close(&merge->openings);
-        ctr_openings_read(&merge->openings, rows->tab);
+        ctr_openings_read(&merge->openings, row->tab);
         merge->openings_read_at = ctr_rc(merge->conn) == SQLITE_OK ? now : 0;
     }
     return ctr_rc(merge->conn) == SQLITE_OK ? &merge->openings : NULL;
@@ -655,10 +655,10 @@ static void reduce_openings(ctr_merge *merge, const ctr_cell *mine, ctr_cell *ce
     uint8_t *out = ctr_pack_room(merge->conn, &merge->reduced, cell->size);
     if (!openings || !out) return;
     if (ctr_openings_reduce(merge->conn, openings, cell, out, &size)) {
-        uint8_t *joined = ctr_stage_room(&merge->rows, size);
+        uint8_t *joined = ctr_row_room(&merge->row, size);
         memcpy(joined, out, size);
         *cell = ctr_cell_written(joined, size);
-        merge->rows.also_here = true;
+        merge->row.also_here = true;
     }
     if (merge->later && ctr_openings_unanswered(merge->conn, openings, cell, pair))
         note_unanswered(merge, mine, pair);
@@ -696,9 +696,9 @@ static int refuse_clock(const ctr_merge *merge, int counter)
 
 int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs)
 {
-    ctr_rows *rows = &merge->rows;
-    const ctr_cell *mine = &rows->cells[counter];
-    ctr_stats *stats = &rows->tab->file->conn->stats;
+    ctr_row *row = &merge->row;
+    const ctr_cell *mine = &row->cells[counter];
+    ctr_stats *stats = &row->tab->file->conn->stats;
     stats->merges++;
     if (ctr_rc(merge->conn) != SQLITE_OK || ctr_cell_same(mine, theirs)) return ctr_rc(merge->conn);
     const ctr_trimmed apart = ctr_cell_trim(mine, theirs);
@@ -716,9 +716,9 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs)
         sqlite3_free(key);
     }
 
-    ctr_cell joined = ctr_rows_join_cell(rows, counter, theirs);
+    ctr_cell joined = ctr_row_join_cell(row, counter, theirs);
     reduce_openings(merge, mine, &joined);
-    if (ctr_rc(merge->conn) == SQLITE_OK && ctr_rows_set_joined(rows, counter, &joined) &&
+    if (ctr_rc(merge->conn) == SQLITE_OK && ctr_row_set_joined(row, counter, &joined) &&
         !merge->tracked && ctr_cell_is_live(mine) && ctr_cell_is_deleted(&joined))
         merge->ends = true;
     return ctr_rc(merge->conn);
@@ -740,23 +740,23 @@ static void refuse_stamp(const ctr_merge *merge, int64_t number)
 ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, const int *map,
                               int64_t giver)
 {
-    ctr_rows *rows = &merge->rows;
+    ctr_row *row = &merge->row;
     int64_t highest = ctr_row_cell_highest(theirs);
     if (highest > CTR_STAMP_MAX) refuse_stamp(merge, highest);
-    ctr_row_outcome outcome = ctr_rows_join_row(rows, theirs, map);
-    const ctr_row_cell *mine = ctr_rows_row(rows);
+    ctr_row_outcome outcome = ctr_row_join(row, theirs, map);
+    const ctr_row_cell *mine = ctr_row_stamps(row);
     if (!mine) return CTR_ROW_STAYS;
     merge->giver = giver;
-    if (ctr_stage_has_row(rows) && ctr_row_cell_is_live(mine))
+    if (ctr_row_sets_stamps(row) && ctr_row_cell_is_live(mine))
         merge->newest = *ctr_row_cell_newest(theirs);
-    merge->ends = rows->join.was_live && !ctr_row_cell_is_live(mine);
+    merge->ends = row->join.was_live && !ctr_row_cell_is_live(mine);
     return outcome;
 }
 
 void ctr_merge_counters(ctr_merge *merge)
 {
     merge->giver = 0;
-    ctr_rows_join_counters(&merge->rows);
+    ctr_row_join_counters(&merge->row);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -768,7 +768,7 @@ static ctr_brought brought_by_row(const ctr_merge *merge)
     ctr_brought brought = {0};
     bool ends = merge->ends;
     for (int i = 0; ends && !merge->tracked && i < merge->shape.n_counters; i++) {
-        ctr_summary state = ctr_stage_state(&merge->rows, i);
+        ctr_summary state = ctr_row_staged_state(&merge->row, i);
         ends = !ctr_summary_counts(&state);
     }
     brought.deleted = ends;
@@ -780,19 +780,19 @@ void ctr_merge_begin(ctr_merge *merge)
 {
     merge->within = true;
     merge->deferred = false;
-    merge->stats = merge->rows.tab->file->conn->stats;
+    merge->stats = merge->row.tab->file->conn->stats;
 }
 
 bool ctr_merge_end(ctr_merge *merge)
 {
     merge->within = false;
-    if (merge->deferred) merge->rows.tab->file->conn->stats = merge->stats;
-    if (merge->deferred || !ctr_stage_any(&merge->rows)) return !merge->deferred;
+    if (merge->deferred) merge->row.tab->file->conn->stats = merge->stats;
+    if (merge->deferred || !ctr_row_is_staged(&merge->row)) return !merge->deferred;
     const ctr_brought brought = brought_by_row(merge);
     ctr_brought_add(&merge->brought, &brought);
     if (!merge->tracked) return true;
-    ctr_rows_before(&merge->rows);
-    ctr_later_add(merge->later, &merge->showing, &merge->rows, 0);
+    ctr_row_before(&merge->row);
+    ctr_later_add(merge->later, &merge->showing, &merge->row, 0);
     return true;
 }
 
@@ -803,8 +803,8 @@ static bool is_withheld(ctr_merge *merge)
     bool withheld = false;
     for (int i = 0; i < merge->shape.n_counters && !withheld; i++) {
         ctr_shard pair[2];
-        ctr_cell cell = merge->rows.cells[i];
-        ctr_stage_cell(&merge->rows, i, &cell);
+        ctr_cell cell = merge->row.cells[i];
+        ctr_row_staged_cell(&merge->row, i, &cell);
         if (ctr_openings_count(&cell) < 2) continue;
         ctr_openings *openings = ctr_merge_openings(merge);
         withheld = openings && ctr_openings_unanswered(merge->conn, openings, &cell, pair);
@@ -824,39 +824,39 @@ static void refuse_broken_keys(const ctr_merge *merge)
 /* Shows the row that was written, now or later. */
 static void show_row(ctr_merge *merge, sqlite3_value **values)
 {
-    ctr_rows *rows = &merge->rows;
+    ctr_row *row = &merge->row;
     if (merge->later) {
-        ctr_later_add(merge->later, &merge->showing, rows, merge->giver);
+        ctr_later_add(merge->later, &merge->showing, row, merge->giver);
         return;
     }
-    const ctr_row_cell *cell = ctr_rows_row(rows);
-    const ctr_merged_row merged = {.was_live = rows->join.was_live,
+    const ctr_row_cell *cell = ctr_row_stamps(row);
+    const ctr_merged_row merged = {.was_live = row->join.was_live,
                                    .is_live = cell && ctr_row_cell_is_live(cell),
-                                   .begins = rows->join.begins,
+                                   .begins = row->join.begins,
                                    .values = values};
     ctr_showing *showing = &merge->showing;
     showing->merged = cell ? &merged : NULL;
-    const ctr_summary *before = rows->join.before, *now = rows->join.after;
+    const ctr_summary *before = row->join.before, *now = row->join.after;
     if (showing->withheld || ctr_showing_touches(showing, now))
-        ctr_showing_list(showing, rows->rowid, merge->keys, before, now);
+        ctr_showing_list(showing, row->rowid, merge->keys, before, now);
     else
-        ctr_showing_row(showing, rows->rowid, merge->keys, NULL, before, now);
+        ctr_showing_row(showing, row->rowid, merge->keys, NULL, before, now);
     showing->merged = NULL;
     showing->withheld = false;
 }
 
 bool ctr_merge_write_values(ctr_merge *merge, sqlite3_value **values)
 {
-    if (ctr_rc(merge->conn) != SQLITE_OK || !ctr_stage_any(&merge->rows)) return false;
-    if (merge->tracked) ctr_rows_before(&merge->rows);
-    if (merge->tracked) ctr_rows_after(&merge->rows);
-    ctr_conn *conn = merge->rows.tab->file->conn;
+    if (ctr_rc(merge->conn) != SQLITE_OK || !ctr_row_is_staged(&merge->row)) return false;
+    if (merge->tracked) ctr_row_before(&merge->row);
+    if (merge->tracked) ctr_row_after(&merge->row);
+    ctr_conn *conn = merge->row.tab->file->conn;
     unsigned nth = conn->ended;
     refuse_broken_keys(merge);
     if (merge->tracked && !merge->later) merge->showing.withheld = is_withheld(merge);
     if (ctr_rc(merge->conn) != SQLITE_OK) return false;
     const ctr_brought brought = brought_by_row(merge);
-    if (ctr_stage_write(&merge->rows, merge->keys)) return false;
+    if (ctr_row_write(&merge->row, merge->keys)) return false;
     ctr_brought_add(&merge->brought, &brought);
     if (merge->tracked) show_row(merge, values);
     if (ctr_rc(merge->conn) != SQLITE_OK && merge->tracked && !merge->later)
@@ -871,7 +871,7 @@ bool ctr_merge_write(ctr_merge *merge)
 
 int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values)
 {
-    ctr_conn *conn = merge->rows.tab->file->conn;
+    ctr_conn *conn = merge->row.tab->file->conn;
     unsigned nth = conn->ended;
     refuse_broken_keys(merge);
     int64_t gone = ctr_floors_raise(&merge->floors, values);

@@ -182,7 +182,7 @@ typedef struct ctr_merge {
     ctr_conn *conn;
     ctr_catalog_entry entry; /* owned; the table by its names */
     ctr_shape shape;
-    ctr_rows rows;
+    ctr_row row;
     ctr_floors floors;
     ctr_conflicts *conflicts; /* borrowed */
     sqlite3_value **keys;     /* of the row found last; borrowed */
@@ -409,7 +409,7 @@ typedef struct ctr_feed {
     sqlite3_stmt *answers;
     uint8_t answer[CTR_ANSWER_SIZE];
     ctr_shape shape;
-    ctr_rows rows;
+    ctr_row row;
     sqlite3_value **keys;
     ctr_walk walk;
     uint8_t *ids; /* owned: n_ids of its own */
@@ -585,7 +585,7 @@ void ctr_pull_show_apart(ctr_file *file);
 /* ==== digest.c ================================================================================ */
 
 /* Adds up the rows of a table, each in the digest of its bucket. Zeroes the n digests first. */
-void ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_rows *rows);
+void ctr_digest_rows(ctr_digest *digests, int64_t n, ctr_row *row);
 
 /* Writes the digest as users see it, with the floors and the generations of a table unless they are
  * NULL or empty. */
@@ -593,7 +593,7 @@ void ctr_digest_finish(const ctr_digest *digest, const ctr_packed *floors,
                        const ctr_packed *columns, uint8_t out[CTR_ID_SIZE]);
 
 /* Writes the digest of a whole table, with its floors and generations. */
-int ctr_digest_table(uint8_t out[CTR_ID_SIZE], ctr_rows *rows);
+int ctr_digest_table(uint8_t out[CTR_ID_SIZE], ctr_row *row);
 
 /* Computes the digest of all shards under `id` in a file. Unless `source` is NULL, returns whether
  * the source has them all too, or later lives.
@@ -713,7 +713,7 @@ int64_t ctr_merge_floors(ctr_merge *merge, sqlite3_value **values);
  * values is the newer one (core/core.h). A merge that meets them is refused until one of the files
  * says whose values win, by 'values=newest' or 'values=oldest'. */
 
-/* Call it after ctr_merge_row, before the row is written, if rows.join.asks: compares the values of
+/* Call it after ctr_merge_row, before the row is written, if row.join.asks: compares the values of
  * both files, and notes the row if some differ. That of my column i in the other file is
  * theirs[map[i]], NULL: there is none. */
 void ctr_drift_compare(ctr_merge *merge, sqlite3_value *const *theirs, const int *map);

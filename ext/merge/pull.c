@@ -49,7 +49,7 @@ static void matching_check(const ctr_kinds *mine, const ctr_kinds *theirs)
 static void matching_open(ctr_later *later, const ctr_merge *to, ctr_tab *from)
 {
     ctr_row_values_open(&later->values, from);
-    const ctr_registry *mine = ctr_regular_of(to->rows.tab), *theirs = ctr_regular_of(from);
+    const ctr_registry *mine = ctr_regular_of(to->row.tab), *theirs = ctr_regular_of(from);
     if (!mine || !theirs) return;
     later->map = sqlite3_malloc64(((size_t)mine->n + 1) * sizeof *later->map);
     if (!later->map) {
@@ -90,7 +90,7 @@ typedef struct merge_job {
     ctr_merge *to;                   /* the merge into our table */
     struct ctr_report_row *report;   /* gets the numbers of rows */
 
-    ctr_rows from;        /* the rows of the source */
+    ctr_row from;         /* the rows of the source */
     int *counters;        /* owned: for each counter of `to`, that of `from` to be merged, or -1 */
     sqlite3_value **keys; /* owned: room for a key; that of the row, lent by its statement */
     ctr_walk walk;        /* stands at the source's row */
@@ -123,13 +123,13 @@ static void pull_rows_open(merge_job *job)
         const ctr_column *column = &job->to->shape.columns[job->to->shape.counters[i]];
         job->counters[i] = ctr_shape_counter_of(&job->shape, column->name, column->generation);
     }
-    ctr_rows_open(&job->from, job->pull->source->file, job->theirs->name, &job->shape);
+    ctr_row_open(&job->from, job->pull->source->file, job->theirs->name, &job->shape);
     job->from.whole = true;
 }
 
 static void pull_rows_close(merge_job *job)
 {
-    ctr_rows_close(&job->from);
+    ctr_row_close(&job->from);
     sqlite3_free(job->counters);
     sqlite3_free(job->row.columns);
     sqlite3_free(job->keys);
@@ -156,9 +156,9 @@ static void merge_all_cells(merge_job *job)
         int theirs = job->counters[i];
         ctr_cell cell;
         if (theirs < 0) continue;
-        if (ctr_values_open_cell(&job->from, job->walk.row,
-                                 CTR_WALK_COLUMNS + job->from.shape->counters[theirs], theirs,
-                                 &cell) ||
+        if (ctr_row_open_cell(&job->from, job->walk.row,
+                              CTR_WALK_COLUMNS + job->from.shape->counters[theirs], theirs,
+                              &cell) ||
             ctr_merge_cell(job->to, i, &cell))
             return;
     }
@@ -185,7 +185,7 @@ static bool merge_found(void *with, sqlite3_value **keys)
     ctr_merge_begin(job->to);
     merge_all_cells(job);
     if (!ctr_merge_end(job->to)) return false;
-    job->last = job->to->rows.rowid;
+    job->last = job->to->row.rowid;
     job->matched = true;
     if (keys && ctr_rc(job->to->conn) == SQLITE_OK) next_row(job);
     return ctr_rc(job->to->conn) == SQLITE_OK;
@@ -210,7 +210,7 @@ static bool join_row_cell(merge_job *job)
         ctr_regular_read(from, rowid, &job->row))
         return false;
     bool merges = ctr_merge_row(job->to, &job->row, job->to->later->map, rowid) != CTR_ROW_STAYS;
-    if (merges && job->to->rows.join.asks) compare_values(job, rowid);
+    if (merges && job->to->row.join.asks) compare_values(job, rowid);
     return merges;
 }
 
@@ -223,16 +223,16 @@ static void write_merged(merge_job *job)
 
 static void merge_row(merge_job *job)
 {
-    ctr_rows *rows = &job->to->rows;
+    ctr_row *row = &job->to->row;
     if (job->empty) {
-        if (ctr_rows_find_none(rows) == SQLITE_OK && ctr_merge_is_wanted(job->to, job->keys))
+        if (ctr_row_find_none(row) == SQLITE_OK && ctr_merge_is_wanted(job->to, job->keys))
             write_merged(job);
         return;
     }
     job->matched = false;
     if (job->updates && ctr_update_key(&job->update, job->keys)) job->report->changed++;
     if (ctr_rc(job->pull->file->conn) != SQLITE_OK || job->matched) return;
-    bool is_new = job->updates && !rows->found && job->update.called;
+    bool is_new = job->updates && !row->found && job->update.called;
     if (is_new ? ctr_merge_is_wanted(job->to, job->keys) : ctr_merge_find(job->to, job->keys))
         write_merged(job);
 }
@@ -265,9 +265,9 @@ static void pull_rows_merge(merge_job *job)
     if (ctr_rc(conn) != SQLITE_OK) return; /* the rows may not be open */
     ctr_stream_walk_open(&job->walk, &job->from, job->mark > 0 ? CTR_WALK_SINCE : CTR_WALK_ALL,
                          job->mark);
-    job->empty = job->mark == 0 && ctr_rows_is_empty(&job->to->rows);
+    job->empty = job->mark == 0 && ctr_row_is_none_stored(&job->to->row);
     job->updates = !job->empty && !job->to->shape.replicated &&
-                   ctr_update_open(&job->update, &job->to->rows, merge_found, job);
+                   ctr_update_open(&job->update, &job->to->row, merge_found, job);
     job->last = INT64_MIN;
     next_row(job);
     while (job->more && ctr_rc(conn) == SQLITE_OK) {
@@ -469,7 +469,7 @@ static void open_table_here(merge_job *job, const ctr_catalog_entry *mine)
 {
     ctr_pull *pull = job->pull;
     if (ctr_merge_open_table(job->to, pull->file, mine, &pull->conflicts))
-        job->to->rows.origin = CTR_PULLED;
+        job->to->row.origin = CTR_PULLED;
 }
 
 /* Finds for each of our regular columns the one of the same name at the source. */
@@ -501,7 +501,7 @@ static bool passes_over(merge_job *job)
     ctr_tracked *tracked = from && tracks ? ctr_tracked_hold(from) : NULL;
     const ctr_kinds mine = {.called = pull->called,
                             .shape = &job->to->shape,
-                            .tab = job->to->rows.tab,
+                            .tab = job->to->row.tab,
                             .tracked = job->to->showing.tracked},
                     theirs = {.called = pull->source->called,
                               .shape = &job->shape,
@@ -830,7 +830,7 @@ static void show_table(ctr_pull *pull, ctr_pull_merge *merge)
         ctr_merge_close(to);
         open = ctr_merge_open_table(to, pull->file, here, &pull->conflicts);
     }
-    if (open) ctr_later_show(&merge->later, &to->showing, &to->rows, pull->deletions);
+    if (open) ctr_later_show(&merge->later, &to->showing, &to->row, pull->deletions);
     if (here) ctr_problem_where(pull->file->conn, "table %s", here->birth);
 }
 
@@ -878,7 +878,7 @@ static int64_t show_apart(ctr_pull *pull, const ctr_catalog_entry *here, bool ba
     ctr_merge merge = {0};
     int64_t apart = 0;
     if (ctr_merge_open_table(&merge, pull->file, here, &pull->conflicts))
-        apart = ctr_later_show_apart(&merge.showing, &merge.rows, backwards, pull->deletions);
+        apart = ctr_later_show_apart(&merge.showing, &merge.row, backwards, pull->deletions);
     ctr_merge_close(&merge);
     ctr_problem_where(pull->file->conn, "table %s", here->birth);
     return apart;

@@ -546,8 +546,8 @@ static bool fold_cell(folding *job, int64_t id, int counter, const ctr_amount *a
         job->old.size = 0;
         read_by_select(job, id, counter);
     }
-    const ctr_cell cell = ctr_values_advance(job->tab, column, amount, job->old.bytes,
-                                             job->old.size, &job->out, &status);
+    const ctr_cell cell = ctr_row_advance(job->tab, column, amount, job->old.bytes, job->old.size,
+                                          &job->out, &status);
     if (status != CTR_OK) refuse_cell(job, id, counter, status);
     if (ctr_rc(conn) != SQLITE_OK) return false;
     bool in_place = blob && cell.size == job->old.size;

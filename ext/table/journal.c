@@ -148,19 +148,19 @@ static size_t slot_of_id(const ctr_cache *cache, int64_t id)
     return (size_t)(((uint64_t)id * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (cache->slots - 1);
 }
 
-ctr_row *ctr_cache_row(const ctr_cache *cache, int64_t id)
+ctr_known_row *ctr_cache_row(const ctr_cache *cache, int64_t id)
 {
     if (cache->n == 0) return NULL;
     if (cache->last && cache->last->id == id) return cache->last;
-    ctr_row *row = cache->by_id[slot_of_id(cache, id)];
+    ctr_known_row *row = cache->by_id[slot_of_id(cache, id)];
     while (row && row->id != id) row = row->next[0];
     return row;
 }
 
-ctr_row *ctr_cache_key(ctr_cache *cache, uint64_t hash, const uint8_t *key, size_t size)
+ctr_known_row *ctr_cache_key(ctr_cache *cache, uint64_t hash, const uint8_t *key, size_t size)
 {
     if (cache->n == 0) return NULL;
-    ctr_row *row = cache->by_key[hash & (cache->slots - 1)];
+    ctr_known_row *row = cache->by_key[hash & (cache->slots - 1)];
     while (row && (row->hash != hash || row->key_size != size || memcmp(row->key, key, size) != 0))
         row = row->next[1];
     if (row) row->used = true;
@@ -169,16 +169,16 @@ ctr_row *ctr_cache_key(ctr_cache *cache, uint64_t hash, const uint8_t *key, size
 }
 
 /* Returns the list of a row by id, or by key. */
-static ctr_row **row_list(const ctr_cache *cache, const ctr_row *row, bool by_key)
+static ctr_known_row **row_list(const ctr_cache *cache, const ctr_known_row *row, bool by_key)
 {
     return by_key ? &cache->by_key[row->hash & (cache->slots - 1)]
                   : &cache->by_id[slot_of_id(cache, row->id)];
 }
 
-static void link_row(ctr_cache *cache, ctr_row *row)
+static void link_row(ctr_cache *cache, ctr_known_row *row)
 {
     for (int by_key = 0; by_key < 2; by_key++) {
-        ctr_row **list = row_list(cache, row, by_key);
+        ctr_known_row **list = row_list(cache, row, by_key);
         row->next[by_key] = *list;
         *list = row;
     }
@@ -188,7 +188,7 @@ static bool grow_slots(ctr_cache *cache)
 {
     if (2 * cache->n < cache->slots) return true;
     size_t slots = cache->slots ? 2 * cache->slots : FIRST_SLOTS;
-    ctr_row **made = sqlite3_malloc64(2 * slots * sizeof *made), **old = cache->by_id;
+    ctr_known_row **made = sqlite3_malloc64(2 * slots * sizeof *made), **old = cache->by_id;
     if (!made) return false;
     memset(made, 0, 2 * slots * sizeof *made);
     size_t before = cache->slots;
@@ -196,7 +196,7 @@ static bool grow_slots(ctr_cache *cache)
     cache->by_key = made + slots;
     cache->slots = slots;
     for (size_t i = 0; i < before; i++) {
-        for (ctr_row *row = old[i], *next; row; row = next) {
+        for (ctr_known_row *row = old[i], *next; row; row = next) {
             next = row->next[0];
             link_row(cache, row);
         }
@@ -209,13 +209,13 @@ static bool grow_slots(ctr_cache *cache)
 
 static size_t size_of_row(const ctr_cache *cache)
 {
-    return sizeof(ctr_row) + (size_t)cache->n_counters * sizeof(ctr_summary);
+    return sizeof(ctr_known_row) + (size_t)cache->n_counters * sizeof(ctr_summary);
 }
 
-static void free_row(ctr_cache *cache, ctr_row *row)
+static void free_row(ctr_cache *cache, ctr_known_row *row)
 {
     for (int by_key = 0; by_key < 2; by_key++) {
-        ctr_row **at = row_list(cache, row, by_key);
+        ctr_known_row **at = row_list(cache, row, by_key);
         while (*at != row) at = &(*at)->next[by_key];
         *at = row->next[by_key];
     }
@@ -227,7 +227,7 @@ static void free_row(ctr_cache *cache, ctr_row *row)
 
 void ctr_cache_forget(ctr_cache *cache, int64_t id)
 {
-    ctr_row *row = ctr_cache_row(cache, id);
+    ctr_known_row *row = ctr_cache_row(cache, id);
     if (row) free_row(cache, row);
 }
 
@@ -238,7 +238,7 @@ static bool make_room(ctr_cache *cache, size_t size)
     if (size > CTR_CACHE_BYTES) return false;
     while (cache->bytes + size > CTR_CACHE_BYTES) {
         cache->hand = (cache->hand + 1) & (cache->slots - 1);
-        for (ctr_row *row = cache->by_id[cache->hand], *next; row; row = next) {
+        for (ctr_known_row *row = cache->by_id[cache->hand], *next; row; row = next) {
             next = row->next[0];
             if (row->used)
                 row->used = false;
@@ -249,13 +249,13 @@ static bool make_room(ctr_cache *cache, size_t size)
     return true;
 }
 
-ctr_row *ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_t *key, size_t size,
-                       const ctr_summary *states)
+ctr_known_row *ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_t *key,
+                             size_t size, const ctr_summary *states)
 {
     if (!make_room(cache, size_of_row(cache) + size) || !grow_slots(cache)) return NULL;
-    ctr_row *row = sqlite3_malloc64(size_of_row(cache) + size);
+    ctr_known_row *row = sqlite3_malloc64(size_of_row(cache) + size);
     if (!row) return NULL;
-    *row = (ctr_row){.id = id, .key_size = size, .hash = hash, .used = true};
+    *row = (ctr_known_row){.id = id, .key_size = size, .hash = hash, .used = true};
     row->key = (uint8_t *)row + size_of_row(cache);
     memcpy(row->key, key, size);
     memcpy(row->states, states, (size_t)cache->n_counters * sizeof *states);
@@ -269,7 +269,7 @@ ctr_row *ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_
 void ctr_cache_clear(ctr_cache *cache)
 {
     for (size_t i = 0; i < cache->slots && cache->n > 0; i++) {
-        for (ctr_row *row = cache->by_id[i], *next; row; row = next) {
+        for (ctr_known_row *row = cache->by_id[i], *next; row; row = next) {
             next = row->next[0];
             sqlite3_free(row);
         }
@@ -392,7 +392,7 @@ static void note_amount(ctr_tab *tab, ctr_amount *amount, int64_t n)
 void ctr_batch_add(ctr_tab *tab, int64_t row, int counter, int64_t n)
 {
     ctr_amount *amount = ctr_cache_add_amount(&tab->amounts, row, counter);
-    ctr_row *known = ctr_cache_row(&tab->cache, row);
+    ctr_known_row *known = ctr_cache_row(&tab->cache, row);
     const ctr_amount tick = {.n = n, .ticks = 1};
     amount->n += n;
     amount->ticks++;

@@ -183,20 +183,20 @@ bool ctr_stream_step(ctr_stream *stream)
 
 /* ---- all rows, or those that have changed ---------------------------------------------------- */
 
-void ctr_stream_walk_open(ctr_walk *walk, ctr_rows *rows, ctr_walk_kind kind, int64_t since)
+void ctr_stream_walk_open(ctr_walk *walk, ctr_row *row, ctr_walk_kind kind, int64_t since)
 {
-    *walk = (ctr_walk){.of = rows->sql, .run = ctr_tab_run(rows->tab), .kind = kind};
-    if (kind != CTR_WALK_ALL) ctr_changes_read(&walk->changes, rows->tab, since);
-    ctr_changes_latest(rows->conn, &walk->changes);
+    *walk = (ctr_walk){.of = row->sql, .run = ctr_tab_run(row->tab), .kind = kind};
+    if (kind != CTR_WALK_ALL) ctr_changes_read(&walk->changes, row->tab, since);
+    ctr_changes_latest(row->conn, &walk->changes);
     walk->slot = ctr_tab_take(walk->of, kind == CTR_WALK_SINCE ? CTR_TAB_FIND_ROWID : CTR_TAB_WALK);
     walk->row = walk->slot ? walk->slot->kept.statement : NULL;
 }
 
 /* Lists the rows of a scope, sorted. A table whose key is shorter has none. */
-static void list_scope(ctr_changes *list, const ctr_rows *rows, sqlite3_value **values, int n)
+static void list_scope(ctr_changes *list, const ctr_row *row, sqlite3_value **values, int n)
 {
-    const ctr_tab *tab = rows->sql;
-    if (ctr_rc(rows->conn) != SQLITE_OK) return; /* the rows may not be open */
+    const ctr_tab *tab = row->sql;
+    if (ctr_rc(row->conn) != SQLITE_OK) return; /* the rows may not be open */
     ctr_streams of = {
         .conn = tab->conn, .schema = tab->file->schema, .table = tab->table, .shape = &tab->shape};
     ctr_stream stream = {.of = &of};
@@ -210,21 +210,21 @@ static void list_scope(ctr_changes *list, const ctr_rows *rows, sqlite3_value **
     ctr_stream_start(&stream, plan, values, true);
     while (ctr_stream_step(&stream)) {
         int64_t id = sqlite3_column_int64(stream.statement, CTR_STREAM_ID);
-        ctr_changes_add(rows->conn, list, &(ctr_change_of_row){id, 0, 0});
+        ctr_changes_add(row->conn, list, &(ctr_change_of_row){id, 0, 0});
     }
     ctr_stream_close(&stream);
     ctr_stream_release(&of);
-    ctr_changes_latest(rows->conn, list);
+    ctr_changes_latest(row->conn, list);
 }
 
-void ctr_stream_walk_open_scope(ctr_walk *walk, ctr_rows *rows, int64_t since,
-                                sqlite3_value **values, int n)
+void ctr_stream_walk_open_scope(ctr_walk *walk, ctr_row *row, int64_t since, sqlite3_value **values,
+                                int n)
 {
     ctr_changes scope = {0};
-    *walk = (ctr_walk){.of = rows->sql, .run = ctr_tab_run(rows->tab), .kind = CTR_WALK_SINCE};
-    list_scope(&scope, rows, values, n);
-    ctr_changes_read_of(&walk->changes, rows->tab, since, &scope);
-    ctr_changes_latest(rows->conn, &walk->changes);
+    *walk = (ctr_walk){.of = row->sql, .run = ctr_tab_run(row->tab), .kind = CTR_WALK_SINCE};
+    list_scope(&scope, row, values, n);
+    ctr_changes_read_of(&walk->changes, row->tab, since, &scope);
+    ctr_changes_latest(row->conn, &walk->changes);
     sqlite3_free(scope.rows);
     walk->slot = ctr_tab_take(walk->of, CTR_TAB_FIND_ROWID);
     walk->row = walk->slot ? walk->slot->kept.statement : NULL;
@@ -295,16 +295,16 @@ enum { ROWS_AT_ONCE = 64 }; /* row ids; after an unexpected row the others were 
 
 static bool merge_row_at_hand(ctr_update *update, sqlite3_value **argv)
 {
-    ctr_rows *rows = update->rows;
-    const ctr_shape *shape = rows->shape;
-    if (ctr_rows_take_values(rows, argv[ROW_ARG], argv + COLUMN_ARGS)) return false;
+    ctr_row *row = update->row;
+    const ctr_shape *shape = row->shape;
+    if (ctr_row_take_values(row, argv[ROW_ARG], argv + COLUMN_ARGS)) return false;
     for (int i = 0; update->in_order && i < shape->n_keys; i++)
         update->keys[i] = argv[COLUMN_ARGS + shape->keys[i]];
     if (!update->merge(update->with, update->in_order ? update->keys : NULL)) {
         update->stopped = true;
         return false;
     }
-    return ctr_stage_any(rows) && ctr_stage_note(rows) == SQLITE_OK;
+    return ctr_row_is_staged(row) && ctr_row_note(row) == SQLITE_OK;
 }
 
 /* With a counter, fetches its staged cell; with a row, merges it. SQLite writes each row right
@@ -318,12 +318,12 @@ static void fn_merging(sqlite3_context *ctx, int argc, sqlite3_value **argv)
         return;
     }
     if (argc == COLUMN_ARGS) {
-        const ctr_rows *rows = update->rows;
-        const ctr_staged *staged = &rows->staged[sqlite3_value_int(argv[ROW_ARG])];
+        const ctr_row *row = update->row;
+        const ctr_staged *staged = &row->staged[sqlite3_value_int(argv[ROW_ARG])];
         update->pending = false;
         update->n_fetched++;
         if (staged->kind == CTR_STAGED_CELL)
-            sqlite3_result_blob64(ctx, rows->fresh.bytes + staged->offset, staged->size,
+            sqlite3_result_blob64(ctx, row->fresh.bytes + staged->offset, staged->size,
                                   SQLITE_STATIC);
         return;
     }
@@ -332,8 +332,8 @@ static void fn_merging(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     bool writes = !update->stopped && merge_row_at_hand(update, argv);
     update->pending = update->pending || writes;
     update->n_written += writes;
-    if (ctr_rc(update->rows->conn) != SQLITE_OK) /* of the merge that runs the UPDATE */
-        sqlite3_result_error_code(ctx, ctr_rc(update->rows->conn));
+    if (ctr_rc(update->row->conn) != SQLITE_OK) /* of the merge that runs the UPDATE */
+        sqlite3_result_error_code(ctx, ctr_rc(update->row->conn));
     else
         sqlite3_result_int(ctx, writes);
 }
@@ -350,12 +350,12 @@ int ctr_update_register(sqlite3 *db, ctr_conn *conn)
 /* Takes a statement and passes it the pointer, its last parameter. */
 static ctr_slot *take_update(ctr_update *update, ctr_tab_sql which)
 {
-    ctr_slot *slot = ctr_tab_take(update->rows->sql, which);
+    ctr_slot *slot = ctr_tab_take(update->row->sql, which);
     if (!slot) return NULL;
     sqlite3_stmt *statement = slot->kept.statement;
     int last = sqlite3_bind_parameter_count(statement);
     int rc = sqlite3_bind_pointer(statement, last, update, UPDATE_POINTER, NULL);
-    ctr_problem_sqlite(update->rows->conn, rc);
+    ctr_problem_sqlite(update->row->conn, rc);
     return slot;
 }
 
@@ -363,41 +363,41 @@ static ctr_slot *take_update(ctr_update *update, ctr_tab_sql which)
 static void try_update(ctr_update *update)
 {
     sqlite3_stmt *statement = update->by_key->kept.statement;
-    ctr_problem_sqlite(update->rows->conn, sqlite3_step(statement));
+    ctr_problem_sqlite(update->row->conn, sqlite3_step(statement));
     sqlite3_reset(statement);
     if (sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0)
         update->by_key->checked = false;
 }
 
-bool ctr_update_open(ctr_update *update, ctr_rows *rows, ctr_update_merge *merge, void *with)
+bool ctr_update_open(ctr_update *update, ctr_row *row, ctr_update_merge *merge, void *with)
 {
-    ctr_conn *conn = rows->conn;
+    ctr_conn *conn = row->conn;
     ctr_problem refused;
-    *update = (ctr_update){.rows = rows, .merge = merge, .with = with};
-    if (ctr_rc(conn) != SQLITE_OK || rows->shape->n_counters == 0) return false;
+    *update = (ctr_update){.row = row, .merge = merge, .with = with};
+    if (ctr_rc(conn) != SQLITE_OK || row->shape->n_counters == 0) return false;
     ctr_problem_try(conn, &refused);
-    int n_keys = rows->shape->n_keys;
+    int n_keys = row->shape->n_keys;
     update->keys = sqlite3_malloc64((size_t)n_keys * sizeof *update->keys);
     if (!update->keys) ctr_problem_nomem(conn);
     update->by_key = take_update(update, CTR_TAB_MERGE_KEY);
     if (refused.rc == SQLITE_OK && update->by_key->checked) try_update(update);
     bool is_refused = refused.rc == SQLITE_ERROR || refused.rc == SQLITE_AUTH;
     if (is_refused) {
-        ctr_tab_give_back(rows->sql, update->by_key);
+        ctr_tab_give_back(row->sql, update->by_key);
         update->by_key = NULL;
     }
     ctr_problem_raise_if(conn, &refused, !is_refused);
     if (is_refused) return false;
     if (ctr_rc(conn) == SQLITE_OK && !update->by_key->checked)
-        ctr_refuse_ignored_columns(rows->tab, rows->shape);
+        ctr_refuse_ignored_columns(row->tab, row->shape);
     if (update->by_key) update->by_key->checked = ctr_rc(conn) == SQLITE_OK;
     return ctr_rc(conn) == SQLITE_OK;
 }
 
 void ctr_update_close(ctr_update *update)
 {
-    if (update->by_key) ctr_tab_give_back(update->rows->sql, update->by_key);
-    if (update->behind) ctr_tab_give_back(update->rows->sql, update->behind);
+    if (update->by_key) ctr_tab_give_back(update->row->sql, update->by_key);
+    if (update->behind) ctr_tab_give_back(update->row->sql, update->behind);
     sqlite3_free(update->keys);
     *update = (ctr_update){0};
 }
@@ -406,39 +406,39 @@ void ctr_update_close(ctr_update *update)
  * row. */
 static int step_update(ctr_update *update, sqlite3_stmt *statement)
 {
-    ctr_conn *conn = update->rows->conn;
-    ctr_rows *rows = update->rows;
+    ctr_conn *conn = update->row->conn;
+    ctr_row *row = update->row;
     update->stopped = update->pending = false;
     update->n_written = update->n_fetched = 0;
-    rows->writing = true;
-    ctr_spill_check(rows->tab->file);
+    row->writing = true;
+    ctr_spill_check(row->tab->file);
     int rc = ctr_run_to_end(statement);
-    rows->writing = false;
+    row->writing = false;
     if ((rc & 0xff) == SQLITE_CONSTRAINT && ctr_rc(conn) == SQLITE_OK)
         ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "the stored table refuses the row: %s",
-                        sqlite3_errmsg(rows->conn->db));
-    if (rc == SQLITE_DONE && (sqlite3_changes(rows->conn->db) != update->n_written ||
-                              update->n_fetched != update->n_written * rows->shape->n_counters))
+                        sqlite3_errmsg(row->conn->db));
+    if (rc == SQLITE_DONE && (sqlite3_changes(row->conn->db) != update->n_written ||
+                              update->n_fetched != update->n_written * row->shape->n_counters))
         ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "the stored table did not take the row");
-    ctr_problem_sqlite(rows->conn, rc);
+    ctr_problem_sqlite(row->conn, rc);
     sqlite3_reset(statement);
     return ctr_rc(conn);
 }
 
 bool ctr_update_key(ctr_update *update, sqlite3_value **keys)
 {
-    ctr_rows *rows = update->rows;
-    if (ctr_rows_find_none(rows) || ctr_journal_refresh(rows->tab)) return false;
+    ctr_row *row = update->row;
+    if (ctr_row_find_none(row) || ctr_journal_refresh(row->tab)) return false;
     sqlite3_stmt *statement = update->by_key->kept.statement;
-    if (ctr_rows_lend_keys(rows, statement, keys)) return false;
+    if (ctr_row_lend_keys(row, statement, keys)) return false;
     update->in_order = false;
     return step_update(update, statement) == SQLITE_OK && update->n_written > 0;
 }
 
 int ctr_update_behind(ctr_update *update, int64_t rowid)
 {
-    ctr_rows *rows = update->rows;
-    if (ctr_rows_find_none(rows) || ctr_journal_refresh(rows->tab)) return 0;
+    ctr_row *row = update->row;
+    if (ctr_row_find_none(row) || ctr_journal_refresh(row->tab)) return 0;
     if (!update->behind) update->behind = take_update(update, CTR_TAB_MERGE_BEHIND);
     if (!update->behind) return 0;
     sqlite3_stmt *statement = update->behind->kept.statement;

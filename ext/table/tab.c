@@ -3,7 +3,7 @@
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-/* Those of ctr_rows_take. */
+/* Those of ctr_row_take. */
 static const char *found_columns(ctr_conn *conn, const ctr_shape *shape)
 {
     return ctr_shape_with_row_cell(conn, shape, ctr_shape_column_list(conn, shape), 0);

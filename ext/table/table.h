@@ -3,7 +3,7 @@
  *     ctr_shape     its columns: the keys and the counters
  *     ctr_catalog   the counter tables of a file, by present name and birth name
  *     ctr_tab       the table: its names, its statements, what memory holds of it
- *     ctr_rows      the row at hand: found, staged, written
+ *     ctr_row      the row at hand: found, staged, written
  *     ctr_stream    the rows that match a plan, in its order
  *     ctr_floors    limits of key columns; rows below them are gone for good
  *     ctr_openings  the values that a table held when tracking began
@@ -110,24 +110,24 @@ typedef struct ctr_amounts {
     size_t n;
 } ctr_amounts;
 
-typedef struct ctr_row {
+typedef struct ctr_known_row {
     int64_t id;
-    struct ctr_row *next[2]; /* by id, by key */
-    uint8_t *key;            /* after the states */
+    struct ctr_known_row *next[2]; /* by id, by key */
+    uint8_t *key;                  /* after the states */
     size_t key_size;
     uint64_t hash;        /* of the key */
     bool used;            /* since the clock hand last passed */
     bool live;            /* of a replicated table, by its row cell; false: look */
     ctr_summary states[]; /* by counter, with the shard of the file's id */
-} ctr_row;
+} ctr_known_row;
 
 typedef struct ctr_cache {
     int n_counters;
-    ctr_row **by_id, **by_key;
+    ctr_known_row **by_id, **by_key;
     size_t slots; /* of each; a power of two, or 0; twice as many as rows, or more */
     size_t n, bytes;
-    size_t hand;   /* the clock hand: a slot of by_id */
-    ctr_row *last; /* the row that was found or added last, or NULL */
+    size_t hand;         /* the clock hand: a slot of by_id */
+    ctr_known_row *last; /* the row that was found or added last, or NULL */
 
     /* For reading ahead: the number of missed look-ups, and the id of the last row read. */
     size_t missed;
@@ -319,12 +319,14 @@ typedef struct ctr_registry {
     bool stale;       /* memory was dropped, and somebody may still use this: it is read again */
 } ctr_registry;
 
-/* Reads the rows of one stored table, one row at a time.
+/* The row at hand of one stored table, one after the other.
  *
- *     ctr_rows_find_key(rows, keys);            rows->found, rows->states
+ *     ctr_row_find_key(row, keys);                  row->found, row->states
+ *     ctr_row_change(row, counter, &n, leader);     stages a change
+ *     ctr_row_write(row, keys);                     writes what is staged
  *
- * In table/row.c the part stage stages and writes changes of the counters of that row; the part
- * values reads rows without finding them.
+ * Statements, triggers, merges and quorums end in ctr_row_write. Some functions read a row of the
+ * table beside the one at hand.
  *
  * A merge needs the cells themselves, complete with the journal's amounts: `whole`. */
 
@@ -348,11 +350,11 @@ typedef struct ctr_join {
     bool asks; /* some column is apart: its values are to be compared */
 } ctr_join;
 
-typedef struct ctr_rows {
+typedef struct ctr_row {
     ctr_conn *conn;
     const ctr_shape *shape; /* borrowed */
     ctr_tab *tab;           /* borrowed */
-    ctr_tab *sql;           /* whose statements are used: see ctr_rows_reorder */
+    ctr_tab *sql;           /* whose statements are used: see ctr_row_reorder */
     bool whole;             /* set by the owner: finds whole cells, else only states */
     ctr_origin origin;      /* set by the owner: of what is written; at first CTR_MADE_HERE */
 
@@ -369,19 +371,19 @@ typedef struct ctr_rows {
     sqlite3_value **spelling; /* staged: new key values, equal to the old ones; NULL: none */
     const bool *stamped;      /* staged: a mask of regular columns; NULL: none */
     int n_stamped;
-    ctr_row_cell row; /* of a replicated table: see ctr_rows_row */
-    bool has_row;
+    ctr_row_cell stamps; /* of a replicated table: see ctr_row_stamps */
+    bool has_stamps;
     bool live;     /* its row cell is live, as it was found; false: look */
-    ctr_join join; /* of a tracked table: see ctr_rows_open_joins */
+    ctr_join join; /* of a tracked table: see ctr_row_open_joins */
 
     /* Private: statements, copies of the cells found, new cells by counter. */
     unsigned shapes; /* shape number of the journal when these were opened */
     bool writing;
     ctr_packed old, fresh, advanced;
-    ctr_staged *staged, staged_row;
-    int room_row;           /* for columns of `row` */
+    ctr_staged *staged, staged_stamps;
+    int room_stamps;        /* for columns of `stamps` */
     sqlite3_value **values; /* by counter: of the row being taken */
-} ctr_rows;
+} ctr_row;
 
 /* SQLite's calls to the tables that have joined a transaction.
  *
@@ -488,7 +490,7 @@ typedef struct ctr_walk {
 typedef bool ctr_update_merge(void *with, sqlite3_value **keys);
 
 typedef struct ctr_update {
-    ctr_rows *rows; /* borrowed; whole */
+    ctr_row *row; /* borrowed; whole */
     ctr_update_merge *merge;
     void *with;
     ctr_slot *by_key, *behind;
@@ -934,90 +936,88 @@ void ctr_tab_forget(ctr_file *file, const char *table);
 
 /* ==== row.c =================================================================================== */
 
-/* Borrows the shape. The caller closes `rows`, also after a failure. */
-int ctr_rows_open(ctr_rows *rows, ctr_file *file, const char *table, const ctr_shape *shape);
-void ctr_rows_close(ctr_rows *rows);
+/* Borrows the shape. The caller closes `row`, also after a failure. */
+int ctr_row_open(ctr_row *row, ctr_file *file, const char *table, const ctr_shape *shape);
+void ctr_row_close(ctr_row *row);
 
 /* Call it after the columns of the shape were put into another order: from now on statements with
  * this order are used. */
-void ctr_rows_reorder(ctr_rows *rows);
+void ctr_row_reorder(ctr_row *row);
 
 /* Looks for the row with these key values, in key order. They may have any type: the columns'
  * affinity applies. Fails on a malformed cell, and names column and key. */
-int ctr_rows_find_key(ctr_rows *rows, sqlite3_value **keys);
-int ctr_rows_find_rowid(ctr_rows *rows, int64_t rowid);
+int ctr_row_find_key(ctr_row *row, sqlite3_value **keys);
+int ctr_row_find_rowid(ctr_row *row, int64_t rowid);
 
 /* Looks for the row in memory alone, and returns whether it may still be written as a new one: it
  * is not there, and its key is stored as it is. */
-bool ctr_rows_may_be_new(ctr_rows *rows, sqlite3_value **keys);
+bool ctr_row_may_be_new(ctr_row *row, sqlite3_value **keys);
 
 /* Returns whether the table has no row. */
-bool ctr_rows_is_empty(ctr_rows *rows);
+bool ctr_row_is_none_stored(ctr_row *row);
 
 /* Acts as if no row was found. */
-int ctr_rows_find_none(ctr_rows *rows);
+int ctr_row_find_none(ctr_row *row);
 
 /* Takes the current row of a statement on the same table, _id, the columns of the shape and perhaps
  * the row cell, as if it were found. */
-int ctr_rows_take(ctr_rows *rows, sqlite3_stmt *stands);
+int ctr_row_take(ctr_row *row, sqlite3_stmt *stands);
 
 /* ---- the row found last ---------------------------------------------------------------------- */
 
 /* Returns the state of a counter of the row found last. */
-ctr_summary ctr_rows_state(const ctr_rows *rows, int counter);
+ctr_summary ctr_row_state(const ctr_row *row, int counter);
 
 /* Returns the row cell of the row found last, read at the first call; life 0 if none was found or
  * it has none. NULL on error, and if the table is not replicated. */
-ctr_row_cell *ctr_rows_row(ctr_rows *rows);
+ctr_row_cell *ctr_row_stamps(ctr_row *row);
 
 /* Returns whether that row lives: by its row cell, which is read only if nothing else says so; in a
  * table that is not replicated if one of its counters is live. */
-bool ctr_rows_is_live(ctr_rows *rows);
+bool ctr_row_is_live(ctr_row *row);
 
 /* The values of a stored row: its cells with the amounts of the journal, its key.
  *
- * `rows` lends the table and its journal. The row is any row of the table, not the one found last.
+ * `row` lends the table and its journal. The row is any row of the table, not the one found last.
  */
 
 /* Opens the cell in column i of a statement's current row, whose id is in column 0, with the
  * journal's amount added. It lives until the next one is opened. Fails on a malformed cell, and
  * names counter and key. */
-int ctr_values_open_cell(ctr_rows *rows, sqlite3_stmt *stands, int i, int counter, ctr_cell *cell);
+int ctr_row_open_cell(ctr_row *row, sqlite3_stmt *stands, int i, int counter, ctr_cell *cell);
 
 /* Returns whether a statement's current row, whose columns begin at `first`, has the cells of the
  * row that `other` has found, whole. */
-bool ctr_values_same_cells(ctr_rows *rows, sqlite3_stmt *stands, int first, const ctr_rows *other);
+bool ctr_row_same_cells(ctr_row *row, sqlite3_stmt *stands, int first, const ctr_row *other);
 
 /* Adds an amount of the journal to the cell of a counter, `size` bytes, 0: untouched. Writes the
  * result into `room`, after its bytes, and returns it; *status tells why it is impossible. */
-ctr_cell ctr_values_advance(ctr_tab *tab, const ctr_column *counter, const ctr_amount *amount,
-                            const uint8_t *bytes, size_t size, ctr_packed *room,
-                            ctr_status *status);
+ctr_cell ctr_row_advance(ctr_tab *tab, const ctr_column *counter, const ctr_amount *amount,
+                         const uint8_t *bytes, size_t size, ctr_packed *room, ctr_status *status);
 
 /* The same, but returns only life and sum, without any shard. */
-int ctr_values_sum_cell(ctr_rows *rows, sqlite3_stmt *stands, int i, int counter,
-                        ctr_summary *summary);
+int ctr_row_sum_cell(ctr_row *row, sqlite3_stmt *stands, int i, int counter, ctr_summary *summary);
 
 /* Returns whether the row has exactly these key values; NULL matches any. */
-bool ctr_values_key_is(ctr_rows *rows, int64_t rowid, sqlite3_value **keys);
+bool ctr_row_has_key(ctr_row *row, int64_t rowid, sqlite3_value **keys);
 
 /* Copies the key values of a row; the caller frees them with sqlite3_value_free, also after a
  * failure. Returns false if there is no such row, or on error. */
-bool ctr_values_take_key(ctr_rows *rows, int64_t rowid, sqlite3_value **keys);
+bool ctr_row_key_of(ctr_row *row, int64_t rowid, sqlite3_value **keys);
 
 /* Returns the key of a row as a message shows it, ('/', 12); the caller frees it with sqlite3_free.
  * Returns NULL without memory, or if an error of reading the row made SQLite roll back; that error
  * is then the one at hand. */
-char *ctr_values_key_text(ctr_rows *rows, int64_t rowid);
+char *ctr_row_key_text(ctr_row *row, int64_t rowid);
 
 /* Adds "column hits of ('/', 12)" to the error at hand. */
-void ctr_values_problem_at(ctr_rows *rows, int64_t rowid, int counter);
+void ctr_row_problem_at(ctr_row *row, int64_t rowid, int counter);
 
 /* Changes of the counters of a found or missing row: staged, then written.
  *
- *     ctr_rows_find_key(rows, keys);
- *     ctr_stage_change(rows, counter, &n, leader); for each counter that changes
- *     ctr_stage_write(rows, keys);
+ *     ctr_row_find_key(row, keys);
+ *     ctr_row_change(row, counter, &n, leader); for each counter that changes
+ *     ctr_row_write(row, keys);
  *
  * An increment and a write of regular columns of an existing row go to the journal
  * (table/journal.c), every other change to the cells, in one INSERT or UPDATE. Every refusal comes
@@ -1026,86 +1026,86 @@ void ctr_values_problem_at(ctr_rows *rows, int64_t rowid, int counter);
 
 /* Changes what a counter shows by a difference, in the shard of the leader. Stages nothing and
  * returns CTR_DELETED or CTR_OVERFLOW if that is impossible. */
-ctr_status ctr_stage_change(ctr_rows *rows, int counter, const ctr_sum *difference,
-                            const ctr_leader *leader);
+ctr_status ctr_row_change(ctr_row *row, int counter, const ctr_sum *difference,
+                          const ctr_leader *leader);
 
 /* Adds n to the cell itself: the leader is an opening (table/openings.c). */
-ctr_status ctr_stage_open(ctr_rows *rows, int counter, int64_t n, const ctr_leader *opening);
+ctr_status ctr_row_change_cell(ctr_row *row, int counter, int64_t n, const ctr_leader *opening);
 
 /* Begins the next life of a counter, with n unless `leader` is NULL; deletes it. Both may return
  * CTR_LAST_LIFE. */
-ctr_status ctr_stage_next_life(ctr_rows *rows, int counter, int64_t n, const ctr_leader *leader);
-ctr_status ctr_stage_delete(ctr_rows *rows, int counter);
+ctr_status ctr_row_next_life(ctr_row *row, int counter, int64_t n, const ctr_leader *leader);
+ctr_status ctr_row_end_counter(ctr_row *row, int counter);
 
-/* Returns room for a new cell, valid until the next call; NULL if there is no memory. ctr_stage_set
+/* Returns room for a new cell, valid until the next call; NULL if there is no memory. ctr_row_set
  * makes its first `size` bytes the new cell of a counter. */
-uint8_t *ctr_stage_room(ctr_rows *rows, size_t size);
-void ctr_stage_set(ctr_rows *rows, int counter, size_t size);
+uint8_t *ctr_row_room(ctr_row *row, size_t size);
+void ctr_row_set(ctr_row *row, int counter, size_t size);
 
 /* Stages the spelling of the key of the row that was found: `keys` are equal to its values, and
  * perhaps other letters, blanks at the end, or 1.0 for 1. NULL: the value stays. Borrows them until
  * the row is written. */
-void ctr_stage_spell(ctr_rows *rows, sqlite3_value **keys);
+void ctr_row_spell(ctr_row *row, sqlite3_value **keys);
 
 /* Empties the counters of a row of a replicated table, which ends or begins a life. */
-void ctr_stage_empty(ctr_rows *rows);
+void ctr_row_empty(ctr_row *row);
 
-/* Makes rows->row the new row cell; numbers new writers (table/columns.c). */
-int ctr_stage_row(ctr_rows *rows);
+/* Makes row->stamps the new row cell; numbers new writers (table/columns.c). */
+int ctr_row_set_stamps(ctr_row *row);
 
 /* Returns whether a row cell is staged. */
-static inline bool ctr_stage_has_row(const ctr_rows *rows)
+static inline bool ctr_row_sets_stamps(const ctr_row *row)
 {
-    return rows->staged_row.kind != CTR_STAGED_NOTHING;
+    return row->staged_stamps.kind != CTR_STAGED_NOTHING;
 }
 
 /* Stages a write of the regular columns in a mask, a bool for each of n, which is borrowed until
  * the row is written. Returns false if the clock is beyond the last number (core/row_cell.c): then
  * the row cell must be written. */
-bool ctr_stage_stamps(ctr_rows *rows, const bool *mask, int n);
+bool ctr_row_stamp(ctr_row *row, const bool *mask, int n);
 
 /* Returns the state of a counter of the row with the staged change. */
-ctr_summary ctr_stage_state(const ctr_rows *rows, int counter);
+ctr_summary ctr_row_staged_state(const ctr_row *row, int counter);
 
 /* If a new cell was staged for a counter, opens it; it lives until the next find. */
-void ctr_stage_cell(const ctr_rows *rows, int counter, ctr_cell *cell);
+void ctr_row_staged_cell(const ctr_row *row, int counter, ctr_cell *cell);
 
 /* ---- joins ---- */
 
 /* Makes room for the joins of the rows of a tracked table. */
-void ctr_rows_open_joins(ctr_rows *rows);
+void ctr_row_open_joins(ctr_row *row);
 
 /* Joins the row cell of the row that was found, or is missing, with that of another file, which has
  * the regular column map[i] for my column i, or -1, and stages it; the counters of a row that is
- * replaced are emptied. Sets rows->join. Call it before the cells are joined; if it returns
+ * replaced are emptied. Sets row->join. Call it before the cells are joined; if it returns
  * CTR_ROW_STAYS, also on error, they are not. */
-ctr_row_outcome ctr_rows_join_row(ctr_rows *rows, const ctr_row_cell *theirs, const int *map);
+ctr_row_outcome ctr_row_join(ctr_row *row, const ctr_row_cell *theirs, const int *map);
 
-/* Sets rows->join for a row whose row cell stays. */
-void ctr_rows_join_counters(ctr_rows *rows);
+/* Sets row->join for a row whose row cell stays. */
+void ctr_row_join_counters(ctr_row *row);
 
 /* Joins a cell of the row with that of another file. Returns the result, which stands where
- * ctr_stage_room begins; ctr_rows_set_joined stages it, if it is another one, and returns whether
+ * ctr_row_room begins; ctr_row_set_joined stages it, if it is another one, and returns whether
  * it is. */
-ctr_cell ctr_rows_join_cell(ctr_rows *rows, int counter, const ctr_cell *theirs);
-bool ctr_rows_set_joined(ctr_rows *rows, int counter, const ctr_cell *joined);
+ctr_cell ctr_row_join_cell(ctr_row *row, int counter, const ctr_cell *theirs);
+bool ctr_row_set_joined(ctr_row *row, int counter, const ctr_cell *joined);
 
 /* Return the counters of the row of a tracked table as they were found, and as they are staged. */
-const ctr_summary *ctr_rows_before(ctr_rows *rows);
-const ctr_summary *ctr_rows_after(ctr_rows *rows);
+const ctr_summary *ctr_row_before(ctr_row *row);
+const ctr_summary *ctr_row_after(ctr_row *row);
 
 /* Returns whether there is anything to write. */
-bool ctr_stage_any(const ctr_rows *rows);
+bool ctr_row_is_staged(const ctr_row *row);
 
 /* Inserts the row with `keys` if none was found, or changes the row that was found; then keys may
  * be NULL. */
-int ctr_stage_write(ctr_rows *rows, sqlite3_value **keys);
+int ctr_row_write(ctr_row *row, sqlite3_value **keys);
 
 /* The same for a row that was not looked for. Returns false if it exists; then nothing changed. */
-bool ctr_stage_write_new(ctr_rows *rows, sqlite3_value **keys);
+bool ctr_row_write_new(ctr_row *row, sqlite3_value **keys);
 
 /* Fails because a row is being written, and a collation of the host writes another one. */
-int ctr_stage_refuse_writing(ctr_conn *conn);
+int ctr_row_refuse_writing(ctr_conn *conn);
 
 /* ==== journal.c =============================================================================== */
 
@@ -1310,16 +1310,16 @@ bool ctr_stream_plan_has_argument(const char *plan);
  *
  * Rows come in the order of storage, because no collation of another file is trusted. The journal
  * of the table lists the changed rows and their numbers. A cell is complete only after
- * ctr_values_open_cell (table/row.c).
+ * ctr_row_open_cell (table/row.c).
  */
 
 /* The caller closes the walk, also after a failure, before the rows. */
-void ctr_stream_walk_open(ctr_walk *walk, ctr_rows *rows, ctr_walk_kind kind, int64_t since);
+void ctr_stream_walk_open(ctr_walk *walk, ctr_row *row, ctr_walk_kind kind, int64_t since);
 
 /* The same for the rows whose first n key columns have these values: all of them if `since` is 0,
  * else those that have changed; with numbers. Key columns are compared as SQLite compares them. */
-void ctr_stream_walk_open_scope(ctr_walk *walk, ctr_rows *rows, int64_t since,
-                                sqlite3_value **values, int n);
+void ctr_stream_walk_open_scope(ctr_walk *walk, ctr_row *row, int64_t since, sqlite3_value **values,
+                                int n);
 
 bool ctr_stream_walk_next(ctr_walk *walk);
 void ctr_stream_walk_close(ctr_walk *walk);
@@ -1329,15 +1329,15 @@ int ctr_update_register(sqlite3 *db, ctr_conn *conn);
 
 /* Returns false, without an error, if the function cannot be used. The caller closes the update,
  * also after a failure. */
-bool ctr_update_open(ctr_update *update, ctr_rows *rows, ctr_update_merge *merge, void *with);
+bool ctr_update_open(ctr_update *update, ctr_row *row, ctr_update_merge *merge, void *with);
 void ctr_update_close(ctr_update *update);
 
-/* Merges into the row with this key. Returns whether it was written. rows->found says whether the
+/* Merges into the row with this key. Returns whether it was written. row->found says whether the
  * row exists, if update->called. */
 bool ctr_update_key(ctr_update *update, sqlite3_value **keys);
 
-/* Merges into some of the rows behind `rowid`. Returns the number of written rows. rows->rowid is
- * the last row that was passed to `merge`, if rows->found. */
+/* Merges into some of the rows behind `rowid`. Returns the number of written rows. row->rowid is
+ * the last row that was passed to `merge`, if row->found. */
 int ctr_update_behind(ctr_update *update, int64_t rowid);
 
 /* ==== columns.c =============================================================================== */
@@ -1534,16 +1534,16 @@ void ctr_tab_free(ctr_tab *tab);
 
 /* Takes the arguments of the function in table/stream.c, the row id and the columns of the shape,
  * as if the row were found. The cells are whole. */
-int ctr_rows_take_values(ctr_rows *rows, sqlite3_value *rowid, sqlite3_value **columns);
+int ctr_row_take_values(ctr_row *row, sqlite3_value *rowid, sqlite3_value **columns);
 
 /* ---- for table/stream.c ---------------------------------------------------------------------- */
 
 /* Binds the values of a key, from the first parameter on. It borrows the caller's texts instead of
  * copying them. */
-int ctr_rows_lend_keys(ctr_rows *rows, sqlite3_stmt *statement, sqlite3_value **keys);
+int ctr_row_lend_keys(ctr_row *row, sqlite3_stmt *statement, sqlite3_value **keys);
 
 /* Notes the staged cells in the batch, before an UPDATE (table/stream.c) writes them. */
-int ctr_stage_note(ctr_rows *rows);
+int ctr_row_note(ctr_row *row);
 
 /* ==== journal.c =============================================================================== */
 
@@ -1580,13 +1580,13 @@ ctr_status ctr_cache_advance(ctr_summary *state, const ctr_amount *amount, int64
 #endif
 
 /* Return the row, or NULL if there is none. */
-ctr_row *ctr_cache_row(const ctr_cache *cache, int64_t id);
-ctr_row *ctr_cache_key(ctr_cache *cache, uint64_t hash, const uint8_t *key, size_t size);
+ctr_known_row *ctr_cache_row(const ctr_cache *cache, int64_t id);
+ctr_known_row *ctr_cache_key(ctr_cache *cache, uint64_t hash, const uint8_t *key, size_t size);
 
 /* Adds a new row, with copies of its key and its states; may drop other rows. Returns it, or NULL
  * without memory or room. */
-ctr_row *ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_t *key, size_t size,
-                       const ctr_summary *states);
+ctr_known_row *ctr_cache_add(ctr_cache *cache, int64_t id, uint64_t hash, const uint8_t *key,
+                             size_t size, const ctr_summary *states);
 
 /* Drops a row, if it is cached. */
 void ctr_cache_forget(ctr_cache *cache, int64_t id);

@@ -25,7 +25,7 @@ typedef struct blocked_row {
     ctr_conn *conn;
     ctr_tracked *tracked;
     ctr_showing *showing;
-    ctr_rows *rows;
+    ctr_row *row;
     const ctr_apart_row *apart;
     sqlite3_value **keys;
     bool ended; /* it is to be deleted */
@@ -52,7 +52,7 @@ static bool is_merged(const blocked_row *row, const char *name)
 static bool append_count(const blocked_row *row, sqlite3_str *out, int counter)
 {
     ctr_shown shown;
-    ctr_summary state = ctr_rows_state(row->rows, counter);
+    ctr_summary state = ctr_row_state(row->row, counter);
     bool is = ctr_showing_value(row->showing, counter, &state, &shown);
     if (!is || row->apart->withheld) return false;
     if (shown.null)
@@ -365,7 +365,7 @@ static bool name_child(const blocked_row *row, const ctr_foreign_key *key, sqlit
 static void name_relative(const blocked_row *row, sqlite3_str *out)
 {
     bool named = false;
-    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(row->rows->tab->file);
+    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(row->row->tab->file);
     for (int i = 0; foreign && i < foreign->n && !named && ctr_rc(row->conn) == SQLITE_OK; i++)
         named = name_missing_parent(row, &foreign->keys[i], out) ||
                 name_child(row, &foreign->keys[i], out);
@@ -390,7 +390,7 @@ static bool is_fatal(int rc)
     return rc != SQLITE_OK && rc != SQLITE_ERROR && rc != SQLITE_AUTH;
 }
 
-const char *ctr_blockers_explain(ctr_showing *showing, ctr_rows *rows, sqlite3_value **keys,
+const char *ctr_blockers_explain(ctr_showing *showing, ctr_row *row, sqlite3_value **keys,
                                  const ctr_apart_row *apart)
 {
     ctr_conn *conn = showing->conn;
@@ -398,11 +398,10 @@ const char *ctr_blockers_explain(ctr_showing *showing, ctr_rows *rows, sqlite3_v
     const blocked_row blocked = {.conn = conn,
                                  .tracked = showing->tracked,
                                  .showing = showing,
-                                 .rows = rows,
+                                 .row = row,
                                  .apart = apart,
                                  .keys = keys,
-                                 .ended =
-                                     apart->ended || (!apart->waits && !ctr_rows_is_live(rows))};
+                                 .ended = apart->ended || (!apart->waits && !ctr_row_is_live(row))};
     ctr_problem failed;
     ctr_problem_try(conn, &failed);
     const char *name = name_blocker(&blocked);

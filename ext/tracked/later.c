@@ -11,7 +11,7 @@ enum { CELLS_ID = 1 }; /* the columns of the statement before those of the table
 
 typedef struct cells_reader {
     ctr_showing *showing;
-    ctr_rows *rows;
+    ctr_row *row;
     ctr_slot *slot;
     sqlite3_value **keys; /* owned; of the current row, lent by the statement until its next step */
     ctr_summary *now;     /* owned; of the current row */
@@ -23,24 +23,24 @@ typedef struct cells_reader {
 } cells_reader;
 
 /* The caller closes it, even if this fails. */
-static cells_reader open_cells(ctr_showing *showing, ctr_rows *rows)
+static cells_reader open_cells(ctr_showing *showing, ctr_row *row)
 {
     const ctr_shape *shape = showing->tracked->shape;
     cells_reader cells = {
-        .showing = showing, .rows = rows, .slot = ctr_tab_take(rows->tab, CTR_TAB_FOLLOW)};
-    ctr_batch_expect(rows->tab, 0); /* so that what is refused leaves memory as it is */
+        .showing = showing, .row = row, .slot = ctr_tab_take(row->tab, CTR_TAB_FOLLOW)};
+    ctr_batch_expect(row->tab, 0); /* so that what is refused leaves memory as it is */
     cells.keys = sqlite3_malloc64(((size_t)shape->n_keys + 1) * sizeof *cells.keys);
     cells.now = sqlite3_malloc64(((size_t)shape->n_counters + 1) * sizeof *cells.now);
-    if (!cells.keys || !cells.now) ctr_problem_nomem(rows->conn);
+    if (!cells.keys || !cells.now) ctr_problem_nomem(row->conn);
     size_t n = (size_t)showing->tracked->n_regular + 1;
     cells.merged.values = sqlite3_malloc64(n * sizeof *cells.merged.values);
-    if (!cells.merged.values) ctr_problem_nomem(rows->conn);
+    if (!cells.merged.values) ctr_problem_nomem(row->conn);
     return cells;
 }
 
 static void close_cells(cells_reader *cells)
 {
-    ctr_tab_give_back(cells->rows->tab, cells->slot);
+    ctr_tab_give_back(cells->row->tab, cells->slot);
     sqlite3_free(cells->keys);
     sqlite3_free(cells->now);
     sqlite3_free(cells->merged.values);
@@ -68,15 +68,15 @@ static bool step_to_row(ctr_run *run, sqlite3_stmt *row, int64_t rowid)
 /* Returns whether the row that the statement stands on has openings without an answer. */
 static bool is_withheld_row(cells_reader *cells, sqlite3_stmt *row)
 {
-    ctr_conn *conn = cells->rows->conn;
+    ctr_conn *conn = cells->row->conn;
     bool withheld = false;
     const ctr_shape *shape = cells->showing->tracked->shape;
     for (int i = 0; i < shape->n_counters && !withheld; i++) {
         ctr_cell cell;
         ctr_shard pair[2];
-        if (ctr_values_open_cell(cells->rows, row, CELLS_ID + shape->counters[i], i, &cell)) break;
+        if (ctr_row_open_cell(cells->row, row, CELLS_ID + shape->counters[i], i, &cell)) break;
         if (ctr_openings_count(&cell) < 2) continue;
-        if (!cells->has_answers) ctr_openings_read(&cells->answers, cells->rows->tab);
+        if (!cells->has_answers) ctr_openings_read(&cells->answers, cells->row->tab);
         cells->has_answers = true;
         withheld = ctr_openings_unanswered(conn, &cells->answers, &cell, pair);
     }
@@ -92,13 +92,13 @@ static bool read_cells(cells_reader *cells, int64_t rowid)
     cells->showing->writing.undone = false;
     const ctr_tracked *tracked = cells->showing->tracked;
     ctr_run run = ctr_run_on(tracked->conn, tracked->schema, NULL);
-    if (!step_to_row(&run, row, rowid) || ctr_rows_take(cells->rows, row)) return false;
+    if (!step_to_row(&run, row, rowid) || ctr_row_take(cells->row, row)) return false;
     for (int i = 0; i < tracked->shape->n_keys; i++)
         cells->keys[i] = sqlite3_column_value(row, CELLS_ID + tracked->shape->keys[i]);
     for (int i = 0; i < tracked->shape->n_counters; i++)
-        cells->now[i] = ctr_rows_state(cells->rows, i);
+        cells->now[i] = ctr_row_state(cells->row, i);
     cells->showing->withheld = is_withheld_row(cells, row);
-    return ctr_rc(cells->rows->conn) == SQLITE_OK;
+    return ctr_rc(cells->row->conn) == SQLITE_OK;
 }
 
 /* ---- merged rows ----------------------------------------------------------------------------- */
@@ -117,10 +117,9 @@ static bool *taken_of(const due_row *row, const ctr_showing *showing)
     return (bool *)&row->before[showing->tracked->shape->n_counters];
 }
 
-void ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_rows *rows,
-                   int64_t giver)
+void ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_row *row, int64_t giver)
 {
-    const ctr_join *join = &rows->join;
+    const ctr_join *join = &row->join;
     size_t counters = (size_t)showing->tracked->shape->n_counters * sizeof *join->before;
     size_t size = sizeof(due_row) + counters + (size_t)later->n_map;
     size = (size + 7) / 8 * 8; /* so that the next row is aligned */
@@ -130,7 +129,7 @@ void ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_rows 
     later->size = size;
     due_row *due = (void *)(all + later->n++ * size);
     memset(due, 0, size);
-    due->rowid = rows->rowid;
+    due->rowid = row->rowid;
     due->giver = giver;
     due->was_live = join->was_live;
     due->begins = join->begins;
@@ -158,7 +157,7 @@ static void take_lives(cells_reader *cells, const due_row *due)
 {
     if (!cells->showing->tracked->shape->replicated) return;
     cells->showing->merged = &cells->merged;
-    cells->merged.is_live = ctr_rows_is_live(cells->rows);
+    cells->merged.is_live = ctr_row_is_live(cells->row);
     cells->merged.was_live = !due || due->was_live;
     cells->merged.begins = due && due->begins;
     for (int i = 0; i < cells->showing->tracked->n_regular; i++) cells->merged.values[i] = NULL;
@@ -169,7 +168,7 @@ static void take_values_of(cells_reader *cells, ctr_later *later, const due_row 
 {
     const ctr_tracked *tracked = cells->showing->tracked;
     ctr_row_values_read(&later->values, due->giver, cells->keys);
-    for (int i = 0; i < tracked->n_regular && ctr_rc(cells->rows->conn) == SQLITE_OK; i++) {
+    for (int i = 0; i < tracked->n_regular && ctr_rc(cells->row->conn) == SQLITE_OK; i++) {
         int number = ctr_tracked_regular(tracked, i)->number;
         bool is = number < later->n_map && taken_of(due, cells->showing)[number];
         cells->merged.values[i] = is ? later->values.given[later->map[number]] : NULL;
@@ -177,13 +176,13 @@ static void take_values_of(cells_reader *cells, ctr_later *later, const due_row 
 }
 
 /* Rows that are not whole go into the cache, where the triggers of the table find them. */
-void ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool deletions)
+void ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_row *row, bool deletions)
 {
-    bool whole = rows->whole;
-    cells_reader cells = open_cells(showing, rows);
-    rows->whole = false;
+    bool whole = row->whole;
+    cells_reader cells = open_cells(showing, row);
+    row->whole = false;
     if (later->n > 0) qsort(later->rows, later->n, later->size, by_rowid);
-    for (size_t i = 0; i < later->n && ctr_rc(rows->conn) == SQLITE_OK; i++) {
+    for (size_t i = 0; i < later->n && ctr_rc(row->conn) == SQLITE_OK; i++) {
         due_row *due = (void *)(later->rows + i * later->size);
         if (deletions && !due->ended) continue;
         if (!read_cells(&cells, due->rowid)) continue;
@@ -191,10 +190,10 @@ void ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool
         due->ended = showing->merged && !cells.merged.is_live;
         if (due->ended != deletions) continue;
         if (showing->merged && !deletions) take_values_of(&cells, later, due);
-        if (ctr_rc(rows->conn) == SQLITE_OK)
+        if (ctr_rc(row->conn) == SQLITE_OK)
             ctr_showing_row(showing, due->rowid, cells.keys, NULL, due->before, cells.now);
     }
-    rows->whole = whole;
+    row->whole = whole;
     close_cells(&cells);
 }
 
@@ -271,7 +270,7 @@ static bool has_value(sqlite3_value *value)
 /* Adds the values that a listed row wants to show. */
 static void add_all_wanted(apart_job *job, int64_t rowid, const ctr_apart_row *is)
 {
-    ctr_conn *conn = job->cells.rows->conn;
+    ctr_conn *conn = job->cells.row->conn;
     const int n = job->cells.showing->tracked->shape->n_counters;
     bool counts = is->differs && read_cells(&job->cells, rowid);
     for (int i = 0; counts && i < n; i++)
@@ -297,7 +296,7 @@ static void read_shown(ctr_conn *conn, apart_job *job, int64_t rowid)
 
 static void open_values(ctr_conn *conn, apart_job *job)
 {
-    if (ctr_row_values_open(&job->values, job->cells.rows->tab) != SQLITE_OK) return;
+    if (ctr_row_values_open(&job->values, job->cells.row->tab) != SQLITE_OK) return;
     job->shown =
         sqlite3_malloc64(((size_t)job->values.tracked->n_regular + 1) * sizeof *job->shown);
     if (!job->shown) ctr_problem_nomem(conn);
@@ -369,19 +368,19 @@ static void try_row(ctr_conn *conn, apart_job *job, int64_t rowid, bool deletion
     ctr_apart_close_row(&is);
 }
 
-int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards, bool deletions)
+int64_t ctr_later_show_apart(ctr_showing *showing, ctr_row *row, bool backwards, bool deletions)
 {
-    apart_job job = {.cells = open_cells(showing, rows)};
-    if (showing->tracked->n_regular > 0) open_values(rows->conn, &job);
-    read_listed(rows->conn, &job);
-    for (size_t i = 0; i < job.n && ctr_rc(rows->conn) == SQLITE_OK; i++) {
+    apart_job job = {.cells = open_cells(showing, row)};
+    if (showing->tracked->n_regular > 0) open_values(row->conn, &job);
+    read_listed(row->conn, &job);
+    for (size_t i = 0; i < job.n && ctr_rc(row->conn) == SQLITE_OK; i++) {
         job.due[job.n_due++] = job.listed[backwards ? job.n - 1 - i : i];
-        while (job.n_due > 0 && ctr_rc(rows->conn) == SQLITE_OK)
-            try_row(rows->conn, &job, job.due[--job.n_due], deletions);
+        while (job.n_due > 0 && ctr_rc(row->conn) == SQLITE_OK)
+            try_row(row->conn, &job, job.due[--job.n_due], deletions);
     }
     close_cells(&job.cells);
     if (deletions && job.n > 0 && job.listed[0] == 0) {
-        ctr_floors floors = ctr_floors_on(rows->tab, showing->tracked->shape);
+        ctr_floors floors = ctr_floors_on(row->tab, showing->tracked->shape);
         ctr_later_show_purged(showing, &floors);
     }
     ctr_row_values_close(&job.values);
@@ -390,15 +389,15 @@ int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backward
     sqlite3_free(job.listed);
     sqlite3_free(job.wanted);
     sqlite3_free(job.due);
-    return ctr_apart_count(rows->tab->file, rows->tab->table);
+    return ctr_apart_count(row->tab->file, row->tab->table);
 }
 
-void ctr_later_show_listed(ctr_showing *showing, ctr_rows *rows, int64_t rowid)
+void ctr_later_show_listed(ctr_showing *showing, ctr_row *row, int64_t rowid)
 {
-    cells_reader cells = open_cells(showing, rows);
-    bool there = ctr_rc(rows->conn) == SQLITE_OK && read_cells(&cells, rowid);
+    cells_reader cells = open_cells(showing, row);
+    bool there = ctr_rc(row->conn) == SQLITE_OK && read_cells(&cells, rowid);
     if (there) take_lives(&cells, NULL);
-    if (there && ctr_rc(rows->conn) == SQLITE_OK)
+    if (there && ctr_rc(row->conn) == SQLITE_OK)
         ctr_showing_again(showing, rowid, cells.keys, cells.now);
     close_cells(&cells);
 }
@@ -424,10 +423,10 @@ static void showing_clear(ctr_showing *showing, int64_t rowid, sqlite3_value **k
     sqlite3_finalize(row);
 }
 
-void ctr_later_clear(ctr_showing *showing, ctr_rows *rows, int64_t rowid, const bool *columns)
+void ctr_later_clear(ctr_showing *showing, ctr_row *row, int64_t rowid, const bool *columns)
 {
-    cells_reader cells = open_cells(showing, rows);
-    if (ctr_rc(rows->conn) == SQLITE_OK && read_cells(&cells, rowid))
+    cells_reader cells = open_cells(showing, row);
+    if (ctr_rc(row->conn) == SQLITE_OK && read_cells(&cells, rowid))
         showing_clear(showing, rowid, cells.keys, columns);
     close_cells(&cells);
 }

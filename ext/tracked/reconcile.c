@@ -69,7 +69,7 @@ static ctr_writing *own_write_of(const ctr_table *table)
 {
     ctr_writing *writing = table->file->writing;
     bool is = writing && strcmp(writing->tracked->counters, table->name) == 0 &&
-              writing->rowid == table->rows->rowid;
+              writing->rowid == table->row->rowid;
     return is ? writing : NULL;
 }
 
@@ -136,7 +136,7 @@ static ctr_showing *reports_look(ctr_table *table)
         ctr_problem_nomem(conn);
         return NULL;
     }
-    if (ctr_showing_look(looks, table->rows->tab)) {
+    if (ctr_showing_look(looks, table->row->tab)) {
         table->reports->looks = looks;
     } else {
         ctr_showing_close(looks);
@@ -162,7 +162,7 @@ static void reports_list(ctr_table *table, const ctr_merged_row *life, const ctr
     ctr_showing *looks = reports_look(table);
     if (!looks) return;
     looks->merged = life;
-    ctr_showing_set_apart(looks, table->rows->rowid, shown, now);
+    ctr_showing_set_apart(looks, table->row->rowid, shown, now);
     looks->merged = NULL;
 }
 
@@ -174,14 +174,14 @@ static void reports_show(ctr_table *table, bool is_trigger, const ctr_shown *fro
                          const ctr_summary *before, const ctr_summary *after)
 {
     ctr_showing showing;
-    int64_t rowid = table->rows->rowid;
+    int64_t rowid = table->row->rowid;
     size_t size = (size_t)table->shape.n_keys * sizeof *table->keys;
     sqlite3_value **keys = sqlite3_malloc64(size);
     if (keys)
         memcpy(keys, table->keys, size);
     else
         ctr_problem_nomem(table->joined.conn);
-    ctr_tab *tab = table->rows->tab;
+    ctr_tab *tab = table->row->tab;
     bool open =
         is_trigger ? ctr_showing_look(&showing, tab) : ctr_showing_open(&showing, tab) == SQLITE_OK;
     showing.merged = life_of_counted(table);
@@ -223,7 +223,7 @@ static void reports_note_names(ctr_table *table)
 
 static void refuse_last_life(ctr_table *table)
 {
-    char *key = ctr_access_given_key_text(table);
+    char *key = ctr_table_key_text(table);
     ctr_problem_set(table->joined.conn, SQLITE_FULL, "row %s: there is no further life after %u",
                     key, (unsigned)CTR_ROW_LIFE_MAX);
     sqlite3_free(key);
@@ -235,7 +235,7 @@ static bool make_stamp(ctr_table *table, int64_t above, ctr_stamp *stamp)
     ctr_conn *conn = table->joined.conn;
     const ctr_leader *leader = ctr_file_leader(table->file);
     if (!leader) return false;
-    int64_t number = ctr_batch_number(table->rows->tab);
+    int64_t number = ctr_batch_number(table->row->tab);
     bool fits = number > above && number <= CTR_STAMP_LAST;
     *stamp = (ctr_stamp){.number = fits ? number : ctr_batch_stamp_number(above)};
     memcpy(stamp->id, leader->id, CTR_ID_SIZE);
@@ -249,28 +249,28 @@ static bool make_stamp(ctr_table *table, int64_t above, ctr_stamp *stamp)
 static void stamping_insert(ctr_table *table)
 {
     ctr_stamp stamp;
-    ctr_rows *rows = table->rows;
-    ctr_row_cell *cell = ctr_rows_row(rows);
+    ctr_row *row = table->row;
+    ctr_row_cell *cell = ctr_row_stamps(row);
     if (!cell || !make_stamp(table, ctr_row_cell_highest(cell), &stamp)) return;
-    if (cell->life > 0) ctr_apart_remove(rows->tab, rows->rowid, CTR_APART_OF_REGULAR, NULL);
+    if (cell->life > 0) ctr_apart_remove(row->tab, row->rowid, CTR_APART_OF_REGULAR, NULL);
     if (ctr_row_cell_insert(cell, &stamp) != CTR_OK) refuse_last_life(table);
-    ctr_regular_raise(rows->tab, cell, NULL);
-    ctr_stage_row(rows);
+    ctr_regular_raise(row->tab, cell, NULL);
+    ctr_row_set_stamps(row);
 }
 
 /* Stages it as deleted. */
 static void stamping_delete(ctr_table *table)
 {
-    ctr_rows *rows = table->rows;
-    ctr_row_cell *cell = ctr_rows_row(rows);
+    ctr_row *row = table->row;
+    ctr_row_cell *cell = ctr_row_stamps(row);
     if (!cell || !ctr_row_cell_is_live(cell)) return;
     if (!ctr_file_leader(table->file)) return;
-    ctr_apart_remove(rows->tab, rows->rowid, CTR_APART_OF_REGULAR, NULL);
-    ctr_stage_empty(rows);
+    ctr_apart_remove(row->tab, row->rowid, CTR_APART_OF_REGULAR, NULL);
+    ctr_row_empty(row);
     if (ctr_row_cell_delete(cell) != CTR_OK)
         refuse_last_life(table);
     else
-        ctr_stage_row(rows);
+        ctr_row_set_stamps(row);
 }
 
 /* ---- an UPDATE ------------------------------------------------------------------------------- */
@@ -302,8 +302,8 @@ static bool *read_mask(ctr_conn *conn, sqlite3_value *marks, int n)
 /* What was merged into the columns is no longer waiting to be shown. */
 static void unlist_columns(ctr_table *table, const bool *mask, int n)
 {
-    ctr_tab *tab = table->rows->tab;
-    int64_t rowid = table->rows->rowid;
+    ctr_tab *tab = table->row->tab;
+    int64_t rowid = table->row->rowid;
     if (!reports_look(table) || !ctr_apart_any(tab)) return;
     const ctr_registry *registry = ctr_regular_of(tab);
     for (int i = 0; registry && i < n; i++)
@@ -312,14 +312,14 @@ static void unlist_columns(ctr_table *table, const bool *mask, int n)
 
 /* Returns whether some column in the mask has a lower generation in the row than in the file. A
  * stamp of the journal has that of the row. */
-static bool writes_higher(ctr_rows *rows, const bool *mask, int n)
+static bool writes_higher(ctr_row *row, const bool *mask, int n)
 {
     bool any = false;
-    const ctr_registry *registry = ctr_regular_of(rows->tab);
+    const ctr_registry *registry = ctr_regular_of(row->tab);
     for (int i = 0; registry && i < n; i++)
         any = any || (mask[i] && registry->columns[i].generation > 0);
-    const ctr_row_cell *cell = any ? ctr_rows_row(rows) : NULL;
-    registry = cell ? ctr_regular_of(rows->tab) : NULL; /* it may have been read again */
+    const ctr_row_cell *cell = any ? ctr_row_stamps(row) : NULL;
+    registry = cell ? ctr_regular_of(row->tab) : NULL; /* it may have been read again */
     for (int i = 0; registry && i < n; i++) {
         const ctr_stamp *stamp = ctr_row_cell_stamp(cell, i);
         int64_t generation = stamp ? ctr_stamp_generation(stamp->number) : 0;
@@ -331,17 +331,17 @@ static bool writes_higher(ctr_rows *rows, const bool *mask, int n)
 static void stamp_columns(ctr_table *table, const bool *mask, int n)
 {
     ctr_stamp stamp;
-    ctr_rows *rows = table->rows;
+    ctr_row *row = table->row;
     if (!ctr_file_leader(table->file)) return;
     unlist_columns(table, mask, n);
-    if (writes_higher(rows, mask, n) || !ctr_stage_stamps(rows, mask, n)) {
-        ctr_row_cell *cell = ctr_rows_row(rows);
+    if (writes_higher(row, mask, n) || !ctr_row_stamp(row, mask, n)) {
+        ctr_row_cell *cell = ctr_row_stamps(row);
         if (!cell || !make_stamp(table, ctr_row_cell_highest_of(cell, mask), &stamp)) return;
         ctr_row_cell_set(cell, mask, &stamp);
-        ctr_regular_raise(rows->tab, cell, mask);
-        ctr_stage_row(rows);
+        ctr_regular_raise(row->tab, cell, mask);
+        ctr_row_set_stamps(row);
     }
-    if (ctr_rc(table->joined.conn) == SQLITE_OK) ctr_access_write(table);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK) ctr_table_write(table);
 }
 
 /* Takes out of the mask the columns that a foreign key has changed because the library writes their
@@ -372,7 +372,7 @@ static uint32_t life_of_counters(const ctr_table *table)
     uint32_t least = CTR_ROW_LIFE_MAX;
     bool any = false;
     for (int i = 0; i < table->shape.n_counters; i++) {
-        ctr_summary state = ctr_rows_state(table->rows, i);
+        ctr_summary state = ctr_row_state(table->row, i);
         if (!state.touched) continue;
         any = true;
         if (state.life < least) least = state.life;
@@ -399,7 +399,7 @@ static bool stamp_new_columns(ctr_table *table, ctr_row_cell *cell, const ctr_st
 {
     bool any = false;
     const ctr_opening *opening = stamping_opening(table);
-    const ctr_registry *registry = ctr_regular_of(table->rows->tab);
+    const ctr_registry *registry = ctr_regular_of(table->row->tab);
     ctr_showing *looks = registry ? reports_look(table) : NULL;
     for (int i = 0;
          looks && i < looks->tracked->n_regular && ctr_rc(table->joined.conn) == SQLITE_OK; i++) {
@@ -446,7 +446,7 @@ static bool stamping_found(ctr_table *table)
 {
     ctr_stamp stamp = {.number = CTR_STAMP_BEGAN};
     const ctr_opening *opening = stamping_opening(table);
-    ctr_row_cell *cell = ctr_rows_row(table->rows);
+    ctr_row_cell *cell = ctr_row_stamps(table->row);
     if (!cell) return false;
     if (opening) memcpy(stamp.id, opening->id, CTR_ID_SIZE);
     if (opening && opening->values == CTR_VALUES_WRITTEN) {
@@ -464,7 +464,7 @@ static bool stamping_found(ctr_table *table)
     } else if (!stamp_again(table, cell, &stamp)) {
         return false;
     }
-    ctr_stage_row(table->rows);
+    ctr_row_set_stamps(table->row);
     return true;
 }
 
@@ -473,17 +473,17 @@ static bool stamping_found(ctr_table *table)
  * theirs (ctr_row_cell_lacks). */
 static void stamping_restored(ctr_table *table)
 {
-    ctr_rows *rows = table->rows;
-    ctr_row_cell *cell = ctr_rows_row(rows);
+    ctr_row *row = table->row;
+    ctr_row_cell *cell = ctr_row_stamps(row);
     if (!cell) return;
     for (int i = 0; i < cell->n; i++) cell->columns[i].kind = CTR_STAMP_NONE;
-    ctr_stage_row(rows);
+    ctr_row_set_stamps(row);
 }
 
 static bool any_counter_is_live(const ctr_table *table)
 {
     for (int i = 0; i < table->shape.n_counters; i++) {
-        ctr_summary state = ctr_rows_state(table->rows, i);
+        ctr_summary state = ctr_row_state(table->row, i);
         if (ctr_summary_is_live(&state)) return true;
     }
     return false;
@@ -494,16 +494,16 @@ static bool any_counter_is_live(const ctr_table *table)
  * file. */
 static void stamping_missing(ctr_table *table, bool waits)
 {
-    ctr_rows *rows = table->rows;
-    ctr_row_cell *cell = stamping_opening(table) ? ctr_rows_row(rows) : NULL;
+    ctr_row *row = table->row;
+    ctr_row_cell *cell = stamping_opening(table) ? ctr_row_stamps(row) : NULL;
     if (!cell || cell->life != 0) return;
     cell->life = life_of_counters(table);
     for (int i = 0; i < cell->n; i++) cell->columns[i].kind = CTR_STAMP_NONE;
     if (!waits && !any_counter_is_live(table)) {
         ctr_row_cell_delete(cell);
-        ctr_stage_empty(rows);
+        ctr_row_empty(row);
     }
-    if (ctr_stage_row(rows) == SQLITE_OK) ctr_access_write(table);
+    if (ctr_row_set_stamps(row) == SQLITE_OK) ctr_table_write(table);
 }
 
 /* =================================================================================================
@@ -515,8 +515,8 @@ static void stamping_missing(ctr_table *table, bool waits)
 static bool shows_nothing(const ctr_tracked_row *row, int counter, const ctr_shown *shown)
 {
     ctr_shown nothing;
-    ctr_summary state = ctr_rows_state(row->table->rows, counter);
-    if (ctr_summary_counts(&state) || !ctr_rows_is_live(row->table->rows)) return false;
+    ctr_summary state = ctr_row_state(row->table->row, counter);
+    if (ctr_summary_counts(&state) || !ctr_row_is_live(row->table->row)) return false;
     ctr_showing *looks = reports_look(row->table);
     if (!looks) return shown->null;
     return ctr_showing_value(looks, counter, &state, &nothing) &&
@@ -529,7 +529,7 @@ static bool is_as_counted(const ctr_tracked_row *row, const ctr_shown *showed)
     for (int i = 0; i < row->table->shape.n_counters; i++) {
         int64_t value = 0;
         const ctr_shown *was = &showed[i];
-        ctr_summary state = ctr_rows_state(row->table->rows, i);
+        ctr_summary state = ctr_row_state(row->table->row, i);
         bool counts = ctr_summary_counts(&state);
         if (was->none) continue;
         if (was->odd) return false;
@@ -544,10 +544,10 @@ static bool is_as_counted(const ctr_tracked_row *row, const ctr_shown *showed)
 static void look_apart(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
-    ctr_showing *looks = table->rows->found ? reports_look(table) : NULL;
+    ctr_showing *looks = table->row->found ? reports_look(table) : NULL;
     if (!looks) return;
     ctr_apart_close_row(&row->apart);
-    ctr_apart_read(looks->tracked, looks->tab, table->rows->rowid, &row->apart);
+    ctr_apart_read(looks->tracked, looks->tab, table->row->rowid, &row->apart);
     const ctr_apart_row *apart = &row->apart;
     row->is_apart = ctr_rc(row->table->joined.conn) == SQLITE_OK &&
                     (apart->waits || apart->differs || apart->ended || apart->withheld);
@@ -585,9 +585,9 @@ static bool is_there(ctr_tracked_row *row, ctr_shown *shown, bool said)
 static bool is_below(const ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
-    if (table->rows->found) return false;
+    if (table->row->found) return false;
     if (row->event == CTR_ROW_FOUND || own_write_runs(table->file))
-        return ctr_access_is_below(table);
+        return ctr_table_is_below(table);
     return ctr_write_check_floors(table) != SQLITE_OK;
 }
 
@@ -596,7 +596,7 @@ static bool is_below(const ctr_tracked_row *row)
 /* Returns whether other files would show another value than NULL, for nothing was counted. */
 static bool hides_null(ctr_table *table, int counter)
 {
-    ctr_summary state = ctr_rows_state(table->rows, counter);
+    ctr_summary state = ctr_row_state(table->row, counter);
     ctr_showing *looks = table->shape.replicated && !state.touched ? reports_look(table) : NULL;
     const ctr_tracked_column *column =
         looks ? ctr_tracked_column_of(looks->tracked, counter) : NULL;
@@ -609,14 +609,14 @@ static bool hides_null(ctr_table *table, int counter)
 static void count_value(ctr_table *table, int counter, const ctr_shown *base, const ctr_shown *now,
                         bool adds)
 {
-    ctr_summary state = ctr_rows_state(table->rows, counter);
+    ctr_summary state = ctr_row_state(table->row, counter);
     bool counts = ctr_summary_counts(&state);
     bool deleted = state.life % 2 == 0;
     if (ctr_rc(table->joined.conn) != SQLITE_OK || now->none) return;
     if (base && !deleted && ctr_tracked_same_shown(base, now)) return;
     if (now->null) {
         if (!adds &&
-            (counts || (deleted && !ctr_rows_is_live(table->rows)) || hides_null(table, counter)))
+            (counts || (deleted && !ctr_row_is_live(table->row)) || hides_null(table, counter)))
             ctr_write_next_life(table, counter, &(ctr_given){.is = false});
     } else if (deleted) {
         ctr_write_next_life(table, counter, &(ctr_given){.is = true, .n = now->n});
@@ -644,8 +644,8 @@ static void count_values(ctr_tracked_row *row, bool expected)
 {
     ctr_table *table = row->table;
     bool waits = row->is_apart && row->apart.waits;
-    bool dead = table->shape.replicated && table->rows->found &&
-                !ctr_rows_is_live(table->rows); /* its counters are empty, whatever it shows */
+    bool dead = table->shape.replicated && table->row->found &&
+                !ctr_row_is_live(table->row); /* its counters are empty, whatever it shows */
     for (int i = 0; i < table->shape.n_counters && ctr_rc(row->table->joined.conn) == SQLITE_OK;
          i++) {
         const ctr_shown *base = dead ? NULL : shown_apart(row, i), *now = &row->now[i];
@@ -663,8 +663,8 @@ static void count_values(ctr_tracked_row *row, bool expected)
 
 static void write_staged(ctr_table *table)
 {
-    if (ctr_rc(table->joined.conn) == SQLITE_OK && ctr_stage_any(table->rows))
-        ctr_access_write(table);
+    if (ctr_rc(table->joined.conn) == SQLITE_OK && ctr_row_is_staged(table->row))
+        ctr_table_write(table);
 }
 
 /* Writes what is staged; notes the states of the counters before and after. */
@@ -672,8 +672,8 @@ static void reconcile_write(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     for (int i = 0; i < table->shape.n_counters; i++) {
-        row->before[i] = ctr_rows_state(table->rows, i);
-        row->after[i] = ctr_stage_state(table->rows, i);
+        row->before[i] = ctr_row_state(table->row, i);
+        row->after[i] = ctr_row_staged_state(table->row, i);
     }
     write_staged(table);
 }
@@ -688,7 +688,7 @@ static void reconcile_write(ctr_tracked_row *row)
 static void show_again(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
-    int64_t rowid = table->rows->rowid;
+    int64_t rowid = table->row->rowid;
     ctr_showing *looks = reports_look(table);
     bool later = row->event == CTR_ROW_FOUND || own_write_runs(table->file) ||
                  ctr_foreign_broken(table->joined.conn->db);
@@ -713,9 +713,8 @@ static void set_aside(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     if (!is_there(row, row->now, true)) return;
-    for (int i = 0; i < table->shape.n_counters; i++)
-        row->after[i] = ctr_rows_state(table->rows, i);
-    const ctr_merged_row life = {.is_live = ctr_rows_is_live(table->rows)};
+    for (int i = 0; i < table->shape.n_counters; i++) row->after[i] = ctr_row_state(table->row, i);
+    const ctr_merged_row life = {.is_live = ctr_row_is_live(table->row)};
     reports_list(table, table->shape.replicated ? &life : NULL, row->now, row->after);
     ctr_writing *writing = own_write_of(table);
     if (writing) writing->aside = true;
@@ -764,14 +763,14 @@ static bool reconcile_revive(ctr_tracked_row *row)
     ctr_table *table = row->table;
     if (!table->shape.replicated || own_write_runs(table->file)) return false;
     look_apart(row);
-    const ctr_row_cell *cell = row->apart.ended ? ctr_rows_row(table->rows) : NULL;
+    const ctr_row_cell *cell = row->apart.ended ? ctr_row_stamps(table->row) : NULL;
     if (!cell || ctr_rc(conn) != SQLITE_OK) return false;
     open_shown(row, cell->life + 1);
     stamping_insert(table);
     write_staged(table);
-    ctr_apart_remove(table->rows->tab, table->rows->rowid, CTR_APART_OF_COUNTERS, NULL);
+    ctr_apart_remove(table->row->tab, table->row->rowid, CTR_APART_OF_COUNTERS, NULL);
     row->is_apart = false;
-    return ctr_rc(conn) == SQLITE_OK && ctr_access_find(table) == SQLITE_OK;
+    return ctr_rc(conn) == SQLITE_OK && ctr_table_find(table) == SQLITE_OK;
 }
 
 /* ---- a row that is there --------------------------------------------------------------------- */
@@ -781,8 +780,8 @@ static bool reconcile_revive(ctr_tracked_row *row)
 static bool is_expected(const ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
-    if (row->event == CTR_ROW_INSERTED) return !table->rows->found;
-    bool gone = table->rows->found && !ctr_rows_is_live(table->rows);
+    if (row->event == CTR_ROW_INSERTED) return !table->row->found;
+    bool gone = table->row->found && !ctr_row_is_live(table->row);
     return !gone && is_as_counted(row, row->event == CTR_ROW_FOUND ? row->now : row->was);
 }
 
@@ -792,12 +791,12 @@ static bool count_new(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     if (row->event != CTR_ROW_INSERTED || is_disorder(table) || own_write_runs(table->file) ||
-        !ctr_access_may_be_new(table) || ctr_access_is_below(table))
+        !ctr_table_may_be_new(table) || ctr_table_is_below(table))
         return false;
     count_values(row, true);
     stamping_insert(table);
-    return ctr_rc(row->table->joined.conn) == SQLITE_OK && ctr_stage_any(table->rows) &&
-           ctr_stage_write_new(table->rows, table->keys);
+    return ctr_rc(row->table->joined.conn) == SQLITE_OK && ctr_row_is_staged(table->row) &&
+           ctr_row_write_new(table->row, table->keys);
 }
 
 /* Counts a row that is there. */
@@ -805,10 +804,10 @@ static void reconcile_row(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     if (count_new(row) || ctr_rc(row->table->joined.conn) != SQLITE_OK) return;
-    if (ctr_access_find(table)) return;
-    bool live = table->rows->found && ctr_rows_is_live(table->rows);
-    if (table->rows->found && !live) live = reconcile_revive(row);
-    if (table->rows->found && own_write_runs(table->file)) {
+    if (ctr_table_find(table)) return;
+    bool live = table->row->found && ctr_row_is_live(table->row);
+    if (table->row->found && !live) live = reconcile_revive(row);
+    if (table->row->found && own_write_runs(table->file)) {
         bool counts = !live && row->event == CTR_ROW_INSERTED; /* a trigger deleted it before */
         if (!is_being_shown(row, row->now) && !counts) set_aside(row);
         if (!counts) return;
@@ -834,15 +833,15 @@ static void stamping_write(ctr_tracked_row *row)
 {
     ctr_conn *conn = row->table->joined.conn;
     ctr_table *table = row->table;
-    if (ctr_access_find(table) || !table->rows->found || own_write_of(table)) return;
-    if (!ctr_rows_is_live(table->rows) && !reconcile_revive(row))
+    if (ctr_table_find(table) || !table->row->found || own_write_of(table)) return;
+    if (!ctr_row_is_live(table->row) && !reconcile_revive(row))
         return; /* its INSERT will be reported */
-    const ctr_registry *registry = ctr_regular_of(table->rows->tab);
+    const ctr_registry *registry = ctr_regular_of(table->row->tab);
     int n = registry ? registry->n : 0;
     bool *mask = registry ? read_mask(conn, row->marks, n) : NULL;
     bool any = mask && (!own_write_runs(table->file) || leave_out_actions(table, mask, n));
     if (any && ctr_rc(conn) == SQLITE_OK) stamp_columns(table, mask, n);
-    table->rows->stamped = NULL;
+    table->row->stamped = NULL;
     sqlite3_free(mask);
 }
 
@@ -850,10 +849,10 @@ static void reconcile_found(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     bool adopts = false;
-    if (ctr_access_find(table)) return;
+    if (ctr_table_find(table)) return;
     for (int i = 0; i < table->shape.n_counters; i++) adopts = adopts || row->now[i].adopted;
     bool stamps = table->shape.replicated;
-    bool expected = table->rows->found && !adopts && is_expected(row);
+    bool expected = table->row->found && !adopts && is_expected(row);
     if (expected && !row->looks && !stamps) return;
     if (is_below(row)) return;
     look_apart(row);
@@ -864,10 +863,10 @@ static void reconcile_found(ctr_tracked_row *row)
     if (expected && !row->is_apart && !stamps) return;
     count_values(row, false);
     if (stamps && !stamping_found(table) && expected && !row->is_apart) return;
-    table->joined.conn->stats.tracked += ctr_stage_any(table->rows);
+    table->joined.conn->stats.tracked += ctr_row_is_staged(table->row);
     reconcile_write(row);
     /* A newly tracked column also shows the counts that its counter has from other files. */
-    bool shows = row->is_apart || (adopts && table->rows->found && reports_look(table));
+    bool shows = row->is_apart || (adopts && table->row->found && reports_look(table));
     if (shows) show_again(row);
 }
 
@@ -877,7 +876,7 @@ static void end_counters(ctr_table *table)
 {
     bool replicated = table->shape.replicated;
     for (int i = 0; i < table->shape.n_counters && !replicated; i++)
-        if (ctr_rows_state(table->rows, i).touched) ctr_write_tombstone(table, i);
+        if (ctr_row_state(table->row, i).touched) ctr_write_tombstone(table, i);
     if (replicated) stamping_delete(table);
     write_staged(table);
 }
@@ -899,12 +898,12 @@ static bool end_row(ctr_tracked_row *row, bool expected)
     if (!expected) look_apart(row);
     if (ctr_rc(row->table->joined.conn) != SQLITE_OK || (row->is_apart && row->apart.waits))
         return false;
-    forget_may_go(table, table->rows->rowid);
+    forget_may_go(table, table->row->rowid);
     ctr_writing *writing = own_write_of(table);
     if (writing) writing->ended = true;
     end_counters(table);
     if (row->is_apart)
-        ctr_apart_remove(table->rows->tab, table->rows->rowid, CTR_APART_OF_COUNTERS, NULL);
+        ctr_apart_remove(table->row->tab, table->row->rowid, CTR_APART_OF_COUNTERS, NULL);
     return true;
 }
 
@@ -912,10 +911,10 @@ static bool end_row(ctr_tracked_row *row, bool expected)
 static void reconcile_deleted(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
-    if (ctr_access_find(table)) return;
-    bool live = table->rows->found && ctr_rows_is_live(table->rows);
+    if (ctr_table_find(table)) return;
+    bool live = table->row->found && ctr_row_is_live(table->row);
     if (!live) note_disorder(table);
-    if (!table->rows->found || is_being_shown(row, NULL)) return;
+    if (!table->row->found || is_being_shown(row, NULL)) return;
     bool at_work = own_write_runs(table->file);
     bool expected = !at_work && live && is_as_counted(row, row->now);
     if ((!expected || is_disorder(table)) && is_there(row, NULL, false))
@@ -928,11 +927,11 @@ static void reconcile_deleted(ctr_tracked_row *row)
 static bool is_missing(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
-    if (ctr_access_find(table)) return false;
+    if (ctr_table_find(table)) return false;
     look_apart(row);
     bool waits = row->is_apart && row->apart.waits;
     stamping_missing(table, waits);
-    return !waits && ctr_rows_is_live(table->rows) && ctr_rc(row->table->joined.conn) == SQLITE_OK;
+    return !waits && ctr_row_is_live(table->row) && ctr_rc(row->table->joined.conn) == SQLITE_OK;
 }
 
 /* Notes a row of the counters that the table lacks in conn->missing, unless it was deleted or
@@ -943,7 +942,7 @@ static void reconcile_missing(ctr_tracked_row *row)
     if (!is_missing(row)) return;
     if (conn->missing.n++ > 0) return;
     sqlite3_free(conn->missing.key);
-    conn->missing.key = ctr_access_given_key_text(row->table);
+    conn->missing.key = ctr_table_key_text(row->table);
 }
 
 /* Ends the counters of such a row. */
@@ -976,12 +975,12 @@ static void reconcile_may_go(ctr_tracked_row *row)
     unsigned nth = table->joined.conn->ended;
     if (table->reports->may_go_in != nth) table->reports->n_may_go = 0;
     table->reports->may_go_in = nth;
-    if (ctr_access_find(table)) return;
-    if (!table->rows->found) {
+    if (ctr_table_find(table)) return;
+    if (!table->row->found) {
         note_disorder(table); /* the insertion of the row was not reported */
         return;
     }
-    ctr_may_go it = {table->rows->rowid, own_write_runs(table->file)};
+    ctr_may_go it = {table->row->rowid, own_write_runs(table->file)};
     for (int i = 0; i < table->reports->n_may_go; i++)
         if (table->reports->may_go[i].rowid == it.rowid &&
             table->reports->may_go[i].at_work == it.at_work)
@@ -997,18 +996,18 @@ static void reconcile_may_go(ctr_tracked_row *row)
 /* Returns whether the row is gone; then its counters are deleted, unless it waits. */
 static bool look_for_row(ctr_table *table, int64_t rowid)
 {
-    ctr_access_end(table);
+    ctr_table_end_row(table);
     ctr_showing *looks = reports_look(table);
     table->holds_keys = looks != NULL; /* copies to free, also after a failure */
-    bool taken = looks && ctr_values_take_key(table->rows, rowid, table->keys);
+    bool taken = looks && ctr_row_key_of(table->row, rowid, table->keys);
     bool gone = taken && !ctr_writing_look(&looks->writing, table->keys, NULL, NULL) &&
                 ctr_rc(table->joined.conn) == SQLITE_OK;
-    if (gone && ctr_access_find_rowid(table, rowid) == SQLITE_OK && ctr_rows_is_live(table->rows)) {
+    if (gone && ctr_table_find_rowid(table, rowid) == SQLITE_OK && ctr_row_is_live(table->row)) {
         ctr_tracked_row row = {.table = table};
         end_row(&row, false);
         ctr_apart_close_row(&row.apart);
     }
-    ctr_access_end(table);
+    ctr_table_end_row(table);
     return gone;
 }
 
@@ -1158,7 +1157,7 @@ static void take_handed(ctr_tracked_row *row, sqlite3_value **columns, const str
     if (ctr_rc(conn) == SQLITE_OK && event->has_values)
         take_values(table, columns, row->now, false, event->event == CTR_ROW_DELETED);
     if (ctr_rc(conn) != SQLITE_MISMATCH || !event->has_values) return;
-    char *key = ctr_access_given_key_text(table);
+    char *key = ctr_table_key_text(table);
     if (key) ctr_problem_where(conn, "row %s", key);
     sqlite3_free(key);
 }
@@ -1212,7 +1211,7 @@ static bool take_reported(ctr_table *table, sqlite3_value **columns)
 /* A command makes no row of a replicated table, which would have none of its values. */
 static void refuse_no_row(ctr_table *table)
 {
-    char *key = ctr_access_given_key_text(table);
+    char *key = ctr_table_key_text(table);
     ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                     "the replicated table has no row %s: a command changes only rows that it has",
                     key);
@@ -1226,7 +1225,7 @@ static int write_and_show(ctr_table *table)
     unsigned nth = table->joined.conn->ended;
     const ctr_showing *looks = reports_look(table);
     if (looks) ctr_foreign_refuse_broken(table->joined.conn, looks->tracked->table);
-    if (table->shape.replicated && !ctr_rows_is_live(table->rows)) refuse_no_row(table);
+    if (table->shape.replicated && !ctr_row_is_live(table->row)) refuse_no_row(table);
     if (make_row_room(&row, &few)) reconcile_write(&row);
     if (ctr_rc(table->joined.conn) == SQLITE_OK) {
         reports_show(table, false, NULL, row.before, row.after);
@@ -1242,9 +1241,9 @@ static void purge_rows(ctr_table *table)
     ctr_conn *conn = table->joined.conn;
     ctr_showing showing;
     unsigned nth = conn->ended;
-    if (ctr_showing_open(&showing, table->rows->tab) == SQLITE_OK)
+    if (ctr_showing_open(&showing, table->row->tab) == SQLITE_OK)
         ctr_foreign_refuse_broken(conn, showing.tracked->table);
-    if (ctr_rc(conn) == SQLITE_OK && ctr_access_raise(table) == SQLITE_OK &&
+    if (ctr_rc(conn) == SQLITE_OK && ctr_table_raise(table) == SQLITE_OK &&
         ctr_later_show_purged(&showing, &table->floors))
         ctr_conn_spoil(conn, nth);
     ctr_showing_close(&showing);

@@ -612,17 +612,16 @@ bool ctr_showing_touches(ctr_showing *showing, const ctr_summary *now);
  * error, and the row that stands in its way now, if that can be named: "UNIQUE constraint failed:
  * p.code: the row ('jam') has code '4711'". Lent as a text of ctr_text_print, or by `apart`; NULL:
  * it is not known. */
-const char *ctr_blockers_explain(ctr_showing *showing, ctr_rows *rows, sqlite3_value **keys,
+const char *ctr_blockers_explain(ctr_showing *showing, ctr_row *row, sqlite3_value **keys,
                                  const ctr_apart_row *apart);
 
 /* ==== later.c ================================================================================= */
 
-/* Add notes the row at hand, which was merged; `giver` is its id among the cells of the source. Show
- * shows all rows that were noted. Those of a replicated table that have ended are deleted in a
+/* Add notes the row at hand, which was merged; `giver` is its id among the cells of the source.
+ * Show shows all rows that were noted. Those of a replicated table that have ended are deleted in a
  * second call, with `deletions`. */
-void ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_rows *rows,
-                   int64_t giver);
-void ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_rows *rows, bool deletions);
+void ctr_later_add(ctr_later *later, const ctr_showing *showing, const ctr_row *row, int64_t giver);
+void ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_row *row, bool deletions);
 void ctr_later_close(ctr_later *later);
 
 /* Tries again to show the rows that are listed as apart, in the order of storage or backwards:
@@ -630,12 +629,12 @@ void ctr_later_close(ctr_later *later);
  * value, the rows that want it are tried at once, wherever they are stored: a UNIQUE index may have
  * refused it. Rows of a replicated table that have ended are tried with `deletions` only. Returns
  * how many values are listed now. */
-int64_t ctr_later_show_apart(ctr_showing *showing, ctr_rows *rows, bool backwards, bool deletions);
+int64_t ctr_later_show_apart(ctr_showing *showing, ctr_row *row, bool backwards, bool deletions);
 
 /* Try to show one row that is listed; to let one that has ended refer to no other
  * (showing_clear). */
-void ctr_later_show_listed(ctr_showing *showing, ctr_rows *rows, int64_t rowid);
-void ctr_later_clear(ctr_showing *showing, ctr_rows *rows, int64_t rowid, const bool *columns);
+void ctr_later_show_listed(ctr_showing *showing, ctr_row *row, int64_t rowid);
+void ctr_later_clear(ctr_showing *showing, ctr_row *row, int64_t rowid, const bool *columns);
 
 /* Call it after floors have risen: rows below them no longer show a value; in a replicated table
  * they are deleted. */
