@@ -250,7 +250,7 @@ enum { CTR_VARINT_MAX = 10 /* bytes of the longest, a 64-bit number */ };
  *
  * A transaction appends a row of level 0. Its entries are in the order of the changes:
  *
- *     byte 0    0xE2: entries of a journal (high half) of format 2 (low half)
+ *     byte 0    0xE3: entries of a journal (high half) of format 3 (low half)
  *     row       zigzag varint: the difference to the row of the previous entry, or to 0
  *     code      varint
  *                 0          the row is new, or has changed; the change was made here
@@ -261,11 +261,12 @@ enum { CTR_VARINT_MAX = 10 /* bytes of the longest, a 64-bit number */ };
  *                 4          regular columns of the row were written here: their stamps have the
  *                            number of this row of the journal, or their own (core/row_cell.c)
  *                 5          the row cell was written here: it has the stamps before this
- *                 6 + 5 c    counter c was incremented by n, at one tick of the clock
- *                 7 + 5 c    the same at several ticks
- *                 8 + 5 c    the cell of counter c was written: it has the amounts before this;
+ *                 16 + 8 c   counter c was incremented by n, at one tick of the clock
+ *                 17 + 8 c   the same at several ticks
+ *                 18 + 8 c   the cell of counter c was written: it has the amounts before this;
  *                            the change was made here
- *                 9 + 5 c    the same: it was pulled; 10 + 5 c: it came with a feed
+ *                 19 + 8 c   the same: it was pulled; 20 + 8 c: it came with a feed
+ *                 others     of later versions
  *     n         zigzag varint, for an increment
  *     ticks     varint, 2 ... 2^63-1, for an increment at several ticks
  *     word      varint, for stamps: 2 w, plus 1 if a number follows the mask
@@ -276,7 +277,7 @@ enum { CTR_VARINT_MAX = 10 /* bytes of the longest, a 64-bit number */ };
  * of their last changes and the origins of all changes, in groups of one number and the same
  * origins, the highest number first, in one number the lowest origins:
  *
- *     byte 0    0xE2
+ *     byte 0    0xE3
  *     number    varint: the number of the group before minus this one; 0 in the first group, which
  *               has the number of the segment
  *     n         varint: 8 times the count of rows in the group, 1 or more; plus their origins, a

@@ -1,11 +1,12 @@
 /* core/entries.c - writes and reads rows of a journal. */
 #include "core/core.h"
 
-enum { ENTRIES_FORMAT = 0xE2, ENTRIES_KIND = 0xE0 };
+enum { ENTRIES_FORMAT = 0xE3, ENTRIES_KIND = 0xE0 };
 
-/* Codes: those without a counter, and from CODE_FIRST on those of each counter. */
-enum { CODE_CHANGED, CODE_FOLDED, CODE_PULLED, CODE_FED, CODE_STAMPED, CODE_ROW, CODE_FIRST };
-enum { ONE_TICK, SEVERAL_TICKS, CELL_WRITTEN, CELL_PULLED, CELL_FED, CODES };
+/* Codes: those without a counter, and from CODE_FIRST on CODES for each counter. */
+enum { CODE_CHANGED, CODE_FOLDED, CODE_PULLED, CODE_FED, CODE_STAMPED, CODE_ROW, CODE_NEWER };
+enum { ONE_TICK, SEVERAL_TICKS, CELL_WRITTEN, CELL_PULLED, CELL_FED, CELL_NEWER };
+enum { CODE_FIRST = 16, CODES = 8 };
 
 enum { ORIGINS = 8 /* more than all origins together */ };
 
@@ -151,6 +152,8 @@ bool ctr_entries_next(ctr_entries *entries, ctr_entry *entry)
         entry->kind = code == CODE_ROW ? CTR_ENTRY_ROW_WRITTEN : CTR_ENTRY_STAMPED;
         return code == CODE_ROW || take_mask(entries, entry);
     }
+    bool is_newer = code < CODE_FIRST ? code >= CODE_NEWER : code % CODES >= CELL_NEWER;
+    if (is_newer) return refuse_entries(entries, CTR_NEWER_FORMAT);
     if (code < CODE_FIRST) {
         entry->kind = code == CODE_FOLDED ? CTR_ENTRY_FOLDED : CTR_ENTRY_CHANGED;
         if (code == CODE_PULLED) entry->origin = CTR_PULLED;
@@ -248,6 +251,7 @@ const char *ctr_entries_status_text(ctr_status status)
 {
     switch (status) {
     case CTR_NOT_A_CELL: return "has no entries";
+    case CTR_NEWER_FORMAT: return "has entries of a newer version";
     case CTR_DOUBLED: return "has a row twice in one number";
     default: return ctr_status_text(status);
     }

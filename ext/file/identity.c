@@ -37,7 +37,7 @@ static int check(ctr_conn *conn, int64_t format, int id_size)
                                "the file was written by a newer version: format %lld, this library "
                                "knows %d; install a newer sqlite-counter",
                                (long long)format, CTR_FILE_FORMAT);
-    if (format == 1 || format == 2)
+    if (format >= 1 && format < CTR_FILE_FORMAT)
         return ctr_problem_set(conn, SQLITE_ERROR,
                                "the file is of format %lld, which was never released: this library "
                                "knows format %d",

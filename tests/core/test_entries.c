@@ -186,59 +186,63 @@ static void what_is_wrong_with_entries_is_said(void **state)
     assert_int_equal(ENTRIES(""), CTR_NOT_A_CELL);
     assert_int_equal(ENTRIES("\xc1"), CTR_NOT_A_CELL);
     assert_int_equal(ENTRIES("\xe0"), CTR_NOT_A_CELL);
-    assert_int_equal(ENTRIES("\xe3"), CTR_NEWER_FORMAT);
+    assert_int_equal(ENTRIES("\xe4"), CTR_NEWER_FORMAT);
     assert_int_equal(ENTRIES("\xe1"), CTR_NOT_A_CELL);
-    assert_int_equal(ENTRIES("\xe2"), CTR_OK);
-    assert_int_equal(ENTRIES("\xe2\x02\x03"), CTR_OK);
-    assert_int_equal(ENTRIES("\xe2\x02\x04"), CTR_TRUNCATED);
-    assert_int_equal(ENTRIES("\xe2\x02\x04\x02"), CTR_TRUNCATED);
-    assert_int_equal(ENTRIES("\xe2\x02\x04\x02\x03"), CTR_OK);
-    assert_int_equal(ENTRIES("\xe2\x02\x04\x02\x00"), CTR_OUT_OF_RANGE); /* no column */
-    assert_int_equal(ENTRIES("\xe2\x02\x04\x03\x03"), CTR_TRUNCATED);
-    assert_int_equal(ENTRIES("\xe2\x02\x04\x03\x03\x00"), CTR_OUT_OF_RANGE);
-    assert_int_equal(ENTRIES("\xe2\x02\x04\x03\x03\x09"), CTR_OK);
-    assert_int_equal(ENTRIES("\xe2\x02\x04\x02\x80\x80\x80\x80\x80\x80\x80\x80\x10"),
+    assert_int_equal(ENTRIES("\xe3"), CTR_OK);
+    assert_int_equal(ENTRIES("\xe3\x02\x03"), CTR_OK);
+    assert_int_equal(ENTRIES("\xe3\x02\x04"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\xe3\x02\x04\x02"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\xe3\x02\x04\x02\x03"), CTR_OK);
+    assert_int_equal(ENTRIES("\xe3\x02\x04\x02\x00"), CTR_OUT_OF_RANGE); /* no column */
+    assert_int_equal(ENTRIES("\xe3\x02\x04\x03\x03"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\xe3\x02\x04\x03\x03\x00"), CTR_OUT_OF_RANGE);
+    assert_int_equal(ENTRIES("\xe3\x02\x04\x03\x03\x09"), CTR_OK);
+    assert_int_equal(ENTRIES("\xe3\x02\x04\x02\x80\x80\x80\x80\x80\x80\x80\x80\x10"),
                      CTR_OUT_OF_RANGE); /* column 60 of a mask */
-    assert_int_equal(ENTRIES("\xe2\x02\x04\xc4\x08\x01"), CTR_OUT_OF_RANGE); /* word 546 */
-    assert_int_equal(ENTRIES("\xe2\x02\x05"), CTR_OK);
-    assert_int_equal(ENTRIES("\xe2\x02"), CTR_TRUNCATED);
-    assert_int_equal(ENTRIES("\xe2\x02\x06"), CTR_TRUNCATED);
-    assert_int_equal(ENTRIES("\xe2\x02\x06\x02"), CTR_OK);
-    assert_int_equal(ENTRIES("\xe2\x02\x07\x02"), CTR_TRUNCATED);
-    assert_int_equal(ENTRIES("\xe2\x02\x07\x02\x01"), CTR_OUT_OF_RANGE);
-    assert_int_equal(ENTRIES("\xe2\x02\x07\x02\x02"), CTR_OK);
-    assert_int_equal(ENTRIES("\xe2\x82\x00\x00"), CTR_NOT_MINIMAL);
-    assert_int_equal(ENTRIES("\xe2\x02\xff\xff\xff\xff\x0f\x02"), CTR_OUT_OF_RANGE);
-    assert_int_equal(ENTRIES("\xe2\x02\x07\x02\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"),
+    assert_int_equal(ENTRIES("\xe3\x02\x04\xc4\x08\x01"), CTR_OUT_OF_RANGE); /* word 546 */
+    assert_int_equal(ENTRIES("\xe3\x02\x05"), CTR_OK);
+    assert_int_equal(ENTRIES("\xe3\x02"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\xe3\x02\x06"), CTR_NEWER_FORMAT);
+    assert_int_equal(ENTRIES("\xe3\x02\x0f"), CTR_NEWER_FORMAT);
+    assert_int_equal(ENTRIES("\xe3\x02\x15"), CTR_NEWER_FORMAT); /* of counter 0 */
+    assert_int_equal(ENTRIES("\xe3\x02\x1f"), CTR_NEWER_FORMAT); /* of counter 1 */
+    assert_int_equal(ENTRIES("\xe3\x02\x10"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\xe3\x02\x10\x02"), CTR_OK);
+    assert_int_equal(ENTRIES("\xe3\x02\x11\x02"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\xe3\x02\x11\x02\x01"), CTR_OUT_OF_RANGE);
+    assert_int_equal(ENTRIES("\xe3\x02\x11\x02\x02"), CTR_OK);
+    assert_int_equal(ENTRIES("\xe3\x82\x00\x00"), CTR_NOT_MINIMAL);
+    assert_int_equal(ENTRIES("\xe3\x02\xf8\xff\xff\xff\x0f\x02"), CTR_OUT_OF_RANGE);
+    assert_int_equal(ENTRIES("\xe3\x02\x11\x02\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"),
                      CTR_OUT_OF_RANGE);
 }
 
 static void what_is_wrong_with_a_segment_is_said(void **state)
 {
     (void)state;
-    assert_int_equal(SEGMENT("\xe2\x00\x09\x02", 9), CTR_OK);
-    assert_int_equal(SEGMENT("\xe2\x01\x09\x02", 9), CTR_OUT_OF_RANGE);
-    assert_int_equal(SEGMENT("\xe2\x00\x01\x02", 9), CTR_OUT_OF_RANGE);
-    assert_int_equal(SEGMENT("\xe2\x00\x11\x02\x00", 9), CTR_DOUBLED);
-    assert_int_equal(SEGMENT("\xe2\x00\x11\x02\x01", 9), CTR_OK);
-    assert_int_equal(SEGMENT("\xe2\x00\x11\x02", 9), CTR_TRUNCATED);
-    assert_int_equal(SEGMENT("\xe2\x00\x09\x02\x00\x09\x02", 9), CTR_OUT_OF_RANGE);
-    assert_int_equal(SEGMENT("\xe2\x00\x09\x02\x09\x09\x02", 9), CTR_OK);
-    assert_int_equal(SEGMENT("\xe2\x00\x09\x02\x0a\x09\x02", 9), CTR_OUT_OF_RANGE);
-    assert_int_equal(SEGMENT("\xe2\x00\x08\x02", 9), CTR_OUT_OF_RANGE); /* without an origin */
-    assert_int_equal(SEGMENT("\xe2\x00\x09\x02\x00\x09\x02", 9), CTR_OUT_OF_RANGE);
-    assert_int_equal(SEGMENT("\xe2\x00\x09\x02\x00\x0a\x02", 9), CTR_OK);
-    assert_int_equal(SEGMENT("\xe3", 9), CTR_NEWER_FORMAT);
-    assert_int_equal(SEGMENT("\xe2\x00", 9), CTR_TRUNCATED);
-    assert_int_equal(SEGMENT("\xe2\x00\x09", 9), CTR_TRUNCATED);
+    assert_int_equal(SEGMENT("\xe3\x00\x09\x02", 9), CTR_OK);
+    assert_int_equal(SEGMENT("\xe3\x01\x09\x02", 9), CTR_OUT_OF_RANGE);
+    assert_int_equal(SEGMENT("\xe3\x00\x01\x02", 9), CTR_OUT_OF_RANGE);
+    assert_int_equal(SEGMENT("\xe3\x00\x11\x02\x00", 9), CTR_DOUBLED);
+    assert_int_equal(SEGMENT("\xe3\x00\x11\x02\x01", 9), CTR_OK);
+    assert_int_equal(SEGMENT("\xe3\x00\x11\x02", 9), CTR_TRUNCATED);
+    assert_int_equal(SEGMENT("\xe3\x00\x09\x02\x00\x09\x02", 9), CTR_OUT_OF_RANGE);
+    assert_int_equal(SEGMENT("\xe3\x00\x09\x02\x09\x09\x02", 9), CTR_OK);
+    assert_int_equal(SEGMENT("\xe3\x00\x09\x02\x0a\x09\x02", 9), CTR_OUT_OF_RANGE);
+    assert_int_equal(SEGMENT("\xe3\x00\x08\x02", 9), CTR_OUT_OF_RANGE); /* without an origin */
+    assert_int_equal(SEGMENT("\xe3\x00\x09\x02\x00\x09\x02", 9), CTR_OUT_OF_RANGE);
+    assert_int_equal(SEGMENT("\xe3\x00\x09\x02\x00\x0a\x02", 9), CTR_OK);
+    assert_int_equal(SEGMENT("\xe4", 9), CTR_NEWER_FORMAT);
+    assert_int_equal(SEGMENT("\xe3\x00", 9), CTR_TRUNCATED);
+    assert_int_equal(SEGMENT("\xe3\x00\x09", 9), CTR_TRUNCATED);
 }
 
 /* The greatest row of all, and one behind it. */
 static void a_segment_has_no_row_behind_the_greatest(void **state)
 {
     (void)state;
-    assert_int_equal(SEGMENT("\xe2\x00\x09\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", 9), CTR_OK);
-    assert_int_equal(SEGMENT("\xe2\x00\x11\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01", 9),
+    assert_int_equal(SEGMENT("\xe3\x00\x09\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", 9), CTR_OK);
+    assert_int_equal(SEGMENT("\xe3\x00\x11\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01", 9),
                      CTR_OUT_OF_RANGE);
 }
 

@@ -34,17 +34,18 @@ def of_transaction(numbers):
     for difference in numbers:
         row += zigzag(difference)
         code = next(numbers)
-        counted = code >= 6 and (code - 6) % 5 < 2
+        of_counter = code >= 16
+        counted = of_counter and code % 8 < 2
         if counted:
             next(numbers)
-            if (code - 6) % 5 == 1:
+            if code % 8 == 1:
                 next(numbers)
         if code == 1:
             carried = True
-        elif code < 6:
+        elif not of_counter:
             yield row, {0: HERE, 2: PULLED, 3: FED}[code]
         elif not (counted and carried):
-            yield row, {3: PULLED, 4: FED}.get((code - 6) % 5, HERE)
+            yield row, {3: PULLED, 4: FED}.get(code % 8, HERE)
 
 
 def of_segment(numbers):
@@ -63,7 +64,7 @@ def origins(db):
     """By key: all origins that the journal has for it."""
     found, keys = {}, dict(db.execute("SELECT _id, k FROM t_cells"))
     for level, entries in db.execute("SELECT level, entries FROM t_journal"):
-        assert entries[0] == 0xE2
+        assert entries[0] == 0xE3
         for row, origin in (of_segment if level else of_transaction)(varints(entries[1:])):
             found[keys[row]] = found.get(keys[row], 0) | origin
     return found

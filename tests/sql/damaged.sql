@@ -110,39 +110,39 @@ SELECT * FROM v;
 -- # a-newer-file-is-refused-for-reading-and-writing
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
-UPDATE counter_replica SET format = 9;
+UPDATE counter_replica SET format = 1009;
 INSERT INTO v VALUES('x', 1);
---! v: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
+--! v: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
 --@ reopen
 SELECT * FROM v;
---! v: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
+--! v: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
 SELECT counter_table_digest('v');
---! counter_table_digest: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
+--! counter_table_digest: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
 SELECT * FROM counter_digests('v', 4);
---! counter_digests: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
+--! counter_digests: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
 SELECT * FROM counter_floors('v');
---! counter_floors: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
+--! counter_floors: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
 SELECT * FROM counter_purge('v');
---! counter_purge: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
+--! counter_purge: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
 SELECT * FROM counter_size('v');
---! counter_size: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
+--! counter_size: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
 SELECT * FROM counter_ids('v');
---! counter_ids: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
+--! counter_ids: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
 UPDATE v SET n = 5 WHERE k = 'x';
---! v: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
+--! v: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
 ALTER TABLE v RENAME TO w;
---! v: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
+--! v: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
 DROP TABLE v;
 --! attempt to write a readonly database
 UPDATE counter_replica SET format = 1;
 SELECT * FROM v;
---! v: the file is of format 1, which was never released: this library knows format 3
-UPDATE counter_replica SET format = 3;
+--! v: the file is of format 1, which was never released: this library knows format 1001
+UPDATE counter_replica SET format = 1001;
 CREATE VIRTUAL TABLE empty USING counter(k TEXT PRIMARY KEY, n COUNTER);
-UPDATE counter_replica SET format = 9;
+UPDATE counter_replica SET format = 1009;
 --@ reopen
 ALTER TABLE empty RENAME TO w;
---! empty: the file was written by a newer version: format 9, this library knows 3; install a newer sqlite-counter
+--! empty: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
 DROP TABLE empty;
 --! attempt to write a readonly database
 SELECT name FROM counter_tables ORDER BY 1;
@@ -170,12 +170,12 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO phone.v VALUES('x', 1);
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-UPDATE phone.counter_replica SET format = 4;
+UPDATE phone.counter_replica SET format = 1002;
 SELECT * FROM counter_pull('phone');
---! counter_pull: the giving file: the file was written by a newer version: format 4, this library knows 3; install a newer sqlite-counter
+--! counter_pull: the giving file: the file was written by a newer version: format 1002, this library knows 1001; install a newer sqlite-counter
 SELECT * FROM counter_push('phone');
---! counter_push: the taking file: the file was written by a newer version: format 4, this library knows 3; install a newer sqlite-counter
-UPDATE phone.counter_replica SET format = 3, id = x'00';
+--! counter_push: the taking file: the file was written by a newer version: format 1002, this library knows 1001; install a newer sqlite-counter
+UPDATE phone.counter_replica SET format = 1001, id = x'00';
 SELECT * FROM counter_pull('phone');
 --! counter_pull: the giving file: counter_replica is damaged: an id of 1 bytes instead of 16
 DELETE FROM phone.counter_replica;
@@ -308,7 +308,7 @@ SELECT length(counter_init());
 UPDATE counter_replica SET format = 0;
 SELECT counter_id();
 --! counter_id: counter_replica is damaged: format 0
-UPDATE counter_replica SET format = 3, name = hex(zeroblob(200));
+UPDATE counter_replica SET format = 1001, name = hex(zeroblob(200));
 SELECT counter_id();
 --! counter_id: counter_replica is damaged: a name of more than 255 bytes
 DROP TABLE counter_replica;
@@ -327,7 +327,7 @@ CREATE TEMP TABLE kept AS SELECT * FROM v_journal;
 DELETE FROM v_journal;
 INSERT INTO v(v) VALUES('integrity-check');
 --! v: integrity-check: v_journal is damaged: row 1 is stored and not in it
-INSERT INTO v_journal VALUES(1, 0, x'e20200048080');
+INSERT INTO v_journal VALUES(1, 0, x'e30200048080');
 INSERT INTO v(v) VALUES('integrity-check');
 --! v: integrity-check: v_journal is damaged: row 1 is truncated
 INSERT INTO v(v) VALUES('optimize');
@@ -343,24 +343,24 @@ INSERT INTO v(v) VALUES('optimize');
 INSERT INTO v VALUES('x', 1);
 INSERT INTO v(v) VALUES('integrity-check');
 -- amounts for a row that is not stored
-INSERT INTO v_journal VALUES(9000000000000000000, 0, x'e2140602');
+INSERT INTO v_journal VALUES(9000000000000000000, 0, x'e3141002');
 --@ reopen
 INSERT INTO v(v) VALUES('integrity-check');
 --! v: integrity-check: v_journal is damaged: it has amounts for rows that are not stored
 INSERT INTO v(v) VALUES('optimize');
 --! v: v_journal is damaged: it has amounts for row 10, which does not exist
 -- of a counter that the table does not have
-UPDATE v_journal SET entries = x'e2020b02' WHERE _seq = 9000000000000000000;
+UPDATE v_journal SET entries = x'e3021802' WHERE _seq = 9000000000000000000;
 --@ reopen
 SELECT * FROM v;
 --! v: v_journal is damaged: row 9000000000000000000 names a counter that does not exist
 -- beyond the range
-UPDATE v_journal SET entries = x'e20206feffffffffffffffff010006feffffffffffffffff01' WHERE _seq = 9000000000000000000;
+UPDATE v_journal SET entries = x'e30210feffffffffffffffff010010feffffffffffffffff01' WHERE _seq = 9000000000000000000;
 --@ reopen
 SELECT * FROM v;
 --! v: v_journal is damaged: row 9000000000000000000 has amounts out of range
 -- numbers that cannot rise any more
-UPDATE v_journal SET entries = x'e20200' WHERE _seq = 9000000000000000000;
+UPDATE v_journal SET entries = x'e30200' WHERE _seq = 9000000000000000000;
 --@ reopen
 SELECT * FROM v;
 --= x|2
@@ -376,25 +376,25 @@ INSERT INTO v VALUES('x', 1);
 UPDATE v_journal SET _seq = 9000000000000000000 WHERE _seq = 9223372036854775807;
 -- levels that are not in order
 DELETE FROM v_journal WHERE _seq = 9000000000000000000;
-UPDATE v_journal SET level = 3, entries = x'e200090202' WHERE _seq = (SELECT max(_seq) FROM v_journal);
+UPDATE v_journal SET level = 3, entries = x'e300090202' WHERE _seq = (SELECT max(_seq) FROM v_journal);
 --@ reopen
 INSERT INTO v(v) VALUES('integrity-check');
 --!~ v: integrity-check: v_journal is damaged: row * has a level that is not in order
-UPDATE v_journal SET level = -1, entries = x'e200090202' WHERE _seq = (SELECT max(_seq) FROM v_journal);
+UPDATE v_journal SET level = -1, entries = x'e300090202' WHERE _seq = (SELECT max(_seq) FROM v_journal);
 DELETE FROM v_journal WHERE level >= 0;
 INSERT INTO v(v) VALUES('integrity-check');
 --!~ v: integrity-check: v_journal is damaged: row * is part of a segment
 UPDATE v_journal SET level = -9223372036854775808 WHERE level = -1;
 INSERT INTO v(v) VALUES('integrity-check');
 --!~ v: integrity-check: v_journal is damaged: row * is part of a segment
-UPDATE v_journal SET level = 'none', entries = x'e202000200' WHERE level < 0;
+UPDATE v_journal SET level = 'none', entries = x'e302000200' WHERE level < 0;
 INSERT INTO v(v) VALUES('integrity-check');
 --!~ v: integrity-check: v_journal is damaged: row * has no level
 
 -- # the-numbers-of-a-journal-begin-at-one
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
-INSERT INTO v_journal VALUES(0, 0, x'e20200');
+INSERT INTO v_journal VALUES(0, 0, x'e30200');
 --@ reopen
 INSERT INTO v(v) VALUES('integrity-check');
 --! v: integrity-check: v_journal is damaged: row 0 has a number that does not rise
@@ -586,12 +586,12 @@ CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
 SELECT counter_track('t', 'n');
 --= 0
 INSERT INTO t VALUES('x', 1);
-UPDATE counter_replica SET format = 4;
+UPDATE counter_replica SET format = 1002;
 SELECT counter_untrack('t');
---! counter_untrack: the file was written by a newer version: format 4, this library knows 3; install a newer sqlite-counter
+--! counter_untrack: the file was written by a newer version: format 1002, this library knows 1001; install a newer sqlite-counter
 SELECT counter_untrack('t', 'n');
---! counter_untrack: the file was written by a newer version: format 4, this library knows 3; install a newer sqlite-counter
-UPDATE counter_replica SET format = 3;
+--! counter_untrack: the file was written by a newer version: format 1002, this library knows 1001; install a newer sqlite-counter
+UPDATE counter_replica SET format = 1001;
 SELECT counter_untrack('t');
 --= 1
 
@@ -612,7 +612,7 @@ INSERT INTO v VALUES('x', 1), ('y', 1);
 INSERT INTO v(v) VALUES('optimize');
 -- the last of eight has the number 103, too
 WITH RECURSIVE c(i) AS (VALUES(101) UNION ALL SELECT i + 1 FROM c WHERE i < 108)
-INSERT INTO v_journal SELECT i, 1, CASE i WHEN 108 THEN x'e2000902050904' ELSE x'e2000902' END FROM c;
+INSERT INTO v_journal SELECT i, 1, CASE i WHEN 108 THEN x'e3000902050904' ELSE x'e3000902' END FROM c;
 --@ reopen
 INSERT INTO v(v) VALUES('optimize');
 --! v: v_journal is damaged: row 107 has a number that does not rise

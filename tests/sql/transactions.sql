@@ -72,7 +72,7 @@ CREATE TABLE log(k);
 INSERT INTO v VALUES('x', 1), ('y', 1);
 -- what another process has counted, 10 in each row, and has not folded
 --@ connection other
-INSERT INTO v_journal SELECT max(_seq) + 1, 0, x'e2020614020614' FROM v_journal;
+INSERT INTO v_journal SELECT max(_seq) + 1, 0, x'e3021014021014' FROM v_journal;
 --@ connection main
 SELECT * FROM v;
 --= x|11
