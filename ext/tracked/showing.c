@@ -481,7 +481,7 @@ void ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
     begin_row(showing, rowid, keys, now);
     ctr_apart_read(tracked, tab, rowid, &apart);
     if (ctr_rc(conn) != SQLITE_OK) goto done;
-    bool there = apart.ended || (was_live && !apart.waits);
+    bool there = apart.ended || apart.differs || (was_live && !apart.waits);
     for (int i = 0; i < tracked->shape->n_counters; i++) {
         ctr_showing_value(showing, i, &before[i], &showing->from[i]);
         if (apart.is_in[i]) showing->from[i] = apart.shown[i];

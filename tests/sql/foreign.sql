@@ -60,6 +60,37 @@ SELECT * FROM item, category;
 SELECT count(*) FROM counter_tracked WHERE row_key NOT NULL;
 --= 0
 
+-- # a-row-of-a-parent-whose-counters-end-one-by-one-in-a-feed-stays-listed
+ATTACH 'office.db' AS office;
+CREATE TABLE main.t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, m INTEGER);
+CREATE TABLE office.t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, m INTEGER);
+CREATE TABLE main.child(q REFERENCES t);
+SELECT counter_track('main.t', 'n', 'm'), counter_track('office.t', 'n', 'm');
+--= 0|0
+INSERT INTO main.t VALUES ('a', 4, 3);
+DELETE FROM main.t;
+CREATE TABLE office.fed AS SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
+SELECT column_name, counter_json(cell) FROM office.fed;
+--= n|{"life":2}
+--= m|{"life":2}
+SELECT counter_untrack('main.t');
+--= 2
+SELECT counter_track('main.t', 'n', 'm');
+--= 0
+INSERT INTO main.t(k, n) VALUES ('a', 1);
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+SELECT row_key, column_name, state, shown, merged FROM counter_tracked WHERE row_key NOT NULL;
+--= ('a')|n|differs|1|NULL
+--= ('a')|m|differs|NULL|NULL
+SELECT * FROM main.t;
+--= a|1|NULL
+SELECT counter_seen('7529cd67-394b-3247-8020-f2a7272fc8d9', 0, 1);
+--= 1
+SELECT count(*) FROM main.t;
+--= 0
+SELECT count(*) FROM counter_tracked WHERE row_key NOT NULL;
+--= 0
+
 -- # rows-that-refer-to-each-other-by-deferred-keys-come-and-go-together
 PRAGMA foreign_keys = ON;
 ATTACH 'office.db' AS office;
