@@ -907,14 +907,15 @@ static bool end_row(ctr_tracked_row *row, bool expected)
     return true;
 }
 
-/* Ends the counters of a row that was deleted. */
+/* Ends the counters of a row that was deleted. If they are live, it is not the row that the library
+ * deletes just now, for that has ended, but one that a trigger has inserted in its place. */
 static void reconcile_deleted(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     if (ctr_table_find(table)) return;
     bool live = table->row->found && ctr_row_is_live(table->row);
     if (!live) note_disorder(table);
-    if (!table->row->found || is_being_shown(row, NULL)) return;
+    if (!table->row->found || (!live && is_being_shown(row, NULL))) return;
     bool at_work = own_write_runs(table->file);
     bool expected = !at_work && live && is_as_counted(row, row->now);
     if ((!expected || is_disorder(table)) && is_there(row, NULL, false))

@@ -1654,3 +1654,24 @@ SELECT rows_changed FROM counter_sync('phone');
 SELECT k, n FROM phone.t ORDER BY k;
 --= a|5
 --= b|16
+
+-- # what-an-older-trigger-inserts-and-deletes-while-a-merged-deletion-is-shown-has-ended
+ATTACH 'office.db' AS office;
+CREATE TABLE main.t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE office.t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0);
+CREATE TRIGGER app AFTER DELETE ON main.t BEGIN
+INSERT OR IGNORE INTO t VALUES (OLD.k, OLD.n + 1); DELETE FROM t WHERE k = OLD.k; END;
+SELECT counter_track('main.t', 'n'), counter_track('office.t', 'n');
+--= 0|0
+INSERT INTO main.t VALUES ('a', 3);
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+DELETE FROM office.t;
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT count(*) FROM main.t;
+--= 0
+SELECT key, counter_value(cell), counter_is_deleted(cell) FROM counter_cells('t');
+--= ["a"]|NULL|1
+SELECT count(*) FROM counter_tracked WHERE row_key NOT NULL;
+--= 0
