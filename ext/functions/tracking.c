@@ -583,13 +583,22 @@ static void refuse_nothing_to_do(const tracking_call *call)
                         "%s is tracked already, and there is nothing to count", call->table);
 }
 
+/* Marks the columns that this call has given to counters that existed before. */
+static void mark_adopted(tracking_call *call, const ctr_shape *before)
+{
+    for (int i = 0; i < call->shape.n_columns; i++) {
+        ctr_tracked_column *column = &call->tracked.columns[i];
+        column->adopted = column->given && ctr_shape_counter(before, column->birth) >= 0;
+    }
+}
+
 /* Adds columns to a tracked table, or repairs its triggers and counters. */
-static int64_t go_on_tracking(tracking_call *call)
+static int64_t go_on_tracking(tracking_call *call, ctr_shape *before)
 {
     tracking_open_counters(call);
+    ctr_shape_copy(call->conn, before, &call->shape);
     bool whole = are_triggers_whole(call);
     check_lost_regular(call);
-    int n_before = call->shape.n_columns;
     bool was_replicated = call->shape.replicated;
     replicating_note_births(call);
     bool added = call->replicates && ctr_rc(call->conn) == SQLITE_OK && replicating_add(call);
@@ -611,9 +620,7 @@ static int64_t go_on_tracking(tracking_call *call)
     call->stamps = call->replicates && (added || !was_replicated || call->values);
     call->adds = call->adds && was_replicated;
     bool renamed = ctr_tracked_note(call->file, call->counters, &call->shape);
-    /* Adopted columns: those that this call has given to counters that existed before. */
-    for (int i = 0; i < n_before && ctr_rc(call->conn) == SQLITE_OK; i++)
-        call->tracked.columns[i].adopted = call->tracked.columns[i].given;
+    if (ctr_rc(call->conn) == SQLITE_OK) mark_adopted(call, before);
     int64_t counted = counting_opening(call, false);
     bool begins = call->shape.replicated && !was_replicated;
     if (!whole || added || begins || renamed || call->taken_up || call->values || counted > 0)
@@ -672,7 +679,12 @@ static void begin_tracking(tracking_call *call)
 static int64_t tracking_track(tracking_call *call)
 {
     if (!call->counters) take_up_counters(call);
-    if (call->counters) return go_on_tracking(call);
+    if (call->counters) {
+        ctr_shape before = {0};
+        int64_t counted = go_on_tracking(call, &before);
+        ctr_shape_close(&before);
+        return counted;
+    }
     begin_tracking(call);
     tracking_open_counters(call);
     if (call->replicates && ctr_rc(call->conn) == SQLITE_OK) replicating_add(call);

@@ -308,6 +308,20 @@ void ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from)
     }
 }
 
+/* A counter that has ended elsewhere is a regular column here: what is written from now on is of
+ * its generation. */
+static void raise_regular(ctr_tab *tab, const char *name, int64_t generation)
+{
+    const ctr_registry *registry = ctr_regular_of(tab);
+    int number = registry ? ctr_regular_named(registry, name, strlen(name)) : -1;
+    if (number < 0 || registry->columns[number].generation >= generation) return;
+    char *noted = ctr_text_copy(tab->conn, registry->columns[number].noted);
+    char *birth = ctr_text_copy(tab->conn, registry->columns[number].name);
+    if (noted && birth) ctr_regular_note(tab, number, birth, noted, generation);
+    sqlite3_free(noted);
+    sqlite3_free(birth);
+}
+
 /* Writes a generation before it renames the column: ALTER TABLE checks all views before and after,
  * and a view on the counter table connects to it, which compares the two. So the table must be
  * connected before, by a statement that is only prepared.
@@ -332,6 +346,7 @@ int64_t ctr_columns_raise(ctr_file *file, const char *table, const ctr_shape *sh
     bool changes = is_there || stays;
     if (changes) tab->shapes++;
 
+    if (!stays) raise_regular(tab, name, generation);
     if (changes) sqlite3_finalize(ctr_run_prepare(&run, CTR_SQL_SYNC_JOIN));
     if (is_there) {
         write_generation(&run, name, stays ? generation - 1 : generation);

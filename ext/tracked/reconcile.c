@@ -393,7 +393,8 @@ enum { STAMP_ENDED = CTR_STAMP_BEGAN + 1 };
 
 /* A column that was added to a row with a stamp gets one if it shows something else than its
  * DEFAULT. If it was a counter that this file has ended, the file writes what that shows; if it
- * follows another file that did, the values of that one win. A DEFAULT, which may be that of a
+ * follows another file, by 'values=oldest', whatever that one has wins, also what it wrote under a
+ * lower generation, for it may never have counted. A DEFAULT, which may be that of a
  * column that was dropped and added since, yields to all that is written elsewhere. */
 static bool stamp_new_columns(ctr_table *table, ctr_row_cell *cell, const ctr_stamp *began)
 {

@@ -141,6 +141,8 @@ class File:
         if self.kind == "counter":
             self.plain, self.kind = {key: self.count(key) for key in self.v}, "plain"
         self.known, self.cells, self.ended = generation, {}, False
+        if self.kind == "regular" and generation % 2 == 0:
+            self.generation = generation  # of what the file writes from now on
 
     def join(self, other, feed):
         """What the rows of another file bring, which was not passed over and not refused."""
