@@ -11,18 +11,21 @@ SELECT _name, _value FROM "{schema}"."{table}_state"
 INSERT INTO "{schema}"."{table}_state"(_kind, _name, _value)
 SELECT 'writer', :id, count(*) + 1 FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'writer' AND 'writer';
 
--- Cells of counters that have come before their rows: merge/feed.c.
+-- Cells of counters that have come before their rows: merge/feed.c. One of another generation of
+-- its counter is overwritten, or forgotten when it is taken.
 -- name: REGULAR_PENDING
-SELECT _value FROM "{schema}"."{table}_state" WHERE _kind = 'pending' AND _row = :life AND _name = :name;
+SELECT _value FROM "{schema}"."{table}_state"
+ WHERE _kind = 'pending' AND _row = :life AND _name = :name AND _seq = :generation;
 
 -- name: REGULAR_KEEP_PENDING
-INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _row, _name, _value) VALUES ('pending', :life, :name, :cell);
+INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _row, _name, _value, _seq)
+VALUES ('pending', :life, :name, :cell, :generation);
 
 -- name: REGULAR_ANY_PENDING
 SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'pending' AND 'pending');
 
 -- name: REGULAR_ALL_PENDING
-SELECT _row, _name, _value, _id FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'pending' AND 'pending';
+SELECT _row, _name, _value, _id, _seq FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'pending' AND 'pending';
 
 -- name: REGULAR_FORGET_PENDING
 DELETE FROM "{schema}"."{table}_state" WHERE _id = :id;

@@ -20,7 +20,7 @@ CREATE TABLE "{schema}"."{table}_journal"(_seq INTEGER PRIMARY KEY, level INTEGE
 --   'opening'   an opening that this file made: its id; the id of the file then        openings.sql
 --   'answer'    an answer about two openings; the number when it came                  openings.sql
 --   'writer'    an id in row cells: its number there                                   regular.sql
---   'pending'   a counter whose row has not come: its cell                             regular.sql
+--   'pending'   a counter whose row has not come: its cell, its generation             regular.sql
 -- Nearly all rows may be requests. Then, after ANALYZE, SQLite would read all rows to find those of
 -- another kind, but not if the statement says BETWEEN two equal kinds.
 -- name: SCHEMA_CREATE_STATE

@@ -390,16 +390,18 @@ static void pack_name(const ctr_merge *merge, const char *column, ctr_packed *pa
     packed->size += size;
 }
 
-/* Keeps a cell until its row comes, merged with one that waits already. */
+/* Keeps a cell until its row comes, merged with one of its generation that waits already. */
 static void keep_pending(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell)
 {
     ctr_packed name = {0};
     ctr_cell kept = ctr_cell_untouched();
+    int64_t generation = merge->shape.columns[merge->shape.counters[counter]].generation;
     pack_name(merge, ctr_shape_counter_name(&merge->shape, counter), &name);
     ctr_run run = ctr_tab_run(merge->row.tab);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_PENDING);
     ctr_run_bind_int(&run, row, ":life", life);
     ctr_run_bind_blob(&run, row, ":name", name.bytes, name.size);
+    ctr_run_bind_int(&run, row, ":generation", generation);
     if (ctr_run_row(&run, row))
         ctr_cell_open(&kept, sqlite3_column_blob(row, 0), (size_t)sqlite3_column_bytes(row, 0));
     uint8_t *both = sqlite3_malloc64(kept.size + cell->size + 1);
@@ -410,6 +412,7 @@ static void keep_pending(ctr_merge *merge, uint32_t life, int counter, const ctr
     ctr_run_bind_int(&run, row, ":life", life);
     ctr_run_bind_blob(&run, row, ":name", name.bytes, name.size);
     ctr_run_bind_blob(&run, row, ":cell", both, n);
+    ctr_run_bind_int(&run, row, ":generation", generation);
     if (row && ctr_rc(merge->conn) == SQLITE_OK) ctr_run_row(&run, row);
     sqlite3_finalize(row);
     sqlite3_free(both);
@@ -444,7 +447,7 @@ static int counter_of_name(const ctr_merge *merge, const uint8_t *name, size_t s
 }
 
 /* Merges a pending cell if its row has come. Returns whether it is to be forgotten: it is merged,
- * or of an earlier life. */
+ * or of an earlier life, or of a counter that has ended since. */
 static bool take_one_pending(ctr_merge *merge, sqlite3_stmt *pending, sqlite3_stmt *values,
                              sqlite3_value **keys)
 {
@@ -453,6 +456,8 @@ static bool take_one_pending(ctr_merge *merge, sqlite3_stmt *pending, sqlite3_st
     size_t size = (size_t)sqlite3_column_bytes(pending, 1), key_size = 0;
     int counter = name ? counter_of_name(merge, name, size, &key_size) : -1;
     if (counter < 0) return true;
+    int64_t generation = sqlite3_column_int64(pending, 4);
+    if (generation != merge->shape.columns[merge->shape.counters[counter]].generation) return true;
     ctr_run run = ctr_tab_run(merge->row.tab);
     sqlite3_reset(values);
     ctr_problem_sqlite(run.conn, ctr_pack_bind(values, name, key_size));

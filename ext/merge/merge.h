@@ -337,7 +337,7 @@ typedef struct ctr_scope {
  * a row does. A counter whose row has not come waits in <table>_state, by _kind:
  *
  *     'pending'   a cell: the life of its row in _row; the packed key and the name of the counter
- *                 in _name; the cell in _value */
+ *                 in _name; the cell in _value; the generation of the counter in _seq */
 
 typedef struct ctr_row_giver {
     ctr_row_values values;

@@ -1893,3 +1893,48 @@ SELECT count(*) FROM counter_sync('office');
 --= 1
 SELECT (SELECT w FROM main.t), (SELECT w FROM office.t);
 --= 5|5
+
+-- # a-counter-that-begins-anew-takes-no-cell-that-waited-before
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER NOT NULL DEFAULT 0, v);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, w INTEGER NOT NULL DEFAULT 0, v);
+SELECT counter_replicate('main.p', 'w');
+--= 0
+SELECT counter_replicate('office.p', 'w');
+--= 0
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), 'w', 4294967297, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a'), ('p', counter_key('b'), 'w', 4294967297, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+SELECT count(*) FROM p_counters_state WHERE _kind = 'pending';
+--= 2
+SELECT counter_untrack('main.p', 'w');
+--= 1
+SELECT counter_replicate('main.p', 'w');
+--= 0
+INSERT INTO main.p VALUES ('b', 1, 'y');
+INSERT INTO office.p VALUES ('c', 5, 'z');
+SELECT counter_untrack('office.p', 'w');
+--= 1
+SELECT counter_replicate('office.p', 'w', 'values=again');
+--= 1
+SELECT rows_changed FROM counter_pull('office');
+--= 1
+SELECT * FROM main.p ORDER BY k;
+--= b|1|y
+--= c|5|z
+SELECT count(*) FROM p_counters_state WHERE _kind = 'pending';
+--= 0
+
+-- # a-cell-that-waits-is-not-added-to-one-of-an-ended-counter
+CREATE TABLE p(k TEXT PRIMARY KEY, w INTEGER NOT NULL DEFAULT 0, v);
+SELECT counter_replicate('p', 'w');
+--= 0
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), 'w', 4294967297, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+SELECT counter_untrack('p', 'w');
+--= 1
+SELECT counter_replicate('p', 'w');
+--= 0
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), 'w', 4294967299, counter_inc(NULL, 2, x'0000000000000000000000000000000a'), 2, '00000000-0000-0000-0000-00000000000a');
+SELECT counter_value(_value) FROM p_counters_state WHERE _kind = 'pending';
+--= 2
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), 'w', 4294967299, counter_inc(NULL, 3, x'0000000000000000000000000000000b'), 2, '00000000-0000-0000-0000-00000000000b');
+SELECT counter_value(_value) FROM p_counters_state WHERE _kind = 'pending';
+--= 5
