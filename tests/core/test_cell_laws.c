@@ -498,11 +498,12 @@ static void wide_cells_merge_as_those_of_the_oracle(void **state)
 
 /* ---- whose shards they are ---- */
 
-/* The ids of the symbols in a mask. */
+/* Whether the id is that of a symbol in the mask. */
 static bool is_in(const void *mask, const uint8_t *id)
 {
     for (int i = 0; i < IDS; i++) {
-        if (memcmp(id_of(symbols[i]), id, CTR_ID_SIZE) == 0) return *(const unsigned *)mask >> i & 1;
+        if (memcmp(id_of(symbols[i]), id, CTR_ID_SIZE) == 0)
+            return *(const unsigned *)mask >> i & 1;
     }
     return false;
 }
@@ -515,7 +516,7 @@ static blob own(blob b, unsigned mask)
     return exact(out, ctr_cell_own(&c, &filter, out));
 }
 
-static void what_is_mine_is_of_the_same_life_and_with_what_is_theirs_the_whole(void **state)
+static void own_shards_joined_with_the_rest_are_the_whole(void **state)
 {
     (void)state;
     for (int i = 0; i < ROUNDS; i++) {
@@ -626,7 +627,7 @@ int main(void)
         TEST(sums_are_exact_and_can_be_undone),
         TEST(lives_only_rise),
         TEST(wide_cells_merge_as_those_of_the_oracle),
-        TEST(what_is_mine_is_of_the_same_life_and_with_what_is_theirs_the_whole),
+        TEST(own_shards_joined_with_the_rest_are_the_whole),
         TEST(every_truncation_is_a_cell_or_refused),
         TEST(every_changed_byte_is_a_cell_or_refused),
         TEST(random_bytes_are_a_cell_or_refused),
