@@ -22,6 +22,12 @@
 
 #include "counter_cell.h"
 
+/* Whose shards stay: is(with, id) returns whether the id is mine. */
+typedef struct ctr_own_filter {
+    bool (*is)(const void *with, const uint8_t *id);
+    const void *with;
+} ctr_own_filter;
+
 /* The kinds of the columns that travel (core/kind.c).
  *
  *     a counter          its state is a cell: of two, the higher life wins whole; in one life of
@@ -32,12 +38,6 @@
  * All cells begin with their kind and their life, and a later life of the row empties them. What
  * follows belongs to the kind. The first byte of a cell tells its kind, so ctr_cell_... work on
  * cells of all kinds; an untouched cell has the kind of its column. */
-
-/* Which shards are whose: `is` returns whether the id is one of them. */
-typedef struct ctr_own_filter {
-    bool (*is)(const void *with, const uint8_t *id);
-    const void *with;
-} ctr_own_filter;
 
 /* What a value means: an INSERT gives it, an UPDATE assigns it, or the trigger of a tracked table
  * reports that a column was changed from another value to it. */
@@ -61,13 +61,16 @@ typedef struct ctr_kind {
     /* Adds what the cell shows. */
     void (*show)(const ctr_cell *cell, ctr_sum *sum);
     /* What a statement means for a counter that shows `sum`: by which difference it changes, if at
-     * all. CTR_OVERFLOW: the result would leave the range of int64. */
+     * all. `from` is read for CTR_REPORTED alone; `difference` is set even on failure.
+     * CTR_OVERFLOW: the result would be out of the range of int64; not so for CTR_GIVEN if `sum`
+     * is out of range already, and n does not move it further out. */
     ctr_status (*meant)(ctr_meaning meaning, const ctr_sum *sum, int64_t from, int64_t n,
                         ctr_sum *difference);
     /* As ctr_cell_add: changes what the cell shows by a difference. */
     ctr_status (*change)(const ctr_cell *cell, const uint8_t *id, const ctr_sum *difference,
                          int64_t ticks, int64_t least, uint8_t *out, size_t *size);
-    /* As the ctr_cell_ functions of these names, for cells of one odd life. */
+    /* As the ctr_cell_ functions of these names, for cells of one life; join: of an odd one, both
+     * touched and not the same. */
     size_t (*join)(const ctr_cell *a, const ctr_cell *b, uint8_t *out);
     ctr_order (*compare)(const ctr_cell *a, const ctr_cell *b);
     size_t (*diff)(const ctr_cell *cell, const ctr_cell *known, uint8_t *out);
@@ -587,24 +590,28 @@ typedef struct ctr_shortage {
 
 /* ==== kind.c ================================================================================== */
 
+/* Return the kind of a counter; the kind of a regular column. */
 const ctr_kind *ctr_kind_counter(void);
 const ctr_kind *ctr_kind_regular(void);
 
 /* Return the kind of which cells have this first byte, in any format; with this word in a
- * declaration; with this word as a type there or in <table>_cells. NULL: there is none. */
+ * declaration; with this type in <table>_cells. NULL: there is none. */
 const ctr_kind *ctr_kind_of_byte(uint8_t first);
 const ctr_kind *ctr_kind_of_word(ctr_span word);
-const ctr_kind *ctr_kind_of_type(const char *type);
+const ctr_kind *ctr_kind_of_stored(const char *type);
 
 /* ==== cell.c ================================================================================== */
 
-/* Writes the beginning of the next life, odd or even, of a cell in this one. A deleted cell stays
- * as it is. CTR_LAST_LIFE: there is none. Needs CTR_CELL_HEADER_MAX bytes. */
+/* Writes the beginning of the next life of a cell that is in `life`: the next odd one if `live`,
+ * else the next even one; to delete a deleted cell leaves it in its life. CTR_LAST_LIFE: there is
+ * none. Needs CTR_CELL_HEADER_MAX bytes. */
 ctr_status ctr_kind_begin_life(const ctr_kind *kind, uint32_t life, bool live, uint8_t *out,
                                size_t *size);
 
 /* Returns two cells without the shards at their beginning and their end that are the same in both,
- * if they are of one life, and large. Functions that only read shards take such views. */
+ * if they are of one life and of at least 256 bytes each; else the cells as they are. The views
+ * borrow the bytes of the two. They are for ctr_cell_next and for functions that compare shards;
+ * they are no cells to store or to merge. */
 typedef struct ctr_trimmed {
     ctr_cell a, b;
 } ctr_trimmed;

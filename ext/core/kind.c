@@ -32,8 +32,8 @@ const ctr_kind *ctr_kind_regular(void)
 
 const ctr_kind *ctr_kind_of_byte(uint8_t first)
 {
-    if (first == KINDS[0].first) return &KINDS[0];
-    if ((first & 0x0f) == 0) return NULL; /* there is no format 0 */
+    if (first == KINDS[0].first) return &KINDS[0]; /* nearly all cells: no search */
+    if ((first & 0x0f) == 0) return NULL;          /* there is no format 0 */
     for (int i = 0; i < KINDS_OF_COLUMNS; i++)
         if (KINDS[i].stored && (KINDS[i].first & 0xf0) == (first & 0xf0)) return &KINDS[i];
     return NULL;
@@ -46,10 +46,10 @@ const ctr_kind *ctr_kind_of_word(ctr_span word)
     return NULL;
 }
 
-const ctr_kind *ctr_kind_of_type(const char *type)
+const ctr_kind *ctr_kind_of_stored(const char *type)
 {
     const ctr_span word = {type, strlen(type)};
     for (int i = 0; i < KINDS_OF_COLUMNS; i++)
         if (KINDS[i].stored && ctr_word_is(word, KINDS[i].stored)) return &KINDS[i];
-    return ctr_kind_of_word(word);
+    return NULL;
 }

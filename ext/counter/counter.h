@@ -206,8 +206,8 @@ int ctr_write_collect_key(ctr_table *table, sqlite3_value **columns);
 /* Begins the next life of a counter of the row that was found, at the given number or at 0. */
 int ctr_write_next_life(ctr_table *table, int counter, const ctr_given *given);
 
-/* Each changes a counter of the row that was found: adds n, sets it to n, adds `to` minus
- * `from`. */
+/* Each changes a counter of the row that was found: adds n, sets it to n, adds `to` minus `from`.
+ * ctr_write_assign and ctr_write_change write nothing if the value stays. */
 int ctr_write_add(ctr_table *table, int counter, int64_t n);
 int ctr_write_assign(ctr_table *table, int counter, int64_t n);
 int ctr_write_change(ctr_table *table, int counter, int64_t from, int64_t to);

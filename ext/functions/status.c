@@ -46,7 +46,7 @@ static bool compare_row(ctr_row *row, sqlite3_stmt *stands, ctr_row *other, sqli
     ctr_row_find_key(other, keys);
     bool found = trouble.rc != SQLITE_OK || other->found;
     *same = found && trouble.rc == SQLITE_OK &&
-            ctr_row_same_cells(row, stands, CTR_WALK_COLUMNS, other) && trouble.rc == SQLITE_OK;
+            ctr_row_same_cells(row, stands, CTR_WALK_COLUMNS, other);
     ctr_problem_raise_if(row->conn, &trouble, trouble.rc != SQLITE_CORRUPT_VTAB);
     return found;
 }

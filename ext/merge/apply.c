@@ -241,11 +241,6 @@ static bool is_in_scope(ctr_apply *apply, const ctr_change *change)
     return ctr_scope_has(apply->conn, &apply->scope, &apply->merge.shape, apply->keys);
 }
 
-static void check_life(const ctr_apply *apply, const ctr_change *change)
-{
-    ctr_kinds_check_life(apply->conn, &apply->merge.shape, change->table, has_life(change));
-}
-
 /* A counter of the source that is a regular column here. One that ends there says nothing, nor does
  * one that was ended here. */
 static void refuse_regular(const ctr_apply *apply, const ctr_change *change)
@@ -307,7 +302,7 @@ static bool raise_counters(ctr_apply *apply, const ctr_change *change, ctr_file 
 static void apply_to_row(ctr_apply *apply, const ctr_change *change, ctr_file *file)
 {
     unsigned nth = apply->conn->ended;
-    check_life(apply, change);
+    ctr_kinds_check_life(apply->conn, &apply->merge.shape, change->table, has_life(change));
     bool rises = ctr_rc(apply->conn) == SQLITE_OK && raise_counters(apply, change, file);
     if (ctr_rc(apply->conn) == SQLITE_OK && ctr_merge_find(&apply->merge, apply->keys)) {
         ctr_row_feed_take(&apply->merge, change->cell, change->cell_size);
@@ -356,7 +351,8 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_fil
     if (present > 0 && strcmp(spelling, change->column) != 0)
         ctr_problem_set(file->conn, SQLITE_ERROR,
                         "the counter is spelled %s here: the tables differ", spelling);
-    if (change->kind == CTR_CHANGE_CELL) check_life(apply, change);
+    if (change->kind == CTR_CHANGE_CELL)
+        ctr_kinds_check_life(apply->conn, &apply->merge.shape, change->table, has_life(change));
     if (present < change->generation) refuse_regular(apply, change);
     unsigned nth = apply->conn->ended;
     if (ctr_rc(file->conn) != SQLITE_OK) return;

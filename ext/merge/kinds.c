@@ -1,4 +1,5 @@
-/* merge/kinds.c - whether two files agree on the kinds of the columns of a table.
+/* merge/kinds.c - whether two files agree on the kinds of the columns of a table; refuses names and
+ * lives that do not fit.
  *
  *     a table is replicated in both files, or in none
  *     a column is a counter in both, or a regular column in both

@@ -290,8 +290,7 @@ static void record_left_out(ctr_conn *conn, ctr_conflicts *conflicts, const ctr_
 static bool has_greater(const ctr_cell *cell, const ctr_shard *opening)
 {
     ctr_shard shard;
-    for (size_t at = 0; ctr_cell_next(cell, &at, &shard);) {
-        if (shard.clock != 1 || !ctr_id_is_opening(shard.id)) continue;
+    for (size_t at = 0; ctr_openings_next(cell, &at, &shard);) {
         if (shard.value > opening->value ||
             (shard.value == opening->value && memcmp(shard.id, opening->id, CTR_ID_SIZE) > 0))
             return true;
@@ -656,8 +655,8 @@ static void reduce_openings(ctr_merge *merge, const ctr_cell *mine, ctr_cell *ce
     if (!openings || !out) return;
     if (ctr_openings_reduce(merge->conn, openings, cell, out, &size)) {
         uint8_t *joined = ctr_row_room(&merge->row, size);
-        memcpy(joined, out, size);
-        *cell = ctr_cell_written(joined, size);
+        if (joined) memcpy(joined, out, size);
+        if (joined) *cell = ctr_cell_written(joined, size);
         merge->row.also_here = true;
     }
     if (merge->later && ctr_openings_unanswered(merge->conn, openings, cell, pair))
@@ -701,16 +700,16 @@ int ctr_merge_cell(ctr_merge *merge, int counter, const ctr_cell *theirs)
     ctr_stats *stats = &row->tab->file->conn->stats;
     stats->merges++;
     if (ctr_rc(merge->conn) != SQLITE_OK || ctr_cell_same(mine, theirs)) return ctr_rc(merge->conn);
-    const ctr_trimmed apart = ctr_cell_trim(mine, theirs);
-    if (ctr_merge_check_clocks(merge->conn, &apart.b)) return refuse_clock(merge, counter);
-    if (!conflicts_none(merge->conflicts, &apart.a, &apart.b)) {
+    const ctr_trimmed trimmed = ctr_cell_trim(mine, theirs);
+    if (ctr_merge_check_clocks(merge->conn, &trimmed.b)) return refuse_clock(merge, counter);
+    if (!conflicts_none(merge->conflicts, &trimmed.a, &trimmed.b)) {
         merge->deferred = merge->within;
         if (merge->within) return ctr_rc(merge->conn);
         const char *column = merge->shape.columns[merge->shape.counters[counter]].name;
         char *key = ctr_problem_describe_key(merge->keys, merge->shape.n_keys);
         if (!key) ctr_problem_nomem(merge->conn);
         int64_t n = conflicts_record(merge->conn, merge->conflicts, merge->entry.birth, key, column,
-                                     &apart.a, &apart.b);
+                                     &trimmed.a, &trimmed.b);
         merge->brought.conflicts += n;
         stats->conflicts += n;
         sqlite3_free(key);

@@ -201,7 +201,8 @@ typedef struct ctr_merge {
     bool row_unanswered;       /* the row at hand is one of them */
 
     /* Of a replicated table. */
-    int64_t giver;   /* the id of the row at hand among the cells of the source; 0: a feed has it */
+    int64_t giver;   /* the id of the row at hand among the cells of the source; 0: no values are
+                      * read from the source */
     ctr_drift drift; /* until ctr_drift_refuse */
     ctr_row_values mine; /* private: reads my values; not open unless it has a tab */
 
@@ -676,8 +677,8 @@ int ctr_merge_refuse_key(ctr_conn *conn);
 /* Refuses a key that this file cannot keep. ctr_merge_find does this. */
 int ctr_merge_check_key(ctr_merge *merge, sqlite3_value **keys);
 
-/* Refuses a cell with a clock beyond CTR_CLOCK_MAX: the file that has that id could not count on.
- * ctr_merge_cell does this. */
+/* Refuses a clock beyond CTR_CLOCK_MAX: the file that has that id could not count on.
+ * ctr_merge_cell does this for the shards that differ from mine. */
 int ctr_merge_check_clocks(ctr_conn *conn, const ctr_cell *theirs);
 
 /* Does as ctr_merge_write with the values of regular columns that came with the row, in the order

@@ -1,4 +1,4 @@
-/* table/row.c - the row at hand: its values, how it is found, staged and written. */
+/* table/row.c - the row at hand: its values, how it is found, changed, joined and written. */
 #include "table/table.h"
 
 #include <string.h>
@@ -709,7 +709,8 @@ static ctr_status stage_cell(ctr_row *row, int counter, const ctr_cell *base,
     return status;
 }
 
-/* Stages an amount for an existing row, or else a new cell. */
+/* Stages an amount for an existing row, if the kind adds and the journal can hold it; or else a new
+ * cell. */
 ctr_status ctr_row_change(ctr_row *row, int counter, const ctr_sum *difference,
                           const ctr_leader *leader)
 {
@@ -790,20 +791,18 @@ void ctr_row_open_joins(ctr_row *row)
         ctr_problem_nomem(row->conn);
 }
 
-const ctr_summary *ctr_row_before(ctr_row *row)
+void ctr_row_before(ctr_row *row)
 {
     ctr_join *join = &row->join;
     for (int i = 0; !join->noted && i < row->shape->n_counters; i++)
         join->before[i] = ctr_row_state(row, i);
     join->noted = true;
-    return join->before;
 }
 
-const ctr_summary *ctr_row_after(ctr_row *row)
+void ctr_row_after(ctr_row *row)
 {
     for (int i = 0; i < row->shape->n_counters; i++)
         row->join.after[i] = ctr_row_staged_state(row, i);
-    return row->join.after;
 }
 
 void ctr_row_join_counters(ctr_row *row)
@@ -854,7 +853,7 @@ ctr_row_outcome ctr_row_join(ctr_row *row, const ctr_row_cell *theirs, const int
     for (int i = 0; i < mine->n; i++) changed = changed || join->taken[i];
     learn_generations(row);
     if (changed) ctr_row_set_stamps(row);
-    return outcome;
+    return ctr_rc(row->conn) == SQLITE_OK ? outcome : CTR_ROW_STAYS;
 }
 
 ctr_cell ctr_row_join_cell(ctr_row *row, int counter, const ctr_cell *theirs)
@@ -870,8 +869,8 @@ bool ctr_row_set_joined(ctr_row *row, int counter, const ctr_cell *joined)
     if (ctr_cell_same(joined, mine)) return false;
     ctr_stats *stats = &row->tab->file->conn->stats;
     stats->cells_changed++;
-    const ctr_trimmed apart = ctr_cell_trim(joined, mine);
-    stats->shards_written += (int64_t)ctr_cell_changed_shards(&apart.a, &apart.b);
+    const ctr_trimmed trimmed = ctr_cell_trim(joined, mine);
+    stats->shards_written += (int64_t)ctr_cell_changed_shards(&trimmed.a, &trimmed.b);
     ctr_row_set(row, counter, joined->size);
     return true;
 }

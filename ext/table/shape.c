@@ -18,10 +18,11 @@ int ctr_shape_open(ctr_conn *conn, ctr_shape *shape, int n)
     return made ? ctr_rc(conn) : ctr_problem_nomem(conn);
 }
 
-/* A table that counts another one may declare no type. */
+/* The counters of a tracked table come without a type. */
 static const ctr_kind *kind_of_declared(const char *type)
 {
-    const ctr_kind *kind = ctr_kind_of_type(type);
+    const ctr_kind *kind = ctr_kind_of_stored(type);
+    if (!kind) kind = ctr_kind_of_word((ctr_span){type, strlen(type)});
     return kind ? kind : ctr_kind_counter();
 }
 

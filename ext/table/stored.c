@@ -442,7 +442,7 @@ static bool read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys
     if (strcmp(name, "_row") == 0) shape->replicated = true;
     if (*name == '_') return is_rowid;
     if (ctr_declaration_reserves(name)) damaged(run, "a column has the reserved name ", name);
-    if (key < 0 && !ctr_kind_of_type(type))
+    if (key < 0 && !ctr_kind_of_stored(type))
         damaged(run, "a column is neither a BLOB nor part of the key: ", name);
     if (key >= 0 && !ctr_declaration_is_plain(type))
         damaged(run, "the type of a column is not plain: ", name);

@@ -344,10 +344,9 @@ typedef struct ctr_join {
     bool noted;                  /* `before` is that of the row at hand */
     ctr_summary *before, *after; /* owned: room, by counter */
 
-    /* Owned; by regular column: its value is that of the other file; both files had it when they
-     * began to replicate. */
-    bool *taken, *apart;
-    bool asks; /* some column is apart: its values are to be compared */
+    bool *taken; /* owned; by regular column: its value is that of the other file */
+    bool *apart; /* owned; by regular column: both files had it when they began to replicate */
+    bool asks;   /* some column is apart: its values are to be compared */
 } ctr_join;
 
 typedef struct ctr_row {
@@ -986,17 +985,19 @@ bool ctr_row_is_live(ctr_row *row);
  * names counter and key. */
 int ctr_row_open_cell(ctr_row *row, sqlite3_stmt *stands, int i, int counter, ctr_cell *cell);
 
+/* The same, but returns only life and sum, without any shard. */
+int ctr_row_sum_cell(ctr_row *row, sqlite3_stmt *stands, int i, int counter, ctr_summary *summary);
+
 /* Returns whether a statement's current row, whose columns begin at `first`, has the cells of the
  * row that `other` has found, whole. */
 bool ctr_row_same_cells(ctr_row *row, sqlite3_stmt *stands, int first, const ctr_row *other);
 
 /* Adds an amount of the journal to the cell of a counter, `size` bytes, 0: untouched. Writes the
- * result into `room`, after its bytes, and returns it; *status tells why it is impossible. */
+ * result into `room`, after its bytes, and returns it: it lives until `room` is used again. *status
+ * tells why it is impossible; then the result is a view of `bytes`. So it is without memory, with
+ * CTR_OK and without the amount: ask ctr_rc. */
 ctr_cell ctr_row_advance(ctr_tab *tab, const ctr_column *counter, const ctr_amount *amount,
                          const uint8_t *bytes, size_t size, ctr_packed *room, ctr_status *status);
-
-/* The same, but returns only life and sum, without any shard. */
-int ctr_row_sum_cell(ctr_row *row, sqlite3_stmt *stands, int i, int counter, ctr_summary *summary);
 
 /* Returns whether the row has exactly these key values; NULL matches any. */
 bool ctr_row_has_key(ctr_row *row, int64_t rowid, sqlite3_value **keys);
@@ -1090,9 +1091,10 @@ void ctr_row_join_counters(ctr_row *row);
 ctr_cell ctr_row_join_cell(ctr_row *row, int counter, const ctr_cell *theirs);
 bool ctr_row_set_joined(ctr_row *row, int counter, const ctr_cell *joined);
 
-/* Return the counters of the row of a tracked table as they were found, and as they are staged. */
-const ctr_summary *ctr_row_before(ctr_row *row);
-const ctr_summary *ctr_row_after(ctr_row *row);
+/* Note in row->join the counters of the row of a tracked table as they were found, and as they are
+ * staged. */
+void ctr_row_before(ctr_row *row);
+void ctr_row_after(ctr_row *row);
 
 /* Returns whether there is anything to write. */
 bool ctr_row_is_staged(const ctr_row *row);

@@ -115,7 +115,7 @@ typedef struct ctr_foreign_key {
     } * pairs;           /* owned; none if the parent lacks a column, which SQLite refuses */
     int n;
     size_t room;
-    bool travels; /* the child is of a replicated table; else its rows stay here */
+    bool travels; /* the child is replicated; else its rows stay here */
     bool forbids; /* ON DELETE NO ACTION or RESTRICT */
     bool fixes;   /* ON UPDATE NO ACTION or RESTRICT */
 } ctr_foreign_key;
@@ -608,7 +608,7 @@ bool ctr_showing_touches(ctr_showing *showing, const ctr_summary *now);
 
 /* ==== blockers.c ============================================================================== */
 
-/* Returns why the table refused the row with this key, which is apart and was found in `rows`: the
+/* Returns why the table refused the row with this key, which is apart and was found in `row`: the
  * error, and the row that stands in its way now, if that can be named: "UNIQUE constraint failed:
  * p.code: the row ('jam') has code '4711'". Lent as a text of ctr_text_print, or by `apart`; NULL:
  * it is not known. */

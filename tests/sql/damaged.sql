@@ -673,6 +673,13 @@ SELECT length(counter_fork());
 --= 36
 DROP TABLE w;
 
+-- # a-stored-column-of-the-type-of-a-declared-counter-is-damage
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+ALTER TABLE v_cells ADD COLUMN z COUNTER;
+--@ reopen
+SELECT * FROM v;
+--! v: the stored table v_cells is damaged: a column is neither a BLOB nor part of the key: z
+
 -- # a-handle-that-is-longer-than-any-is-none
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
