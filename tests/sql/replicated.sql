@@ -1938,3 +1938,87 @@ SELECT counter_value(_value) FROM p_counters_state WHERE _kind = 'pending';
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), 'w', 4294967299, counter_inc(NULL, 3, x'0000000000000000000000000000000b'), 2, '00000000-0000-0000-0000-00000000000b');
 SELECT counter_value(_value) FROM p_counters_state WHERE _kind = 'pending';
 --= 5
+
+-- # a-counter-that-was-renamed-keeps-its-name-between-files-as-a-regular-column
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, w INTEGER NOT NULL DEFAULT 0);
+SELECT counter_replicate('main.p', 'w');
+--= 0
+SELECT counter_replicate('office.p', 'w');
+--= 0
+INSERT INTO main.p VALUES ('a', 1);
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+ALTER TABLE main.p RENAME COLUMN w TO x;
+SELECT counter_untrack('main.p', 'x');
+--= 1
+SELECT counter_replicate('main.p');
+--= 1
+UPDATE main.p SET x = 100;
+SELECT rows_changed, note FROM counter_sync('office');
+--= 0|passed over: column w was a counter and is a regular column in main: in office, call counter_untrack('p', 'w'), then counter_replicate('p', 'values=oldest'), which takes the values of main, or counter_replicate('p'), which keeps its own
+SELECT * FROM main.p UNION ALL SELECT * FROM office.p;
+--= a|100
+--= a|1
+SELECT counter_untrack('office.p', 'w');
+--= 1
+SELECT counter_replicate('office.p', 'values=oldest');
+--= 1
+SELECT rows_changed, note FROM counter_sync('office');
+--= 1|NULL
+SELECT * FROM main.p UNION ALL SELECT * FROM office.p;
+--= a|100
+--= a|100
+SELECT counter_replicate('main.p', 'x');
+--= 1
+UPDATE main.p SET x = x + 1;
+SELECT rows_changed, note FROM counter_sync('office');
+--= 0|passed over: column w is a counter in main and a regular column in office: counter_replicate('p', 'w') there makes it a counter
+
+-- # a-counter-that-another-file-ended-keeps-its-name-between-files-as-a-regular-column
+ATTACH 'office.db' AS office;
+CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE office.p(k TEXT PRIMARY KEY, w INTEGER NOT NULL DEFAULT 0);
+SELECT counter_replicate('main.p', 'w');
+--= 0
+SELECT counter_replicate('office.p', 'w');
+--= 0
+INSERT INTO main.p VALUES ('a', 1);
+ALTER TABLE main.p RENAME COLUMN w TO x;
+SELECT rows_changed FROM counter_sync('office');
+--= 1
+SELECT counter_untrack('office.p', 'w');
+--= 1
+SELECT rows_changed, note FROM counter_sync('office');
+--= 1|column x does not travel yet: call counter_replicate('p')
+SELECT counter_replicate('main.p');
+--= 1
+SELECT counter_replicate('office.p', 'values=oldest');
+--= 1
+UPDATE main.p SET x = 100;
+SELECT rows_changed, note FROM counter_sync('office');
+--= 1|NULL
+SELECT * FROM main.p UNION ALL SELECT * FROM office.p;
+--= a|100
+--= a|100
+
+-- # the-name-of-a-counter-that-ended-goes-to-the-column-that-has-it-now
+CREATE TABLE p(k TEXT PRIMARY KEY, w INTEGER NOT NULL DEFAULT 0);
+SELECT counter_replicate('p', 'w');
+--= 0
+ALTER TABLE p RENAME COLUMN w TO x;
+SELECT counter_untrack('p', 'x');
+--= 1
+ALTER TABLE p ADD COLUMN w;
+SELECT counter_replicate('p');
+--= 0
+SELECT _name, _value, _seq FROM p_counters_state WHERE _kind = 'column' AND _row >= 0 ORDER BY _row;
+--= x|x|0
+--= w|w|2
+ALTER TABLE p RENAME COLUMN w TO v;
+ALTER TABLE p ADD COLUMN z;
+ALTER TABLE p RENAME COLUMN x TO y;
+ALTER TABLE p RENAME COLUMN z TO x;
+SELECT counter_replicate('p');
+--! counter_replicate: p: another column was called x when it was replicated, and other files still know it by that name: rename this one
