@@ -546,6 +546,7 @@ static bool fold_cell(folding *job, int64_t id, int counter, const ctr_amount *a
         job->old.size = 0;
         read_by_select(job, id, counter);
     }
+    if (ctr_rc(conn) != SQLITE_OK) return false; /* the amount may be gone */
     const ctr_cell cell = ctr_row_advance(job->tab, column, amount, job->old.bytes, job->old.size,
                                           &job->out, &status);
     if (status != CTR_OK) refuse_cell(job, id, counter, status);
