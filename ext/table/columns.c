@@ -133,6 +133,14 @@ void ctr_regular_note(ctr_tab *tab, int number, const char *birth, const char *n
     ctr_regular_forget(tab);
 }
 
+void ctr_regular_learn(ctr_tab *tab, int number, int64_t generation)
+{
+    const ctr_registry *registry = ctr_regular_of(tab);
+    if (!registry || registry->columns[number].generation >= generation) return;
+    const ctr_regular *column = &registry->columns[number];
+    ctr_regular_note(tab, number, column->name, column->noted, generation);
+}
+
 /* ---- writers --------------------------------------------------------------------------------- */
 
 static const uint8_t *id_of_writer(void *with, uint64_t number)
@@ -308,18 +316,12 @@ void ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from)
     }
 }
 
-/* A counter that has ended elsewhere is a regular column here: what is written from now on is of
- * its generation. */
+/* A counter that has ended elsewhere may be a regular column here. */
 static void raise_regular(ctr_tab *tab, const char *name, int64_t generation)
 {
     const ctr_registry *registry = ctr_regular_of(tab);
     int number = registry ? ctr_regular_named(registry, name, strlen(name)) : -1;
-    if (number < 0 || registry->columns[number].generation >= generation) return;
-    char *noted = ctr_text_copy(tab->conn, registry->columns[number].noted);
-    char *birth = ctr_text_copy(tab->conn, registry->columns[number].name);
-    if (noted && birth) ctr_regular_note(tab, number, birth, noted, generation);
-    sqlite3_free(noted);
-    sqlite3_free(birth);
+    if (number >= 0) ctr_regular_learn(tab, number, generation);
 }
 
 /* Writes a generation before it renames the column: ALTER TABLE checks all views before and after,

@@ -828,12 +828,9 @@ static void learn_generations(ctr_row *row)
 {
     const ctr_row_cell *mine = &row->stamps;
     for (int i = 0; i < mine->n; i++) {
-        const ctr_registry *registry = row->join.taken[i] ? ctr_regular_of(row->tab) : NULL;
-        const ctr_stamp *stamp = registry ? ctr_row_cell_stamp(mine, i) : NULL;
+        const ctr_stamp *stamp = row->join.taken[i] ? ctr_row_cell_stamp(mine, i) : NULL;
         int64_t generation = stamp ? ctr_stamp_generation(stamp->number) : 0;
-        if (generation > 0 && registry->columns[i].generation < generation)
-            ctr_regular_note(row->tab, i, registry->columns[i].name, registry->columns[i].noted,
-                             generation);
+        if (generation > 0) ctr_regular_learn(row->tab, i, generation);
     }
 }
 

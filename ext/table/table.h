@@ -1364,6 +1364,10 @@ int ctr_regular_named(const ctr_registry *registry, const char *name, size_t siz
 void ctr_regular_note(ctr_tab *tab, int number, const char *birth, const char *name,
                       int64_t generation);
 
+/* Notes that a column has this generation, unless it has a higher one: what is written from now on
+ * is of it. Drops memory. */
+void ctr_regular_learn(ctr_tab *tab, int number, int64_t generation);
+
 /* Makes room in `cell` for the columns of the table, and empties it. `room` counts the columns that
  * it has room for, 0 at first. The caller frees cell->columns with sqlite3_free. Returns false on
  * error, and if the table is not replicated: then its rows have no row cells. */

@@ -65,8 +65,10 @@ ATTACH 'office.db' AS office;
 CREATE TABLE main.t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, m INTEGER);
 CREATE TABLE office.t(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, m INTEGER);
 CREATE TABLE main.child(q REFERENCES t);
-SELECT counter_track('main.t', 'n', 'm'), counter_track('office.t', 'n', 'm');
---= 0|0
+SELECT counter_track('main.t', 'n', 'm');
+--= 0
+SELECT counter_track('office.t', 'n', 'm');
+--= 0
 INSERT INTO main.t VALUES ('a', 4, 3);
 DELETE FROM main.t;
 CREATE TABLE office.fed AS SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);

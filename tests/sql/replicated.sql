@@ -484,16 +484,22 @@ ATTACH 'shed.db' AS shed;
 CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER);
 CREATE TABLE office.p(k TEXT PRIMARY KEY, w INTEGER);
 CREATE TABLE shed.p(k TEXT PRIMARY KEY, w INTEGER);
-SELECT counter_replicate('main.p'), counter_replicate('office.p'), counter_replicate('shed.p');
---= 0|0|0
+SELECT counter_replicate('main.p');
+--= 0
+SELECT counter_replicate('office.p');
+--= 0
+SELECT counter_replicate('shed.p');
+--= 0
 INSERT INTO main.p VALUES ('a', 1);
 SELECT rows_changed FROM counter_push('office');
 --= 1
 SELECT rows_changed FROM counter_push('shed');
 --= 1
 UPDATE shed.p SET w = 100;
-SELECT counter_replicate('main.p', 'w', 'opening=same'), counter_replicate('office.p', 'w', 'opening=same');
---= 1|1
+SELECT counter_replicate('main.p', 'w', 'opening=same');
+--= 1
+SELECT counter_replicate('office.p', 'w', 'opening=same');
+--= 1
 UPDATE main.p SET w = w + 5;
 UPDATE office.p SET w = w + 3;
 SELECT rows_changed, note FROM counter_sync('office');
@@ -522,8 +528,10 @@ SELECT w FROM main.p;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER);
 CREATE TABLE office.p(k TEXT PRIMARY KEY, w INTEGER);
-SELECT counter_replicate('main.p', 'w'), counter_replicate('office.p', 'w');
---= 0|0
+SELECT counter_replicate('main.p', 'w');
+--= 0
+SELECT counter_replicate('office.p', 'w');
+--= 0
 INSERT INTO main.p VALUES ('a', 1);
 SELECT rows_changed FROM counter_sync('office');
 --= 1
@@ -594,13 +602,17 @@ SELECT * FROM main.p;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE office.p(k TEXT PRIMARY KEY, w INTEGER NOT NULL DEFAULT 0);
-SELECT counter_replicate('main.p', 'w'), counter_replicate('office.p', 'w');
---= 0|0
+SELECT counter_replicate('main.p', 'w');
+--= 0
+SELECT counter_replicate('office.p', 'w');
+--= 0
 INSERT INTO main.p VALUES ('a', 1), ('b', 2);
 SELECT rows_changed FROM counter_sync('office');
 --= 2
-SELECT counter_untrack('main.p', 'w'), counter_untrack('office.p', 'w');
---= 1|1
+SELECT counter_untrack('main.p', 'w');
+--= 1
+SELECT counter_untrack('office.p', 'w');
+--= 1
 ALTER TABLE main.p DROP COLUMN w;
 ALTER TABLE office.p DROP COLUMN w;
 ALTER TABLE office.p ADD COLUMN w INTEGER NOT NULL DEFAULT 0;
@@ -620,8 +632,10 @@ SELECT * FROM main.p ORDER BY k;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER, x);
 CREATE TABLE office.p(k TEXT PRIMARY KEY, w INTEGER, x);
-SELECT counter_replicate('main.p', 'w'), counter_replicate('office.p', 'w');
---= 0|0
+SELECT counter_replicate('main.p', 'w');
+--= 0
+SELECT counter_replicate('office.p', 'w');
+--= 0
 INSERT INTO main.p VALUES ('a', 1, 'one');
 SELECT rows_changed FROM counter_sync('office');
 --= 1
@@ -649,8 +663,10 @@ SELECT * FROM office.p;
 ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k TEXT PRIMARY KEY);
 CREATE TABLE office.p(k TEXT PRIMARY KEY);
-SELECT counter_replicate('main.p'), counter_replicate('office.p');
---= 0|0
+SELECT counter_replicate('main.p');
+--= 0
+SELECT counter_replicate('office.p');
+--= 0
 ALTER TABLE main.p ADD COLUMN n INTEGER DEFAULT 0;
 SELECT counter_replicate('main.p', 'n');
 --= 0
@@ -1829,12 +1845,16 @@ ATTACH 'office.db' AS office;
 CREATE TABLE main.t(k TEXT PRIMARY KEY NOT NULL, w INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE office.t(k TEXT PRIMARY KEY NOT NULL, w INTEGER NOT NULL DEFAULT 0);
 INSERT INTO main.t VALUES ('s', 1);
-SELECT counter_replicate('main.t'), counter_replicate('office.t');
---= 1|0
+SELECT counter_replicate('main.t');
+--= 1
+SELECT counter_replicate('office.t');
+--= 0
 SELECT rows_changed FROM counter_sync('office');
 --= 1
-SELECT counter_replicate('office.t', 'w'), counter_untrack('office.t', 'w');
---= 1|1
+SELECT counter_replicate('office.t', 'w');
+--= 1
+SELECT counter_untrack('office.t', 'w');
+--= 1
 SELECT count(*) FROM counter_pull('office');
 --= 1
 UPDATE main.t SET w = 100;
@@ -1851,10 +1871,16 @@ SELECT (SELECT w FROM main.t), (SELECT w FROM office.t);
 ATTACH 'office.db' AS office;
 CREATE TABLE main.t(k TEXT PRIMARY KEY NOT NULL, w INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE office.t(k TEXT PRIMARY KEY NOT NULL, w INTEGER NOT NULL DEFAULT 0);
-SELECT counter_replicate('main.t'), counter_replicate('office.t');
---= 0|0
-SELECT counter_replicate('office.t', 'w'), counter_untrack('office.t', 'w'), counter_replicate('office.t');
---= 0|1|0
+SELECT counter_replicate('main.t');
+--= 0
+SELECT counter_replicate('office.t');
+--= 0
+SELECT counter_replicate('office.t', 'w');
+--= 0
+SELECT counter_untrack('office.t', 'w');
+--= 1
+SELECT counter_replicate('office.t');
+--= 0
 SELECT sum(rows_changed) FROM counter_sync('office');
 --= 0
 SELECT _name, _seq FROM main.t_counters_state WHERE _kind = 'column' AND _row >= 0;
@@ -1870,12 +1896,18 @@ ATTACH 'office.db' AS office;
 CREATE TABLE main.t(k TEXT PRIMARY KEY NOT NULL, w INTEGER NOT NULL DEFAULT 0, u INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE office.t(k TEXT PRIMARY KEY NOT NULL, w INTEGER NOT NULL DEFAULT 0, u INTEGER NOT NULL DEFAULT 0);
 INSERT INTO main.t VALUES ('s', 0, 0);
-SELECT counter_replicate('main.t'), counter_replicate('office.t');
---= 1|0
+SELECT counter_replicate('main.t');
+--= 1
+SELECT counter_replicate('office.t');
+--= 0
 SELECT rows_changed FROM counter_sync('office');
 --= 1
-SELECT counter_replicate('office.t', 'u'), counter_untrack('office.t', 'u'), counter_replicate('office.t');
---= 0|1|1
+SELECT counter_replicate('office.t', 'u');
+--= 0
+SELECT counter_untrack('office.t', 'u');
+--= 1
+SELECT counter_replicate('office.t');
+--= 1
 SELECT counter_replicate('main.t', 'w');
 --= 0
 UPDATE main.t SET w = w + 5;
