@@ -53,16 +53,3 @@ VALUES ('column', :number, :birth, :name, :generation)
 -- Forgets the key, the counters and the table.
 -- name: COLUMNS_NOT_NOTED
 DELETE FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'column' AND 'column' AND _row = -1;
-
--- The names of the columns of counters that ended, by the name of the counter, before the notes of
--- counters are forgotten: a column that becomes a regular one keeps the name by which files match it.
--- name: COLUMNS_KEEP_ENDED
-INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _row, _name, _value)
-SELECT 'ended', 0, _name, _value FROM "{schema}"."{table}_state"
- WHERE _kind = 'column' AND _row = -1 AND _name IN (
-       SELECT _name FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'counter' AND 'counter' AND _value % 2 = 0);
-
--- The counters that had ended in a column of this name, the last one first.
--- name: COLUMNS_ENDED_IN
-SELECT _name FROM "{schema}"."{table}_state"
- WHERE _kind BETWEEN 'ended' AND 'ended' AND _value = :name COLLATE NOCASE ORDER BY _id DESC;

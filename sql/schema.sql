@@ -17,7 +17,6 @@ CREATE TABLE "{schema}"."{table}_journal"(_seq INTEGER PRIMARY KEY, level INTEGE
 --   'apart'     of a tracked table: a row of the cells, a column, its value            track.sql
 --   'column'    of a tracked table: a column, its number, its name, its name there,
 --               its generation                                                         columns.sql
---   'ended'     of a tracked table: a counter that ended, its name, its name there        columns.sql
 --   'opening'   an opening that this file made: its id; the id of the file then        openings.sql
 --   'answer'    an answer about two openings; the number when it came                  openings.sql
 --   'writer'    an id in row cells: its number there                                   regular.sql

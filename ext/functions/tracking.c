@@ -340,27 +340,6 @@ static void note_ended(tracking_call *call, int number, const char *name)
     ended[number] = sqlite3_changes(run.db) > 0;
 }
 
-/* Returns the name between files of a new regular column: that of the counter that ended in it,
- * unless another column has that name now, or else its present one. */
-static const char *birth_of_regular(tracking_call *call, const ctr_registry *registry,
-                                    const char *name)
-{
-    const char *birth = name, *spelling;
-    ctr_run run = ctr_run_on(call->conn, call->schema, call->counters);
-    ctr_run_do(&run, CTR_SQL_COLUMNS_KEEP_ENDED, NULL);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_COLUMNS_ENDED_IN);
-    ctr_run_bind_text(&run, row, ":name", name);
-    if (row && ctr_run_row(&run, row)) {
-        const char *ended = ctr_text_print(call->conn, "%s", ctr_text_column(call->conn, row, 0));
-        bool stands = ctr_shape_generation(&call->shape, ended, &spelling) % 2 == 1 ||
-                      ctr_regular_named(registry, ended, strlen(ended)) >= 0 ||
-                      ctr_ordinary_column(&call->tracked.ordinary, ended);
-        if (!stands) birth = ended;
-    }
-    sqlite3_finalize(row);
-    return birth;
-}
-
 static void add_regular(tracking_call *call, ctr_tab *tab, const char *name)
 {
     const char *spelling;
@@ -369,19 +348,18 @@ static void add_regular(tracking_call *call, ctr_tab *tab, const char *name)
     if (!*name)
         ctr_problem_set(tab->conn, SQLITE_ERROR, "%s: a column without a name cannot be replicated",
                         call->table);
-    const char *birth = birth_of_regular(call, registry, name);
-    int counter = ctr_shape_counter_like(&call->shape, birth);
+    int counter = ctr_shape_counter_like(&call->shape, name);
     if (counter >= 0 && !ctr_tracked_column_of(&call->tracked, counter))
         ctr_problem_set(tab->conn, SQLITE_ERROR,
                         "%s: column %s is a counter in other files: %s makes it one here",
                         call->table, name, ctr_tracked_call(&call->tracked, name));
-    if (counter >= 0 || ctr_regular_named(registry, birth, strlen(birth)) >= 0)
+    if (counter >= 0 || ctr_regular_named(registry, name, strlen(name)) >= 0)
         refuse_birth(call, name);
     int number = registry->n;
-    int64_t generation = ctr_shape_generation(&call->shape, birth, &spelling);
+    int64_t generation = ctr_shape_generation(&call->shape, name, &spelling);
     if (ctr_rc(tab->conn) != SQLITE_OK) return;
-    if (generation > 0) note_ended(call, number, birth);
-    ctr_regular_note(tab, number, birth, name, generation);
+    if (generation > 0) note_ended(call, number, name);
+    ctr_regular_note(tab, number, name, name, generation);
 }
 
 /* Reads call->shape and call->tracked, again if they were read before. */
@@ -782,11 +760,12 @@ static int64_t tracking_untrack(tracking_call *call)
         return n;
     }
     bool whole = are_triggers_whole(call);
-    /* The names in the triggers are noted, for they may be newer than the notes. SQLite changes no
-     * table while a trigger names a missing column. */
-    if (ctr_rc(call->conn) == SQLITE_OK) ctr_tracked_note(call->file, call->counters, &call->shape);
-    if (!whole && ctr_rc(call->conn) == SQLITE_OK)
+    if (!whole && ctr_rc(call->conn) == SQLITE_OK) {
+        /* SQLite changes no table while a trigger names a missing column. The names in the triggers
+         * are noted, for they may be newer than the notes. */
+        ctr_tracked_note(call->file, call->counters, &call->shape);
         ctr_triggers_drop(call->conn, call->schema, call->counters);
+    }
     ctr_run_do(&run, CTR_SQL_SYNC_JOIN, NULL);
     for (int i = 0; i < call->n && ctr_rc(call->conn) == SQLITE_OK; i++)
         drop_tracked_column(call, call->names[i]);

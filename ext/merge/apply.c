@@ -195,8 +195,6 @@ static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_file *
         ctr_problem_set(file->conn, SQLITE_ERROR, "no column can have the name '%s'",
                         change->column);
     ctr_stored_read(&shape, apply->conn, "main", table);
-    if (apply->merge.tracked && ctr_rc(file->conn) == SQLITE_OK)
-        ctr_tracked_note(file, table, &shape); /* as what its column is known, if it ends */
     if (ctr_rc(file->conn) == SQLITE_OK &&
         ctr_shape_generation(&shape, change->column, &spelling) < change->generation &&
         ctr_columns_check(&shape, apply->conn, table, change->column) == SQLITE_OK)

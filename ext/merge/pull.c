@@ -547,13 +547,6 @@ static int read_theirs(const merge_job *job, ctr_shape *theirs)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Notes the names of the columns of a tracked table before a counter ends. */
-static void note_names(ctr_file *file, const char *table, const ctr_shape *shape)
-{
-    const ctr_objects *objects = ctr_file_objects(file);
-    if (objects && ctr_tracked_is_among(objects, table)) ctr_tracked_note(file, table, shape);
-}
-
 /* Raises each counter of `table` to its generation in `from`, the shape at the source. A pull takes
  * all generations before the rows, whatever the marks say, because rows are merged by generation.
  * Returns the number of emptied cells.
@@ -580,7 +573,6 @@ static int64_t merge_generations(ctr_file *file, const char *table, const ctr_sh
         const char **more = ctr_array_room(file->conn, raised, &room, n_raised + 1, sizeof *raised);
         if (!more) break;
         raised = more;
-        if (n_raised == 0) note_names(file, table, &here);
         raised[n_raised++] = name;
         changed += ctr_columns_ask(file->conn, schema, table, name, generation);
         ctr_shape_close(&here);
