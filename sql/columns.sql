@@ -20,6 +20,11 @@ UPDATE "{schema}"."{table}_state" SET _seq = 1 WHERE _kind = 'counter' AND _name
 UPDATE "{schema}"."{table}_state" SET _seq = NULL
  WHERE _kind = 'counter' AND _name = :name COLLATE NOCASE AND _seq = 1;
 
+-- A row if there is such a note.
+-- name: COLUMNS_HAS_ENDED
+SELECT 1 FROM "{schema}"."{table}_state"
+ WHERE _kind = 'counter' AND _name = :name COLLATE NOCASE AND _seq = 1;
+
 -- name: COLUMNS_ADD
 ALTER TABLE "{schema}"."{table}_cells" ADD COLUMN "{name}" BLOB;
 

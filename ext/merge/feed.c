@@ -254,6 +254,29 @@ static void close_taken(taken_row *row)
     sqlite3_finalize(row->values);
 }
 
+/* As in merge/kinds.c. */
+static void refuse_regular_before(const ctr_merge *merge, const char *name, int64_t generation,
+                                  bool is_older)
+{
+    const ctr_tracked *tracked = merge->showing.tracked;
+    const char *noun = ctr_kind_counter()->noun, *keeps = ctr_tracked_call(tracked, NULL),
+               *follows = ctr_tracked_call_to_follow(tracked, generation);
+    if (ctr_columns_has_ended(merge->row.tab, name))
+        ctr_problem_set(merge->conn, SQLITE_ERROR,
+                        "column %s was %s here and is replicated at the source: call %s, which "
+                        "takes the values of the source, or %s, which keeps those of this file",
+                        name, noun, follows, keeps);
+    else if (is_older)
+        ctr_problem_set(merge->conn, SQLITE_ERROR,
+                        "column %s was %s here and is replicated at the source as before: note "
+                        "what was written there, and call %s, by which the values of this file win",
+                        name, noun, keeps);
+    else
+        ctr_problem_set(merge->conn, SQLITE_ERROR,
+                        "column %s is replicated at the source and not yet here: call %s", name,
+                        follows);
+}
+
 /* Refuses a column that the table has, and this file does not replicate yet. Passes over one that
  * it replicates no longer, one that the table lacks, and one that counts here: the row may have
  * been written before the source made it a counter, too. A source that has not yet refuses the
@@ -267,10 +290,11 @@ static void refuse_column(const ctr_merge *merge, const ctr_registry *registry,
     int64_t generation = name ? ctr_shape_generation(&merge->shape, name, &spelling) : 0;
     bool at_home =
         ctr_regular_was_named(registry, (const char *)column->name, column->size, generation);
-    if (name && !at_home && generation % 2 == 0 && ctr_ordinary_column(&tracked->ordinary, name))
-        ctr_problem_set(merge->conn, SQLITE_ERROR,
-                        "column %s is replicated at the source and not yet here: call %s", name,
-                        ctr_tracked_call_to_follow(tracked, generation));
+    bool refused =
+        name && !at_home && generation % 2 == 0 && ctr_ordinary_column(&tracked->ordinary, name);
+    bool is_older = column->stamp.kind == CTR_STAMP_OWN &&
+                    ctr_stamp_generation(column->stamp.own.number) < generation;
+    if (refused) refuse_regular_before(merge, name, generation, is_older);
     sqlite3_free(name);
 }
 

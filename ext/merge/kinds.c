@@ -86,6 +86,31 @@ static const char *name_before(const ctr_kinds *kinds, const char *column)
     return i >= 0 && i >= kinds->shape->n_keys ? kinds->tracked->columns[i].birth : NULL;
 }
 
+/* A regular column of `theirs` that `mine` has, and does not replicate yet. If it has counted there
+ * since, its values are of a higher generation, unless the file that ended the counter takes those
+ * of others. */
+static const char *say_not_regular(const ctr_kinds *mine, const ctr_kinds *theirs, const char *name,
+                                   int64_t generation, bool is_older)
+{
+    ctr_conn *conn = mine->tab->conn;
+    const char *noun = ctr_kind_counter()->noun, *keeps = ctr_tracked_call(mine->tracked, NULL),
+               *follows = ctr_tracked_call_to_follow(mine->tracked, generation);
+    if (ctr_columns_has_ended(mine->tab, name))
+        return ctr_text_print(conn,
+                              "column %s was %s in %s and is replicated in %s: in %s, call %s, "
+                              "which takes the values of %s, or %s, which keeps its own",
+                              name, noun, mine->called, theirs->called, mine->called, follows,
+                              theirs->called, keeps);
+    if (is_older)
+        return ctr_text_print(conn,
+                              "column %s was %s in %s and is replicated in %s as before: note what "
+                              "was written in %s, and call %s in %s, whose values then win",
+                              name, noun, mine->called, theirs->called, theirs->called, keeps,
+                              mine->called);
+    return ctr_text_print(conn, "column %s is replicated in %s and not yet in %s: call %s there",
+                          name, theirs->called, mine->called, follows);
+}
+
 /* Looks for a regular column of `theirs` that `mine` has, and does not replicate yet. One that it
  * replicates no longer stays at home. */
 static const char *is_not_regular_yet(const ctr_kinds *mine, const ctr_kinds *theirs)
@@ -105,9 +130,8 @@ static const char *is_not_regular_yet(const ctr_kinds *mine, const ctr_kinds *th
                                   "column %s is another one in %s: in %s it was %s before it was "
                                   "renamed: rename it there",
                                   name, theirs->called, mine->called, before);
-        return ctr_text_print(
-            mine->tab->conn, "column %s is replicated in %s and not yet in %s: call %s there", name,
-            theirs->called, mine->called, ctr_tracked_call_to_follow(mine->tracked, generation));
+        return say_not_regular(mine, theirs, name, generation,
+                               there->columns[i].generation < generation);
     }
     return NULL;
 }

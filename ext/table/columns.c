@@ -307,6 +307,14 @@ static void write_generation(ctr_run *run, const char *name, int64_t generation)
     ctr_run_with(run, CTR_SQL_COLUMNS_WRITE, ":name t :generation i", name, generation);
 }
 
+bool ctr_columns_has_ended(ctr_tab *tab, const char *name)
+{
+    ctr_run run = ctr_tab_run(tab);
+    sqlite3_stmt *note = ctr_run_prepare(&run, CTR_SQL_COLUMNS_HAS_ENDED);
+    ctr_run_bind_text(&run, note, ":name", name);
+    return ctr_run_once(&run, note);
+}
+
 void ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from)
 {
     ctr_run run = ctr_run_on(file->conn, file->schema, table);

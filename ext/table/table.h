@@ -1386,6 +1386,9 @@ void ctr_regular_raise(ctr_tab *tab, ctr_row_cell *cell, const bool *mask);
  * SQLite. The caller has refused reserved names. */
 int ctr_columns_check(const ctr_shape *shape, ctr_conn *conn, const char *table, const char *name);
 
+/* Returns whether this file ended a counter itself, and has not made the column regular since. */
+bool ctr_columns_has_ended(ctr_tab *tab, const char *name);
+
 /* Lists the counters that `from` lists, in a new table with the same counters, so that its feed has
  * the same rows for them. */
 void ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from);

@@ -392,10 +392,11 @@ static const ctr_opening *stamping_opening(const ctr_table *table)
 enum { STAMP_ENDED = CTR_STAMP_BEGAN + 1 };
 
 /* A column that was added to a row with a stamp gets one if it shows something else than its
- * DEFAULT. If it was a counter that this file has ended, the file writes what that shows; if it
- * follows another file, by 'values=oldest', whatever that one has wins, also what it wrote under a
- * lower generation, for it may never have counted. A DEFAULT, which may be that of a
- * column that was dropped and added since, yields to all that is written elsewhere. */
+ * DEFAULT. If it was a counter that this file has ended, the file writes what that shows; by
+ * 'values=oldest' it takes whatever any other file has, also one that never counted. A file that
+ * follows another one, by 'values=oldest', has counted: only values of the same generation win. A
+ * DEFAULT, which may be that of a column that was dropped and added since, yields to all that is
+ * written elsewhere. */
 static bool stamp_new_columns(ctr_table *table, ctr_row_cell *cell, const ctr_stamp *began)
 {
     bool any = false;
@@ -407,10 +408,13 @@ static bool stamp_new_columns(ctr_table *table, ctr_row_cell *cell, const ctr_st
         const ctr_tracked_column *column = ctr_tracked_regular(looks->tracked, i);
         const int number = column->number;
         if (!column->name || cell->columns[number].kind != CTR_STAMP_NONE) continue;
-        const int64_t generation = registry->columns[number].generation;
+        int64_t generation = registry->columns[number].generation;
         ctr_stamp stamp = *began;
-        bool ended = number < opening->n_ended && opening->ended[number] &&
-                     opening->values != CTR_VALUES_OLDEST;
+        bool ended = number < opening->n_ended && opening->ended[number];
+        if (ended && opening->values == CTR_VALUES_OLDEST) {
+            ended = false;
+            generation = 0;
+        }
         bool unlike = ctr_writing_is_unlike_default(&looks->writing, table->keys, column->name);
         bool newest = generation > 0 && opening->values == CTR_VALUES_NEWEST;
         if (!unlike && !ended && !newest) continue;

@@ -24,12 +24,16 @@ FEED = "table_name, key, column_name, generation, cell, seq, source, key_columns
 CALL = r"(counter_\w+\('\w+'(?:, '[\w=]+')*\))"
 ADVICE = [  # the file that a note names, the calls
     rf"a regular column in (\S+): {CALL} there makes it a counter$",
+    rf"in (\S+), call {CALL}, which takes the values of \S+, or {CALL}, which keeps its own$",
+    rf"note what was written in \S+, and call {CALL} in (\S+), whose values then win$",
     rf"in (\S+), call {CALL}, then {CALL}, which takes the values of \S+, or {CALL}, which keeps its own$",
     rf"not yet in (\S+): call {CALL} there$",
     rf"(?:in (\S+): )?columns? .* (?:in other files|not travel yet): call {CALL}$"]
 REFUSED = [  # the calls that an error of a feed names
     rf"a regular column here: {CALL} makes it a counter$",
     rf"a regular column at the source: call {CALL}, then {CALL}, which takes the values of the source, or {CALL}, which keeps those of this file$",
+    rf"replicated at the source: call {CALL}, which takes the values of the source, or {CALL}, which keeps those of this file$",
+    rf"note what was written there, and call {CALL}, by which the values of this file win$",
     rf"not yet here: call {CALL}$"]
 
 
@@ -128,7 +132,9 @@ class File:
             self.regular = {}
             for key in self.v:
                 value, ended = self.plain.get(key, 0), self.ended and not values
-                if value or ended:
+                if self.ended and values and value:  # whatever another file has wins, also one that never counted
+                    self.regular[key] = (0, 0, value)
+                elif value or ended:
                     self.regular[key] = (self.known, now if value and ended else 2 if ended else 1, value)
             self.ended = False
         self.check()
@@ -164,7 +170,7 @@ class File:
         if self.kind == other.kind == "regular":
             for key, cell in other.regular.items():
                 mine = self.regular.get(key)
-                if mine and cell and mine[:2] == cell[:2] and mine[1] == 1 and mine[2] != cell[2]:
+                if mine and cell and mine[:2] == cell[:2] and mine[1] <= 1 and mine[2] != cell[2]:
                     cell = max(mine, cell, key=lambda one: one[2] == shows.get(key))  # two files that follow: any of them
                 if cell and (not mine or cell[:2] > mine[:2] or mine[1] <= 1 and cell[:2] == mine[:2]):
                     self.regular[key] = cell
@@ -189,8 +195,8 @@ class World:
 
     def follow(self, file, calls):
         self.advice = [each for each in self.advice if each[0] is not file]
-        if len(calls) == 3:  # what the file shows is taken back, or kept
-            calls = [calls[0], self.draw.choice(calls[1:])]
+        if len(calls) > 1:  # what the file shows is taken back, or kept
+            calls = [*calls[:-2], self.draw.choice(calls[-2:])]
         for call in calls:
             file.call(call)
 
@@ -200,8 +206,8 @@ class World:
             for pattern in ADVICE:
                 said = re.search(pattern, sentence)
                 if said:
-                    file = giver if said[1] == giver.path else taker
-                    self.advice.append((file, said.groups()[1:]))
+                    file = giver if giver.path in said.groups() else taker
+                    self.advice.append((file, [part for part in said.groups() if part and part.startswith("counter_")]))
                     break
             else:
                 assert not sentence, sentence
@@ -229,7 +235,7 @@ class World:
             assert taker.run("SELECT * FROM t ORDER BY k") == before
             said = next((re.search(pattern, str(error)) for pattern in REFUSED if re.search(pattern, str(error))), None)
             assert said, error
-            self.advice.append((taker, said.groups()))
+            self.advice.append((taker, list(said.groups())))
             return False
         if taker.kind == "regular" and giver.kind == "counter":
             assert giver.known < taker.known, "a counter came to a regular column"

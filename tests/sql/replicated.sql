@@ -545,7 +545,7 @@ INSERT INTO office.p VALUES ('c', 3);
 SELECT counter_untrack('office.p', 'w');
 --= 1
 SELECT note FROM counter_sync('office');
---= passed over: column w is replicated in main and not yet in office: call counter_replicate('p', 'values=oldest') there
+--= passed over: column w was a counter in office and is replicated in main: in office, call counter_replicate('p', 'values=oldest'), which takes the values of main, or counter_replicate('p'), which keeps its own
 SELECT counter_replicate('office.p', 'values=oldest');
 --= 2
 SELECT rows_changed, note FROM counter_sync('office');
@@ -591,7 +591,7 @@ INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq,
 SELECT counter_untrack('main.p', 'w');
 --= 1
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
---! counter_changes: table p: column w is replicated at the source and not yet here: call counter_replicate('p', 'values=oldest')
+--! counter_changes: table p: column w was a counter here and is replicated at the source: call counter_replicate('p', 'values=oldest'), which takes the values of the source, or counter_replicate('p'), which keeps those of this file
 SELECT counter_replicate('main.p', 'values=oldest');
 --= 0
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
@@ -1859,13 +1859,58 @@ SELECT count(*) FROM counter_pull('office');
 --= 1
 UPDATE main.t SET w = 100;
 SELECT note FROM counter_push('office');
---= passed over: column w is replicated in main and not yet in office: call counter_replicate('t', 'values=oldest') there
+--= passed over: column w was a counter in office and is replicated in main: in office, call counter_replicate('t', 'values=oldest'), which takes the values of main, or counter_replicate('t'), which keeps its own
 SELECT counter_replicate('office.t', 'values=oldest');
 --= 1
 SELECT rows_changed FROM counter_sync('office');
 --= 1
 SELECT (SELECT w FROM main.t), (SELECT w FROM office.t);
 --= 100|100
+
+-- # a-file-that-ended-a-counter-takes-what-a-file-has-that-never-counted-or-keeps-its-own-as-the-call-says
+ATTACH 'office.db' AS office;
+ATTACH 'shed.db' AS shed;
+CREATE TABLE main.t(k TEXT PRIMARY KEY NOT NULL, w INTEGER NOT NULL DEFAULT 0);
+INSERT INTO main.t VALUES ('s', 1), ('r', 1);
+SELECT counter_replicate('main.t');
+--= 2
+CREATE TABLE office.t(k TEXT PRIMARY KEY NOT NULL, w INTEGER NOT NULL DEFAULT 0);
+SELECT counter_replicate('office.t');
+--= 0
+CREATE TABLE shed.t(k TEXT PRIMARY KEY NOT NULL, w INTEGER NOT NULL DEFAULT 0);
+SELECT counter_replicate('shed.t');
+--= 0
+SELECT rows_changed FROM counter_push('office');
+--= 2
+SELECT rows_changed FROM counter_push('shed');
+--= 2
+SELECT counter_replicate('office.t', 'w');
+--= 2
+SELECT counter_replicate('shed.t', 'w');
+--= 2
+UPDATE office.t SET w = w + 5;
+UPDATE shed.t SET w = w + 7;
+SELECT counter_untrack('office.t', 'w');
+--= 1
+SELECT counter_untrack('shed.t', 'w');
+--= 1
+UPDATE main.t SET w = 100 WHERE k = 's';
+SELECT note FROM counter_push('office');
+--= passed over: column w was a counter in office and is replicated in main: in office, call counter_replicate('t', 'values=oldest'), which takes the values of main, or counter_replicate('t'), which keeps its own
+SELECT counter_replicate('office.t', 'values=oldest');
+--= 2
+SELECT rows_changed FROM counter_push('office');
+--= 2
+SELECT * FROM office.t ORDER BY k;
+--= r|1
+--= s|100
+SELECT counter_replicate('shed.t');
+--= 2
+SELECT rows_changed FROM counter_sync('shed');
+--= 2
+SELECT * FROM main.t ORDER BY k;
+--= r|8
+--= s|8
 
 -- # a-file-that-hears-of-a-counter-that-has-ended-writes-in-its-generation
 ATTACH 'office.db' AS office;
