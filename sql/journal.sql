@@ -48,4 +48,4 @@ SELECT level, length(entries) FROM "{schema}"."{table}_journal"
  WHERE level <> 0 AND level BETWEEN -:highest AND :highest ORDER BY _seq;
 
 -- name: JOURNAL_ROWS
-SELECT _id FROM "{schema}"."{table}_cells" ORDER BY _id;
+SELECT _rowid_ FROM "{schema}"."{table}_cells" ORDER BY _rowid_;

@@ -6,6 +6,11 @@ CREATE TABLE "{schema}"."{table}_cells"(
   "{definition}",
   UNIQUE("{keys}"));
 
+-- Those of a tracked table with an INTEGER PRIMARY KEY, which is the row id.
+-- name: SCHEMA_CREATE_CELLS_BY_KEY
+CREATE TABLE "{schema}"."{table}_cells"(
+  "{definition}");
+
 -- name: SCHEMA_CREATE_JOURNAL
 CREATE TABLE "{schema}"."{table}_journal"(_seq INTEGER PRIMARY KEY, level INTEGER NOT NULL, entries BLOB NOT NULL);
 

@@ -21,7 +21,11 @@ SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind = 'apart');
 
 -- Rows that do not show what they should. Those that a trigger has changed since do not count.
 -- name: APART_ROWS
-SELECT DISTINCT _row FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _seq NOT IN (3, 7) ORDER BY _row;
+SELECT DISTINCT _row FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _seq NOT IN (3, 6, 7) ORDER BY _row;
+
+-- Are there rows below a floor that the table keeps?
+-- name: APART_KEEPS
+SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = 0 AND _seq = 6);
 
 -- name: APART_COUNT
 SELECT count(*), _kind FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _seq NOT IN (3, 7);
@@ -30,16 +34,16 @@ SELECT count(*), _kind FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND
 -- name: APART_COUNT_ROWS
 SELECT count(*) FILTER (WHERE waits), count(*) FILTER (WHERE NOT waits)
   FROM (SELECT max(_seq = 0) AS waits FROM "{schema}"."{table}_state"
-         WHERE _kind = 'apart' AND _row <> 0 AND _seq NOT IN (3, 7) GROUP BY _row);
+         WHERE _kind = 'apart' AND _seq NOT IN (3, 6, 7) GROUP BY _row);
 
 -- Deletes the entries of one column.
 -- name: APART_FORGET_COLUMN
 DELETE FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _name = :column COLLATE NOCASE;
 
--- Deletes the entries of rows without cells.
+-- Deletes the entries of rows without cells, and the one of rows below floors.
 -- name: APART_FORGET_GONE
 DELETE FROM "{schema}"."{table}_state"
- WHERE _kind = 'apart' AND _row NOT IN (SELECT _id FROM "{schema}"."{table}_cells");
+ WHERE _kind = 'apart' AND (_seq = 6 OR _row NOT IN (SELECT _rowid_ FROM "{schema}"."{table}_cells"));
 
 -- ---- the triggers --------------------------------------------------------------------------------
 

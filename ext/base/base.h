@@ -165,6 +165,7 @@ struct ctr_conn {
 
     struct ctr_opening *opening; /* of the running counter_track: table/openings.c; or NULL */
     bool row_cells;    /* counter_replicate is making a counter table: its rows have row cells */
+    bool keyed;        /* the table that is about to be tracked has an INTEGER PRIMARY KEY */
     unsigned answered; /* the number of answers about openings that were recorded */
 
     /* The rows that a running counter_track has found missing: the key of the first is owned. */

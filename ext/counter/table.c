@@ -395,6 +395,7 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
     char *tracked = declare_tracked(conn, &n, argv + ARG_CLAUSES);
     declare_shape(conn, &shape, name, tracked != NULL, n, argv + ARG_CLAUSES);
     shape.replicated = tracked && conn->row_cells;
+    shape.keyed = tracked && conn->keyed;
     ctr_session_renew(conn);
     ctr_table_check_name(conn, &shape, name);
     if (!take_up(conn, schema, name, tracked, &shape))

@@ -670,8 +670,9 @@ static void begin_tracking(tracking_call *call)
         ctr_constraints_refuse_own_keys(&call->shape, call->conn, call->schema, call->table);
     call->counters = sqlite3_mprintf("%s_counters", call->table);
     call->conn->row_cells = call->replicates;
+    call->conn->keyed = call->shape.keyed;
     create_counter_table(call, call->table);
-    call->conn->row_cells = false;
+    call->conn->row_cells = call->conn->keyed = false;
 }
 
 /* Does what counter_track or counter_replicate asks for. Returns the number of rows that were

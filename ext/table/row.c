@@ -529,7 +529,7 @@ static void read_ahead(ctr_row *row)
     cache->ahead = INT64_MAX;
     for (; n < AT_ONCE && ctr_run_row(&run, follow); n++) {
         ctr_row_take(row, follow);
-        if (n == AT_ONCE - 1) cache->ahead = row->rowid;
+        if (n == AT_ONCE - 1 && row->rowid < INT64_MAX) cache->ahead = row->rowid + 1;
     }
     ctr_tab_give_back(row->sql, slot);
     ctr_problem_raise_if(row->conn, &trouble, ctr_problem_rolls_back(trouble.rc));
@@ -1026,10 +1026,39 @@ int ctr_row_refuse_writing(ctr_conn *conn)
                            "change the table");
 }
 
+/* Returns whether a column of INTEGER affinity would store an integer. */
+static bool is_stored_whole(ctr_conn *conn, sqlite3_value *key)
+{
+    int64_t n;
+    sqlite3_value *copy = sqlite3_value_dup(key);
+    if (!copy) ctr_problem_nomem(conn);
+    bool whole =
+        copy &&
+        (sqlite3_value_numeric_type(copy) == SQLITE_INTEGER ||
+         (sqlite3_value_type(copy) == SQLITE_FLOAT && ctr_arg_take_integer(conn, copy, &n)));
+    sqlite3_value_free(copy);
+    return whole;
+}
+
+/* A file whose table has another PRIMARY KEY may have other keys. */
+static void refuse_odd_key(ctr_row *row, sqlite3_value **keys)
+{
+    char *key = ctr_problem_describe_key(keys, 1);
+    if (!key) ctr_problem_nomem(row->conn);
+    ctr_problem_set(row->conn, SQLITE_MISMATCH,
+                    "row %s: the key is an INTEGER PRIMARY KEY here, which takes whole numbers "
+                    "alone",
+                    key ? key : "");
+    sqlite3_free(key);
+}
+
 /* Returns whether the row was inserted. */
 static bool insert_cells(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys)
 {
     int before = sqlite3_total_changes(row->conn->db);
+    bool fits = !row->shape->keyed || sqlite3_value_type(keys[0]) == SQLITE_INTEGER ||
+                is_stored_whole(row->conn, keys[0]);
+    if (!fits) refuse_odd_key(row, keys);
     if (write_cells(row, which, keys)) return false;
     if (sqlite3_total_changes(row->conn->db) == before) return false;
     row->rowid = sqlite3_last_insert_rowid(row->conn->db);

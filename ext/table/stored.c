@@ -308,11 +308,18 @@ static const char *definition_list(ctr_conn *conn, const ctr_shape *shape)
         sqlite3_str_appendf(out, "%s\"%w\" ", i ? ", " : "", column->name);
         if (column->key < 0)
             sqlite3_str_appendall(out, column->kind->stored);
+        else if (shape->keyed)
+            sqlite3_str_appendall(out, "INTEGER PRIMARY KEY");
         else
             sqlite3_str_appendf(out, "%s COLLATE \"%w\" NOT NULL", column->type, column->collation);
     }
     if (shape->replicated) sqlite3_str_appendall(out, ", \"_row\" BLOB");
     return ctr_text_built(conn, out);
+}
+
+static ctr_sql create_cells(const ctr_shape *shape)
+{
+    return shape->keyed ? CTR_SQL_SCHEMA_CREATE_CELLS_BY_KEY : CTR_SQL_SCHEMA_CREATE_CELLS;
 }
 
 void ctr_stored_create(const ctr_shape *shape, ctr_conn *conn, const char *schema,
@@ -330,7 +337,7 @@ void ctr_stored_create(const ctr_shape *shape, ctr_conn *conn, const char *schem
     ctr_run run = ctr_run_on(conn, schema, table);
     run.slots.definition = definition;
     run.slots.keys = keys;
-    ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_CELLS, NULL);
+    ctr_run_do(&run, create_cells(shape), NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_JOURNAL, NULL);
     run.slots.definition = floors;
     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_STATE, NULL);
@@ -422,10 +429,11 @@ static void read_key(ctr_run *run, key_columns *keys)
         if (index) read_index(run, index, keys);
     }
     sqlite3_finalize(row);
-    if (keys->n == 0) damaged(run, "it has no UNIQUE constraint over the key", "");
 }
 
 /* ---- reading: the columns -------------------------------------------------------------------- */
+
+static const char NO_KEY[] = "it has no UNIQUE constraint over the key";
 
 /* One row of SCHEMA_COLUMNS. Is it the row id? */
 static bool read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys, ctr_shape *shape)
@@ -435,19 +443,26 @@ static bool read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys
     if (!name || !type) return false;
     if (sqlite3_column_int(row, 6)) damaged(run, "generated column ", name);
     bool is_rowid = sqlite3_column_int(row, 5) > 0;
-    if (is_rowid && (strcmp(name, "_id") != 0 || sqlite3_stricmp(type, "INTEGER") != 0))
+    bool is_key = is_rowid && keys->n == 0 && *name != '_';
+    if (is_rowid &&
+        ((!is_key && strcmp(name, "_id") != 0) || sqlite3_stricmp(type, "INTEGER") != 0))
         damaged(run, "its row id is not _id but ", name);
     int key = keys->n - 1;
     while (key >= 0 && keys->cids[key] != sqlite3_column_int(row, 0)) key--;
+    if (is_key) key = 0;
+    shape->keyed = shape->keyed || is_key;
     if (strcmp(name, "_row") == 0) shape->replicated = true;
     if (*name == '_') return is_rowid;
     if (ctr_declaration_reserves(name)) damaged(run, "a column has the reserved name ", name);
+    if (key < 0 && !ctr_kind_of_stored(type) && keys->n == 0 && !shape->keyed)
+        damaged(run, NO_KEY, "");
     if (key < 0 && !ctr_kind_of_stored(type))
         damaged(run, "a column is neither a BLOB nor part of the key: ", name);
     if (key >= 0 && !ctr_declaration_is_plain(type))
         damaged(run, "the type of a column is not plain: ", name);
-    ctr_shape_add(run->conn, shape, name, type, key >= 0 ? keys->collations[key] : "", key);
-    return false;
+    ctr_shape_add(run->conn, shape, name, type,
+                  keys->n > 0 && key >= 0 ? keys->collations[key] : "", key);
+    return is_rowid;
 }
 
 static int damaged_generation(ctr_run *run, const char *what, const char *name)
@@ -534,8 +549,10 @@ int ctr_stored_read(ctr_shape *shape, ctr_conn *conn, const char *schema, const 
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
     while (ctr_run_row(&run, row)) has_rowid |= read_column(&run, row, &keys, shape);
     sqlite3_finalize(row);
+    if (keys.n == 0 && !shape->keyed) damaged(&run, NO_KEY, "");
     if (!has_rowid) damaged(&run, "it has no row id _id", "");
-    if (shape->n_keys != keys.n) damaged(&run, "its key names a column that it does not have", "");
+    if (shape->n_keys != keys.n + shape->keyed)
+        damaged(&run, "its key names a column that it does not have", "");
     key_columns_close(&keys);
     read_generations(&run, shape);
     if (shape->n_counters + shape->n_gone == 0 && !shape->replicated)
@@ -556,6 +573,12 @@ static int position_in(ctr_words keys, ctr_span name)
     }
 }
 
+/* Is there a comma, or the parenthesis behind the last column, if no constraint follows? */
+static bool is_behind_column(const ctr_shape *shape, const ctr_words *at)
+{
+    return ctr_word_at_mark(at, ',') || (shape->keyed && ctr_word_at_mark(at, ')'));
+}
+
 /* Reads one column, up to the comma behind it. Returns false if we do not declare one like this. */
 static bool read_declared_column(ctr_conn *conn, ctr_words *at, const ctr_words *keys,
                                  ctr_shape *shape)
@@ -565,13 +588,17 @@ static bool read_declared_column(ctr_conn *conn, ctr_words *at, const ctr_words 
     if (ctr_word_same_name(quoted, ROW)) { /* BLOB */
         shape->replicated = true;
         for (int i = 0; i < 2; i++) ctr_word_next(at);
-        return ctr_word_at_mark(at, ',');
+        return is_behind_column(shape, at);
     }
     ctr_span collated = {"", 0};
     int key = position_in(*keys, quoted);
     ctr_word_next(at);
     ctr_span type_span = at->word;
-    if (key >= 0) { /* type COLLATE "collation" NOT NULL */
+    if (ctr_word_at(at, "INTEGER") && key < 0) { /* INTEGER PRIMARY KEY */
+        shape->keyed = true;
+        key = 0;
+        for (int i = 0; i < 2; i++) ctr_word_next(at);
+    } else if (key >= 0) { /* type COLLATE "collation" NOT NULL */
         type_span.size = 0;
         for (; at->kind != CTR_WORD_END && !ctr_word_at(at, "COLLATE"); ctr_word_next(at))
             type_span.size = (size_t)(at->at - type_span.text);
@@ -588,7 +615,7 @@ static bool read_declared_column(ctr_conn *conn, ctr_words *at, const ctr_words 
     sqlite3_free(name);
     sqlite3_free(type);
     sqlite3_free(collation);
-    return is && ctr_word_at_mark(at, ',');
+    return is && is_behind_column(shape, at);
 }
 
 /* Would we declare the shape by this text? */
@@ -597,7 +624,7 @@ static bool would_declare(ctr_conn *conn, const ctr_shape *shape, const char *ta
 {
     const char *definition = definition_list(conn, shape), *keys = ctr_shape_key_list(conn, shape);
     ctr_slots slots = {.schema = "", .table = table, .definition = definition, .keys = keys};
-    char *ours = ctr_run_sql(CTR_SQL_SCHEMA_CREATE_CELLS, &slots);
+    char *ours = ctr_run_sql(create_cells(shape), &slots);
     if (!ours) ctr_problem_nomem(conn);
     static const char OURS[] = "CREATE TABLE \"\".", THEIRS[] = "CREATE TABLE ";
     bool is = ours && strncmp(sql, THEIRS, sizeof THEIRS - 1) == 0 &&
@@ -621,10 +648,13 @@ static bool read_declared(ctr_conn *conn, ctr_shape *shape, const char *table, c
     ctr_word_next(&keys);
     bool is = ctr_shape_open(conn, shape, n) == SQLITE_OK;
     for (int i = 0; i < n && is; i++) shape->keys[i] = -1;
-    do { /* behind _id INTEGER PRIMARY KEY */
+    do {
         ctr_word_next(&at);
-    } while (at.kind != CTR_WORD_END && !ctr_word_at_mark(&at, ','));
-    for (ctr_word_next(&at); is && at.kind == CTR_WORD_QUOTED; ctr_word_next(&at))
+    } while (at.kind != CTR_WORD_END && !ctr_word_at_mark(&at, '('));
+    ctr_word_next(&at);
+    bool has_id = ctr_word_at(&at, "_id"); /* INTEGER PRIMARY KEY */
+    for (int i = 0; has_id && i < 5; i++) ctr_word_next(&at);
+    for (; is && at.kind == CTR_WORD_QUOTED; ctr_word_next(&at))
         is = read_declared_column(conn, &at, &keys, shape);
     is = is && shape->n_keys > 0 && (shape->n_counters > 0 || shape->replicated);
     for (int i = 0; i < shape->n_keys; i++) is = is && shape->keys[i] >= 0;
@@ -654,10 +684,12 @@ static bool describe_column(ctr_run *run, const char *stored, const char *name,
     while (key >= 0 && strcmp(declared->columns[declared->keys[key]].name, name) != 0) key--;
     if (strcmp(name, "_row") == 0) shape->replicated = true;
     if (*name == '_') return true;
+    int is_primary = 0;
     int rc = sqlite3_table_column_metadata(run->db, run->slots.schema, stored, name, &type,
-                                           &collation, NULL, NULL, NULL);
+                                           &collation, NULL, &is_primary, NULL);
     if (rc != SQLITE_ERROR) ctr_problem_sqlite(run->conn, rc);
     if (rc != SQLITE_OK || (type && !ctr_declaration_is_plain(type))) return false;
+    shape->keyed = shape->keyed || (is_primary && key >= 0);
     ctr_shape_add(run->conn, shape, name, type ? type : "", key >= 0 && collation ? collation : "",
                   key);
     return ctr_rc(run->conn) == SQLITE_OK;

@@ -21,7 +21,7 @@ static const char *constraint_list(ctr_conn *conn, const ctr_shape *shape, const
         sqlite3_str_appendf(out, "\"%w\" %s ?%d AND ",
                             shape->columns[shape->keys[plan[1] - '0']].name, text, argument++);
     }
-    if (strchr(plan, 'x')) sqlite3_str_appendf(out, "_id <> ?%d AND ", argument);
+    if (strchr(plan, 'x')) sqlite3_str_appendf(out, "_rowid_ <> ?%d AND ", argument);
     sqlite3_str_appendall(out, "1");
     return ctr_text_built(conn, out);
 }
@@ -289,7 +289,7 @@ void ctr_stream_walk_close(ctr_walk *walk)
 #define UPDATE_POINTER "counter update"
 
 enum { UPDATE_ARG, ROW_ARG, COLUMN_ARGS };
-enum { ROWS_AT_ONCE = 64 }; /* row ids; after an unexpected row the others were read in vain */
+enum { ROWS_AT_ONCE = 64 }; /* after an unexpected row the others were read in vain */
 
 /* ---- the function ---------------------------------------------------------------------------- */
 
@@ -435,6 +435,21 @@ bool ctr_update_key(ctr_update *update, sqlite3_value **keys)
     return step_update(update, statement) == SQLITE_OK && update->n_written > 0;
 }
 
+/* Keys may lie far apart. */
+static int64_t end_of_window(const ctr_row *row, int64_t behind)
+{
+    if (!row->shape->keyed)
+        return behind > INT64_MAX - ROWS_AT_ONCE ? INT64_MAX : behind + ROWS_AT_ONCE;
+    ctr_run run = ctr_tab_run(row->tab);
+    ctr_slot *slot = ctr_tab_take(row->sql, CTR_TAB_WINDOW);
+    sqlite3_stmt *last = slot ? slot->kept.statement : NULL;
+    if (last) sqlite3_bind_int64(last, 1, behind);
+    if (last) sqlite3_bind_int(last, 2, ROWS_AT_ONCE);
+    int64_t end = ctr_run_row(&run, last) ? sqlite3_column_int64(last, 0) : INT64_MAX;
+    ctr_tab_give_back(row->sql, slot);
+    return end;
+}
+
 int ctr_update_behind(ctr_update *update, int64_t rowid)
 {
     ctr_row *row = update->row;
@@ -442,9 +457,8 @@ int ctr_update_behind(ctr_update *update, int64_t rowid)
     if (!update->behind) update->behind = take_update(update, CTR_TAB_MERGE_BEHIND);
     if (!update->behind) return 0;
     sqlite3_stmt *statement = update->behind->kept.statement;
-    int64_t most = rowid > INT64_MAX - ROWS_AT_ONCE ? INT64_MAX : rowid + ROWS_AT_ONCE;
     sqlite3_bind_int64(statement, 1, rowid);
-    sqlite3_bind_int64(statement, 2, most);
+    sqlite3_bind_int64(statement, 2, end_of_window(row, rowid));
     update->in_order = true;
     return step_update(update, statement) == SQLITE_OK ? update->n_written : 0;
 }

@@ -52,7 +52,7 @@ static const char *merged_cells(ctr_conn *conn, const ctr_shape *shape, int poin
 
 static const char *merges_row(ctr_conn *conn, const ctr_shape *shape, int pointer)
 {
-    return ctr_text_print(conn, "counter_merging(?%d, _id, %s)", pointer,
+    return ctr_text_print(conn, "counter_merging(?%d, _rowid_, %s)", pointer,
                           ctr_shape_column_list(conn, shape));
 }
 
@@ -93,6 +93,7 @@ static const struct {
     [CTR_TAB_UPDATE] = {CTR_SQL_ROWS_UPDATE, ctr_shape_update_changes, NULL, NULL},
     [CTR_TAB_SPELL] = {CTR_SQL_ROWS_UPDATE, cells_and_keys, NULL, NULL},
     [CTR_TAB_MERGE_KEY] = {CTR_SQL_UPDATE_KEY, merged_by_key, ctr_shape_key_match, merges_by_key},
+    [CTR_TAB_WINDOW] = {CTR_SQL_ROWS_WINDOW, NULL, NULL, NULL},
     [CTR_TAB_MERGE_BEHIND] = {CTR_SQL_UPDATE_BEHIND, merged_behind, NULL, merges_behind},
     [CTR_TAB_KEY] = {CTR_SQL_ROWS_KEY, ctr_shape_key_list, NULL, NULL},
     [CTR_TAB_KEY_IS] = {CTR_SQL_ROWS_KEY_IS, NULL, same_key, NULL},

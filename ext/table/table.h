@@ -55,6 +55,7 @@ typedef struct ctr_shape {
     ctr_gone *gone; /* owned; sorted by name, ignoring case */
     int n_gone;
     bool replicated; /* the rows have row cells: table/columns.c */
+    bool keyed;      /* the key is the row id of the cells: table/stored.c */
 } ctr_shape;
 
 /* What ctr_shape_list lists. */
@@ -150,7 +151,8 @@ typedef enum ctr_tab_sql {
     CTR_TAB_INSERT_NEW, /* unless there is such a row */
     CTR_TAB_UPDATE,
     CTR_TAB_SPELL,     /* an UPDATE of cells and keys */
-    CTR_TAB_MERGE_KEY, /* see table/stream.c */
+    CTR_TAB_MERGE_KEY, /* see table/stream.c; and the two that follow */
+    CTR_TAB_WINDOW,
     CTR_TAB_MERGE_BEHIND,
     CTR_TAB_KEY,
     CTR_TAB_KEY_IS,
@@ -404,7 +406,7 @@ typedef struct ctr_joined {
  *     while (ctr_stream_step(stream)) ... stream->statement stands on a row
  *     ctr_stream_close(stream);
  *
- * The columns of a row are _id and then the declared columns. Closing a stream returns its
+ * The columns of a row are its id and then the declared columns. Closing a stream returns its
  * statement to the table, which keeps the newest few for the next cursor.
  *
  * A plan is a text: for each argument an operator and a key position, a full stop, then the order:
@@ -471,7 +473,7 @@ typedef struct ctr_walk {
 /* An UPDATE that merges into rows of a stored table while SQLite writes them.
  *
  *     UPDATE t_cells SET n = coalesce(counter_merging(?2, 0), n)
- *      WHERE k = ?1 AND counter_merging(?2, _id, k, n)
+ *      WHERE k = ?1 AND counter_merging(?2, _rowid_, k, n)
  *
  * Finding a row by one statement and writing it by another costs two searches and two statements.
  * Here the condition merges: it takes the row, calls `merge` to stage its new cells,
@@ -823,6 +825,11 @@ int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, boo
  *       hits BLOB, bytes BLOB,
  *       UNIQUE(path, hour))
  *
+ * Where a tracked table has an INTEGER PRIMARY KEY, its rows are found by that alone, and so are
+ * the cells: the key is their row id, and there is no _id.
+ *
+ *     CREATE TABLE products_counters_cells("id" INTEGER PRIMARY KEY, "stock" BLOB)
+ *
  *     CREATE TABLE page_views_journal(
  *       _seq INTEGER PRIMARY KEY, level INTEGER, entries BLOB)                 see table/journal.c
  *
@@ -958,8 +965,8 @@ bool ctr_row_is_none_stored(ctr_row *row);
 /* Acts as if no row was found. */
 int ctr_row_find_none(ctr_row *row);
 
-/* Takes the current row of a statement on the same table, _id, the columns of the shape and perhaps
- * the row cell, as if it were found. */
+/* Takes the current row of a statement on the same table, its id, the columns of the shape and
+ * perhaps the row cell, as if it were found. */
 int ctr_row_take(ctr_row *row, sqlite3_stmt *stands);
 
 /* ---- the row found last ---------------------------------------------------------------------- */
@@ -1504,7 +1511,7 @@ void ctr_openings_meet(ctr_conn *conn, ctr_opening *opening, const uint8_t id[CT
 
 /* ==== shape.c ================================================================================= */
 
-/* Columns of a find: _id, then those of the shape. */
+/* Columns of a find: the row id, then those of the shape. */
 enum { CTR_FIND_ROWID, CTR_FIND_COLUMNS };
 
 /* Parameters of a write: the key of a new row, or the row id of an existing one; then the
@@ -1519,12 +1526,12 @@ bool ctr_pack_has(ctr_conn *conn, const uint8_t *bytes, size_t size, sqlite3_val
 /* Fails because a column that is not NULL reads as NULL. */
 int ctr_refuse_hidden(ctr_conn *conn, const char *table);
 
-/* Returns whether an authorizer hides _id, a counter, or with `keys` a key column from a statement
- * that reads _id and the columns of the shape. */
+/* Returns whether an authorizer hides the row id, a counter, or with `keys` a key column from a
+ * statement that reads the row id and the columns of the shape. */
 bool ctr_refuse_is_hiding(const ctr_shape *shape, sqlite3_stmt *row, bool keys);
 
-/* Checks a statement of the table that reads _id and all columns, and notes that in its slot. Fails
- * if an authorizer hides one. */
+/* Checks a statement of the table that reads the row id and all columns, and notes that in its
+ * slot. Fails if an authorizer hides one. */
 void ctr_refuse_hidden_by(ctr_slot *slot, const ctr_tab *tab);
 
 /* Fail if an authorizer of the host answers IGNORE, so that SQLite would leave out a column: the

@@ -61,7 +61,7 @@ static bool step_to_row(ctr_run *run, sqlite3_stmt *row, int64_t rowid)
     }
     if (stands && at == rowid) return true;
     sqlite3_reset(row);
-    sqlite3_bind_int64(row, 1, rowid - 1);
+    sqlite3_bind_int64(row, 1, rowid);
     return ctr_run_row(run, row) && sqlite3_column_int64(row, 0) == rowid;
 }
 
@@ -379,7 +379,7 @@ int64_t ctr_later_show_apart(ctr_showing *showing, ctr_row *row, bool backwards,
             try_row(row->conn, &job, job.due[--job.n_due], deletions);
     }
     close_cells(&job.cells);
-    if (deletions && job.n > 0 && job.listed[0] == 0) {
+    if (deletions && ctr_apart_keeps(showing->tab)) {
         ctr_floors floors = ctr_floors_on(row->tab, showing->tracked->shape);
         ctr_later_show_purged(showing, &floors);
     }

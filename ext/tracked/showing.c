@@ -122,6 +122,12 @@ void ctr_apart_keep(ctr_tab *tab)
     apart_add(tab, 0, CTR_APART_KEPT, NULL, NULL);
 }
 
+bool ctr_apart_keeps(ctr_tab *tab)
+{
+    ctr_run run = ctr_tab_run(tab);
+    return ctr_apart_any(tab) && ctr_run_number(&run, CTR_SQL_APART_KEEPS) > 0;
+}
+
 /* Lists the error by which the table refused the row, which is on the list; NULL: it is not known.
  * What takes the row off forgets the reason. */
 static void apart_explain(ctr_tab *tab, int64_t rowid, const char *why)

@@ -198,8 +198,8 @@ typedef struct ctr_writing {
  * row that has ended has these for all counters, and one more, as does one that is withheld.
  * Another entry has the error by which the table refused the row.
  *
- * Rows below a floor have no cells. One entry, of the row 0, stands for all of them that the table
- * keeps, because others refer to them. */
+ * Rows below a floor have no cells. One entry stands for all of them that the table keeps, because
+ * others refer to them. */
 
 /* What an entry says, as it is stored; sql/track.sql has some of these numbers. */
 typedef enum ctr_apart_what {
@@ -769,6 +769,7 @@ void ctr_apart_remove(ctr_tab *tab, int64_t rowid, unsigned whats, const char *c
 
 /* Lists that the table keeps rows below a floor. */
 void ctr_apart_keep(ctr_tab *tab);
+bool ctr_apart_keeps(ctr_tab *tab);
 
 /* Opens as ctr_showing_open for a table that may lack some of its triggers, as while these run.
  * Returns false, mostly without an error, if the table is not known. */

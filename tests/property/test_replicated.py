@@ -15,7 +15,7 @@ from conftest import EXAMPLES, SEED
 from files import connect
 from test_tracked import Counter, rows
 
-KEYS = ["tea", "jam", "salt", "Tea"]
+KEYS = {"TEXT": ["tea", "jam", "salt", "Tea"], "INTEGER": [0, -7, 2**63 - 1, -2**63]}
 LAST_NUMBER = 7289654400000 * 4096  # of a clock
 VALUES = [None, 0, 1, 1.0, -5, 2.5, "a", "A", "", "1", b"", b"\x00a", "jam", 10**15]
 
@@ -84,7 +84,7 @@ def read_journal(db):
         while at < len(data):
             moved, at = varint(data, at)
             code, at = varint(data, at)
-            row += moved >> 1 ^ -(moved & 1)
+            row = (row + (moved >> 1 ^ -(moved & 1)) + 2**63) % 2**64 - 2**63
             if code == 1:
                 stamps = {}
             elif code == 4:
@@ -167,17 +167,17 @@ def same(a, b):
 class File:
     regular, counters = ("name", "price", "note"), ("stock", "sold")
 
-    def __init__(self, path, kind):
-        self.path, self.model = str(path), {}
+    def __init__(self, path, kind, type="TEXT"):
+        self.path, self.model, self.keys = str(path), {}, KEYS[type]
         self.db = connect(self.path)
         self.db.execute("PRAGMA synchronous = OFF")
         rows(self.db, "CREATE TABLE clock(k TEXT NOT NULL PRIMARY KEY)")
         rows(self.db, "SELECT counter_replicate('clock')")
         counters = ", ".join(f"{name} INTEGER" for name in self.counters)
         regular = ", ".join(self.regular)
-        self.db.execute(f"CREATE TABLE t(k TEXT NOT NULL PRIMARY KEY, {regular}{', ' + counters if counters else ''}) {kind}")
+        self.db.execute(f"CREATE TABLE t(k {type} NOT NULL PRIMARY KEY, {regular}{', ' + counters if counters else ''}) {kind}")
         names = "".join(f", '{name}'" for name in self.counters)
-        assert rows(self.db, f"SELECT counter_replicate('t'{names})") == [(0,)]
+        assert rows(self.db, f"SELECT counter_replicate('t', 'keys=assigned'{names})") == [(0,)]
 
     def row(self, key):
         return self.model.setdefault(key, Row(self.regular, self.counters))
@@ -197,7 +197,7 @@ class File:
         numbers = dict(rows(self.db, "SELECT _name, _row FROM t_counters_state WHERE _kind = 'column' AND _row >= 0"))
         mine, = rows(self.db, "SELECT id FROM counter_replica")[0]
         journal, cells = read_journal(self.db), {}
-        for id, key, data in rows(self.db, "SELECT _id, k, _row FROM t_counters_cells WHERE _row IS NOT NULL"):
+        for id, key, data in rows(self.db, "SELECT _rowid_, k, _row FROM t_counters_cells WHERE _row IS NOT NULL"):
             life, row, stamps = read_stored(data, writers, len(numbers))
             stamps.update({column: (journal[id, column], mine) for column in stamps if (id, column) in journal})
             cells[key] = life, row, {name: stamps[number] for name, number in numbers.items()} if stamps else {}
@@ -251,7 +251,7 @@ class File:
                 for name in names}
 
     def act(self, draw):
-        key = draw.choice(KEYS)
+        key = draw.choice(self.keys)
         row, everything = self.row(key), self.regular + self.counters
         act = draw.choice(["insert", "update", "update", "update", "delete", "replace", "upsert", "key", "add"])
         if act == "insert" and not row.is_live() or act == "replace":
@@ -281,7 +281,7 @@ class File:
             else:
                 self.inserted(key, values)
         elif act == "key" and row.is_live():
-            to = draw.choice([k for k in KEYS if not self.row(k).is_live()] or [key])
+            to = draw.choice([k for k in self.keys if not self.row(k).is_live()] or [key])
             if to != key:
                 values = dict(zip(everything, row.shown()))
                 self.db.execute("UPDATE t SET k = ? WHERE k = ?", (to, key))
@@ -402,11 +402,12 @@ def test_files_that_merge_show_the_rows_of_the_lattice(tmp_path, number):
     draw = random.Random(f"{SEED} replicated {number}")
     kind = draw.choice(["", "", "WITHOUT ROWID"])
     made = draw.choice([File, File, Columns])
-    files = [made(tmp_path / f"{i}.db", kind) for i in range(draw.randint(2, 4))]
+    type = draw.choice(["TEXT", "INTEGER"])
+    files = [made(tmp_path / f"{i}.db", kind, type) for i in range(draw.randint(2, 4))]
     act_and_meet(draw, files)
     for file in files:
         file.check()
-        assert [file.row(key).shown() for key in KEYS] == [files[0].row(key).shown() for key in KEYS]
+        assert [file.row(key).shown() for key in file.keys] == [files[0].row(key).shown() for key in file.keys]
 
 
 def test_a_write_that_fails_leaves_no_number_of_the_journal_behind(tmp_path):
@@ -445,19 +446,19 @@ class Strict(File):
         "CREATE TRIGGER refuse BEFORE INSERT ON t WHEN NEW.price = -5 BEGIN SELECT RAISE(ABORT, 'no'); END",
         "CREATE TRIGGER skip BEFORE UPDATE ON t WHEN NEW.price = 2.5 BEGIN SELECT RAISE(IGNORE); END"]
 
-    def __init__(self, path, kind, draw):
-        self.path, self.model = str(path), {}
+    def __init__(self, path, kind, draw, type="TEXT"):
+        self.path, self.model, self.keys = str(path), {}, KEYS[type]
         self.db = connect(self.path)
         for sql in ("PRAGMA synchronous = OFF", "CREATE TABLE log(k, name)", "CREATE TABLE clock(k TEXT NOT NULL PRIMARY KEY)",
                     "SELECT counter_replicate('clock')",
-                    "CREATE TABLE t(k TEXT NOT NULL PRIMARY KEY, name NOT NULL, price CHECK (price IS NOT 1), note UNIQUE, "
+                    f"CREATE TABLE t(k {type} NOT NULL PRIMARY KEY, name NOT NULL, price CHECK (price IS NOT 1), note UNIQUE, "
                     f"changed, stock INTEGER CHECK (stock > -12), sold INTEGER) {kind}"):
             self.db.execute(sql)
         triggers = draw.sample(self.TRIGGERS, draw.randint(0, 3))
         before = draw.randint(0, len(triggers))
         for sql in triggers[:before]:
             self.db.execute(sql)
-        rows(self.db, "SELECT counter_replicate('t', 'stock', 'sold')")
+        rows(self.db, "SELECT counter_replicate('t', 'stock', 'sold', 'keys=assigned')")
         for sql in triggers[before:]:
             self.db.execute(sql)
 
@@ -465,7 +466,7 @@ class Strict(File):
         return {row[0]: row[1:] for row in rows(self.db, f"SELECT k, {', '.join(self.regular + self.counters)} FROM t")}
 
     def act(self, draw):
-        key, everything = draw.choice(KEYS), self.regular + self.counters
+        key, everything = draw.choice(self.keys), self.regular + self.counters
         before = self.table()
         values = self.values(draw, everything)
         names = ", ".join(everything)
@@ -518,7 +519,7 @@ class Strict(File):
         values = dict(zip(self.regular, after))
         names = self.regular if inserts else {
             name for name, was, now in zip(self.regular, before, after) if not same(was, now)}
-        listed = dict(rows(self.db, "SELECT _name, _value FROM t_counters_state AS s JOIN t_counters_cells AS c ON c._id = s._row "
+        listed = dict(rows(self.db, "SELECT _name, _value FROM t_counters_state AS s JOIN t_counters_cells AS c ON c._rowid_ = s._row "
                            "WHERE c.k = ? AND _kind = 'apart' AND _seq IN (2, 3)", key))
         # the table takes what it refused before, and its triggers fire: that is no write
         again = {name for name, old in row.columns.items()
@@ -530,7 +531,7 @@ class Strict(File):
         listed, waits = {}, set()
         waiting, shows, refused, changed, why = 0, 1, 2, 3, 7
         for what, id, name, value in rows(self.db, "SELECT _seq, _row, _name, _value FROM t_counters_state WHERE _kind = 'apart'"):
-            key = rows(self.db, "SELECT k FROM t_counters_cells WHERE _id = ?", id)
+            key = rows(self.db, "SELECT k FROM t_counters_cells WHERE _rowid_ = ?", id)
             if what in (refused, changed):
                 listed[key[0][0], name] = value
             elif what == waiting:
@@ -561,7 +562,8 @@ class Strict(File):
 def test_what_a_table_refuses_or_changes_is_listed_and_travels_as_it_was_merged(tmp_path, number):
     draw = random.Random(f"{SEED} strict {number}")
     kind = draw.choice(["", "", "WITHOUT ROWID"])
-    files = [Strict(tmp_path / f"{i}.db", kind, draw) for i in range(draw.randint(2, 4))]
+    type = draw.choice(["TEXT", "INTEGER"])
+    files = [Strict(tmp_path / f"{i}.db", kind, draw, type) for i in range(draw.randint(2, 4))]
     act_and_meet(draw, files)
     for file in files:
         file.check()

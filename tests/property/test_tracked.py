@@ -255,7 +255,7 @@ class Shop:
         self.db = connect(self.path)
         self.db.execute("PRAGMA synchronous = OFF")
         self.db.execute(table)
-        assert rows(self.db, "SELECT counter_track('products', 'stock', 'sold')") == [(0,)]
+        assert rows(self.db, "SELECT counter_track('products', 'stock', 'sold', 'keys=assigned')") == [(0,)]
 
     def row(self, sku):
         return self.model.setdefault(sku, (Counter(), Counter()))
@@ -313,7 +313,7 @@ def change(draw, shop, sku):
         shop.db.execute("DELETE FROM products WHERE sku = ?", (sku,))
         shop.delete(sku)
     elif what == "key" and shop.shown(sku) != (None, None):
-        to = sku[0] + "-new"
+        to = sku[0] + "-new" if isinstance(sku, str) else -sku // 3
         shop.db.execute("UPDATE OR IGNORE products SET sku = ? WHERE sku = ?", (to, sku))
         if there and sku != to and not shop.is_there(to):
             values = shop.shown(sku)
@@ -362,7 +362,9 @@ def meet(draw, one, other):
 def test_tracked_tables_of_files_that_merge_show_what_all_have_counted(tmp_path, number):
     draw = random.Random(f"{SEED} merge {number}")
     strict = draw.random() < .5
-    table = ("CREATE TABLE products(sku TEXT PRIMARY KEY, name TEXT DEFAULT 'x', stock INTEGER"
+    type, skus = draw.choice([("TEXT", [a + b for a in "abcde" for b in ("", "-new")]),
+                              ("INTEGER", [0, 7, -7, 100, 10**12, 2**63 - 1, -2**63])])
+    table = (f"CREATE TABLE products(sku {type} PRIMARY KEY, name TEXT DEFAULT 'x', stock INTEGER"
              + (" NOT NULL DEFAULT 0" if strict else "") + ", sold INTEGER)" + draw.choice(["", " WITHOUT ROWID"]))
     shops = [Shop(tmp_path / f"{i}.db", table, 0 if strict else None) for i in range(draw.randint(2, 4))]
     for _ in range(EXAMPLES // 3):
@@ -377,7 +379,7 @@ def test_tracked_tables_of_files_that_merge_show_what_all_have_counted(tmp_path,
         elif luck < .3:
             what = meet(draw, one, other)
         else:
-            what = change(draw, one, draw.choice("abcde") + draw.choice(["", "-new"]))
+            what = change(draw, one, draw.choice(skus))
         one.check(what)
         other.check(what)
     for _ in shops:
