@@ -298,14 +298,18 @@ static bool is_shown(circles *all, const circle_row *row)
     return shown;
 }
 
-/* Tries a row of the group. `loosely`: it may do without what it refers to for now. */
-static void write_circle_row(circles *all, const circle_row *row, bool loosely)
+/* How a row may do without what it refers to for now. */
+typedef enum circle_way { STRICTLY, WITH_NULLS, WITH_DEFAULTS, CIRCLE_WAYS } circle_way;
+
+static void write_circle_row(circles *all, const circle_row *row, circle_way way)
 {
     circle_table *table = &all->tables[row->table];
     ctr_showing *showing = &table->merge.showing;
     showing->writing.together = true;
+    bool loosely = way != STRICTLY;
     if (loosely && row->ended) ctr_later_clear(showing, &table->merge.row, row->id, table->refers);
     if (loosely && !row->ended) showing->leaves_out = table->refers;
+    showing->leaves_defaults = way == WITH_DEFAULTS;
     ctr_later_show_listed(showing, &table->merge.row, row->id);
     showing->leaves_out = NULL;
     showing->writing.together = false;
@@ -317,14 +321,13 @@ static void write_circle_row(circles *all, const circle_row *row, bool loosely)
 static bool write_group(circles *all)
 {
     ctr_conn *conn = all->pull->file->conn;
-    enum { IDLE = 3 };
     size_t left = all->n_group;
-    for (int idle = 0; left > 0 && idle < IDLE && ctr_rc(conn) == SQLITE_OK; idle++) {
-        bool loosely = idle == 1;
+    for (int idle = 0; left > 0 && idle <= CIRCLE_WAYS && ctr_rc(conn) == SQLITE_OK; idle++) {
+        circle_way way = idle < CIRCLE_WAYS ? (circle_way)idle : STRICTLY;
         for (size_t i = 0; i < all->n_group && ctr_rc(conn) == SQLITE_OK; i++) {
             circle_row *row = &all->rows[all->group[i]];
             if (row->done) continue;
-            write_circle_row(all, row, loosely);
+            write_circle_row(all, row, way);
             row->done = is_shown(all, row);
             left -= row->done;
             if (row->done) idle = -1;

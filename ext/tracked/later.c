@@ -408,19 +408,15 @@ static void showing_clear(ctr_showing *showing, int64_t rowid, sqlite3_value **k
                           const bool *columns)
 {
     ctr_writing *writing = &showing->writing;
-    ctr_run run = ctr_tab_run(showing->tab);
-    run.slots.value = "NULL";
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_VALUE);
-    sqlite3_value *null = ctr_run_row(&run, row) ? sqlite3_column_value(row, 0) : NULL;
     const int n = showing->tracked->shape->n_counters;
     bool there = ctr_writing_look(writing, keys, showing->found, NULL);
     memcpy(showing->alone, showing->found, (size_t)n * sizeof *showing->found);
     for (int i = 0; i < showing->tracked->n_regular; i++)
-        showing->alone[n + i] = (ctr_shown){.value = columns[i] ? null : NULL};
+        showing->alone[n + i] =
+            (ctr_shown){.null = columns[i] && !ctr_tracked_regular(showing->tracked, i)->not_null};
     writing->rowid = rowid;
     writing->keys = keys;
-    if (there && null) ctr_writing_update(writing, showing->found, showing->alone);
-    sqlite3_finalize(row);
+    if (there) ctr_writing_update(writing, showing->found, showing->alone);
 }
 
 void ctr_later_clear(ctr_showing *showing, ctr_row *row, int64_t rowid, const bool *columns)

@@ -62,8 +62,14 @@ typedef struct ctr_shown {
     bool null;
     int64_t n;
     sqlite3_value *value; /* of a regular column, which has nothing else; NULL: none is known, or
-                             the column is left alone */
+                             the column is left alone, unless it is to be `null` */
 } ctr_shown;
+
+/* Returns whether a regular column is to be written. */
+static inline bool ctr_tracked_is_given(const ctr_shown *regular)
+{
+    return regular->value || regular->null;
+}
 
 /* A column of the key, a counter or, of a replicated table, a regular column (table/table.h). */
 typedef struct ctr_tracked_column {
@@ -284,7 +290,8 @@ typedef struct ctr_showing {
     const ctr_merged_row *merged; /* borrowed; the row at hand. NULL: the table is not replicated */
     bool withheld;                /* its counters are not to be shown: they await an answer */
     const bool *leaves_out;       /* borrowed: the regular columns that a new row gets later, in
-                                     their order; NULL: none */
+                                     their order: they are NULL; NULL: none */
+    bool leaves_defaults;         /* those of them that may not be NULL have their DEFAULT */
     bool leaves_refused;          /* set by the owner: rows that the table refused are not tried */
     ctr_apart_row listed;         /* owned: how the row is listed, if it has regular columns */
     bool reads_back;              /* triggers of the application may change what is written */

@@ -209,7 +209,9 @@ static void list_row(const ctr_writing *writing, const ctr_shown *values, const 
     for (int i = 0; i < ctr_tracked_travel(writing->tracked); i++) {
         const char *name = ctr_tracked_travelling(writing->tracked, i)->name;
         bool is_counter = i < shape->n_counters;
-        if (is_counter ? !name || writing->without_counters : !values || !values[i].value) continue;
+        if (is_counter ? !name || writing->without_counters
+                       : !values || !ctr_tracked_is_given(&values[i]))
+            continue;
         sqlite3_str_appendf(to->columns, ", \"%w\"", name);
         sqlite3_str_appendf(to->values, ", ?%d", new_parameter(writing, i));
         sqlite3_str_appendf(to->changes, "%s\"%w\" = ?%d", ctr_text_separator(to->changes, ", "),
@@ -287,7 +289,7 @@ static int bind_row(ctr_writing *writing, sqlite3_stmt *statement, const ctr_sho
     const int n = tracked->shape->n_counters;
     ctr_tracked_bind_key(tracked, statement, writing->keys);
     for (int i = 0; to && i < ctr_tracked_travel(tracked); i++)
-        if (i < n ? ctr_tracked_column_of(tracked, i) != NULL : to[i].value != NULL)
+        if (i < n ? ctr_tracked_column_of(tracked, i) != NULL : ctr_tracked_is_given(&to[i]))
             bind_shown(tracked->conn, statement, new_parameter(writing, i), &to[i]);
     for (int i = 0; from && i < n; i++)
         if (ctr_tracked_column_of(tracked, i))
@@ -458,7 +460,7 @@ static bool write_whole(ctr_writing *writing, const ctr_shown *from, const ctr_s
 static bool has_values(const ctr_writing *writing, const ctr_shown *to)
 {
     for (int i = writing->tracked->shape->n_counters; i < ctr_tracked_travel(writing->tracked); i++)
-        if (to[i].value) return true;
+        if (ctr_tracked_is_given(&to[i])) return true;
     return false;
 }
 
@@ -543,13 +545,15 @@ static sqlite3_stmt *take_whole(ctr_writing *writing, bool inserts, const ctr_sh
     size_t n = (size_t)writing->tracked->n_regular;
     const ctr_shown *regular = to + writing->tracked->shape->n_counters;
     bool same = whole->statement != NULL;
-    for (size_t i = 0; i < n && same; i++) same = whole->given[i] == (regular[i].value != NULL);
+    for (size_t i = 0; i < n && same; i++)
+        same = whole->given[i] == ctr_tracked_is_given(&regular[i]);
     if (same || ctr_rc(conn) != SQLITE_OK) return whole->statement;
     sqlite3_finalize(whole->statement);
     whole->statement = NULL;
     if (!whole->given) whole->given = sqlite3_malloc64(n + 1);
     if (!whole->given) ctr_problem_nomem(conn);
-    for (size_t i = 0; whole->given && i < n; i++) whole->given[i] = regular[i].value != NULL;
+    for (size_t i = 0; whole->given && i < n; i++)
+        whole->given[i] = ctr_tracked_is_given(&regular[i]);
     ctr_run run = ctr_run_on(conn, NULL, NULL);
     run.slots = make_row_lists(writing, to);
     ctr_sql sql = inserts ? CTR_SQL_TRACK_SHOW_NEW_STRICTLY : CTR_SQL_TRACK_SHOW_STRICTLY;
