@@ -678,8 +678,10 @@ static int changes_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int c
                          (long long)feed->query.bucket.of);
         sqlite3_result_text(ctx, part, -1, SQLITE_TRANSIENT);
         break;
-    case COLUMN_UPTO:
-        if (feed->query.bucket.of == 0) sqlite3_result_int64(ctx, feed->giver.next);
+    case COLUMN_UPTO: /* a copy of the file that was read before may be older than the mark */
+        if (feed->query.bucket.of == 0)
+            sqlite3_result_int64(ctx, feed->giver.next > feed->query.since ? feed->giver.next
+                                                                           : feed->query.since);
         break;
     case COLUMN_SCOPE: sqlite3_result_text(ctx, feed->scope.text, -1, SQLITE_TRANSIENT); break;
     case COLUMN_DEVICE: break;

@@ -1213,3 +1213,11 @@ SELECT * FROM c;
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO v(v) VALUES ('add column e COLLATE NOCASE');
 --! v: column e: a COUNTER is an integer and has no COLLATE
+
+-- # a-batch-leads-to-no-mark-below-the-one-that-it-was-asked-for
+CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER, m COUNTER);
+INSERT INTO v(v) VALUES ('drop column m');
+SELECT column_name, upto FROM counter_changes(9000000000000000000);
+--= m|9000000000000000000
+SELECT column_name, upto FROM counter_changes(0);
+--= m|1
