@@ -210,10 +210,9 @@ void stage_run(const char *sql, stage_outcome *outcome)
         rc = sqlite3_finalize(stmt);
         sql += strspn(sql, " \n");
     }
-    if (rc != SQLITE_OK) { /* of memory that a value of a row lacks, the connection says nothing */
-        bool says = (sqlite3_errcode(db) & 0xff) == (rc & 0xff);
-        outcome->error = strdup(says ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
-        outcome->rc = says ? sqlite3_extended_errcode(db) : rc;
+    if (rc != SQLITE_OK) {
+        outcome->error = strdup(sqlite3_errmsg(db));
+        outcome->rc = sqlite3_extended_errcode(db);
     }
     outcome->rows = out.bytes;
 }
