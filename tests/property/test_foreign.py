@@ -511,6 +511,18 @@ CIRCLE = """CREATE TABLE person(id TEXT PRIMARY KEY NOT NULL, team TEXT {1} REFE
     CREATE TABLE team(id TEXT PRIMARY KEY NOT NULL, lead TEXT {1} REFERENCES person {0});"""
 
 
+@pytest.mark.parametrize("way", [send, pull])
+def test_rows_of_a_circle_come_though_their_default_refers_to_nothing_and_a_column_may_not_be_null(tmp_path, way):
+    a, b = files(tmp_path, "CREATE TABLE person(id TEXT PRIMARY KEY NOT NULL, team TEXT DEFAULT 'none' REFERENCES team, "
+                 "boss TEXT NOT NULL REFERENCES person DEFERRABLE INITIALLY DEFERRED);"
+                 "CREATE TABLE team(id TEXT PRIMARY KEY NOT NULL, lead TEXT DEFAULT 'none' REFERENCES person)", "person", "team")
+    b.executescript("INSERT INTO person VALUES ('ann', NULL, 'ann'); INSERT INTO team VALUES ('sales', 'ann');"
+                    "UPDATE person SET team = 'sales'")
+    way(b, a)
+    assert listed(a) == []
+    assert rows(a, "SELECT * FROM person, team") == [("ann", "sales", "ann", "sales", "ann")]
+
+
 @pytest.mark.parametrize("not_null", ["", "NOT NULL"])
 @pytest.mark.parametrize("action", ["", "ON DELETE CASCADE"])
 @pytest.mark.parametrize("way", [send, pull])
