@@ -741,6 +741,8 @@ ctr_row_outcome ctr_merge_row(ctr_merge *merge, const ctr_row_cell *theirs, cons
 {
     ctr_row *row = &merge->row;
     int64_t highest = ctr_row_cell_highest(theirs);
+    bool is_live = ctr_row_cell_is_live(theirs); /* a row has no generation, only its columns */
+    if (is_live && theirs->row.number > highest) highest = theirs->row.number;
     if (highest > CTR_STAMP_MAX) refuse_stamp(merge, highest);
     ctr_row_outcome outcome = ctr_row_join(row, theirs, map);
     const ctr_row_cell *mine = ctr_row_stamps(row);

@@ -809,7 +809,9 @@ INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq,
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101050000000000000000000000000000000001017600D103', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table p: the row is truncated
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101FFFFFFFFFFFFFFFF7F0000000000000000000000000000000001017600D10102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
---! counter_changes: table p: row ('a') has a stamp with the number 36028797018963967, which lies beyond the year 2200; the highest is 29859523934027776
+--! counter_changes: table p: row ('a') has a stamp with the number 9223372036854775807, which lies beyond the year 2200; the highest is 29859523934027776
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A1018180808080808080010000000000000000000000000000000001017600D10102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: table p: row ('a') has a stamp with the number 72057594037927937, which lies beyond the year 2200; the highest is 29859523934027776
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101050000000000000000000000000000000001017600D10102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 SELECT * FROM p;
 --= a|1
