@@ -396,6 +396,33 @@ static void measure_shards(const char *name, uint32_t rows, FILE *plot)
     table_line(&found);
 }
 
+/* A pull that brings one new shard for cells of 1,000, and the same to cells of one: on both sides
+ * counters, in files of 1,000 rows. */
+static void measure_wide(void)
+{
+    enum { WIDE = 1000 };
+    result found = {"pull of a new shard, 1,000 shards in the cell / 1", COST, {{0}}, 0};
+    static const char *const names[] = {"wide", "narrow"}, *const sources[] = {"wider", "narrower"};
+    if (!table_wants(found.name)) return;
+    for (int i = 0; i < 2; i++) {
+        create_shards(&(pair){names[i], WIDE, true}, i == 0 ? WIDE : 1);
+        close_db(open_new(sources[i], COUNTER, NULL));
+        copy_file(names[i], sources[i], COUNTER);
+    }
+    for (int turn = 0; turn < TURNS; turn++) {
+        for (int i = 0; i < 2; i++) {
+            sqlite3 *db = open_again(sources[i], COUNTER);
+            run(db, "UPDATE counted SET n = n + 1");
+            close_db(db);
+            db = open_again(names[i], COUNTER);
+            attach_source(db, sources[i], COUNTER);
+            found.value[i][turn] = time_sql(db, "SELECT * FROM counter_pull('source')") * 1e6;
+            close_db(db);
+        }
+    }
+    table_line(&found);
+}
+
 int main(int argc, char **argv)
 {
     const char *parent = argc > 1 ? argv[1] : "build/bench";
@@ -421,6 +448,7 @@ int main(int argc, char **argv)
     measure_size("size of the file, the same after INSERTs and UPDATEs");
     measure_shards("INSERT, 100 shards in the cell / 1, 100 hot keys", HOT, plot);
     measure_shards("INSERT, 100 shards in the cell / 1, 10,000 keys", TINY, plot);
+    measure_wide();
     fclose(plot);
     if (large) {
         measure_all(&vast);

@@ -17,7 +17,7 @@ enum { TURNS = 7, KEY_SIZE = 24 };
 
 typedef enum side { COUNTER, PLAIN } side;
 
-double now(void); /* seconds */
+double now(void); /* seconds; COUNTER_CLOCK=cpu: those of the processor */
 
 /* ---- files ---- */
 

@@ -94,6 +94,43 @@ static void measure_many(int n, const char *first, const char *change, const cha
 
 /* ---- tracked tables -------------------------------------------------------------------------- */
 
+/* Transactions that change a row of each of three tables. */
+static void measure_three(void)
+{
+    enum { THREE = 3, TRANSACTIONS = 20000 };
+    result found = {"transaction of an UPDATE in each of three tracked tables", RATE, {{0}}, 0};
+    if (!table_wants(found.name)) return;
+    sqlite3 *files[2];
+    for (side s = COUNTER; s <= PLAIN; s++) {
+        files[s] = prepare("three", s, PLAIN, THREE);
+        if (s == COUNTER) for_each(files[s], "SELECT counter_track('t%d', 'n')", THREE);
+    }
+    for (int turn = 0; turn < TURNS; turn++) {
+        for (side s = COUNTER; s <= PLAIN; s++) {
+            sqlite3_stmt *steps[THREE + 2];
+            for (int i = 0; i < THREE + 2; i++) {
+                char sql[100];
+                snprintf(sql, sizeof sql,
+                         i == 0      ? "BEGIN"
+                         : i > THREE ? "COMMIT"
+                                     : "UPDATE t%d SET n = n + 1 WHERE k = 'key'",
+                         i);
+                must(files[s], sqlite3_prepare_v2(files[s], sql, -1, &steps[i], NULL));
+            }
+            double began = now();
+            for (int n = 0; n < TRANSACTIONS; n++)
+                for (int i = 0; i < THREE + 2; i++) {
+                    sqlite3_step(steps[i]);
+                    must(files[s], sqlite3_reset(steps[i]));
+                }
+            found.value[s][turn] = (now() - began) * 1e9 / TRANSACTIONS;
+            for (int i = 0; i < THREE + 2; i++) sqlite3_finalize(steps[i]);
+        }
+    }
+    for (side s = COUNTER; s <= PLAIN; s++) close_db(files[s]);
+    table_line(&found);
+}
+
 /* A source with tracked tables, and one more that is not, and a target that has pulled them. */
 static void create_tracked(sqlite3 *of[2], side which, int n)
 {
@@ -138,4 +175,5 @@ void measure_tables(void)
     measure_many(1000, "first pull of 1,000 tables", "pull of a change in each of 1,000 tables",
                  "COMMIT of a change in each of 1,000 tables");
     measure_many_tracked();
+    measure_three();
 }

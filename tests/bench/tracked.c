@@ -4,6 +4,7 @@
 #include "pairs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define NUMBERED "CREATE TABLE plain(k INTEGER PRIMARY KEY, n INTEGER)"
 #define COUNTED_BY_NUMBER \
@@ -78,6 +79,8 @@ static const struct {
     {"UPDATE of all columns, one changed, replicated", &whole,
      "UPDATE plain SET n = n, name = name, price = price + ?2, note = note WHERE k = ?1", 1000,
      SOME},
+    {"REPLACE, replicated, 1,000 per transaction", &whole,
+     "REPLACE INTO plain(k, n) VALUES (?1, ?2)", 1000, SOME},
 };
 
 static void measure_work(size_t i)
@@ -97,10 +100,12 @@ static void measure_work(size_t i)
 
 /* ---- rows that come and go ------------------------------------------------------------------- */
 
-/* Each turn inserts rows that the table has never had, and deletes them in another order. */
+#define INSERT_NEW "INSERT INTO plain(k, n) VALUES (?1, ?2)"
+enum { NEW = 100000 }; /* rows of a turn that the table has never had */
+
+/* Inserts them, and deletes them in another order. */
 static void measure_new_rows(table *of, const char *inserts, const char *deletes)
 {
-    enum { NEW = 100000 };
     result inserted = {inserts, RATE, {{0}}, 0}, deleted = {deletes, RATE, {{0}}, 0};
     if (!table_wants(inserts) && !table_wants(deletes)) return;
     need_table(of);
@@ -109,7 +114,7 @@ static void measure_new_rows(table *of, const char *inserts, const char *deletes
         uint32_t *order = order_once(NEW, 1), *other = order_shuffled(NEW, new_seed());
         order_shift(order, NEW, first, BIG);
         order_shift(other, NEW, first, BIG);
-        task insert = {"INSERT INTO plain(k, n) VALUES (?1, ?2)", of->keys, order, NEW, 1000, NULL};
+        task insert = {INSERT_NEW, of->keys, order, NEW, 1000, NULL};
         task delete = {"DELETE FROM plain WHERE k = ?1", of->keys, other, NEW, 1000, NULL};
         for (side s = COUNTER; s <= PLAIN; s++) inserted.value[s][turn] = run_in(of, s, &insert);
         for (side s = COUNTER; s <= PLAIN; s++) deleted.value[s][turn] = run_in(of, s, &delete);
@@ -118,6 +123,52 @@ static void measure_new_rows(table *of, const char *inserts, const char *deletes
     }
     table_line(&inserted);
     table_line(&deleted);
+}
+
+static int by_text_of_key(const void *a, const void *b)
+{
+    return strcmp(keys.at[*(const uint32_t *)a], keys.at[*(const uint32_t *)b]);
+}
+
+/* One per transaction; and, in the order of the keys, 1,000 per transaction. */
+static void measure_replicated_rows(void)
+{
+    result singly = {"INSERT of new rows, replicated, one per transaction", RATE, {{0}}, 0};
+    result in_order = {"INSERT of new rows, replicated, keys in order", RATE, {{0}}, 0};
+    result bytes = {"size of the file, 100,000 replicated rows", BYTES, {{0}}, 1};
+    static table alone = {"alone", WHOLE, REPLICATE, &keys, false};
+    if (table_wants(singly.name)) need_table(&alone);
+    for (int turn = 0; table_wants(singly.name) && turn < TURNS; turn++) {
+        uint32_t *order = order_once(SINGLE, 1);
+        order_shift(order, SINGLE, SMALL + (uint32_t)turn * SINGLE, BIG);
+        task insert = {INSERT_NEW, alone.keys, order, SINGLE, 1, NULL};
+        for (side s = COUNTER; s <= PLAIN; s++) singly.value[s][turn] = run_in(&alone, s, &insert);
+        free(order);
+    }
+    table_line(&singly);
+    for (int turn = 0; table_wants(in_order.name) && turn < TURNS; turn++) {
+        static table fresh = {"fresh", WHOLE, REPLICATE, &keys, false};
+        uint32_t *order = order_once(NEW, 1);
+        order_shift(order, NEW, SMALL, BIG);
+        qsort(order, NEW, sizeof *order, by_text_of_key);
+        create_tracked(fresh.name, &fresh, AN_ORDER, "DELETE FROM plain");
+        task insert = {INSERT_NEW, fresh.keys, order, NEW, 1000, NULL};
+        for (side s = COUNTER; s <= PLAIN; s++)
+            in_order.value[s][turn] = run_in(&fresh, s, &insert);
+        free(order);
+    }
+    table_line(&in_order);
+    if (!table_wants(bytes.name)) return;
+    table *of = &(table){"sized", WHOLE, REPLICATE, &keys, false};
+    create_tracked(of->name, of, AN_ORDER, NULL);
+    for (side s = COUNTER; s <= PLAIN; s++) {
+        sqlite3 *db = open_again(of->name, s);
+        run(db, "VACUUM");
+        bytes.value[s][0] = (double)number_of(db, "SELECT page_count * page_size / 100000.0"
+                                                  " FROM pragma_page_count, pragma_page_size");
+        close_db(db);
+    }
+    table_line(&bytes);
 }
 
 /* Each row has a new shard at the source, and its column is written. A value of 0 is no opening,
@@ -163,6 +214,7 @@ void measure_tracked(void)
     measure_tracked_pull();
     measure_new_rows(&whole, "INSERT of new rows, replicated, 1,000 per transaction",
                      "DELETE, replicated, 1,000 per transaction");
+    measure_replicated_rows();
     measure_whole_pull("pull that brings 100,000 replicated rows", false);
     measure_whole_pull("pull that changes 100,000 replicated rows", true);
 }
