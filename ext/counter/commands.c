@@ -38,7 +38,7 @@ static void check_rows(ctr_table *table)
     ctr_stream_walk_open(&walk, table->row, CTR_WALK_ALL, 0);
     while (ctr_stream_walk_next(&walk)) {
         int64_t rowid = sqlite3_column_int64(walk.row, CTR_WALK_ID);
-        if (ctr_regular_room(tab, &row_cell, &room)) ctr_regular_read(tab, rowid, &row_cell);
+        if (ctr_regular_room(tab, &row_cell, &room)) ctr_regular_take(tab, walk.row, &row_cell);
         for (int i = 0; i < table->shape.n_columns; i++) {
             const ctr_column *column = &table->shape.columns[i];
             ctr_cell cell;

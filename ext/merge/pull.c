@@ -207,7 +207,7 @@ static bool join_row_cell(merge_job *job)
     ctr_tab *from = job->from.tab;
     int64_t rowid = sqlite3_column_int64(job->walk.row, CTR_WALK_ID);
     if (!ctr_regular_room(from, &job->row, &job->room_row) ||
-        ctr_regular_read(from, rowid, &job->row))
+        ctr_regular_take(from, job->walk.row, &job->row))
         return false;
     bool merges = ctr_merge_row(job->to, &job->row, job->to->later->map, rowid) != CTR_ROW_STAYS;
     if (merges && job->to->row.join.asks) compare_values(job, rowid);

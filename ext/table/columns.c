@@ -215,6 +215,30 @@ static void take_journal_stamps(const ctr_tab *tab, int64_t rowid, ctr_row_cell 
     }
 }
 
+/* Takes the row cell in a column of a statement that stands on the row. */
+static void take_row_cell(ctr_tab *tab, sqlite3_stmt *stands, int column, int64_t rowid,
+                          ctr_row_cell *cell)
+{
+    const ctr_writer_map map = {number_of_writer, id_of_writer, tab};
+    if (sqlite3_column_type(stands, column) == SQLITE_NULL) return;
+    const uint8_t *bytes = sqlite3_column_blob(stands, column);
+    ctr_status status =
+        ctr_row_cell_read(cell, &map, bytes, (size_t)sqlite3_column_bytes(stands, column));
+    if (status != CTR_OK)
+        ctr_problem_set(tab->conn, SQLITE_CORRUPT_VTAB,
+                        "the stored table %s_cells is damaged: the row cell of row %lld %s",
+                        tab->table, (long long)rowid, ctr_row_cell_status_text(status));
+    if (ctr_row_cell_is_live(cell)) take_journal_stamps(tab, rowid, cell);
+}
+
+int ctr_regular_take(ctr_tab *tab, sqlite3_stmt *stands, ctr_row_cell *cell)
+{
+    if (ctr_journal_refresh(tab)) return ctr_rc(tab->conn);
+    take_row_cell(tab, stands, CTR_FIND_COLUMNS + tab->shape.n_columns,
+                  sqlite3_column_int64(stands, CTR_FIND_ROWID), cell);
+    return ctr_rc(tab->conn);
+}
+
 int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell)
 {
     if (ctr_journal_refresh(tab)) return ctr_rc(tab->conn);
@@ -223,17 +247,7 @@ int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell)
     sqlite3_stmt *row = slot->kept.statement;
     sqlite3_bind_int64(row, 1, rowid);
     ctr_run run = ctr_tab_run(tab);
-    const ctr_writer_map map = {number_of_writer, id_of_writer, tab};
-    if (ctr_run_row(&run, row) && sqlite3_column_type(row, 0) != SQLITE_NULL) {
-        const uint8_t *bytes = sqlite3_column_blob(row, 0);
-        size_t size = (size_t)sqlite3_column_bytes(row, 0);
-        ctr_status status = ctr_row_cell_read(cell, &map, bytes, size);
-        if (status != CTR_OK)
-            ctr_problem_set(tab->conn, SQLITE_CORRUPT_VTAB,
-                            "the stored table %s_cells is damaged: the row cell of row %lld %s",
-                            tab->table, (long long)rowid, ctr_row_cell_status_text(status));
-        if (ctr_row_cell_is_live(cell)) take_journal_stamps(tab, rowid, cell);
-    }
+    if (ctr_run_row(&run, row)) take_row_cell(tab, row, 0, rowid, cell);
     ctr_tab_give_back(tab, slot);
     return ctr_rc(tab->conn);
 }

@@ -421,6 +421,14 @@ static bool has_odd_life(const ctr_row *row, sqlite3_stmt *stands)
     return bytes && sqlite3_column_bytes(stands, column) > 0 && bytes[0] % 2 == 1;
 }
 
+/* A merge needs the row cell of each row. */
+static void take_stamps_of(ctr_row *row, sqlite3_stmt *stands)
+{
+    if (!row->shape->replicated || !ctr_regular_room(row->tab, &row->stamps, &row->room_stamps))
+        return;
+    row->has_stamps = ctr_regular_take(row->tab, stands, &row->stamps) == SQLITE_OK;
+}
+
 static void take_row(ctr_row *row, sqlite3_stmt *stands)
 {
     sqlite3_value *rowid = sqlite3_column_value(stands, CTR_FIND_ROWID);
@@ -434,10 +442,12 @@ static void take_row(ctr_row *row, sqlite3_stmt *stands)
     bool writes = row->whole || ctr_file_known_id(row->tab->file);
     if (writes ? ctr_journal_refresh(row->tab) : ctr_journal_refresh_row(row->tab, row->rowid))
         return;
-    if (row->whole)
-        take_cells_of(row, stands);
-    else
+    if (!row->whole) {
         take_stored(row, stands);
+        return;
+    }
+    take_cells_of(row, stands);
+    take_stamps_of(row, stands);
 }
 
 /* Steps a statement that finds a row, and gives it back. Fails if an authorizer hides a column of

@@ -85,7 +85,7 @@ static const struct {
 } TAB_STATEMENTS[CTR_TAB_STATEMENTS] = {
     [CTR_TAB_FIND_KEY] = {CTR_SQL_ROWS_FIND_KEY, found_columns, ctr_shape_key_match, NULL},
     [CTR_TAB_FIND_ROWID] = {CTR_SQL_ROWS_FIND_ROWID, found_columns, NULL, NULL},
-    [CTR_TAB_WALK] = {CTR_SQL_ROWS_ALL, ctr_shape_column_list, NULL, NULL},
+    [CTR_TAB_WALK] = {CTR_SQL_ROWS_ALL, found_columns, NULL, NULL},
     [CTR_TAB_FOLLOW] = {CTR_SQL_ROWS_FOLLOW, found_columns, NULL, NULL},
     [CTR_TAB_AHEAD] = {CTR_SQL_ROWS_FOLLOW, found_columns, NULL, NULL},
     [CTR_TAB_INSERT] = {CTR_SQL_ROWS_INSERT, new_columns, new_values, NULL},

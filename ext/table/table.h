@@ -448,7 +448,7 @@ typedef struct ctr_stream {
     bool looked, hides; /* its columns were checked; an authorizer hides some */
 } ctr_stream;
 
-/* Columns of a row; those of the shape follow. */
+/* Columns of a row; those of the shape follow, and the row cell of a replicated table. */
 enum { CTR_WALK_ID, CTR_WALK_COLUMNS };
 
 typedef enum ctr_walk_kind {
@@ -1383,6 +1383,9 @@ bool ctr_regular_room(ctr_tab *tab, ctr_row_cell *cell, int *room);
 /* Reads the row cell of a row, with the stamps of the journal, into `cell`, as ctr_regular_room
  * leaves it; life 0: there is none. Fails with SQLITE_CORRUPT_VTAB if it is damaged. */
 int ctr_regular_read(ctr_tab *tab, int64_t rowid, ctr_row_cell *cell);
+
+/* The same for the current row of a statement that finds or walks rows. */
+int ctr_regular_take(ctr_tab *tab, sqlite3_stmt *stands, ctr_row_cell *cell);
 
 /* Raises the stamps of the columns in the mask, a bool for each, that the file has just written, to
  * their generations here; NULL: of all columns. */
