@@ -175,6 +175,137 @@ static void take_values_of(cells_reader *cells, ctr_later *later, const due_row 
     }
 }
 
+/* Reads a row that is due. Returns whether it is to be shown now, or deleted. */
+static bool read_due(cells_reader *cells, ctr_later *later, due_row *due, bool deletions)
+{
+    const ctr_showing *showing = cells->showing;
+    if ((deletions && !due->ended) || !read_cells(cells, due->rowid)) return false;
+    take_lives(cells, due);
+    due->ended = showing->merged && !cells->merged.is_live;
+    if (due->ended != deletions) return false;
+    if (showing->merged && !deletions) take_values_of(cells, later, due);
+    return ctr_rc(cells->row->conn) == SQLITE_OK;
+}
+
+static due_row *due_at(const ctr_later *later, size_t i)
+{
+    return (void *)(later->rows + i * later->size);
+}
+
+/* ---- rows of a table that refers to itself: parents before their children -------------------- */
+
+enum family_state { ROW_NEW, ROW_CALLED_PARENTS, ROW_DONE };
+
+typedef struct family {
+    const ctr_foreign_keys *foreign; /* NULL: the table does not refer to itself */
+    sqlite3_value **keys;            /* owned: room for the key of a parent */
+    uint8_t *states;                 /* owned: by row that is due, a family_state */
+    size_t *stack;                   /* owned: rows to be shown, the next one on top */
+    size_t n, room;
+} family;
+
+/* Returns whether it is a foreign key of the table to its own key. */
+static bool is_to_itself(const ctr_tracked *tracked, const ctr_foreign_key *key)
+{
+    return sqlite3_stricmp(key->child, tracked->table) == 0 &&
+           sqlite3_stricmp(key->parent, tracked->table) == 0 && key->n == tracked->shape->n_keys;
+}
+
+/* The caller closes it. */
+static family open_family(const ctr_later *later, const ctr_showing *showing)
+{
+    family all = {0};
+    ctr_conn *conn = showing->conn;
+    const ctr_tracked *tracked = showing->tracked;
+    if (!showing->merged && !tracked->shape->replicated) return all;
+    if (later->n == 0 || !ctr_foreign_enforced(conn->db)) return all;
+    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(showing->tab->file);
+    for (int i = 0; foreign && i < foreign->n; i++)
+        if (is_to_itself(tracked, &foreign->keys[i])) all.foreign = foreign;
+    if (!all.foreign) return all;
+    all.keys = sqlite3_malloc64(((size_t)tracked->shape->n_keys + 1) * sizeof *all.keys);
+    all.states = sqlite3_malloc64(later->n);
+    if (all.states) memset(all.states, ROW_NEW, later->n);
+    if (!all.keys || !all.states) ctr_problem_nomem(conn);
+    return all;
+}
+
+static void close_family(family *all)
+{
+    sqlite3_free(all->keys);
+    sqlite3_free(all->states);
+    sqlite3_free(all->stack);
+}
+
+static void put_on_stack(ctr_conn *conn, family *all, size_t i)
+{
+    size_t *stack = ctr_array_room(conn, all->stack, &all->room, all->n + 1, sizeof *stack);
+    if (!stack) return;
+    all->stack = stack;
+    stack[all->n++] = i;
+}
+
+/* Returns the value that the row at hand is to show in a column of its key, or in a regular one;
+ * NULL: it stays, or it is NULL. */
+static sqlite3_value *value_due(const cells_reader *cells, const char *column)
+{
+    const ctr_tracked *tracked = cells->showing->tracked;
+    int i = ctr_tracked_named(tracked, column);
+    if (i >= 0 && i < tracked->shape->n_keys) return cells->keys[i];
+    if (i < tracked->shape->n_columns) return NULL;
+    sqlite3_value *value = cells->merged.values[i - tracked->shape->n_columns];
+    return value && sqlite3_value_type(value) != SQLITE_NULL ? value : NULL;
+}
+
+/* Puts the parent of the row at hand on the stack, if it is due and new. */
+static void call_parent(family *all, cells_reader *cells, const ctr_later *later,
+                        const ctr_foreign_key *key)
+{
+    const ctr_tracked *tracked = cells->showing->tracked;
+    for (int i = 0; i < tracked->shape->n_keys; i++) {
+        all->keys[i] = NULL;
+        for (int j = 0; j < key->n; j++)
+            if (sqlite3_stricmp(key->pairs[j].to, ctr_tracked_key(tracked, i)->name) == 0)
+                all->keys[i] = value_due(cells, key->pairs[j].from);
+        if (!all->keys[i]) return;
+    }
+    ctr_row *row = cells->row;
+    if (ctr_row_find_key(row, all->keys) || !row->found) return;
+    const due_row parent = {.rowid = row->rowid};
+    const due_row *due = bsearch(&parent, later->rows, later->n, later->size, by_rowid);
+    size_t at = due ? (size_t)((const uint8_t *)due - later->rows) / later->size : 0;
+    if (due && all->states[at] == ROW_NEW) put_on_stack(row->conn, all, at);
+}
+
+/* Returns whether the row at hand waits for parents, which are on the stack above it. */
+static bool call_parents(family *all, cells_reader *cells, const ctr_later *later, size_t i)
+{
+    if (!all->foreign || all->states[i] != ROW_NEW) return false;
+    size_t before = all->n;
+    all->states[i] = ROW_CALLED_PARENTS;
+    put_on_stack(cells->row->conn, all, i);
+    for (int k = 0; k < all->foreign->n && ctr_rc(cells->row->conn) == SQLITE_OK; k++)
+        if (is_to_itself(cells->showing->tracked, &all->foreign->keys[k]))
+            call_parent(all, cells, later, &all->foreign->keys[k]);
+    if (all->n > before + 1) return true;
+    all->n = before;
+    return false;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static void show_due(cells_reader *cells, ctr_later *later, family *all, size_t i, bool deletions)
+{
+    due_row *due = due_at(later, i);
+    if (all->foreign && all->states[i] == ROW_DONE) return;
+    if (read_due(cells, later, due, deletions)) {
+        if (!deletions && call_parents(all, cells, later, i)) return;
+        if (ctr_rc(cells->row->conn) == SQLITE_OK)
+            ctr_showing_row(cells->showing, due->rowid, cells->keys, NULL, due->before, cells->now);
+    }
+    if (all->foreign) all->states[i] = ROW_DONE;
+}
+
 /* Rows that are not whole go into the cache, where the triggers of the table find them. */
 void ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_row *row, bool deletions)
 {
@@ -182,17 +313,13 @@ void ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_row *row, bool d
     cells_reader cells = open_cells(showing, row);
     row->whole = false;
     if (later->n > 0) qsort(later->rows, later->n, later->size, by_rowid);
+    family all = deletions ? (family){0} : open_family(later, showing);
     for (size_t i = 0; i < later->n && ctr_rc(row->conn) == SQLITE_OK; i++) {
-        due_row *due = (void *)(later->rows + i * later->size);
-        if (deletions && !due->ended) continue;
-        if (!read_cells(&cells, due->rowid)) continue;
-        take_lives(&cells, due);
-        due->ended = showing->merged && !cells.merged.is_live;
-        if (due->ended != deletions) continue;
-        if (showing->merged && !deletions) take_values_of(&cells, later, due);
-        if (ctr_rc(row->conn) == SQLITE_OK)
-            ctr_showing_row(showing, due->rowid, cells.keys, NULL, due->before, cells.now);
+        show_due(&cells, later, &all, i, deletions);
+        while (all.n > 0 && ctr_rc(row->conn) == SQLITE_OK)
+            show_due(&cells, later, &all, all.stack[--all.n], deletions);
     }
+    close_family(&all);
     row->whole = whole;
     close_cells(&cells);
 }
