@@ -522,7 +522,7 @@ def test_a_pull_shows_the_parents_within_a_table_before_their_children_and_lists
     b.set_trace_callback(None)
     assert rows(b, "SELECT * FROM note ORDER BY id") == rows(a, "SELECT * FROM note ORDER BY id")
     lists = [sql for sql in statements if "INSERT OR REPLACE" in sql and "'apart'" in sql]
-    assert 0 < len(lists) < 10, len(lists)  # the two that refer to each other
+    assert 0 < len(lists) < 100, len(lists)  # of the two that refer to each other, in each turn
 
 
 @pytest.mark.parametrize("way", [send, pull])
