@@ -101,6 +101,118 @@ static bool read_cells(cells_reader *cells, int64_t rowid)
     return ctr_rc(cells->row->conn) == SQLITE_OK;
 }
 
+/* ---- rows of a table that refers to itself: parents before their children -------------------- */
+
+enum family_state { ROW_NEW, ROW_CALLED_PARENTS, ROW_DONE };
+
+typedef struct family {
+    const ctr_foreign_keys *foreign; /* NULL: the table does not refer to itself */
+    sqlite3_value **keys;            /* owned: room for the key of a parent */
+    const void *rows; /* borrowed: n_rows of `size` bytes, which begin with their ids, ascending */
+    size_t n_rows, size;
+    uint8_t *states; /* owned: by row, a family_state */
+    size_t *stack;   /* owned: rows to be shown, the next one on top */
+    size_t n, room;
+} family;
+
+static int by_rowid(const void *a, const void *b)
+{
+    int64_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return x < y ? -1 : x > y;
+}
+
+/* Returns whether it is a foreign key of the table to its own key. */
+static bool is_to_itself(const ctr_tracked *tracked, const ctr_foreign_key *key)
+{
+    return sqlite3_stricmp(key->child, tracked->table) == 0 &&
+           sqlite3_stricmp(key->parent, tracked->table) == 0 && key->n == tracked->shape->n_keys;
+}
+
+/* The caller closes it. */
+static family open_family(const ctr_showing *showing, const void *rows, size_t n, size_t size)
+{
+    family all = {.rows = rows, .n_rows = n, .size = size};
+    ctr_conn *conn = showing->conn;
+    const ctr_tracked *tracked = showing->tracked;
+    if (n == 0 || !tracked->shape->replicated || !ctr_foreign_enforced(conn->db)) return all;
+    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(showing->tab->file);
+    for (int i = 0; foreign && i < foreign->n; i++)
+        if (is_to_itself(tracked, &foreign->keys[i])) all.foreign = foreign;
+    if (!all.foreign) return all;
+    all.keys = sqlite3_malloc64(((size_t)tracked->shape->n_keys + 1) * sizeof *all.keys);
+    all.states = sqlite3_malloc64(n);
+    if (all.states) memset(all.states, ROW_NEW, n);
+    if (!all.keys || !all.states) ctr_problem_nomem(conn);
+    return all;
+}
+
+static void close_family(family *all)
+{
+    sqlite3_free(all->keys);
+    sqlite3_free(all->states);
+    sqlite3_free(all->stack);
+}
+
+static void put_on_stack(ctr_conn *conn, family *all, size_t i)
+{
+    size_t *stack = ctr_array_room(conn, all->stack, &all->room, all->n + 1, sizeof *stack);
+    if (!stack) return;
+    all->stack = stack;
+    stack[all->n++] = i;
+}
+
+/* Returns the value that the row at hand is to show in a column of its key, or in a regular one;
+ * NULL: it stays, or it is NULL. */
+static sqlite3_value *value_due(const cells_reader *cells, const char *column)
+{
+    const ctr_tracked *tracked = cells->showing->tracked;
+    int i = ctr_tracked_named(tracked, column);
+    if (i >= 0 && i < tracked->shape->n_keys) return cells->keys[i];
+    if (i < tracked->shape->n_columns) return NULL;
+    sqlite3_value *value = cells->merged.values[i - tracked->shape->n_columns];
+    return value && sqlite3_value_type(value) != SQLITE_NULL ? value : NULL;
+}
+
+static int64_t number_in(const family *all, int64_t rowid)
+{
+    const uint8_t *row = bsearch(&rowid, all->rows, all->n_rows, all->size, by_rowid);
+    return row ? (row - (const uint8_t *)all->rows) / (int64_t)all->size : -1;
+}
+
+/* Puts the parent of the row at hand on the stack, if it is among the rows and new. */
+static void call_parent(family *all, cells_reader *cells, const ctr_foreign_key *key)
+{
+    const ctr_tracked *tracked = cells->showing->tracked;
+    for (int i = 0; i < tracked->shape->n_keys; i++) {
+        all->keys[i] = NULL;
+        for (int j = 0; j < key->n; j++)
+            if (sqlite3_stricmp(key->pairs[j].to, ctr_tracked_key(tracked, i)->name) == 0)
+                all->keys[i] = value_due(cells, key->pairs[j].from);
+        if (!all->keys[i]) return;
+    }
+    ctr_row *row = cells->row;
+    if (ctr_row_find_key(row, all->keys) || !row->found) return;
+    int64_t parent = number_in(all, row->rowid);
+    if (parent >= 0 && all->states[parent] == ROW_NEW) put_on_stack(row->conn, all, (size_t)parent);
+}
+
+/* Returns whether the row at hand waits for parents, which are on the stack above it. */
+static bool call_parents(family *all, cells_reader *cells, size_t i)
+{
+    if (!all->foreign || all->states[i] != ROW_NEW) return false;
+    size_t before = all->n;
+    all->states[i] = ROW_CALLED_PARENTS;
+    put_on_stack(cells->row->conn, all, i);
+    for (int k = 0; k < all->foreign->n && ctr_rc(cells->row->conn) == SQLITE_OK; k++)
+        if (is_to_itself(cells->showing->tracked, &all->foreign->keys[k]))
+            call_parent(all, cells, &all->foreign->keys[k]);
+    if (all->n > before + 1) return true;
+    all->n = before;
+    return false;
+}
+
 /* ---- merged rows ----------------------------------------------------------------------------- */
 
 /* A row as it is kept: the states of its counters are followed by a bool for each regular
@@ -145,12 +257,6 @@ void ctr_later_close(ctr_later *later)
     *later = (ctr_later){0};
 }
 
-static int by_rowid(const void *a, const void *b)
-{
-    const due_row *x = a, *y = b;
-    return x->rowid < y->rowid ? -1 : x->rowid > y->rowid;
-}
-
 /* Notes the lives of the current row of a replicated table, which is to be shown. `due` is NULL for
  * a row that was not merged. */
 static void take_lives(cells_reader *cells, const due_row *due)
@@ -192,106 +298,6 @@ static due_row *due_at(const ctr_later *later, size_t i)
     return (void *)(later->rows + i * later->size);
 }
 
-/* ---- rows of a table that refers to itself: parents before their children -------------------- */
-
-enum family_state { ROW_NEW, ROW_CALLED_PARENTS, ROW_DONE };
-
-typedef struct family {
-    const ctr_foreign_keys *foreign; /* NULL: the table does not refer to itself */
-    sqlite3_value **keys;            /* owned: room for the key of a parent */
-    uint8_t *states;                 /* owned: by row that is due, a family_state */
-    size_t *stack;                   /* owned: rows to be shown, the next one on top */
-    size_t n, room;
-} family;
-
-/* Returns whether it is a foreign key of the table to its own key. */
-static bool is_to_itself(const ctr_tracked *tracked, const ctr_foreign_key *key)
-{
-    return sqlite3_stricmp(key->child, tracked->table) == 0 &&
-           sqlite3_stricmp(key->parent, tracked->table) == 0 && key->n == tracked->shape->n_keys;
-}
-
-/* The caller closes it. */
-static family open_family(const ctr_later *later, const ctr_showing *showing)
-{
-    family all = {0};
-    ctr_conn *conn = showing->conn;
-    const ctr_tracked *tracked = showing->tracked;
-    if (!showing->merged && !tracked->shape->replicated) return all;
-    if (later->n == 0 || !ctr_foreign_enforced(conn->db)) return all;
-    const ctr_foreign_keys *foreign = ctr_foreign_keys_of(showing->tab->file);
-    for (int i = 0; foreign && i < foreign->n; i++)
-        if (is_to_itself(tracked, &foreign->keys[i])) all.foreign = foreign;
-    if (!all.foreign) return all;
-    all.keys = sqlite3_malloc64(((size_t)tracked->shape->n_keys + 1) * sizeof *all.keys);
-    all.states = sqlite3_malloc64(later->n);
-    if (all.states) memset(all.states, ROW_NEW, later->n);
-    if (!all.keys || !all.states) ctr_problem_nomem(conn);
-    return all;
-}
-
-static void close_family(family *all)
-{
-    sqlite3_free(all->keys);
-    sqlite3_free(all->states);
-    sqlite3_free(all->stack);
-}
-
-static void put_on_stack(ctr_conn *conn, family *all, size_t i)
-{
-    size_t *stack = ctr_array_room(conn, all->stack, &all->room, all->n + 1, sizeof *stack);
-    if (!stack) return;
-    all->stack = stack;
-    stack[all->n++] = i;
-}
-
-/* Returns the value that the row at hand is to show in a column of its key, or in a regular one;
- * NULL: it stays, or it is NULL. */
-static sqlite3_value *value_due(const cells_reader *cells, const char *column)
-{
-    const ctr_tracked *tracked = cells->showing->tracked;
-    int i = ctr_tracked_named(tracked, column);
-    if (i >= 0 && i < tracked->shape->n_keys) return cells->keys[i];
-    if (i < tracked->shape->n_columns) return NULL;
-    sqlite3_value *value = cells->merged.values[i - tracked->shape->n_columns];
-    return value && sqlite3_value_type(value) != SQLITE_NULL ? value : NULL;
-}
-
-/* Puts the parent of the row at hand on the stack, if it is due and new. */
-static void call_parent(family *all, cells_reader *cells, const ctr_later *later,
-                        const ctr_foreign_key *key)
-{
-    const ctr_tracked *tracked = cells->showing->tracked;
-    for (int i = 0; i < tracked->shape->n_keys; i++) {
-        all->keys[i] = NULL;
-        for (int j = 0; j < key->n; j++)
-            if (sqlite3_stricmp(key->pairs[j].to, ctr_tracked_key(tracked, i)->name) == 0)
-                all->keys[i] = value_due(cells, key->pairs[j].from);
-        if (!all->keys[i]) return;
-    }
-    ctr_row *row = cells->row;
-    if (ctr_row_find_key(row, all->keys) || !row->found) return;
-    const due_row parent = {.rowid = row->rowid};
-    const due_row *due = bsearch(&parent, later->rows, later->n, later->size, by_rowid);
-    size_t at = due ? (size_t)((const uint8_t *)due - later->rows) / later->size : 0;
-    if (due && all->states[at] == ROW_NEW) put_on_stack(row->conn, all, at);
-}
-
-/* Returns whether the row at hand waits for parents, which are on the stack above it. */
-static bool call_parents(family *all, cells_reader *cells, const ctr_later *later, size_t i)
-{
-    if (!all->foreign || all->states[i] != ROW_NEW) return false;
-    size_t before = all->n;
-    all->states[i] = ROW_CALLED_PARENTS;
-    put_on_stack(cells->row->conn, all, i);
-    for (int k = 0; k < all->foreign->n && ctr_rc(cells->row->conn) == SQLITE_OK; k++)
-        if (is_to_itself(cells->showing->tracked, &all->foreign->keys[k]))
-            call_parent(all, cells, later, &all->foreign->keys[k]);
-    if (all->n > before + 1) return true;
-    all->n = before;
-    return false;
-}
-
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 static void show_due(cells_reader *cells, ctr_later *later, family *all, size_t i, bool deletions)
@@ -299,7 +305,7 @@ static void show_due(cells_reader *cells, ctr_later *later, family *all, size_t 
     due_row *due = due_at(later, i);
     if (all->foreign && all->states[i] == ROW_DONE) return;
     if (read_due(cells, later, due, deletions)) {
-        if (!deletions && call_parents(all, cells, later, i)) return;
+        if (!deletions && call_parents(all, cells, i)) return;
         if (ctr_rc(cells->row->conn) == SQLITE_OK)
             ctr_showing_row(cells->showing, due->rowid, cells->keys, NULL, due->before, cells->now);
     }
@@ -313,7 +319,7 @@ void ctr_later_show(ctr_later *later, ctr_showing *showing, ctr_row *row, bool d
     cells_reader cells = open_cells(showing, row);
     row->whole = false;
     if (later->n > 0) qsort(later->rows, later->n, later->size, by_rowid);
-    family all = deletions ? (family){0} : open_family(later, showing);
+    family all = open_family(showing, later->rows, deletions ? 0 : later->n, later->size);
     for (size_t i = 0; i < later->n && ctr_rc(row->conn) == SQLITE_OK; i++) {
         show_due(&cells, later, &all, i, deletions);
         while (all.n > 0 && ctr_rc(row->conn) == SQLITE_OK)
@@ -348,6 +354,7 @@ typedef struct apart_job {
     size_t n_wanted, room_wanted;
     int64_t *due; /* owned: a stack of rows to be tried, with room for all tries */
     size_t n_due;
+    family all;
 
     /* Of a replicated table. */
     ctr_row_values values; /* owned: reads what rows show */
@@ -430,7 +437,7 @@ static void open_values(ctr_conn *conn, apart_job *job)
 }
 
 /* Reads the list, and sorts the values that the rows want. */
-static void read_listed(ctr_conn *conn, apart_job *job)
+static void read_listed(ctr_conn *conn, apart_job *job, bool parents_first)
 {
     const ctr_showing *showing = job->cells.showing;
     ctr_run run = ctr_tab_run(showing->tab);
@@ -447,7 +454,9 @@ static void read_listed(ctr_conn *conn, apart_job *job)
         ctr_apart_close_row(&is);
     }
     sqlite3_finalize(row);
-    job->due = sqlite3_malloc64((TRIES * job->n_wanted + 1) * sizeof *job->due);
+    job->all = open_family(showing, job->listed, parents_first ? job->n : 0, sizeof *job->listed);
+    size_t calls = job->all.foreign ? job->n * ((size_t)job->all.foreign->n + 1) : 0;
+    job->due = sqlite3_malloc64((TRIES * job->n_wanted + calls + 1) * sizeof *job->due);
     if (!job->due) ctr_problem_nomem(conn);
     if (job->n_wanted > 0) qsort(job->wanted, job->n_wanted, sizeof *job->wanted, by_value);
 }
@@ -468,6 +477,25 @@ static void try_wanting(apart_job *job, int column, int64_t n)
         if (job->wanted[from].tries++ < TRIES) job->due[job->n_due++] = job->wanted[from].rowid;
 }
 
+/* Puts a row that waits, and its parents, which are listed, too, among those to be tried. Returns
+ * whether there are any. */
+static bool try_parents(apart_job *job, int64_t rowid, const ctr_apart_row *is)
+{
+    family *all = &job->all;
+    cells_reader *cells = &job->cells;
+    int64_t number = all->foreign && is->waits ? number_in(all, rowid) : -1;
+    const int n = cells->showing->tracked->n_regular;
+    if (number < 0 || all->states[number] != ROW_NEW) return false;
+    for (int i = 0; i < n; i++)
+        cells->merged.values[i] = is->shown[cells->showing->tracked->shape->n_counters + i].value;
+    call_parents(all, cells, (size_t)number);
+    for (int i = 0; i < n; i++) cells->merged.values[i] = NULL;
+    bool any = all->n > 0;
+    for (size_t i = 0; i < all->n; i++) job->due[job->n_due++] = job->listed[all->stack[i]];
+    all->n = 0;
+    return any;
+}
+
 /* Tries to show a row. If it comes off the list, adds those that want what it showed. */
 static void try_row(ctr_conn *conn, apart_job *job, int64_t rowid, bool deletions)
 {
@@ -480,6 +508,7 @@ static void try_row(ctr_conn *conn, apart_job *job, int64_t rowid, bool deletion
     bool leaves = (was.waits || was.refused) && showing->leaves_refused;
     bool tried = listed && !leaves && read_cells(cells, rowid);
     if (tried) take_lives(cells, NULL);
+    tried = tried && !try_parents(job, rowid, &was);
     tried = tried && (deletions || !showing->merged || cells->merged.is_live);
     bool may_free = tried && was.refused;
     if (may_free) read_shown(conn, job, rowid);
@@ -499,12 +528,13 @@ int64_t ctr_later_show_apart(ctr_showing *showing, ctr_row *row, bool backwards,
 {
     apart_job job = {.cells = open_cells(showing, row)};
     if (showing->tracked->n_regular > 0) open_values(row->conn, &job);
-    read_listed(row->conn, &job);
+    read_listed(row->conn, &job, !backwards && !deletions);
     for (size_t i = 0; i < job.n && ctr_rc(row->conn) == SQLITE_OK; i++) {
         job.due[job.n_due++] = job.listed[backwards ? job.n - 1 - i : i];
         while (job.n_due > 0 && ctr_rc(row->conn) == SQLITE_OK)
             try_row(row->conn, &job, job.due[--job.n_due], deletions);
     }
+    close_family(&job.all);
     close_cells(&job.cells);
     if (deletions && ctr_apart_keeps(showing->tab)) {
         ctr_floors floors = ctr_floors_on(row->tab, showing->tracked->shape);
