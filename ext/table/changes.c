@@ -826,6 +826,7 @@ static void remove_groups(ctr_file *file, const table_numbers *tables, int64_t b
     ctr_run run = ctr_file_run(file);
     ctr_packed kept = {0};
     int64_t bits = 0;
+    bool checked = false;
     for (size_t i = 0; i < tables->n; i++) bits |= ctr_entries_bit(tables->numbers[i]);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_JOURNAL_BACKWARDS),
                  *change = ctr_run_prepare(&run, CTR_SQL_JOURNAL_CHANGE),
@@ -837,6 +838,8 @@ static void remove_groups(ctr_file *file, const table_numbers *tables, int64_t b
         if (number >= before) continue;
         ctr_changes_open(&groups, row);
         int64_t tabs = keep_others(run.conn, &groups, tables, &kept);
+        if (tabs != 0 && !checked) ctr_refuse_ignored_entries(file);
+        checked = checked || tabs != 0;
         if (groups.status == CTR_OK && ctr_rc(run.conn) == SQLITE_OK)
             write_kept(&run, change, remove, number, tabs, &kept);
     }

@@ -524,7 +524,7 @@ static void check_append(const new_row *row)
         ctr_batch_refuse_triggers_anew(tab);
         ctr_problem_where(row->file->conn, "%s", tab->table);
     }
-    if (row->extends) ctr_refuse_ignored_entries(row->first);
+    if (row->extends) ctr_refuse_ignored_entries(row->file);
 }
 
 /* If SQLite prepared the statement again, the schema changed, and there may be new triggers. */

@@ -256,12 +256,14 @@ void ctr_refuse_hidden_by(ctr_slot *slot, const ctr_tab *tab)
     if (!slot->checked) ctr_refuse_hidden(tab->conn, tab->table);
 }
 
-void ctr_refuse_ignored_entries(const ctr_tab *tab)
+void ctr_refuse_ignored_entries(const ctr_file *file)
 {
     enum { PARAMETERS = 3 };
-    ctr_run run = ctr_tab_run(tab);
+    ctr_run run = ctr_file_run(file);
     if (count_opcodes(&run, CTR_SQL_JOURNAL_EXPLAIN, "Variable", "Variable") < PARAMETERS)
-        ctr_refuse_hidden(tab->conn, tab->table);
+        ctr_problem_set(file->conn, SQLITE_AUTH,
+                        "an authorizer of this connection ignores columns of counter_journal: what "
+                        "is counted there would be lost");
 }
 
 void ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape)

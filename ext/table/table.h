@@ -1550,7 +1550,7 @@ void ctr_refuse_hidden_by(ctr_slot *slot, const ctr_tab *tab);
 
 /* Fail if an authorizer of the host answers IGNORE, so that SQLite would leave out a column: those
  * of a journal row that is changed; a cell that is read or written. */
-void ctr_refuse_ignored_entries(const ctr_tab *tab);
+void ctr_refuse_ignored_entries(const ctr_file *file);
 void ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape);
 
 /* ==== tab.c =================================================================================== */
