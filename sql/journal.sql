@@ -32,6 +32,9 @@ SELECT _seq, tabs, entries FROM "{schema}".counter_journal
 -- name: JOURNAL_BACKWARDS
 SELECT _seq, tabs, entries FROM "{schema}".counter_journal WHERE tabs & :bit ORDER BY _seq DESC;
 
+-- name: JOURNAL_ALL
+SELECT _seq, tabs, entries FROM "{schema}".counter_journal ORDER BY _seq;
+
 -- name: JOURNAL_LAST
 SELECT coalesce(max(_seq), 0) FROM "{schema}".counter_journal;
 

@@ -190,11 +190,15 @@ typedef struct ctr_file {
     int64_t drawn;   /* the number of stamps that are not appended yet, or 0 */
 
     /* Its journal. */
-    int64_t open_number, open_tabs; /* the row appended last, if it can grow, or 0; its mask */
-    ctr_packed open;                /* its bytes */
-    int uncounted;                  /* transactions until its rows are counted */
-    int64_t passed;                 /* of what is older, no table could be carried over */
-    bool reads_entries;             /* CTR_FILE_JOURNAL has read some: they are not hidden */
+    int64_t open_number, open_tabs;  /* the row appended last, if it can grow, or 0; its mask */
+    ctr_packed open;                 /* its bytes */
+    int64_t last_number;             /* of the last row that this connection committed */
+    unsigned own_since, own_version; /* nobody else committed from this data version to that one */
+    unsigned writes;                 /* how often this connection changed or took back a row */
+    struct ctr_index *index;         /* owned: table/journal.c; NULL: there is none */
+    int uncounted;                   /* transactions until its rows are counted */
+    int64_t passed;                  /* of what is older, no table could be carried over */
+    bool reads_entries;              /* CTR_FILE_JOURNAL has read some: they are not hidden */
 
     unsigned data_version; /* of the file, while the identity is checked */
 

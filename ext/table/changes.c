@@ -80,30 +80,20 @@ static void take_asked(ctr_conn *conn, ctr_changes *changes, const ctr_change_of
     if (is_asked_for(changes, change->row, &next)) ctr_changes_add(conn, changes, change);
 }
 
-/* Appends the changes of a table in a row of the journal. Fails with SQLITE_CORRUPT_VTAB if it is
- * damaged. */
-static void take_groups(ctr_tab *tab, ctr_changes *changes, sqlite3_stmt *stands)
+/* Appends the changes in a group of the journal. */
+static void take_entries_of(ctr_changes *changes, ctr_groups *groups)
 {
-    ctr_conn *conn = tab->conn;
-    ctr_entries groups, walk;
+    ctr_conn *conn = groups->tab->conn;
     ctr_entry entry;
-    int64_t number = sqlite3_column_int64(stands, CTR_JOURNAL_NUMBER);
-    ctr_changes_open(&groups, stands);
-    while (ctr_rc(conn) == SQLITE_OK && ctr_entries_group_of(&groups, tab->number, &walk)) {
-        bool carried = false; /* carried amounts and stamps are no changes */
-        while (ctr_rc(conn) == SQLITE_OK && ctr_entries_next(&walk, &entry)) {
-            const ctr_change_of_row change = {entry.row, number, (int)entry.origin};
-            bool is_new =
-                !carried || (entry.kind != CTR_ENTRY_ADDED && entry.kind != CTR_ENTRY_STAMPED);
-            if (entry.kind == CTR_ENTRY_FOLDED)
-                carried = true;
-            else if (is_new)
-                take_asked(conn, changes, &change);
-        }
-        groups.status = walk.status;
+    bool carried = false; /* carried amounts and stamps are no changes */
+    while (ctr_rc(conn) == SQLITE_OK && ctr_entries_next(&groups->walk, &entry)) {
+        const ctr_change_of_row change = {entry.row, groups->number, (int)entry.origin};
+        bool adds = entry.kind == CTR_ENTRY_ADDED || entry.kind == CTR_ENTRY_STAMPED;
+        if (entry.kind == CTR_ENTRY_FOLDED)
+            carried = true;
+        else if (!carried || !adds)
+            take_asked(conn, changes, &change);
     }
-    if (groups.status != CTR_OK)
-        ctr_changes_damaged(conn, number, ctr_entries_status_text(groups.status));
 }
 
 /* Appends the changes in a row of a segment. */
@@ -134,11 +124,10 @@ static void read_journal(ctr_changes *changes, ctr_tab *tab, int64_t since)
     ctr_run_bind_int(&run, row, ":number", since);
     while (ctr_run_row(&run, row)) take_segment(tab->conn, changes, row);
     sqlite3_finalize(row);
-    row = ctr_run_prepare(&run, CTR_SQL_JOURNAL_SINCE);
-    ctr_run_bind_int(&run, row, ":bit", ctr_entries_bit(table));
-    ctr_run_bind_int(&run, row, ":number", since);
-    while (ctr_run_row(&run, row)) take_groups(tab, changes, row);
-    sqlite3_finalize(row);
+    ctr_groups groups;
+    ctr_groups_open(&groups, tab, since, false);
+    while (ctr_groups_next(&groups)) take_entries_of(changes, &groups);
+    ctr_groups_close(&groups);
     size_t n = 0;
     for (size_t i = 0; i < changes->n; i++) /* a segment has older ones, too */
         if (changes->rows[i].number >= since) changes->rows[n++] = changes->rows[i];
@@ -276,15 +265,13 @@ static bool add_row(ctr_conn *conn, row_set *set, int64_t row)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Returns a statement on the rows of the segments of the levels from `from` to `to`, or, if these
- * are 0, on those of the journal. */
+/* Returns a statement on the rows of the levels from `from` to `to`, with the continuation rows of
+ * segments. */
 static sqlite3_stmt *on_levels(ctr_tab *tab, ctr_sql which, int64_t from, int64_t to)
 {
     ctr_run run = ctr_tab_run(tab);
     int64_t table = ctr_tab_number(tab);
-    sqlite3_stmt *row = ctr_run_prepare(&run, to > 0 ? which : CTR_SQL_JOURNAL_BACKWARDS);
-    if (to == 0) ctr_run_bind_int(&run, row, ":bit", ctr_entries_bit(table));
-    if (to == 0) return row;
+    sqlite3_stmt *row = ctr_run_prepare(&run, which);
     ctr_run_bind_int(&run, row, ":tab", table);
     ctr_run_bind_int(&run, row, ":from", from);
     ctr_run_bind_int(&run, row, ":to", to);
@@ -340,31 +327,42 @@ static void order_rows(ctr_changes *changes)
     }
 }
 
+/* Takes the changes of a row of the journal or of a segment, which come after those of higher
+ * numbers: the first of each row of the table is its last one. */
+static void see_changes(ctr_conn *conn, rows_by_origin *seen, ctr_changes *of_row,
+                        ctr_changes *changes)
+{
+    for (size_t i = 0; i < of_row->n && ctr_rc(conn) == SQLITE_OK; i++) {
+        const ctr_change_of_row *change = &of_row->rows[i];
+        if (changes->n > 0 && change->number > changes->rows[changes->n - 1].number)
+            ctr_changes_segment_damaged(conn, change->number, "has a number that does not rise");
+        if (see_row(conn, seen, change)) append_change(conn, changes, change);
+    }
+    of_row->n = 0;
+}
+
 /* Reads the last change of each row, with the origins of all, in the order that
- * ctr_entries_segment_write needs. */
+ * ctr_entries_segment_write needs: from segments, or from the journal (0). */
 static void read_levels(ctr_tab *tab, int64_t from, int64_t to, ctr_changes *changes)
 {
     ctr_conn *conn = tab->conn;
     rows_by_origin seen = {0};
     ctr_changes of_row = {0};
     ctr_run run = ctr_tab_run(tab);
-    sqlite3_stmt *row = on_levels(tab, CTR_SQL_SEGMENTS_LEVELS, from, to);
-    while (ctr_run_row(&run, row)) {
-        if (to > 0)
-            take_segment(conn, &of_row, row);
-        else
-            take_groups(tab, &of_row, row);
-        if (to == 0) ctr_changes_latest(conn, &of_row);
-        for (size_t i = 0; i < of_row.n && ctr_rc(conn) == SQLITE_OK; i++) {
-            const ctr_change_of_row *change = &of_row.rows[i];
-            if (changes->n > 0 && change->number > changes->rows[changes->n - 1].number)
-                ctr_changes_segment_damaged(conn, change->number,
-                                            "has a number that does not rise");
-            if (see_row(conn, &seen, change)) append_change(conn, changes, change);
-        }
-        of_row.n = 0;
+    ctr_groups groups;
+    sqlite3_stmt *row = to > 0 ? on_levels(tab, CTR_SQL_SEGMENTS_LEVELS, from, to) : NULL;
+    while (row && ctr_run_row(&run, row)) {
+        take_segment(conn, &of_row, row);
+        see_changes(conn, &seen, &of_row, changes);
     }
     sqlite3_finalize(row);
+    if (to == 0) ctr_groups_open(&groups, tab, INT64_MIN, true);
+    while (to == 0 && ctr_groups_next(&groups)) {
+        take_entries_of(&of_row, &groups);
+        ctr_changes_latest(conn, &of_row);
+        see_changes(conn, &seen, &of_row, changes);
+    }
+    if (to == 0) ctr_groups_close(&groups);
     for (size_t i = 0; i < changes->n && ctr_rc(conn) == SQLITE_OK; i++)
         changes->rows[i].origins = origins_of(&seen, changes->rows[i].row);
     order_rows(changes);
@@ -848,6 +846,7 @@ static void remove_groups(ctr_file *file, const table_numbers *tables, int64_t b
     sqlite3_finalize(remove);
     sqlite3_free(kept.bytes);
     file->open_number = 0;
+    file->writes++;
 }
 
 /* Appends what the folded tables carry over, and removes what they had before. */
@@ -907,7 +906,7 @@ void ctr_fold_drop(ctr_tab *tab)
 /* ---- a journal that has grown ---------------------------------------------------------------- */
 
 enum {
-    OLDEST = 8, /* rows from which a commit carries over what other tables have */
+    OLDEST = 64, /* rows from which a commit carries over what other tables have */
     WORTH_A_FOLD = CTR_JOURNAL_ROWS / 64, /* less rows of a table are not worth a fold */
 };
 

@@ -339,6 +339,7 @@ static int fold_file(ctr_file *file)
 static void tab_close_all(ctr_file *file)
 {
     file->touched = NULL;
+    ctr_index_free(file);
     sqlite3_free(file->open.bytes);
     file->open = (ctr_packed){0};
     while (file->tabs) {

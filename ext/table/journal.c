@@ -3,6 +3,7 @@
  */
 #include "table/table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* =================================================================================================
@@ -534,6 +535,7 @@ static void step_append(const new_row *row, sqlite3_stmt *statement)
     unsigned nth = conn->ended;
     ctr_run run = ctr_file_run(row->file);
     ctr_spill_check(row->file);
+    row->file->writes++;
     ctr_run_write(&run, statement);
     bool written = ctr_rc(conn) == SQLITE_OK;
     if (sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) check_append(row);
@@ -759,13 +761,19 @@ static void untouch(ctr_file *file)
 /* The connection's own commit changes the data version, too. */
 void ctr_batch_committed(ctr_file *file)
 {
+    bool wrote = false;
     for (ctr_tab *tab = file->touched; tab; tab = tab->next_touched) {
         if (ctr_batch_is_ahead(tab)) {
             tab->version = ctr_file_data_version(file);
             file->numbers_version = tab->version;
+            if (tab->last > file->last_number) file->last_number = tab->last;
+            wrote = true;
         }
         tab->appended = false;
     }
+    unsigned now = file->data_version;
+    if (wrote && file->checked && file->own_version != now - 1) file->own_since = now - 1;
+    if (wrote && file->checked) file->own_version = now;
     untouch(file);
 }
 
@@ -774,6 +782,7 @@ void ctr_batch_rolled_back(ctr_file *file)
     untouch(file);
     for (ctr_tab *tab = file->tabs; tab; tab = tab->next) ctr_journal_drop(tab);
     file->numbered = false;
+    file->writes++;
 }
 
 /* ---- savepoints ------------------------------------------------------------------------------ */
@@ -815,6 +824,7 @@ void ctr_batch_roll_back_to(ctr_file *file, int level)
         if (marked) tab->n_appended = tab->marks[level].appended;
     }
     if (!ctr_batch_any_pending(file)) file->drawn = 0;
+    file->writes++;
     file->numbered = false;
 }
 
@@ -832,6 +842,166 @@ void ctr_journal_drop(ctr_tab *tab)
     tab->known = tab->untriggered = tab->appended = false;
     tab->ready_at = 0;
     tab->n_rows = tab->n_entries = tab->last = tab->number = 0;
+}
+
+/* ---- the index ------------------------------------------------------------------------------- */
+
+/* All groups of the journal, by table. If many tables are read one after the other, each would look
+ * through all rows. */
+typedef struct index_group {
+    int64_t table, number;
+    size_t offset, size;
+} index_group;
+
+struct ctr_index {
+    unsigned version, writes; /* the data version, and file->writes, for which it is true */
+    int asked;                /* how often it was asked for then */
+    bool built;
+    int64_t last;    /* the highest number */
+    int64_t damaged; /* the bits of tables that may have groups in a damaged row */
+    index_group *groups;
+    size_t n, room;
+    ctr_packed bytes;
+};
+
+void ctr_index_free(ctr_file *file)
+{
+    if (!file->index) return;
+    sqlite3_free(file->index->groups);
+    sqlite3_free(file->index->bytes.bytes);
+    sqlite3_free(file->index);
+    file->index = NULL;
+}
+
+static int by_table_and_offset(const void *a, const void *b)
+{
+    const index_group *x = a, *y = b;
+    if (x->table != y->table) return x->table < y->table ? -1 : 1;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static void index_row(ctr_conn *conn, struct ctr_index *index, sqlite3_stmt *stands)
+{
+    ctr_entries groups, walk;
+    int64_t table, tabs = sqlite3_column_int64(stands, CTR_JOURNAL_TABS);
+    index->last = sqlite3_column_int64(stands, CTR_JOURNAL_NUMBER);
+    ctr_changes_open(&groups, stands);
+    while (ctr_entries_group_next(&groups, &table, &walk)) {
+        size_t size = (size_t)(walk.end - walk.at);
+        index_group *all =
+            ctr_array_room(conn, index->groups, &index->room, index->n + 1, sizeof *all);
+        uint8_t *out = ctr_pack_room(conn, &index->bytes, size);
+        if (all) index->groups = all;
+        if (!all || !out) return;
+        memcpy(out, walk.at, size);
+        all[index->n++] = (index_group){table, index->last, index->bytes.size, size};
+        index->bytes.size += size;
+    }
+    if (groups.status != CTR_OK) index->damaged |= tabs;
+}
+
+/* Returns the index if it is worth having one, else NULL. A table with a damaged row is read from
+ * the file, and fails there. */
+static const struct ctr_index *index_of(ctr_tab *tab)
+{
+    enum { WORTH_AN_INDEX = 4, MOST_BYTES = 64 << 20 };
+    ctr_file *file = tab->file;
+    ctr_conn *conn = file->conn;
+    unsigned version = ctr_file_data_version(file);
+    if (ctr_rc(conn) != SQLITE_OK) return NULL;
+    if (file->index && (file->index->version != version || file->index->writes != file->writes))
+        ctr_index_free(file);
+    if (!file->index) {
+        file->index = sqlite3_malloc64(sizeof *file->index);
+        if (!file->index) ctr_problem_nomem(conn);
+        if (file->index)
+            *file->index = (struct ctr_index){.version = version, .writes = file->writes};
+    }
+    struct ctr_index *index = file->index;
+    if (!index || ++index->asked <= WORTH_AN_INDEX) return NULL;
+    if (!index->built) {
+        ctr_run run = ctr_file_run(file);
+        sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_JOURNAL_ALL);
+        while (index->bytes.size < MOST_BYTES && ctr_run_row(&run, row))
+            index_row(conn, index, row);
+        sqlite3_finalize(row);
+        if (index->bytes.size >= MOST_BYTES) index->damaged = INT64_MAX;
+        if (index->n > 0)
+            qsort(index->groups, index->n, sizeof *index->groups, by_table_and_offset);
+        index->built = true;
+    }
+    if (ctr_rc(conn) != SQLITE_OK) ctr_index_free(file);
+    bool is_damaged = index && ctr_rc(conn) == SQLITE_OK &&
+                      (index->damaged & ctr_entries_bit(ctr_tab_number(tab))) != 0;
+    return ctr_rc(conn) == SQLITE_OK && !is_damaged ? index : NULL;
+}
+
+/* Returns how many groups are of lower tables, or of this one with lower numbers. */
+static size_t count_groups_before(const struct ctr_index *index, int64_t table, int64_t number)
+{
+    size_t from = 0, to = index->n;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        const index_group *group = &index->groups[middle];
+        if (group->table < table || (group->table == table && group->number < number))
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+void ctr_groups_open(ctr_groups *groups, ctr_tab *tab, int64_t since, bool backwards)
+{
+    int64_t table = ctr_tab_number(tab);
+    *groups = (ctr_groups){.tab = tab, .backwards = backwards, .index = index_of(tab)};
+    if (groups->index) {
+        groups->at = count_groups_before(groups->index, table, since);
+        groups->end = count_groups_before(groups->index, table + 1, INT64_MIN);
+        return;
+    }
+    ctr_run run = ctr_file_run(tab->file);
+    groups->row =
+        ctr_run_prepare(&run, backwards ? CTR_SQL_JOURNAL_BACKWARDS : CTR_SQL_JOURNAL_SINCE);
+    ctr_run_bind_int(&run, groups->row, ":bit", ctr_entries_bit(table));
+    if (!backwards) ctr_run_bind_int(&run, groups->row, ":number", since);
+    groups->of_row = (ctr_entries){.tabs = 0};
+}
+
+static bool next_indexed(ctr_groups *groups)
+{
+    if (groups->at == groups->end) return false;
+    size_t at = groups->backwards ? --groups->end : groups->at++;
+    const index_group *group = &groups->index->groups[at];
+    const uint8_t *bytes = groups->index->bytes.bytes + group->offset;
+    groups->number = group->number;
+    groups->walk = (ctr_entries){.at = bytes, .end = bytes + group->size};
+    return true;
+}
+
+bool ctr_groups_next(ctr_groups *groups)
+{
+    ctr_conn *conn = groups->tab->conn;
+    if (groups->walk.status != CTR_OK) groups->of_row.status = groups->walk.status;
+    for (; ctr_rc(conn) == SQLITE_OK;) {
+        if (groups->of_row.status != CTR_OK) break;
+        if (groups->index) return next_indexed(groups);
+        if (ctr_entries_group_of(&groups->of_row, groups->tab->number, &groups->walk)) return true;
+        if (groups->of_row.status != CTR_OK) continue;
+        ctr_run run = ctr_file_run(groups->tab->file);
+        if (!ctr_run_row(&run, groups->row)) return false;
+        groups->number = sqlite3_column_int64(groups->row, CTR_JOURNAL_NUMBER);
+        ctr_changes_open(&groups->of_row, groups->row);
+    }
+    if (ctr_rc(conn) == SQLITE_OK)
+        ctr_changes_damaged(conn, groups->number, ctr_entries_status_text(groups->of_row.status));
+    return false;
+}
+
+void ctr_groups_close(ctr_groups *groups)
+{
+    sqlite3_finalize(groups->row);
+    groups->row = NULL;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -913,8 +1083,7 @@ static void take_group(ctr_tab *tab, ctr_entries *walk, int64_t number)
         if (entry.kind == CTR_ENTRY_FOLDED) {
             ctr_cache_clear(&tab->cache);
             ctr_cache_clear_amounts(&tab->amounts);
-            tab->n_entries = 1;
-            tab->n_rows = 0;
+            tab->n_entries = tab->n_rows = 1;
             continue;
         }
         apply_entry(tab, &entry, number);
@@ -929,11 +1098,11 @@ static void take_entries(ctr_tab *tab, sqlite3_stmt *stands)
     bool any = false;
     ctr_changes_open(&groups, stands);
     while (ctr_rc(tab->conn) == SQLITE_OK && ctr_entries_group_of(&groups, tab->number, &walk)) {
+        tab->n_rows += !any;
+        any = true;
         take_group(tab, &walk, number);
         groups.status = walk.status;
-        any = true;
     }
-    tab->n_rows += any;
     if (groups.status != CTR_OK)
         ctr_changes_damaged(tab->conn, number, ctr_entries_status_text(groups.status));
 }
@@ -994,11 +1163,29 @@ static void take_batch(ctr_tab *tab)
     }
 }
 
+/* Reads all from the index, if there is one; returns whether it did. */
+static bool read_indexed(ctr_tab *tab)
+{
+    int64_t last = 0;
+    const struct ctr_index *index = tab->only ? NULL : index_of(tab);
+    if (!index) return false;
+    ctr_groups groups;
+    ctr_groups_open(&groups, tab, INT64_MIN, false);
+    while (ctr_groups_next(&groups)) {
+        if (groups.number != last) tab->n_rows++;
+        last = groups.number;
+        take_group(tab, &groups.walk, last);
+    }
+    ctr_groups_close(&groups);
+    tab->last = index->last;
+    return true;
+}
+
 static void read_anew(ctr_tab *tab)
 {
     ctr_journal_drop(tab);
     read_id(tab);
-    read_on(tab, false);
+    if (!read_indexed(tab)) read_on(tab, false);
     take_batch(tab);
     tab->known = ctr_rc(tab->conn) == SQLITE_OK;
     if (!tab->known) ctr_journal_drop(tab);
@@ -1023,10 +1210,22 @@ void ctr_journal_read_again(ctr_tab *tab)
     tab->appended = appended;
 }
 
+/* Only this connection committed since: what it noted for the table is in memory. */
+static void follow_own_commits(ctr_tab *tab, unsigned version)
+{
+    const ctr_file *file = tab->file;
+    bool is_own =
+        version == file->own_version && tab->version - file->own_since < version - file->own_since;
+    if (!is_own) return;
+    tab->version = version;
+    if (file->last_number > tab->last) tab->last = file->last_number;
+}
+
 int ctr_journal_refresh(ctr_tab *tab)
 {
     if (ctr_rc(tab->conn) != SQLITE_OK || ctr_tab_is_ready(tab)) return ctr_rc(tab->conn);
     unsigned version = ctr_file_data_version(tab->file);
+    if (tab->known) follow_own_commits(tab, version);
     bool stale = version != tab->version || tab->doubtful;
     if (tab->known && (stale || tab->file->checked) && is_of_another_id(tab))
         ctr_journal_read_again(tab);

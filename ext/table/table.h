@@ -249,6 +249,20 @@ typedef struct ctr_tab {
 enum { CTR_JOURNAL_NUMBER, CTR_JOURNAL_TABS, CTR_JOURNAL_ENTRIES };
 enum { CTR_SEGMENT_LEVEL = CTR_JOURNAL_TABS };
 
+/* What a table has in the journal. */
+typedef struct ctr_groups {
+    ctr_tab *tab;
+    int64_t number;   /* of the row */
+    ctr_entries walk; /* the entries of the group */
+
+    /* Private. */
+    sqlite3_stmt *row;
+    ctr_entries of_row;
+    const struct ctr_index *index; /* or NULL: read from the file */
+    size_t at, end;
+    bool backwards;
+} ctr_groups;
+
 typedef struct ctr_changes {
     ctr_change_of_row *rows; /* owned: sqlite3_free */
     size_t n, room;
@@ -1233,6 +1247,15 @@ int ctr_changes_segment_damaged(ctr_conn *conn, int64_t number, const char *what
 /* Begins a walk through the groups of a row of the journal. */
 void ctr_changes_open(ctr_entries *groups, sqlite3_stmt *stands);
 
+/* Walks what a table has in the journal, from a number on, or backwards from the end. A fault is an
+ * error. The caller closes it, also after a failure.
+ *
+ *     ctr_groups_open(&groups, tab, since, false);
+ *     while (ctr_groups_next(&groups)) groups.number, groups.walk */
+void ctr_groups_open(ctr_groups *groups, ctr_tab *tab, int64_t since, bool backwards);
+bool ctr_groups_next(ctr_groups *groups);
+void ctr_groups_close(ctr_groups *groups);
+
 /* Moves amounts of a journal into the cells.
  *
  * A fold writes each row with amounts once, in the order of storage. It turns the table's groups in
@@ -1631,6 +1654,9 @@ void ctr_cache_clear(ctr_cache *cache);
 #ifndef CTR_JOURNAL_ROWS
 #define CTR_JOURNAL_ROWS 4096
 #endif
+
+/* Frees the index of the journal of a file. */
+void ctr_index_free(ctr_file *file);
 
 /* Brings memory up to date for one row alone: memory then has only this row. So a fresh connection
  * answers its first look-up without a table of all amounts. */
