@@ -26,8 +26,8 @@
  * the stored table. SQLite checks pages in a PRAGMA; quick_check skips the journal.
  *
  * In the journal, numbers are positive, and rise from those of the segments; the levels of these
- * fall towards the newest, and each has a first row. Each group is that of a table. Every stored row is in the list of changes, and every row with amounts
- * is stored. */
+ * fall towards the newest, and each has a first row. Each group is that of a table. Every stored
+ * row is in the list of changes, and every row with amounts is stored. */
 
 static void check_rows(ctr_table *table)
 {
