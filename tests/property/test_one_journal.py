@@ -290,6 +290,7 @@ class World:
     def end(self):
         if self.open_ones:
             self.db.execute("COMMIT")
+        self.db = self.all[0]
         for db in self.all:
             self.look(db, self.tables)
         check(self.db)
