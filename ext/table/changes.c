@@ -818,8 +818,8 @@ static int64_t keep_others(ctr_conn *conn, ctr_entries *groups, const table_numb
     return tabs;
 }
 
-/* Removes the rows before a number that have groups of these tables alone, if no other table has one
- * of their bits. Those are most rows, and removed by one statement. */
+/* Removes the rows before a number that have groups of these tables alone, if no other table has
+ * one of their bits. Those are most rows, and removed by one statement. */
 static void remove_whole_rows(ctr_run *run, size_t n, int64_t bits, int64_t before)
 {
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_CATALOG_BITS);
