@@ -23,7 +23,7 @@ UPDATE "{schema}"."{table}_state" SET _seq = NULL
 -- A row if there is such a note.
 -- name: COLUMNS_HAS_ENDED
 SELECT 1 FROM "{schema}"."{table}_state"
- WHERE _kind = 'counter' AND _name = :name COLLATE NOCASE AND _seq = 1;
+ WHERE _kind BETWEEN 'counter' AND 'counter' AND _name = :name COLLATE NOCASE AND _seq = 1;
 
 -- name: COLUMNS_ADD
 ALTER TABLE "{schema}"."{table}_cells" ADD COLUMN "{name}" BLOB;

@@ -7,7 +7,7 @@
 -- ignore the fingerprint. refuses: the reason why a named file, or a file without a steady
 -- fingerprint, does not count. twist: changes if the lineage changes without a new id; each file
 -- that waits for a name has its own. floors: a new random number whenever a floor of any table
--- rises; 0: no floors. epoch, turn, names, holder: see replacement.sql.
+-- rises; 0: no floors. tables: the highest number of a table, see catalog.sql. epoch, turn, names, holder: see replacement.sql.
 
 -- name: IDENTITY_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}"."counter_replica"(
@@ -31,6 +31,7 @@ CREATE TABLE IF NOT EXISTS "{schema}"."counter_replica"(
   refuses TEXT,
   twist INTEGER NOT NULL DEFAULT 0,
   floors INTEGER NOT NULL DEFAULT 0,
+  tables INTEGER NOT NULL DEFAULT 0,
   epoch INTEGER NOT NULL DEFAULT 0,
   turn INTEGER NOT NULL DEFAULT 0,
   names INTEGER NOT NULL DEFAULT 0,
@@ -50,9 +51,10 @@ SELECT 1 FROM "{schema}".counter_replica LIMIT 0;
 -- name: IDENTITY_WRITE
 INSERT OR REPLACE INTO "{schema}".counter_replica(
   one, format, id, name, since, why, inode, birth, device, instance, number, random, renewed,
-  renewal, witnessed, alone, trust, floors, epoch, turn, names, holder, twist)
+  renewal, witnessed, alone, trust, floors, epoch, turn, names, holder, twist, tables)
 VALUES (1, :format, :id, :name, :now, :why, :inode, :birth, :device, :instance, :number, :random,
-  :now, :renewal, :witnessed, :alone, :trust, :floors, :epoch, :turn, :names, :holder, :twist);
+  :now, :renewal, :witnessed, :alone, :trust, :floors, :epoch, :turn, :names, :holder, :twist,
+  (SELECT coalesce(max(tables), 0) FROM "{schema}".counter_replica));
 
 -- Its present and former ids.
 -- name: IDENTITY_IDS

@@ -1,51 +1,100 @@
--- The journal of a table: the changes of its rows, in the order of numbers; see table/journal.c and
--- core/entries.c. level: 0 in a row of a transaction, else the level of a segment, negative except
--- in the first row of the segment, which has its highest number.
+-- The journal of a file: the changes of its rows, in the order of numbers, a row for a transaction; see
+-- table/journal.c and core/entries.c. tabs: a mask of the tables that have a group in the row.
+--
+-- The segments of a table list the rows that changed before. level: that of the segment, negative except in
+-- its first row, which has its highest number.
+
+-- name: JOURNAL_CREATE
+CREATE TABLE IF NOT EXISTS "{schema}"."counter_journal"(
+  _seq INTEGER PRIMARY KEY,
+  tabs INTEGER NOT NULL,
+  entries BLOB NOT NULL);
+
+-- name: SEGMENTS_CREATE
+CREATE TABLE IF NOT EXISTS "{schema}"."counter_segments"(
+  tab INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  level INTEGER NOT NULL,
+  entries BLOB NOT NULL,
+  PRIMARY KEY (tab, number)) WITHOUT ROWID;
+
+-- The rows with groups of a table, by its bit; with :number and the last row, which tell what was read.
+-- name: JOURNAL_READ
+SELECT _seq, tabs, CASE WHEN tabs & :bit THEN entries END FROM "{schema}".counter_journal
+ WHERE _seq >= :number
+   AND (tabs & :bit OR _seq = :number OR _seq = (SELECT max(_seq) FROM "{schema}".counter_journal))
+ ORDER BY _seq;
 
 -- name: JOURNAL_SINCE
-SELECT _seq, level, entries FROM "{schema}"."{table}_journal" WHERE _seq >= :number ORDER BY _seq;
+SELECT _seq, tabs, entries FROM "{schema}".counter_journal
+ WHERE _seq >= :number AND tabs & :bit ORDER BY _seq;
 
--- The same without the entries of segments, which may be long and have no amounts.
--- name: JOURNAL_AMOUNTS
-SELECT _seq, level, CASE WHEN CAST(level AS INTEGER) <> 0 THEN NULL ELSE entries END
-  FROM "{schema}"."{table}_journal" WHERE _seq >= :number ORDER BY _seq;
+-- name: JOURNAL_BACKWARDS
+SELECT _seq, tabs, entries FROM "{schema}".counter_journal WHERE tabs & :bit ORDER BY _seq DESC;
+
+-- name: JOURNAL_ALL
+SELECT _seq, tabs, entries FROM "{schema}".counter_journal ORDER BY _seq;
 
 -- name: JOURNAL_LAST
-SELECT coalesce(max(_seq), 0) FROM "{schema}"."{table}_journal";
+SELECT coalesce(max(_seq), 0) FROM "{schema}".counter_journal;
 
--- name: JOURNAL_APPEND
-INSERT INTO "{schema}"."{table}_journal"(_seq, level, entries) VALUES (:number, :level, :entries);
+-- name: JOURNAL_COUNT
+SELECT count(*) FROM "{schema}".counter_journal;
+
+-- The first rows behind a number.
+-- name: JOURNAL_OLDEST
+SELECT _seq, tabs, entries FROM "{schema}".counter_journal WHERE _seq > :number ORDER BY _seq LIMIT :n;
+
+-- name: JOURNAL_MASKS
+SELECT _seq, tabs FROM "{schema}".counter_journal ORDER BY _seq;
 
 -- Appends the changes of a transaction.
--- name: JOURNAL_NOTE
-INSERT INTO "{schema}"."{table}_journal"(_seq, level, entries) VALUES (:number, 0, :entries);
+-- name: JOURNAL_APPEND
+INSERT INTO "{schema}".counter_journal(_seq, tabs, entries) VALUES (:number, :tabs, :entries);
 
--- name: JOURNAL_EXTEND
-UPDATE "{schema}"."{table}_journal" SET entries = :entries WHERE _seq = :number;
+-- name: JOURNAL_CHANGE
+UPDATE "{schema}".counter_journal SET tabs = :tabs, entries = :entries WHERE _seq = :number;
 
--- The program of JOURNAL_EXTEND: it lacks a parameter if an authorizer ignores the column.
+-- The program of JOURNAL_CHANGE: it lacks a parameter if an authorizer ignores a column.
 -- name: JOURNAL_EXPLAIN
-EXPLAIN UPDATE "{schema}"."{table}_journal" SET entries = :entries WHERE _seq = :number;
+EXPLAIN UPDATE "{schema}".counter_journal SET tabs = :tabs, entries = :entries WHERE _seq = :number;
 
--- All rows of the segments of the levels from :from to :to.
--- name: JOURNAL_LEVELS
-SELECT _seq, level, entries FROM "{schema}"."{table}_journal"
- WHERE level BETWEEN :from AND :to OR level BETWEEN -:to AND -:from ORDER BY _seq DESC;
+-- The rows with these bits and no other.
+-- name: JOURNAL_REMOVE_WHOLE
+DELETE FROM "{schema}".counter_journal WHERE _seq < :number AND tabs & :bits AND tabs & ~:bits = 0;
 
 -- name: JOURNAL_REMOVE
-DELETE FROM "{schema}"."{table}_journal"
- WHERE level BETWEEN :from AND :to OR level BETWEEN -:to AND -:from;
+DELETE FROM "{schema}".counter_journal WHERE _seq = :number;
+
+-- name: SEGMENTS_SINCE
+SELECT number, level, entries FROM "{schema}".counter_segments
+ WHERE tab = :tab AND number >= :number ORDER BY number;
+
+-- All rows of the segments of the levels from :from to :to.
+-- name: SEGMENTS_LEVELS
+SELECT number, level, entries FROM "{schema}".counter_segments
+ WHERE tab = :tab AND (level BETWEEN :from AND :to OR level BETWEEN -:to AND -:from) ORDER BY number DESC;
+
+-- name: SEGMENTS_APPEND
+INSERT INTO "{schema}".counter_segments(tab, number, level, entries) VALUES (:tab, :number, :level, :entries);
+
+-- name: SEGMENTS_REMOVE
+DELETE FROM "{schema}".counter_segments
+ WHERE tab = :tab AND (level BETWEEN :from AND :to OR level BETWEEN -:to AND -:from);
+
+-- name: SEGMENTS_DROP
+DELETE FROM "{schema}".counter_segments WHERE tab = :tab;
 
 -- The lowest level, up to the highest, that has so many segments.
--- name: JOURNAL_FULL_LEVEL
-SELECT level FROM "{schema}"."{table}_journal"
- WHERE level BETWEEN 1 AND :highest
+-- name: SEGMENTS_FULL_LEVEL
+SELECT level FROM "{schema}".counter_segments
+ WHERE tab = :tab AND level BETWEEN 1 AND :highest
  GROUP BY level HAVING count(*) >= :segments ORDER BY level LIMIT 1;
 
 -- The size of each row of the segments up to a level.
--- name: JOURNAL_SIZES
-SELECT level, length(entries) FROM "{schema}"."{table}_journal"
- WHERE level <> 0 AND level BETWEEN -:highest AND :highest ORDER BY _seq;
+-- name: SEGMENTS_SIZES
+SELECT level, length(entries) FROM "{schema}".counter_segments
+ WHERE tab = :tab AND level BETWEEN -:highest AND :highest ORDER BY number;
 
 -- name: JOURNAL_ROWS
 SELECT _rowid_ FROM "{schema}"."{table}_cells" ORDER BY _rowid_;

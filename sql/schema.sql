@@ -11,9 +11,6 @@ CREATE TABLE "{schema}"."{table}_cells"(
 CREATE TABLE "{schema}"."{table}_cells"(
   "{definition}");
 
--- name: SCHEMA_CREATE_JOURNAL
-CREATE TABLE "{schema}"."{table}_journal"(_seq INTEGER PRIMARY KEY, level INTEGER NOT NULL, entries BLOB NOT NULL);
-
 -- Everything else that a table stores. A row is, by its _kind:
 --   'request'   a request that was taken: its id, its text, and when                   requests.sql
 --   'counter'   a counter that was ever added or dropped by itself: name, generation   columns.sql
@@ -47,14 +44,8 @@ DROP TABLE IF EXISTS "{schema}"."{table}_cells";
 -- name: SCHEMA_DROP_STATE
 DROP TABLE IF EXISTS "{schema}"."{table}_state";
 
--- name: SCHEMA_DROP_JOURNAL
-DROP TABLE IF EXISTS "{schema}"."{table}_journal";
-
 -- name: SCHEMA_DROP
 DROP TABLE "{schema}"."{name}";
-
--- name: SCHEMA_RENAME_JOURNAL
-ALTER TABLE "{schema}"."{table}_journal" RENAME TO "{name}_journal";
 
 -- name: SCHEMA_RENAME_STATE
 ALTER TABLE "{schema}"."{table}_state" RENAME TO "{name}_state";
@@ -87,7 +78,8 @@ SELECT * FROM "{schema}"."{table}_cells";
 EXPLAIN SELECT "{columns}" FROM "{schema}"."{table}_cells" NOT INDEXED;
 
 -- name: SCHEMA_EXPLAIN_JOURNAL
-EXPLAIN SELECT _seq, level, entries FROM "{schema}"."{table}_journal";
+EXPLAIN SELECT j._seq, j.tabs, j.entries, s.tab, s.number, s.level, s.entries
+  FROM "{schema}".counter_journal AS j, "{schema}".counter_segments AS s;
 
 -- name: SCHEMA_ENCODING
 PRAGMA encoding;

@@ -25,11 +25,13 @@ PRAGMA "{schema}".locking_mode;
 -- name: SYNC_USER_VERSION
 PRAGMA "{schema}".user_version;
 
--- The contents of a table besides its cells: the last numbers of its rows, of its floors, and of
--- answers about openings, NULL if it has none; and whether it has generations of counters, which
+-- The contents of a table besides its cells: the last number of its segments; its own in the journal;
+-- the last numbers of its floors, and of answers about openings, NULL if it has none; and whether it has generations of counters, which
 -- have no number.
 -- name: SYNC_NEWEST
-SELECT (SELECT max(_seq) FROM "{schema}"."{table}_journal"),
+SELECT (SELECT max(s.number) FROM "{schema}".counter_tables AS t, "{schema}".counter_segments AS s
+         WHERE t.name = :name AND s.tab = t.number),
+       (SELECT number FROM "{schema}".counter_tables WHERE name = :name),
        (SELECT max(_seq) FROM "{schema}"."{table}_state"
          WHERE _kind = 'floors' AND _row = 0 AND _name = ''),
        (SELECT max(_seq) FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'answer' AND 'answer'),

@@ -117,6 +117,12 @@ typedef struct ctr_kept {
     bool expired;                  /* its owner closes it as soon as it is not taken */
 } ctr_kept;
 
+/* A buffer that grows. Zero it first, reuse it, and free `bytes`. */
+typedef struct ctr_packed {
+    uint8_t *bytes;
+    size_t size, room;
+} ctr_packed;
+
 typedef struct ctr_conn ctr_conn;
 
 /* What the upper floors do for a connection. */

@@ -127,7 +127,8 @@ static bool is_as_it_was(ctr_member *member)
 /* Makes sure first that no view and no expression of another file is run. */
 static void read_identity(ctr_member *member)
 {
-    static const char *const TABLES[] = {"counter_replica", "counter_tables", "counter_sources"};
+    static const char *const TABLES[] = {"counter_replica", "counter_tables", "counter_sources",
+                                         "counter_journal", "counter_segments"};
     int n = 0;
     for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES && ctr_rc(member->conn) == SQLITE_OK;
          i++) {
@@ -135,7 +136,7 @@ static void read_identity(ctr_member *member)
         if (ctr_rc(member->conn) == SQLITE_OK)
             ctr_schema_refuse_generated(member->conn, member->schema, TABLES[i]);
     }
-    if (ctr_rc(member->conn) == SQLITE_OK && n == 2)
+    if (ctr_rc(member->conn) == SQLITE_OK && n > 1 && n < (int)(sizeof TABLES / sizeof *TABLES))
         ctr_problem_set(member->conn, SQLITE_CORRUPT_VTAB,
                         "one of its own tables is missing: it is damaged");
     if (ctr_rc(member->conn) != SQLITE_OK) return;

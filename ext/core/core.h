@@ -251,15 +251,24 @@ enum { CTR_VARINT_MAX = 10 /* bytes of the longest, a 64-bit number */ };
 
 /* The rows of a journal: the changes of transactions, and their summaries.
  *
- * A transaction appends a row of level 0. Its entries are in the order of the changes:
+ * A transaction appends a row, with a group for each table that it changed, so that those of other
+ * tables are passed over unread. A table may have several groups in a row, one after the other:
  *
  *     byte 0    0xE3: entries of a journal (high half) of format 3 (low half)
+ *     table     varint, the number of a table: 1 ... 2^31-1
+ *     size      varint: the bytes of the entries of the group, 1 or more
+ *     entries   see below
+ *
+ * Beside it stand the tables of a row as a mask, with a bit for each: its number modulo 63.
+ *
+ * The entries of a group are in the order of the changes:
+ *
  *     row       zigzag varint: the difference to the row of the previous entry, or to 0
  *     code      varint
  *                 0          the row is new, or has changed; the change was made here
  *                 1          all amounts and stamps before this were folded into the cells, or rows
- *                            were removed. Later ones in the same row of the journal were carried
- *                            over: no cell has them, and their change is older
+ *                            were removed. Later ones in the same group were carried over: no
+ *                            cell has them, and their change is older
  *                 2, 3       as 0: the change was pulled from a file, or came with a feed
  *                 4          regular columns of the row were written here: their stamps have the
  *                            number of this row of the journal, or their own (core/row_cell.c)
@@ -276,9 +285,9 @@ enum { CTR_VARINT_MAX = 10 /* bytes of the longest, a 64-bit number */ };
  *     mask      varint, for stamps, 1 ... 2^60-1: bit b is regular column 60 w + b
  *     number    varint, for stamps that were carried over: 1 ... 2^63-1
  *
- * Segments, the rows of higher levels, have no amounts. They list the changed rows with the numbers
- * of their last changes and the origins of all changes, in groups of one number and the same
- * origins, the highest number first, in one number the lowest origins:
+ * Segments, which summarize rows for one table, have no amounts. They list the changed rows with
+ * the numbers of their last changes and the origins of all changes, in groups of one number and the
+ * same origins, the highest number first, in one number the lowest origins:
  *
  *     byte 0    0xE3
  *     number    varint: the number of the group before minus this one; 0 in the first group, which
@@ -291,6 +300,9 @@ enum { CTR_VARINT_MAX = 10 /* bytes of the longest, a 64-bit number */ };
 
 enum {
     CTR_ENTRIES_HEADER = 1,
+    CTR_GROUP_HEADER_MAX = 15,    /* bytes of the table and the size of a group */
+    CTR_GROUP_TABLES = INT32_MAX, /* the highest number of a table */
+    CTR_GROUP_BITS = 63,
     CTR_ENTRY_MAX = 40,           /* bytes of the longest entry, and of a row in a segment */
     CTR_ENTRY_COUNTERS = 1 << 15, /* a counter, or a regular column, has a lower number than this */
     CTR_ENTRY_MASK = 60           /* regular columns in a mask */
@@ -319,15 +331,16 @@ typedef struct ctr_entry {
     int64_t number; /* 0: that of the row of the journal */
 } ctr_entry;
 
-/* Walks entries, or a segment. */
+/* Walks entries, the groups of a row, or a segment. */
 typedef struct ctr_entries {
     const uint8_t *at, *end;
     ctr_status status; /* CTR_OK, or the fault that ended the walk */
     int64_t row;
-    int64_t number; /* in a segment: the number of the group */
-    int origins;    /* in a segment: those of the group */
-    uint64_t left;  /* rows that remain in the group */
-    bool begun;     /* a segment: its first group has been entered */
+    int64_t tabs, seen; /* groups: the mask of the row; the bits of those that were passed */
+    int64_t number;     /* in a segment: the number of the group */
+    int origins;        /* in a segment: those of the group */
+    uint64_t left;      /* rows that remain in the group */
+    bool begun;         /* a segment: its first group has been entered */
 } ctr_entries;
 
 /* A row, the number of its last change, and the origins of its changes: a sum of ctr_origin. */
@@ -796,13 +809,33 @@ static inline uint8_t *ctr_varint_put(uint8_t *out, uint64_t n)
 
 /* ==== entries.c =============================================================================== */
 
-/* Begin entries, and append one; both return the end of the entries. `last` is the row of the entry
- * before, 0 at first. */
+/* Begins a row of the journal, or a segment. Returns its end. */
 uint8_t *ctr_entries_begin(uint8_t *out);
+
+/* Appends an entry; returns the end of the entries. `last` is the row of the entry before in the
+ * group, 0 at first. */
 uint8_t *ctr_entries_put(uint8_t *out, int64_t *last, const ctr_entry *entry);
 
-/* Begins a walk. Returns CTR_NOT_A_CELL if these are no entries. */
-ctr_status ctr_entries_open(ctr_entries *entries, const uint8_t *bytes, size_t size);
+/* Completes a group at `out`, whose `size` bytes of entries stand at out + CTR_GROUP_HEADER_MAX:
+ * puts its table and size in front of them. Returns its end. */
+uint8_t *ctr_entries_group_put(uint8_t *out, int64_t table, size_t size);
+
+/* Returns the bit of a table. */
+static inline int64_t ctr_entries_bit(int64_t table)
+{
+    return INT64_C(1) << table % CTR_GROUP_BITS;
+}
+
+/* Begins a walk through the groups of a row, with the mask beside it. Returns CTR_NOT_A_CELL if
+ * these are no entries. */
+ctr_status ctr_entries_open(ctr_entries *groups, const uint8_t *bytes, size_t size, int64_t tabs);
+
+/* Goes to the next group, with its table and a walk through its entries. Returns false at the end
+ * or at a fault: CTR_UNSORTED, if the mask is not that of the groups. */
+bool ctr_entries_group_next(ctr_entries *groups, int64_t *table, ctr_entries *entries);
+
+/* The same for the groups of one table. */
+bool ctr_entries_group_of(ctr_entries *groups, int64_t table, ctr_entries *entries);
 
 /* Reads the next entry. Returns false at the end or at a fault. */
 bool ctr_entries_next(ctr_entries *entries, ctr_entry *entry);

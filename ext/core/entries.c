@@ -1,4 +1,4 @@
-/* core/entries.c - writes and reads rows of a journal. */
+/* core/entries.c - writes and reads rows of a journal, and segments. */
 #include "core/core.h"
 
 enum { ENTRIES_FORMAT = 0xE3, ENTRIES_KIND = 0xE0 };
@@ -63,6 +63,15 @@ uint8_t *ctr_entries_put(uint8_t *out, int64_t *last, const ctr_entry *entry)
     return out;
 }
 
+uint8_t *ctr_entries_group_put(uint8_t *out, int64_t table, size_t size)
+{
+    const uint8_t *entries = out + CTR_GROUP_HEADER_MAX;
+    out = ctr_varint_put(out, (uint64_t)table);
+    out = ctr_varint_put(out, size);
+    memmove(out, entries, size);
+    return out + size;
+}
+
 /* Appends the changes of one number and these origins as a group, if there are any. */
 static uint8_t *put_group(uint8_t *out, const ctr_change_of_row *changes, size_t n, int origins,
                           uint64_t less)
@@ -102,7 +111,7 @@ size_t ctr_entries_segment_write(const ctr_change_of_row *changes, size_t n, uin
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-ctr_status ctr_entries_open(ctr_entries *entries, const uint8_t *bytes, size_t size)
+static ctr_status open_bytes(ctr_entries *entries, const uint8_t *bytes, size_t size)
 {
     *entries = (ctr_entries){.at = bytes, .end = bytes};
     if (size == 0 || (bytes[0] & 0xf0) != ENTRIES_KIND || bytes[0] < ENTRIES_FORMAT)
@@ -123,6 +132,40 @@ static bool take_number(ctr_entries *entries, uint64_t *n)
 static bool refuse_entries(ctr_entries *entries, ctr_status status)
 {
     entries->status = status;
+    return false;
+}
+
+ctr_status ctr_entries_open(ctr_entries *groups, const uint8_t *bytes, size_t size, int64_t tabs)
+{
+    ctr_status status = open_bytes(groups, bytes, size);
+    groups->tabs = tabs;
+    return status;
+}
+
+bool ctr_entries_group_next(ctr_entries *groups, int64_t *table, ctr_entries *entries)
+{
+    uint64_t number, size;
+    if (groups->status != CTR_OK) return false;
+    if (groups->at == groups->end) {
+        if (groups->seen != groups->tabs) groups->status = CTR_UNSORTED;
+        return false;
+    }
+    if (!take_number(groups, &number) || !take_number(groups, &size)) return false;
+    if (size > (uint64_t)(groups->end - groups->at)) return refuse_entries(groups, CTR_TRUNCATED);
+    if (number < 1 || number > CTR_GROUP_TABLES || size == 0)
+        return refuse_entries(groups, CTR_OUT_OF_RANGE);
+    *table = (int64_t)number;
+    *entries = (ctr_entries){.at = groups->at, .end = groups->at + size};
+    groups->at += size;
+    groups->seen |= ctr_entries_bit(*table);
+    return true;
+}
+
+bool ctr_entries_group_of(ctr_entries *groups, int64_t table, ctr_entries *entries)
+{
+    int64_t other;
+    while (ctr_entries_group_next(groups, &other, entries))
+        if (other == table) return true;
     return false;
 }
 
@@ -181,7 +224,7 @@ bool ctr_entries_next(ctr_entries *entries, ctr_entry *entry)
 ctr_status ctr_entries_segment_open(ctr_entries *entries, const uint8_t *bytes, size_t size,
                                     int64_t number)
 {
-    ctr_status status = ctr_entries_open(entries, bytes, size);
+    ctr_status status = open_bytes(entries, bytes, size);
     entries->number = number;
     return status;
 }
@@ -253,6 +296,7 @@ const char *ctr_entries_status_text(ctr_status status)
     case CTR_NOT_A_CELL: return "has no entries";
     case CTR_NEWER_FORMAT: return "has entries of a newer version";
     case CTR_DOUBLED: return "has a row twice in one number";
+    case CTR_UNSORTED: return "has groups of other tables than it says";
     default: return ctr_status_text(status);
     }
 }

@@ -25,9 +25,9 @@
  * It checks the identity and the list of tables, each key and cell, the journal, and the pages of
  * the stored table. SQLite checks pages in a PRAGMA; quick_check skips the journal.
  *
- * In a journal, numbers are positive and rise; levels fall towards the newest rows, and each
- * segment has a first row. Every stored row is in the list of changes, and every row with amounts
- * is stored. */
+ * In the journal, numbers are positive, and rise from those of the segments; the levels of these
+ * fall towards the newest, and each has a first row. Each group is that of a table. Every stored
+ * row is in the list of changes, and every row with amounts is stored. */
 
 static void check_rows(ctr_table *table)
 {
@@ -57,30 +57,70 @@ static void check_rows(ctr_table *table)
 
 /* ---- the journal ----------------------------------------------------------------------------- */
 
-/* The rows of a segment stand before its first one, which has the highest number. */
-static void check_levels(ctr_run *run)
+/* The rows of a segment stand before its first one, which has the highest number. Returns the last
+ * number. */
+static int64_t check_levels(ctr_tab *tab)
 {
-    const char *table = run->slots.table;
+    ctr_conn *conn = tab->conn;
+    ctr_run run = ctr_tab_run(tab);
     int64_t last = 0, height = INT64_MAX; /* of the row before */
     bool open = false;                    /* its segment has its first row still to come */
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_SINCE);
-    ctr_run_bind_int(run, row, ":number", INT64_MIN);
-    while (ctr_run_row(run, row)) {
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SEGMENTS_SINCE);
+    ctr_run_bind_int(&run, row, ":tab", ctr_tab_number(tab));
+    ctr_run_bind_int(&run, row, ":number", INT64_MIN);
+    while (ctr_run_row(&run, row)) {
         int64_t number = sqlite3_column_int64(row, CTR_JOURNAL_NUMBER);
-        int64_t level = sqlite3_column_int64(row, CTR_JOURNAL_LEVEL);
-        if (sqlite3_column_type(row, CTR_JOURNAL_LEVEL) != SQLITE_INTEGER)
-            ctr_changes_damaged(run->conn, table, number, "has no level");
+        int64_t level = sqlite3_column_int64(row, CTR_SEGMENT_LEVEL);
+        if (sqlite3_column_type(row, CTR_SEGMENT_LEVEL) != SQLITE_INTEGER || level == 0)
+            ctr_changes_segment_damaged(conn, number, "has no level");
         int64_t now = level >= 0 ? level : level > -INT64_MAX ? -level : INT64_MAX;
         if (number <= last)
-            ctr_changes_damaged(run->conn, table, number, "has a number that does not rise");
+            ctr_changes_segment_damaged(conn, number, "has a number that does not rise");
         if (now > height || (open && now != height))
-            ctr_changes_damaged(run->conn, table, number, "has a level that is not in order");
+            ctr_changes_segment_damaged(conn, number, "has a level that is not in order");
         last = number;
         height = now;
         open = level < 0;
     }
     sqlite3_finalize(row);
-    if (open) ctr_changes_damaged(run->conn, table, last, "is part of a segment");
+    if (open) ctr_changes_segment_damaged(conn, last, "is part of a segment");
+    return last;
+}
+
+static bool is_numbered_table(ctr_run *run, int64_t number)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_CATALOG_NUMBERED);
+    ctr_run_bind_int(run, row, ":number", number);
+    return ctr_run_once(run, row);
+}
+
+/* Those of the table stand behind its segments. Groups of a table that is not there are nobody's,
+ * so each table reports them. */
+static void check_groups(ctr_tab *tab, int64_t last)
+{
+    ctr_conn *conn = tab->conn;
+    ctr_run run = ctr_tab_run(tab);
+    ctr_entries groups, walk;
+    int64_t table, known = ctr_tab_number(tab);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_JOURNAL_OLDEST);
+    ctr_run_bind_int(&run, row, ":number", INT64_MIN);
+    ctr_run_bind_int(&run, row, ":n", -1);
+    while (ctr_run_row(&run, row)) {
+        int64_t number = sqlite3_column_int64(row, CTR_JOURNAL_NUMBER);
+        bool own = sqlite3_column_int64(row, CTR_JOURNAL_TABS) & ctr_entries_bit(tab->number);
+        ctr_changes_open(&groups, row);
+        while (ctr_rc(conn) == SQLITE_OK && ctr_entries_group_next(&groups, &table, &walk)) {
+            own = own || table == tab->number;
+            if (number <= 0 || (table == tab->number && number <= last))
+                ctr_changes_damaged(conn, number, "has a number that does not rise");
+            if (table != known && !is_numbered_table(&run, table))
+                ctr_changes_damaged(conn, number, "has a group of a table that does not exist");
+            known = table;
+        }
+        if (own && groups.status != CTR_OK)
+            ctr_changes_damaged(conn, number, ctr_entries_status_text(groups.status));
+    }
+    sqlite3_finalize(row);
 }
 
 /* Is the row in the list? The caller asks in ascending order. */
@@ -98,15 +138,14 @@ static void check_changed_rows(ctr_run *run, const ctr_changes *changes, const c
         int64_t id = sqlite3_column_int64(row, 0);
         if (!is_listed(changes, &change, id))
             ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB,
-                            "%s_journal is damaged: row %lld is stored and not in it",
-                            run->slots.table, (long long)id);
+                            "counter_journal is damaged: row %lld is stored and not in it",
+                            (long long)id);
         stored += is_listed(amounts, &amount, id);
     }
     sqlite3_finalize(row);
     if (stored < amounts->n)
         ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB,
-                        "%s_journal is damaged: it has amounts for rows that are not stored",
-                        run->slots.table);
+                        "counter_journal is damaged: it has amounts for rows that are not stored");
 }
 
 /* Appends the batches first, because the journal must have the changes of this transaction, and
@@ -123,14 +162,14 @@ static void check_journal(ctr_table *table)
             "a trigger on a stored table cannot check it, because its row is not complete yet");
     ctr_batch_flush_all(table->file);
     if (ctr_rc(conn) != SQLITE_OK) return;
-    check_levels(&run);
+    check_groups(tab, check_levels(tab));
     ctr_changes_read(&changes, tab, 0);
     ctr_changes_latest(conn, &changes);
     ctr_journal_read_again(tab);
     if (ctr_journal_refresh(tab) == SQLITE_OK) ctr_journal_list_amounts(tab, &amounts);
     if (ctr_rc(conn) == SQLITE_OK) check_changed_rows(&run, &changes, &amounts);
     if (tab->last >= CTR_JOURNAL_NUMBERS)
-        ctr_changes_damaged(conn, table->name, tab->last, "has a number that is out of range");
+        ctr_changes_damaged(conn, tab->last, "has a number that is out of range");
     sqlite3_free(changes.rows);
     sqlite3_free(amounts.rows);
 }

@@ -180,7 +180,7 @@ static void open_table(ctr_table *table)
         return;
     }
     ctr_row_open(&table->own_rows, table->file, table->name, &table->shape);
-    ctr_tab_forget(table->file, table->name); /* it may be the journal of another table */
+    ctr_tab_forget(table->file, table->name); /* it may be another table */
     table->streams = (ctr_streams){.conn = table->joined.conn,
                                    .schema = table->schema,
                                    .table = table->name,
@@ -454,6 +454,19 @@ static void refuse_newer(ctr_table *table)
     ctr_problem_raise_if(conn, &trouble, trouble.rc != SQLITE_CORRUPT_VTAB);
 }
 
+/* Removes what the table has in the journal. If that is damaged, or the table has no number, it
+ * stays: no other table gets the number. */
+static void forget_journal(ctr_table *table)
+{
+    ctr_conn *conn = table->joined.conn;
+    ctr_problem damage;
+    if (ctr_rc(conn) != SQLITE_OK) return;
+    ctr_problem_try(conn, &damage);
+    ctr_fold_drop(table->own_rows.tab);
+    int code = damage.rc & 0xff;
+    ctr_problem_raise_if(conn, &damage, code != SQLITE_CORRUPT && code != SQLITE_ERROR);
+}
+
 /* No statement that was prepared here stays: each DROP of a stored table raises the version of the
  * schema by one, and afterwards SQLite sets it back to one more than before the whole. So after two
  * more changes the statement would count as valid, while auto_vacuum may have moved its table. */
@@ -474,6 +487,7 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_tab_release(table->own_rows.tab);
     tell_another(table);
     bool forgets = has_shards(table);
+    forget_journal(table);
     ctr_tab_forget(table->file, table->name);
     ctr_stored_drop(table->joined.conn, table->schema, table->name);
     ctr_catalog_remove(table->joined.conn, table->schema, table->name);

@@ -29,7 +29,7 @@
  * file/identity.c reads and writes the rows; file/file.c checks whether they are still true. */
 
 enum {
-    CTR_FILE_FORMAT = 1001,        /* of development; that of the release is 3 */
+    CTR_FILE_FORMAT = 1002,        /* of development; that of the release is 3 */
     CTR_NAME_MAX = 255,            /* bytes of a replica's name */
     CTR_REFUSAL_MAX = 31,          /* bytes of the stored reason not to count */
     CTR_EPOCH_MAX = (1 << 30) - 1, /* so that no clock exceeds CTR_CLOCK_MAX */
@@ -130,8 +130,8 @@ typedef enum ctr_after_commit {
     CTR_AFTER_WRITE
 } ctr_after_commit;
 
-/* A prepared statement takes about 2 KB. So only these many tables of a file keep more than those
- * that append to their journals: the ones that prepared theirs last. */
+/* A prepared statement takes about 2 KB. So only these many tables of a file keep theirs: the ones
+ * that prepared one last. */
 enum { CTR_TABS_KEPT = 32 };
 
 /* Statements on the tables of a file, each prepared at its first use and kept. */
@@ -145,6 +145,11 @@ typedef enum ctr_file_sql {
     CTR_FILE_SET_MARK,
     CTR_FILE_SOURCE, /* the witness of a source: file/identity.c */
     CTR_FILE_SET_SOURCE,
+    CTR_FILE_NUMBER, /* of a table; this and the others on the journal: table/journal.c */
+    CTR_FILE_JOURNAL,
+    CTR_FILE_APPEND,
+    CTR_FILE_CHANGE,
+    CTR_FILE_COUNT,
     CTR_FILE_STATEMENTS
 } ctr_file_sql;
 
@@ -182,6 +187,18 @@ typedef struct ctr_file {
     unsigned numbers_version;
     int64_t next_number;
     int64_t learned; /* the highest number of a stamp that this transaction wrote into a cell */
+    int64_t drawn;   /* the number of stamps that are not appended yet, or 0 */
+
+    /* Its journal. */
+    int64_t open_number, open_tabs;  /* the row appended last, if it can grow, or 0; its mask */
+    ctr_packed open;                 /* its bytes */
+    int64_t last_number;             /* of the last row that this connection committed */
+    unsigned own_since, own_version; /* nobody else committed from this data version to that one */
+    unsigned writes;                 /* how often this connection changed or took back a row */
+    struct ctr_index *index;         /* owned: table/journal.c; NULL: there is none */
+    int uncounted;                   /* transactions until its rows are counted */
+    int64_t passed;                  /* of what is older, no table could be carried over */
+    bool reads_entries;              /* CTR_FILE_JOURNAL has read some: they are not hidden */
 
     unsigned data_version; /* of the file, while the identity is checked */
 

@@ -622,7 +622,8 @@ int ctr_changes_register(sqlite3 *db, ctr_conn *conn); /* counter_changes */
 
 /* ==== source.c ================================================================================ */
 
-/* Reads the newest numbers of a table with ordinary stored tables. */
+/* Reads the newest numbers of a table with ordinary stored tables. That of its rows may be that of
+ * another table with its bit in the journal (core/core.h). */
 int ctr_source_look(const ctr_source *source, const char *table, ctr_newest *newest);
 
 /* ==== marks.c ================================================================================= */

@@ -657,23 +657,29 @@ static bool has_changes(merge_job *job, const char *name)
     return any;
 }
 
+static void check_object(ctr_conn *conn, const ctr_named *stored, const char *name)
+{
+    if (!stored)
+        ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "the stored table %s is missing", name);
+    else if (stored->object != CTR_OBJECT_TABLE)
+        ctr_problem_set(conn, SQLITE_CORRUPT_VTAB,
+                        "%s is damaged: it is not an ordinary table but %s", name,
+                        ctr_schema_object_text(stored->object));
+}
+
 /* Refuses a source with a stored table that is missing or not an ordinary table, before it is
  * read. */
 static void check_stored(const merge_job *job)
 {
     ctr_conn *conn = job->pull->file->conn;
+    const ctr_objects *objects = job->pull->source->objects;
     const char *table = job->theirs->name;
     for (const char *const *suffix = ctr_stored_suffixes(); *suffix; suffix++) {
-        const ctr_named *stored =
-            ctr_schema_objects_stored(job->pull->source->objects, table, *suffix);
-        if (!stored)
-            ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "the stored table %s_%s is missing", table,
-                            *suffix);
-        else if (stored->object != CTR_OBJECT_TABLE)
-            ctr_problem_set(conn, SQLITE_CORRUPT_VTAB,
-                            "%s_%s is damaged: it is not an ordinary table but %s", table, *suffix,
-                            ctr_schema_object_text(stored->object));
+        const char *name = ctr_text_print(conn, "%s_%s", table, *suffix);
+        check_object(conn, ctr_schema_objects_stored(objects, table, *suffix), name);
     }
+    for (const char *const *name = ctr_stored_shared(); *name; name++)
+        check_object(conn, ctr_schema_objects_find(objects, *name), *name);
 }
 
 /* Checks the triggers also if the journal has no changes, because changes without triggers are not

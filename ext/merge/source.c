@@ -341,36 +341,74 @@ static int64_t take_last_number(sqlite3_stmt *row, int column)
     return type == SQLITE_INTEGER ? sqlite3_column_int64(row, column) : INT64_MAX;
 }
 
-int ctr_source_look(const ctr_source *source, const char *table, ctr_newest *newest)
+/* Reads the last number of the journal for each bit of a table. */
+static void read_last_numbers(const ctr_source *source, int64_t last[CTR_GROUP_BITS])
 {
-    *newest = (ctr_newest){0};
+    ctr_run run = ctr_run_on(source->conn, source->schema, NULL);
+    memset(last, 0, CTR_GROUP_BITS * sizeof *last);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_JOURNAL_MASKS);
+    while (ctr_run_row(&run, row)) {
+        int64_t number = take_last_number(row, 0), tabs = sqlite3_column_int64(row, 1);
+        for (int i = 0; i < CTR_GROUP_BITS; i++)
+            if (tabs >> i & 1) last[i] = number;
+    }
+    sqlite3_finalize(row);
+}
+
+static void look_up_newest(const ctr_source *source, const char *table, const int64_t *last,
+                           ctr_newest *newest)
+{
     ctr_run run = ctr_run_on(source->conn, source->schema, table);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SYNC_NEWEST);
-    if (ctr_run_row(&run, row))
-        *newest = (ctr_newest){take_last_number(row, 0), take_last_number(row, 1),
-                               take_last_number(row, 2), sqlite3_column_int(row, 3)};
+    ctr_run_bind_text(&run, row, ":name", table);
+    if (ctr_run_row(&run, row)) {
+        int64_t number = sqlite3_column_int64(row, 1);
+        *newest = (ctr_newest){take_last_number(row, 0), take_last_number(row, 2),
+                               take_last_number(row, 3), sqlite3_column_int(row, 4)};
+        int64_t in_journal = number > 0 ? last[number % CTR_GROUP_BITS] : 0;
+        if (in_journal > newest->last) newest->last = in_journal;
+    }
     sqlite3_finalize(row);
+}
+
+int ctr_source_look(const ctr_source *source, const char *table, ctr_newest *newest)
+{
+    int64_t last[CTR_GROUP_BITS];
+    *newest = (ctr_newest){0};
+    read_last_numbers(source, last);
+    look_up_newest(source, table, last, newest);
     return ctr_rc(source->conn);
+}
+
+/* Returns whether the stored tables that all tables share are ordinary ones. */
+static bool has_journal(const ctr_objects *objects)
+{
+    bool is = true;
+    for (const char *const *name = ctr_stored_shared(); *name; name++) {
+        const ctr_named *named = ctr_schema_objects_find(objects, *name);
+        is = is && named && named->object == CTR_OBJECT_TABLE;
+    }
+    return is;
 }
 
 /* Reads the newest numbers of all tables. Returns the number after the highest of them. Skips a
  * table with a stored table that is not an ordinary one. */
 static int64_t look_at_all(ctr_source *source)
 {
-    int64_t next = 1;
+    int64_t next = 1, last[CTR_GROUP_BITS];
     const ctr_catalog *catalog = &source->catalog;
+    bool is = catalog->n > 0 && has_journal(source->objects);
     sqlite3_free(source->newest);
     source->newest = sqlite3_malloc64(((size_t)catalog->n + 1) * sizeof *source->newest);
     if (!source->newest) ctr_problem_nomem(source->conn);
+    if (is) read_last_numbers(source, last);
     for (int i = 0; i < catalog->n && ctr_rc(source->conn) == SQLITE_OK; i++) {
         ctr_newest *newest = &source->newest[i];
         *newest = (ctr_newest){0};
         const char *table = catalog->entries[i].name;
-        const ctr_objects *of = source->objects;
-        const ctr_named *tab = ctr_schema_objects_stored(of, table, "journal"),
-                        *state = ctr_schema_objects_stored(of, table, "state");
-        if (tab && tab->object == CTR_OBJECT_TABLE && state && state->object == CTR_OBJECT_TABLE)
-            ctr_source_look(source, table, newest);
+        const ctr_named *state = ctr_schema_objects_stored(source->objects, table, "state");
+        if (is && state && state->object == CTR_OBJECT_TABLE)
+            look_up_newest(source, table, last, newest);
         if (newest->last >= next && newest->last < INT64_MAX) next = newest->last + 1;
     }
     return next;

@@ -5,9 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-int ctr_changes_damaged(ctr_conn *conn, const char *table, int64_t number, const char *what)
+int ctr_changes_damaged(ctr_conn *conn, int64_t number, const char *what)
 {
-    return ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "%s_journal is damaged: row %lld %s", table,
+    return ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "counter_journal is damaged: row %lld %s",
+                           (long long)number, what);
+}
+
+int ctr_changes_segment_damaged(ctr_conn *conn, int64_t number, const char *what)
+{
+    return ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "counter_segments is damaged: row %lld %s",
                            (long long)number, what);
 }
 
@@ -54,51 +60,75 @@ static bool is_asked_for(const ctr_changes *changes, int64_t row, int64_t *next)
     return !only || (at < only->n && *next == row);
 }
 
-/* Appends the changes in one row of a journal, given its number, level and entries. Fails with
- * SQLITE_CORRUPT_VTAB if it is damaged. */
-static void take_changes(ctr_conn *conn, ctr_changes *changes, int64_t number, int64_t level,
-                         const uint8_t *bytes, size_t size, const char *table)
+static const uint8_t *entries_at(sqlite3_stmt *stands, size_t *size)
 {
-    ctr_entries walk;
+    const uint8_t *bytes = sqlite3_column_blob(stands, CTR_JOURNAL_ENTRIES);
+    *size = bytes ? (size_t)sqlite3_column_bytes(stands, CTR_JOURNAL_ENTRIES) : 0;
+    return bytes;
+}
+
+void ctr_changes_open(ctr_entries *groups, sqlite3_stmt *stands)
+{
+    size_t size;
+    const uint8_t *bytes = entries_at(stands, &size);
+    ctr_entries_open(groups, bytes, size, sqlite3_column_int64(stands, CTR_JOURNAL_TABS));
+}
+
+static void take_asked(ctr_conn *conn, ctr_changes *changes, const ctr_change_of_row *change)
+{
+    int64_t next;
+    if (is_asked_for(changes, change->row, &next)) ctr_changes_add(conn, changes, change);
+}
+
+/* Appends the changes in a group of the journal. */
+static void take_entries_of(ctr_changes *changes, ctr_groups *groups)
+{
+    ctr_conn *conn = groups->tab->conn;
     ctr_entry entry;
-    ctr_change_of_row change;
-    int64_t asked;
-    if (level == 0)
-        ctr_entries_open(&walk, bytes, size);
-    else
-        ctr_entries_segment_open(&walk, bytes, size, number);
     bool carried = false; /* carried amounts and stamps are no changes */
-    while (ctr_rc(conn) == SQLITE_OK && level == 0 && ctr_entries_next(&walk, &entry)) {
+    while (ctr_rc(conn) == SQLITE_OK && ctr_entries_next(&groups->walk, &entry)) {
+        const ctr_change_of_row change = {entry.row, groups->number, (int)entry.origin};
+        bool adds = entry.kind == CTR_ENTRY_ADDED || entry.kind == CTR_ENTRY_STAMPED;
         if (entry.kind == CTR_ENTRY_FOLDED)
             carried = true;
-        else if ((!carried || (entry.kind != CTR_ENTRY_ADDED && entry.kind != CTR_ENTRY_STAMPED)) &&
-                 is_asked_for(changes, entry.row, &asked))
-            ctr_changes_add(conn, changes,
-                            &(ctr_change_of_row){entry.row, number, (int)entry.origin});
+        else if (!carried || !adds)
+            take_asked(conn, changes, &change);
     }
-    while (ctr_rc(conn) == SQLITE_OK && level != 0 && ctr_entries_segment_next(&walk, &change))
+}
+
+/* Appends the changes in a row of a segment. */
+static void take_segment(ctr_conn *conn, ctr_changes *changes, sqlite3_stmt *stands)
+{
+    ctr_entries walk;
+    ctr_change_of_row change;
+    int64_t asked, number = sqlite3_column_int64(stands, CTR_JOURNAL_NUMBER);
+    size_t size;
+    const uint8_t *bytes = entries_at(stands, &size);
+    ctr_entries_segment_open(&walk, bytes, size, number);
+    while (ctr_rc(conn) == SQLITE_OK && ctr_entries_segment_next(&walk, &change))
         if (is_asked_for(changes, change.row, &asked))
             ctr_changes_add(conn, changes, &change);
         else
             ctr_entries_segment_pass(&walk, asked);
     if (walk.status != CTR_OK)
-        ctr_changes_damaged(conn, table, number, ctr_entries_status_text(walk.status));
+        ctr_changes_segment_damaged(conn, number, ctr_entries_status_text(walk.status));
 }
 
 /* Appends the changes with `since` or a higher number. */
 static void read_journal(ctr_changes *changes, ctr_tab *tab, int64_t since)
 {
+    if (!tab) return; /* there was no memory for it */
     ctr_run run = ctr_tab_run(tab);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_JOURNAL_SINCE);
+    int64_t table = ctr_tab_number(tab);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SEGMENTS_SINCE);
+    ctr_run_bind_int(&run, row, ":tab", table);
     ctr_run_bind_int(&run, row, ":number", since);
-    while (ctr_run_row(&run, row)) {
-        const uint8_t *bytes = sqlite3_column_blob(row, CTR_JOURNAL_ENTRIES);
-        take_changes(tab->conn, changes, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER),
-                     sqlite3_column_int64(row, CTR_JOURNAL_LEVEL), bytes,
-                     bytes ? (size_t)sqlite3_column_bytes(row, CTR_JOURNAL_ENTRIES) : 0,
-                     run.slots.table);
-    }
+    while (ctr_run_row(&run, row)) take_segment(tab->conn, changes, row);
     sqlite3_finalize(row);
+    ctr_groups groups;
+    ctr_groups_open(&groups, tab, since, false);
+    while (ctr_groups_next(&groups)) take_entries_of(changes, &groups);
+    ctr_groups_close(&groups);
     size_t n = 0;
     for (size_t i = 0; i < changes->n; i++) /* a segment has older ones, too */
         if (changes->rows[i].number >= since) changes->rows[n++] = changes->rows[i];
@@ -175,16 +205,16 @@ int ctr_changes_latest(ctr_conn *conn, ctr_changes *changes)
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-/* Turns rows of a journal into segments.
+/* Turns rows of the journal into segments.
  *
- * The numbers of two rows of a journal never overlap. So rows are read from the highest number
- * down, and the first change seen of a row of the table is its last one.
+ * The numbers of two rows, of the journal or of segments, never overlap. So rows are read from the
+ * highest number down, and the first change seen of a row of the table is its last one.
  */
 
 enum {
     SEGMENTS_OF_LEVEL = 8,   /* this many become one of the next level */
     TIMES_THE_LONGEST = 4,   /* the limit for all segments together */
-    SEGMENT_CHANGES = 32768, /* in one row of the journal, or more if they have one number */
+    SEGMENT_CHANGES = 32768, /* in one row of a segment, or more if they have one number */
     LEVELS = 20              /* more than eight to the power of any number of rows */
 };
 
@@ -238,11 +268,14 @@ static bool add_row(ctr_conn *conn, row_set *set, int64_t row)
 
 /* Returns a statement on the rows of the levels from `from` to `to`, with the continuation rows of
  * segments. */
-static sqlite3_stmt *on_levels(ctr_run *run, ctr_sql which, int64_t from, int64_t to)
+static sqlite3_stmt *on_levels(ctr_tab *tab, ctr_sql which, int64_t from, int64_t to)
 {
-    sqlite3_stmt *row = ctr_run_prepare(run, which);
-    ctr_run_bind_int(run, row, ":from", from);
-    ctr_run_bind_int(run, row, ":to", to);
+    ctr_run run = ctr_tab_run(tab);
+    int64_t table = ctr_tab_number(tab);
+    sqlite3_stmt *row = ctr_run_prepare(&run, which);
+    ctr_run_bind_int(&run, row, ":tab", table);
+    ctr_run_bind_int(&run, row, ":from", from);
+    ctr_run_bind_int(&run, row, ":to", to);
     return row;
 }
 
@@ -295,31 +328,43 @@ static void order_rows(ctr_changes *changes)
     }
 }
 
-/* Reads the last change of each row, with the origins of all, in the order that
- * ctr_entries_segment_write needs. */
-static void read_levels(ctr_run *run, int64_t from, int64_t to, ctr_changes *changes)
+/* Takes the changes of a row of the journal or of a segment, which come after those of higher
+ * numbers: the first of each row of the table is its last one. */
+static void see_changes(ctr_conn *conn, rows_by_origin *seen, ctr_changes *of_row,
+                        ctr_changes *changes)
 {
+    for (size_t i = 0; i < of_row->n && ctr_rc(conn) == SQLITE_OK; i++) {
+        const ctr_change_of_row *change = &of_row->rows[i];
+        if (changes->n > 0 && change->number > changes->rows[changes->n - 1].number)
+            ctr_changes_segment_damaged(conn, change->number, "has a number that does not rise");
+        if (see_row(conn, seen, change)) append_change(conn, changes, change);
+    }
+    of_row->n = 0;
+}
+
+/* Reads the last change of each row, with the origins of all, in the order that
+ * ctr_entries_segment_write needs: from segments, or from the journal (0). */
+static void read_levels(ctr_tab *tab, int64_t from, int64_t to, ctr_changes *changes)
+{
+    ctr_conn *conn = tab->conn;
     rows_by_origin seen = {0};
     ctr_changes of_row = {0};
-    sqlite3_stmt *row = on_levels(run, CTR_SQL_JOURNAL_LEVELS, from, to);
-    while (ctr_run_row(run, row)) {
-        const uint8_t *bytes = sqlite3_column_blob(row, CTR_JOURNAL_ENTRIES);
-        int64_t level = sqlite3_column_int64(row, CTR_JOURNAL_LEVEL);
-        take_changes(run->conn, &of_row, sqlite3_column_int64(row, CTR_JOURNAL_NUMBER), level,
-                     bytes, bytes ? (size_t)sqlite3_column_bytes(row, CTR_JOURNAL_ENTRIES) : 0,
-                     run->slots.table);
-        if (level == CTR_LEVEL_TRANSACTIONS) ctr_changes_latest(run->conn, &of_row);
-        for (size_t i = 0; i < of_row.n && ctr_rc(run->conn) == SQLITE_OK; i++) {
-            const ctr_change_of_row *change = &of_row.rows[i];
-            if (changes->n > 0 && change->number > changes->rows[changes->n - 1].number)
-                ctr_changes_damaged(run->conn, run->slots.table, change->number,
-                                    "has a number that does not rise");
-            if (see_row(run->conn, &seen, change)) append_change(run->conn, changes, change);
-        }
-        of_row.n = 0;
+    ctr_run run = ctr_tab_run(tab);
+    ctr_groups groups;
+    sqlite3_stmt *row = to > 0 ? on_levels(tab, CTR_SQL_SEGMENTS_LEVELS, from, to) : NULL;
+    while (row && ctr_run_row(&run, row)) {
+        take_segment(conn, &of_row, row);
+        see_changes(conn, &seen, &of_row, changes);
     }
     sqlite3_finalize(row);
-    for (size_t i = 0; i < changes->n && ctr_rc(run->conn) == SQLITE_OK; i++)
+    if (to == 0) ctr_groups_open(&groups, tab, INT64_MIN, true);
+    while (to == 0 && ctr_groups_next(&groups)) {
+        take_entries_of(&of_row, &groups);
+        ctr_changes_latest(conn, &of_row);
+        see_changes(conn, &seen, &of_row, changes);
+    }
+    if (to == 0) ctr_groups_close(&groups);
+    for (size_t i = 0; i < changes->n && ctr_rc(conn) == SQLITE_OK; i++)
         changes->rows[i].origins = origins_of(&seen, changes->rows[i].row);
     order_rows(changes);
     sqlite3_free(of_row.rows);
@@ -342,44 +387,43 @@ static size_t end_of_row(const ctr_changes *changes, size_t from, size_t most)
     return end;
 }
 
-static void write_segment(ctr_run *run, int64_t level, const ctr_changes *changes)
+static void write_segment(ctr_tab *tab, int64_t level, const ctr_changes *changes)
 {
     ctr_packed out = {0};
-    size_t most = (size_t)sqlite3_limit(run->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
+    ctr_run run = ctr_tab_run(tab);
+    size_t most = (size_t)sqlite3_limit(run.db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
     if (most > SEGMENT_CHANGES) most = SEGMENT_CHANGES;
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_APPEND);
-    for (size_t i = 0, end; i < changes->n && ctr_rc(run->conn) == SQLITE_OK; i = end) {
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SEGMENTS_APPEND);
+    for (size_t i = 0, end; i < changes->n && ctr_rc(run.conn) == SQLITE_OK; i = end) {
         end = end_of_row(changes, i, most);
         out.size = 0;
         uint8_t *bytes =
-            ctr_pack_room(run->conn, &out, CTR_ENTRIES_HEADER + (end - i) * CTR_ENTRY_MAX);
+            ctr_pack_room(run.conn, &out, CTR_ENTRIES_HEADER + (end - i) * CTR_ENTRY_MAX);
         if (!bytes) break;
         out.size = ctr_entries_segment_write(&changes->rows[i], end - i, bytes);
-        ctr_run_bind_int(run, row, ":number", changes->rows[i].number);
-        ctr_run_bind_int(run, row, ":level", i == 0 ? level : -level);
-        ctr_run_bind_blob(run, row, ":entries", out.bytes, out.size);
-        ctr_run_row(run, row);
+        ctr_run_bind_int(&run, row, ":tab", tab->number);
+        ctr_run_bind_int(&run, row, ":number", changes->rows[i].number);
+        ctr_run_bind_int(&run, row, ":level", i == 0 ? level : -level);
+        ctr_run_bind_blob(&run, row, ":entries", out.bytes, out.size);
+        ctr_run_row(&run, row);
         sqlite3_reset(row);
     }
     sqlite3_finalize(row);
     sqlite3_free(out.bytes);
 }
 
-/* Turns all rows of these levels into one segment of level `as`. */
-static void make_segment(ctr_run *run, int64_t from, int64_t to, int64_t as)
+/* Turns all rows of the segments of these levels, or what the table has in the journal (0), into
+ * one segment of level `as`. What stands in the journal is removed later. Sets `wrote` before it
+ * writes. */
+static void make_segment(ctr_tab *tab, int64_t from, int64_t to, int64_t as, bool *wrote)
 {
     ctr_changes changes = {0};
-    read_levels(run, from, to, &changes);
-    sqlite3_stmt *row = on_levels(run, CTR_SQL_JOURNAL_REMOVE, from, to);
-    ctr_run_once(run, row);
-    if (ctr_rc(run->conn) == SQLITE_OK) write_segment(run, as, &changes);
+    ctr_run run = ctr_tab_run(tab);
+    read_levels(tab, from, to, &changes);
+    *wrote = *wrote || ctr_rc(run.conn) == SQLITE_OK;
+    if (to > 0) ctr_run_once(&run, on_levels(tab, CTR_SQL_SEGMENTS_REMOVE, from, to));
+    if (ctr_rc(run.conn) == SQLITE_OK) write_segment(tab, as, &changes);
     sqlite3_free(changes.rows);
-}
-
-/* Makes a segment of the rows of transactions; the amounts in them are lost. */
-static void changes_make_segment(ctr_run *run)
-{
-    make_segment(run, CTR_LEVEL_TRANSACTIONS, CTR_LEVEL_TRANSACTIONS, 1);
 }
 
 /* ---- compaction ------------------------------------------------------------------------------ */
@@ -387,12 +431,14 @@ static void changes_make_segment(ctr_run *run)
 /* Returns the highest level if all segments should become one, else 0: if the same rows change
  * again and again, each segment has all of them. The numbers of two segments never overlap, and the
  * first row of a segment has its highest number. */
-static int64_t level_of_all(ctr_run *run)
+static int64_t level_of_all(ctr_tab *tab)
 {
     int64_t highest = 0, segment = 0, longest = 0, all = 0;
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_SIZES);
-    ctr_run_bind_int(run, row, ":highest", LEVELS);
-    while (ctr_run_row(run, row)) {
+    ctr_run run = ctr_tab_run(tab);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SEGMENTS_SIZES);
+    ctr_run_bind_int(&run, row, ":tab", ctr_tab_number(tab));
+    ctr_run_bind_int(&run, row, ":highest", LEVELS);
+    while (ctr_run_row(&run, row)) {
         int64_t level = sqlite3_column_int64(row, 0), bytes = sqlite3_column_int64(row, 1);
         all += bytes;
         segment += bytes;
@@ -407,17 +453,19 @@ static int64_t level_of_all(ctr_run *run)
 
 /* Makes one segment of the segments of a level that has eight, or of all. Returns false if no level
  * has eight and all are short, or on error. */
-static bool changes_compact(ctr_run *run)
+static bool changes_compact(ctr_tab *tab, bool *wrote)
 {
-    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_JOURNAL_FULL_LEVEL);
-    ctr_run_bind_int(run, row, ":segments", SEGMENTS_OF_LEVEL);
-    ctr_run_bind_int(run, row, ":highest", LEVELS - 1);
-    int64_t level = ctr_run_row(run, row) ? sqlite3_column_int64(row, 0) : 0; /* the lowest such */
+    ctr_run run = ctr_tab_run(tab);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SEGMENTS_FULL_LEVEL);
+    ctr_run_bind_int(&run, row, ":tab", ctr_tab_number(tab));
+    ctr_run_bind_int(&run, row, ":segments", SEGMENTS_OF_LEVEL);
+    ctr_run_bind_int(&run, row, ":highest", LEVELS - 1);
+    int64_t level = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0; /* the lowest such */
     sqlite3_finalize(row);
-    int64_t highest = level > 0 ? 0 : level_of_all(run);
-    if (level > 0) make_segment(run, level, level, level + 1);
-    if (highest > 0) make_segment(run, 1, highest, highest);
-    return ctr_rc(run->conn) == SQLITE_OK && (level > 0 || highest > 0);
+    int64_t highest = level > 0 ? 0 : level_of_all(tab);
+    if (level > 0) make_segment(tab, level, level, level + 1, wrote);
+    if (highest > 0) make_segment(tab, 1, highest, highest, wrote);
+    return ctr_rc(tab->conn) == SQLITE_OK && (level > 0 || highest > 0);
 }
 
 /* =================================================================================================
@@ -521,8 +569,9 @@ static void read_by_select(folding *job, int64_t id, int counter)
     bool found = ctr_run_row(&job->run, find);
     if (!found && ctr_rc(job->run.conn) == SQLITE_OK)
         ctr_problem_set(conn, SQLITE_CORRUPT_VTAB,
-                        "%s_journal is damaged: it has amounts for row %lld, which does not exist",
-                        job->tab->table, (long long)id);
+                        "counter_journal is damaged: it has amounts for row %lld, which does not "
+                        "exist",
+                        (long long)id);
     const void *bytes = found ? sqlite3_column_blob(find, column) : NULL;
     size_t size = found ? (size_t)sqlite3_column_bytes(find, column) : 0;
     if (found && !bytes && sqlite3_column_type(find, column) != SQLITE_NULL)
@@ -570,9 +619,10 @@ static void fold_stamps(folding *job, int64_t id)
     bool read = ctr_regular_room(tab, &job->row, &job->room_row) &&
                 ctr_regular_read(tab, id, &job->row) == SQLITE_OK;
     if (ctr_rc(conn) == SQLITE_OK && (!read || !ctr_row_cell_is_live(&job->row)))
-        ctr_problem_set(job->tab->conn, SQLITE_CORRUPT_VTAB,
-                        "%s_journal is damaged: it has stamps for row %lld, which is not there",
-                        tab->table, (long long)id);
+        ctr_problem_set(
+            job->tab->conn, SQLITE_CORRUPT_VTAB,
+            "counter_journal is damaged: it has stamps for row %lld, which is not there",
+            (long long)id);
     if (!job->set_row) job->set_row = ctr_tab_take(tab, CTR_TAB_SET_ROW);
     job->out.size = 0;
     uint8_t *out = ctr_pack_room(job->tab->conn, &job->out, ctr_row_cell_room(job->row.n));
@@ -643,23 +693,24 @@ static void fold_densest(folding *job, const ctr_changes *list, size_t keep)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* Folds until at most `keep` amounts are left, makes a segment of the rows of transactions, and
- * carries the other amounts over. */
+/* Folds until at most `keep` amounts are left, makes a segment of what the table has in the
+ * journal, and carries the other amounts over. */
 static void fold_amounts(folding *job, size_t keep)
 {
+    ctr_tab *tab = job->tab;
     ctr_changes list = {0};
-    size_t n = ctr_journal_count_amounts(job->tab);
-    ctr_journal_list_amounts(job->tab, &list);
-    if (n > 0) fold_densest(job, &list, keep >= n ? list.n : list.n * keep / n);
-    if (keep == 0) ctr_cache_clear_amounts(&job->tab->amounts);
+    size_t n = ctr_journal_count_amounts(tab);
+    ctr_journal_list_amounts(tab, &list);
+    if (n > keep) fold_densest(job, &list, list.n * keep / n);
+    if (keep == 0) ctr_cache_clear_amounts(&tab->amounts);
     sqlite3_free(list.rows);
-    if (ctr_rc(job->run.conn) != SQLITE_OK) return;
-    job->wrote = true;
-    changes_make_segment(&job->run);
-    ctr_batch_carry(job->tab);
+    if (ctr_rc(tab->conn) != SQLITE_OK) return;
+    make_segment(tab, 0, 0, 1, &job->wrote);
+    if (ctr_rc(tab->conn) == SQLITE_OK) ctr_batch_carry(tab);
 }
 
 typedef enum fold_extent {
+    FOLD_NONE, /* touches no cell, and carries all amounts over */
     FOLD_SOME,
     FOLD_ALL,
     FOLD_AND_COMPACT /* compacts segments even if there is nothing to fold */
@@ -677,52 +728,271 @@ static void fold(folding *job, fold_extent extent)
 {
     size_t fit = (size_t)sqlite3_limit(job->run.db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
     size_t keep = CTR_JOURNAL_AMOUNTS / 4 * 3;
-    if (extent != FOLD_SOME) {
+    if (extent >= FOLD_ALL) {
         if (!is_folded(job->tab)) fold_amounts(job, 0);
-        while (ctr_rc(job->run.conn) == SQLITE_OK && changes_compact(&job->run)) job->wrote = true;
-    } else if (changes_compact(&job->run)) {
-        job->wrote = true;
-    } else {
-        fold_amounts(job, keep < fit ? keep : fit);
+        while (ctr_rc(job->run.conn) == SQLITE_OK && changes_compact(job->tab, &job->wrote))
+            continue;
+    } else if (!changes_compact(job->tab, &job->wrote) && ctr_rc(job->run.conn) == SQLITE_OK) {
+        fold_amounts(job, extent == FOLD_NONE ? SIZE_MAX : keep < fit ? keep : fit);
     }
 }
 
 static int fold_table(ctr_tab *tab, fold_extent extent)
 {
-    folding job = {.tab = tab};
+    folding job = {.tab = tab, .run = ctr_tab_run(tab)};
     ctr_conn *conn = tab->file->conn;
     unsigned nth = conn->ended;
-    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(tab->conn->db);
+    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(conn->db);
     if (!tab->file->checked) ctr_journal_read_again(tab);
-    if (ctr_journal_refresh(tab) || ctr_batch_flush(tab)) return ctr_rc(tab->conn);
-    if (is_folded(tab) && extent != FOLD_AND_COMPACT) return ctr_rc(tab->conn);
-    open_folding(&job);
-    if (ctr_rc(tab->conn) == SQLITE_OK) fold(&job, extent);
+    if (ctr_journal_refresh(tab)) return ctr_rc(conn);
+    if (!tab->folded && ctr_batch_pending(tab) > 0 && ctr_batch_flush_all(tab->file))
+        return ctr_rc(conn);
+    bool is_done = is_folded(tab) && extent != FOLD_AND_COMPACT && extent != FOLD_NONE;
+    if (tab->folded || is_done) return ctr_rc(conn);
+    if (extent != FOLD_NONE) open_folding(&job);
+    if (ctr_rc(conn) == SQLITE_OK) fold(&job, extent);
     close_folding(&job);
-    if (ctr_rc(tab->conn) != SQLITE_OK) {
+    if (ctr_rc(conn) != SQLITE_OK) {
         if (job.wrote) ctr_conn_spoil(conn, nth);
         ctr_batch_abandon(tab);
     }
-    sqlite3_set_last_insert_rowid(tab->conn->db, last_rowid);
-    return ctr_rc(tab->conn);
+    sqlite3_set_last_insert_rowid(conn->db, last_rowid);
+    return ctr_rc(conn);
 }
 
-int ctr_fold_table(ctr_tab *tab)
+/* ---- the journal ----------------------------------------------------------------------------- */
+
+/* Numbers of tables, ascending. */
+typedef struct table_numbers {
+    int64_t *numbers;
+    size_t n, room;
+} table_numbers;
+
+static int by_table_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool add_table(ctr_conn *conn, table_numbers *tables, int64_t number)
+{
+    int64_t *numbers = ctr_array_room(conn, tables->numbers, &tables->room, tables->n + 1,
+                                      sizeof *tables->numbers);
+    if (!numbers) return false;
+    tables->numbers = numbers;
+    numbers[tables->n++] = number;
+    return true;
+}
+
+/* Changes or removes a row of the journal. */
+static void write_kept(ctr_run *run, sqlite3_stmt *change, sqlite3_stmt *remove, int64_t number,
+                       int64_t tabs, const ctr_packed *kept)
+{
+    sqlite3_stmt *statement = tabs ? change : remove;
+    ctr_run_bind_int(run, statement, ":number", number);
+    if (tabs) ctr_run_bind_int(run, statement, ":tabs", tabs);
+    if (tabs) ctr_run_bind_blob(run, statement, ":entries", kept->bytes, kept->size);
+    if (ctr_rc(run->conn) == SQLITE_OK) ctr_run_write(run, statement);
+    sqlite3_reset(statement);
+}
+
+/* Copies the groups of other tables into `kept`, and returns their mask: 0, if there are none. */
+static int64_t keep_others(ctr_conn *conn, ctr_entries *groups, const table_numbers *tables,
+                           ctr_packed *kept)
+{
+    int64_t table, tabs = 0;
+    ctr_entries walk;
+    const uint8_t *from = groups->at;
+    kept->size = 0;
+    uint8_t *out = ctr_pack_room(conn, kept, CTR_ENTRIES_HEADER);
+    if (out) kept->size = (size_t)(ctr_entries_begin(out) - kept->bytes);
+    for (; ctr_entries_group_next(groups, &table, &walk); from = groups->at) {
+        if (bsearch(&table, tables->numbers, tables->n, sizeof table, by_table_number)) continue;
+        size_t size = (size_t)(groups->at - from);
+        out = ctr_pack_room(conn, kept, size);
+        if (!out) break;
+        memcpy(out, from, size);
+        kept->size += size;
+        tabs |= ctr_entries_bit(table);
+    }
+    return tabs;
+}
+
+/* Removes the rows before a number that have groups of these tables alone, if no other table has
+ * one of their bits. Those are most rows, and removed by one statement. */
+static void remove_whole_rows(ctr_run *run, size_t n, int64_t bits, int64_t before)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_CATALOG_BITS);
+    ctr_run_bind_int(run, row, ":bits", bits);
+    bool alone = ctr_run_row(run, row) && sqlite3_column_int64(row, 0) == (int64_t)n;
+    sqlite3_finalize(row);
+    if (alone) ctr_run_with(run, CTR_SQL_JOURNAL_REMOVE_WHOLE, ":number i :bits i", before, bits);
+}
+
+/* Removes the groups of these tables from the rows before a number. A row that is damaged stays as
+ * it is: none of these tables has been able to read it. */
+static void remove_groups(ctr_file *file, const table_numbers *tables, int64_t before)
+{
+    ctr_run run = ctr_file_run(file);
+    ctr_packed kept = {0};
+    int64_t bits = 0;
+    bool checked = false;
+    for (size_t i = 0; i < tables->n; i++) bits |= ctr_entries_bit(tables->numbers[i]);
+    remove_whole_rows(&run, tables->n, bits, before);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_JOURNAL_BACKWARDS),
+                 *change = ctr_run_prepare(&run, CTR_SQL_JOURNAL_CHANGE),
+                 *remove = ctr_run_prepare(&run, CTR_SQL_JOURNAL_REMOVE);
+    ctr_run_bind_int(&run, row, ":bit", bits);
+    while (ctr_run_row(&run, row)) {
+        ctr_entries groups;
+        int64_t number = sqlite3_column_int64(row, CTR_JOURNAL_NUMBER);
+        if (number >= before) continue;
+        ctr_changes_open(&groups, row);
+        int64_t tabs = keep_others(run.conn, &groups, tables, &kept);
+        if (tabs != 0 && !checked) ctr_refuse_ignored_entries(file);
+        checked = checked || tabs != 0;
+        if (groups.status == CTR_OK && ctr_rc(run.conn) == SQLITE_OK)
+            write_kept(&run, change, remove, number, tabs, &kept);
+    }
+    sqlite3_finalize(row);
+    sqlite3_finalize(change);
+    sqlite3_finalize(remove);
+    sqlite3_free(kept.bytes);
+    file->open_number = 0;
+    file->writes++;
+}
+
+/* Appends what the folded tables carry over, and removes what they had before. */
+int ctr_fold_finish(ctr_file *file)
+{
+    ctr_conn *conn = file->conn;
+    table_numbers tables = {0};
+    unsigned nth = conn->ended;
+    int64_t before = INT64_MAX;
+    bool any = false;
+    for (ctr_tab *tab = file->touched; tab; tab = tab->next_touched) {
+        any = any || tab->folded;
+        if (tab->folded) add_table(conn, &tables, ctr_tab_number(tab));
+    }
+    if (tables.n > 0) {
+        qsort(tables.numbers, tables.n, sizeof *tables.numbers, by_table_number);
+        ctr_batch_flush_all(file);
+    }
+    for (ctr_tab *tab = file->touched; tab && ctr_rc(conn) == SQLITE_OK; tab = tab->next_touched) {
+        if (!tab->folded) continue;
+        if (tab->last < before) before = tab->last;
+        tab->folded = false;
+        ctr_batch_free(tab);
+    }
+    if (ctr_rc(conn) == SQLITE_OK && tables.n > 0) remove_groups(file, &tables, before);
+    if (ctr_rc(conn) != SQLITE_OK && any) ctr_conn_spoil(conn, nth);
+    sqlite3_free(tables.numbers);
+    return ctr_rc(conn);
+}
+
+int ctr_fold_begin(ctr_tab *tab)
 {
     return fold_table(tab, FOLD_ALL);
 }
 
+int ctr_fold_table(ctr_tab *tab)
+{
+    return fold_table(tab, FOLD_ALL) ? ctr_rc(tab->conn) : ctr_fold_finish(tab->file);
+}
+
 int ctr_fold_optimize(ctr_tab *tab)
 {
-    return fold_table(tab, FOLD_AND_COMPACT);
+    return fold_table(tab, FOLD_AND_COMPACT) ? ctr_rc(tab->conn) : ctr_fold_finish(tab->file);
+}
+
+void ctr_fold_drop(ctr_tab *tab)
+{
+    ctr_run run = ctr_tab_run(tab);
+    table_numbers tables = {0};
+    int64_t number = ctr_tab_number(tab);
+    if (ctr_rc(tab->conn) == SQLITE_OK && add_table(tab->conn, &tables, number))
+        remove_groups(tab->file, &tables, INT64_MAX);
+    ctr_run_with(&run, CTR_SQL_SEGMENTS_DROP, ":tab i", number);
+    sqlite3_free(tables.numbers);
+}
+
+/* ---- a journal that has grown ---------------------------------------------------------------- */
+
+enum {
+    OLDEST = 64, /* rows from which a commit carries over what other tables have */
+    WORTH_A_FOLD = CTR_JOURNAL_ROWS / 64, /* less rows of a table are not worth a fold */
+};
+
+static int64_t count_journal(ctr_file *file)
+{
+    ctr_run run = ctr_file_run(file);
+    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_COUNT);
+    int64_t n = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
+    ctr_file_give_back(file, CTR_FILE_COUNT, row);
+    file->uncounted = n > 2 * CTR_JOURNAL_ROWS ? OLDEST : WORTH_A_FOLD;
+    return n;
+}
+
+static bool carry_table(ctr_file *file, int64_t number)
+{
+    ctr_run run = ctr_file_run(file);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_NUMBERED);
+    ctr_run_bind_int(&run, row, ":number", number);
+    const char *name = ctr_run_row(&run, row) ? ctr_text_column(file->conn, row, 0) : NULL;
+    ctr_tab *tab = name ? ctr_tab_read(file, name) : NULL;
+    sqlite3_finalize(row);
+    return tab && fold_table(tab, FOLD_NONE) == SQLITE_OK;
+}
+
+/* Returns whether anything was carried over. Tables that cannot be read stay as they are. */
+static bool carry_tables(ctr_file *file, const table_numbers *tables)
+{
+    bool any = false;
+    for (size_t i = 0; i < tables->n && ctr_rc(file->conn) == SQLITE_OK; i++) {
+        ctr_problem trouble;
+        if (i > 0 && tables->numbers[i] == tables->numbers[i - 1]) continue;
+        ctr_problem_try(file->conn, &trouble);
+        any = carry_table(file, tables->numbers[i]) || any;
+        ctr_problem_raise_if(file->conn, &trouble,
+                             file->conn->spoiled || ctr_problem_rolls_back(trouble.rc));
+    }
+    return any;
+}
+
+static void carry_oldest(ctr_file *file)
+{
+    table_numbers tables = {0};
+    ctr_run run = ctr_file_run(file);
+    int64_t last = file->passed, table;
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_JOURNAL_OLDEST);
+    ctr_run_bind_int(&run, row, ":number", file->passed);
+    ctr_run_bind_int(&run, row, ":n", OLDEST);
+    while (ctr_run_row(&run, row)) {
+        ctr_entries groups, walk;
+        ctr_changes_open(&groups, row);
+        while (ctr_entries_group_next(&groups, &table, &walk))
+            if (!add_table(file->conn, &tables, table)) break;
+        last = sqlite3_column_int64(row, CTR_JOURNAL_NUMBER);
+    }
+    sqlite3_finalize(row);
+    if (tables.n > 0) qsort(tables.numbers, tables.n, sizeof *tables.numbers, by_table_number);
+    if (!carry_tables(file, &tables)) file->passed = last;
+    sqlite3_free(tables.numbers);
 }
 
 void ctr_fold_grown(ctr_file *file)
 {
-    for (ctr_tab *tab = file->touched; tab && ctr_rc(file->conn) == SQLITE_OK;
-         tab = tab->next_touched) {
-        bool has_grown = tab->n_entries > CTR_JOURNAL_AMOUNTS || tab->n_rows > CTR_JOURNAL_ROWS;
+    ctr_conn *conn = file->conn;
+    const ctr_tab *any = file->touched;
+    while (any && !any->appended) any = any->next_touched;
+    if (!any || ctr_rc(conn) != SQLITE_OK) return;
+    int64_t rows = file->uncounted-- > 0 ? 0 : count_journal(file);
+    for (ctr_tab *tab = file->touched; tab && ctr_rc(conn) == SQLITE_OK; tab = tab->next_touched) {
+        bool has_grown = tab->n_entries > CTR_JOURNAL_AMOUNTS || tab->n_rows > CTR_JOURNAL_ROWS ||
+                         (rows > CTR_JOURNAL_ROWS && tab->n_rows > WORTH_A_FOLD);
         if (tab->appended && has_grown) fold_table(tab, FOLD_SOME);
-        ctr_problem_where(file->conn, "%s", tab->table);
+        ctr_problem_where(conn, "%s", tab->table);
     }
+    if (rows > 2 * CTR_JOURNAL_ROWS && ctr_rc(conn) == SQLITE_OK) carry_oldest(file);
+    ctr_fold_finish(file);
 }

@@ -325,12 +325,13 @@ static int fold_file(ctr_file *file)
         const char *name = catalog.entries[i].name;
         ctr_stored_read(&shape, file->conn, file->schema, name);
         ctr_tab *tab = ctr_tab_of(file, name, &shape);
-        if (tab) ctr_fold_table(tab);
-        if (tab) ctr_journal_drop(tab);
+        if (tab) ctr_fold_begin(tab);
         ctr_problem_where(file->conn, "%s", name);
         ctr_shape_close(&shape);
     }
     ctr_catalog_close(&catalog);
+    ctr_fold_finish(file);
+    for (ctr_tab *tab = file->tabs; tab; tab = tab->next) ctr_journal_drop(tab);
     return ctr_rc(file->conn);
 }
 
@@ -338,6 +339,9 @@ static int fold_file(ctr_file *file)
 static void tab_close_all(ctr_file *file)
 {
     file->touched = NULL;
+    ctr_index_free(file);
+    sqlite3_free(file->open.bytes);
+    file->open = (ctr_packed){0};
     while (file->tabs) {
         ctr_tab *tab = file->tabs;
         file->tabs = tab->next;

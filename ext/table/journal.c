@@ -1,8 +1,9 @@
-/* table/journal.c - reads the journal of a table into memory, and appends the batch of a
+/* table/journal.c - reads what a table has in the journal into memory, and appends the batches of a
  * transaction.
  */
 #include "table/table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* =================================================================================================
@@ -287,6 +288,7 @@ void ctr_cache_clear(ctr_cache *cache)
 
 enum {
     BATCH_ENTRIES = 8192, /* a longer batch is appended within the transaction */
+    ROW_BYTES = 1 << 16,  /* a row takes no more groups beyond this */
     OPEN_BYTES = 2048     /* a row of the journal does not grow beyond this */
 };
 
@@ -301,6 +303,8 @@ static size_t length_at_savepoint(const ctr_tab *tab)
 void ctr_batch_abandon(ctr_tab *tab)
 {
     tab->n = tab->n_appended = length_at_savepoint(tab);
+    tab->folded = false;
+    if (tab->is_touched) tab->file->open_number = 0;
     ctr_journal_drop(tab);
 }
 
@@ -333,19 +337,24 @@ static void touch(ctr_tab *tab)
     file->touched = tab;
 }
 
-/* Returns whether a stamp was written that is higher than the number of the pending entries. */
-static bool is_overtaken(const ctr_tab *tab)
+/* Returns whether a stamp was written that is higher than the number of the pending ones. */
+static bool is_overtaken(const ctr_file *file)
 {
-    return tab->number != 0 && tab->number < tab->file->learned;
+    return file->drawn != 0 && file->drawn < file->learned;
+}
+
+static size_t most_entries(const ctr_file *file)
+{
+    return (size_t)sqlite3_limit(file->conn->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
 }
 
 int ctr_batch_expect(ctr_tab *tab, int n)
 {
     touch(tab);
-    size_t most = (size_t)sqlite3_limit(tab->conn->db, SQLITE_LIMIT_LENGTH, -1) / CTR_ENTRY_MAX / 2;
     ctr_batch_refuse_triggers(tab);
     size_t pending = ctr_batch_pending(tab);
-    if (pending >= BATCH_ENTRIES || pending >= most || is_overtaken(tab)) ctr_batch_flush(tab);
+    if (pending >= BATCH_ENTRIES || pending >= most_entries(tab->file) || is_overtaken(tab->file))
+        ctr_batch_flush_all(tab->file);
     if (ctr_cache_expect_amounts(tab->conn, &tab->amounts, (size_t)n)) return ctr_rc(tab->conn);
     ctr_entry *batch =
         ctr_array_room(tab->conn, tab->batch, &tab->room, tab->n + (size_t)n, sizeof *batch);
@@ -406,13 +415,13 @@ void ctr_batch_add(ctr_tab *tab, int64_t row, int counter, int64_t n)
 static void note_stamp(ctr_tab *tab, int64_t row, int column)
 {
     const ctr_amount *known = ctr_journal_amount(tab, row, CTR_AMOUNT_COLUMNS + column);
-    ctr_amount *amount = ctr_cache_set_stamp(&tab->amounts, row, column, tab->number);
+    ctr_amount *amount = ctr_cache_set_stamp(&tab->amounts, row, column, tab->file->drawn);
     size_t places[] = {known ? amount->batch : tab->n, tab->n - 1};
     for (int i = 0; i < 2; i++) {
         size_t at = places[i];
         if (at >= tab->n || at < tab->n_appended || at < length_at_savepoint(tab)) continue;
         ctr_entry *entry = &tab->batch[at];
-        if (entry->kind != CTR_ENTRY_STAMPED || entry->row != row ||
+        if (entry->kind != CTR_ENTRY_STAMPED || entry->row != row || entry->number != 0 ||
             entry->word != column / CTR_ENTRY_MASK)
             continue;
         entry->mask |= UINT64_C(1) << column % CTR_ENTRY_MASK;
@@ -445,39 +454,21 @@ void ctr_batch_note(ctr_tab *tab, int64_t row, ctr_entry_kind kind, int counter,
 
 /* ---- appending ------------------------------------------------------------------------------- */
 
-/* Returns the number after the last one in the file. */
-static int64_t next_number(ctr_file *file)
-{
-    int64_t next = 1;
-    ctr_catalog catalog = {0};
-    ctr_run run = ctr_file_run(file);
-    ctr_catalog_read(&catalog, file);
-    for (int i = 0; i < catalog.n && ctr_rc(file->conn) == SQLITE_OK; i++) {
-        run.slots.table = catalog.entries[i].name;
-        int64_t last = ctr_run_number(&run, CTR_SQL_JOURNAL_LAST);
-        if (last >= next && last < INT64_MAX) next = last + 1;
-    }
-    ctr_catalog_close(&catalog);
-    return next;
-}
-
 /* The write lock is held, so no other connection draws numbers. */
-static int64_t draw_number(ctr_tab *tab)
+static int64_t draw_number(ctr_file *file)
 {
-    ctr_file *file = tab->file;
     unsigned version = ctr_file_data_version(file);
     if (!file->numbered || file->numbers_version != version) {
-        file->next_number = next_number(file);
+        ctr_run run = ctr_file_run(file);
+        int64_t last = ctr_run_number(&run, CTR_SQL_JOURNAL_LAST);
+        file->next_number = last < 1 ? 1 : last < INT64_MAX ? last + 1 : last;
         file->numbers_version = version;
-        file->numbered = ctr_rc(tab->conn) == SQLITE_OK;
+        file->numbered = ctr_rc(file->conn) == SQLITE_OK;
     }
-    /* a fold may have removed the row with the last number */
-    if (file->next_number <= tab->last)
-        file->next_number = tab->last < INT64_MAX ? tab->last + 1 : INT64_MAX;
     if (file->next_number <= file->learned) file->next_number = file->learned + 1;
     if (file->next_number >= CTR_JOURNAL_NUMBERS)
-        ctr_problem_set(tab->conn, SQLITE_CORRUPT_VTAB,
-                        "%s_journal is damaged: it has the number %lld", tab->table,
+        ctr_problem_set(file->conn, SQLITE_CORRUPT_VTAB,
+                        "counter_journal is damaged: it has the number %lld",
                         (long long)file->next_number - 1);
     return ctr_batch_stamp_number(file->next_number - 1);
 }
@@ -494,99 +485,183 @@ int64_t ctr_batch_stamp_number(int64_t above)
  * the transaction ends. */
 int64_t ctr_batch_number(ctr_tab *tab)
 {
+    ctr_file *file = tab->file;
     touch(tab);
-    if (is_overtaken(tab)) {
-        ctr_batch_flush(tab);
-        tab->number = 0;
+    if (is_overtaken(file)) {
+        ctr_batch_flush_all(file);
+        file->drawn = 0;
     }
-    if (ctr_rc(tab->conn) == SQLITE_OK && tab->number == 0) {
-        tab->number = draw_number(tab);
-        tab->file->next_number = tab->number + 1;
+    if (ctr_rc(file->conn) == SQLITE_OK && file->drawn == 0) {
+        file->drawn = draw_number(file);
+        file->next_number = file->drawn + 1;
     }
-    return ctr_rc(tab->conn) == SQLITE_OK ? tab->number : 0;
+    return ctr_rc(file->conn) == SQLITE_OK ? file->drawn : 0;
+}
+
+static ctr_tab *first_pending(ctr_tab *tab)
+{
+    while (tab && ctr_batch_pending(tab) == 0) tab = tab->next_touched;
+    return tab;
+}
+
+/* The tables that a row gets: pending ones from `first` up to `end`. */
+typedef struct new_row {
+    ctr_file *file;
+    ctr_tab *first, *end;
+    int64_t number, tabs;
+    bool extends; /* it is the open one, with more groups */
+} new_row;
+
+static ctr_tab *next_of_row(const new_row *row, const ctr_tab *tab)
+{
+    ctr_tab *next = first_pending(tab->next_touched);
+    return next == row->end ? NULL : next;
+}
+
+/* For a statement that was just prepared, or prepared again. */
+static void check_append(const new_row *row)
+{
+    for (ctr_tab *tab = row->first; tab; tab = next_of_row(row, tab)) {
+        ctr_batch_refuse_triggers_anew(tab);
+        ctr_problem_where(row->file->conn, "%s", tab->table);
+    }
+    if (row->extends) ctr_refuse_ignored_entries(row->file);
 }
 
 /* If SQLite prepared the statement again, the schema changed, and there may be new triggers. */
-static void step_write(ctr_tab *tab, sqlite3_stmt *row, bool extends)
+static void step_append(const new_row *row, sqlite3_stmt *statement)
 {
-    ctr_conn *conn = tab->file->conn;
+    ctr_conn *conn = row->file->conn;
     unsigned nth = conn->ended;
-    ctr_run run = ctr_tab_run(tab);
-    ctr_spill_check(tab->file);
-    ctr_run_write(&run, row);
-    bool written = ctr_rc(tab->conn) == SQLITE_OK;
-    if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) {
-        ctr_batch_refuse_triggers_anew(tab);
-        if (extends) ctr_refuse_ignored_entries(tab);
-    }
-    if (written && ctr_rc(tab->conn) != SQLITE_OK) ctr_conn_spoil(conn, nth);
+    ctr_run run = ctr_file_run(row->file);
+    ctr_spill_check(row->file);
+    row->file->writes++;
+    ctr_run_write(&run, statement);
+    bool written = ctr_rc(conn) == SQLITE_OK;
+    if (sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0) check_append(row);
+    if (written && ctr_rc(conn) != SQLITE_OK) ctr_conn_spoil(conn, nth);
 }
 
-/* Writes a new row, or the open one with more entries. */
-static void write_open_row(ctr_tab *tab, bool extends)
+static void write_open_row(const new_row *row)
 {
-    ctr_file *file = tab->file;
-    int64_t number = extends ? tab->open_number : tab->number ? tab->number : draw_number(tab);
-    ctr_slot *slot = ctr_tab_take(tab, extends ? CTR_TAB_EXTEND : CTR_TAB_APPEND);
-    if (!slot) return;
-    if (!slot->checked) {
-        ctr_batch_refuse_triggers_anew(tab);
-        if (extends) ctr_refuse_ignored_entries(tab);
-        slot->checked = ctr_rc(tab->conn) == SQLITE_OK;
-    }
-    sqlite3_stmt *row = slot->kept.statement;
-    ctr_run run = ctr_tab_run(tab);
-    ctr_run_bind_int(&run, row, ":number", number);
-    ctr_run_bind_blob(&run, row, ":entries", tab->open.bytes, tab->open.size);
-    if (ctr_rc(tab->conn) == SQLITE_OK) step_write(tab, row, extends);
-    ctr_tab_give_back(tab, slot);
-    if (ctr_rc(tab->conn) != SQLITE_OK || extends) return;
-    if (file->next_number <= number) file->next_number = number + 1;
-    tab->last = number;
-    tab->number = 0;
-    tab->n_rows++;
+    ctr_file *file = row->file;
+    if (ctr_rc(file->conn) != SQLITE_OK) return;
+    ctr_file_sql which = row->extends ? CTR_FILE_CHANGE : CTR_FILE_APPEND;
+    sqlite3_stmt *statement = ctr_file_take(file, which);
+    if (!statement) return;
+    if (sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_RUN, 0) == 0) check_append(row);
+    ctr_run run = ctr_file_run(file);
+    ctr_run_bind_int(&run, statement, ":number", row->number);
+    ctr_run_bind_int(&run, statement, ":tabs", row->tabs);
+    ctr_run_bind_blob(&run, statement, ":entries", file->open.bytes, file->open.size);
+    if (ctr_rc(file->conn) == SQLITE_OK) step_append(row, statement);
+    ctr_file_give_back(file, which, statement);
+    if (file->next_number <= row->number) file->next_number = row->number + 1;
 }
 
-/* Encodes the pending entries after those of the open row. */
-static void encode_batch(ctr_tab *tab, bool extends)
+/* Encodes the pending entries of a table as a group behind the others. */
+static void encode_group(ctr_tab *tab, new_row *row)
 {
-    if (!extends) tab->open.size = 0;
-    size_t room = CTR_ENTRIES_HEADER + ctr_batch_pending(tab) * CTR_ENTRY_MAX;
-    uint8_t *out = ctr_pack_room(tab->conn, &tab->open, room);
+    ctr_packed *open = &tab->file->open;
+    size_t room = CTR_GROUP_HEADER_MAX + ctr_batch_pending(tab) * CTR_ENTRY_MAX;
+    int64_t table = ctr_tab_number(tab), last = 0;
+    uint8_t *out = table > 0 ? ctr_pack_room(tab->conn, open, room) : NULL;
     if (!out) return;
-    if (!extends) tab->open_row = 0;
-    if (!extends) out = ctr_entries_begin(out);
+    uint8_t *entries = out + CTR_GROUP_HEADER_MAX, *end = entries;
     for (size_t i = tab->n_appended; i < tab->n; i++)
-        out = ctr_entries_put(out, &tab->open_row, &tab->batch[i]);
-    tab->open.size = (size_t)(out - tab->open.bytes);
+        end = ctr_entries_put(end, &last, &tab->batch[i]);
+    out = ctr_entries_group_put(out, table, (size_t)(end - entries));
+    open->size = (size_t)(out - open->bytes);
+    row->tabs |= ctr_entries_bit(table);
+}
+
+/* Puts groups into the row until it is long. */
+static void encode_row(new_row *row)
+{
+    ctr_packed *open = &row->file->open;
+    size_t most = most_entries(row->file) * CTR_ENTRY_MAX;
+    if (most > ROW_BYTES) most = ROW_BYTES;
+    if (!row->extends) {
+        open->size = 0;
+        uint8_t *out = ctr_pack_room(row->file->conn, open, CTR_ENTRIES_HEADER);
+        if (out) open->size = (size_t)(ctr_entries_begin(out) - open->bytes);
+    }
+    for (ctr_tab *tab = row->first; tab && ctr_rc(row->file->conn) == SQLITE_OK;
+         tab = first_pending(tab->next_touched)) {
+        if (tab != row->first && open->size + ctr_batch_pending(tab) * CTR_ENTRY_MAX > most) {
+            row->end = tab;
+            return;
+        }
+        encode_group(tab, row);
+        ctr_problem_where(row->file->conn, "%s", tab->table);
+    }
+}
+
+static void note_appended(const new_row *row, int64_t tabs_before)
+{
+    ctr_tab *next;
+    for (ctr_tab *tab = row->first; tab; tab = next) {
+        next = next_of_row(row, tab);
+        tab->writes++;
+        tab->last = row->number;
+        tab->n_rows += !(tabs_before & ctr_entries_bit(tab->number));
+        tab->n_entries += (int64_t)ctr_batch_pending(tab);
+        tab->appended = true;
+        tab->n = tab->n_appended = length_at_savepoint(tab);
+    }
+}
+
+/* Appends the batches from `first` on, as many as one row takes. Returns the next one, or NULL. */
+static ctr_tab *append_row(ctr_file *file, ctr_tab *first)
+{
+    size_t before = file->open.size, n = 0;
+    for (const ctr_tab *tab = first; tab; tab = tab->next_touched) n += ctr_batch_pending(tab);
+    int64_t tabs = file->open_number ? file->open_tabs : 0;
+    new_row row = {.file = file, .first = first};
+    row.extends =
+        file->open_number > file->learned && file->drawn == 0 && before + n * 8 <= OPEN_BYTES;
+    if (!row.extends) tabs = 0;
+    row.tabs = tabs;
+    row.number = row.extends ? file->open_number : file->drawn ? file->drawn : draw_number(file);
+    encode_row(&row);
+    write_open_row(&row);
+    if (ctr_rc(file->conn) != SQLITE_OK) {
+        ctr_problem_where(file->conn, "%s", first->table);
+        file->numbered = false;
+        file->open_number = row.extends ? file->open_number : 0;
+        file->open.size = before;
+        return NULL;
+    }
+    note_appended(&row, tabs);
+    file->open_number = row.number;
+    file->open_tabs = row.tabs;
+    return row.end;
+}
+
+/* A number that was drawn stands in the first row, and with each stamp in the others. */
+static void pin_stamps(ctr_file *file, ctr_tab *first)
+{
+    for (ctr_tab *tab = first; tab; tab = first_pending(tab->next_touched))
+        for (size_t i = tab->n_appended; i < tab->n; i++)
+            if (tab->batch[i].kind == CTR_ENTRY_STAMPED && tab->batch[i].number == 0)
+                tab->batch[i].number = file->drawn;
 }
 
 /* A transaction has one row that may grow, up to OPEN_BYTES, unless a stamp has to be higher than
- * its number. The host's last_insert_rowid() is restored. */
-int ctr_batch_flush(ctr_tab *tab)
+ * its number. */
+int ctr_batch_flush_all(ctr_file *file)
 {
-    if (ctr_batch_pending(tab) == 0 || ctr_rc(tab->conn) != SQLITE_OK) return ctr_rc(tab->conn);
-    size_t before = tab->open.size;
-    int64_t last_row = tab->open_row;
-    bool extends = tab->open_number > tab->file->learned && tab->number == 0 &&
-                   before + ctr_batch_pending(tab) * 8 <= OPEN_BYTES;
-    encode_batch(tab, extends);
-    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(tab->conn->db);
-    if (ctr_rc(tab->conn) == SQLITE_OK) write_open_row(tab, extends);
-    sqlite3_set_last_insert_rowid(tab->conn->db, last_rowid);
-    if (ctr_rc(tab->conn) != SQLITE_OK) {
-        tab->file->numbered = false;
-        tab->open_number = extends ? tab->open_number : 0;
-        tab->open.size = before;
-        tab->open_row = last_row;
-        return ctr_rc(tab->conn);
+    ctr_tab *tab = first_pending(file->touched);
+    if (!tab || ctr_rc(file->conn) != SQLITE_OK) return ctr_rc(file->conn);
+    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(file->conn->db);
+    while (tab) {
+        tab = append_row(file, tab);
+        if (ctr_rc(file->conn) != SQLITE_OK) break;
+        pin_stamps(file, tab);
+        file->drawn = 0;
     }
-    if (!extends) tab->open_number = tab->last;
-    tab->writes++;
-    tab->n_entries += (int64_t)ctr_batch_pending(tab);
-    tab->appended = true;
-    tab->n = tab->n_appended = length_at_savepoint(tab);
-    return ctr_rc(tab->conn);
+    sqlite3_set_last_insert_rowid(file->conn->db, last_rowid);
+    return ctr_rc(file->conn);
 }
 
 static void carry_row(ctr_tab *tab, int64_t row)
@@ -619,11 +694,11 @@ static void carry_row(ctr_tab *tab, int64_t row)
     }
 }
 
-/* In the order of rows, entries take the fewest bytes. The memory of such a long batch is freed. */
+/* In the order of rows, entries take the fewest bytes. */
 void ctr_batch_carry(ctr_tab *tab)
 {
     ctr_changes list = {0};
-    tab->open_number = 0;
+    tab->file->open_number = 0;
     tab->n_rows = tab->n_entries = 0;
     ctr_journal_list_amounts(tab, &list);
     ctr_entry *batch = ctr_array_room(tab->conn, tab->batch, &tab->room,
@@ -631,27 +706,33 @@ void ctr_batch_carry(ctr_tab *tab)
     if (batch) {
         tab->batch = batch;
         touch(tab);
+        tab->folded = true;
         ctr_batch_note(tab, 0, CTR_ENTRY_FOLDED, 0, CTR_MADE_HERE);
         for (size_t i = 0; i < list.n; i++) carry_row(tab, list.rows[i].row);
-        ctr_batch_flush(tab);
     }
     sqlite3_free(list.rows);
-    tab->open_number = 0;
+}
+
+void ctr_batch_free(ctr_tab *tab)
+{
+    ctr_file *file = tab->file;
+    file->open_number = 0;
+    sqlite3_free(file->open.bytes);
+    file->open = (ctr_packed){0};
     if (tab->n > 0) return;
     sqlite3_free(tab->batch);
-    sqlite3_free(tab->open.bytes);
     tab->batch = NULL;
     tab->room = 0;
-    tab->open = (ctr_packed){0};
 }
 
 int64_t ctr_batch_mark_change(ctr_tab *tab)
 {
-    ctr_batch_flush(tab);
+    ctr_batch_flush_all(tab->file);
     if (ctr_batch_expect(tab, 1)) return 0;
-    ctr_journal_drop(tab); /* a new row, so that its number is that of the change */
+    ctr_journal_drop(tab);
+    tab->file->open_number = 0; /* a new row, so that its number is that of the change */
     ctr_batch_note(tab, 0, CTR_ENTRY_FOLDED, 0, CTR_MADE_HERE);
-    ctr_batch_flush(tab);
+    ctr_batch_flush_all(tab->file);
     int64_t number = tab->last;
     ctr_batch_abandon(tab);
     return ctr_rc(tab->conn) == SQLITE_OK ? number : 0;
@@ -659,21 +740,9 @@ int64_t ctr_batch_mark_change(ctr_tab *tab)
 
 /* ---- all tables of a file -------------------------------------------------------------------- */
 
-int ctr_batch_flush_all(ctr_file *file)
-{
-    for (ctr_tab *tab = file->touched; tab && ctr_rc(file->conn) == SQLITE_OK;
-         tab = tab->next_touched) {
-        ctr_batch_flush(tab);
-        ctr_problem_where(file->conn, "%s", tab->table);
-    }
-    return ctr_rc(file->conn);
-}
-
 bool ctr_batch_any_pending(const ctr_file *file)
 {
-    const ctr_tab *tab = file->touched;
-    while (tab && ctr_batch_pending(tab) == 0) tab = tab->next_touched;
-    return tab != NULL;
+    return first_pending(file->touched) != NULL;
 }
 
 /* Empties all batches. */
@@ -684,22 +753,27 @@ static void untouch(ctr_file *file)
         file->touched = tab->next_touched;
         tab->is_touched = false;
         tab->n = tab->n_appended = tab->n_marks = 0;
-        tab->number = 0;
+        tab->folded = false;
     }
-    file->learned = 0;
+    file->learned = file->drawn = file->open_number = 0;
 }
 
 /* The connection's own commit changes the data version, too. */
 void ctr_batch_committed(ctr_file *file)
 {
+    bool wrote = false;
     for (ctr_tab *tab = file->touched; tab; tab = tab->next_touched) {
         if (ctr_batch_is_ahead(tab)) {
             tab->version = ctr_file_data_version(file);
             file->numbers_version = tab->version;
+            if (tab->last > file->last_number) file->last_number = tab->last;
+            wrote = true;
         }
         tab->appended = false;
-        tab->open_number = 0;
     }
+    unsigned now = file->data_version;
+    if (wrote && file->checked && file->own_version != now - 1) file->own_since = now - 1;
+    if (wrote && file->checked) file->own_version = now;
     untouch(file);
 }
 
@@ -708,6 +782,7 @@ void ctr_batch_rolled_back(ctr_file *file)
     untouch(file);
     for (ctr_tab *tab = file->tabs; tab; tab = tab->next) ctr_journal_drop(tab);
     file->numbered = false;
+    file->writes++;
 }
 
 /* ---- savepoints ------------------------------------------------------------------------------ */
@@ -747,8 +822,9 @@ void ctr_batch_roll_back_to(ctr_file *file, int level)
         if (marked && tab->known && tab->writes == tab->marks[level].writes) continue;
         ctr_batch_abandon(tab);
         if (marked) tab->n_appended = tab->marks[level].appended;
-        if (ctr_batch_pending(tab) == 0) tab->number = 0;
     }
+    if (!ctr_batch_any_pending(file)) file->drawn = 0;
+    file->writes++;
     file->numbered = false;
 }
 
@@ -765,7 +841,170 @@ void ctr_journal_drop(ctr_tab *tab)
     tab->writes++;
     tab->known = tab->untriggered = tab->appended = false;
     tab->ready_at = 0;
-    tab->n_rows = tab->n_entries = tab->last = tab->open_number = 0;
+    tab->n_rows = tab->n_entries = tab->last = tab->number = 0;
+}
+
+/* ---- the index ------------------------------------------------------------------------------- */
+
+/* All groups of the journal, by table. If many tables are read one after the other, each would look
+ * through all rows. */
+typedef struct index_group {
+    int64_t table, number;
+    size_t offset, size;
+} index_group;
+
+struct ctr_index {
+    unsigned version, writes, schemas; /* the data version of the file, and its members, for which
+                                        * it is true */
+    int asked;                         /* how often it was asked for then */
+    bool built;
+    int64_t last;    /* the highest number */
+    int64_t damaged; /* the bits of tables that may have groups in a damaged row */
+    index_group *groups;
+    size_t n, room;
+    ctr_packed bytes;
+};
+
+void ctr_index_free(ctr_file *file)
+{
+    if (!file->index) return;
+    sqlite3_free(file->index->groups);
+    sqlite3_free(file->index->bytes.bytes);
+    sqlite3_free(file->index);
+    file->index = NULL;
+}
+
+static int by_table_and_offset(const void *a, const void *b)
+{
+    const index_group *x = a, *y = b;
+    if (x->table != y->table) return x->table < y->table ? -1 : 1;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static void index_row(ctr_conn *conn, struct ctr_index *index, sqlite3_stmt *stands)
+{
+    ctr_entries groups, walk;
+    int64_t table, tabs = sqlite3_column_int64(stands, CTR_JOURNAL_TABS);
+    index->last = sqlite3_column_int64(stands, CTR_JOURNAL_NUMBER);
+    ctr_changes_open(&groups, stands);
+    while (ctr_entries_group_next(&groups, &table, &walk)) {
+        size_t size = (size_t)(walk.end - walk.at);
+        index_group *all =
+            ctr_array_room(conn, index->groups, &index->room, index->n + 1, sizeof *all);
+        uint8_t *out = ctr_pack_room(conn, &index->bytes, size);
+        if (all) index->groups = all;
+        if (!all || !out) return;
+        memcpy(out, walk.at, size);
+        all[index->n++] = (index_group){table, index->last, index->bytes.size, size};
+        index->bytes.size += size;
+    }
+    if (groups.status != CTR_OK) index->damaged |= tabs;
+}
+
+/* Returns the index if it is worth having one, else NULL. A table with a damaged row is read from
+ * the file, and fails there. */
+static const struct ctr_index *index_for(ctr_tab *tab)
+{
+    enum { WORTH_AN_INDEX = 4, MOST_BYTES = 64 << 20 };
+    ctr_file *file = tab->file;
+    ctr_conn *conn = file->conn;
+    unsigned version = ctr_file_data_version(file);
+    if (ctr_rc(conn) != SQLITE_OK) return NULL;
+    struct ctr_index now = {.version = version, .writes = file->writes, .schemas = file->schemas};
+    const struct ctr_index *was = file->index;
+    if (was &&
+        (was->version != now.version || was->writes != now.writes || was->schemas != now.schemas))
+        ctr_index_free(file);
+    if (!file->index) {
+        file->index = sqlite3_malloc64(sizeof *file->index);
+        if (!file->index) ctr_problem_nomem(conn);
+        if (file->index) *file->index = now;
+    }
+    struct ctr_index *index = file->index;
+    if (!index || ++index->asked <= WORTH_AN_INDEX) return NULL;
+    if (!index->built) {
+        ctr_run run = ctr_file_run(file);
+        sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_JOURNAL_ALL);
+        while (index->bytes.size < MOST_BYTES && ctr_run_row(&run, row))
+            index_row(conn, index, row);
+        sqlite3_finalize(row);
+        if (index->bytes.size >= MOST_BYTES) index->damaged = INT64_MAX;
+        if (index->n > 0)
+            qsort(index->groups, index->n, sizeof *index->groups, by_table_and_offset);
+        index->built = true;
+    }
+    if (ctr_rc(conn) != SQLITE_OK) ctr_index_free(file);
+    bool is_damaged = index && ctr_rc(conn) == SQLITE_OK &&
+                      (index->damaged & ctr_entries_bit(ctr_tab_number(tab))) != 0;
+    return ctr_rc(conn) == SQLITE_OK && !is_damaged ? index : NULL;
+}
+
+/* Returns how many groups are of lower tables, or of this one with lower numbers. */
+static size_t count_groups_before(const struct ctr_index *index, int64_t table, int64_t number)
+{
+    size_t from = 0, to = index->n;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        const index_group *group = &index->groups[middle];
+        if (group->table < table || (group->table == table && group->number < number))
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+void ctr_groups_open(ctr_groups *groups, ctr_tab *tab, int64_t since, bool backwards)
+{
+    int64_t table = ctr_tab_number(tab);
+    *groups = (ctr_groups){.tab = tab, .backwards = backwards, .index = index_for(tab)};
+    if (groups->index) {
+        groups->at = count_groups_before(groups->index, table, since);
+        groups->end = count_groups_before(groups->index, table + 1, INT64_MIN);
+        return;
+    }
+    ctr_run run = ctr_file_run(tab->file);
+    groups->row =
+        ctr_run_prepare(&run, backwards ? CTR_SQL_JOURNAL_BACKWARDS : CTR_SQL_JOURNAL_SINCE);
+    ctr_run_bind_int(&run, groups->row, ":bit", ctr_entries_bit(table));
+    if (!backwards) ctr_run_bind_int(&run, groups->row, ":number", since);
+    groups->of_row = (ctr_entries){.tabs = 0};
+}
+
+static bool next_indexed(ctr_groups *groups)
+{
+    if (groups->at == groups->end) return false;
+    size_t at = groups->backwards ? --groups->end : groups->at++;
+    const index_group *group = &groups->index->groups[at];
+    const uint8_t *bytes = groups->index->bytes.bytes + group->offset;
+    groups->number = group->number;
+    groups->walk = (ctr_entries){.at = bytes, .end = bytes + group->size};
+    return true;
+}
+
+bool ctr_groups_next(ctr_groups *groups)
+{
+    ctr_conn *conn = groups->tab->conn;
+    if (groups->walk.status != CTR_OK) groups->of_row.status = groups->walk.status;
+    for (; ctr_rc(conn) == SQLITE_OK;) {
+        if (groups->of_row.status != CTR_OK) break;
+        if (groups->index) return next_indexed(groups);
+        if (ctr_entries_group_of(&groups->of_row, groups->tab->number, &groups->walk)) return true;
+        if (groups->of_row.status != CTR_OK) continue;
+        ctr_run run = ctr_file_run(groups->tab->file);
+        if (!ctr_run_row(&run, groups->row)) return false;
+        groups->number = sqlite3_column_int64(groups->row, CTR_JOURNAL_NUMBER);
+        ctr_changes_open(&groups->of_row, groups->row);
+    }
+    if (ctr_rc(conn) == SQLITE_OK)
+        ctr_changes_damaged(conn, groups->number, ctr_entries_status_text(groups->of_row.status));
+    return false;
+}
+
+void ctr_groups_close(ctr_groups *groups)
+{
+    sqlite3_finalize(groups->row);
+    groups->row = NULL;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -791,7 +1030,7 @@ static void read_id(ctr_tab *tab)
 static void take_amount(ctr_tab *tab, const ctr_entry *entry, int64_t number)
 {
     if (entry->counter >= tab->cache.n_counters) {
-        ctr_changes_damaged(tab->conn, tab->table, number, "names a counter that does not exist");
+        ctr_changes_damaged(tab->conn, number, "names a counter that does not exist");
         return;
     }
     if (ctr_cache_expect_amounts(tab->conn, &tab->amounts, 1)) return;
@@ -801,7 +1040,7 @@ static void take_amount(ctr_tab *tab, const ctr_entry *entry, int64_t number)
     ctr_sum_add(&sum, amount->n);
     ctr_sum_add(&sum, entry->n);
     if (ctr_sum_value(&sum, &n) != CTR_OK || amount->ticks > INT64_MAX - entry->ticks) {
-        ctr_changes_damaged(tab->conn, tab->table, number, "has amounts out of range");
+        ctr_changes_damaged(tab->conn, number, "has amounts out of range");
         return;
     }
     amount->n = n;
@@ -812,7 +1051,7 @@ static void take_amount(ctr_tab *tab, const ctr_entry *entry, int64_t number)
 static void apply_stamps(ctr_tab *tab, const ctr_entry *entry, int64_t number)
 {
     if (number > CTR_STAMP_MAX) {
-        ctr_changes_damaged(tab->conn, tab->table, number, "has a stamp out of range");
+        ctr_changes_damaged(tab->conn, number, "has a stamp out of range");
         return;
     }
     if (ctr_cache_expect_amounts(tab->conn, &tab->amounts, CTR_ENTRY_MASK)) return;
@@ -834,70 +1073,81 @@ static void apply_entry(ctr_tab *tab, const ctr_entry *entry, int64_t number)
     }
 }
 
-static void take_entries(ctr_tab *tab, sqlite3_stmt *stands)
+static void take_group(ctr_tab *tab, ctr_entries *walk, int64_t number)
 {
     enum { BYTES_OF_AMOUNT = 4 }; /* or more */
-    ctr_entries walk;
     ctr_entry entry;
-    int64_t number = sqlite3_column_int64(stands, CTR_JOURNAL_NUMBER);
-    const uint8_t *bytes = sqlite3_column_blob(stands, CTR_JOURNAL_ENTRIES);
-    ctr_entries_open(&walk, bytes,
-                     bytes ? (size_t)sqlite3_column_bytes(stands, CTR_JOURNAL_ENTRIES) : 0);
-    tab->n_rows++;
-    size_t most = (size_t)(walk.end - walk.at) / BYTES_OF_AMOUNT; /* too many: a forged row */
+    size_t most = (size_t)(walk->end - walk->at) / BYTES_OF_AMOUNT; /* too many: a forged row */
     if (!tab->only)
         ctr_cache_expect_amounts(tab->conn, &tab->amounts, most <= CTR_JOURNAL_AMOUNTS ? most : 0);
-    while (ctr_rc(tab->conn) == SQLITE_OK && ctr_entries_next(&walk, &entry)) {
+    while (ctr_rc(tab->conn) == SQLITE_OK && ctr_entries_next(walk, &entry)) {
         tab->n_entries++;
         if (tab->only && entry.row != *tab->only && entry.kind != CTR_ENTRY_FOLDED) continue;
         if (entry.kind == CTR_ENTRY_FOLDED) {
             ctr_cache_clear(&tab->cache);
             ctr_cache_clear_amounts(&tab->amounts);
-            tab->n_entries = 1;
+            tab->n_entries = tab->n_rows = 1;
             continue;
         }
         apply_entry(tab, &entry, number);
         ctr_cache_forget(&tab->cache, entry.row);
     }
-    if (walk.status != CTR_OK)
-        ctr_changes_damaged(tab->conn, tab->table, number, ctr_entries_status_text(walk.status));
+}
+
+static void take_entries(ctr_tab *tab, sqlite3_stmt *stands)
+{
+    ctr_entries groups, walk;
+    int64_t number = sqlite3_column_int64(stands, CTR_JOURNAL_NUMBER);
+    bool any = false;
+    ctr_changes_open(&groups, stands);
+    while (ctr_rc(tab->conn) == SQLITE_OK && ctr_entries_group_of(&groups, tab->number, &walk)) {
+        tab->n_rows += !any;
+        any = true;
+        take_group(tab, &walk, number);
+        groups.status = walk.status;
+    }
+    if (groups.status != CTR_OK)
+        ctr_changes_damaged(tab->conn, number, ctr_entries_status_text(groups.status));
 }
 
 /* Reads the rows after the last number. Returns false if memory cannot be brought up to date: the
- * row with that number is gone, or segments follow it. A kept statement that has not read any may
- * hide the entries, as an authorizer wanted that is gone since: it is prepared `again`. */
+ * row with that number is gone. A kept statement that has not read any may hide the entries, as an
+ * authorizer wanted that is gone since: it is prepared `again`. */
 static bool read_on(ctr_tab *tab, bool again)
 {
+    ctr_file *file = tab->file;
     bool fits = tab->last == 0, first = true;
-    ctr_run run = ctr_tab_run(tab);
-    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_AMOUNTS);
-    if (!slot) return true;
-    sqlite3_stmt *row = slot->kept.statement;
+    int64_t table = ctr_tab_number(tab);
+    ctr_run run = ctr_file_run(file);
+    sqlite3_stmt *row = ctr_file_take(file, CTR_FILE_JOURNAL);
+    if (!row) return true;
+    if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_RUN, 0) == 0) file->reads_entries = false;
     ctr_run_bind_int(&run, row, ":number", tab->last);
+    ctr_run_bind_int(&run, row, ":bit", ctr_entries_bit(table));
     bool rows = ctr_run_row(&run, row);
-    if (ctr_run_is_hidden(row, CTR_JOURNAL_NUMBER) || ctr_run_is_hidden(row, CTR_JOURNAL_LEVEL))
+    if (ctr_run_is_hidden(row, CTR_JOURNAL_NUMBER) || ctr_run_is_hidden(row, CTR_JOURNAL_TABS))
         ctr_refuse_hidden(tab->conn, tab->table);
     for (; rows && ctr_rc(tab->conn) == SQLITE_OK; rows = ctr_run_row(&run, row)) {
         int64_t number = sqlite3_column_int64(row, CTR_JOURNAL_NUMBER);
-        bool segment = sqlite3_column_int64(row, CTR_JOURNAL_LEVEL) != CTR_LEVEL_TRANSACTIONS;
         if (first && number == tab->last && number != 0) {
             fits = true;
         } else {
-            if (segment && tab->known) fits = false;
             if (!fits) break;
+            bool own = sqlite3_column_int64(row, CTR_JOURNAL_TABS) & ctr_entries_bit(table);
             bool none = sqlite3_column_type(row, CTR_JOURNAL_ENTRIES) == SQLITE_NULL;
-            if (!segment && none && !slot->checked && !again) {
-                ctr_tab_drop(slot);
+            if (own && none && !file->reads_entries && !again) {
+                file->statements[CTR_FILE_JOURNAL].expired = true;
+                ctr_file_give_back(file, CTR_FILE_JOURNAL, row);
                 return read_on(tab, true);
             }
-            if (!segment) take_entries(tab, row);
-            slot->checked = slot->checked || !segment;
+            if (own) take_entries(tab, row);
+            file->reads_entries = file->reads_entries || own;
             tab->last = number;
         }
         first = false;
     }
     if (sqlite3_stmt_status(row, SQLITE_STMTSTATUS_REPREPARE, 1) > 0 && tab->known) fits = false;
-    ctr_tab_give_back(tab, slot);
+    ctr_file_give_back(file, CTR_FILE_JOURNAL, row);
     return fits || ctr_rc(tab->conn) != SQLITE_OK;
 }
 
@@ -907,8 +1157,8 @@ static void take_batch(ctr_tab *tab)
     for (size_t i = tab->n_appended; i < tab->n && ctr_rc(tab->conn) == SQLITE_OK; i++) {
         const ctr_entry *entry = &tab->batch[i];
         if (tab->only && entry->row != *tab->only) continue;
-        bool stamped = entry->kind == CTR_ENTRY_STAMPED;
-        apply_entry(tab, entry, stamped ? ctr_batch_number(tab) : tab->last);
+        bool draws = entry->kind == CTR_ENTRY_STAMPED && entry->number == 0;
+        apply_entry(tab, entry, draws ? ctr_batch_number(tab) : tab->last);
         ctr_amount *amount = entry->kind == CTR_ENTRY_ADDED
                                  ? ctr_cache_find_amount(&tab->amounts, entry->row, entry->counter)
                                  : NULL;
@@ -916,11 +1166,29 @@ static void take_batch(ctr_tab *tab)
     }
 }
 
+/* Reads all from the index, if there is one; returns whether it did. */
+static bool read_indexed(ctr_tab *tab)
+{
+    int64_t last = 0;
+    const struct ctr_index *index = tab->only ? NULL : index_for(tab);
+    if (!index) return false;
+    ctr_groups groups;
+    ctr_groups_open(&groups, tab, INT64_MIN, false);
+    while (ctr_groups_next(&groups)) {
+        if (groups.number != last) tab->n_rows++;
+        last = groups.number;
+        take_group(tab, &groups.walk, last);
+    }
+    ctr_groups_close(&groups);
+    tab->last = index->last;
+    return true;
+}
+
 static void read_anew(ctr_tab *tab)
 {
     ctr_journal_drop(tab);
     read_id(tab);
-    read_on(tab, false);
+    if (!read_indexed(tab)) read_on(tab, false);
     take_batch(tab);
     tab->known = ctr_rc(tab->conn) == SQLITE_OK;
     if (!tab->known) ctr_journal_drop(tab);
@@ -939,16 +1207,28 @@ static bool is_of_another_id(ctr_tab *tab)
 
 void ctr_journal_read_again(ctr_tab *tab)
 {
-    if (ctr_batch_flush(tab)) return;
+    if (ctr_batch_flush_all(tab->file)) return;
     bool appended = tab->appended;
     ctr_journal_drop(tab);
     tab->appended = appended;
+}
+
+/* Only this connection committed since: what it noted for the table is in memory. */
+static void follow_own_commits(ctr_tab *tab, unsigned version)
+{
+    const ctr_file *file = tab->file;
+    bool is_own =
+        version == file->own_version && tab->version - file->own_since < version - file->own_since;
+    if (!is_own) return;
+    tab->version = version;
+    if (file->last_number > tab->last) tab->last = file->last_number;
 }
 
 int ctr_journal_refresh(ctr_tab *tab)
 {
     if (ctr_rc(tab->conn) != SQLITE_OK || ctr_tab_is_ready(tab)) return ctr_rc(tab->conn);
     unsigned version = ctr_file_data_version(tab->file);
+    if (tab->known) follow_own_commits(tab, version);
     bool stale = version != tab->version || tab->doubtful;
     if (tab->known && (stale || tab->file->checked) && is_of_another_id(tab))
         ctr_journal_read_again(tab);

@@ -82,6 +82,7 @@ void ctr_catalog_add(ctr_conn *conn, const char *schema, const char *table, cons
     ctr_run run = ctr_run_on(conn, schema, NULL);
     ctr_run_do(&run, CTR_SQL_CATALOG_CREATE, NULL);
     ctr_run_with(&run, CTR_SQL_CATALOG_INSERT, ":name t :birth t", table, birth);
+    ctr_run_do(&run, CTR_SQL_CATALOG_MARK, NULL);
 }
 
 void ctr_catalog_remove(ctr_conn *conn, const char *schema, const char *table)
@@ -180,10 +181,11 @@ static bool is_among(const char *name, const char *const *names)
     return *names != NULL;
 }
 
-/* Is it a stored table of the counter table? */
+/* Is it a stored table of the counter table, or one in which it has rows? */
 static bool is_stored_of(const char *name, const char *table)
 {
     size_t size = strlen(table);
+    if (is_among(name, ctr_stored_shared())) return true;
     if (sqlite3_strnicmp(name, table, (int)size) != 0 || name[size] != '_') return false;
     return is_among(name + size + 1, ctr_stored_suffixes());
 }
@@ -243,9 +245,9 @@ bool ctr_refuse_is_hiding(const ctr_shape *shape, sqlite3_stmt *row, bool keys)
 int ctr_refuse_hidden(ctr_conn *conn, const char *table)
 {
     return ctr_problem_set(conn, SQLITE_AUTH,
-                           "an authorizer of this connection hides columns of %s_cells or "
-                           "%s_journal: what is counted there would be lost",
-                           table, table);
+                           "an authorizer of this connection hides columns of %s_cells or the "
+                           "journal: what is counted there would be lost",
+                           table);
 }
 
 void ctr_refuse_hidden_by(ctr_slot *slot, const ctr_tab *tab)
@@ -254,17 +256,19 @@ void ctr_refuse_hidden_by(ctr_slot *slot, const ctr_tab *tab)
     if (!slot->checked) ctr_refuse_hidden(tab->conn, tab->table);
 }
 
-void ctr_refuse_ignored_entries(const ctr_tab *tab)
+void ctr_refuse_ignored_entries(const ctr_file *file)
 {
-    enum { PARAMETERS = 2 };
-    ctr_run run = ctr_tab_run(tab);
+    enum { PARAMETERS = 3 };
+    ctr_run run = ctr_file_run(file);
     if (count_opcodes(&run, CTR_SQL_JOURNAL_EXPLAIN, "Variable", "Variable") < PARAMETERS)
-        ctr_refuse_hidden(tab->conn, tab->table);
+        ctr_problem_set(file->conn, SQLITE_AUTH,
+                        "an authorizer of this connection ignores columns of counter_journal: what "
+                        "is counted there would be lost");
 }
 
 void ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape)
 {
-    enum { JOURNAL_COLUMNS = 3 };
+    enum { JOURNAL_COLUMNS = 7 };
     const char *counters = ctr_shape_counter_list(tab->conn, shape),
                *changes = ctr_shape_update_changes(tab->conn, shape);
     ctr_run run = ctr_tab_run(tab);
@@ -282,19 +286,21 @@ void ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape)
 
 const char *const *ctr_stored_suffixes(void)
 {
-    static const char *const suffixes[] = {"cells", "journal", "state", NULL};
+    static const char *const suffixes[] = {"cells", "state", NULL};
     return suffixes;
 }
 
 const char *const *ctr_stored_of_file(void)
 {
-    static const char *const tables[] = {"counter_tables",
-                                         "counter_replica",
-                                         "counter_conflicts",
-                                         "counter_sources",
-                                         "counter_peers",
-                                         "counter_untracked",
-                                         NULL};
+    static const char *const tables[] = {"counter_tables",  "counter_replica",  "counter_conflicts",
+                                         "counter_sources", "counter_peers",    "counter_untracked",
+                                         "counter_journal", "counter_segments", NULL};
+    return tables;
+}
+
+const char *const *ctr_stored_shared(void)
+{
+    static const char *const tables[] = {"counter_journal", "counter_segments", NULL};
     return tables;
 }
 
@@ -322,6 +328,26 @@ static ctr_sql create_cells(const ctr_shape *shape)
     return shape->keyed ? CTR_SQL_SCHEMA_CREATE_CELLS_BY_KEY : CTR_SQL_SCHEMA_CREATE_CELLS;
 }
 
+/* Makes the journal of the file, unless it has one. A table of the user may have the name. */
+static void create_journal(ctr_conn *conn, const char *schema)
+{
+    ctr_run run = ctr_run_on(conn, schema, NULL);
+    ctr_run_do(&run, CTR_SQL_JOURNAL_CREATE, NULL);
+    ctr_run_do(&run, CTR_SQL_SEGMENTS_CREATE, NULL);
+    for (const char *const *name = ctr_stored_shared(); *name && ctr_rc(conn) == SQLITE_OK; name++)
+        ctr_schema_is_table(conn, schema, *name);
+    if (ctr_rc(conn) != SQLITE_OK) return;
+    ctr_problem other;
+    ctr_problem_try(conn, &other);
+    sqlite3_finalize(ctr_run_prepare(&run, CTR_SQL_SCHEMA_EXPLAIN_JOURNAL));
+    bool is_other = other.rc == SQLITE_ERROR;
+    ctr_problem_raise_if(conn, &other, !is_other);
+    if (is_other)
+        ctr_problem_set(conn, SQLITE_ERROR,
+                        "the names counter_journal and counter_segments are reserved, and the file "
+                        "has a table of that name with other columns: rename it first");
+}
+
 void ctr_stored_create(const ctr_shape *shape, ctr_conn *conn, const char *schema,
                        const char *table)
 {
@@ -338,7 +364,7 @@ void ctr_stored_create(const ctr_shape *shape, ctr_conn *conn, const char *schem
     run.slots.definition = definition;
     run.slots.keys = keys;
     ctr_run_do(&run, create_cells(shape), NULL);
-    ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_JOURNAL, NULL);
+    create_journal(conn, schema);
     run.slots.definition = floors;
     ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_STATE, NULL);
 }
@@ -347,7 +373,6 @@ void ctr_stored_drop(ctr_conn *conn, const char *schema, const char *table)
 {
     ctr_run run = ctr_run_on(conn, schema, table);
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_CELLS, NULL);
-    ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_JOURNAL, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_STATE, NULL);
 }
 
@@ -356,7 +381,6 @@ void ctr_stored_rename(ctr_conn *conn, const char *schema, const char *table, co
     ctr_run run = ctr_run_on(conn, schema, table);
     run.slots.name = to;
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_CELLS, NULL);
-    ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_JOURNAL, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_STATE, NULL);
 }
 

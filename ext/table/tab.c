@@ -101,7 +101,6 @@ static const struct {
     [CTR_TAB_SET_ROW] = {CTR_SQL_ROWS_SET_ROW_CELL, NULL, NULL, NULL},
     [CTR_TAB_BELOW] = {CTR_SQL_FLOORS_BELOW, NULL, some_above, NULL},
     [CTR_TAB_FLOORS] = {CTR_SQL_FLOORS_READ, ctr_shape_key_list, NULL, NULL},
-    [CTR_TAB_AMOUNTS] = {CTR_SQL_JOURNAL_AMOUNTS, NULL, NULL, NULL},
     [CTR_TAB_COUNTERS] = {CTR_SQL_COLUMNS_ALL, NULL, NULL, NULL},
     [CTR_TAB_REQUEST] = {CTR_SQL_REQUESTS_FIND, NULL, NULL, NULL},
     [CTR_TAB_SET_REQUEST] = {CTR_SQL_REQUESTS_INSERT, NULL, NULL, NULL},
@@ -117,8 +116,6 @@ static const struct {
     [CTR_TAB_SHOW_DELETED] = {CTR_SQL_TRACK_SHOW_DELETED, NULL, NULL, NULL},
     [CTR_TAB_SHOWN] = {CTR_SQL_TRACK_LOOK, NULL, NULL, NULL},
     [CTR_TAB_FIND_SHOWN] = {CTR_SQL_TRACK_FIND, NULL, NULL, NULL},
-    [CTR_TAB_APPEND] = {CTR_SQL_JOURNAL_NOTE, NULL, NULL, NULL},
-    [CTR_TAB_EXTEND] = {CTR_SQL_JOURNAL_EXTEND, NULL, NULL, NULL},
 };
 
 ctr_run ctr_tab_run(const ctr_tab *tab)
@@ -152,15 +149,10 @@ static void prepare_slot(ctr_tab *tab, ctr_slot *slot, ctr_tab_sql which)
     ctr_text_release(tab->conn, mark);
 }
 
-static void release(ctr_tab *tab, ctr_tab_sql first, ctr_tab_sql end)
-{
-    for (ctr_tab_sql which = first; which < end; which++)
-        if (!tab->slots[which].kept.taken) ctr_conn_close_kept(&tab->slots[which].kept);
-}
-
 void ctr_tab_release(ctr_tab *tab)
 {
-    release(tab, 0, CTR_TAB_STATEMENTS);
+    for (ctr_tab_sql which = 0; which < CTR_TAB_STATEMENTS; which++)
+        if (!tab->slots[which].kept.taken) ctr_conn_close_kept(&tab->slots[which].kept);
 }
 
 /* The statements may be those of another table: nobody takes them any more. */
@@ -180,7 +172,7 @@ static void become_keeper(ctr_tab *tab)
     ctr_tab **place = &tab->file->keepers[tab->file->n_keepers++ % CTR_TABS_KEPT];
     if (*place) {
         (*place)->keeps = false;
-        release(*place, 0, CTR_TAB_APPEND);
+        ctr_tab_release(*place);
     }
     *place = tab;
     tab->keeps = true;
@@ -207,7 +199,7 @@ static ctr_slot *take_slot(ctr_tab *tab, ctr_tab_sql which, bool shared)
         *slot = (ctr_slot){.temporary = true};
     }
     slot->kept.taken = true;
-    if (!slot->kept.statement && which < CTR_TAB_APPEND) become_keeper(tab);
+    if (!slot->kept.statement) become_keeper(tab);
     return slot;
 }
 
@@ -318,7 +310,6 @@ void ctr_tab_free(ctr_tab *tab)
     ctr_cache_clear_amounts(&tab->amounts);
     sqlite3_free(tab->batch);
     sqlite3_free(tab->marks);
-    sqlite3_free(tab->open.bytes);
     ctr_regular_close(tab);
     ctr_shape_close(&tab->shape);
     sqlite3_free(tab->table);
@@ -410,6 +401,26 @@ ctr_tab *ctr_tab_read(ctr_file *file, const char *table)
     ctr_tab *tab = is ? ctr_tab_of(file, table, &shape) : NULL;
     ctr_shape_close(&shape);
     return tab;
+}
+
+int64_t ctr_tab_number(ctr_tab *tab)
+{
+    ctr_conn *conn = tab->conn;
+    if (tab->number > 0 || ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn) ? 0 : tab->number;
+    ctr_run run = ctr_file_run(tab->file);
+    sqlite3_stmt *row = ctr_file_take(tab->file, CTR_FILE_NUMBER);
+    ctr_run_bind_text(&run, row, ":name", tab->table);
+    bool found = ctr_run_row(&run, row);
+    int64_t number = found ? sqlite3_column_int64(row, 0) : 0;
+    ctr_run_refuse_hidden(&run, row, 1, "counter_tables");
+    if (!found)
+        ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "the table is missing in counter_tables");
+    else if (number < 1 || number > CTR_GROUP_TABLES)
+        ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "counter_tables is damaged: %s has no number",
+                        tab->table);
+    ctr_file_give_back(tab->file, CTR_FILE_NUMBER, row);
+    if (ctr_rc(conn) == SQLITE_OK) tab->number = number;
+    return tab->number;
 }
 
 void ctr_tab_forget(ctr_file *file, const char *table)

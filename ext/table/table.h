@@ -68,12 +68,6 @@ typedef enum ctr_part { CTR_KEYS, CTR_COUNTERS, CTR_KEYS_FIRST, CTR_AS_DECLARED 
  * INTEGER and REAL of one value are the same; under collations of the application the spelling
  * counts. */
 
-/* A buffer that grows. Zero it first, reuse it, and free `bytes`. */
-typedef struct ctr_packed {
-    uint8_t *bytes;
-    size_t size, room;
-} ctr_packed;
-
 /* The counter tables of a file: present names and birth names.
  *
  *     counter_tables(name, birth, token)
@@ -159,8 +153,7 @@ typedef enum ctr_tab_sql {
     CTR_TAB_ROW,     /* the row cell */
     CTR_TAB_SET_ROW, /* that alone */
     CTR_TAB_BELOW,
-    CTR_TAB_FLOORS, /* the key columns, _seq, rows and bytes removed so far; a row at most */
-    CTR_TAB_AMOUNTS,
+    CTR_TAB_FLOORS,   /* the key columns, _seq, rows and bytes removed so far; a row at most */
     CTR_TAB_COUNTERS, /* that were added or dropped */
     CTR_TAB_REQUEST,  /* a request that was taken */
     CTR_TAB_SET_REQUEST,
@@ -176,8 +169,6 @@ typedef enum ctr_tab_sql {
     CTR_TAB_SHOW_DELETED,
     CTR_TAB_SHOWN,
     CTR_TAB_FIND_SHOWN,
-    CTR_TAB_APPEND, /* this and the next: kept by all tables */
-    CTR_TAB_EXTEND,
     CTR_TAB_STATEMENTS
 } ctr_tab_sql;
 
@@ -224,8 +215,9 @@ typedef struct ctr_tab {
     int looks;           /* look-ups of one row while memory was not known */
     bool doubtful;       /* the file may be another one */
     unsigned version;    /* the data version of the file for which memory is valid */
+    int64_t number;      /* of the table in the journal, 0: not read yet; see ctr_tab_number */
     int64_t last;        /* the highest number in the journal, 0: it is empty */
-    int64_t n_rows, n_entries; /* rows of transactions; their amounts and other changes */
+    int64_t n_rows, n_entries; /* rows that have a group of it; its amounts and other changes */
     uint8_t id[CTR_ID_SIZE];   /* the id of the shards to which amounts belong */
     int64_t least;             /* the lowest clock under that id */
 
@@ -243,11 +235,8 @@ typedef struct ctr_tab {
     size_t n_appended;       /* the first entries of the batch that are in the file */
     ctr_journal_mark *marks; /* by the level of the savepoint */
     size_t n_marks, room_for_marks;
-    bool appended;       /* this transaction appended to the file */
-    int64_t number;      /* that the entries not yet appended will have, or 0: not drawn yet */
-    int64_t open_number; /* the row appended last, if it can grow, or 0 */
-    ctr_packed open;     /* its bytes */
-    int64_t open_row;    /* the row of its last entry */
+    bool appended; /* this transaction appended to the file */
+    bool folded;   /* what stands in earlier rows is to be removed */
 } ctr_tab;
 
 /* The changed rows of a table, read from its journal.
@@ -256,8 +245,23 @@ typedef struct ctr_tab {
  *     ctr_changes_latest(conn, &changes);      by row, each once, with its highest number
  *     sqlite3_free(changes.rows); */
 
-/* Columns of CTR_SQL_JOURNAL_SINCE and CTR_SQL_JOURNAL_LEVELS. */
-enum { CTR_JOURNAL_NUMBER, CTR_JOURNAL_LEVEL, CTR_JOURNAL_ENTRIES };
+/* Columns of statements on the journal; those on segments have the level in place of the mask. */
+enum { CTR_JOURNAL_NUMBER, CTR_JOURNAL_TABS, CTR_JOURNAL_ENTRIES };
+enum { CTR_SEGMENT_LEVEL = CTR_JOURNAL_TABS };
+
+/* What a table has in the journal. */
+typedef struct ctr_groups {
+    ctr_tab *tab;
+    int64_t number;   /* of the row */
+    ctr_entries walk; /* the entries of the group */
+
+    /* Private. */
+    sqlite3_stmt *row;
+    ctr_entries of_row;
+    const struct ctr_index *index; /* or NULL: read from the file */
+    size_t at, end;
+    bool backwards;
+} ctr_groups;
 
 typedef struct ctr_changes {
     ctr_change_of_row *rows; /* owned: sqlite3_free */
@@ -265,9 +269,13 @@ typedef struct ctr_changes {
     const struct ctr_changes *only; /* private: the rows that are read, sorted; NULL: all */
 } ctr_changes;
 
-/* The journal of one table: amounts that the cells lack, and the list of changed rows.
+/* The journal of a file: for each table amounts that the cells lack, and the list of changed rows.
  *
- *     page_views_journal(_seq INTEGER PRIMARY KEY, level INTEGER, entries BLOB)    core/entries.c
+ *     counter_journal(_seq INTEGER PRIMARY KEY, tabs INTEGER, entries BLOB)        core/entries.c
+ *     counter_segments(tab, number, level, entries)
+ *
+ * A transaction appends one row, with a group for each table that it changed. Each table reads its
+ * own groups alone.
  *
  * The state of a counter is its cell plus the amount of the journal, which belongs to the shard of
  * the file's id. An increment is noted in a batch in memory (table/journal.c), which is appended to
@@ -279,7 +287,8 @@ typedef struct ctr_changes {
  *
  * Memory is valid while the data version of the file is the same. After commits of other
  * connections, their rows of the journal are read: amounts are added, rows whose cells were written
- * are forgotten, and after a fold all memory is dropped.
+ * are forgotten, and after a fold all memory is dropped. If the last row that was read is gone, all
+ * are read again.
  *
  * Numbers rise across all tables of a file. They follow the time in milliseconds times 4096, so
  * that they usually rise even after a file was restored. */
@@ -830,9 +839,6 @@ int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, boo
  *
  *     CREATE TABLE products_counters_cells("id" INTEGER PRIMARY KEY, "stock" BLOB)
  *
- *     CREATE TABLE page_views_journal(
- *       _seq INTEGER PRIMARY KEY, level INTEGER, entries BLOB)                 see table/journal.c
- *
  *     CREATE TABLE page_views_state(
  *       _id INTEGER PRIMARY KEY, _kind TEXT, _row, _name, _value, _seq, _rows, _bytes,
  *       path TEXT COLLATE "BINARY", hour INTEGER COLLATE "BINARY",
@@ -849,13 +855,15 @@ int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, boo
  * each a cell or NULL. Names that begin with an underscore are ours. A stored table of any other
  * shape is damaged, and we refuse it before we use it. */
 
-/* The stored tables of a counter table: "cells", "journal", "state"; NULL at the end. */
+/* The stored tables of a counter table: "cells", "state"; NULL at the end. */
 const char *const *ctr_stored_suffixes(void);
 
-/* Those of a file; NULL at the end. */
+/* Those of a file; of these, the ones in which each counter table has rows; NULL at the end. */
 const char *const *ctr_stored_of_file(void);
+const char *const *ctr_stored_shared(void);
 
-/* Creates, drops and renames the stored tables. */
+/* Creates, drops and renames the stored tables; what a table has in those of the file is removed by
+ * ctr_fold_drop. */
 void ctr_stored_create(const ctr_shape *shape, ctr_conn *conn, const char *schema,
                        const char *table);
 void ctr_stored_drop(ctr_conn *conn, const char *schema, const char *table);
@@ -899,6 +907,9 @@ int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape);
 
 /* Returns the table with the shape that it has now, as ctr_tab_of does; NULL on error. */
 ctr_tab *ctr_tab_read(ctr_file *file, const char *table);
+
+/* Returns the number of the table in the journal of its file; 0 on error. */
+int64_t ctr_tab_number(ctr_tab *tab);
 
 /* Returns a run of statements on the table. `tab` may be NULL after an error. */
 ctr_run ctr_tab_run(const ctr_tab *tab);
@@ -1177,7 +1188,7 @@ void ctr_journal_read_again(ctr_tab *tab);
  *     ctr_batch_add        an increment
  *     ctr_batch_stamp      a write of regular columns
  *     ctr_batch_note       another change
- *     ctr_batch_flush      appends the batch
+ *     ctr_batch_flush_all  appends the batches of all tables of the file, as one row
  *
  * It is appended before the commit, before a SAVEPOINT, and before other code reads the stored
  * tables. The batch is a list. A savepoint records its length and the number of appended entries.
@@ -1191,15 +1202,15 @@ void ctr_journal_read_again(ctr_tab *tab);
  * after the savepoint: rows that a table refuses are undone one by one.
  *
  * The stamps of regular columns have the number of their row of the journal, a hybrid logical
- * clock: it is drawn with the first of them, and higher than all stamps in the cells of the file.
- * So the stamps in the cells need not be looked at. After a merge in the same transaction, whose
- * stamps may be higher, a new row begins with a higher number. A row that was appended takes no
- * stamps. */
+ * clock: it is drawn with the first of them in any table, and higher than all stamps in the cells
+ * of the file. So the stamps in the cells need not be looked at. After a merge in the same
+ * transaction, whose stamps may be higher, a new row begins with a higher number. A row that was
+ * appended takes no stamps. */
 
 /* Refuses to write if the write would run triggers. */
 int ctr_batch_refuse_triggers(ctr_tab *tab);
 
-/* Makes room for `n` entries, and appends the batch if it has grown long. */
+/* Makes room for `n` entries, and appends the batches if this one has grown long. */
 int ctr_batch_expect(ctr_tab *tab, int n);
 
 /* Returns the number that the entries which follow will have. The write lock is held. 0 on
@@ -1213,6 +1224,8 @@ int64_t ctr_batch_mark_change(ctr_tab *tab);
 
 /* ---- all tables of a file that this transaction has written to, or is about to ---- */
 
+/* Appends all batches as one row, or several if they are long, which may grow until the transaction
+ * ends. The host's last_insert_rowid() is restored. */
 int ctr_batch_flush_all(ctr_file *file);
 
 /* ==== changes.c =============================================================================== */
@@ -1226,22 +1239,30 @@ void ctr_changes_read(ctr_changes *changes, ctr_tab *tab, int64_t since);
 /* Sorts by row, ascending, and keeps each row once, with its highest number and all its origins. */
 int ctr_changes_latest(ctr_conn *conn, ctr_changes *changes);
 
-/* Fails with "t_journal is damaged: row 5 is truncated". */
-int ctr_changes_damaged(ctr_conn *conn, const char *table, int64_t number, const char *what);
+/* Fails with "counter_journal is damaged: row 5 is truncated"; the second with
+ * "counter_segments ...". */
+int ctr_changes_damaged(ctr_conn *conn, int64_t number, const char *what);
+int ctr_changes_segment_damaged(ctr_conn *conn, int64_t number, const char *what);
+
+/* Begins a walk through the groups of a row of the journal. */
+void ctr_changes_open(ctr_entries *groups, sqlite3_stmt *stands);
 
 /* Moves amounts of a journal into the cells.
  *
- * A fold writes each row with amounts once, in the order of storage. It turns the journal's rows of
- * transactions into a segment of level 1: a list of changed rows, with numbers. If the journal has
+ * A fold writes each row with amounts once, in the order of storage. It turns the table's groups in
+ * the journal into a segment of level 1: a list of changed rows, with numbers. If the journal has
  * grown too long, a commit folds only the rows that lie densest, and carries the other amounts
  * over, added up, into one new row of the journal:
  *
- *     rows of transactions            segment, level 1        row of a transaction
+ *     groups of transactions          segment, level 1        group of a transaction
  *     +1 row 5, +1 row 9, +1 row 5    5, 9: with numbers      all folded; +2 row 5
  *
  * Here row 9 was folded into its cell; a few rows that change often stay in the journal.
  *
- * A commit folds, or compacts segments (table/changes.c), never both.
+ * A commit folds the tables that it wrote, and of each either that or its segments are compacted
+ * (table/changes.c). If the journal is twice too long, a commit also carries over what other tables
+ * have in its oldest rows, and adds it up, without touching their cells; a table that cannot be
+ * read stays as it is. Rows without a group that is still needed are removed.
  *
  * A fold runs in the current transaction. If it fails half-way, with amounts both in the cells and
  * in the journal, it spoils the transaction (ctr_conn_spoil). */
@@ -1252,6 +1273,13 @@ int ctr_fold_table(ctr_tab *tab);
 
 /* The same, and compacts segments even if there is nothing to fold. */
 int ctr_fold_optimize(ctr_tab *tab);
+
+/* Folds the journal of several tables: each, then finish for the file. */
+int ctr_fold_begin(ctr_tab *tab);
+int ctr_fold_finish(ctr_file *file);
+
+/* Removes what a table has in the journal, before it is dropped. */
+void ctr_fold_drop(ctr_tab *tab);
 
 /* ==== events.c ================================================================================ */
 
@@ -1537,9 +1565,9 @@ bool ctr_refuse_is_hiding(const ctr_shape *shape, sqlite3_stmt *row, bool keys);
  * slot. Fails if an authorizer hides one. */
 void ctr_refuse_hidden_by(ctr_slot *slot, const ctr_tab *tab);
 
-/* Fail if an authorizer of the host answers IGNORE, so that SQLite would leave out a column: the
- * entries of a journal row that is extended; a cell that is read or written. */
-void ctr_refuse_ignored_entries(const ctr_tab *tab);
+/* Fail if an authorizer of the host answers IGNORE, so that SQLite would leave out a column: those
+ * of a journal row that is changed; a cell that is read or written. */
+void ctr_refuse_ignored_entries(const ctr_file *file);
 void ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape);
 
 /* ==== tab.c =================================================================================== */
@@ -1613,14 +1641,26 @@ void ctr_cache_forget(ctr_cache *cache, int64_t id);
 /* Drops all rows, and frees their memory. */
 void ctr_cache_clear(ctr_cache *cache);
 
-/* The limits beyond which a commit shortens a journal: amounts and other changes, rows of
- * transactions. */
+/* The limits beyond which a commit shortens a journal: amounts and other changes of a table; rows.
+ * */
 #ifndef CTR_JOURNAL_AMOUNTS
 #define CTR_JOURNAL_AMOUNTS 65536
 #endif
 #ifndef CTR_JOURNAL_ROWS
 #define CTR_JOURNAL_ROWS 4096
 #endif
+
+/* Walks what a table has in the journal, from a number on, or backwards from the end. A fault is an
+ * error. The caller closes it, also after a failure.
+ *
+ *     ctr_groups_open(&groups, tab, since, false);
+ *     while (ctr_groups_next(&groups)) groups.number, groups.walk */
+void ctr_groups_open(ctr_groups *groups, ctr_tab *tab, int64_t since, bool backwards);
+bool ctr_groups_next(ctr_groups *groups);
+void ctr_groups_close(ctr_groups *groups);
+
+/* Frees the index of the journal of a file. */
+void ctr_index_free(ctr_file *file);
 
 /* Brings memory up to date for one row alone: memory then has only this row. So a fresh connection
  * answers its first look-up without a table of all amounts. */
@@ -1653,12 +1693,12 @@ void ctr_batch_stamp(ctr_tab *tab, int64_t row, const bool *mask, int n);
  * or the row cell; or that all memory is out of date. */
 void ctr_batch_note(ctr_tab *tab, int64_t row, ctr_entry_kind kind, int counter, ctr_origin origin);
 
-/* Appends the batch, in a row that may grow until the transaction ends. */
-int ctr_batch_flush(ctr_tab *tab);
-
-/* After a fold: appends a row that says that all earlier amounts were folded, and has the amounts
- * that are carried over. */
+/* After a fold: notes that all earlier amounts were folded, and the amounts that are carried over.
+ * They are the first of a new row. */
 void ctr_batch_carry(ctr_tab *tab);
+
+/* Frees the memory of the batch, unless it is in use, and of the open row. */
+void ctr_batch_free(ctr_tab *tab);
 
 /* Drops the batch, down to the last savepoint, and all memory. */
 void ctr_batch_abandon(ctr_tab *tab);
@@ -1677,9 +1717,6 @@ void ctr_batch_roll_back_to(ctr_file *file, int level);
 
 /* ==== changes.c =============================================================================== */
 
-/* A row of level 0; a segment is of level 1 or higher. */
-enum { CTR_LEVEL_TRANSACTIONS = 0 };
-
 /* Does as ctr_changes_read for some rows, each once and sorted: of these, all are listed if `since`
  * is 0. */
 void ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since,
@@ -1687,17 +1724,17 @@ void ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since,
 
 /* The list of changes of a journal, kept short.
  *
- * A fold turns the rows of transactions into one segment of level 1: changed rows, with numbers. As
- * in an LSM tree, eight segments of a level become one of the next, which keeps the highest number
- * of each row. All segments become one if together they are more than four times as long as the
- * longest, because the same rows may change again and again. So the list takes a few bytes for each
- * row of the table, and is kept without reading any row.
+ * A fold turns what a table has in the journal into one segment of level 1: changed rows, with
+ * numbers. As in an LSM tree, eight segments of a level become one of the next, which keeps the
+ * highest number of each row. All segments become one if together they are more than four times as
+ * long as the longest, because the same rows may change again and again. So the list takes a few
+ * bytes for each row of the table, and is kept without reading any row.
  *
  *     numbers rise -->
- *     [ level 2                  ] [ level 1 ] [ level 1 ]  row  row  row     of transactions
+ *     [ level 2                  ] [ level 1 ] [ level 1 ]  row  row  row     of the journal
  */
 
-/* Before a commit: folds the tables whose journals have grown beyond their limits. */
+/* Before a commit, which has appended its batches: shortens a journal beyond its limits. */
 void ctr_fold_grown(ctr_file *file);
 
 /* ==== columns.c =============================================================================== */

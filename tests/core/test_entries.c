@@ -36,12 +36,13 @@ static ctr_entry random_entry(void)
     return entry;
 }
 
-static size_t write_entries(const ctr_entry *entries, int n, uint8_t *out)
+/* Appends a group of a table. */
+static uint8_t *put_table(uint8_t *out, int64_t table, const ctr_entry *entries, int n)
 {
     int64_t last = 0;
-    uint8_t *end = ctr_entries_begin(out);
+    uint8_t *from = out + CTR_GROUP_HEADER_MAX, *end = from;
     for (int i = 0; i < n; i++) end = ctr_entries_put(end, &last, &entries[i]);
-    return (size_t)(end - out);
+    return ctr_entries_group_put(out, table, (size_t)(end - from));
 }
 
 static void entries_come_back_as_they_were_put(void **state)
@@ -49,12 +50,16 @@ static void entries_come_back_as_they_were_put(void **state)
     (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         ctr_entry put[MOST], found;
-        uint8_t bytes[CTR_ENTRIES_HEADER + MOST * CTR_ENTRY_MAX];
-        ctr_entries walk;
-        int n = rand() % MOST, i = 0;
+        uint8_t bytes[CTR_ENTRIES_HEADER + CTR_GROUP_HEADER_MAX + MOST * CTR_ENTRY_MAX];
+        ctr_entries groups, walk;
+        int n = rand() % MOST + 1, i = 0;
+        int64_t table = rand() % 3 ? rand() % 200 + 1 : CTR_GROUP_TABLES, found_table;
         for (int k = 0; k < n; k++) put[k] = random_entry();
-        size_t size = write_entries(put, n, bytes);
-        assert_int_equal(ctr_entries_open(&walk, bytes, size), CTR_OK);
+        size_t size = (size_t)(put_table(ctr_entries_begin(bytes), table, put, n) - bytes);
+        int64_t tabs = ctr_entries_bit(table);
+        assert_int_equal(ctr_entries_open(&groups, bytes, size, tabs), CTR_OK);
+        assert_true(ctr_entries_group_next(&groups, &found_table, &walk));
+        assert_int_equal(found_table, table);
         for (; ctr_entries_next(&walk, &found); i++) {
             assert_int_equal(found.row, put[i].row);
             assert_int_equal(found.kind, put[i].kind);
@@ -68,22 +73,49 @@ static void entries_come_back_as_they_were_put(void **state)
         }
         assert_int_equal(i, n);
         assert_int_equal(walk.status, CTR_OK);
+        assert_false(ctr_entries_group_next(&groups, &found_table, &walk));
+        assert_int_equal(groups.status, CTR_OK);
     }
 }
 
-/* Appending to what was encoded is the same as encoding all at once. */
-static void a_row_of_the_journal_grows_at_its_end(void **state)
+/* Groups of a table are found among those of others, in order, however many it has. */
+static void a_table_finds_its_own_groups_in_a_row(void **state)
 {
     (void)state;
-    ctr_entry put[MOST];
-    uint8_t once[CTR_ENTRIES_HEADER + MOST * CTR_ENTRY_MAX], twice[sizeof once];
-    for (int k = 0; k < MOST; k++) put[k] = random_entry();
-    size_t size = write_entries(put, MOST, once), half = write_entries(put, MOST / 2, twice);
-    int64_t last = put[MOST / 2 - 1].row;
-    uint8_t *end = twice + half;
-    for (int k = MOST / 2; k < MOST; k++) end = ctr_entries_put(end, &last, &put[k]);
-    assert_int_equal(end - twice, size);
-    assert_memory_equal(once, twice, size);
+    enum { GROUPS = 20, TABLES = 5 };
+    static const int64_t NUMBERS[TABLES] = {1, 64, 2, 63, CTR_GROUP_TABLES};
+    for (int round = 0; round < ROUNDS; round++) {
+        uint8_t bytes[CTR_ENTRIES_HEADER + GROUPS * (CTR_GROUP_HEADER_MAX + 3 * CTR_ENTRY_MAX)];
+        uint8_t *end = ctr_entries_begin(bytes);
+        int64_t tabs = 0, of[GROUPS];
+        ctr_entry put[GROUPS][3], found;
+        int n = rand() % GROUPS;
+        for (int i = 0; i < n; i++) {
+            of[i] = NUMBERS[rand() % TABLES];
+            for (int k = 0; k < 3; k++) put[i][k] = random_entry();
+            end = put_table(end, of[i], put[i], 3);
+            tabs |= ctr_entries_bit(of[i]);
+        }
+        for (int t = 0; t < TABLES; t++) {
+            ctr_entries groups, walk;
+            ctr_entries_open(&groups, bytes, (size_t)(end - bytes), tabs);
+            for (int i = 0; i < n; i++) {
+                if (of[i] != NUMBERS[t]) continue;
+                assert_true(ctr_entries_group_of(&groups, NUMBERS[t], &walk));
+                for (int k = 0; k < 3; k++) {
+                    assert_true(ctr_entries_next(&walk, &found));
+                    assert_int_equal(found.row, put[i][k].row);
+                }
+                assert_false(ctr_entries_next(&walk, &found));
+            }
+            assert_false(ctr_entries_group_of(&groups, NUMBERS[t], &walk));
+            assert_int_equal(groups.status, CTR_OK);
+        }
+        ctr_entries wrong, walk;
+        ctr_entries_open(&wrong, bytes, (size_t)(end - bytes), tabs ^ 8);
+        assert_false(ctr_entries_group_of(&wrong, 7, &walk));
+        assert_int_equal(wrong.status, CTR_UNSORTED);
+    }
 }
 
 static int by_number_and_row(const void *a, const void *b)
@@ -161,11 +193,23 @@ static void what_is_passed_in_a_segment_are_lower_rows_of_the_group(void **state
 
 static ctr_status status_of_entries(const char *bytes, size_t size)
 {
-    ctr_entries walk;
+    ctr_entries walk, groups;
     ctr_entry entry;
-    ctr_entries_open(&walk, (const uint8_t *)bytes, size);
+    uint8_t row[64];
+    memcpy(row + CTR_ENTRIES_HEADER + CTR_GROUP_HEADER_MAX, bytes, size);
+    uint8_t *end = ctr_entries_group_put(ctr_entries_begin(row), 1, size);
+    ctr_entries_open(&groups, row, (size_t)(end - row), ctr_entries_bit(1));
+    if (!ctr_entries_group_of(&groups, 1, &walk)) return groups.status;
     while (ctr_entries_next(&walk, &entry)) continue;
     return walk.status;
+}
+
+static ctr_status status_of_row(const char *bytes, size_t size, int64_t tabs)
+{
+    ctr_entries walk, groups;
+    ctr_entries_open(&groups, (const uint8_t *)bytes, size, tabs);
+    while (ctr_entries_group_of(&groups, 1, &walk)) continue;
+    return groups.status;
 }
 
 static ctr_status status_of_segment(const char *bytes, size_t size, int64_t number)
@@ -178,43 +222,61 @@ static ctr_status status_of_segment(const char *bytes, size_t size, int64_t numb
 }
 
 #define ENTRIES(text) status_of_entries(text, sizeof text - 1)
+#define ROW(text, tabs) status_of_row(text, sizeof text - 1, tabs)
 #define SEGMENT(text, number) status_of_segment(text, sizeof text - 1, number)
 
 static void what_is_wrong_with_entries_is_said(void **state)
 {
     (void)state;
-    assert_int_equal(ENTRIES(""), CTR_NOT_A_CELL);
-    assert_int_equal(ENTRIES("\xc1"), CTR_NOT_A_CELL);
-    assert_int_equal(ENTRIES("\xe0"), CTR_NOT_A_CELL);
-    assert_int_equal(ENTRIES("\xe4"), CTR_NEWER_FORMAT);
-    assert_int_equal(ENTRIES("\xe1"), CTR_NOT_A_CELL);
-    assert_int_equal(ENTRIES("\xe3"), CTR_OK);
-    assert_int_equal(ENTRIES("\xe3\x02\x03"), CTR_OK);
-    assert_int_equal(ENTRIES("\xe3\x02\x04"), CTR_TRUNCATED);
-    assert_int_equal(ENTRIES("\xe3\x02\x04\x02"), CTR_TRUNCATED);
-    assert_int_equal(ENTRIES("\xe3\x02\x04\x02\x03"), CTR_OK);
-    assert_int_equal(ENTRIES("\xe3\x02\x04\x02\x00"), CTR_OUT_OF_RANGE); /* no column */
-    assert_int_equal(ENTRIES("\xe3\x02\x04\x03\x03"), CTR_TRUNCATED);
-    assert_int_equal(ENTRIES("\xe3\x02\x04\x03\x03\x00"), CTR_OUT_OF_RANGE);
-    assert_int_equal(ENTRIES("\xe3\x02\x04\x03\x03\x09"), CTR_OK);
-    assert_int_equal(ENTRIES("\xe3\x02\x04\x02\x80\x80\x80\x80\x80\x80\x80\x80\x10"),
+    assert_int_equal(ENTRIES(""), CTR_OUT_OF_RANGE); /* a group without entries */
+    assert_int_equal(ENTRIES("\x02\x03"), CTR_OK);
+    assert_int_equal(ENTRIES("\x02\x04"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\x02\x04\x02"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\x02\x04\x02\x03"), CTR_OK);
+    assert_int_equal(ENTRIES("\x02\x04\x02\x00"), CTR_OUT_OF_RANGE); /* no column */
+    assert_int_equal(ENTRIES("\x02\x04\x03\x03"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\x02\x04\x03\x03\x00"), CTR_OUT_OF_RANGE);
+    assert_int_equal(ENTRIES("\x02\x04\x03\x03\x09"), CTR_OK);
+    assert_int_equal(ENTRIES("\x02\x04\x02\x80\x80\x80\x80\x80\x80\x80\x80\x10"),
                      CTR_OUT_OF_RANGE); /* column 60 of a mask */
-    assert_int_equal(ENTRIES("\xe3\x02\x04\xc4\x08\x01"), CTR_OUT_OF_RANGE); /* word 546 */
-    assert_int_equal(ENTRIES("\xe3\x02\x05"), CTR_OK);
-    assert_int_equal(ENTRIES("\xe3\x02"), CTR_TRUNCATED);
-    assert_int_equal(ENTRIES("\xe3\x02\x06"), CTR_NEWER_FORMAT);
-    assert_int_equal(ENTRIES("\xe3\x02\x0f"), CTR_NEWER_FORMAT);
-    assert_int_equal(ENTRIES("\xe3\x02\x15"), CTR_NEWER_FORMAT); /* of counter 0 */
-    assert_int_equal(ENTRIES("\xe3\x02\x1f"), CTR_NEWER_FORMAT); /* of counter 1 */
-    assert_int_equal(ENTRIES("\xe3\x02\x10"), CTR_TRUNCATED);
-    assert_int_equal(ENTRIES("\xe3\x02\x10\x02"), CTR_OK);
-    assert_int_equal(ENTRIES("\xe3\x02\x11\x02"), CTR_TRUNCATED);
-    assert_int_equal(ENTRIES("\xe3\x02\x11\x02\x01"), CTR_OUT_OF_RANGE);
-    assert_int_equal(ENTRIES("\xe3\x02\x11\x02\x02"), CTR_OK);
-    assert_int_equal(ENTRIES("\xe3\x82\x00\x00"), CTR_NOT_MINIMAL);
-    assert_int_equal(ENTRIES("\xe3\x02\xf8\xff\xff\xff\x0f\x02"), CTR_OUT_OF_RANGE);
-    assert_int_equal(ENTRIES("\xe3\x02\x11\x02\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"),
+    assert_int_equal(ENTRIES("\x02\x04\xc4\x08\x01"), CTR_OUT_OF_RANGE); /* word 546 */
+    assert_int_equal(ENTRIES("\x02\x05"), CTR_OK);
+    assert_int_equal(ENTRIES("\x02"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\x02\x06"), CTR_NEWER_FORMAT);
+    assert_int_equal(ENTRIES("\x02\x0f"), CTR_NEWER_FORMAT);
+    assert_int_equal(ENTRIES("\x02\x15"), CTR_NEWER_FORMAT); /* of counter 0 */
+    assert_int_equal(ENTRIES("\x02\x1f"), CTR_NEWER_FORMAT); /* of counter 1 */
+    assert_int_equal(ENTRIES("\x02\x10"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\x02\x10\x02"), CTR_OK);
+    assert_int_equal(ENTRIES("\x02\x11\x02"), CTR_TRUNCATED);
+    assert_int_equal(ENTRIES("\x02\x11\x02\x01"), CTR_OUT_OF_RANGE);
+    assert_int_equal(ENTRIES("\x02\x11\x02\x02"), CTR_OK);
+    assert_int_equal(ENTRIES("\x82\x00\x00"), CTR_NOT_MINIMAL);
+    assert_int_equal(ENTRIES("\x02\xf8\xff\xff\xff\x0f\x02"), CTR_OUT_OF_RANGE);
+    assert_int_equal(ENTRIES("\x02\x11\x02\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"),
                      CTR_OUT_OF_RANGE);
+}
+
+static void what_is_wrong_with_a_row_is_said(void **state)
+{
+    (void)state;
+    assert_int_equal(ROW("", 0), CTR_NOT_A_CELL);
+    assert_int_equal(ROW("\xc1", 0), CTR_NOT_A_CELL);
+    assert_int_equal(ROW("\xe0", 0), CTR_NOT_A_CELL);
+    assert_int_equal(ROW("\xe4", 0), CTR_NEWER_FORMAT);
+    assert_int_equal(ROW("\xe1", 0), CTR_NOT_A_CELL);
+    assert_int_equal(ROW("\xe3", 0), CTR_OK);
+    assert_int_equal(ROW("\xe3", 2), CTR_UNSORTED);
+    assert_int_equal(ROW("\xe3\x01", 2), CTR_TRUNCATED);
+    assert_int_equal(ROW("\xe3\x01\x00", 2), CTR_OUT_OF_RANGE);
+    assert_int_equal(ROW("\xe3\x01\x03\x02\x03", 2), CTR_TRUNCATED);
+    assert_int_equal(ROW("\xe3\x01\x02\x02\x03", 2), CTR_OK);
+    assert_int_equal(ROW("\xe3\x01\x02\x02\x03", 4), CTR_UNSORTED);
+    assert_int_equal(ROW("\xe3\x00\x02\x02\x03", 1), CTR_OUT_OF_RANGE);
+    assert_int_equal(ROW("\xe3\x40\x02\x02\x03", 2), CTR_OK); /* table 64, with the bit of 1 */
+    assert_int_equal(ROW("\xe3\x81\x00\x02\x02\x03", 2), CTR_NOT_MINIMAL);
+    assert_int_equal(ROW("\xe3\xff\xff\xff\xff\x07\x02\x02\x03", 2), CTR_OK);
+    assert_int_equal(ROW("\xe3\x80\x80\x80\x80\x08\x02\x02\x03", 4), CTR_OUT_OF_RANGE);
 }
 
 static void what_is_wrong_with_a_segment_is_said(void **state)
@@ -251,6 +313,8 @@ static void each_fault_of_entries_has_words(void **state)
     (void)state;
     assert_string_equal(ctr_entries_status_text(CTR_NOT_A_CELL), "has no entries");
     assert_string_equal(ctr_entries_status_text(CTR_DOUBLED), "has a row twice in one number");
+    assert_string_equal(ctr_entries_status_text(CTR_UNSORTED),
+                        "has groups of other tables than it says");
     assert_string_equal(ctr_entries_status_text(CTR_TRUNCATED), ctr_status_text(CTR_TRUNCATED));
 }
 
@@ -258,10 +322,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries_come_back_as_they_were_put),
-        cmocka_unit_test(a_row_of_the_journal_grows_at_its_end),
+        cmocka_unit_test(a_table_finds_its_own_groups_in_a_row),
         cmocka_unit_test(segments_come_back_as_they_were_written),
         cmocka_unit_test(what_is_passed_in_a_segment_are_lower_rows_of_the_group),
         cmocka_unit_test(what_is_wrong_with_entries_is_said),
+        cmocka_unit_test(what_is_wrong_with_a_row_is_said),
         cmocka_unit_test(what_is_wrong_with_a_segment_is_said),
         cmocka_unit_test(a_segment_has_no_row_behind_the_greatest),
         cmocka_unit_test(each_fault_of_entries_has_words),

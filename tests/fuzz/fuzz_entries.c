@@ -1,27 +1,35 @@
 /* fuzz_entries.c - any bytes as a row of a journal: what is read without an error is written again by
  * the same bytes.
  *
- *     byte 0     a segment? (odd: yes)
+ *     byte 0     a segment? (odd: yes); else: the mask beside the row, if not 0; that of its groups
  */
 #include "core/core.h"
 #include "fuzz.h"
 
 enum { NUMBER = 1 << 20 };
 
-static void write_entries_again(const uint8_t *bytes, size_t size)
+static void write_entries_again(const uint8_t *bytes, size_t size, int64_t tabs)
 {
-    ctr_entries walk;
+    ctr_entries groups, walk;
     ctr_entry entry;
-    uint8_t *out = fuzz_room(CTR_ENTRIES_HEADER + size, CTR_ENTRY_MAX);
+    uint8_t *out = fuzz_room(CTR_ENTRIES_HEADER + size, CTR_GROUP_HEADER_MAX + CTR_ENTRY_MAX);
     uint8_t *end = ctr_entries_begin(out);
-    int64_t last = 0;
-    ctr_entries_open(&walk, bytes, size);
-    while (ctr_entries_next(&walk, &entry)) {
-        fuzz_assert(entry.counter >= 0 && entry.counter < CTR_ENTRY_COUNTERS);
-        fuzz_assert(entry.kind != CTR_ENTRY_ADDED || entry.ticks >= 1);
-        end = ctr_entries_put(end, &last, &entry);
+    int64_t table;
+    ctr_entries_open(&groups, bytes, size, tabs);
+    while (ctr_entries_group_next(&groups, &table, &walk)) {
+        int64_t last = 0;
+        uint8_t *from = end + CTR_GROUP_HEADER_MAX, *to = from;
+        fuzz_assert(table >= 1 && table <= CTR_GROUP_TABLES);
+        if (tabs == 0) groups.tabs |= ctr_entries_bit(table);
+        while (ctr_entries_next(&walk, &entry)) {
+            fuzz_assert(entry.counter >= 0 && entry.counter < CTR_ENTRY_COUNTERS);
+            fuzz_assert(entry.kind != CTR_ENTRY_ADDED || entry.ticks >= 1);
+            to = ctr_entries_put(to, &last, &entry);
+        }
+        end = ctr_entries_group_put(end, table, (size_t)(to - from));
+        groups.status = walk.status;
     }
-    if (walk.status == CTR_OK) fuzz_assert(fuzz_same(out, (size_t)(end - out), bytes, size));
+    if (groups.status == CTR_OK) fuzz_assert(fuzz_same(out, (size_t)(end - out), bytes, size));
     free(out);
 }
 
@@ -49,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[0] & 1)
         write_segment_again(bytes, size - 1);
     else
-        write_entries_again(bytes, size - 1);
+        write_entries_again(bytes, size - 1, data[0] / 2);
     free(bytes);
     return 0;
 }

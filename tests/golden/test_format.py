@@ -1,7 +1,7 @@
 """test_format.py - a file that was written in the present format stays readable; newer ones are refused whole, and so
 are formats that were never released.
 
-format1001.db was written by `make` beside this file, and stays as it is; the others by earlier ones.
+format1002.db was written by `make` beside this file, and stays as it is; the others by earlier ones.
 """
 import pathlib
 import shutil
@@ -16,8 +16,8 @@ VIEWS = [("/", 12, 331, 77, 2), ("/a", 12, 9, 0, None), ("/c", 15, -7, 0, 0), ("
 THINGS = [(-2**63, 1), ("it's", 3), (b"\x00\xff", 4), ("zero", 2**63 - 1), ("Tea", 4)]
 DIGESTS = ("56188c4e-6050-50b5-9da8-2d54d70199d5", "1482324b-4a6d-5ccf-9f3e-9aee8f250029")
 MAIN, EAST = "9b39dc4c-8ea0-3144-b740-42f17abae090", "03e11928-372f-3ca6-a88c-0ecc5f255f4c"
-UNRELEASED = "the file is of format {}, which was never released: this library knows format 1001"
-NEWER = "the file was written by a newer version: format 1002, this library knows 1001; install a newer sqlite-counter"
+UNRELEASED = "the file is of format {}, which was never released: this library knows format 1002"
+NEWER = "the file was written by a newer version: format 1003, this library knows 1002; install a newer sqlite-counter"
 LEVELS = [(1, 10), (2, 3), (3, 9223372036854775008), (4, -3), *((k, k) for k in range(5, 41)), (41, 1)]
 
 
@@ -44,7 +44,7 @@ def check(db):
 
 @pytest.fixture
 def path(tmp_path):
-    return pathlib.Path(shutil.copyfile(HERE / "format1001.db", tmp_path / "it.db"))
+    return pathlib.Path(shutil.copyfile(HERE / "format1002.db", tmp_path / "it.db"))
 
 
 def test_everything_that_was_counted_is_there(path):
@@ -77,9 +77,12 @@ def test_everything_else_that_is_stored_is_there(path):
 def test_what_is_in_the_journal_is_there(path):
     """Segments of two levels, amounts that no cell has, and what has changed since each number."""
     db = connect(path)
-    assert ask(db, "SELECT level, count(*) FROM levels_journal GROUP BY level") == [(0, 3), (1, 2), (2, 1)]
+    table, = ask(db, "SELECT number FROM counter_tables WHERE name = 'levels'")[0]
+    assert ask(db, "SELECT level, count(*) FROM counter_segments WHERE tab = ? GROUP BY level", table) == [(1, 2), (2, 1)]
+    assert ask(db, "SELECT count(*) FROM counter_journal WHERE tabs >> ? & 1", table) == [(3,)]
     assert ask(db, "SELECT total(counter_value(n)) < (SELECT total(n) FROM levels) FROM levels_cells") == [(1,)]
-    numbers = [0] + [n for n, in ask(db, "SELECT _seq FROM levels_journal ORDER BY _seq")]
+    numbers = [0] + [n for n, in ask(
+        db, "SELECT number FROM counter_segments WHERE tab = ?1 UNION SELECT _seq FROM counter_journal WHERE tabs >> ?1 & 1", table)]
     changed = [{key for key, in ask(db, "SELECT json_extract(counter_key_json(key), '$[0]') FROM counter_changes(?) "
                                     "WHERE table_name = 'levels'", number)} for number in numbers]
     assert changed == [{*range(1, 42)}, {1, 2, 3, 4, 41}, {1, 2, 3, 4, 41}, {2, 3, 4, 41}, {3, 4, 41}, {3, 4, 41}, {3}]
@@ -165,14 +168,14 @@ def test_the_script_still_writes_the_same(tmp_path):
 
 # ---- other formats ----
 
-@pytest.fixture(params=[1, 2, 3, "newer"])
+@pytest.fixture(params=[1, 2, 3, 1001, "newer"])
 def strange(request, path):
     """A file of another format, and the sentence."""
     if request.param != "newer":
         shutil.copyfile(HERE / f"format{request.param}.db", path)
         return path, UNRELEASED.format(request.param)
     plain = sqlite3.connect(path)
-    plain.execute("UPDATE counter_replica SET format = 1002")
+    plain.execute("UPDATE counter_replica SET format = 1003")
     plain.commit()
     plain.close()
     return path, NEWER
@@ -204,7 +207,7 @@ def strange(request, path):
 def test_a_file_of_another_format_is_refused_by_a_sentence_and_not_changed(strange, tmp_path, monkeypatch, sql, where):
     strange, sentence = strange
     monkeypatch.chdir(tmp_path)
-    shutil.copyfile(HERE / "format1001.db", "other.db")
+    shutil.copyfile(HERE / "format1002.db", "other.db")
     before = strange.read_bytes()
     db = connect(strange)
     assert refused(db, sql) == where + sentence

@@ -27,7 +27,9 @@ void content_open(content_reader *reader, sqlite3 *db)
     reader->cells = prepare(db, "SELECT k, _id, cell FROM t_cells LEFT JOIN counter_cells('t')"
                                 " ON key = json_array(k)");
     reader->shown = prepare(db, "SELECT k, n FROM t");
-    reader->journal = prepare(db, "SELECT _seq, level, entries FROM t_journal ORDER BY _seq");
+    reader->journal = prepare(db, "SELECT number, level, entries, NULL FROM counter_segments"
+                                  " UNION ALL SELECT _seq, 0, entries, tabs FROM counter_journal"
+                                  " ORDER BY 1");
     reader->marks = prepare(db, "SELECT id, theirs, mark FROM counter_peers"
                                 " WHERE mine = (SELECT token FROM counter_tables)");
     reader->known = prepare(db, "SELECT holder, id, number, random FROM counter_sources"
@@ -106,26 +108,31 @@ static bool read_rows(content_reader *reader, int keys, content *to)
 /* What one row of the journal says; room for more must be left. */
 static bool read_entries(sqlite3_stmt *row, content *to)
 {
-    ctr_entries walk;
+    ctr_entries groups = {0}, walk = {0};
     ctr_entry entry;
     ctr_change_of_row change;
+    int64_t table;
     int64_t at = sqlite3_column_int64(row, 0), level = sqlite3_column_int64(row, 1);
     const uint8_t *bytes = sqlite3_column_blob(row, 2);
     size_t size = (size_t)sqlite3_column_bytes(row, 2);
     if (level == 0)
-        ctr_entries_open(&walk, bytes, size);
+        ctr_entries_open(&groups, bytes, size, sqlite3_column_int64(row, 3));
     else
         ctr_entries_segment_open(&walk, bytes, size, at);
-    while (level == 0 && to->n_entries < MOST_ENTRIES && ctr_entries_next(&walk, &entry)) {
-        bool adds = entry.kind == CTR_ENTRY_ADDED;
-        to->entries[to->n_entries++] = (struct content_entry){at,
-                                                              at,
-                                                              entry.row,
-                                                              adds ? entry.n : 0,
-                                                              adds ? (int)entry.ticks : 0,
-                                                              0,
-                                                              (int8_t)entry.kind};
+    while (level == 0 && ctr_entries_group_next(&groups, &table, &walk)) {
+        while (to->n_entries < MOST_ENTRIES && ctr_entries_next(&walk, &entry)) {
+            bool adds = entry.kind == CTR_ENTRY_ADDED;
+            to->entries[to->n_entries++] = (struct content_entry){at,
+                                                                  at,
+                                                                  entry.row,
+                                                                  adds ? entry.n : 0,
+                                                                  adds ? (int)entry.ticks : 0,
+                                                                  0,
+                                                                  (int8_t)entry.kind};
+        }
+        groups.status = walk.status;
     }
+    if (level == 0) walk.status = groups.status;
     while (level != 0 && to->n_entries < MOST_ENTRIES && ctr_entries_segment_next(&walk, &change))
         to->entries[to->n_entries++] =
             (struct content_entry){at, change.number, change.row, 0, 0, (int8_t)level, 0};

@@ -45,3 +45,23 @@ def copy_live(path, to):
 def optimize(db, table):
     """Folds the journal of a table."""
     db.execute(f"INSERT INTO {table}({table}) VALUES ('optimize')")
+
+
+def varint(data, at):
+    number = shift = 0
+    while True:
+        number |= (data[at] & 127) << shift
+        at, shift = at + 1, shift + 7
+        if data[at - 1] < 128:
+            return number, at
+
+
+def groups(row):
+    """The groups in the entries of a row of counter_journal: the number of a table, and its entries."""
+    assert row[0] == 0xE3
+    at = 1
+    while at < len(row):
+        table, at = varint(row, at)
+        size, at = varint(row, at)
+        yield table, row[at:at + size]
+        at += size

@@ -80,7 +80,7 @@ def test_numbers_rise_in_a_file_that_is_attached_in_place_of_another(tmp_path, c
         with contextlib.closing(connect(path)) as db:
             count(db)
             if path == second:
-                db.execute("UPDATE t_journal SET _seq = _seq + ?", [HOUR])
+                db.execute("UPDATE counter_journal SET _seq = _seq + ?", [HOUR])
     with contextlib.closing(connect(":memory:")) as db, contextlib.closing(connect(second)) as other, \
             contextlib.closing(connect(follower)) as far:
         db.execute("ATTACH ? AS x", [first])

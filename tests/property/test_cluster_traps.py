@@ -546,7 +546,7 @@ WIDE = (f"CREATE TABLE page_views_cells(_id INTEGER PRIMARY KEY, "
 
 def widen_key(path):
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("DELETE FROM page_views_journal")
+        db.execute("DELETE FROM counter_journal")
         db.execute("DROP TABLE page_views_cells")
         db.execute(WIDE)
 

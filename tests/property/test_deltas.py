@@ -110,8 +110,9 @@ class File:
 
 def raise_number(db, table):
     """A change of later is behind this one by some twenty minutes."""
-    last = f"(SELECT max(_seq) FROM {table}_journal)"
-    db.execute(f"UPDATE {table}_journal SET _seq = _seq + {2**32} WHERE _seq = {last}")
+    number, = db.execute("SELECT number FROM counter_tables WHERE name = ?", [table]).fetchone()
+    last = f"(SELECT max(_seq) FROM counter_journal WHERE tabs >> {number % 63} & 1)"
+    db.execute(f"UPDATE counter_journal SET _seq = _seq + {2**32} WHERE _seq = {last}")
 
 
 def shown(db, birth, held):

@@ -16,8 +16,8 @@ from files import EXTENSION, connect
 from test_journal import late
 
 FAILS = "abs(-9223372036854775808)"  # an error, if it is ever evaluated
-STORED = ["t_cells", "t_journal", "t_state"]
-OF_FILE = ["counter_replica", "counter_tables", "counter_sources", "counter_peers", "counter_conflicts"]
+STORED = ["t_cells", "t_state"]
+OF_FILE = ["counter_replica", "counter_tables", "counter_sources", "counter_peers", "counter_conflicts", "counter_journal", "counter_segments"]
 READ = STORED + OF_FILE
 
 
@@ -56,7 +56,7 @@ def test_no_generated_column_of_a_source_is_evaluated(tmp_path, table, again, ho
     with contextlib.closing(connect(tmp_path / "app.db")) as db:
         if again:
             rows(db, f"SELECT * FROM counter_pull('{tmp_path}/source.db')")
-        before = {"t_cells": "UNIQUE(", "t_state": "UNIQUE(", "counter_peers": "PRIMARY KEY ("}
+        before = {"t_cells": "UNIQUE(", "t_state": "UNIQUE(", "counter_peers": "PRIMARY KEY (", "counter_segments": "PRIMARY KEY ("}
         constraint = before.get(table)  # columns must stand before it
         at = f"wicked INT AS ({FAILS})"
         rewrite(tmp_path / "source.db", table, lambda sql: (
@@ -67,7 +67,8 @@ def test_no_generated_column_of_a_source_is_evaluated(tmp_path, table, again, ho
 
 @pytest.mark.parametrize("how", ["path", "attached"])
 @pytest.mark.parametrize("name, column", [
-    ("t_cells", '"n"'), ("t_journal", "level INTEGER NOT NULL"), ("t_journal", "entries BLOB NOT NULL"),
+    ("t_cells", '"n"'), ("counter_journal", "tabs INTEGER NOT NULL"), ("counter_journal", "entries BLOB NOT NULL"),
+    ("counter_segments", "level INTEGER NOT NULL"),
     ("counter_tables", "token BLOB NOT NULL"), ("counter_replica", "format INTEGER NOT NULL"),
     ("counter_replica", "instance BLOB")])
 def test_a_column_that_became_an_expression_is_refused_before_it_is_read(tmp_path, name, column, how):
@@ -79,7 +80,7 @@ def test_a_column_that_became_an_expression_is_refused_before_it_is_read(tmp_pat
             pull(db, tmp_path / "source.db", how)
 
 
-@pytest.mark.parametrize("what", ["counter_replica", "counter_tables", "t_cells", "t_journal"])
+@pytest.mark.parametrize("what", ["counter_replica", "counter_tables", "t_cells", "counter_journal", "counter_segments"])
 def test_a_view_in_place_of_a_stored_table_is_not_looked_through(tmp_path, what):
     make_source(tmp_path / "source.db")
     with contextlib.closing(sqlite3.connect(tmp_path / "source.db", isolation_level=None)) as db:
@@ -107,7 +108,7 @@ def make_slow(path):
     make_source(path)
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 1000000)"
-                   " INSERT INTO counter_tables SELECT 'x' || i, 'x' || i, randomblob(16) FROM c")
+                   " INSERT INTO counter_tables SELECT 'x' || i, 'x' || i, randomblob(16), 1000 + i FROM c")
 
 
 def test_an_interrupt_and_a_progress_handler_of_the_host_reach_a_connection_of_its_own(tmp_path):
@@ -159,7 +160,7 @@ def test_a_stored_table_that_an_authorizer_keeps_stays_with_all_others(answer, b
         db.execute("DROP TABLE t")
         stored = rows(db, "SELECT name FROM sqlite_master WHERE type = 'table'")
         before = rows(db, "SELECT * FROM counter_replica")
-        assert len(stored) == 5
+        assert len(stored) == 7
         if begins:
             db.execute("BEGIN")
         for name, in stored:
@@ -169,7 +170,7 @@ def test_a_stored_table_that_an_authorizer_keeps_stays_with_all_others(answer, b
             db.set_authorizer(None)
             assert rows(db, "SELECT name FROM sqlite_master WHERE type = 'table'") == stored
             assert rows(db, "SELECT * FROM counter_replica") == before
-        assert rows(db, "SELECT counter_remove()") == [(5,)]
+        assert rows(db, "SELECT counter_remove()") == [(7,)]
         assert rows(db, "SELECT count(*) FROM sqlite_master") == [(0,)]
 
 
@@ -544,8 +545,8 @@ def test_a_row_that_a_journal_names_millions_of_times_takes_the_memory_of_one(tm
         pull(db, tmp_path / "source.db", "path")
     with contextlib.closing(connect(tmp_path / "source.db")) as db:
         db.execute("INSERT INTO t VALUES ('a', 1)")
-        changed_row_1, again = b"\xe3\x02\x00", b"\x00\x00"
-        db.execute("INSERT INTO t_journal SELECT max(_seq) + 1, 0, ? FROM t_journal", [changed_row_1 + again * 5000000])
+        header, changed_row_1, again = b"\xe3\x01\x82\xad\xe2\x04", b"\x02\x00", b"\x00\x00"  # of 10000002 bytes
+        db.execute("INSERT INTO counter_journal SELECT max(_seq) + 1, 2, ? FROM counter_journal", [header + changed_row_1 + again * 5000000])
     script = PULL_IN_LITTLE_MEMORY.format(folder=str(pathlib.Path(__file__).parent), taker=str(tmp_path / "app.db"),
                                           source=str(tmp_path / "source.db"), limit=4 * 10000000)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

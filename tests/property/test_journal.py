@@ -56,7 +56,7 @@ def check(db):
 
 def next_number(db):
     """Behind that of the last change."""
-    return db.execute("SELECT max(_seq) + 1 FROM t_journal").fetchone()[0]
+    return db.execute("SELECT max(_seq) + 1 FROM counter_journal").fetchone()[0]
 
 
 def feed_since(db, since):
@@ -81,16 +81,17 @@ def folded(db):
 
 
 def journal_bytes(db):
-    return db.execute("SELECT sum(length(entries)) FROM t_journal").fetchone()[0]
+    return db.execute("SELECT (SELECT total(length(entries)) FROM counter_journal)"
+                      " + (SELECT total(length(entries)) FROM counter_segments)").fetchone()[0]
 
 
 def transactions(db):
-    return db.execute("SELECT count(*) FROM t_journal WHERE level = 0").fetchone()[0]
+    return db.execute("SELECT count(*) FROM counter_journal").fetchone()[0]
 
 
 def segments(db):
     """How many of each level."""
-    return dict(db.execute("SELECT level, count(*) FROM t_journal WHERE level > 0 GROUP BY 1"))
+    return dict(db.execute("SELECT level, count(*) FROM counter_segments WHERE level > 0 GROUP BY 1"))
 
 
 def folds_late():
@@ -161,12 +162,12 @@ def test_numbers_rise_from_transaction_to_transaction_and_from_table_to_table_an
     for _ in range(300):
         table = choose.choice("tu")
         db.execute(f"INSERT INTO {table} VALUES ('a', 1)")
-        number, = db.execute(f"SELECT max(_seq) FROM {table}_journal").fetchone()
+        number, = db.execute("SELECT max(_seq) FROM counter_journal").fetchone()
         assert number > last
         last = number
         if choose.random() < 0.1:
             db.execute(f"INSERT INTO {table}({table}) VALUES ('optimize')")
-            last = max(last, *db.execute(f"SELECT max(_seq) FROM {table}_journal").fetchone())
+            last = max(last, *db.execute("SELECT max(_seq) FROM counter_journal").fetchone())
     assert abs(last / 4096 / 1000 - time.time()) < 60
 
 
@@ -177,7 +178,7 @@ def test_numbers_rise_though_the_clock_goes_back(tmp_path, fresh):
     db = counter_file(path, ROWS[:20])
     count(db, ROWS[:10])
     with contextlib.closing(connect(path)) as other:
-        other.execute("UPDATE t_journal SET _seq = _seq + 100000000000 WHERE _seq = (SELECT max(_seq) FROM t_journal)")
+        other.execute("UPDATE counter_journal SET _seq = _seq + 100000000000 WHERE _seq = (SELECT max(_seq) FROM counter_journal)")
     for sql in ("INSERT INTO t(t) VALUES ('optimize')", "INSERT INTO t VALUES ('key 1', 1)", "INSERT INTO t(t) VALUES ('optimize')",
                 "DELETE FROM t WHERE k = 'key 2'", "INSERT INTO t(t, k) VALUES ('reset', 'key 3')", "SELECT counter_fork()",
                 "INSERT INTO t(t) VALUES ('add column m')", "INSERT INTO t(t) VALUES ('drop column m')",
@@ -185,13 +186,13 @@ def test_numbers_rise_though_the_clock_goes_back(tmp_path, fresh):
                 "ALTER TABLE t RENAME TO u", "INSERT INTO u VALUES ('key 5', 1)", "ALTER TABLE u RENAME TO t",
                 "INSERT INTO t VALUES ('key 6', 1)"):
         table, = db.execute("SELECT name FROM counter_tables").fetchone()
-        last, = db.execute(f"SELECT max(_seq) FROM {table}_journal").fetchone()
+        last, = db.execute("SELECT max(_seq) FROM counter_journal").fetchone()
         if fresh:
             db.close()
             db = connect(path)
         db.execute(sql).fetchall()
         table, = db.execute("SELECT name FROM counter_tables").fetchone()
-        number, = db.execute(f"SELECT max(_seq) FROM {table}_journal").fetchone()
+        number, = db.execute("SELECT max(_seq) FROM counter_journal").fetchone()
         assert number > last or number == last and "'key" not in sql, sql
         assert {seq <= upto for seq, upto in db.execute("SELECT seq, upto FROM counter_changes(0)")} == {True}
     check(db)
@@ -224,7 +225,7 @@ def test_the_journal_of_many_changes_stays_in_proportion_to_the_rows(db, batch):
         if step // 1000 != (step + batch) // 1000:
             optimize(db)
             assert journal_bytes(db) < 28 * len(ROWS)  # four times what a row and a number of its own take
-            assert db.execute("SELECT count(*) FROM t_journal").fetchone()[0] < 40
+            assert transactions(db) + sum(segments(db).values()) < 40
     check(db)
     assert counted(db) == folded(db)
     assert changed_since(db, 0) == set(ROWS)
@@ -265,9 +266,9 @@ def test_hot_rows_take_a_few_bytes(db):
 
 def test_a_transaction_that_counts_in_one_row_again_and_again_has_one_amount(db):
     count(db, ["hot"])
-    before, = db.execute("SELECT count(*) FROM t_journal").fetchone()
+    before = transactions(db)
     count(db, ["hot"] * 100000)
-    assert db.execute("SELECT count(*) FROM t_journal").fetchone()[0] <= before + 1
+    assert transactions(db) <= before + 1
     assert journal_bytes(db) < 50 and counted(db) == 100001
 
 
@@ -326,14 +327,15 @@ def test_a_fold_can_be_taken_back(db):
     count(db, ROWS[:200])
     mark = next_number(db)
     count(db, ROWS[:100])
-    stored = db.execute("SELECT * FROM t_journal").fetchall()
+    STORED = "SELECT _seq, tabs, entries FROM counter_journal UNION ALL SELECT number, level, entries FROM counter_segments"
+    stored = db.execute(STORED).fetchall()
     for begin, end in (("BEGIN", "ROLLBACK"), ("SAVEPOINT s", "ROLLBACK TO s")):
         db.execute(begin)
         optimize(db)
         assert folded(db) == counted(db) == 600
         db.execute(end)
         assert folded(db) == 300 < counted(db) == 600
-        assert db.execute("SELECT * FROM t_journal").fetchall() == stored
+        assert db.execute(STORED).fetchall() == stored
     db.execute("INSERT INTO t VALUES ('more', 1)")
     db.execute("RELEASE s")
     check(db)
@@ -472,7 +474,8 @@ def test_a_connection_that_takes_only_short_blobs_folds_and_lists_by_rows_that_i
         check(db)
     optimize(db)
     check(db)
-    assert db.execute("SELECT max(length(entries)) <= 20000 FROM t_journal").fetchone() == (1,)
+    assert db.execute("SELECT (SELECT max(length(entries)) FROM counter_journal) <= 20000"
+                      " AND (SELECT max(length(entries)) FROM counter_segments) <= 20000").fetchone() == (1,)
     assert (folded(db), counted(db)) == (120000, 120000)
     mark = next_number(db)
     count(db, keys[:20000])
@@ -524,7 +527,7 @@ def test_a_rollback_to_a_savepoint_loses_no_change_and_leaves_none(db):
     db.execute("SAVEPOINT s")
     db.executemany("INSERT INTO t VALUES (?, 1)", ((key,) for key in many[1500:]))
     db.execute("UPDATE t SET n = n + 1")
-    assert db.execute("SELECT count(*) FROM t_journal WHERE _seq >= ?", (mark,)).fetchone()[0] > 10
+    assert db.execute("SELECT count(*) FROM counter_journal WHERE _seq >= ?", (mark,)).fetchone()[0] > 10
     db.execute("ROLLBACK TO s")
     db.execute("INSERT INTO t VALUES ('last', 1)")
     db.execute("COMMIT")

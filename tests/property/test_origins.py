@@ -7,7 +7,7 @@ import contextlib
 import random
 
 from conftest import EXAMPLES, SEED
-from files import connect, optimize
+from files import connect, groups, optimize
 
 HERE, PULLED, FED = 1, 2, 4
 TABLE = "CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER)"
@@ -29,7 +29,7 @@ def zigzag(n):
 
 
 def of_transaction(numbers):
-    """The rows of a row of level 0, with the origin of each change."""
+    """The rows of a group of the journal, with the origin of each change."""
     row, carried = 0, False
     for difference in numbers:
         row += zigzag(difference)
@@ -63,9 +63,12 @@ def of_segment(numbers):
 def origins(db):
     """By key: all origins that the journal has for it."""
     found, keys = {}, dict(db.execute("SELECT _id, k FROM t_cells"))
-    for level, entries in db.execute("SELECT level, entries FROM t_journal"):
+    parts = []
+    for table, entries in db.execute("SELECT NULL, entries FROM counter_journal UNION ALL SELECT tab, entries FROM counter_segments"):
         assert entries[0] == 0xE3
-        for row, origin in (of_segment if level else of_transaction)(varints(entries[1:])):
+        parts += [of_segment(varints(entries[1:]))] if table else [of_transaction(varints(group)) for _, group in groups(entries)]
+    for part in parts:
+        for row, origin in part:
             found[keys[row]] = found.get(keys[row], 0) | origin
     return found
 

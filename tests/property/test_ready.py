@@ -40,7 +40,7 @@ def test_the_next_insert_of_a_transaction_on_a_known_row_asks_nobody(db):
     assert rows(db, "SELECT n FROM t") == [(5,)]
 
 
-@pytest.mark.parametrize("stored, change", [("t_journal", INSERT), ("t_cells", "DELETE FROM t WHERE k = 'a'")])
+@pytest.mark.parametrize("stored, change", [("counter_journal", INSERT), ("t_cells", "DELETE FROM t WHERE k = 'a'")])
 @pytest.mark.parametrize("where", ["TEMP TRIGGER x", "TRIGGER x"])
 def test_a_trigger_on_a_stored_table_that_is_made_within_the_transaction_is_noticed(db, where, stored, change):
     for _ in range(2):  # the statements are prepared
@@ -64,7 +64,7 @@ def test_a_trigger_that_was_rolled_back_hinders_nothing(db):
     db.execute("BEGIN")
     db.execute(INSERT)
     db.execute("SAVEPOINT s")
-    db.execute("CREATE TRIGGER x AFTER INSERT ON t_journal BEGIN INSERT INTO log VALUES (1); END")
+    db.execute("CREATE TRIGGER x AFTER INSERT ON counter_journal BEGIN INSERT INTO log VALUES (1); END")
     db.execute("ROLLBACK TO s")
     db.execute(INSERT)
     db.execute("COMMIT")
@@ -72,7 +72,7 @@ def test_a_trigger_that_was_rolled_back_hinders_nothing(db):
 
 
 @pytest.mark.parametrize("stored, column, change", [
-    ("t_journal", "entries", INSERT), ("t_cells", "n", "DELETE FROM t WHERE k = 'a'")])
+    ("counter_journal", "entries", INSERT), ("t_cells", "n", "DELETE FROM t WHERE k = 'a'")])
 def test_an_authorizer_that_is_set_within_the_transaction_loses_nothing(db, stored, column, change):
     db.execute("INSERT INTO t VALUES ('b', 1)")
     db.execute("DELETE FROM t WHERE k = 'b'")
@@ -154,8 +154,8 @@ def test_a_trigger_is_noticed_after_another_counter_table_was_dropped(db, temp):
     db.execute("CREATE VIRTUAL TABLE other USING counter(k TEXT PRIMARY KEY, n COUNTER)")
     db.execute(INSERT)
     db.execute("DROP TABLE other")
-    db.execute(f"CREATE {temp}TRIGGER x AFTER INSERT ON main.t_journal BEGIN DELETE FROM t_journal; END")
-    with pytest.raises(sqlite3.Error, match="the stored table t_journal has the trigger x"):
+    db.execute(f"CREATE {temp}TRIGGER x AFTER INSERT ON main.counter_journal BEGIN DELETE FROM counter_journal; END")
+    with pytest.raises(sqlite3.Error, match="the stored table counter_journal has the trigger x"):
         db.execute(INSERT)
     assert rows(db, "SELECT n FROM t") == [(2,)]
 
@@ -164,7 +164,7 @@ def test_a_statement_that_was_prepared_under_an_authorizer_does_not_call_the_jou
     with contextlib.closing(connect(tmp_path / "app.db")) as db:
         db.execute("CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER)")
         db.set_authorizer(lambda action, table, column, *_: (
-            sqlite3.SQLITE_IGNORE if (action, table, column) == (sqlite3.SQLITE_READ, "t_journal", "entries")
+            sqlite3.SQLITE_IGNORE if (action, table, column) == (sqlite3.SQLITE_READ, "counter_journal", "entries")
             else sqlite3.SQLITE_OK))
         db.execute(INSERT)
         db.set_authorizer(None)

@@ -12,21 +12,12 @@ import time
 import pytest
 
 from conftest import EXAMPLES, SEED
-from files import connect
+from files import connect, groups, varint
 from test_tracked import Counter, rows
 
 KEYS = {"TEXT": ["tea", "jam", "salt", "Tea"], "INTEGER": [0, -7, 2**63 - 1, -2**63]}
 LAST_NUMBER = 7289654400000 * 4096  # of a clock
 VALUES = [None, 0, 1, 1.0, -5, 2.5, "a", "A", "", "1", b"", b"\x00a", "jam", 10**15]
-
-
-def varint(data, at):
-    n = shift = 0
-    while True:
-        byte = data[at]
-        at, n, shift = at + 1, n | (byte & 127) << shift, shift + 7
-        if byte < 128:
-            return n, at
 
 
 def read_cell(data):
@@ -79,8 +70,10 @@ def read_stored(data, writers, columns):
 def read_journal(db):
     """Returns the numbers of the stamps that the journal has, by row and number of the column."""
     stamps = {}
-    for number, data in rows(db, "SELECT _seq, entries FROM t_counters_journal WHERE level = 0 ORDER BY _seq"):
-        row, at = 0, 1
+    table, = rows(db, "SELECT number FROM counter_tables WHERE name = 't_counters'")[0]
+    journal = rows(db, "SELECT _seq, entries FROM counter_journal ORDER BY _seq")
+    for number, data in ((number, data) for number, entries in journal for of, data in groups(entries) if of == table):
+        row, at = 0, 0
         while at < len(data):
             moved, at = varint(data, at)
             code, at = varint(data, at)

@@ -112,37 +112,37 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
 UPDATE counter_replica SET format = 1009;
 INSERT INTO v VALUES('x', 1);
---! v: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
+--! v: the file was written by a newer version: format 1009, this library knows 1002; install a newer sqlite-counter
 --@ reopen
 SELECT * FROM v;
---! v: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
+--! v: the file was written by a newer version: format 1009, this library knows 1002; install a newer sqlite-counter
 SELECT counter_table_digest('v');
---! counter_table_digest: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
+--! counter_table_digest: the file was written by a newer version: format 1009, this library knows 1002; install a newer sqlite-counter
 SELECT * FROM counter_digests('v', 4);
---! counter_digests: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
+--! counter_digests: the file was written by a newer version: format 1009, this library knows 1002; install a newer sqlite-counter
 SELECT * FROM counter_floors('v');
---! counter_floors: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
+--! counter_floors: the file was written by a newer version: format 1009, this library knows 1002; install a newer sqlite-counter
 SELECT * FROM counter_purge('v');
---! counter_purge: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
+--! counter_purge: the file was written by a newer version: format 1009, this library knows 1002; install a newer sqlite-counter
 SELECT * FROM counter_size('v');
---! counter_size: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
+--! counter_size: the file was written by a newer version: format 1009, this library knows 1002; install a newer sqlite-counter
 SELECT * FROM counter_ids('v');
---! counter_ids: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
+--! counter_ids: the file was written by a newer version: format 1009, this library knows 1002; install a newer sqlite-counter
 UPDATE v SET n = 5 WHERE k = 'x';
---! v: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
+--! v: the file was written by a newer version: format 1009, this library knows 1002; install a newer sqlite-counter
 ALTER TABLE v RENAME TO w;
---! v: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
+--! v: the file was written by a newer version: format 1009, this library knows 1002; install a newer sqlite-counter
 DROP TABLE v;
 --! attempt to write a readonly database
 UPDATE counter_replica SET format = 1;
 SELECT * FROM v;
---! v: the file is of format 1, which was never released: this library knows format 1001
-UPDATE counter_replica SET format = 1001;
+--! v: the file is of format 1, which was never released: this library knows format 1002
+UPDATE counter_replica SET format = 1002;
 CREATE VIRTUAL TABLE empty USING counter(k TEXT PRIMARY KEY, n COUNTER);
 UPDATE counter_replica SET format = 1009;
 --@ reopen
 ALTER TABLE empty RENAME TO w;
---! empty: the file was written by a newer version: format 1009, this library knows 1001; install a newer sqlite-counter
+--! empty: the file was written by a newer version: format 1009, this library knows 1002; install a newer sqlite-counter
 DROP TABLE empty;
 --! attempt to write a readonly database
 SELECT name FROM counter_tables ORDER BY 1;
@@ -170,12 +170,12 @@ ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO phone.v VALUES('x', 1);
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-UPDATE phone.counter_replica SET format = 1002;
+UPDATE phone.counter_replica SET format = 1003;
 SELECT * FROM counter_pull('phone');
---! counter_pull: the giving file: the file was written by a newer version: format 1002, this library knows 1001; install a newer sqlite-counter
+--! counter_pull: the giving file: the file was written by a newer version: format 1003, this library knows 1002; install a newer sqlite-counter
 SELECT * FROM counter_push('phone');
---! counter_push: the taking file: the file was written by a newer version: format 1002, this library knows 1001; install a newer sqlite-counter
-UPDATE phone.counter_replica SET format = 1001, id = x'00';
+--! counter_push: the taking file: the file was written by a newer version: format 1003, this library knows 1002; install a newer sqlite-counter
+UPDATE phone.counter_replica SET format = 1002, id = x'00';
 SELECT * FROM counter_pull('phone');
 --! counter_pull: the giving file: counter_replica is damaged: an id of 1 bytes instead of 16
 DELETE FROM phone.counter_replica;
@@ -221,13 +221,14 @@ SELECT * FROM counter_pull('phone');
 --~ *|0|0|0|created in main, which was empty
 SELECT name FROM main.sqlite_master WHERE type = 'table' ORDER BY 1;
 --= counter_conflicts
+--= counter_journal
 --= counter_peers
 --= counter_replica
+--= counter_segments
 --= counter_sources
 --= counter_tables
 --= x" (y); --
 --= x" (y); --_cells
---= x" (y); --_journal
 --= x" (y); --_state
 
 -- # a-source-whose-lists-would-run-its-own-sql
@@ -308,7 +309,7 @@ SELECT length(counter_init());
 UPDATE counter_replica SET format = 0;
 SELECT counter_id();
 --! counter_id: counter_replica is damaged: format 0
-UPDATE counter_replica SET format = 1001, name = hex(zeroblob(200));
+UPDATE counter_replica SET format = 1002, name = hex(zeroblob(200));
 SELECT counter_id();
 --! counter_id: counter_replica is damaged: a name of more than 255 bytes
 DROP TABLE counter_replica;
@@ -323,17 +324,17 @@ BEGIN;
 INSERT INTO v VALUES('z', 1);
 INSERT INTO v(v) VALUES('integrity-check');
 COMMIT;
-CREATE TEMP TABLE kept AS SELECT * FROM v_journal;
-DELETE FROM v_journal;
+CREATE TEMP TABLE kept AS SELECT * FROM counter_journal;
+DELETE FROM counter_journal;
 INSERT INTO v(v) VALUES('integrity-check');
---! v: integrity-check: v_journal is damaged: row 1 is stored and not in it
-INSERT INTO v_journal VALUES(1, 0, x'e30200048080');
+--! v: integrity-check: counter_journal is damaged: row 1 is stored and not in it
+INSERT INTO counter_journal VALUES(1, 2, x'e301050200048080');
 INSERT INTO v(v) VALUES('integrity-check');
---! v: integrity-check: v_journal is damaged: row 1 is truncated
+--! v: integrity-check: counter_journal is damaged: row 1 is truncated
 INSERT INTO v(v) VALUES('optimize');
---! v: v_journal is damaged: row 1 is truncated
-DELETE FROM v_journal;
-INSERT INTO v_journal SELECT * FROM kept;
+--! v: counter_journal is damaged: row 1 is truncated
+DELETE FROM counter_journal;
+INSERT INTO counter_journal SELECT * FROM kept;
 INSERT INTO v(v) VALUES('integrity-check');
 
 -- # integrity-check-proves-the-journal
@@ -343,61 +344,78 @@ INSERT INTO v(v) VALUES('optimize');
 INSERT INTO v VALUES('x', 1);
 INSERT INTO v(v) VALUES('integrity-check');
 -- amounts for a row that is not stored
-INSERT INTO v_journal VALUES(9000000000000000000, 0, x'e3141002');
+INSERT INTO counter_journal VALUES(9000000000000000000, 2, x'e30103141002');
 --@ reopen
 INSERT INTO v(v) VALUES('integrity-check');
---! v: integrity-check: v_journal is damaged: it has amounts for rows that are not stored
+--! v: integrity-check: counter_journal is damaged: it has amounts for rows that are not stored
 INSERT INTO v(v) VALUES('optimize');
---! v: v_journal is damaged: it has amounts for row 10, which does not exist
+--! v: counter_journal is damaged: it has amounts for row 10, which does not exist
 -- of a counter that the table does not have
-UPDATE v_journal SET entries = x'e3021802' WHERE _seq = 9000000000000000000;
+UPDATE counter_journal SET entries = x'e30103021802' WHERE _seq = 9000000000000000000;
 --@ reopen
 SELECT * FROM v;
---! v: v_journal is damaged: row 9000000000000000000 names a counter that does not exist
+--! v: counter_journal is damaged: row 9000000000000000000 names a counter that does not exist
 -- beyond the range
-UPDATE v_journal SET entries = x'e30210feffffffffffffffff010010feffffffffffffffff01' WHERE _seq = 9000000000000000000;
+UPDATE counter_journal SET entries = x'e301180210feffffffffffffffff010010feffffffffffffffff01' WHERE _seq = 9000000000000000000;
 --@ reopen
 SELECT * FROM v;
---! v: v_journal is damaged: row 9000000000000000000 has amounts out of range
+--! v: counter_journal is damaged: row 9000000000000000000 has amounts out of range
 -- numbers that cannot rise any more
-UPDATE v_journal SET entries = x'e30200' WHERE _seq = 9000000000000000000;
+UPDATE counter_journal SET entries = x'e301020200' WHERE _seq = 9000000000000000000;
 --@ reopen
 SELECT * FROM v;
 --= x|2
 --= y|1
 INSERT INTO v VALUES('x', 1);
---!~ *v_journal is damaged: it has the number 9000000000000000000
+--!~ *counter_journal is damaged: it has the number 9000000000000000000
 INSERT INTO v(v) VALUES('integrity-check');
---! v: integrity-check: v_journal is damaged: row 9000000000000000000 has a number that is out of range
-UPDATE v_journal SET _seq = 9223372036854775807 WHERE _seq = 9000000000000000000;
+--! v: integrity-check: counter_journal is damaged: row 9000000000000000000 has a number that is out of range
+UPDATE counter_journal SET _seq = 9223372036854775807 WHERE _seq = 9000000000000000000;
 --@ reopen
 INSERT INTO v VALUES('x', 1);
---!~ *v_journal is damaged: it has the number *
-UPDATE v_journal SET _seq = 9000000000000000000 WHERE _seq = 9223372036854775807;
+--!~ *counter_journal is damaged: it has the number *
+UPDATE counter_journal SET _seq = 9000000000000000000 WHERE _seq = 9223372036854775807;
 -- levels that are not in order
-DELETE FROM v_journal WHERE _seq = 9000000000000000000;
-UPDATE v_journal SET level = 3, entries = x'e300090202' WHERE _seq = (SELECT max(_seq) FROM v_journal);
+DELETE FROM counter_journal WHERE _seq = 9000000000000000000;
+-- a group of no table, a length beyond the row, another mask
+INSERT INTO counter_journal VALUES(9000000000000000, 16, x'e304020200');
+INSERT INTO v(v) VALUES('integrity-check');
+--! v: integrity-check: counter_journal is damaged: row 9000000000000000 has a group of a table that does not exist
+UPDATE counter_journal SET tabs = 2, entries = x'e301030200' WHERE _seq = 9000000000000000;
+--@ reopen
+SELECT * FROM v;
+--! v: counter_journal is damaged: row 9000000000000000 is truncated
+UPDATE counter_journal SET entries = x'e304020200' WHERE _seq = 9000000000000000;
+--@ reopen
+SELECT * FROM v;
+--! v: counter_journal is damaged: row 9000000000000000 has groups of other tables than it says
+DELETE FROM counter_journal WHERE _seq = 9000000000000000;
+-- levels that are not in order
+INSERT INTO counter_segments VALUES(1, 5, 1, x'e300090202'), (1, 6, 3, x'e300090202');
 --@ reopen
 INSERT INTO v(v) VALUES('integrity-check');
---!~ v: integrity-check: v_journal is damaged: row * has a level that is not in order
-UPDATE v_journal SET level = -1, entries = x'e300090202' WHERE _seq = (SELECT max(_seq) FROM v_journal);
-DELETE FROM v_journal WHERE level >= 0;
+--!~ v: integrity-check: counter_segments is damaged: row 6 has a level that is not in order
+DELETE FROM counter_segments WHERE level = 1;
+UPDATE counter_segments SET number = 9000000000000000;
 INSERT INTO v(v) VALUES('integrity-check');
---!~ v: integrity-check: v_journal is damaged: row * is part of a segment
-UPDATE v_journal SET level = -9223372036854775808 WHERE level = -1;
+--!~ v: integrity-check: counter_journal is damaged: row * has a number that does not rise
+UPDATE counter_segments SET level = -1;
 INSERT INTO v(v) VALUES('integrity-check');
---!~ v: integrity-check: v_journal is damaged: row * is part of a segment
-UPDATE v_journal SET level = 'none', entries = x'e302000200' WHERE level < 0;
+--!~ v: integrity-check: counter_segments is damaged: row * is part of a segment
+UPDATE counter_segments SET level = -9223372036854775808 WHERE level = -1;
 INSERT INTO v(v) VALUES('integrity-check');
---!~ v: integrity-check: v_journal is damaged: row * has no level
+--!~ v: integrity-check: counter_segments is damaged: row * is part of a segment
+UPDATE counter_segments SET level = 'none';
+INSERT INTO v(v) VALUES('integrity-check');
+--!~ v: integrity-check: counter_segments is damaged: row * has no level
 
 -- # the-numbers-of-a-journal-begin-at-one
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1);
-INSERT INTO v_journal VALUES(0, 0, x'e30200');
+INSERT INTO counter_journal VALUES(0, 2, x'e301020200');
 --@ reopen
 INSERT INTO v(v) VALUES('integrity-check');
---! v: integrity-check: v_journal is damaged: row 0 has a number that does not rise
+--! v: integrity-check: counter_journal is damaged: row 0 has a number that does not rise
 
 -- # integrity-check-finds-null-keys-and-a-missing-entry
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
@@ -586,18 +604,18 @@ CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
 SELECT counter_track('t', 'n');
 --= 0
 INSERT INTO t VALUES('x', 1);
-UPDATE counter_replica SET format = 1002;
+UPDATE counter_replica SET format = 1003;
 SELECT counter_untrack('t');
---! counter_untrack: the file was written by a newer version: format 1002, this library knows 1001; install a newer sqlite-counter
+--! counter_untrack: the file was written by a newer version: format 1003, this library knows 1002; install a newer sqlite-counter
 SELECT counter_untrack('t', 'n');
---! counter_untrack: the file was written by a newer version: format 1002, this library knows 1001; install a newer sqlite-counter
-UPDATE counter_replica SET format = 1001;
+--! counter_untrack: the file was written by a newer version: format 1003, this library knows 1002; install a newer sqlite-counter
+UPDATE counter_replica SET format = 1002;
 SELECT counter_untrack('t');
 --= 1
 
 -- # a-catalogue-whose-columns-have-no-types-is-not-taken-for-a-hidden-one
 CREATE VIRTUAL TABLE t USING counter(k TEXT PRIMARY KEY, n COUNTER);
-CREATE TABLE other(name, birth, token);
+CREATE TABLE other(name, birth, token, number);
 INSERT INTO other SELECT * FROM counter_tables;
 DROP TABLE counter_tables;
 ALTER TABLE other RENAME TO counter_tables;
@@ -612,11 +630,11 @@ INSERT INTO v VALUES('x', 1), ('y', 1);
 INSERT INTO v(v) VALUES('optimize');
 -- the last of eight has the number 103, too
 WITH RECURSIVE c(i) AS (VALUES(101) UNION ALL SELECT i + 1 FROM c WHERE i < 108)
-INSERT INTO v_journal SELECT i, 1, CASE i WHEN 108 THEN x'e3000902050904' ELSE x'e3000902' END FROM c;
+INSERT INTO counter_segments SELECT 1, i, 1, CASE i WHEN 108 THEN x'e3000902050904' ELSE x'e3000902' END FROM c;
 --@ reopen
 INSERT INTO v(v) VALUES('optimize');
---! v: v_journal is damaged: row 107 has a number that does not rise
-SELECT count(*) FROM v_journal WHERE _seq > 100 AND level = 1;
+--! v: counter_segments is damaged: row 107 has a number that does not rise
+SELECT count(*) FROM counter_segments WHERE number BETWEEN 101 AND 108 AND level = 1;
 --= 8
 
 -- # a-stored-table-that-refuses-a-merged-cell
@@ -667,7 +685,6 @@ DROP TABLE w;
 SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB '[vw]*' ORDER BY name;
 --= w
 --= w_cells
---= w_journal
 --= w_state
 SELECT length(counter_fork());
 --= 36

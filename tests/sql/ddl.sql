@@ -19,7 +19,7 @@ SELECT * FROM t;
 --= a|11
 --= b|1
 SELECT * FROM z;
-SELECT count(*) > 0 FROM t_journal;
+SELECT count(*) > 0 FROM counter_journal;
 --= 1
 INSERT INTO t(t) VALUES('integrity-check');
 PRAGMA integrity_check;

@@ -5,13 +5,14 @@ CREATE VIRTUAL TABLE page_views USING counter(
   path TEXT, hour INTEGER, hits COUNTER, bytes COUNTER, PRIMARY KEY (path, hour));
 SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name;
 --= counter_conflicts
+--= counter_journal
 --= counter_peers
 --= counter_replica
+--= counter_segments
 --= counter_sources
 --= counter_tables
 --= page_views
 --= page_views_cells
---= page_views_journal
 --= page_views_state
 SELECT name, type, "notnull" FROM pragma_table_info('page_views_cells');
 --= _id|INTEGER|0

@@ -13,7 +13,7 @@ CREATE TEMP TABLE was AS SELECT counter_id() AS id;
 SELECT id = counter_init(), id = counter_id(), id = counter_id('main'), length(id) FROM was;
 --= 1|1|1|36
 SELECT hex(id) = upper(replace(counter_id(), '-', '')), format, name FROM counter_replica;
---= 1|1001|NULL
+--= 1|1002|NULL
 
 -- # a-named-id-is-that-of-uuidgen
 SELECT counter_init('dc1:rack1');
@@ -111,11 +111,11 @@ SELECT counter_init();
 -- # a-newer-format-is-refused
 SELECT length(counter_init());
 --= 36
-UPDATE counter_replica SET format = 1002;
+UPDATE counter_replica SET format = 1003;
 SELECT counter_id();
---! counter_id: the file was written by a newer version: format 1002, this library knows 1001; install a newer sqlite-counter
+--! counter_id: the file was written by a newer version: format 1003, this library knows 1002; install a newer sqlite-counter
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
---! v: the file was written by a newer version: format 1002, this library knows 1001; install a newer sqlite-counter
+--! v: the file was written by a newer version: format 1003, this library knows 1002; install a newer sqlite-counter
 
 -- # a-view-is-no-identity
 CREATE VIEW counter_replica AS SELECT 1 AS one, 1 AS format, zeroblob(16) AS id, NULL AS name;
@@ -657,7 +657,7 @@ SELECT counter_remove('main');
 SELECT counter_untrack('products');
 --= 1
 SELECT counter_remove();
---= 6
+--= 8
 SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name;
 --= mine
 --= products
@@ -681,7 +681,7 @@ SAVEPOINT s;
 INSERT INTO v VALUES('a', 100);
 DROP TABLE v;
 SELECT counter_remove();
---= 5
+--= 7
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('a', 5);
 SELECT counter_id() = id FROM was;
@@ -699,7 +699,7 @@ BEGIN;
 INSERT INTO v VALUES('a', 1);
 DROP TABLE v;
 SELECT counter_remove();
---= 5
+--= 7
 ROLLBACK;
 INSERT INTO v VALUES('a', 1);
 SELECT n FROM v;
@@ -709,7 +709,7 @@ BEGIN;
 INSERT INTO v VALUES('a', 1);
 DROP TABLE v;
 SELECT counter_remove();
---= 5
+--= 7
 COMMIT;
 SELECT count(*) FROM sqlite_master;
 --= 0
@@ -726,11 +726,11 @@ INSERT INTO phone.v VALUES('a', 1);
 DROP TABLE phone.v;
 DROP TABLE w;
 SELECT counter_remove('phone');
---= 5
+--= 7
 SELECT counter_remove('temp');
---= 5
+--= 7
 SELECT (SELECT count(*) FROM phone.sqlite_master), (SELECT count(*) FROM sqlite_master WHERE name GLOB 'counter_*');
---= 0|5
+--= 0|7
 INSERT INTO v VALUES('a', 1);
 SELECT * FROM c;
 --= a|1
@@ -740,7 +740,7 @@ SELECT counter_remove(NULL);
 --! counter_remove: the name of a database must be TEXT, not NULL
 DROP TABLE v;
 SELECT counter_remove('MAIN');
---= 5
+--= 7
 SELECT * FROM c;
 --!~ c: *
 DROP TABLE c;
@@ -759,13 +759,13 @@ DROP TABLE v;
 UPDATE counter_replica SET format = 1099;
 SELECT counter_remove();
 --!~ counter_remove: *format 1099*
-UPDATE counter_replica SET format = 1001, id = x'00';
+UPDATE counter_replica SET format = 1002, id = x'00';
 SELECT counter_remove();
 --!~ counter_remove: counter_replica is damaged: an id of 1 bytes instead of 16*counter_fork('main')*
 SELECT count(*) FROM sqlite_master WHERE name GLOB 'counter_*' AND type = 'table';
---= 5
+--= 7
 SELECT length(counter_fork()), counter_remove();
---= 36|5
+--= 36|7
 
 -- # counter-remove-names-tables-that-the-catalog-lacks-and-stored-ones-without-their-table
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
@@ -807,7 +807,7 @@ CREATE TEMP TABLE was AS SELECT counter_id() AS id;
 --@ connection main
 DROP TABLE v;
 SELECT counter_remove();
---= 5
+--= 7
 --@ connection other
 SELECT * FROM v;
 --! no such table: v
@@ -849,7 +849,7 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('a', 1);
 DROP TABLE v;
 SELECT counter_remove();
---= 5
+--= 7
 SELECT counter_init('dc1:rack1');
 --!~ counter_init: this file has counted under an identity that it has lost, perhaps 'dc1:rack1': *
 SELECT length(counter_init());

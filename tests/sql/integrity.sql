@@ -14,7 +14,7 @@ PRAGMA integrity_check;
 PRAGMA quick_check('v');
 --= counter table main.v: column b of ('x'): the cell is truncated
 DELETE FROM v_cells WHERE k = 'x';
-DELETE FROM v_journal;
+DELETE FROM counter_journal;
 PRAGMA quick_check;
 --= ok
 PRAGMA integrity_check;
@@ -41,6 +41,6 @@ SELECT * FROM v;
 -- # a-journal-that-is-no-blob-is-damage
 CREATE VIRTUAL TABLE v USING counter(k PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES ('x', 1);
-UPDATE v_journal SET entries = 5;
+UPDATE counter_journal SET entries = 5;
 INSERT INTO v(v) VALUES ('integrity-check');
---!~ v: integrity-check: v_journal is damaged: row * has no entries
+--!~ v: integrity-check: counter_journal is damaged: row * has no entries

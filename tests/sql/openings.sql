@@ -519,7 +519,7 @@ SELECT counter_track('t', 'n');
 SELECT counter_untrack('t');
 --= 1
 SELECT counter_remove();
---= 6
+--= 8
 SELECT counter_track('t', 'n');
 --= 1
 

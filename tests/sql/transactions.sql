@@ -31,18 +31,18 @@ DELETE FROM v;
 SELECT *, (SELECT count(*) FROM log) FROM v;
 --= x|1|0
 DROP TRIGGER logs;
-CREATE TRIGGER logs AFTER INSERT ON v_journal BEGIN INSERT INTO log VALUES(new._seq); END;
+CREATE TRIGGER logs AFTER INSERT ON counter_journal BEGIN INSERT INTO log VALUES(new._seq); END;
 INSERT INTO v VALUES('y', 1);
---! v: the stored table v_journal has the trigger logs: drop it first
+--! v: the stored table counter_journal has the trigger logs: drop it first
 --@ connection other
 DROP TRIGGER logs;
 --@ connection main
 INSERT INTO v VALUES('y', 1);
 --@ connection other
-CREATE TRIGGER logs AFTER INSERT ON v_journal BEGIN INSERT INTO log VALUES(new._seq); END;
+CREATE TRIGGER logs AFTER INSERT ON counter_journal BEGIN INSERT INTO log VALUES(new._seq); END;
 --@ connection main
 INSERT INTO v VALUES('y', 1);
---! v: the stored table v_journal has the trigger logs: drop it first
+--! v: the stored table counter_journal has the trigger logs: drop it first
 SELECT *, (SELECT count(*) FROM log) FROM v;
 --= x|1|0
 --= y|1|0
@@ -72,7 +72,7 @@ CREATE TABLE log(k);
 INSERT INTO v VALUES('x', 1), ('y', 1);
 -- what another process has counted, 10 in each row, and has not folded
 --@ connection other
-INSERT INTO v_journal SELECT max(_seq) + 1, 0, x'e3021014021014' FROM v_journal;
+INSERT INTO counter_journal SELECT max(_seq) + 1, 2, x'e30106021014021014' FROM counter_journal;
 --@ connection main
 SELECT * FROM v;
 --= x|11
@@ -98,9 +98,9 @@ CREATE TABLE log(k);
 INSERT INTO v VALUES('x', 1);
 BEGIN;
 INSERT INTO v VALUES('x', 10);
-CREATE TRIGGER logs AFTER INSERT ON v_journal BEGIN INSERT INTO log VALUES(new._seq); END;
+CREATE TRIGGER logs AFTER INSERT ON counter_journal BEGIN INSERT INTO log VALUES(new._seq); END;
 COMMIT;
---! COMMIT: v: the stored table v_journal has the trigger logs: drop it first
+--! COMMIT: v: the stored table counter_journal has the trigger logs: drop it first
 SELECT *, (SELECT count(*) FROM log) FROM v;
 --= x|1|0
 INSERT INTO v VALUES('x', 1);
@@ -276,13 +276,14 @@ SELECT name, birth FROM counter_tables;
 --= w "x|v
 SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1;
 --= counter_conflicts
+--= counter_journal
 --= counter_peers
 --= counter_replica
+--= counter_segments
 --= counter_sources
 --= counter_tables
 --= w "x
 --= w "x_cells
---= w "x_journal
 --= w "x_state
 ALTER TABLE "w ""x" RENAME TO N;
 --!~ *w "x: the table cannot have the name N: it has the column n
@@ -309,8 +310,10 @@ INSERT INTO v VALUES('x', 1);
 DROP TABLE v;
 SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1;
 --= counter_conflicts
+--= counter_journal
 --= counter_peers
 --= counter_replica
+--= counter_segments
 --= counter_sources
 --= counter_tables
 SELECT count(*) FROM counter_tables;
