@@ -675,7 +675,7 @@ class Deltas(Machine):
         for key, column, digest in one.db.execute(
                 "SELECT key, column_name, counter_digest(cell) FROM counter_cells(?)", [name]):
             rows[folded(json.loads(key))][column] = digest
-        floors = one.db.execute(f"SELECT {keys} FROM {name}_state WHERE _kind = 'floors'").fetchall()
+        floors = one.db.execute(f"SELECT {keys} FROM counter_state WHERE kind = 'floors'").fetchall()
         return sorted(rows.items()), [folded(row) for row in floors]
 
     @rule(number=numbers, other=numbers, birth=births)

@@ -16,7 +16,7 @@ from files import EXTENSION, connect
 from test_journal import late
 
 FAILS = "abs(-9223372036854775808)"  # an error, if it is ever evaluated
-STORED = ["t_cells", "t_state"]
+STORED = ["t_cells", "counter_state"]
 OF_FILE = ["counter_replica", "counter_tables", "counter_sources", "counter_peers", "counter_conflicts", "counter_journal", "counter_segments"]
 READ = STORED + OF_FILE
 
@@ -56,7 +56,7 @@ def test_no_generated_column_of_a_source_is_evaluated(tmp_path, table, again, ho
     with contextlib.closing(connect(tmp_path / "app.db")) as db:
         if again:
             rows(db, f"SELECT * FROM counter_pull('{tmp_path}/source.db')")
-        before = {"t_cells": "UNIQUE(", "t_state": "UNIQUE(", "counter_peers": "PRIMARY KEY (", "counter_segments": "PRIMARY KEY ("}
+        before = {"t_cells": "UNIQUE(", "counter_state": "UNIQUE(", "counter_peers": "PRIMARY KEY (", "counter_segments": "PRIMARY KEY ("}
         constraint = before.get(table)  # columns must stand before it
         at = f"wicked INT AS ({FAILS})"
         rewrite(tmp_path / "source.db", table, lambda sql: (
