@@ -513,7 +513,7 @@ class Strict(File):
         names = self.regular if inserts else {
             name for name, was, now in zip(self.regular, before, after) if not same(was, now)}
         listed = dict(rows(self.db, "SELECT name, value FROM counter_state AS s JOIN t_counters_cells AS c ON c._rowid_ = s.row "
-                           "WHERE c.k = ? AND _kind = 'apart' AND _seq IN (2, 3)", key))
+                           "WHERE c.k = ? AND kind = 'apart' AND seq IN (2, 3)", key))
         # the table takes what it refused before, and its triggers fire: that is no write
         again = {name for name, old in row.columns.items()
                  if not inserts and old and same(listed.get(name, values[name]), old[1])}
