@@ -23,7 +23,7 @@ UPDATE "{schema}".counter_state SET seq = NULL
 -- A row if there is such a note.
 -- name: COLUMNS_HAS_ENDED
 SELECT 1 FROM "{schema}".counter_state
- WHERE tab = :tab AND kind = 'counter' AND name = :name COLLATE NOCASE AND seq = 1;
+ WHERE tab = :tab AND kind BETWEEN 'counter' AND 'counter' AND name = :name COLLATE NOCASE AND seq = 1;
 
 -- name: COLUMNS_ADD
 ALTER TABLE "{schema}"."{table}_cells" ADD COLUMN "{name}" BLOB;

@@ -285,9 +285,9 @@ enum { CTR_VARINT_MAX = 10 /* bytes of the longest, a 64-bit number */ };
  *     mask      varint, for stamps, 1 ... 2^60-1: bit b is regular column 60 w + b
  *     number    varint, for stamps that were carried over: 1 ... 2^63-1
  *
- * Segments, which summarize rows for one table, have no amounts. They list the changed rows with the numbers
- * of their last changes and the origins of all changes, in groups of one number and the same
- * origins, the highest number first, in one number the lowest origins:
+ * Segments, which summarize rows for one table, have no amounts. They list the changed rows with
+ * the numbers of their last changes and the origins of all changes, in groups of one number and the
+ * same origins, the highest number first, in one number the lowest origins:
  *
  *     byte 0    0xE3
  *     number    varint: the number of the group before minus this one; 0 in the first group, which

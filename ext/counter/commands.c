@@ -26,8 +26,8 @@
  * the stored table. SQLite checks pages in a PRAGMA; quick_check skips the journal.
  *
  * In the journal, numbers are positive, and rise from those of the segments; the levels of these
- * fall towards the newest, and each has a first row. Each group is that of a table. Every stored row is in the list of changes, and every row with amounts
- * is stored. */
+ * fall towards the newest, and each has a first row. Each group is that of a table. Every stored
+ * row is in the list of changes, and every row with amounts is stored. */
 
 static void check_rows(ctr_table *table)
 {
@@ -107,14 +107,18 @@ static void check_groups(ctr_tab *tab, int64_t last)
     ctr_run_bind_int(&run, row, ":n", -1);
     while (ctr_run_row(&run, row)) {
         int64_t number = sqlite3_column_int64(row, CTR_JOURNAL_NUMBER);
+        bool own = sqlite3_column_int64(row, CTR_JOURNAL_TABS) & ctr_entries_bit(tab->number);
         ctr_changes_open(&groups, row);
         while (ctr_rc(conn) == SQLITE_OK && ctr_entries_group_next(&groups, &table, &walk)) {
+            own = own || table == tab->number;
             if (number <= 0 || (table == tab->number && number <= last))
                 ctr_changes_damaged(conn, number, "has a number that does not rise");
             if (table != known && !is_numbered_table(&run, table))
                 ctr_changes_damaged(conn, number, "has a group of a table that does not exist");
             known = table;
         }
+        if (own && groups.status != CTR_OK)
+            ctr_changes_damaged(conn, number, ctr_entries_status_text(groups.status));
     }
     sqlite3_finalize(row);
 }

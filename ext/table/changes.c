@@ -206,8 +206,8 @@ int ctr_changes_latest(ctr_conn *conn, ctr_changes *changes)
 
 /* Turns rows of the journal into segments.
  *
- * The numbers of two rows, of the journal or of segments, never overlap. So rows are read from the highest number
- * down, and the first change seen of a row of the table is its last one.
+ * The numbers of two rows, of the journal or of segments, never overlap. So rows are read from the
+ * highest number down, and the first change seen of a row of the table is its last one.
  */
 
 enum {
@@ -692,8 +692,8 @@ static void fold_densest(folding *job, const ctr_changes *list, size_t keep)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* Folds until at most `keep` amounts are left, makes a segment of what the table has in the journal,
- * and carries the other amounts over. */
+/* Folds until at most `keep` amounts are left, makes a segment of what the table has in the
+ * journal, and carries the other amounts over. */
 static void fold_amounts(folding *job, size_t keep)
 {
     ctr_tab *tab = job->tab;

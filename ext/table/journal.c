@@ -902,7 +902,7 @@ static void index_row(ctr_conn *conn, struct ctr_index *index, sqlite3_stmt *sta
 
 /* Returns the index if it is worth having one, else NULL. A table with a damaged row is read from
  * the file, and fails there. */
-static const struct ctr_index *index_of(ctr_tab *tab)
+static const struct ctr_index *index_for(ctr_tab *tab)
 {
     enum { WORTH_AN_INDEX = 4, MOST_BYTES = 64 << 20 };
     ctr_file *file = tab->file;
@@ -954,7 +954,7 @@ static size_t count_groups_before(const struct ctr_index *index, int64_t table, 
 void ctr_groups_open(ctr_groups *groups, ctr_tab *tab, int64_t since, bool backwards)
 {
     int64_t table = ctr_tab_number(tab);
-    *groups = (ctr_groups){.tab = tab, .backwards = backwards, .index = index_of(tab)};
+    *groups = (ctr_groups){.tab = tab, .backwards = backwards, .index = index_for(tab)};
     if (groups->index) {
         groups->at = count_groups_before(groups->index, table, since);
         groups->end = count_groups_before(groups->index, table + 1, INT64_MIN);
@@ -1167,7 +1167,7 @@ static void take_batch(ctr_tab *tab)
 static bool read_indexed(ctr_tab *tab)
 {
     int64_t last = 0;
-    const struct ctr_index *index = tab->only ? NULL : index_of(tab);
+    const struct ctr_index *index = tab->only ? NULL : index_for(tab);
     if (!index) return false;
     ctr_groups groups;
     ctr_groups_open(&groups, tab, INT64_MIN, false);

@@ -1205,9 +1205,9 @@ void ctr_journal_read_again(ctr_tab *tab);
  *
  * The stamps of regular columns have the number of their row of the journal, a hybrid logical
  * clock: it is drawn with the first of them in any table, and higher than all stamps in the cells
- * of the file. So the stamps in the cells need not be looked at. After a merge in the same transaction, whose
- * stamps may be higher, a new row begins with a higher number. A row that was appended takes no
- * stamps. */
+ * of the file. So the stamps in the cells need not be looked at. After a merge in the same
+ * transaction, whose stamps may be higher, a new row begins with a higher number. A row that was
+ * appended takes no stamps. */
 
 /* Refuses to write if the write would run triggers. */
 int ctr_batch_refuse_triggers(ctr_tab *tab);
@@ -1249,15 +1249,6 @@ int ctr_changes_segment_damaged(ctr_conn *conn, int64_t number, const char *what
 /* Begins a walk through the groups of a row of the journal. */
 void ctr_changes_open(ctr_entries *groups, sqlite3_stmt *stands);
 
-/* Walks what a table has in the journal, from a number on, or backwards from the end. A fault is an
- * error. The caller closes it, also after a failure.
- *
- *     ctr_groups_open(&groups, tab, since, false);
- *     while (ctr_groups_next(&groups)) groups.number, groups.walk */
-void ctr_groups_open(ctr_groups *groups, ctr_tab *tab, int64_t since, bool backwards);
-bool ctr_groups_next(ctr_groups *groups);
-void ctr_groups_close(ctr_groups *groups);
-
 /* Moves amounts of a journal into the cells.
  *
  * A fold writes each row with amounts once, in the order of storage. It turns the table's groups in
@@ -1272,8 +1263,8 @@ void ctr_groups_close(ctr_groups *groups);
  *
  * A commit folds the tables that it wrote, and of each either that or its segments are compacted
  * (table/changes.c). If the journal is twice too long, a commit also carries over what other tables
- * have in its oldest rows, and adds it up, without touching their cells; a table that cannot be read
- * stays as it is. Rows without a group that is still needed are removed.
+ * have in its oldest rows, and adds it up, without touching their cells; a table that cannot be
+ * read stays as it is. Rows without a group that is still needed are removed.
  *
  * A fold runs in the current transaction. If it fails half-way, with amounts both in the cells and
  * in the journal, it spoils the transaction (ctr_conn_spoil). */
@@ -1649,13 +1640,23 @@ void ctr_cache_forget(ctr_cache *cache, int64_t id);
 /* Drops all rows, and frees their memory. */
 void ctr_cache_clear(ctr_cache *cache);
 
-/* The limits beyond which a commit shortens a journal: amounts and other changes of a table; rows. */
+/* The limits beyond which a commit shortens a journal: amounts and other changes of a table; rows.
+ * */
 #ifndef CTR_JOURNAL_AMOUNTS
 #define CTR_JOURNAL_AMOUNTS 65536
 #endif
 #ifndef CTR_JOURNAL_ROWS
 #define CTR_JOURNAL_ROWS 4096
 #endif
+
+/* Walks what a table has in the journal, from a number on, or backwards from the end. A fault is an
+ * error. The caller closes it, also after a failure.
+ *
+ *     ctr_groups_open(&groups, tab, since, false);
+ *     while (ctr_groups_next(&groups)) groups.number, groups.walk */
+void ctr_groups_open(ctr_groups *groups, ctr_tab *tab, int64_t since, bool backwards);
+bool ctr_groups_next(ctr_groups *groups);
+void ctr_groups_close(ctr_groups *groups);
 
 /* Frees the index of the journal of a file. */
 void ctr_index_free(ctr_file *file);
@@ -1722,11 +1723,11 @@ void ctr_changes_read_of(ctr_changes *changes, ctr_tab *tab, int64_t since,
 
 /* The list of changes of a journal, kept short.
  *
- * A fold turns what a table has in the journal into one segment of level 1: changed rows, with numbers. As
- * in an LSM tree, eight segments of a level become one of the next, which keeps the highest number
- * of each row. All segments become one if together they are more than four times as long as the
- * longest, because the same rows may change again and again. So the list takes a few bytes for each
- * row of the table, and is kept without reading any row.
+ * A fold turns what a table has in the journal into one segment of level 1: changed rows, with
+ * numbers. As in an LSM tree, eight segments of a level become one of the next, which keeps the
+ * highest number of each row. All segments become one if together they are more than four times as
+ * long as the longest, because the same rows may change again and again. So the list takes a few
+ * bytes for each row of the table, and is kept without reading any row.
  *
  *     numbers rise -->
  *     [ level 2                  ] [ level 1 ] [ level 1 ]  row  row  row     of the journal

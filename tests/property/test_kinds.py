@@ -16,13 +16,13 @@ import sqlite3
 import pytest
 
 from conftest import EXAMPLES, SEED
-from files import connect
+from files import connect, groups
 from test_replicated import read_cell
 from test_tracked import rows
 
 KEYS = ["tea", "jam", "salt"]
 COLUMNS = ["a", "b", "c", "d"]
-STORED = ["cells", "journal", "state"]
+STORED = ["cells", "state"]
 CALL = r"(counter_\w+\('\w+'(?:, '[\w=]+')*\))"
 ADVICE = [  # the file, then the statements
     (rf"a regular column in (\S+): {CALL} there makes it a counter$", ["SELECT {1}"]),
@@ -99,7 +99,13 @@ class Table:
             self.db, "SELECT * FROM counter_peers WHERE mine = ? ORDER BY id", *token)
         return [peers, rows(self.db, f"SELECT * FROM {self.name} ORDER BY k"), rows(
             self.db, "SELECT * FROM counter_tracked WHERE table_name = ?", self.name)] + [
-            rows(self.db, f"SELECT * FROM {self.name}_counters_{part} ORDER BY 1, 2") for part in STORED]
+            rows(self.db, f"SELECT * FROM {self.name}_counters_{part} ORDER BY 1, 2") for part in STORED] + self.journal()
+
+    def journal(self):
+        (number,), = rows(self.db, "SELECT number FROM counter_tables WHERE birth = ?", self.name)
+        journal = rows(self.db, "SELECT _seq, entries FROM counter_journal ORDER BY 1")
+        return [rows(self.db, "SELECT * FROM counter_segments WHERE tab = ?", number),
+                [(seq, entries) for seq, row in journal for table, entries in groups(row) if table == number]]
 
     def learn(self):
         """Takes the stamps of the regular columns from the file, after a statement: the values are known."""
