@@ -38,8 +38,8 @@
  *     reset hits of '/', 12: hits 5            the command
  *
  * An application that does not know whether an increment was counted repeats it with the same
- * request id. counter_requests records the requests that were taken. Ids belong to one file: no merge
- * copies them.
+ * request id. counter_requests records the requests that were taken. Ids belong to one file: no
+ * merge copies them.
  *
  * A repeated request writes no row, so last_insert_rowid() is 0 after it; rows have ids from 1 on.
  *

@@ -363,7 +363,9 @@ static void create_shared(ctr_conn *conn, const char *schema)
     ctr_run_do(&run, CTR_SQL_STATE_CREATE, NULL);
     ctr_run_do(&run, CTR_SQL_REQUESTS_CREATE, NULL);
     for (const char *const *name = ctr_stored_shared(); *name && ctr_rc(conn) == SQLITE_OK; name++)
-        ctr_schema_is_table(conn, schema, *name);
+        if (sqlite3_table_column_metadata(conn->db, schema, *name, NULL, NULL, NULL, NULL, NULL,
+                                          NULL) != SQLITE_OK) /* it may be a view */
+            ctr_schema_is_table(conn, schema, *name);
     if (ctr_rc(conn) != SQLITE_OK) return;
     ctr_problem other;
     ctr_problem_try(conn, &other);
@@ -559,16 +561,20 @@ void ctr_stored_read_generations(ctr_shape *shape, ctr_run *run, sqlite3_stmt *r
         ctr_refuse_hidden_state(run->conn);
 }
 
+/* Fails unless it is an ordinary table without generated columns. */
+static void check_ordinary(ctr_run *run, const char *stored)
+{
+    if (ctr_rc(run->conn) == SQLITE_OK &&
+        !ctr_schema_is_table(run->conn, run->slots.schema, stored))
+        ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB, "the stored table %s is missing", stored);
+    if (ctr_rc(run->conn) == SQLITE_OK)
+        ctr_schema_refuse_generated(run->conn, run->slots.schema, stored);
+}
+
 static void read_generations(ctr_run *run, ctr_shape *shape)
 {
-    for (const char *const *name = ctr_stored_shared(); *name && ctr_rc(run->conn) == SQLITE_OK;
-         name++) {
-        if (!ctr_schema_is_table(run->conn, run->slots.schema, *name))
-            ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB, "the stored table %s is missing",
-                            *name);
-        if (ctr_rc(run->conn) == SQLITE_OK)
-            ctr_schema_refuse_generated(run->conn, run->slots.schema, *name);
-    }
+    check_ordinary(run, "counter_state");
+    check_ordinary(run, "counter_requests");
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_COLUMNS_ALL);
     ctr_stored_read_generations(shape, run, row);
     sqlite3_finalize(row);

@@ -540,8 +540,8 @@ static inline ctr_wanted *ctr_columns_wanted(sqlite3_value *command)
  *
  * A tombstone must stay, however old: a file may still bring the counter that it deleted. A floor
  * replaces all tombstones below it, because it refuses every row there. It is a value of one key
- * column, mostly of a time. It only rises. Floors merge as the maximum, in the order of the column's
- * affinity and collation. counter_state has those of a table as one packed key. */
+ * column, mostly of a time. It only rises. Floors merge as the maximum, in the order of the
+ * column's affinity and collation. counter_state has those of a table as one packed key. */
 
 typedef struct ctr_floors {
     ctr_tab *tab;           /* borrowed */
