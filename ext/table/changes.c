@@ -117,6 +117,7 @@ static void take_segment(ctr_conn *conn, ctr_changes *changes, sqlite3_stmt *sta
 /* Appends the changes with `since` or a higher number. */
 static void read_journal(ctr_changes *changes, ctr_tab *tab, int64_t since)
 {
+    if (!tab) return; /* there was no memory for it */
     ctr_run run = ctr_tab_run(tab);
     int64_t table = ctr_tab_number(tab);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SEGMENTS_SINCE);

@@ -854,8 +854,9 @@ typedef struct index_group {
 } index_group;
 
 struct ctr_index {
-    unsigned version, writes; /* the data version, and file->writes, for which it is true */
-    int asked;                /* how often it was asked for then */
+    unsigned version, writes, schemas; /* the data version of the file, and its members, for which
+                                        * it is true */
+    int asked;                         /* how often it was asked for then */
     bool built;
     int64_t last;    /* the highest number */
     int64_t damaged; /* the bits of tables that may have groups in a damaged row */
@@ -909,13 +910,15 @@ static const struct ctr_index *index_for(ctr_tab *tab)
     ctr_conn *conn = file->conn;
     unsigned version = ctr_file_data_version(file);
     if (ctr_rc(conn) != SQLITE_OK) return NULL;
-    if (file->index && (file->index->version != version || file->index->writes != file->writes))
+    struct ctr_index now = {.version = version, .writes = file->writes, .schemas = file->schemas};
+    const struct ctr_index *was = file->index;
+    if (was &&
+        (was->version != now.version || was->writes != now.writes || was->schemas != now.schemas))
         ctr_index_free(file);
     if (!file->index) {
         file->index = sqlite3_malloc64(sizeof *file->index);
         if (!file->index) ctr_problem_nomem(conn);
-        if (file->index)
-            *file->index = (struct ctr_index){.version = version, .writes = file->writes};
+        if (file->index) *file->index = now;
     }
     struct ctr_index *index = file->index;
     if (!index || ++index->asked <= WORTH_AN_INDEX) return NULL;
