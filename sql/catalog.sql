@@ -24,6 +24,10 @@ UPDATE "{schema}".counter_replica SET tables = (SELECT max(number) FROM "{schema
 -- name: CATALOG_NUMBER
 SELECT number FROM "{schema}".counter_tables WHERE name = :name;
 
+-- The number of tables that have one of these bits in the journal.
+-- name: CATALOG_BITS
+SELECT count(*) FROM "{schema}".counter_tables WHERE (1 << number % 63) & :bits;
+
 -- Is there a table with this number?
 -- name: CATALOG_NUMBERED
 SELECT name FROM "{schema}".counter_tables WHERE number = :number;

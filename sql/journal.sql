@@ -59,6 +59,10 @@ UPDATE "{schema}".counter_journal SET tabs = :tabs, entries = :entries WHERE _se
 -- name: JOURNAL_EXPLAIN
 EXPLAIN UPDATE "{schema}".counter_journal SET tabs = :tabs, entries = :entries WHERE _seq = :number;
 
+-- The rows with these bits and no other.
+-- name: JOURNAL_REMOVE_WHOLE
+DELETE FROM "{schema}".counter_journal WHERE _seq < :number AND tabs & :bits AND tabs & ~:bits = 0;
+
 -- name: JOURNAL_REMOVE
 DELETE FROM "{schema}".counter_journal WHERE _seq = :number;
 

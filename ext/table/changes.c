@@ -818,6 +818,17 @@ static int64_t keep_others(ctr_conn *conn, ctr_entries *groups, const table_numb
     return tabs;
 }
 
+/* Removes the rows before a number that have groups of these tables alone, if no other table has
+ * one of their bits. Those are most rows, and removed by one statement. */
+static void remove_whole_rows(ctr_run *run, size_t n, int64_t bits, int64_t before)
+{
+    sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_CATALOG_BITS);
+    ctr_run_bind_int(run, row, ":bits", bits);
+    bool alone = ctr_run_row(run, row) && sqlite3_column_int64(row, 0) == (int64_t)n;
+    sqlite3_finalize(row);
+    if (alone) ctr_run_with(run, CTR_SQL_JOURNAL_REMOVE_WHOLE, ":number i :bits i", before, bits);
+}
+
 /* Removes the groups of these tables from the rows before a number. A row that is damaged stays as
  * it is: none of these tables has been able to read it. */
 static void remove_groups(ctr_file *file, const table_numbers *tables, int64_t before)
@@ -827,6 +838,7 @@ static void remove_groups(ctr_file *file, const table_numbers *tables, int64_t b
     int64_t bits = 0;
     bool checked = false;
     for (size_t i = 0; i < tables->n; i++) bits |= ctr_entries_bit(tables->numbers[i]);
+    remove_whole_rows(&run, tables->n, bits, before);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_JOURNAL_BACKWARDS),
                  *change = ctr_run_prepare(&run, CTR_SQL_JOURNAL_CHANGE),
                  *remove = ctr_run_prepare(&run, CTR_SQL_JOURNAL_REMOVE);
