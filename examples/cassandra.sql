@@ -21,7 +21,8 @@ INSERT INTO dump VALUES
 
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source)
 SELECT 'page_views', counter_key(path), 'hits',
-       coalesce((SELECT _value FROM page_views_state WHERE _kind = 'counter' AND _name = 'hits'), 1),
+       coalesce((SELECT s.value FROM counter_state AS s, counter_tables AS t
+                 WHERE t.name = 'page_views' AND s.tab = t.number AND s.kind = 'counter' AND s.name = 'hits'), 1),
        counter_collect(counter_id, CAST(clock AS INTEGER), CAST(value AS INTEGER)), 1, max(counter_id)
   FROM dump
  GROUP BY path;
@@ -42,7 +43,8 @@ INSERT INTO export VALUES ('2026-11-01 12:00:00', '/about', 1000), ('2026-11-02 
 
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source)
 SELECT 'page_views', counter_key(path), 'hits',
-       coalesce((SELECT _value FROM page_views_state WHERE _kind = 'counter' AND _name = 'hits'), 1),
+       coalesce((SELECT s.value FROM counter_state AS s, counter_tables AS t
+                 WHERE t.name = 'page_views' AND s.tab = t.number AND s.kind = 'counter' AND s.name = 'hits'), 1),
        counter_collect('776b33c8-fdc4-3199-b06b-1fc19c5bcc63', CAST(strftime('%s', taken) AS INTEGER), total), 1, '776b33c8-fdc4-3199-b06b-1fc19c5bcc63'
   FROM export
  GROUP BY path;

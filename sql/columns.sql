@@ -3,27 +3,27 @@
 -- 1.
 
 -- name: COLUMNS_ALL
-SELECT _name, _value, _kind FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'counter' AND 'counter'
- ORDER BY _name COLLATE NOCASE;
+SELECT name, value, kind, tab FROM "{schema}".counter_state
+ WHERE tab = :tab AND kind BETWEEN 'counter' AND 'counter' ORDER BY name COLLATE NOCASE;
 
 -- name: COLUMNS_WRITE
-INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _name, _value)
-VALUES ('counter', :name, :generation);
+INSERT OR REPLACE INTO "{schema}".counter_state(tab, kind, name, value)
+VALUES (:tab, 'counter', :name, :generation);
 
 -- Notes that this file has ended the counter itself. A higher generation that a merge brings says
 -- otherwise.
 -- name: COLUMNS_ENDED
-UPDATE "{schema}"."{table}_state" SET _seq = 1 WHERE _kind = 'counter' AND _name = :name;
+UPDATE "{schema}".counter_state SET seq = 1 WHERE tab = :tab AND kind = 'counter' AND name = :name;
 
 -- Takes that note back. Changes a row if there was one.
 -- name: COLUMNS_TAKE_ENDED
-UPDATE "{schema}"."{table}_state" SET _seq = NULL
- WHERE _kind = 'counter' AND _name = :name COLLATE NOCASE AND _seq = 1;
+UPDATE "{schema}".counter_state SET seq = NULL
+ WHERE tab = :tab AND kind = 'counter' AND name = :name COLLATE NOCASE AND seq = 1;
 
 -- A row if there is such a note.
 -- name: COLUMNS_HAS_ENDED
-SELECT 1 FROM "{schema}"."{table}_state"
- WHERE _kind BETWEEN 'counter' AND 'counter' AND _name = :name COLLATE NOCASE AND _seq = 1;
+SELECT 1 FROM "{schema}".counter_state
+ WHERE tab = :tab AND kind BETWEEN 'counter' AND 'counter' AND name = :name COLLATE NOCASE AND seq = 1;
 
 -- name: COLUMNS_ADD
 ALTER TABLE "{schema}"."{table}_cells" ADD COLUMN "{name}" BLOB;
@@ -48,13 +48,16 @@ INSERT INTO "{schema}"."{table}"("{table}") VALUES (:wanted);
 -- without a name.
 
 -- name: COLUMNS_NOTED
-SELECT _row, _name, _value, _seq FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'column' AND 'column' ORDER BY _row;
+SELECT row, name, value, seq FROM "{schema}".counter_state
+ WHERE tab = :tab AND kind BETWEEN 'column' AND 'column' ORDER BY row;
 
 -- name: COLUMNS_NOTE
-INSERT INTO "{schema}"."{table}_state"(_kind, _row, _name, _value, _seq)
-VALUES ('column', :number, :birth, :name, :generation)
-    ON CONFLICT (_kind, _row, _name) DO UPDATE SET _value = excluded._value, _seq = max(coalesce(_seq, 0), excluded._seq);
+INSERT INTO "{schema}".counter_state(tab, kind, row, name, value, seq)
+VALUES (:tab, 'column', :number, :birth, :name, :generation)
+    ON CONFLICT (tab, kind, row, name) DO UPDATE SET value = excluded.value,
+       seq = max(coalesce(seq, 0), excluded.seq);
 
 -- Forgets the key, the counters and the table.
 -- name: COLUMNS_NOT_NOTED
-DELETE FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'column' AND 'column' AND _row = -1;
+DELETE FROM "{schema}".counter_state
+ WHERE tab = :tab AND kind BETWEEN 'column' AND 'column' AND row = -1;

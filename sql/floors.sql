@@ -1,30 +1,16 @@
--- Floors: a table never has rows below them again. The parameters of keys are in key order; NULL is
--- no floor.
-
--- Is a key below a floor?
--- name: FLOORS_BELOW
-SELECT 1 FROM "{schema}"."{table}_state"
- WHERE _kind = 'floors' AND _row = 0 AND _name = '' AND ("{constraint}");
+-- Floors: a table never has rows below them again. value: a packed key; nothing is no floor.
 
 -- name: FLOORS_READ
-SELECT "{keys}", _seq, _rows, _bytes FROM "{schema}"."{table}_state"
- WHERE _kind = 'floors' AND _row = 0 AND _name = '';
+SELECT value, seq, rows, bytes FROM "{schema}".counter_state
+ WHERE tab = :tab AND kind = 'floors' AND row = 0 AND name = '';
 
--- Would a floor rise?
--- name: FLOORS_LOWER
-SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_state"
-                WHERE _kind = 'floors' AND _row = 0 AND _name = '' AND ("{constraint}")),
-       EXISTS (SELECT 1 FROM "{schema}"."{table}_state"
-                WHERE _kind = 'floors' AND _row = 0 AND _name = '');
+-- name: FLOORS_WRITE
+INSERT INTO "{schema}".counter_state(tab, kind, value, seq, rows, bytes)
+VALUES (:tab, 'floors', :floors, :number, :rows, :bytes)
+    ON CONFLICT (tab, kind, row, name) DO UPDATE SET value = excluded.value, seq = excluded.seq,
+       rows = rows + excluded.rows, bytes = bytes + excluded.bytes;
 
--- The parameters behind the keys: the number, the rows and the bytes that are removed.
--- name: FLOORS_INSERT
-INSERT INTO "{schema}"."{table}_state"("{keys}", _kind, _seq, _rows, _bytes)
-VALUES ("{values}", 'floors', ?, ?, ?);
-
--- name: FLOORS_RAISE
-UPDATE "{schema}"."{table}_state" SET "{changes}", _seq = ?, _rows = _rows + ?, _bytes = _bytes + ?
- WHERE _kind = 'floors' AND _row = 0 AND _name = '';
+-- In these, the parameters of keys are in key order.
 
 -- The number of rows below, and the bytes of their keys and cells.
 -- name: FLOORS_COUNT

@@ -1,17 +1,20 @@
--- Openings of a table, and answers: whether two of them are the same values. A row of <table>_state
--- is, by its _kind:
+-- Openings of a table, and answers: whether two of them are the same values. A row of counter_state
+-- is, by its kind:
 --   'opening'   an opening that this file made: its id; the id of the file then
 --   'answer'    an answer, as table/openings.c has it; the number when it came
 
 -- name: OPENINGS_OWN
-SELECT _name FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'opening' AND 'opening';
+SELECT name FROM "{schema}".counter_state
+ WHERE tab = :tab AND kind BETWEEN 'opening' AND 'opening';
 
 -- name: OPENINGS_MADE
-INSERT INTO "{schema}"."{table}_state"(_kind, _name, _value) VALUES ('opening', :opening, :file);
+INSERT INTO "{schema}".counter_state(tab, kind, name, value)
+VALUES (:tab, 'opening', :opening, :file);
 
 -- name: OPENINGS_ANSWERS
-SELECT _name, _seq FROM "{schema}"."{table}_state"
- WHERE _kind BETWEEN 'answer' AND 'answer' AND _seq >= :number ORDER BY _name;
+SELECT name, seq FROM "{schema}".counter_state
+ WHERE tab = :tab AND kind BETWEEN 'answer' AND 'answer' AND seq >= :number ORDER BY name;
 
 -- name: OPENINGS_ANSWER
-INSERT INTO "{schema}"."{table}_state"(_kind, _name, _seq) VALUES ('answer', :answer, :number);
+INSERT INTO "{schema}".counter_state(tab, kind, name, seq)
+VALUES (:tab, 'answer', :answer, :number);

@@ -11,44 +11,49 @@ CREATE TABLE "{schema}"."{table}_cells"(
 CREATE TABLE "{schema}"."{table}_cells"(
   "{definition}");
 
--- Everything else that a table stores. A row is, by its _kind:
---   'request'   a request that was taken: its id, its text, and when                   requests.sql
+-- Everything else that the tables of a file store, but for the journal and the requests. tab: the
+-- number of the table in counter_tables; 0: of the file. :tab is bound by ctr_run_prepare. A row
+-- is, by its kind:
 --   'counter'   a counter that was ever added or dropped by itself: name, generation   columns.sql
---   'floors'    one row: the floors of the key columns; the number when they rose;
+--   'floors'    one row: the floors as a packed key; the number when they rose;
 --               the rows and bytes that were removed below                             floors.sql
 --   'apart'     of a tracked table: a row of the cells, a column, its value            track.sql
 --   'column'    of a tracked table: a column, its number, its name, its name there,
 --               its generation                                                         columns.sql
 --   'opening'   an opening that this file made: its id; the id of the file then        openings.sql
 --   'answer'    an answer about two openings; the number when it came                  openings.sql
---   'writer'    an id in row cells: its number there                                   regular.sql
 --   'pending'   a counter whose row has not come: its cell, its generation             regular.sql
--- Nearly all rows may be requests. Then, after ANALYZE, SQLite would read all rows to find those of
--- another kind, but not if the statement says BETWEEN two equal kinds.
--- name: SCHEMA_CREATE_STATE
-CREATE TABLE "{schema}"."{table}_state"(
-  _id INTEGER PRIMARY KEY,
-  _kind TEXT NOT NULL,
-  _row INTEGER NOT NULL DEFAULT 0,
-  _name BLOB NOT NULL DEFAULT '',
-  _value BLOB,
-  _seq INTEGER,
-  _rows INTEGER,
-  _bytes INTEGER,
-  "{definition}",
-  UNIQUE(_kind, _row, _name));
+--   'writer'    of the file: an id in row cells: its number there                      regular.sql
+-- Nearly all rows may be of one kind. Then, after ANALYZE, SQLite would read all rows to find those
+-- of another kind, but not if the statement says BETWEEN two equal kinds.
+-- name: STATE_CREATE
+CREATE TABLE IF NOT EXISTS "{schema}"."counter_state"(
+  tab INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  row INTEGER NOT NULL DEFAULT 0,
+  name BLOB NOT NULL DEFAULT '',
+  value BLOB,
+  seq INTEGER,
+  rows INTEGER,
+  bytes INTEGER,
+  PRIMARY KEY (tab, kind, row, name)) WITHOUT ROWID;
+
+-- name: STATE_DROP
+DELETE FROM "{schema}".counter_state WHERE tab = :tab;
+
+-- A row that is nobody's, or of no known kind.
+-- name: STATE_CHECK
+SELECT tab, kind, tab = 0 OR tab IN (SELECT number FROM "{schema}".counter_tables)
+  FROM (SELECT DISTINCT tab, kind FROM "{schema}".counter_state)
+ WHERE CASE WHEN tab = 0 THEN kind <> 'writer'
+            ELSE tab NOT IN (SELECT number FROM "{schema}".counter_tables)
+              OR kind NOT IN ('counter', 'floors', 'apart', 'column', 'opening', 'answer', 'pending') END;
 
 -- name: SCHEMA_DROP_CELLS
 DROP TABLE IF EXISTS "{schema}"."{table}_cells";
 
--- name: SCHEMA_DROP_STATE
-DROP TABLE IF EXISTS "{schema}"."{table}_state";
-
 -- name: SCHEMA_DROP
 DROP TABLE "{schema}"."{name}";
-
--- name: SCHEMA_RENAME_STATE
-ALTER TABLE "{schema}"."{table}_state" RENAME TO "{name}_state";
 
 -- name: SCHEMA_RENAME_CELLS
 ALTER TABLE "{schema}"."{table}_cells" RENAME TO "{name}_cells";
@@ -80,6 +85,12 @@ EXPLAIN SELECT "{columns}" FROM "{schema}"."{table}_cells" NOT INDEXED;
 -- name: SCHEMA_EXPLAIN_JOURNAL
 EXPLAIN SELECT j._seq, j.tabs, j.entries, s.tab, s.number, s.level, s.entries
   FROM "{schema}".counter_journal AS j, "{schema}".counter_segments AS s;
+
+-- Only prepared, for the names of the columns.
+-- name: SCHEMA_DESCRIBE_STATE
+SELECT s.tab, s.kind, s.row, s.name, s.value, s.seq, s.rows, s.bytes,
+       r.number, r.tab, r.id, r.at, r.text
+  FROM "{schema}".counter_state AS s, "{schema}".counter_requests AS r;
 
 -- name: SCHEMA_ENCODING
 PRAGMA encoding;

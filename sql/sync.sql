@@ -29,14 +29,15 @@ PRAGMA "{schema}".user_version;
 -- the last numbers of its floors, and of answers about openings, NULL if it has none; and whether it has generations of counters, which
 -- have no number.
 -- name: SYNC_NEWEST
-SELECT (SELECT max(s.number) FROM "{schema}".counter_tables AS t, "{schema}".counter_segments AS s
-         WHERE t.name = :name AND s.tab = t.number),
-       (SELECT number FROM "{schema}".counter_tables WHERE name = :name),
-       (SELECT max(_seq) FROM "{schema}"."{table}_state"
-         WHERE _kind = 'floors' AND _row = 0 AND _name = ''),
-       (SELECT max(_seq) FROM "{schema}"."{table}_state" WHERE _kind BETWEEN 'answer' AND 'answer'),
-       EXISTS (SELECT 1 FROM "{schema}"."{table}_state"
-                WHERE _kind BETWEEN 'counter' AND 'counter');
+SELECT (SELECT max(s.number) FROM "{schema}".counter_segments AS s WHERE s.tab = t.number),
+       t.number,
+       (SELECT max(seq) FROM "{schema}".counter_state
+         WHERE tab = t.number AND kind = 'floors' AND row = 0 AND name = ''),
+       (SELECT max(seq) FROM "{schema}".counter_state
+         WHERE tab = t.number AND kind BETWEEN 'answer' AND 'answer'),
+       EXISTS (SELECT 1 FROM "{schema}".counter_state
+                WHERE tab = t.number AND kind BETWEEN 'counter' AND 'counter')
+  FROM "{schema}".counter_tables AS t WHERE t.name = :name;
 
 -- A write that changes nothing; "{value}" is the current version. Prepared before the savepoint,
 -- stepped only if the savepoint could not be rolled back.

@@ -5,45 +5,53 @@
 -- a row has a number in place of a column.
 
 -- name: APART_ADD
-INSERT OR REPLACE INTO "{schema}"."{table}_state"(_kind, _row, _name, _value, _seq)
-VALUES ('apart', :row, coalesce(:column, :what), :value, :what);
+INSERT OR REPLACE INTO "{schema}".counter_state(tab, kind, row, name, value, seq)
+VALUES (:tab, 'apart', :row, coalesce(:column, :what), :value, :what);
 
 -- whats: 1 << what, added up; column: NULL for all.
 -- name: APART_REMOVE
-DELETE FROM "{schema}"."{table}_state"
- WHERE _kind = 'apart' AND _row = :row AND :whats >> _seq & 1 AND (:column IS NULL OR _name = :column OR _seq = 7);
+DELETE FROM "{schema}".counter_state
+ WHERE tab = :tab AND kind = 'apart' AND row = :row
+   AND :whats >> seq & 1 AND (:column IS NULL OR name = :column OR seq = 7);
 
 -- name: APART_OF_ROW
-SELECT _seq, _name, _value FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = :row;
+SELECT seq, name, value FROM "{schema}".counter_state
+ WHERE tab = :tab AND kind = 'apart' AND row = :row;
 
 -- name: APART_ANY
-SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind = 'apart');
+SELECT EXISTS (SELECT 1 FROM "{schema}".counter_state
+                WHERE tab = :tab AND kind BETWEEN 'apart' AND 'apart');
 
 -- Rows that do not show what they should. Those that a trigger has changed since do not count.
 -- name: APART_ROWS
-SELECT DISTINCT _row FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _seq NOT IN (3, 6, 7) ORDER BY _row;
+SELECT DISTINCT row FROM "{schema}".counter_state
+ WHERE tab = :tab AND kind BETWEEN 'apart' AND 'apart' AND seq NOT IN (3, 6, 7) ORDER BY row;
 
 -- Are there rows below a floor that the table keeps?
 -- name: APART_KEEPS
-SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _row = 0 AND _seq = 6);
+SELECT EXISTS (SELECT 1 FROM "{schema}".counter_state
+                WHERE tab = :tab AND kind = 'apart' AND row = 0 AND seq = 6);
 
 -- name: APART_COUNT
-SELECT count(*), _kind FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _seq NOT IN (3, 7);
+SELECT count(*), kind FROM "{schema}".counter_state
+ WHERE tab = :tab AND kind BETWEEN 'apart' AND 'apart' AND seq NOT IN (3, 7);
 
 -- Rows that wait, and rows that differ.
 -- name: APART_COUNT_ROWS
 SELECT count(*) FILTER (WHERE waits), count(*) FILTER (WHERE NOT waits)
-  FROM (SELECT max(_seq = 0) AS waits FROM "{schema}"."{table}_state"
-         WHERE _kind = 'apart' AND _seq NOT IN (3, 6, 7) GROUP BY _row);
+  FROM (SELECT max(seq = 0) AS waits FROM "{schema}".counter_state
+         WHERE tab = :tab AND kind BETWEEN 'apart' AND 'apart' AND seq NOT IN (3, 6, 7) GROUP BY row);
 
 -- Deletes the entries of one column.
 -- name: APART_FORGET_COLUMN
-DELETE FROM "{schema}"."{table}_state" WHERE _kind = 'apart' AND _name = :column COLLATE NOCASE;
+DELETE FROM "{schema}".counter_state
+ WHERE tab = :tab AND kind BETWEEN 'apart' AND 'apart' AND name = :column COLLATE NOCASE;
 
 -- Deletes the entries of rows without cells, and the one of rows below floors.
 -- name: APART_FORGET_GONE
-DELETE FROM "{schema}"."{table}_state"
- WHERE _kind = 'apart' AND (_seq = 6 OR _row NOT IN (SELECT _rowid_ FROM "{schema}"."{table}_cells"));
+DELETE FROM "{schema}".counter_state
+ WHERE tab = :tab AND kind BETWEEN 'apart' AND 'apart'
+   AND (seq = 6 OR row NOT IN (SELECT _rowid_ FROM "{schema}"."{table}_cells"));
 
 -- ---- the triggers --------------------------------------------------------------------------------
 

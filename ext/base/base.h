@@ -81,6 +81,7 @@ typedef struct ctr_run {
     struct ctr_conn *conn;
     sqlite3 *db; /* of the connection; or another one, set by the owner */
     ctr_slots slots;
+    int64_t tab; /* the number of the table; 0: it is looked up when a statement names it */
 } ctr_run;
 
 /* Figures of the work of a connection. Work that was rolled back counts, too. */
@@ -437,7 +438,8 @@ bool ctr_run_is_utf16(ctr_conn *conn);
 /* Returns the busy timeout in ms; 0, too, if a busy handler of the host decides. */
 int ctr_run_busy_timeout(ctr_conn *conn);
 
-/* Returns a statement that the caller finalizes; NULL on error. */
+/* Returns a statement that the caller finalizes; NULL on error. The parameter :tab of a run on a
+ * table is bound to the number by which the stored tables of the file have its rows. */
 sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which);
 
 /* Bind a parameter by its name, as in ":epoch"; fail if the statement has none of that name. They
@@ -466,6 +468,9 @@ bool ctr_run_once(ctr_run *run, sqlite3_stmt *statement);
 
 /* Returns the integer in the first column of the first row; 0 if there is none. */
 int64_t ctr_run_number(ctr_run *run, ctr_sql which);
+
+/* Returns the number of the table of the run, by CTR_SQL_CATALOG_NUMBER; 0 on error. */
+int64_t ctr_run_take_number(ctr_run *run, sqlite3_stmt *row);
 
 /* Runs a PRAGMA that sets a number, "{value}". */
 void ctr_run_set(ctr_run *run, ctr_sql which, int number);

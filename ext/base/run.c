@@ -132,6 +132,34 @@ static bool ignores_insert(const char *text, sqlite3_stmt *statement)
     return strncmp(text, INSERT, sizeof INSERT - 1) == 0 && sqlite3_stmt_readonly(statement);
 }
 
+int64_t ctr_run_take_number(ctr_run *run, sqlite3_stmt *row)
+{
+    ctr_run_bind_text(run, row, ":name", run->slots.table);
+    bool found = ctr_run_row(run, row);
+    int64_t number = found ? sqlite3_column_int64(row, 0) : 0;
+    ctr_run_refuse_hidden(run, row, 1, "counter_tables");
+    if (is_over(run)) return 0;
+    if (!found)
+        ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB, "the table is missing in counter_tables");
+    else if (number < 1 || number > CTR_GROUP_TABLES)
+        ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB,
+                        "counter_tables is damaged: %s has no number", run->slots.table);
+    return is_over(run) ? 0 : number;
+}
+
+/* Binds :tab, if the statement has it. */
+static void bind_number(ctr_run *run, sqlite3_stmt *statement)
+{
+    int i = run->slots.table ? sqlite3_bind_parameter_index(statement, ":tab") : 0;
+    if (i == 0) return;
+    if (run->tab == 0) {
+        sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_CATALOG_NUMBER);
+        run->tab = ctr_run_take_number(run, row);
+        sqlite3_finalize(row);
+    }
+    ctr_problem_of(run->conn, run->db, sqlite3_bind_int64(statement, i, run->tab));
+}
+
 sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which)
 {
     if (is_over(run)) return NULL;
@@ -147,11 +175,12 @@ sqlite3_stmt *ctr_run_prepare(ctr_run *run, ctr_sql which)
         ctr_problem_set(run->conn, SQLITE_AUTH,
                         "an authorizer of this connection ignores an INSERT into a stored table: "
                         "its content would be lost");
-        sqlite3_finalize(statement);
-        statement = NULL;
     }
     sqlite3_free(text);
-    return statement;
+    if (rc == SQLITE_OK) bind_number(run, statement);
+    if (!is_over(run)) return statement;
+    sqlite3_finalize(statement);
+    return NULL;
 }
 
 void ctr_run_bind_int(ctr_run *run, sqlite3_stmt *statement, const char *parameter, int64_t n)

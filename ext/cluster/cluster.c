@@ -127,8 +127,9 @@ static bool is_as_it_was(ctr_member *member)
 /* Makes sure first that no view and no expression of another file is run. */
 static void read_identity(ctr_member *member)
 {
-    static const char *const TABLES[] = {"counter_replica", "counter_tables", "counter_sources",
-                                         "counter_journal", "counter_segments"};
+    static const char *const TABLES[] = {"counter_replica", "counter_tables",   "counter_sources",
+                                         "counter_journal", "counter_segments", "counter_state",
+                                         "counter_requests"};
     int n = 0;
     for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES && ctr_rc(member->conn) == SQLITE_OK;
          i++) {

@@ -174,6 +174,40 @@ static void check_journal(ctr_table *table)
     sqlite3_free(amounts.rows);
 }
 
+/* ---- what it shares with the other tables of the file ---------------------------------------- */
+
+/* Rows of a table that is not there are nobody's, so each table reports them. */
+static void check_shared(const ctr_table *table)
+{
+    enum { TAB, KIND, IS_THERE };
+    ctr_conn *conn = table->joined.conn;
+    ctr_run run = ctr_run_on(conn, table->schema, table->name);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_STATE_CHECK);
+    if (ctr_run_row(&run, row)) {
+        const char *kind = ctr_text_column(conn, row, KIND);
+        if (!sqlite3_column_int(row, IS_THERE))
+            ctr_stored_damaged(conn, "it has rows of a table that does not exist", "");
+        ctr_stored_damaged(conn, "it has a row of the kind ", kind ? kind : "NULL");
+    }
+    sqlite3_finalize(row);
+    row = ctr_run_prepare(&run, CTR_SQL_REQUESTS_CHECK);
+    if (ctr_run_once(&run, row))
+        ctr_problem_set(conn, SQLITE_CORRUPT_VTAB,
+                        "the stored table counter_requests is damaged: it has rows of a table that "
+                        "does not exist");
+}
+
+/* Reads what else stands in counter_state of the table. */
+static void check_state(ctr_table *table)
+{
+    ctr_tab *tab = table->row->tab;
+    ctr_openings openings;
+    check_shared(table);
+    ctr_tab_give_back(tab, ctr_floors_read(tab));
+    ctr_openings_read(&openings, tab);
+    ctr_openings_close(&openings);
+}
+
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static void check_pages(ctr_table *table)
@@ -202,6 +236,7 @@ void ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent)
     if (!ctr_catalog_named(&entry, conn, table->schema, table->name))
         ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "the table is missing in counter_tables");
     ctr_catalog_close_entry(&entry);
+    check_state(table);
     check_rows(table);
     if (extent != CTR_INTEGRITY_QUICK) check_journal(table);
     if (extent == CTR_INTEGRITY_ALONE) check_pages(table);

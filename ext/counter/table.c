@@ -454,15 +454,15 @@ static void refuse_newer(ctr_table *table)
     ctr_problem_raise_if(conn, &trouble, trouble.rc != SQLITE_CORRUPT_VTAB);
 }
 
-/* Removes what the table has in the journal. If that is damaged, or the table has no number, it
- * stays: no other table gets the number. */
-static void forget_journal(ctr_table *table)
+/* Removes what the table has in the stored tables of the file. If these are damaged, or the table
+ * has no number, it stays: no other table gets the number. */
+static void forget_by(ctr_table *table, void (*removes)(ctr_tab *))
 {
     ctr_conn *conn = table->joined.conn;
     ctr_problem damage;
     if (ctr_rc(conn) != SQLITE_OK) return;
     ctr_problem_try(conn, &damage);
-    ctr_fold_drop(table->own_rows.tab);
+    removes(table->own_rows.tab);
     int code = damage.rc & 0xff;
     ctr_problem_raise_if(conn, &damage, code != SQLITE_CORRUPT && code != SQLITE_ERROR);
 }
@@ -487,7 +487,8 @@ static int table_destroy(sqlite3_vtab *base)
     ctr_tab_release(table->own_rows.tab);
     tell_another(table);
     bool forgets = has_shards(table);
-    forget_journal(table);
+    forget_by(table, ctr_stored_forget);
+    forget_by(table, ctr_fold_drop);
     ctr_tab_forget(table->file, table->name);
     ctr_stored_drop(table->joined.conn, table->schema, table->name);
     ctr_catalog_remove(table->joined.conn, table->schema, table->name);

@@ -38,8 +38,8 @@
  *     reset hits of '/', 12: hits 5            the command
  *
  * An application that does not know whether an increment was counted repeats it with the same
- * request id. <table>_state records the requests that were taken. Ids belong to one file: no merge
- * copies them.
+ * request id. counter_requests records the requests that were taken. Ids belong to one file: no
+ * merge copies them.
  *
  * A repeated request writes no row, so last_insert_rowid() is 0 after it; rows have ids from 1 on.
  *
@@ -174,9 +174,8 @@ static bool request_begin(ctr_table *table, sqlite3_value **columns)
     if (ctr_rc(conn) != SQLITE_OK) return false;
 
     ctr_run run = ctr_tab_run(table->row->tab);
-    ctr_slot *slot = ctr_tab_take(table->row->tab, CTR_TAB_REQUEST);
-    if (!slot) return false;
-    sqlite3_stmt *row = slot->kept.statement;
+    sqlite3_stmt *row = ctr_tab_take_of(table->row->tab, CTR_FILE_REQUEST);
+    if (!row) return false;
     ctr_run_bind_value(&run, row, ":request", id);
     bool done = ctr_run_row(&run, row);
     const char *before = done ? ctr_text_column(conn, row, 0) : NULL;
@@ -189,7 +188,7 @@ static bool request_begin(ctr_table *table, sqlite3_value **columns)
                         table->asks);
         sqlite3_free(shown);
     }
-    ctr_tab_give_back(table->row->tab, slot);
+    ctr_file_give_back(table->row->tab->file, CTR_FILE_REQUEST, row);
     table->repeated = done && ctr_rc(conn) == SQLITE_OK;
     return table->repeated;
 }
@@ -199,7 +198,7 @@ static void request_remember(ctr_table *table)
 {
     sqlite3 *db = table->joined.conn->db;
     sqlite3_int64 inserted = sqlite3_last_insert_rowid(db);
-    ctr_tab_do(table->row->tab, CTR_TAB_SET_REQUEST, ":request v :text t :now i", table->request,
+    ctr_tab_do(table->row->tab, CTR_FILE_SET_REQUEST, ":request v :text t :now i", table->request,
                table->asks, ctr_os_now());
     sqlite3_set_last_insert_rowid(db, inserted); /* SQLite sets it, unless OR IGNORE skips */
 }

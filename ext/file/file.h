@@ -150,6 +150,16 @@ typedef enum ctr_file_sql {
     CTR_FILE_APPEND,
     CTR_FILE_CHANGE,
     CTR_FILE_COUNT,
+    /* On the state and the requests of one table: ctr_tab_take_of. */
+    CTR_FILE_COUNTERS, /* that were added or dropped */
+    CTR_FILE_FLOORS,
+    CTR_FILE_REQUEST, /* a request that was taken */
+    CTR_FILE_SET_REQUEST,
+    CTR_FILE_APART, /* entries of rows of the tracked table that are apart: of one row */
+    CTR_FILE_APART_ANY,
+    CTR_FILE_APART_ADD,
+    CTR_FILE_APART_REMOVE,
+    CTR_FILE_APART_COUNT,
     CTR_FILE_STATEMENTS
 } ctr_file_sql;
 

@@ -480,7 +480,7 @@ static bool take_one_pending(ctr_merge *merge, sqlite3_stmt *pending, sqlite3_st
     size_t size = (size_t)sqlite3_column_bytes(pending, 1), key_size = 0;
     int counter = name ? counter_of_name(merge, name, size, &key_size) : -1;
     if (counter < 0) return true;
-    int64_t generation = sqlite3_column_int64(pending, 4);
+    int64_t generation = sqlite3_column_int64(pending, 3);
     if (generation != merge->shape.columns[merge->shape.counters[counter]].generation) return true;
     ctr_run run = ctr_tab_run(merge->row.tab);
     sqlite3_reset(values);
@@ -514,7 +514,9 @@ void ctr_row_feed_take_pending(ctr_merge *merge)
                  *values = ctr_run_prepare(&run, CTR_SQL_ROWS_OF_PARAMETERS);
     while (ctr_run_row(&run, pending)) {
         if (!take_one_pending(merge, pending, values, keys)) continue;
-        ctr_run_bind_int(&run, forget, ":id", sqlite3_column_int64(pending, 3));
+        ctr_run_bind_int(&run, forget, ":life", sqlite3_column_int64(pending, 0));
+        ctr_run_bind_blob(&run, forget, ":name", sqlite3_column_blob(pending, 1),
+                          (size_t)sqlite3_column_bytes(pending, 1));
         if (ctr_rc(merge->conn) == SQLITE_OK) ctr_run_row(&run, forget);
         sqlite3_reset(forget);
     }

@@ -335,7 +335,7 @@ typedef struct ctr_scope {
  *
  * In a feed, the generation of a counter of a replicated table is CTR_LIVES times the life of its
  * row plus the generation of the counter (table/table.h): the higher one wins whole, as the life of
- * a row does. A counter whose row has not come waits in <table>_state, by _kind:
+ * a row does. A counter whose row has not come waits in counter_state, by kind:
  *
  *     'pending'   a cell: the life of its row in _row; the packed key and the name of the counter
  *                 in _name; the cell in _value; the generation of the counter in _seq */

@@ -740,9 +740,7 @@ static void pull_table_merge(ctr_pull *pull, const ctr_catalog_entry *theirs)
     merge_job job = {.pull = pull, .theirs = theirs};
     const ctr_catalog_entry *mine = ctr_catalog_find(&pull->here, theirs->birth);
     bool is_there = mine != NULL;
-    const ctr_named *state =
-        is_there ? ctr_schema_objects_stored(pull->mine, mine->name, "state") : NULL;
-    bool is_plain = state && state->object == CTR_OBJECT_TABLE && !ctr_schema_may_generate(state);
+    bool is_plain = is_there && ctr_stored_shares(pull->mine);
     if (is_plain && !(pull->how & CTR_PULL_WHOLE)) /* else ctr_stored_read refuses it later */
         job.mark = ctr_marks_read(pull->file, pull->giver, theirs, mine);
     const char *taker = is_there ? mine->name : theirs->birth;

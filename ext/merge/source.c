@@ -380,24 +380,13 @@ int ctr_source_look(const ctr_source *source, const char *table, ctr_newest *new
     return ctr_rc(source->conn);
 }
 
-/* Returns whether the stored tables that all tables share are ordinary ones. */
-static bool has_journal(const ctr_objects *objects)
-{
-    bool is = true;
-    for (const char *const *name = ctr_stored_shared(); *name; name++) {
-        const ctr_named *named = ctr_schema_objects_find(objects, *name);
-        is = is && named && named->object == CTR_OBJECT_TABLE;
-    }
-    return is;
-}
-
-/* Reads the newest numbers of all tables. Returns the number after the highest of them. Skips a
- * table with a stored table that is not an ordinary one. */
+/* Reads the newest numbers of all tables, if the stored tables that they share are ordinary ones.
+ * Returns the number after the highest of them. */
 static int64_t look_at_all(ctr_source *source)
 {
     int64_t next = 1, last[CTR_GROUP_BITS];
     const ctr_catalog *catalog = &source->catalog;
-    bool is = catalog->n > 0 && has_journal(source->objects);
+    bool is = catalog->n > 0 && ctr_stored_shares(source->objects);
     sqlite3_free(source->newest);
     source->newest = sqlite3_malloc64(((size_t)catalog->n + 1) * sizeof *source->newest);
     if (!source->newest) ctr_problem_nomem(source->conn);
@@ -405,10 +394,7 @@ static int64_t look_at_all(ctr_source *source)
     for (int i = 0; i < catalog->n && ctr_rc(source->conn) == SQLITE_OK; i++) {
         ctr_newest *newest = &source->newest[i];
         *newest = (ctr_newest){0};
-        const char *table = catalog->entries[i].name;
-        const ctr_named *state = ctr_schema_objects_stored(source->objects, table, "state");
-        if (is && state && state->object == CTR_OBJECT_TABLE)
-            look_up_newest(source, table, last, newest);
+        if (is) look_up_newest(source, catalog->entries[i].name, last, newest);
         if (newest->last >= next && newest->last < INT64_MAX) next = newest->last + 1;
     }
     return next;

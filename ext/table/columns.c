@@ -6,12 +6,6 @@
 /* =================================================================================================
  * regular - reads and notes regular columns and writers. */
 
-static void damaged_registry(const ctr_tab *tab, const char *what)
-{
-    ctr_problem_set(tab->conn, SQLITE_CORRUPT_VTAB, "the stored table %s_state is damaged: %s",
-                    tab->table, what);
-}
-
 /* ---- the registry ---------------------------------------------------------------------------- */
 
 void ctr_regular_forget(ctr_tab *tab)
@@ -43,7 +37,7 @@ static void take_regular(ctr_tab *tab, sqlite3_stmt *row)
                *noted = ctr_text_column(tab->conn, row, 2);
     if (number == -1) return;
     if (!name || number < 0 || number > MOST) {
-        damaged_registry(tab, "it has a regular column without a name or a number");
+        ctr_stored_damaged(tab->conn, "it has a regular column without a name or a number", "");
         return;
     }
     ctr_regular *columns = ctr_array_room(tab->conn, registry->columns, &registry->room,
@@ -53,7 +47,7 @@ static void take_regular(ctr_tab *tab, sqlite3_stmt *row)
     for (; registry->n <= number; registry->n++) columns[registry->n] = (ctr_regular){0};
     int64_t generation = sqlite3_column_int64(row, 3);
     if (generation < 0 || generation > CTR_GENERATION_MAX || generation % 2 == 1)
-        damaged_registry(tab, "it has a regular column without a generation");
+        ctr_stored_damaged(tab->conn, "it has a regular column without a generation", "");
     columns[number].generation = generation;
     columns[number].name = ctr_text_copy(tab->conn, name);
     if (noted) columns[number].noted = ctr_text_copy(tab->conn, noted);
@@ -65,7 +59,7 @@ static void take_writer(ctr_tab *tab, sqlite3_stmt *row)
     const void *id = sqlite3_column_blob(row, 0);
     bool next = sqlite3_column_int64(row, 1) == (int64_t)registry->n_writers + 1;
     if (!id || sqlite3_column_bytes(row, 0) != CTR_ID_SIZE || !next) {
-        damaged_registry(tab, "it has a writer that is not an id and the next number");
+        ctr_stored_damaged(tab->conn, "it has a writer that is not an id and the next number", "");
         return;
     }
     uint8_t(*writers)[CTR_ID_SIZE] =
@@ -147,7 +141,7 @@ static const uint8_t *id_of_writer(void *with, uint64_t number)
 {
     ctr_tab *tab = with;
     const ctr_registry *registry = ctr_regular_of(tab);
-    if (registry && number > registry->n_writers) { /* another connection has numbered one */
+    if (registry && number > registry->n_writers) { /* another table or connection numbered one */
         ctr_regular_forget(tab);
         registry = ctr_regular_of(tab);
     }
@@ -166,7 +160,7 @@ static uint64_t number_of_writer(void *with, const uint8_t id[CTR_ID_SIZE])
 {
     ctr_tab *tab = with;
     uint64_t number = known_number(ctr_regular_of(tab), id);
-    if (number == 0) { /* another connection may have numbered it */
+    if (number == 0) { /* another table or connection may have numbered it */
         ctr_regular_forget(tab);
         number = known_number(ctr_regular_of(tab), id);
     }
@@ -178,7 +172,7 @@ static uint64_t number_of_writer(void *with, const uint8_t id[CTR_ID_SIZE])
     sqlite3_finalize(row);
     ctr_regular_forget(tab);
     number = known_number(ctr_regular_of(tab), id);
-    if (number == 0) damaged_registry(tab, "it did not take a writer");
+    if (number == 0) ctr_stored_damaged(tab->conn, "it did not take a writer", "");
     return number;
 }
 

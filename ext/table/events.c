@@ -319,6 +319,7 @@ static void void_marks(ctr_file *file)
 static int fold_file(ctr_file *file)
 {
     ctr_catalog catalog = {0};
+    ctr_batch_flush_all(file); /* what one carries over stands behind the entries of all others */
     ctr_catalog_read(&catalog, file);
     for (int i = 0; i < catalog.n && ctr_rc(file->conn) == SQLITE_OK; i++) {
         ctr_shape shape = {0};

@@ -250,6 +250,12 @@ int ctr_refuse_hidden(ctr_conn *conn, const char *table)
                            table);
 }
 
+int ctr_refuse_hidden_state(ctr_conn *conn)
+{
+    return ctr_problem_set(conn, SQLITE_AUTH,
+                           "an authorizer of this connection hides columns of counter_state");
+}
+
 void ctr_refuse_hidden_by(ctr_slot *slot, const ctr_tab *tab)
 {
     slot->checked = !ctr_refuse_is_hiding(&tab->shape, slot->kept.statement, true);
@@ -286,22 +292,41 @@ void ctr_refuse_ignored_columns(const ctr_tab *tab, const ctr_shape *shape)
 
 const char *const *ctr_stored_suffixes(void)
 {
-    static const char *const suffixes[] = {"cells", "state", NULL};
+    static const char *const suffixes[] = {"cells", NULL};
     return suffixes;
 }
 
 const char *const *ctr_stored_of_file(void)
 {
-    static const char *const tables[] = {"counter_tables",  "counter_replica",  "counter_conflicts",
-                                         "counter_sources", "counter_peers",    "counter_untracked",
-                                         "counter_journal", "counter_segments", NULL};
+    static const char *const tables[] = {"counter_tables",
+                                         "counter_replica",
+                                         "counter_conflicts",
+                                         "counter_sources",
+                                         "counter_peers",
+                                         "counter_untracked",
+                                         "counter_journal",
+                                         "counter_segments",
+                                         "counter_state",
+                                         "counter_requests",
+                                         NULL};
     return tables;
 }
 
 const char *const *ctr_stored_shared(void)
 {
-    static const char *const tables[] = {"counter_journal", "counter_segments", NULL};
+    static const char *const tables[] = {"counter_journal", "counter_segments", "counter_state",
+                                         "counter_requests", NULL};
     return tables;
+}
+
+bool ctr_stored_shares(const ctr_objects *objects)
+{
+    bool is = true;
+    for (const char *const *name = ctr_stored_shared(); *name; name++) {
+        const ctr_named *named = ctr_schema_objects_find(objects, *name);
+        is = is && named && named->object == CTR_OBJECT_TABLE && !ctr_schema_may_generate(named);
+    }
+    return is;
 }
 
 /* ---- creating -------------------------------------------------------------------------------- */
@@ -328,24 +353,31 @@ static ctr_sql create_cells(const ctr_shape *shape)
     return shape->keyed ? CTR_SQL_SCHEMA_CREATE_CELLS_BY_KEY : CTR_SQL_SCHEMA_CREATE_CELLS;
 }
 
-/* Makes the journal of the file, unless it has one. A table of the user may have the name. */
-static void create_journal(ctr_conn *conn, const char *schema)
+/* Makes the tables that all counter tables of the file share, unless it has them. A table of the
+ * user may have the name. */
+static void create_shared(ctr_conn *conn, const char *schema)
 {
     ctr_run run = ctr_run_on(conn, schema, NULL);
     ctr_run_do(&run, CTR_SQL_JOURNAL_CREATE, NULL);
     ctr_run_do(&run, CTR_SQL_SEGMENTS_CREATE, NULL);
+    ctr_run_do(&run, CTR_SQL_STATE_CREATE, NULL);
+    ctr_run_do(&run, CTR_SQL_REQUESTS_CREATE, NULL);
     for (const char *const *name = ctr_stored_shared(); *name && ctr_rc(conn) == SQLITE_OK; name++)
-        ctr_schema_is_table(conn, schema, *name);
+        if (sqlite3_table_column_metadata(conn->db, schema, *name, NULL, NULL, NULL, NULL, NULL,
+                                          NULL) != SQLITE_OK) /* it may be a view */
+            ctr_schema_is_table(conn, schema, *name);
     if (ctr_rc(conn) != SQLITE_OK) return;
     ctr_problem other;
     ctr_problem_try(conn, &other);
     sqlite3_finalize(ctr_run_prepare(&run, CTR_SQL_SCHEMA_EXPLAIN_JOURNAL));
+    sqlite3_finalize(ctr_run_prepare(&run, CTR_SQL_SCHEMA_DESCRIBE_STATE));
     bool is_other = other.rc == SQLITE_ERROR;
     ctr_problem_raise_if(conn, &other, !is_other);
     if (is_other)
         ctr_problem_set(conn, SQLITE_ERROR,
-                        "the names counter_journal and counter_segments are reserved, and the file "
-                        "has a table of that name with other columns: rename it first");
+                        "the names counter_journal, counter_segments, counter_state and "
+                        "counter_requests are reserved, and the file has a table of that name with "
+                        "other columns: rename it first");
 }
 
 void ctr_stored_create(const ctr_shape *shape, ctr_conn *conn, const char *schema,
@@ -353,27 +385,24 @@ void ctr_stored_create(const ctr_shape *shape, ctr_conn *conn, const char *schem
 {
     if (ctr_rc(conn) != SQLITE_OK) return;
     const char *definition = definition_list(conn, shape), *keys = ctr_shape_key_list(conn, shape);
-    sqlite3_str *list = sqlite3_str_new(NULL); /* the key columns of <table>_state may be NULL */
-    for (int i = 0; i < shape->n_keys; i++) {
-        const ctr_column *column = &shape->columns[shape->keys[i]];
-        sqlite3_str_appendf(list, "%s\"%w\" %s COLLATE \"%w\"", i ? ", " : "", column->name,
-                            column->type, column->collation);
-    }
-    const char *floors = ctr_text_built(conn, list);
     ctr_run run = ctr_run_on(conn, schema, table);
     run.slots.definition = definition;
     run.slots.keys = keys;
     ctr_run_do(&run, create_cells(shape), NULL);
-    create_journal(conn, schema);
-    run.slots.definition = floors;
-    ctr_run_do(&run, CTR_SQL_SCHEMA_CREATE_STATE, NULL);
+    create_shared(conn, schema);
 }
 
 void ctr_stored_drop(ctr_conn *conn, const char *schema, const char *table)
 {
     ctr_run run = ctr_run_on(conn, schema, table);
     ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_CELLS, NULL);
-    ctr_run_do(&run, CTR_SQL_SCHEMA_DROP_STATE, NULL);
+}
+
+void ctr_stored_forget(ctr_tab *tab)
+{
+    ctr_run run = ctr_tab_run(tab);
+    ctr_run_do(&run, CTR_SQL_STATE_DROP, NULL);
+    ctr_run_do(&run, CTR_SQL_REQUESTS_DROP, NULL);
 }
 
 void ctr_stored_rename(ctr_conn *conn, const char *schema, const char *table, const char *to)
@@ -381,7 +410,12 @@ void ctr_stored_rename(ctr_conn *conn, const char *schema, const char *table, co
     ctr_run run = ctr_run_on(conn, schema, table);
     run.slots.name = to;
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_CELLS, NULL);
-    ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_STATE, NULL);
+}
+
+int ctr_stored_damaged(ctr_conn *conn, const char *what, const char *name)
+{
+    return ctr_problem_set(conn, SQLITE_CORRUPT_VTAB,
+                           "the stored table counter_state is damaged: %s%s", what, name);
 }
 
 /* ---- reading: the key ------------------------------------------------------------------------ */
@@ -489,14 +523,7 @@ static bool read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys
     return is_rowid;
 }
 
-static int damaged_generation(ctr_run *run, const char *what, const char *name)
-{
-    return ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB,
-                           "the stored table %s_state is damaged: %s%s", run->slots.table, what,
-                           name);
-}
-
-/* Reads a counter that <table>_state lists. It must agree with the stored cells. */
+/* Reads a counter that counter_state lists. It must agree with the stored cells. */
 static void read_generation(ctr_run *run, sqlite3_stmt *row, ctr_shape *shape)
 {
     bool plain =
@@ -504,21 +531,21 @@ static void read_generation(ctr_run *run, sqlite3_stmt *row, ctr_shape *shape)
     const char *name = ctr_text_column(run->conn, row, 0), *spelling;
     int64_t generation = sqlite3_column_int64(row, 1);
     if (!plain || generation < 1 || generation > CTR_GENERATION_MAX) {
-        damaged_generation(run, "it has a row that is not a name and a generation", "");
+        ctr_stored_damaged(run->conn, "it has a row that is not a name and a generation", "");
         return;
     }
     if (!name) return;
     if (ctr_declaration_reserves(name))
-        damaged_generation(run, "it lists the reserved name ", name);
+        ctr_stored_damaged(run->conn, "it lists the reserved name ", name);
     for (int i = 0; i < shape->n_keys; i++)
         if (sqlite3_stricmp(shape->columns[shape->keys[i]].name, name) == 0)
-            damaged_generation(run, "it lists the key column ", name);
+            ctr_stored_damaged(run->conn, "it lists the key column ", name);
     int counter = ctr_shape_counter(shape, name);
     bool known = ctr_shape_generation(shape, name, &spelling) > 0;
     if (counter >= 0 && shape->columns[shape->counters[counter]].listed)
-        damaged_generation(run, "it lists two counters named ", name);
+        ctr_stored_damaged(run->conn, "it lists two counters named ", name);
     if (known != (counter >= 0) || (generation % 2 == 1) != (counter >= 0))
-        damaged_generation(run, "it contradicts the stored cells about column ", name);
+        ctr_stored_damaged(run->conn, "it contradicts the stored cells about column ", name);
     if (ctr_rc(run->conn) != SQLITE_OK) return;
     if (counter < 0) ctr_shape_add_gone(run->conn, shape, name, generation);
     if (counter < 0) return;
@@ -528,22 +555,26 @@ static void read_generation(ctr_run *run, sqlite3_stmt *row, ctr_shape *shape)
 
 void ctr_stored_read_generations(ctr_shape *shape, ctr_run *run, sqlite3_stmt *row)
 {
-    enum { KIND = 2 };
+    enum { KIND = 2, TAB };
     while (ctr_run_row(run, row)) read_generation(run, row, shape);
-    if (row && ctr_run_is_hidden(row, KIND))
-        ctr_problem_set(run->conn, SQLITE_AUTH,
-                        "an authorizer of this connection hides columns of %s_state",
-                        run->slots.table);
+    if (row && (ctr_run_is_hidden(row, KIND) || ctr_run_is_hidden(row, TAB)))
+        ctr_refuse_hidden_state(run->conn);
 }
 
-static void read_generations(ctr_run *run, ctr_shape *shape)
+/* Fails unless it is an ordinary table without generated columns. */
+static void check_ordinary(ctr_run *run, const char *stored)
 {
-    const char *stored = ctr_text_print(run->conn, "%s_state", run->slots.table);
     if (ctr_rc(run->conn) == SQLITE_OK &&
         !ctr_schema_is_table(run->conn, run->slots.schema, stored))
         ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB, "the stored table %s is missing", stored);
     if (ctr_rc(run->conn) == SQLITE_OK)
         ctr_schema_refuse_generated(run->conn, run->slots.schema, stored);
+}
+
+static void read_generations(ctr_run *run, ctr_shape *shape)
+{
+    check_ordinary(run, "counter_state");
+    check_ordinary(run, "counter_requests");
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_COLUMNS_ALL);
     ctr_stored_read_generations(shape, run, row);
     sqlite3_finalize(row);
@@ -690,10 +721,8 @@ static bool read_declared(ctr_conn *conn, ctr_shape *shape, const char *table, c
 bool ctr_stored_read_text(ctr_shape *shape, const ctr_objects *objects, const char *table)
 {
     *shape = (ctr_shape){0};
-    const ctr_named *cells = ctr_schema_objects_stored(objects, table, "cells"),
-                    *state = ctr_schema_objects_stored(objects, table, "state");
-    bool plain = cells && cells->object == CTR_OBJECT_TABLE && state &&
-                 state->object == CTR_OBJECT_TABLE && !ctr_schema_may_generate(state);
+    const ctr_named *cells = ctr_schema_objects_stored(objects, table, "cells");
+    bool plain = cells && cells->object == CTR_OBJECT_TABLE && ctr_stored_shares(objects);
     return plain && read_declared(objects->conn, shape, table, cells->sql);
 }
 

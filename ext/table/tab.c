@@ -33,9 +33,21 @@ static const char *cells_and_keys(ctr_conn *conn, const ctr_shape *shape)
                                          CTR_UPDATE_COUNTERS + ctr_shape_states(shape)));
 }
 
+/* Is some floor, of the first parameters, above a key, the others? */
 static const char *some_above(ctr_conn *conn, const ctr_shape *shape)
 {
-    return ctr_shape_list(conn, shape, CTR_KEYS, "@ > #", " OR ", 1);
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < shape->n_keys; i++)
+        sqlite3_str_appendf(out, "%s?%d > ?%d COLLATE \"%w\"", i ? " OR " : "", i + 1,
+                            shape->n_keys + i + 1, shape->columns[shape->keys[i]].collation);
+    return ctr_text_built(conn, out);
+}
+
+static const char *floors_and_sums(ctr_conn *conn, const ctr_shape *shape)
+{
+    int n = shape->n_keys;
+    return ctr_text_print(conn, "%s, ?%d, ?%d, ?%d",
+                          ctr_shape_list(conn, shape, CTR_KEYS, "#", ", ", 1), n + 1, n + 2, n + 3);
 }
 
 /* See table/stream.c. The pointer is the last parameter, behind the keys or the row ids. */
@@ -99,16 +111,8 @@ static const struct {
     [CTR_TAB_KEY_IS] = {CTR_SQL_ROWS_KEY_IS, NULL, same_key, NULL},
     [CTR_TAB_ROW] = {CTR_SQL_ROWS_ROW_CELL, NULL, NULL, NULL},
     [CTR_TAB_SET_ROW] = {CTR_SQL_ROWS_SET_ROW_CELL, NULL, NULL, NULL},
-    [CTR_TAB_BELOW] = {CTR_SQL_FLOORS_BELOW, NULL, some_above, NULL},
-    [CTR_TAB_FLOORS] = {CTR_SQL_FLOORS_READ, ctr_shape_key_list, NULL, NULL},
-    [CTR_TAB_COUNTERS] = {CTR_SQL_COLUMNS_ALL, NULL, NULL, NULL},
-    [CTR_TAB_REQUEST] = {CTR_SQL_REQUESTS_FIND, NULL, NULL, NULL},
-    [CTR_TAB_SET_REQUEST] = {CTR_SQL_REQUESTS_INSERT, NULL, NULL, NULL},
-    [CTR_TAB_APART] = {CTR_SQL_APART_OF_ROW, NULL, NULL, NULL},
-    [CTR_TAB_APART_ANY] = {CTR_SQL_APART_ANY, NULL, NULL, NULL},
-    [CTR_TAB_APART_ADD] = {CTR_SQL_APART_ADD, NULL, NULL, NULL},
-    [CTR_TAB_APART_REMOVE] = {CTR_SQL_APART_REMOVE, NULL, NULL, NULL},
-    [CTR_TAB_APART_COUNT] = {CTR_SQL_APART_COUNT, NULL, NULL, NULL},
+    [CTR_TAB_BELOW] = {CTR_SQL_ROWS_OF_PARAMETERS, NULL, some_above, NULL},
+    [CTR_TAB_FLOORS] = {CTR_SQL_ROWS_OF_PARAMETERS, NULL, floors_and_sums, NULL},
     [CTR_TAB_SHOW] = {CTR_SQL_TRACK_SHOW, NULL, NULL, NULL},
     [CTR_TAB_SHOW_STRICTLY] = {CTR_SQL_TRACK_SHOW_STRICTLY, NULL, NULL, NULL},
     [CTR_TAB_SHOW_NEW] = {CTR_SQL_TRACK_SHOW_NEW, NULL, NULL, NULL},
@@ -118,9 +122,17 @@ static const struct {
     [CTR_TAB_FIND_SHOWN] = {CTR_SQL_TRACK_FIND, NULL, NULL, NULL},
 };
 
+static bool knows_number(const ctr_tab *tab)
+{
+    return tab->number > 0 && tab->numbered == tab->file->schemas;
+}
+
 ctr_run ctr_tab_run(const ctr_tab *tab)
 {
-    return tab ? ctr_run_on(tab->conn, tab->schema, tab->table) : (ctr_run){0};
+    if (!tab) return (ctr_run){0};
+    ctr_run run = ctr_run_on(tab->conn, tab->schema, tab->table);
+    if (knows_number(tab)) run.tab = tab->number;
+    return run;
 }
 
 static const char *list(const ctr_tab *tab, list_of *of)
@@ -254,17 +266,26 @@ void ctr_tab_give_back(ctr_tab *tab, ctr_slot *slot)
     sqlite3_clear_bindings(slot->kept.statement);
 }
 
-void ctr_tab_do(ctr_tab *tab, ctr_tab_sql which, const char *format, ...)
+sqlite3_stmt *ctr_tab_take_of(ctr_tab *tab, ctr_file_sql which)
+{
+    int64_t number = tab ? ctr_tab_number(tab) : 0;
+    sqlite3_stmt *statement = number > 0 ? ctr_file_take(tab->file, which) : NULL;
+    ctr_run run = ctr_tab_run(tab);
+    if (statement) ctr_run_bind_int(&run, statement, ":tab", number);
+    return statement;
+}
+
+void ctr_tab_do(ctr_tab *tab, ctr_file_sql which, const char *format, ...)
 {
     va_list args;
     ctr_run run = ctr_tab_run(tab);
-    ctr_slot *slot = ctr_tab_take(tab, which);
-    if (!slot) return;
+    sqlite3_stmt *statement = ctr_tab_take_of(tab, which);
+    if (!statement) return;
     va_start(args, format);
-    ctr_run_bind(&run, slot->kept.statement, format, args);
+    ctr_run_bind(&run, statement, format, args);
     va_end(args);
-    ctr_run_row(&run, slot->kept.statement);
-    ctr_tab_give_back(tab, slot);
+    ctr_run_row(&run, statement);
+    ctr_file_give_back(tab->file, which, statement);
 }
 
 void ctr_tab_drop(ctr_slot *slot)
@@ -347,11 +368,10 @@ int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape)
         return ctr_stored_read(shape, file->conn, file->schema, table);
     if (ctr_rc(file->conn) != SQLITE_OK) return ctr_rc(file->conn);
     ctr_tab *tab = ctr_tab_known(file, table);
-    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_COUNTERS);
-    if (!slot) return ctr_rc(file->conn);
+    sqlite3_stmt *row = ctr_tab_take_of(tab, CTR_FILE_COUNTERS);
     ctr_run run = ctr_tab_run(tab);
-    ctr_stored_read_generations(shape, &run, slot->kept.statement);
-    ctr_tab_give_back(tab, slot);
+    ctr_stored_read_generations(shape, &run, row);
+    ctr_file_give_back(file, CTR_FILE_COUNTERS, row);
     return ctr_rc(file->conn);
 }
 
@@ -405,21 +425,13 @@ ctr_tab *ctr_tab_read(ctr_file *file, const char *table)
 
 int64_t ctr_tab_number(ctr_tab *tab)
 {
-    ctr_conn *conn = tab->conn;
-    if (tab->number > 0 || ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn) ? 0 : tab->number;
-    ctr_run run = ctr_file_run(tab->file);
+    if (ctr_rc(tab->conn) != SQLITE_OK) return 0;
+    if (knows_number(tab)) return tab->number;
+    ctr_run run = ctr_tab_run(tab);
     sqlite3_stmt *row = ctr_file_take(tab->file, CTR_FILE_NUMBER);
-    ctr_run_bind_text(&run, row, ":name", tab->table);
-    bool found = ctr_run_row(&run, row);
-    int64_t number = found ? sqlite3_column_int64(row, 0) : 0;
-    ctr_run_refuse_hidden(&run, row, 1, "counter_tables");
-    if (!found)
-        ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "the table is missing in counter_tables");
-    else if (number < 1 || number > CTR_GROUP_TABLES)
-        ctr_problem_set(conn, SQLITE_CORRUPT_VTAB, "counter_tables is damaged: %s has no number",
-                        tab->table);
+    tab->number = ctr_run_take_number(&run, row);
+    tab->numbered = tab->file->schemas;
     ctr_file_give_back(tab->file, CTR_FILE_NUMBER, row);
-    if (ctr_rc(conn) == SQLITE_OK) tab->number = number;
     return tab->number;
 }
 

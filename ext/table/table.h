@@ -35,7 +35,7 @@ typedef struct ctr_column {
 
     /* Of a counter: see table/columns.c. */
     int64_t generation;
-    bool listed; /* <table>_state lists it */
+    bool listed; /* counter_state lists it */
 } ctr_column;
 
 #define CTR_GENERATION_MAX INT64_C(0xffffffff)
@@ -153,16 +153,8 @@ typedef enum ctr_tab_sql {
     CTR_TAB_ROW,     /* the row cell */
     CTR_TAB_SET_ROW, /* that alone */
     CTR_TAB_BELOW,
-    CTR_TAB_FLOORS,   /* the key columns, _seq, rows and bytes removed so far; a row at most */
-    CTR_TAB_COUNTERS, /* that were added or dropped */
-    CTR_TAB_REQUEST,  /* a request that was taken */
-    CTR_TAB_SET_REQUEST,
-    CTR_TAB_APART, /* entries of rows of the tracked table that are apart: of one row; all others */
-    CTR_TAB_APART_ANY,
-    CTR_TAB_APART_ADD,
-    CTR_TAB_APART_REMOVE,
-    CTR_TAB_APART_COUNT,
-    CTR_TAB_SHOW, /* to CTR_TAB_FIND_SHOWN: on the tracked table */
+    CTR_TAB_FLOORS, /* the floors; then their number, the rows and bytes removed so far */
+    CTR_TAB_SHOW,   /* to CTR_TAB_FIND_SHOWN: on the tracked table */
     CTR_TAB_SHOW_STRICTLY,
     CTR_TAB_SHOW_NEW,
     CTR_TAB_SHOW_NEW_STRICTLY,
@@ -215,7 +207,8 @@ typedef struct ctr_tab {
     int looks;           /* look-ups of one row while memory was not known */
     bool doubtful;       /* the file may be another one */
     unsigned version;    /* the data version of the file for which memory is valid */
-    int64_t number;      /* of the table in the journal, 0: not read yet; see ctr_tab_number */
+    int64_t number;      /* of the table in those of the file, 0: not read yet; ctr_tab_number */
+    unsigned numbered;   /* file->schemas when it was read */
     int64_t last;        /* the highest number in the journal, 0: it is empty */
     int64_t n_rows, n_entries; /* rows that have a group of it; its amounts and other changes */
     uint8_t id[CTR_ID_SIZE];   /* the id of the shards to which amounts belong */
@@ -299,16 +292,17 @@ typedef struct ctr_changes {
 /* The regular columns of a replicated table, and the row cells of its rows.
  *
  * A regular column is one of the tracked table that is neither key nor counter; the last write wins
- * (core/row_cell.c). <table>_cells has the row cell of each row in the column _row. <table>_state
- * has, by _kind:
+ * (core/row_cell.c). <table>_cells has the row cell of each row in the column _row. counter_state
+ * has, by kind:
  *
- *     'column'    a regular column: its number in _row; the name by which files match their columns
- *                 in _name; its present name in _value, NULL if it is replicated no longer; its
- *                 generation in _seq. Key and counters have the number -1
- *     'writer'    the number that row cells have in place of a replica id: the id in _name, the
- *                 number in _value
+ *     'column'    a regular column: its number in row; the name by which files match their columns
+ *                 in name; its present name in value, NULL if it is replicated no longer; its
+ *                 generation in seq. Key and counters have the number -1
+ *     'writer'    the number that row cells have in place of a replica id: the id in name, the
+ *                 number in value. It holds for all tables of the file, and never changes
  *
- * Memory of both is a cache, dropped with that of the journal.
+ * Memory of both is a cache, dropped with that of the journal: that of writers may lack some that
+ * other tables or connections have numbered since.
  *
  * The generation of a regular column is that of the counter of its name which had been dropped when
  * the column became a regular one; 0: there was none. Its stamps begin with it (core/core.h). */
@@ -525,7 +519,7 @@ typedef struct ctr_update {
  * (Cassandra reserves the name of a dropped counter for ever instead, because its shards do not
  * distinguish the two: CASSANDRA-10063 and others.)
  *
- * <table>_state lists the counters that were added or dropped by themselves, with their
+ * counter_state lists the counters that were added or dropped by themselves, with their
  * generations. The stored column of a dropped counter is renamed to _dropped_<name> and emptied. */
 
 /* A request to raise a counter to a generation. */
@@ -546,8 +540,8 @@ static inline ctr_wanted *ctr_columns_wanted(sqlite3_value *command)
  *
  * A tombstone must stay, however old: a file may still bring the counter that it deleted. A floor
  * replaces all tombstones below it, because it refuses every row there. It is a value of one key
- * column, mostly of a time, stored in <table>_state. It only rises. Floors merge as the maximum, in
- * the order of the column's affinity and collation. */
+ * column, mostly of a time. It only rises. Floors merge as the maximum, in the order of the
+ * column's affinity and collation. counter_state has those of a table as one packed key. */
 
 typedef struct ctr_floors {
     ctr_tab *tab;           /* borrowed */
@@ -824,6 +818,9 @@ const ctr_catalog_entry *ctr_catalog_find(const ctr_catalog *catalog, const char
 void ctr_refuse_triggers(ctr_conn *conn, const char *schema, const char *table, bool of_file);
 int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, bool of_file);
 
+/* Fails because an authorizer hides columns of counter_state. */
+int ctr_refuse_hidden_state(ctr_conn *conn);
+
 /* The stored tables of a counter table.
  *
  * They say which keys and counters it has, not the text of CREATE VIRTUAL TABLE:
@@ -839,35 +836,36 @@ int ctr_refuse_triggers_among(const ctr_objects *objects, const char *table, boo
  *
  *     CREATE TABLE products_counters_cells("id" INTEGER PRIMARY KEY, "stock" BLOB)
  *
- *     CREATE TABLE page_views_state(
- *       _id INTEGER PRIMARY KEY, _kind TEXT, _row, _name, _value, _seq, _rows, _bytes,
- *       path TEXT COLLATE "BINARY", hour INTEGER COLLATE "BINARY",
- *       UNIQUE(_kind, _row, _name))
+ * What else they know stands in tables of the file, with the number of the table in tab:
  *
- *     _kind       a row is
- *     request     a request that was taken
- *     counter     a counter that came or went; see table/columns.c
- *     floors      the floors of the key columns; see table/floors.c
- *     apart       of a tracked table: how a row does not show what was merged
- *     column      of a tracked table: a column and its names; see ctr_registry
+ *     counter_state(tab, kind, row, name, value, seq, rows, bytes)           sql/schema.sql
+ *     counter_requests(number, tab, id, at, text)                            sql/requests.sql
+ *     counter_journal, counter_segments                                      the journal
  *
  * The columns of the UNIQUE constraint are the key, in its order; the other columns are counters,
  * each a cell or NULL. Names that begin with an underscore are ours. A stored table of any other
  * shape is damaged, and we refuse it before we use it. */
 
-/* The stored tables of a counter table: "cells", "state"; NULL at the end. */
+/* The stored tables of a counter table by their suffixes: "cells"; NULL at the end. */
 const char *const *ctr_stored_suffixes(void);
 
 /* Those of a file; of these, the ones in which each counter table has rows; NULL at the end. */
 const char *const *ctr_stored_of_file(void);
 const char *const *ctr_stored_shared(void);
 
-/* Creates, drops and renames the stored tables; what a table has in those of the file is removed by
- * ctr_fold_drop. */
+/* Returns whether the latter are ordinary tables, without generated columns. */
+bool ctr_stored_shares(const ctr_objects *objects);
+
+/* Creates, drops and renames the stored tables. What a table has in those of the file is removed by
+ * ctr_stored_forget, and by ctr_fold_drop what is in the journal. */
 void ctr_stored_create(const ctr_shape *shape, ctr_conn *conn, const char *schema,
                        const char *table);
 void ctr_stored_drop(ctr_conn *conn, const char *schema, const char *table);
 void ctr_stored_rename(ctr_conn *conn, const char *schema, const char *table, const char *to);
+void ctr_stored_forget(ctr_tab *tab);
+
+/* Fails with "the stored table counter_state is damaged: " and the two texts. */
+int ctr_stored_damaged(ctr_conn *conn, const char *what, const char *name);
 
 /* Reads the shape from the stored tables of `table`. Fails with SQLITE_CORRUPT_VTAB if they are
  * missing or damaged. The caller closes it, also after a failure. */
@@ -908,7 +906,7 @@ int ctr_tab_read_shape(ctr_file *file, const char *table, ctr_shape *shape);
 /* Returns the table with the shape that it has now, as ctr_tab_of does; NULL on error. */
 ctr_tab *ctr_tab_read(ctr_file *file, const char *table);
 
-/* Returns the number of the table in the journal of its file; 0 on error. */
+/* Returns the number of the table in the stored tables of its file; 0 on error. */
 int64_t ctr_tab_number(ctr_tab *tab);
 
 /* Returns a run of statements on the table. `tab` may be NULL after an error. */
@@ -927,8 +925,12 @@ ctr_slot *ctr_tab_take_shown(ctr_tab *tab, ctr_tab_sql which, const struct ctr_t
 /* Takes what the table tracks now; releases the former. */
 void ctr_tab_track(ctr_tab *tab, struct ctr_tracked *tracked, void (*drop)(struct ctr_tracked *));
 
-/* Takes a statement, binds as ctr_run_bind does, steps it once, and gives it back. */
-void ctr_tab_do(ctr_tab *tab, ctr_tab_sql which, const char *format, ...);
+/* Takes a statement of the file, with the table's number bound to :tab; ctr_file_give_back takes it
+ * back. NULL on error; `tab` may then be NULL. */
+sqlite3_stmt *ctr_tab_take_of(ctr_tab *tab, ctr_file_sql which);
+
+/* Does so, binds as ctr_run_bind does, steps it once, and gives it back. */
+void ctr_tab_do(ctr_tab *tab, ctr_file_sql which, const char *format, ...);
 
 /* Gives a statement back: resets it and clears its bindings; NULL is harmless. After an error it is
  * finalized, for it may hide columns, as an authorizer wanted it. */
@@ -1463,8 +1465,8 @@ bool ctr_floors_is_below(ctr_floors *floors, sqlite3_value **keys);
 int64_t ctr_floors_raise(ctr_floors *floors, sqlite3_value **values);
 
 /* Returns the statement of CTR_TAB_FLOORS if the table has floors, at their row, else NULL. The
- * caller gives it back, and has read the shape, which checks that <table>_state is an ordinary
- * table. */
+ * caller gives it back, and has read the shape, which checks that counter_state is an ordinary
+ * table. Fails with SQLITE_CORRUPT_VTAB if they are damaged. */
 ctr_slot *ctr_floors_read(ctr_tab *tab);
 
 /* ==== openings.c ============================================================================== */

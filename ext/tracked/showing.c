@@ -58,11 +58,10 @@ int ctr_apart_read(const ctr_tracked *tracked, ctr_tab *tab, int64_t rowid, ctr_
     row->is_in = (bool *)(row->shown + n);
     if (!ctr_apart_any(tab)) return ctr_rc(tab->conn);
     ctr_run run = ctr_tab_run(tab);
-    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_APART);
-    sqlite3_stmt *entry = slot ? slot->kept.statement : NULL;
+    sqlite3_stmt *entry = ctr_tab_take_of(tab, CTR_FILE_APART);
     ctr_run_bind_int(&run, entry, ":row", rowid);
     while (ctr_run_row(&run, entry)) take_apart_entry(row, tracked, entry);
-    ctr_tab_give_back(tab, slot);
+    ctr_file_give_back(tab->file, CTR_FILE_APART, entry);
     return ctr_rc(tab->conn);
 }
 
@@ -82,10 +81,9 @@ bool ctr_apart_any(ctr_tab *tab)
                    tab->apart.version == tab->version && tab->apart.schemas == tab->file->schemas;
     if (current) return tab->apart.any;
     ctr_run run = ctr_tab_run(tab);
-    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_APART_ANY);
-    bool any = slot && ctr_run_row(&run, slot->kept.statement) &&
-               sqlite3_column_int(slot->kept.statement, 0);
-    ctr_tab_give_back(tab, slot);
+    sqlite3_stmt *row = ctr_tab_take_of(tab, CTR_FILE_APART_ANY);
+    bool any = ctr_run_row(&run, row) && sqlite3_column_int(row, 0);
+    ctr_file_give_back(tab->file, CTR_FILE_APART_ANY, row);
     tab->apart.any = any;
     tab->apart.looked = tab->known && ctr_rc(tab->conn) == SQLITE_OK;
     tab->apart.version = tab->version;
@@ -96,7 +94,7 @@ bool ctr_apart_any(ctr_tab *tab)
 void ctr_apart_remove(ctr_tab *tab, int64_t rowid, unsigned whats, const char *column)
 {
     if (!ctr_apart_any(tab)) return;
-    ctr_tab_do(tab, CTR_TAB_APART_REMOVE, ":row i :whats i :column t", rowid, (int64_t)whats,
+    ctr_tab_do(tab, CTR_FILE_APART_REMOVE, ":row i :whats i :column t", rowid, (int64_t)whats,
                column);
 }
 
@@ -107,13 +105,13 @@ static void apart_add(ctr_tab *tab, int64_t rowid, ctr_apart_what what, const ch
 {
     tab->apart.any = true;
     if (shown && shown->value)
-        ctr_tab_do(tab, CTR_TAB_APART_ADD, ":row i :what i :column t :value v", rowid,
+        ctr_tab_do(tab, CTR_FILE_APART_ADD, ":row i :what i :column t :value v", rowid,
                    (int64_t)what, column, shown->value);
     else if (shown && !shown->null)
-        ctr_tab_do(tab, CTR_TAB_APART_ADD, ":row i :what i :column t :value i", rowid,
+        ctr_tab_do(tab, CTR_FILE_APART_ADD, ":row i :what i :column t :value i", rowid,
                    (int64_t)what, column, shown->n);
     else
-        ctr_tab_do(tab, CTR_TAB_APART_ADD, ":row i :what i :column t", rowid, (int64_t)what,
+        ctr_tab_do(tab, CTR_FILE_APART_ADD, ":row i :what i :column t", rowid, (int64_t)what,
                    column);
 }
 
@@ -133,25 +131,19 @@ bool ctr_apart_keeps(ctr_tab *tab)
 static void apart_explain(ctr_tab *tab, int64_t rowid, const char *why)
 {
     if (why)
-        ctr_tab_do(tab, CTR_TAB_APART_ADD, ":row i :what i :value t", rowid, (int64_t)CTR_APART_WHY,
-                   why);
+        ctr_tab_do(tab, CTR_FILE_APART_ADD, ":row i :what i :value t", rowid,
+                   (int64_t)CTR_APART_WHY, why);
 }
 
-/* A table that keeps no statements is not to keep this one alone. */
 int64_t ctr_apart_count(ctr_file *file, const char *counters)
 {
     ctr_tab *tab = ctr_tab_known(file, counters);
     ctr_run run = ctr_run_on(file->conn, file->schema, counters);
-    if (!tab || !tab->keeps) return ctr_run_number(&run, CTR_SQL_APART_COUNT);
-    ctr_slot *slot = ctr_tab_take(tab, CTR_TAB_APART_COUNT);
-    int64_t n = 0;
-    if (slot && ctr_run_row(&run, slot->kept.statement)) {
-        n = sqlite3_column_int64(slot->kept.statement, 0);
-        if (ctr_run_is_hidden(slot->kept.statement, 1))
-            ctr_problem_set(file->conn, SQLITE_AUTH,
-                            "an authorizer of this connection hides columns of %s_state", counters);
-    }
-    ctr_tab_give_back(tab, slot);
+    if (!tab) return ctr_run_number(&run, CTR_SQL_APART_COUNT);
+    sqlite3_stmt *row = ctr_tab_take_of(tab, CTR_FILE_APART_COUNT);
+    int64_t n = ctr_run_row(&run, row) ? sqlite3_column_int64(row, 0) : 0;
+    if (row && ctr_run_is_hidden(row, 1)) ctr_refuse_hidden_state(file->conn);
+    ctr_file_give_back(file, CTR_FILE_APART_COUNT, row);
     return n;
 }
 

@@ -484,7 +484,7 @@ void ctr_triggers_follow(ctr_file *file, const char *counters, const ctr_shape *
         ctr_tracked_column *column = &tracked.columns[shape->n_keys + counter];
         sqlite3_free(column->name);
         column->name = NULL;
-        ctr_run_do(&run, CTR_SQL_APART_FORGET_COLUMN, raised[i]);
+        ctr_run_with(&run, CTR_SQL_APART_FORGET_COLUMN, ":column t", raised[i]);
     }
     if (ctr_rc(file->conn) == SQLITE_OK && tracked.table) ctr_triggers_create(&tracked, file);
     ctr_tracked_close(&tracked);

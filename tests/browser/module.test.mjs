@@ -249,7 +249,7 @@ for (const storage of STORAGES) {
         await other.apply(await db.changes());
         const [{ why }] = await other.exec("SELECT why FROM counter_tracked WHERE row_key NOT NULL");
         const said = [why];
-        const [{ opening }] = await other.exec("SELECT _name AS opening FROM products_counters_state WHERE _kind = 'opening'");
+        const [{ opening }] = await other.exec("SELECT name AS opening FROM counter_state WHERE kind = 'opening'");
         await db.exec("SELECT counter_opening('products', 'same', ?)", [opening]);
         const answered = await db.changes();
         said.push(await fails(() => other.apply(answered.replace('"cell":"B1', '"cell":"xB1'))), await fails(() => other.apply(answered.replace('"cell":"B1', '"cell":"B2'))));

@@ -334,7 +334,7 @@ def test_opening_answers_what_sync_asks_and_repairs_what_was_added_up(place):
     assert ok("opening", "t.db", "products", "same", id) == "products\t0\n"
     ok("sync", "t.db", "u.db")
     assert [rows(name, "SELECT stock FROM products") for name in ("t.db", "u.db")] == [[(3,)], [(3,)]]
-    own, = rows("t.db", "SELECT _name FROM products_counters_state WHERE _kind = 'opening'")[0]
+    own, = rows("t.db", "SELECT name FROM counter_state WHERE kind = 'opening'")[0]
     assert ok("opening", "u.db", "products", "add", id, str(uuid.UUID(bytes=own))) == "products\t0\n"
 
 

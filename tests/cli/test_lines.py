@@ -102,14 +102,14 @@ def test_answers_about_opening_values_go_through_json_before_all_rows(place, pro
         make(name, PRODUCTS, "INSERT INTO products VALUES ('tea', 'Tea', 3)", "SELECT counter_track('products', 'stock')")
     assert carry("t.db", "u.db") == 0
     assert rows("u.db", "SELECT stock, (SELECT count(*) FROM counter_tracked WHERE why LIKE 'two files counted%') FROM products") == [(3, 1)]
-    opening, = rows("u.db", "SELECT _name FROM products_counters_state WHERE _kind = 'opening'")[0]
+    opening, = rows("u.db", "SELECT name FROM counter_state WHERE kind = 'opening'")[0]
     ok("opening", "t.db", "products", "add", str(uuid.UUID(bytes=opening)))
     make("t.db", "INSERT INTO products VALUES ('jam', 'Jam', 1)")
     assert [carry("t.db", "u.db"), carry("u.db", "t.db")] == [0, 0]
     for name in "t.db", "u.db":
         assert rows(name, "SELECT sku, stock FROM products ORDER BY sku") == [("jam", 1), ("tea", 6)]
     ok("opening", "u.db", "products", "same", *(str(uuid.UUID(bytes=row[0])) for row in rows(
-        "t.db", "SELECT _name FROM products_counters_state WHERE _kind = 'opening'")))
+        "t.db", "SELECT name FROM counter_state WHERE kind = 'opening'")))
     assert carry("u.db", "t.db") == 0
     assert rows("t.db", "SELECT stock FROM products WHERE sku = 'tea'") == [(3,)]
     answers = [change for change in json.loads((place / "batch.json").read_text())["changes"]

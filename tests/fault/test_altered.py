@@ -38,7 +38,7 @@ def files(tmp_path):
 
 
 def state(db):
-    columns = db.execute("SELECT _name, _value FROM v_state WHERE _kind = 'counter' ORDER BY _name").fetchall()
+    columns = db.execute("SELECT name, value FROM counter_state WHERE kind = 'counter' ORDER BY name").fetchall()
     return columns, db.execute("SELECT * FROM v ORDER BY k").fetchall()
 
 

@@ -65,9 +65,9 @@ def test_everything_else_that_is_stored_is_there(path):
                "WHERE key = '[\"Tea\"]'") == [(EAST, 1, 4)]
     assert ask(db, "SELECT * FROM counter_floors('page_views')") == [("hour", 10)]
     assert ask(db, "SELECT rows FROM counter_purge('page_views')") == [(1,)]
-    assert ask(db, "SELECT _name, _value FROM page_views_state WHERE _kind = 'counter' ORDER BY _name") == [("bytes", 3), ("errors", 1)]
+    assert ask(db, "SELECT name, value FROM counter_state WHERE kind = 'counter' ORDER BY name") == [("bytes", 3), ("errors", 1)]
     assert ask(db, "SELECT rows, live, deleted FROM counter_size('page_views')") == [(6, 4, 2)]
-    assert ask(db, "SELECT _name, _value FROM page_views_state WHERE _kind = 'request' ORDER BY _id") == [
+    assert ask(db, "SELECT id, text FROM counter_requests ORDER BY number") == [
         ("order 4711", "'/c', 15: hits 1"), (b"\x00\xff", "reset of '/d', 15: hits 6")]
     assert [conflict[1:] for conflict in ask(db, "SELECT * FROM counter_conflicts")] == [
         ("things", "('tea')", "n", EAST, 1, 3, 1, 4, "values")]

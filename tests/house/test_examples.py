@@ -276,7 +276,7 @@ def test_a_batch_brings_answers_about_opening_values(script, paths):
     assert take(script, paths[1], export(script, paths[0])).returncode == 0
     (shown, why), = shops[1].execute("SELECT shown, why FROM counter_tracked WHERE row_key NOT NULL").fetchall()
     assert shown == 10 and "two files counted the values that they had" in why
-    own, = shops[1].execute("SELECT _name FROM products_counters_state WHERE _kind = 'opening'").fetchone()
+    own, = shops[1].execute("SELECT name FROM counter_state WHERE kind = 'opening'").fetchone()
     shops[0].execute("SELECT counter_opening('products', 'same', ?)", [own]).fetchall()
     carry(script, *paths)
     shops[1].execute("UPDATE products SET stock = stock - 1")

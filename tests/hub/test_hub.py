@@ -847,7 +847,7 @@ def stock(db):
 
 
 def opening(db):
-    return db.execute("SELECT _name FROM products_counters_state WHERE _kind = 'opening'").fetchone()[0]
+    return db.execute("SELECT name FROM counter_state WHERE kind = 'opening'").fetchone()[0]
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ void content_open(content_reader *reader, sqlite3 *db)
         prepare(db, "SELECT id, holder, inode, birth, number, random, witnessed, floors <> 0"
                     " FROM counter_replica WHERE one = 1");
     reader->token = prepare(db, "SELECT token FROM counter_tables");
-    reader->floor = prepare(db, "SELECT _seq FROM t_state");
+    reader->floor = prepare(db, "SELECT seq FROM counter_state");
     reader->cells = prepare(db, "SELECT k, _id, cell FROM t_cells LEFT JOIN counter_cells('t')"
                                 " ON key = json_array(k)");
     reader->shown = prepare(db, "SELECT k, n FROM t");

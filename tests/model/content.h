@@ -6,8 +6,8 @@
  *     counter_conflicts, former ids        history, for people
  *     counter_replica.since, why, until    the same; names, epoch, turn, trust, ...: not set
  *     counter_sources.pulled, holds, ...   for files that take over a name
- *     <table>_state._rows, _bytes          for counter_purge()
- *     <table>_state, any other _kind       there are only floors
+ *     counter_state.rows, bytes            for counter_purge()
+ *     counter_state, any other kind        there are only floors
  */
 #ifndef MODEL_CONTENT_H
 #define MODEL_CONTENT_H

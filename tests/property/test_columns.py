@@ -115,7 +115,7 @@ class File:
         table, columns = self.replica.name, ", ".join(map(quoted, ["k", *self.replica.present()]))
         shown = {key: values for key, *values in self.run(f"SELECT {columns} FROM {table}")}
         assert {key: tuple(values) for key, values in shown.items()} == self.replica.visible()
-        listed = dict(self.run(f"SELECT _name, _value FROM {table}_state WHERE _kind = 'counter'"))
+        listed = dict(self.run(f"SELECT name, value FROM counter_state WHERE kind = 'counter'"))
         known = {name: listed.get(name, 1) for name in {*listed, *self.replica.present()}}
         assert known == self.replica.generations()
 
@@ -488,7 +488,7 @@ def test_counts_are_exact_while_another_process_adds_and_drops_a_column(tmp_path
     acknowledged, _ = worker.communicate()
     assert (worker.returncode, len(acknowledged)) == (0, 2 * times) and missing > 0
     assert db.execute("SELECT * FROM t").fetchall() == [("k", counted, 2 * counted)]
-    assert db.execute("SELECT _name, _value FROM t_state").fetchall() == [("e", 2 * times)]
+    assert db.execute("SELECT name, value FROM counter_state").fetchall() == [("e", 2 * times)]
     db.execute("INSERT INTO t(t) VALUES ('integrity-check')")
     db.close()
 
@@ -509,7 +509,7 @@ def test_two_processes_that_count_see_the_columns_of_a_third(tmp_path, journal):
         acknowledged, _ = worker.communicate()
         assert (worker.returncode, len(acknowledged)) == (0, times)
     assert db.execute("SELECT * FROM t").fetchall() == [("k", 2 * times, 2 * times)]
-    assert db.execute("SELECT _name, _value FROM t_state").fetchall() == [("e", 2 * altered)]
+    assert db.execute("SELECT name, value FROM counter_state").fetchall() == [("e", 2 * altered)]
     db.close()
 
 

@@ -675,8 +675,9 @@ class Deltas(Machine):
         for key, column, digest in one.db.execute(
                 "SELECT key, column_name, counter_digest(cell) FROM counter_cells(?)", [name]):
             rows[folded(json.loads(key))][column] = digest
-        floors = one.db.execute(f"SELECT {keys} FROM {name}_state WHERE _kind = 'floors'").fetchall()
-        return sorted(rows.items()), [folded(row) for row in floors]
+        floors = one.db.execute("SELECT counter_key_json(value) FROM counter_state WHERE kind = 'floors' "
+                                "AND tab = (SELECT number FROM counter_tables AS t WHERE t.name = ?)", [name]).fetchall()
+        return sorted(rows.items()), [folded(json.loads(key)) for key, in floors]
 
     @rule(number=numbers, other=numbers, birth=births)
     def digests_tell_whether_contents_are_equal(self, number, other, birth):

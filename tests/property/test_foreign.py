@@ -682,7 +682,7 @@ def test_an_answer_to_two_openings_may_come_behind_the_batch_that_needs_it(tmp_p
     assert rows(a, "SELECT stock FROM t") == [(15,)]
     send(a, b)
     assert rows(b, "SELECT name, stock FROM t") == [("Green tea", 11)]
-    opening, = rows(a, "SELECT lower(hex(_name)) FROM t_counters_state WHERE _kind = 'opening'")[0]
+    opening, = rows(a, "SELECT lower(hex(name)) FROM counter_state WHERE kind = 'opening'")[0]
     rows(b, f"SELECT counter_opening('t', 'same', '{opening[:8]}-{opening[8:12]}-{opening[12:16]}-{opening[16:20]}-{opening[20:]}')")
     send(b, a)
     send(a, b)

@@ -20,7 +20,7 @@ ROWS = f"{TABLE} INSERT INTO t SELECT i, 1 FROM ({NUMBERS} SELECT i FROM c);"
 # A row of t that another file has, with n shards, one of which is the disagreement.
 WIDE = f"{TABLE} INSERT INTO t VALUES (1, 1); UPDATE t_cells SET n = {{cell}}; INSERT INTO t(t) VALUES ('optimize');"
 DROPPED = (f"{TABLE} INSERT INTO t VALUES (1, 1);"
-           f" INSERT INTO t_state(_kind, _name, _value) SELECT 'counter', 'gone' || i, 2 FROM ({NUMBERS} SELECT i FROM c);")
+           f" INSERT INTO counter_state(tab, kind, name, value) SELECT 1, 'counter', 'gone' || i, 2 FROM ({NUMBERS} SELECT i FROM c);")
 AN_ID = "44444444-4444-4444-8444-444444444444"
 SOURCE = "ATTACH 'source.db' AS source;"
 

@@ -16,8 +16,9 @@ from files import EXTENSION, connect
 from test_journal import late
 
 FAILS = "abs(-9223372036854775808)"  # an error, if it is ever evaluated
-STORED = ["t_cells", "t_state"]
-OF_FILE = ["counter_replica", "counter_tables", "counter_sources", "counter_peers", "counter_conflicts", "counter_journal", "counter_segments"]
+STORED = ["t_cells"]
+OF_FILE = ["counter_replica", "counter_tables", "counter_sources", "counter_peers", "counter_conflicts", "counter_journal", "counter_segments",
+           "counter_state", "counter_requests"]
 READ = STORED + OF_FILE
 
 
@@ -56,7 +57,8 @@ def test_no_generated_column_of_a_source_is_evaluated(tmp_path, table, again, ho
     with contextlib.closing(connect(tmp_path / "app.db")) as db:
         if again:
             rows(db, f"SELECT * FROM counter_pull('{tmp_path}/source.db')")
-        before = {"t_cells": "UNIQUE(", "t_state": "UNIQUE(", "counter_peers": "PRIMARY KEY (", "counter_segments": "PRIMARY KEY ("}
+        before = {"t_cells": "UNIQUE(", "counter_requests": "UNIQUE (",
+                  **dict.fromkeys(("counter_peers", "counter_segments", "counter_state"), "PRIMARY KEY (")}
         constraint = before.get(table)  # columns must stand before it
         at = f"wicked INT AS ({FAILS})"
         rewrite(tmp_path / "source.db", table, lambda sql: (
@@ -80,7 +82,8 @@ def test_a_column_that_became_an_expression_is_refused_before_it_is_read(tmp_pat
             pull(db, tmp_path / "source.db", how)
 
 
-@pytest.mark.parametrize("what", ["counter_replica", "counter_tables", "t_cells", "counter_journal", "counter_segments"])
+@pytest.mark.parametrize("what", ["counter_replica", "counter_tables", "t_cells", "counter_journal", "counter_segments",
+                                  "counter_state", "counter_requests"])
 def test_a_view_in_place_of_a_stored_table_is_not_looked_through(tmp_path, what):
     make_source(tmp_path / "source.db")
     with contextlib.closing(sqlite3.connect(tmp_path / "source.db", isolation_level=None)) as db:
@@ -160,7 +163,7 @@ def test_a_stored_table_that_an_authorizer_keeps_stays_with_all_others(answer, b
         db.execute("DROP TABLE t")
         stored = rows(db, "SELECT name FROM sqlite_master WHERE type = 'table'")
         before = rows(db, "SELECT * FROM counter_replica")
-        assert len(stored) == 7
+        assert len(stored) == 9
         if begins:
             db.execute("BEGIN")
         for name, in stored:
@@ -170,7 +173,7 @@ def test_a_stored_table_that_an_authorizer_keeps_stays_with_all_others(answer, b
             db.set_authorizer(None)
             assert rows(db, "SELECT name FROM sqlite_master WHERE type = 'table'") == stored
             assert rows(db, "SELECT * FROM counter_replica") == before
-        assert rows(db, "SELECT counter_remove()") == [(7,)]
+        assert rows(db, "SELECT counter_remove()") == [(9,)]
         assert rows(db, "SELECT count(*) FROM sqlite_master") == [(0,)]
 
 

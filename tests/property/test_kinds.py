@@ -22,7 +22,6 @@ from test_tracked import rows
 
 KEYS = ["tea", "jam", "salt"]
 COLUMNS = ["a", "b", "c", "d"]
-STORED = ["cells", "state"]
 CALL = r"(counter_\w+\('\w+'(?:, '[\w=]+')*\))"
 ADVICE = [  # the file, then the statements
     (rf"a regular column in (\S+): {CALL} there makes it a counter$", ["SELECT {1}"]),
@@ -98,8 +97,10 @@ class Table:
         peers = rows(self.db, "SELECT 1 FROM sqlite_master WHERE name = 'counter_peers'") and rows(
             self.db, "SELECT * FROM counter_peers WHERE mine = ? ORDER BY id", *token)
         return [peers, rows(self.db, f"SELECT * FROM {self.name} ORDER BY k"), rows(
-            self.db, "SELECT * FROM counter_tracked WHERE table_name = ?", self.name)] + [
-            rows(self.db, f"SELECT * FROM {self.name}_counters_{part} ORDER BY 1, 2") for part in STORED] + self.journal()
+            self.db, "SELECT * FROM counter_tracked WHERE table_name = ?", self.name), rows(
+            self.db, f"SELECT * FROM {self.name}_counters_cells ORDER BY 1, 2"), rows(
+            self.db, "SELECT s.* FROM counter_state AS s, counter_tables AS t WHERE t.birth = ? AND s.tab = t.number", self.name)
+            ] + self.journal()
 
     def journal(self):
         (number,), = rows(self.db, "SELECT number FROM counter_tables WHERE birth = ?", self.name)

@@ -106,7 +106,7 @@ class File:
         return dict(self.run("SELECT k, n FROM t"))
 
     def own(self):
-        return [row[0] for row in self.run("SELECT _name FROM t_counters_state WHERE _kind = 'opening'")] if self.tracked else []
+        return [row[0] for row in self.run("SELECT name FROM counter_state WHERE kind = 'opening'")] if self.tracked else []
 
 
 def text(opening):

@@ -79,7 +79,7 @@ def test_a_row_that_the_table_refuses_waits_for_a_reason(tmp_path, why, way, fun
     merge()
     assert rows(two, "SELECT k, n FROM t WHERE k = 'bad'") == [("bad", 5)]
     assert rows(two, "SELECT * FROM counter_tracked WHERE row_key IS NOT NULL") == []
-    assert rows(two, "SELECT count(*) FROM t_counters_state WHERE _kind = 'apart'") == [(0,)]
+    assert rows(two, "SELECT count(*) FROM counter_state WHERE kind = 'apart'") == [(0,)]
 
 
 @pytest.mark.parametrize("way", ["pull", "feed"])
@@ -103,7 +103,7 @@ def test_a_value_that_the_table_refuses_differs_for_a_reason(tmp_path, way):
     one.execute("UPDATE t SET stock = 3, data = '[]'")
     merge(one, two, tmp_path, way)
     assert rows(two, "SELECT * FROM t ORDER BY k") == [("jam", "[]", 3), ("tea", "[]", 3)]
-    assert rows(two, "SELECT count(*) FROM t_counters_state WHERE _kind = 'apart'") == [(0,)]
+    assert rows(two, "SELECT count(*) FROM counter_state WHERE kind = 'apart'") == [(0,)]
 
 
 def merge(one, two, tmp_path, way):

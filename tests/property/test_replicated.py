@@ -186,8 +186,8 @@ class File:
         rows(self.db, "SAVEPOINT appends")
         rows(self.db, "RELEASE appends")
         writers = {n: bytes(id) for id, n in rows(
-            self.db, "SELECT _name, _value FROM t_counters_state WHERE _kind = 'writer'")}
-        numbers = dict(rows(self.db, "SELECT _name, _row FROM t_counters_state WHERE _kind = 'column' AND _row >= 0"))
+            self.db, "SELECT name, value FROM counter_state WHERE kind = 'writer'")}
+        numbers = dict(rows(self.db, "SELECT name, row FROM counter_state WHERE kind = 'column' AND row >= 0"))
         mine, = rows(self.db, "SELECT id FROM counter_replica")[0]
         journal, cells = read_journal(self.db), {}
         for id, key, data in rows(self.db, "SELECT _rowid_, k, _row FROM t_counters_cells WHERE _row IS NOT NULL"):
@@ -316,7 +316,7 @@ class File:
         wanted.sort(key=lambda row: row[0])
         assert [tuple(map(repr, row)) for row in found] == [tuple(map(repr, row)) for row in wanted]
         self.check_cells()
-        assert rows(self.db, "SELECT count(*) FROM t_counters_state WHERE _kind = 'apart'") == [(0,)]
+        assert rows(self.db, "SELECT count(*) FROM counter_state WHERE kind = 'apart'") == [(0,)]
         assert rows(self.db, "SELECT * FROM counter_tracked WHERE state NOT IN ('tracked', 'regular')") == []
 
 
@@ -411,7 +411,7 @@ def test_a_write_that_fails_leaves_no_number_of_the_journal_behind(tmp_path):
     rows(one, "SELECT counter_replicate('t', 'n')")
     rows(one, "VACUUM INTO ?", peer)
     other, third = connect(path), connect(peer)
-    one.set_authorizer(lambda act, name, *_: sqlite3.SQLITE_DENY if act == sqlite3.SQLITE_INSERT and name == "t_counters_state"
+    one.set_authorizer(lambda act, name, *_: sqlite3.SQLITE_DENY if act == sqlite3.SQLITE_INSERT and name == "counter_state"
                        else sqlite3.SQLITE_OK)
     with pytest.raises(sqlite3.DatabaseError, match="not authorized"):  # the number of a writer, after that of the stamp
         rows(one, "INSERT INTO t VALUES ('new', 1, 1)")
@@ -512,8 +512,8 @@ class Strict(File):
         values = dict(zip(self.regular, after))
         names = self.regular if inserts else {
             name for name, was, now in zip(self.regular, before, after) if not same(was, now)}
-        listed = dict(rows(self.db, "SELECT _name, _value FROM t_counters_state AS s JOIN t_counters_cells AS c ON c._rowid_ = s._row "
-                           "WHERE c.k = ? AND _kind = 'apart' AND _seq IN (2, 3)", key))
+        listed = dict(rows(self.db, "SELECT name, value FROM counter_state AS s JOIN t_counters_cells AS c ON c._rowid_ = s.row "
+                           "WHERE c.k = ? AND kind = 'apart' AND seq IN (2, 3)", key))
         # the table takes what it refused before, and its triggers fire: that is no write
         again = {name for name, old in row.columns.items()
                  if not inserts and old and same(listed.get(name, values[name]), old[1])}
@@ -523,7 +523,7 @@ class Strict(File):
         shown = self.table()
         listed, waits = {}, set()
         waiting, shows, refused, changed, why = 0, 1, 2, 3, 7
-        for what, id, name, value in rows(self.db, "SELECT _seq, _row, _name, _value FROM t_counters_state WHERE _kind = 'apart'"):
+        for what, id, name, value in rows(self.db, "SELECT seq, row, name, value FROM counter_state WHERE kind = 'apart'"):
             key = rows(self.db, "SELECT k FROM t_counters_cells WHERE _rowid_ = ?", id)
             if what in (refused, changed):
                 listed[key[0][0], name] = value

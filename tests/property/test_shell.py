@@ -147,7 +147,7 @@ def test_the_declaration_of_a_tracked_table_takes_up_its_clone(tmp_path):
     one.execute("CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER)")
     create = "CREATE VIRTUAL TABLE products_counters USING counter(sku TEXT PRIMARY KEY, stock COUNTER, TRACKED \"products\")"
     one.execute(create)
-    noted = "SELECT _name, _value FROM products_counters_state WHERE _kind = 'column'"
+    noted = "SELECT name, value FROM counter_state WHERE kind = 'column'"
     assert one.execute(noted).fetchall() == [("", "products")]
     two = clone(tmp_path / "one.db", tmp_path / "two.db")
     assert 'TRACKED "products") uses them' in said(two, create.replace(', TRACKED "products"', ""))

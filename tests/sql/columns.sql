@@ -27,9 +27,9 @@ SELECT "5xx ""errors""" FROM v ORDER BY k;
 --= 0
 --= 0
 --= 100
-SELECT _name, _value FROM v_state WHERE _kind = 'counter' ORDER BY _id;
---= errors|1
+SELECT name, value FROM counter_state WHERE kind = 'counter' ORDER BY name;
 --= 5xx "errors"|1
+--= errors|1
 INSERT INTO v(v) VALUES('ADD Column [third] counter');
 SELECT name FROM pragma_table_xinfo('v') WHERE hidden = 0;
 --= k
@@ -54,7 +54,7 @@ INSERT INTO v(v, k) VALUES('reset m', 'x');
 --! v: the command names 'm', which is not a counter
 SELECT * FROM v;
 --= x|2
-SELECT _name, _value FROM v_state WHERE _kind = 'counter';
+SELECT name, value FROM counter_state WHERE kind = 'counter';
 --= m|2
 SELECT name FROM pragma_table_xinfo('v_cells');
 --= _id
@@ -82,7 +82,7 @@ INSERT INTO v(v) VALUES('drop column m'), ('add column m');
 SELECT * FROM v;
 --= x|1|0
 --= y|1|0
-SELECT _name, _value FROM v_state WHERE _kind = 'counter';
+SELECT name, value FROM counter_state WHERE kind = 'counter';
 --= m|5
 SELECT name FROM pragma_table_xinfo('v_cells');
 --= _id
@@ -246,7 +246,7 @@ UPDATE v SET v = 'add column e';
 --! v: commands are given by INSERT, not by UPDATE
 SELECT * FROM v;
 --= x|1|2
-SELECT _name, _value FROM v_state WHERE _kind = 'counter';
+SELECT name, value FROM counter_state WHERE kind = 'counter';
 INSERT INTO v(v) VALUES('add column e COUNTER NOT NULL DEFAULT 0');
 INSERT INTO v(v) VALUES('add column f DEFAULT (0)');
 SELECT * FROM v;
@@ -289,7 +289,7 @@ INSERT INTO v(v) VALUES('add column M');
 --! v: the counter M is named m here: the same name in other letters
 SELECT * FROM v;
 --= x|1
-SELECT _name, _value FROM v_state WHERE _kind = 'counter';
+SELECT name, value FROM counter_state WHERE kind = 'counter';
 --= m|2
 
 -- # a-table-with-triggers-on-what-is-stored-keeps-its-columns
@@ -301,9 +301,9 @@ INSERT INTO v(v) VALUES('add column e');
 INSERT INTO v(v) VALUES('drop column m');
 --! v: the stored table v_cells has the trigger tr: drop it first
 DROP TRIGGER tr;
-CREATE TEMP TRIGGER tr AFTER INSERT ON main.v_state BEGIN SELECT 1; END;
+CREATE TEMP TRIGGER tr AFTER INSERT ON main.counter_state BEGIN SELECT 1; END;
 INSERT INTO v(v) VALUES('add column e');
---! v: the stored table v_state has the trigger tr: drop it first
+--! v: the stored table counter_state has the trigger tr: drop it first
 DROP TRIGGER tr;
 INSERT INTO v(v) VALUES('add column e');
 SELECT * FROM v;
@@ -328,7 +328,7 @@ INSERT INTO v(v, k, n) VALUES('add column a', NULL, NULL), ('reset', 'x', NULL);
 COMMIT;
 SELECT * FROM v;
 --= x|3
-SELECT count(*) FROM v_state;
+SELECT count(*) FROM counter_state;
 --= 0
 INSERT INTO v(v) VALUES('add column a'), ('add column b'), ('drop column n'), ('add column c');
 INSERT INTO v(k, c) VALUES('x', 1);
@@ -395,7 +395,7 @@ SELECT * FROM v;
 --= x|12|28|9
 SELECT counter_id() = id FROM before;
 --= 1
-SELECT _name, _value FROM v_state WHERE _kind = 'counter';
+SELECT name, value FROM counter_state WHERE kind = 'counter';
 --= e|1
 INSERT INTO v(v) VALUES('integrity-check');
 
@@ -489,7 +489,7 @@ SELECT rows_changed FROM counter_pull('phone');
 --= 1
 SELECT * FROM v;
 --= a|3|1
-SELECT _name, _value FROM v_state WHERE _kind = 'counter';
+SELECT name, value FROM counter_state WHERE kind = 'counter';
 --= m|7
 INSERT INTO phone.v(v) VALUES('drop column m');
 SELECT rows_changed FROM counter_pull('phone');
@@ -518,7 +518,7 @@ SELECT * FROM v;
 --= x|0|7
 SELECT * FROM w;
 --= x|0
-SELECT _name, _value FROM v_state WHERE _kind = 'counter';
+SELECT name, value FROM counter_state WHERE kind = 'counter';
 --= m|9
 INSERT INTO v(v) VALUES('integrity-check');
 
@@ -530,9 +530,9 @@ INSERT INTO v VALUES('x', 1, 1);
 ALTER TABLE v RENAME TO w;
 SELECT * FROM w;
 --= x|2|1
-SELECT _name, _value FROM w_state WHERE _kind = 'counter' ORDER BY _id;
---= m|2
+SELECT name, value FROM counter_state WHERE kind = 'counter' ORDER BY name;
 --= e|1
+--= m|2
 INSERT INTO w(w) VALUES('add column m');
 INSERT INTO w(w) VALUES('add column w');
 --! w: column w has the name of the table, which is reserved for the command column
@@ -588,7 +588,7 @@ SELECT * FROM counter_pull('copy');
 SELECT * FROM counter_pull('phone');
 --= v|1|1|0|NULL
 SELECT * FROM v;
-SELECT _name, _value FROM v_state WHERE _kind = 'counter';
+SELECT name, value FROM main.counter_state WHERE kind = 'counter';
 --= n|3
 --= p|2
 
@@ -659,7 +659,7 @@ SELECT rows_changed FROM counter_sync('phone');
 --= 1
 SELECT counter_table_digest('v') = counter_table_digest('v', 'third'), counter_table_digest('v') = counter_table_digest('v', 'phone');
 --= 1|1
-SELECT _name, _value FROM phone.v_state WHERE _kind = 'counter' UNION ALL SELECT _name, _value FROM third.v_state WHERE _kind = 'counter';
+SELECT name, value FROM phone.counter_state WHERE kind = 'counter' UNION ALL SELECT name, value FROM third.counter_state WHERE kind = 'counter';
 --= m|3
 --= m|3
 
@@ -697,7 +697,7 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO counter_changes SELECT t, k, c, g, cell, q, s FROM feed WHERE c = 'm' AND cell IS NOT NULL;
 SELECT * FROM v;
 --= x|0|5
-SELECT _name, _value FROM v_state WHERE _kind = 'counter';
+SELECT name, value FROM counter_state WHERE kind = 'counter';
 --= m|1
 INSERT INTO counter_changes SELECT t, k, c, g, cell, q, s FROM feed ORDER BY n DESC;
 INSERT INTO counter_changes SELECT t, k, c, g, cell, q, s FROM feed;
@@ -711,10 +711,10 @@ INSERT INTO counter_changes SELECT t, k, c, g, cell, q, s FROM feed;
 SELECT * FROM v;
 --= x|5
 INSERT INTO counter_changes SELECT t, x'', 'later', 2, NULL, 0, s FROM feed LIMIT 1;
-SELECT _name, _value FROM v_state WHERE _kind = 'counter' ORDER BY _id;
+SELECT name, value FROM counter_state WHERE kind = 'counter' ORDER BY name;
+--= later|2
 --= m|1
 --= n|2
---= later|2
 INSERT INTO counter_changes SELECT t, k, c, 3, cell, q, s FROM feed WHERE c = 'n' AND cell IS NOT NULL;
 SELECT * FROM v;
 --= x|2|5
@@ -730,10 +730,10 @@ INSERT INTO counter_changes SELECT t, x'', 'rowid', 1, NULL, 0, s FROM feed LIMI
 INSERT INTO counter_changes SELECT t, x'', 'm', 4294967295, NULL, 0, s FROM feed LIMIT 1;
 INSERT INTO v(v) VALUES('drop column m');
 --! v: column m was added and dropped 4294967295 times, which is the limit
-SELECT _name, _value FROM v_state WHERE _kind = 'counter' ORDER BY _id;
+SELECT name, value FROM counter_state WHERE kind = 'counter' ORDER BY name;
 --= later|2
---= n|3
 --= m|4294967295
+--= n|3
 INSERT INTO v(v) VALUES('integrity-check');
 
 -- # a-feed-that-alters-is-taken-back-whole
@@ -759,7 +759,7 @@ INSERT INTO v VALUES('x', 1, 1);
 COMMIT;
 SELECT * FROM v;
 --= x|3|8
-SELECT _name, _value FROM v_state WHERE _kind = 'counter';
+SELECT name, value FROM counter_state WHERE kind = 'counter';
 --= m|1
 
 -- # concurrent-drops-leave-a-table-without-counters-until-one-is-added
@@ -809,7 +809,7 @@ SELECT * FROM counter_push('phone');
 --= v|0|0|0|NULL
 SELECT * FROM counter_push('third');
 --= v|1|0|0|created in third, which was empty
-SELECT _name, _value FROM third.v_state WHERE _kind = 'counter' ORDER BY _name;
+SELECT name, value FROM third.counter_state WHERE kind = 'counter' ORDER BY name;
 --= a|2
 --= b|2
 SELECT * FROM third.v;
@@ -987,7 +987,7 @@ SELECT * FROM counter_pull('phone');
 --= v|1|1|0|created in main
 SELECT k, e, m FROM v;
 --= x|2|1
-SELECT _name, _value FROM v_state WHERE _kind = 'counter' ORDER BY _name;
+SELECT name, value FROM counter_state WHERE kind = 'counter' ORDER BY name;
 --= e|1
 --= m|3
 --= n|2
@@ -1007,7 +1007,7 @@ INSERT INTO phone.v(v) VALUES('add column e'), ('drop column n');
 INSERT INTO phone.v VALUES('x', 5);
 SELECT * FROM counter_pull('phone');
 --= v|1|1|0|created in main
-SELECT _name, _value FROM v_state WHERE _kind = 'counter' ORDER BY _name;
+SELECT name, value FROM counter_state WHERE kind = 'counter' ORDER BY name;
 --= e|1
 --= n|2
 SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
@@ -1016,55 +1016,55 @@ SELECT counter_table_digest('v') = counter_table_digest('v', 'phone');
 -- # a-damaged-list-of-columns-is-refused
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
 INSERT INTO v VALUES('x', 1, 2);
-INSERT INTO v_state(_kind, _name, _value) VALUES('counter', 'm', 2);
+INSERT INTO counter_state(tab, kind, name, value) VALUES(1, 'counter', 'm', 2);
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it contradicts the stored cells about column m
+--! v: the stored table counter_state is damaged: it contradicts the stored cells about column m
 INSERT INTO v VALUES('x', 1, 1);
---! v: the stored table v_state is damaged: it contradicts the stored cells about column m
+--! v: the stored table counter_state is damaged: it contradicts the stored cells about column m
 INSERT INTO v(v) VALUES('integrity-check');
---! v: the stored table v_state is damaged: it contradicts the stored cells about column m
-UPDATE v_state SET _value = 0;
+--! v: the stored table counter_state is damaged: it contradicts the stored cells about column m
+UPDATE counter_state SET value = 0;
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it has a row that is not a name and a generation
-UPDATE v_state SET _value = 4294967296;
+--! v: the stored table counter_state is damaged: it has a row that is not a name and a generation
+UPDATE counter_state SET value = 4294967296;
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it has a row that is not a name and a generation
-UPDATE v_state SET _value = -1;
+--! v: the stored table counter_state is damaged: it has a row that is not a name and a generation
+UPDATE counter_state SET value = -1;
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it has a row that is not a name and a generation
-UPDATE v_state SET _value = 'three';
+--! v: the stored table counter_state is damaged: it has a row that is not a name and a generation
+UPDATE counter_state SET value = 'three';
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it has a row that is not a name and a generation
-UPDATE v_state SET _value = 3.5;
+--! v: the stored table counter_state is damaged: it has a row that is not a name and a generation
+UPDATE counter_state SET value = 3.5;
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it has a row that is not a name and a generation
-UPDATE v_state SET _value = 3, _name = x'6d';
+--! v: the stored table counter_state is damaged: it has a row that is not a name and a generation
+UPDATE counter_state SET value = 3, name = x'6d';
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it has a row that is not a name and a generation
-UPDATE v_state SET _name = 'other';
+--! v: the stored table counter_state is damaged: it has a row that is not a name and a generation
+UPDATE counter_state SET name = 'other';
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it contradicts the stored cells about column other
-UPDATE v_state SET _name = 'M';
+--! v: the stored table counter_state is damaged: it contradicts the stored cells about column other
+UPDATE counter_state SET name = 'M';
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it contradicts the stored cells about column M
-UPDATE v_state SET _name = 'rowid', _value = 2;
+--! v: the stored table counter_state is damaged: it contradicts the stored cells about column M
+UPDATE counter_state SET name = 'rowid', value = 2;
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it lists the reserved name rowid
-UPDATE v_state SET _name = 'k';
+--! v: the stored table counter_state is damaged: it lists the reserved name rowid
+UPDATE counter_state SET name = 'k';
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it lists the key column k
-UPDATE v_state SET _name = 'm', _value = 4294967295;
+--! v: the stored table counter_state is damaged: it lists the key column k
+UPDATE counter_state SET name = 'm', value = 4294967295;
 --@ reopen
 SELECT * FROM v;
 --= x|1|2
@@ -1076,39 +1076,39 @@ SELECT * FROM v;
 -- # a-list-of-columns-that-is-no-table-is-refused
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
 INSERT INTO v VALUES('x', 1, 2);
-DROP TABLE v_state;
+DROP TABLE counter_state;
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is missing
-CREATE VIEW v_state AS SELECT 'counter' AS _kind, 'm' AS _name, 3 AS _value;
+--! v: the stored table counter_state is missing
+CREATE VIEW counter_state AS SELECT 'counter' AS kind, 'm' AS name, 3 AS value;
 --@ reopen
 SELECT * FROM v;
---! v: v_state is damaged: it is not an ordinary table but a view
-DROP VIEW v_state;
-CREATE TABLE v_state(_kind, _name, _value AS (3));
+--! v: counter_state is damaged: it is not an ordinary table but a view
+DROP VIEW counter_state;
+CREATE TABLE counter_state(tab, kind, name, value AS (3));
 --@ reopen
 SELECT * FROM v;
---! v: v_state is damaged: generated column _value
-DROP TABLE v_state;
-CREATE TABLE v_state(_kind, _name);
+--! v: counter_state is damaged: generated column value
+DROP TABLE counter_state;
+CREATE TABLE counter_state(tab, kind, name);
 --@ reopen
 SELECT * FROM v;
---! v: no such column: _value
-DROP TABLE v_state;
-CREATE TABLE v_state(_kind, _name, _value);
-INSERT INTO v_state(_kind, _name, _value) VALUES('counter', 'm', 3), ('counter', 'm', 5);
+--! v: no such column: value
+DROP TABLE counter_state;
+CREATE TABLE counter_state(tab, kind, row, name, value, seq, rows, bytes);
+INSERT INTO counter_state(tab, kind, name, value) VALUES(1, 'counter', 'm', 3), (1, 'counter', 'm', 5);
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it lists two counters named m
-UPDATE v_state SET _name = 'n';
+--! v: the stored table counter_state is damaged: it lists two counters named m
+UPDATE counter_state SET name = 'n';
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it lists two counters named n
-DELETE FROM v_state;
-INSERT INTO v_state(_kind, _name, _value) VALUES('counter', 'z', 2), ('counter', 'Z', 4);
+--! v: the stored table counter_state is damaged: it lists two counters named n
+DELETE FROM counter_state;
+INSERT INTO counter_state(tab, kind, name, value) VALUES(1, 'counter', 'z', 2), (1, 'counter', 'Z', 4);
 --@ reopen
 SELECT * FROM v;
---! v: the stored table v_state is damaged: it contradicts the stored cells about column Z
+--! v: the stored table counter_state is damaged: it contradicts the stored cells about column Z
 DROP TABLE v;
 
 -- # a-source-with-a-damaged-list-of-columns-is-refused
@@ -1117,41 +1117,41 @@ INSERT INTO v VALUES('x', 1);
 ATTACH 'phone.db' AS phone;
 CREATE VIRTUAL TABLE phone.v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO phone.v VALUES('x', 5);
-INSERT INTO phone.v_state(_kind, _name, _value) VALUES('counter', 'n', 2);
+INSERT INTO phone.counter_state(tab, kind, name, value) VALUES(1, 'counter', 'n', 2);
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: the stored table v_state is damaged: it contradicts the stored cells about column n
+--! counter_pull: table v: the stored table counter_state is damaged: it contradicts the stored cells about column n
 SELECT * FROM counter_pull('phone.db');
---! counter_pull: table v: the stored table v_state is damaged: it contradicts the stored cells about column n
+--! counter_pull: table v: the stored table counter_state is damaged: it contradicts the stored cells about column n
 SELECT * FROM counter_push('phone');
---! counter_push: table v: the stored table v_state is damaged: it contradicts the stored cells about column n
-UPDATE phone.v_state SET _value = 4294967297;
+--! counter_push: table v: the stored table counter_state is damaged: it contradicts the stored cells about column n
+UPDATE phone.counter_state SET value = 4294967297;
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: the stored table v_state is damaged: it has a row that is not a name and a generation
-UPDATE phone.v_state SET _value = 'x';
+--! counter_pull: table v: the stored table counter_state is damaged: it has a row that is not a name and a generation
+UPDATE phone.counter_state SET value = 'x';
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: the stored table v_state is damaged: it has a row that is not a name and a generation
-UPDATE phone.v_state SET _name = '_n', _value = 2;
+--! counter_pull: table v: the stored table counter_state is damaged: it has a row that is not a name and a generation
+UPDATE phone.counter_state SET name = '_n', value = 2;
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: the stored table v_state is damaged: it lists the reserved name _n
-UPDATE phone.v_state SET _name = 'k';
+--! counter_pull: table v: the stored table counter_state is damaged: it lists the reserved name _n
+UPDATE phone.counter_state SET name = 'k';
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: the stored table v_state is damaged: it lists the key column k
-UPDATE phone.v_state SET _name = 'v';
+--! counter_pull: table v: the stored table counter_state is damaged: it lists the key column k
+UPDATE phone.counter_state SET name = 'v';
 SELECT * FROM counter_pull('phone');
 --! counter_pull: table v: column v cannot be added to a table of the same name: rename the table
-DROP TABLE phone.v_state;
+DROP TABLE phone.counter_state;
 SELECT * FROM counter_pull('phone.db');
---! counter_pull: table v: the stored table v_state is missing
-CREATE VIEW phone.v_state AS SELECT 'counter' AS _kind, 'm' AS _name, 3 AS _value;
+--! counter_pull: table v: the stored table counter_state is missing
+CREATE VIEW phone.counter_state AS SELECT 'counter' AS kind, 'm' AS name, 3 AS value;
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: v_state is damaged: it is not an ordinary table but a view
-DROP VIEW phone.v_state;
-CREATE TABLE phone.v_state(_kind, _name, _value AS (2));
+--! counter_pull: table v: counter_state is damaged: it is not an ordinary table but a view
+DROP VIEW phone.counter_state;
+CREATE TABLE phone.counter_state(kind, name, value AS (2));
 SELECT * FROM counter_pull('phone');
---! counter_pull: table v: v_state is damaged: generated column _value
+--! counter_pull: counter_state is damaged: generated column value
 SELECT * FROM v;
 --= x|1
-SELECT _name, _value FROM v_state WHERE _kind = 'counter';
+SELECT name, value FROM counter_state WHERE kind = 'counter';
 
 -- # a-pull-takes-no-more-columns-than-sqlite-has-room-for
 CREATE TEMP TABLE list AS WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < 35) SELECT i FROM i;
@@ -1179,7 +1179,7 @@ SELECT rows_changed FROM counter_pull('phone');
 INSERT INTO v VALUES('x', 1);
 SELECT *, counter_add('v', 'n', 1, 'x') FROM v;
 --= x|3|4
-SELECT _name, _value FROM v_state WHERE _kind = 'counter';
+SELECT name, value FROM counter_state WHERE kind = 'counter';
 --= m|2
 
 -- # a-cluster-goes-on-without-a-replica-that-has-other-counters

@@ -137,7 +137,7 @@ SELECT k, n, m, p FROM v;
 --= a|1|0|0
 SELECT * FROM w;
 --= a|1
-SELECT _name, _value FROM v_state WHERE _kind = 'counter';
+SELECT name, value FROM counter_state WHERE kind = 'counter';
 --= m|5
 --= p|5
 --= q|2

@@ -8,12 +8,13 @@ SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name;
 --= counter_journal
 --= counter_peers
 --= counter_replica
+--= counter_requests
 --= counter_segments
 --= counter_sources
+--= counter_state
 --= counter_tables
 --= page_views
 --= page_views_cells
---= page_views_state
 SELECT name, type, "notnull" FROM pragma_table_info('page_views_cells');
 --= _id|INTEGER|0
 --= path|TEXT|1

@@ -657,7 +657,7 @@ SELECT counter_remove('main');
 SELECT counter_untrack('products');
 --= 1
 SELECT counter_remove();
---= 8
+--= 10
 SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name;
 --= mine
 --= products
@@ -681,7 +681,7 @@ SAVEPOINT s;
 INSERT INTO v VALUES('a', 100);
 DROP TABLE v;
 SELECT counter_remove();
---= 7
+--= 9
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('a', 5);
 SELECT counter_id() = id FROM was;
@@ -699,7 +699,7 @@ BEGIN;
 INSERT INTO v VALUES('a', 1);
 DROP TABLE v;
 SELECT counter_remove();
---= 7
+--= 9
 ROLLBACK;
 INSERT INTO v VALUES('a', 1);
 SELECT n FROM v;
@@ -709,7 +709,7 @@ BEGIN;
 INSERT INTO v VALUES('a', 1);
 DROP TABLE v;
 SELECT counter_remove();
---= 7
+--= 9
 COMMIT;
 SELECT count(*) FROM sqlite_master;
 --= 0
@@ -726,11 +726,11 @@ INSERT INTO phone.v VALUES('a', 1);
 DROP TABLE phone.v;
 DROP TABLE w;
 SELECT counter_remove('phone');
---= 7
+--= 9
 SELECT counter_remove('temp');
---= 7
+--= 9
 SELECT (SELECT count(*) FROM phone.sqlite_master), (SELECT count(*) FROM sqlite_master WHERE name GLOB 'counter_*');
---= 0|7
+--= 0|9
 INSERT INTO v VALUES('a', 1);
 SELECT * FROM c;
 --= a|1
@@ -740,7 +740,7 @@ SELECT counter_remove(NULL);
 --! counter_remove: the name of a database must be TEXT, not NULL
 DROP TABLE v;
 SELECT counter_remove('MAIN');
---= 7
+--= 9
 SELECT * FROM c;
 --!~ c: *
 DROP TABLE c;
@@ -763,9 +763,9 @@ UPDATE counter_replica SET format = 1002, id = x'00';
 SELECT counter_remove();
 --!~ counter_remove: counter_replica is damaged: an id of 1 bytes instead of 16*counter_fork('main')*
 SELECT count(*) FROM sqlite_master WHERE name GLOB 'counter_*' AND type = 'table';
---= 7
+--= 9
 SELECT length(counter_fork()), counter_remove();
---= 36|7
+--= 36|9
 
 -- # counter-remove-names-tables-that-the-catalog-lacks-and-stored-ones-without-their-table
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
@@ -807,7 +807,7 @@ CREATE TEMP TABLE was AS SELECT counter_id() AS id;
 --@ connection main
 DROP TABLE v;
 SELECT counter_remove();
---= 7
+--= 9
 --@ connection other
 SELECT * FROM v;
 --! no such table: v
@@ -849,7 +849,7 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('a', 1);
 DROP TABLE v;
 SELECT counter_remove();
---= 7
+--= 9
 SELECT counter_init('dc1:rack1');
 --!~ counter_init: this file has counted under an identity that it has lost, perhaps 'dc1:rack1': *
 SELECT length(counter_init());

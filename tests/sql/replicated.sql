@@ -828,14 +828,14 @@ SELECT counter_replicate('main.p', 'n');
 --= 1
 SELECT counter_replicate('office.p', 'n');
 --= 1
-SELECT counter_opening('p', 'add', (SELECT _name FROM office.p_counters_state WHERE _kind = 'opening'));
+SELECT counter_opening('p', 'add', (SELECT name FROM office.counter_state WHERE kind = 'opening'));
 --= 0
 SELECT rows_changed FROM counter_sync('office');
 --= 2
 SELECT n FROM main.p UNION ALL SELECT n FROM office.p;
 --= 10
 --= 10
-SELECT counter_opening('p', 'same', (SELECT _name FROM office.p_counters_state WHERE _kind = 'opening'));
+SELECT counter_opening('p', 'same', (SELECT name FROM office.counter_state WHERE kind = 'opening'));
 --= 1
 SELECT n FROM main.p;
 --= 5
@@ -1365,7 +1365,7 @@ SELECT * FROM main.p ORDER BY k;
 --= a|A|x|1
 --= b|B|y|2
 --= c|C|z|3
-SELECT count(*) FROM main.p_counters_state WHERE _kind = 'apart';
+SELECT count(*) FROM main.counter_state WHERE kind = 'apart';
 --= 0
 DROP TABLE main.p;
 CREATE TABLE main.p(k TEXT PRIMARY KEY, name TEXT NOT NULL DEFAULT '', note TEXT DEFAULT 'none', n INTEGER);
@@ -1422,7 +1422,7 @@ SELECT * FROM office.p ORDER BY k;
 --= a|3|1
 --= b|3|2
 --= c|3|5
-SELECT count(*) FROM office.p_counters_state WHERE _kind = 'apart';
+SELECT count(*) FROM office.counter_state WHERE kind = 'apart';
 --= 0
 
 -- # a-row-that-waits-or-differs-names-the-row-that-has-its-unique-values
@@ -1930,7 +1930,7 @@ SELECT counter_replicate('office.t');
 --= 0
 SELECT sum(rows_changed) FROM counter_sync('office');
 --= 0
-SELECT _name, _seq FROM main.t_counters_state WHERE _kind = 'column' AND _row >= 0;
+SELECT name, seq FROM main.counter_state WHERE kind = 'column' AND row >= 0;
 --= w|2
 INSERT INTO main.t VALUES ('r', 5);
 SELECT rows_changed FROM counter_sync('office');
@@ -1982,7 +1982,7 @@ SELECT counter_replicate('main.p', 'w');
 SELECT counter_replicate('office.p', 'w');
 --= 0
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), 'w', 4294967297, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a'), ('p', counter_key('b'), 'w', 4294967297, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
-SELECT count(*) FROM p_counters_state WHERE _kind = 'pending';
+SELECT count(*) FROM counter_state WHERE kind = 'pending';
 --= 2
 SELECT counter_untrack('main.p', 'w');
 --= 1
@@ -1999,7 +1999,7 @@ SELECT rows_changed FROM counter_pull('office');
 SELECT * FROM main.p ORDER BY k;
 --= b|1|y
 --= c|5|z
-SELECT count(*) FROM p_counters_state WHERE _kind = 'pending';
+SELECT count(*) FROM counter_state WHERE kind = 'pending';
 --= 0
 
 -- # a-cell-that-waits-is-not-added-to-one-of-an-ended-counter
@@ -2012,8 +2012,8 @@ SELECT counter_untrack('p', 'w');
 SELECT counter_replicate('p', 'w');
 --= 0
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), 'w', 4294967299, counter_inc(NULL, 2, x'0000000000000000000000000000000a'), 2, '00000000-0000-0000-0000-00000000000a');
-SELECT counter_value(_value) FROM p_counters_state WHERE _kind = 'pending';
+SELECT counter_value(value) FROM counter_state WHERE kind = 'pending';
 --= 2
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), 'w', 4294967299, counter_inc(NULL, 3, x'0000000000000000000000000000000b'), 2, '00000000-0000-0000-0000-00000000000b');
-SELECT counter_value(_value) FROM p_counters_state WHERE _kind = 'pending';
+SELECT counter_value(value) FROM counter_state WHERE kind = 'pending';
 --= 5

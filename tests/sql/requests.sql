@@ -13,7 +13,7 @@ INSERT INTO v(k, j, a, request_id) VALUES('x', 1, 5, x'7231');
 INSERT INTO v(k, j, a, request_id) VALUES('x', 1, 5, NULL);
 SELECT *, request_id FROM v;
 --= x|1|15|0|NULL
-SELECT quote(_name), _value FROM v_state ORDER BY _id;
+SELECT quote(id), text FROM counter_requests ORDER BY number;
 --= 'r1'|1, 'x': a 5
 --= X'7231'|1, 'x': a 5
 --@ reopen
@@ -32,10 +32,10 @@ SELECT a FROM v WHERE k = 'y';
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 CREATE TABLE log(n);
 INSERT INTO v VALUES('x', 1);
-CREATE TRIGGER logs AFTER INSERT ON v_state BEGIN INSERT INTO log SELECT count(*) FROM v; END;
+CREATE TRIGGER logs AFTER INSERT ON counter_requests BEGIN INSERT INTO log SELECT count(*) FROM v; END;
 BEGIN;
 INSERT INTO v(k, n, request_id) VALUES('x', 100, 'a');
---! v: the stored table v_state has the trigger logs: drop it first
+--! v: the stored table counter_requests has the trigger logs: drop it first
 COMMIT;
 DROP TRIGGER logs;
 INSERT INTO v(k, n, request_id) VALUES('x', 100, 'a');
@@ -81,10 +81,10 @@ INSERT INTO v(k, n, request_id) VALUES('x', 1, 'e');
 --! v: the request TEXT 'e' was taken before for replace of 'x': n 1, not for 'x': n 1
 INSERT INTO v(k, n, request_id) VALUES('x', '1', 'a');
 REPLACE INTO v(k, n, request_id) VALUES('x', 1.0, 'e');
-SELECT group_concat(request) FROM (SELECT _name AS request FROM v_state ORDER BY _id);
+SELECT group_concat(request) FROM (SELECT id AS request FROM counter_requests ORDER BY number);
 --= a,b,c,d,e
 INSERT INTO v(v) VALUES('forget requests 2');
-SELECT group_concat(request) FROM (SELECT _name AS request FROM v_state ORDER BY _id);
+SELECT group_concat(request) FROM (SELECT id AS request FROM counter_requests ORDER BY number);
 --= d,e
 INSERT INTO v(v) VALUES('forget requests 0');
 INSERT INTO v(k, n, request_id) VALUES('x', 1, 'b');
@@ -437,7 +437,7 @@ SELECT * FROM v;
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v VALUES('x', 1), ('y', 1);
 INSERT OR IGNORE INTO v(k, n, request_id) VALUES('x', 1, 'a');
-SELECT last_insert_rowid(), changes(), (SELECT count(*) FROM v_state);
+SELECT last_insert_rowid(), changes(), (SELECT count(*) FROM counter_requests);
 --= 2|0|1
 
 -- # a-trigger-sees-that-a-request-was-repeated
@@ -507,37 +507,32 @@ SELECT n FROM v WHERE k = 'x';
 -- # requests-are-forgotten-by-their-age
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 INSERT INTO v(k, n, request_id) VALUES('x', 1, 'old'), ('x', 1, 'week'), ('x', 1, 'now'), ('x', 1, 'future');
-SELECT count(*), min(_seq) >= 1000 * (strftime('%s', 'now') - 600), max(_seq) <= 1000 * (strftime('%s', 'now') + 1) FROM v_state WHERE typeof(_seq) = 'integer';
+SELECT count(*), min(at) >= 1000 * (strftime('%s', 'now') - 600), max(at) <= 1000 * (strftime('%s', 'now') + 1) FROM counter_requests WHERE typeof(at) = 'integer';
 --= 4|1|1
-UPDATE v_state SET _seq = _seq - 86400000 * 30 WHERE _name = 'old';
-UPDATE v_state SET _seq = _seq - 86400000 * 7 WHERE _name = 'week';
-UPDATE v_state SET _seq = _seq + 86400000 * 2 WHERE _name = 'future';
+UPDATE counter_requests SET at = at - 86400000 * 30 WHERE id = 'old';
+UPDATE counter_requests SET at = at - 86400000 * 7 WHERE id = 'week';
+UPDATE counter_requests SET at = at + 86400000 * 2 WHERE id = 'future';
 INSERT INTO v(v) VALUES('forget requests older than 31 days');
 INSERT INTO v(v) VALUES('forget requests older than 922337203685477579 days');
-SELECT count(*) FROM v_state;
+SELECT count(*) FROM counter_requests;
 --= 4
 INSERT INTO v(v) VALUES('FORGET REQUESTS OLDER THAN 30 DAYS');
-SELECT group_concat(_name) FROM (SELECT _name FROM v_state ORDER BY _id);
+SELECT group_concat(id) FROM (SELECT id FROM counter_requests ORDER BY number);
 --= week,now,future
 INSERT INTO v(k, n, request_id) VALUES('x', 1, 'old'), ('x', 1, 'week');
 SELECT n FROM v;
 --= 5
 INSERT INTO v(v) VALUES('forget requests older than 7 days');
-SELECT group_concat(_name) FROM (SELECT _name FROM v_state ORDER BY _id);
+SELECT group_concat(id) FROM (SELECT id FROM counter_requests ORDER BY number);
 --= now,future,old
 -- one of the future is kept until it is old
 INSERT INTO v(v) VALUES('forget requests older than 0 days');
-SELECT group_concat(_name) FROM (SELECT _name FROM v_state ORDER BY _id);
+SELECT group_concat(id) FROM (SELECT id FROM counter_requests ORDER BY number);
 --= future
 BEGIN;
 INSERT INTO v(v) VALUES('forget requests 0');
 ROLLBACK;
-SELECT count(*) FROM v_state;
---= 1
--- one without a time has no age
-UPDATE v_state SET _seq = NULL;
-INSERT INTO v(v) VALUES('forget requests older than 0 days');
-SELECT count(*) FROM v_state;
+SELECT count(*) FROM counter_requests;
 --= 1
 INSERT INTO v(v) VALUES('forget requests older than 1.5 days');
 --!~ v: unknown command TEXT 'forget requests older than 1.5 days'; *'forget requests older than <n> days'*

@@ -412,7 +412,7 @@ INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq,
 --!~ counter_changes: table v: column n: the shard of ????????-* has the clock 9223372036854775807, and the highest is 4611686018427387903
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 'v', counter_key('x'), 'n', 3, counter_collect(id, 4611686018427387904, 1), 1, at FROM it;
 --! counter_changes: table v: column n: the shard of 00000000-0000-0000-0000-00000000000a has the clock 4611686018427387904, and the highest is 4611686018427387903
-SELECT v.n, (SELECT count(*) FROM v_state WHERE _kind = 'counter') FROM v;
+SELECT v.n, (SELECT count(*) FROM counter_state WHERE kind = 'counter') FROM v;
 --= 5|0
 INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 'v', counter_key('x'), 'n', 1, counter_collect(id, 4611686018427387903, 1), 1, at FROM it;
 UPDATE v SET n = n + 1;

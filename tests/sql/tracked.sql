@@ -1292,7 +1292,7 @@ CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
 INSERT INTO t VALUES('a', 1);
 SELECT counter_track('t', 'n');
 --= 1
-DELETE FROM t_counters_state;
+DELETE FROM counter_state;
 CREATE TABLE new(k TEXT PRIMARY KEY, n INTEGER);
 DROP TABLE t;
 SELECT count(*) FROM counter_changes(0);
@@ -1312,12 +1312,12 @@ SELECT counter_track('t', 'n');
 --= 0
 VACUUM INTO 'phone.db';
 ATTACH 'phone.db' AS phone;
-CREATE TRIGGER main.look AFTER INSERT ON t_counters_state BEGIN SELECT 1; END;
+CREATE TRIGGER main.look AFTER INSERT ON counter_state BEGIN SELECT 1; END;
 CREATE TABLE t_elsewhere(k);
 CREATE TRIGGER main.other AFTER INSERT ON t_elsewhere BEGIN SELECT 1; END;
 INSERT INTO phone.t VALUES('a', 1);
 SELECT * FROM counter_pull('phone');
---! counter_pull: table t: the stored table t_counters_state has the trigger look: drop it first
+--! counter_pull: table t: the stored table counter_state has the trigger look: drop it first
 DROP TRIGGER main.look;
 SELECT table_name, rows_changed FROM counter_pull('phone');
 --= t|1

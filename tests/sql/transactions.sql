@@ -279,12 +279,13 @@ SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1;
 --= counter_journal
 --= counter_peers
 --= counter_replica
+--= counter_requests
 --= counter_segments
 --= counter_sources
+--= counter_state
 --= counter_tables
 --= w "x
 --= w "x_cells
---= w "x_state
 ALTER TABLE "w ""x" RENAME TO N;
 --!~ *w "x: the table cannot have the name N: it has the column n
 ALTER TABLE "w ""x" RENAME TO counter_y;
@@ -313,8 +314,10 @@ SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1;
 --= counter_journal
 --= counter_peers
 --= counter_replica
+--= counter_requests
 --= counter_segments
 --= counter_sources
+--= counter_state
 --= counter_tables
 SELECT count(*) FROM counter_tables;
 --= 0
