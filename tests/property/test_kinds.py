@@ -323,8 +323,9 @@ class World:
 
     def merge(self):
         """A pull, a push or a sync of two files: the directions, as (who takes, who gives), and what was noted."""
-        main, peer = self.draw.sample(self.files, 2)
-        way = self.draw.choice(["pull", "push", "sync"])
+        return self.merge_two(*self.draw.sample(self.files, 2), self.draw.choice(["pull", "push", "sync"]))
+
+    def merge_two(self, main, peer, way):
         directions = {"pull": [(main, peer)], "push": [(peer, main)], "sync": [(main, peer), (peer, main)]}[way]
         before = {(file, name): table.state() for file in (main, peer) for name, table in file.tables.items()}
         for _ in range(20):
@@ -445,6 +446,8 @@ def test_a_table_on_whose_kinds_files_disagree_is_passed_over_until_the_notes_ar
             break
     else:
         raise AssertionError(f"the notes do not end: {world.advice}")
+    for one, other in itertools.permutations(world.files, 2):  # a third file may lack a column that these two have
+        world.merge_two(one, other, "pull")
     for name in world.files[0].tables:
         tables = [file.tables[name] for file in world.files]
         for one, other in itertools.combinations(tables, 2):
