@@ -743,12 +743,11 @@ static int fold_table(ctr_tab *tab, fold_extent extent)
     ctr_conn *conn = tab->file->conn;
     unsigned nth = conn->ended;
     sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(conn->db);
+    if (tab->folded) return ctr_rc(conn);
     if (!tab->file->checked) ctr_journal_read_again(tab);
     if (ctr_journal_refresh(tab)) return ctr_rc(conn);
-    if (!tab->folded && ctr_batch_pending(tab) > 0 && ctr_batch_flush_all(tab->file))
-        return ctr_rc(conn);
-    bool is_done = is_folded(tab) && extent != FOLD_AND_COMPACT && extent != FOLD_NONE;
-    if (tab->folded || is_done) return ctr_rc(conn);
+    if (ctr_batch_pending(tab) > 0 && ctr_batch_flush_all(tab->file)) return ctr_rc(conn);
+    if (is_folded(tab) && extent != FOLD_AND_COMPACT && extent != FOLD_NONE) return ctr_rc(conn);
     if (extent != FOLD_NONE) open_folding(&job);
     if (ctr_rc(conn) == SQLITE_OK) fold(&job, extent);
     close_folding(&job);
@@ -762,25 +761,30 @@ static int fold_table(ctr_tab *tab, fold_extent extent)
 
 /* ---- the journal ----------------------------------------------------------------------------- */
 
-/* Numbers of tables, ascending. */
+/* Tables by number, ascending; a part of what they have in the journal. */
+typedef struct table_part {
+    int64_t number;
+    int64_t before; /* what stands in rows before this one is to be removed */
+} table_part;
+
 typedef struct table_numbers {
-    int64_t *numbers;
+    table_part *numbers;
     size_t n, room;
 } table_numbers;
 
 static int by_table_number(const void *a, const void *b)
 {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
+    const table_part *x = a, *y = b;
+    return (x->number > y->number) - (x->number < y->number);
 }
 
-static bool add_table(ctr_conn *conn, table_numbers *tables, int64_t number)
+static bool add_table(ctr_conn *conn, table_numbers *tables, int64_t number, int64_t before)
 {
-    int64_t *numbers = ctr_array_room(conn, tables->numbers, &tables->room, tables->n + 1,
-                                      sizeof *tables->numbers);
+    table_part *numbers = ctr_array_room(conn, tables->numbers, &tables->room, tables->n + 1,
+                                         sizeof *tables->numbers);
     if (!numbers) return false;
     tables->numbers = numbers;
-    numbers[tables->n++] = number;
+    numbers[tables->n++] = (table_part){number, before};
     return true;
 }
 
@@ -796,9 +800,9 @@ static void write_kept(ctr_run *run, sqlite3_stmt *change, sqlite3_stmt *remove,
     sqlite3_reset(statement);
 }
 
-/* Copies the groups of other tables into `kept`, and returns their mask: 0, if there are none. */
+/* Copies the groups of the row that stay into `kept`, and returns their mask: 0, if none stays. */
 static int64_t keep_others(ctr_conn *conn, ctr_entries *groups, const table_numbers *tables,
-                           ctr_packed *kept)
+                           int64_t number, ctr_packed *kept)
 {
     int64_t table, tabs = 0;
     ctr_entries walk;
@@ -807,7 +811,10 @@ static int64_t keep_others(ctr_conn *conn, ctr_entries *groups, const table_numb
     uint8_t *out = ctr_pack_room(conn, kept, CTR_ENTRIES_HEADER);
     if (out) kept->size = (size_t)(ctr_entries_begin(out) - kept->bytes);
     for (; ctr_entries_group_next(groups, &table, &walk); from = groups->at) {
-        if (bsearch(&table, tables->numbers, tables->n, sizeof table, by_table_number)) continue;
+        const table_part key = {.number = table};
+        const table_part *part =
+            bsearch(&key, tables->numbers, tables->n, sizeof key, by_table_number);
+        if (part && number < part->before) continue;
         size_t size = (size_t)(groups->at - from);
         out = ctr_pack_room(conn, kept, size);
         if (!out) break;
@@ -829,16 +836,23 @@ static void remove_whole_rows(ctr_run *run, size_t n, int64_t bits, int64_t befo
     if (alone) ctr_run_with(run, CTR_SQL_JOURNAL_REMOVE_WHOLE, ":number i :bits i", before, bits);
 }
 
-/* Removes the groups of these tables from the rows before a number. A row that is damaged stays as
- * it is: none of these tables has been able to read it. */
-static void remove_groups(ctr_file *file, const table_numbers *tables, int64_t before)
+/* Removes the groups of these tables from the rows before their numbers. A row that is damaged
+ * stays as it is: none of these tables has been able to read it. */
+static void remove_groups(ctr_file *file, table_numbers *tables)
 {
     ctr_run run = ctr_file_run(file);
     ctr_packed kept = {0};
     int64_t bits = 0;
     bool checked = false;
-    for (size_t i = 0; i < tables->n; i++) bits |= ctr_entries_bit(tables->numbers[i]);
-    remove_whole_rows(&run, tables->n, bits, before);
+    int64_t first = INT64_MAX, last = 0;
+    if (tables->n > 0) qsort(tables->numbers, tables->n, sizeof *tables->numbers, by_table_number);
+    for (size_t i = 0; i < tables->n; i++) {
+        const table_part *part = &tables->numbers[i];
+        bits |= ctr_entries_bit(part->number);
+        if (part->before < first) first = part->before;
+        if (part->before > last) last = part->before;
+    }
+    remove_whole_rows(&run, tables->n, bits, first);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_JOURNAL_BACKWARDS),
                  *change = ctr_run_prepare(&run, CTR_SQL_JOURNAL_CHANGE),
                  *remove = ctr_run_prepare(&run, CTR_SQL_JOURNAL_REMOVE);
@@ -846,9 +860,11 @@ static void remove_groups(ctr_file *file, const table_numbers *tables, int64_t b
     while (ctr_run_row(&run, row)) {
         ctr_entries groups;
         int64_t number = sqlite3_column_int64(row, CTR_JOURNAL_NUMBER);
-        if (number >= before) continue;
+        if (number >= last) continue;
         ctr_changes_open(&groups, row);
-        int64_t tabs = keep_others(run.conn, &groups, tables, &kept);
+        size_t size = (size_t)sqlite3_column_bytes(row, CTR_JOURNAL_ENTRIES);
+        int64_t tabs = keep_others(run.conn, &groups, tables, number, &kept);
+        if (kept.size == size) continue; /* all of them stay */
         if (tabs != 0 && !checked) ctr_refuse_ignored_entries(file);
         checked = checked || tabs != 0;
         if (groups.status == CTR_OK && ctr_rc(run.conn) == SQLITE_OK)
@@ -868,23 +884,16 @@ int ctr_fold_finish(ctr_file *file)
     ctr_conn *conn = file->conn;
     table_numbers tables = {0};
     unsigned nth = conn->ended;
-    int64_t before = INT64_MAX;
     bool any = false;
-    for (ctr_tab *tab = file->touched; tab; tab = tab->next_touched) {
-        any = any || tab->folded;
-        if (tab->folded) add_table(conn, &tables, ctr_tab_number(tab));
-    }
-    if (tables.n > 0) {
-        qsort(tables.numbers, tables.n, sizeof *tables.numbers, by_table_number);
-        ctr_batch_flush_all(file);
-    }
+    for (ctr_tab *tab = file->touched; tab; tab = tab->next_touched) any = any || tab->folded;
+    if (any) ctr_batch_flush_all(file);
     for (ctr_tab *tab = file->touched; tab && ctr_rc(conn) == SQLITE_OK; tab = tab->next_touched) {
         if (!tab->folded) continue;
-        if (tab->last < before) before = tab->last;
+        add_table(conn, &tables, ctr_tab_number(tab), tab->carried_at);
         tab->folded = false;
         ctr_batch_free(tab);
     }
-    if (ctr_rc(conn) == SQLITE_OK && tables.n > 0) remove_groups(file, &tables, before);
+    if (ctr_rc(conn) == SQLITE_OK && tables.n > 0) remove_groups(file, &tables);
     if (ctr_rc(conn) != SQLITE_OK && any) ctr_conn_spoil(conn, nth);
     sqlite3_free(tables.numbers);
     return ctr_rc(conn);
@@ -910,8 +919,8 @@ void ctr_fold_drop(ctr_tab *tab)
     ctr_run run = ctr_tab_run(tab);
     table_numbers tables = {0};
     int64_t number = ctr_tab_number(tab);
-    if (ctr_rc(tab->conn) == SQLITE_OK && add_table(tab->conn, &tables, number))
-        remove_groups(tab->file, &tables, INT64_MAX);
+    if (ctr_rc(tab->conn) == SQLITE_OK && add_table(tab->conn, &tables, number, INT64_MAX))
+        remove_groups(tab->file, &tables);
     ctr_run_with(&run, CTR_SQL_SEGMENTS_DROP, ":tab i", number);
     sqlite3_free(tables.numbers);
 }
@@ -939,7 +948,9 @@ static bool carry_table(ctr_file *file, int64_t number)
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_CATALOG_NUMBERED);
     ctr_run_bind_int(&run, row, ":number", number);
     const char *name = ctr_run_row(&run, row) ? ctr_text_column(file->conn, row, 0) : NULL;
-    ctr_tab *tab = name ? ctr_tab_read(file, name) : NULL;
+    ctr_tab *known = name ? ctr_tab_known(file, name) : NULL;
+    bool is_carried = known && known->folded;
+    ctr_tab *tab = name && !is_carried ? ctr_tab_read(file, name) : NULL;
     sqlite3_finalize(row);
     return tab && fold_table(tab, FOLD_NONE) == SQLITE_OK;
 }
@@ -950,9 +961,9 @@ static bool carry_tables(ctr_file *file, const table_numbers *tables)
     bool any = false;
     for (size_t i = 0; i < tables->n && ctr_rc(file->conn) == SQLITE_OK; i++) {
         ctr_problem trouble;
-        if (i > 0 && tables->numbers[i] == tables->numbers[i - 1]) continue;
+        if (i > 0 && tables->numbers[i].number == tables->numbers[i - 1].number) continue;
         ctr_problem_try(file->conn, &trouble);
-        any = carry_table(file, tables->numbers[i]) || any;
+        any = carry_table(file, tables->numbers[i].number) || any;
         ctr_problem_raise_if(file->conn, &trouble,
                              file->conn->spoiled || ctr_problem_rolls_back(trouble.rc));
     }
@@ -971,7 +982,7 @@ static void carry_oldest(ctr_file *file)
         ctr_entries groups, walk;
         ctr_changes_open(&groups, row);
         while (ctr_entries_group_next(&groups, &table, &walk))
-            if (!add_table(file->conn, &tables, table)) break;
+            if (!add_table(file->conn, &tables, table, 0)) break;
         last = sqlite3_column_int64(row, CTR_JOURNAL_NUMBER);
     }
     sqlite3_finalize(row);

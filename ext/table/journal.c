@@ -604,6 +604,7 @@ static void note_appended(const new_row *row, int64_t tabs_before)
         next = next_of_row(row, tab);
         tab->writes++;
         tab->last = row->number;
+        if (tab->folded && tab->carried_at == 0) tab->carried_at = row->number;
         tab->n_rows += !(tabs_before & ctr_entries_bit(tab->number));
         tab->n_entries += (int64_t)ctr_batch_pending(tab);
         tab->appended = true;
@@ -707,6 +708,7 @@ void ctr_batch_carry(ctr_tab *tab)
         tab->batch = batch;
         touch(tab);
         tab->folded = true;
+        tab->carried_at = 0;
         ctr_batch_note(tab, 0, CTR_ENTRY_FOLDED, 0, CTR_MADE_HERE);
         for (size_t i = 0; i < list.n; i++) carry_row(tab, list.rows[i].row);
     }

@@ -228,8 +228,9 @@ typedef struct ctr_tab {
     size_t n_appended;       /* the first entries of the batch that are in the file */
     ctr_journal_mark *marks; /* by the level of the savepoint */
     size_t n_marks, room_for_marks;
-    bool appended; /* this transaction appended to the file */
-    bool folded;   /* what stands in earlier rows is to be removed */
+    bool appended;      /* this transaction appended to the file */
+    bool folded;        /* what stands before what it carries over is to be removed */
+    int64_t carried_at; /* the row that has what it carries over, 0: not appended yet */
 } ctr_tab;
 
 /* The changed rows of a table, read from its journal.

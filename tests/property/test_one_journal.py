@@ -317,3 +317,31 @@ def test_whatever_happens_to_some_tables_each_shows_what_was_counted_in_it(tmp_p
         except BaseException:
             print("COUNTER_SEED =", SEED + number)
             raise
+
+
+def test_a_commit_after_a_savepoint_was_rolled_back_carries_over_what_two_tables_have_in_a_long_journal(tmp_path):
+    path = str(tmp_path / "long.db")
+    tables = ["a", "b"] + [f"z{i}" for i in range(200)]
+    db = connect(path)
+    db.execute("PRAGMA synchronous = OFF")
+    db.execute("BEGIN")
+    create(db, *tables)
+    db.execute("COMMIT")
+    for i in range(200):
+        count(db, "ab"[i % 2])
+    for i in range(2 * LIMIT - 170):  # so many tables that no commit folds any
+        count(db, f"z{i % 200}")
+    assert len(journal(db)) > 2 * LIMIT
+    db.close()
+    db = connect(path)
+    db.execute("BEGIN")
+    count(db, "a")
+    count(db, "b")
+    for sql in "SAVEPOINT s", "ROLLBACK TO s", "RELEASE s", "COMMIT":
+        db.execute(sql)
+    db.close()
+    db = connect(path)
+    assert [rows(db, f"SELECT n FROM {table}")[0][0] for table in ("a", "b")] == [101, 101]
+    assert sum(rows(db, f"SELECT n FROM {table}")[0][0] for table in tables[2:]) == 2 * LIMIT - 170
+    for table in "a", "b", "z7":
+        db.execute(f"INSERT INTO {table}({table}) VALUES ('integrity-check')")
