@@ -240,8 +240,12 @@ INSERT INTO t VALUES('b', 'mine');
 SELECT w.value, w.name = r.id FROM counter_state AS w, counter_replica AS r WHERE kind = 'writer' AND r.one = 1 ORDER BY 1;
 --= 1|0
 --= 2|1
-INSERT INTO other.t VALUES('b', 'theirs, and later');
-INSERT INTO other.u VALUES('b', 'theirs, and later');
+INSERT INTO other.t VALUES('b', 'theirs');
+INSERT INTO other.u VALUES('b', 'theirs');
+SELECT count(*) FROM counter_sync('other');
+--= 2
+UPDATE other.t SET v = 'theirs, and later' WHERE k = 'b';
+UPDATE other.u SET v = 'theirs, and later' WHERE k = 'b';
 SELECT table_name, rows_changed FROM counter_sync('other') ORDER BY 1;
 --= t|1
 --= u|1
