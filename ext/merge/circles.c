@@ -301,6 +301,7 @@ static bool is_shown(circles *all, const circle_row *row)
 /* How a row may do without what it refers to for now. */
 typedef enum circle_way { STRICTLY, WITH_NULLS, WITH_DEFAULTS, CIRCLE_WAYS } circle_way;
 
+/* Tries a row of the group. */
 static void write_circle_row(circles *all, const circle_row *row, circle_way way)
 {
     circle_table *table = &all->tables[row->table];

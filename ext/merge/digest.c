@@ -61,8 +61,7 @@ static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt 
         job->keys[i] = sqlite3_column_value(row, CTR_WALK_COLUMNS + job->shape->keys[i]);
     if (ctr_pack_folded(conn, &job->bytes, job->shape, job->keys)) return;
     int64_t bucket = bucket_of(&job->bytes, n);
-    int64_t rowid = sqlite3_column_int64(row, CTR_WALK_ID);
-    bool any = ctr_row_feed_read(conn, &job->giver, rowid, job->keys); /* or touched counter */
+    bool any = ctr_row_feed_read(conn, &job->giver, row, job->keys); /* or touched counter */
     if (any) append_bytes(conn, &job->bytes, "", 0);
     if (any) append_bytes(conn, &job->bytes, job->giver.image.bytes, job->giver.image.size);
     for (int i = 0; i < job->shape->n_counters && ctr_rc(conn) == SQLITE_OK; i++) {

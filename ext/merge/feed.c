@@ -213,12 +213,14 @@ static void put_columns(ctr_conn *conn, ctr_row_giver *giver)
     }
 }
 
-bool ctr_row_feed_read(ctr_conn *conn, ctr_row_giver *giver, int64_t rowid, sqlite3_value **keys)
+bool ctr_row_feed_read(ctr_conn *conn, ctr_row_giver *giver, sqlite3_stmt *stands,
+                       sqlite3_value **keys)
 {
     ctr_tab *tab = giver->values.tab;
     if (!tab || !ctr_regular_room(tab, &giver->cell, &giver->room) ||
-        ctr_regular_read(tab, rowid, &giver->cell) || giver->cell.life == 0)
+        ctr_regular_take(tab, stands, &giver->cell) || giver->cell.life == 0)
         return false;
+    int64_t rowid = sqlite3_column_int64(stands, CTR_WALK_ID);
     bool live = ctr_row_cell_is_live(&giver->cell);
     giver->image.size = 0;
     uint8_t *out = ctr_pack_room(conn, &giver->image, CTR_ROW_HEADER_MAX);
@@ -649,8 +651,7 @@ static bool step_row(ctr_feed *feed)
         feed->counter = 0;
         ctr_source_append(&feed->source);
         if (ctr_row_take(&feed->row, row)) return false;
-        int64_t rowid = sqlite3_column_int64(row, CTR_WALK_ID);
-        feed->gives_row = ctr_row_feed_read(conn, &feed->row_giver, rowid, feed->keys);
+        feed->gives_row = ctr_row_feed_read(conn, &feed->row_giver, row, feed->keys);
         return ctr_pack_values(conn, &feed->key, feed->keys, feed->shape.n_keys) == SQLITE_OK;
     }
     return false;

@@ -786,9 +786,10 @@ bool ctr_scope_has(ctr_conn *conn, ctr_scope *scope, const ctr_shape *shape, sql
 void ctr_row_feed_open(ctr_row_giver *giver, ctr_tab *tab);
 void ctr_row_feed_close(ctr_row_giver *giver);
 
-/* Reads a row, number `rowid` of the cells, into giver->image, lent until the next one. Returns
- * false if it has no row cell, or on error. */
-bool ctr_row_feed_read(ctr_conn *conn, ctr_row_giver *giver, int64_t rowid, sqlite3_value **keys);
+/* Reads the row on which a walk stands into giver->image, lent until the next one. Returns false if
+ * it has no row cell, or on error. */
+bool ctr_row_feed_read(ctr_conn *conn, ctr_row_giver *giver, sqlite3_stmt *stands,
+                       sqlite3_value **keys);
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 

@@ -1039,15 +1039,11 @@ int ctr_row_refuse_writing(ctr_conn *conn)
 /* Returns whether a column of INTEGER affinity would store an integer. */
 static bool is_stored_whole(ctr_conn *conn, sqlite3_value *key)
 {
-    int64_t n;
-    sqlite3_value *copy = sqlite3_value_dup(key);
-    if (!copy) ctr_problem_nomem(conn);
-    bool whole =
-        copy &&
-        (sqlite3_value_numeric_type(copy) == SQLITE_INTEGER ||
-         (sqlite3_value_type(copy) == SQLITE_FLOAT && ctr_arg_take_integer(conn, copy, &n)));
-    sqlite3_value_free(copy);
-    return whole;
+    const ctr_number number = ctr_arg_number(conn, key);
+    ctr_key_value value = {.type = CTR_KEY_REAL, .real = number.real};
+    if (number.type == SQLITE_FLOAT) ctr_key_unify(&value);
+    return number.type == SQLITE_INTEGER ||
+           (number.type == SQLITE_FLOAT && value.type == CTR_KEY_INTEGER);
 }
 
 /* A file whose table has another PRIMARY KEY may have other keys. */
