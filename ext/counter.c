@@ -25,7 +25,8 @@ static int register_all(sqlite3 *db, ctr_conn **lent)
 {
     ctr_conn *conn = ctr_conn_new(db, (ctr_conn_above){register_all, ctr_internal_renew_witness,
                                                        ctr_file_close_all, ctr_events_tables(),
-                                                       ctr_trigger_rows_tracker()});
+                                                       ctr_trigger_rows_tracker(),
+                                                       ctr_tracked_find_home});
     if (!conn) return SQLITE_NOMEM;
     int rc = SQLITE_OK;
     *lent = conn;

@@ -11,6 +11,12 @@ CREATE TABLE "{schema}"."{table}_cells"(
 CREATE TABLE "{schema}"."{table}_cells"(
   "{definition}");
 
+-- Those of another tracked table: table/home.c.
+-- name: SCHEMA_CREATE_CELLS_AT_ROWS
+CREATE TABLE "{schema}"."{table}_cells"(
+  _id INTEGER PRIMARY KEY, _away INTEGER,
+  "{definition}");
+
 -- Everything else that the tables of a file store, but for the journal and the requests. tab: the
 -- number of the table in counter_tables; 0: of the file. :tab is bound by ctr_run_prepare. A row
 -- is, by its kind:

@@ -91,6 +91,23 @@ INSERT INTO "{table}"(_event, "{columns}") SELECT '{value}', "{values}" FROM "{n
 CREATE TRIGGER "{schema}"."{table}_replaced" AFTER UPDATE "{order}" ON "{name}" BEGIN
 INSERT INTO "{table}"(_event) VALUES ('gone'); END;
 
+-- Before a row leaves its row id, its cells are marked: table/home.c. A REPLACE fires no trigger
+-- for the row with the same key that it removes.
+
+-- name: TRACK_ON_LEAVE_BY_DELETE
+CREATE TRIGGER "{schema}"."{table}_before_delete" BEFORE DELETE ON "{name}" BEGIN
+INSERT INTO "{table}"(_event, "{columns}") VALUES ('leaves', "{changes}"); END;
+
+-- name: TRACK_ON_LEAVE_BY_UPDATE
+CREATE TRIGGER "{schema}"."{table}_before_key" BEFORE UPDATE OF "{order}" ON "{name}" WHEN "{constraint}" BEGIN
+INSERT INTO "{table}"(_event, "{columns}") VALUES ('leaves', "{changes}"); INSERT INTO
+"{table}"(_event, "{columns}") VALUES ('{value}', "{values}"); END;
+
+-- name: TRACK_ON_LEAVE_BY_INSERT
+CREATE TRIGGER "{schema}"."{table}_before_replace" BEFORE INSERT ON "{name}" WHEN
+EXISTS (SELECT 1 FROM "{name}" WHERE "{constraint}") BEGIN
+INSERT INTO "{table}"(_event, "{columns}") VALUES ('{value}', "{values}"); END;
+
 -- name: TRACK_DROP_TRIGGER
 DROP TRIGGER IF EXISTS "{schema}"."{name}";
 

@@ -125,6 +125,8 @@ typedef struct ctr_packed {
 } ctr_packed;
 
 typedef struct ctr_conn ctr_conn;
+struct ctr_tab;
+struct ctr_home;
 
 /* What the upper floors do for a connection. */
 typedef struct ctr_conn_above {
@@ -135,6 +137,8 @@ typedef struct ctr_conn_above {
     void (*close_files)(ctr_conn *conn);
     const struct ctr_file_tables *tables; /* hooks of the counter tables: file/file.h */
     const struct ctr_tracker *tracker;    /* of the tables that track */
+    /* Finds the tracked table of a counter table, and how its rows are found: table/home.c. */
+    void (*find_home)(struct ctr_tab *tab, struct ctr_home *home);
 } ctr_conn_above;
 
 /* A connection of the host: its files, its transaction, its running sync. All modules and functions
@@ -173,6 +177,7 @@ struct ctr_conn {
     struct ctr_opening *opening; /* of the running counter_track: table/openings.c; or NULL */
     bool row_cells;    /* counter_replicate is making a counter table: its rows have row cells */
     bool keyed;        /* the table that is about to be tracked has an INTEGER PRIMARY KEY */
+    bool linked;       /* its cells are to be at its rows: table/home.c */
     unsigned answered; /* the number of answers about openings that were recorded */
 
     /* The rows that a running counter_track has found missing: the key of the first is owned. */

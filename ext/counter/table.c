@@ -396,6 +396,7 @@ static int table_create(sqlite3 *db, void *aux, int argc, const char *const *arg
     declare_shape(conn, &shape, name, tracked != NULL, n, argv + ARG_CLAUSES);
     shape.replicated = tracked && conn->row_cells;
     shape.keyed = tracked && conn->keyed;
+    shape.linked = tracked && conn->linked;
     ctr_session_renew(conn);
     ctr_table_check_name(conn, &shape, name);
     if (!take_up(conn, schema, name, tracked, &shape))
@@ -516,7 +517,7 @@ static int table_rename(sqlite3_vtab *base, const char *to)
         ctr_tab_forget(table->file, table->name);
         ctr_tab_forget(table->file, to);
     }
-    ctr_stored_rename(table->joined.conn, table->schema, table->name, to);
+    ctr_stored_rename(&table->shape, table->joined.conn, table->schema, table->name, to);
     ctr_catalog_rename(table->joined.conn, table->schema, table->name, to);
     return ctr_table_fail(table, &problem);
 }

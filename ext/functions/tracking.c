@@ -620,6 +620,8 @@ static int64_t go_on_tracking(tracking_call *call, ctr_shape *before)
     call->stamps = call->replicates && (added || !was_replicated || call->values);
     call->adds = call->adds && was_replicated;
     bool renamed = ctr_tracked_note(call->file, call->counters, &call->shape);
+    ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape);
+    if (tab) ctr_home_relink(tab);
     if (ctr_rc(call->conn) == SQLITE_OK) mark_adopted(call, before);
     int64_t counted = counting_opening(call, false);
     bool begins = call->shape.replicated && !was_replicated;
@@ -671,8 +673,9 @@ static void begin_tracking(tracking_call *call)
     call->counters = sqlite3_mprintf("%s_counters", call->table);
     call->conn->row_cells = call->replicates;
     call->conn->keyed = call->shape.keyed;
+    call->conn->linked = call->shape.linked;
     create_counter_table(call, call->table);
-    call->conn->row_cells = call->conn->keyed = false;
+    call->conn->row_cells = call->conn->keyed = call->conn->linked = false;
 }
 
 /* Does what counter_track or counter_replicate asks for. Returns the number of rows that were

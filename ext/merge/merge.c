@@ -559,7 +559,7 @@ bool ctr_merge_open_table(ctr_merge *merge, ctr_file *file, const ctr_catalog_en
     merge->floors = ctr_floors_on(merge->row.tab, &merge->shape);
     if (ctr_rc(file->conn) != SQLITE_OK || !ctr_tracked_is_among(objects, name))
         return ctr_rc(file->conn) == SQLITE_OK;
-    merge->tracked = true;
+    merge->tracked = merge->row.arrives = true;
     ctr_row_open_joins(&merge->row);
     if (ctr_rc(file->conn) == SQLITE_OK) ctr_showing_open(&merge->showing, merge->row.tab);
     return ctr_rc(file->conn) == SQLITE_OK;

@@ -260,7 +260,7 @@ int ctr_row_lend_keys(ctr_row *row, sqlite3_stmt *statement, sqlite3_value **key
 
 static void forget(ctr_row *row)
 {
-    row->found = row->packed = row->exact = row->also_here = false;
+    row->found = row->packed = row->exact = row->also_here = row->has_home = false;
     row->spelling = NULL;
     row->stamped = NULL;
     row->has_stamps = row->live = row->join.noted = false;
@@ -458,6 +458,7 @@ static int find(ctr_row *row, ctr_slot *slot)
     int rc = ctr_rc(row->conn) == SQLITE_OK ? sqlite3_step(statement) : SQLITE_DONE;
     bool again = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
     if (!slot->checked || again) ctr_refuse_hidden_by(slot, row->sql);
+    if (!slot->checked || again) ctr_home_refuse_hidden(row->sql);
     if (rc == SQLITE_ROW)
         take_row(row, statement);
     else
@@ -550,6 +551,24 @@ bool ctr_row_may_be_new(ctr_row *row, sqlite3_value **keys)
     return !find_known(row, keys) && ctr_rc(row->conn) == SQLITE_OK && row->packed && row->exact;
 }
 
+static int find_by(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys)
+{
+    ctr_slot *slot = ctr_tab_take(row->sql, which);
+    if (!slot) return ctr_rc(row->conn);
+    ctr_row_lend_keys(row, slot->kept.statement, keys);
+    return find(row, slot);
+}
+
+/* Looks for a row that is not where it should be (table/home.c). */
+static void find_off(ctr_row *row, sqlite3_value **keys)
+{
+    row->has_home = ctr_home_of(row, keys, &row->home);
+    if (!row->has_home || !ctr_home_is_off(row->tab, row->home)) return;
+    bool writes = row->tab->file->checked && !row->writing && !row->tab->writing;
+    if (writes) ctr_home_relink(row->tab);
+    find_by(row, writes ? CTR_TAB_FIND_KEY : CTR_TAB_SCAN_KEY, keys);
+}
+
 int ctr_row_find_key(ctr_row *row, sqlite3_value **keys)
 {
     if (find_known(row, keys) || ctr_rc(row->conn) != SQLITE_OK) return ctr_rc(row->conn);
@@ -559,10 +578,9 @@ int ctr_row_find_key(ctr_row *row, sqlite3_value **keys)
         read_ahead(row);
         if (find_known(row, keys) || ctr_rc(row->conn) != SQLITE_OK) return ctr_rc(row->conn);
     }
-    ctr_slot *slot = ctr_tab_take(row->sql, CTR_TAB_FIND_KEY);
-    if (!slot) return ctr_rc(row->conn);
-    ctr_row_lend_keys(row, slot->kept.statement, keys);
-    return find(row, slot);
+    if (find_by(row, CTR_TAB_FIND_KEY, keys) == SQLITE_OK && !row->found && row->shape->linked)
+        find_off(row, keys);
+    return ctr_rc(row->conn);
 }
 
 int ctr_row_find_rowid(ctr_row *row, int64_t rowid)
@@ -925,8 +943,15 @@ static void write_row(ctr_row *row, ctr_slot *slot, bool may_be_there)
     if (ctr_rc(row->conn) != SQLITE_OK) ctr_conn_spoil(conn, nth);
 }
 
-/* Writes new cells. */
-static int write_cells(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys)
+/* Where a new row of a linked table is written. */
+typedef struct new_place {
+    int64_t rowid;
+    bool away;
+} new_place;
+
+/* Writes new cells; `place` of a new row of a linked table, or NULL. */
+static int write_cells(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys,
+                       const new_place *place)
 {
     const ctr_shape *shape = row->shape;
     ctr_slot *slot = ctr_tab_take(row->sql, which);
@@ -952,6 +977,8 @@ static int write_cells(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys)
                                      cell->size, SQLITE_STATIC);
     }
     if (row->spelling && rc == SQLITE_OK) rc = bind_spelling(row, statement);
+    if (place) sqlite3_bind_int64(statement, ctr_row_id_parameter(shape), place->rowid);
+    if (place && place->away) sqlite3_bind_int(statement, ctr_row_id_parameter(shape) + 1, 1);
     ctr_problem_sqlite(row->conn, rc);
     write_row(row, slot, which == CTR_TAB_INSERT_NEW);
     ctr_tab_give_back(row->sql, slot);
@@ -998,7 +1025,8 @@ static void write_found(ctr_row *row)
     ctr_tab_sql which = row->spelling            ? CTR_TAB_SPELL
                         : stamps && n_cells == 0 ? CTR_TAB_SET_ROW
                                                  : CTR_TAB_UPDATE;
-    if (ctr_rc(row->conn) != SQLITE_OK || (writes && write_cells(row, which, NULL))) return;
+    if (ctr_rc(row->conn) != SQLITE_OK || (writes && write_cells(row, which, NULL, NULL)))
+        return;
     if (row->spelling) { /* so that caches forget the row, those of other connections, too */
         ctr_batch_note(row->tab, row->rowid, CTR_ENTRY_CHANGED, 0, CTR_MADE_HERE);
         ctr_cache_forget(&row->tab->cache, row->rowid);
@@ -1058,14 +1086,40 @@ static void refuse_odd_key(ctr_row *row, sqlite3_value **keys)
     sqlite3_free(key);
 }
 
+/* Returns whether the new row is to live in the tracked table. */
+static bool is_to_live(ctr_row *row)
+{
+    if (row->shape->replicated) return row->has_stamps && ctr_row_cell_is_live(&row->stamps);
+    for (int i = 0; i < row->shape->n_counters; i++) {
+        ctr_summary state = ctr_row_staged_state(row, i);
+        if (ctr_summary_is_live(&state)) return true;
+    }
+    return false;
+}
+
+/* A new row is at home if its row is in the tracked table and the row id is free. One that is to be
+ * shown there gets a row id that is free in both: then it settles. Returns false if it cannot be
+ * written unless it is looked for. */
+static bool take_place(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys, new_place *place)
+{
+    if (which == CTR_TAB_INSERT_NEW) return ctr_home_of(row, keys, &place->rowid);
+    place->rowid = row->home;
+    place->away = !row->has_home || ctr_home_occupied(row->tab, row->home) != CTR_OCCUPIED_NOT;
+    if (place->away)
+        place->rowid = ctr_home_free(row->tab, row->arrives && !row->has_home && is_to_live(row));
+    return ctr_rc(row->conn) == SQLITE_OK;
+}
+
 /* Returns whether the row was inserted. */
 static bool insert_cells(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys)
 {
     int before = sqlite3_total_changes(row->conn->db);
     bool fits = !row->shape->keyed || sqlite3_value_type(keys[0]) == SQLITE_INTEGER ||
                 is_stored_whole(row->conn, keys[0]);
+    new_place place = {.away = false};
     if (!fits) refuse_odd_key(row, keys);
-    if (write_cells(row, which, keys)) return false;
+    if (row->shape->linked && !take_place(row, which, keys, &place)) return false;
+    if (write_cells(row, which, keys, row->shape->linked ? &place : NULL)) return false;
     if (sqlite3_total_changes(row->conn->db) == before) return false;
     row->rowid = sqlite3_last_insert_rowid(row->conn->db);
     ctr_batch_note(row->tab, row->rowid, CTR_ENTRY_CHANGED, 0, row->origin);
@@ -1109,4 +1163,28 @@ bool ctr_row_write_new(ctr_row *row, sqlite3_value **keys)
     bool inserted = insert_cells(row, CTR_TAB_INSERT_NEW, keys);
     row->writing = row->tab->writing = false;
     return inserted;
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+static void write_place(ctr_row *row, ctr_tab_sql which)
+{
+    if (!begin_writing(row)) return;
+    ctr_slot *slot = ctr_tab_take(row->tab, which);
+    if (slot) sqlite3_bind_int64(slot->kept.statement, 1, row->rowid);
+    if (slot) write_row(row, slot, true);
+    ctr_tab_give_back(row->tab, slot);
+    row->writing = row->tab->writing = false;
+}
+
+void ctr_row_leave(ctr_row *row)
+{
+    if (row->shape->linked && row->found) write_place(row, CTR_TAB_LEAVE);
+}
+
+void ctr_row_settle(ctr_row *row, sqlite3_value **keys)
+{
+    int64_t home;
+    if (row->shape->linked && row->found && ctr_home_of(row, keys, &home) && home == row->rowid)
+        write_place(row, CTR_TAB_SETTLE);
 }

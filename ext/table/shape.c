@@ -89,6 +89,7 @@ int ctr_shape_copy_columns(ctr_conn *conn, ctr_shape *shape, const ctr_shape *of
     ctr_shape_open(conn, shape, of->n_columns);
     shape->replicated = of->replicated;
     shape->keyed = of->keyed;
+    shape->linked = of->linked;
     for (int i = 0; i < of->n_columns; i++) {
         const ctr_column *column = &of->columns[i];
         ctr_shape_add(conn, shape, column->name, column->type, column->collation, column->key);

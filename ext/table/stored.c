@@ -350,7 +350,9 @@ static const char *definition_list(ctr_conn *conn, const ctr_shape *shape)
 
 static ctr_sql create_cells(const ctr_shape *shape)
 {
-    return shape->keyed ? CTR_SQL_SCHEMA_CREATE_CELLS_BY_KEY : CTR_SQL_SCHEMA_CREATE_CELLS;
+    return shape->keyed    ? CTR_SQL_SCHEMA_CREATE_CELLS_BY_KEY
+           : shape->linked ? CTR_SQL_SCHEMA_CREATE_CELLS_AT_ROWS
+                           : CTR_SQL_SCHEMA_CREATE_CELLS;
 }
 
 /* Makes the tables that all counter tables of the file share, unless it has them. A table of the
@@ -389,6 +391,7 @@ void ctr_stored_create(const ctr_shape *shape, ctr_conn *conn, const char *schem
     run.slots.definition = definition;
     run.slots.keys = keys;
     ctr_run_do(&run, create_cells(shape), NULL);
+    if (shape->linked) ctr_run_do(&run, CTR_SQL_HOME_INDEX, NULL);
     create_shared(conn, schema);
 }
 
@@ -405,11 +408,16 @@ void ctr_stored_forget(ctr_tab *tab)
     ctr_run_do(&run, CTR_SQL_REQUESTS_DROP, NULL);
 }
 
-void ctr_stored_rename(ctr_conn *conn, const char *schema, const char *table, const char *to)
+/* The name of an index stays when its table is renamed, and another table may get the old one. */
+void ctr_stored_rename(const ctr_shape *shape, ctr_conn *conn, const char *schema,
+                       const char *table, const char *to)
 {
-    ctr_run run = ctr_run_on(conn, schema, table);
+    ctr_run run = ctr_run_on(conn, schema, table), renamed = ctr_run_on(conn, schema, to);
     run.slots.name = to;
+    renamed.slots.keys = ctr_shape_key_list(conn, shape);
+    if (shape->linked) ctr_run_do(&run, CTR_SQL_HOME_DROP_INDEX, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_CELLS, NULL);
+    if (shape->linked) ctr_run_do(&renamed, CTR_SQL_HOME_INDEX, NULL);
 }
 
 int ctr_stored_damaged(ctr_conn *conn, const char *what, const char *name)
@@ -478,13 +486,16 @@ static void read_index(ctr_run *run, const char *index, key_columns *keys)
 
 static void read_key(ctr_run *run, key_columns *keys)
 {
+    const char *away = ctr_text_print(run->conn, "%s_cells_away", run->slots.table);
     sqlite3_stmt *row = ctr_run_prepare(run, CTR_SQL_SCHEMA_INDEXES);
     while (ctr_run_row(run, row)) {
         const char *origin = ctr_text_column(run->conn, row, 3);
         if (origin && strcmp(origin, "pk") == 0) damaged(run, "its row id is not _id", "");
-        if (!origin || strcmp(origin, "u") != 0) continue;
         const char *index = ctr_text_column(run->conn, row, 1);
-        if (index) read_index(run, index, keys);
+        bool is_away = index && away && sqlite3_stricmp(index, away) == 0 &&
+                       sqlite3_column_int(row, 2) && sqlite3_column_int(row, 4);
+        if (index && ((origin && strcmp(origin, "u") == 0) || is_away))
+            read_index(run, index, keys);
     }
     sqlite3_finalize(row);
 }
@@ -510,6 +521,7 @@ static bool read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys
     if (is_key) key = 0;
     shape->keyed = shape->keyed || is_key;
     if (strcmp(name, "_row") == 0) shape->replicated = true;
+    if (strcmp(name, "_away") == 0) shape->linked = true;
     if (*name == '_') return is_rowid;
     if (ctr_declaration_reserves(name)) damaged(run, "a column has the reserved name ", name);
     if (key < 0 && !ctr_kind_of_stored(type) && keys->n == 0 && !shape->keyed)
@@ -631,7 +643,8 @@ static int position_in(ctr_words keys, ctr_span name)
 /* Is there a comma, or the parenthesis behind the last column, if no constraint follows? */
 static bool is_behind_column(const ctr_shape *shape, const ctr_words *at)
 {
-    return ctr_word_at_mark(at, ',') || (shape->keyed && ctr_word_at_mark(at, ')'));
+    return ctr_word_at_mark(at, ',') ||
+           ((shape->keyed || shape->linked) && ctr_word_at_mark(at, ')'));
 }
 
 /* Reads one column, up to the comma behind it. Returns false if we do not declare one like this. */
@@ -675,7 +688,7 @@ static bool read_declared_column(ctr_conn *conn, ctr_words *at, const ctr_words 
 
 /* Would we declare the shape by this text? */
 static bool would_declare(ctr_conn *conn, const ctr_shape *shape, const char *table,
-                          const char *sql)
+                          const char *sql, const char *away)
 {
     const char *definition = definition_list(conn, shape), *keys = ctr_shape_key_list(conn, shape);
     ctr_slots slots = {.schema = "", .table = table, .definition = definition, .keys = keys};
@@ -685,13 +698,21 @@ static bool would_declare(ctr_conn *conn, const ctr_shape *shape, const char *ta
     bool is = ours && strncmp(sql, THEIRS, sizeof THEIRS - 1) == 0 &&
               strcmp(ours + sizeof OURS - 1, sql + sizeof THEIRS - 1) == 0;
     sqlite3_free(ours);
+    if (!shape->linked || !is) return is && !away;
+    static const char INDEX[] = "CREATE UNIQUE INDEX ", OF[] = "CREATE UNIQUE INDEX \"\".";
+    ours = ctr_run_sql(CTR_SQL_HOME_INDEX, &slots);
+    if (!ours) ctr_problem_nomem(conn);
+    is = ours && away && strncmp(away, INDEX, sizeof INDEX - 1) == 0 &&
+         strcmp(ours + sizeof OF - 1, away + sizeof INDEX - 1) == 0;
+    sqlite3_free(ours);
     return is;
 }
 
 /* Reads the shape from the text of CREATE TABLE, if it is the text we write for that shape. Returns
  * false if it is another text, which only SQLite can read, or on error. The reading need not be
  * exact, because would_declare compares what has been read. */
-static bool read_declared(ctr_conn *conn, ctr_shape *shape, const char *table, const char *sql)
+static bool read_declared(ctr_conn *conn, ctr_shape *shape, const char *table, const char *sql,
+                          const char *away)
 {
     static const char UNIQUE[] = "UNIQUE";
     int n = 0; /* more than columns */
@@ -700,7 +721,10 @@ static bool read_declared(ctr_conn *conn, ctr_shape *shape, const char *table, c
     for (const char *all = sql; *all; all++) n += strchr("\"'`[", *all) != NULL;
     for (const char *all = sql; (all = strstr(all, UNIQUE)); all++)
         keys.at = all + sizeof UNIQUE - 1; /* the last one, because a name may have the word */
-    ctr_word_next(&keys);
+    if (away) keys.at = away;
+    do {
+        ctr_word_next(&keys);
+    } while (away && keys.kind != CTR_WORD_END && !ctr_word_at_mark(&keys, '('));
     bool is = ctr_shape_open(conn, shape, n) == SQLITE_OK;
     for (int i = 0; i < n && is; i++) shape->keys[i] = -1;
     do {
@@ -709,11 +733,13 @@ static bool read_declared(ctr_conn *conn, ctr_shape *shape, const char *table, c
     ctr_word_next(&at);
     bool has_id = ctr_word_at(&at, "_id"); /* INTEGER PRIMARY KEY */
     for (int i = 0; has_id && i < 5; i++) ctr_word_next(&at);
+    shape->linked = ctr_word_at(&at, "_away"); /* INTEGER */
+    for (int i = 0; shape->linked && i < 3; i++) ctr_word_next(&at);
     for (; is && at.kind == CTR_WORD_QUOTED; ctr_word_next(&at))
         is = read_declared_column(conn, &at, &keys, shape);
     is = is && shape->n_keys > 0 && (shape->n_counters > 0 || shape->replicated);
     for (int i = 0; i < shape->n_keys; i++) is = is && shape->keys[i] >= 0;
-    is = is && would_declare(conn, shape, table, sql) && ctr_rc(conn) == SQLITE_OK;
+    is = is && would_declare(conn, shape, table, sql, away) && ctr_rc(conn) == SQLITE_OK;
     if (!is) ctr_shape_close(shape);
     return is;
 }
@@ -721,9 +747,11 @@ static bool read_declared(ctr_conn *conn, ctr_shape *shape, const char *table, c
 bool ctr_stored_read_text(ctr_shape *shape, const ctr_objects *objects, const char *table)
 {
     *shape = (ctr_shape){0};
-    const ctr_named *cells = ctr_schema_objects_stored(objects, table, "cells");
+    const ctr_named *cells = ctr_schema_objects_stored(objects, table, "cells"),
+                    *away = ctr_schema_objects_stored(objects, table, "cells_away");
     bool plain = cells && cells->object == CTR_OBJECT_TABLE && ctr_stored_shares(objects);
-    return plain && read_declared(objects->conn, shape, table, cells->sql);
+    return plain &&
+           read_declared(objects->conn, shape, table, cells->sql, away ? away->sql : NULL);
 }
 
 /* ---- without a lock -------------------------------------------------------------------------- */
@@ -736,6 +764,7 @@ static bool describe_column(ctr_run *run, const char *stored, const char *name,
     int key = declared->n_keys - 1;
     while (key >= 0 && strcmp(declared->columns[declared->keys[key]].name, name) != 0) key--;
     if (strcmp(name, "_row") == 0) shape->replicated = true;
+    if (strcmp(name, "_away") == 0) shape->linked = true;
     if (*name == '_') return true;
     int is_primary = 0;
     int rc = sqlite3_table_column_metadata(run->db, run->slots.schema, stored, name, &type,

@@ -438,7 +438,7 @@ bool ctr_update_key(ctr_update *update, sqlite3_value **keys)
 /* Keys may lie far apart. */
 static int64_t end_of_window(const ctr_row *row, int64_t behind)
 {
-    if (!row->shape->keyed)
+    if (!row->shape->keyed && !row->shape->linked)
         return behind > INT64_MAX - ROWS_AT_ONCE ? INT64_MAX : behind + ROWS_AT_ONCE;
     ctr_run run = ctr_tab_run(row->tab);
     ctr_slot *slot = ctr_tab_take(row->sql, CTR_TAB_WINDOW);

@@ -11,14 +11,17 @@ static const char *found_columns(ctr_conn *conn, const ctr_shape *shape)
 
 static const char *new_columns(ctr_conn *conn, const ctr_shape *shape)
 {
-    return ctr_shape_with_row_cell(conn, shape,
-                                   ctr_shape_list(conn, shape, CTR_KEYS_FIRST, "@", ", ", 1), 0);
+    const char *columns = ctr_shape_with_row_cell(
+        conn, shape, ctr_shape_list(conn, shape, CTR_KEYS_FIRST, "@", ", ", 1), 0);
+    return shape->linked ? ctr_text_print(conn, "%s, _id, _away", columns) : columns;
 }
 
 static const char *new_values(ctr_conn *conn, const ctr_shape *shape)
 {
     const char *values = ctr_shape_list(conn, shape, CTR_KEYS_FIRST, "#", ", ", CTR_INSERT_KEYS);
-    return ctr_shape_with_row_cell(conn, shape, values, CTR_INSERT_KEYS + shape->n_columns);
+    values = ctr_shape_with_row_cell(conn, shape, values, CTR_INSERT_KEYS + shape->n_columns);
+    int id = ctr_row_id_parameter(shape);
+    return shape->linked ? ctr_text_print(conn, "%s, ?%d, ?%d", values, id, id + 1) : values;
 }
 
 static const char *same_key(ctr_conn *conn, const ctr_shape *shape)
@@ -113,6 +116,13 @@ static const struct {
     [CTR_TAB_SET_ROW] = {CTR_SQL_ROWS_SET_ROW_CELL, NULL, NULL, NULL},
     [CTR_TAB_BELOW] = {CTR_SQL_ROWS_OF_PARAMETERS, NULL, some_above, NULL},
     [CTR_TAB_FLOORS] = {CTR_SQL_ROWS_OF_PARAMETERS, NULL, floors_and_sums, NULL},
+    [CTR_TAB_SCAN_KEY] = {CTR_SQL_ROWS_FIND_KEY, found_columns, ctr_shape_key_match, NULL},
+    [CTR_TAB_HOME] = {CTR_SQL_HOME_OF, NULL, NULL, NULL},
+    [CTR_TAB_LEAVE] = {CTR_SQL_HOME_LEAVE, NULL, NULL, NULL},
+    [CTR_TAB_SETTLE] = {CTR_SQL_HOME_SETTLE, NULL, NULL, NULL},
+    [CTR_TAB_OCCUPIED] = {CTR_SQL_HOME_OCCUPIED, NULL, NULL, NULL},
+    [CTR_TAB_LOWEST] = {CTR_SQL_HOME_LOWEST, NULL, NULL, NULL},
+    [CTR_TAB_HIGHEST] = {CTR_SQL_HOME_HIGHEST, NULL, NULL, NULL},
     [CTR_TAB_SHOW] = {CTR_SQL_TRACK_SHOW, NULL, NULL, NULL},
     [CTR_TAB_SHOW_STRICTLY] = {CTR_SQL_TRACK_SHOW_STRICTLY, NULL, NULL, NULL},
     [CTR_TAB_SHOW_NEW] = {CTR_SQL_TRACK_SHOW_NEW, NULL, NULL, NULL},
@@ -149,15 +159,35 @@ static void keep_in(ctr_tab *tab, ctr_slot *slot, ctr_run *run, ctr_sql sql)
         slot->kept.statement = ctr_run_prepare(run, sql);
 }
 
+/* Does it say where the rows of the tracked table are? */
+static bool uses_home(ctr_tab_sql which)
+{
+    return which == CTR_TAB_FIND_KEY || which == CTR_TAB_MERGE_KEY || which == CTR_TAB_INSERT_NEW ||
+           which == CTR_TAB_HOME || which == CTR_TAB_HIGHEST;
+}
+
 static void prepare_slot(ctr_tab *tab, ctr_slot *slot, ctr_tab_sql which)
 {
     ctr_text *mark = ctr_text_mark(tab->conn);
     ctr_run run = ctr_tab_run(tab);
+    ctr_sql sql = TAB_STATEMENTS[which].sql;
     run.slots.columns = run.slots.changes = run.slots.keys =
         list(tab, TAB_STATEMENTS[which].columns);
     run.slots.constraint = run.slots.values = list(tab, TAB_STATEMENTS[which].constraint);
     run.slots.value = list(tab, TAB_STATEMENTS[which].value);
-    keep_in(tab, slot, &run, TAB_STATEMENTS[which].sql);
+    if (tab->shape.linked && uses_home(which)) {
+        bool known = ctr_home_is_known(tab);
+        if (which == CTR_TAB_FIND_KEY || which == CTR_TAB_MERGE_KEY)
+            run.slots.constraint = ctr_home_match(tab);
+        else if (which == CTR_TAB_INSERT_NEW)
+            run.slots.value = ctr_home_is_away(tab);
+        else
+            run.slots.value = !known                   ? "NULL"
+                              : which == CTR_TAB_HOME ? tab->home.home
+                                                       : tab->home.highest;
+        if (which == CTR_TAB_INSERT_NEW) sql = CTR_SQL_HOME_INSERT_NEW;
+    }
+    keep_in(tab, slot, &run, sql);
     ctr_text_release(tab->conn, mark);
 }
 
@@ -332,6 +362,7 @@ void ctr_tab_free(ctr_tab *tab)
     sqlite3_free(tab->batch);
     sqlite3_free(tab->marks);
     ctr_regular_close(tab);
+    ctr_home_close(&tab->home);
     ctr_shape_close(&tab->shape);
     sqlite3_free(tab->table);
     sqlite3_free(tab);
@@ -387,6 +418,7 @@ static void take_shape(ctr_tab *tab, const ctr_shape *shape)
     ctr_shape_close(&tab->shape);
     tab->shape = copy;
     tab->read_at = 0;
+    tab->home.as_of = 0;
     ctr_regular_forget(tab);
     expire(tab, 0, CTR_TAB_STATEMENTS);
     ctr_tab_track(tab, NULL, NULL);
@@ -439,5 +471,6 @@ void ctr_tab_forget(ctr_file *file, const char *table)
 {
     ctr_tab *tab = ctr_tab_known(file, table);
     if (tab) expire(tab, 0, CTR_TAB_STATEMENTS);
+    if (tab) tab->home.as_of = 0;
     if (tab && ctr_batch_pending(tab) == 0) ctr_journal_drop(tab);
 }

@@ -56,6 +56,7 @@ typedef struct ctr_shape {
     int n_gone;
     bool replicated; /* the rows have row cells: table/columns.c */
     bool keyed;      /* the key is the row id of the cells: table/stored.c */
+    bool linked;     /* the row ids of the cells are those of a tracked table: table/home.c */
 } ctr_shape;
 
 /* What ctr_shape_list lists. */
@@ -67,6 +68,27 @@ typedef enum ctr_part { CTR_KEYS, CTR_COUNTERS, CTR_KEYS_FIRST, CTR_AS_DECLARED 
  * folded keys, because two files may spell one key in two ways. NOCASE and RTRIM are folded, and
  * INTEGER and REAL of one value are the same; under collations of the application the spelling
  * counts. */
+
+/* Places: the cells of a tracked table are at the row ids of its rows, so that an INSERT writes no
+ * index here: the table's own index finds the key.
+ *
+ *     CREATE TABLE products_counters_cells(_id INTEGER PRIMARY KEY, _away INTEGER, sku ..., stock BLOB)
+ *     CREATE UNIQUE INDEX products_counters_cells_away ON ... (sku) WHERE _away
+ *
+ * The index has the rows that are away: they were deleted, wait to be shown, had another key or row
+ * id, or their row id was taken. A row id of the cells never changes, and a row may stay away for
+ * ever. A row that is at home, _away NULL, has its row in the tracked table, at its row id and with
+ * its key: triggers BEFORE a change say that a row leaves (tracked/triggers.c). The stored key is
+ * compared whenever a row is found by its row id.
+ *
+ * SQLite may number the rows of the tracked table anew, as .dump does. Then a key of that table has
+ * no cells where they should be, and whoever finds that out compares some rows and, if these are not
+ * there either, marks all that are not at home; who only reads reads all. A deletion that no trigger
+ * has seen, followed by an INSERT of the key, makes two rows of one key, until counter_track, which
+ * joins them.
+ *
+ * A table with an INTEGER PRIMARY KEY (`keyed`), one WITHOUT ROWID, and a counter table have none of
+ * this, but an index over all keys. */
 
 /* The counter tables of a file: present names and birth names.
  *
@@ -154,6 +176,13 @@ typedef enum ctr_tab_sql {
     CTR_TAB_SET_ROW, /* that alone */
     CTR_TAB_BELOW,
     CTR_TAB_FLOORS, /* the floors; then their number, the rows and bytes removed so far */
+    CTR_TAB_SCAN_KEY, /* to CTR_TAB_HIGHEST: of a linked table, see table/home.c */
+    CTR_TAB_HOME,
+    CTR_TAB_LEAVE,
+    CTR_TAB_SETTLE,
+    CTR_TAB_OCCUPIED,
+    CTR_TAB_LOWEST,
+    CTR_TAB_HIGHEST,
     CTR_TAB_SHOW,   /* to CTR_TAB_FIND_SHOWN: on the tracked table */
     CTR_TAB_SHOW_STRICTLY,
     CTR_TAB_SHOW_NEW,
@@ -177,6 +206,17 @@ typedef struct ctr_journal_mark {
     uint64_t writes; /* 0: unknown */
 } ctr_journal_mark;
 
+/* How a statement finds a row of the tracked table: table/home.c. SQL, owned; NULL: the table is
+ * not known, or none of the names of its row id is left. */
+typedef struct ctr_home {
+    char *home;     /* SELECT "_rowid_" FROM "main"."products" WHERE "sku" = ?1 */
+    char *is_home;  /* EXISTS (SELECT ... AS t WHERE t."_rowid_" = c._rowid_ AND t."sku" = c."sku") */
+    char *highest;  /* SELECT max("_rowid_") FROM "main"."products" */
+    char *table;    /* its name */
+    char *columns;  /* "sku", "_rowid_" */
+    unsigned as_of; /* ctr_file.schemas for which they hold; 0: none */
+} ctr_home;
+
 typedef struct ctr_tab {
     ctr_file *file;     /* borrowed */
     ctr_conn *conn;     /* of the file */
@@ -191,6 +231,9 @@ typedef struct ctr_tab {
     /* The ordinary table that it counts, or NULL. */
     struct ctr_tracked *tracked;
     void (*release_tracked)(struct ctr_tracked *);
+
+    ctr_home home;      /* owned; of a linked table */
+    unsigned compared_in; /* the transaction in which the places of some rows were right; 0: none */
 
     bool writing; /* a row of it is being written */
     ctr_slot slots[CTR_TAB_STATEMENTS];
@@ -361,11 +404,14 @@ typedef struct ctr_row {
     ctr_tab *tab;           /* borrowed */
     ctr_tab *sql;           /* whose statements are used: see ctr_row_reorder */
     bool whole;             /* set by the owner: finds whole cells, else only states */
+    bool arrives;           /* set by the owner: new rows are to be shown in the tracked table */
     ctr_origin origin;      /* set by the owner: of what is written; at first CTR_MADE_HERE */
 
     /* The row found last. */
     bool found;
     int64_t rowid;       /* of that row, or of a row just inserted */
+    bool has_home;       /* of a linked table: none was found, but its row is in the tracked table */
+    int64_t home;        /* at this row id */
     ctr_summary *states; /* by counter; untouched if nothing was found */
     ctr_cell *cells;     /* by counter, if `whole` */
     bool also_here;      /* a part of the staged change is made here, whatever `origin` says */
@@ -862,7 +908,8 @@ bool ctr_stored_shares(const ctr_objects *objects);
 void ctr_stored_create(const ctr_shape *shape, ctr_conn *conn, const char *schema,
                        const char *table);
 void ctr_stored_drop(ctr_conn *conn, const char *schema, const char *table);
-void ctr_stored_rename(ctr_conn *conn, const char *schema, const char *table, const char *to);
+void ctr_stored_rename(const ctr_shape *shape, ctr_conn *conn, const char *schema,
+                       const char *table, const char *to);
 void ctr_stored_forget(ctr_tab *tab);
 
 /* Fails with "the stored table counter_state is damaged: " and the two texts. */
@@ -954,7 +1001,44 @@ static inline bool ctr_tab_is_ready(const ctr_tab *tab)
  * and its memory unless it has a batch. */
 void ctr_tab_forget(ctr_file *file, const char *table);
 
+/* ==== place.c ================================================================================= */
+
+/* Reads, once for a schema, how rows of the tracked table are found. Returns false if that table is
+ * not known, or on error: then rows of the cells are found by reading all of them. */
+bool ctr_home_is_known(ctr_tab *tab);
+void ctr_home_close(ctr_home *home);
+
+/* Return conditions for the row with the key ?1, ?2, ...: wherever it is; if it is away. */
+const char *ctr_home_match(ctr_tab *tab);
+const char *ctr_home_is_away(ctr_tab *tab);
+
+/* Fails if an authorizer hides the key of the tracked table. */
+void ctr_home_refuse_hidden(ctr_tab *tab);
+
+/* Returns whether the tracked table has a row with this key, and its row id. */
+bool ctr_home_of(ctr_row *row, sqlite3_value **keys, int64_t *home);
+
+/* What is at a row id. */
+typedef enum ctr_occupied { CTR_OCCUPIED_NOT, CTR_OCCUPIED_AWAY, CTR_OCCUPIED_HOME } ctr_occupied;
+ctr_occupied ctr_home_occupied(ctr_tab *tab, int64_t rowid);
+
+/* Returns a row id that no cells have; `in_table`: and no row of the tracked table, if there is such
+ * a one above all others. */
+int64_t ctr_home_free(ctr_tab *tab, bool in_table);
+
+/* Returns whether rows seem not to be where they should be, for the table was stored anew: the one
+ * that is at `home`, where a row of the tracked table is whose cells were not found; or, compared
+ * once in a transaction, the last one and 64 others. */
+bool ctr_home_is_off(ctr_tab *tab, int64_t home);
+
+/* Marks all rows that are not at home, and joins rows of one key. */
+int ctr_home_relink(ctr_tab *tab);
+
 /* ==== row.c =================================================================================== */
+
+/* The row found last leaves its place in the tracked table, or has come to the one of its row id. */
+void ctr_row_leave(ctr_row *row);
+void ctr_row_settle(ctr_row *row, sqlite3_value **keys);
 
 /* Borrows the shape. The caller closes `row`, also after a failure. */
 int ctr_row_open(ctr_row *row, ctr_file *file, const char *table, const ctr_shape *shape);
@@ -1551,6 +1635,12 @@ enum { CTR_FIND_ROWID, CTR_FIND_COLUMNS };
 /* Parameters of a write: the key of a new row, or the row id of an existing one; then the
  * counters, and the row cell of a replicated table. */
 enum { CTR_INSERT_KEYS = 1, CTR_UPDATE_ROWID = 1, CTR_UPDATE_COUNTERS };
+
+/* Returns the parameter of an INSERT for the row id of a linked table; the next one is for _away. */
+static inline int ctr_row_id_parameter(const ctr_shape *shape)
+{
+    return CTR_INSERT_KEYS + shape->n_columns + shape->replicated;
+}
 
 /* Returns whether a packed key has exactly these values; NULL: any. */
 bool ctr_pack_has(ctr_conn *conn, const uint8_t *bytes, size_t size, sqlite3_value **keys, int n);

@@ -101,6 +101,9 @@ void ctr_constraints_read_shape(ctr_shape *shape, ctr_conn *conn, const char *sc
     for (size_t i = 0; i < ordinary.n_terms && ctr_rc(conn) == SQLITE_OK; i++)
         check_key_term(&want, &ordinary.terms[i]);
     shape->keyed = shape->n_keys == 1 && ctr_constraints_numbers_keys(&ordinary);
+    shape->linked = !shape->keyed && sqlite3_stricmp(table, "NEW") != 0 &&
+                    sqlite3_stricmp(table, "OLD") != 0 && /* rows in triggers */
+                    ctr_ordinary_rowid(&ordinary, conn, schema, table);
     ctr_ordinary_close(&ordinary);
     if (shape->n_keys == 0)
         ctr_problem_set(conn, SQLITE_ERROR,

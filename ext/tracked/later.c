@@ -622,7 +622,7 @@ int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors)
     ctr_list_keys(tracked, list, "t.");
     run.slots.name = tracked->table;
     run.slots.keys = ctr_text_built(conn, list);
-    run.slots.constraint = ctr_list_key_match(tracked);
+    run.slots.constraint = ctr_list_cells_match(tracked);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TRACK_WITHOUT_COUNTERS);
     sqlite3_value **keys = sqlite3_malloc64(((size_t)tracked->shape->n_keys + 1) * sizeof *keys);
     if (!keys) ctr_problem_nomem(conn);

@@ -810,6 +810,8 @@ static void reconcile_row(ctr_tracked_row *row)
     ctr_table *table = row->table;
     if (count_new(row) || ctr_rc(row->table->joined.conn) != SQLITE_OK) return;
     if (ctr_table_find(table)) return;
+    if (row->event == CTR_ROW_INSERTED && table->row->found && table->shape.linked)
+        ctr_row_settle(table->row, table->keys);
     bool live = table->row->found && ctr_row_is_live(table->row);
     if (table->row->found && !live) live = reconcile_revive(row);
     if (table->row->found && own_write_runs(table->file)) {
@@ -884,6 +886,7 @@ static void end_counters(ctr_table *table)
         if (ctr_row_state(table->row, i).touched) ctr_write_tombstone(table, i);
     if (replicated) stamping_delete(table);
     write_staged(table);
+    if (table->shape.linked && !ctr_home_is_known(table->row->tab)) ctr_row_leave(table->row);
 }
 
 static void forget_may_go(ctr_table *table, int64_t rowid)
@@ -968,6 +971,20 @@ static void reconcile_missing_restored(ctr_tracked_row *row)
     table->joined.conn->stats.tracked++;
 }
 
+/* ---- rows that leave their place ------------------------------------------------------------- */
+
+/* The row is there still. */
+static void reconcile_leaves(ctr_tracked_row *row)
+{
+    if (ctr_table_find(row->table) == SQLITE_OK) ctr_row_leave(row->table->row);
+}
+
+static void row_is_replaced(ctr_tracked_row *row)
+{
+    if (sqlite3_vtab_on_conflict(row->table->joined.conn->db) == SQLITE_REPLACE)
+        reconcile_leaves(row);
+}
+
 /* ---- rows that OR REPLACE removes ------------------------------------------------------------ */
 
 /* Remembers a row that the statement may remove unnoticed: SQLite fires no delete trigger for it,
@@ -986,6 +1003,7 @@ static void reconcile_may_go(ctr_tracked_row *row)
         note_disorder(table); /* the insertion of the row was not reported */
         return;
     }
+    ctr_row_leave(table->row);
     ctr_may_go it = {table->row->rowid, own_write_runs(table->file)};
     for (int i = 0; i < table->reports->n_may_go; i++)
         if (table->reports->may_go[i].rowid == it.rowid &&
@@ -1043,6 +1061,9 @@ static void reconcile_replaced(ctr_table *table)
  *     'may go'          key                                 BEFORE: OR REPLACE would remove it
  *     'may go anyway'   key                                 so would a constraint of the table
  *     'gone'                                                AFTER: looks up the rows that may go
+ *     'leaves'          key                                 BEFORE: a row leaves its row id
+ *     'replaced'        key                                 the same, if OR REPLACE writes it
+ *     'replaced anyway' key                                 so does a constraint of the table
  *
  * counter_track compares the table with its counters, and inserts:
  *
@@ -1115,6 +1136,9 @@ static const struct event {
     {"deleted", reconcile_deleted, CTR_ROW_DELETED, .has_key = true, .has_values = true,
      .replaces = true},
     {"may go", row_may_go, CTR_ROW_MAY_GO, .has_key = true},
+    {"leaves", reconcile_leaves, CTR_ROW_MAY_GO, .has_key = true},
+    {"replaced", row_is_replaced, CTR_ROW_MAY_GO, .has_key = true},
+    {"replaced anyway", reconcile_leaves, CTR_ROW_MAY_GO, .has_key = true},
     {"found", reconcile_found, CTR_ROW_FOUND, .has_key = true, .has_values = true},
     {"missing", reconcile_missing, CTR_ROW_MISSING, .has_key = true},
     {"missing, deleted", reconcile_missing_deleted, CTR_ROW_MISSING, .has_key = true},

@@ -103,6 +103,20 @@ const char *ctr_ordinary_key(const ctr_ordinary *ordinary, int position)
     return NULL;
 }
 
+const char *ctr_ordinary_rowid(const ctr_ordinary *ordinary, ctr_conn *conn, const char *schema,
+                               const char *table)
+{
+    static const char *const NAMES[] = {"_rowid_", "oid", "rowid"};
+    const char *free = NULL;
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES && !free; i++)
+        if (!ctr_ordinary_column(ordinary, NAMES[i])) free = NAMES[i];
+    if (!free || ctr_rc(conn) != SQLITE_OK) return NULL;
+    int rc = sqlite3_table_column_metadata(conn->db, schema, table, free, NULL, NULL, NULL, NULL,
+                                           NULL);
+    if (rc != SQLITE_OK && rc != SQLITE_ERROR) ctr_problem_sqlite(conn, rc);
+    return rc == SQLITE_OK ? free : NULL;
+}
+
 /* =================================================================================================
  * lists - lists of the columns of a tracked table, for statements. */
 
@@ -173,6 +187,23 @@ const char *ctr_list_key_match(const ctr_tracked *tracked)
     for (int i = 0; i < shape->n_keys; i++)
         sqlite3_str_appendf(out, "%sc.\"%w\" = t.\"%w\"", i ? " AND " : "",
                             shape->columns[shape->keys[i]].name, ctr_tracked_key(tracked, i)->name);
+    return ctr_text_built(tracked->conn, out);
+}
+
+const char *ctr_list_cells_match(const ctr_tracked *tracked)
+{
+    const ctr_shape *shape = tracked->shape;
+    const char *same = ctr_list_key_match(tracked);
+    if (!ctr_tracked_has_homes(tracked)) return same;
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    sqlite3_str_appendf(out,
+                        "c._rowid_ = coalesce((SELECT _rowid_ FROM \"%w\".\"%w_cells\" AS a WHERE "
+                        "a._away",
+                        tracked->schema, tracked->counters);
+    for (int i = 0; i < shape->n_keys; i++)
+        sqlite3_str_appendf(out, " AND a.\"%w\" = t.\"%w\"", shape->columns[shape->keys[i]].name,
+                            ctr_tracked_key(tracked, i)->name);
+    sqlite3_str_appendf(out, "), t.%s) AND %s", tracked->rowid, same);
     return ctr_text_built(tracked->conn, out);
 }
 
@@ -494,6 +525,8 @@ static void look_at_table(ctr_tracked *tracked, const ctr_objects *objects)
     tracked->replaces = ctr_word_follow(text, "conflict", "REPLACE");
     tracked->rolls_back = ctr_word_follow(text, "conflict", "ROLLBACK");
     ctr_ordinary_read(&tracked->ordinary, tracked->conn, tracked->schema, tracked->table);
+    tracked->rowid = ctr_ordinary_rowid(&tracked->ordinary, tracked->conn, tracked->schema,
+                                        tracked->table);
     if (ctr_rc(tracked->conn) == SQLITE_OK) look_up_columns(tracked);
 }
 
@@ -674,4 +707,39 @@ ctr_tracked *ctr_tracked_hold(ctr_tab *tab)
     }
     tracked->holders++;
     return tracked;
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+/* The parts of the statements: SELECT "_rowid_" FROM "main"."products" AS t WHERE ... */
+static void fill_home(const ctr_tracked *tracked, ctr_home *to)
+{
+    ctr_conn *conn = tracked->conn;
+    const char *rowid = tracked->rowid, *schema = tracked->schema, *table = tracked->table;
+    sqlite3_str *home = sqlite3_str_new(NULL), *is_home = sqlite3_str_new(NULL),
+                *highest = sqlite3_str_new(NULL), *columns = sqlite3_str_new(NULL);
+    sqlite3_str_appendf(home, "SELECT %s FROM \"%w\".\"%w\" WHERE ", rowid, schema, table);
+    ctr_list_bound_key(tracked, home, "");
+    const char *same = ctr_list_key_match(tracked);
+    sqlite3_str_appendf(is_home, "EXISTS (SELECT 1 FROM \"%w\".\"%w\" AS t WHERE t.%s = "
+                                 "c._rowid_ AND %s)",
+                        schema, table, rowid, same);
+    sqlite3_str_appendf(highest, "SELECT max(%s) FROM \"%w\".\"%w\"", rowid, schema, table);
+    ctr_list_keys(tracked, columns, "");
+    sqlite3_str_appendf(columns, ", %s", rowid);
+    to->home = ctr_text_finish(conn, home);
+    to->is_home = ctr_text_finish(conn, is_home);
+    to->highest = ctr_text_finish(conn, highest);
+    to->columns = ctr_text_finish(conn, columns);
+    to->table = ctr_text_copy(conn, table);
+}
+
+void ctr_tracked_find_home(ctr_tab *tab, ctr_home *home)
+{
+    ctr_tracked *tracked = ctr_tracked_hold(tab);
+    const ctr_objects *objects = tracked ? ctr_file_objects(tab->file) : NULL;
+    if (objects && ctr_tracked_is_known(tracked) && ctr_tracked_has_homes(tracked) &&
+        ctr_triggers_tell_leaving(tracked, objects))
+        fill_home(tracked, home);
+    ctr_tracked_release(tracked);
 }

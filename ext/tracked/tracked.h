@@ -94,6 +94,7 @@ typedef struct ctr_tracked {
     size_t room;
     ctr_ordinary ordinary;     /* the tracked table */
     bool replaces, rolls_back; /* some constraint of it says ON CONFLICT REPLACE, ROLLBACK */
+    const char *rowid;         /* the first name of its row id that no column has, or NULL */
 
     /* Of one that its ctr_tab keeps. */
     int holders;
@@ -361,6 +362,11 @@ const ctr_described *ctr_ordinary_column(const ctr_ordinary *ordinary, const cha
  * key that names no column of its parent refers to these. */
 const char *ctr_ordinary_key(const ctr_ordinary *ordinary, int position);
 
+/* Returns the first name of the row id of a table that no column of it has: "_rowid_", "oid" or
+ * "rowid". NULL: there is none, or the table is WITHOUT ROWID, a view, or missing. */
+const char *ctr_ordinary_rowid(const ctr_ordinary *ordinary, ctr_conn *conn, const char *schema,
+                               const char *table);
+
 /* Returns whether `counters` is the counter table of a tracked table. */
 bool ctr_tracked_is_among(const ctr_objects *objects, const char *counters);
 
@@ -375,6 +381,15 @@ void ctr_tracked_free_lists(ctr_slots *lists);
 /* Returns what a counter table tracks, or NULL on error. The table keeps it until the schema
  * changes; the caller releases it. */
 ctr_tracked *ctr_tracked_hold(ctr_tab *tab);
+
+/* Returns whether the cells can be at the rows of the table: table/home.c. */
+static inline bool ctr_tracked_has_homes(const ctr_tracked *tracked)
+{
+    return tracked->shape->linked && tracked->rowid;
+}
+
+/* Finds how the rows of the tracked table are found, for ctr_conn_above. */
+void ctr_tracked_find_home(ctr_tab *tab, ctr_home *home);
 void ctr_tracked_release(ctr_tracked *tracked); /* NULL is harmless */
 
 /* Notes the names in the triggers, if the notes differ. Returns whether it wrote. */
@@ -444,6 +459,9 @@ int ctr_tracked_bind_key(const ctr_tracked *tracked, sqlite3_stmt *statement, sq
 
 /* Returns c.key = t.key, for a statement on both tables. */
 const char *ctr_list_key_match(const ctr_tracked *tracked);
+
+/* The same for the cells c of a row t, wherever they are (table/home.c). */
+const char *ctr_list_cells_match(const ctr_tracked *tracked);
 
 /* The others append to `out`. A prefix such as "NEW." stands before each name of the tracked table.
  *
@@ -718,12 +736,15 @@ bool ctr_foreign_has_children(ctr_foreign *foreign, sqlite3_value **keys);
  *
  * tracked/reconcile.c takes what they insert. The templates are in sql/track.sql. */
 
-enum { CTR_N_TRIGGERS = 8 };
+enum { CTR_N_TRIGGERS = 11 };
 
 /* The trigger on UPDATE of regular columns hands over a mask of those that have changed, made by
  * counter_differs: 5 is the columns number 0 and 2. One number has this many columns, because a
  * function has at most 100 arguments; more of them are a text, '5,0,1'. */
 enum { CTR_MASK_COLUMNS = 50 };
+
+/* Returns whether triggers say that a row leaves its row id, by the name that this has now. */
+bool ctr_triggers_tell_leaving(const ctr_tracked *tracked, const ctr_objects *objects);
 
 /* As ctr_tracked_hold. Fails with SQLITE_ERROR if a trigger is missing or has another text; the
  * message names the function to call. */

@@ -88,15 +88,19 @@ static const struct tracked_trigger {
     const char *suffix;
     ctr_sql text;
     bool replaces; /* it exists for UNIQUE indexes */
+    bool leaves;   /* it exists for places: table/home.c */
 } TRIGGERS[] = {
-    {"insert", CTR_SQL_TRACK_ON_INSERT, false},
-    {"update", CTR_SQL_TRACK_ON_UPDATE, false},
-    {"key", CTR_SQL_TRACK_ON_KEY, false},
-    {"row", CTR_SQL_TRACK_ON_REGULAR, false},
-    {"delete", CTR_SQL_TRACK_ON_DELETE, false},
-    {"before_insert", CTR_SQL_TRACK_ON_REPLACE_BY_INSERT, true},
-    {"before_update", CTR_SQL_TRACK_ON_REPLACE_BY_UPDATE, true},
-    {"replaced", CTR_SQL_TRACK_ON_REPLACED, true},
+    {"insert", CTR_SQL_TRACK_ON_INSERT, false, false},
+    {"update", CTR_SQL_TRACK_ON_UPDATE, false, false},
+    {"key", CTR_SQL_TRACK_ON_KEY, false, false},
+    {"row", CTR_SQL_TRACK_ON_REGULAR, false, false},
+    {"delete", CTR_SQL_TRACK_ON_DELETE, false, false},
+    {"before_insert", CTR_SQL_TRACK_ON_REPLACE_BY_INSERT, true, false},
+    {"before_update", CTR_SQL_TRACK_ON_REPLACE_BY_UPDATE, true, false},
+    {"replaced", CTR_SQL_TRACK_ON_REPLACED, true, false},
+    {"before_delete", CTR_SQL_TRACK_ON_LEAVE_BY_DELETE, false, true},
+    {"before_key", CTR_SQL_TRACK_ON_LEAVE_BY_UPDATE, false, true},
+    {"before_replace", CTR_SQL_TRACK_ON_LEAVE_BY_INSERT, false, true},
 };
 _Static_assert(sizeof TRIGGERS / sizeof *TRIGGERS == CTR_N_TRIGGERS, "each trigger has a text");
 
@@ -173,11 +177,49 @@ static void list_replaced(const ctr_tracked *tracked, ctr_sql trigger, const gro
     }
 }
 
+/* Lists what a trigger needs that says that a row leaves. The key of an INSERT is that which the
+ * row will have. */
+static void list_leaving(const ctr_tracked *tracked, ctr_sql trigger, const growing_lists *to)
+{
+    ctr_list_keys(tracked, to->changes, "OLD.");
+    for (int i = 0; i < tracked->shape->n_keys; i++) {
+        sqlite3_str_appendall(to->values, i ? ", " : "");
+        ctr_constraints_append_new(to->values, tracked, ctr_tracked_key(tracked, i)->name);
+    }
+    if (trigger == CTR_SQL_TRACK_ON_LEAVE_BY_INSERT) match_key(tracked, false, to->constraint);
+    if (trigger != CTR_SQL_TRACK_ON_LEAVE_BY_UPDATE) return;
+    ctr_list_keys(tracked, to->order, "");
+    sqlite3_str_appendall(to->order, ", rowid, oid, _rowid_");
+    compare_columns(tracked, to->constraint, true, false);
+    sqlite3_str_appendf(to->constraint, " OR OLD.%s IS NOT NEW.%s", tracked->rowid, tracked->rowid);
+}
+
+bool ctr_triggers_tell_leaving(const ctr_tracked *tracked, const ctr_objects *objects)
+{
+    char text[64];
+    const ctr_named *key = NULL;
+    for (int i = 0; i < CTR_N_TRIGGERS; i++) {
+        if (!TRIGGERS[i].leaves) continue;
+        const ctr_named *trigger =
+            ctr_schema_objects_trigger(objects, tracked->counters, TRIGGERS[i].suffix);
+        if (!trigger || !trigger->sql) return false;
+        if (TRIGGERS[i].text == CTR_SQL_TRACK_ON_LEAVE_BY_UPDATE) key = trigger;
+    }
+    sqlite3_snprintf(sizeof text, text, " OR OLD.%s IS NOT NEW.%s BEGIN", tracked->rowid,
+                     tracked->rowid);
+    return key && strstr(key->sql, text);
+}
+
 static void fill_lists(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
                        const growing_lists *to)
 {
-    bool keys_only = trigger->replaces || trigger->text == CTR_SQL_TRACK_ON_REGULAR;
+    bool keys_only =
+        trigger->replaces || trigger->leaves || trigger->text == CTR_SQL_TRACK_ON_REGULAR;
     ctr_list_own_names(tracked, to->columns, !keys_only);
+    if (trigger->leaves) {
+        list_leaving(tracked, trigger->text, to);
+        return;
+    }
     if (trigger->replaces) {
         ctr_list_keys(tracked, to->values, "");
         list_replaced(tracked, trigger->text, to);
@@ -216,7 +258,10 @@ static char *trigger_texts_get(const ctr_tracked *tracked, int nth)
                               .changes = sqlite3_str_new(NULL),
                               .order = sqlite3_str_new(NULL),
                               .constraint = sqlite3_str_new(NULL),
-                              .what = tracked->replaces ? "may go anyway" : "may go"};
+                              .what = trigger->leaves
+                                          ? (tracked->replaces ? "replaced anyway" : "replaced")
+                                      : tracked->replaces ? "may go anyway"
+                                                          : "may go"};
     fill_lists(tracked, trigger, &to);
     const ctr_slots slots = {.schema = tracked->schema,
                              .table = tracked->counters,
@@ -229,7 +274,7 @@ static char *trigger_texts_get(const ctr_tracked *tracked, int nth)
                              .value = to.what};
     bool updates =
         trigger->text == CTR_SQL_TRACK_ON_UPDATE || trigger->text == CTR_SQL_TRACK_ON_REGULAR;
-    bool needs = !trigger->replaces || *slots.constraint;
+    bool needs = trigger->replaces ? *slots.constraint : !trigger->leaves || ctr_tracked_has_homes(tracked);
     if (updates && !*slots.order) needs = false; /* there is no such column */
     char *text = needs && ctr_rc(conn) == SQLITE_OK ? ctr_run_sql(trigger->text, &slots) : NULL;
     if (needs && !text) ctr_problem_nomem(conn);

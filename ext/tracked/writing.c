@@ -196,6 +196,18 @@ typedef struct row_lists {
     sqlite3_str *match, *columns, *values, *changes, *present;
 } row_lists;
 
+/* The row id of a new row: that of its cells, if it is free. */
+static void list_place(const ctr_writing *writing, const row_lists *to)
+{
+    const ctr_tracked *tracked = writing->tracked;
+    int cells = rowid_parameter(writing);
+    sqlite3_str_appendf(to->columns, ", %s", tracked->rowid);
+    sqlite3_str_appendf(to->values,
+                        ", (SELECT ?%d WHERE ?%d > 0 AND NOT EXISTS (SELECT 1 FROM \"%w\".\"%w\" "
+                        "WHERE %s = ?%d))",
+                        cells, cells, tracked->schema, tracked->table, tracked->rowid, cells);
+}
+
 /* `values`: those of the regular columns; NULL: none. */
 static void list_row(const ctr_writing *writing, const ctr_shown *values, const row_lists *to)
 {
@@ -221,6 +233,7 @@ static void list_row(const ctr_writing *writing, const ctr_shown *values, const 
                                 ctr_text_separator(to->present, " AND "), name,
                                 old_parameter(writing, i));
     }
+    if (ctr_tracked_has_homes(writing->tracked)) list_place(writing, to);
     if (values && sqlite3_str_length(to->present) == 0) sqlite3_str_appendall(to->present, "1");
     if (writing->by_rowid && !values)
         sqlite3_str_appendf(to->present, "%srowid = ?%d", ctr_text_separator(to->present, " AND "),
@@ -295,6 +308,13 @@ static int bind_row(ctr_writing *writing, sqlite3_stmt *statement, const ctr_sho
         if (ctr_tracked_column_of(tracked, i))
             bind_shown(tracked->conn, statement, old_parameter(writing, i), &from[i]);
     return ctr_rc(tracked->conn);
+}
+
+/* Binds the row id of a new row; see list_place. */
+static void bind_place(const ctr_writing *writing, sqlite3_stmt *statement)
+{
+    if (ctr_tracked_has_homes(writing->tracked))
+        sqlite3_bind_int64(statement, rowid_parameter(writing), writing->rowid);
 }
 
 /* ---- writing the table ----------------------------------------------------------------------- */
@@ -527,6 +547,7 @@ static bool write_in_savepoint(ctr_writing *writing, ctr_tab_sql which, const ct
     ctr_slot *slot = take_writing(writing, which);
     if (!slot) return false;
     bind_row(writing, slot->kept.statement, want, NULL);
+    if (want) bind_place(writing, slot->kept.statement);
     bool taken = ask_in_savepoint(writing, slot->kept.statement, want);
     give_shown_back(writing, slot, taken);
     return taken;
@@ -574,6 +595,7 @@ static bool write_whole(ctr_writing *writing, const ctr_shown *from, const ctr_s
     sqlite3_stmt *row = take_whole(writing, !from, to);
     if (!row) return false;
     bind_row(writing, row, to, from);
+    if (!from) bind_place(writing, row);
     bool taken = ask_in_savepoint(writing, row, to);
     sqlite3_reset(row);
     sqlite3_clear_bindings(row);
