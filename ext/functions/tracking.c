@@ -117,6 +117,8 @@ static int64_t count_rows(tracking_call *call)
     run.slots.values = ctr_text_built(call->conn, theirs);
     run.slots.keys = ctr_shape_key_list(call->conn, &call->shape);
     run.slots.constraint = ctr_list_key_match(&call->tracked);
+    ctr_tab *tab = ctr_tab_of(file, call->counters, &call->shape);
+    if (tab) ctr_home_relink(tab);
     count_missing(call, &run);
     run.slots.value = ctr_apart_count(file, call->counters) > 0 ? " or apart" : "";
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
@@ -620,8 +622,6 @@ static int64_t go_on_tracking(tracking_call *call, ctr_shape *before)
     call->stamps = call->replicates && (added || !was_replicated || call->values);
     call->adds = call->adds && was_replicated;
     bool renamed = ctr_tracked_note(call->file, call->counters, &call->shape);
-    ctr_tab *tab = ctr_tab_of(call->file, call->counters, &call->shape);
-    if (tab) ctr_home_relink(tab);
     if (ctr_rc(call->conn) == SQLITE_OK) mark_adopted(call, before);
     int64_t counted = counting_opening(call, false);
     bool begins = call->shape.replicated && !was_replicated;

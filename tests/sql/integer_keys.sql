@@ -94,7 +94,7 @@ SELECT * FROM counter_pull('office');
 --! counter_pull: table t: row ('abc'): the key is an INTEGER PRIMARY KEY here, which takes whole numbers alone
 UPDATE office.t SET id = 1.5 WHERE id = 'abc';
 SELECT * FROM counter_pull('office');
---! counter_pull: table t: row ('abc'): the key is an INTEGER PRIMARY KEY here, which takes whole numbers alone
+--! counter_pull: table t: row (1.5): the key is an INTEGER PRIMARY KEY here, which takes whole numbers alone
 SELECT * FROM main.t WHERE id > 2;
 --= 3|3
 

@@ -1091,7 +1091,7 @@ SELECT counter_replicate('p', 'missing=deleted');
 --= 2
 SELECT rows_changed FROM counter_push('office');
 --= 3
-SELECT * FROM office.p;
+SELECT * FROM office.p ORDER BY k;
 --= a|A|1
 --= c|C|4
 
@@ -1194,11 +1194,11 @@ SELECT counter_replicate('main.p');
 SELECT counter_replicate('office.p');
 --= 4
 SELECT * FROM counter_pull('office');
---! counter_pull: table p: two files began to replicate it apart, and 2 rows differ that both had: row ('jam'), column note: TEXT 'x' here, TEXT 'y' in office: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
+--! counter_pull: table p: two files began to replicate it apart, and 2 rows differ that both had: row ('tea'), column price: REAL 4.5 here, REAL 4.8 in office: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
 SELECT * FROM counter_push('office');
---! counter_push: table p: two files began to replicate it apart, and 2 rows differ that both had: row ('jam'), column note: TEXT 'x' here, TEXT 'y' in office: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
+--! counter_push: table p: two files began to replicate it apart, and 2 rows differ that both had: row ('tea'), column price: REAL 4.5 here, REAL 4.8 in office: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
 SELECT * FROM counter_sync('office');
---! counter_sync: table p: two files began to replicate it apart, and 2 rows differ that both had: row ('jam'), column note: TEXT 'x' here, TEXT 'y' in office: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
+--! counter_sync: table p: two files began to replicate it apart, and 2 rows differ that both had: row ('tea'), column price: REAL 4.5 here, REAL 4.8 in office: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
 SELECT count(*) FROM main.p;
 --= 3
 UPDATE office.p SET price = 5 WHERE k = 'tea';

@@ -908,7 +908,7 @@ SELECT counter_untrack('t', 'm', 'missing=deleted');
 --= 1
 SELECT state FROM counter_tracked;
 --= tracked
-SELECT * FROM t_counters;
+SELECT * FROM t_counters ORDER BY k;
 --= a|11
 --= c|5
 
