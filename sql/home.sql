@@ -7,18 +7,30 @@ CREATE UNIQUE INDEX "{schema}"."{table}_cells_away" ON "{table}_cells"("{keys}")
 -- name: HOME_DROP_INDEX
 DROP INDEX IF EXISTS "{schema}"."{table}_cells_away";
 
+-- Cells by the key: through the row of the tracked table, if it is known; those that are away; those
+-- at a row id. The first has a row without cells if they are not where they should be, and at its end
+-- the row id in the tracked table.
+-- name: HOME_FIND
+SELECT c._rowid_, "{columns}" FROM "{value}" LEFT JOIN "{schema}"."{table}_cells" AS c
+    ON c._rowid_ = t."{name}" AND "{order}" WHERE "{constraint}";
+
+-- name: HOME_FIND_AWAY
+SELECT _rowid_, "{columns}" FROM "{schema}"."{table}_cells" INDEXED BY "{table}_cells_away"
+ WHERE _away AND "{constraint}";
+
+-- name: HOME_FIND_AT
+SELECT _rowid_, "{columns}" FROM "{schema}"."{table}_cells" WHERE _rowid_ = "{value}" AND "{constraint}";
+
+-- name: HOME_ANY_AWAY
+SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_cells" INDEXED BY "{table}_cells_away" WHERE _away);
+
 -- The row id of the row of the tracked table with this key, or NULL.
 -- name: HOME_OF
 SELECT ("{value}");
 
 -- Only prepared, for the types of its columns.
 -- name: HOME_DESCRIBE
-SELECT "{keys}" FROM "{schema}"."{name}";
-
--- Inserts nothing if there is a row with this key, or with this row id.
--- name: HOME_INSERT_NEW
-INSERT OR IGNORE INTO "{schema}"."{table}_cells"("{columns}") SELECT "{values}"
- WHERE NOT EXISTS (SELECT 1 FROM "{schema}"."{table}_cells" WHERE "{value}");
+SELECT "{keys}" FROM "{value}";
 
 -- name: HOME_LEAVE
 UPDATE "{schema}"."{table}_cells" SET _away = 1 WHERE _rowid_ = ?1 AND _away IS NULL;

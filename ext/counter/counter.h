@@ -45,6 +45,8 @@ typedef struct ctr_table {
     ctr_shape shape;
     sqlite3_value **keys;          /* room for the key of the row being written, in key order */
     ctr_given *given;              /* room for the values of an INSERT, by counter */
+    bool has_at;                   /* the row of `keys` is, or was, in the tracked table */
+    int64_t at;                    /* at this row id */
     bool holds_keys;               /* `keys` are copies, which ctr_table_end_row frees */
     const struct ctr_front *front; /* borrowed; NULL for the table of one file */
 
@@ -151,9 +153,15 @@ static inline int ctr_table_marks(const ctr_shape *shape)
     return ctr_table_event(shape) + 1;
 }
 
+/* The row id of the row in the tracked table. */
+static inline int ctr_table_at(const ctr_shape *shape)
+{
+    return ctr_table_marks(shape) + 1;
+}
+
 static inline int ctr_table_was(const ctr_shape *shape, int counter)
 {
-    return ctr_table_marks(shape) + 1 + counter;
+    return ctr_table_at(shape) + 1 + counter;
 }
 
 /* Returns whether a value was given for a column. */

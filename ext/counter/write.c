@@ -234,7 +234,9 @@ int ctr_table_find(ctr_table *table)
     conn->stats.finds++;
     if (table->front)
         table->front->find(table);
-    else if (make_ready(table) == SQLITE_OK)
+    else if (make_ready(table) == SQLITE_OK && table->has_at)
+        ctr_row_find_at(table->row, table->keys, table->at);
+    else if (ctr_rc(conn) == SQLITE_OK)
         ctr_row_find_key(table->row, table->keys);
     return ctr_rc(conn);
 }
@@ -242,7 +244,7 @@ int ctr_table_find(ctr_table *table)
 bool ctr_table_may_be_new(ctr_table *table)
 {
     return !table->front && make_ready(table) == SQLITE_OK &&
-           ctr_row_may_be_new(table->row, table->keys);
+           ctr_row_may_be_new(table->row, table->keys, table->has_at ? &table->at : NULL);
 }
 
 int ctr_table_find_rowid(ctr_table *table, int64_t rowid)

@@ -8,11 +8,11 @@
 
 void ctr_home_close(ctr_home *home)
 {
-    sqlite3_free(home->home);
-    sqlite3_free(home->is_home);
-    sqlite3_free(home->highest);
     sqlite3_free(home->table);
-    sqlite3_free(home->columns);
+    sqlite3_free(home->from);
+    sqlite3_free(home->bound);
+    sqlite3_free(home->same);
+    sqlite3_free(home->keys);
     *home = (ctr_home){0};
 }
 
@@ -26,38 +26,91 @@ bool ctr_home_is_known(ctr_tab *tab)
         tab->home = home;
         tab->home.as_of = tab->file->schemas;
     }
-    return tab->home.home && ctr_rc(tab->conn) == SQLITE_OK;
+    return tab->home.rowid && ctr_rc(tab->conn) == SQLITE_OK;
 }
 
-const char *ctr_home_match(ctr_tab *tab)
+/* The row id of the row with the key ?1, ?2, ... */
+static const char *home_of_key(ctr_tab *tab)
 {
-    ctr_conn *conn = tab->conn;
-    const char *match = ctr_shape_key_match(conn, &tab->shape);
-    if (!ctr_home_is_known(tab)) return match;
-    return ctr_text_print(conn,
-                          "_rowid_ = coalesce((SELECT _rowid_ FROM \"%w\".\"%w_cells\" WHERE _away "
-                          "AND %s), (%s)) AND %s",
-                          tab->schema, tab->table, match, tab->home.home, match);
+    const ctr_home *home = &tab->home;
+    return ctr_text_print(tab->conn, "SELECT t.%s FROM %s WHERE %s", home->rowid, home->from,
+                          home->bound);
 }
 
-const char *ctr_home_is_away(ctr_tab *tab)
+/* Is the row c at home? */
+static const char *is_home(ctr_tab *tab)
+{
+    const ctr_home *home = &tab->home;
+    if (!ctr_home_is_known(tab)) return "0";
+    return ctr_text_print(tab->conn, "EXISTS (SELECT 1 FROM %s WHERE t.%s = c._rowid_ AND %s)",
+                          home->from, home->rowid, home->same);
+}
+
+/* The condition of an UPDATE, which has no other table. */
+static const char *match_anywhere(ctr_tab *tab)
 {
     const char *match = ctr_shape_key_match(tab->conn, &tab->shape);
-    return ctr_home_is_known(tab) ? ctr_text_print(tab->conn, "_away AND %s", match) : match;
+    return ctr_text_print(tab->conn,
+                          "_rowid_ = coalesce((SELECT _rowid_ FROM \"%w\".\"%w_cells\" WHERE _away "
+                          "AND %s), (%s)) AND %s",
+                          tab->schema, tab->table, match, home_of_key(tab), match);
+}
+
+/* The columns of a find, of the row c. */
+static const char *columns_of_cells(ctr_tab *tab)
+{
+    const ctr_shape *shape = &tab->shape;
+    const char *columns = ctr_shape_list(tab->conn, shape, CTR_AS_DECLARED, "c.@", ", ", 1);
+    return ctr_text_print(tab->conn, "%s%s, t.%s", columns, shape->replicated ? ", c._row" : "",
+                          tab->home.rowid);
+}
+
+ctr_sql ctr_home_find_sql(ctr_tab *tab)
+{
+    return ctr_home_is_known(tab) ? CTR_SQL_HOME_FIND : CTR_SQL_ROWS_FIND_KEY;
+}
+
+void ctr_home_slots(ctr_tab *tab, ctr_tab_sql which, ctr_slots *slots)
+{
+    const ctr_home *home = &tab->home;
+    bool known = ctr_home_is_known(tab);
+    switch (which) {
+    case CTR_TAB_FIND_KEY:
+        if (!known) return;
+        slots->columns = columns_of_cells(tab);
+        slots->value = home->from;
+        slots->name = home->rowid;
+        slots->order = home->same;
+        slots->constraint = home->bound;
+        break;
+    case CTR_TAB_FIND_AT:
+        slots->value = ctr_text_print(tab->conn, "?%d", tab->shape.n_keys + 1);
+        break;
+    case CTR_TAB_MERGE_KEY:
+        if (known) slots->constraint = match_anywhere(tab);
+        break;
+    case CTR_TAB_HOME: slots->value = known ? home_of_key(tab) : "NULL"; break;
+    case CTR_TAB_HIGHEST:
+        slots->value = known ? ctr_text_print(tab->conn, "SELECT max(t.%s) FROM %s", home->rowid,
+                                              home->from)
+                             : "NULL";
+        break;
+    default: break;
+    }
 }
 
 void ctr_home_refuse_hidden(ctr_tab *tab)
 {
     if (!ctr_home_is_known(tab)) return;
     ctr_run run = ctr_tab_run(tab);
-    run.slots.name = tab->home.table;
-    run.slots.keys = tab->home.columns;
+    run.slots.value = tab->home.from;
+    run.slots.keys = ctr_text_print(tab->conn, "%s, t.%s", tab->home.keys, tab->home.rowid);
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_HOME_DESCRIBE);
     ctr_run_refuse_hidden(&run, row, tab->shape.n_keys + 1, tab->home.table);
     sqlite3_finalize(row);
 }
 
-/* ---- row ids --------------------------------------------------------------------------------- */
+/* ---- one number ------------------------------------------------------------------------------ */
 
 /* Takes a statement that gives one number; returns whether there is one. */
 static bool ask_number(ctr_tab *tab, ctr_slot *slot, int64_t *number)
@@ -69,6 +122,30 @@ static bool ask_number(ctr_tab *tab, ctr_slot *slot, int64_t *number)
     ctr_tab_give_back(tab, slot);
     return is;
 }
+
+/* ---- rows that are away ---------------------------------------------------------------------- */
+
+/* While memory is doubtful, another connection may have written since. */
+bool ctr_home_any_away(ctr_tab *tab)
+{
+    bool current = tab->known && !tab->doubtful && tab->away.looked &&
+                   tab->away.version == tab->version && tab->away.schemas == tab->file->schemas;
+    if (current) return tab->away.any;
+    int64_t any = 1;
+    ask_number(tab, ctr_tab_take(tab, CTR_TAB_ANY_AWAY), &any);
+    tab->away.any = any != 0;
+    tab->away.looked = tab->known && ctr_rc(tab->conn) == SQLITE_OK;
+    tab->away.version = tab->version;
+    tab->away.schemas = tab->file->schemas;
+    return tab->away.any;
+}
+
+void ctr_home_is_away(ctr_tab *tab)
+{
+    tab->away.any = true;
+}
+
+/* ---- row ids --------------------------------------------------------------------------------- */
 
 bool ctr_home_of(ctr_row *row, sqlite3_value **keys, int64_t *home)
 {
@@ -116,7 +193,7 @@ int64_t ctr_home_free(ctr_tab *tab, bool in_table)
 
 /* ---- rows that are not where they should be -------------------------------------------------- */
 
-static sqlite3_stmt *prepare_place(ctr_tab *tab, ctr_sql which, const char *value)
+static sqlite3_stmt *prepare_home(ctr_tab *tab, ctr_sql which, const char *value)
 {
     ctr_run run = ctr_tab_run(tab);
     run.slots.value = run.slots.constraint = value;
@@ -130,7 +207,7 @@ bool ctr_home_is_off(ctr_tab *tab, int64_t home)
     if (ctr_home_occupied(tab, home) == CTR_OCCUPIED_HOME) return true; /* another key is there */
     if (tab->compared_in == nth) return false;
     ctr_run run = ctr_tab_run(tab);
-    sqlite3_stmt *row = prepare_place(tab, CTR_SQL_HOME_SAMPLE, tab->home.is_home);
+    sqlite3_stmt *row = prepare_home(tab, CTR_SQL_HOME_SAMPLE, is_home(tab));
     bool off = ctr_run_row(&run, row) && sqlite3_column_int(row, 0) != 0;
     sqlite3_finalize(row);
     if (!off && ctr_rc(tab->conn) == SQLITE_OK) tab->compared_in = nth;
@@ -170,7 +247,7 @@ static void join_twin(ctr_tab *tab, int64_t from, int64_t to)
     ctr_row_close(&two);
     ctr_row_close(&one);
     if (!are || ctr_batch_expect(tab, 1)) return;
-    sqlite3_stmt *remove = prepare_place(tab, CTR_SQL_HOME_REMOVE, "");
+    sqlite3_stmt *remove = prepare_home(tab, CTR_SQL_HOME_REMOVE, "");
     ctr_run run = ctr_tab_run(tab);
     if (remove) sqlite3_bind_int64(remove, 1, from);
     ctr_run_row(&run, remove);
@@ -188,7 +265,7 @@ static bool join_twins(ctr_tab *tab)
     ctr_run run = ctr_tab_run(tab);
     const char *same =
         ctr_shape_list(conn, &tab->shape, CTR_KEYS, "a.@ = c.@", " AND ", 1);
-    sqlite3_stmt *row = prepare_place(tab, CTR_SQL_HOME_TWINS, same);
+    sqlite3_stmt *row = prepare_home(tab, CTR_SQL_HOME_TWINS, same);
     while (ctr_run_row(&run, row)) {
         const ctr_change_of_row pair = {.row = sqlite3_column_int64(row, 0),
                                         .number = sqlite3_column_int64(row, 1)};
@@ -209,10 +286,10 @@ int ctr_home_relink(ctr_tab *tab)
     unsigned nth = conn->ended;
     ctr_batch_refuse_triggers_anew(tab);
     do {
-        const char *is_home = ctr_home_is_known(tab) ? tab->home.is_home : "0";
-        sqlite3_stmt *mark = prepare_place(tab, CTR_SQL_HOME_MARK_STRAYS, is_home);
+        sqlite3_stmt *mark = prepare_home(tab, CTR_SQL_HOME_MARK_STRAYS, is_home(tab));
         if (ctr_rc(conn) == SQLITE_OK) ctr_problem_sqlite(conn, ctr_run_to_end(mark));
         sqlite3_finalize(mark);
+        ctr_home_is_away(tab);
     } while (join_twins(tab));
     if (ctr_rc(conn) == SQLITE_OK)
         tab->compared_in = nth + 1;

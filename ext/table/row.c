@@ -429,8 +429,19 @@ static void take_stamps_of(ctr_row *row, sqlite3_stmt *stands)
     row->has_stamps = ctr_regular_take(row->tab, stands, &row->stamps) == SQLITE_OK;
 }
 
+/* Is it a row of the tracked table whose cells are not there? Takes its row id. */
+static bool take_home(ctr_row *row, sqlite3_stmt *stands)
+{
+    int column = CTR_FIND_COLUMNS + row->shape->n_columns + row->shape->replicated;
+    if (!row->shape->linked || sqlite3_column_count(stands) <= column) return false;
+    row->has_home = true;
+    row->home = sqlite3_column_int64(stands, column);
+    return sqlite3_column_type(stands, CTR_FIND_ROWID) == SQLITE_NULL;
+}
+
 static void take_row(ctr_row *row, sqlite3_stmt *stands)
 {
+    if (take_home(row, stands)) return;
     sqlite3_value *rowid = sqlite3_column_value(stands, CTR_FIND_ROWID);
     if (sqlite3_value_type(rowid) == SQLITE_NULL) {
         ctr_refuse_hidden(row->conn, row->tab->table);
@@ -546,27 +557,37 @@ static void read_ahead(ctr_row *row)
     ctr_problem_raise_if(row->conn, &trouble, ctr_problem_rolls_back(trouble.rc));
 }
 
-bool ctr_row_may_be_new(ctr_row *row, sqlite3_value **keys)
+/* In a linked table such a row is at `home`. */
+bool ctr_row_may_be_new(ctr_row *row, sqlite3_value **keys, const int64_t *home)
 {
-    return !find_known(row, keys) && ctr_rc(row->conn) == SQLITE_OK && row->packed && row->exact;
+    if (find_known(row, keys) || ctr_rc(row->conn) != SQLITE_OK || !row->packed || !row->exact)
+        return false;
+    if (!row->shape->linked) return true;
+    row->has_home = home && ctr_home_is_known(row->tab) && !ctr_home_any_away(row->tab);
+    if (row->has_home) row->home = *home;
+    return row->has_home;
 }
 
-static int find_by(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys)
+/* Finds by the key, and by a row id if that is not NULL. */
+static int find_by(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys, const int64_t *at)
 {
     ctr_slot *slot = ctr_tab_take(row->sql, which);
     if (!slot) return ctr_rc(row->conn);
     ctr_row_lend_keys(row, slot->kept.statement, keys);
+    if (at) sqlite3_bind_int64(slot->kept.statement, row->shape->n_keys + 1, *at);
     return find(row, slot);
 }
 
-/* Looks for a row that is not where it should be (table/home.c). */
-static void find_off(ctr_row *row, sqlite3_value **keys)
+/* Finds cells of a linked table that are not at home. */
+static void find_away(ctr_row *row, sqlite3_value **keys)
 {
-    row->has_home = ctr_home_of(row, keys, &row->home);
-    if (!row->has_home || !ctr_home_is_off(row->tab, row->home)) return;
+    if (ctr_home_any_away(row->tab)) find_by(row, CTR_TAB_FIND_AWAY, keys, NULL);
+    if (row->found || !row->has_home || !ctr_home_is_off(row->tab, row->home)) return;
     bool writes = row->tab->file->checked && !row->writing && !row->tab->writing;
     if (writes) ctr_home_relink(row->tab);
-    find_by(row, writes ? CTR_TAB_FIND_KEY : CTR_TAB_SCAN_KEY, keys);
+    if (!writes) find_by(row, CTR_TAB_SCAN_KEY, keys, NULL);
+    if (writes) find_by(row, CTR_TAB_FIND_KEY, keys, NULL);
+    if (writes && !row->found) find_by(row, CTR_TAB_FIND_AWAY, keys, NULL);
 }
 
 int ctr_row_find_key(ctr_row *row, sqlite3_value **keys)
@@ -578,8 +599,20 @@ int ctr_row_find_key(ctr_row *row, sqlite3_value **keys)
         read_ahead(row);
         if (find_known(row, keys) || ctr_rc(row->conn) != SQLITE_OK) return ctr_rc(row->conn);
     }
-    if (find_by(row, CTR_TAB_FIND_KEY, keys) == SQLITE_OK && !row->found && row->shape->linked)
-        find_off(row, keys);
+    if (find_by(row, CTR_TAB_FIND_KEY, keys, NULL) == SQLITE_OK && !row->found &&
+        row->shape->linked)
+        find_away(row, keys);
+    return ctr_rc(row->conn);
+}
+
+int ctr_row_find_at(ctr_row *row, sqlite3_value **keys, int64_t home)
+{
+    if (!ctr_home_is_known(row->tab)) return ctr_row_find_key(row, keys);
+    if (find_known(row, keys) || ctr_rc(row->conn) != SQLITE_OK) return ctr_rc(row->conn);
+    if (find_by(row, CTR_TAB_FIND_AT, keys, &home) || row->found) return ctr_rc(row->conn);
+    row->has_home = true;
+    row->home = home;
+    find_away(row, keys);
     return ctr_rc(row->conn);
 }
 
@@ -1100,9 +1133,12 @@ static bool is_to_live(ctr_row *row)
 /* A new row is at home if its row is in the tracked table and the row id is free. One that is to be
  * shown there gets a row id that is free in both: then it settles. Returns false if it cannot be
  * written unless it is looked for. */
-static bool take_place(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys, new_place *place)
+static bool take_place(ctr_row *row, ctr_tab_sql which, new_place *place)
 {
-    if (which == CTR_TAB_INSERT_NEW) return ctr_home_of(row, keys, &place->rowid);
+    if (which == CTR_TAB_INSERT_NEW) {
+        place->rowid = row->home;
+        return row->has_home;
+    }
     place->rowid = row->home;
     place->away = !row->has_home || ctr_home_occupied(row->tab, row->home) != CTR_OCCUPIED_NOT;
     if (place->away)
@@ -1118,7 +1154,8 @@ static bool insert_cells(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys)
                 is_stored_whole(row->conn, keys[0]);
     new_place place = {.away = false};
     if (!fits) refuse_odd_key(row, keys);
-    if (row->shape->linked && !take_place(row, which, keys, &place)) return false;
+    if (row->shape->linked && !take_place(row, which, &place)) return false;
+    if (place.away) ctr_home_is_away(row->tab);
     if (write_cells(row, which, keys, row->shape->linked ? &place : NULL)) return false;
     if (sqlite3_total_changes(row->conn->db) == before) return false;
     row->rowid = sqlite3_last_insert_rowid(row->conn->db);
@@ -1179,12 +1216,14 @@ static void write_place(ctr_row *row, ctr_tab_sql which)
 
 void ctr_row_leave(ctr_row *row)
 {
-    if (row->shape->linked && row->found) write_place(row, CTR_TAB_LEAVE);
+    if (!row->shape->linked || !row->found) return;
+    ctr_home_is_away(row->tab);
+    write_place(row, CTR_TAB_LEAVE);
 }
 
 void ctr_row_settle(ctr_row *row, sqlite3_value **keys)
 {
     int64_t home;
-    if (row->shape->linked && row->found && ctr_home_of(row, keys, &home) && home == row->rowid)
+    if (row->shape->linked && row->found && ctr_home_any_away(row->tab) && ctr_home_of(row, keys, &home) && home == row->rowid)
         write_place(row, CTR_TAB_SETTLE);
 }

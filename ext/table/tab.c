@@ -118,6 +118,9 @@ static const struct {
     [CTR_TAB_FLOORS] = {CTR_SQL_ROWS_OF_PARAMETERS, NULL, floors_and_sums, NULL},
     [CTR_TAB_SCAN_KEY] = {CTR_SQL_ROWS_FIND_KEY, found_columns, ctr_shape_key_match, NULL},
     [CTR_TAB_HOME] = {CTR_SQL_HOME_OF, NULL, NULL, NULL},
+    [CTR_TAB_FIND_AWAY] = {CTR_SQL_HOME_FIND_AWAY, found_columns, ctr_shape_key_match, NULL},
+    [CTR_TAB_FIND_AT] = {CTR_SQL_HOME_FIND_AT, found_columns, ctr_shape_key_match, NULL},
+    [CTR_TAB_ANY_AWAY] = {CTR_SQL_HOME_ANY_AWAY, NULL, NULL, NULL},
     [CTR_TAB_LEAVE] = {CTR_SQL_HOME_LEAVE, NULL, NULL, NULL},
     [CTR_TAB_SETTLE] = {CTR_SQL_HOME_SETTLE, NULL, NULL, NULL},
     [CTR_TAB_OCCUPIED] = {CTR_SQL_HOME_OCCUPIED, NULL, NULL, NULL},
@@ -159,34 +162,17 @@ static void keep_in(ctr_tab *tab, ctr_slot *slot, ctr_run *run, ctr_sql sql)
         slot->kept.statement = ctr_run_prepare(run, sql);
 }
 
-/* Does it say where the rows of the tracked table are? */
-static bool uses_home(ctr_tab_sql which)
-{
-    return which == CTR_TAB_FIND_KEY || which == CTR_TAB_MERGE_KEY || which == CTR_TAB_INSERT_NEW ||
-           which == CTR_TAB_HOME || which == CTR_TAB_HIGHEST;
-}
-
 static void prepare_slot(ctr_tab *tab, ctr_slot *slot, ctr_tab_sql which)
 {
     ctr_text *mark = ctr_text_mark(tab->conn);
     ctr_run run = ctr_tab_run(tab);
-    ctr_sql sql = TAB_STATEMENTS[which].sql;
     run.slots.columns = run.slots.changes = run.slots.keys =
         list(tab, TAB_STATEMENTS[which].columns);
     run.slots.constraint = run.slots.values = list(tab, TAB_STATEMENTS[which].constraint);
     run.slots.value = list(tab, TAB_STATEMENTS[which].value);
-    if (tab->shape.linked && uses_home(which)) {
-        bool known = ctr_home_is_known(tab);
-        if (which == CTR_TAB_FIND_KEY || which == CTR_TAB_MERGE_KEY)
-            run.slots.constraint = ctr_home_match(tab);
-        else if (which == CTR_TAB_INSERT_NEW)
-            run.slots.value = ctr_home_is_away(tab);
-        else
-            run.slots.value = !known                   ? "NULL"
-                              : which == CTR_TAB_HOME ? tab->home.home
-                                                       : tab->home.highest;
-        if (which == CTR_TAB_INSERT_NEW) sql = CTR_SQL_HOME_INSERT_NEW;
-    }
+    ctr_sql sql = TAB_STATEMENTS[which].sql;
+    if (tab->shape.linked) ctr_home_slots(tab, which, &run.slots);
+    if (tab->shape.linked && which == CTR_TAB_FIND_KEY) sql = ctr_home_find_sql(tab);
     keep_in(tab, slot, &run, sql);
     ctr_text_release(tab->conn, mark);
 }

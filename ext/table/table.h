@@ -178,6 +178,9 @@ typedef enum ctr_tab_sql {
     CTR_TAB_FLOORS, /* the floors; then their number, the rows and bytes removed so far */
     CTR_TAB_SCAN_KEY, /* to CTR_TAB_HIGHEST: of a linked table, see table/home.c */
     CTR_TAB_HOME,
+    CTR_TAB_FIND_AWAY,
+    CTR_TAB_FIND_AT, /* by the key and a row id */
+    CTR_TAB_ANY_AWAY,
     CTR_TAB_LEAVE,
     CTR_TAB_SETTLE,
     CTR_TAB_OCCUPIED,
@@ -206,15 +209,16 @@ typedef struct ctr_journal_mark {
     uint64_t writes; /* 0: unknown */
 } ctr_journal_mark;
 
-/* How a statement finds a row of the tracked table: table/home.c. SQL, owned; NULL: the table is
- * not known, or none of the names of its row id is left. */
+/* How a statement finds a row t of the tracked table, and its cells c: table/home.c. SQL, owned;
+ * NULL: the table is not known, or none of the names of its row id is left. */
 typedef struct ctr_home {
-    char *home;     /* SELECT "_rowid_" FROM "main"."products" WHERE "sku" = ?1 */
-    char *is_home;  /* EXISTS (SELECT ... AS t WHERE t."_rowid_" = c._rowid_ AND t."sku" = c."sku") */
-    char *highest;  /* SELECT max("_rowid_") FROM "main"."products" */
-    char *table;    /* its name */
-    char *columns;  /* "sku", "_rowid_" */
-    unsigned as_of; /* ctr_file.schemas for which they hold; 0: none */
+    char *table;       /* its name */
+    char *from;        /* "main"."products" AS t */
+    char *bound;       /* t."sku" = ?1 */
+    char *same;        /* c."sku" = t."sku" */
+    char *keys;        /* t."sku" */
+    const char *rowid; /* _rowid_; static */
+    unsigned as_of;    /* ctr_file.schemas for which they hold; 0: none */
 } ctr_home;
 
 typedef struct ctr_tab {
@@ -234,6 +238,10 @@ typedef struct ctr_tab {
 
     ctr_home home;      /* owned; of a linked table */
     unsigned compared_in; /* the transaction in which the places of some rows were right; 0: none */
+    struct {
+        bool looked, any;          /* some row of a linked table may be away */
+        unsigned version, schemas; /* tab->version and file->schemas then */
+    } away;
 
     bool writing; /* a row of it is being written */
     ctr_slot slots[CTR_TAB_STATEMENTS];
@@ -1008,9 +1016,15 @@ void ctr_tab_forget(ctr_file *file, const char *table);
 bool ctr_home_is_known(ctr_tab *tab);
 void ctr_home_close(ctr_home *home);
 
-/* Return conditions for the row with the key ?1, ?2, ...: wherever it is; if it is away. */
-const char *ctr_home_match(ctr_tab *tab);
-const char *ctr_home_is_away(ctr_tab *tab);
+/* Fills in what a statement of a linked table says of that. */
+void ctr_home_slots(ctr_tab *tab, ctr_tab_sql which, ctr_slots *slots);
+
+/* Returns the statement by which its rows are found by the key. */
+ctr_sql ctr_home_find_sql(ctr_tab *tab);
+
+/* Returns whether a row may be away. */
+bool ctr_home_any_away(ctr_tab *tab);
+void ctr_home_is_away(ctr_tab *tab); /* some row is, from now on */
 
 /* Fails if an authorizer hides the key of the tracked table. */
 void ctr_home_refuse_hidden(ctr_tab *tab);
@@ -1051,11 +1065,15 @@ void ctr_row_reorder(ctr_row *row);
 /* Looks for the row with these key values, in key order. They may have any type: the columns'
  * affinity applies. Fails on a malformed cell, and names column and key. */
 int ctr_row_find_key(ctr_row *row, sqlite3_value **keys);
+
+/* The same for a key that the tracked table has, or just had, at this row id. */
+int ctr_row_find_at(ctr_row *row, sqlite3_value **keys, int64_t home);
+
 int ctr_row_find_rowid(ctr_row *row, int64_t rowid);
 
 /* Looks for the row in memory alone, and returns whether it may still be written as a new one: it
- * is not there, and its key is stored as it is. */
-bool ctr_row_may_be_new(ctr_row *row, sqlite3_value **keys);
+ * is not there, and its key is stored as it is. `home`: its row id in the tracked table, or NULL. */
+bool ctr_row_may_be_new(ctr_row *row, sqlite3_value **keys, const int64_t *home);
 
 /* Returns whether the table has no row. */
 bool ctr_row_is_none_stored(ctr_row *row);

@@ -1183,6 +1183,9 @@ static void take_handed(ctr_tracked_row *row, sqlite3_value **columns, const str
 {
     ctr_conn *conn = row->table->joined.conn;
     ctr_table *table = row->table;
+    sqlite3_value *at = columns[ctr_table_at(&table->shape)];
+    table->has_at = table->shape.linked && sqlite3_value_type(at) == SQLITE_INTEGER;
+    table->at = table->has_at ? sqlite3_value_int64(at) : 0;
     if (event->has_key) ctr_write_collect_key(table, columns);
     if (ctr_rc(conn) == SQLITE_OK && event->has_values)
         take_values(table, columns, row->now, false, event->event == CTR_ROW_DELETED);
@@ -1233,6 +1236,7 @@ static bool take_reported(ctr_table *table, sqlite3_value **columns)
     if (ctr_rc(table->joined.conn) == SQLITE_OK && event->replaces && table->reports->n_may_go > 0)
         reconcile_replaced(table);
     free_row_room(&row, &few);
+    table->has_at = false;
     return true;
 }
 

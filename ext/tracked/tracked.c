@@ -711,27 +711,20 @@ ctr_tracked *ctr_tracked_hold(ctr_tab *tab)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* The parts of the statements: SELECT "_rowid_" FROM "main"."products" AS t WHERE ... */
-static void fill_home(const ctr_tracked *tracked, ctr_home *to)
+static void fill_home(const ctr_tracked *tracked, ctr_home *home)
 {
     ctr_conn *conn = tracked->conn;
-    const char *rowid = tracked->rowid, *schema = tracked->schema, *table = tracked->table;
-    sqlite3_str *home = sqlite3_str_new(NULL), *is_home = sqlite3_str_new(NULL),
-                *highest = sqlite3_str_new(NULL), *columns = sqlite3_str_new(NULL);
-    sqlite3_str_appendf(home, "SELECT %s FROM \"%w\".\"%w\" WHERE ", rowid, schema, table);
-    ctr_list_bound_key(tracked, home, "");
-    const char *same = ctr_list_key_match(tracked);
-    sqlite3_str_appendf(is_home, "EXISTS (SELECT 1 FROM \"%w\".\"%w\" AS t WHERE t.%s = "
-                                 "c._rowid_ AND %s)",
-                        schema, table, rowid, same);
-    sqlite3_str_appendf(highest, "SELECT max(%s) FROM \"%w\".\"%w\"", rowid, schema, table);
-    ctr_list_keys(tracked, columns, "");
-    sqlite3_str_appendf(columns, ", %s", rowid);
-    to->home = ctr_text_finish(conn, home);
-    to->is_home = ctr_text_finish(conn, is_home);
-    to->highest = ctr_text_finish(conn, highest);
-    to->columns = ctr_text_finish(conn, columns);
-    to->table = ctr_text_copy(conn, table);
+    sqlite3_str *from = sqlite3_str_new(NULL), *bound = sqlite3_str_new(NULL),
+                *keys = sqlite3_str_new(NULL);
+    sqlite3_str_appendf(from, "\"%w\".\"%w\" AS t", tracked->schema, tracked->table);
+    ctr_list_bound_key(tracked, bound, "t.");
+    ctr_list_keys(tracked, keys, "t.");
+    home->table = ctr_text_copy(conn, tracked->table);
+    home->from = ctr_text_finish(conn, from);
+    home->bound = ctr_text_finish(conn, bound);
+    home->keys = ctr_text_finish(conn, keys);
+    home->same = ctr_text_copy(conn, ctr_list_key_match(tracked));
+    home->rowid = tracked->rowid;
 }
 
 void ctr_tracked_find_home(ctr_tab *tab, ctr_home *home)

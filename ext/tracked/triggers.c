@@ -81,6 +81,16 @@ static void list_regular_columns(const ctr_tracked *tracked, sqlite3_str *fires,
     list_masks(columns, n, "||','||", passed);
 }
 
+/* Appends the row id of the row, or without a prefix the column that takes it. */
+static void list_at(const ctr_tracked *tracked, sqlite3_str *out, const char *prefix)
+{
+    if (!ctr_tracked_has_homes(tracked)) return;
+    if (prefix)
+        sqlite3_str_appendf(out, ", %s%s", prefix, tracked->rowid);
+    else
+        sqlite3_str_appendall(out, ", _at");
+}
+
 /* ---- the texts of the triggers --------------------------------------------------------------- */
 
 /* The triggers; the name of each is that of the counter table, _ and the suffix. */
@@ -181,11 +191,14 @@ static void list_replaced(const ctr_tracked *tracked, ctr_sql trigger, const gro
  * row will have. */
 static void list_leaving(const ctr_tracked *tracked, ctr_sql trigger, const growing_lists *to)
 {
+    list_at(tracked, to->columns, NULL);
     ctr_list_keys(tracked, to->changes, "OLD.");
+    list_at(tracked, to->changes, "OLD.");
     for (int i = 0; i < tracked->shape->n_keys; i++) {
         sqlite3_str_appendall(to->values, i ? ", " : "");
         ctr_constraints_append_new(to->values, tracked, ctr_tracked_key(tracked, i)->name);
     }
+    sqlite3_str_appendall(to->values, ", NULL"); /* it is another row */
     if (trigger == CTR_SQL_TRACK_ON_LEAVE_BY_INSERT) match_key(tracked, false, to->constraint);
     if (trigger != CTR_SQL_TRACK_ON_LEAVE_BY_UPDATE) return;
     ctr_list_keys(tracked, to->order, "");
@@ -227,11 +240,16 @@ static void fill_lists(const ctr_tracked *tracked, const struct tracked_trigger 
     }
     if (trigger->text == CTR_SQL_TRACK_ON_REGULAR) {
         ctr_list_keys(tracked, to->values, "NEW.");
+        list_at(tracked, to->columns, NULL);
+        list_at(tracked, to->values, "NEW.");
         list_regular_columns(tracked, to->order, to->constraint, to->values);
         return;
     }
     ctr_list_row(tracked, to->values, "NEW.");
     ctr_list_row(tracked, to->changes, "OLD.");
+    list_at(tracked, to->columns, NULL);
+    list_at(tracked, to->values, "NEW.");
+    list_at(tracked, to->changes, "OLD.");
     if (trigger->text == CTR_SQL_TRACK_ON_UPDATE) {
         list_update(tracked, to->columns, to->order);
         ctr_list_values(tracked, to->values, "OLD.");
