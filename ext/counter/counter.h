@@ -47,6 +47,7 @@ typedef struct ctr_table {
     ctr_given *given;              /* room for the values of an INSERT, by counter */
     bool has_at;                   /* the row of `keys` is, or was, in the tracked table */
     int64_t at;                    /* at this row id */
+    bool at_new;                   /* it was inserted just now */
     bool holds_keys;               /* `keys` are copies, which ctr_table_end_row frees */
     const struct ctr_front *front; /* borrowed; NULL for the table of one file */
 

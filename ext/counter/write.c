@@ -235,7 +235,7 @@ int ctr_table_find(ctr_table *table)
     if (table->front)
         table->front->find(table);
     else if (make_ready(table) == SQLITE_OK && table->has_at)
-        ctr_row_find_at(table->row, table->keys, table->at);
+        ctr_row_find_at(table->row, table->keys, table->at, table->at_new);
     else if (ctr_rc(conn) == SQLITE_OK)
         ctr_row_find_key(table->row, table->keys);
     return ctr_rc(conn);

@@ -370,6 +370,7 @@ static void tracking_open_counters(tracking_call *call)
     if (ctr_rc(call->conn) != SQLITE_OK) return;
     ctr_tracked_close(&call->tracked);
     ctr_shape_close(&call->shape);
+    ctr_stored_mend_index(call->file, call->counters);
     ctr_stored_read(&call->shape, call->conn, call->schema, call->counters);
     const ctr_objects *objects = ctr_file_objects(call->file);
     if (objects)

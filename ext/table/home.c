@@ -200,12 +200,12 @@ static sqlite3_stmt *prepare_home(ctr_tab *tab, ctr_sql which, const char *value
     return ctr_run_prepare(&run, which);
 }
 
-bool ctr_home_is_off(ctr_tab *tab, int64_t home)
+bool ctr_home_is_off(ctr_tab *tab, const int64_t *home, bool is_new)
 {
     unsigned nth = tab->conn->ended + 1;
     if (!ctr_home_is_known(tab)) return false;
-    if (ctr_home_occupied(tab, home) == CTR_OCCUPIED_HOME) return true; /* another key is there */
-    if (tab->compared_in == nth) return false;
+    if (home && ctr_home_occupied(tab, *home) == CTR_OCCUPIED_HOME) return true; /* by another key */
+    if (is_new || tab->compared_in == nth) return false;
     ctr_run run = ctr_tab_run(tab);
     sqlite3_stmt *row = prepare_home(tab, CTR_SQL_HOME_SAMPLE, is_home(tab));
     bool off = ctr_run_row(&run, row) && sqlite3_column_int(row, 0) != 0;

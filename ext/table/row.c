@@ -578,11 +578,12 @@ static int find_by(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys, const 
     return find(row, slot);
 }
 
-/* Finds cells of a linked table that are not at home. */
-static void find_away(ctr_row *row, sqlite3_value **keys)
+/* Finds cells of a linked table that are not at home; `is_new`: most likely there are none. */
+static void find_away(ctr_row *row, sqlite3_value **keys, bool is_new)
 {
     if (ctr_home_any_away(row->tab)) find_by(row, CTR_TAB_FIND_AWAY, keys, NULL);
-    if (row->found || !row->has_home || !ctr_home_is_off(row->tab, row->home)) return;
+    if (row->found || (!row->has_home && !row->arrives)) return;
+    if (!ctr_home_is_off(row->tab, row->has_home ? &row->home : NULL, is_new)) return;
     bool writes = row->tab->file->checked && !row->writing && !row->tab->writing;
     if (writes) ctr_home_relink(row->tab);
     if (!writes) find_by(row, CTR_TAB_SCAN_KEY, keys, NULL);
@@ -601,18 +602,18 @@ int ctr_row_find_key(ctr_row *row, sqlite3_value **keys)
     }
     if (find_by(row, CTR_TAB_FIND_KEY, keys, NULL) == SQLITE_OK && !row->found &&
         row->shape->linked)
-        find_away(row, keys);
+        find_away(row, keys, false);
     return ctr_rc(row->conn);
 }
 
-int ctr_row_find_at(ctr_row *row, sqlite3_value **keys, int64_t home)
+int ctr_row_find_at(ctr_row *row, sqlite3_value **keys, int64_t home, bool is_new)
 {
     if (!ctr_home_is_known(row->tab)) return ctr_row_find_key(row, keys);
     if (find_known(row, keys) || ctr_rc(row->conn) != SQLITE_OK) return ctr_rc(row->conn);
     if (find_by(row, CTR_TAB_FIND_AT, keys, &home) || row->found) return ctr_rc(row->conn);
     row->has_home = true;
     row->home = home;
-    find_away(row, keys);
+    find_away(row, keys, is_new);
     return ctr_rc(row->conn);
 }
 

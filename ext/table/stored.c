@@ -331,11 +331,15 @@ bool ctr_stored_shares(const ctr_objects *objects)
 
 /* ---- creating -------------------------------------------------------------------------------- */
 
+/* The keys of a linked table come first, in the order of the key. */
 static const char *definition_list(ctr_conn *conn, const ctr_shape *shape)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     for (int i = 0; i < shape->n_columns; i++) {
-        const ctr_column *column = &shape->columns[i];
+        bool is_key = shape->linked && i < shape->n_keys;
+        const ctr_column *column = &shape->columns[is_key          ? shape->keys[i]
+                                                   : shape->linked ? shape->counters[i - shape->n_keys]
+                                                                   : i];
         sqlite3_str_appendf(out, "%s\"%w\" ", i ? ", " : "", column->name);
         if (column->key < 0)
             sqlite3_str_appendall(out, column->kind->stored);
@@ -393,6 +397,29 @@ void ctr_stored_create(const ctr_shape *shape, ctr_conn *conn, const char *schem
     ctr_run_do(&run, create_cells(shape), NULL);
     if (shape->linked) ctr_run_do(&run, CTR_SQL_HOME_INDEX, NULL);
     create_shared(conn, schema);
+}
+
+void ctr_stored_mend_index(ctr_file *file, const char *table)
+{
+    ctr_conn *conn = file->conn;
+    const ctr_objects *objects = ctr_file_objects(file);
+    if (!objects || ctr_schema_objects_stored(objects, table, "cells_away") ||
+        !ctr_schema_objects_stored(objects, table, "cells"))
+        return;
+    ctr_run run = ctr_run_on(conn, file->schema, table);
+    bool linked = false;
+    sqlite3_str *keys = sqlite3_str_new(NULL);
+    run.slots.name = ctr_text_print(conn, "%s_cells", table);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
+    while (ctr_run_row(&run, row)) {
+        const char *name = ctr_text_column(conn, row, 1);
+        linked = linked || (name && strcmp(name, "_away") == 0);
+        if (name && sqlite3_column_int(row, 3)) /* NOT NULL */
+            sqlite3_str_appendf(keys, "%s\"%w\"", ctr_text_separator(keys, ", "), name);
+    }
+    sqlite3_finalize(row);
+    run.slots.keys = ctr_text_built(conn, keys);
+    if (linked) ctr_run_do(&run, CTR_SQL_HOME_INDEX, NULL);
 }
 
 void ctr_stored_drop(ctr_conn *conn, const char *schema, const char *table)
@@ -502,7 +529,9 @@ static void read_key(ctr_run *run, key_columns *keys)
 
 /* ---- reading: the columns -------------------------------------------------------------------- */
 
-static const char NO_KEY[] = "it has no UNIQUE constraint over the key";
+static const char NO_KEY[] = "it has no UNIQUE constraint over the key",
+                  NO_INDEX[] = "its index was dropped: counter_track or counter_replicate of the "
+                               "tracked table makes it again";
 
 /* One row of SCHEMA_COLUMNS. Is it the row id? */
 static bool read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys, ctr_shape *shape)
@@ -525,7 +554,7 @@ static bool read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys
     if (*name == '_') return is_rowid;
     if (ctr_declaration_reserves(name)) damaged(run, "a column has the reserved name ", name);
     if (key < 0 && !ctr_kind_of_stored(type) && keys->n == 0 && !shape->keyed)
-        damaged(run, NO_KEY, "");
+        damaged(run, shape->linked ? NO_INDEX : NO_KEY, "");
     if (key < 0 && !ctr_kind_of_stored(type))
         damaged(run, "a column is neither a BLOB nor part of the key: ", name);
     if (key >= 0 && !ctr_declaration_is_plain(type))
@@ -616,6 +645,7 @@ int ctr_stored_read(ctr_shape *shape, ctr_conn *conn, const char *schema, const 
     sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
     while (ctr_run_row(&run, row)) has_rowid |= read_column(&run, row, &keys, shape);
     sqlite3_finalize(row);
+    if (keys.n == 0 && shape->linked) damaged(&run, NO_INDEX, "");
     if (keys.n == 0 && !shape->keyed) damaged(&run, NO_KEY, "");
     if (!has_rowid) damaged(&run, "it has no row id _id", "");
     if (shape->n_keys != keys.n + shape->keyed)

@@ -915,6 +915,7 @@ bool ctr_stored_shares(const ctr_objects *objects);
  * ctr_stored_forget, and by ctr_fold_drop what is in the journal. */
 void ctr_stored_create(const ctr_shape *shape, ctr_conn *conn, const char *schema,
                        const char *table);
+void ctr_stored_mend_index(ctr_file *file, const char *table); /* of a linked table, if it lacks it */
 void ctr_stored_drop(ctr_conn *conn, const char *schema, const char *table);
 void ctr_stored_rename(const ctr_shape *shape, ctr_conn *conn, const char *schema,
                        const char *table, const char *to);
@@ -1041,9 +1042,9 @@ ctr_occupied ctr_home_occupied(ctr_tab *tab, int64_t rowid);
 int64_t ctr_home_free(ctr_tab *tab, bool in_table);
 
 /* Returns whether rows seem not to be where they should be, for the table was stored anew: the one
- * that is at `home`, where a row of the tracked table is whose cells were not found; or, compared
- * once in a transaction, the last one and 64 others. */
-bool ctr_home_is_off(ctr_tab *tab, int64_t home);
+ * that is at `home` (NULL: none), where a row of the tracked table is whose cells were not found; or,
+ * compared once in a transaction unless that row is new, the last one and 64 others. */
+bool ctr_home_is_off(ctr_tab *tab, const int64_t *home, bool is_new);
 
 /* Marks all rows that are not at home, and joins rows of one key. */
 int ctr_home_relink(ctr_tab *tab);
@@ -1066,8 +1067,9 @@ void ctr_row_reorder(ctr_row *row);
  * affinity applies. Fails on a malformed cell, and names column and key. */
 int ctr_row_find_key(ctr_row *row, sqlite3_value **keys);
 
-/* The same for a key that the tracked table has, or just had, at this row id. */
-int ctr_row_find_at(ctr_row *row, sqlite3_value **keys, int64_t home);
+/* The same for a key that the tracked table has, or just had, at this row id; `is_new`: its row was
+ * inserted just now. */
+int ctr_row_find_at(ctr_row *row, sqlite3_value **keys, int64_t home, bool is_new);
 
 int ctr_row_find_rowid(ctr_row *row, int64_t rowid);
 

@@ -1186,6 +1186,7 @@ static void take_handed(ctr_tracked_row *row, sqlite3_value **columns, const str
     sqlite3_value *at = columns[ctr_table_at(&table->shape)];
     table->has_at = table->shape.linked && sqlite3_value_type(at) == SQLITE_INTEGER;
     table->at = table->has_at ? sqlite3_value_int64(at) : 0;
+    table->at_new = event->event == CTR_ROW_INSERTED;
     if (event->has_key) ctr_write_collect_key(table, columns);
     if (ctr_rc(conn) == SQLITE_OK && event->has_values)
         take_values(table, columns, row->now, false, event->event == CTR_ROW_DELETED);

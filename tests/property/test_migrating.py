@@ -216,7 +216,7 @@ class File:
             return
         name = draw.choice(names)
         rows(self.db, "SELECT counter_untrack('t', ?)", self.shown[name])
-        for index, in rows(self.db, "SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"):
+        for index, in rows(self.db, "SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name = 't'"):
             self.db.execute(f"DROP INDEX {index}")
         self.db.execute(f"ALTER TABLE t DROP COLUMN {self.shown[name]}")
         del self.kinds[name], self.shown[name]
