@@ -24,16 +24,12 @@ SELECT _rowid_, "{columns}" FROM "{schema}"."{table}_cells" WHERE _rowid_ = "{va
 -- name: HOME_ANY_AWAY
 SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_cells" INDEXED BY "{table}_cells_away" WHERE _away);
 
--- The row id of the row of the tracked table with this key, or NULL.
--- name: HOME_OF
-SELECT ("{value}");
-
 -- Only prepared, for the types of its columns.
 -- name: HOME_DESCRIBE
 SELECT "{keys}" FROM "{value}";
 
 -- name: HOME_LEAVE
-UPDATE "{schema}"."{table}_cells" SET _away = 1 WHERE _rowid_ = ?1 AND _away IS NULL;
+UPDATE "{schema}"."{table}_cells" SET _away = 1 WHERE _rowid_ IN (?1, ?2) AND _away IS NULL;
 
 -- name: HOME_SETTLE
 UPDATE "{schema}"."{table}_cells" SET _away = NULL WHERE _rowid_ = ?1 AND _away;
@@ -49,24 +45,19 @@ SELECT min(coalesce(min(_rowid_), 0), 0) FROM "{schema}"."{table}_cells";
 -- name: HOME_HIGHEST
 SELECT max(coalesce((SELECT max(_rowid_) FROM "{schema}"."{table}_cells"), 0), coalesce(("{value}"), 0), 0);
 
--- Is one of the last row and of 64 spread ones not where it should be? The value says whether the
--- row c is at home.
--- name: HOME_SAMPLE
-SELECT EXISTS (
-  SELECT 1 FROM "{schema}"."{table}_cells" AS c
-   WHERE c._away IS NULL AND NOT ("{value}") AND c._rowid_ IN (
-     WITH RECURSIVE step(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM step WHERE i < 63)
-     SELECT (SELECT _rowid_ FROM "{schema}"."{table}_cells"
-              WHERE _rowid_ >= (SELECT min(_rowid_) FROM "{schema}"."{table}_cells") / 64 * (64 - i) +
-                               (SELECT max(_rowid_) FROM "{schema}"."{table}_cells") / 64 * i
-              ORDER BY _rowid_ LIMIT 1) FROM step
-     UNION SELECT max(_rowid_) FROM "{schema}"."{table}_cells"));
+-- For which schema the places hold: seq, the table and the triggers; rows, that and the file.
+-- name: HOME_HOLDS
+SELECT seq, rows FROM "{schema}".counter_state
+ WHERE tab = :tab AND kind = 'home' AND row = 0 AND name = '';
 
--- Rows that are not where they should be.
--- name: HOME_STRAYS
-SELECT _rowid_ FROM "{schema}"."{table}_cells" AS c WHERE _away IS NULL AND NOT ("{value}");
+-- name: HOME_HOLD
+INSERT OR REPLACE INTO "{schema}".counter_state(tab, kind, seq, rows)
+VALUES (:tab, 'home', :mark, :numbers);
 
--- Marks them, but for those whose key another row has that is away.
+-- name: HOME_COOKIE
+PRAGMA "{schema}".schema_version;
+
+-- Marks the rows that are not at home, but for those whose key another row has that is away.
 -- name: HOME_MARK_STRAYS
 UPDATE OR IGNORE "{schema}"."{table}_cells" SET _away = 1
  WHERE _rowid_ IN (SELECT _rowid_ FROM "{schema}"."{table}_cells" AS c

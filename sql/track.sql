@@ -101,12 +101,12 @@ INSERT INTO "{table}"(_event, "{columns}") VALUES ('leaves', "{changes}"); END;
 -- name: TRACK_ON_LEAVE_BY_UPDATE
 CREATE TRIGGER "{schema}"."{table}_before_key" BEFORE UPDATE OF "{order}" ON "{name}" WHEN "{constraint}" BEGIN
 INSERT INTO "{table}"(_event, "{columns}") VALUES ('leaves', "{changes}"); INSERT INTO
-"{table}"(_event, "{columns}") VALUES ('{value}', "{values}"); END;
+"{table}"(_event, "{columns}") SELECT '{value}', "{values}" FROM "{name}" WHERE "{keys}"; END;
 
 -- name: TRACK_ON_LEAVE_BY_INSERT
 CREATE TRIGGER "{schema}"."{table}_before_replace" BEFORE INSERT ON "{name}" WHEN
-EXISTS (SELECT 1 FROM "{name}" WHERE "{constraint}") BEGIN
-INSERT INTO "{table}"(_event, "{columns}") VALUES ('{value}', "{values}"); END;
+EXISTS (SELECT 1 FROM "{name}" WHERE "{keys}") BEGIN
+INSERT INTO "{table}"(_event, "{columns}") SELECT '{value}', "{values}" FROM "{name}" WHERE "{keys}"; END;
 
 -- name: TRACK_DROP_TRIGGER
 DROP TRIGGER IF EXISTS "{schema}"."{name}";

@@ -96,7 +96,8 @@ sqlite3_stmt *ctr_file_take(ctr_file *file, ctr_file_sql which)
         [CTR_FILE_APART_ANY] = CTR_SQL_APART_ANY,
         [CTR_FILE_APART_ADD] = CTR_SQL_APART_ADD,
         [CTR_FILE_APART_REMOVE] = CTR_SQL_APART_REMOVE,
-        [CTR_FILE_APART_COUNT] = CTR_SQL_APART_COUNT};
+        [CTR_FILE_APART_COUNT] = CTR_SQL_APART_COUNT,
+        [CTR_FILE_HOME] = CTR_SQL_HOME_HOLDS};
     ctr_run run = ctr_file_run(file);
     return ctr_conn_take(file->conn, &file->statements[which], &run, TEXTS[which]);
 }

@@ -160,6 +160,7 @@ typedef enum ctr_file_sql {
     CTR_FILE_APART_ADD,
     CTR_FILE_APART_REMOVE,
     CTR_FILE_APART_COUNT,
+    CTR_FILE_HOME, /* for which schema the places of cells hold */
     CTR_FILE_STATEMENTS
 } ctr_file_sql;
 

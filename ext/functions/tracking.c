@@ -13,6 +13,7 @@ typedef struct tracking_call {
     char *schema, *table; /* owned; the table as it is spelled in the schema */
     char *counters;       /* owned: its counter table, if there is one */
     bool taken_up;        /* its stored tables existed without it */
+    int64_t relinked;     /* rows of the cells whose place was put right */
     ctr_file *file;       /* borrowed */
     ctr_shape shape;      /* of the counter table, present or future */
     ctr_tracked tracked;
@@ -118,7 +119,7 @@ static int64_t count_rows(tracking_call *call)
     run.slots.keys = ctr_shape_key_list(call->conn, &call->shape);
     run.slots.constraint = ctr_list_key_match(&call->tracked);
     ctr_tab *tab = ctr_tab_of(file, call->counters, &call->shape);
-    if (tab) ctr_home_relink(tab);
+    if (tab) call->relinked = ctr_home_relink(tab);
     count_missing(call, &run);
     run.slots.value = ctr_apart_count(file, call->counters) > 0 ? " or apart" : "";
     ctr_run_do(&run, CTR_SQL_TRACK_COUNT_ROWS, NULL);
@@ -626,7 +627,8 @@ static int64_t go_on_tracking(tracking_call *call, ctr_shape *before)
     if (ctr_rc(call->conn) == SQLITE_OK) mark_adopted(call, before);
     int64_t counted = counting_opening(call, false);
     bool begins = call->shape.replicated && !was_replicated;
-    if (!whole || added || begins || renamed || call->taken_up || call->values || counted > 0)
+    if (!whole || added || begins || renamed || call->taken_up || call->values || counted > 0 ||
+        call->relinked > 0)
         return counted;
     refuse_nothing_to_do(call);
     return 0;

@@ -617,6 +617,7 @@ static void merge_changes(merge_job *job, bool is_there)
         mine = ctr_catalog_find(&pull->here, job->theirs->birth);
         if (mine) open_table_here(job, mine);
     }
+    if (ctr_rc(conn) == SQLITE_OK && job->to->tracked) ctr_home_take_strays(job->to->row.tab);
     open_rows(job);
     keep_for_later(job);
     merge_answers(job);
@@ -971,6 +972,7 @@ static void show_merged(ctr_pull *pull)
     while (pull->first) {
         ctr_pull_merge *merge = pull->first;
         pull->first = merge->next;
+        if (merge->to.tracked) ctr_home_end_strays(&merge->to.row);
         pull_close_merge(merge);
     }
     if (show_listed_rows(pull)) report_apart(pull);

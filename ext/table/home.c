@@ -89,7 +89,6 @@ void ctr_home_slots(ctr_tab *tab, ctr_tab_sql which, ctr_slots *slots)
     case CTR_TAB_MERGE_KEY:
         if (known) slots->constraint = match_anywhere(tab);
         break;
-    case CTR_TAB_HOME: slots->value = known ? home_of_key(tab) : "NULL"; break;
     case CTR_TAB_HIGHEST:
         slots->value = known ? ctr_text_print(tab->conn, "SELECT max(t.%s) FROM %s", home->rowid,
                                               home->from)
@@ -147,17 +146,6 @@ void ctr_home_is_away(ctr_tab *tab)
 
 /* ---- row ids --------------------------------------------------------------------------------- */
 
-bool ctr_home_of(ctr_row *row, sqlite3_value **keys, int64_t *home)
-{
-    if (!ctr_home_is_known(row->tab)) return false;
-    ctr_slot *slot = ctr_tab_take(row->tab, CTR_TAB_HOME);
-    if (slot && ctr_row_lend_keys(row, slot->kept.statement, keys)) {
-        ctr_tab_give_back(row->tab, slot);
-        return false;
-    }
-    return ask_number(row->tab, slot, home);
-}
-
 ctr_occupied ctr_home_occupied(ctr_tab *tab, int64_t rowid)
 {
     ctr_run run = ctr_tab_run(tab);
@@ -183,12 +171,126 @@ static int64_t random_free(ctr_tab *tab)
 int64_t ctr_home_free(ctr_tab *tab, bool in_table)
 {
     int64_t end = 0;
+    const ctr_strays *strays = &tab->strays;
+    if (in_table && strays->n > 0 && strays->rows[strays->n - 1].rowid < INT64_MAX &&
+        ctr_home_occupied(tab, strays->rows[strays->n - 1].rowid + 1) == CTR_OCCUPIED_NOT)
+        return strays->rows[strays->n - 1].rowid + 1;
     if (in_table && ctr_home_is_known(tab) &&
         ask_number(tab, ctr_tab_take(tab, CTR_TAB_HIGHEST), &end) && end < INT64_MAX)
         return end + 1;
     end = 0;
     ask_number(tab, ctr_tab_take(tab, CTR_TAB_LOWEST), &end);
     return end > INT64_MIN ? end - 1 : random_free(tab);
+}
+
+/* ---- strays ---------------------------------------------------------------------------------- */
+
+void ctr_home_take_strays(ctr_tab *tab)
+{
+    static const char *const FOLDED[] = {"BINARY", "NOCASE", "RTRIM"};
+    if (!ctr_home_is_known(tab)) return;
+    for (int i = 0; i < tab->shape.n_keys; i++) {
+        bool is = false;
+        for (size_t k = 0; k < sizeof FOLDED / sizeof *FOLDED; k++)
+            is = is || !sqlite3_stricmp(tab->shape.columns[tab->shape.keys[i]].collation, FOLDED[k]);
+        if (!is) return;
+    }
+    tab->strays.taken = true;
+}
+
+void ctr_home_close_strays(ctr_tab *tab)
+{
+    sqlite3_free(tab->strays.rows);
+    sqlite3_free(tab->strays.chains);
+    sqlite3_free(tab->strays.key.bytes);
+    tab->strays = (ctr_strays){.taken = false};
+}
+
+static uint64_t hash_of_key(ctr_tab *tab, sqlite3_value **keys)
+{
+    ctr_packed *key = &tab->strays.key;
+    if (ctr_pack_folded(tab->conn, key, &tab->shape, keys)) return 0;
+    return ctr_cache_hash(key->bytes, key->size);
+}
+
+static void chain(ctr_strays *strays, size_t i)
+{
+    size_t *first = &strays->chains[strays->rows[i].hash & (strays->n_chains - 1)];
+    strays->rows[i].next = *first;
+    *first = i + 1;
+}
+
+static bool grow_chains(ctr_tab *tab)
+{
+    enum { FIRST = 64 };
+    ctr_strays *strays = &tab->strays;
+    if (strays->n < strays->n_chains) return true;
+    size_t n = strays->n_chains > 0 ? 2 * strays->n_chains : FIRST;
+    size_t *chains = sqlite3_malloc64(n * sizeof *chains);
+    if (!chains) {
+        ctr_problem_nomem(tab->conn);
+        return false;
+    }
+    memset(chains, 0, n * sizeof *chains);
+    sqlite3_free(strays->chains);
+    strays->chains = chains;
+    strays->n_chains = n;
+    for (size_t i = 0; i < strays->n; i++) chain(strays, i);
+    return true;
+}
+
+void ctr_home_add_stray(ctr_tab *tab, int64_t rowid, sqlite3_value **keys)
+{
+    ctr_strays *strays = &tab->strays;
+    uint64_t hash = hash_of_key(tab, keys);
+    ctr_stray *rows =
+        ctr_array_room(tab->conn, strays->rows, &strays->room, strays->n + 1, sizeof *rows);
+    if (!rows) return;
+    strays->rows = rows;
+    if (!grow_chains(tab)) return;
+    rows[strays->n] = (ctr_stray){.rowid = rowid, .hash = hash};
+    chain(strays, strays->n++);
+}
+
+bool ctr_home_next_stray(ctr_tab *tab, sqlite3_value **keys, size_t *at, int64_t *rowid)
+{
+    ctr_strays *strays = &tab->strays;
+    if (strays->n == 0) return false;
+    uint64_t hash = hash_of_key(tab, keys);
+    size_t next = *at > 0 ? strays->rows[*at - 1].next
+                          : strays->chains[hash & (strays->n_chains - 1)];
+    while (next > 0 && strays->rows[next - 1].hash != hash) next = strays->rows[next - 1].next;
+    *at = next;
+    if (next > 0) *rowid = strays->rows[next - 1].rowid;
+    return next > 0 && ctr_rc(tab->conn) == SQLITE_OK;
+}
+
+bool ctr_home_show_stray(ctr_tab *tab, int64_t rowid, bool shown)
+{
+    ctr_strays *strays = &tab->strays;
+    size_t from = 0;
+    for (size_t to = strays->n; from < to;) {
+        size_t middle = from + (to - from) / 2;
+        if (strays->rows[middle].rowid < rowid)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    if (from == strays->n || strays->rows[from].rowid != rowid) return false;
+    strays->rows[from].home = shown;
+    return true;
+}
+
+void ctr_home_end_strays(ctr_row *row)
+{
+    ctr_tab *tab = row->tab;
+    ctr_strays *strays = &tab->strays;
+    strays->taken = false;
+    for (size_t i = 0; i < strays->n && ctr_rc(tab->conn) == SQLITE_OK; i++) {
+        if (strays->rows[i].home || ctr_row_find_rowid(row, strays->rows[i].rowid)) continue;
+        ctr_row_leave(row);
+    }
+    ctr_home_close_strays(tab);
 }
 
 /* ---- rows that are not where they should be -------------------------------------------------- */
@@ -200,18 +302,47 @@ static sqlite3_stmt *prepare_home(ctr_tab *tab, ctr_sql which, const char *value
     return ctr_run_prepare(&run, which);
 }
 
-bool ctr_home_is_off(ctr_tab *tab, const int64_t *home, bool is_new)
+/* Of all that may number rows anew. */
+static int64_t mark_of_numbers(ctr_tab *tab)
 {
-    unsigned nth = tab->conn->ended + 1;
-    if (!ctr_home_is_known(tab)) return false;
-    if (home && ctr_home_occupied(tab, *home) == CTR_OCCUPIED_HOME) return true; /* by another key */
-    if (is_new || tab->compared_in == nth) return false;
+    ctr_identity identity;
+    struct {
+        int64_t mark, cookie;
+        uint8_t id[CTR_ID_SIZE], holder[CTR_ID_SIZE];
+    } all = {.mark = tab->home.mark};
     ctr_run run = ctr_tab_run(tab);
-    sqlite3_stmt *row = prepare_home(tab, CTR_SQL_HOME_SAMPLE, is_home(tab));
-    bool off = ctr_run_row(&run, row) && sqlite3_column_int(row, 0) != 0;
-    sqlite3_finalize(row);
-    if (!off && ctr_rc(tab->conn) == SQLITE_OK) tab->compared_in = nth;
-    return off;
+    all.cookie = ctr_run_number(&run, CTR_SQL_HOME_COOKIE);
+    if (ctr_file_peek(tab->file, &identity) == SQLITE_OK) {
+        memcpy(all.id, identity.id, CTR_ID_SIZE);
+        memcpy(all.holder, identity.holder, CTR_ID_SIZE);
+    }
+    return (int64_t)ctr_cache_hash((const uint8_t *)&all, sizeof all);
+}
+
+static bool read_holds(ctr_tab *tab, bool numbers)
+{
+    enum { MARK, NUMBERS };
+    ctr_run run = ctr_tab_run(tab);
+    sqlite3_stmt *row = ctr_tab_take_of(tab, CTR_FILE_HOME);
+    bool there = ctr_run_row(&run, row);
+    bool is = there && sqlite3_column_int64(row, MARK) == tab->home.mark;
+    int64_t of_numbers = there ? sqlite3_column_int64(row, NUMBERS) : 0;
+    ctr_file_give_back(tab->file, CTR_FILE_HOME, row);
+    return is && (!numbers || of_numbers == mark_of_numbers(tab)) && ctr_rc(tab->conn) == SQLITE_OK;
+}
+
+/* Memory has what other transactions have written, which no rollback takes back. */
+bool ctr_home_holds(ctr_tab *tab, bool numbers)
+{
+    if (!ctr_home_is_known(tab)) return true; /* all rows are read */
+    bool current = tab->known && !tab->doubtful && tab->holds.is && tab->relinked != tab->conn->ended + 1 &&
+                   tab->holds.version == tab->version && tab->holds.schemas == tab->file->schemas;
+    if (current && !numbers) return true;
+    bool is = read_holds(tab, numbers);
+    tab->holds.is = is && tab->known;
+    tab->holds.version = tab->version;
+    tab->holds.schemas = tab->file->schemas;
+    return is;
 }
 
 /* Joins what the rows have, as a merge of two files would. */
@@ -279,21 +410,29 @@ static bool join_twins(ctr_tab *tab)
     return twins.n > 0 && ctr_rc(conn) == SQLITE_OK;
 }
 
-int ctr_home_relink(ctr_tab *tab)
+/* The first rows of one key are joined; the others when these are marked. */
+int64_t ctr_home_relink(ctr_tab *tab)
 {
     ctr_conn *conn = tab->conn;
-    if (!tab->shape.linked || ctr_file_before_write(tab->file)) return ctr_rc(conn);
+    int64_t n = 0;
+    bool again;
+    if (!tab->shape.linked || ctr_file_before_write(tab->file)) return 0;
     unsigned nth = conn->ended;
     ctr_batch_refuse_triggers_anew(tab);
     do {
         sqlite3_stmt *mark = prepare_home(tab, CTR_SQL_HOME_MARK_STRAYS, is_home(tab));
         if (ctr_rc(conn) == SQLITE_OK) ctr_problem_sqlite(conn, ctr_run_to_end(mark));
+        if (ctr_rc(conn) == SQLITE_OK) n += sqlite3_changes(conn->db);
         sqlite3_finalize(mark);
         ctr_home_is_away(tab);
-    } while (join_twins(tab));
-    if (ctr_rc(conn) == SQLITE_OK)
-        tab->compared_in = nth + 1;
-    else
-        ctr_conn_spoil(conn, nth);
-    return ctr_rc(conn);
+        again = join_twins(tab);
+        n += again;
+    } while (again);
+    ctr_run run = ctr_tab_run(tab);
+    if (ctr_home_is_known(tab))
+        ctr_run_with(&run, CTR_SQL_HOME_HOLD, ":mark i :numbers i", tab->home.mark,
+                     mark_of_numbers(tab));
+    tab->relinked = nth + 1;
+    if (ctr_rc(conn) != SQLITE_OK) ctr_conn_spoil(conn, nth);
+    return n;
 }

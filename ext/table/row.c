@@ -563,7 +563,8 @@ bool ctr_row_may_be_new(ctr_row *row, sqlite3_value **keys, const int64_t *home)
     if (find_known(row, keys) || ctr_rc(row->conn) != SQLITE_OK || !row->packed || !row->exact)
         return false;
     if (!row->shape->linked) return true;
-    row->has_home = home && ctr_home_is_known(row->tab) && !ctr_home_any_away(row->tab);
+    row->has_home = home && ctr_home_is_known(row->tab) && !ctr_home_any_away(row->tab) &&
+                    ctr_home_holds(row->tab, false);
     if (row->has_home) row->home = *home;
     return row->has_home;
 }
@@ -578,17 +579,30 @@ static int find_by(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys, const 
     return find(row, slot);
 }
 
-/* Finds cells of a linked table that are not at home; `is_new`: most likely there are none. */
+/* Finds cells of a linked table that are not at home; `is_new`: a row of the tracked table was
+ * inserted just now, so numbers do not matter. */
 static void find_away(ctr_row *row, sqlite3_value **keys, bool is_new)
 {
+    int64_t rowid;
+    size_t at = 0;
     if (ctr_home_any_away(row->tab)) find_by(row, CTR_TAB_FIND_AWAY, keys, NULL);
-    if (row->found || (!row->has_home && !row->arrives)) return;
-    if (!ctr_home_is_off(row->tab, row->has_home ? &row->home : NULL, is_new)) return;
+    while (!row->found && ctr_home_next_stray(row->tab, keys, &at, &rowid))
+        find_by(row, CTR_TAB_FIND_AT, keys, &rowid);
+    if (row->found || ctr_home_holds(row->tab, row->has_home && !is_new)) return;
     bool writes = row->tab->file->checked && !row->writing && !row->tab->writing;
-    if (writes) ctr_home_relink(row->tab);
-    if (!writes) find_by(row, CTR_TAB_SCAN_KEY, keys, NULL);
-    if (writes) find_by(row, CTR_TAB_FIND_KEY, keys, NULL);
-    if (writes && !row->found) find_by(row, CTR_TAB_FIND_AWAY, keys, NULL);
+    if (!writes) {
+        find_by(row, CTR_TAB_SCAN_KEY, keys, NULL);
+        return;
+    }
+    ctr_home_relink(row->tab);
+    if (find_by(row, CTR_TAB_FIND_KEY, keys, NULL) == SQLITE_OK && !row->found)
+        find_by(row, CTR_TAB_FIND_AWAY, keys, NULL);
+}
+
+int ctr_row_scan_key(ctr_row *row, sqlite3_value **keys)
+{
+    return row->found || !row->shape->linked ? ctr_rc(row->conn)
+                                             : find_by(row, CTR_TAB_SCAN_KEY, keys, NULL);
 }
 
 int ctr_row_find_key(ctr_row *row, sqlite3_value **keys)
@@ -980,7 +994,7 @@ static void write_row(ctr_row *row, ctr_slot *slot, bool may_be_there)
 /* Where a new row of a linked table is written. */
 typedef struct new_place {
     int64_t rowid;
-    bool away;
+    bool away, stray;
 } new_place;
 
 /* Writes new cells; `place` of a new row of a linked table, or NULL. */
@@ -1142,8 +1156,11 @@ static bool take_place(ctr_row *row, ctr_tab_sql which, new_place *place)
     }
     place->rowid = row->home;
     place->away = !row->has_home || ctr_home_occupied(row->tab, row->home) != CTR_OCCUPIED_NOT;
-    if (place->away)
-        place->rowid = ctr_home_free(row->tab, row->arrives && !row->has_home && is_to_live(row));
+    if (!place->away) return ctr_rc(row->conn) == SQLITE_OK;
+    bool to_show = row->arrives && !row->has_home && is_to_live(row);
+    place->rowid = ctr_home_free(row->tab, to_show);
+    place->stray = to_show && row->tab->strays.taken && place->rowid > 0;
+    place->away = !place->stray;
     return ctr_rc(row->conn) == SQLITE_OK;
 }
 
@@ -1159,6 +1176,7 @@ static bool insert_cells(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys)
     if (place.away) ctr_home_is_away(row->tab);
     if (write_cells(row, which, keys, row->shape->linked ? &place : NULL)) return false;
     if (sqlite3_total_changes(row->conn->db) == before) return false;
+    if (place.stray) ctr_home_add_stray(row->tab, place.rowid, keys);
     row->rowid = sqlite3_last_insert_rowid(row->conn->db);
     ctr_batch_note(row->tab, row->rowid, CTR_ENTRY_CHANGED, 0, row->origin);
     note_own_part(row);
@@ -1205,11 +1223,12 @@ bool ctr_row_write_new(ctr_row *row, sqlite3_value **keys)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-static void write_place(ctr_row *row, ctr_tab_sql which)
+static void write_place(ctr_row *row, ctr_tab_sql which, int64_t other)
 {
     if (!begin_writing(row)) return;
     ctr_slot *slot = ctr_tab_take(row->tab, which);
     if (slot) sqlite3_bind_int64(slot->kept.statement, 1, row->rowid);
+    if (slot && which == CTR_TAB_LEAVE) sqlite3_bind_int64(slot->kept.statement, 2, other);
     if (slot) write_row(row, slot, true);
     ctr_tab_give_back(row->tab, slot);
     row->writing = row->tab->writing = false;
@@ -1219,12 +1238,16 @@ void ctr_row_leave(ctr_row *row)
 {
     if (!row->shape->linked || !row->found) return;
     ctr_home_is_away(row->tab);
-    write_place(row, CTR_TAB_LEAVE);
+    write_place(row, CTR_TAB_LEAVE, row->rowid);
 }
 
-void ctr_row_settle(ctr_row *row, sqlite3_value **keys)
+void ctr_row_settle(ctr_row *row, int64_t home)
 {
-    int64_t home;
-    if (row->shape->linked && row->found && ctr_home_any_away(row->tab) && ctr_home_of(row, keys, &home) && home == row->rowid)
-        write_place(row, CTR_TAB_SETTLE);
+    if (!row->shape->linked || !row->found || !ctr_home_is_known(row->tab)) return;
+    if (home != row->rowid) {
+        ctr_home_is_away(row->tab);
+        write_place(row, CTR_TAB_LEAVE, home);
+    } else if (!ctr_home_show_stray(row->tab, home, true) && ctr_home_any_away(row->tab)) {
+        write_place(row, CTR_TAB_SETTLE, home);
+    }
 }

@@ -117,7 +117,6 @@ static const struct {
     [CTR_TAB_BELOW] = {CTR_SQL_ROWS_OF_PARAMETERS, NULL, some_above, NULL},
     [CTR_TAB_FLOORS] = {CTR_SQL_ROWS_OF_PARAMETERS, NULL, floors_and_sums, NULL},
     [CTR_TAB_SCAN_KEY] = {CTR_SQL_ROWS_FIND_KEY, found_columns, ctr_shape_key_match, NULL},
-    [CTR_TAB_HOME] = {CTR_SQL_HOME_OF, NULL, NULL, NULL},
     [CTR_TAB_FIND_AWAY] = {CTR_SQL_HOME_FIND_AWAY, found_columns, ctr_shape_key_match, NULL},
     [CTR_TAB_FIND_AT] = {CTR_SQL_HOME_FIND_AT, found_columns, ctr_shape_key_match, NULL},
     [CTR_TAB_ANY_AWAY] = {CTR_SQL_HOME_ANY_AWAY, NULL, NULL, NULL},
@@ -349,6 +348,7 @@ void ctr_tab_free(ctr_tab *tab)
     sqlite3_free(tab->marks);
     ctr_regular_close(tab);
     ctr_home_close(&tab->home);
+    ctr_home_close_strays(tab);
     ctr_shape_close(&tab->shape);
     sqlite3_free(tab->table);
     sqlite3_free(tab);

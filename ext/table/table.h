@@ -81,11 +81,11 @@ typedef enum ctr_part { CTR_KEYS, CTR_COUNTERS, CTR_KEYS_FIRST, CTR_AS_DECLARED 
  * its key: triggers BEFORE a change say that a row leaves (tracked/triggers.c). The stored key is
  * compared whenever a row is found by its row id.
  *
- * SQLite may number the rows of the tracked table anew, as .dump does. Then a key of that table has
- * no cells where they should be, and whoever finds that out compares some rows and, if these are not
- * there either, marks all that are not at home; who only reads reads all. A deletion that no trigger
- * has seen, followed by an INSERT of the key, makes two rows of one key, until counter_track, which
- * joins them.
+ * SQLite may number the rows of the tracked table anew, as .dump does; triggers may be dropped and
+ * made again. So counter_state has for which table, triggers and file the places hold (ctr_home_holds).
+ * Who misses a row where they may not hold marks all rows that are not at home, or reads all if it
+ * does not write. Only a connection that switches triggers off, deletes a row and inserts its key
+ * again makes two rows of one key, until counter_track, which joins them.
  *
  * A table with an INTEGER PRIMARY KEY (`keyed`), one WITHOUT ROWID, and a counter table have none of
  * this, but an index over all keys. */
@@ -177,7 +177,6 @@ typedef enum ctr_tab_sql {
     CTR_TAB_BELOW,
     CTR_TAB_FLOORS, /* the floors; then their number, the rows and bytes removed so far */
     CTR_TAB_SCAN_KEY, /* to CTR_TAB_HIGHEST: of a linked table, see table/home.c */
-    CTR_TAB_HOME,
     CTR_TAB_FIND_AWAY,
     CTR_TAB_FIND_AT, /* by the key and a row id */
     CTR_TAB_ANY_AWAY,
@@ -218,8 +217,28 @@ typedef struct ctr_home {
     char *same;        /* c."sku" = t."sku" */
     char *keys;        /* t."sku" */
     const char *rowid; /* _rowid_; static */
+    int64_t mark;      /* of the table and of the triggers that tell of rows that leave */
+    bool hides;        /* OR REPLACE may remove a row with the key that no trigger tells of */
     unsigned as_of;    /* ctr_file.schemas for which they hold; 0: none */
 } ctr_home;
+
+/* A row that a running merge has written at a row id that the tracked table is to give it when it is
+ * shown: the only ones that are neither at home nor marked. */
+typedef struct ctr_stray {
+    int64_t rowid;
+    uint64_t hash; /* of the folded key */
+    size_t next;   /* the number + 1 of the next one in its chain; 0: none */
+    bool home;     /* it was shown there */
+} ctr_stray;
+
+typedef struct ctr_strays {
+    bool taken;      /* a merge is running that ends them */
+    ctr_stray *rows; /* owned; by row id, ascending */
+    size_t n, room;
+    size_t *chains; /* owned; a power of two of them, at least as many as rows */
+    size_t n_chains;
+    ctr_packed key;
+} ctr_strays;
 
 typedef struct ctr_tab {
     ctr_file *file;     /* borrowed */
@@ -237,11 +256,16 @@ typedef struct ctr_tab {
     void (*release_tracked)(struct ctr_tracked *);
 
     ctr_home home;      /* owned; of a linked table */
-    unsigned compared_in; /* the transaction in which the places of some rows were right; 0: none */
+    ctr_strays strays;
     struct {
         bool looked, any;          /* some row of a linked table may be away */
         unsigned version, schemas; /* tab->version and file->schemas then */
     } away;
+    struct {
+        bool is;                   /* the places hold, as for a row that is new */
+        unsigned version, schemas; /* as above */
+    } holds;
+    unsigned relinked; /* the transaction that has marked rows, which may be rolled back; 0: none */
 
     bool writing; /* a row of it is being written */
     ctr_slot slots[CTR_TAB_STATEMENTS];
@@ -1030,9 +1054,6 @@ void ctr_home_is_away(ctr_tab *tab); /* some row is, from now on */
 /* Fails if an authorizer hides the key of the tracked table. */
 void ctr_home_refuse_hidden(ctr_tab *tab);
 
-/* Returns whether the tracked table has a row with this key, and its row id. */
-bool ctr_home_of(ctr_row *row, sqlite3_value **keys, int64_t *home);
-
 /* What is at a row id. */
 typedef enum ctr_occupied { CTR_OCCUPIED_NOT, CTR_OCCUPIED_AWAY, CTR_OCCUPIED_HOME } ctr_occupied;
 ctr_occupied ctr_home_occupied(ctr_tab *tab, int64_t rowid);
@@ -1041,19 +1062,36 @@ ctr_occupied ctr_home_occupied(ctr_tab *tab, int64_t rowid);
  * a one above all others. */
 int64_t ctr_home_free(ctr_tab *tab, bool in_table);
 
-/* Returns whether rows seem not to be where they should be, for the table was stored anew: the one
- * that is at `home` (NULL: none), where a row of the tracked table is whose cells were not found; or,
- * compared once in a transaction unless that row is new, the last one and 64 others. */
-bool ctr_home_is_off(ctr_tab *tab, const int64_t *home, bool is_new);
+/* Returns whether all rows that are not away are at home. Only counter_track and ctr_home_relink say
+ * so, for this table and these triggers; `numbers`: and for this file, whose rows SQLite may have
+ * numbered anew. Then a row that was not found is not there. */
+bool ctr_home_holds(ctr_tab *tab, bool numbers);
 
-/* Marks all rows that are not at home, and joins rows of one key. */
-int ctr_home_relink(ctr_tab *tab);
+/* A merge that shows its rows at its end takes strays before it writes, and ends them when all are
+ * shown: those that the table did not take are marked. Not for keys that the application
+ * compares. */
+void ctr_home_take_strays(ctr_tab *tab);
+void ctr_home_end_strays(ctr_row *row);
+void ctr_home_close_strays(ctr_tab *tab);
+
+/* Adds a row; finds the row id of one with this key, behind number *at, or returns false; notes
+ * whether one was shown at its row id, or returns false if it is none. */
+void ctr_home_add_stray(ctr_tab *tab, int64_t rowid, sqlite3_value **keys);
+bool ctr_home_next_stray(ctr_tab *tab, sqlite3_value **keys, size_t *at, int64_t *rowid);
+bool ctr_home_show_stray(ctr_tab *tab, int64_t rowid, bool shown);
+
+/* Marks all rows that are not at home, and joins rows of one key. Returns how many. */
+int64_t ctr_home_relink(ctr_tab *tab);
 
 /* ==== row.c =================================================================================== */
 
-/* The row found last leaves its place in the tracked table, or has come to the one of its row id. */
+/* The row found last leaves its place in the tracked table; it was inserted there, at this row id:
+ * other cells that are there are of no row. */
 void ctr_row_leave(ctr_row *row);
-void ctr_row_settle(ctr_row *row, sqlite3_value **keys);
+void ctr_row_settle(ctr_row *row, int64_t home);
+
+/* Looks for a row by reading all of them, if it was not found. */
+int ctr_row_scan_key(ctr_row *row, sqlite3_value **keys);
 
 /* Borrows the shape. The caller closes `row`, also after a failure. */
 int ctr_row_open(ctr_row *row, ctr_file *file, const char *table, const ctr_shape *shape);

@@ -236,6 +236,13 @@ static void append_new(ctr_conn *conn, const ctr_described *column, sqlite3_str 
     sqlite3_free(expression);
 }
 
+bool ctr_constraints_computes(const ctr_tracked *tracked, const char *name)
+{
+    const ctr_described *column = ctr_ordinary_column(&tracked->ordinary, name);
+    const char *value = column && column->not_null ? column->value : NULL;
+    return value && !is_default_text(value) && !is_constant(value);
+}
+
 void ctr_constraints_append_new(sqlite3_str *out, const ctr_tracked *tracked, const char *name)
 {
     const ctr_described *column = ctr_ordinary_column(&tracked->ordinary, name);

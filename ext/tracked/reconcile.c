@@ -790,12 +790,22 @@ static bool is_expected(const ctr_tracked_row *row)
     return !gone && is_as_counted(row, row->event == CTR_ROW_FOUND ? row->now : row->was);
 }
 
+/* Returns whether the statement may have removed a row with this key that no trigger has told of. */
+static bool hides_replaced(const ctr_table *table)
+{
+    ctr_tab *tab = table->row->tab;
+    return ctr_home_is_known(tab) && tab->home.hides &&
+           (sqlite3_vtab_on_conflict(table->joined.conn->db) == SQLITE_REPLACE ||
+            ctr_tracked_replaces(tab));
+}
+
 /* Counts a row that nothing is known of as a new one, which nearly all are that were inserted: so
  * it is not looked for. Returns false if it must be, because something speaks against it. */
 static bool count_new(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     if (row->event != CTR_ROW_INSERTED || is_disorder(table) || own_write_runs(table->file) ||
+        hides_replaced(table) ||
         !ctr_table_may_be_new(table) || ctr_table_is_below(table))
         return false;
     count_values(row, true);
@@ -810,8 +820,9 @@ static void reconcile_row(ctr_tracked_row *row)
     ctr_table *table = row->table;
     if (count_new(row) || ctr_rc(row->table->joined.conn) != SQLITE_OK) return;
     if (ctr_table_find(table)) return;
-    if (row->event == CTR_ROW_INSERTED && table->row->found && table->shape.linked)
-        ctr_row_settle(table->row, table->keys);
+    if (row->event == CTR_ROW_INSERTED && hides_replaced(table))
+        ctr_row_scan_key(table->row, table->keys);
+    if (row->event == CTR_ROW_INSERTED && table->has_at) ctr_row_settle(table->row, table->at);
     bool live = table->row->found && ctr_row_is_live(table->row);
     if (table->row->found && !live) live = reconcile_revive(row);
     if (table->row->found && own_write_runs(table->file)) {

@@ -711,7 +711,7 @@ ctr_tracked *ctr_tracked_hold(ctr_tab *tab)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-static void fill_home(const ctr_tracked *tracked, ctr_home *home)
+static void fill_home(const ctr_tracked *tracked, const ctr_objects *objects, ctr_home *home)
 {
     ctr_conn *conn = tracked->conn;
     sqlite3_str *from = sqlite3_str_new(NULL), *bound = sqlite3_str_new(NULL),
@@ -725,6 +725,8 @@ static void fill_home(const ctr_tracked *tracked, ctr_home *home)
     home->keys = ctr_text_finish(conn, keys);
     home->same = ctr_text_copy(conn, ctr_list_key_match(tracked));
     home->rowid = tracked->rowid;
+    home->mark = ctr_triggers_mark(tracked, objects);
+    home->hides = ctr_triggers_hide_replaced(tracked, objects);
 }
 
 void ctr_tracked_find_home(ctr_tab *tab, ctr_home *home)
@@ -733,6 +735,6 @@ void ctr_tracked_find_home(ctr_tab *tab, ctr_home *home)
     const ctr_objects *objects = tracked ? ctr_file_objects(tab->file) : NULL;
     if (objects && ctr_tracked_is_known(tracked) && ctr_tracked_has_homes(tracked) &&
         ctr_triggers_tell_leaving(tracked, objects))
-        fill_home(tracked, home);
+        fill_home(tracked, objects, home);
     ctr_tracked_release(tracked);
 }

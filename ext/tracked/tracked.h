@@ -382,6 +382,12 @@ void ctr_tracked_free_lists(ctr_slots *lists);
  * changes; the caller releases it. */
 ctr_tracked *ctr_tracked_hold(ctr_tab *tab);
 
+/* Returns whether some constraint of the table says ON CONFLICT REPLACE, as the table is known. */
+static inline bool ctr_tracked_replaces(const ctr_tab *tab)
+{
+    return tab->tracked && tab->tracked->replaces;
+}
+
 /* Returns whether the cells can be at the rows of the table: table/home.c. */
 static inline bool ctr_tracked_has_homes(const ctr_tracked *tracked)
 {
@@ -710,6 +716,9 @@ void ctr_constraints_list_unique(ctr_unique *rows, const ctr_tracked *tracked);
  * DEFAULT blue, means its text. The caller frees it with sqlite3_free; NULL on error. */
 char *ctr_constraints_default(ctr_conn *conn, const ctr_described *column);
 
+/* Returns whether OR REPLACE may replace a NULL in the column by a DEFAULT that no trigger knows. */
+bool ctr_constraints_computes(const ctr_tracked *tracked, const char *name);
+
 /* Appends NEW."name" for a BEFORE trigger; for a column with NOT NULL and DEFAULT, the value that
  * OR REPLACE stores in place of a NULL. A DEFAULT that calls a function, or has a name in quotes
  * among others, is left out. */
@@ -742,6 +751,12 @@ enum { CTR_N_TRIGGERS = 11 };
  * counter_differs: 5 is the columns number 0 and 2. One number has this many columns, because a
  * function has at most 100 arguments; more of them are a text, '5,0,1'. */
 enum { CTR_MASK_COLUMNS = 50 };
+
+/* Returns a number that changes with the table and with those of its triggers that say that a row
+ * leaves; whether OR REPLACE may remove a row with the key of a new one that none of them tells of:
+ * another trigger has written it before, or the key is a DEFAULT that SQLite computes. */
+int64_t ctr_triggers_mark(const ctr_tracked *tracked, const ctr_objects *objects);
+bool ctr_triggers_hide_replaced(const ctr_tracked *tracked, const ctr_objects *objects);
 
 /* Returns whether triggers say that a row leaves its row id, by the name that this has now. */
 bool ctr_triggers_tell_leaving(const ctr_tracked *tracked, const ctr_objects *objects);

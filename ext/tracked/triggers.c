@@ -116,7 +116,7 @@ _Static_assert(sizeof TRIGGERS / sizeof *TRIGGERS == CTR_N_TRIGGERS, "each trigg
 
 /* The lists of a trigger while they grow. */
 typedef struct growing_lists {
-    sqlite3_str *columns, *values, *changes, *order, *constraint;
+    sqlite3_str *columns, *values, *changes, *order, *constraint, *keys;
     const char *what; /* of a row that may go; borrowed */
 } growing_lists;
 
@@ -194,12 +194,9 @@ static void list_leaving(const ctr_tracked *tracked, ctr_sql trigger, const grow
     list_at(tracked, to->columns, NULL);
     ctr_list_keys(tracked, to->changes, "OLD.");
     list_at(tracked, to->changes, "OLD.");
-    for (int i = 0; i < tracked->shape->n_keys; i++) {
-        sqlite3_str_appendall(to->values, i ? ", " : "");
-        ctr_constraints_append_new(to->values, tracked, ctr_tracked_key(tracked, i)->name);
-    }
-    sqlite3_str_appendall(to->values, ", NULL"); /* it is another row */
-    if (trigger == CTR_SQL_TRACK_ON_LEAVE_BY_INSERT) match_key(tracked, false, to->constraint);
+    ctr_list_keys(tracked, to->values, "");
+    list_at(tracked, to->values, "");
+    match_key(tracked, false, to->keys);
     if (trigger != CTR_SQL_TRACK_ON_LEAVE_BY_UPDATE) return;
     ctr_list_keys(tracked, to->order, "");
     sqlite3_str_appendall(to->order, ", rowid, oid, _rowid_");
@@ -276,6 +273,7 @@ static char *trigger_texts_get(const ctr_tracked *tracked, int nth)
                               .changes = sqlite3_str_new(NULL),
                               .order = sqlite3_str_new(NULL),
                               .constraint = sqlite3_str_new(NULL),
+                              .keys = sqlite3_str_new(NULL),
                               .what = trigger->leaves
                                           ? (tracked->replaces ? "replaced anyway" : "replaced")
                                       : tracked->replaces ? "may go anyway"
@@ -289,6 +287,7 @@ static char *trigger_texts_get(const ctr_tracked *tracked, int nth)
                              .changes = ctr_text_built(conn, to.changes),
                              .order = ctr_text_built(conn, to.order),
                              .constraint = ctr_text_built(conn, to.constraint),
+                             .keys = ctr_text_built(conn, to.keys),
                              .value = to.what};
     bool updates =
         trigger->text == CTR_SQL_TRACK_ON_UPDATE || trigger->text == CTR_SQL_TRACK_ON_REGULAR;
@@ -345,6 +344,7 @@ typedef struct trigger_says {
     bool is_before;
     ctr_span event; /* INSERT, UPDATE or DELETE */
     bool writes;    /* another table than its own */
+    bool writes_any;
 } trigger_says;
 
 /* Returns whether the words stand behind what begins a write, so at the name of its table. DO
@@ -381,8 +381,9 @@ static trigger_says read_trigger(const ctr_named *trigger)
             if (is_event) says.event = words.word;
             continue;
         }
-        if (is_written(before, &words) && !ctr_word_names(words.word, trigger->on))
-            says.writes = true;
+        bool written = is_written(before, &words);
+        says.writes_any = says.writes_any || written;
+        says.writes = says.writes || (written && !ctr_word_names(words.word, trigger->on));
         before = passed(before, &words);
     }
     return says;
@@ -404,6 +405,32 @@ bool ctr_triggers_run_later(const ctr_tracked *tracked, ctr_file *file, const ch
         if (counts && !trigger->temp && trigger->rowid < oldest) oldest = trigger->rowid;
     }
     return on_update && oldest < newest_ours;
+}
+
+bool ctr_triggers_hide_replaced(const ctr_tracked *tracked, const ctr_objects *objects)
+{
+    bool ours;
+    for (int i = 0; i < tracked->shape->n_keys; i++)
+        if (ctr_constraints_computes(tracked, ctr_tracked_key(tracked, i)->name)) return true;
+    for (size_t i = 0; i < objects->n_triggers; i++) {
+        if (!is_on(&objects->triggers[i], tracked, &ours) || ours) continue;
+        trigger_says says = read_trigger(&objects->triggers[i]);
+        if (says.is_before && says.writes_any) return true;
+    }
+    return false;
+}
+
+int64_t ctr_triggers_mark(const ctr_tracked *tracked, const ctr_objects *objects)
+{
+    int64_t rowids[CTR_N_TRIGGERS + 1] = {0};
+    const ctr_named *table = ctr_schema_objects_find(objects, tracked->table);
+    if (table) rowids[0] = table->rowid;
+    for (int i = 0; i < CTR_N_TRIGGERS; i++) {
+        const ctr_named *trigger =
+            ctr_schema_objects_trigger(objects, tracked->counters, TRIGGERS[i].suffix);
+        if (trigger && TRIGGERS[i].leaves) rowids[i + 1] = trigger->rowid;
+    }
+    return (int64_t)ctr_cache_hash((const uint8_t *)rowids, sizeof rowids);
 }
 
 static void refuse_broken(const ctr_tracked *tracked, const char *trigger)
