@@ -83,6 +83,12 @@ INSERT INTO "{table}"(_event, "{columns}") VALUES ('deleted', "{changes}"); END;
 CREATE TRIGGER "{schema}"."{table}_before_insert" BEFORE INSERT ON "{name}" "{order}" BEGIN
 INSERT INTO "{table}"(_event, "{columns}") SELECT '{value}', "{values}" FROM "{name}" WHERE "{constraint}"; END;
 
+-- The same if only the row id is UNIQUE beside the key, with what TRACK_ON_LEAVE_BY_INSERT says.
+-- name: TRACK_ON_REPLACE_BY_ROWID
+CREATE TRIGGER "{schema}"."{table}_before_insert" BEFORE INSERT ON "{name}" "{order}" BEGIN
+INSERT INTO "{table}"(_event, "{columns}") SELECT CASE WHEN "{keys}" THEN '{changes}' ELSE '{value}' END,
+"{values}" FROM "{name}" WHERE "{constraint}" OR ("{keys}"); END;
+
 -- name: TRACK_ON_REPLACE_BY_UPDATE
 CREATE TRIGGER "{schema}"."{table}_before_update" BEFORE UPDATE "{order}" ON "{name}" BEGIN
 INSERT INTO "{table}"(_event, "{columns}") SELECT '{value}', "{values}" FROM "{name}" WHERE "{constraint}"; END;

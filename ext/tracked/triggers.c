@@ -147,6 +147,41 @@ static void exclude_keys(const ctr_tracked *tracked, bool updates, sqlite3_str *
     sqlite3_str_appendall(out, ")");
 }
 
+static const char *event_of_replaced(const ctr_tracked *tracked)
+{
+    return tracked->replaces ? "replaced anyway" : "replaced";
+}
+
+/* Returns the name of the row id if it alone is UNIQUE beside the key: then one trigger tells of all
+ * rows that an INSERT OR REPLACE removes. Each trigger costs as much as a small INSERT. */
+static const char *lone_rowid(const ctr_tracked *tracked)
+{
+    ctr_unique rows = {.match = sqlite3_str_new(NULL),
+                       .between = "",
+                       .names = sqlite3_str_new(NULL),
+                       .stored = sqlite3_str_new(NULL)};
+    if (ctr_tracked_has_homes(tracked)) ctr_constraints_list_unique(&rows, tracked);
+    sqlite3_free(sqlite3_str_finish(rows.match));
+    sqlite3_free(sqlite3_str_finish(rows.names));
+    sqlite3_free(sqlite3_str_finish(rows.stored));
+    return rows.rowid_alone;
+}
+
+/* Lists what that trigger says. */
+static void list_by_rowid(const ctr_tracked *tracked, const char *rowid, const growing_lists *to)
+{
+    ctr_list_keys(tracked, to->values, "");
+    list_at(tracked, to->columns, NULL);
+    list_at(tracked, to->values, "");
+    match_key(tracked, false, to->keys);
+    sqlite3_str_appendf(to->constraint, "\"%w\" = NEW.\"%w\"", rowid, rowid);
+    sqlite3_str_appendf(to->order, "WHEN NEW.\"%w\" IS NOT -1 OR EXISTS (SELECT 1 FROM \"%w\" WHERE ",
+                        rowid, tracked->table);
+    match_key(tracked, false, to->order);
+    sqlite3_str_appendall(to->order, ")");
+    sqlite3_str_appendall(to->changes, event_of_replaced(tracked));
+}
+
 /* Lists the rows with another key that OR REPLACE removes: one INSERT for each UNIQUE index. SQLite
  * 3.40 to 3.49 finds not all rows of "u" = 'x' COLLATE a OR "u" = 'x' COLLATE b. The other triggers
  * report rows with the same key. */
@@ -204,30 +239,37 @@ static void list_leaving(const ctr_tracked *tracked, ctr_sql trigger, const grow
     sqlite3_str_appendf(to->constraint, " OR OLD.%s IS NOT NEW.%s", tracked->rowid, tracked->rowid);
 }
 
+/* Does the file have the trigger, and does it say so? */
+static bool says_so(const ctr_tracked *tracked, const ctr_objects *objects, const char *suffix,
+                    const char *text)
+{
+    const ctr_named *trigger = ctr_schema_objects_trigger(objects, tracked->counters, suffix);
+    return trigger && trigger->sql && strstr(trigger->sql, text);
+}
+
 bool ctr_triggers_tell_leaving(const ctr_tracked *tracked, const ctr_objects *objects)
 {
-    char text[64];
-    const ctr_named *key = NULL;
-    for (int i = 0; i < CTR_N_TRIGGERS; i++) {
-        if (!TRIGGERS[i].leaves) continue;
-        const ctr_named *trigger =
-            ctr_schema_objects_trigger(objects, tracked->counters, TRIGGERS[i].suffix);
-        if (!trigger || !trigger->sql) return false;
-        if (TRIGGERS[i].text == CTR_SQL_TRACK_ON_LEAVE_BY_UPDATE) key = trigger;
-    }
-    sqlite3_snprintf(sizeof text, text, " OR OLD.%s IS NOT NEW.%s BEGIN", tracked->rowid,
+    char moves[64];
+    sqlite3_snprintf(sizeof moves, moves, " OR OLD.%s IS NOT NEW.%s BEGIN", tracked->rowid,
                      tracked->rowid);
-    return key && strstr(key->sql, text);
+    return says_so(tracked, objects, "before_delete", " VALUES ('leaves', ") &&
+           says_so(tracked, objects, "before_key", moves) &&
+           (says_so(tracked, objects, "before_replace", " SELECT 'replaced") ||
+            says_so(tracked, objects, "before_insert", " THEN 'replaced"));
 }
 
 static void fill_lists(const ctr_tracked *tracked, const struct tracked_trigger *trigger,
-                       const growing_lists *to)
+                       const char *lone, const growing_lists *to)
 {
     bool keys_only =
         trigger->replaces || trigger->leaves || trigger->text == CTR_SQL_TRACK_ON_REGULAR;
     ctr_list_own_names(tracked, to->columns, !keys_only);
     if (trigger->leaves) {
         list_leaving(tracked, trigger->text, to);
+        return;
+    }
+    if (trigger->text == CTR_SQL_TRACK_ON_REPLACE_BY_INSERT && lone) {
+        list_by_rowid(tracked, lone, to);
         return;
     }
     if (trigger->replaces) {
@@ -274,11 +316,11 @@ static char *trigger_texts_get(const ctr_tracked *tracked, int nth)
                               .order = sqlite3_str_new(NULL),
                               .constraint = sqlite3_str_new(NULL),
                               .keys = sqlite3_str_new(NULL),
-                              .what = trigger->leaves
-                                          ? (tracked->replaces ? "replaced anyway" : "replaced")
+                              .what = trigger->leaves     ? event_of_replaced(tracked)
                                       : tracked->replaces ? "may go anyway"
                                                           : "may go"};
-    fill_lists(tracked, trigger, &to);
+    const char *lone = lone_rowid(tracked);
+    fill_lists(tracked, trigger, lone, &to);
     const ctr_slots slots = {.schema = tracked->schema,
                              .table = tracked->counters,
                              .name = tracked->table,
@@ -293,7 +335,11 @@ static char *trigger_texts_get(const ctr_tracked *tracked, int nth)
         trigger->text == CTR_SQL_TRACK_ON_UPDATE || trigger->text == CTR_SQL_TRACK_ON_REGULAR;
     bool needs = trigger->replaces ? *slots.constraint : !trigger->leaves || ctr_tracked_has_homes(tracked);
     if (updates && !*slots.order) needs = false; /* there is no such column */
-    char *text = needs && ctr_rc(conn) == SQLITE_OK ? ctr_run_sql(trigger->text, &slots) : NULL;
+    if (lone && trigger->text == CTR_SQL_TRACK_ON_LEAVE_BY_INSERT) needs = false;
+    ctr_sql sql = lone && trigger->text == CTR_SQL_TRACK_ON_REPLACE_BY_INSERT
+                      ? CTR_SQL_TRACK_ON_REPLACE_BY_ROWID
+                      : trigger->text;
+    char *text = needs && ctr_rc(conn) == SQLITE_OK ? ctr_run_sql(sql, &slots) : NULL;
     if (needs && !text) ctr_problem_nomem(conn);
     ctr_text_release(conn, mark);
     return text;
@@ -428,7 +474,8 @@ int64_t ctr_triggers_mark(const ctr_tracked *tracked, const ctr_objects *objects
     for (int i = 0; i < CTR_N_TRIGGERS; i++) {
         const ctr_named *trigger =
             ctr_schema_objects_trigger(objects, tracked->counters, TRIGGERS[i].suffix);
-        if (trigger && TRIGGERS[i].leaves) rowids[i + 1] = trigger->rowid;
+        bool tells = TRIGGERS[i].leaves || TRIGGERS[i].text == CTR_SQL_TRACK_ON_REPLACE_BY_INSERT;
+        if (trigger && tells) rowids[i + 1] = trigger->rowid;
     }
     return (int64_t)ctr_cache_hash((const uint8_t *)rowids, sizeof rowids);
 }
