@@ -45,14 +45,14 @@ SELECT min(coalesce(min(_rowid_), 0), 0) FROM "{schema}"."{table}_cells";
 -- name: HOME_HIGHEST
 SELECT max(coalesce((SELECT max(_rowid_) FROM "{schema}"."{table}_cells"), 0), coalesce(("{value}"), 0), 0);
 
--- For which schema the places hold: seq, the table and the triggers; rows, that and the file.
+-- For which version of the schema, and for which file, the places hold.
 -- name: HOME_HOLDS
 SELECT seq, rows FROM "{schema}".counter_state
  WHERE tab = :tab AND kind = 'home' AND row = 0 AND name = '';
 
 -- name: HOME_HOLD
 INSERT OR REPLACE INTO "{schema}".counter_state(tab, kind, seq, rows)
-VALUES (:tab, 'home', :mark, :numbers);
+VALUES (:tab, 'home', :schema, :file);
 
 -- name: HOME_COOKIE
 PRAGMA "{schema}".schema_version;

@@ -22,6 +22,8 @@ bool ctr_home_is_known(ctr_tab *tab)
     if (tab->home.as_of == 0 || tab->home.as_of != tab->file->schemas) {
         ctr_home home = {0};
         tab->conn->above.find_home(tab, &home);
+        ctr_run run = ctr_tab_run(tab);
+        if (home.rowid) home.schema = ctr_run_number(&run, CTR_SQL_HOME_COOKIE);
         ctr_home_close(&tab->home);
         tab->home = home;
         tab->home.as_of = tab->file->schemas;
@@ -303,32 +305,27 @@ static sqlite3_stmt *prepare_home(ctr_tab *tab, ctr_sql which, const char *value
 }
 
 /* Of all that may number rows anew. */
-static int64_t mark_of_numbers(ctr_tab *tab)
+static int64_t mark_of_file(ctr_tab *tab)
 {
     ctr_identity identity;
-    struct {
-        int64_t mark, cookie;
-        uint8_t id[CTR_ID_SIZE], holder[CTR_ID_SIZE];
-    } all = {.mark = tab->home.mark};
-    ctr_run run = ctr_tab_run(tab);
-    all.cookie = ctr_run_number(&run, CTR_SQL_HOME_COOKIE);
+    uint8_t ids[2 * CTR_ID_SIZE] = {0};
     if (ctr_file_peek(tab->file, &identity) == SQLITE_OK) {
-        memcpy(all.id, identity.id, CTR_ID_SIZE);
-        memcpy(all.holder, identity.holder, CTR_ID_SIZE);
+        memcpy(ids, identity.id, CTR_ID_SIZE);
+        memcpy(ids + CTR_ID_SIZE, identity.holder, CTR_ID_SIZE);
     }
-    return (int64_t)ctr_cache_hash((const uint8_t *)&all, sizeof all);
+    return (int64_t)ctr_cache_hash(ids, sizeof ids);
 }
 
 static bool read_holds(ctr_tab *tab, bool numbers)
 {
-    enum { MARK, NUMBERS };
+    enum { SCHEMA, OF_FILE };
     ctr_run run = ctr_tab_run(tab);
     sqlite3_stmt *row = ctr_tab_take_of(tab, CTR_FILE_HOME);
     bool there = ctr_run_row(&run, row);
-    bool is = there && sqlite3_column_int64(row, MARK) == tab->home.mark;
-    int64_t of_numbers = there ? sqlite3_column_int64(row, NUMBERS) : 0;
+    bool is = there && sqlite3_column_int64(row, SCHEMA) == tab->home.schema;
+    int64_t of_file = there ? sqlite3_column_int64(row, OF_FILE) : 0;
     ctr_file_give_back(tab->file, CTR_FILE_HOME, row);
-    return is && (!numbers || of_numbers == mark_of_numbers(tab)) && ctr_rc(tab->conn) == SQLITE_OK;
+    return is && (!numbers || of_file == mark_of_file(tab)) && ctr_rc(tab->conn) == SQLITE_OK;
 }
 
 /* Memory has what other transactions have written, which no rollback takes back. */
@@ -430,8 +427,8 @@ int64_t ctr_home_relink(ctr_tab *tab)
     } while (again);
     ctr_run run = ctr_tab_run(tab);
     if (ctr_home_is_known(tab))
-        ctr_run_with(&run, CTR_SQL_HOME_HOLD, ":mark i :numbers i", tab->home.mark,
-                     mark_of_numbers(tab));
+        ctr_run_with(&run, CTR_SQL_HOME_HOLD, ":schema i :file i", tab->home.schema,
+                     mark_of_file(tab));
     tab->relinked = nth + 1;
     if (ctr_rc(conn) != SQLITE_OK) ctr_conn_spoil(conn, nth);
     return n;

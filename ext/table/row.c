@@ -1145,6 +1145,18 @@ static bool is_to_live(ctr_row *row)
     return false;
 }
 
+/* Marks the cells at a row id, if there are any at home; the row is being written. */
+static void leave_at(ctr_row *row, int64_t rowid)
+{
+    ctr_slot *slot = ctr_tab_take(row->tab, CTR_TAB_LEAVE);
+    if (!slot) return;
+    sqlite3_bind_int64(slot->kept.statement, 1, rowid);
+    sqlite3_bind_int64(slot->kept.statement, 2, rowid);
+    ctr_home_is_away(row->tab);
+    write_row(row, slot, true);
+    ctr_tab_give_back(row->tab, slot);
+}
+
 /* A new row is at home if its row is in the tracked table and the row id is free. One that is to be
  * shown there gets a row id that is free in both: then it settles. Returns false if it cannot be
  * written unless it is looked for. */
@@ -1155,7 +1167,9 @@ static bool take_place(ctr_row *row, ctr_tab_sql which, new_place *place)
         return row->has_home;
     }
     place->rowid = row->home;
-    place->away = !row->has_home || ctr_home_occupied(row->tab, row->home) != CTR_OCCUPIED_NOT;
+    ctr_occupied is = row->has_home ? ctr_home_occupied(row->tab, row->home) : CTR_OCCUPIED_AWAY;
+    if (is == CTR_OCCUPIED_HOME) leave_at(row, row->home); /* its row is gone, and nobody has told */
+    place->away = is != CTR_OCCUPIED_NOT;
     if (!place->away) return ctr_rc(row->conn) == SQLITE_OK;
     bool to_show = row->arrives && !row->has_home && is_to_live(row);
     place->rowid = ctr_home_free(row->tab, to_show);

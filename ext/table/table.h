@@ -82,7 +82,7 @@ typedef enum ctr_part { CTR_KEYS, CTR_COUNTERS, CTR_KEYS_FIRST, CTR_AS_DECLARED 
  * compared whenever a row is found by its row id.
  *
  * SQLite may number the rows of the tracked table anew, as .dump does; triggers may be dropped and
- * made again. So counter_state has for which table, triggers and file the places hold (ctr_home_holds).
+ * made again. So counter_state has for which schema and file the places hold (ctr_home_holds).
  * Who misses a row where they may not hold marks all rows that are not at home, or reads all if it
  * does not write. Only a connection that switches triggers off, deletes a row and inserts its key
  * again makes two rows of one key, until counter_track, which joins them.
@@ -217,7 +217,7 @@ typedef struct ctr_home {
     char *same;        /* c."sku" = t."sku" */
     char *keys;        /* t."sku" */
     const char *rowid; /* _rowid_; static */
-    int64_t mark;      /* of the table and of the triggers that tell of rows that leave */
+    int64_t schema;    /* its version in the file */
     bool hides;        /* OR REPLACE may remove a row with the key that no trigger tells of */
     unsigned as_of;    /* ctr_file.schemas for which they hold; 0: none */
 } ctr_home;
@@ -1062,9 +1062,9 @@ ctr_occupied ctr_home_occupied(ctr_tab *tab, int64_t rowid);
  * a one above all others. */
 int64_t ctr_home_free(ctr_tab *tab, bool in_table);
 
-/* Returns whether all rows that are not away are at home. Only counter_track and ctr_home_relink say
- * so, for this table and these triggers; `numbers`: and for this file, whose rows SQLite may have
- * numbered anew. Then a row that was not found is not there. */
+/* Returns whether all rows that are not away are at home, as ctr_home_relink has left them: with this
+ * schema, so that no trigger was missing since; `numbers`: and in this file, whose rows SQLite has
+ * not numbered anew. Then a row that was not found is not there. */
 bool ctr_home_holds(ctr_tab *tab, bool numbers);
 
 /* A merge that shows its rows at its end takes strays before it writes, and ends them when all are

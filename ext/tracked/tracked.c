@@ -725,7 +725,6 @@ static void fill_home(const ctr_tracked *tracked, const ctr_objects *objects, ct
     home->keys = ctr_text_finish(conn, keys);
     home->same = ctr_text_copy(conn, ctr_list_key_match(tracked));
     home->rowid = tracked->rowid;
-    home->mark = ctr_triggers_mark(tracked, objects);
     home->hides = ctr_triggers_hide_replaced(tracked, objects);
 }
 

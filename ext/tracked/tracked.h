@@ -752,10 +752,8 @@ enum { CTR_N_TRIGGERS = 11 };
  * function has at most 100 arguments; more of them are a text, '5,0,1'. */
 enum { CTR_MASK_COLUMNS = 50 };
 
-/* Returns a number that changes with the table and with those of its triggers that say that a row
- * leaves; whether OR REPLACE may remove a row with the key of a new one that none of them tells of:
+/* Returns whether OR REPLACE may remove a row with the key of a new one that no trigger tells of:
  * another trigger has written it before, or the key is a DEFAULT that SQLite computes. */
-int64_t ctr_triggers_mark(const ctr_tracked *tracked, const ctr_objects *objects);
 bool ctr_triggers_hide_replaced(const ctr_tracked *tracked, const ctr_objects *objects);
 
 /* Returns whether triggers say that a row leaves its row id, by the name that this has now. */

@@ -466,20 +466,6 @@ bool ctr_triggers_hide_replaced(const ctr_tracked *tracked, const ctr_objects *o
     return false;
 }
 
-int64_t ctr_triggers_mark(const ctr_tracked *tracked, const ctr_objects *objects)
-{
-    int64_t rowids[CTR_N_TRIGGERS + 1] = {0};
-    const ctr_named *table = ctr_schema_objects_find(objects, tracked->table);
-    if (table) rowids[0] = table->rowid;
-    for (int i = 0; i < CTR_N_TRIGGERS; i++) {
-        const ctr_named *trigger =
-            ctr_schema_objects_trigger(objects, tracked->counters, TRIGGERS[i].suffix);
-        bool tells = TRIGGERS[i].leaves || TRIGGERS[i].text == CTR_SQL_TRACK_ON_REPLACE_BY_INSERT;
-        if (trigger && tells) rowids[i + 1] = trigger->rowid;
-    }
-    return (int64_t)ctr_cache_hash((const uint8_t *)rowids, sizeof rowids);
-}
-
 static void refuse_broken(const ctr_tracked *tracked, const char *trigger)
 {
     ctr_problem_set(tracked->conn, SQLITE_ERROR,
