@@ -625,9 +625,8 @@ int ctr_row_find_at(ctr_row *row, sqlite3_value **keys, int64_t home, bool is_ne
     if (!ctr_home_is_known(row->tab)) return ctr_row_find_key(row, keys);
     if (find_known(row, keys) || ctr_rc(row->conn) != SQLITE_OK) return ctr_rc(row->conn);
     if (find_by(row, CTR_TAB_FIND_AT, keys, &home) || row->found) return ctr_rc(row->conn);
-    row->has_home = true;
-    row->home = home;
-    find_away(row, keys, is_new);
+    if (find_by(row, CTR_TAB_FIND_KEY, keys, NULL) == SQLITE_OK && !row->found)
+        find_away(row, keys, is_new);
     return ctr_rc(row->conn);
 }
 
@@ -1255,10 +1254,10 @@ void ctr_row_leave(ctr_row *row)
     write_place(row, CTR_TAB_LEAVE, row->rowid);
 }
 
-void ctr_row_settle(ctr_row *row, int64_t home)
+void ctr_row_settle(ctr_row *row, int64_t home, bool sure)
 {
     if (!row->shape->linked || !row->found || !ctr_home_is_known(row->tab)) return;
-    if (home != row->rowid) {
+    if (home != row->rowid || !sure) {
         ctr_home_is_away(row->tab);
         write_place(row, CTR_TAB_LEAVE, home);
     } else if (!ctr_home_show_stray(row->tab, home, true) && ctr_home_any_away(row->tab)) {

@@ -1085,10 +1085,10 @@ int64_t ctr_home_relink(ctr_tab *tab);
 
 /* ==== row.c =================================================================================== */
 
-/* The row found last leaves its place in the tracked table; it was inserted there, at this row id:
- * other cells that are there are of no row. */
+/* The row found last leaves its place in the tracked table; it was inserted there, at this row id, and
+ * is there still, if that is `sure`: other cells that are there are of no row. */
 void ctr_row_leave(ctr_row *row);
-void ctr_row_settle(ctr_row *row, int64_t home);
+void ctr_row_settle(ctr_row *row, int64_t home, bool sure);
 
 /* Looks for a row by reading all of them, if it was not found. */
 int ctr_row_scan_key(ctr_row *row, sqlite3_value **keys);

@@ -822,7 +822,8 @@ static void reconcile_row(ctr_tracked_row *row)
     if (ctr_table_find(table)) return;
     if (row->event == CTR_ROW_INSERTED && hides_replaced(table))
         ctr_row_scan_key(table->row, table->keys);
-    if (row->event == CTR_ROW_INSERTED && table->has_at) ctr_row_settle(table->row, table->at);
+    if (row->event == CTR_ROW_INSERTED && table->has_at)
+        ctr_row_settle(table->row, table->at, !is_disorder(table));
     bool live = table->row->found && ctr_row_is_live(table->row);
     if (table->row->found && !live) live = reconcile_revive(row);
     if (table->row->found && own_write_runs(table->file)) {
@@ -987,7 +988,12 @@ static void reconcile_missing_restored(ctr_tracked_row *row)
 /* The row is there still. */
 static void reconcile_leaves(ctr_tracked_row *row)
 {
-    if (ctr_table_find(row->table) == SQLITE_OK) ctr_row_leave(row->table->row);
+    ctr_table *table = row->table;
+    if (ctr_table_find(table)) return;
+    if (table->row->found)
+        ctr_row_leave(table->row);
+    else
+        note_disorder(table); /* its insertion was not reported yet */
 }
 
 static void row_is_replaced(ctr_tracked_row *row)
