@@ -304,16 +304,25 @@ static sqlite3_stmt *prepare_home(ctr_tab *tab, ctr_sql which, const char *value
     return ctr_run_prepare(&run, which);
 }
 
-/* Of all that may number rows anew. */
+/* Of the file: a copy may have numbered the rows anew. Who writes has just looked at it. */
 static int64_t mark_of_file(ctr_tab *tab)
 {
+    struct {
+        int64_t inode, birth;
+        uint8_t instance[CTR_ID_SIZE], id[CTR_ID_SIZE];
+    } all = {0};
     ctr_identity identity;
-    uint8_t ids[2 * CTR_ID_SIZE] = {0};
-    if (ctr_file_peek(tab->file, &identity) == SQLITE_OK) {
-        memcpy(ids, identity.id, CTR_ID_SIZE);
-        memcpy(ids + CTR_ID_SIZE, identity.holder, CTR_ID_SIZE);
-    }
-    return (int64_t)ctr_cache_hash(ids, sizeof ids);
+    ctr_file *file = tab->file;
+    ctr_problem unseen;
+    ctr_problem_try(tab->conn, &unseen);
+    if (!file->checked) ctr_file_look(file);
+    bool rolls_back = ctr_problem_rolls_back(unseen.rc);
+    ctr_problem_raise_if(tab->conn, &unseen, rolls_back);
+    all.inode = file->seen.inode;
+    all.birth = file->seen.birth;
+    memcpy(all.instance, file->seen.instance, CTR_ID_SIZE);
+    if (ctr_file_peek(file, &identity) == SQLITE_OK) memcpy(all.id, identity.id, CTR_ID_SIZE);
+    return (int64_t)ctr_cache_hash((const uint8_t *)&all, sizeof all);
 }
 
 static bool read_holds(ctr_tab *tab, bool numbers)
