@@ -68,5 +68,9 @@ UPDATE OR IGNORE "{schema}"."{table}_cells" SET _away = 1
 SELECT a._rowid_, c._rowid_ FROM "{schema}"."{table}_cells" AS c, "{schema}"."{table}_cells" AS a
  WHERE a._away AND c._away IS NULL AND "{constraint}";
 
+-- A row that is not at home.
+-- name: HOME_STRAY
+SELECT _rowid_ FROM "{schema}"."{table}_cells" AS c WHERE _away IS NULL AND NOT ("{value}") LIMIT 1;
+
 -- name: HOME_REMOVE
 DELETE FROM "{schema}"."{table}_cells" WHERE _rowid_ = ?1;

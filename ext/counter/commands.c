@@ -238,6 +238,7 @@ void ctr_integrity_check(ctr_table *table, ctr_integrity_extent extent)
     ctr_catalog_close_entry(&entry);
     check_state(table);
     check_rows(table);
+    ctr_home_check(table->row);
     if (extent != CTR_INTEGRITY_QUICK) check_journal(table);
     if (extent == CTR_INTEGRITY_ALONE) check_pages(table);
 }

@@ -442,3 +442,31 @@ int64_t ctr_home_relink(ctr_tab *tab)
     if (ctr_rc(conn) != SQLITE_OK) ctr_conn_spoil(conn, nth);
     return n;
 }
+
+static void refuse_place(ctr_row *row, int64_t rowid, const char *what)
+{
+    char *key = ctr_row_key_text(row, rowid);
+    if (key)
+        ctr_problem_set(row->conn, SQLITE_CORRUPT_VTAB,
+                        "the stored table %s_cells has %s %s: counter_track or counter_replicate of "
+                        "the tracked table puts it right",
+                        row->tab->table, what, key);
+    sqlite3_free(key);
+}
+
+void ctr_home_check(ctr_row *row)
+{
+    ctr_tab *tab = row->tab;
+    if (!ctr_home_is_known(tab)) return;
+    ctr_run run = ctr_tab_run(tab);
+    const char *same = ctr_shape_list(tab->conn, &tab->shape, CTR_KEYS, "a.@ = c.@", " AND ", 1);
+    sqlite3_stmt *twins = prepare_home(tab, CTR_SQL_HOME_TWINS, same);
+    if (ctr_run_row(&run, twins))
+        refuse_place(row, sqlite3_column_int64(twins, 0), "two rows with the key");
+    sqlite3_finalize(twins);
+    if (ctr_rc(tab->conn) != SQLITE_OK || !ctr_home_holds(tab, true)) return;
+    sqlite3_stmt *stray = prepare_home(tab, CTR_SQL_HOME_STRAY, is_home(tab));
+    if (ctr_run_row(&run, stray))
+        refuse_place(row, sqlite3_column_int64(stray, 0), "at another row the row");
+    sqlite3_finalize(stray);
+}

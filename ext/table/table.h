@@ -1080,6 +1080,10 @@ void ctr_home_add_stray(ctr_tab *tab, int64_t rowid, sqlite3_value **keys);
 bool ctr_home_next_stray(ctr_tab *tab, sqlite3_value **keys, size_t *at, int64_t *rowid);
 bool ctr_home_show_stray(ctr_tab *tab, int64_t rowid, bool shown);
 
+/* Fails with SQLITE_CORRUPT_VTAB if two rows have one key, or one is not at home though all are said
+ * to be. */
+void ctr_home_check(ctr_row *row);
+
 /* Marks all rows that are not at home, and joins rows of one key. Returns how many. */
 int64_t ctr_home_relink(ctr_tab *tab);
 
