@@ -4,9 +4,6 @@
 -- name: HOME_INDEX
 CREATE UNIQUE INDEX "{schema}"."{table}_cells_away" ON "{table}_cells"("{keys}") WHERE _away;
 
--- name: HOME_DROP_INDEX
-DROP INDEX IF EXISTS "{schema}"."{table}_cells_away";
-
 -- Cells by the key: through the row of the tracked table, if it is known; those that are away; those
 -- at a row id. The first has a row without cells if they are not where they should be, and at its end
 -- the row id in the tracked table.

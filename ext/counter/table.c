@@ -517,7 +517,7 @@ static int table_rename(sqlite3_vtab *base, const char *to)
         ctr_tab_forget(table->file, table->name);
         ctr_tab_forget(table->file, to);
     }
-    ctr_stored_rename(&table->shape, table->joined.conn, table->schema, table->name, to);
+    ctr_stored_rename(table->joined.conn, table->schema, table->name, to);
     ctr_catalog_rename(table->joined.conn, table->schema, table->name, to);
     return ctr_table_fail(table, &problem);
 }

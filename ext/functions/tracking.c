@@ -13,7 +13,8 @@ typedef struct tracking_call {
     char *schema, *table; /* owned; the table as it is spelled in the schema */
     char *counters;       /* owned: its counter table, if there is one */
     bool taken_up;        /* its stored tables existed without it */
-    int64_t relinked;     /* rows of the cells whose place was put right */
+    bool mended;          /* the index of the cells was missing, */
+    int64_t relinked;     /* or places of so many rows were not right: table/home.c */
     ctr_file *file;       /* borrowed */
     ctr_shape shape;      /* of the counter table, present or future */
     ctr_tracked tracked;
@@ -371,7 +372,7 @@ static void tracking_open_counters(tracking_call *call)
     if (ctr_rc(call->conn) != SQLITE_OK) return;
     ctr_tracked_close(&call->tracked);
     ctr_shape_close(&call->shape);
-    ctr_stored_mend_index(call->file, call->counters);
+    if (ctr_stored_mend_index(call->file, call->counters)) call->mended = true;
     ctr_stored_read(&call->shape, call->conn, call->schema, call->counters);
     const ctr_objects *objects = ctr_file_objects(call->file);
     if (objects)
@@ -628,7 +629,7 @@ static int64_t go_on_tracking(tracking_call *call, ctr_shape *before)
     int64_t counted = counting_opening(call, false);
     bool begins = call->shape.replicated && !was_replicated;
     if (!whole || added || begins || renamed || call->taken_up || call->values || counted > 0 ||
-        call->relinked > 0)
+        call->mended || call->relinked > 0)
         return counted;
     refuse_nothing_to_do(call);
     return 0;

@@ -331,15 +331,11 @@ bool ctr_stored_shares(const ctr_objects *objects)
 
 /* ---- creating -------------------------------------------------------------------------------- */
 
-/* The keys of a linked table come first, in the order of the key. */
 static const char *definition_list(ctr_conn *conn, const ctr_shape *shape)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     for (int i = 0; i < shape->n_columns; i++) {
-        bool is_key = shape->linked && i < shape->n_keys;
-        const ctr_column *column = &shape->columns[is_key          ? shape->keys[i]
-                                                   : shape->linked ? shape->counters[i - shape->n_keys]
-                                                                   : i];
+        const ctr_column *column = &shape->columns[i];
         sqlite3_str_appendf(out, "%s\"%w\" ", i ? ", " : "", column->name);
         if (column->key < 0)
             sqlite3_str_appendall(out, column->kind->stored);
@@ -399,27 +395,33 @@ void ctr_stored_create(const ctr_shape *shape, ctr_conn *conn, const char *schem
     create_shared(conn, schema);
 }
 
-void ctr_stored_mend_index(ctr_file *file, const char *table)
+/* Returns what the declaration of a counter table has in PRIMARY KEY (...). */
+static const char *declared_key(ctr_conn *conn, const char *sql)
+{
+    static const char KEY[] = "PRIMARY KEY (";
+    const char *last = NULL;
+    for (const char *at = sql; (at = strstr(at, KEY)); at++) last = at + sizeof KEY - 1;
+    ctr_words words = {.at = last ? last : ""};
+    do {
+        ctr_word_next(&words);
+    } while (words.kind != CTR_WORD_END && !ctr_word_at_mark(&words, ')'));
+    return ctr_text_print(conn, "%.*s", last ? (int)(words.word.text - last) : 0, last);
+}
+
+bool ctr_stored_mend_index(ctr_file *file, const char *table)
 {
     ctr_conn *conn = file->conn;
     const ctr_objects *objects = ctr_file_objects(file);
-    if (!objects || ctr_schema_objects_stored(objects, table, "cells_away") ||
-        !ctr_schema_objects_stored(objects, table, "cells"))
-        return;
+    const ctr_named *cells = objects ? ctr_schema_objects_stored(objects, table, "cells") : NULL,
+                    *declared = objects ? ctr_schema_objects_find(objects, table) : NULL;
+    bool linked = cells && cells->sql && ctr_word_is_in("_away INTEGER", cells->sql);
+    if (!linked || !declared || !declared->sql ||
+        ctr_schema_objects_stored(objects, table, "cells_away"))
+        return false;
     ctr_run run = ctr_run_on(conn, file->schema, table);
-    bool linked = false;
-    sqlite3_str *keys = sqlite3_str_new(NULL);
-    run.slots.name = ctr_text_print(conn, "%s_cells", table);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_SCHEMA_COLUMNS);
-    while (ctr_run_row(&run, row)) {
-        const char *name = ctr_text_column(conn, row, 1);
-        linked = linked || (name && strcmp(name, "_away") == 0);
-        if (name && sqlite3_column_int(row, 3)) /* NOT NULL */
-            sqlite3_str_appendf(keys, "%s\"%w\"", ctr_text_separator(keys, ", "), name);
-    }
-    sqlite3_finalize(row);
-    run.slots.keys = ctr_text_built(conn, keys);
-    if (linked) ctr_run_do(&run, CTR_SQL_HOME_INDEX, NULL);
+    run.slots.keys = declared_key(conn, declared->sql);
+    ctr_run_do(&run, CTR_SQL_HOME_INDEX, NULL);
+    return true;
 }
 
 void ctr_stored_drop(ctr_conn *conn, const char *schema, const char *table)
@@ -435,16 +437,11 @@ void ctr_stored_forget(ctr_tab *tab)
     ctr_run_do(&run, CTR_SQL_REQUESTS_DROP, NULL);
 }
 
-/* The name of an index stays when its table is renamed, and another table may get the old one. */
-void ctr_stored_rename(const ctr_shape *shape, ctr_conn *conn, const char *schema,
-                       const char *table, const char *to)
+void ctr_stored_rename(ctr_conn *conn, const char *schema, const char *table, const char *to)
 {
-    ctr_run run = ctr_run_on(conn, schema, table), renamed = ctr_run_on(conn, schema, to);
+    ctr_run run = ctr_run_on(conn, schema, table);
     run.slots.name = to;
-    renamed.slots.keys = ctr_shape_key_list(conn, shape);
-    if (shape->linked) ctr_run_do(&run, CTR_SQL_HOME_DROP_INDEX, NULL);
     ctr_run_do(&run, CTR_SQL_SCHEMA_RENAME_CELLS, NULL);
-    if (shape->linked) ctr_run_do(&renamed, CTR_SQL_HOME_INDEX, NULL);
 }
 
 int ctr_stored_damaged(ctr_conn *conn, const char *what, const char *name)

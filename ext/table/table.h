@@ -939,11 +939,12 @@ bool ctr_stored_shares(const ctr_objects *objects);
  * ctr_stored_forget, and by ctr_fold_drop what is in the journal. */
 void ctr_stored_create(const ctr_shape *shape, ctr_conn *conn, const char *schema,
                        const char *table);
-void ctr_stored_mend_index(ctr_file *file, const char *table); /* of a linked table, if it lacks it */
 void ctr_stored_drop(ctr_conn *conn, const char *schema, const char *table);
-void ctr_stored_rename(const ctr_shape *shape, ctr_conn *conn, const char *schema,
-                       const char *table, const char *to);
+void ctr_stored_rename(ctr_conn *conn, const char *schema, const char *table, const char *to);
 void ctr_stored_forget(ctr_tab *tab);
+
+/* Makes the index of a linked table, if somebody has dropped it; returns whether it did. */
+bool ctr_stored_mend_index(ctr_file *file, const char *table);
 
 /* Fails with "the stored table counter_state is damaged: " and the two texts. */
 int ctr_stored_damaged(ctr_conn *conn, const char *what, const char *name);
