@@ -117,7 +117,8 @@ char *ctr_declare_vtab(const ctr_shape *shape, const char *table, bool tracked)
                                 column->type, column->collation);
     }
     sqlite3_str_appendall(out, ", request_id BLOB HIDDEN");
-    if (tracked) sqlite3_str_appendall(out, ", _event TEXT HIDDEN, _marks TEXT HIDDEN, _at INTEGER HIDDEN");
+    if (tracked)
+        sqlite3_str_appendall(out, ", _event TEXT HIDDEN, _marks TEXT HIDDEN, _at INTEGER HIDDEN");
     for (int i = 0; tracked && i < shape->n_counters; i++)
         sqlite3_str_appendf(out, ", \"_was_%w\" INTEGER HIDDEN", ctr_shape_counter_name(shape, i));
     sqlite3_str_appendall(out, ")");

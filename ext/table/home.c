@@ -92,9 +92,9 @@ void ctr_home_slots(ctr_tab *tab, ctr_tab_sql which, ctr_slots *slots)
         if (known) slots->constraint = match_anywhere(tab);
         break;
     case CTR_TAB_HIGHEST:
-        slots->value = known ? ctr_text_print(tab->conn, "SELECT max(t.%s) FROM %s", home->rowid,
-                                              home->from)
-                             : "NULL";
+        slots->value =
+            known ? ctr_text_print(tab->conn, "SELECT max(t.%s) FROM %s", home->rowid, home->from)
+                  : "NULL";
         break;
     default: break;
     }
@@ -194,7 +194,8 @@ void ctr_home_take_strays(ctr_tab *tab)
     for (int i = 0; i < tab->shape.n_keys; i++) {
         bool is = false;
         for (size_t k = 0; k < sizeof FOLDED / sizeof *FOLDED; k++)
-            is = is || !sqlite3_stricmp(tab->shape.columns[tab->shape.keys[i]].collation, FOLDED[k]);
+            is =
+                is || !sqlite3_stricmp(tab->shape.columns[tab->shape.keys[i]].collation, FOLDED[k]);
         if (!is) return;
     }
     tab->strays.taken = true;
@@ -259,8 +260,8 @@ bool ctr_home_next_stray(ctr_tab *tab, sqlite3_value **keys, size_t *at, int64_t
     ctr_strays *strays = &tab->strays;
     if (strays->n == 0) return false;
     uint64_t hash = hash_of_key(tab, keys);
-    size_t next = *at > 0 ? strays->rows[*at - 1].next
-                          : strays->chains[hash & (strays->n_chains - 1)];
+    size_t next =
+        *at > 0 ? strays->rows[*at - 1].next : strays->chains[hash & (strays->n_chains - 1)];
     while (next > 0 && strays->rows[next - 1].hash != hash) next = strays->rows[next - 1].next;
     *at = next;
     if (next > 0) *rowid = strays->rows[next - 1].rowid;
@@ -341,8 +342,9 @@ static bool read_holds(ctr_tab *tab, bool numbers)
 bool ctr_home_holds(ctr_tab *tab, bool numbers)
 {
     if (!ctr_home_is_known(tab)) return true; /* all rows are read */
-    bool current = tab->known && !tab->doubtful && tab->holds.is && tab->relinked != tab->conn->ended + 1 &&
-                   tab->holds.version == tab->version && tab->holds.schemas == tab->file->schemas;
+    bool current = tab->known && !tab->doubtful && tab->holds.is &&
+                   tab->relinked != tab->conn->ended + 1 && tab->holds.version == tab->version &&
+                   tab->holds.schemas == tab->file->schemas;
     if (current && !numbers) return true;
     bool is = read_holds(tab, numbers);
     tab->holds.is = is && tab->known;
@@ -400,8 +402,7 @@ static bool join_twins(ctr_tab *tab)
     ctr_conn *conn = tab->conn;
     ctr_changes twins = {0};
     ctr_run run = ctr_tab_run(tab);
-    const char *same =
-        ctr_shape_list(conn, &tab->shape, CTR_KEYS, "a.@ = c.@", " AND ", 1);
+    const char *same = ctr_shape_list(conn, &tab->shape, CTR_KEYS, "a.@ = c.@", " AND ", 1);
     sqlite3_stmt *row = prepare_home(tab, CTR_SQL_HOME_TWINS, same);
     while (ctr_run_row(&run, row)) {
         const ctr_change_of_row pair = {.row = sqlite3_column_int64(row, 0),
@@ -447,10 +448,11 @@ static void refuse_place(ctr_row *row, int64_t rowid, const char *what)
 {
     char *key = ctr_row_key_text(row, rowid);
     if (key)
-        ctr_problem_set(row->conn, SQLITE_CORRUPT_VTAB,
-                        "the stored table %s_cells has %s %s: counter_track or counter_replicate of "
-                        "the tracked table puts it right",
-                        row->tab->table, what, key);
+        ctr_problem_set(
+            row->conn, SQLITE_CORRUPT_VTAB,
+            "the stored table %s_cells has %s %s: counter_track or counter_replicate of "
+            "the tracked table puts it right",
+            row->tab->table, what, key);
     sqlite3_free(key);
 }
 

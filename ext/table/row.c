@@ -1072,8 +1072,7 @@ static void write_found(ctr_row *row)
     ctr_tab_sql which = row->spelling            ? CTR_TAB_SPELL
                         : stamps && n_cells == 0 ? CTR_TAB_SET_ROW
                                                  : CTR_TAB_UPDATE;
-    if (ctr_rc(row->conn) != SQLITE_OK || (writes && write_cells(row, which, NULL, NULL)))
-        return;
+    if (ctr_rc(row->conn) != SQLITE_OK || (writes && write_cells(row, which, NULL, NULL))) return;
     if (row->spelling) { /* so that caches forget the row, those of other connections, too */
         ctr_batch_note(row->tab, row->rowid, CTR_ENTRY_CHANGED, 0, CTR_MADE_HERE);
         ctr_cache_forget(&row->tab->cache, row->rowid);
@@ -1167,7 +1166,8 @@ static bool take_place(ctr_row *row, ctr_tab_sql which, new_place *place)
     }
     place->rowid = row->home;
     ctr_occupied is = row->has_home ? ctr_home_occupied(row->tab, row->home) : CTR_OCCUPIED_AWAY;
-    if (is == CTR_OCCUPIED_HOME) leave_at(row, row->home); /* its row is gone, and nobody has told */
+    if (is == CTR_OCCUPIED_HOME)
+        leave_at(row, row->home); /* its row is gone, and nobody has told */
     place->away = is != CTR_OCCUPIED_NOT;
     if (!place->away) return ctr_rc(row->conn) == SQLITE_OK;
     bool to_show = row->arrives && !row->has_home && is_to_live(row);

@@ -777,8 +777,7 @@ bool ctr_stored_read_text(ctr_shape *shape, const ctr_objects *objects, const ch
     const ctr_named *cells = ctr_schema_objects_stored(objects, table, "cells"),
                     *away = ctr_schema_objects_stored(objects, table, "cells_away");
     bool plain = cells && cells->object == CTR_OBJECT_TABLE && ctr_stored_shares(objects);
-    return plain &&
-           read_declared(objects->conn, shape, table, cells->sql, away ? away->sql : NULL);
+    return plain && read_declared(objects->conn, shape, table, cells->sql, away ? away->sql : NULL);
 }
 
 /* ---- without a lock -------------------------------------------------------------------------- */

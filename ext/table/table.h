@@ -72,23 +72,24 @@ typedef enum ctr_part { CTR_KEYS, CTR_COUNTERS, CTR_KEYS_FIRST, CTR_AS_DECLARED 
 /* Places: the cells of a tracked table are at the row ids of its rows, so that an INSERT writes no
  * index here: the table's own index finds the key.
  *
- *     CREATE TABLE products_counters_cells(_id INTEGER PRIMARY KEY, _away INTEGER, sku ..., stock BLOB)
- *     CREATE UNIQUE INDEX products_counters_cells_away ON ... (sku) WHERE _away
+ *     CREATE TABLE products_counters_cells(
+ *       _id INTEGER PRIMARY KEY, _away INTEGER, sku TEXT ..., stock BLOB)
+ *     CREATE UNIQUE INDEX products_counters_cells_away ON products_counters_cells(sku) WHERE _away
  *
  * The index has the rows that are away: they were deleted, wait to be shown, had another key or row
  * id, or their row id was taken. A row id of the cells never changes, and a row may stay away for
  * ever. A row that is at home, _away NULL, has its row in the tracked table, at its row id and with
- * its key: triggers BEFORE a change say that a row leaves (tracked/triggers.c). The stored key is
- * compared whenever a row is found by its row id.
+ * its key: triggers BEFORE a change say that a row leaves. The stored key is compared whenever a
+ * row is found by its row id.
  *
  * SQLite may number the rows of the tracked table anew, as .dump does; triggers may be dropped and
- * made again. So counter_state has for which schema and file the places hold (ctr_home_holds).
- * Who misses a row where they may not hold marks all rows that are not at home, or reads all if it
- * does not write. Only a connection that switches triggers off, deletes a row and inserts its key
- * again makes two rows of one key, until counter_track, which joins them.
+ * made again. So counter_state has for which schema and file the places hold (ctr_home_holds). Who
+ * misses a row where they may not hold marks all rows that are not at home, or reads all if it does
+ * not write. Only a connection that switches triggers off, deletes a row and inserts its key again
+ * makes two rows of one key, until counter_track, which joins them.
  *
- * A table with an INTEGER PRIMARY KEY (`keyed`), one WITHOUT ROWID, and a counter table have none of
- * this, but an index over all keys. */
+ * A table with an INTEGER PRIMARY KEY (`keyed`), one WITHOUT ROWID, and a counter table have none
+ * of this, but an index over all keys. */
 
 /* The counter tables of a file: present names and birth names.
  *
@@ -175,7 +176,7 @@ typedef enum ctr_tab_sql {
     CTR_TAB_ROW,     /* the row cell */
     CTR_TAB_SET_ROW, /* that alone */
     CTR_TAB_BELOW,
-    CTR_TAB_FLOORS, /* the floors; then their number, the rows and bytes removed so far */
+    CTR_TAB_FLOORS,   /* the floors; then their number, the rows and bytes removed so far */
     CTR_TAB_SCAN_KEY, /* to CTR_TAB_HIGHEST: of a linked table, see table/home.c */
     CTR_TAB_FIND_AWAY,
     CTR_TAB_FIND_AT, /* by the key and a row id */
@@ -185,7 +186,7 @@ typedef enum ctr_tab_sql {
     CTR_TAB_OCCUPIED,
     CTR_TAB_LOWEST,
     CTR_TAB_HIGHEST,
-    CTR_TAB_SHOW,   /* to CTR_TAB_FIND_SHOWN: on the tracked table */
+    CTR_TAB_SHOW, /* to CTR_TAB_FIND_SHOWN: on the tracked table */
     CTR_TAB_SHOW_STRICTLY,
     CTR_TAB_SHOW_NEW,
     CTR_TAB_SHOW_NEW_STRICTLY,
@@ -222,8 +223,8 @@ typedef struct ctr_home {
     unsigned as_of;    /* ctr_file.schemas for which they hold; 0: none */
 } ctr_home;
 
-/* A row that a running merge has written at a row id that the tracked table is to give it when it is
- * shown: the only ones that are neither at home nor marked. */
+/* A row that a running merge has written at a row id that the tracked table is to give it when it
+ * is shown: the only ones that are neither at home nor marked. */
 typedef struct ctr_stray {
     int64_t rowid;
     uint64_t hash; /* of the folded key */
@@ -255,7 +256,7 @@ typedef struct ctr_tab {
     struct ctr_tracked *tracked;
     void (*release_tracked)(struct ctr_tracked *);
 
-    ctr_home home;      /* owned; of a linked table */
+    ctr_home home; /* owned; of a linked table */
     ctr_strays strays;
     struct {
         bool looked, any;          /* some row of a linked table may be away */
@@ -441,9 +442,9 @@ typedef struct ctr_row {
 
     /* The row found last. */
     bool found;
-    int64_t rowid;       /* of that row, or of a row just inserted */
-    bool has_home;       /* of a linked table: none was found, but its row is in the tracked table */
-    int64_t home;        /* at this row id */
+    int64_t rowid; /* of that row, or of a row just inserted */
+    bool has_home; /* of a linked table: none was found, but its row is in the tracked table */
+    int64_t home;  /* at this row id */
     ctr_summary *states; /* by counter; untouched if nothing was found */
     ctr_cell *cells;     /* by counter, if `whole` */
     bool also_here;      /* a part of the staged change is made here, whatever `origin` says */
@@ -1035,7 +1036,7 @@ static inline bool ctr_tab_is_ready(const ctr_tab *tab)
  * and its memory unless it has a batch. */
 void ctr_tab_forget(ctr_file *file, const char *table);
 
-/* ==== place.c ================================================================================= */
+/* ==== home.c ================================================================================== */
 
 /* Reads, once for a schema, how rows of the tracked table are found. Returns false if that table is
  * not known, or on error: then rows of the cells are found by reading all of them. */
@@ -1059,13 +1060,13 @@ void ctr_home_refuse_hidden(ctr_tab *tab);
 typedef enum ctr_occupied { CTR_OCCUPIED_NOT, CTR_OCCUPIED_AWAY, CTR_OCCUPIED_HOME } ctr_occupied;
 ctr_occupied ctr_home_occupied(ctr_tab *tab, int64_t rowid);
 
-/* Returns a row id that no cells have; `in_table`: and no row of the tracked table, if there is such
- * a one above all others. */
+/* Returns a row id that no cells have; `in_table`: and no row of the tracked table, if there is one
+ * above all others. */
 int64_t ctr_home_free(ctr_tab *tab, bool in_table);
 
-/* Returns whether all rows that are not away are at home, as ctr_home_relink has left them: with this
- * schema, so that no trigger was missing since; `numbers`: and in this file, whose rows SQLite has
- * not numbered anew. Then a row that was not found is not there. */
+/* Returns whether all rows that are not away are at home, as ctr_home_relink has left them: with
+ * this schema, so that no trigger was missing since; `numbers`: and in this file, whose rows SQLite
+ * has not numbered anew. Then a row that was not found is not there. */
 bool ctr_home_holds(ctr_tab *tab, bool numbers);
 
 /* A merge that shows its rows at its end takes strays before it writes, and ends them when all are
@@ -1081,8 +1082,8 @@ void ctr_home_add_stray(ctr_tab *tab, int64_t rowid, sqlite3_value **keys);
 bool ctr_home_next_stray(ctr_tab *tab, sqlite3_value **keys, size_t *at, int64_t *rowid);
 bool ctr_home_show_stray(ctr_tab *tab, int64_t rowid, bool shown);
 
-/* Fails with SQLITE_CORRUPT_VTAB if two rows have one key, or one is not at home though all are said
- * to be. */
+/* Fails with SQLITE_CORRUPT_VTAB if two rows have one key, or one is not at home though all are
+ * said to be. */
 void ctr_home_check(ctr_row *row);
 
 /* Marks all rows that are not at home, and joins rows of one key. Returns how many. */
@@ -1090,8 +1091,8 @@ int64_t ctr_home_relink(ctr_tab *tab);
 
 /* ==== row.c =================================================================================== */
 
-/* The row found last leaves its place in the tracked table; it was inserted there, at this row id, and
- * is there still, if that is `sure`: other cells that are there are of no row. */
+/* The row found last leaves its place in the tracked table; it was inserted there, at this row id,
+ * and is there still, if that is `sure`: other cells that are there are of no row. */
 void ctr_row_leave(ctr_row *row);
 void ctr_row_settle(ctr_row *row, int64_t home, bool sure);
 
@@ -1117,7 +1118,8 @@ int ctr_row_find_at(ctr_row *row, sqlite3_value **keys, int64_t home, bool is_ne
 int ctr_row_find_rowid(ctr_row *row, int64_t rowid);
 
 /* Looks for the row in memory alone, and returns whether it may still be written as a new one: it
- * is not there, and its key is stored as it is. `home`: its row id in the tracked table, or NULL. */
+ * is not there, and its key is stored as it is. `home`: its row id in the tracked table, or
+ * NULL. */
 bool ctr_row_may_be_new(ctr_row *row, sqlite3_value **keys, const int64_t *home);
 
 /* Returns whether the table has no row. */
@@ -1699,7 +1701,7 @@ enum { CTR_FIND_ROWID, CTR_FIND_COLUMNS };
  * counters, and the row cell of a replicated table. */
 enum { CTR_INSERT_KEYS = 1, CTR_UPDATE_ROWID = 1, CTR_UPDATE_COUNTERS };
 
-/* Returns the parameter of an INSERT for the row id of a linked table; the next one is for _away. */
+/* Returns the parameter of an INSERT for the row id of a linked table; the next is for _away. */
 static inline int ctr_row_id_parameter(const ctr_shape *shape)
 {
     return CTR_INSERT_KEYS + shape->n_columns + shape->replicated;

@@ -790,7 +790,7 @@ static bool is_expected(const ctr_tracked_row *row)
     return !gone && is_as_counted(row, row->event == CTR_ROW_FOUND ? row->now : row->was);
 }
 
-/* Returns whether the statement may have removed a row with this key that no trigger has told of. */
+/* Returns whether the statement may have removed a row of this key that no trigger has told of. */
 static bool hides_replaced(const ctr_table *table)
 {
     ctr_tab *tab = table->row->tab;
@@ -805,8 +805,7 @@ static bool count_new(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     if (row->event != CTR_ROW_INSERTED || is_disorder(table) || own_write_runs(table->file) ||
-        hides_replaced(table) ||
-        !ctr_table_may_be_new(table) || ctr_table_is_below(table))
+        hides_replaced(table) || !ctr_table_may_be_new(table) || ctr_table_is_below(table))
         return false;
     count_values(row, true);
     stamping_insert(table);

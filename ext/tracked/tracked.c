@@ -111,8 +111,8 @@ const char *ctr_ordinary_rowid(const ctr_ordinary *ordinary, ctr_conn *conn, con
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES && !free; i++)
         if (!ctr_ordinary_column(ordinary, NAMES[i])) free = NAMES[i];
     if (!free || ctr_rc(conn) != SQLITE_OK) return NULL;
-    int rc = sqlite3_table_column_metadata(conn->db, schema, table, free, NULL, NULL, NULL, NULL,
-                                           NULL);
+    int rc =
+        sqlite3_table_column_metadata(conn->db, schema, table, free, NULL, NULL, NULL, NULL, NULL);
     if (rc != SQLITE_OK && rc != SQLITE_ERROR) ctr_problem_sqlite(conn, rc);
     return rc == SQLITE_OK ? free : NULL;
 }
@@ -525,8 +525,8 @@ static void look_at_table(ctr_tracked *tracked, const ctr_objects *objects)
     tracked->replaces = ctr_word_follow(text, "conflict", "REPLACE");
     tracked->rolls_back = ctr_word_follow(text, "conflict", "ROLLBACK");
     ctr_ordinary_read(&tracked->ordinary, tracked->conn, tracked->schema, tracked->table);
-    tracked->rowid = ctr_ordinary_rowid(&tracked->ordinary, tracked->conn, tracked->schema,
-                                        tracked->table);
+    tracked->rowid =
+        ctr_ordinary_rowid(&tracked->ordinary, tracked->conn, tracked->schema, tracked->table);
     if (ctr_rc(tracked->conn) == SQLITE_OK) look_up_columns(tracked);
 }
 

@@ -716,7 +716,7 @@ void ctr_constraints_list_unique(ctr_unique *rows, const ctr_tracked *tracked);
  * DEFAULT blue, means its text. The caller frees it with sqlite3_free; NULL on error. */
 char *ctr_constraints_default(ctr_conn *conn, const ctr_described *column);
 
-/* Returns whether OR REPLACE may replace a NULL in the column by a DEFAULT that no trigger knows. */
+/* Returns whether OR REPLACE may put a DEFAULT that no trigger knows in place of a NULL. */
 bool ctr_constraints_computes(const ctr_tracked *tracked, const char *name);
 
 /* Appends NEW."name" for a BEFORE trigger; for a column with NOT NULL and DEFAULT, the value that

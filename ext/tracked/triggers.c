@@ -152,8 +152,8 @@ static const char *event_of_replaced(const ctr_tracked *tracked)
     return tracked->replaces ? "replaced anyway" : "replaced";
 }
 
-/* Returns the name of the row id if it alone is UNIQUE beside the key: then one trigger tells of all
- * rows that an INSERT OR REPLACE removes. Each trigger costs as much as a small INSERT. */
+/* Returns the name of the row id if it alone is UNIQUE beside the key: then one trigger tells of
+ * all rows that an INSERT OR REPLACE removes. Each trigger costs as much as a small INSERT. */
 static const char *lone_rowid(const ctr_tracked *tracked)
 {
     ctr_unique rows = {.match = sqlite3_str_new(NULL),
@@ -175,8 +175,9 @@ static void list_by_rowid(const ctr_tracked *tracked, const char *rowid, const g
     list_at(tracked, to->values, "");
     match_key(tracked, false, to->keys);
     sqlite3_str_appendf(to->constraint, "\"%w\" = NEW.\"%w\"", rowid, rowid);
-    sqlite3_str_appendf(to->order, "WHEN NEW.\"%w\" IS NOT -1 OR EXISTS (SELECT 1 FROM \"%w\" WHERE ",
-                        rowid, tracked->table);
+    sqlite3_str_appendf(to->order,
+                        "WHEN NEW.\"%w\" IS NOT -1 OR EXISTS (SELECT 1 FROM \"%w\" WHERE ", rowid,
+                        tracked->table);
     match_key(tracked, false, to->order);
     sqlite3_str_appendall(to->order, ")");
     sqlite3_str_appendall(to->changes, event_of_replaced(tracked));
@@ -333,7 +334,8 @@ static char *trigger_texts_get(const ctr_tracked *tracked, int nth)
                              .value = to.what};
     bool updates =
         trigger->text == CTR_SQL_TRACK_ON_UPDATE || trigger->text == CTR_SQL_TRACK_ON_REGULAR;
-    bool needs = trigger->replaces ? *slots.constraint : !trigger->leaves || ctr_tracked_has_homes(tracked);
+    bool needs =
+        trigger->replaces ? *slots.constraint : !trigger->leaves || ctr_tracked_has_homes(tracked);
     if (updates && !*slots.order) needs = false; /* there is no such column */
     if (lone && trigger->text == CTR_SQL_TRACK_ON_LEAVE_BY_INSERT) needs = false;
     ctr_sql sql = lone && trigger->text == CTR_SQL_TRACK_ON_REPLACE_BY_INSERT
