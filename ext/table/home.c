@@ -31,6 +31,12 @@ bool ctr_home_is_known(ctr_tab *tab)
     return tab->home.rowid && ctr_rc(tab->conn) == SQLITE_OK;
 }
 
+void ctr_home_forget(ctr_tab *tab)
+{
+    tab->home.as_of = 0;
+    tab->holds.is = false;
+}
+
 /* The row id of the row with the key ?1, ?2, ... */
 static const char *home_of_key(ctr_tab *tab)
 {
@@ -133,7 +139,12 @@ bool ctr_home_any_away(ctr_tab *tab)
                    tab->away.version == tab->version && tab->away.schemas == tab->file->schemas;
     if (current) return tab->away.any;
     int64_t any = 1;
+    ctr_problem missing;
+    ctr_problem_try(tab->conn, &missing);
     ask_number(tab, ctr_tab_take(tab, CTR_TAB_ANY_AWAY), &any);
+    bool is_missing = missing.rc == SQLITE_ERROR;
+    ctr_problem_raise_if(tab->conn, &missing, !is_missing);
+    if (is_missing) ctr_stored_refuse_no_index(tab);
     tab->away.any = any != 0;
     tab->away.looked = tab->known && ctr_rc(tab->conn) == SQLITE_OK;
     tab->away.version = tab->version;
@@ -372,6 +383,15 @@ static void join_rows(ctr_row *to, ctr_row *from)
     if (ctr_row_is_staged(to)) ctr_row_write(to, NULL);
 }
 
+void ctr_home_remove(ctr_tab *tab, int64_t rowid)
+{
+    sqlite3_stmt *remove = prepare_home(tab, CTR_SQL_HOME_REMOVE, "");
+    ctr_run run = ctr_tab_run(tab);
+    if (remove) sqlite3_bind_int64(remove, 1, rowid);
+    ctr_run_row(&run, remove);
+    sqlite3_finalize(remove);
+}
+
 /* Removes a row after what it has was joined with another one of the same key. */
 static void join_twin(ctr_tab *tab, int64_t from, int64_t to)
 {
@@ -386,11 +406,7 @@ static void join_twin(ctr_tab *tab, int64_t from, int64_t to)
     ctr_row_close(&two);
     ctr_row_close(&one);
     if (!are || ctr_batch_expect(tab, 1)) return;
-    sqlite3_stmt *remove = prepare_home(tab, CTR_SQL_HOME_REMOVE, "");
-    ctr_run run = ctr_tab_run(tab);
-    if (remove) sqlite3_bind_int64(remove, 1, from);
-    ctr_run_row(&run, remove);
-    sqlite3_finalize(remove);
+    ctr_home_remove(tab, from);
     ctr_tab_do(tab, CTR_FILE_APART_REMOVE, ":row i :whats i :column t", from, INT64_C(-1), NULL);
     ctr_batch_note(tab, from, CTR_ENTRY_CHANGED, 0, CTR_MADE_HERE);
     ctr_cache_forget(&tab->cache, from);

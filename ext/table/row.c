@@ -470,6 +470,7 @@ static int find(ctr_row *row, ctr_slot *slot)
     bool again = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
     if (!slot->checked || again) ctr_refuse_hidden_by(slot, row->sql);
     if (!slot->checked || again) ctr_home_refuse_hidden(row->sql);
+    if (again) ctr_home_forget(row->tab);
     if (rc == SQLITE_ROW)
         take_row(row, statement);
     else
@@ -557,18 +558,6 @@ static void read_ahead(ctr_row *row)
     ctr_problem_raise_if(row->conn, &trouble, ctr_problem_rolls_back(trouble.rc));
 }
 
-/* In a linked table such a row is at `home`. */
-bool ctr_row_may_be_new(ctr_row *row, sqlite3_value **keys, const int64_t *home)
-{
-    if (find_known(row, keys) || ctr_rc(row->conn) != SQLITE_OK || !row->packed || !row->exact)
-        return false;
-    if (!row->shape->linked) return true;
-    row->has_home = home && ctr_home_is_known(row->tab) && !ctr_home_any_away(row->tab) &&
-                    ctr_home_holds(row->tab, false);
-    if (row->has_home) row->home = *home;
-    return row->has_home;
-}
-
 /* Finds by the key, and by a row id if that is not NULL. */
 static int find_by(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys, const int64_t *at)
 {
@@ -577,6 +566,20 @@ static int find_by(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys, const 
     ctr_row_lend_keys(row, slot->kept.statement, keys);
     if (at) sqlite3_bind_int64(slot->kept.statement, row->shape->n_keys + 1, *at);
     return find(row, slot);
+}
+
+/* In a linked table such a row is at `home`, and no cells with its key are away. */
+bool ctr_row_may_be_new(ctr_row *row, sqlite3_value **keys, const int64_t *home)
+{
+    if (find_known(row, keys) || ctr_rc(row->conn) != SQLITE_OK || !row->packed || !row->exact)
+        return false;
+    if (!row->shape->linked) return true;
+    if (!home || !ctr_home_is_known(row->tab) || !ctr_home_holds(row->tab, false)) return false;
+    if (ctr_home_any_away(row->tab) && (find_by(row, CTR_TAB_FIND_AWAY, keys, NULL) || row->found))
+        return false;
+    row->has_home = true;
+    row->home = *home;
+    return ctr_rc(row->conn) == SQLITE_OK;
 }
 
 /* Finds cells of a linked table that are not at home; `is_new`: a row of the tracked table was
@@ -986,6 +989,7 @@ static void write_row(ctr_row *row, ctr_slot *slot, bool may_be_there)
         ctr_run_write(&run, slot->kept.statement);
     bool again = sqlite3_stmt_status(slot->kept.statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
     if (!again || ctr_rc(row->conn) != SQLITE_OK) return;
+    ctr_home_forget(row->tab);
     check_write(row, slot);
     if (ctr_rc(row->conn) != SQLITE_OK) ctr_conn_spoil(conn, nth);
 }
@@ -1190,6 +1194,10 @@ static bool insert_cells(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys)
     if (write_cells(row, which, keys, row->shape->linked ? &place : NULL)) return false;
     if (sqlite3_total_changes(row->conn->db) == before) return false;
     if (place.stray) ctr_home_add_stray(row->tab, place.rowid, keys);
+    if (which == CTR_TAB_INSERT_NEW && row->shape->linked && !ctr_home_holds(row->tab, false)) {
+        ctr_home_remove(row->tab, place.rowid); /* the schema has changed: it may not be new */
+        return false;
+    }
     row->rowid = sqlite3_last_insert_rowid(row->conn->db);
     ctr_batch_note(row->tab, row->rowid, CTR_ENTRY_CHANGED, 0, row->origin);
     note_own_part(row);

@@ -452,6 +452,10 @@ int ctr_stored_damaged(ctr_conn *conn, const char *what, const char *name)
 
 /* ---- reading: the key ------------------------------------------------------------------------ */
 
+static const char NO_KEY[] = "it has no UNIQUE constraint over the key",
+                  NO_INDEX[] = "its index was dropped: counter_track or counter_replicate of the "
+                               "tracked table makes it again";
+
 static int damaged(ctr_run *run, const char *what, const char *name)
 {
     return ctr_problem_set(run->conn, SQLITE_CORRUPT_VTAB,
@@ -524,11 +528,13 @@ static void read_key(ctr_run *run, key_columns *keys)
     sqlite3_finalize(row);
 }
 
-/* ---- reading: the columns -------------------------------------------------------------------- */
+void ctr_stored_refuse_no_index(ctr_tab *tab)
+{
+    ctr_run run = ctr_tab_run(tab);
+    damaged(&run, NO_INDEX, "");
+}
 
-static const char NO_KEY[] = "it has no UNIQUE constraint over the key",
-                  NO_INDEX[] = "its index was dropped: counter_track or counter_replicate of the "
-                               "tracked table makes it again";
+/* ---- reading: the columns -------------------------------------------------------------------- */
 
 /* One row of SCHEMA_COLUMNS. Is it the row id? */
 static bool read_column(ctr_run *run, sqlite3_stmt *row, const key_columns *keys, ctr_shape *shape)

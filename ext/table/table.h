@@ -946,6 +946,7 @@ void ctr_stored_forget(ctr_tab *tab);
 
 /* Makes the index of a linked table, if somebody has dropped it; returns whether it did. */
 bool ctr_stored_mend_index(ctr_file *file, const char *table);
+void ctr_stored_refuse_no_index(ctr_tab *tab); /* fails because it is missing */
 
 /* Fails with "the stored table counter_state is damaged: " and the two texts. */
 int ctr_stored_damaged(ctr_conn *conn, const char *what, const char *name);
@@ -1041,6 +1042,7 @@ void ctr_tab_forget(ctr_file *file, const char *table);
 /* Reads, once for a schema, how rows of the tracked table are found. Returns false if that table is
  * not known, or on error: then rows of the cells are found by reading all of them. */
 bool ctr_home_is_known(ctr_tab *tab);
+void ctr_home_forget(ctr_tab *tab); /* the schema may have changed */
 void ctr_home_close(ctr_home *home);
 
 /* Fills in what a statement of a linked table says of that. */
@@ -1081,6 +1083,8 @@ void ctr_home_close_strays(ctr_tab *tab);
 void ctr_home_add_stray(ctr_tab *tab, int64_t rowid, sqlite3_value **keys);
 bool ctr_home_next_stray(ctr_tab *tab, sqlite3_value **keys, size_t *at, int64_t *rowid);
 bool ctr_home_show_stray(ctr_tab *tab, int64_t rowid, bool shown);
+
+void ctr_home_remove(ctr_tab *tab, int64_t rowid); /* the cells at this row id */
 
 /* Fails with SQLITE_CORRUPT_VTAB if two rows have one key, or one is not at home though all are
  * said to be. */

@@ -323,3 +323,47 @@ INSERT INTO t VALUES ('a', 1), ('b', 2);
 UPDATE t_counters_cells SET k = CASE k WHEN 'a' THEN 'b' ELSE 'a' END;
 INSERT INTO t_counters(t_counters) VALUES ('integrity-check');
 --! t_counters: integrity-check: the stored table t_counters_cells has at another row the row ('b'): counter_track or counter_replicate of the tracked table puts it right
+
+-- # triggers-that-are-made-again-are-noticed-by-the-same-transaction-and-by-a-reader
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t VALUES ('a', 5), ('b', 1);
+BEGIN;
+INSERT INTO t VALUES ('c', 1);
+DROP TRIGGER t_counters_before_delete;
+DROP TRIGGER t_counters_delete;
+DELETE FROM t WHERE k = 'a';
+CREATE TRIGGER t_counters_delete AFTER DELETE ON t BEGIN
+INSERT INTO t_counters(_event, k, n, _at) VALUES ('deleted', OLD.k, OLD.n, OLD._rowid_); END;
+CREATE TRIGGER t_counters_before_delete BEFORE DELETE ON t BEGIN
+INSERT INTO t_counters(_event, k, _at) VALUES ('leaves', OLD.k, OLD._rowid_); END;
+SELECT * FROM t_counters WHERE k = 'a';
+--= a|5
+INSERT INTO t VALUES ('a', 2);
+COMMIT;
+SELECT k, count(*) FROM t_counters_cells GROUP BY k ORDER BY k;
+--= a|1
+--= b|1
+--= c|1
+SELECT * FROM t_counters ORDER BY k;
+--= a|2
+--= b|1
+--= c|1
+INSERT INTO t_counters(t_counters) VALUES ('integrity-check');
+
+-- # without-its-index-the-cells-are-not-written
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t VALUES ('a', 5), ('b', 1);
+DROP INDEX t_counters_cells_away;
+INSERT INTO t VALUES ('c', 5);
+--! t: the stored table t_counters_cells is damaged: its index was dropped: counter_track or counter_replicate of the tracked table makes it again
+SELECT counter_track('t');
+--= 0
+INSERT INTO t VALUES ('c', 5);
+SELECT * FROM t_counters ORDER BY k;
+--= a|5
+--= b|1
+--= c|5
