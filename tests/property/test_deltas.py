@@ -109,10 +109,11 @@ class File:
 
 
 def raise_number(db, table):
-    """A change of later is behind this one by some twenty minutes."""
+    """A change of later is behind this one by some twenty minutes. What stands behind it stays behind: who has read
+    the journal reads all of it again if its last row is gone."""
     number, = db.execute("SELECT number FROM counter_tables WHERE name = ?", [table]).fetchone()
     last = f"(SELECT max(_seq) FROM counter_journal WHERE tabs >> {number % 63} & 1)"
-    db.execute(f"UPDATE counter_journal SET _seq = _seq + {2**32} WHERE _seq = {last}")
+    db.execute(f"UPDATE counter_journal SET _seq = _seq + {2**32} WHERE _seq >= {last}")
 
 
 def shown(db, birth, held):

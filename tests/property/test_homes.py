@@ -309,7 +309,8 @@ class World:
         two.execute(*rows(one, "SELECT sql FROM sqlite_master WHERE name = 't'")[0])
         rows(two, f"SELECT {self.statements.function}('t', 'n')")
         rows(two, "SELECT * FROM counter_pull(?)", str(self.path))
-        select = f"SELECT {self.keys}, n{', *' * whole} FROM t" + " WHERE n IS NOT NULL" * (not whole)
+        others = [name for name in self.columns(one).split(", ") if name not in self.statements.keys]
+        select = f"SELECT {self.keys}, {', '.join(others)} FROM t" if whole else f"SELECT {self.keys}, n FROM t WHERE n IS NOT NULL"
         counted = self.by_key(rows(one, select))
         assert self.by_key(rows(two, select)) == counted
         one.execute("UPDATE t SET n = n - 1")
