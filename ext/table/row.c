@@ -1181,6 +1181,16 @@ static bool take_place(ctr_row *row, ctr_tab_sql which, new_place *place)
     return ctr_rc(row->conn) == SQLITE_OK;
 }
 
+/* Returns whether the home of a new row is taken by cells that are away; then it is away, too. */
+static bool is_displaced(ctr_row *row, new_place *place)
+{
+    if (!row->shape->linked || ctr_home_occupied(row->tab, row->home) != CTR_OCCUPIED_AWAY)
+        return false;
+    *place = (new_place){.rowid = ctr_home_free(row->tab, false), .away = true};
+    ctr_home_is_away(row->tab);
+    return ctr_rc(row->conn) == SQLITE_OK;
+}
+
 /* Returns whether the row was inserted. */
 static bool insert_cells(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys)
 {
@@ -1192,7 +1202,10 @@ static bool insert_cells(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys)
     if (row->shape->linked && !take_place(row, which, &place)) return false;
     if (place.away) ctr_home_is_away(row->tab);
     if (write_cells(row, which, keys, row->shape->linked ? &place : NULL)) return false;
-    if (sqlite3_total_changes(row->conn->db) == before) return false;
+    if (sqlite3_total_changes(row->conn->db) == before &&
+        !(which == CTR_TAB_INSERT_NEW && is_displaced(row, &place) &&
+          write_cells(row, CTR_TAB_INSERT, keys, &place) == SQLITE_OK))
+        return false;
     if (place.stray) ctr_home_add_stray(row->tab, place.rowid, keys);
     if (which == CTR_TAB_INSERT_NEW && row->shape->linked && !ctr_home_holds(row->tab, false)) {
         ctr_home_remove(row->tab, place.rowid); /* the schema has changed: it may not be new */

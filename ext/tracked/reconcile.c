@@ -995,12 +995,6 @@ static void reconcile_leaves(ctr_tracked_row *row)
         note_disorder(table); /* its insertion was not reported yet */
 }
 
-static void row_is_replaced(ctr_tracked_row *row)
-{
-    if (sqlite3_vtab_on_conflict(row->table->joined.conn->db) == SQLITE_REPLACE)
-        reconcile_leaves(row);
-}
-
 /* ---- rows that OR REPLACE removes ------------------------------------------------------------ */
 
 /* Remembers a row that the statement may remove unnoticed: SQLite fires no delete trigger for it,
@@ -1131,18 +1125,13 @@ static void take_values(ctr_table *table, sqlite3_value **columns, ctr_shown *sh
 
 typedef void event_call(ctr_tracked_row *row);
 
-static void row_may_go(ctr_tracked_row *row)
-{
-    if (sqlite3_vtab_on_conflict(row->table->joined.conn->db) == SQLITE_REPLACE)
-        reconcile_may_go(row);
-}
-
 static const struct event {
     const char *what;
     event_call *call; /* or NULL */
     ctr_row_event event;
     bool has_key, has_values;
     bool replaces; /* rows that may be gone are looked up after it */
+    bool replaced; /* it means something only if OR REPLACE writes the row */
     bool looks;    /* some row is apart; it may be this one */
 } EVENTS[] = {
     {"updated", reconcile_row, CTR_ROW_UPDATED, .has_key = true, .has_values = true},
@@ -1151,9 +1140,9 @@ static const struct event {
      .replaces = true},
     {"deleted", reconcile_deleted, CTR_ROW_DELETED, .has_key = true, .has_values = true,
      .replaces = true},
-    {"may go", row_may_go, CTR_ROW_MAY_GO, .has_key = true},
+    {"may go", reconcile_may_go, CTR_ROW_MAY_GO, .has_key = true, .replaced = true},
     {"leaves", reconcile_leaves, CTR_ROW_MAY_GO, .has_key = true},
-    {"replaced", row_is_replaced, CTR_ROW_MAY_GO, .has_key = true},
+    {"replaced", reconcile_leaves, CTR_ROW_MAY_GO, .has_key = true, .replaced = true},
     {"replaced anyway", reconcile_leaves, CTR_ROW_MAY_GO, .has_key = true},
     {"found", reconcile_found, CTR_ROW_FOUND, .has_key = true, .has_values = true},
     {"missing", reconcile_missing, CTR_ROW_MISSING, .has_key = true},
@@ -1237,6 +1226,8 @@ static bool take_reported(ctr_table *table, sqlite3_value **columns)
     const struct event *event = find_event(table->joined.conn, &table->shape, columns);
     table->handed = event != NULL;
     if (!event) return true;
+    if (event->replaced && sqlite3_vtab_on_conflict(table->joined.conn->db) != SQLITE_REPLACE)
+        return true;
 
     row_room few;
     ctr_tracked_row row = {.table = table,
