@@ -1159,6 +1159,17 @@ static void leave_at(ctr_row *row, int64_t rowid)
     ctr_tab_give_back(row->tab, slot);
 }
 
+/* Returns whether the home of a new row is taken by cells that are away; then it is away, too. */
+static bool is_displaced(ctr_row *row, new_place *place)
+{
+    ctr_tab *tab = row->tab;
+    tab->displaces = row->shape->linked && ctr_home_occupied(tab, row->home) == CTR_OCCUPIED_AWAY;
+    if (!tab->displaces) return false;
+    *place = (new_place){.rowid = ctr_home_free(tab, false), .away = true};
+    ctr_home_is_away(tab);
+    return ctr_rc(row->conn) == SQLITE_OK;
+}
+
 /* A new row is at home if its row is in the tracked table and the row id is free. One that is to be
  * shown there gets a row id that is free in both: then it settles. Returns false if it cannot be
  * written unless it is looked for. */
@@ -1166,7 +1177,8 @@ static bool take_place(ctr_row *row, ctr_tab_sql which, new_place *place)
 {
     if (which == CTR_TAB_INSERT_NEW) {
         place->rowid = row->home;
-        return row->has_home;
+        if (row->has_home && row->tab->displaces) is_displaced(row, place); /* as the last one */
+        return row->has_home && ctr_rc(row->conn) == SQLITE_OK;
     }
     place->rowid = row->home;
     ctr_occupied is = row->has_home ? ctr_home_occupied(row->tab, row->home) : CTR_OCCUPIED_AWAY;
@@ -1178,16 +1190,6 @@ static bool take_place(ctr_row *row, ctr_tab_sql which, new_place *place)
     place->rowid = ctr_home_free(row->tab, to_show);
     place->stray = to_show && row->tab->strays.taken && place->rowid > 0;
     place->away = !place->stray;
-    return ctr_rc(row->conn) == SQLITE_OK;
-}
-
-/* Returns whether the home of a new row is taken by cells that are away; then it is away, too. */
-static bool is_displaced(ctr_row *row, new_place *place)
-{
-    if (!row->shape->linked || ctr_home_occupied(row->tab, row->home) != CTR_OCCUPIED_AWAY)
-        return false;
-    *place = (new_place){.rowid = ctr_home_free(row->tab, false), .away = true};
-    ctr_home_is_away(row->tab);
     return ctr_rc(row->conn) == SQLITE_OK;
 }
 

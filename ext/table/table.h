@@ -258,6 +258,7 @@ typedef struct ctr_tab {
 
     ctr_home home; /* owned; of a linked table */
     ctr_strays strays;
+    bool displaces; /* the last new row found cells at its home: the next one looks first */
     struct {
         bool looked, any;          /* some row of a linked table may be away */
         unsigned version, schemas; /* tab->version and file->schemas then */
