@@ -372,7 +372,6 @@ static void tracking_open_counters(tracking_call *call)
     if (ctr_rc(call->conn) != SQLITE_OK) return;
     ctr_tracked_close(&call->tracked);
     ctr_shape_close(&call->shape);
-    if (ctr_stored_mend_index(call->file, call->counters)) call->mended = true;
     ctr_stored_read(&call->shape, call->conn, call->schema, call->counters);
     const ctr_objects *objects = ctr_file_objects(call->file);
     if (objects)
@@ -600,6 +599,7 @@ static void mark_adopted(tracking_call *call, const ctr_shape *before)
 /* Adds columns to a tracked table, or repairs its triggers and counters. */
 static int64_t go_on_tracking(tracking_call *call, ctr_shape *before)
 {
+    call->mended = ctr_stored_mend_index(call->file, call->counters);
     tracking_open_counters(call);
     ctr_shape_copy(call->conn, before, &call->shape);
     bool whole = are_triggers_whole(call);

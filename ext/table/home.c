@@ -25,6 +25,8 @@ bool ctr_home_is_known(ctr_tab *tab)
         ctr_run run = ctr_tab_run(tab);
         if (home.rowid) home.schema = ctr_run_number(&run, CTR_SQL_HOME_COOKIE);
         ctr_home_close(&tab->home);
+        if (ctr_rc(tab->conn) != SQLITE_OK) ctr_home_close(&home);
+        if (ctr_rc(tab->conn) != SQLITE_OK) return false;
         tab->home = home;
         tab->home.as_of = tab->file->schemas;
     }
