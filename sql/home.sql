@@ -60,6 +60,12 @@ UPDATE OR IGNORE "{schema}"."{table}_cells" SET _away = 1
  WHERE _rowid_ IN (SELECT _rowid_ FROM "{schema}"."{table}_cells" AS c
                     WHERE _away IS NULL AND NOT ("{value}"));
 
+-- The same between two row ids.
+-- name: HOME_MARK_RANGE
+UPDATE "{schema}"."{table}_cells" SET _away = 1
+ WHERE _rowid_ IN (SELECT _rowid_ FROM "{schema}"."{table}_cells" AS c
+                    WHERE _rowid_ BETWEEN ?1 AND ?2 AND _away IS NULL AND NOT ("{value}"));
+
 -- Rows that have one key: the one that is away, the other one.
 -- name: HOME_TWINS
 SELECT a._rowid_, c._rowid_ FROM "{schema}"."{table}_cells" AS c, "{schema}"."{table}_cells" AS a
@@ -68,6 +74,10 @@ SELECT a._rowid_, c._rowid_ FROM "{schema}"."{table}_cells" AS c, "{schema}"."{t
 -- A row that is not at home.
 -- name: HOME_STRAY
 SELECT _rowid_ FROM "{schema}"."{table}_cells" AS c WHERE _away IS NULL AND NOT ("{value}") LIMIT 1;
+
+-- A row that is said to be at home, of which the value is true.
+-- name: HOME_UNMARKED
+SELECT _rowid_ FROM "{schema}"."{table}_cells" AS c WHERE _away IS NULL AND "{value}" LIMIT 1;
 
 -- name: HOME_REMOVE
 DELETE FROM "{schema}"."{table}_cells" WHERE _rowid_ = ?1;

@@ -530,6 +530,7 @@ static void keep_for_later(merge_job *job)
 {
     if (ctr_rc(job->pull->file->conn) != SQLITE_OK || !job->to->tracked) return;
     job->to->later = &job->merge->later;
+    ctr_home_take_strays(job->to->row.tab); /* show_merged ends them */
     *job->pull->last = job->merge;
     job->pull->last = &job->merge->next;
     job->merge = NULL;
@@ -617,7 +618,6 @@ static void merge_changes(merge_job *job, bool is_there)
         mine = ctr_catalog_find(&pull->here, job->theirs->birth);
         if (mine) open_table_here(job, mine);
     }
-    if (ctr_rc(conn) == SQLITE_OK && job->to->tracked) ctr_home_take_strays(job->to->row.tab);
     open_rows(job);
     keep_for_later(job);
     merge_answers(job);
@@ -972,7 +972,7 @@ static void show_merged(ctr_pull *pull)
     while (pull->first) {
         ctr_pull_merge *merge = pull->first;
         pull->first = merge->next;
-        if (merge->to.tracked) ctr_home_end_strays(&merge->to.row);
+        if (merge->to.tracked) ctr_home_end_strays(merge->to.row.tab);
         pull_close_merge(merge);
     }
     if (show_listed_rows(pull)) report_apart(pull);

@@ -10,7 +10,7 @@
 
 void ctr_regular_forget(ctr_tab *tab)
 {
-    tab->apart.looked = false;
+    tab->apart.looked = tab->away.looked = tab->holds.is = false;
     if (tab->registry) tab->registry->stale = true;
 }
 

@@ -144,7 +144,8 @@ bool ctr_home_any_away(ctr_tab *tab)
     ctr_problem missing;
     ctr_problem_try(tab->conn, &missing);
     ask_number(tab, ctr_tab_take(tab, CTR_TAB_ANY_AWAY), &any);
-    bool is_missing = missing.rc == SQLITE_ERROR;
+    bool is_missing =
+        missing.rc == SQLITE_ERROR && strstr(ctr_problem_text(&missing), "no such index");
     ctr_problem_raise_if(tab->conn, &missing, !is_missing);
     if (is_missing) ctr_stored_refuse_no_index(tab);
     tab->away.any = any != 0;
@@ -196,6 +197,15 @@ int64_t ctr_home_free(ctr_tab *tab, bool in_table)
     end = 0;
     ask_number(tab, ctr_tab_take(tab, CTR_TAB_LOWEST), &end);
     return end > INT64_MIN ? end - 1 : random_free(tab);
+}
+
+/* ---- statements that are used once ----------------------------------------------------------- */
+
+static sqlite3_stmt *prepare_home(ctr_tab *tab, ctr_sql which, const char *value)
+{
+    ctr_run run = ctr_tab_run(tab);
+    run.slots.value = run.slots.constraint = value;
+    return ctr_run_prepare(&run, which);
 }
 
 /* ---- strays ---------------------------------------------------------------------------------- */
@@ -281,42 +291,23 @@ bool ctr_home_next_stray(ctr_tab *tab, sqlite3_value **keys, size_t *at, int64_t
     return next > 0 && ctr_rc(tab->conn) == SQLITE_OK;
 }
 
-bool ctr_home_show_stray(ctr_tab *tab, int64_t rowid, bool shown)
+/* The row ids of strays are nearly all that lie between the first and the last. */
+void ctr_home_end_strays(ctr_tab *tab)
 {
-    ctr_strays *strays = &tab->strays;
-    size_t from = 0;
-    for (size_t to = strays->n; from < to;) {
-        size_t middle = from + (to - from) / 2;
-        if (strays->rows[middle].rowid < rowid)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    if (from == strays->n || strays->rows[from].rowid != rowid) return false;
-    strays->rows[from].home = shown;
-    return true;
-}
-
-void ctr_home_end_strays(ctr_row *row)
-{
-    ctr_tab *tab = row->tab;
     ctr_strays *strays = &tab->strays;
     strays->taken = false;
-    for (size_t i = 0; i < strays->n && ctr_rc(tab->conn) == SQLITE_OK; i++) {
-        if (strays->rows[i].home || ctr_row_find_rowid(row, strays->rows[i].rowid)) continue;
-        ctr_row_leave(row);
+    if (strays->n > 0 && ctr_rc(tab->conn) == SQLITE_OK) {
+        sqlite3_stmt *mark = prepare_home(tab, CTR_SQL_HOME_MARK_RANGE, is_home(tab));
+        if (mark) sqlite3_bind_int64(mark, 1, strays->rows[0].rowid);
+        if (mark) sqlite3_bind_int64(mark, 2, strays->rows[strays->n - 1].rowid);
+        ctr_home_is_away(tab);
+        if (ctr_rc(tab->conn) == SQLITE_OK) ctr_problem_sqlite(tab->conn, ctr_run_to_end(mark));
+        sqlite3_finalize(mark);
     }
     ctr_home_close_strays(tab);
 }
 
 /* ---- rows that are not where they should be -------------------------------------------------- */
-
-static sqlite3_stmt *prepare_home(ctr_tab *tab, ctr_sql which, const char *value)
-{
-    ctr_run run = ctr_tab_run(tab);
-    run.slots.value = run.slots.constraint = value;
-    return ctr_run_prepare(&run, which);
-}
 
 /* Of the file: a copy may have numbered the rows anew. Who writes has just looked at it. */
 static int64_t mark_of_file(ctr_tab *tab)
@@ -351,16 +342,16 @@ static bool read_holds(ctr_tab *tab, bool numbers)
     return is && (!numbers || of_file == mark_of_file(tab)) && ctr_rc(tab->conn) == SQLITE_OK;
 }
 
-/* Memory has what other transactions have written, which no rollback takes back. */
+/* What this transaction has written may be rolled back, so it is read each time. */
 bool ctr_home_holds(ctr_tab *tab, bool numbers)
 {
     if (!ctr_home_is_known(tab)) return true; /* all rows are read */
-    bool current = tab->known && !tab->doubtful && tab->holds.is &&
-                   tab->relinked != tab->conn->ended + 1 && tab->holds.version == tab->version &&
-                   tab->holds.schemas == tab->file->schemas;
+    bool mine = tab->relinked == tab->conn->ended + 1;
+    bool current = tab->known && !tab->doubtful && tab->holds.is && !mine &&
+                   tab->holds.version == tab->version && tab->holds.schemas == tab->file->schemas;
     if (current && !numbers) return true;
     bool is = read_holds(tab, numbers);
-    tab->holds.is = is && tab->known;
+    tab->holds.is = is && tab->known && !mine;
     tab->holds.version = tab->version;
     tab->holds.schemas = tab->file->schemas;
     return is;
@@ -414,14 +405,20 @@ static void join_twin(ctr_tab *tab, int64_t from, int64_t to)
     ctr_cache_forget(&tab->cache, from);
 }
 
+/* Says that a row has the key of the row c. */
+static const char *same_key_of(ctr_tab *tab, const char *row)
+{
+    const char *item = ctr_text_print(tab->conn, "%s.@ = c.@", row);
+    return ctr_shape_list(tab->conn, &tab->shape, CTR_KEYS, item, " AND ", 1);
+}
+
 /* Joins rows of one key; returns whether there were any. The list is read first. */
 static bool join_twins(ctr_tab *tab)
 {
     ctr_conn *conn = tab->conn;
     ctr_changes twins = {0};
     ctr_run run = ctr_tab_run(tab);
-    const char *same = ctr_shape_list(conn, &tab->shape, CTR_KEYS, "a.@ = c.@", " AND ", 1);
-    sqlite3_stmt *row = prepare_home(tab, CTR_SQL_HOME_TWINS, same);
+    sqlite3_stmt *row = prepare_home(tab, CTR_SQL_HOME_TWINS, same_key_of(tab, "a"));
     while (ctr_run_row(&run, row)) {
         const ctr_change_of_row pair = {.row = sqlite3_column_int64(row, 0),
                                         .number = sqlite3_column_int64(row, 1)};
@@ -433,6 +430,12 @@ static bool join_twins(ctr_tab *tab)
         join_twin(tab, twins.rows[i].row, twins.rows[i].number);
     sqlite3_free(twins.rows);
     return twins.n > 0 && ctr_rc(conn) == SQLITE_OK;
+}
+
+static bool has_stray(ctr_tab *tab)
+{
+    ctr_run run = ctr_tab_run(tab);
+    return ctr_run_once(&run, prepare_home(tab, CTR_SQL_HOME_STRAY, is_home(tab)));
 }
 
 /* The first rows of one key are joined; the others when these are marked. */
@@ -453,6 +456,7 @@ int64_t ctr_home_relink(ctr_tab *tab)
         again = join_twins(tab);
         n += again;
     } while (again);
+    if (n > 0 && has_stray(tab)) ctr_refuse_hidden(conn, tab->table); /* an authorizer ignored it */
     ctr_run run = ctr_tab_run(tab);
     if (ctr_home_is_known(tab))
         ctr_run_with(&run, CTR_SQL_HOME_HOLD, ":schema i :file i", tab->home.schema,
@@ -474,19 +478,29 @@ static void refuse_place(ctr_row *row, int64_t rowid, const char *what)
     sqlite3_free(key);
 }
 
+/* Returns the row id that the statement gives, and fails with it. */
+static void check_none(ctr_row *row, sqlite3_stmt *found, const char *what)
+{
+    ctr_run run = ctr_tab_run(row->tab);
+    if (ctr_run_row(&run, found)) refuse_place(row, sqlite3_column_int64(found, 0), what);
+    sqlite3_finalize(found);
+}
+
 void ctr_home_check(ctr_row *row)
 {
     ctr_tab *tab = row->tab;
     if (!ctr_home_is_known(tab)) return;
-    ctr_run run = ctr_tab_run(tab);
-    const char *same = ctr_shape_list(tab->conn, &tab->shape, CTR_KEYS, "a.@ = c.@", " AND ", 1);
-    sqlite3_stmt *twins = prepare_home(tab, CTR_SQL_HOME_TWINS, same);
-    if (ctr_run_row(&run, twins))
-        refuse_place(row, sqlite3_column_int64(twins, 0), "two rows with the key");
-    sqlite3_finalize(twins);
-    if (ctr_rc(tab->conn) != SQLITE_OK || !ctr_home_holds(tab, true)) return;
-    sqlite3_stmt *stray = prepare_home(tab, CTR_SQL_HOME_STRAY, is_home(tab));
-    if (ctr_run_row(&run, stray))
-        refuse_place(row, sqlite3_column_int64(stray, 0), "at another row the row");
-    sqlite3_finalize(stray);
+    static const char TWO[] = "two rows with the key";
+    const ctr_home *home = &tab->home;
+    check_none(row, prepare_home(tab, CTR_SQL_HOME_TWINS, same_key_of(tab, "a")), TWO);
+    const char *twin = ctr_text_print(
+        tab->conn,
+        "NOT %s AND EXISTS (SELECT 1 FROM %s, \"%w\".\"%w_cells\" AS p WHERE p._rowid_ = t.%s AND "
+        "%s AND %s)",
+        is_home(tab), home->from, tab->schema, tab->table, home->rowid, home->same,
+        same_key_of(tab, "p"));
+    check_none(row, prepare_home(tab, CTR_SQL_HOME_UNMARKED, twin), TWO);
+    if (ctr_rc(tab->conn) == SQLITE_OK && ctr_home_holds(tab, true))
+        check_none(row, prepare_home(tab, CTR_SQL_HOME_STRAY, is_home(tab)),
+                   "at another row the row");
 }

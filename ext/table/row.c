@@ -1157,6 +1157,8 @@ static void leave_at(ctr_row *row, int64_t rowid)
     ctr_home_is_away(row->tab);
     write_row(row, slot, true);
     ctr_tab_give_back(row->tab, slot);
+    if (ctr_home_occupied(row->tab, rowid) != CTR_OCCUPIED_AWAY)
+        ctr_refuse_hidden(row->conn, row->tab->table);
 }
 
 /* Returns whether the home of a new row is taken by cells that are away; then it is away, too. */
@@ -1259,13 +1261,36 @@ bool ctr_row_write_new(ctr_row *row, sqlite3_value **keys)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
+/* An authorizer may ignore the column: then the row is not where it is said to be. */
+static void check_place(ctr_row *row, ctr_slot *slot, bool leaves)
+{
+    ctr_occupied is = ctr_home_occupied(row->tab, row->rowid);
+    if (is != (leaves ? CTR_OCCUPIED_AWAY : CTR_OCCUPIED_HOME))
+        ctr_refuse_hidden(row->conn, row->tab->table);
+    slot->checked = ctr_rc(row->conn) == SQLITE_OK;
+}
+
 static void write_place(ctr_row *row, ctr_tab_sql which, int64_t other)
 {
     if (!begin_writing(row)) return;
     ctr_slot *slot = ctr_tab_take(row->tab, which);
-    if (slot) sqlite3_bind_int64(slot->kept.statement, 1, row->rowid);
-    if (slot && which == CTR_TAB_LEAVE) sqlite3_bind_int64(slot->kept.statement, 2, other);
-    if (slot) write_row(row, slot, true);
+    bool checked = slot && slot->checked, again = false;
+    unsigned nth = row->conn->ended;
+    sqlite3_stmt *statement = slot ? slot->kept.statement : NULL;
+    if (slot && !checked) ctr_batch_refuse_triggers_anew(row->tab);
+    if (slot) sqlite3_bind_int64(statement, 1, row->rowid);
+    if (slot && which == CTR_TAB_LEAVE) sqlite3_bind_int64(statement, 2, other);
+    if (slot && ctr_rc(row->conn) == SQLITE_OK) {
+        ctr_spill_check(row->tab->file);
+        ctr_problem_sqlite(row->conn, ctr_run_to_end(statement));
+        again = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
+        sqlite3_reset(statement);
+    }
+    if (again) ctr_home_forget(row->tab);
+    if (again) ctr_batch_refuse_triggers_anew(row->tab);
+    if (slot && (!checked || again) && ctr_rc(row->conn) == SQLITE_OK)
+        check_place(row, slot, which == CTR_TAB_LEAVE);
+    if (again && ctr_rc(row->conn) != SQLITE_OK) ctr_conn_spoil(row->conn, nth);
     ctr_tab_give_back(row->tab, slot);
     row->writing = row->tab->writing = false;
 }
@@ -1283,7 +1308,7 @@ void ctr_row_settle(ctr_row *row, int64_t home, bool sure)
     if (home != row->rowid || !sure) {
         ctr_home_is_away(row->tab);
         write_place(row, CTR_TAB_LEAVE, home);
-    } else if (!ctr_home_show_stray(row->tab, home, true) && ctr_home_any_away(row->tab)) {
+    } else if (ctr_home_any_away(row->tab)) {
         write_place(row, CTR_TAB_SETTLE, home);
     }
 }

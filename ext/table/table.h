@@ -85,8 +85,8 @@ typedef enum ctr_part { CTR_KEYS, CTR_COUNTERS, CTR_KEYS_FIRST, CTR_AS_DECLARED 
  * SQLite may number the rows of the tracked table anew, as .dump does; triggers may be dropped and
  * made again. So counter_state has for which schema and file the places hold (ctr_home_holds). Who
  * misses a row where they may not hold marks all rows that are not at home, or reads all if it does
- * not write. Only a connection that switches triggers off, deletes a row and inserts its key again
- * makes two rows of one key, until counter_track, which joins them.
+ * not write. A connection that switches triggers off, deletes a row and inserts its key again makes
+ * two rows of one key, until counter_track, which joins them.
  *
  * A table with an INTEGER PRIMARY KEY (`keyed`), one WITHOUT ROWID, and a counter table have none
  * of this, but an index over all keys. */
@@ -229,7 +229,6 @@ typedef struct ctr_stray {
     int64_t rowid;
     uint64_t hash; /* of the folded key */
     size_t next;   /* the number + 1 of the next one in its chain; 0: none */
-    bool home;     /* it was shown there */
 } ctr_stray;
 
 typedef struct ctr_strays {
@@ -443,9 +442,9 @@ typedef struct ctr_row {
 
     /* The row found last. */
     bool found;
-    int64_t rowid; /* of that row, or of a row just inserted */
-    bool has_home; /* of a linked table: none was found, but its row is in the tracked table */
-    int64_t home;  /* at this row id */
+    int64_t rowid;       /* of that row, or of a row just inserted */
+    bool has_home;       /* of a linked table: the row was found in the tracked table */
+    int64_t home;        /* at this row id */
     ctr_summary *states; /* by counter; untouched if nothing was found */
     ctr_cell *cells;     /* by counter, if `whole` */
     bool also_here;      /* a part of the staged change is made here, whatever `origin` says */
@@ -1076,14 +1075,12 @@ bool ctr_home_holds(ctr_tab *tab, bool numbers);
  * shown: those that the table did not take are marked. Not for keys that the application
  * compares. */
 void ctr_home_take_strays(ctr_tab *tab);
-void ctr_home_end_strays(ctr_row *row);
+void ctr_home_end_strays(ctr_tab *tab);
 void ctr_home_close_strays(ctr_tab *tab);
 
-/* Adds a row; finds the row id of one with this key, behind number *at, or returns false; notes
- * whether one was shown at its row id, or returns false if it is none. */
+/* Adds a row; finds the row id of one with this key, behind number *at, or returns false. */
 void ctr_home_add_stray(ctr_tab *tab, int64_t rowid, sqlite3_value **keys);
 bool ctr_home_next_stray(ctr_tab *tab, sqlite3_value **keys, size_t *at, int64_t *rowid);
-bool ctr_home_show_stray(ctr_tab *tab, int64_t rowid, bool shown);
 
 void ctr_home_remove(ctr_tab *tab, int64_t rowid); /* the cells at this row id */
 

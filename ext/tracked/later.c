@@ -617,6 +617,7 @@ int ctr_later_show_purged(ctr_showing *showing, ctr_floors *floors)
     const ctr_tracked *tracked = showing->tracked;
     ctr_run run = ctr_run_on(tracked->conn, tracked->schema, tracked->counters);
     ctr_run_do(&run, CTR_SQL_APART_FORGET_GONE, NULL);
+    if (!ctr_home_holds(showing->tab, true)) ctr_home_relink(showing->tab);
 
     sqlite3_str *list = sqlite3_str_new(NULL);
     ctr_list_keys(tracked, list, "t.");

@@ -549,7 +549,6 @@ static bool write_in_savepoint(ctr_writing *writing, ctr_tab_sql which, const ct
     bind_row(writing, slot->kept.statement, want, NULL);
     if (want) bind_place(writing, slot->kept.statement);
     bool taken = ask_in_savepoint(writing, slot->kept.statement, want);
-    if (want && !taken) ctr_home_show_stray(writing->tab, writing->rowid, false);
     give_shown_back(writing, slot, taken);
     return taken;
 }
@@ -598,7 +597,6 @@ static bool write_whole(ctr_writing *writing, const ctr_shown *from, const ctr_s
     bind_row(writing, row, to, from);
     if (!from) bind_place(writing, row);
     bool taken = ask_in_savepoint(writing, row, to);
-    if (!from && !taken) ctr_home_show_stray(writing->tab, writing->rowid, false);
     sqlite3_reset(row);
     sqlite3_clear_bindings(row);
     return taken && (!from || has_taken(writing, from, to));

@@ -247,3 +247,26 @@ def test_rows_that_move_in_their_table_keep_their_counts(tmp_path):
 
 def test_a_table_whose_rows_get_other_row_ids_unseen_keeps_its_counts(tmp_path):
     play_worlds(tmp_path, OTHERS, 50)
+
+
+def test_a_rollback_takes_back_that_the_places_hold(tmp_path):
+    db, other = connect(tmp_path / "a.db"), connect(tmp_path / "a.db")
+    db.execute("CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER)")
+    db.execute("SELECT counter_track('t', 'n')").fetchall()
+    db.execute("INSERT INTO t VALUES ('a', 1), ('b', 2), ('d', 5)")
+    triggers = other.execute("SELECT name, sql FROM sqlite_master WHERE name LIKE 't_counters%delete'").fetchall()
+    for name, _ in triggers:
+        other.execute(f"DROP TRIGGER {name}")
+    other.execute("DELETE FROM t WHERE k = 'd'")
+    for _, sql in triggers:
+        other.execute(sql)
+    db.execute("BEGIN")
+    db.execute("INSERT INTO t(rowid, k, n) VALUES (50, 'd', 1)")
+    db.execute("INSERT INTO t(rowid, k, n) VALUES (51, 'e', 1)")
+    db.execute("ROLLBACK")
+    db.execute("BEGIN")
+    db.execute("UPDATE t SET n = n + 1 WHERE k = 'a'")
+    db.execute("INSERT INTO t(rowid, k, n) VALUES (50, 'd', 1)")
+    db.execute("COMMIT")
+    assert db.execute("SELECT * FROM t_counters ORDER BY k").fetchall() == [("a", 2), ("b", 2), ("d", 1)]
+    assert db.execute("SELECT count(*) FROM t_counters_cells").fetchall() == [(3,)]
