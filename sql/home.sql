@@ -28,7 +28,7 @@ SELECT "{keys}" FROM "{value}";
 -- name: HOME_LEAVE
 UPDATE "{schema}"."{table}_cells" SET _away = 1 WHERE _rowid_ IN (?1, ?2) AND _away IS NULL;
 
--- name: HOME_SETTLE
+-- name: HOME_COME
 UPDATE "{schema}"."{table}_cells" SET _away = NULL WHERE _rowid_ = ?1 AND _away;
 
 -- Is a row with this row id at home, NULL, away, 1, or not there?

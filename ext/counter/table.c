@@ -372,6 +372,7 @@ static void make_stored(ctr_conn *conn, const char *schema, const char *name, co
         ctr_problem_nomem(conn);
     ctr_catalog_add(conn, schema, name, tracked ? tracked : name);
     ctr_stored_create(shape, conn, schema, name);
+    if (shape->linked) ctr_session_renew(conn); /* CREATE INDEX has expired its statements */
     ctr_run run = ctr_run_on(conn, schema, name);
     if (tracked)
         ctr_run_with(&run, CTR_SQL_COLUMNS_NOTE, ":number i :birth t :name t :generation i",

@@ -217,8 +217,6 @@ void ctr_session_end(ctr_session *session)
             prepare_again(&session->write_nothing);
             step_once(session->write_nothing);
             if (!sqlite3_get_autocommit(conn->db)) roll_back(session);
-            if (session->alone && !sqlite3_get_autocommit(conn->db))
-                ctr_conn_spoil(conn, conn->ended); /* memory is lacking still: no COMMIT */
         }
     }
     ctr_problem_try(conn, &kept);

@@ -16,16 +16,26 @@ void ctr_home_close(ctr_home *home)
     *home = (ctr_home){0};
 }
 
+/* An authorizer may deny the PRAGMAs that tell of the tracked table: then it is not known. */
+static void read_home(ctr_tab *tab, ctr_home *home)
+{
+    ctr_problem denied;
+    ctr_problem_try(tab->conn, &denied);
+    tab->conn->above.find_home(tab, home);
+    ctr_run run = ctr_tab_run(tab);
+    if (home->rowid) home->schema = ctr_run_number(&run, CTR_SQL_HOME_COOKIE);
+    bool failed = denied.rc != SQLITE_OK, is_denied = denied.rc == SQLITE_AUTH;
+    ctr_problem_raise_if(tab->conn, &denied, !is_denied);
+    if (failed) ctr_home_close(home);
+}
+
 bool ctr_home_is_known(ctr_tab *tab)
 {
     if (!tab->shape.linked || ctr_rc(tab->conn) != SQLITE_OK) return false;
     if (tab->home.as_of == 0 || tab->home.as_of != tab->file->schemas) {
         ctr_home home = {0};
-        tab->conn->above.find_home(tab, &home);
-        ctr_run run = ctr_tab_run(tab);
-        if (home.rowid) home.schema = ctr_run_number(&run, CTR_SQL_HOME_COOKIE);
+        read_home(tab, &home);
         ctr_home_close(&tab->home);
-        if (ctr_rc(tab->conn) != SQLITE_OK) ctr_home_close(&home);
         if (ctr_rc(tab->conn) != SQLITE_OK) return false;
         tab->home = home;
         tab->home.as_of = tab->file->schemas;
@@ -155,7 +165,7 @@ bool ctr_home_any_away(ctr_tab *tab)
     return tab->away.any;
 }
 
-void ctr_home_is_away(ctr_tab *tab)
+void ctr_home_note_away(ctr_tab *tab)
 {
     tab->away.any = true;
 }
@@ -300,7 +310,7 @@ void ctr_home_end_strays(ctr_tab *tab)
         sqlite3_stmt *mark = prepare_home(tab, CTR_SQL_HOME_MARK_RANGE, is_home(tab));
         if (mark) sqlite3_bind_int64(mark, 1, strays->rows[0].rowid);
         if (mark) sqlite3_bind_int64(mark, 2, strays->rows[strays->n - 1].rowid);
-        ctr_home_is_away(tab);
+        ctr_home_note_away(tab);
         if (ctr_rc(tab->conn) == SQLITE_OK) ctr_problem_sqlite(tab->conn, ctr_run_to_end(mark));
         sqlite3_finalize(mark);
     }
@@ -452,7 +462,7 @@ int64_t ctr_home_relink(ctr_tab *tab)
         if (ctr_rc(conn) == SQLITE_OK) ctr_problem_sqlite(conn, ctr_run_to_end(mark));
         if (ctr_rc(conn) == SQLITE_OK) n += sqlite3_changes(conn->db);
         sqlite3_finalize(mark);
-        ctr_home_is_away(tab);
+        ctr_home_note_away(tab);
         again = join_twins(tab);
         n += again;
     } while (again);
@@ -502,5 +512,5 @@ void ctr_home_check(ctr_row *row)
     check_none(row, prepare_home(tab, CTR_SQL_HOME_UNMARKED, twin), TWO);
     if (ctr_rc(tab->conn) == SQLITE_OK && ctr_home_holds(tab, true))
         check_none(row, prepare_home(tab, CTR_SQL_HOME_STRAY, is_home(tab)),
-                   "at another row the row");
+                   "at the row id of another row");
 }

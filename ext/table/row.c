@@ -1154,7 +1154,7 @@ static void leave_at(ctr_row *row, int64_t rowid)
     if (!slot) return;
     sqlite3_bind_int64(slot->kept.statement, 1, rowid);
     sqlite3_bind_int64(slot->kept.statement, 2, rowid);
-    ctr_home_is_away(row->tab);
+    ctr_home_note_away(row->tab);
     write_row(row, slot, true);
     ctr_tab_give_back(row->tab, slot);
     if (ctr_home_occupied(row->tab, rowid) != CTR_OCCUPIED_AWAY)
@@ -1168,12 +1168,12 @@ static bool is_displaced(ctr_row *row, new_place *place)
     tab->displaces = row->shape->linked && ctr_home_occupied(tab, row->home) == CTR_OCCUPIED_AWAY;
     if (!tab->displaces) return false;
     *place = (new_place){.rowid = ctr_home_free(tab, false), .away = true};
-    ctr_home_is_away(tab);
+    ctr_home_note_away(tab);
     return ctr_rc(row->conn) == SQLITE_OK;
 }
 
 /* A new row is at home if its row is in the tracked table and the row id is free. One that is to be
- * shown there gets a row id that is free in both: then it settles. Returns false if it cannot be
+ * shown there gets a row id that is free in both, its home. Returns false if it cannot be
  * written unless it is looked for. */
 static bool take_place(ctr_row *row, ctr_tab_sql which, new_place *place)
 {
@@ -1204,7 +1204,7 @@ static bool insert_cells(ctr_row *row, ctr_tab_sql which, sqlite3_value **keys)
     new_place place = {.away = false};
     if (!fits) refuse_odd_key(row, keys);
     if (row->shape->linked && !take_place(row, which, &place)) return false;
-    if (place.away) ctr_home_is_away(row->tab);
+    if (place.away) ctr_home_note_away(row->tab);
     if (write_cells(row, which, keys, row->shape->linked ? &place : NULL)) return false;
     if (sqlite3_total_changes(row->conn->db) == before &&
         !(which == CTR_TAB_INSERT_NEW && is_displaced(row, &place) &&
@@ -1298,17 +1298,17 @@ static void write_place(ctr_row *row, ctr_tab_sql which, int64_t other)
 void ctr_row_leave(ctr_row *row)
 {
     if (!row->shape->linked || !row->found) return;
-    ctr_home_is_away(row->tab);
+    ctr_home_note_away(row->tab);
     write_place(row, CTR_TAB_LEAVE, row->rowid);
 }
 
-void ctr_row_settle(ctr_row *row, int64_t home, bool sure)
+void ctr_row_come_home(ctr_row *row, int64_t home, bool sure)
 {
     if (!row->shape->linked || !row->found || !ctr_home_is_known(row->tab)) return;
     if (home != row->rowid || !sure) {
-        ctr_home_is_away(row->tab);
+        ctr_home_note_away(row->tab);
         write_place(row, CTR_TAB_LEAVE, home);
     } else if (ctr_home_any_away(row->tab)) {
-        write_place(row, CTR_TAB_SETTLE, home);
+        write_place(row, CTR_TAB_COME_HOME, home);
     }
 }

@@ -421,6 +421,7 @@ bool ctr_stored_mend_index(ctr_file *file, const char *table)
     ctr_run run = ctr_run_on(conn, file->schema, table);
     run.slots.keys = declared_key(conn, declared->sql);
     ctr_run_do(&run, CTR_SQL_HOME_INDEX, NULL);
+    ctr_session_renew(conn); /* CREATE INDEX has expired its statements */
     return true;
 }
 

@@ -83,10 +83,10 @@ typedef enum ctr_part { CTR_KEYS, CTR_COUNTERS, CTR_KEYS_FIRST, CTR_AS_DECLARED 
  * row is found by its row id.
  *
  * SQLite may number the rows of the tracked table anew, as .dump does; triggers may be dropped and
- * made again. So counter_state has for which schema and file the places hold (ctr_home_holds). Who
- * misses a row where they may not hold marks all rows that are not at home, or reads all if it does
- * not write. A connection that switches triggers off, deletes a row and inserts its key again makes
- * two rows of one key, until counter_track, which joins them.
+ * made again. So counter_state has for which schema and file the places hold (ctr_home_holds). If a
+ * row is missed where they may not hold, all rows that are not at home are marked or, by a reader,
+ * all are read. A connection that switches triggers off, deletes a row and inserts its key again
+ * makes two rows of one key, until counter_track, which joins them.
  *
  * A table with an INTEGER PRIMARY KEY (`keyed`), one WITHOUT ROWID, and a counter table have none
  * of this, but an index over all keys. */
@@ -182,7 +182,7 @@ typedef enum ctr_tab_sql {
     CTR_TAB_FIND_AT, /* by the key and a row id */
     CTR_TAB_ANY_AWAY,
     CTR_TAB_LEAVE,
-    CTR_TAB_SETTLE,
+    CTR_TAB_COME_HOME,
     CTR_TAB_OCCUPIED,
     CTR_TAB_LOWEST,
     CTR_TAB_HIGHEST,
@@ -1053,7 +1053,7 @@ ctr_sql ctr_home_find_sql(ctr_tab *tab);
 
 /* Returns whether a row may be away. */
 bool ctr_home_any_away(ctr_tab *tab);
-void ctr_home_is_away(ctr_tab *tab); /* some row is, from now on */
+void ctr_home_note_away(ctr_tab *tab); /* some row is, from now on */
 
 /* Fails if an authorizer hides the key of the tracked table. */
 void ctr_home_refuse_hidden(ctr_tab *tab);
@@ -1062,8 +1062,8 @@ void ctr_home_refuse_hidden(ctr_tab *tab);
 typedef enum ctr_occupied { CTR_OCCUPIED_NOT, CTR_OCCUPIED_AWAY, CTR_OCCUPIED_HOME } ctr_occupied;
 ctr_occupied ctr_home_occupied(ctr_tab *tab, int64_t rowid);
 
-/* Returns a row id that no cells have; `in_table`: and no row of the tracked table, if there is one
- * above all others. */
+/* Returns a row id that no cells have; `in_table`: one above all of the cells and of the tracked
+ * table, unless the highest is taken. */
 int64_t ctr_home_free(ctr_tab *tab, bool in_table);
 
 /* Returns whether all rows that are not away are at home, as ctr_home_relink has left them: with
@@ -1096,7 +1096,7 @@ int64_t ctr_home_relink(ctr_tab *tab);
 /* The row found last leaves its place in the tracked table; it was inserted there, at this row id,
  * and is there still, if that is `sure`: other cells that are there are of no row. */
 void ctr_row_leave(ctr_row *row);
-void ctr_row_settle(ctr_row *row, int64_t home, bool sure);
+void ctr_row_come_home(ctr_row *row, int64_t home, bool sure);
 
 /* Looks for a row by reading all of them, if it was not found. */
 int ctr_row_scan_key(ctr_row *row, sqlite3_value **keys);

@@ -822,7 +822,7 @@ static void reconcile_row(ctr_tracked_row *row)
     if (row->event == CTR_ROW_INSERTED && hides_replaced(table))
         ctr_row_scan_key(table->row, table->keys);
     if (row->event == CTR_ROW_INSERTED && table->has_at)
-        ctr_row_settle(table->row, table->at, !is_disorder(table));
+        ctr_row_come_home(table->row, table->at, !is_disorder(table));
     bool live = table->row->found && ctr_row_is_live(table->row);
     if (table->row->found && !live) live = reconcile_revive(row);
     if (table->row->found && own_write_runs(table->file)) {
@@ -897,6 +897,7 @@ static void end_counters(ctr_table *table)
         if (ctr_row_state(table->row, i).touched) ctr_write_tombstone(table, i);
     if (replicated) stamping_delete(table);
     write_staged(table);
+    /* Where places are not known, no trigger has said that it leaves. */
     if (table->shape.linked && !ctr_home_is_known(table->row->tab)) ctr_row_leave(table->row);
 }
 

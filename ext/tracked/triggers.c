@@ -161,9 +161,9 @@ static const char *lone_rowid(const ctr_tracked *tracked)
                        .names = sqlite3_str_new(NULL),
                        .stored = sqlite3_str_new(NULL)};
     if (ctr_tracked_has_homes(tracked)) ctr_constraints_list_unique(&rows, tracked);
-    sqlite3_free(sqlite3_str_finish(rows.match));
-    sqlite3_free(sqlite3_str_finish(rows.names));
-    sqlite3_free(sqlite3_str_finish(rows.stored));
+    ctr_text_built(tracked->conn, rows.match); /* only whether there was memory for them */
+    ctr_text_built(tracked->conn, rows.names);
+    ctr_text_built(tracked->conn, rows.stored);
     return rows.rowid_alone;
 }
 
@@ -320,7 +320,9 @@ static char *trigger_texts_get(const ctr_tracked *tracked, int nth)
                               .what = trigger->leaves     ? event_of_replaced(tracked)
                                       : tracked->replaces ? "may go anyway"
                                                           : "may go"};
-    const char *lone = lone_rowid(tracked);
+    bool asks = trigger->text == CTR_SQL_TRACK_ON_REPLACE_BY_INSERT ||
+                trigger->text == CTR_SQL_TRACK_ON_LEAVE_BY_INSERT;
+    const char *lone = asks ? lone_rowid(tracked) : NULL;
     fill_lists(tracked, trigger, lone, &to);
     const ctr_slots slots = {.schema = tracked->schema,
                              .table = tracked->counters,
@@ -390,9 +392,9 @@ bool ctr_triggers_are_others(const ctr_tracked *tracked, ctr_file *file)
 /* What the text of a trigger says. */
 typedef struct trigger_says {
     bool is_before;
-    ctr_span event; /* INSERT, UPDATE or DELETE */
-    bool writes;    /* another table than its own */
-    bool writes_any;
+    ctr_span event;  /* INSERT, UPDATE or DELETE */
+    bool writes;     /* another table than its own */
+    bool writes_any; /* some table */
 } trigger_says;
 
 /* Returns whether the words stand behind what begins a write, so at the name of its table. DO

@@ -246,7 +246,7 @@ SELECT * FROM t_counters ORDER BY k;
 SELECT count(*) FROM t_counters_cells;
 --= 3
 
--- # a-row-that-waits-settles-when-the-table-takes-it
+-- # a-row-that-waits-comes-home-when-the-table-takes-it
 ATTACH 'office.db' AS office;
 CREATE TABLE main.t(k TEXT PRIMARY KEY, u INTEGER UNIQUE, n INTEGER);
 CREATE TABLE office.t(k TEXT PRIMARY KEY, u INTEGER UNIQUE, n INTEGER);
@@ -322,7 +322,7 @@ SELECT counter_track('t', 'n');
 INSERT INTO t VALUES ('a', 1), ('b', 2);
 UPDATE t_counters_cells SET k = CASE k WHEN 'a' THEN 'b' ELSE 'a' END;
 INSERT INTO t_counters(t_counters) VALUES ('integrity-check');
---! t_counters: integrity-check: the stored table t_counters_cells has at another row the row ('b'): counter_track or counter_replicate of the tracked table puts it right
+--! t_counters: integrity-check: the stored table t_counters_cells has at the row id of another row ('b'): counter_track or counter_replicate of the tracked table puts it right
 
 -- # triggers-that-are-made-again-are-noticed-by-the-same-transaction-and-by-a-reader
 CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
