@@ -1,8 +1,8 @@
 -- The counter tables of a file: the name each has now and the name it was created with. Files match
 -- their tables by the second, because a rename is local. The token changes if a table is dropped
 -- and created again, and if the lineage of the file changes without a new id: then the marks of
--- other files are void. number: that of the table in the journal, the
--- state and the requests; none is used twice.
+-- other files are void. number: that of the table in the journal, the state and the requests; none
+-- is used twice.
 
 -- name: CATALOG_CREATE
 CREATE TABLE IF NOT EXISTS "{schema}"."counter_tables"(

@@ -71,10 +71,6 @@ UPDATE "{schema}"."{table}_cells" SET _away = 1
 SELECT a._rowid_, c._rowid_ FROM "{schema}"."{table}_cells" AS c, "{schema}"."{table}_cells" AS a
  WHERE a._away AND c._away IS NULL AND "{constraint}";
 
--- A row that is not at home.
--- name: HOME_STRAY
-SELECT _rowid_ FROM "{schema}"."{table}_cells" AS c WHERE _away IS NULL AND NOT ("{value}") LIMIT 1;
-
 -- A row that is said to be at home, of which the value is true.
 -- name: HOME_UNMARKED
 SELECT _rowid_ FROM "{schema}"."{table}_cells" AS c WHERE _away IS NULL AND "{value}" LIMIT 1;

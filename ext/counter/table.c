@@ -341,6 +341,8 @@ static bool take_up(ctr_conn *conn, const char *schema, const char *name, const 
     bool has_stored = ctr_catalog_named(&entry, conn, schema, name) &&
                       ctr_stored_read(&stored, conn, schema, name) == SQLITE_OK;
     if (has_stored) {
+        stored.keyed = shape->keyed; /* which the declaration does not tell */
+        stored.linked = shape->linked;
         char *was_tracked = ctr_stored_tracked(conn, schema, name);
         const char *birth = was_tracked ? entry.birth : NULL;
         const char *is = declaration_of(conn, &stored, birth),

@@ -102,7 +102,7 @@ static void show_listed(tracking_call *call)
     ctr_catalog_close_entry(&entry);
 }
 
-/* Each new row of the counters goes to some page of their index, so SQLite needs a larger cache. */
+/* Each new row of the counters may go to some page of an index, so SQLite needs a larger cache. */
 static int64_t count_rows(tracking_call *call)
 {
     if (ctr_rc(call->conn) != SQLITE_OK) return 0;

@@ -85,18 +85,14 @@ static const char *columns_of_cells(ctr_tab *tab)
                           tab->home.rowid);
 }
 
-ctr_sql ctr_home_find_sql(ctr_tab *tab)
-{
-    return ctr_home_is_known(tab) ? CTR_SQL_HOME_FIND : CTR_SQL_ROWS_FIND_KEY;
-}
-
-void ctr_home_slots(ctr_tab *tab, ctr_tab_sql which, ctr_slots *slots)
+void ctr_home_slots(ctr_tab *tab, ctr_tab_sql which, ctr_slots *slots, ctr_sql *sql)
 {
     const ctr_home *home = &tab->home;
     bool known = ctr_home_is_known(tab);
     switch (which) {
     case CTR_TAB_FIND_KEY:
         if (!known) return;
+        *sql = CTR_SQL_HOME_FIND;
         slots->columns = columns_of_cells(tab);
         slots->value = home->from;
         slots->name = home->rowid;
@@ -218,19 +214,23 @@ static sqlite3_stmt *prepare_home(ctr_tab *tab, ctr_sql which, const char *value
     return ctr_run_prepare(&run, which);
 }
 
+/* Runs a statement that marks rows as away, and finalizes it; returns how many. */
+static int mark_rows(ctr_tab *tab, sqlite3_stmt *mark)
+{
+    if (ctr_rc(tab->conn) == SQLITE_OK) ctr_problem_sqlite(tab->conn, ctr_run_to_end(mark));
+    int n = ctr_rc(tab->conn) == SQLITE_OK ? sqlite3_changes(tab->conn->db) : 0;
+    if (n > 0) ctr_home_note_away(tab);
+    sqlite3_finalize(mark);
+    return n;
+}
+
 /* ---- strays ---------------------------------------------------------------------------------- */
 
 void ctr_home_take_strays(ctr_tab *tab)
 {
-    static const char *const FOLDED[] = {"BINARY", "NOCASE", "RTRIM"};
     if (!ctr_home_is_known(tab)) return;
-    for (int i = 0; i < tab->shape.n_keys; i++) {
-        bool is = false;
-        for (size_t k = 0; k < sizeof FOLDED / sizeof *FOLDED; k++)
-            is =
-                is || !sqlite3_stricmp(tab->shape.columns[tab->shape.keys[i]].collation, FOLDED[k]);
-        if (!is) return;
-    }
+    for (int i = 0; i < tab->shape.n_keys; i++)
+        if (!ctr_pack_folds(&tab->shape.columns[tab->shape.keys[i]])) return;
     tab->strays.taken = true;
 }
 
@@ -310,9 +310,7 @@ void ctr_home_end_strays(ctr_tab *tab)
         sqlite3_stmt *mark = prepare_home(tab, CTR_SQL_HOME_MARK_RANGE, is_home(tab));
         if (mark) sqlite3_bind_int64(mark, 1, strays->rows[0].rowid);
         if (mark) sqlite3_bind_int64(mark, 2, strays->rows[strays->n - 1].rowid);
-        ctr_home_note_away(tab);
-        if (ctr_rc(tab->conn) == SQLITE_OK) ctr_problem_sqlite(tab->conn, ctr_run_to_end(mark));
-        sqlite3_finalize(mark);
+        mark_rows(tab, mark);
     }
     ctr_home_close_strays(tab);
 }
@@ -442,10 +440,15 @@ static bool join_twins(ctr_tab *tab)
     return twins.n > 0 && ctr_rc(conn) == SQLITE_OK;
 }
 
+static const char *is_not_home(ctr_tab *tab)
+{
+    return ctr_text_print(tab->conn, "NOT %s", is_home(tab));
+}
+
 static bool has_stray(ctr_tab *tab)
 {
     ctr_run run = ctr_tab_run(tab);
-    return ctr_run_once(&run, prepare_home(tab, CTR_SQL_HOME_STRAY, is_home(tab)));
+    return ctr_run_once(&run, prepare_home(tab, CTR_SQL_HOME_UNMARKED, is_not_home(tab)));
 }
 
 /* The first rows of one key are joined; the others when these are marked. */
@@ -459,10 +462,7 @@ int64_t ctr_home_relink(ctr_tab *tab)
     ctr_batch_refuse_triggers_anew(tab);
     do {
         sqlite3_stmt *mark = prepare_home(tab, CTR_SQL_HOME_MARK_STRAYS, is_home(tab));
-        if (ctr_rc(conn) == SQLITE_OK) ctr_problem_sqlite(conn, ctr_run_to_end(mark));
-        if (ctr_rc(conn) == SQLITE_OK) n += sqlite3_changes(conn->db);
-        sqlite3_finalize(mark);
-        ctr_home_note_away(tab);
+        n += mark_rows(tab, mark);
         again = join_twins(tab);
         n += again;
     } while (again);
@@ -505,12 +505,12 @@ void ctr_home_check(ctr_row *row)
     check_none(row, prepare_home(tab, CTR_SQL_HOME_TWINS, same_key_of(tab, "a")), TWO);
     const char *twin = ctr_text_print(
         tab->conn,
-        "NOT %s AND EXISTS (SELECT 1 FROM %s, \"%w\".\"%w_cells\" AS p WHERE p._rowid_ = t.%s AND "
+        "%s AND EXISTS (SELECT 1 FROM %s, \"%w\".\"%w_cells\" AS p WHERE p._rowid_ = t.%s AND "
         "%s AND %s)",
-        is_home(tab), home->from, tab->schema, tab->table, home->rowid, home->same,
+        is_not_home(tab), home->from, tab->schema, tab->table, home->rowid, home->same,
         same_key_of(tab, "p"));
     check_none(row, prepare_home(tab, CTR_SQL_HOME_UNMARKED, twin), TWO);
     if (ctr_rc(tab->conn) == SQLITE_OK && ctr_home_holds(tab, true))
-        check_none(row, prepare_home(tab, CTR_SQL_HOME_STRAY, is_home(tab)),
+        check_none(row, prepare_home(tab, CTR_SQL_HOME_UNMARKED, is_not_home(tab)),
                    "at the row id of another row");
 }

@@ -111,7 +111,8 @@ int ctr_shape_copy(ctr_conn *conn, ctr_shape *shape, const ctr_shape *of)
 
 bool ctr_shape_same_columns(const ctr_shape *a, const ctr_shape *b)
 {
-    bool same = a->n_columns == b->n_columns && a->replicated == b->replicated;
+    bool same = a->n_columns == b->n_columns && a->replicated == b->replicated &&
+                a->keyed == b->keyed && a->linked == b->linked;
     for (int i = 0; i < a->n_columns && same; i++) {
         const ctr_column *x = &a->columns[i], *y = &b->columns[i];
         same = x->key == y->key && strcmp(x->name, y->name) == 0 &&
@@ -702,6 +703,14 @@ static void fold_case(uint8_t *text, size_t size)
     memset(text + compared, 0, size - compared);
     for (size_t i = 0; i < compared; i++)
         if (text[i] >= 'A' && text[i] <= 'Z') text[i] = (uint8_t)(text[i] + ('a' - 'A'));
+}
+
+bool ctr_pack_folds(const ctr_column *column)
+{
+    static const char *const BUILT_IN[] = {"BINARY", "NOCASE", "RTRIM"};
+    for (size_t i = 0; i < sizeof BUILT_IN / sizeof *BUILT_IN; i++)
+        if (sqlite3_stricmp(column->collation, BUILT_IN[i]) == 0) return true;
+    return false;
 }
 
 int ctr_pack_folded(ctr_conn *conn, ctr_packed *packed, const ctr_shape *shape,

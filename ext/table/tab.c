@@ -170,8 +170,7 @@ static void prepare_slot(ctr_tab *tab, ctr_slot *slot, ctr_tab_sql which)
     run.slots.constraint = run.slots.values = list(tab, TAB_STATEMENTS[which].constraint);
     run.slots.value = list(tab, TAB_STATEMENTS[which].value);
     ctr_sql sql = TAB_STATEMENTS[which].sql;
-    if (tab->shape.linked) ctr_home_slots(tab, which, &run.slots);
-    if (tab->shape.linked && which == CTR_TAB_FIND_KEY) sql = ctr_home_find_sql(tab);
+    if (tab->shape.linked) ctr_home_slots(tab, which, &run.slots, &sql);
     keep_in(tab, slot, &run, sql);
     ctr_text_release(tab->conn, mark);
 }

@@ -740,7 +740,8 @@ int ctr_shape_copy_columns(ctr_conn *conn, ctr_shape *shape, const ctr_shape *of
 /* Copies a shape, with its dropped counters. The caller closes the copy, also after a failure. */
 int ctr_shape_copy(ctr_conn *conn, ctr_shape *shape, const ctr_shape *of);
 
-/* Returns whether the two have the same columns. Does not compare generations. */
+/* Returns whether the two have the same columns, also those that are ours, and row ids of one kind.
+ * Does not compare generations. */
 bool ctr_shape_same_columns(const ctr_shape *a, const ctr_shape *b);
 
 /* Return the counter of this name, or -1. The second ignores case. */
@@ -825,6 +826,9 @@ int ctr_pack_values(ctr_conn *conn, ctr_packed *packed, sqlite3_value **values, 
 /* Append a packed key: begin it, and add a value; NULL is nothing. */
 void ctr_pack_begin(ctr_conn *conn, ctr_packed *packed);
 void ctr_pack_append(ctr_conn *conn, ctr_packed *packed, sqlite3_value *value);
+
+/* Returns whether a key column compares as SQLite does by itself, so that it can be folded. */
+bool ctr_pack_folds(const ctr_column *column);
 
 /* Packs the key columns of a row, or floors, folded, in place of the present bytes. */
 int ctr_pack_folded(ctr_conn *conn, ctr_packed *packed, const ctr_shape *shape,
@@ -1045,11 +1049,8 @@ bool ctr_home_is_known(ctr_tab *tab);
 void ctr_home_forget(ctr_tab *tab); /* the schema may have changed */
 void ctr_home_close(ctr_home *home);
 
-/* Fills in what a statement of a linked table says of that. */
-void ctr_home_slots(ctr_tab *tab, ctr_tab_sql which, ctr_slots *slots);
-
-/* Returns the statement by which its rows are found by the key. */
-ctr_sql ctr_home_find_sql(ctr_tab *tab);
+/* Fills in what a statement of a linked table says of that, and sets another one to find a key. */
+void ctr_home_slots(ctr_tab *tab, ctr_tab_sql which, ctr_slots *slots, ctr_sql *sql);
 
 /* Returns whether a row may be away. */
 bool ctr_home_any_away(ctr_tab *tab);

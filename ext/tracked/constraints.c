@@ -138,13 +138,9 @@ void ctr_constraints_refuse_own_keys(const ctr_shape *shape, ctr_conn *conn, con
 
 void ctr_constraints_refuse_collations(ctr_conn *conn, const ctr_shape *shape, const char *table)
 {
-    static const char *const BUILT_IN[] = {"BINARY", "NOCASE", "RTRIM"};
     for (int i = 0; i < shape->n_keys; i++) {
         const ctr_column *column = &shape->columns[shape->keys[i]];
-        bool is = false;
-        for (size_t k = 0; k < sizeof BUILT_IN / sizeof *BUILT_IN; k++)
-            is = is || sqlite3_stricmp(column->collation, BUILT_IN[k]) == 0;
-        if (!is)
+        if (!ctr_pack_folds(column))
             ctr_problem_set(conn, SQLITE_ERROR,
                             "%s: the key column %s has the collation %s, and the keys of a "
                             "replicated table have BINARY, NOCASE or RTRIM",

@@ -367,3 +367,28 @@ SELECT * FROM t_counters ORDER BY k;
 --= a|5
 --= b|1
 --= c|5
+
+-- # a-table-that-is-made-anew-in-another-form-has-the-cells-of-that-form
+CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t VALUES ('a', 1);
+SELECT counter_untrack('t');
+--= 1
+DROP TABLE t;
+CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, n INTEGER) WITHOUT ROWID;
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t VALUES ('b', 2);
+SELECT * FROM t_counters;
+--= b|2
+SELECT counter_untrack('t');
+--= 1
+DROP TABLE t;
+CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t(rowid, k, n) VALUES (7, 'c', 3);
+SELECT _id, _away, k FROM t_counters_cells;
+--= 7|NULL|c
+INSERT INTO t_counters(t_counters) VALUES ('integrity-check');
