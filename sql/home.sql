@@ -26,7 +26,7 @@ SELECT EXISTS (SELECT 1 FROM "{schema}"."{table}_cells" INDEXED BY "{table}_cell
 SELECT "{keys}" FROM "{value}";
 
 -- name: HOME_LEAVE
-UPDATE "{schema}"."{table}_cells" SET _away = 1 WHERE _rowid_ IN (?1, ?2) AND _away IS NULL;
+UPDATE "{schema}"."{table}_cells" SET _away = 1 WHERE _rowid_ = ?1 AND _away IS NULL;
 
 -- name: HOME_COME
 UPDATE "{schema}"."{table}_cells" SET _away = NULL WHERE _rowid_ = ?1 AND _away;

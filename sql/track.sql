@@ -86,8 +86,8 @@ INSERT INTO "{table}"(_event, "{columns}") SELECT '{value}', "{values}" FROM "{n
 -- The same if only the row id is UNIQUE beside the key, with what TRACK_ON_LEAVE_BY_INSERT says.
 -- name: TRACK_ON_REPLACE_BY_ROWID
 CREATE TRIGGER "{schema}"."{table}_before_insert" BEFORE INSERT ON "{name}" "{order}" BEGIN
-INSERT INTO "{table}"(_event, "{columns}") SELECT CASE WHEN "{keys}" THEN '{changes}' ELSE '{value}' END,
-"{values}" FROM "{name}" WHERE "{constraint}" OR ("{keys}"); END;
+INSERT INTO "{table}"(_event, "{columns}") VALUES ('{changes}', "{keys}"); INSERT INTO
+"{table}"(_event, "{columns}") SELECT '{value}', "{values}" FROM "{name}" WHERE "{constraint}"; END;
 
 -- name: TRACK_ON_REPLACE_BY_UPDATE
 CREATE TRIGGER "{schema}"."{table}_before_update" BEFORE UPDATE "{order}" ON "{name}" BEGIN
@@ -112,7 +112,7 @@ INSERT INTO "{table}"(_event, "{columns}") VALUES ('leaves', "{changes}"); INSER
 -- name: TRACK_ON_LEAVE_BY_INSERT
 CREATE TRIGGER "{schema}"."{table}_before_replace" BEFORE INSERT ON "{name}" WHEN
 EXISTS (SELECT 1 FROM "{name}" WHERE "{keys}") BEGIN
-INSERT INTO "{table}"(_event, "{columns}") SELECT '{value}', "{values}" FROM "{name}" WHERE "{keys}"; END;
+INSERT INTO "{table}"(_event, "{columns}") VALUES ('{value}', "{values}"); END;
 
 -- name: TRACK_DROP_TRIGGER
 DROP TRIGGER IF EXISTS "{schema}"."{name}";

@@ -1262,15 +1262,15 @@ bool ctr_row_write_new(ctr_row *row, sqlite3_value **keys)
 /* ---- places ---------------------------------------------------------------------------------- */
 
 /* An authorizer may ignore the column: then the row is not where it is said to be. */
-static void check_place(ctr_row *row, ctr_slot *slot, bool leaves)
+static void check_place(ctr_row *row, ctr_slot *slot, int64_t rowid, bool leaves)
 {
-    ctr_occupied is = ctr_home_occupied(row->tab, row->rowid);
-    if (is != (leaves ? CTR_OCCUPIED_AWAY : CTR_OCCUPIED_HOME))
-        ctr_refuse_hidden(row->conn, row->tab->table);
+    bool is_home = ctr_home_occupied(row->tab, rowid) == CTR_OCCUPIED_HOME;
+    if (is_home == leaves) ctr_refuse_hidden(row->conn, row->tab->table);
     slot->checked = ctr_rc(row->conn) == SQLITE_OK;
 }
 
-static void write_place(ctr_row *row, ctr_tab_sql which, int64_t other)
+/* Marks the row with the row id as away, or as at home. */
+static void write_place(ctr_row *row, ctr_tab_sql which, int64_t rowid)
 {
     if (!begin_writing(row)) return;
     ctr_slot *slot = ctr_tab_take(row->tab, which);
@@ -1278,8 +1278,7 @@ static void write_place(ctr_row *row, ctr_tab_sql which, int64_t other)
     unsigned nth = row->conn->ended;
     sqlite3_stmt *statement = slot ? slot->kept.statement : NULL;
     if (slot && !checked) ctr_batch_refuse_triggers_anew(row->tab);
-    if (slot) sqlite3_bind_int64(statement, 1, row->rowid);
-    if (slot && which == CTR_TAB_LEAVE) sqlite3_bind_int64(statement, 2, other);
+    if (slot) sqlite3_bind_int64(statement, 1, rowid);
     if (slot && ctr_rc(row->conn) == SQLITE_OK) {
         ctr_spill_check(row->tab->file);
         ctr_problem_sqlite(row->conn, ctr_run_to_end(statement));
@@ -1289,7 +1288,7 @@ static void write_place(ctr_row *row, ctr_tab_sql which, int64_t other)
     if (again) ctr_home_forget(row->tab);
     if (again) ctr_batch_refuse_triggers_anew(row->tab);
     if (slot && (!checked || again) && ctr_rc(row->conn) == SQLITE_OK)
-        check_place(row, slot, which == CTR_TAB_LEAVE);
+        check_place(row, slot, rowid, which == CTR_TAB_LEAVE);
     if (again && ctr_rc(row->conn) != SQLITE_OK) ctr_conn_spoil(row->conn, nth);
     ctr_tab_give_back(row->tab, slot);
     row->writing = row->tab->writing = false;
@@ -1307,7 +1306,8 @@ void ctr_row_come_home(ctr_row *row, int64_t home, bool sure)
     if (!row->shape->linked || !row->found || !ctr_home_is_known(row->tab)) return;
     if (home != row->rowid || !sure) {
         ctr_home_note_away(row->tab);
-        write_place(row, CTR_TAB_LEAVE, home);
+        write_place(row, CTR_TAB_LEAVE, row->rowid);
+        if (home != row->rowid) write_place(row, CTR_TAB_LEAVE, home);
     } else if (ctr_home_any_away(row->tab)) {
         write_place(row, CTR_TAB_COME_HOME, home);
     }

@@ -996,6 +996,15 @@ static void reconcile_leaves(ctr_tracked_row *row)
         note_disorder(table); /* its insertion was not reported yet */
 }
 
+/* The same for the row with the key of a new one, if there is any. */
+static void reconcile_replaced_key(ctr_tracked_row *row)
+{
+    ctr_table *table = row->table;
+    if (ctr_table_find(table)) return;
+    bool is_there = table->row->has_home || !ctr_home_is_known(table->row->tab);
+    if (table->row->found || is_there) reconcile_leaves(row);
+}
+
 /* ---- rows that OR REPLACE removes ------------------------------------------------------------ */
 
 /* Remembers a row that the statement may remove unnoticed: SQLite fires no delete trigger for it,
@@ -1073,8 +1082,8 @@ static void reconcile_replaced(ctr_table *table)
  *     'may go anyway'   key                                 so would a constraint of the table
  *     'gone'                                                AFTER: looks up the rows that may go
  *     'leaves'          key                                 BEFORE: a row leaves its row id
- *     'replaced'        key                                 the same, if OR REPLACE writes it
- *     'replaced anyway' key                                 so does a constraint of the table
+ *     'replaced'        key of a new row                    the same, if OR REPLACE writes it
+ *     'replaced anyway' key of a new row                    so does a constraint of the table
  *
  * counter_track compares the table with its counters, and inserts:
  *
@@ -1143,8 +1152,8 @@ static const struct event {
      .replaces = true},
     {"may go", reconcile_may_go, CTR_ROW_MAY_GO, .has_key = true, .replaced = true},
     {"leaves", reconcile_leaves, CTR_ROW_MAY_GO, .has_key = true},
-    {"replaced", reconcile_leaves, CTR_ROW_MAY_GO, .has_key = true, .replaced = true},
-    {"replaced anyway", reconcile_leaves, CTR_ROW_MAY_GO, .has_key = true},
+    {"replaced", reconcile_replaced_key, CTR_ROW_MAY_GO, .has_key = true, .replaced = true},
+    {"replaced anyway", reconcile_replaced_key, CTR_ROW_MAY_GO, .has_key = true},
     {"found", reconcile_found, CTR_ROW_FOUND, .has_key = true, .has_values = true},
     {"missing", reconcile_missing, CTR_ROW_MISSING, .has_key = true},
     {"missing, deleted", reconcile_missing_deleted, CTR_ROW_MISSING, .has_key = true},

@@ -133,6 +133,15 @@ static void match_key(const ctr_tracked *tracked, bool old, sqlite3_str *out)
     }
 }
 
+/* NEW."k", ... */
+static void list_new_keys(const ctr_tracked *tracked, sqlite3_str *out)
+{
+    for (int i = 0; i < tracked->shape->n_keys; i++) {
+        sqlite3_str_appendall(out, ctr_text_separator(out, ", "));
+        ctr_constraints_append_new(out, tracked, ctr_tracked_key(tracked, i)->name);
+    }
+}
+
 /* Appends ") AND NOT (the row has the key of the new or the old row)". In a BEFORE INSERT, NEW has
  * -1 for a rowid that SQLite has yet to choose. */
 static void exclude_keys(const ctr_tracked *tracked, bool updates, sqlite3_str *out)
@@ -171,10 +180,11 @@ static const char *lone_rowid(const ctr_tracked *tracked)
 static void list_by_rowid(const ctr_tracked *tracked, const char *rowid, const growing_lists *to)
 {
     ctr_list_keys(tracked, to->values, "");
-    list_at(tracked, to->columns, NULL);
-    list_at(tracked, to->values, "");
-    match_key(tracked, false, to->keys);
-    sqlite3_str_appendf(to->constraint, "\"%w\" = NEW.\"%w\"", rowid, rowid);
+    list_new_keys(tracked, to->keys);
+    sqlite3_str_appendf(to->constraint, "NEW.\"%w\" IS NOT -1 AND \"%w\" = NEW.\"%w\" AND NOT (",
+                        rowid, rowid, rowid);
+    match_key(tracked, false, to->constraint);
+    sqlite3_str_appendall(to->constraint, ")");
     sqlite3_str_appendf(to->order,
                         "WHEN NEW.\"%w\" IS NOT -1 OR EXISTS (SELECT 1 FROM \"%w\" WHERE ", rowid,
                         tracked->table);
@@ -227,6 +237,11 @@ static void list_replaced(const ctr_tracked *tracked, ctr_sql trigger, const gro
  * row will have. */
 static void list_leaving(const ctr_tracked *tracked, ctr_sql trigger, const growing_lists *to)
 {
+    if (trigger == CTR_SQL_TRACK_ON_LEAVE_BY_INSERT) {
+        list_new_keys(tracked, to->values);
+        match_key(tracked, false, to->keys);
+        return;
+    }
     list_at(tracked, to->columns, NULL);
     ctr_list_keys(tracked, to->changes, "OLD.");
     list_at(tracked, to->changes, "OLD.");
@@ -255,8 +270,8 @@ bool ctr_triggers_tell_leaving(const ctr_tracked *tracked, const ctr_objects *ob
                      tracked->rowid);
     return says_so(tracked, objects, "before_delete", " VALUES ('leaves', ") &&
            says_so(tracked, objects, "before_key", moves) &&
-           (says_so(tracked, objects, "before_replace", " SELECT 'replaced") ||
-            says_so(tracked, objects, "before_insert", " THEN 'replaced"));
+           (says_so(tracked, objects, "before_replace", " VALUES ('replaced") ||
+            says_so(tracked, objects, "before_insert", " VALUES ('replaced"));
 }
 
 static void fill_lists(const ctr_tracked *tracked, const struct tracked_trigger *trigger,

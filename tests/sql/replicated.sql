@@ -599,6 +599,7 @@ SELECT * FROM main.p;
 --= a|1
 
 -- # a-column-that-is-dropped-and-added-again-yields-to-what-others-have-written
+--@ since 3.35
 ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE office.p(k TEXT PRIMARY KEY, w INTEGER NOT NULL DEFAULT 0);
@@ -690,6 +691,7 @@ SELECT * FROM main.p ORDER BY k;
 --= c|NULL
 
 -- # a-column-with-a-unique-index-is-untracked-behind-the-index-and-dropped
+--@ since 3.35
 CREATE TABLE p(k TEXT PRIMARY KEY, u, n INTEGER);
 CREATE UNIQUE INDEX p_u ON p(u);
 SELECT counter_replicate('p', 'n');
