@@ -107,7 +107,7 @@ SELECT CASE WHEN column_name IS NULL AND cell IS NOT NULL THEN 0 ELSE seq END, u
 
 
 -- name: END_OF_CHANGES
-SELECT upto FROM counter_changes(0) LIMIT 1;
+SELECT counter_changes_end();
 
 -- ---- import --------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@
 #     examples/changes.sh export FROM.db [MARK]      the changes of FROM.db since, as SQL
 #     examples/changes.sh import TO.db < BATCH.sql   takes them in, whole or not at all
 #
-# SOURCE is what FROM.db calls itself: SELECT source FROM counter_changes(0) LIMIT 1. That is its
+# SOURCE is what FROM.db calls itself: SELECT counter_source(). That is its
 # counter_id(), with a / and a number behind it once the file has taken over a name or has stopped
 # counting. A batch may come twice, late, or after a newer one. Both files have the same counter
 # tables; one that has another key here is refused. A batch is SQL and is run as it is: take only

@@ -51,7 +51,7 @@ SQL
 up() {
     has=$(shell -list "$1" "SELECT count(*) FROM sqlite_master WHERE name = 'counter_tables'")
     [ "$has" = 1 ] || fail "$1: no counter tables"
-    source=$(shell -list "$1" 'SELECT source FROM counter_changes(0) WHERE own = 1 LIMIT 1')
+    source=$(shell -list "$1" 'SELECT counter_source(1)')
     ask_hub "SELECT counter_hub.mark(:'source')" "$source"
     [ -n "$source" ] || return 0
     since=$answer

@@ -444,6 +444,8 @@ int ctr_exchange_register(sqlite3 *db, ctr_conn *conn)
  *                                            null, the empty key NULL
  *     counter_source([own [, scope]])      the name of main as a source of the feed; NULL if it has
  *                                            no id
+ *     counter_changes_end()                all changes of main have numbers below this; 0 if it has
+ *                                            no id
  *     counter_mark(source [, scope])       the number from which to read a source's feed; 0: all
  *     counter_seen(source, since, upto [, scope])
  *                                            the changes were merged: tries rows that are apart
@@ -579,6 +581,16 @@ static void fn_source(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     ctr_scope_close(&scope);
 }
 
+static void fn_end(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    (void)argv;
+    ctr_problem problem;
+    ctr_problem_begin(sqlite3_user_data(ctx), &problem);
+    int64_t end = ctr_feed_end(sqlite3_user_data(ctx));
+    if (ctr_arg_problem(ctx, "counter_changes_end", &problem)) sqlite3_result_int64(ctx, end);
+}
+
 /* Shows rows that are apart, and raises the mark from `since` to `upto`. Returns the mark. */
 static int64_t see(ctr_conn *conn, const ctr_marks_source *source, int64_t since, int64_t upto)
 {
@@ -639,6 +651,7 @@ int ctr_keys_register(sqlite3 *db, ctr_conn *conn)
         {"counter_key_json", 1, 1, CTR_PURE, fn_key_json},
         {"counter_differs", -1, -1, CTR_PURE, fn_differs},
         {"counter_source", 0, 2, CTR_READS, fn_source},
+        {"counter_changes_end", 0, 0, CTR_READS, fn_end},
         {"counter_mark", 1, 2, CTR_READS, fn_mark},
         {"counter_seen", 3, 4, CTR_ADMIN, fn_seen},
     };

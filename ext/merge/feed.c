@@ -768,18 +768,34 @@ static void name_source(ctr_feed *feed)
     if (!feed->name) ctr_problem_nomem(feed->source.conn);
 }
 
+/* Opens main as a source whose changes others may hear of. */
+static int open_main(ctr_source *source, ctr_conn *conn, ctr_identity *giver)
+{
+    if (ctr_source_open(source, conn, "main") || ctr_source_hold(source) ||
+        ctr_source_read(source, giver))
+        return ctr_rc(conn);
+    ctr_durable_source(source);
+    ctr_source_append(source);
+    return ctr_rc(conn);
+}
+
+int64_t ctr_feed_end(ctr_conn *conn)
+{
+    ctr_source source = {0};
+    ctr_identity giver = {0};
+    open_main(&source, conn, &giver);
+    ctr_source_close(&source);
+    return giver.present ? giver.next : 0;
+}
+
 int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, const ctr_feed_query *query)
 {
     *feed = (ctr_feed){.query = *query, .eof = true};
     sqlite3_value *scope = query->scope;
     feed->query.scope = NULL;
     if (scope && ctr_scope_open(&feed->scope, conn, scope)) return ctr_rc(conn);
-    if (ctr_source_open(&feed->source, conn, "main")) return ctr_rc(conn);
-    if (ctr_source_hold(&feed->source)) return ctr_rc(conn);
-    if (ctr_source_read(&feed->source, &feed->giver)) return ctr_rc(conn);
-    ctr_durable_source(&feed->source);
-    ctr_source_append(&feed->source);
-    if (ctr_rc(conn) != SQLITE_OK || feed->source.catalog.n == 0) return ctr_rc(conn);
+    if (open_main(&feed->source, conn, &feed->giver) || feed->source.catalog.n == 0)
+        return ctr_rc(conn);
     if (!feed->giver.present) return ctr_identity_missing(conn, "main");
     if (query->own) read_own_ids(feed);
     name_source(feed);

@@ -810,6 +810,9 @@ void ctr_row_feed_take_pending(ctr_merge *merge);
  * it. */
 int ctr_feed_open(ctr_feed *feed, ctr_conn *conn, const ctr_feed_query *query);
 void ctr_feed_next(ctr_feed *feed);
+
+/* Returns the number below which all changes of main are, 0 if it has no id; reads no change. */
+int64_t ctr_feed_end(ctr_conn *conn);
 void ctr_feed_close(ctr_feed *feed);
 
 /* ==== apply.c ================================================================================= */

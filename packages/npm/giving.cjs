@@ -101,8 +101,8 @@ function* settle(connection) {
 
 // The number that all changes lie below.
 function* readEnd(connection) {
-  const [row] = yield connection.all(SQL.END);
-  return row ? row.upto : "0";
+  const [{ upto }] = yield connection.all(SQL.END);
+  return upto;
 }
 
 function* readMark(connection, source, scope) {

@@ -20,7 +20,7 @@ SELECT CAST(n AS TEXT) AS n, CAST(seq AS TEXT) AS seq, upto, source,
 
 const SOURCE = "SELECT counter_source(CAST(:a AS INTEGER), :b) AS source";
 const HAS_CATALOG = "SELECT 1 FROM sqlite_master WHERE name = 'counter_tables'";
-const END = "SELECT CAST(upto AS TEXT) AS upto FROM counter_changes(0) LIMIT 1";
+const END = "SELECT CAST(counter_changes_end() AS TEXT) AS upto";
 const SETTLE = "SELECT counter_settle() AS id";
 const APART = `SELECT count(*) AS n
   FROM (SELECT DISTINCT table_name, row_key FROM counter_tracked WHERE row_key IS NOT NULL)`;

@@ -1114,6 +1114,33 @@ SELECT counter_source(2);
 SELECT counter_source(0, 'x');
 --! counter_source: scope must be a JSON array of the first values of a key, such as '["store 7"]', not TEXT 'x'
 
+-- # the-end-of-changes-lies-above-the-number-of-each-change-and-is-the-upto-of-the-feed
+SELECT counter_changes_end();
+--= 0
+CREATE TABLE p(k TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0);
+CREATE VIRTUAL TABLE v USING counter(k INTEGER PRIMARY KEY, n COUNTER);
+SELECT counter_replicate('p', 'n');
+--= 0
+INSERT INTO p VALUES('a', 1);
+INSERT INTO v VALUES(1, 5);
+SELECT max(seq) < counter_changes_end(), count(*) FROM counter_changes(0);
+--= 1|3
+CREATE TEMP TABLE before AS SELECT counter_changes_end() AS n;
+SELECT count(*) FROM before JOIN counter_changes(n);
+--= 0
+INSERT INTO v(v, k) VALUES('purge below', 3);
+SELECT count(*) FROM before JOIN counter_changes(n) WHERE column_name IS NULL;
+--= 1
+SELECT upto = counter_changes_end(), counter_changes_end() > n FROM before, counter_changes(0) LIMIT 1;
+--= 1|1
+BEGIN;
+INSERT INTO v VALUES(7, 1);
+SELECT upto = counter_changes_end() FROM counter_changes(0) LIMIT 1;
+--= 1
+ROLLBACK;
+SELECT counter_changes_end(1);
+--! wrong number of arguments to function counter_changes_end()
+
 -- ## changes that came with the token of a device
 
 -- # a-device-does-not-set-what-the-file-itself-has-counted

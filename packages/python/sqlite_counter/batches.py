@@ -62,12 +62,11 @@ class End(NamedTuple):
 
 def end_of_changes(connection: Any, own: bool = False, scope: Optional[str] = None) -> End:
     need_tables(connection)
-    upto = ask(connection, "SELECT upto FROM counter_changes(0) LIMIT 1")
-    name, = ask(connection, "SELECT CAST(counter_source(?, ?) AS BLOB)", int(own), scope)[0]
+    name, upto = ask(connection, "SELECT CAST(counter_source(?, ?) AS BLOB), counter_changes_end()", int(own), scope)[0]
     if name is None:  # the file has no id yet
         settle(connection)
         return end_of_changes(connection, own, scope)
-    return End(text(name), upto[0][0] if upto else 0)
+    return End(text(name), upto)
 
 
 # ---- writing ----
