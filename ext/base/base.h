@@ -532,9 +532,6 @@ bool ctr_text_same(sqlite3_value *a, sqlite3_value *b);
 /* Returns whether it has U+FFFE or U+FFFF, which SQLite stores as U+FFFD in UTF-16. */
 bool ctr_text_has_noncharacter(const void *utf8, size_t size);
 
-/* Returns whether it is UTF-8 (RFC 3629). Applications can bind any bytes as a text. */
-bool ctr_text_is_utf8(const void *bytes, size_t size);
-
 /* Return a copy: of a text, of a piece of one, of a name without its quotes. Fail, with NULL,
  * without memory. The caller frees it with sqlite3_free. */
 char *ctr_text_copy(ctr_conn *conn, const char *text);

@@ -142,29 +142,6 @@ char *ctr_text_finish(ctr_conn *conn, sqlite3_str *list)
     return NULL;
 }
 
-/* Returns the size of the character at `at`, where `left` bytes remain; 0 if there is none. */
-static size_t character_size(const unsigned char *at, size_t left)
-{
-    static const unsigned LEAST[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t size = at[0] < 0x80 ? 1 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
-    unsigned letter = size == 1 ? at[0] : at[0] & (0x7fU >> size);
-    if (size > left || (at[0] & 0xc0) == 0x80 || at[0] >= 0xf8) return 0;
-    for (size_t i = 1; i < size; i++) {
-        if ((at[i] & 0xc0) != 0x80) return 0;
-        letter = letter << 6 | (at[i] & 0x3fU);
-    }
-    bool is_surrogate = letter >= 0xd800 && letter <= 0xdfff;
-    return letter < LEAST[size] || letter > 0x10ffff || is_surrogate ? 0 : size;
-}
-
-bool ctr_text_is_utf8(const void *bytes, size_t size)
-{
-    const unsigned char *at = bytes, *end = at + size;
-    size_t one = 1;
-    while (at < end && (one = character_size(at, (size_t)(end - at))) > 0) at += one;
-    return one > 0;
-}
-
 bool ctr_text_has_noncharacter(const void *utf8, size_t size)
 {
     const unsigned char *at = utf8;

@@ -9,6 +9,7 @@
  *     context      a counter of Cassandra
  *     level        how many replicas a read or a write needs
  *     words        SQL, word by word; declaration: the clauses of USING counter(...)
+ *     json         JSON, value by value
  *
  * Objects are views of bytes that the caller holds, or write into a buffer whose bound they state.
  */
@@ -422,6 +423,23 @@ typedef struct ctr_words {
     ctr_word_kind kind;
     ctr_span word;
 } ctr_words;
+
+/* JSON (RFC 8259), checked as a whole and then walked. Values are spans of the text, texts with
+ * their quotes. Nothing is allocated. What RFC 8259 leaves open: it is valid UTF-8, no text has
+ * half of a surrogate pair, and nesting ends at CTR_JSON_DEPTH; who walks an object sees a member
+ * that is there twice. */
+enum { CTR_JSON_DEPTH = 64 };
+
+typedef enum ctr_json_type {
+    CTR_JSON_NULL,
+    CTR_JSON_FALSE,
+    CTR_JSON_TRUE,
+    CTR_JSON_INTEGER, /* of any size */
+    CTR_JSON_REAL,    /* has a fraction or an exponent */
+    CTR_JSON_TEXT,
+    CTR_JSON_ARRAY,
+    CTR_JSON_OBJECT
+} ctr_json_type;
 
 /* The clauses of CREATE VIRTUAL TABLE ... USING counter(...).
  *
@@ -911,6 +929,31 @@ void ctr_word_unquote(ctr_span span, char *out);
 /* Return whether two names are the same, whatever their quotes; the second has none. */
 bool ctr_word_same_name(ctr_span a, ctr_span b);
 bool ctr_word_names(ctr_span name, const char *text);
+
+/* ==== json.c ================================================================================== */
+
+/* Returns whether it is UTF-8 (RFC 3629). */
+bool ctr_utf8_is(const void *bytes, size_t size);
+
+/* Checks a text of one value, and sets `value` to it. Returns NULL or, if it is no such text, a
+ * clause that follows a noun: "is cut short". Static text. */
+const char *ctr_json_check(const char *text, size_t size, ctr_span *value);
+
+/* The others take values that were checked. */
+ctr_json_type ctr_json_type_of(ctr_span value);
+
+/* Walks an array, or an object, whose members have names: set `at` to 0, call it until it returns
+ * false. */
+bool ctr_json_next(ctr_span parent, size_t *at, ctr_span *name, ctr_span *value);
+
+/* Reads an integer. Returns false beyond 64 bits. */
+bool ctr_json_integer(ctr_span number, int64_t *n);
+
+/* Writes what a text says, in at most string.size bytes, without a NUL; returns how many. */
+size_t ctr_json_text(ctr_span string, char *out);
+
+/* Returns whether a value is this text, of at most 60 characters. */
+bool ctr_json_is(ctr_span string, const char *text);
 
 /* ==== declaration.c =========================================================================== */
 

@@ -390,7 +390,7 @@ static void append_hex(sqlite3_str *out, const char *what, const uint8_t *bytes,
 
 static void append_text_key(sqlite3_str *out, const uint8_t *text, size_t size)
 {
-    if (!ctr_text_is_utf8(text, size)) {
+    if (!ctr_utf8_is(text, size)) {
         append_hex(out, "text", text, size);
         return;
     }
@@ -433,168 +433,97 @@ char *ctr_key_json_write(const uint8_t *key, size_t size)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Columns of CTR_SQL_KEY_JSON. */
-enum { VALUE_WHOLE, VALUE_TYPE, VALUE_ATOM, VALUE_HEX, VALUE_TEXT };
-
-/* Appends what hexadecimal digits say. Returns false if they are none. */
-static bool take_hex(ctr_conn *conn, ctr_packed *key, ctr_key_type type, const char *digits)
+/* Appends what hexadecimal digits in quotes say. Returns false if they are none. */
+static bool take_hex(ctr_conn *conn, ctr_packed *key, ctr_key_type type, ctr_span digits)
 {
-    size_t size = strlen(digits) / 2;
-    bool is_valid = strlen(digits) % 2 == 0;
-    uint8_t *bytes = sqlite3_malloc64(size + 1);
-    if (!bytes) ctr_problem_nomem(conn);
-    for (size_t i = 0; bytes && i < size; i++) {
-        int high = ctr_id_digit(digits[2 * i]), low = ctr_id_digit(digits[2 * i + 1]);
-        is_valid = is_valid && high >= 0 && low >= 0;
+    const size_t size = (digits.size - 2) / 2;
+    uint8_t *bytes = digits.size % 2 == 0 ? sqlite3_malloc64(size + 1) : NULL;
+    bool is_valid = bytes != NULL;
+    if (!bytes && digits.size % 2 == 0) ctr_problem_nomem(conn);
+    for (size_t i = 0; is_valid && i < size; i++) {
+        int high = ctr_id_digit(digits.text[1 + 2 * i]), low = ctr_id_digit(digits.text[2 + 2 * i]);
+        is_valid = high >= 0 && low >= 0;
         bytes[i] = (uint8_t)(is_valid ? 16 * high + low : 0);
     }
-    uint8_t *out = bytes && is_valid ? ctr_pack_room(conn, key, CTR_KEY_VALUE_MAX + size) : NULL;
+    uint8_t *out = is_valid ? ctr_pack_room(conn, key, CTR_KEY_VALUE_MAX + size) : NULL;
     const ctr_key_value value = {.type = type, .bytes = bytes, .size = size};
     if (out) key->size = (size_t)(ctr_key_put(out, &value) - key->bytes);
     sqlite3_free(bytes);
     return out != NULL;
 }
 
-/* Appends the value that the row of json_each has. */
-static bool take_value(ctr_conn *conn, ctr_packed *key, sqlite3_stmt *row)
+static bool take_json_text(ctr_conn *conn, ctr_packed *key, ctr_span text)
 {
-    const char *type = ctr_text_column(conn, row, VALUE_TYPE),
-               *whole = ctr_text_column(conn, row, VALUE_WHOLE),
-               *hex = ctr_text_column(conn, row, VALUE_HEX),
-               *text = ctr_text_column(conn, row, VALUE_TEXT);
-    if (!type || !whole || strcmp(whole, "array") != 0) return false;
-    if (hex || text)
-        return take_hex(conn, key, hex ? CTR_KEY_BLOB : CTR_KEY_TEXT, hex ? hex : text);
-    if (strcmp(type, "text") != 0 && strcmp(type, "integer") != 0 && strcmp(type, "real") != 0)
+    char *bytes = sqlite3_malloc64(text.size);
+    uint8_t *out = bytes ? ctr_pack_room(conn, key, CTR_KEY_VALUE_MAX + text.size) : NULL;
+    if (!bytes) ctr_problem_nomem(conn);
+    if (out) {
+        const ctr_key_value value = {.type = CTR_KEY_TEXT,
+                                     .bytes = (const uint8_t *)bytes,
+                                     .size = ctr_json_text(text, bytes)};
+        key->size = (size_t)(ctr_key_put(out, &value) - key->bytes);
+    }
+    sqlite3_free(bytes);
+    return out != NULL;
+}
+
+/* SQLite reads a real, whatever the locale of the process. */
+static bool take_json_number(ctr_conn *conn, ctr_packed *key, ctr_span number)
+{
+    ctr_key_value value = {.type = CTR_KEY_INTEGER};
+    if (ctr_json_type_of(number) == CTR_JSON_REAL || !ctr_json_integer(number, &value.integer)) {
+        ctr_run run = ctr_run_on(conn, "main", NULL);
+        sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_KEY_REAL);
+        if (row)
+            ctr_problem_sqlite(conn, sqlite3_bind_text64(row, 1, number.text, number.size,
+                                                         SQLITE_STATIC, SQLITE_UTF8));
+        value.type = CTR_KEY_REAL;
+        if (ctr_run_row(&run, row)) value.real = sqlite3_column_double(row, 0);
+        sqlite3_finalize(row);
+    }
+    uint8_t *out = ctr_rc(conn) == SQLITE_OK ? ctr_pack_room(conn, key, CTR_KEY_VALUE_MAX) : NULL;
+    if (out) key->size = (size_t)(ctr_key_put(out, &value) - key->bytes);
+    return out != NULL;
+}
+
+/* Appends {"hex":"00ff"}, a BLOB, or {"text":"61ff"}, a TEXT. */
+static bool take_json_bytes(ctr_conn *conn, ctr_packed *key, ctr_span object)
+{
+    size_t at = 0;
+    ctr_span name, digits, none;
+    if (!ctr_json_next(object, &at, &name, &digits) || ctr_json_type_of(digits) != CTR_JSON_TEXT)
         return false;
-    ctr_pack_append(conn, key, sqlite3_column_value(row, VALUE_ATOM));
-    return ctr_rc(conn) == SQLITE_OK;
+    bool is_blob = ctr_json_is(name, "hex");
+    if ((!is_blob && !ctr_json_is(name, "text")) || ctr_json_next(object, &at, &name, &none))
+        return false;
+    return take_hex(conn, key, is_blob ? CTR_KEY_BLOB : CTR_KEY_TEXT, digits);
 }
 
-/* Returns what an escape without a number stands for, 0: it is none. */
-static char escaped(char letter)
+bool ctr_key_json_take(ctr_packed *key, ctr_conn *conn, ctr_span value)
 {
-    static const char LETTERS[] = "\"\\/bfnrt", MEANT[] = "\"\\/\b\f\n\r\t";
-    const char *found = letter ? strchr(LETTERS, letter) : NULL;
-    return found ? MEANT[found - LETTERS] : '\0';
-}
-
-/* Reads the 4 digits of \u. Returns -1 if there are none. */
-static int32_t read_unit(const char *at)
-{
-    int32_t unit = 0;
-    for (int i = 0; i < 4; i++) {
-        int digit = ctr_id_digit(at[i]);
-        if (digit < 0) return -1;
-        unit = 16 * unit + digit;
+    switch (ctr_json_type_of(value)) {
+    case CTR_JSON_INTEGER:
+    case CTR_JSON_REAL: return take_json_number(conn, key, value);
+    case CTR_JSON_TEXT: return take_json_text(conn, key, value);
+    case CTR_JSON_OBJECT: return take_json_bytes(conn, key, value);
+    default: return false;
     }
-    return unit;
-}
-
-/* Appends the digits of a character in UTF-8. */
-static void append_character(sqlite3_str *out, int32_t code)
-{
-    if (code < 0x80)
-        sqlite3_str_appendf(out, "%02x", code);
-    else if (code < 0x800)
-        sqlite3_str_appendf(out, "%02x%02x", 0xc0 | code >> 6, 0x80 | (code & 0x3f));
-    else if (code < 0x10000)
-        sqlite3_str_appendf(out, "%02x%02x%02x", 0xe0 | code >> 12, 0x80 | (code >> 6 & 0x3f),
-                            0x80 | (code & 0x3f));
-    else
-        sqlite3_str_appendf(out, "%02x%02x%02x%02x", 0xf0 | code >> 18, 0x80 | (code >> 12 & 0x3f),
-                            0x80 | (code >> 6 & 0x3f), 0x80 | (code & 0x3f));
-}
-
-/* Appends the text between these quotes of JSON in hexadecimal digits. Returns false if it has an
- * escape that JSON does not have, or half of a surrogate pair. */
-static bool append_text_hex(sqlite3_str *out, const char *at, const char *end)
-{
-    while (at < end) {
-        if (*at != '\\') {
-            sqlite3_str_appendf(out, "%02x", (unsigned char)*at++);
-        } else if (at[1] != 'u') {
-            if (!escaped(at[1])) return false;
-            sqlite3_str_appendf(out, "%02x", (unsigned char)escaped(at[1]));
-            at += 2;
-        } else {
-            int32_t code = read_unit(at + 2), low = -1;
-            at += 6;
-            if (code < 0 || at > end) return false;
-            if (code >= 0xd800 && code < 0xe000) {
-                if (code < 0xdc00 && end - at >= 6 && at[0] == '\\' && at[1] == 'u')
-                    low = read_unit(at + 2);
-                if (low < 0xdc00 || low >= 0xe000) return false;
-                code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-                at += 6;
-            }
-            append_character(out, code);
-        }
-    }
-    return true;
-}
-
-/* Returns whether a text has an escape of U+0000, as JSON spells it or JSON5. */
-static bool has_nul(const char *at, const char *end)
-{
-    for (; at < end; at++) {
-        if (*at != '\\') continue;
-        at++;
-        if (*at == '0' || strncmp(at, "u0000", 5) == 0 || strncmp(at, "x00", 3) == 0) return true;
-    }
-    return false;
-}
-
-/* json_each ends a text at a U+0000. Returns the JSON with {"text":"6100"} in place of such texts,
- * to be freed; NULL if it is no JSON. */
-static char *nul_texts_in_hex(ctr_conn *conn, const char *json)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    bool is_json = true;
-    for (const char *at = json; *at && is_json; at++) {
-        const char *end = at + 1;
-        while (*at == '"' && *end && *end != '"') end += end[0] == '\\' && end[1] ? 2 : 1;
-        bool is_nul = *at == '"' && *end == '"' && has_nul(at + 1, end);
-        if (is_nul) {
-            sqlite3_str_appendall(out, "{\"text\":\"");
-            is_json = append_text_hex(out, at + 1, end);
-            sqlite3_str_appendall(out, "\"}");
-        } else {
-            sqlite3_str_append(out, at, (int)(end - at) + (*at == '"' && *end == '"'));
-        }
-        if (*at == '"' && *end == '"')
-            at = end;
-        else
-            at = end - 1;
-    }
-    char *text = ctr_text_finish(conn, out);
-    is_json = is_json && text && !has_nul(text, text + strlen(text));
-    if (!is_json) sqlite3_free(text);
-    return is_json ? text : NULL;
 }
 
 bool ctr_key_json_read(ctr_packed *key, int *n, ctr_conn *conn, const char *json)
 {
-    char *read = nul_texts_in_hex(conn, json);
-    bool is_key = read != NULL;
+    size_t at = 0;
+    ctr_span whole, name, value;
     *n = 0;
     key->size = 0;
-    if (ctr_rc(conn) == SQLITE_OK) ctr_pack_begin(conn, key);
-    if (ctr_rc(conn) != SQLITE_OK) is_key = false;
-    ctr_problem malformed; /* of which an error of SQL tells */
-    ctr_problem_try(conn, &malformed);
-    ctr_run run = ctr_run_on(conn, "main", NULL);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_KEY_JSON);
-    if (is_key) ctr_run_bind_text(&run, row, ":json", read);
-    while (is_key && ctr_run_row(&run, row)) {
-        is_key = take_value(conn, key, row);
+    if (ctr_json_check(json, strlen(json), &whole)) return false;
+    if (ctr_json_type_of(whole) != CTR_JSON_ARRAY) return false;
+    ctr_pack_begin(conn, key);
+    while (ctr_json_next(whole, &at, &name, &value)) {
+        if (!ctr_key_json_take(key, conn, value)) return false;
         ++*n;
     }
-    sqlite3_finalize(row);
-    sqlite3_free(read);
-    is_key = is_key && *n > 0 && malformed.rc == SQLITE_OK;
-    ctr_problem_raise_if(conn, &malformed, malformed.rc != SQLITE_ERROR);
-    return is_key && ctr_rc(conn) == SQLITE_OK;
+    return *n > 0 && ctr_rc(conn) == SQLITE_OK;
 }
 
 /* =================================================================================================

@@ -857,8 +857,11 @@ int ctr_pack_bind(sqlite3_stmt *statement, const uint8_t *bytes, size_t size);
 /* Returns a checked packed key as JSON; NULL: no memory. The caller frees it with sqlite3_free. */
 char *ctr_key_json_write(const uint8_t *key, size_t size);
 
-/* Packs the values of a JSON array, which SQLite's json_each reads, in place of the present bytes,
- * and sets their number. Returns false if it is no array of values of a key, or on error. */
+/* Appends a checked value of JSON. Returns false if it is none of a key, or on error. */
+bool ctr_key_json_take(ctr_packed *key, ctr_conn *conn, ctr_span value);
+
+/* Packs the values of a JSON array in place of the present bytes, and sets their number. Returns
+ * false if it is no array of values of a key, or on error. */
 bool ctr_key_json_read(ctr_packed *key, int *n, ctr_conn *conn, const char *json);
 
 /* ==== stored.c ================================================================================ */
