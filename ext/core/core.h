@@ -3,6 +3,7 @@
  *     kind         what a column is: a counter, or a regular column
  *     cell         the state of a counter, and its merge: include/counter_cell.h
  *     row cell     the state of a row of a replicated table
+ *     change       what a file tells others of a row, or of a table
  *     key          the values of a key, packed; an id of 16 bytes; numbers as bytes
  *     entries      a row of a journal
  *     lineage      whether a file is still the one that wrote its identity
@@ -50,6 +51,7 @@ typedef struct ctr_kind {
     const char *word;   /* in the declaration of a counter table; NULL: no column of it */
     const char *noun;   /* in messages */
     const char *stored; /* the type of its column in <table>_cells; NULL: it has no cells */
+    uint8_t code;       /* in changes: never another one */
 
     /* Of a kind with cells. */
     uint8_t first; /* their first byte: the kind in the high half, the format in the low one */
@@ -238,6 +240,68 @@ typedef struct ctr_row_image {
     int n;
     const uint8_t *at, *values, *end; /* private but for `values`: a packed key up to `end` */
 } ctr_row_image;
+
+/* A change as it travels between files: a BLOB, which counter_changes gives beside the name of the
+ * table and the key. Numbers are varints unless they are said to be bytes.
+ *
+ *     byte 0: what it tells
+ *     1  a row        how many fields, at most 1 now; each a tag, its size, its bytes
+ *                       1  of a replicated table: the life of the row; if that is odd, the stamp
+ *                          of its INSERT
+ *                     how many columns, in the order of their names; each
+ *                       the size of the name, the name at birth in UTF-8
+ *                       the generation; a byte: the code of the kind; the size of the rest
+ *                       of a counter: its cell
+ *                       of a regular column: a byte, ctr_stamp_kind; its own stamp if it has one;
+ *                       its value as counter_key() packs it, without the first byte, or a byte 0
+ *                       for NULL; nothing if it has no stamp
+ *     2  floors       nothing: they stand in the key
+ *     3  a column     that came or went: the size of its name, the name, the generation, the kind
+ *     4  an answer    about openings: its bytes (table/openings.c)
+ *
+ *     stamp: its time, 16 bytes of the id of its writer
+ *
+ * A column that a row does not have is not told: nothing is said of it. A counter without a cell is
+ * untouched, and not told. A row is told as a whole by counter_changes; rows join point by point,
+ * so parts of it may come alone, and in any order. What this version does not know, a tag, a kind,
+ * a first byte below 64, is refused, never passed over. */
+typedef enum ctr_change_what {
+    CTR_TELLS_ROW = 1,
+    CTR_TELLS_FLOORS,
+    CTR_TELLS_COLUMN,
+    CTR_TELLS_ANSWER,
+    CTR_CHANGES_END = 64
+} ctr_change_what;
+
+#define CTR_GENERATION_MAX INT64_C(0xffffffff)
+
+/* Of a replicated table: the row as a whole; else `is` is not set. */
+typedef struct ctr_told_row {
+    bool is;
+    uint32_t life;
+    ctr_stamp stamp; /* if it is live */
+} ctr_told_row;
+
+typedef struct ctr_told_column {
+    const uint8_t *name; /* borrowed; name_size bytes */
+    size_t name_size;
+    int64_t generation;
+    const ctr_kind *kind;
+    ctr_column_stamp stamp; /* of a regular column */
+    const uint8_t *state;   /* borrowed, `size` bytes: a cell; the value of a regular column */
+    size_t size;
+} ctr_told_column;
+
+/* A checked view of a change. */
+typedef struct ctr_change_view {
+    ctr_change_what what;
+    ctr_told_row row;
+    ctr_told_column column; /* that came or went; state and size: an answer */
+
+    /* Private: the columns that are left. */
+    uint64_t n;
+    const uint8_t *at, *end;
+} ctr_change_view;
 
 /* Replica ids: 16 bytes, their text, their negation, and the names that they come from.
  *
@@ -629,6 +693,7 @@ const ctr_kind *ctr_kind_regular(void);
  * declaration; with this type in <table>_cells. NULL: there is none. */
 const ctr_kind *ctr_kind_of_byte(uint8_t first);
 const ctr_kind *ctr_kind_of_word(ctr_span word);
+const ctr_kind *ctr_kind_of_code(uint8_t code);
 const ctr_kind *ctr_kind_of_stored(const char *type);
 
 /* ==== cell.c ================================================================================== */
@@ -739,6 +804,29 @@ bool ctr_row_cell_next(ctr_row_image *image, ctr_row_column *column);
 /* Returns a clause for a message that follows a noun: "is truncated". Static text. */
 const char *ctr_row_cell_status_text(ctr_status status);
 
+/* ==== change.c ================================================================================ */
+
+/* Write a change; all return the end. Room: CTR_CHANGE_HEADER_MAX, and for each column that and its
+ * name and state; for an answer its bytes. A row begins with the number of its columns, which are
+ * put in the order of their names. */
+enum { CTR_CHANGE_HEADER_MAX = 64 };
+uint8_t *ctr_change_begin_row(uint8_t *out, const ctr_told_row *row, uint64_t n);
+uint8_t *ctr_change_put_column(uint8_t *out, const ctr_told_column *column);
+uint8_t *ctr_change_put_floors(uint8_t *out);
+uint8_t *ctr_change_put_generation(uint8_t *out, const ctr_told_column *column);
+uint8_t *ctr_change_put_answer(uint8_t *out, const uint8_t *answer, size_t size);
+
+/* Checks all of the bytes, which the view borrows, but an answer. Fails with CTR_NOT_A_CELL,
+ * CTR_NEWER_FORMAT or, if they are damaged, as ctr_cell_open. Times of stamps may lie beyond
+ * CTR_STAMP_MAX. */
+ctr_status ctr_change_open(ctr_change_view *change, const uint8_t *bytes, size_t size);
+
+/* Walks the columns of a row: call it until it returns false. */
+bool ctr_change_next(ctr_change_view *change, ctr_told_column *column);
+
+/* Returns a clause that follows a noun. Static text. */
+const char *ctr_change_status_text(ctr_status status);
+
 /* ==== key.c =================================================================================== */
 
 /* Begin a key, and append a value to it; both return its end. Room: CTR_KEY_HEADER, and for each
@@ -749,6 +837,9 @@ uint8_t *ctr_key_put(uint8_t *out, const ctr_key_value *value);
 /* Checks all of `bytes`, and sets `n` to the number of values. `holes` allows CTR_KEY_NOTHING.
  * Returns CTR_NOT_A_CELL if it is no packed key. */
 ctr_status ctr_key_check(const uint8_t *bytes, size_t size, bool holes, int *n);
+
+/* Steps over one value without the beginning of a key, as ctr_key_check does. */
+ctr_status ctr_key_take(const uint8_t **at, const uint8_t *end, bool holes);
 
 /* Walks the values of a checked key: set `at` to 0, call until it returns false. */
 bool ctr_key_next(const uint8_t *bytes, size_t size, size_t *at, ctr_key_value *value);

@@ -34,7 +34,7 @@ uint8_t *ctr_key_put(uint8_t *out, const ctr_key_value *value)
     return out + value->size;
 }
 
-static ctr_status check_value(const uint8_t **at, const uint8_t *end, bool holes)
+ctr_status ctr_key_take(const uint8_t **at, const uint8_t *end, bool holes)
 {
     uint64_t n;
     ctr_status status = CTR_OK;
@@ -64,7 +64,7 @@ ctr_status ctr_key_check(const uint8_t *bytes, size_t size, bool holes, int *n)
     if (size == CTR_KEY_HEADER) return CTR_TRUNCATED;
     const uint8_t *at = bytes + CTR_KEY_HEADER, *end = bytes + size;
     for (; at < end; ++*n) {
-        ctr_status status = check_value(&at, end, holes);
+        ctr_status status = ctr_key_take(&at, end, holes);
         if (status != CTR_OK) return status;
     }
     return CTR_OK;

@@ -5,6 +5,7 @@ static const ctr_kind KINDS[] = {
     {.word = "COUNTER",
      .noun = "a counter",
      .stored = "BLOB",
+     .code = 1,
      .first = CTR_COUNTER_BYTE,
      .adds = true,
      .check = ctr_shards_check,
@@ -15,7 +16,7 @@ static const ctr_kind KINDS[] = {
      .compare = ctr_shards_compare,
      .diff = ctr_shards_diff,
      .own = ctr_shards_own},
-    {.noun = "a regular column"},
+    {.noun = "a regular column", .code = 2},
 };
 
 enum { KINDS_OF_COLUMNS = sizeof KINDS / sizeof *KINDS };
@@ -36,6 +37,13 @@ const ctr_kind *ctr_kind_of_byte(uint8_t first)
     if ((first & 0x0f) == 0) return NULL;          /* there is no format 0 */
     for (int i = 0; i < KINDS_OF_COLUMNS; i++)
         if (KINDS[i].stored && (KINDS[i].first & 0xf0) == (first & 0xf0)) return &KINDS[i];
+    return NULL;
+}
+
+const ctr_kind *ctr_kind_of_code(uint8_t code)
+{
+    for (int i = 0; i < KINDS_OF_COLUMNS; i++)
+        if (KINDS[i].code == code) return &KINDS[i];
     return NULL;
 }
 

@@ -38,8 +38,6 @@ typedef struct ctr_column {
     bool listed; /* counter_state lists it */
 } ctr_column;
 
-#define CTR_GENERATION_MAX INT64_C(0xffffffff)
-
 /* A counter that was dropped, in this file or in another. */
 typedef struct ctr_gone {
     char *name; /* owned */

@@ -1,0 +1,255 @@
+/* core/change.c - writes and reads a change as it travels between files. */
+#include "core/core.h"
+
+/* ---- the parts ------------------------------------------------------------------------------- */
+
+enum { TAG_OF_ROW = 1 };
+
+static uint8_t *put_sized(uint8_t *out, const uint8_t *bytes, size_t size)
+{
+    out = ctr_varint_put(out, size);
+    if (size > 0) memcpy(out, bytes, size);
+    return out + size;
+}
+
+static uint8_t *put_told_stamp(uint8_t *out, const ctr_stamp *stamp)
+{
+    out = ctr_varint_put(out, (uint64_t)ctr_stamp_time(stamp->number));
+    memcpy(out, stamp->id, CTR_ID_SIZE);
+    return out + CTR_ID_SIZE;
+}
+
+static ctr_status take_between(const uint8_t **at, const uint8_t *end, uint64_t least,
+                               uint64_t most, uint64_t *n)
+{
+    ctr_status status = ctr_varint_take(at, end, n);
+    return status == CTR_OK && (*n < least || *n > most) ? CTR_OUT_OF_RANGE : status;
+}
+
+/* Takes as many bytes as the number before them says. */
+static ctr_status take_sized(const uint8_t **at, const uint8_t *end, const uint8_t **bytes,
+                             size_t *size)
+{
+    uint64_t n;
+    ctr_status status = ctr_varint_take(at, end, &n);
+    if (status == CTR_OK && n > (uint64_t)(end - *at)) status = CTR_TRUNCATED;
+    if (status != CTR_OK) return status;
+    *bytes = *at;
+    *size = (size_t)n;
+    *at += n;
+    return CTR_OK;
+}
+
+static ctr_status take_told_stamp(const uint8_t **at, const uint8_t *end, ctr_stamp *stamp)
+{
+    uint64_t number;
+    ctr_status status = take_between(at, end, 0, (UINT64_C(1) << CTR_STAMP_TIME_BITS) - 1, &number);
+    if (status == CTR_OK && end - *at < CTR_ID_SIZE) status = CTR_TRUNCATED;
+    if (status != CTR_OK) return status;
+    stamp->number = (int64_t)number;
+    memcpy(stamp->id, *at, CTR_ID_SIZE);
+    *at += CTR_ID_SIZE;
+    return CTR_OK;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+uint8_t *ctr_change_begin_row(uint8_t *out, const ctr_told_row *row, uint64_t n)
+{
+    uint8_t state[CTR_CHANGE_HEADER_MAX], *end = state;
+    *out++ = CTR_TELLS_ROW;
+    *out++ = row->is;
+    if (row->is) {
+        end = ctr_varint_put(end, row->life);
+        if (row->life % 2 == 1) end = put_told_stamp(end, &row->stamp);
+        *out++ = TAG_OF_ROW;
+        out = put_sized(out, state, (size_t)(end - state));
+    }
+    return ctr_varint_put(out, n);
+}
+
+static uint8_t *put_told_name(uint8_t *out, const ctr_told_column *column)
+{
+    out = put_sized(out, column->name, column->name_size);
+    out = ctr_varint_put(out, (uint64_t)column->generation);
+    *out++ = column->kind->code;
+    return out;
+}
+
+uint8_t *ctr_change_put_column(uint8_t *out, const ctr_told_column *column)
+{
+    out = put_told_name(out, column);
+    if (column->kind->stored) return put_sized(out, column->state, column->size);
+    uint8_t stamp[CTR_CHANGE_HEADER_MAX], *end = stamp;
+    *end++ = (uint8_t)column->stamp.kind;
+    if (column->stamp.kind == CTR_STAMP_OWN) end = put_told_stamp(end, &column->stamp.own);
+    out = ctr_varint_put(out, (uint64_t)(end - stamp) + column->size);
+    memcpy(out, stamp, (size_t)(end - stamp));
+    out += end - stamp;
+    if (column->size > 0) memcpy(out, column->state, column->size);
+    return out + column->size;
+}
+
+uint8_t *ctr_change_put_floors(uint8_t *out)
+{
+    *out++ = CTR_TELLS_FLOORS;
+    return out;
+}
+
+uint8_t *ctr_change_put_generation(uint8_t *out, const ctr_told_column *column)
+{
+    *out++ = CTR_TELLS_COLUMN;
+    return put_told_name(out, column);
+}
+
+uint8_t *ctr_change_put_answer(uint8_t *out, const uint8_t *answer, size_t size)
+{
+    *out++ = CTR_TELLS_ANSWER;
+    memcpy(out, answer, size);
+    return out + size;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static ctr_status take_told_name(const uint8_t **at, const uint8_t *end, ctr_told_column *column)
+{
+    uint64_t generation;
+    ctr_status status = take_sized(at, end, &column->name, &column->name_size);
+    if (status == CTR_OK && column->name_size == 0) status = CTR_OUT_OF_RANGE;
+    if (status == CTR_OK) status = take_between(at, end, 0, CTR_GENERATION_MAX, &generation);
+    if (status == CTR_OK && *at == end) status = CTR_TRUNCATED;
+    if (status != CTR_OK) return status;
+    column->generation = (int64_t)generation;
+    column->kind = ctr_kind_of_code(*(*at)++);
+    return column->kind ? CTR_OK : CTR_NEWER_FORMAT;
+}
+
+/* Of a regular column: its stamp, then its value, unless it has none. */
+static ctr_status open_regular(ctr_told_column *column, const ctr_told_row *row)
+{
+    const uint8_t *at = column->state, *end = at + column->size;
+    if (at == end) return CTR_TRUNCATED;
+    column->stamp = (ctr_column_stamp){.kind = (ctr_stamp_kind)*at++};
+    if (column->stamp.kind > CTR_STAMP_NONE || !row->is) return CTR_OUT_OF_RANGE;
+    ctr_status status = CTR_OK;
+    if (column->stamp.kind == CTR_STAMP_OWN) status = take_told_stamp(&at, end, &column->stamp.own);
+    int64_t generation = column->generation, *number = &column->stamp.own.number;
+    if (status == CTR_OK && column->stamp.kind == CTR_STAMP_OWN)
+        *number = ctr_stamp_number(generation, *number);
+    if (status == CTR_OK && generation != ctr_stamp_generation(*number)) return CTR_OUT_OF_RANGE;
+    column->state = at;
+    column->size = (size_t)(end - at);
+    if (status != CTR_OK || column->stamp.kind == CTR_STAMP_NONE)
+        return status == CTR_OK && column->size > 0 ? CTR_TRAILING : status;
+    if (column->size == 0) return CTR_TRUNCATED;
+    status = ctr_key_take(&at, end, true);
+    return status == CTR_OK && at < end ? CTR_TRAILING : status;
+}
+
+static ctr_status take_told_column(const uint8_t **at, const uint8_t *end, const ctr_told_row *row,
+                                   ctr_told_column *column)
+{
+    ctr_cell cell;
+    *column = (ctr_told_column){.name = NULL};
+    ctr_status status = take_told_name(at, end, column);
+    if (status == CTR_OK) status = take_sized(at, end, &column->state, &column->size);
+    if (status != CTR_OK) return status;
+    if (!column->kind->stored) return open_regular(column, row);
+    status = ctr_cell_open(&cell, column->state, column->size);
+    bool of_kind = column->size > 0 && column->state[0] == column->kind->first;
+    bool is_there = column->generation % 2 == 1;
+    if (status == CTR_NOT_A_CELL) return CTR_OUT_OF_RANGE;
+    return status == CTR_OK && (!of_kind || !is_there) ? CTR_OUT_OF_RANGE : status;
+}
+
+static bool name_ascends(const ctr_told_column *a, const ctr_told_column *b)
+{
+    size_t least = a->name_size < b->name_size ? a->name_size : b->name_size;
+    int order = least > 0 ? memcmp(a->name, b->name, least) : 0;
+    return order < 0 || (order == 0 && a->name_size < b->name_size);
+}
+
+static ctr_status take_row_state(ctr_told_row *row, const uint8_t *at, const uint8_t *end)
+{
+    uint64_t life;
+    row->is = true;
+    ctr_status status = take_between(&at, end, 1, CTR_ROW_LIFE_MAX, &life);
+    row->life = status == CTR_OK ? (uint32_t)life : 0;
+    if (status == CTR_OK && life % 2 == 1) status = take_told_stamp(&at, end, &row->stamp);
+    return status == CTR_OK && at < end ? CTR_TRAILING : status;
+}
+
+/* Takes what is known of the row as a whole, each with a tag. */
+static ctr_status take_row_fields(ctr_change_view *change, const uint8_t **at, const uint8_t *end)
+{
+    size_t size;
+    uint64_t n, tag;
+    const uint8_t *bytes;
+    ctr_status status = ctr_varint_take(at, end, &n);
+    if (status == CTR_OK && n > TAG_OF_ROW) status = CTR_NEWER_FORMAT;
+    for (uint64_t i = 0; i < n && status == CTR_OK; i++) {
+        status = ctr_varint_take(at, end, &tag);
+        if (status == CTR_OK && tag != TAG_OF_ROW)
+            status = tag > TAG_OF_ROW ? CTR_NEWER_FORMAT : CTR_OUT_OF_RANGE;
+        if (status == CTR_OK) status = take_sized(at, end, &bytes, &size);
+        if (status == CTR_OK) status = take_row_state(&change->row, bytes, bytes + size);
+    }
+    return status;
+}
+
+static ctr_status open_told_row(ctr_change_view *change, const uint8_t *at)
+{
+    ctr_told_column before = {0}, column;
+    ctr_status status = take_row_fields(change, &at, change->end);
+    if (status == CTR_OK) status = ctr_varint_take(&at, change->end, &change->n);
+    change->at = at;
+    const ctr_told_row *row = &change->row;
+    if (status == CTR_OK && change->n > 0 && row->is && row->life % 2 == 0)
+        status = CTR_OUT_OF_RANGE; /* a deleted row has nothing */
+    for (uint64_t i = 0; i < change->n && status == CTR_OK; i++, before = column) {
+        status = take_told_column(&at, change->end, row, &column);
+        if (status == CTR_OK && !name_ascends(&before, &column)) status = CTR_UNSORTED;
+    }
+    return status == CTR_OK && at < change->end ? CTR_TRAILING : status;
+}
+
+ctr_status ctr_change_open(ctr_change_view *change, const uint8_t *bytes, size_t size)
+{
+    *change = (ctr_change_view){.end = bytes + size};
+    if (size == 0) return CTR_NOT_A_CELL;
+    const uint8_t *at = bytes + 1;
+    change->what = (ctr_change_what)bytes[0];
+    switch (bytes[0]) {
+    case CTR_TELLS_ROW: return open_told_row(change, at);
+    case CTR_TELLS_FLOORS: return size > 1 ? CTR_TRAILING : CTR_OK;
+    case CTR_TELLS_ANSWER:
+        change->column.state = at;
+        change->column.size = size - 1;
+        return CTR_OK;
+    case CTR_TELLS_COLUMN: break;
+    default: return bytes[0] > 0 && bytes[0] < CTR_CHANGES_END ? CTR_NEWER_FORMAT : CTR_NOT_A_CELL;
+    }
+    ctr_status status = take_told_name(&at, change->end, &change->column);
+    if (status == CTR_OK && change->column.generation == 0) status = CTR_OUT_OF_RANGE;
+    return status == CTR_OK && at < change->end ? CTR_TRAILING : status;
+}
+
+bool ctr_change_next(ctr_change_view *change, ctr_told_column *column)
+{
+    if (change->n == 0) return false;
+    change->n--;
+    return take_told_column(&change->at, change->end, &change->row, column) == CTR_OK;
+}
+
+const char *ctr_change_status_text(ctr_status status)
+{
+    switch (status) {
+    case CTR_NOT_A_CELL: return "is no change";
+    case CTR_NEWER_FORMAT:
+        return "was made by a newer version of sqlite-counter: install it here, too";
+    case CTR_OUT_OF_RANGE: return "has a number out of range";
+    case CTR_UNSORTED:
+    case CTR_DOUBLED: return "has columns that are not in the order of their names";
+    default: return ctr_status_text(status);
+    }
+}
