@@ -18,15 +18,15 @@ static int (*const SHARING[])(sqlite3 *, ctr_conn *) = {
     ctr_contents_register, ctr_coordinator_register, ctr_status_register,
     ctr_admin_register,    ctr_track_register,       ctr_opening_register,
     ctr_keys_register,     ctr_warnings_register,    ctr_aggregates_register,
-    ctr_update_register,
+    ctr_update_register,   ctr_change_register,
 };
 
 static int register_all(sqlite3 *db, ctr_conn **lent)
 {
-    ctr_conn *conn = ctr_conn_new(db, (ctr_conn_above){register_all, ctr_internal_renew_witness,
-                                                       ctr_file_close_all, ctr_events_tables(),
-                                                       ctr_trigger_rows_tracker(),
-                                                       ctr_tracked_find_home});
+    ctr_conn *conn =
+        ctr_conn_new(db, (ctr_conn_above){register_all, ctr_internal_renew_witness,
+                                          ctr_file_close_all, ctr_events_tables(),
+                                          ctr_trigger_rows_tracker(), ctr_tracked_find_home});
     if (!conn) return SQLITE_NOMEM;
     int rc = SQLITE_OK;
     *lent = conn;

@@ -162,11 +162,13 @@ static ctr_status take_told_column(const uint8_t **at, const uint8_t *end, const
     return status == CTR_OK && (!of_kind || !is_there) ? CTR_OUT_OF_RANGE : status;
 }
 
-static bool name_ascends(const ctr_told_column *a, const ctr_told_column *b)
+int ctr_change_order(const ctr_told_column *a, const ctr_told_column *b)
 {
     size_t least = a->name_size < b->name_size ? a->name_size : b->name_size;
     int order = least > 0 ? memcmp(a->name, b->name, least) : 0;
-    return order < 0 || (order == 0 && a->name_size < b->name_size);
+    if (order != 0) return order;
+    if (a->name_size != b->name_size) return a->name_size < b->name_size ? -1 : 1;
+    return (int)a->kind->code - (int)b->kind->code;
 }
 
 static ctr_status take_row_state(ctr_told_row *row, const uint8_t *at, const uint8_t *end)
@@ -208,7 +210,8 @@ static ctr_status open_told_row(ctr_change_view *change, const uint8_t *at)
         status = CTR_OUT_OF_RANGE; /* a deleted row has nothing */
     for (uint64_t i = 0; i < change->n && status == CTR_OK; i++, before = column) {
         status = take_told_column(&at, change->end, row, &column);
-        if (status == CTR_OK && !name_ascends(&before, &column)) status = CTR_UNSORTED;
+        if (status == CTR_OK && i > 0 && ctr_change_order(&before, &column) >= 0)
+            status = CTR_UNSORTED;
     }
     return status == CTR_OK && at < change->end ? CTR_TRAILING : status;
 }
@@ -230,6 +233,7 @@ ctr_status ctr_change_open(ctr_change_view *change, const uint8_t *bytes, size_t
     default: return bytes[0] > 0 && bytes[0] < CTR_CHANGES_END ? CTR_NEWER_FORMAT : CTR_NOT_A_CELL;
     }
     ctr_status status = take_told_name(&at, change->end, &change->column);
+    if (status == CTR_OK && !change->column.kind->stored) status = CTR_NEWER_FORMAT;
     if (status == CTR_OK && change->column.generation == 0) status = CTR_OUT_OF_RANGE;
     return status == CTR_OK && at < change->end ? CTR_TRAILING : status;
 }

@@ -50,6 +50,7 @@ enum { CTR_COUNTER_BYTE = 0xC1 /* the first byte of the cells of counters */ };
 typedef struct ctr_kind {
     const char *word;   /* in the declaration of a counter table; NULL: no column of it */
     const char *noun;   /* in messages */
+    const char *called; /* by counter_change and in its JSON */
     const char *stored; /* the type of its column in <table>_cells; NULL: it has no cells */
     uint8_t code;       /* in changes: never another one */
 
@@ -248,7 +249,7 @@ typedef struct ctr_row_image {
  *     1  a row        how many fields, at most 1 now; each a tag, its size, its bytes
  *                       1  of a replicated table: the life of the row; if that is odd, the stamp
  *                          of its INSERT
- *                     how many columns, in the order of their names; each
+ *                     how many columns, in the order of their names and kinds; each
  *                       the size of the name, the name at birth in UTF-8
  *                       the generation; a byte: the code of the kind; the size of the rest
  *                       of a counter: its cell
@@ -816,6 +817,9 @@ uint8_t *ctr_change_put_floors(uint8_t *out);
 uint8_t *ctr_change_put_generation(uint8_t *out, const ctr_told_column *column);
 uint8_t *ctr_change_put_answer(uint8_t *out, const uint8_t *answer, size_t size);
 
+/* Compares two columns in the order in which a row has them. */
+int ctr_change_order(const ctr_told_column *a, const ctr_told_column *b);
+
 /* Checks all of the bytes, which the view borrows, but an answer. Fails with CTR_NOT_A_CELL,
  * CTR_NEWER_FORMAT or, if they are damaged, as ctr_cell_open. Times of stamps may lie beyond
  * CTR_STAMP_MAX. */
@@ -840,6 +844,9 @@ ctr_status ctr_key_check(const uint8_t *bytes, size_t size, bool holes, int *n);
 
 /* Steps over one value without the beginning of a key, as ctr_key_check does. */
 ctr_status ctr_key_take(const uint8_t **at, const uint8_t *end, bool holes);
+
+/* Reads a value that was checked; returns its end. */
+const uint8_t *ctr_key_read(const uint8_t *from, ctr_key_value *value);
 
 /* Walks the values of a checked key: set `at` to 0, call until it returns false. */
 bool ctr_key_next(const uint8_t *bytes, size_t size, size_t *at, ctr_key_value *value);

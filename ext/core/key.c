@@ -70,12 +70,9 @@ ctr_status ctr_key_check(const uint8_t *bytes, size_t size, bool holes, int *n)
     return CTR_OK;
 }
 
-bool ctr_key_next(const uint8_t *bytes, size_t size, size_t *at, ctr_key_value *value)
+const uint8_t *ctr_key_read(const uint8_t *from, ctr_key_value *value)
 {
-    if (*at == 0) *at = CTR_KEY_HEADER;
-    if (*at >= size) return false;
     uint64_t n = 0;
-    const uint8_t *from = bytes + *at;
     *value = (ctr_key_value){.type = (ctr_key_type)*from++};
     switch (value->type) {
     case CTR_KEY_NOTHING: break;
@@ -94,7 +91,14 @@ bool ctr_key_next(const uint8_t *bytes, size_t size, size_t *at, ctr_key_value *
         from = value->bytes + n;
         break;
     }
-    *at = (size_t)(from - bytes);
+    return from;
+}
+
+bool ctr_key_next(const uint8_t *bytes, size_t size, size_t *at, ctr_key_value *value)
+{
+    if (*at == 0) *at = CTR_KEY_HEADER;
+    if (*at >= size) return false;
+    *at = (size_t)(ctr_key_read(bytes + *at, value) - bytes);
     return true;
 }
 

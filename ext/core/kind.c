@@ -4,6 +4,7 @@
 static const ctr_kind KINDS[] = {
     {.word = "COUNTER",
      .noun = "a counter",
+     .called = "counter",
      .stored = "BLOB",
      .code = 1,
      .first = CTR_COUNTER_BYTE,
@@ -16,7 +17,7 @@ static const ctr_kind KINDS[] = {
      .compare = ctr_shards_compare,
      .diff = ctr_shards_diff,
      .own = ctr_shards_own},
-    {.noun = "a regular column", .code = 2},
+    {.noun = "a regular column", .called = "regular", .code = 2},
 };
 
 enum { KINDS_OF_COLUMNS = sizeof KINDS / sizeof *KINDS };

@@ -7,7 +7,7 @@
 /* One value of the answer. */
 typedef struct answer_item {
     enum { ITEM_NULL, ITEM_INTEGER, ITEM_REAL, ITEM_TEXT, ITEM_BLOB, ITEM_VALUE } type;
-    int64_t integer; /* of a BLOB its size */
+    int64_t integer; /* of a TEXT and a BLOB its size */
     double real;
     char *text;           /* or the bytes of a BLOB; owned */
     sqlite3_value *value; /* owned */
@@ -58,21 +58,37 @@ void ctr_answer_real(ctr_answer *answer, double x)
 
 void ctr_answer_text(ctr_answer *answer, const char *text)
 {
+    if (text)
+        ctr_answer_span(answer, (ctr_span){text, strlen(text)});
+    else
+        append(answer);
+}
+
+/* Gives the item a copy of the bytes. */
+static void take_copy(ctr_answer *answer, item *made, const void *bytes, size_t size)
+{
+    made->integer = (int64_t)size;
+    made->text = sqlite3_malloc64(size + 1);
+    if (!made->text)
+        ctr_problem_nomem(answer->conn);
+    else if (size > 0)
+        memcpy(made->text, bytes, size);
+}
+
+void ctr_answer_span(ctr_answer *answer, ctr_span text)
+{
     item *made = append(answer);
-    if (!made || !text) return;
-    *made = (item){.type = ITEM_TEXT, .text = sqlite3_mprintf("%s", text)};
-    if (!made->text) ctr_problem_nomem(answer->conn);
+    if (!made) return;
+    made->type = ITEM_TEXT;
+    take_copy(answer, made, text.text, text.size);
 }
 
 void ctr_answer_blob(ctr_answer *answer, const uint8_t *bytes, size_t size)
 {
     item *made = append(answer);
     if (!made || size == 0) return;
-    *made = (item){.type = ITEM_BLOB, .integer = (int64_t)size, .text = sqlite3_malloc64(size)};
-    if (made->text)
-        memcpy(made->text, bytes, size);
-    else
-        ctr_problem_nomem(answer->conn);
+    made->type = ITEM_BLOB;
+    take_copy(answer, made, bytes, size);
 }
 
 void ctr_answer_value(ctr_answer *answer, sqlite3_value *value)
@@ -278,7 +294,10 @@ static int answer_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
     case ITEM_NULL: sqlite3_result_null(ctx); break;
     case ITEM_INTEGER: sqlite3_result_int64(ctx, shown->integer); break;
     case ITEM_REAL: sqlite3_result_double(ctx, shown->real); break;
-    case ITEM_TEXT: sqlite3_result_text(ctx, shown->text, -1, SQLITE_TRANSIENT); break;
+    case ITEM_TEXT:
+        sqlite3_result_text64(ctx, shown->text, (sqlite3_uint64)shown->integer, SQLITE_TRANSIENT,
+                              SQLITE_UTF8);
+        break;
     case ITEM_BLOB:
         sqlite3_result_blob64(ctx, shown->text, (sqlite3_uint64)shown->integer, SQLITE_TRANSIENT);
         break;

@@ -164,25 +164,19 @@ static void fn_digest(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     ctr_arg_result_id(ctx, digest);
 }
 
-static void fn_json(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+void ctr_cell_append_json(sqlite3_str *out, const ctr_cell *cell)
 {
-    (void)argc;
-    ctr_cell cell;
     int64_t value = 0;
-    if (!ctr_arg_cell(ctx, "counter_json", argv[0], &cell)) return;
-    if (ctr_cell_is_untouched(&cell)) return;
-    bool has_value = ctr_cell_value(&cell, &value) == CTR_OK;
-
-    sqlite3_str *out = sqlite3_str_new(sqlite3_context_db_handle(ctx));
-    sqlite3_str_appendf(out, "{\"life\":%lld", (long long)cell.life);
-    if (ctr_cell_is_live(&cell)) {
+    bool has_value = ctr_cell_value(cell, &value) == CTR_OK;
+    sqlite3_str_appendf(out, "{\"life\":%lld", (long long)cell->life);
+    if (ctr_cell_is_live(cell)) {
         if (has_value)
             sqlite3_str_appendf(out, ",\"value\":%lld,\"shards\":[", (long long)value);
         else
             sqlite3_str_appendall(out, ",\"value\":null,\"shards\":[");
         ctr_shard shard;
         const char *comma = "";
-        for (size_t at = 0; ctr_cell_next(&cell, &at, &shard); comma = ",") {
+        for (size_t at = 0; ctr_cell_next(cell, &at, &shard); comma = ",") {
             char id[CTR_ID_TEXT_SIZE];
             ctr_id_to_text(shard.id, id);
             sqlite3_str_appendf(out, "%s{\"id\":\"%s\",\"clock\":%lld,\"value\":%lld}", comma, id,
@@ -191,6 +185,10 @@ static void fn_json(sqlite3_context *ctx, int argc, sqlite3_value **argv)
         sqlite3_str_appendchar(out, 1, ']');
     }
     sqlite3_str_appendchar(out, 1, '}');
+}
+
+void ctr_arg_result_built(sqlite3_context *ctx, sqlite3_str *out)
+{
     int rc = sqlite3_str_errcode(out);
     char *text = sqlite3_str_finish(out);
     if (rc == SQLITE_OK)
@@ -199,6 +197,17 @@ static void fn_json(sqlite3_context *ctx, int argc, sqlite3_value **argv)
         sqlite3_result_error_toobig(ctx);
     else
         sqlite3_result_error_nomem(ctx);
+}
+
+static void fn_json(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    ctr_cell cell;
+    if (!ctr_arg_cell(ctx, "counter_json", argv[0], &cell)) return;
+    if (ctr_cell_is_untouched(&cell)) return;
+    sqlite3_str *out = sqlite3_str_new(sqlite3_context_db_handle(ctx));
+    ctr_cell_append_json(out, &cell);
+    ctr_arg_result_built(ctx, out);
 }
 
 static void fn_version(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -493,13 +502,8 @@ static void sum_value(sqlite3_context *ctx)
 
 /* ---- counter_collect ------------------------------------------------------------------------- */
 
-typedef struct collected_shard {
-    uint8_t id[CTR_ID_SIZE];
-    int64_t clock, value;
-} collected_shard;
-
 typedef struct collection {
-    collected_shard *shards; /* owned, in the order of rows */
+    ctr_collected_shard *shards; /* owned, in the order of rows */
     size_t n, capacity;
     int64_t life; /* 0: no row yet */
 } collection;
@@ -510,7 +514,7 @@ static void collect_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     static const char SELF[] = "counter_collect";
     collection *state = sqlite3_aggregate_context(ctx, sizeof *state);
     int64_t life = 1;
-    collected_shard row;
+    ctr_collected_shard row;
     if (!state) {
         sqlite3_result_error_nomem(ctx);
         return;
@@ -535,7 +539,7 @@ static void collect_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     if (!ctr_arg_integer(ctx, SELF, "value", argv[2], INT64_MIN, INT64_MAX, &row.value)) return;
     if (state->n == state->capacity) {
         size_t capacity = state->capacity ? state->capacity * 2 : 8;
-        collected_shard *shards = sqlite3_realloc64(state->shards, capacity * sizeof *shards);
+        ctr_collected_shard *shards = sqlite3_realloc64(state->shards, capacity * sizeof *shards);
         if (!shards) {
             sqlite3_result_error_nomem(ctx);
             return;
@@ -549,37 +553,43 @@ static void collect_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 /* Ascending by id; for one id, the shard that a merge would keep comes first. */
 static int collected_order(const void *left, const void *right)
 {
-    const collected_shard *a = left, *b = right;
+    const ctr_collected_shard *a = left, *b = right;
     int order = memcmp(a->id, b->id, CTR_ID_SIZE);
     if (order != 0) return order;
     ctr_shard x = {a->id, a->clock, a->value}, y = {b->id, b->clock, b->value};
     return ctr_shard_beats(&x, &y) ? -1 : ctr_shard_beats(&y, &x);
 }
 
-static void collect_final(sqlite3_context *ctx)
+uint8_t *ctr_cell_collect(uint32_t life, ctr_collected_shard *collected, size_t n, size_t *size)
 {
-    collection *state = sqlite3_aggregate_context(ctx, 0);
-    if (!state || state->life == 0) return;
-    if (state->n > 0) qsort(state->shards, state->n, sizeof *state->shards, collected_order);
-
-    ctr_shard *shards = sqlite3_malloc64((state->n + 1) * sizeof *shards);
-    uint8_t *out = sqlite3_malloc64(CTR_CELL_HEADER_MAX + state->n * CTR_SHARD_MAX);
-    size_t n = 0, size = 0;
-    if (!shards || !out) {
-        sqlite3_result_error_nomem(ctx);
-    } else {
-        for (size_t i = 0; i < state->n; i++) {
-            const collected_shard *shard = &state->shards[i];
-            if (i > 0 && memcmp(shard->id, shard[-1].id, CTR_ID_SIZE) == 0) continue;
-            shards[n++] = (ctr_shard){shard->id, shard->clock, shard->value};
-        }
-        size = ctr_cell_write((uint32_t)state->life, shards, n, out);
+    if (n > 0) qsort(collected, n, sizeof *collected, collected_order);
+    ctr_shard *shards = sqlite3_malloc64((n + 1) * sizeof *shards);
+    uint8_t *out = sqlite3_malloc64(CTR_CELL_HEADER_MAX + n * CTR_SHARD_MAX);
+    size_t kept = 0;
+    for (size_t i = 0; shards && i < n; i++) {
+        const ctr_collected_shard *shard = &collected[i];
+        if (i > 0 && memcmp(shard->id, shard[-1].id, CTR_ID_SIZE) == 0) continue;
+        shards[kept++] = (ctr_shard){shard->id, shard->clock, shard->value};
     }
-    if (size > 0)
-        sqlite3_result_blob64(ctx, out, size, sqlite3_free);
+    if (shards && out)
+        *size = ctr_cell_write(life, shards, kept, out);
     else
         sqlite3_free(out);
+    bool whole = shards && out;
     sqlite3_free(shards);
+    return whole ? out : NULL;
+}
+
+static void collect_final(sqlite3_context *ctx)
+{
+    size_t size = 0;
+    collection *state = sqlite3_aggregate_context(ctx, 0);
+    if (!state || state->life == 0) return;
+    uint8_t *out = ctr_cell_collect((uint32_t)state->life, state->shards, state->n, &size);
+    if (out)
+        result_cell(ctx, out, size);
+    else
+        sqlite3_result_error_nomem(ctx);
     sqlite3_free(state->shards);
 }
 

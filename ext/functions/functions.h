@@ -22,6 +22,7 @@ typedef struct ctr_warnings {
 int ctr_aggregates_register(sqlite3 *db, ctr_conn *conn); /* counter_merge(cell), _sum, _collect */
 int ctr_keys_register(sqlite3 *db, ctr_conn *conn);       /* counter_key to counter_differs */
 int ctr_cells_register(sqlite3 *db, ctr_conn *conn);      /* functions of cells, _shards */
+int ctr_change_register(sqlite3 *db, ctr_conn *conn);     /* counter_change, _json, _of */
 int ctr_increment_register(sqlite3 *db, ctr_conn *conn);  /* counter_inc, _dec, _id, _add */
 int ctr_admin_register(sqlite3 *db, ctr_conn *conn);      /* counter_init, ..., _identity */
 int ctr_exchange_register(sqlite3 *db, ctr_conn *conn);   /* counter_pull, _push, _sync */
@@ -80,6 +81,7 @@ struct ctr_answer {
 
 /* Append a copy of a value. A NULL text and an empty BLOB become NULL. */
 void ctr_answer_text(ctr_answer *answer, const char *text);
+void ctr_answer_span(ctr_answer *answer, ctr_span text);
 void ctr_answer_integer(ctr_answer *answer, int64_t n);
 void ctr_answer_real(ctr_answer *answer, double x);
 void ctr_answer_blob(ctr_answer *answer, const uint8_t *bytes, size_t size);
@@ -103,6 +105,20 @@ int ctr_answer_register(sqlite3 *db, ctr_conn *conn, const ctr_answer_kind *kind
 /* Reads a BLOB that holds a cell, or NULL, the untouched cell. `cell` is valid as long as `value`.
  * Fails as ctr_arg_refuse does. */
 bool ctr_arg_cell(sqlite3_context *ctx, const char *function, sqlite3_value *value, ctr_cell *cell);
+
+/* Appends {"life":1,"value":5,"shards":[...]}; value null: it does not fit into 64 bits. */
+void ctr_cell_append_json(sqlite3_str *out, const ctr_cell *cell);
+
+/* Makes a built text the result, or the error of building it. */
+void ctr_arg_result_built(sqlite3_context *ctx, sqlite3_str *out);
+
+/* Makes a cell of shards in any order; of two with one id the one that a merge would keep. The
+ * caller frees it with sqlite3_free; NULL: no memory. 0 bytes are the untouched counter. */
+typedef struct ctr_collected_shard {
+    uint8_t id[CTR_ID_SIZE];
+    int64_t clock, value;
+} ctr_collected_shard;
+uint8_t *ctr_cell_collect(uint32_t life, ctr_collected_shard *collected, size_t n, size_t *size);
 
 /* ==== status.c ================================================================================ */
 

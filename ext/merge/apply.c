@@ -209,6 +209,7 @@ static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_file *
 /* A cell of a replicated table comes with the life of its row, and no other has one. */
 static bool has_life(const ctr_change *change)
 {
+    if (change->kind == CTR_CHANGE_TOLD) return change->told.row.is;
     return change->kind == CTR_CHANGE_ROW || change->life > 0;
 }
 
@@ -229,7 +230,8 @@ static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_file *
 /* Returns whether the row of a change is to be merged: the others are outside of its scope. */
 static bool is_in_scope(ctr_apply *apply, const ctr_change *change)
 {
-    bool has_row = change->kind == CTR_CHANGE_CELL || change->kind == CTR_CHANGE_ROW;
+    bool has_row = change->kind == CTR_CHANGE_CELL || change->kind == CTR_CHANGE_ROW ||
+                   change->kind == CTR_CHANGE_TOLD;
     if (!change->scope || !has_row || ctr_rc(apply->conn) != SQLITE_OK) return true;
     if (!apply->scoped || !ctr_text_same(apply->scoped, change->scope)) {
         close_scope(apply);
@@ -379,6 +381,92 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_fil
     if (rises && ctr_rc(file->conn) != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
 }
 
+/* ---- a whole row ----------------------------------------------------------------------------- */
+
+/* Checks a counter, or a regular column that was one, and raises it if the source has a higher
+ * generation of it. Returns whether it did: then the table is opened again. */
+static bool raise_told(ctr_apply *apply, const ctr_change *change, const ctr_told_column *told,
+                       ctr_file *file)
+{
+    const char *spelling;
+    const char *name = ctr_text_print(apply->conn, "%.*s", (int)told->name_size, told->name);
+    if (!name) return false;
+    bool counts = told->kind->stored != NULL;
+    ctr_change raises = *change;
+    raises.column = name;
+    raises.generation = told->generation;
+    int64_t present = ctr_shape_generation(&apply->merge.shape, name, &spelling);
+    if (counts && present > 0 && strcmp(spelling, name) != 0)
+        ctr_problem_set(apply->conn, SQLITE_ERROR,
+                        "the counter is spelled %s here: the tables differ", spelling);
+    if (present >= told->generation || ctr_rc(apply->conn) != SQLITE_OK) return false;
+    if (counts) refuse_regular(apply, &raises);
+    if (!counts) refuse_counting(apply, name, told->generation);
+    if (ctr_rc(apply->conn) != SQLITE_OK) return false;
+    raise_counter(apply, &raises, file);
+    close_target(apply);
+    if (ctr_rc(apply->conn) == SQLITE_OK) prepare_change(apply, change, file);
+    return true;
+}
+
+/* Checks the columns before anything is written; SQLite cannot roll back one of two writes. */
+static bool check_told(ctr_apply *apply, const ctr_change *change, ctr_file *file)
+{
+    ctr_cell cell;
+    bool rises = false;
+    ctr_told_column told;
+    ctr_change_view view = change->told;
+    ctr_kinds_check_life(apply->conn, &apply->merge.shape, change->table, has_life(change));
+    while (ctr_rc(apply->conn) == SQLITE_OK && ctr_change_next(&view, &told)) {
+        if (!told.kind->stored) continue;
+        ctr_cell_open(&cell, told.state, told.size);
+        if (ctr_merge_check_clocks(apply->conn, &cell))
+            ctr_problem_where(apply->conn, "column %.*s", (int)told.name_size, told.name);
+    }
+    view = change->told;
+    while (ctr_rc(apply->conn) == SQLITE_OK && ctr_change_next(&view, &told))
+        if (told.generation > 0) rises = raise_told(apply, change, &told, file) || rises;
+    return rises;
+}
+
+static void merge_told_counters(ctr_apply *apply, const ctr_change *change)
+{
+    ctr_told_column told;
+    ctr_merge *merge = &apply->merge;
+    ctr_change_view view = change->told;
+    while (ctr_rc(apply->conn) == SQLITE_OK && ctr_change_next(&view, &told)) {
+        ctr_cell cell;
+        if (!told.kind->stored) continue;
+        ctr_change of = *change;
+        of.life = change->told.row.life;
+        of.column = ctr_text_print(apply->conn, "%.*s", (int)told.name_size, told.name);
+        int counter =
+            of.column ? ctr_shape_counter_of(&merge->shape, of.column, told.generation) : -1;
+        if (counter < 0) continue; /* its generation has risen since */
+        ctr_cell_open(&cell, told.state, told.size);
+        if (change->device) leave_out_own(apply, &of, counter, &cell);
+        if (cell.size > 0) ctr_merge_cell(merge, counter, &cell);
+    }
+}
+
+static void apply_told(ctr_apply *apply, const ctr_change *change, ctr_file *file)
+{
+    unsigned nth = apply->conn->ended;
+    bool rises = check_told(apply, change, file);
+    if (ctr_rc(apply->conn) == SQLITE_OK && ctr_merge_find(&apply->merge, apply->keys)) {
+        ctr_taken_row row;
+        if (ctr_row_feed_join_told(&apply->merge, &change->told, &row)) {
+            merge_told_counters(apply, change);
+            ctr_conflicts_change_identity(&apply->conflicts, file); /* before the row is written */
+            if (ctr_rc(apply->conn) == SQLITE_OK) ctr_row_feed_write_taken(&apply->merge, &row);
+        }
+        ctr_row_feed_close_taken(&row);
+        ctr_conflicts_change_identity(&apply->conflicts, file); /* nothing was left to merge */
+        if (apply->merge.shape.replicated) ctr_row_feed_take_pending(&apply->merge);
+    }
+    if (rises && ctr_rc(apply->conn) != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
+}
+
 /* If the rows cannot be written after the answer was recorded, the transaction must not commit. */
 static void take_answer(ctr_apply *apply, const ctr_change *change)
 {
@@ -407,6 +495,8 @@ static int apply_change(ctr_apply *apply, const ctr_change *change)
             take_answer(apply, change);
         else if (change->kind == CTR_CHANGE_ROW)
             apply_to_row(apply, change, file);
+        else if (change->kind == CTR_CHANGE_TOLD)
+            apply_told(apply, change, file);
         else
             apply_to_counter(apply, change, file);
     }
@@ -455,12 +545,14 @@ enum {
     COLUMN_KEY_COLUMNS,
     COLUMN_OWN,
     COLUMN_SCOPE,
-    COLUMN_DEVICE
+    COLUMN_DEVICE,
+    COLUMN_WHOLE,
+    COLUMN_CHANGE
 };
 
 static const char *const NAMES[] = {"table_name",  "key",    "column_name", "generation", "cell",
                                     "seq",         "source", "since",       "bucket",     "upto",
-                                    "key_columns", "own",    "scope",       "device"};
+                                    "key_columns", "own",    "scope",       "device",     "whole", "change"};
 
 static const char FUNCTION[] = "counter_changes";
 
@@ -484,7 +576,8 @@ static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *
     int rc = sqlite3_declare_vtab(
         db, "CREATE TABLE x(table_name TEXT, key BLOB, column_name TEXT, generation INTEGER, "
             "cell BLOB, seq INTEGER, source TEXT, since HIDDEN, bucket HIDDEN, upto HIDDEN, "
-            "key_columns HIDDEN, own HIDDEN, scope HIDDEN, device HIDDEN)");
+            "key_columns HIDDEN, own HIDDEN, scope HIDDEN, device HIDDEN, whole HIDDEN, "
+            "change HIDDEN)");
     if (rc != SQLITE_OK) return rc;
     sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     changes_table *table = sqlite3_malloc64(sizeof *table);
@@ -523,7 +616,7 @@ static int too_many(sqlite3_vtab *base)
 
 /* The conditions that a plan may have, in the order of its arguments. Its number has a bit for
  * each. */
-enum { GIVEN_SINCE, GIVEN_BUCKET, GIVEN_OWN, GIVEN_SCOPE, GIVEN };
+enum { GIVEN_SINCE, GIVEN_BUCKET, GIVEN_OWN, GIVEN_SCOPE, GIVEN_WHOLE, GIVEN };
 
 /* Returns GIVEN for a column that can only be read. */
 static int given_by(int column)
@@ -533,6 +626,7 @@ static int given_by(int column)
     case COLUMN_BUCKET: return GIVEN_BUCKET;
     case COLUMN_OWN: return GIVEN_OWN;
     case COLUMN_SCOPE: return GIVEN_SCOPE;
+    case COLUMN_WHOLE: return GIVEN_WHOLE;
     default: return GIVEN;
     }
 }
@@ -632,6 +726,8 @@ static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_
     if (plan & 1 << GIVEN_OWN)
         query.own = take_integer(table->joined.conn, "own", "0 or 1", *argv++, 0, 1);
     if (plan & 1 << GIVEN_SCOPE) query.scope = *argv++;
+    if (plan & 1 << GIVEN_WHOLE)
+        query.whole = take_integer(table->joined.conn, "whole", "0 or 1", *argv++, 0, 1);
     if (problem.rc == SQLITE_OK) ctr_feed_open(&cursor->feed, table->joined.conn, &query);
     return fail_changes(base->pVtab, &problem);
 }
@@ -685,6 +781,11 @@ static int changes_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int c
         break;
     case COLUMN_SCOPE: sqlite3_result_text(ctx, feed->scope.text, -1, SQLITE_TRANSIENT); break;
     case COLUMN_DEVICE: break;
+    case COLUMN_WHOLE: sqlite3_result_int(ctx, feed->query.whole); break;
+    case COLUMN_CHANGE:
+        if (feed->query.whole)
+            sqlite3_result_blob64(ctx, feed->change.bytes, feed->change.size, SQLITE_TRANSIENT);
+        break;
     case COLUMN_OWN: sqlite3_result_int(ctx, feed->query.own); break;
     default: sqlite3_result_text(ctx, feed->key_text, -1, SQLITE_TRANSIENT); break;
     }
@@ -722,14 +823,18 @@ static int64_t take_generation(ctr_conn *conn, sqlite3_value *value, ctr_change_
     return generation;
 }
 
-static void check_types(ctr_conn *conn, sqlite3_value **columns, ctr_change_kind kind)
+static void check_part(ctr_conn *conn, sqlite3_value **columns, ctr_change_kind kind)
 {
-    check_type(conn, columns, COLUMN_TABLE, SQLITE_TEXT, "TEXT");
-    check_type(conn, columns, COLUMN_KEY, SQLITE_BLOB, "a BLOB");
     bool has_cell = kind == CTR_CHANGE_CELL || kind == CTR_CHANGE_ROW;
     if (has_cell) check_type(conn, columns, COLUMN_COLUMN, SQLITE_TEXT, "TEXT");
     if (has_cell || kind == CTR_CHANGE_ANSWER)
         check_type(conn, columns, COLUMN_CELL, SQLITE_BLOB, "a BLOB");
+}
+
+static void check_common(ctr_conn *conn, sqlite3_value **columns)
+{
+    check_type(conn, columns, COLUMN_TABLE, SQLITE_TEXT, "TEXT");
+    check_type(conn, columns, COLUMN_KEY, SQLITE_BLOB, "a BLOB");
     take_integer(conn, "seq", "an INTEGER, 0 or more", columns[COLUMN_SEQ], 0, INT64_MAX);
     check_type(conn, columns, COLUMN_SOURCE, SQLITE_TEXT, "TEXT");
     if (sqlite3_value_type(columns[COLUMN_KEY_COLUMNS]) != SQLITE_NULL)
@@ -756,24 +861,66 @@ static ctr_change_kind kind_of_change(sqlite3_value **columns)
     return column == SQLITE_TEXT && no_key ? CTR_CHANGE_COUNTER : CTR_CHANGE_CELL;
 }
 
-static bool take_change(ctr_conn *conn, ctr_change *change, sqlite3_value **columns)
+/* Takes a change that comes as bytes. */
+static void take_told(ctr_conn *conn, ctr_change *change, sqlite3_value **columns)
+{
+    ctr_change_view *told = &change->told;
+    check_type(conn, columns, COLUMN_CHANGE, SQLITE_BLOB, "a BLOB");
+    const uint8_t *bytes = sqlite3_value_blob(columns[COLUMN_CHANGE]);
+    size_t size = (size_t)sqlite3_value_bytes(columns[COLUMN_CHANGE]);
+    if (!bytes && size > 0) ctr_problem_nomem(conn);
+    for (int i = COLUMN_COLUMN; i <= COLUMN_CELL; i++)
+        if (sqlite3_value_type(columns[i]) != SQLITE_NULL)
+            ctr_problem_set(conn, SQLITE_ERROR, "column %s cannot be written beside a change",
+                            NAMES[i]);
+    if (ctr_rc(conn) != SQLITE_OK) return;
+    ctr_status status = ctr_change_open(told, bytes, size);
+    if (status != CTR_OK)
+        ctr_problem_set(conn, SQLITE_ERROR, "the change %s", ctr_change_status_text(status));
+    if (status != CTR_OK) return;
+    switch (told->what) {
+    case CTR_TELLS_FLOORS: change->kind = CTR_CHANGE_FLOORS; break;
+    case CTR_TELLS_ANSWER: change->kind = CTR_CHANGE_ANSWER; break;
+    case CTR_TELLS_COLUMN: change->kind = CTR_CHANGE_COUNTER; break;
+    default: change->kind = CTR_CHANGE_TOLD; break;
+    }
+    change->cell = told->column.state;
+    change->cell_size = told->column.size;
+    change->generation = told->column.generation;
+    if (change->kind == CTR_CHANGE_COUNTER)
+        change->column = ctr_text_print(conn, "%.*s", (int)told->column.name_size,
+                                        (const char *)told->column.name);
+}
+
+/* Takes one that comes as a cell, or as a row of a replicated table. */
+static void take_part(ctr_conn *conn, ctr_change *change, sqlite3_value **columns)
 {
     change->kind = kind_of_change(columns);
     bool named = change->kind == CTR_CHANGE_CELL || change->kind == CTR_CHANGE_COUNTER;
-    check_types(conn, columns, change->kind);
+    check_part(conn, columns, change->kind);
     change->generation = take_generation(conn, columns[COLUMN_GENERATION], change->kind);
     change->life = (uint32_t)(change->generation / CTR_LIVES);
     if (change->life > 0 && change->life % 2 == 0)
         ctr_problem_mismatch(conn, "generation", "that of a row that lives",
                              columns[COLUMN_GENERATION]);
     change->generation %= CTR_LIVES;
-    if (ctr_rc(conn) != SQLITE_OK) return false;
-    change->table = ctr_text_value(conn, columns[COLUMN_TABLE]);
+    if (ctr_rc(conn) != SQLITE_OK) return;
     if (named) change->column = ctr_text_value(conn, columns[COLUMN_COLUMN]);
-    change->key = sqlite3_value_blob(columns[COLUMN_KEY]);
-    change->key_size = (size_t)sqlite3_value_bytes(columns[COLUMN_KEY]);
     change->cell = sqlite3_value_blob(columns[COLUMN_CELL]);
     change->cell_size = (size_t)sqlite3_value_bytes(columns[COLUMN_CELL]);
+}
+
+static bool take_change(ctr_conn *conn, ctr_change *change, sqlite3_value **columns)
+{
+    check_common(conn, columns);
+    if (sqlite3_value_type(columns[COLUMN_CHANGE]) != SQLITE_NULL)
+        take_told(conn, change, columns);
+    else
+        take_part(conn, change, columns);
+    if (ctr_rc(conn) != SQLITE_OK) return false;
+    change->table = ctr_text_value(conn, columns[COLUMN_TABLE]);
+    change->key = sqlite3_value_blob(columns[COLUMN_KEY]);
+    change->key_size = (size_t)sqlite3_value_bytes(columns[COLUMN_KEY]);
     change->key_text = ctr_text_value(conn, columns[COLUMN_KEY_COLUMNS]);
     if (sqlite3_value_type(columns[COLUMN_DEVICE]) != SQLITE_NULL)
         change->device = ctr_text_value(conn, columns[COLUMN_DEVICE]);

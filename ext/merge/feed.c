@@ -2,6 +2,7 @@
  * replicated tables. */
 #include "merge/merge.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* =================================================================================================
@@ -213,13 +214,18 @@ static void put_columns(ctr_conn *conn, ctr_row_giver *giver)
     }
 }
 
+/* Reads the row cell. Returns whether there is one. */
+static bool read_row_cell(ctr_row_giver *giver, sqlite3_stmt *stands)
+{
+    ctr_tab *tab = giver->values.tab;
+    return tab && ctr_regular_room(tab, &giver->cell, &giver->room) &&
+           ctr_regular_take(tab, stands, &giver->cell) == SQLITE_OK && giver->cell.life > 0;
+}
+
 bool ctr_row_feed_read(ctr_conn *conn, ctr_row_giver *giver, sqlite3_stmt *stands,
                        sqlite3_value **keys)
 {
-    ctr_tab *tab = giver->values.tab;
-    if (!tab || !ctr_regular_room(tab, &giver->cell, &giver->room) ||
-        ctr_regular_take(tab, stands, &giver->cell) || giver->cell.life == 0)
-        return false;
+    if (!read_row_cell(giver, stands)) return false;
     int64_t rowid = sqlite3_column_int64(stands, CTR_WALK_ID);
     bool live = ctr_row_cell_is_live(&giver->cell);
     giver->image.size = 0;
@@ -235,25 +241,16 @@ bool ctr_row_feed_read(ctr_conn *conn, ctr_row_giver *giver, sqlite3_stmt *stand
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-/* A row that has come: its state by my columns, and its values in their order. */
-typedef struct taken_row {
-    ctr_row_cell cell;     /* owned columns */
-    int *map;              /* owned: each of my columns is that of the same number; -1: not given */
-    int *places;           /* owned: for each of my columns its place among the values, or -1 */
-    sqlite3_value **given; /* owned: for each of my columns its value, or NULL */
-    sqlite3_stmt *values;  /* owned: a row of the values */
-    sqlite3_value **shown; /* owned: by regular column of the table: those to be shown */
-    int room;
-} taken_row;
-
-static void close_taken(taken_row *row)
+void ctr_row_feed_close_taken(ctr_taken_row *row)
 {
     sqlite3_free(row->cell.columns);
     sqlite3_free(row->map);
     sqlite3_free(row->places);
     sqlite3_free(row->given);
     sqlite3_free(row->shown);
+    sqlite3_free(row->packed.bytes);
     sqlite3_finalize(row->values);
+    *row = (ctr_taken_row){.room = 0};
 }
 
 /* As in merge/kinds.c. */
@@ -301,7 +298,7 @@ static void refuse_column(const ctr_merge *merge, const ctr_registry *registry,
 }
 
 /* Sets the stamps of my columns, and where their values are. */
-static void take_columns(ctr_merge *merge, ctr_row_image *image, taken_row *row)
+static void take_columns(ctr_merge *merge, ctr_row_image *image, ctr_taken_row *row)
 {
     const ctr_registry *registry = ctr_regular_of(merge->row.tab);
     ctr_row_column column;
@@ -322,7 +319,7 @@ static void take_columns(ctr_merge *merge, ctr_row_image *image, taken_row *row)
 }
 
 /* Makes a row of the packed values. */
-static void take_row_values(const ctr_merge *merge, const ctr_row_image *image, taken_row *row)
+static void take_row_values(const ctr_merge *merge, const ctr_row_image *image, ctr_taken_row *row)
 {
     if (image->n == 0 || ctr_rc(merge->conn) != SQLITE_OK) return;
     ctr_run run = ctr_tab_run(merge->row.tab);
@@ -332,7 +329,7 @@ static void take_row_values(const ctr_merge *merge, const ctr_row_image *image, 
     ctr_run_row(&run, row->values);
 }
 
-static void make_room_for_taken(const ctr_merge *merge, taken_row *row)
+static void make_room_for_taken(const ctr_merge *merge, ctr_taken_row *row)
 {
     if (!ctr_regular_room(merge->row.tab, &row->cell, &row->room)) return;
     size_t n = (size_t)row->cell.n + 1, m = (size_t)merge->showing.tracked->n_regular + 1;
@@ -345,7 +342,7 @@ static void make_room_for_taken(const ctr_merge *merge, taken_row *row)
 
 /* Refuses a row that both files had when each began to replicate the table, if its values
  * differ. */
-static void refuse_drift(ctr_merge *merge, taken_row *row)
+static void refuse_drift(ctr_merge *merge, ctr_taken_row *row)
 {
     for (int i = 0; i < row->cell.n; i++)
         row->given[i] =
@@ -355,7 +352,7 @@ static void refuse_drift(ctr_merge *merge, taken_row *row)
 }
 
 /* Sets the values to be shown: those that the merge has taken. */
-static void choose_values(const ctr_merge *merge, taken_row *row)
+static void choose_values(const ctr_merge *merge, ctr_taken_row *row)
 {
     const ctr_tracked *tracked = merge->showing.tracked;
     for (int i = 0; i < tracked->n_regular; i++) {
@@ -374,9 +371,79 @@ static void give_back(ctr_merge *merge)
     merge->row.also_here = true;
 }
 
+/* Joins the row cells. Returns whether the row, with its counters, is to be written. */
+static bool join_taken(ctr_merge *merge, ctr_taken_row *row)
+{
+    const ctr_row_cell *mine = ctr_row_stamps(&merge->row);
+    bool lost =
+        ctr_rc(merge->conn) == SQLITE_OK && mine && ctr_row_cell_lacks(mine, &row->cell, row->map);
+    if (ctr_rc(merge->conn) != SQLITE_OK ||
+        ctr_merge_row(merge, &row->cell, row->map, 0) == CTR_ROW_STAYS)
+        return false;
+    if (merge->row.join.asks) refuse_drift(merge, row);
+    if (lost) give_back(merge);
+    return ctr_rc(merge->conn) == SQLITE_OK;
+}
+
+void ctr_row_feed_write_taken(ctr_merge *merge, ctr_taken_row *row)
+{
+    if (row->shown) choose_values(merge, row);
+    ctr_merge_write_values(merge, row->shown);
+}
+
+/* Sets the stamps of my columns, and makes a row of the values that were told. */
+static void take_told_columns(ctr_merge *merge, ctr_change_view change, ctr_taken_row *row)
+{
+    int n = 0;
+    ctr_told_column told;
+    const ctr_registry *registry = ctr_regular_of(merge->row.tab);
+    for (int i = 0; i < row->cell.n; i++) {
+        row->map[i] = row->places[i] = -1;
+        row->cell.columns[i].kind = CTR_STAMP_NONE;
+    }
+    ctr_pack_begin(merge->conn, &row->packed);
+    while (registry && ctr_rc(merge->conn) == SQLITE_OK && ctr_change_next(&change, &told)) {
+        if (told.kind->stored) continue;
+        const ctr_row_column column = {
+            .name = told.name, .size = told.name_size, .stamp = told.stamp};
+        int number = ctr_regular_named(registry, (const char *)told.name, told.name_size);
+        if (number < 0) {
+            refuse_column(merge, registry, &column);
+            continue;
+        }
+        row->cell.columns[number] = told.stamp;
+        row->map[number] = number;
+        if (told.size == 0) continue;
+        uint8_t *out = ctr_pack_room(merge->conn, &row->packed, told.size);
+        if (!out) return;
+        memcpy(out, told.state, told.size);
+        row->packed.size += told.size;
+        row->places[number] = n++;
+    }
+    if (n == 0 || ctr_rc(merge->conn) != SQLITE_OK) return;
+    ctr_run run = ctr_tab_run(merge->row.tab);
+    row->values = prepare_values(merge->conn, n);
+    if (row->values)
+        ctr_problem_sqlite(run.conn,
+                           ctr_pack_bind(row->values, row->packed.bytes, row->packed.size));
+    ctr_run_row(&run, row->values);
+}
+
+bool ctr_row_feed_join_told(ctr_merge *merge, const ctr_change_view *change, ctr_taken_row *row)
+{
+    *row = (ctr_taken_row){.room = 0};
+    if (!merge->shape.replicated) return ctr_rc(merge->conn) == SQLITE_OK;
+    make_room_for_taken(merge, row);
+    if (ctr_rc(merge->conn) != SQLITE_OK) return false;
+    row->cell.life = change->row.life;
+    row->cell.row = change->row.stamp;
+    take_told_columns(merge, *change, row);
+    return join_taken(merge, row);
+}
+
 void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size)
 {
-    taken_row row = {.room = 0};
+    ctr_taken_row row = {.room = 0};
     ctr_row_image image;
     ctr_status status = ctr_row_cell_open(&image, bytes, size);
     if (status != CTR_OK) {
@@ -390,17 +457,8 @@ void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size)
         take_columns(merge, &image, &row);
         take_row_values(merge, &image, &row);
     }
-    const ctr_row_cell *mine = ctr_row_stamps(&merge->row);
-    bool lost =
-        ctr_rc(merge->conn) == SQLITE_OK && mine && ctr_row_cell_lacks(mine, &row.cell, row.map);
-    if (ctr_rc(merge->conn) == SQLITE_OK &&
-        ctr_merge_row(merge, &row.cell, row.map, 0) != CTR_ROW_STAYS) {
-        if (merge->row.join.asks) refuse_drift(merge, &row);
-        if (lost) give_back(merge);
-        choose_values(merge, &row);
-        ctr_merge_write_values(merge, row.shown);
-    }
-    close_taken(&row);
+    if (join_taken(merge, &row)) ctr_row_feed_write_taken(merge, &row);
+    ctr_row_feed_close_taken(&row);
 }
 
 /* ---- counters that come before their rows ---------------------------------------------------- */
@@ -544,6 +602,8 @@ static void leave_table(ctr_feed *feed)
     ctr_shape_close(&feed->shape);
     sqlite3_free(feed->keys);
     sqlite3_free(feed->key_text);
+    sqlite3_free(feed->places);
+    feed->places = NULL;
     feed->keys = NULL;
     feed->key_text = NULL;
 }
@@ -551,6 +611,138 @@ static void leave_table(ctr_feed *feed)
 static const char *present_name(const ctr_feed *feed)
 {
     return feed->source.catalog.entries[feed->entry].name;
+}
+
+/* ---- whole rows ------------------------------------------------------------------------------ */
+
+static int by_name_of_place(const void *a, const void *b)
+{
+    const struct ctr_told_place *one = a, *other = b;
+    int order = strcmp(one->name, other->name);
+    return order != 0 ? order : (one->counter < 0) - (other->counter < 0);
+}
+
+/* Lists the columns of the table in the order of ctr_change_order. */
+static void list_told_places(ctr_feed *feed)
+{
+    ctr_conn *conn = feed->source.conn;
+    const ctr_shape *shape = &feed->shape;
+    const ctr_row_giver *giver = &feed->row_giver;
+    size_t n = (size_t)shape->n_counters + (size_t)giver->n;
+    struct ctr_told_place *places = sqlite3_malloc64((n + 1) * sizeof *places);
+    const ctr_registry *registry = giver->n > 0 ? ctr_regular_of(feed->row.tab) : NULL;
+    feed->places = places;
+    feed->n_places = 0;
+    if (!places) ctr_problem_nomem(conn);
+    if (ctr_rc(conn) != SQLITE_OK) return;
+    for (int i = 0; i < shape->n_counters; i++)
+        places[feed->n_places++] = (struct ctr_told_place){ctr_shape_counter_name(shape, i), i, -1};
+    for (int i = 0; registry && i < giver->n; i++)
+        places[feed->n_places++] = (struct ctr_told_place){
+            registry->columns[giver->order[i]].name, -1, giver->order[i]};
+    if (n > 0) qsort(places, (size_t)feed->n_places, sizeof *places, by_name_of_place);
+    for (int i = 0; i < feed->n_places; i++) places[i].name = NULL; /* others are read later */
+}
+
+static void keep_own_shards(ctr_feed *feed);
+
+/* Says what the row has in a counter. Returns false if that is nothing. */
+static bool tell_counter(ctr_feed *feed, int counter, ctr_told_column *told)
+{
+    feed->cell = feed->row.cells[counter];
+    if (feed->query.own && !(feed->walk.origins & CTR_PULLED)) keep_own_shards(feed);
+    if (ctr_cell_is_untouched(&feed->cell)) return false;
+    told->kind = feed->shape.columns[feed->shape.counters[counter]].kind;
+    told->generation = feed->shape.columns[feed->shape.counters[counter]].generation;
+    told->state = feed->cell.bytes;
+    told->size = feed->cell.size;
+    return true;
+}
+
+/* The same of a regular column, whose value has been read. */
+static void tell_regular(ctr_feed *feed, int number, ctr_told_column *told)
+{
+    const ctr_row_giver *giver = &feed->row_giver;
+    told->kind = ctr_kind_regular();
+    told->stamp = giver->cell.columns[number];
+    if (told->stamp.kind == CTR_STAMP_OWN)
+        told->generation = ctr_stamp_generation(told->stamp.own.number);
+    feed->value.size = 0;
+    if (told->stamp.kind != CTR_STAMP_NONE)
+        ctr_pack_append(feed->source.conn, &feed->value, giver->values.given[number]);
+    told->state = feed->value.bytes;
+    told->size = feed->value.size;
+}
+
+/* Appends the columns of a row; returns how many. */
+static uint64_t tell_columns(ctr_feed *feed)
+{
+    uint64_t n = 0;
+    ctr_conn *conn = feed->source.conn;
+    feed->columns.size = 0;
+    const ctr_registry *registry = feed->row_giver.n > 0 ? ctr_regular_of(feed->row.tab) : NULL;
+    for (int i = 0; i < feed->n_places && ctr_rc(conn) == SQLITE_OK; i++) {
+        const struct ctr_told_place *place = &feed->places[i];
+        const char *name = place->counter >= 0
+                               ? ctr_shape_counter_name(&feed->shape, place->counter)
+                               : registry->columns[place->regular].name;
+        ctr_told_column told = {.name = (const uint8_t *)name, .name_size = strlen(name)};
+        if (place->counter < 0)
+            tell_regular(feed, place->regular, &told);
+        else if (!tell_counter(feed, place->counter, &told))
+            continue;
+        size_t size = CTR_CHANGE_HEADER_MAX + told.name_size + told.size;
+        uint8_t *out =
+            ctr_rc(conn) == SQLITE_OK ? ctr_pack_room(conn, &feed->columns, size) : NULL;
+        if (!out) break;
+        feed->columns.size = (size_t)(ctr_change_put_column(out, &told) - feed->columns.bytes);
+        n++;
+    }
+    return n;
+}
+
+/* Makes the change of the row on which the walk stands. Returns false if it tells nothing. */
+static bool tell_row(ctr_feed *feed)
+{
+    ctr_conn *conn = feed->source.conn;
+    ctr_row_giver *giver = &feed->row_giver;
+    ctr_told_row row = {.is = feed->shape.replicated};
+    if (row.is && !read_row_cell(giver, feed->walk.row)) return false;
+    if (row.is) row.life = giver->cell.life;
+    if (row.is) row.stamp = giver->cell.row;
+    bool has_columns = !row.is || row.life % 2 == 1;
+    uint64_t n = 0;
+    feed->columns.size = 0;
+    if (row.is && has_columns)
+        ctr_row_values_read(&giver->values, sqlite3_column_int64(feed->walk.row, CTR_WALK_ID),
+                            feed->keys);
+    if (has_columns) n = tell_columns(feed);
+    ctr_row_values_reset(&giver->values);
+    if (ctr_rc(conn) != SQLITE_OK || (!row.is && n == 0)) return false;
+    feed->change.size = 0;
+    uint8_t *out = ctr_pack_room(conn, &feed->change, CTR_CHANGE_HEADER_MAX + feed->columns.size);
+    if (!out) return false;
+    out = ctr_change_begin_row(out, &row, n);
+    if (n > 0) memcpy(out, feed->columns.bytes, feed->columns.size);
+    feed->change.size = (size_t)(out - feed->change.bytes) + feed->columns.size;
+    return true;
+}
+
+/* Makes the change of what is at hand that is no row: floors, a counter, an answer. */
+static void tell_of_table(ctr_feed *feed)
+{
+    const ctr_told_column told = {.name = (const uint8_t *)feed->column,
+                                  .name_size = feed->column ? strlen(feed->column) : 0,
+                                  .generation = feed->generation,
+                                  .kind = ctr_kind_counter()};
+    size_t size = CTR_CHANGE_HEADER_MAX + told.name_size + feed->cell.size;
+    feed->change.size = 0;
+    uint8_t *out = ctr_pack_room(feed->source.conn, &feed->change, size);
+    if (!out) return;
+    out = feed->column     ? ctr_change_put_generation(out, &told)
+          : feed->has_cell ? ctr_change_put_answer(out, feed->cell.bytes, feed->cell.size)
+                           : ctr_change_put_floors(out);
+    feed->change.size = (size_t)(out - feed->change.bytes);
 }
 
 /* Makes the floors of the table the current row, if they changed. Returns whether it did. */
@@ -570,6 +762,7 @@ static bool take_floors(ctr_feed *feed)
         feed->has_cell = false;
     }
     ctr_tab_give_back(feed->row.tab, floors);
+    if (found) tell_of_table(feed);
     return found && ctr_rc(conn) == SQLITE_OK;
 }
 
@@ -594,7 +787,8 @@ static bool step_answer(ctr_feed *feed)
     feed->generation = 0;
     feed->key.size = 0;
     feed->has_cell = true;
-    return true;
+    tell_of_table(feed);
+    return ctr_rc(conn) == SQLITE_OK;
 }
 
 /* Opens the table number `entry`. Returns whether the current row has its floors. */
@@ -614,6 +808,7 @@ static bool enter_table(ctr_feed *feed)
     ctr_row_open(&feed->row, source->file, name, &feed->shape);
     feed->row.whole = true;
     ctr_row_feed_open(&feed->row_giver, feed->row.tab);
+    list_told_places(feed);
     if (feed->scope.n > 0) {
         ctr_stream_walk_open_scope(&feed->walk, &feed->row, feed->query.since, feed->scope.values,
                                    feed->scope.n);
@@ -651,7 +846,8 @@ static bool step_row(ctr_feed *feed)
         feed->counter = 0;
         ctr_source_append(&feed->source);
         if (ctr_row_take(&feed->row, row)) return false;
-        feed->gives_row = ctr_row_feed_read(conn, &feed->row_giver, row, feed->keys);
+        if (!feed->query.whole)
+            feed->gives_row = ctr_row_feed_read(conn, &feed->row_giver, row, feed->keys);
         return ctr_pack_values(conn, &feed->key, feed->keys, feed->shape.n_keys) == SQLITE_OK;
     }
     return false;
@@ -700,6 +896,17 @@ static bool is_regular_again(const ctr_feed *feed, const char *name)
     return registry && ctr_regular_named(registry, name, strlen(name)) >= 0;
 }
 
+/* Steps to the next row that tells something. */
+static bool step_whole(ctr_feed *feed)
+{
+    feed->column = NULL;
+    feed->generation = 0;
+    feed->has_cell = false;
+    while (step_row(feed))
+        if (tell_row(feed)) return true;
+    return false;
+}
+
 /* Steps to the next row of the feed: to each counter that was added or dropped, to each answer,
  * then to each touched counter of each row. */
 static bool step_in_table(ctr_feed *feed)
@@ -716,9 +923,11 @@ static bool step_in_table(ctr_feed *feed)
         feed->number = 0;
         feed->key.size = 0;
         feed->has_cell = false;
-        return true;
+        tell_of_table(feed);
+        return ctr_rc(feed->source.conn) == SQLITE_OK;
     }
     if (step_answer(feed)) return true;
+    if (feed->query.whole) return step_whole(feed);
     while (ctr_rc(feed->source.conn) == SQLITE_OK) {
         if (feed->gives_row) {
             const ctr_packed *image = &feed->row_giver.image;
@@ -813,5 +1022,8 @@ void ctr_feed_close(ctr_feed *feed)
     sqlite3_free(feed->key.bytes);
     sqlite3_free(feed->ids);
     sqlite3_free(feed->own_cell.bytes);
+    sqlite3_free(feed->change.bytes);
+    sqlite3_free(feed->columns.bytes);
+    sqlite3_free(feed->value.bytes);
     *feed = (ctr_feed){.eof = true};
 }

@@ -349,6 +349,18 @@ typedef struct ctr_row_giver {
     ctr_packed image; /* owned: the row as bytes */
 } ctr_row_giver;
 
+/* A row that has come: its state by my columns, and its values in their order. Zero it; close it. */
+typedef struct ctr_taken_row {
+    ctr_row_cell cell;     /* owned columns */
+    int *map;              /* owned: each of my columns is that of the same number; -1: not given */
+    int *places;           /* owned: for each of my columns its place among the values, or -1 */
+    sqlite3_value **given; /* owned: for each of my columns its value, or NULL */
+    ctr_packed packed;     /* owned: the values */
+    sqlite3_stmt *values;  /* owned: a row of them */
+    sqlite3_value **shown; /* owned: by regular column of the table: those to be shown */
+    int room;
+} ctr_taken_row;
+
 /* Gives the changes of main, cell by cell, for any transport to carry.
  *
  *     table      the name the table was created with
@@ -385,6 +397,7 @@ typedef struct ctr_feed_query {
     int64_t since;
     ctr_bucket bucket;
     bool own;             /* only its own changes */
+    bool whole;           /* a change for each row, in place of one for each cell */
     sqlite3_value *scope; /* merge/feed.c; NULL: everything. Borrowed by ctr_feed_open */
 } ctr_feed_query;
 
@@ -416,6 +429,15 @@ typedef struct ctr_feed {
     uint8_t *ids; /* owned: n_ids of its own */
     size_t n_ids, room_ids;
     ctr_packed own_cell;     /* owned: room for a cell */
+    ctr_packed change;       /* owned: of a query for whole rows, the change as bytes */
+    ctr_packed columns;      /* owned: room for the columns of a row */
+    ctr_packed value;        /* owned: room for a value */
+    struct ctr_told_place {
+        const char *name; /* borrowed, while they are sorted */
+        int counter;      /* or -1 */
+        int regular;      /* its number */
+    } * places;           /* owned: the n_places columns that a row tells, in order of names */
+    int n_places;
     ctr_row_giver row_giver; /* of a replicated table */
     bool gives_row;          /* it is the next one */
 } ctr_feed;
@@ -434,7 +456,8 @@ typedef enum ctr_change_kind {
     CTR_CHANGE_FLOORS,
     CTR_CHANGE_COUNTER,
     CTR_CHANGE_ROW, /* of a replicated table */
-    CTR_CHANGE_ANSWER
+    CTR_CHANGE_ANSWER,
+    CTR_CHANGE_TOLD /* a whole row */
 } ctr_change_kind;
 
 typedef struct ctr_change {
@@ -447,6 +470,7 @@ typedef struct ctr_change {
     size_t key_size;
     const uint8_t *cell; /* unchecked; NULL unless it is a cell or an answer */
     size_t cell_size;
+    ctr_change_view told; /* of a whole row */
     const char *key_text; /* the key columns at the source; NULL: not given */
     uint8_t source[CTR_ID_SIZE];
     sqlite3_value *scope; /* a row outside of it is passed over (merge/feed.c); NULL: none is */
@@ -802,6 +826,12 @@ void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size);
  * table that is not replicated always; else only if the row has this life. Keeps the cell if the
  * row has not come yet; one of an earlier life is over. */
 bool ctr_row_feed_admits(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell);
+
+/* Joins the row of a change with the one at hand. Returns whether there is something to write: then
+ * the caller merges the counters, and writes the row. It closes `row` in any case. */
+bool ctr_row_feed_join_told(ctr_merge *merge, const ctr_change_view *change, ctr_taken_row *row);
+void ctr_row_feed_write_taken(ctr_merge *merge, ctr_taken_row *row);
+void ctr_row_feed_close_taken(ctr_taken_row *row);
 
 /* Merges the cells that have waited for rows which have come, whatever row is at hand. */
 void ctr_row_feed_take_pending(ctr_merge *merge);

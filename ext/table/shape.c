@@ -406,6 +406,22 @@ static void append_text_key(sqlite3_str *out, const uint8_t *text, size_t size)
     sqlite3_str_appendchar(out, 1, '"');
 }
 
+void ctr_key_json_append(sqlite3_str *out, const ctr_key_value *value)
+{
+    switch (value->type) {
+    case CTR_KEY_NOTHING: sqlite3_str_appendall(out, "null"); break;
+    case CTR_KEY_INTEGER: sqlite3_str_appendf(out, "%lld", (long long)value->integer); break;
+    case CTR_KEY_REAL:
+        if (isinf(value->real)) /* JSON has no infinity: 9e999 is read as one */
+            sqlite3_str_appendall(out, value->real > 0 ? "9e999" : "-9e999");
+        else
+            sqlite3_str_appendf(out, "%!.17g", value->real);
+        break;
+    case CTR_KEY_TEXT: append_text_key(out, value->bytes, value->size); break;
+    case CTR_KEY_BLOB: append_hex(out, "hex", value->bytes, value->size); break;
+    }
+}
+
 char *ctr_key_json_write(const uint8_t *key, size_t size)
 {
     ctr_key_value value;
@@ -414,18 +430,7 @@ char *ctr_key_json_write(const uint8_t *key, size_t size)
     sqlite3_str_appendchar(out, 1, '[');
     for (int i = 0; ctr_key_next(key, size, &at, &value); i++) {
         if (i) sqlite3_str_appendchar(out, 1, ',');
-        switch (value.type) {
-        case CTR_KEY_NOTHING: sqlite3_str_appendall(out, "null"); break;
-        case CTR_KEY_INTEGER: sqlite3_str_appendf(out, "%lld", (long long)value.integer); break;
-        case CTR_KEY_REAL:
-            if (isinf(value.real)) /* JSON has no infinity: 9e999 is read as one */
-                sqlite3_str_appendall(out, value.real > 0 ? "9e999" : "-9e999");
-            else
-                sqlite3_str_appendf(out, "%!.17g", value.real);
-            break;
-        case CTR_KEY_TEXT: append_text_key(out, value.bytes, value.size); break;
-        case CTR_KEY_BLOB: append_hex(out, "hex", value.bytes, value.size); break;
-        }
+        ctr_key_json_append(out, &value);
     }
     sqlite3_str_appendchar(out, 1, ']');
     return sqlite3_str_finish(out);

@@ -852,6 +852,9 @@ int ctr_pack_bind(sqlite3_stmt *statement, const uint8_t *bytes, size_t size);
  *     ["/",12]    a BLOB is {"hex":"00ff"}, a TEXT that is not valid UTF-8 {"text":"61ff"}, a
  *                 missing floor null, infinity 9e999 */
 
+/* Appends a value as JSON. */
+void ctr_key_json_append(sqlite3_str *out, const ctr_key_value *value);
+
 /* Returns a checked packed key as JSON; NULL: no memory. The caller frees it with sqlite3_free. */
 char *ctr_key_json_write(const uint8_t *key, size_t size);
 

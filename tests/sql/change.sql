@@ -1,0 +1,100 @@
+-- A change: counter_change, counter_change_json, counter_change_of.
+
+-- # what-json-tells-is-the-change-and-the-change-is-what-json-tells
+CREATE TEMP TABLE told(json TEXT);
+INSERT INTO told VALUES
+  ('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"value":5,"shards":[{"id":"7529cd67-394b-3247-8020-f2a7272fc8d9","clock":2,"value":5}]}}]}'),
+  ('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":3,"cell":{"life":4}}]}'),
+  ('{"tells":"row","row":{"life":2},"columns":[]}'),
+  ('{"tells":"row","row":{"life":3,"stamp":{"number":7,"id":"7529cd67-394b-3247-8020-f2a7272fc8d9"}},"columns":[{"name":"a","kind":"regular","generation":0,"stamp":null},{"name":"b","kind":"regular","generation":0,"stamp":{"number":7,"id":"7529cd67-394b-3247-8020-f2a7272fc8d9"},"value":null},{"name":"c","kind":"regular","generation":4,"stamp":{"number":9,"id":"7529cd67-394b-3247-8020-f2a7272fc8d9"},"value":1.5},{"name":"d","kind":"regular","generation":0,"stamp":{"number":9,"id":"7529cd67-394b-3247-8020-f2a7272fc8d9"},"value":{"hex":"00ff"}},{"name":"é","kind":"regular","generation":0,"stamp":{"number":7,"id":"7529cd67-394b-3247-8020-f2a7272fc8d9"},"value":"jam"}]}'),
+  ('{"tells":"floors"}'),
+  ('{"tells":"column","name":"n","kind":"counter","generation":4294967295}'),
+  ('{"tells":"answer","answer":"01000102030405060708090a0b0c0d0e0f10000102030405060708090a0b0c0d0e0f10"}');
+SELECT count(*), min(json = counter_change_json(counter_change_of(json))) FROM told WHERE json NOT LIKE '%answer%';
+--= 6|1
+SELECT counter_change_of(NULL), counter_change_json(NULL);
+--= NULL|NULL
+SELECT count(*) FROM counter_change(NULL);
+--= 0
+
+-- # the-parts-of-a-change-are-rows
+SELECT column_name, kind, generation, life, value, stamp, writer, length(cell) FROM counter_change(counter_change_of('{"tells":"row","row":{"life":3,"stamp":{"number":7,"id":"7529cd67-394b-3247-8020-f2a7272fc8d9"}},"columns":[{"name":"title","kind":"regular","generation":0,"stamp":{"number":9,"id":"00000000-0000-0000-0000-00000000000a"},"value":"j\u00e4m"},{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"7529cd67-394b-3247-8020-f2a7272fc8d9","clock":2,"value":5}]}},{"name":"x","kind":"regular","generation":0,"stamp":null}]}'));
+--= NULL|row|NULL|3|NULL|7|7529cd67-394b-3247-8020-f2a7272fc8d9|NULL
+--= n|counter|1|1|5|NULL|NULL|20
+--= title|regular|0|NULL|jäm|9|00000000-0000-0000-0000-00000000000a|NULL
+--= x|regular|0|NULL|NULL|NULL|NULL|NULL
+SELECT length(value), instr(value, char(0)), typeof(value) FROM counter_change(counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":7,"id":"7529cd67-394b-3247-8020-f2a7272fc8d9"}},"columns":[{"name":"t","kind":"regular","generation":0,"stamp":{"number":7,"id":"7529cd67-394b-3247-8020-f2a7272fc8d9"},"value":"a\u0000b"}]}')) WHERE column_name = 't';
+--= 1|2|text
+SELECT column_name, kind, generation FROM counter_change(counter_change_of('{"tells":"column","name":"n","kind":"counter","generation":2}'));
+--= n|counter|2
+SELECT column_name, kind, life FROM counter_change(counter_change_of('{"tells":"row","row":{"life":2},"columns":[]}'));
+--= NULL|row|2
+SELECT kind FROM counter_change(counter_change_of('{"tells":"floors"}'));
+--= floors
+SELECT hex(counter_change_of('{"tells":"floors"}')), hex(counter_change_of('{"tells":"row","row":{"life":2},"columns":[]}'));
+--= 02|010101010200
+
+-- # shards-come-in-any-order-and-columns-too
+SELECT counter_change_of('{"columns":[{"name":"b","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"value":1,"clock":2,"id":"00000000-0000-0000-0000-00000000000b"},{"id":"00000000-0000-0000-0000-00000000000a","clock":1,"value":-1}]}},{"name":"a","kind":"counter","generation":1,"cell":{"life":2}}],"tells":"row"}') =
+       counter_change_of('{"tells":"row","columns":[{"name":"a","kind":"counter","generation":1,"cell":{"life":2}},{"name":"b","kind":"counter","generation":1,"cell":{"life":1,"value":0,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":1,"value":-1},{"id":"00000000-0000-0000-0000-00000000000b","clock":2,"value":1}]}}]}');
+--= 1
+
+-- # json-that-tells-no-change-is-refused-by-a-sentence
+SELECT counter_change_of('{');
+--! counter_change_of: the JSON is cut short
+SELECT counter_change_of('[]');
+--! counter_change_of: the JSON must be an object
+SELECT counter_change_of('{}');
+--! counter_change_of: the member tells must be "row", "floors", "column" or "answer", not missing
+SELECT counter_change_of('{"tells":"row"}');
+--! counter_change_of: the member columns must be an array, not missing
+SELECT counter_change_of('{"tells":"row","columns":[1]}');
+--! counter_change_of: the member a column must be an object, not 1
+SELECT counter_change_of('{"tells":"row","columns":[],"colour":1}');
+--! counter_change_of: a row has no member "colour"
+SELECT counter_change_of('{"tells":"floors","tells":"floors"}');
+--! counter_change_of: a change of floors has the member tells twice
+SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1}]}');
+--! counter_change_of: a counter has a cell, and no stamp and no value
+SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1}}]}');
+--! counter_change_of: an untouched counter, of life 1 without shards, is not told: leave it out
+SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":2,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":1,"value":1}]}}]}');
+--! counter_change_of: life 2 is deleted and has no shards
+SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"x","clock":1,"value":1}]}}]}');
+--! counter_change_of: the member id must be a UUID, not "x"
+SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":0,"value":1}]}}]}');
+--! counter_change_of: the member clock must be 1 ... 9223372036854775807, not 0
+SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":1,"value":1.5}]}}]}');
+--! counter_change_of: the member value must be -9223372036854775808 ... 9223372036854775807, not 1.5
+SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"regular","generation":0,"stamp":null}]}');
+--! counter_change_of: the change has a number out of range
+SELECT counter_change_of('{"tells":"row","row":{"life":1},"columns":[]}');
+--! counter_change_of: a row with an odd life has a stamp
+SELECT counter_change_of('{"tells":"row","row":{"life":2,"stamp":{"number":1,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[]}');
+--! counter_change_of: a row with an even life is deleted, and has no stamp
+SELECT counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":1,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"n","kind":"regular","generation":0,"stamp":{"number":1,"id":"00000000-0000-0000-0000-00000000000a"}}]}');
+--! counter_change_of: a regular column with a stamp has a value
+SELECT counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":1,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[{"name":"n","kind":"regular","generation":0,"stamp":null,"value":1}]}');
+--! counter_change_of: a value needs a stamp
+SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":2}},{"name":"n","kind":"counter","generation":1,"cell":{"life":2}}]}');
+--! counter_change_of: two columns of one kind have the name n
+SELECT counter_change_of('{"tells":"answer","answer":"01"}');
+--! counter_change_of: the member answer must be 34 bytes in hexadecimal digits, not "01"
+SELECT counter_change_of('{"tells":"column","name":"","kind":"counter","generation":2}');
+--! counter_change_of: the member name must be the name of a column, not ""
+SELECT counter_change_of(x'01');
+--! counter_change_of: the JSON must be TEXT, not BLOB x'01'
+
+-- # bytes-that-are-no-change-are-refused-by-a-sentence
+SELECT counter_change_json(x'');
+--! counter_change_json: the change is no change
+SELECT counter_change_json(x'05');
+--! counter_change_json: the change was made by a newer version of sqlite-counter: install it here, too
+SELECT counter_change_json(x'0100');
+--! counter_change_json: the change is truncated
+SELECT counter_change_json('a');
+--! counter_change_json: the change must be a BLOB, from counter_changes, not TEXT 'a'
+SELECT * FROM counter_change(x'0200');
+--!~ counter_change: the change *
+SELECT * FROM counter_change;
+--! counter_change: one argument is needed, a change, from counter_changes
