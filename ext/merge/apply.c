@@ -550,9 +550,9 @@ enum {
     COLUMN_CHANGE
 };
 
-static const char *const NAMES[] = {"table_name",  "key",    "column_name", "generation", "cell",
-                                    "seq",         "source", "since",       "bucket",     "upto",
-                                    "key_columns", "own",    "scope",       "device",     "whole", "change"};
+static const char *const NAMES[] = {
+    "table_name", "key",  "column_name", "generation", "cell",  "seq",    "source", "since",
+    "bucket",     "upto", "key_columns", "own",        "scope", "device", "whole",  "change"};
 
 static const char FUNCTION[] = "counter_changes";
 

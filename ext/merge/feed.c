@@ -638,8 +638,8 @@ static void list_told_places(ctr_feed *feed)
     for (int i = 0; i < shape->n_counters; i++)
         places[feed->n_places++] = (struct ctr_told_place){ctr_shape_counter_name(shape, i), i, -1};
     for (int i = 0; registry && i < giver->n; i++)
-        places[feed->n_places++] = (struct ctr_told_place){
-            registry->columns[giver->order[i]].name, -1, giver->order[i]};
+        places[feed->n_places++] =
+            (struct ctr_told_place){registry->columns[giver->order[i]].name, -1, giver->order[i]};
     if (n > 0) qsort(places, (size_t)feed->n_places, sizeof *places, by_name_of_place);
     for (int i = 0; i < feed->n_places; i++) places[i].name = NULL; /* others are read later */
 }
@@ -692,8 +692,7 @@ static uint64_t tell_columns(ctr_feed *feed)
         else if (!tell_counter(feed, place->counter, &told))
             continue;
         size_t size = CTR_CHANGE_HEADER_MAX + told.name_size + told.size;
-        uint8_t *out =
-            ctr_rc(conn) == SQLITE_OK ? ctr_pack_room(conn, &feed->columns, size) : NULL;
+        uint8_t *out = ctr_rc(conn) == SQLITE_OK ? ctr_pack_room(conn, &feed->columns, size) : NULL;
         if (!out) break;
         feed->columns.size = (size_t)(ctr_change_put_column(out, &told) - feed->columns.bytes);
         n++;

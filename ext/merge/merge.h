@@ -428,10 +428,10 @@ typedef struct ctr_feed {
     ctr_walk walk;
     uint8_t *ids; /* owned: n_ids of its own */
     size_t n_ids, room_ids;
-    ctr_packed own_cell;     /* owned: room for a cell */
-    ctr_packed change;       /* owned: of a query for whole rows, the change as bytes */
-    ctr_packed columns;      /* owned: room for the columns of a row */
-    ctr_packed value;        /* owned: room for a value */
+    ctr_packed own_cell; /* owned: room for a cell */
+    ctr_packed change;   /* owned: of a query for whole rows, the change as bytes */
+    ctr_packed columns;  /* owned: room for the columns of a row */
+    ctr_packed value;    /* owned: room for a value */
     struct ctr_told_place {
         const char *name; /* borrowed, while they are sorted */
         int counter;      /* or -1 */

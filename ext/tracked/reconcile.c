@@ -575,6 +575,22 @@ static bool is_disorder(const ctr_table *table)
     return table->reports->disorder_in == table->joined.conn->ended + 1;
 }
 
+/* While the library writes a merged row, a row has left its place that it does not delete. */
+static void note_left(ctr_table *table)
+{
+    const ctr_writing *writing = own_write_of(table);
+    bool deletes = writing && !writing->want;
+    if (own_write_runs(table->file) && !deletes)
+        table->reports->left_in = table->joined.conn->ended + 1;
+}
+
+/* Returns whether the row of an INSERT is where it was inserted: no trigger that ran before ours
+ * has deleted it. */
+static bool is_at_home(const ctr_table *table)
+{
+    return !is_disorder(table) && table->reports->left_in != table->joined.conn->ended + 1;
+}
+
 /* Returns whether the row exists in the tracked table, and its present values if `shown` is not
  * NULL; they may differ from those that the trigger inserted. If the tracked table is not known,
  * returns `said`. */
@@ -822,7 +838,7 @@ static void reconcile_row(ctr_tracked_row *row)
     if (row->event == CTR_ROW_INSERTED && hides_replaced(table))
         ctr_row_scan_key(table->row, table->keys);
     if (row->event == CTR_ROW_INSERTED && table->has_at)
-        ctr_row_come_home(table->row, table->at, !is_disorder(table));
+        ctr_row_come_home(table->row, table->at, is_at_home(table));
     bool live = table->row->found && ctr_row_is_live(table->row);
     if (table->row->found && !live) live = reconcile_revive(row);
     if (table->row->found && own_write_runs(table->file)) {
@@ -990,10 +1006,12 @@ static void reconcile_leaves(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     if (ctr_table_find(table)) return;
-    if (table->row->found)
-        ctr_row_leave(table->row);
-    else
+    if (!table->row->found) {
         note_disorder(table); /* its insertion was not reported yet */
+        return;
+    }
+    ctr_row_leave(table->row);
+    note_left(table);
 }
 
 /* The same for the row with the key of a new one, if there is any. */

@@ -342,6 +342,7 @@ typedef struct ctr_reports {
     size_t room_may_go;
     unsigned may_go_in;   /* the transaction in which they were noted */
     unsigned disorder_in; /* the last transaction in which one ran before ours, from 1 */
+    unsigned left_in;     /* the last one in which a row left while a merged one was written */
 } ctr_reports;
 
 /* ==== tracked.c =============================================================================== */

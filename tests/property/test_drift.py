@@ -86,10 +86,10 @@ class File:
 
 def feed(taker, giver):
     """The whole feed in one transaction."""
-    batch = giver.db.execute("SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0)").fetchall()
+    batch = giver.db.execute("SELECT table_name, key, change, seq, source FROM counter_changes(0) WHERE whole = 1").fetchall()
     taker.db.execute("BEGIN")
     try:
-        taker.db.executemany("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)", batch)
+        taker.db.executemany("INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES (?, ?, ?, ?, ?)", batch)
         taker.db.execute("COMMIT")
     except Exception:
         taker.db.execute("ROLLBACK")

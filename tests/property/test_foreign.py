@@ -291,7 +291,7 @@ def feed(draw, giver, taker):
     if source is None:
         return
     since = taker.db.execute("SELECT counter_mark(?)", (source,)).fetchone()[0] if draw.random() < .7 else 0
-    batch = giver.db.execute("SELECT table_name, key, column_name, generation, cell, seq, source, upto FROM counter_changes(?)",
+    batch = giver.db.execute("SELECT table_name, key, change, seq, source, upto FROM counter_changes(?) WHERE whole = 1",
                              (since,)).fetchall()
     if not batch:  # what an application has written since may let waiting rows in
         taker.db.execute("SELECT counter_seen(?, 0, 0)", (source,)).fetchall()
@@ -304,7 +304,7 @@ def feed(draw, giver, taker):
         last = cut == len(batch)
         taker.db.execute("BEGIN")
         for i, row in enumerate(batch[begin:cut]):
-            taker.db.execute("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)", row[:7])
+            taker.db.execute("INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES (?, ?, ?, ?, ?)", row[:5])
             if draw.random() < .1 and i + 1 < cut:
                 taker.db.execute("COMMIT")
                 taker.db.execute("BEGIN")
@@ -397,12 +397,12 @@ def send(giver, taker, cuts=1):
     """A feed in as many batches, each merged and seen in a transaction of its own."""
     source, = giver.execute("SELECT counter_id()").fetchone()
     since, = taker.execute("SELECT counter_mark(?)", (source,)).fetchone()
-    batch = giver.execute("SELECT table_name, key, column_name, generation, cell, seq, source, upto FROM counter_changes(?)",
+    batch = giver.execute("SELECT table_name, key, change, seq, source, upto FROM counter_changes(?) WHERE whole = 1",
                           (since,)).fetchall()
     size = -(-len(batch) // cuts)
     for begin in range(0, max(len(batch), 1), size or 1):
         taker.execute("BEGIN")
-        taker.executemany("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)", [row[:7] for row in batch[begin:begin + size]])
+        taker.executemany("INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES (?, ?, ?, ?, ?)", [row[:5] for row in batch[begin:begin + size]])
         upto = batch[0][-1] if batch and begin + size >= len(batch) else since
         taker.execute("SELECT counter_seen(?, ?, ?)", (source, since, upto)).fetchall()
         taker.execute("COMMIT")
@@ -660,8 +660,8 @@ def test_a_row_whose_deletion_is_not_shown_can_be_deleted_here(tmp_path, way):
 def test_a_row_inserted_by_hand_that_a_foreign_key_may_touch_is_listed_until_the_batch_is_seen(tmp_path):
     a, b = files(tmp_path, SHOP.format(""), "category", "item")
     b.executescript("INSERT INTO category VALUES ('new'); INSERT INTO item VALUES ('jam', 'new', 'Jam')")
-    a.executemany("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)", rows(
-        b, "SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0)"))
+    a.executemany("INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES (?, ?, ?, ?, ?)", rows(
+        b, "SELECT table_name, key, change, seq, source FROM counter_changes(0) WHERE whole = 1"))
     assert rows(a, "SELECT * FROM item") == rows(a, "SELECT * FROM category") == []
     assert {row[1:] for row in listed(a)} >= {("('jam')", "waits")}
     pull(b, a)

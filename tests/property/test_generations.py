@@ -20,7 +20,7 @@ from files import connect
 from test_tracked import rows
 
 KEYS = ["tea", "jam", "salt", "oil"]
-FEED = "table_name, key, column_name, generation, cell, seq, source, key_columns"
+FEED = "table_name, key, change, seq, source, key_columns"
 CALL = r"(counter_\w+\('\w+'(?:, '[\w=]+')*\))"
 ADVICE = [  # the file that a note names, the calls
     rf"a regular column in (\S+): {CALL} there makes it a counter$",
@@ -223,12 +223,12 @@ class World:
     def feed(self, taker, giver, whole=False):
         since = 0 if whole or self.draw.random() < .5 else rows(taker.db, "SELECT counter_mark(counter_source) FROM (SELECT ? AS counter_source)",
                                                                 *rows(giver.db, "SELECT counter_source()")[0])[0][0]
-        changes = giver.run(f"SELECT {FEED} FROM counter_changes(?)", since)
+        changes = giver.run(f"SELECT {FEED} FROM counter_changes(?) WHERE whole = 1", since)
         before = taker.run("SELECT * FROM t ORDER BY k")
         taker.db.execute("BEGIN")
         try:
             for change in changes:
-                taker.db.execute(f"INSERT INTO counter_changes({FEED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", change)
+                taker.db.execute(f"INSERT INTO counter_changes({FEED}) VALUES (?, ?, ?, ?, ?, ?)", change)
             taker.db.execute("COMMIT")
         except sqlite3.Error as error:
             taker.db.execute("ROLLBACK")

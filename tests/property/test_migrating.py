@@ -346,8 +346,8 @@ def meet(draw, one, other):
             return rows(one.db, f"SELECT rows_read, note FROM counter_pull(?{', ?' * (way == 'full')})", other.path, *["full"] * (way == "full"))
         else:
             one.db.execute("BEGIN")
-            for row in rows(other.db, "SELECT * FROM counter_changes(0)"):
-                one.db.execute("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)", row[:7])
+            for row in rows(other.db, "SELECT table_name, key, change, seq, source FROM counter_changes(0) WHERE whole = 1"):
+                one.db.execute("INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES (?, ?, ?, ?, ?)", row[:5])
             rows(one.db, "SELECT counter_seen(counter_id(), 0, 0)")
             one.db.execute("COMMIT")
 

@@ -345,11 +345,11 @@ def meet(draw, one, other):
         one.act(draw)
         one.learn(within=True)
     if way == "feed":  # in any order, some rows twice
-        feed = rows(other.db, "SELECT * FROM counter_changes(0)")
+        feed = rows(other.db, "SELECT table_name, key, change, seq, source FROM counter_changes(0) WHERE whole = 1")
         feed += draw.sample(feed, len(feed) // 3)
         draw.shuffle(feed)
         for row in feed:
-            one.db.execute("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)", row[:7])
+            one.db.execute("INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES (?, ?, ?, ?, ?)", row[:5])
         if draw.random() < .5:  # the end of a batch; it tries rows that are apart again
             one.db.execute("SELECT counter_seen(counter_id(), 0, 0)").fetchall()
     elif way == "full":
@@ -577,9 +577,9 @@ def test_a_batch_of_a_feed_shows_children_before_their_parents_and_values_that_m
     def send():
         source, = one.execute("SELECT counter_id()").fetchone()
         since, = two.execute("SELECT counter_mark(?)", (source,)).fetchone()
-        batch = one.execute("SELECT *, upto FROM counter_changes(?)", (since,)).fetchall()
+        batch = one.execute("SELECT table_name, key, change, seq, source, upto FROM counter_changes(?) WHERE whole = 1", (since,)).fetchall()
         two.execute("BEGIN")
-        two.executemany("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)", [row[:7] for row in batch])
+        two.executemany("INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES (?, ?, ?, ?, ?)", [row[:5] for row in batch])
         two.execute("SELECT counter_seen(?, ?, ?)", (source, since, batch[0][-1])).fetchall()
         two.execute("COMMIT")
         shown = "SELECT * FROM slides ORDER BY id"

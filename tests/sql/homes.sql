@@ -392,3 +392,18 @@ INSERT INTO t(rowid, k, n) VALUES (7, 'c', 3);
 SELECT _id, _away, k FROM t_counters_cells;
 --= 7|NULL|c
 INSERT INTO t_counters(t_counters) VALUES ('integrity-check');
+
+-- # a-merged-row-that-a-temporary-trigger-deletes-as-it-is-shown-is-away
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, m INTEGER);
+SELECT counter_track('t', 'n', 'm');
+--= 0
+INSERT INTO t VALUES('a', 1, 1);
+CREATE TEMP TRIGGER app AFTER INSERT ON main.t WHEN NEW.k = 'c' BEGIN DELETE FROM t WHERE k = NEW.k; END;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES('t', counter_key('c'), 'n', 1, counter_inc(NULL, 5, '00000000-0000-0000-0000-00000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+SELECT _away, k FROM t_counters_cells;
+--= NULL|a
+--= 1|c
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES('t', counter_key('c'), 'm', 1, counter_inc(NULL, 5, '00000000-0000-0000-0000-00000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+SELECT count(*) FROM t_counters_cells WHERE k = 'c';
+--= 1
+INSERT INTO t_counters(t_counters) VALUES('integrity-check');
