@@ -23,7 +23,7 @@ typedef struct cli_arguments {
     char **word; /* behind the options */
     int n;
     /* Options; NULL or false: not given. */
-    const char *since, *scope, *token_file;
+    const char *since, *scope, *token_file, *ca;
     bool own, create_tables, watch;
 } cli_arguments;
 

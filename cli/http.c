@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,14 +24,20 @@ enum {
     OK = 200
 };
 
+/* Exit statuses of curl. */
+enum { CURL_WRONG_NAME = 51 /* of curls before 7.62 */, CURL_NOT_TRUSTED = 60, CURL_BAD_CA = 77 };
+
 extern char **environ;
 
 typedef struct server {
     cli_file *file;
     const char *url;
+    const char *ca;               /* what the user calls the file of --ca, or NULL */
     char *token;                  /* owned */
     char *place;                  /* owned: a temporary folder */
     char *body, *answer, *errors; /* owned: paths in it */
+    char *trusted, *nothing;      /* owned: the certificates of --ca, an empty folder */
+    int ended;                    /* the exit status of the last curl */
     char *source;                 /* owned: what the server gives */
     int64_t mark;                 /* up to which it has what the file gives */
     bool warned;                  /* it has said what it does not take */
@@ -38,13 +45,14 @@ typedef struct server {
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Appends an option of curl, quoted as its configuration wants it. */
+/* Appends an option of curl, quoted as its configuration wants it: what follows the end of a line
+ * would be another option. */
 static void add_option(sqlite3_str *config, const char *option, const char *value)
 {
     sqlite3_str_appendf(config, "%s = \"", option);
     for (; *value; value++) {
-        if (*value == '"' || *value == '\\') sqlite3_str_appendchar(config, 1, '\\');
-        sqlite3_str_appendchar(config, 1, *value);
+        if (strchr("\"\\\n\r", *value)) sqlite3_str_appendchar(config, 1, '\\');
+        sqlite3_str_appendchar(config, 1, *value == '\n' ? 'n' : *value == '\r' ? 'r' : *value);
     }
     sqlite3_str_appendall(config, "\"\n");
 }
@@ -147,7 +155,8 @@ static int run_curl(server *s, const char *config)
     close(out[0]);
     if (rc == 0) waitpid(child, &ended, 0);
     int status = c->failed ? 0 : cut_status(s, size);
-    return ended == 0 ? status : 0;
+    s->ended = WIFEXITED(ended) ? WEXITSTATUS(ended) : -1;
+    return s->ended == 0 ? status : 0;
 }
 
 /* Returns the first bytes of a file as a text, to be freed; NULL if there are none. */
@@ -161,25 +170,39 @@ static char *text_of_file(const char *path)
     return n > 0 ? sqlite3_mprintf("%s", text) : NULL;
 }
 
-/* Fails with the sentence of the server or, where it has none, of curl. */
+/* Fails with the sentence of curl, which has no answer of the server. */
+static void fail_curl(server *s)
+{
+    cli *c = s->file->c;
+    char *text = text_of_file(s->errors);
+    const char *said = text ? text : "curl says nothing";
+    int size = (int)strcspn(said, "\n");
+    if (s->ca && s->ended == CURL_BAD_CA)
+        cli_fail(c, "%s: its certificates cannot be read: %.*s", s->ca, size, said);
+    else if (s->ended == CURL_NOT_TRUSTED || s->ended == CURL_WRONG_NAME)
+        cli_fail(c, "%s: its certificate is not accepted: %.*s%s", s->url, size, said,
+                 s->ca ? "" : ": --ca names a file of certificates to trust");
+    else if (text)
+        cli_fail(c, "%s: %.*s", s->url, size, said);
+    else
+        cli_fail(c, "%s: no answer came", s->url);
+    sqlite3_free(text);
+}
+
+/* Fails with the sentence of the server, if it has one. */
 static void fail_request(server *s, int status)
 {
     cli *c = s->file->c;
-    char *answer = cli_lines_text(c, s->answer), *said = text_of_file(s->errors), *sentence = NULL;
+    char *answer = cli_lines_text(c, s->answer), *sentence = NULL;
     sqlite3_stmt *row = cli_prepare_text(s->file, CLI_SQL_SENTENCE, answer);
     if (cli_step(s->file, row)) sentence = sqlite3_mprintf("%s", sqlite3_column_text(row, 0));
     sqlite3_finalize(row);
-    if (status == 0 && said)
-        cli_fail(c, "%s: %.*s", s->url, (int)strcspn(said, "\n"), said);
-    else if (status == 0)
-        cli_fail(c, "%s: no answer came", s->url);
-    else if (sentence)
+    if (sentence)
         cli_fail(c, "%s: %d: %s", s->url, status, sentence);
     else
         cli_fail(c, "%s: answers with the status %d, which is none of docs/batches.md", s->url,
                  status);
     sqlite3_free(answer);
-    sqlite3_free(said);
     sqlite3_free(sentence);
 }
 
@@ -203,6 +226,10 @@ static void request(server *s, const char *path, const char *query, const char *
     add_option(config, "speed-limit", "1"); /* a server that says nothing for that long is gone */
     add_option(config, "speed-time", "300");
     sqlite3_str_appendall(config, "silent\nshow-error\n");
+    if (s->ca) {
+        add_option(config, "cacert", s->trusted);
+        add_option(config, "capath", s->nothing); /* instead of that of the machine */
+    }
     if (body) {
         add_option(config, "header", "Content-Type: application/x-ndjson");
         add_option(config, "header", "Content-Encoding: gzip");
@@ -212,6 +239,7 @@ static void request(server *s, const char *path, const char *query, const char *
     char *text = sqlite3_str_finish(config);
     if (!text || !url || !bearer || !data) cli_fail(c, "out of memory");
     int status = run_curl(s, text ? text : "");
+    if (!c->failed && status == 0) fail_curl(s);
     if (!c->failed && status != OK) fail_request(s, status);
     sqlite3_free(text);
     sqlite3_free(url);
@@ -397,6 +425,50 @@ static void read_token(server *s, const char *path)
         cli_fail(c, "the token has a letter that no token has");
 }
 
+/* Copies the certificates in PEM, and leaves the keys that may stand beside them. Returns whether
+ * there are any. */
+static bool copy_certificates(FILE *from, FILE *to)
+{
+    char *line = NULL;
+    size_t room = 0;
+    bool inside = false, has_any = false;
+    while (getline(&line, &room, from) >= 0) {
+        bool ends = strncmp(line, "-----END ", 9) == 0;
+        if (strncmp(line, "-----BEGIN ", 11) == 0)
+            inside = strstr(line, "CERTIFICATE-----") != NULL;
+        if (inside) fputs(line, to);
+        has_any = has_any || (inside && ends);
+        inside = inside && !ends;
+    }
+    free(line);
+    return has_any;
+}
+
+/* Takes the certificates of --ca for all requests, because its file may be a pipe. */
+static void read_ca(server *s)
+{
+    cli *c = s->file->c;
+    if (!s->ca || c->failed) return;
+    FILE *from = fopen(s->ca, "rb");
+    if (!from) {
+        cli_fail(c, "%s: cannot be read: %s", s->ca, strerror(errno));
+        return;
+    }
+    FILE *to = mkdir(s->nothing, 0700) == 0 ? fopen(s->trusted, "wb") : NULL;
+    bool has_any = to && copy_certificates(from, to);
+    int unread = ferror(from) ? errno : 0;
+    bool is_written = to && !ferror(to);
+    if (to && fclose(to) != 0) is_written = false;
+    if (unread)
+        cli_fail(c, "%s: cannot be read: %s", s->ca, strerror(unread));
+    else if (!is_written)
+        cli_fail(c, "%s: cannot be written: %s", s->trusted, strerror(errno));
+    else if (!has_any)
+        cli_fail(c, "%s: has no certificate in PEM, which -----BEGIN CERTIFICATE----- begins",
+                 s->ca);
+    fclose(from);
+}
+
 /* A folder that nobody else can look into, for what goes up and comes down. */
 static void make_place(server *s)
 {
@@ -407,7 +479,10 @@ static void make_place(server *s)
     s->body = sqlite3_mprintf("%s/body", s->place);
     s->answer = sqlite3_mprintf("%s/answer", s->place);
     s->errors = sqlite3_mprintf("%s/errors", s->place);
-    if (!s->body || !s->answer || !s->errors) cli_fail(s->file->c, "out of memory");
+    s->trusted = sqlite3_mprintf("%s/trusted", s->place);
+    s->nothing = sqlite3_mprintf("%s/nothing", s->place);
+    if (!s->body || !s->answer || !s->errors || !s->trusted || !s->nothing)
+        cli_fail(s->file->c, "out of memory");
 }
 
 static void leave_place(server *s)
@@ -415,23 +490,27 @@ static void leave_place(server *s)
     if (s->body) unlink(s->body);
     if (s->answer) unlink(s->answer);
     if (s->errors) unlink(s->errors);
+    if (s->trusted) unlink(s->trusted);
+    if (s->nothing) rmdir(s->nothing);
     if (s->place) rmdir(s->place);
     sqlite3_free(s->body);
     sqlite3_free(s->answer);
     sqlite3_free(s->errors);
+    sqlite3_free(s->trusted);
+    sqlite3_free(s->nothing);
     sqlite3_free(s->place);
 }
 
-void cli_http_sync(cli_file *file, const char *url, const char *token_file, const char *scope,
-                   cli_rows *rows)
+void cli_http_sync(cli_file *file, const cli_arguments *given, cli_rows *rows)
 {
-    server s = {.file = file, .url = url};
+    server s = {.file = file, .url = given->word[1], .ca = given->ca};
     make_place(&s);
-    read_token(&s, token_file);
+    read_ca(&s);
+    read_token(&s, given->token_file);
     cli_progress_begin(file->c, file->path, "changes");
     cli_run(file, "SELECT counter_settle()"); /* before the token is bound to its id */
-    greet(&s, scope);
-    if (give(&s, rows)) greet(&s, scope); /* a server that is a copy took an id of its own */
+    greet(&s, given->scope);
+    if (give(&s, rows)) greet(&s, given->scope); /* a server that is a copy took an id of its own */
     take(&s, rows);
     cli_progress_erase(file->c);
     leave_place(&s);

@@ -4,9 +4,8 @@
 
 #include "cli/cli.h"
 
-/* Sends what the file has counted, takes what the server has, and adds what moved to `rows`. The
- * token stands in a file, or, if that is NULL, in SQLITE_COUNTER_TOKEN. Runs curl. */
-void cli_http_sync(cli_file *file, const char *url, const char *token_file, const char *scope,
-                   cli_rows *rows);
+/* Sends what the file has counted to the server of word[1], takes what that has, and adds what moved
+ * to `rows`. The token stands in a file, or, if none is given, in SQLITE_COUNTER_TOKEN. Runs curl. */
+void cli_http_sync(cli_file *file, const cli_arguments *given, cli_rows *rows);
 
 #endif

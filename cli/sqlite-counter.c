@@ -25,12 +25,13 @@ enum {
     OPTION_SCOPE = 4,
     OPTION_CREATE_TABLES = 8,
     OPTION_WATCH = 16,
-    OPTION_TOKEN_FILE = 32
+    OPTION_TOKEN_FILE = 32,
+    OPTION_CA = 64
 };
 
 static const command COMMANDS[] = {
     {"sync", "[OPTION...] FILE OTHER", 2, 2,
-     OPTION_CREATE_TABLES | OPTION_SCOPE | OPTION_WATCH | OPTION_TOKEN_FILE, cli_sync,
+     OPTION_CREATE_TABLES | OPTION_SCOPE | OPTION_WATCH | OPTION_TOKEN_FILE | OPTION_CA, cli_sync,
      "merges a file with another, a directory or a server",
      "Merges FILE with another file, both ways, with all that sync with the same directory, or "
      "with\n"
@@ -54,7 +55,9 @@ static const command COMMANDS[] = {
      "\n"
      "A server: the same by HTTP. The token of the device stands in the file of --token-file, or "
      "in\n"
-     "the environment variable SQLITE_COUNTER_TOKEN.\n"
+     "the environment variable SQLITE_COUNTER_TOKEN. With --ca FILE the certificates in FILE, in "
+     "PEM,\n"
+     "such as that of a CA of your own, are trusted instead of those of the machine.\n"
      "\n"
      "With --scope '[\"store 7\"]' FILE takes only rows with these first values of the key.\n"
      "Warns if a tracked table does not take a row or a value, and of what status warns of.\n"},
@@ -176,6 +179,7 @@ static void read_option(cli *c, const command *of, cli_arguments *given, char **
         {OPTION_CREATE_TABLES, "--create-tables", NULL, NULL, &given->create_tables},
         {OPTION_WATCH, "--watch", NULL, NULL, &given->watch},
         {OPTION_TOKEN_FILE, "--token-file", "a file with a token in it", &given->token_file, NULL},
+        {OPTION_CA, "--ca", "a file of certificates to trust", &given->ca, NULL},
     };
     const char *word = words[*i], *equals = strchr(word, '=');
     size_t size = equals ? (size_t)(equals - word) : strlen(word);

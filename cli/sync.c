@@ -128,9 +128,14 @@ static void sync_files(cli *c, const cli_arguments *given)
 
 /* ---- a directory, a server ------------------------------------------------------------------- */
 
+static bool is_https(const char *text)
+{
+    return strncmp(text, "https://", 8) == 0;
+}
+
 static bool is_url(const char *text)
 {
-    return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
+    return strncmp(text, "http://", 7) == 0 || is_https(text);
 }
 
 static bool is_directory(const char *path)
@@ -157,7 +162,7 @@ static void sync_with_many(cli *c, const cli_arguments *given)
     while (goes_on) {
         cli_rows rows = {0};
         if (is_url(other))
-            cli_http_sync(&file, other, given->token_file, given->scope, &rows);
+            cli_http_sync(&file, given, &rows);
         else
             cli_folder_sync(&file, other, given->scope, given->watch ? &watch : NULL, &rows);
         cli_rows_print(&rows, c, "what\tid\tchanges\tupto");
@@ -184,6 +189,8 @@ void cli_sync(cli *c, const cli_arguments *given)
                  : given->scope ? "--scope"
                                 : "--token-file",
                  given->word[1]);
+    if (given->ca && !is_https(given->word[1]))
+        cli_fail(c, "--ca is for a server of https://, and %s is none", given->word[1]);
     if (many && !c->failed) sync_with_many(c, given);
     if (!many && !c->failed) sync_files(c, given);
 }

@@ -17,6 +17,16 @@ const gzip = promisify(zlib.gzip);
 
 /* ---- one request ----------------------------------------------------------------------------- */
 
+// A certificate that is not accepted will not be at the next try. Node says so of the socket, and gives no class of its errors.
+function failure(error, socket, url) {
+  if (!error.code || error.code !== socket?.authorizationError) return error;
+  const advice = "NODE_EXTRA_CA_CERTS names a file of certificates to trust";
+  return new SyncError(`${url}: its certificate is not accepted: ${error.message.replace(/\.$/, "")}: ${advice}`, {
+    url: String(url),
+    cause: error,
+  });
+}
+
 function request(server, method, url, body) {
   return new Promise((resolve, reject) => {
     const request = require(url.protocol === "https:" ? "https" : "http").request(url, {
@@ -30,7 +40,7 @@ function request(server, method, url, body) {
       },
     });
     request.setTimeout(TIMEOUT, () => request.destroy(new Error(`no answer within ${TIMEOUT / 1000} seconds`)));
-    request.on("error", reject);
+    request.on("error", (error) => reject(failure(error, request.socket, url)));
     request.on("response", resolve);
     request.end(body);
   });

@@ -1,8 +1,13 @@
 """conftest.py - what most tests of sqlite-counter begin with."""
 
+import pathlib
+import sys
+
 import pytest
 
 from program import VIEWS, make
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # authority.py
 
 
 @pytest.fixture

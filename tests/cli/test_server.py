@@ -13,6 +13,7 @@ import zlib
 
 import pytest
 
+from authority import behind_tls
 from program import PROGRAM, make, rows, run, table
 
 TABLES = ["CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER)"]
@@ -45,14 +46,9 @@ class Server:
         return f'{head}, "changes": [{changes}]}}\n'.encode()
 
 
-@pytest.fixture
-def server(tmp_path, monkeypatch):
-    if not shutil.which("curl"):
-        pytest.skip("no curl")
-    monkeypatch.chdir(tmp_path)
-    make("a.db", *TABLES)
-    shutil.copy("a.db", "b.db")
-    make("a.db", "INSERT INTO v VALUES ('x', 1)")
+@contextlib.contextmanager
+def serving(certificate=None):
+    """A Server; behind TLS, if there is a certificate."""
     made = Server()
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -76,12 +72,30 @@ def server(tmp_path, monkeypatch):
             pass
 
     served = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    made.url = f"http://127.0.0.1:{served.server_port}/sync"
+    if certificate:
+        served.socket = behind_tls(served.socket, certificate)
+    made.url = f"http{'s' if certificate else ''}://127.0.0.1:{served.server_port}/sync"
     thread = threading.Thread(target=served.serve_forever, args=[0.01], daemon=True)
     thread.start()
     yield made
     served.shutdown()
     served.server_close()
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    if not shutil.which("curl"):
+        pytest.skip("no curl")
+    monkeypatch.chdir(tmp_path)
+    make("a.db", *TABLES)
+    shutil.copy("a.db", "b.db")
+    make("a.db", "INSERT INTO v VALUES ('x', 1)")
+
+
+@pytest.fixture
+def server(files):
+    with serving() as made:
+        yield made
 
 
 def fails(server, sentence, limit=""):

@@ -18,7 +18,7 @@ def bare(folder):
 
 
 @pytest.mark.parametrize("purpose, needed, others", [
-    ("demo", "gcc", "chromium python3 curl"), ("test", "gcc curl python3-pytest", "chromium emscripten"),
+    ("demo", "gcc", "chromium python3 curl"), ("test", "gcc curl openssl python3-pytest", "chromium emscripten"),
     ("wheels", "gcc python3", "chromium curl"), ("wasm", "emscripten npm", "chromium"), ("browser", "emscripten chromium npm", "curl")])
 def test_a_target_names_what_it_needs_and_nothing_else(tmp_path, purpose, needed, others):
     done = subprocess.run([ROOT / "tools" / "setup", purpose], env=bare(tmp_path), capture_output=True, text=True)

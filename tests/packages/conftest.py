@@ -17,6 +17,8 @@ import pytest
 
 from shops import Shop
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # authority.py
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "build" / "counter.so"
 PROGRAM = ROOT / "build" / "sqlite-counter"

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from authority import behind_tls
 from conftest import CLEAN
 
 PYTHON = "/usr/bin/python3"
@@ -29,13 +30,15 @@ class Silent(wsgiref.simple_server.WSGIRequestHandler):
 
 
 @contextlib.contextmanager
-def serving(application):
-    """The URL of an application that this process serves."""
+def serving(application, certificate=None):
+    """The URL of an application that this process serves; behind TLS, if there is a certificate."""
     server = wsgiref.simple_server.make_server("127.0.0.1", 0, application, Threads, Silent)
+    if certificate:
+        server.socket = behind_tls(server.socket, certificate)
     thread = threading.Thread(target=server.serve_forever, args=[0.01], daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http{'s' if certificate else ''}://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
         server.server_close()

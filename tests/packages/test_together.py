@@ -13,8 +13,9 @@ from urllib.parse import quote
 
 import pytest
 
-from conftest import CLEAN, EXAMPLES, ROOT, SEED
-from servers import Cutter, gunicorn, request
+from conftest import CLEAN, EXAMPLES, ROOT, SEED, run
+from authority import Authority
+from servers import Cutter, gunicorn, request, serving
 from shops import Model, Shop
 from test_npm import has, need
 from test_npm_batches import SCRIPTS, packages  # noqa: F401
@@ -51,12 +52,13 @@ def launch(package, request, tmp_path_factory):
     """Starts a process of an implementation; skips where there is none."""
     home = tmp_path_factory.mktemp("together")
 
-    def start(name, cwd=None):
+    def start(name, **variables):
+        environment = {**CLEAN, **variables}
         if name == "cli":
-            return Program(ROOT / "build" / "sqlite-counter", CLEAN)
+            return Program(ROOT / "build" / "sqlite-counter", environment)
         if name == "python":
-            path = os.pathsep.join(map(str, [package, HERE]))
-            return Worker(name, [PYTHON, HERE / "together.py"], env={**CLEAN, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"})
+            path = os.pathsep.join(map(str, [package, HERE, HERE.parent]))
+            return Worker(name, [PYTHON, HERE / "together.py"], env={**environment, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"})
         if not (home / "node_modules").exists():
             if not shutil.which("node") or not has(DRIVER):
                 pytest.skip(f"no node, or no {DRIVER} that it runs")
@@ -64,7 +66,7 @@ def launch(package, request, tmp_path_factory):
             need(DRIVER, home)
             for script in "common.mjs", "worker.mjs":
                 shutil.copy(SCRIPTS / script, home)
-        return Worker(name, ["node", "--no-warnings", "worker.mjs", DRIVER], cwd=home, env=CLEAN)
+        return Worker(name, ["node", "--no-warnings", "worker.mjs", DRIVER], cwd=home, env=environment)
 
     return start
 
@@ -300,8 +302,8 @@ def test_one_of_each_kind_takes_in_the_files_of_another(shop, ask, all_names, fo
 class Served:
     """A file that an implementation serves, with a token for each device; its server may be killed, and is started again."""
 
-    def __init__(self, shop, launch, kind, package, folder):
-        self.shop, self.launch, self.kind, self.package, self.folder = shop, launch, kind, package, folder
+    def __init__(self, shop, launch, kind, package, folder, **options):
+        self.shop, self.launch, self.kind, self.package, self.folder, self.options = shop, launch, kind, package, folder, options
         self.tokens, self.worker, self.stack = {}, None, contextlib.ExitStack()
         self.start()
 
@@ -311,7 +313,7 @@ class Served:
             self.url = url
         else:
             self.worker = self.launch(self.kind)
-            self.url, self.kill_it = self.worker("serve", self.shop.path), self.worker.kill
+            self.url, self.kill_it = self.worker("serve", self.shop.path, **self.options), self.worker.kill
 
     def token(self, device):
         if device.path not in self.tokens:
@@ -340,10 +342,10 @@ DRAWN = SERVERS if IS_LONG else [SERVERS[SEED % 2]]
 def served(shop, launch, package, tmp_path):
     made = []
 
-    def make(kind, file=None):
+    def make(kind, file=None, **options):
         if kind == "gunicorn" and not shutil.which("gunicorn"):
             pytest.skip("no gunicorn")
-        made.append(Served(file or shop("served"), launch, kind, package, tmp_path))
+        made.append(Served(file or shop("served"), launch, kind, package, tmp_path, **options))
         return made[-1]
 
     yield make
@@ -506,6 +508,67 @@ def test_where_the_mark_of_a_server_lies_beyond_the_file_it_gets_everything(shop
         one.count("tea")
         ask(name)("http", one.path, url=server.url, token=server.token(one))
         assert server.shop.content() == one.content()
+
+
+# ---- a CA of its own ----
+
+TRUSTING = {"cli": "CURL_CA_BUNDLE", "python": "SSL_CERT_FILE", "node": "NODE_EXTRA_CA_CERTS"}
+ADVICE = {"cli": "--ca names", "python": "SSL_CERT_FILE names", "node": "NODE_EXTRA_CA_CERTS names"}
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture
+def trusting(launch, authority):
+    """Starts an implementation that is told of the CA."""
+    made = []
+
+    def start(name):
+        made.append(launch(name, **{TRUSTING[name]: str(authority.ca)}))
+        return made[-1]
+
+    yield start
+    for one in made:
+        one.close()
+
+
+@pytest.mark.parametrize("kind", SERVERS[:2])
+def test_whoever_is_told_of_a_ca_syncs_with_its_server(shop, trusting, authority, all_names, served, kind):
+    server = served(kind, certificate=str(authority.certify(kind)))
+    assert server.url.startswith("https://")
+    for number, name in enumerate(all_names, 1):
+        one = shop(name)
+        one.count("tea", 10**number)
+        assert trusting(name)("http", one.path, url=server.url, token=server.token(one))["warnings"] == []
+        assert one.content() == server.shop.content()
+    one = shop("one")
+    run(ROOT / "build" / "sqlite-counter", "sync", "--ca", authority.ca, one.path, server.url, env={**CLEAN, "SQLITE_COUNTER_TOKEN": server.token(one)})
+    assert one.content() == server.shop.content()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_server_that_cannot_prove_who_it_is_sees_no_token(shop, launch, trusting, authority, name):
+    """Not even a request; and nobody asks it again."""
+    one, seen = shop("one"), []
+    one.count("tea")
+
+    def application(environment, start):
+        seen.append(environment["HTTP_AUTHORIZATION"])
+        start("401 Unauthorized", [])
+        return []
+
+    here, elsewhere = authority.certify("here"), authority.certify("elsewhere", "DNS:sync.example")
+    for certificate, client in (here, launch(name)), (elsewhere, trusting(name)):
+        with serving(application, certificate) as url, contextlib.closing(client):
+            with pytest.raises(Failed, match=f"{url}.*: its certificate is not accepted: .*: {ADVICE[name]} a file of certificates to trust"):
+                client("http", one.path, url=url, token="secret")
+    assert seen == []
+    with serving(application, here) as url, pytest.raises(Failed, match="401"):
+        trusting(name)("http", one.path, url=url, token="secret")
+    assert seen == ["Bearer secret"]
 
 
 # ---- bytes ----

@@ -113,10 +113,10 @@ def verbs(counter):
         changes, marks = counter.apply(db, lines)
         return {"changes": changes, "marks": {source: str(mark) for source, mark in marks.items()}}
 
-    def serve(db):
+    def serve(db, certificate=None):
         from servers import serving
         from sqlite_counter.server import Application
-        return running.enter_context(serving(Application(db.path, prefix="/sync"))) + "/sync"
+        return running.enter_context(serving(Application(db.path, prefix="/sync"), certificate)) + "/sync"
 
     def http(db, url, token, scope=None):
         from sqlite_counter import http

@@ -42,6 +42,14 @@ def sentence(text: str) -> str:
     return plain(text)[:500]
 
 
+def unreached(reason: Any) -> str:
+    """`verify_message` has the error of a certificate alone; a Python without TLS has no class of it."""
+    said = getattr(reason, "verify_message", None)
+    if said is None:
+        return f"it cannot be reached: {reason}"
+    return f"its certificate is not accepted: {sentence(str(said)).rstrip('.')}: SSL_CERT_FILE names a file of certificates to trust"
+
+
 class Server:
     def __init__(self, url: str, token: str) -> None:
         try:
@@ -89,7 +97,7 @@ class Server:
                     raise NoAnswer(self.refused(error)) from None
                 raise self.refused(error) from None
         except urllib.error.URLError as error:
-            raise self.fail(f"it cannot be reached: {error.reason}") from error
+            raise self.fail(unreached(error.reason)) from error
         except (OSError, HTTPException, Unreadable) as error:
             raise NoAnswer(self.fail(f"the answer broke off: {sentence(str(error)) or type(error).__name__}: sync again")) from error
 

@@ -3,6 +3,7 @@
 //     node <claims>.mjs DRIVER     better-sqlite3, node:sqlite or sqlite3; COUNTER_SEED repeats a random run
 import fs from "fs";
 import http from "http";
+import https from "https";
 import { handler, load } from "sqlite-counter";
 
 export const driver = process.argv[2];
@@ -43,14 +44,15 @@ export async function contents(db) {
 
 export const idOf = async (db) => (await all(db, "SELECT counter_settle() AS id"))[0].id;
 
-// An HTTP server for one file; url, requests and close().
-export async function serve(db, options, wrap = (handle) => handle) {
+// An HTTP server for one file, behind TLS if there is a certificate; url, requests and close().
+export async function serve(db, options, wrap = (handle) => handle, certificate = null) {
   const handle = handler(db, options);
-  const server = http.createServer(wrap(handle));
+  const pem = certificate && fs.readFileSync(certificate);
+  const server = pem ? https.createServer({ key: pem, cert: pem }, wrap(handle)) : http.createServer(wrap(handle));
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     port: server.address().port,
-    url: `http://127.0.0.1:${server.address().port}/sync`,
+    url: `${pem ? "https" : "http"}://127.0.0.1:${server.address().port}/sync`,
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections?.();

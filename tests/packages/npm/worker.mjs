@@ -35,9 +35,9 @@ const verbs = {
     return { changes, marks: Object.fromEntries([...marks].map(([source, mark]) => [source, String(mark)])) };
   },
   mark: async (db, { source }) => String(await mark(db, source)),
-  async serve(db) {
+  async serve(db, { certificate }) {
     await run(db, "PRAGMA journal_mode = WAL");
-    served.push(await serve(db));
+    served.push(await serve(db, undefined, undefined, certificate));
     return served[served.length - 1].url;
   },
 };
