@@ -185,7 +185,7 @@ static ctr_status take_row_state(ctr_told_row *row, const uint8_t *at, const uin
 static ctr_status take_row_fields(ctr_change_view *change, const uint8_t **at, const uint8_t *end)
 {
     size_t size;
-    uint64_t n, tag;
+    uint64_t n = 0, tag;
     const uint8_t *bytes;
     ctr_status status = ctr_varint_take(at, end, &n);
     if (status == CTR_OK && n > TAG_OF_ROW) status = CTR_NEWER_FORMAT;

@@ -349,7 +349,8 @@ typedef struct ctr_row_giver {
     ctr_packed image; /* owned: the row as bytes */
 } ctr_row_giver;
 
-/* A row that has come: its state by my columns, and its values in their order. Zero it; close it. */
+/* A row that has come: its state by my columns, and its values in their order. Zero it; close
+ * it. */
 typedef struct ctr_taken_row {
     ctr_row_cell cell;     /* owned columns */
     int *map;              /* owned: each of my columns is that of the same number; -1: not given */
