@@ -118,7 +118,9 @@ const char *ctr_text_built(ctr_conn *conn, sqlite3_str *out)
 {
     bool is_empty = sqlite3_str_errcode(out) == SQLITE_OK && sqlite3_str_length(out) == 0;
     char *text = sqlite3_str_finish(out);
-    return is_empty ? "" : keep_text(conn, text);
+    if (!is_empty) return keep_text(conn, text);
+    sqlite3_free(text); /* room for nothing, after an empty text was appended */
+    return "";
 }
 
 void ctr_text_release(ctr_conn *conn, ctr_text *mark)

@@ -407,3 +407,40 @@ INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq,
 SELECT count(*) FROM t_counters_cells WHERE k = 'c';
 --= 1
 INSERT INTO t_counters(t_counters) VALUES('integrity-check');
+
+-- # a-table-that-was-renamed-under-legacy-alter-table-refuses-an-insert-until-it-is-tracked-again
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t VALUES('a', 1), ('b', 2);
+PRAGMA legacy_alter_table = ON;
+ALTER TABLE t RENAME TO s;
+UPDATE s SET n = n + 1 WHERE k = 'a';
+DELETE FROM s WHERE k = 'b';
+INSERT INTO s VALUES('c', 3);
+--! no such table: main.t
+SELECT * FROM t_counters;
+--= a|2
+SELECT counter_track('s');
+--= 0
+INSERT INTO s VALUES('c', 3), ('b', 9);
+INSERT OR REPLACE INTO s VALUES('a', 7);
+SELECT * FROM t_counters ORDER BY k;
+--= a|7
+--= b|9
+--= c|3
+INSERT INTO t_counters(t_counters) VALUES('integrity-check');
+
+-- # a-key-that-is-renamed-under-legacy-alter-table-is-followed
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t VALUES('a', 1), ('b', 2);
+PRAGMA legacy_alter_table = ON;
+ALTER TABLE t RENAME COLUMN k TO code;
+INSERT OR REPLACE INTO t VALUES('a', 5);
+UPDATE t SET code = 'c' WHERE code = 'b';
+SELECT * FROM t_counters ORDER BY k;
+--= a|5
+--= c|2
+INSERT INTO t_counters(t_counters) VALUES('integrity-check');
