@@ -5,11 +5,10 @@
  *
  * No line of the library counts here. In place of a counter table stands the least that could do its
  * work: a virtual table that takes a row and does nothing with it, that writes it to the end of an
- * ordinary table, that writes a cell for it at once or keeps it and writes the cells sorted by key at
- * COMMIT, or that reads an ordinary table with a prepared statement; in place of a tracked column's
- * triggers, one that gives the change to such a table. So these ratios are the most that
- * the same lines of bench.c can reach, or the least that they can cost. Keys, turns and transactions
- * are those of bench.c.
+ * ordinary table, that writes a cell for it at once, or that reads an ordinary table with a prepared
+ * statement; in place of a tracked column's triggers, one that gives the change to such a table. So
+ * these ratios are the most that the same lines of bench.c can reach, or the least that they can
+ * cost. Keys, turns and transactions are those of bench.c.
  *
  * A cell of one shard has CELL bytes here: its id has 16, and clock, value and lengths the others.
  */
@@ -32,21 +31,11 @@ static texts keys; /* BIG of them */
 
 /* ---- the virtual tables ---------------------------------------------------------------------- */
 
-enum { KEY_ROOM = 32, KEPT_ROOM = 1000 };
-
-/* A row kept until COMMIT. */
-typedef struct kept {
-    char key[KEY_ROOM];
-    int size;
-} kept;
-
 /* `append` takes a row that comes; NULL: nothing does. */
 typedef struct least {
     sqlite3_vtab base;
     sqlite3 *db;
     sqlite3_stmt *append, *scan, *look_up;
-    kept rows[KEPT_ROOM];
-    int n_rows;
 } least;
 
 typedef struct cursor {
@@ -179,40 +168,6 @@ static int update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_in
     return sqlite3_reset(table->append);
 }
 
-static int keep(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *id)
-{
-    (void)argc;
-    (void)id;
-    least *table = (least *)base;
-    int size = sqlite3_value_bytes(argv[2]);
-    if (table->n_rows == KEPT_ROOM || size > KEY_ROOM) return SQLITE_FULL;
-    kept *row = &table->rows[table->n_rows];
-    row->size = size;
-    memcpy(row->key, sqlite3_value_text(argv[2]), (size_t)row->size);
-    table->n_rows++;
-    return SQLITE_OK;
-}
-
-/* All keys have one length. */
-static int compare_kept(const void *a, const void *b)
-{
-    return memcmp(((const kept *)a)->key, ((const kept *)b)->key, (size_t)((const kept *)a)->size);
-}
-
-static int write_kept(sqlite3_vtab *base)
-{
-    least *table = (least *)base;
-    qsort(table->rows, (size_t)table->n_rows, sizeof *table->rows, compare_kept);
-    for (int i = 0; i < table->n_rows; i++) {
-        sqlite3_bind_text(table->append, 1, table->rows[i].key, table->rows[i].size, SQLITE_STATIC);
-        sqlite3_step(table->append);
-        int rc = sqlite3_reset(table->append);
-        if (rc != SQLITE_OK) return rc;
-    }
-    table->n_rows = 0;
-    return SQLITE_OK;
-}
-
 static int nothing(sqlite3_vtab *base)
 {
     (void)base;
@@ -240,8 +195,6 @@ static const sqlite3_module module = {
     .xRollback = nothing,
 };
 
-static sqlite3_module keeping; /* the same, but for keep and write_kept */
-
 /* ---- files ----------------------------------------------------------------------------------- */
 
 #define LOG "CREATE TABLE log(n INTEGER PRIMARY KEY, k, by)"
@@ -250,13 +203,9 @@ static sqlite3_module keeping; /* the same, but for keep and write_kept */
 
 static void create_modules(sqlite3 *db)
 {
-    keeping = module;
-    keeping.xUpdate = keep;
-    keeping.xSync = write_kept;
     must(db, sqlite3_create_module(db, "takes", &module, NULL));
     must(db, sqlite3_create_module(db, "appends", &module, (void *)APPEND));
     must(db, sqlite3_create_module(db, "writes", &module, (void *)NEW_CELL));
-    must(db, sqlite3_create_module(db, "sorts", &keeping, (void *)NEW_CELL));
 }
 
 static void load(sqlite3 *db, const char *sql, uint32_t n, uint32_t step)
@@ -449,9 +398,9 @@ static void measure_numbered(const char *name)
 
 /* A cell for each row of the table, in a table like that of a counter table's cells; new ones come
  * by the virtual table `module`. */
-#define CELL_FOR_EACH_ROW(module)                                                               \
-    "CREATE TABLE cells(_id INTEGER PRIMARY KEY, k TEXT NOT NULL, n BLOB NOT NULL, UNIQUE(k));" \
-    "INSERT INTO cells(k, n) SELECT k, zeroblob(24) FROM plain ORDER BY k;"                     \
+#define CELL_FOR_EACH_ROW(module)                                                    \
+    "CREATE TABLE cells(_id INTEGER PRIMARY KEY, k TEXT NOT NULL, n BLOB NOT NULL);" \
+    "INSERT INTO cells(k, n) SELECT k, zeroblob(24) FROM plain ORDER BY k;"          \
     "CREATE VIRTUAL TABLE counted USING " module
 
 /* Each turn inserts rows that the table has never had. */
@@ -584,8 +533,6 @@ int main(int argc, char **argv)
     measure_new("INSERT of new rows, tracked: taken", TRACKED(TAKES));
     measure_new("INSERT of new rows, tracked: cells written at once",
                 TRACKED(CELL_FOR_EACH_ROW("writes")));
-    measure_new("INSERT of new rows, tracked: cells sorted at COMMIT",
-                TRACKED(CELL_FOR_EACH_ROW("sorts")));
     measure_tracked_pull("pull, tracked, 100,000 rows: UPDATEs alone");
     table_end();
     texts_free(&keys);
