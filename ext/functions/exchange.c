@@ -591,6 +591,43 @@ static void fn_end(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     if (ctr_arg_problem(ctx, "counter_changes_end", &problem)) sqlite3_result_int64(ctx, end);
 }
 
+/* Raises the mark from `since` to `upto`. Returns the mark. */
+static int64_t raise_mark(ctr_conn *conn, const ctr_marks_source *source, int64_t since,
+                          int64_t upto)
+{
+    int64_t mark = ctr_marks_of_feed(conn, source);
+    if (mark < since || mark >= upto) return mark;
+    ctr_marks_raise_feed(conn, source, upto);
+    return upto;
+}
+
+void ctr_exchange_show_apart(ctr_conn *conn)
+{
+    if (ctr_rc(conn) == SQLITE_OK) ctr_events_append(conn);
+    if (ctr_rc(conn) == SQLITE_OK) ctr_pull_show_apart(ctr_file_of(conn, "main"));
+    ctr_events_write_ahead(conn);
+}
+
+int64_t ctr_exchange_raise(ctr_conn *conn, const char *name, sqlite3_value *scope, int64_t since,
+                           int64_t upto)
+{
+    int64_t mark = 0;
+    ctr_scope given = {0};
+    ctr_marks_source source;
+    if (ctr_rc(conn) != SQLITE_OK) return 0;
+    if (!ctr_marks_source_of(name, strlen(name), &source))
+        ctr_problem_set(conn, SQLITE_ERROR, "the source %Q is not the name of a file", name);
+    if (scope) ctr_scope_open(&given, conn, scope);
+    if (ctr_rc(conn) == SQLITE_OK && scope && source.scope && strcmp(source.scope, given.text) != 0)
+        ctr_problem_set(conn, SQLITE_ERROR,
+                        "the source has the scope %s in its name, and %s was given as its scope",
+                        source.scope, given.text);
+    if (scope) source.scope = given.text;
+    if (ctr_rc(conn) == SQLITE_OK) mark = raise_mark(conn, &source, since, upto);
+    ctr_scope_close(&given);
+    return mark;
+}
+
 /* Shows rows that are apart, and raises the mark from `since` to `upto`. Returns the mark. */
 static int64_t see(ctr_conn *conn, const ctr_marks_source *source, int64_t since, int64_t upto)
 {
@@ -598,14 +635,8 @@ static int64_t see(ctr_conn *conn, const ctr_marks_source *source, int64_t since
     ctr_session session = {0};
     if (check_tables(conn) && ctr_session_begin(&session, conn, false) == SQLITE_OK) {
         ctr_session_lock(&session, "main");
-        if (ctr_rc(conn) == SQLITE_OK) ctr_events_append(conn);
-        if (ctr_rc(conn) == SQLITE_OK) ctr_pull_show_apart(ctr_file_of(conn, "main"));
-        ctr_events_write_ahead(conn);
-        mark = ctr_marks_of_feed(conn, source);
-        if (mark >= since && mark < upto) {
-            ctr_marks_raise_feed(conn, source, upto);
-            mark = upto;
-        }
+        ctr_exchange_show_apart(conn);
+        mark = raise_mark(conn, source, since, upto);
     }
     ctr_session_end(&session);
     return mark;

@@ -23,6 +23,7 @@ int ctr_aggregates_register(sqlite3 *db, ctr_conn *conn); /* counter_merge(cell)
 int ctr_keys_register(sqlite3 *db, ctr_conn *conn);       /* counter_key to counter_differs */
 int ctr_cells_register(sqlite3 *db, ctr_conn *conn);      /* functions of cells, _shards */
 int ctr_change_register(sqlite3 *db, ctr_conn *conn);     /* counter_change, _json, _of */
+int ctr_lines_register(sqlite3 *db, ctr_conn *conn);      /* counter_lines, counter_take */
 int ctr_increment_register(sqlite3 *db, ctr_conn *conn);  /* counter_inc, _dec, _id, _add */
 int ctr_admin_register(sqlite3 *db, ctr_conn *conn);      /* counter_init, ..., _identity */
 int ctr_exchange_register(sqlite3 *db, ctr_conn *conn);   /* counter_pull, _push, _sync */
@@ -119,6 +120,14 @@ typedef struct ctr_collected_shard {
     int64_t clock, value;
 } ctr_collected_shard;
 uint8_t *ctr_cell_collect(uint32_t life, ctr_collected_shard *collected, size_t n, size_t *size);
+
+/* ==== exchange.c ============================================================================== */
+
+/* Within a session that has locked main: tries rows that are apart again; raises the mark of a
+ * source, of a scope unless that is NULL, from `since` to `upto`, and returns it. */
+void ctr_exchange_show_apart(ctr_conn *conn);
+int64_t ctr_exchange_raise(ctr_conn *conn, const char *name, sqlite3_value *scope, int64_t since,
+                           int64_t upto);
 
 /* ==== status.c ================================================================================ */
 

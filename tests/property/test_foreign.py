@@ -315,9 +315,21 @@ def feed(draw, giver, taker):
     taker.join(giver.model)
 
 
+def take_lines(draw, giver, taker):
+    source, = giver.db.execute("SELECT counter_source()").fetchone()
+    since = taker.db.execute("SELECT counter_mark(?)", (source,)).fetchone()[0] if source and draw.random() < .7 else 0
+    for line, in rows(giver.db, "SELECT line FROM counter_lines(?)", since):
+        rows(taker.db, "SELECT counter_take(?)", line)
+    taker.join(giver.model)
+
+
 def meet(draw, one, two):
     same = one.enforced == two.enforced  # a push writes as this connection does
-    way = draw.choice(["pull", "pull", "feed", "feed", "feed"] + ["push", "sync"] * same)
+    way = draw.choice(["pull", "pull", "feed", "feed", "lines"] + ["push", "sync"] * same)
+    if way == "lines":
+        take_lines(draw, two, one)
+        one.check()
+        return
     if way == "feed":
         feed(draw, two, one)
         one.check()

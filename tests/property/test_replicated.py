@@ -5,6 +5,7 @@ value, and its counters as sets of operations. The stamps are read from the file
 than those that they replace. After each merge the file must show the rows of the joined models, exactly.
 """
 
+import json
 import random
 import sqlite3
 import time
@@ -333,7 +334,7 @@ class Columns(File):
 
 
 def meet(draw, one, other):
-    way = draw.choice(["pull", "push", "sync", "full", "feed"])
+    way = draw.choice(["pull", "push", "sync", "full", "feed", "lines"])
     name = other.path
     attached = draw.random() < .5
     if attached:
@@ -352,6 +353,12 @@ def meet(draw, one, other):
             one.db.execute("INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES (?, ?, ?, ?, ?)", row[:5])
         if draw.random() < .5:  # the end of a batch; it tries rows that are apart again
             one.db.execute("SELECT counter_seen(counter_id(), 0, 0)").fetchall()
+    elif way == "lines":
+        source = rows(other.db, "SELECT counter_source()")[0][0]
+        since = rows(one.db, "SELECT counter_mark(?)", source)[0][0] if source and draw.random() < .5 else 0
+        lines = [line for line, in rows(other.db, "SELECT line FROM counter_lines(?)", since)]
+        answer = json.loads(rows(one.db, "SELECT counter_take(?)", "\n".join(lines * draw.randint(1, 2)))[0][0])
+        assert not lines or answer["marks"][source] == rows(other.db, "SELECT counter_changes_end()")[0][0]
     elif way == "full":
         rows(one.db, "SELECT * FROM counter_pull(?, 'full')", name)
     else:

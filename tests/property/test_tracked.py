@@ -334,7 +334,7 @@ def change(draw, shop, sku):
 
 def meet(draw, one, other):
     """One file meets another, in one of the ways."""
-    way = draw.choice(["pull", "push", "sync", "full", "feed"])
+    way = draw.choice(["pull", "push", "sync", "full", "feed", "lines"])
     name = other.path
     attached = draw.random() < .5
     if attached:
@@ -345,6 +345,9 @@ def meet(draw, one, other):
         for feed_row in rows(other.db, "SELECT * FROM counter_changes(0)"):
             one.db.execute("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)", feed_row[:7])
         one.db.execute("COMMIT")
+    elif way == "lines":
+        for line, in rows(other.db, "SELECT line FROM counter_lines(0)"):
+            rows(one.db, "SELECT counter_take(?)", line)
     elif way == "full":
         rows(one.db, "SELECT * FROM counter_pull(?, 'full')", name)
     else:
