@@ -96,3 +96,26 @@ SELECT * FROM counter_lines(-1);
 --! counter_lines: since must be an INTEGER, 0 or more, not INTEGER -1
 SELECT * FROM counter_lines(0, 2);
 --! counter_lines: own must be 0 or 1, not INTEGER 2
+
+-- # lines-that-are-refused-in-a-transaction-leave-nothing-of-them
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TEMP TABLE body AS SELECT json_object('format', 2, 'source', '00000000-0000-0000-0000-00000000000a', 'since', 0, 'upto', 9, 'changes', json_array(json_object('table', 'v', 'packed', hex(counter_key('a')), 'seq', 1, 'change',
+  hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":1,"value":7}]}}]}'))))) AS line;
+BEGIN;
+INSERT INTO v VALUES('b', 1);
+SELECT counter_take(line || char(10) || replace(line, '"table":"v"', '"table":"w"')) FROM body;
+--! counter_take: line 2: change 1: counter_changes: table w: no counter table was created with this name here: CREATE it first, as at the source
+INSERT INTO v VALUES('b', 1);
+COMMIT;
+SELECT * FROM v;
+--= b|2
+SELECT counter_mark('00000000-0000-0000-0000-00000000000a');
+--= 0
+CREATE TEMP TABLE answers(a);
+INSERT INTO answers SELECT counter_take(line) FROM body;
+--! counter_take: it cannot run inside a statement that writes
+SELECT counter_take(line) FROM body;
+--= {"changes":1,"skipped":0,"marks":{"00000000-0000-0000-0000-00000000000a":9},"warnings":[]}
+SELECT * FROM v ORDER BY k;
+--= a|7
+--= b|2
