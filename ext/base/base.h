@@ -612,6 +612,9 @@ void ctr_arg_free(sqlite3_value **values, int n);
  * itself. */
 bool ctr_arg_take_integer(ctr_conn *conn, sqlite3_value *value, int64_t *n);
 
+/* Opens the bytes of a change. Fails with what is wrong with it. */
+void ctr_arg_change(ctr_conn *conn, ctr_change_view *change, const uint8_t *bytes, size_t size);
+
 /* Returns the value after NUMERIC affinity. */
 ctr_number ctr_arg_number(ctr_conn *conn, sqlite3_value *value);
 

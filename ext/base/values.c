@@ -335,6 +335,19 @@ static ctr_number number_of(sqlite3_value *value, int type)
     return number;
 }
 
+void ctr_arg_change(ctr_conn *conn, ctr_change_view *change, const uint8_t *bytes, size_t size)
+{
+    ctr_status status = ctr_change_open(change, bytes, size);
+    const ctr_told_column *column = &change->column;
+    if (status == CTR_OK) return;
+    if (column->name_size == 0)
+        ctr_problem_set(conn, SQLITE_ERROR, "the change %s", change->wrong);
+    else
+        ctr_problem_set(conn, SQLITE_ERROR, "the change: column %.*s %s",
+                        ctr_utf8_cut((ctr_span){(const char *)column->name, column->name_size}, 60),
+                        column->name, change->wrong);
+}
+
 /* SQLite converts a value in place, and it may be a constant of the statement. A duplicate would
  * belong to no connection, and newer versions convert no such value. So a statement makes the
  * copy. */

@@ -111,13 +111,33 @@ uint8_t *ctr_change_put_answer(uint8_t *out, const uint8_t *answer, size_t size)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static ctr_status take_told_name(const uint8_t **at, const uint8_t *end, ctr_told_column *column)
+/* Notes what is wrong, and with which column, unless something is noted. */
+static ctr_status change_fails(ctr_change_view *change, const ctr_told_column *column,
+                               ctr_status status, const char *wrong)
+{
+    if (status == CTR_OK || change->wrong) return status;
+    change->wrong = wrong;
+    if (column && column->kind) change->column = *column;
+    return status;
+}
+
+static bool is_name(const ctr_told_column *column)
+{
+    return column->name_size > 0 && !memchr(column->name, '\0', column->name_size) &&
+           ctr_utf8_is(column->name, column->name_size);
+}
+
+static ctr_status take_told_name(ctr_change_view *change, const uint8_t **at,
+                                 ctr_told_column *column)
 {
     uint64_t generation;
-    ctr_status status = take_sized(at, end, &column->name, &column->name_size);
-    if (status == CTR_OK && column->name_size == 0) status = CTR_OUT_OF_RANGE;
-    if (status == CTR_OK) status = take_between(at, end, 0, CTR_GENERATION_MAX, &generation);
-    if (status == CTR_OK && *at == end) status = CTR_TRUNCATED;
+    ctr_status status = take_sized(at, change->end, &column->name, &column->name_size);
+    if (status == CTR_OK && !is_name(column))
+        return change_fails(change, NULL, CTR_OUT_OF_RANGE,
+                            "has a column whose name is empty, has a U+0000 or is not UTF-8");
+    if (status == CTR_OK)
+        status = take_between(at, change->end, 0, CTR_GENERATION_MAX, &generation);
+    if (status == CTR_OK && *at == change->end) status = CTR_TRUNCATED;
     if (status != CTR_OK) return status;
     column->generation = (int64_t)generation;
     column->kind = ctr_kind_of_code(*(*at)++);
@@ -125,12 +145,12 @@ static ctr_status take_told_name(const uint8_t **at, const uint8_t *end, ctr_tol
 }
 
 /* Of a regular column: its stamp, then its value, unless it has none. */
-static ctr_status open_regular(ctr_told_column *column, const ctr_told_row *row)
+static ctr_status open_regular(ctr_told_column *column)
 {
     const uint8_t *at = column->state, *end = at + column->size;
     if (at == end) return CTR_TRUNCATED;
     column->stamp = (ctr_column_stamp){.kind = (ctr_stamp_kind)*at++};
-    if (column->stamp.kind > CTR_STAMP_NONE || !row->is) return CTR_OUT_OF_RANGE;
+    if (column->stamp.kind > CTR_STAMP_NONE) return CTR_OUT_OF_RANGE;
     ctr_status status = CTR_OK;
     if (column->stamp.kind == CTR_STAMP_OWN) status = take_told_stamp(&at, end, &column->stamp.own);
     int64_t generation = column->generation, *number = &column->stamp.own.number;
@@ -146,20 +166,28 @@ static ctr_status open_regular(ctr_told_column *column, const ctr_told_row *row)
     return status == CTR_OK && at < end ? CTR_TRAILING : status;
 }
 
-static ctr_status take_told_column(const uint8_t **at, const uint8_t *end, const ctr_told_row *row,
+static ctr_status take_told_column(ctr_change_view *change, const uint8_t **at,
                                    ctr_told_column *column)
 {
     ctr_cell cell;
     *column = (ctr_told_column){.name = NULL};
-    ctr_status status = take_told_name(at, end, column);
-    if (status == CTR_OK) status = take_sized(at, end, &column->state, &column->size);
+    ctr_status status = take_told_name(change, at, column);
+    if (status == CTR_OK) status = take_sized(at, change->end, &column->state, &column->size);
     if (status != CTR_OK) return status;
-    if (!column->kind->stored) return open_regular(column, row);
+    if (!column->kind->stored && !change->row.is)
+        return change_fails(change, column, CTR_OUT_OF_RANGE,
+                            "is regular, and the row is not that of a replicated table");
+    if (!column->kind->stored)
+        return change_fails(change, column, open_regular(column),
+                            "has no stamp and value of a regular column, or another generation "
+                            "than its stamp");
+    if (column->generation % 2 == 0)
+        return change_fails(change, column, CTR_OUT_OF_RANGE,
+                            "is a counter with a cell, and its generation must be odd");
     status = ctr_cell_open(&cell, column->state, column->size);
-    bool of_kind = column->size > 0 && column->state[0] == column->kind->first;
-    bool is_there = column->generation % 2 == 1;
-    if (status == CTR_NOT_A_CELL) return CTR_OUT_OF_RANGE;
-    return status == CTR_OK && (!of_kind || !is_there) ? CTR_OUT_OF_RANGE : status;
+    if (status == CTR_OK && column->state[0] != column->kind->first) status = CTR_NOT_A_CELL;
+    if (status == CTR_NEWER_FORMAT) return status;
+    return change_fails(change, column, status, "has no well-formed cell");
 }
 
 int ctr_change_order(const ctr_told_column *a, const ctr_told_column *b)
@@ -207,19 +235,19 @@ static ctr_status open_told_row(ctr_change_view *change, const uint8_t *at)
     change->at = at;
     const ctr_told_row *row = &change->row;
     if (status == CTR_OK && change->n > 0 && row->is && row->life % 2 == 0)
-        status = CTR_OUT_OF_RANGE; /* a deleted row has nothing */
+        return change_fails(change, NULL, CTR_OUT_OF_RANGE, "tells columns of a deleted row");
     for (uint64_t i = 0; i < change->n && status == CTR_OK; i++, before = column) {
-        status = take_told_column(&at, change->end, row, &column);
+        status = take_told_column(change, &at, &column);
         if (status == CTR_OK && i > 0 && ctr_change_order(&before, &column) >= 0)
-            status = CTR_UNSORTED;
+            status = change_fails(change, &column, CTR_UNSORTED,
+                                  "is not behind the others in the order of names");
     }
     return status == CTR_OK && at < change->end ? CTR_TRAILING : status;
 }
 
-ctr_status ctr_change_open(ctr_change_view *change, const uint8_t *bytes, size_t size)
+static ctr_status open_change_bytes(ctr_change_view *change, const uint8_t *bytes, size_t size)
 {
-    *change = (ctr_change_view){.end = bytes + size};
-    if (size == 0) return CTR_NOT_A_CELL;
+    if (size == 0) return change_fails(change, NULL, CTR_NOT_A_CELL, "is empty");
     const uint8_t *at = bytes + 1;
     change->what = (ctr_change_what)bytes[0];
     switch (bytes[0]) {
@@ -232,28 +260,43 @@ ctr_status ctr_change_open(ctr_change_view *change, const uint8_t *bytes, size_t
     case CTR_TELLS_COLUMN: break;
     default: return bytes[0] > 0 && bytes[0] < CTR_CHANGES_END ? CTR_NEWER_FORMAT : CTR_NOT_A_CELL;
     }
-    ctr_status status = take_told_name(&at, change->end, &change->column);
-    if (status == CTR_OK && !change->column.kind->stored) status = CTR_NEWER_FORMAT;
-    if (status == CTR_OK && change->column.generation == 0) status = CTR_OUT_OF_RANGE;
-    return status == CTR_OK && at < change->end ? CTR_TRAILING : status;
+    ctr_told_column *column = &change->column;
+    ctr_status status = take_told_name(change, &at, column);
+    if (status != CTR_OK) return status;
+    if (column->generation == 0 || (!column->kind->stored && column->generation % 2 == 1))
+        return change_fails(change, column, CTR_OUT_OF_RANGE,
+                            "came or went, and its generation must be 1 or more, that of a regular "
+                            "column even");
+    return at < change->end ? CTR_TRAILING : CTR_OK;
+}
+
+/* What is wrong with the whole. */
+static const char *wrong_change(ctr_status status)
+{
+    switch (status) {
+    case CTR_NEWER_FORMAT:
+        return "was made by a newer version of sqlite-counter: install it here, too";
+    case CTR_NOT_A_CELL: return "is none: its first byte is that of something else";
+    case CTR_TRUNCATED: return "is cut short";
+    case CTR_TRAILING: return "has bytes behind its end";
+    case CTR_NOT_MINIMAL: return "has a number of needless length";
+    default: return "has a number out of range";
+    }
+}
+
+ctr_status ctr_change_open(ctr_change_view *change, const uint8_t *bytes, size_t size)
+{
+    *change = (ctr_change_view){.end = bytes + size};
+    ctr_status status = open_change_bytes(change, bytes, size);
+    if (status == CTR_OK || change->wrong) return status;
+    if (change->what != CTR_TELLS_ROW) change->column = (ctr_told_column){.name = NULL};
+    change->wrong = wrong_change(status);
+    return status;
 }
 
 bool ctr_change_next(ctr_change_view *change, ctr_told_column *column)
 {
     if (change->n == 0) return false;
     change->n--;
-    return take_told_column(&change->at, change->end, &change->row, column) == CTR_OK;
-}
-
-const char *ctr_change_status_text(ctr_status status)
-{
-    switch (status) {
-    case CTR_NOT_A_CELL: return "is no change";
-    case CTR_NEWER_FORMAT:
-        return "was made by a newer version of sqlite-counter: install it here, too";
-    case CTR_OUT_OF_RANGE: return "has a number out of range";
-    case CTR_UNSORTED:
-    case CTR_DOUBLED: return "has columns that are not in the order of their names";
-    default: return ctr_status_text(status);
-    }
+    return take_told_column(change, &change->at, column) == CTR_OK;
 }

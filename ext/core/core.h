@@ -257,7 +257,8 @@ typedef struct ctr_row_image {
  *                       its value as counter_key() packs it, without the first byte, or a byte 0
  *                       for NULL; nothing if it has no stamp
  *     2  floors       nothing: they stand in the key
- *     3  a column     that came or went: the size of its name, the name, the generation, the kind
+ *     3  a column     that came or went: the size of its name, the name, the generation, the kind;
+ *                     a regular column with the generation of the counter that it was
  *     4  an answer    about openings: its bytes (table/openings.c)
  *
  *     stamp: its time, 16 bytes of the id of its writer
@@ -297,7 +298,9 @@ typedef struct ctr_told_column {
 typedef struct ctr_change_view {
     ctr_change_what what;
     ctr_told_row row;
-    ctr_told_column column; /* that came or went; state and size: an answer */
+    ctr_told_column column; /* that came or went; state and size: an answer. After a failure the
+                               column that is to blame; no name: none is */
+    const char *wrong;      /* after a failure, a clause that follows a noun; static text */
 
     /* Private: the columns that are left. */
     uint64_t n;
@@ -821,15 +824,12 @@ uint8_t *ctr_change_put_answer(uint8_t *out, const uint8_t *answer, size_t size)
 int ctr_change_order(const ctr_told_column *a, const ctr_told_column *b);
 
 /* Checks all of the bytes, which the view borrows, but an answer. Fails with CTR_NOT_A_CELL,
- * CTR_NEWER_FORMAT or, if they are damaged, as ctr_cell_open. Times of stamps may lie beyond
- * CTR_STAMP_MAX. */
+ * CTR_NEWER_FORMAT or, if they are damaged, as ctr_cell_open, and then says what is wrong. Times of
+ * stamps may lie beyond CTR_STAMP_MAX. */
 ctr_status ctr_change_open(ctr_change_view *change, const uint8_t *bytes, size_t size);
 
 /* Walks the columns of a row: call it until it returns false. */
 bool ctr_change_next(ctr_change_view *change, ctr_told_column *column);
-
-/* Returns a clause that follows a noun. Static text. */
-const char *ctr_change_status_text(ctr_status status);
 
 /* ==== key.c =================================================================================== */
 
@@ -1032,6 +1032,9 @@ bool ctr_word_names(ctr_span name, const char *text);
 
 /* Returns whether it is UTF-8 (RFC 3629). */
 bool ctr_utf8_is(const void *bytes, size_t size);
+
+/* Returns the longest beginning of UTF-8, of at most `most` bytes, that ends with a character. */
+int ctr_utf8_cut(ctr_span text, int most);
 
 /* Checks a text of one value, and sets `value` to it. Returns NULL or, if it is no such text, a
  * clause that follows a noun: "is cut short". Static text. */

@@ -26,6 +26,13 @@ bool ctr_utf8_is(const void *bytes, size_t size)
     return one > 0;
 }
 
+int ctr_utf8_cut(ctr_span text, int most)
+{
+    if (text.size <= (size_t)most) return (int)text.size;
+    while (most > 0 && ((unsigned char)text.text[most] & 0xc0) == 0x80) most--;
+    return most;
+}
+
 /* Writes a character; returns the end. */
 static char *put_character(char *out, uint32_t letter)
 {

@@ -83,12 +83,20 @@ void ctr_answer_span(ctr_answer *answer, ctr_span text)
     take_copy(answer, made, text.text, text.size);
 }
 
-void ctr_answer_blob(ctr_answer *answer, const uint8_t *bytes, size_t size)
+void ctr_answer_bytes(ctr_answer *answer, const uint8_t *bytes, size_t size)
 {
     item *made = append(answer);
-    if (!made || size == 0) return;
+    if (!made) return;
     made->type = ITEM_BLOB;
     take_copy(answer, made, bytes, size);
+}
+
+void ctr_answer_blob(ctr_answer *answer, const uint8_t *bytes, size_t size)
+{
+    if (size > 0)
+        ctr_answer_bytes(answer, bytes, size);
+    else
+        append(answer);
 }
 
 void ctr_answer_value(ctr_answer *answer, sqlite3_value *value)

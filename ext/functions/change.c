@@ -38,9 +38,7 @@ static void open_told(ctr_conn *conn, sqlite3_value *value, ctr_change_view *cha
     size_t size = (size_t)sqlite3_value_bytes(value);
     if (!bytes && size > 0) ctr_problem_nomem(conn);
     if (ctr_rc(conn) != SQLITE_OK) return;
-    ctr_status status = ctr_change_open(change, bytes, size);
-    if (status != CTR_OK)
-        ctr_problem_set(conn, SQLITE_ERROR, "the change %s", ctr_change_status_text(status));
+    ctr_arg_change(conn, change, bytes, size);
 }
 
 /* ---- as rows --------------------------------------------------------------------------------- */
@@ -66,7 +64,7 @@ static void answer_told_value(ctr_answer *answer, const ctr_key_value *value)
     case CTR_KEY_TEXT:
         ctr_answer_span(answer, (ctr_span){(const char *)value->bytes, value->size});
         break;
-    case CTR_KEY_BLOB: ctr_answer_blob(answer, value->bytes, value->size); break;
+    case CTR_KEY_BLOB: ctr_answer_bytes(answer, value->bytes, value->size); break;
     }
 }
 
@@ -248,7 +246,7 @@ static void refuse_member(change_maker *maker, const char *name, const char *wan
 {
     enum { SHOWN = 40 };
     ctr_problem_set(maker->conn, SQLITE_ERROR, "the member %s must be %s, not %.*s", name, wanted,
-                    (int)(value.size > SHOWN ? SHOWN : value.size), value.text);
+                    ctr_utf8_cut(value, SHOWN), value.text);
 }
 
 /* Reads the members of an object; those that are missing have no text. Refuses others, and one that
@@ -260,7 +258,8 @@ static bool take_json_members(change_maker *maker, ctr_span object, const char *
     ctr_span name, value;
     if (ctr_rc(maker->conn) != SQLITE_OK) return false;
     if (ctr_json_type_of(object) != CTR_JSON_OBJECT) {
-        refuse_member(maker, what, "an object", object);
+        ctr_problem_set(maker->conn, SQLITE_ERROR, "%s must be an object, not %.*s", what,
+                        ctr_utf8_cut(object, 40), object.text);
         return false;
     }
     for (int i = 0; names[i]; i++) values[i] = (ctr_span){NULL, 0};
@@ -269,7 +268,7 @@ static bool take_json_members(change_maker *maker, ctr_span object, const char *
         while (names[i] && !ctr_json_is(name, names[i])) i++;
         if (!names[i])
             ctr_problem_set(maker->conn, SQLITE_ERROR, "%s has no member %.*s", what,
-                            (int)(name.size > 60 ? 60 : name.size), name.text);
+                            ctr_utf8_cut(name, 60), name.text);
         else if (values[i].text)
             ctr_problem_set(maker->conn, SQLITE_ERROR, "%s has the member %s twice", what,
                             names[i]);
@@ -309,7 +308,7 @@ static void take_stamp_of(change_maker *maker, ctr_span value, ctr_stamp *stamp)
     enum { STAMP_NUMBER, STAMP_ID, N };
     ctr_span members[N];
     static const char *const KNOWN[] = {"number", "id", NULL};
-    if (!take_json_members(maker, value, "stamp", KNOWN, members)) return;
+    if (!take_json_members(maker, value, "a stamp", KNOWN, members)) return;
     stamp->number = take_member_integer(maker, "number", members[STAMP_NUMBER], 0, CTR_STAMP_MAX);
     take_member_id(maker, members[STAMP_ID], stamp->id);
 }
@@ -357,7 +356,7 @@ static void make_told_cell(change_maker *maker, ctr_span value, ctr_packed *stat
     enum { LIFE, SUM, SHARDS, N };
     ctr_span members[N];
     static const char *const KNOWN[] = {"life", "value", "shards", NULL};
-    if (!take_json_members(maker, value, "cell", KNOWN, members)) return;
+    if (!take_json_members(maker, value, "a cell", KNOWN, members)) return;
     int64_t life = take_member_integer(maker, "life", members[LIFE], 1, CTR_LIFE_MAX);
     if (ctr_rc(maker->conn) == SQLITE_OK)
         make_shards(maker, members[SHARDS], (uint32_t)life, state);
@@ -469,7 +468,7 @@ static void take_row_member(change_maker *maker, ctr_span value)
     enum { LIFE, STAMP, N };
     ctr_span members[N];
     static const char *const KNOWN[] = {"life", "stamp", NULL};
-    if (!take_json_members(maker, value, "row", KNOWN, members)) return;
+    if (!take_json_members(maker, value, "the member row", KNOWN, members)) return;
     maker->row.is = true;
     maker->row.life =
         (uint32_t)take_member_integer(maker, "life", members[LIFE], 1, CTR_ROW_LIFE_MAX);
@@ -617,11 +616,7 @@ static void fn_change_of(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     ctr_problem_begin(conn, &problem);
     make_change(&maker, json, (size_t)sqlite3_value_bytes(argv[0]));
     ctr_change_view change;
-    if (ctr_rc(conn) == SQLITE_OK) {
-        ctr_status status = ctr_change_open(&change, maker.out.bytes, maker.out.size);
-        if (status != CTR_OK)
-            ctr_problem_set(conn, SQLITE_ERROR, "the change %s", ctr_change_status_text(status));
-    }
+    if (ctr_rc(conn) == SQLITE_OK) ctr_arg_change(conn, &change, maker.out.bytes, maker.out.size);
     if (ctr_arg_problem(ctx, NAME, &problem))
         sqlite3_result_blob64(ctx, maker.out.bytes, maker.out.size, SQLITE_TRANSIENT);
     close_maker(&maker);

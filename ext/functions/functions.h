@@ -80,12 +80,13 @@ struct ctr_answer {
     size_t n, room, row;
 };
 
-/* Append a copy of a value. A NULL text and an empty BLOB become NULL. */
+/* Append a copy of a value. A NULL text becomes NULL, and an empty BLOB, but in ctr_answer_bytes. */
 void ctr_answer_text(ctr_answer *answer, const char *text);
 void ctr_answer_span(ctr_answer *answer, ctr_span text);
 void ctr_answer_integer(ctr_answer *answer, int64_t n);
 void ctr_answer_real(ctr_answer *answer, double x);
 void ctr_answer_blob(ctr_answer *answer, const uint8_t *bytes, size_t size);
+void ctr_answer_bytes(ctr_answer *answer, const uint8_t *bytes, size_t size);
 void ctr_answer_value(ctr_answer *answer, sqlite3_value *value);
 void ctr_answer_id(ctr_answer *answer, const uint8_t *id); /* as text */
 

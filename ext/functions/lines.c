@@ -296,7 +296,7 @@ static const char *member_text(ctr_conn *conn, const char *name, ctr_span value)
     if (is && !text) ctr_problem_nomem(conn);
     if (!is)
         ctr_problem_set(conn, SQLITE_ERROR, "the member %s must be a text, not %.*s", name,
-                        value.text ? (int)(value.size > 40 ? 40 : value.size) : 7,
+                        value.text ? ctr_utf8_cut(value, 40) : 7,
                         value.text ? value.text : "missing");
     if (!text) return NULL;
     size_t size = ctr_json_text(value, text);
@@ -317,7 +317,7 @@ static int64_t member_number(ctr_conn *conn, const char *name, ctr_span value, i
         return n;
     ctr_problem_set(conn, SQLITE_ERROR,
                     "the member %s must be a whole number, %lld or more, not %.*s", name,
-                    (long long)least, value.text ? (int)(value.size > 40 ? 40 : value.size) : 7,
+                    (long long)least, value.text ? ctr_utf8_cut(value, 40) : 7,
                     value.text ? value.text : "missing");
     return 0;
 }
@@ -352,10 +352,9 @@ static size_t member_bytes(lines_taker *to, const char *name, ctr_span value)
         if (is) out[i] = (uint8_t)(16 * high + low);
     }
     if (!is)
-        ctr_problem_set(conn, SQLITE_ERROR,
-                        "the member %s must be a text of hexadecimal digits, not %.*s", name,
-                        value.text ? (int)(value.size > 40 ? 40 : value.size) : 7,
-                        value.text ? value.text : "missing");
+        ctr_problem_set(
+            conn, SQLITE_ERROR, "the member %s must be a text of hexadecimal digits, not %.*s",
+            name, value.text ? ctr_utf8_cut(value, 40) : 7, value.text ? value.text : "missing");
     to->bytes.size += n;
     return n;
 }

@@ -222,7 +222,8 @@ static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_file *
     apply->conflicts = (ctr_conflicts){.file = file};
     ctr_conflicts_set_mine(&apply->conflicts, identity);
     memcpy(apply->conflicts.theirs, change->source, CTR_ID_SIZE);
-    if (change->kind == CTR_CHANGE_COUNTER || change->kind == CTR_CHANGE_ANSWER)
+    if (change->kind == CTR_CHANGE_COUNTER || change->kind == CTR_CHANGE_REGULAR ||
+        change->kind == CTR_CHANGE_ANSWER)
         return check_key_text(apply, change);
     return take_key(apply, change);
 }
@@ -383,50 +384,87 @@ static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_fil
 
 /* ---- a whole row ----------------------------------------------------------------------------- */
 
-/* Checks a counter, or a regular column that was one, and raises it if the source has a higher
- * generation of it. Returns whether it did: then the table is opened again. */
-static bool raise_told(ctr_apply *apply, const ctr_change *change, const ctr_told_column *told,
-                       ctr_file *file)
+/* Returns the name of a column, in the arena. */
+static const char *name_of_told(ctr_conn *conn, const ctr_told_column *told)
 {
-    const char *spelling;
-    const char *name = ctr_text_print(apply->conn, "%.*s", (int)told->name_size, told->name);
-    if (!name) return false;
-    bool counts = told->kind->stored != NULL;
+    return ctr_text_print(conn, "%.*s", (int)told->name_size, (const char *)told->name);
+}
+
+/* Returns whether the source has a higher generation of a column. */
+static bool is_told_ahead(const ctr_apply *apply, const ctr_told_column *told)
+{
+    const char *spelling, *name = name_of_told(apply->conn, told);
+    return name && ctr_shape_generation(&apply->merge.shape, name, &spelling) < told->generation;
+}
+
+/* Checks one column; `n_new` counts those that the table lacks. */
+static void check_told_column(ctr_apply *apply, const ctr_change *change,
+                              const ctr_told_column *told, int *n_new)
+{
+    ctr_cell cell;
+    ctr_conn *conn = apply->conn;
+    const ctr_shape *shape = &apply->merge.shape;
+    const char *spelling, *name = name_of_told(conn, told);
+    int64_t present = name ? ctr_shape_generation(shape, name, &spelling) : 0;
     ctr_change raises = *change;
     raises.column = name;
     raises.generation = told->generation;
-    int64_t present = ctr_shape_generation(&apply->merge.shape, name, &spelling);
-    if (counts && present > 0 && strcmp(spelling, name) != 0)
-        ctr_problem_set(apply->conn, SQLITE_ERROR,
-                        "the counter is spelled %s here: the tables differ", spelling);
-    if (present >= told->generation || ctr_rc(apply->conn) != SQLITE_OK) return false;
-    if (counts) refuse_regular(apply, &raises);
-    if (!counts) refuse_counting(apply, name, told->generation);
-    if (ctr_rc(apply->conn) != SQLITE_OK) return false;
-    raise_counter(apply, &raises, file);
-    close_target(apply);
-    if (ctr_rc(apply->conn) == SQLITE_OK) prepare_change(apply, change, file);
-    return true;
+    if (ctr_rc(conn) != SQLITE_OK) return;
+    if (!told->kind->stored) {
+        if (present < told->generation) refuse_counting(apply, name, told->generation);
+        if (present >= told->generation)
+            ctr_row_feed_refuse_regular(&apply->merge, told); /* it must be one here, too */
+        return;
+    }
+    ctr_cell_open(&cell, told->state, told->size);
+    if (ctr_merge_check_clocks(conn, &cell)) ctr_problem_where(conn, "column %s", name);
+    if (present > 0 && strcmp(spelling, name) != 0)
+        ctr_problem_set(conn, SQLITE_ERROR, "the counter is spelled %s here: the tables differ",
+                        spelling);
+    if (present >= told->generation || ctr_rc(conn) != SQLITE_OK) return;
+    refuse_regular(apply, &raises);
+    if (ctr_declaration_reserves(name))
+        ctr_problem_set(conn, SQLITE_ERROR, "no column can have the name '%s'", name);
+    if (ctr_rc(conn) == SQLITE_OK) ctr_columns_check(shape, conn, apply->merge.entry.name, name);
+    *n_new += present == 0;
 }
 
-/* Checks the columns before anything is written; SQLite cannot roll back one of two writes. */
-static bool check_told(ctr_apply *apply, const ctr_change *change, ctr_file *file)
+/* Checks all columns before anything is written. */
+static void check_told(ctr_apply *apply, const ctr_change *change)
 {
-    ctr_cell cell;
+    int n_new = 0;
+    ctr_told_column told;
+    ctr_conn *conn = apply->conn;
+    ctr_change_view view = change->told;
+    ctr_kinds_check_life(conn, &apply->merge.shape, change->table, has_life(change));
+    while (ctr_rc(conn) == SQLITE_OK && ctr_change_next(&view, &told))
+        check_told_column(apply, change, &told, &n_new);
+    int most = sqlite3_limit(conn->db, SQLITE_LIMIT_COLUMN, -1);
+    if (ctr_rc(conn) == SQLITE_OK && n_new > 0 && n_new > most - apply->merge.shape.n_columns)
+        ctr_problem_set(conn, SQLITE_ERROR,
+                        "the change has %d counters that the table lacks, which has %d columns: "
+                        "the limit is %d",
+                        n_new, apply->merge.shape.n_columns, most);
+}
+
+/* Raises the columns of which the source has a higher generation. Returns whether there are any:
+ * then the table is opened again. */
+static bool raise_told(ctr_apply *apply, const ctr_change *change, ctr_file *file)
+{
     bool rises = false;
     ctr_told_column told;
     ctr_change_view view = change->told;
-    ctr_kinds_check_life(apply->conn, &apply->merge.shape, change->table, has_life(change));
     while (ctr_rc(apply->conn) == SQLITE_OK && ctr_change_next(&view, &told)) {
-        if (!told.kind->stored) continue;
-        ctr_cell_open(&cell, told.state, told.size);
-        if (ctr_merge_check_clocks(apply->conn, &cell))
-            ctr_problem_where(apply->conn, "column %.*s", (int)told.name_size, told.name);
+        if (told.generation == 0 || !is_told_ahead(apply, &told)) continue;
+        const ctr_change raises = {.column = name_of_told(apply->conn, &told),
+                                   .generation = told.generation};
+        rises = true;
+        raise_counter(apply, &raises, file);
     }
-    view = change->told;
-    while (ctr_rc(apply->conn) == SQLITE_OK && ctr_change_next(&view, &told))
-        if (told.generation > 0) rises = raise_told(apply, change, &told, file) || rises;
-    return rises;
+    if (!rises) return false;
+    close_target(apply);
+    if (ctr_rc(apply->conn) == SQLITE_OK) prepare_change(apply, change, file);
+    return true;
 }
 
 static void merge_told_counters(ctr_apply *apply, const ctr_change *change)
@@ -439,7 +477,7 @@ static void merge_told_counters(ctr_apply *apply, const ctr_change *change)
         if (!told.kind->stored) continue;
         ctr_change of = *change;
         of.life = change->told.row.life;
-        of.column = ctr_text_print(apply->conn, "%.*s", (int)told.name_size, told.name);
+        of.column = name_of_told(apply->conn, &told);
         int counter =
             of.column ? ctr_shape_counter_of(&merge->shape, of.column, told.generation) : -1;
         if (counter < 0) continue; /* its generation has risen since */
@@ -452,7 +490,8 @@ static void merge_told_counters(ctr_apply *apply, const ctr_change *change)
 static void apply_told(ctr_apply *apply, const ctr_change *change, ctr_file *file)
 {
     unsigned nth = apply->conn->ended;
-    bool rises = check_told(apply, change, file);
+    check_told(apply, change);
+    bool rises = raise_told(apply, change, file);
     if (ctr_rc(apply->conn) == SQLITE_OK && ctr_merge_find(&apply->merge, apply->keys)) {
         ctr_taken_row row;
         if (ctr_row_feed_join_told(&apply->merge, &change->told, &row)) {
@@ -465,6 +504,20 @@ static void apply_told(ctr_apply *apply, const ctr_change *change, ctr_file *fil
         if (apply->merge.shape.replicated) ctr_row_feed_take_pending(&apply->merge);
     }
     if (rises && ctr_rc(apply->conn) != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
+}
+
+/* A regular column that was a counter at the source, which may have no row that says so. */
+static void apply_regular(ctr_apply *apply, const ctr_change *change, ctr_file *file)
+{
+    const char *spelling;
+    unsigned nth = apply->conn->ended;
+    if (ctr_shape_generation(&apply->merge.shape, change->column, &spelling) >= change->generation)
+        return;
+    refuse_counting(apply, change->column, change->generation);
+    if (ctr_rc(apply->conn) != SQLITE_OK) return;
+    raise_counter(apply, change, file);
+    close_target(apply);
+    if (ctr_rc(apply->conn) != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
 }
 
 /* If the rows cannot be written after the answer was recorded, the transaction must not commit. */
@@ -497,6 +550,8 @@ static int apply_change(ctr_apply *apply, const ctr_change *change)
             apply_to_row(apply, change, file);
         else if (change->kind == CTR_CHANGE_TOLD)
             apply_told(apply, change, file);
+        else if (change->kind == CTR_CHANGE_REGULAR)
+            apply_regular(apply, change, file);
         else
             apply_to_counter(apply, change, file);
     }
@@ -841,8 +896,9 @@ static void check_common(ctr_conn *conn, sqlite3_value **columns)
         check_type(conn, columns, COLUMN_KEY_COLUMNS, SQLITE_TEXT, "TEXT");
     if (sqlite3_value_type(columns[COLUMN_DEVICE]) != SQLITE_NULL)
         check_type(conn, columns, COLUMN_DEVICE, SQLITE_TEXT, "TEXT");
-    for (int i = COLUMN_SINCE; i <= COLUMN_OWN; i++)
-        if (i != COLUMN_KEY_COLUMNS && sqlite3_value_type(columns[i]) != SQLITE_NULL)
+    for (int i = COLUMN_SINCE; i <= COLUMN_WHOLE; i++)
+        if (i != COLUMN_KEY_COLUMNS && i != COLUMN_SCOPE && i != COLUMN_DEVICE &&
+            sqlite3_value_type(columns[i]) != SQLITE_NULL)
             ctr_problem_set(conn, SQLITE_ERROR, "column %s cannot be written", NAMES[i]);
 }
 
@@ -874,20 +930,20 @@ static void take_told(ctr_conn *conn, ctr_change *change, sqlite3_value **column
             ctr_problem_set(conn, SQLITE_ERROR, "column %s cannot be written beside a change",
                             NAMES[i]);
     if (ctr_rc(conn) != SQLITE_OK) return;
-    ctr_status status = ctr_change_open(told, bytes, size);
-    if (status != CTR_OK)
-        ctr_problem_set(conn, SQLITE_ERROR, "the change %s", ctr_change_status_text(status));
-    if (status != CTR_OK) return;
+    ctr_arg_change(conn, told, bytes, size);
+    if (ctr_rc(conn) != SQLITE_OK) return;
     switch (told->what) {
     case CTR_TELLS_FLOORS: change->kind = CTR_CHANGE_FLOORS; break;
     case CTR_TELLS_ANSWER: change->kind = CTR_CHANGE_ANSWER; break;
-    case CTR_TELLS_COLUMN: change->kind = CTR_CHANGE_COUNTER; break;
+    case CTR_TELLS_COLUMN:
+        change->kind = told->column.kind->stored ? CTR_CHANGE_COUNTER : CTR_CHANGE_REGULAR;
+        break;
     default: change->kind = CTR_CHANGE_TOLD; break;
     }
     change->cell = told->column.state;
     change->cell_size = told->column.size;
     change->generation = told->column.generation;
-    if (change->kind == CTR_CHANGE_COUNTER)
+    if (told->what == CTR_TELLS_COLUMN)
         change->column = ctr_text_print(conn, "%.*s", (int)told->column.name_size,
                                         (const char *)told->column.name);
 }

@@ -391,6 +391,15 @@ void ctr_row_feed_write_taken(ctr_merge *merge, ctr_taken_row *row)
     ctr_merge_write_values(merge, row->shown);
 }
 
+void ctr_row_feed_refuse_regular(const ctr_merge *merge, const ctr_told_column *told)
+{
+    const ctr_registry *registry = merge->shape.replicated ? ctr_regular_of(merge->row.tab) : NULL;
+    const ctr_row_column column = {
+        .name = told->name, .size = told->name_size, .stamp = told->stamp};
+    if (registry && ctr_regular_named(registry, (const char *)told->name, told->name_size) < 0)
+        refuse_column(merge, registry, &column);
+}
+
 /* Sets the stamps of my columns, and makes a row of the values that were told. */
 static void take_told_columns(ctr_merge *merge, ctr_change_view change, ctr_taken_row *row)
 {
@@ -733,7 +742,7 @@ static void tell_of_table(ctr_feed *feed)
     const ctr_told_column told = {.name = (const uint8_t *)feed->column,
                                   .name_size = feed->column ? strlen(feed->column) : 0,
                                   .generation = feed->generation,
-                                  .kind = ctr_kind_counter()};
+                                  .kind = feed->again ? ctr_kind_regular() : ctr_kind_counter()};
     size_t size = CTR_CHANGE_HEADER_MAX + told.name_size + feed->cell.size;
     feed->change.size = 0;
     uint8_t *out = ctr_pack_room(feed->source.conn, &feed->change, size);
@@ -887,8 +896,8 @@ static void read_own_ids(ctr_feed *feed)
     sqlite3_finalize(row);
 }
 
-/* Returns whether the counter has been dropped to become a regular column. Then the stamps of that
- * tell its generation, and a file that counts it still asks what to do. */
+/* Returns whether the counter has been dropped to become a regular column: then a file that counts
+ * it still asks what to do. */
 static bool is_regular_again(const ctr_feed *feed, const char *name)
 {
     const ctr_registry *registry = feed->shape.replicated ? ctr_regular_of(feed->row.tab) : NULL;
@@ -916,7 +925,8 @@ static bool step_in_table(ctr_feed *feed)
     while ((name = ctr_shape_ever(shape, feed->named, &generation))) {
         int i = feed->named++;
         if (i < shape->n_counters && !shape->columns[shape->counters[i]].listed) continue;
-        if (is_regular_again(feed, name)) continue;
+        feed->again = is_regular_again(feed, name);
+        if (feed->again && !feed->query.whole) continue;
         feed->column = name;
         feed->generation = generation;
         feed->number = 0;

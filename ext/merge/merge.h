@@ -441,6 +441,7 @@ typedef struct ctr_feed {
     int n_places;
     ctr_row_giver row_giver; /* of a replicated table */
     bool gives_row;          /* it is the next one */
+    bool again;              /* the counter at hand is a regular column again */
 } ctr_feed;
 
 /* Merges the changes of a feed (merge/feed.c) into main, one at a time, in any order.
@@ -458,7 +459,8 @@ typedef enum ctr_change_kind {
     CTR_CHANGE_COUNTER,
     CTR_CHANGE_ROW, /* of a replicated table */
     CTR_CHANGE_ANSWER,
-    CTR_CHANGE_TOLD /* a whole row */
+    CTR_CHANGE_TOLD,   /* a whole row */
+    CTR_CHANGE_REGULAR /* a regular column that was a counter */
 } ctr_change_kind;
 
 typedef struct ctr_change {
@@ -828,8 +830,11 @@ void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size);
  * row has not come yet; one of an earlier life is over. */
 bool ctr_row_feed_admits(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell);
 
-/* Joins the row of a change with the one at hand. Returns whether there is something to write: then
+/* Fails if the table has a regular column that this file does not replicate yet.
+ *
+ * The next joins the row of a change with the one at hand. Returns whether there is something to write: then
  * the caller merges the counters, and writes the row. It closes `row` in any case. */
+void ctr_row_feed_refuse_regular(const ctr_merge *merge, const ctr_told_column *told);
 bool ctr_row_feed_join_told(ctr_merge *merge, const ctr_change_view *change, ctr_taken_row *row);
 void ctr_row_feed_write_taken(ctr_merge *merge, ctr_taken_row *row);
 void ctr_row_feed_close_taken(ctr_taken_row *row);

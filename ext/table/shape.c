@@ -414,6 +414,8 @@ void ctr_key_json_append(sqlite3_str *out, const ctr_key_value *value)
     case CTR_KEY_REAL:
         if (isinf(value->real)) /* JSON has no infinity: 9e999 is read as one */
             sqlite3_str_appendall(out, value->real > 0 ? "9e999" : "-9e999");
+        else if (value->real == 0.0)
+            sqlite3_str_appendall(out, signbit(value->real) ? "-0.0" : "0.0");
         else
             sqlite3_str_appendf(out, "%!.17g", value->real);
         break;

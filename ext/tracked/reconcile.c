@@ -575,17 +575,17 @@ static bool is_disorder(const ctr_table *table)
     return table->reports->disorder_in == table->joined.conn->ended + 1;
 }
 
-/* While the library writes a merged row, a row has left its place that it does not delete. */
+/* A row has left its place, or may do so at once, but for the one that the library deletes. */
 static void note_left(ctr_table *table)
 {
-    const ctr_writing *writing = own_write_of(table);
-    bool deletes = writing && !writing->want;
-    if (own_write_runs(table->file) && !deletes)
-        table->reports->left_in = table->joined.conn->ended + 1;
+    ctr_writing *writing = own_write_of(table);
+    bool deletes = writing && !writing->want && !writing->left;
+    if (writing) writing->left = true; /* a trigger may bring it back */
+    if (!deletes) table->reports->left_in = table->joined.conn->ended + 1;
 }
 
-/* Returns whether the row of an INSERT is where it was inserted: no trigger that ran before ours
- * has deleted it. */
+/* Returns whether the row of an INSERT is where it was inserted: a trigger that ran before ours may
+ * have deleted, replaced or moved it. Until the transaction ends, rows that left stay away. */
 static bool is_at_home(const ctr_table *table)
 {
     return !is_disorder(table) && table->reports->left_in != table->joined.conn->ended + 1;
@@ -1042,6 +1042,7 @@ static void reconcile_may_go(ctr_tracked_row *row)
         return;
     }
     ctr_row_leave(table->row);
+    note_left(table);
     ctr_may_go it = {table->row->rowid, own_write_runs(table->file)};
     for (int i = 0; i < table->reports->n_may_go; i++)
         if (table->reports->may_go[i].rowid == it.rowid &&

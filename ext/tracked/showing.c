@@ -487,6 +487,8 @@ void ctr_showing_list(ctr_showing *showing, int64_t rowid, sqlite3_value **keys,
         ctr_showing_value(showing, i, &before[i], &showing->from[i]);
         if (apart.is_in[i]) showing->from[i] = apart.shown[i];
     }
+    if (!there && live && !apart.waits) /* a row in which nothing was counted has no cells */
+        there = ctr_writing_look(&showing->writing, keys, showing->from, NULL);
     if (there || live)
         ctr_showing_set_apart(showing, rowid, there ? showing->from : NULL, now);
     else

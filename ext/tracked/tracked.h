@@ -186,6 +186,7 @@ typedef struct ctr_writing {
     bool reported; /* our trigger has seen the values to show */
     bool aside;    /* the row is apart: a trigger changed it, or the table took no counters */
     bool ended;    /* a trigger deleted the row, and with it the life of its counters */
+    bool left;     /* the row has left its place */
     bool undone;   /* a savepoint was rolled back: no statement may go on from where it stands */
     bool strict;   /* overrides constraints that say REPLACE or ROLLBACK */
     bool together; /* with rows that refer to it: the caller undoes it if a foreign key is broken */
@@ -342,7 +343,7 @@ typedef struct ctr_reports {
     size_t room_may_go;
     unsigned may_go_in;   /* the transaction in which they were noted */
     unsigned disorder_in; /* the last transaction in which one ran before ours, from 1 */
-    unsigned left_in;     /* the last one in which a row left while a merged one was written */
+    unsigned left_in;     /* the last one in which a row left its place */
 } ctr_reports;
 
 /* ==== tracked.c =============================================================================== */

@@ -395,7 +395,7 @@ static answer_of_table run_shown(ctr_writing *writing, sqlite3_stmt *statement,
     }
     sqlite3_int64 inserted = sqlite3_last_insert_rowid(db);
     writing->want = want;
-    writing->reported = writing->aside = writing->ended = false;
+    writing->reported = writing->aside = writing->ended = writing->left = false;
     writing->file->writing = writing;
     answer_of_table answer = step_shown(writing, statement);
     writing->file->writing = outer;

@@ -188,7 +188,7 @@ static void bytes_that_say_something_else_are_refused(void **state)
     assert_status("\x01\x01\x01\x01\x02\x01\x01n\x00\x02\x01\x02", CTR_OUT_OF_RANGE);
     assert_status("\x01\x00\x01\x01n\x00\x02\x02\x00\x00",
                   CTR_OUT_OF_RANGE);                                  /* no row, a regular */
-    assert_status("\x01\x00\x01\x01n\x01\x01\x00", CTR_OUT_OF_RANGE); /* an empty cell */
+    assert_status("\x01\x00\x01\x01n\x01\x01\x00", CTR_NOT_A_CELL); /* an empty cell */
     assert_status("\x01\x00\x01\x01n\x02\x01\x02\xc1\x02", CTR_OUT_OF_RANGE); /* that was dropped */
     assert_status("\x01\x00\x01\x00\x01\x01\x02\xc1\x02", CTR_OUT_OF_RANGE);  /* without a name */
     assert_status("\x03\x01n\x00\x01", CTR_OUT_OF_RANGE);

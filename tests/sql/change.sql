@@ -34,6 +34,20 @@ SELECT kind FROM counter_change(counter_change_of('{"tells":"floors"}'));
 SELECT hex(counter_change_of('{"tells":"floors"}')), hex(counter_change_of('{"tells":"row","row":{"life":2},"columns":[]}'));
 --= 02|010101010200
 
+-- # a-value-comes-back-as-it-was-told
+CREATE TABLE r(k TEXT PRIMARY KEY, b);
+SELECT counter_replicate('r');
+--= 0
+INSERT INTO r VALUES('a', x''), ('b', -0.0), ('c', 9e999), ('d', ''), ('e', NULL);
+SELECT typeof(value), quote(value) FROM counter_changes(0) AS f, counter_change(f.change) AS c WHERE f.whole = 1 AND c.column_name = 'b' ORDER BY f.key;
+--= blob|X''
+--= real|0.0
+--= real|Inf
+--= text|''
+--= null|NULL
+SELECT min(counter_change_of(counter_change_json(change)) = change) FROM counter_changes(0) WHERE whole = 1;
+--= 1
+
 -- # shards-come-in-any-order-and-columns-too
 SELECT counter_change_of('{"columns":[{"name":"b","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"value":1,"clock":2,"id":"00000000-0000-0000-0000-00000000000b"},{"id":"00000000-0000-0000-0000-00000000000a","clock":1,"value":-1}]}},{"name":"a","kind":"counter","generation":1,"cell":{"life":2}}],"tells":"row"}') =
        counter_change_of('{"tells":"row","columns":[{"name":"a","kind":"counter","generation":1,"cell":{"life":2}},{"name":"b","kind":"counter","generation":1,"cell":{"life":1,"value":0,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":1,"value":-1},{"id":"00000000-0000-0000-0000-00000000000b","clock":2,"value":1}]}}]}');
@@ -49,7 +63,7 @@ SELECT counter_change_of('{}');
 SELECT counter_change_of('{"tells":"row"}');
 --! counter_change_of: the member columns must be an array, not missing
 SELECT counter_change_of('{"tells":"row","columns":[1]}');
---! counter_change_of: the member a column must be an object, not 1
+--! counter_change_of: a column must be an object, not 1
 SELECT counter_change_of('{"tells":"row","columns":[],"colour":1}');
 --! counter_change_of: a row has no member "colour"
 SELECT counter_change_of('{"tells":"floors","tells":"floors"}');
@@ -67,7 +81,17 @@ SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter"
 SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":1,"value":1.5}]}}]}');
 --! counter_change_of: the member value must be -9223372036854775808 ... 9223372036854775807, not 1.5
 SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"regular","generation":0,"stamp":null}]}');
---! counter_change_of: the change has a number out of range
+--! counter_change_of: the change: column n is regular, and the row is not that of a replicated table
+SELECT counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":2,"cell":{"life":2}}]}');
+--! counter_change_of: the change: column n is a counter with a cell, and its generation must be odd
+SELECT counter_change_of('{"tells":"column","name":"n","kind":"regular","generation":3}');
+--! counter_change_of: the change: column n came or went, and its generation must be 1 or more, that of a regular column even
+SELECT counter_change_of('{"tells":"row","row":{"life":2},"columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":2}}]}');
+--! counter_change_of: the change tells columns of a deleted row
+SELECT counter_change_of('{"tells":"row","columns":[{"name":"n\u0000zz","kind":"counter","generation":1,"cell":{"life":2}}]}');
+--! counter_change_of: the change has a column whose name is empty, has a U+0000 or is not UTF-8
+SELECT counter_change_of('{"tells":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxéé"}');
+--! counter_change_of: the member tells must be "row", "floors", "column" or "answer", not "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
 SELECT counter_change_of('{"tells":"row","row":{"life":1},"columns":[]}');
 --! counter_change_of: a row with an odd life has a stamp
 SELECT counter_change_of('{"tells":"row","row":{"life":2,"stamp":{"number":1,"id":"00000000-0000-0000-0000-00000000000a"}},"columns":[]}');
@@ -87,14 +111,18 @@ SELECT counter_change_of(x'01');
 
 -- # bytes-that-are-no-change-are-refused-by-a-sentence
 SELECT counter_change_json(x'');
---! counter_change_json: the change is no change
+--! counter_change_json: the change is empty
 SELECT counter_change_json(x'05');
 --! counter_change_json: the change was made by a newer version of sqlite-counter: install it here, too
 SELECT counter_change_json(x'0100');
---! counter_change_json: the change is truncated
+--! counter_change_json: the change is cut short
 SELECT counter_change_json('a');
 --! counter_change_json: the change must be a BLOB, from counter_changes, not TEXT 'a'
 SELECT * FROM counter_change(x'0200');
---!~ counter_change: the change *
+--! counter_change: the change has bytes behind its end
+SELECT counter_change_json(x'40');
+--! counter_change_json: the change is none: its first byte is that of something else
+SELECT counter_change_json(x'010001016E010102C101');
+--! counter_change_json: the change: column n has no well-formed cell
 SELECT * FROM counter_change;
 --! counter_change: one argument is needed, a change, from counter_changes

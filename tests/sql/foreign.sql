@@ -445,3 +445,20 @@ SELECT sum(rows_changed) FROM counter_push('office');
 SELECT row_key, state, why FROM counter_tracked('office') WHERE row_key IS NOT NULL ORDER BY row_key;
 --= ('a')|differs|FOREIGN KEY constraint failed
 --= ('m')|waits|FOREIGN KEY constraint failed
+
+-- # a-row-without-a-count-that-a-foreign-key-may-touch-shows-what-a-feed-brings
+CREATE TABLE par(id TEXT PRIMARY KEY);
+PRAGMA foreign_keys = ON;
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER, p TEXT REFERENCES par(id));
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t(k) VALUES('c');
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES('t', counter_key('c'), 'n', 1, counter_inc(NULL, 10, '00000000-0000-0000-0000-00000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+SELECT * FROM t;
+--= c|NULL|NULL
+SELECT counter_seen(counter_id(), 0, 0);
+--= 0
+SELECT * FROM t;
+--= c|10|NULL
+SELECT count(*) FROM counter_tracked WHERE row_key IS NOT NULL;
+--= 0

@@ -444,3 +444,85 @@ SELECT * FROM t_counters ORDER BY k;
 --= a|5
 --= c|2
 INSERT INTO t_counters(t_counters) VALUES('integrity-check');
+
+-- # a-row-that-a-trigger-moves-before-ours-tells-of-its-insertion-is-away
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t VALUES('c', 5);
+DELETE FROM t;
+CREATE TEMP TRIGGER app AFTER INSERT ON main.t WHEN NEW.rowid < 100 BEGIN UPDATE t SET rowid = rowid + 100 WHERE k = NEW.k; END;
+INSERT INTO t VALUES('c', 7);
+INSERT INTO t_counters(t_counters) VALUES('integrity-check');
+UPDATE t SET n = n + 1;
+SELECT * FROM t_counters;
+--= c|8
+INSERT INTO t_counters(t_counters) VALUES('integrity-check');
+
+-- # a-row-that-replaces-itself-and-is-deleted-by-a-trigger-is-away
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+CREATE TRIGGER app AFTER INSERT ON t WHEN NEW.n = 5 BEGIN DELETE FROM t WHERE k = NEW.k; END;
+INSERT INTO t VALUES('c', 4);
+UPDATE t SET n = 5;
+INSERT OR REPLACE INTO t VALUES('q', 1);
+REPLACE INTO t(rowid, k, n) VALUES(1, 'c', 5);
+INSERT INTO t(rowid, k, n) VALUES(9, 'c', 3);
+SELECT * FROM t_counters ORDER BY k;
+--= c|3
+--= q|1
+INSERT INTO t_counters(t_counters) VALUES('integrity-check');
+
+-- # a-row-that-takes-key-and-row-id-at-once-and-is-deleted-by-a-trigger-is-away
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t VALUES('a', 5), ('c', 5);
+CREATE TEMP TRIGGER app AFTER UPDATE ON main.t WHEN NEW.k = 'c' BEGIN DELETE FROM t WHERE k = NEW.k; END;
+UPDATE OR REPLACE t SET k = 'c', rowid = 2 WHERE k = 'a';
+DROP TRIGGER app;
+INSERT INTO t(rowid, k, n) VALUES(7, 'c', 3);
+UPDATE t SET n = n + 1;
+SELECT * FROM t_counters;
+--= c|4
+INSERT INTO t_counters(t_counters) VALUES('integrity-check');
+
+-- # a-merged-row-whose-place-a-trigger-gives-to-another-is-away
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t VALUES('a', 1);
+CREATE TEMP TRIGGER app AFTER INSERT ON main.t WHEN NEW.k = 'c' BEGIN INSERT OR REPLACE INTO t(rowid, k, n) VALUES(NEW.rowid, 'z', 1); END;
+INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES('t', counter_key('c'), 'n', 1, counter_inc(NULL, 5, '00000000-0000-0000-0000-00000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO t_counters(t_counters) VALUES('integrity-check');
+DROP TRIGGER app;
+INSERT INTO t VALUES('c', 2);
+UPDATE t SET n = n + 1;
+SELECT * FROM t_counters ORDER BY k;
+--= a|2
+--= c|3
+--= z|2
+INSERT INTO t_counters(t_counters) VALUES('integrity-check');
+
+-- # a-merged-deletion-that-one-trigger-undoes-and-another-moves-leaves-the-row-away
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t VALUES('c', 5);
+CREATE TEMP TRIGGER again AFTER DELETE ON main.t BEGIN INSERT INTO t(rowid, k, n) VALUES(OLD.rowid, OLD.k, 7); END;
+CREATE TEMP TRIGGER moves AFTER INSERT ON main.t WHEN NEW.rowid < 100 BEGIN UPDATE t SET rowid = rowid + 100 WHERE k = NEW.k; END;
+ATTACH ':memory:' AS o;
+CREATE TABLE o.t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('o.t', 'n');
+--= 0
+SELECT rows_changed FROM counter_push('o');
+--= 1
+DELETE FROM o.t;
+SELECT rows_changed FROM counter_pull('o');
+--= 1
+INSERT INTO t_counters(t_counters) VALUES('integrity-check');
+UPDATE main.t SET n = n + 1;
+SELECT * FROM t_counters;
+--= c|8
+INSERT INTO t_counters(t_counters) VALUES('integrity-check');
