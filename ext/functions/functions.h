@@ -80,7 +80,8 @@ struct ctr_answer {
     size_t n, room, row;
 };
 
-/* Append a copy of a value. A NULL text becomes NULL, and an empty BLOB, but in ctr_answer_bytes. */
+/* Append a copy of a value. A NULL text becomes NULL; so does an empty BLOB, but not in
+ * ctr_answer_bytes. */
 void ctr_answer_text(ctr_answer *answer, const char *text);
 void ctr_answer_span(ctr_answer *answer, ctr_span text);
 void ctr_answer_integer(ctr_answer *answer, int64_t n);

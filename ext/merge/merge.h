@@ -830,11 +830,11 @@ void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size);
  * row has not come yet; one of an earlier life is over. */
 bool ctr_row_feed_admits(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell);
 
-/* Fails if the table has a regular column that this file does not replicate yet.
- *
- * The next joins the row of a change with the one at hand. Returns whether there is something to write: then
- * the caller merges the counters, and writes the row. It closes `row` in any case. */
+/* Fails if the table has a regular column of this name that this file does not replicate yet. */
 void ctr_row_feed_refuse_regular(const ctr_merge *merge, const ctr_told_column *told);
+
+/* Joins the row of a change with the one at hand. Returns whether there is something to write: then
+ * the caller merges the counters, and writes the row. It closes `row` in any case. */
 bool ctr_row_feed_join_told(ctr_merge *merge, const ctr_change_view *change, ctr_taken_row *row);
 void ctr_row_feed_write_taken(ctr_merge *merge, ctr_taken_row *row);
 void ctr_row_feed_close_taken(ctr_taken_row *row);
