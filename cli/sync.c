@@ -161,6 +161,7 @@ static void sync_with_many(cli *c, const cli_arguments *given)
     if (given->watch) cli_watch_open(&watch);
     while (goes_on) {
         cli_rows rows = {0};
+        if (given->watch) cli_watch_begin(&watch, &file);
         if (is_url(other))
             cli_http_sync(&file, given, &rows);
         else

@@ -5,6 +5,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -67,11 +68,17 @@ static bool wait_for_events(const cli_watch *watch)
     return any;
 }
 
+void cli_watch_begin(cli_watch *watch, cli_file *file)
+{
+    watch->version = cli_integer(file, "PRAGMA data_version");
+}
+
 bool cli_watch_wait(cli_watch *watch, cli_file *file, int seconds)
 {
-    int64_t version = cli_integer(file, "PRAGMA data_version");
+    fflush(stdout);
     for (int i = 0; i < seconds * 1000 / BETWEEN && !is_stopped; i++)
-        if (wait_for_events(watch) || cli_integer(file, "PRAGMA data_version") != version) break;
+        if (wait_for_events(watch) || cli_integer(file, "PRAGMA data_version") != watch->version)
+            break;
     file->c->failed = false; /* the file was locked: the next round tries again */
     return !is_stopped;
 }

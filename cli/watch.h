@@ -5,7 +5,8 @@
 #include "cli/cli.h"
 
 typedef struct cli_watch {
-    int events; /* of inotify, -1: there is none */
+    int events;      /* of inotify, -1: there is none */
+    int64_t version; /* of the data of the file, before the round */
 } cli_watch;
 
 /* From now on an interrupt, or a request to end, only makes cli_watch_is_stopped true. */
@@ -16,9 +17,11 @@ bool cli_watch_is_stopped(void);
 /* Watches a directory, from now on or still. */
 void cli_watch_add(cli_watch *watch, const char *directory);
 
-/* Waits for a change in a directory or by another connection to the file, at most for so many
- * seconds.
- * Returns false if the user wants to stop. */
+/* Begins a round: what others commit to the file from now on ends the wait. */
+void cli_watch_begin(cli_watch *watch, cli_file *file);
+
+/* Shows what was printed, and waits for a change in a directory or by another connection to the
+ * file, at most for so many seconds. Returns false if the user wants to stop. */
 bool cli_watch_wait(cli_watch *watch, cli_file *file, int seconds);
 
 #endif

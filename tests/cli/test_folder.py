@@ -284,6 +284,16 @@ def test_watch_carries_on_until_it_is_told_to_stop(place):
     assert rows("a.db", "SELECT n FROM v") == rows("b.db", "SELECT n FROM v") == [(33,)]
 
 
+def test_watch_shows_each_round_at_once_in_a_pipe_too(place):
+    with subprocess.Popen([PROGRAM, "sync", "--watch", "a.db", "shared"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True) as watching:
+        shown = watching.stdout.readline()
+        runs = watching.poll() is None
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(30) == 0
+        assert shown.startswith("gave\t") and runs
+
+
 # ---- random worlds ----------------------------------------------------------------------------------------------------
 
 class World:
