@@ -219,6 +219,8 @@ void ctr_session_end(ctr_session *session)
             if (!sqlite3_get_autocommit(conn->db)) roll_back(session);
         }
     }
+    /* If none of our tables has joined the transaction, nobody hears of its end. */
+    if (session->alone && sqlite3_get_autocommit(conn->db)) conn->spoiled = false;
     ctr_problem_try(conn, &kept);
     set_spill_back(session);
     ctr_problem_close(&kept);
