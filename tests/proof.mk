@@ -129,7 +129,7 @@ FUZZER := -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 $(eval $(call objects,fuzz,clang,-DSQLITE_CORE -g -O1 -fsanitize=fuzzer-no-link,address,undefined \
 	-fno-sanitize-recover=all))
 
-build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h $(SOURCES:%.c=build/fuzz/%.o)
+build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) $(SOURCES:%.c=build/fuzz/%.o)
 	$(TELL) CC $@
 	$(Q)clang -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(FUZZER) $(filter %.c %.o,$^) -lsqlite3 $(UUID) -o $@
 

@@ -612,6 +612,11 @@ void ctr_arg_free(sqlite3_value **values, int n);
  * itself. */
 bool ctr_arg_take_integer(ctr_conn *conn, sqlite3_value *value, int64_t *n);
 
+/* Returns an integer between `least` and `most`. Fails, with 0, if it is none: "<what> must be
+ * <wanted>, not ...". */
+int64_t ctr_arg_between(ctr_conn *conn, const char *what, const char *wanted, sqlite3_value *value,
+                        int64_t least, int64_t most);
+
 /* Opens the bytes of a change. Fails with what is wrong with it. */
 void ctr_arg_change(ctr_conn *conn, ctr_change_view *change, const uint8_t *bytes, size_t size);
 

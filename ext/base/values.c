@@ -335,6 +335,16 @@ static ctr_number number_of(sqlite3_value *value, int type)
     return number;
 }
 
+int64_t ctr_arg_between(ctr_conn *conn, const char *what, const char *wanted, sqlite3_value *value,
+                        int64_t least, int64_t most)
+{
+    int64_t n = 0;
+    if (ctr_rc(conn) != SQLITE_OK) return 0;
+    if (ctr_arg_take_integer(conn, value, &n) && n >= least && n <= most) return n;
+    ctr_problem_mismatch(conn, what, wanted, value);
+    return 0;
+}
+
 void ctr_arg_change(ctr_conn *conn, ctr_change_view *change, const uint8_t *bytes, size_t size)
 {
     ctr_status status = ctr_change_open(change, bytes, size);

@@ -1053,6 +1053,10 @@ bool ctr_json_integer(ctr_span number, int64_t *n);
 /* Writes what a text says, in at most string.size bytes, without a NUL; returns how many. */
 size_t ctr_json_text(ctr_span string, char *out);
 
+/* Writes the bytes that a text of hexadecimal digits says, (string.size - 2) / 2; returns false for
+ * any other value. */
+bool ctr_json_hex(ctr_span string, uint8_t *out);
+
 /* Returns whether a value is this text, of at most 60 characters. */
 bool ctr_json_is(ctr_span string, const char *text);
 

@@ -323,6 +323,17 @@ size_t ctr_json_text(ctr_span string, char *out)
     return (size_t)(to - out);
 }
 
+bool ctr_json_hex(ctr_span string, uint8_t *out)
+{
+    if (string.text[0] != '"' || string.size % 2 != 0) return false;
+    for (size_t i = 1; i + 1 < string.size; i += 2) {
+        int high = ctr_id_digit(string.text[i]), low = ctr_id_digit(string.text[i + 1]);
+        if (high < 0 || low < 0) return false;
+        *out++ = (uint8_t)(16 * high + low);
+    }
+    return true;
+}
+
 bool ctr_json_is(ctr_span string, const char *text)
 {
     char few[64];

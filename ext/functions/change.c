@@ -242,11 +242,12 @@ typedef struct change_maker {
     size_t n, room;
 } change_maker;
 
-static void refuse_member(change_maker *maker, const char *name, const char *wanted, ctr_span value)
+void ctr_member_refuse(ctr_conn *conn, const char *name, const char *wanted, ctr_span value)
 {
     enum { SHOWN = 40 };
-    ctr_problem_set(maker->conn, SQLITE_ERROR, "the member %s must be %s, not %.*s", name, wanted,
-                    ctr_utf8_cut(value, SHOWN), value.text);
+    const ctr_span shown = value.text ? value : (ctr_span){"missing", 7};
+    ctr_problem_set(conn, SQLITE_ERROR, "the member %s must be %s, not %.*s", name, wanted,
+                    ctr_utf8_cut(shown, SHOWN), shown.text);
 }
 
 /* Reads the members of an object; those that are missing have no text. Refuses others, and one that
@@ -289,7 +290,7 @@ static int64_t take_member_integer(change_maker *maker, const char *name, ctr_sp
     if (is) return n;
     char *wanted = sqlite3_mprintf("%lld ... %lld", (long long)least, (long long)most);
     if (!wanted) ctr_problem_nomem(maker->conn);
-    refuse_member(maker, name, wanted ? wanted : "", value.text ? value : (ctr_span){"missing", 7});
+    ctr_member_refuse(maker->conn, name, wanted ? wanted : "", value);
     sqlite3_free(wanted);
     return 0;
 }
@@ -300,7 +301,7 @@ static void take_member_id(change_maker *maker, ctr_span value, uint8_t id[CTR_I
     bool is = value.text && ctr_json_type_of(value) == CTR_JSON_TEXT && value.size <= sizeof text;
     is = is && ctr_id_from_text(text, ctr_json_text(value, text), id);
     if (!is && ctr_rc(maker->conn) == SQLITE_OK)
-        refuse_member(maker, "id", "a UUID", value.text ? value : (ctr_span){"missing", 7});
+        ctr_member_refuse(maker->conn, "id", "a UUID", value);
 }
 
 static void take_stamp_of(change_maker *maker, ctr_span value, ctr_stamp *stamp)
@@ -323,7 +324,7 @@ static void make_shards(change_maker *maker, ctr_span list, uint32_t life, ctr_p
     ctr_collected_shard *shards = NULL;
     static const char *const KNOWN[] = {"id", "clock", "value", NULL};
     bool is_list = !list.text || ctr_json_type_of(list) == CTR_JSON_ARRAY;
-    if (!is_list) refuse_member(maker, "shards", "an array", list);
+    if (!is_list) ctr_member_refuse(maker->conn, "shards", "an array", list);
     while (is_list && list.text && ctr_json_next(list, &at, &none, &element)) {
         if (!take_json_members(maker, element, "a shard", KNOWN, members)) break;
         ctr_collected_shard *more = ctr_array_room(maker->conn, shards, &room, n + 1, sizeof *more);
@@ -386,8 +387,8 @@ static void make_told_regular(change_maker *maker, struct made_column *column, c
         uint8_t *out = ctr_pack_room(maker->conn, &column->state, 1);
         if (out) *out = CTR_KEY_NOTHING, column->state.size = 1;
     } else if (!ctr_key_json_take(&column->state, maker->conn, value)) {
-        refuse_member(maker, "value", "a number, a text, null, {\"hex\":...} or {\"text\":...}",
-                      value);
+        ctr_member_refuse(maker->conn, "value",
+                          "a number, a text, null, {\"hex\":...} or {\"text\":...}", value);
     }
 }
 
@@ -411,8 +412,7 @@ static void take_member_name(change_maker *maker, const ctr_span *members,
     ctr_key_value value = {.type = CTR_KEY_NOTHING};
     if (named) ctr_key_read(column->name.bytes, &value);
     if (value.type != CTR_KEY_TEXT || value.size == 0) {
-        refuse_member(maker, "name", "the name of a column",
-                      name.text ? name : (ctr_span){"missing", 7});
+        ctr_member_refuse(maker->conn, "name", "the name of a column", name);
         return;
     }
     told->name = value.bytes;
@@ -421,8 +421,7 @@ static void take_member_name(change_maker *maker, const ctr_span *members,
     for (int i = 0; i < 2; i++)
         if (kind.text && ctr_json_is(kind, kinds[i]->called)) told->kind = kinds[i];
     if (!told->kind)
-        refuse_member(maker, "kind", "\"counter\" or \"regular\"",
-                      kind.text ? kind : (ctr_span){"missing", 7});
+        ctr_member_refuse(maker->conn, "kind", "\"counter\" or \"regular\"", kind);
     else
         told->generation = take_member_integer(maker, "generation", members[MEMBER_GENERATION], 0,
                                                CTR_GENERATION_MAX);
@@ -514,8 +513,7 @@ static void make_row_change(change_maker *maker, ctr_span whole)
     if (members[ROW].text) take_row_member(maker, members[ROW]);
     const ctr_span columns = members[COLUMNS];
     if (!columns.text || ctr_json_type_of(columns) != CTR_JSON_ARRAY)
-        refuse_member(maker, "columns", "an array",
-                      columns.text ? columns : (ctr_span){"missing", 7});
+        ctr_member_refuse(maker->conn, "columns", "an array", columns);
     while (ctr_rc(maker->conn) == SQLITE_OK && ctr_json_next(columns, &at, &none, &element))
         make_told_column(maker, element);
     if (ctr_rc(maker->conn) == SQLITE_OK) write_row_change(maker);
@@ -545,16 +543,10 @@ static void make_answer_change(change_maker *maker, ctr_span whole)
     if (!take_json_members(maker, whole, "an answer", KNOWN, members)) return;
     const ctr_span digits = members[ANSWER];
     uint8_t *out = ctr_pack_room(maker->conn, &maker->out, 1 + CTR_ANSWER_SIZE);
-    bool is = digits.text && digits.size == 2 + 2 * CTR_ANSWER_SIZE;
-    uint8_t answer[CTR_ANSWER_SIZE] = {0};
-    for (int i = 0; is && i < CTR_ANSWER_SIZE; i++) {
-        int high = ctr_id_digit(digits.text[1 + 2 * i]), low = ctr_id_digit(digits.text[2 + 2 * i]);
-        is = high >= 0 && low >= 0;
-        if (is) answer[i] = (uint8_t)(16 * high + low);
-    }
+    uint8_t answer[CTR_ANSWER_SIZE];
+    bool is = digits.text && digits.size == 2 + 2 * CTR_ANSWER_SIZE && ctr_json_hex(digits, answer);
     if (!is && out)
-        refuse_member(maker, "answer", "34 bytes in hexadecimal digits",
-                      digits.text ? digits : (ctr_span){"missing", 7});
+        ctr_member_refuse(maker->conn, "answer", "34 bytes in hexadecimal digits", digits);
     if (is && out)
         maker->out.size =
             (size_t)(ctr_change_put_answer(out, answer, sizeof answer) - maker->out.bytes);
@@ -587,8 +579,8 @@ static void make_change(change_maker *maker, const char *json, size_t size)
         take_json_members(maker, whole, "a change of floors", KNOWN, &value);
         if (out) maker->out.size = (size_t)(ctr_change_put_floors(out) - maker->out.bytes);
     } else {
-        refuse_member(maker, "tells", "\"row\", \"floors\", \"column\" or \"answer\"",
-                      tells.text ? tells : (ctr_span){"missing", 7});
+        ctr_member_refuse(maker->conn, "tells", "\"row\", \"floors\", \"column\" or \"answer\"",
+                          tells);
     }
 }
 

@@ -504,8 +504,18 @@ typedef struct named_source {
     ctr_scope scope;
 } named_source;
 
-/* The scope may stand in the name of the source, and be given: then it must be the same. The caller
- * closes it if this returns true. */
+/* The scope may stand in the name of the source, and be given: then it must be the same. */
+static void give_scope(ctr_conn *conn, named_source *named, sqlite3_value *scope)
+{
+    if (ctr_scope_open(&named->scope, conn, scope) == SQLITE_OK && named->source.scope &&
+        strcmp(named->source.scope, named->scope.text) != 0)
+        ctr_problem_set(conn, SQLITE_ERROR,
+                        "the source has the scope %s in its name, and %s was given as its scope",
+                        named->source.scope, named->scope.text);
+    named->source.scope = named->scope.text;
+}
+
+/* The caller closes the scope if this returns true. */
 static bool take_source(sqlite3_context *ctx, const char *function, int argc, sqlite3_value **argv,
                         int scope, named_source *named)
 {
@@ -520,13 +530,7 @@ static bool take_source(sqlite3_context *ctx, const char *function, int argc, sq
                               "TEXT from counter_changes, the UUID of a file", argv[0]);
     if (argc <= scope || sqlite3_value_type(argv[scope]) == SQLITE_NULL) return true;
     ctr_problem_begin(conn, &problem);
-    ctr_scope_open(&named->scope, conn, argv[scope]);
-    if (problem.rc == SQLITE_OK && named->source.scope &&
-        strcmp(named->source.scope, named->scope.text) != 0)
-        ctr_problem_set(conn, SQLITE_ERROR,
-                        "the source has the scope %s in its name, and %s was given as its scope",
-                        named->source.scope, named->scope.text);
-    named->source.scope = named->scope.text;
+    give_scope(conn, named, argv[scope]);
     bool taken = ctr_arg_problem(ctx, function, &problem);
     if (!taken) ctr_scope_close(&named->scope);
     return taken;
@@ -612,19 +616,13 @@ int64_t ctr_exchange_raise(ctr_conn *conn, const char *name, sqlite3_value *scop
                            int64_t upto)
 {
     int64_t mark = 0;
-    ctr_scope given = {0};
-    ctr_marks_source source;
+    named_source named = {.scope.n = 0};
     if (ctr_rc(conn) != SQLITE_OK) return 0;
-    if (!ctr_marks_source_of(name, strlen(name), &source))
+    if (!ctr_marks_source_of(name, strlen(name), &named.source))
         ctr_problem_set(conn, SQLITE_ERROR, "the source %Q is not the name of a file", name);
-    if (scope) ctr_scope_open(&given, conn, scope);
-    if (ctr_rc(conn) == SQLITE_OK && scope && source.scope && strcmp(source.scope, given.text) != 0)
-        ctr_problem_set(conn, SQLITE_ERROR,
-                        "the source has the scope %s in its name, and %s was given as its scope",
-                        source.scope, given.text);
-    if (scope) source.scope = given.text;
-    if (ctr_rc(conn) == SQLITE_OK) mark = raise_mark(conn, &source, since, upto);
-    ctr_scope_close(&given);
+    if (scope && ctr_rc(conn) == SQLITE_OK) give_scope(conn, &named, scope);
+    if (ctr_rc(conn) == SQLITE_OK) mark = raise_mark(conn, &named.source, since, upto);
+    ctr_scope_close(&named.scope);
     return mark;
 }
 

@@ -103,6 +103,11 @@ const char *ctr_answer_arg(ctr_conn *conn, sqlite3_value *value, const char *wha
 /* Registers n functions; `kinds` are static. */
 int ctr_answer_register(sqlite3 *db, ctr_conn *conn, const ctr_answer_kind *kinds, size_t n);
 
+/* ==== change.c ================================================================================ */
+
+/* Fails with "the member <name> must be <wanted>, not <value>"; without a text it is missing. */
+void ctr_member_refuse(ctr_conn *conn, const char *name, const char *wanted, ctr_span value);
+
 /* ==== cells.c ================================================================================= */
 
 /* Reads a BLOB that holds a cell, or NULL, the untouched cell. `cell` is valid as long as `value`.

@@ -186,16 +186,6 @@ static void make_line(lines_cursor *cursor)
     if (!more) cursor->rows = NULL;
 }
 
-static int64_t lines_integer(ctr_conn *conn, const char *what, sqlite3_value *value, int64_t least,
-                             int64_t most)
-{
-    int64_t n = 0;
-    if (ctr_rc(conn) != SQLITE_OK) return 0;
-    if (ctr_arg_take_integer(conn, value, &n) && n >= least && n <= most) return n;
-    ctr_problem_mismatch(conn, what, most == 1 ? "0 or 1" : "an INTEGER, 0 or more", value);
-    return 0;
-}
-
 static int lines_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_text, int argc,
                         sqlite3_value **argv)
 {
@@ -205,7 +195,7 @@ static int lines_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_te
     ctr_conn *conn = conn_of_lines(cursor);
     ctr_problem problem;
     ctr_problem_begin(conn, &problem);
-    int64_t since = 0, own = 0, end = ctr_feed_end(conn);
+    int64_t since = 0, own = 0;
     end_lines(cursor);
     cursor->row = 0;
     if (!(plan & 1))
@@ -213,11 +203,13 @@ static int lines_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_te
                         "one argument is needed, the number to begin at: 0, or that of "
                         "counter_mark()");
     else
-        since = lines_integer(conn, "since", argv[0], 0, INT64_MAX);
-    if (plan & 2) own = lines_integer(conn, "own", argv[1], 0, 1);
+        since = ctr_arg_between(conn, "since", "an INTEGER, 0 or more", argv[0], 0, INT64_MAX);
+    if (plan & 2) own = ctr_arg_between(conn, "own", "0 or 1", argv[1], 0, 1);
     sqlite3_value *scope = plan & 4 ? argv[(plan & 2) ? 2 : 1] : NULL;
     if (scope && sqlite3_value_type(scope) == SQLITE_NULL) scope = NULL;
-    cursor->upto = since > end ? 0 : since; /* a mark of what was there once: everything is new */
+    cursor->upto = since;
+    if (since > 0 && ctr_rc(conn) == SQLITE_OK && since > ctr_feed_end(conn))
+        cursor->upto = 0; /* a mark of what was there once: everything is new */
     ctr_run run = ctr_run_on(conn, "main", NULL);
     cursor->rows =
         ctr_run_prepare(&run, scope ? CTR_SQL_LINES_CHANGES_IN_SCOPE : CTR_SQL_LINES_CHANGES);
@@ -294,10 +286,7 @@ static const char *member_text(ctr_conn *conn, const char *name, ctr_span value)
     bool is = value.text && ctr_json_type_of(value) == CTR_JSON_TEXT;
     char *text = is ? sqlite3_malloc64(value.size) : NULL;
     if (is && !text) ctr_problem_nomem(conn);
-    if (!is)
-        ctr_problem_set(conn, SQLITE_ERROR, "the member %s must be a text, not %.*s", name,
-                        value.text ? ctr_utf8_cut(value, 40) : 7,
-                        value.text ? value.text : "missing");
+    if (!is) ctr_member_refuse(conn, name, "a text", value);
     if (!text) return NULL;
     size_t size = ctr_json_text(value, text);
     text[size] = '\0';
@@ -315,10 +304,8 @@ static int64_t member_number(ctr_conn *conn, const char *name, ctr_span value, i
     if (value.text && ctr_json_type_of(value) == CTR_JSON_INTEGER && ctr_json_integer(value, &n) &&
         n >= least)
         return n;
-    ctr_problem_set(conn, SQLITE_ERROR,
-                    "the member %s must be a whole number, %lld or more, not %.*s", name,
-                    (long long)least, value.text ? ctr_utf8_cut(value, 40) : 7,
-                    value.text ? value.text : "missing");
+    const char *wanted = ctr_text_print(conn, "a whole number, %lld or more", (long long)least);
+    if (wanted) ctr_member_refuse(conn, name, wanted, value);
     return 0;
 }
 
@@ -342,19 +329,11 @@ static void find_members(ctr_conn *conn, ctr_span object, const char *const *nam
 static size_t member_bytes(lines_taker *to, const char *name, ctr_span value)
 {
     ctr_conn *conn = to->conn;
-    bool is = value.text && ctr_json_type_of(value) == CTR_JSON_TEXT && value.size % 2 == 0;
-    size_t n = is ? (value.size - 2) / 2 : 0;
+    size_t n = value.text && value.size >= 2 ? (value.size - 2) / 2 : 0;
     uint8_t *out = ctr_rc(conn) == SQLITE_OK ? ctr_pack_room(conn, &to->bytes, n + 1) : NULL;
     if (!out) return 0;
-    for (size_t i = 0; is && i < n; i++) {
-        int high = ctr_id_digit(value.text[1 + 2 * i]), low = ctr_id_digit(value.text[2 + 2 * i]);
-        is = high >= 0 && low >= 0;
-        if (is) out[i] = (uint8_t)(16 * high + low);
-    }
-    if (!is)
-        ctr_problem_set(
-            conn, SQLITE_ERROR, "the member %s must be a text of hexadecimal digits, not %.*s",
-            name, value.text ? ctr_utf8_cut(value, 40) : 7, value.text ? value.text : "missing");
+    if (!value.text || !ctr_json_hex(value, out))
+        ctr_member_refuse(conn, name, "a text of hexadecimal digits", value);
     to->bytes.size += n;
     return n;
 }

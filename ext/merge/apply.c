@@ -728,17 +728,6 @@ static int changes_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-/* Returns an integer (base/values.c) between `least` and `most`. Fails, with 0, if it is none. */
-static int64_t take_integer(ctr_conn *conn, const char *what, const char *wanted,
-                            sqlite3_value *value, int64_t least, int64_t most)
-{
-    int64_t n = 0;
-    if (ctr_rc(conn) != SQLITE_OK) return 0;
-    if (ctr_arg_take_integer(conn, value, &n) && n >= least && n <= most) return n;
-    ctr_problem_mismatch(conn, what, wanted, value);
-    return 0;
-}
-
 /* "3/64": the fourth of 64. */
 static bool digest_bucket_from_text(ctr_bucket *bucket, const char *text)
 {
@@ -771,18 +760,18 @@ static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_
     cursor->row = 0;
     ctr_shared_check_name(table->joined.conn, FUNCTION);
     if (plan & 1 << GIVEN_SINCE)
-        query.since = take_integer(table->joined.conn, "since", "an INTEGER, 0 or more", *argv++, 0,
-                                   INT64_MAX);
+        query.since = ctr_arg_between(table->joined.conn, "since", "an INTEGER, 0 or more", *argv++,
+                                      0, INT64_MAX);
     else
         ctr_problem_set(table->joined.conn, SQLITE_ERROR,
                         "one argument is needed, the sequence number to begin at: 0, or the result "
                         "of counter_mark(); its rows can only be inserted");
     if (plan & 1 << GIVEN_BUCKET) take_bucket(table->joined.conn, &query.bucket, *argv++);
     if (plan & 1 << GIVEN_OWN)
-        query.own = take_integer(table->joined.conn, "own", "0 or 1", *argv++, 0, 1);
+        query.own = ctr_arg_between(table->joined.conn, "own", "0 or 1", *argv++, 0, 1);
     if (plan & 1 << GIVEN_SCOPE) query.scope = *argv++;
     if (plan & 1 << GIVEN_WHOLE)
-        query.whole = take_integer(table->joined.conn, "whole", "0 or 1", *argv++, 0, 1);
+        query.whole = ctr_arg_between(table->joined.conn, "whole", "0 or 1", *argv++, 0, 1);
     if (problem.rc == SQLITE_OK) ctr_feed_open(&cursor->feed, table->joined.conn, &query);
     return fail_changes(base->pVtab, &problem);
 }
@@ -867,12 +856,12 @@ static int64_t take_generation(ctr_conn *conn, sqlite3_value *value, ctr_change_
 {
     static const char GENERATION[] = "generation";
     if (kind == CTR_CHANGE_FLOORS || kind == CTR_CHANGE_ANSWER)
-        return take_integer(conn, GENERATION, "0 if there is no column", value, 0, 0);
+        return ctr_arg_between(conn, GENERATION, "0 if there is no column", value, 0, 0);
     if (kind == CTR_CHANGE_ROW)
-        return take_integer(conn, GENERATION, "0 in the row of a replicated table", value, 0, 0);
+        return ctr_arg_between(conn, GENERATION, "0 in the row of a replicated table", value, 0, 0);
     bool is_cell = kind == CTR_CHANGE_CELL;
-    int64_t generation = take_integer(conn, GENERATION, "1 ... 4294967295", value, 1,
-                                      is_cell ? INT64_MAX : CTR_GENERATION_MAX);
+    int64_t generation = ctr_arg_between(conn, GENERATION, "1 ... 4294967295", value, 1,
+                                         is_cell ? INT64_MAX : CTR_GENERATION_MAX);
     if (kind == CTR_CHANGE_CELL && generation % 2 == 0 && ctr_rc(conn) == SQLITE_OK)
         ctr_problem_mismatch(conn, GENERATION, "odd if there is a cell", value);
     return generation;
@@ -890,7 +879,7 @@ static void check_common(ctr_conn *conn, sqlite3_value **columns)
 {
     check_type(conn, columns, COLUMN_TABLE, SQLITE_TEXT, "TEXT");
     check_type(conn, columns, COLUMN_KEY, SQLITE_BLOB, "a BLOB");
-    take_integer(conn, "seq", "an INTEGER, 0 or more", columns[COLUMN_SEQ], 0, INT64_MAX);
+    ctr_arg_between(conn, "seq", "an INTEGER, 0 or more", columns[COLUMN_SEQ], 0, INT64_MAX);
     check_type(conn, columns, COLUMN_SOURCE, SQLITE_TEXT, "TEXT");
     if (sqlite3_value_type(columns[COLUMN_KEY_COLUMNS]) != SQLITE_NULL)
         check_type(conn, columns, COLUMN_KEY_COLUMNS, SQLITE_TEXT, "TEXT");

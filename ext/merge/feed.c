@@ -744,6 +744,7 @@ static void tell_of_table(ctr_feed *feed)
                                   .generation = feed->generation,
                                   .kind = feed->again ? ctr_kind_regular() : ctr_kind_counter()};
     size_t size = CTR_CHANGE_HEADER_MAX + told.name_size + feed->cell.size;
+    if (!feed->query.whole) return;
     feed->change.size = 0;
     uint8_t *out = ctr_pack_room(feed->source.conn, &feed->change, size);
     if (!out) return;
@@ -816,7 +817,7 @@ static bool enter_table(ctr_feed *feed)
     ctr_row_open(&feed->row, source->file, name, &feed->shape);
     feed->row.whole = true;
     ctr_row_feed_open(&feed->row_giver, feed->row.tab);
-    list_told_places(feed);
+    if (feed->query.whole) list_told_places(feed);
     if (feed->scope.n > 0) {
         ctr_stream_walk_open_scope(&feed->walk, &feed->row, feed->query.since, feed->scope.values,
                                    feed->scope.n);

@@ -444,15 +444,10 @@ char *ctr_key_json_write(const uint8_t *key, size_t size)
 static bool take_hex(ctr_conn *conn, ctr_packed *key, ctr_key_type type, ctr_span digits)
 {
     const size_t size = (digits.size - 2) / 2;
-    uint8_t *bytes = digits.size % 2 == 0 ? sqlite3_malloc64(size + 1) : NULL;
-    bool is_valid = bytes != NULL;
-    if (!bytes && digits.size % 2 == 0) ctr_problem_nomem(conn);
-    for (size_t i = 0; is_valid && i < size; i++) {
-        int high = ctr_id_digit(digits.text[1 + 2 * i]), low = ctr_id_digit(digits.text[2 + 2 * i]);
-        is_valid = high >= 0 && low >= 0;
-        bytes[i] = (uint8_t)(is_valid ? 16 * high + low : 0);
-    }
-    uint8_t *out = is_valid ? ctr_pack_room(conn, key, CTR_KEY_VALUE_MAX + size) : NULL;
+    uint8_t *bytes = sqlite3_malloc64(size + 1);
+    if (!bytes) ctr_problem_nomem(conn);
+    bool is = bytes && ctr_json_hex(digits, bytes);
+    uint8_t *out = is ? ctr_pack_room(conn, key, CTR_KEY_VALUE_MAX + size) : NULL;
     const ctr_key_value value = {.type = type, .bytes = bytes, .size = size};
     if (out) key->size = (size_t)(ctr_key_put(out, &value) - key->bytes);
     sqlite3_free(bytes);

@@ -1001,11 +1001,9 @@ static void reconcile_missing_restored(ctr_tracked_row *row)
 
 /* ---- rows that leave their place ------------------------------------------------------------- */
 
-/* The row is there still. */
-static void reconcile_leaves(ctr_tracked_row *row)
+/* The row that was looked for is there still. */
+static void leave_place(ctr_table *table)
 {
-    ctr_table *table = row->table;
-    if (ctr_table_find(table)) return;
     if (!table->row->found) {
         note_disorder(table); /* its insertion was not reported yet */
         return;
@@ -1014,13 +1012,18 @@ static void reconcile_leaves(ctr_tracked_row *row)
     note_left(table);
 }
 
+static void reconcile_leaves(ctr_tracked_row *row)
+{
+    if (ctr_table_find(row->table) == SQLITE_OK) leave_place(row->table);
+}
+
 /* The same for the row with the key of a new one, if there is any. */
 static void reconcile_replaced_key(ctr_tracked_row *row)
 {
     ctr_table *table = row->table;
     if (ctr_table_find(table)) return;
     bool is_there = table->row->has_home || !ctr_home_is_known(table->row->tab);
-    if (table->row->found || is_there) reconcile_leaves(row);
+    if (table->row->found || is_there) leave_place(table);
 }
 
 /* ---- rows that OR REPLACE removes ------------------------------------------------------------ */
@@ -1037,12 +1040,8 @@ static void reconcile_may_go(ctr_tracked_row *row)
     if (table->reports->may_go_in != nth) table->reports->n_may_go = 0;
     table->reports->may_go_in = nth;
     if (ctr_table_find(table)) return;
-    if (!table->row->found) {
-        note_disorder(table); /* the insertion of the row was not reported */
-        return;
-    }
-    ctr_row_leave(table->row);
-    note_left(table);
+    leave_place(table);
+    if (!table->row->found) return;
     ctr_may_go it = {table->row->rowid, own_write_runs(table->file)};
     for (int i = 0; i < table->reports->n_may_go; i++)
         if (table->reports->may_go[i].rowid == it.rowid &&

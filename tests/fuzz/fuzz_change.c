@@ -10,10 +10,7 @@
  * it changes nothing; twice, it changes nothing more; the tables stay sound. What r has then, its
  * own feed carries into another file.
  */
-#include <sqlite3.h>
-
-#include "counter.h"
-#include "fuzz.h"
+#include "fuzz_sql.h"
 
 typedef struct input {
     const uint8_t *at;
@@ -39,25 +36,6 @@ static const char REPLICATED[] =
 static const char ROWS[] =
     "INSERT INTO r VALUES('a', 'A', 1, 1, 2), ('b', 'B', 2.5, 3, NULL), ('c', 'long', x'00', 4, 5);"
     "UPDATE r SET b = 'x' WHERE k = 'a'; DELETE FROM r WHERE k = 'b'";
-
-static void prepare(sqlite3 *in, const char *sql, sqlite3_stmt **statement)
-{
-    fuzz_assert(sqlite3_prepare_v3(in, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL) ==
-                SQLITE_OK);
-}
-
-static void run_all(sqlite3 *in, const char *sql)
-{
-    fuzz_assert(sqlite3_exec(in, sql, NULL, NULL, NULL) == SQLITE_OK);
-}
-
-static sqlite3 *open_memory(void)
-{
-    sqlite3 *opened;
-    fuzz_assert(sqlite3_open(":memory:", &opened) == SQLITE_OK);
-    fuzz_assert(sqlite3_counter_init(opened, NULL, NULL) == SQLITE_OK);
-    return opened;
-}
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -127,22 +105,6 @@ static void bind_row(input *in)
     bind_piece(in, 6, !(flags & 16), true);
     sqlite3_bind_int64(insert, 7, take_number(in));
     sqlite3_bind_int64(insert, 8, take_number(in));
-}
-
-static int run(sqlite3_stmt *statement)
-{
-    sqlite3_step(statement);
-    return sqlite3_reset(statement);
-}
-
-enum { DIGEST = 80 };
-
-static void read_digest(sqlite3_stmt *of, char out[DIGEST])
-{
-    *out = 0;
-    if (sqlite3_step(of) == SQLITE_ROW)
-        snprintf(out, DIGEST, "%s", (const char *)sqlite3_column_text(of, 0));
-    fuzz_assert(sqlite3_reset(of) == SQLITE_OK);
 }
 
 /* Returns whether it has changed anything. */

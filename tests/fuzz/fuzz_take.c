@@ -7,12 +7,9 @@
  * What is refused changes nothing; what is taken changes nothing more when it comes again; the
  * tables stay sound. What they have then, lines carry into another file.
  */
-#include <sqlite3.h>
+#include "fuzz_sql.h"
 
-#include "counter.h"
-#include "fuzz.h"
-
-enum { DIGEST = 80, CHANGES_MOST = 8 };
+enum { CHANGES_MOST = 8 };
 
 typedef struct input {
     const uint8_t *at;
@@ -38,26 +35,6 @@ static const char ROWS[] =
     "INSERT INTO r VALUES('a', 'A', 1, 1, 2), ('b', 'B', 2.5, 3, NULL), ('c', 'long', x'00', 4, 5);"
     "UPDATE r SET b = 'x' WHERE k = 'a'; DELETE FROM r WHERE k = 'b'";
 
-static void prepare(sqlite3 *in, const char *sql, sqlite3_stmt **statement)
-{
-    fuzz_assert(sqlite3_prepare_v3(in, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL) ==
-                SQLITE_OK);
-}
-
-static void run_all(sqlite3 *in, const char *sql)
-{
-    fuzz_assert(sqlite3_exec(in, sql, NULL, NULL, NULL) == SQLITE_OK);
-}
-
-static sqlite3 *open_memory(void)
-{
-    sqlite3 *opened;
-    fuzz_assert(sqlite3_open(":memory:", &opened) == SQLITE_OK);
-    fuzz_assert(sqlite3_counter_init(opened, NULL, NULL) == SQLITE_OK);
-    run_all(opened, SETUP);
-    return opened;
-}
-
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -66,6 +43,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     (void)argc, (void)argv;
     db = open_memory();
     other = open_memory();
+    run_all(db, SETUP);
+    run_all(other, SETUP);
     run_all(db, ROWS);
     prepare(db,
             "INSERT INTO counter_changes(table_name, key, change, seq, source)"
@@ -95,21 +74,6 @@ static void bind_piece(input *in, int parameter, size_t size)
                       SQLITE_STATIC);
     in->at += size;
     in->left -= size;
-}
-
-static int run(sqlite3_stmt *statement)
-{
-    while (sqlite3_step(statement) == SQLITE_ROW) {
-    }
-    return sqlite3_reset(statement);
-}
-
-static void read_digest(sqlite3_stmt *of, char out[DIGEST])
-{
-    *out = 0;
-    if (sqlite3_step(of) == SQLITE_ROW)
-        snprintf(out, DIGEST, "%s", (const char *)sqlite3_column_text(of, 0));
-    fuzz_assert(sqlite3_reset(of) == SQLITE_OK);
 }
 
 /* Runs it twice. Returns whether it has changed anything. */
