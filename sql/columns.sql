@@ -7,23 +7,27 @@ SELECT name, value, kind, tab FROM "{schema}".counter_state
  WHERE tab = :tab AND kind BETWEEN 'counter' AND 'counter' ORDER BY name COLLATE NOCASE;
 
 -- name: COLUMNS_WRITE
-INSERT OR REPLACE INTO "{schema}".counter_state(tab, kind, name, value)
-VALUES (:tab, 'counter', :name, :generation);
+INSERT OR REPLACE INTO "{schema}".counter_state(tab, kind, name, value, seq)
+VALUES (:tab, 'counter', :name, :generation, :number);
 
--- Notes that this file has ended the counter itself. A higher generation that a merge brings says
--- otherwise.
+-- Those that came or went with this number or a higher one.
+-- name: COLUMNS_SINCE
+SELECT name, value, seq FROM "{schema}".counter_state
+ WHERE tab = :tab AND kind BETWEEN 'counter' AND 'counter' AND seq >= :number ORDER BY name COLLATE NOCASE;
+
+-- Notes that this file has ended the counter itself.
 -- name: COLUMNS_ENDED
-UPDATE "{schema}".counter_state SET seq = 1 WHERE tab = :tab AND kind = 'counter' AND name = :name;
+INSERT OR REPLACE INTO "{schema}".counter_state(tab, kind, name) VALUES (:tab, 'ended', :name);
 
--- Takes that note back. Changes a row if there was one.
+-- Takes that note back, as a higher generation does. Changes a row if there was one.
 -- name: COLUMNS_TAKE_ENDED
-UPDATE "{schema}".counter_state SET seq = NULL
- WHERE tab = :tab AND kind = 'counter' AND name = :name COLLATE NOCASE AND seq = 1;
+DELETE FROM "{schema}".counter_state
+ WHERE tab = :tab AND kind = 'ended' AND name = :name COLLATE NOCASE;
 
 -- A row if there is such a note.
 -- name: COLUMNS_HAS_ENDED
 SELECT 1 FROM "{schema}".counter_state
- WHERE tab = :tab AND kind BETWEEN 'counter' AND 'counter' AND name = :name COLLATE NOCASE AND seq = 1;
+ WHERE tab = :tab AND kind BETWEEN 'ended' AND 'ended' AND name = :name COLLATE NOCASE;
 
 -- name: COLUMNS_ADD
 ALTER TABLE "{schema}"."{table}_cells" ADD COLUMN "{name}" BLOB;

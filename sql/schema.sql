@@ -20,7 +20,9 @@ CREATE TABLE "{schema}"."{table}_cells"(
 -- Everything else that the tables of a file store, but for the journal and the requests. tab: the
 -- number of the table in counter_tables; 0: of the file. :tab is bound by ctr_run_prepare. A row
 -- is, by its kind:
---   'counter'   a counter that was ever added or dropped by itself: name, generation   columns.sql
+--   'counter'   a counter that was ever added or dropped by itself: its name, its generation;
+--               the number when it came or went                                        columns.sql
+--   'ended'     a counter that this file ended itself: its name                        columns.sql
 --   'floors'    one row: the floors as a packed key; the number when they rose;
 --               the rows and bytes that were removed below                             floors.sql
 --   'apart'     of a tracked table: a row of the cells, a column, its value            track.sql
@@ -54,7 +56,7 @@ SELECT tab, kind, tab = 0 OR tab IN (SELECT number FROM "{schema}".counter_table
   FROM (SELECT DISTINCT tab, kind FROM "{schema}".counter_state)
  WHERE CASE WHEN tab = 0 THEN kind <> 'writer'
             ELSE tab NOT IN (SELECT number FROM "{schema}".counter_tables)
-              OR kind NOT IN ('counter', 'floors', 'apart', 'column', 'opening', 'answer', 'pending', 'home') END;
+              OR kind NOT IN ('counter', 'ended', 'floors', 'apart', 'column', 'opening', 'answer', 'pending', 'home') END;
 
 -- name: SCHEMA_DROP_CELLS
 DROP TABLE IF EXISTS "{schema}"."{table}_cells";

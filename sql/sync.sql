@@ -88,7 +88,7 @@ PRAGMA "{schema}".journal_mode;
 -- name: SYNC_JOIN
 DELETE FROM "{schema}"."{table}" WHERE 0;
 
--- Changes as lines: functions/lines.c. Answers come first, whatever their number: rows may need them.
+-- Changes as lines: functions/lines.c, functions/take.c. Answers come first, whatever their number: rows may need them.
 
 -- name: LINES_CHANGES
 SELECT CASE WHEN substr(change, 1, 1) = x'04' THEN 0 ELSE seq END, table_name, key_columns, key, change, seq, source, upto
@@ -99,8 +99,8 @@ SELECT CASE WHEN substr(change, 1, 1) = x'04' THEN 0 ELSE seq END, table_name, k
   FROM counter_changes(:since) WHERE whole = 1 AND own = :own AND scope = :scope ORDER BY 1;
 
 -- name: LINES_TAKE
-INSERT INTO counter_changes(table_name, key, change, seq, source, key_columns, scope)
-VALUES (:table, :key, :change, :seq, :source, :columns, :scope);
+INSERT INTO counter_changes(table_name, key, change, seq, source, key_columns, scope, device)
+VALUES (:table, :key, :change, :seq, :source, :columns, :scope, :device);
 
 -- name: LINES_WARNINGS
 SELECT table_name || ': ' || warning FROM counter_warnings WHERE kind <> 'foreign key' LIMIT 100;

@@ -283,6 +283,9 @@ int ctr_problem_nomem(ctr_conn *conn);
  * error, and for want of memory. */
 void ctr_problem_where(ctr_conn *conn, const char *format, ...);
 
+/* Takes "<where>: " off the beginning of the text, if it is there. */
+void ctr_problem_leave_out(ctr_conn *conn, const char *where);
+
 /* Begin an entry point, or a try: from now on `problem` is at hand, with no error. Its end makes
  * the one before the error at hand again, and releases the texts of an entry point; a second end
  * does nothing. They nest: the one begun last ends first. What has ended keeps its error, and is

@@ -51,6 +51,14 @@ void ctr_problem_prefix(ctr_problem *problem, const char *where)
     if (!text) problem->rc = SQLITE_NOMEM;
 }
 
+void ctr_problem_leave_out(ctr_conn *conn, const char *where)
+{
+    char *text = conn->errors->now->text;
+    size_t n = strlen(where);
+    if (!text || strncmp(text, where, n) != 0 || text[n] != ':' || text[n + 1] != ' ') return;
+    memmove(text, text + n + 2, strlen(text + n + 2) + 1);
+}
+
 void ctr_problem_where(ctr_conn *conn, const char *format, ...)
 {
     if (ctr_rc(conn) == SQLITE_OK) return;

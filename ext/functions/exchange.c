@@ -562,27 +562,33 @@ static void fn_mark(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     ctr_scope_close(&named.scope);
 }
 
+char *ctr_exchange_source(ctr_conn *conn, bool own, sqlite3_value *given)
+{
+    ctr_scope scope = {0};
+    ctr_identity identity = {0};
+    if (given && sqlite3_value_type(given) != SQLITE_NULL) ctr_scope_open(&scope, conn, given);
+    ctr_identity_read(&identity, conn, "main");
+    ctr_marks_source source = {.twist = identity.twist, .own = own, .scope = scope.text};
+    memcpy(source.id, identity.id, CTR_ID_SIZE);
+    bool has = identity.present && ctr_rc(conn) == SQLITE_OK;
+    char *name = has ? ctr_marks_name(&source) : NULL;
+    if (has && !name) ctr_problem_nomem(conn);
+    ctr_scope_close(&scope);
+    return name;
+}
+
 /* Of everything that main has to give or, by arguments, of its own changes, of a scope. */
 static void fn_source(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     static const char NAME[] = "counter_source";
     int64_t own = 0;
     if (argc > 0 && !ctr_arg_integer(ctx, NAME, "own", argv[0], 0, 1, &own)) return;
-    ctr_scope scope = {0};
-    ctr_identity identity = {0};
     ctr_problem problem;
     ctr_problem_begin(sqlite3_user_data(ctx), &problem);
-    if (argc > 1 && sqlite3_value_type(argv[1]) != SQLITE_NULL)
-        ctr_scope_open(&scope, sqlite3_user_data(ctx), argv[1]);
-    ctr_identity_read(&identity, sqlite3_user_data(ctx), "main");
-    ctr_marks_source source = {.twist = identity.twist, .own = own, .scope = scope.text};
-    memcpy(source.id, identity.id, CTR_ID_SIZE);
-    char *name = identity.present ? ctr_marks_name(&source) : NULL;
-    if (identity.present && !name) ctr_problem_nomem(sqlite3_user_data(ctx));
+    char *name = ctr_exchange_source(sqlite3_user_data(ctx), own != 0, argc > 1 ? argv[1] : NULL);
     if (ctr_arg_problem(ctx, NAME, &problem) && name)
         sqlite3_result_text(ctx, name, -1, SQLITE_TRANSIENT);
     sqlite3_free(name);
-    ctr_scope_close(&scope);
 }
 
 static void fn_end(sqlite3_context *ctx, int argc, sqlite3_value **argv)

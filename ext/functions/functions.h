@@ -23,7 +23,8 @@ int ctr_aggregates_register(sqlite3 *db, ctr_conn *conn); /* counter_merge(cell)
 int ctr_keys_register(sqlite3 *db, ctr_conn *conn);       /* counter_key to counter_differs */
 int ctr_cells_register(sqlite3 *db, ctr_conn *conn);      /* functions of cells, _shards */
 int ctr_change_register(sqlite3 *db, ctr_conn *conn);     /* counter_change, _json, _of */
-int ctr_lines_register(sqlite3 *db, ctr_conn *conn);      /* counter_lines, counter_take */
+int ctr_lines_register(sqlite3 *db, ctr_conn *conn);      /* counter_lines */
+int ctr_take_register(sqlite3 *db, ctr_conn *conn);       /* counter_take, counter_receive */
 int ctr_increment_register(sqlite3 *db, ctr_conn *conn);  /* counter_inc, _dec, _id, _add */
 int ctr_admin_register(sqlite3 *db, ctr_conn *conn);      /* counter_init, ..., _identity */
 int ctr_exchange_register(sqlite3 *db, ctr_conn *conn);   /* counter_pull, _push, _sync */
@@ -128,7 +129,52 @@ typedef struct ctr_collected_shard {
 } ctr_collected_shard;
 uint8_t *ctr_cell_collect(uint32_t life, ctr_collected_shard *collected, size_t n, size_t *size);
 
+/* ==== lines.c ================================================================================= */
+
+enum { CTR_LINES_FORMAT = 1 };
+
+/* Appends a text as JSON. */
+void ctr_lines_append_text(sqlite3_str *out, const char *text);
+
+/* ==== sender.c ================================================================================ */
+
+/* Who has a token, while lines are taken that came with it. Zero it; close it. */
+typedef struct ctr_sender {
+    ctr_conn *conn;
+    const char *digest; /* of the token; borrowed */
+    char *device;       /* owned: the name of who has it */
+    int64_t skipped;    /* shards of others that were left out */
+
+    /* Private. */
+    bool bound;      /* an id is bound to it */
+    int64_t sources; /* how many it has brought; -1: not counted yet */
+    sqlite3_stmt *is_foreign;
+    struct ctr_known_id *known; /* owned: a hash table of n_known in `room` places */
+    size_t n_known, room;
+    ctr_packed cell, columns, change; /* owned: room */
+} ctr_sender;
+
+/* Fails if nobody has the token. The caller has begun a session, and closes the sender in any
+ * case. */
+int ctr_sender_open(ctr_sender *from, ctr_conn *conn, const char *digest);
+void ctr_sender_close(ctr_sender *from);
+
+/* Notes that a line names its source: the first binds the token to the id in it. */
+void ctr_sender_names(ctr_sender *from, const char *source);
+
+/* Returns whether an id, or the one in the name of a source, is bound to another token. */
+bool ctr_sender_is_foreign(ctr_sender *from, const uint8_t id[CTR_ID_SIZE]);
+bool ctr_sender_is_foreign_source(ctr_sender *from, const char *source);
+
+/* Takes the shards of others out of a change; the rest is lent until the next call. Returns false
+ * if nothing is left of it. */
+bool ctr_sender_leave_out(ctr_sender *from, ctr_span *change);
+
 /* ==== exchange.c ============================================================================== */
+
+/* Returns the name of what main has to give, of a scope unless that is NULL; NULL: it has no
+ * identity, or an error. The caller frees it with sqlite3_free. */
+char *ctr_exchange_source(ctr_conn *conn, bool own, sqlite3_value *scope);
 
 /* Within a session that has locked main: tries rows that are apart again; raises the mark of a
  * source, of a scope unless that is NULL, from `since` to `upto`, and returns it. */

@@ -95,9 +95,12 @@ static int open_target(ctr_apply *apply, const char *birth, bool has_life, ctr_f
     if (ctr_rc(file->conn) == SQLITE_OK &&
         !ctr_merge_open(&apply->merge, file, birth, &apply->conflicts) &&
         ctr_kinds_refuse_name(file, "main", birth, has_life) == SQLITE_OK)
-        ctr_problem_set(
-            file->conn, SQLITE_ERROR,
-            "no counter table was created with this name here: CREATE it first, as at the source");
+        ctr_problem_set(file->conn, SQLITE_ERROR,
+                        has_life ? "no table was replicated with this name here: CREATE it as at "
+                                   "the source, and call counter_replicate"
+                                 : "no counter table was created with this name here: CREATE it "
+                                   "as at the source; if it is a tracked one there, CREATE the "
+                                   "ordinary table, and call counter_track");
     if (ctr_rc(file->conn) == SQLITE_OK) {
         apply->merge.row.origin = CTR_FED;
         const ctr_shape *shape = &apply->merge.shape;

@@ -604,8 +604,11 @@ void ctr_row_feed_take_pending(ctr_merge *merge)
 static void leave_table(ctr_feed *feed)
 {
     ctr_stream_walk_close(&feed->walk);
+    sqlite3_finalize(feed->came);
     sqlite3_finalize(feed->answers);
-    feed->answers = NULL;
+    sqlite3_free(feed->came_name);
+    feed->came = feed->answers = NULL;
+    feed->came_name = NULL;
     ctr_row_feed_close(&feed->row_giver);
     ctr_row_close(&feed->row);
     ctr_shape_close(&feed->shape);
@@ -775,17 +778,49 @@ static bool take_floors(ctr_feed *feed)
     return found && ctr_rc(conn) == SQLITE_OK;
 }
 
+/* Steps to the next row of a statement. Returns false after the last. */
+static bool step_or_end(ctr_feed *feed, sqlite3_stmt **rows)
+{
+    ctr_run run = ctr_run_on(feed->source.conn, feed->source.schema, present_name(feed));
+    if (*rows && ctr_run_row(&run, *rows)) return true;
+    sqlite3_finalize(*rows); /* a further step would begin anew */
+    *rows = NULL;
+    return false;
+}
+
+/* Returns whether the counter has been dropped to become a regular column: then a file that counts
+ * it still asks what to do. */
+static bool is_regular_again(const ctr_feed *feed, const char *name)
+{
+    const ctr_registry *registry = feed->shape.replicated ? ctr_regular_of(feed->row.tab) : NULL;
+    return registry && ctr_regular_named(registry, name, strlen(name)) >= 0;
+}
+
+/* Steps to the next counter that came or went. Returns false after the last. */
+static bool step_column(ctr_feed *feed)
+{
+    ctr_conn *conn = feed->source.conn;
+    do {
+        if (!step_or_end(feed, &feed->came)) return false;
+        sqlite3_free(feed->came_name);
+        feed->came_name = ctr_text_copy(conn, ctr_text_column(conn, feed->came, 0));
+        if (!feed->came_name) return false;
+        feed->again = is_regular_again(feed, feed->came_name);
+    } while (feed->again && !feed->query.whole);
+    feed->column = feed->came_name;
+    feed->generation = sqlite3_column_int64(feed->came, 1);
+    feed->number = sqlite3_column_int64(feed->came, 2);
+    feed->key.size = 0;
+    feed->has_cell = false;
+    tell_of_table(feed);
+    return ctr_rc(conn) == SQLITE_OK;
+}
+
 /* Steps to the next answer about openings. Returns false after the last. */
 static bool step_answer(ctr_feed *feed)
 {
     ctr_conn *conn = feed->source.conn;
-    ctr_run run = ctr_run_on(conn, feed->source.schema, present_name(feed));
-    if (!feed->answers) return false;
-    if (!ctr_run_row(&run, feed->answers)) {
-        sqlite3_finalize(feed->answers); /* a further step would begin anew */
-        feed->answers = NULL;
-        return false;
-    }
+    if (!step_or_end(feed, &feed->answers)) return false;
     const void *answer = sqlite3_column_blob(feed->answers, 0);
     size_t size = (size_t)sqlite3_column_bytes(feed->answers, 0);
     if (ctr_openings_check(conn, answer, size)) return false;
@@ -831,7 +866,8 @@ static bool enter_table(ctr_feed *feed)
     ctr_run run = ctr_run_on(source->conn, source->schema, name);
     feed->answers = ctr_run_prepare(&run, CTR_SQL_OPENINGS_ANSWERS);
     ctr_run_bind_int(&run, feed->answers, ":number", feed->query.since);
-    feed->named = 0;
+    feed->came = ctr_run_prepare(&run, CTR_SQL_COLUMNS_SINCE);
+    ctr_run_bind_int(&run, feed->came, ":number", feed->query.since);
     feed->counter = feed->shape.n_counters; /* before the first row */
     return ctr_rc(conn) == SQLITE_OK && take_floors(feed);
 }
@@ -897,14 +933,6 @@ static void read_own_ids(ctr_feed *feed)
     sqlite3_finalize(row);
 }
 
-/* Returns whether the counter has been dropped to become a regular column: then a file that counts
- * it still asks what to do. */
-static bool is_regular_again(const ctr_feed *feed, const char *name)
-{
-    const ctr_registry *registry = feed->shape.replicated ? ctr_regular_of(feed->row.tab) : NULL;
-    return registry && ctr_regular_named(registry, name, strlen(name)) >= 0;
-}
-
 /* Steps to the next row that tells something. */
 static bool step_whole(ctr_feed *feed)
 {
@@ -921,22 +949,7 @@ static bool step_whole(ctr_feed *feed)
 static bool step_in_table(ctr_feed *feed)
 {
     const ctr_shape *shape = &feed->shape;
-    const char *name;
-    int64_t generation;
-    while ((name = ctr_shape_ever(shape, feed->named, &generation))) {
-        int i = feed->named++;
-        if (i < shape->n_counters && !shape->columns[shape->counters[i]].listed) continue;
-        feed->again = is_regular_again(feed, name);
-        if (feed->again && !feed->query.whole) continue;
-        feed->column = name;
-        feed->generation = generation;
-        feed->number = 0;
-        feed->key.size = 0;
-        feed->has_cell = false;
-        tell_of_table(feed);
-        return ctr_rc(feed->source.conn) == SQLITE_OK;
-    }
-    if (step_answer(feed)) return true;
+    if (step_column(feed) || step_answer(feed)) return true;
     if (feed->query.whole) return step_whole(feed);
     while (ctr_rc(feed->source.conn) == SQLITE_OK) {
         if (feed->gives_row) {

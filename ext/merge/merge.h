@@ -420,8 +420,9 @@ typedef struct ctr_feed {
     ctr_feed_query query;
     ctr_scope scope; /* owned: query.scope */
     ctr_source source;
-    int entry, named, counter;
-    sqlite3_stmt *answers;
+    int entry, counter;
+    sqlite3_stmt *came, *answers; /* owned */
+    char *came_name;              /* owned: of the counter at hand that came or went */
     uint8_t answer[CTR_ANSWER_SIZE];
     ctr_shape shape;
     ctr_row row;

@@ -310,9 +310,12 @@ static bool is_retired(ctr_run *run, const char *name)
     return found;
 }
 
-static void write_generation(ctr_run *run, const char *name, int64_t generation)
+/* `number` is that of the change. */
+static void write_generation(ctr_run *run, const char *name, int64_t generation, int64_t number)
 {
-    ctr_run_with(run, CTR_SQL_COLUMNS_WRITE, ":name t :generation i", name, generation);
+    ctr_run_with(run, CTR_SQL_COLUMNS_TAKE_ENDED, ":name t", name);
+    ctr_run_with(run, CTR_SQL_COLUMNS_WRITE, ":name t :generation i :number i", name, generation,
+                 number);
 }
 
 bool ctr_columns_has_ended(ctr_tab *tab, const char *name)
@@ -325,10 +328,13 @@ bool ctr_columns_has_ended(ctr_tab *tab, const char *name)
 
 void ctr_columns_list(ctr_file *file, const char *table, const ctr_shape *from)
 {
+    int64_t number = 0;
     ctr_run run = ctr_run_on(file->conn, file->schema, table);
-    for (int i = 0; i < from->n_counters; i++) {
+    for (int i = 0; i < from->n_counters && ctr_rc(file->conn) == SQLITE_OK; i++) {
         const ctr_column *counter = &from->columns[from->counters[i]];
-        if (counter->listed) write_generation(&run, counter->name, counter->generation);
+        ctr_tab *tab = counter->listed && number == 0 ? ctr_tab_of(file, table, from) : NULL;
+        if (tab) number = ctr_batch_mark_change(tab);
+        if (counter->listed) write_generation(&run, counter->name, counter->generation, number);
     }
 }
 
@@ -360,6 +366,7 @@ int64_t ctr_columns_raise(ctr_file *file, const char *table, const ctr_shape *sh
     if (!tab) return 0;
 
     ctr_fold_table(tab); /* the journal has the numbers of counters */
+    int64_t number = ctr_batch_mark_change(tab);
     ctr_journal_drop(tab);
     bool changes = is_there || stays;
     if (changes) tab->shapes++;
@@ -367,13 +374,13 @@ int64_t ctr_columns_raise(ctr_file *file, const char *table, const ctr_shape *sh
     if (!stays) raise_regular(tab, name, generation);
     if (changes) sqlite3_finalize(ctr_run_prepare(&run, CTR_SQL_SYNC_JOIN));
     if (is_there) {
-        write_generation(&run, name, stays ? generation - 1 : generation);
+        write_generation(&run, name, stays ? generation - 1 : generation, number);
         ctr_run_do(&run, CTR_SQL_COLUMNS_RETIRE, NULL);
         ctr_run_do(&run, CTR_SQL_COLUMNS_EMPTY, NULL);
         if (ctr_rc(file->conn) == SQLITE_OK) emptied = sqlite3_changes(run.db);
     }
     if (is_there && stays) sqlite3_finalize(ctr_run_prepare(&run, CTR_SQL_SYNC_JOIN));
-    if (stays || !is_there) write_generation(&run, name, generation);
+    if (stays || !is_there) write_generation(&run, name, generation, number);
     if (stays)
         ctr_run_do(&run, retired || is_there ? CTR_SQL_COLUMNS_RESTORE : CTR_SQL_COLUMNS_ADD, NULL);
     if (ctr_rc(file->conn) != SQLITE_OK) {

@@ -387,7 +387,7 @@ INSERT INTO counter_changes VALUES('v', x'd10000010a', NULL, 0, NULL, 1, '000000
 INSERT INTO counter_changes VALUES('v', x'd1010a00', NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table v: the key has (5) for the column k TEXT, which would store another value: the tables differ
 INSERT INTO counter_changes VALUES('u', x'd100010a', NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
---! counter_changes: table u: no counter table was created with this name here: CREATE it first, as at the source
+--! counter_changes: table u: no counter table was created with this name here: CREATE it as at the source; if it is a tracked one there, CREATE the ordinary table, and call counter_track
 INSERT INTO counter_changes VALUES('v', x'd10000', NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
 SELECT * FROM counter_floors('v');
 SELECT * FROM v;

@@ -7,7 +7,7 @@ SELECT counter_replicate('p', 'n');
 INSERT INTO p VALUES('a', 'tea', 3), ('b', 'jäm "x"', 5);
 DELETE FROM p WHERE k = 'a';
 SELECT json_extract(line, '$.format'), json_extract(line, '$.source') = counter_id(), since, upto = counter_changes_end(), changes, json_array_length(line, '$.changes') FROM counter_lines(0);
---= 2|1|0|1|2|2
+--= 1|1|0|1|2|2
 SELECT json_extract(value, '$.table'), json_extract(value, '$.key_columns'), json_extract(value, '$.key') FROM counter_lines(0), json_each(line, '$.changes') ORDER BY 3;
 --= p|k TEXT BINARY|["a"]
 --= p|k TEXT BINARY|["b"]
@@ -18,7 +18,7 @@ SELECT * FROM p;
 
 -- # lines-are-merged-all-or-none-and-the-answer-tells-how-far
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-CREATE TEMP TABLE body AS SELECT json_object('format', 2, 'source', '00000000-0000-0000-0000-00000000000a', 'since', 0, 'upto', 9, 'changes', json_array(json_object('table', 'v', 'packed', hex(counter_key('a')), 'seq', 1, 'colour', 'blue', 'change',
+CREATE TEMP TABLE body AS SELECT json_object('format', 1, 'source', '00000000-0000-0000-0000-00000000000a', 'since', 0, 'upto', 9, 'changes', json_array(json_object('table', 'v', 'packed', hex(counter_key('a')), 'seq', 1, 'colour', 'blue', 'change',
   hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":1,"value":7}]}}]}'))))) AS line;
 SELECT counter_take(line) FROM body;
 --= {"changes":1,"skipped":0,"marks":{"00000000-0000-0000-0000-00000000000a":9},"warnings":[]}
@@ -65,31 +65,31 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
 SELECT counter_take(5);
 --! counter_take: the lines must be TEXT or a BLOB, lines of JSON, not INTEGER 5
 SELECT counter_take('[]');
---! counter_take: line 1: it must be an object of JSON
-SELECT counter_take('{"format":2,"source":"a","source":"b"}');
---! counter_take: line 1: the member source is there twice
-SELECT counter_take('{"format":3}');
---! counter_take: line 1: it has the format 3, and this version reads 2: install a newer sqlite-counter
-SELECT counter_take('{"format":1,"changes":[]}');
---! counter_take: line 1: it has the format 1, that of the command line and the packages: they read it
+--! counter_take: it must be an object of JSON
+SELECT counter_take('{"format":1,"source":"a","source":"b"}');
+--! counter_take: the member source is there twice
+SELECT counter_take('{"format":2}');
+--! counter_take: it has the format 2, and this version reads 1: install a newer sqlite-counter
+SELECT counter_take('{"format":0}');
+--! counter_take: the member format must be a whole number, 1 or more, not 0
 SELECT counter_take('{}');
---! counter_take: line 1: the member format must be a whole number, 1 or more, not missing
-SELECT counter_take('{"format":2,"source":5}');
---! counter_take: line 1: the member source must be a text, not 5
-SELECT counter_take('{"format":2,"source":"x","since":0,"upto":1,"changes":[]}');
+--! counter_take: the member format must be a whole number, 1 or more, not missing
+SELECT counter_take('{"format":1,"source":5}');
+--! counter_take: the member source must be a text, not 5
+SELECT counter_take('{"format":1,"source":"x","since":0,"upto":1,"changes":[]}');
 --! counter_take: the source 'x' is not the name of a file
-SELECT counter_take('{"format":2,"source":"00000000-0000-0000-0000-00000000000a","since":-1,"upto":1,"changes":[]}');
---! counter_take: line 1: the member since must be a whole number, 0 or more, not -1
-SELECT counter_take('{"format":2,"source":"00000000-0000-0000-0000-00000000000a","since":5,"upto":1,"changes":[]}');
---! counter_take: line 1: the member upto must be a whole number, 5 or more, not 1
-SELECT counter_take('{"format":2,"source":"00000000-0000-0000-0000-00000000000a","since":0,"upto":1,"changes":{}}');
---! counter_take: line 1: the member changes must be an array
-SELECT counter_take('{"format":2,"source":"00000000-0000-0000-0000-00000000000a","since":0,"upto":1,"changes":[5]}');
---! counter_take: line 1: change 1: it must be an object
-SELECT counter_take('{"format":2,"source":"00000000-0000-0000-0000-00000000000a","since":0,"upto":1,"changes":[{"table":"v","packed":"d1030161","change":"0x","seq":1}]}');
---! counter_take: line 1: change 1: the member change must be a text of hexadecimal digits, not "0x"
-SELECT counter_take('{"format":2,"source":"00000000-0000-0000-0000-00000000000a","since":0,"upto":1,"changes":[{"table":"w","packed":"d1030161","change":"010000","seq":1}]}');
---! counter_take: line 1: change 1: counter_changes: table w: no counter table was created with this name here: CREATE it first, as at the source
+SELECT counter_take('{"format":1,"source":"00000000-0000-0000-0000-00000000000a","since":-1,"upto":1,"changes":[]}');
+--! counter_take: the member since must be a whole number, 0 or more, not -1
+SELECT counter_take('{"format":1,"source":"00000000-0000-0000-0000-00000000000a","since":5,"upto":1,"changes":[]}');
+--! counter_take: the member upto must be a whole number, 5 or more, not 1
+SELECT counter_take('{"format":1,"source":"00000000-0000-0000-0000-00000000000a","since":0,"upto":1,"changes":{}}');
+--! counter_take: the member changes must be an array
+SELECT counter_take('{"format":1,"source":"00000000-0000-0000-0000-00000000000a","since":0,"upto":1,"changes":[5]}');
+--! counter_take: change 1: it must be an object
+SELECT counter_take('{"format":1,"source":"00000000-0000-0000-0000-00000000000a","since":0,"upto":1,"changes":[{"table":"v","packed":"d1030161","change":"0x","seq":1}]}');
+--! counter_take: change 1: the member change must be a text of hexadecimal digits, not "0x"
+SELECT counter_take('{"format":1,"source":"00000000-0000-0000-0000-00000000000a","since":0,"upto":1,"changes":[{"table":"w","packed":"d1030161","change":"010000","seq":1}]}');
+--! counter_take: change 1: table w: no counter table was created with this name here: CREATE it as at the source; if it is a tracked one there, CREATE the ordinary table, and call counter_track
 SELECT * FROM counter_lines;
 --! counter_lines: one argument is needed, the number to begin at: 0, or that of counter_mark()
 SELECT * FROM counter_lines(-1);
@@ -99,12 +99,12 @@ SELECT * FROM counter_lines(0, 2);
 
 -- # lines-that-are-refused-in-a-transaction-leave-nothing-of-them
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-CREATE TEMP TABLE body AS SELECT json_object('format', 2, 'source', '00000000-0000-0000-0000-00000000000a', 'since', 0, 'upto', 9, 'changes', json_array(json_object('table', 'v', 'packed', hex(counter_key('a')), 'seq', 1, 'change',
+CREATE TEMP TABLE body AS SELECT json_object('format', 1, 'source', '00000000-0000-0000-0000-00000000000a', 'since', 0, 'upto', 9, 'changes', json_array(json_object('table', 'v', 'packed', hex(counter_key('a')), 'seq', 1, 'change',
   hex(counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":{"life":1,"shards":[{"id":"00000000-0000-0000-0000-00000000000a","clock":1,"value":7}]}}]}'))))) AS line;
 BEGIN;
 INSERT INTO v VALUES('b', 1);
 SELECT counter_take(line || char(10) || replace(line, '"table":"v"', '"table":"w"')) FROM body;
---! counter_take: line 2: change 1: counter_changes: table w: no counter table was created with this name here: CREATE it first, as at the source
+--! counter_take: line 2: change 1: table w: no counter table was created with this name here: CREATE it as at the source; if it is a tracked one there, CREATE the ordinary table, and call counter_track
 INSERT INTO v VALUES('b', 1);
 COMMIT;
 SELECT * FROM v;

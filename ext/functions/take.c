@@ -1,0 +1,407 @@
+/* functions/take.c - takes changes that came as lines of JSON: docs/batches.md.
+ *
+ *     SELECT counter_take(lines [, scope [, source]])
+ *     SELECT counter_receive(digest, lines)
+ *
+ * All lines are merged, or none. The answer is
+ * {"changes":12,"skipped":0,"marks":{"...":9},"warnings":[...]}. Lines of another `source` are
+ * refused. A server receives: what may come with a token is that of functions/sender.c. */
+#include "functions/functions.h"
+
+#include <string.h>
+
+/* What one call may bring; the first two bound a body that came with a token. */
+enum { TAKEN_LINES_MOST = 40000, TAKEN_CHANGES_MOST = 100000, TAKEN_SOURCES_MOST = 1000 };
+
+/* How far a source has come. Of one that is held, the mark stays: something of it was refused. */
+typedef struct taken_source {
+    char *name; /* owned */
+    int64_t since, upto, mark;
+    bool held;
+} taken_source;
+
+typedef struct lines_taker {
+    ctr_conn *conn;
+    const char *only;      /* borrowed: the source of all lines; NULL: any */
+    sqlite3_value *scope;  /* borrowed; NULL: everything is taken */
+    ctr_sender *sender;    /* borrowed; NULL: whoever runs this file gives them */
+    sqlite3_stmt *take;    /* owned */
+    ctr_packed bytes;      /* owned: room for what hexadecimal digits say */
+    taken_source *sources; /* owned: n */
+    size_t n, room;
+    int64_t came, changes; /* that came; that were merged */
+    int64_t refused;       /* shards of the own ids of main */
+} lines_taker;
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+/* Returns the text that a member says, in the arena; NULL, with an error, if it is none. */
+static const char *member_text(ctr_conn *conn, const char *name, ctr_span value)
+{
+    if (ctr_rc(conn) != SQLITE_OK) return NULL;
+    bool is = value.text && ctr_json_type_of(value) == CTR_JSON_TEXT;
+    char *text = is ? sqlite3_malloc64(value.size) : NULL;
+    if (is && !text) ctr_problem_nomem(conn);
+    if (!is) ctr_member_refuse(conn, name, "a text", value);
+    if (!text) return NULL;
+    size_t size = ctr_json_text(value, text);
+    text[size] = '\0';
+    if (memchr(text, '\0', size))
+        ctr_problem_set(conn, SQLITE_ERROR, "the member %s has a character U+0000", name);
+    const char *kept = ctr_text_print(conn, "%s", text);
+    sqlite3_free(text);
+    return kept;
+}
+
+static int64_t member_number(ctr_conn *conn, const char *name, ctr_span value, int64_t least)
+{
+    int64_t n = 0;
+    if (ctr_rc(conn) != SQLITE_OK) return 0;
+    if (value.text && ctr_json_type_of(value) == CTR_JSON_INTEGER && ctr_json_integer(value, &n) &&
+        n >= least)
+        return n;
+    const char *wanted = ctr_text_print(conn, "a whole number, %lld or more", (long long)least);
+    if (wanted) ctr_member_refuse(conn, name, wanted, value);
+    return 0;
+}
+
+/* Finds the members by their names, and passes over others; one that is there twice is refused. */
+static void find_members(ctr_conn *conn, ctr_span object, const char *const *names,
+                         ctr_span *values)
+{
+    size_t at = 0;
+    ctr_span name, value;
+    for (int i = 0; names[i]; i++) values[i] = (ctr_span){NULL, 0};
+    while (ctr_json_next(object, &at, &name, &value))
+        for (int i = 0; names[i]; i++) {
+            if (!ctr_json_is(name, names[i])) continue;
+            if (values[i].text)
+                ctr_problem_set(conn, SQLITE_ERROR, "the member %s is there twice", names[i]);
+            values[i] = value;
+        }
+}
+
+/* Appends what the digits say. Returns how many bytes that is. */
+static size_t member_bytes(lines_taker *to, const char *name, ctr_span value)
+{
+    ctr_conn *conn = to->conn;
+    size_t n = value.text && value.size >= 2 ? (value.size - 2) / 2 : 0;
+    uint8_t *out = ctr_rc(conn) == SQLITE_OK ? ctr_pack_room(conn, &to->bytes, n + 1) : NULL;
+    if (!out) return 0;
+    if (!value.text || !ctr_json_hex(value, out))
+        ctr_member_refuse(conn, name, "a text of hexadecimal digits", value);
+    to->bytes.size += n;
+    return n;
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+static void count_came(lines_taker *to)
+{
+    if (++to->came > TAKEN_CHANGES_MOST && to->sender)
+        ctr_problem_set(to->conn, SQLITE_TOOBIG,
+                        "it is one of more than %d changes, the limit: send them in several parts",
+                        TAKEN_CHANGES_MOST);
+}
+
+static void take_one_change(lines_taker *to, const char *source, ctr_span object)
+{
+    enum { TABLE, COLUMNS, PACKED, CHANGE, SEQ, N };
+    static const char *const KNOWN[] = {"table", "key_columns", "packed", "change", "seq", NULL};
+    ctr_span members[N];
+    ctr_conn *conn = to->conn;
+    if (ctr_json_type_of(object) != CTR_JSON_OBJECT) {
+        ctr_problem_set(conn, SQLITE_ERROR, "it must be an object");
+        return;
+    }
+    find_members(conn, object, KNOWN, members);
+    to->bytes.size = 0;
+    const char *table = member_text(conn, "table", members[TABLE]);
+    bool has_columns = members[COLUMNS].text && ctr_json_type_of(members[COLUMNS]) != CTR_JSON_NULL;
+    const char *columns = has_columns ? member_text(conn, "key_columns", members[COLUMNS]) : NULL;
+    size_t key = member_bytes(to, "packed", members[PACKED]);
+    size_t change = member_bytes(to, "change", members[CHANGE]);
+    int64_t seq = member_number(conn, "seq", members[SEQ], 0);
+    count_came(to);
+    const uint8_t *packed = to->bytes.bytes;
+    ctr_span rest = {(const char *)packed + key, change};
+    if (ctr_rc(conn) != SQLITE_OK) return;
+    if (to->sender && !ctr_sender_leave_out(to->sender, &rest)) return;
+    ctr_run run = ctr_run_on(conn, "main", NULL);
+    ctr_run_bind_text(&run, to->take, ":table", table);
+    ctr_run_bind_text(&run, to->take, ":source", source);
+    ctr_run_bind_text(&run, to->take, ":columns", columns);
+    ctr_run_bind_int(&run, to->take, ":seq", seq);
+    ctr_run_bind_blob(&run, to->take, ":key", packed, key);
+    ctr_run_bind_blob(&run, to->take, ":change", rest.text, rest.size);
+    if (to->scope) ctr_run_bind_value(&run, to->take, ":scope", to->scope);
+    if (to->sender) ctr_run_bind_text(&run, to->take, ":device", to->sender->device);
+    if (ctr_rc(conn) == SQLITE_OK) ctr_run_row(&run, to->take);
+    sqlite3_reset(to->take);
+    ctr_problem_leave_out(conn, "counter_changes");
+    to->changes += ctr_rc(conn) == SQLITE_OK;
+}
+
+/* ---- how far sources have come --------------------------------------------------------------- */
+
+/* Notes that a source came from `since` to `upto`; lines that follow each other are one way. */
+static void note_way(lines_taker *to, const taken_source *came)
+{
+    taken_source *found = NULL;
+    bool held = came->held;
+    for (size_t i = to->n; i-- > 0 && !found;)
+        if (strcmp(to->sources[i].name, came->name) == 0) found = &to->sources[i];
+    if (found) held = found->held = found->held || held; /* its later lines, too */
+    if (found && found->since <= came->since && came->since <= found->upto) {
+        if (came->upto > found->upto) found->upto = came->upto;
+        return;
+    }
+    if (to->n >= TAKEN_SOURCES_MOST)
+        ctr_problem_set(to->conn, SQLITE_TOOBIG,
+                        "there are more than %d sources, the limit: send them in several parts",
+                        TAKEN_SOURCES_MOST);
+    taken_source *sources =
+        ctr_rc(to->conn) == SQLITE_OK
+            ? ctr_array_room(to->conn, to->sources, &to->room, to->n + 1, sizeof *sources)
+            : NULL;
+    if (!sources) return;
+    to->sources = sources;
+    sources[to->n] = *came;
+    sources[to->n].held = held;
+    sources[to->n].name = ctr_text_copy(to->conn, came->name);
+    if (sources[to->n].name) to->n++;
+}
+
+/* Returns whether the mark of a source stays, after `refused` shards before its line: nobody says
+ * for the device of another token what has come of it, and what was refused comes again. */
+static bool is_held(const lines_taker *to, const char *source, int64_t refused)
+{
+    return to->sender &&
+           (to->conn->stats.refused != refused || ctr_sender_is_foreign_source(to->sender, source));
+}
+
+static void take_line(lines_taker *to, ctr_span line)
+{
+    enum { FORMAT, SOURCE, SINCE, UPTO, CHANGES, N };
+    static const char *const KNOWN[] = {"format", "source", "since", "upto", "changes", NULL};
+    size_t at = 0;
+    int64_t n = 0;
+    ctr_conn *conn = to->conn;
+    ctr_span whole, members[N], none, change;
+    const char *wrong = ctr_json_check(line.text, line.size, &whole);
+    if (wrong || ctr_json_type_of(whole) != CTR_JSON_OBJECT) {
+        ctr_problem_set(conn, SQLITE_ERROR, "it %s", wrong ? wrong : "must be an object of JSON");
+        return;
+    }
+    find_members(conn, whole, KNOWN, members);
+    int64_t format = member_number(conn, "format", members[FORMAT], 1);
+    if (format > CTR_LINES_FORMAT)
+        ctr_problem_set(conn, SQLITE_ERROR,
+                        "it has the format %lld, and this version reads %d: install a newer "
+                        "sqlite-counter",
+                        (long long)format, CTR_LINES_FORMAT);
+    const char *source = member_text(conn, "source", members[SOURCE]);
+    int64_t since = member_number(conn, "since", members[SINCE], 0);
+    int64_t upto = member_number(conn, "upto", members[UPTO], since);
+    const ctr_span changes = members[CHANGES];
+    if (ctr_rc(conn) == SQLITE_OK && (!changes.text || ctr_json_type_of(changes) != CTR_JSON_ARRAY))
+        ctr_problem_set(conn, SQLITE_ERROR, "the member changes must be an array");
+    if (ctr_rc(conn) == SQLITE_OK && to->only && strcmp(to->only, source) != 0)
+        ctr_problem_set(conn, SQLITE_ERROR, "it has changes of %Q, not of %Q", source, to->only);
+    if (to->sender) ctr_sender_names(to->sender, source);
+    const int64_t refused = conn->stats.refused;
+    while (ctr_rc(conn) == SQLITE_OK && ctr_json_next(changes, &at, &none, &change)) {
+        ctr_text *mark = ctr_text_mark(conn);
+        n++;
+        take_one_change(to, source, change);
+        if (ctr_rc(conn) != SQLITE_OK) ctr_problem_where(conn, "change %lld", (long long)n);
+        ctr_text_release(conn, mark);
+    }
+    if (ctr_rc(conn) != SQLITE_OK) return;
+    const taken_source came = {
+        .name = (char *)source, .since = since, .upto = upto, .held = is_held(to, source, refused)};
+    note_way(to, &came);
+}
+
+/* Returns the number of lines, but none of a text without a line break within. */
+static int64_t count_lines(const char *text, size_t size)
+{
+    int64_t n = 1;
+    const char *end = text + size, *at = text;
+    while (at < end && (at = memchr(at, '\n', (size_t)(end - at))) && ++at < end) n++;
+    return n;
+}
+
+static void take_lines(lines_taker *to, const char *text, size_t size)
+{
+    ctr_conn *conn = to->conn;
+    const char *end = text + size;
+    int64_t lines = count_lines(text, size);
+    ctr_run run = ctr_run_on(conn, "main", NULL);
+    if (lines > TAKEN_LINES_MOST && to->sender)
+        ctr_problem_set(conn, SQLITE_TOOBIG,
+                        "there are %lld lines, and %d are the limit: send them in several parts",
+                        (long long)lines, TAKEN_LINES_MOST);
+    to->take = ctr_run_prepare(&run, CTR_SQL_LINES_TAKE);
+    for (int64_t n = 1; text < end && ctr_rc(conn) == SQLITE_OK; n++) {
+        const char *next = memchr(text, '\n', (size_t)(end - text));
+        const char *behind = next ? next : end;
+        bool is_empty = text == behind || (behind == text + 1 && *text == '\r');
+        ctr_text *mark = ctr_text_mark(conn);
+        if (!is_empty) take_line(to, (ctr_span){text, (size_t)(behind - text)});
+        if (ctr_rc(conn) != SQLITE_OK && lines > 1)
+            ctr_problem_where(conn, "line %lld", (long long)n);
+        ctr_text_release(conn, mark);
+        text = next ? next + 1 : end;
+    }
+    sqlite3_finalize(to->take);
+    sqlite3_free(to->bytes.bytes);
+}
+
+static void raise_marks(lines_taker *to)
+{
+    for (size_t i = 0; i < to->n && ctr_rc(to->conn) == SQLITE_OK; i++) {
+        taken_source *source = &to->sources[i];
+        source->mark = ctr_exchange_raise(to->conn, source->name, to->scope, source->since,
+                                          source->held ? source->since : source->upto);
+    }
+}
+
+/* `digest` is that of the token with which the lines came, or NULL. */
+static void take_in_session(lines_taker *to, const char *digest, const char *text, size_t size)
+{
+    ctr_conn *conn = to->conn;
+    ctr_session session = {0};
+    const int64_t refused = conn->stats.refused;
+    sqlite3_int64 inserted = sqlite3_last_insert_rowid(conn->db);
+    if (ctr_session_begin(&session, conn, true) == SQLITE_OK) {
+        ctr_session_lock(&session, "main");
+        if (!digest || ctr_sender_open(to->sender, conn, digest) == SQLITE_OK)
+            take_lines(to, text, size);
+        ctr_exchange_show_apart(conn);
+        raise_marks(to);
+    }
+    ctr_session_end(&session);
+    to->refused = conn->stats.refused - refused;
+    sqlite3_set_last_insert_rowid(conn->db, inserted);
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+static void append_marks(const lines_taker *to, sqlite3_str *out)
+{
+    const char *comma = "";
+    for (size_t i = 0; i < to->n; i++) {
+        bool is_last = true; /* of several ways of one source */
+        for (size_t k = i + 1; k < to->n; k++)
+            is_last = is_last && strcmp(to->sources[k].name, to->sources[i].name) != 0;
+        if (!is_last) continue;
+        sqlite3_str_appendall(out, comma);
+        ctr_lines_append_text(out, to->sources[i].name);
+        sqlite3_str_appendf(out, ":%lld", (long long)to->sources[i].mark);
+        comma = ",";
+    }
+}
+
+static void append_warnings_json(ctr_conn *conn, sqlite3_str *out)
+{
+    const char *comma = "";
+    ctr_run run = ctr_run_on(conn, "main", NULL);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_LINES_WARNINGS);
+    for (; ctr_run_row(&run, row); comma = ",") {
+        const char *text = ctr_text_column(conn, row, 0);
+        sqlite3_str_appendall(out, comma);
+        if (text) ctr_lines_append_text(out, text);
+    }
+    sqlite3_finalize(row);
+}
+
+/* The warnings of this file are not for who has a token. */
+static void append_refused(const lines_taker *to, sqlite3_str *out)
+{
+    const char *what =
+        to->refused == 0
+            ? NULL
+            : ctr_text_print(
+                  to->conn,
+                  "the device %s sent %lld count%s under an id of the served file itself, or of "
+                  "its first values, that this file does not have: not taken, but listed in its "
+                  "counter_conflicts. If it was restored from a backup, whoever runs the server "
+                  "can import there what the device exports; if the file of the device is a copy "
+                  "of it, do not import that, but call counter_fork() in the copy",
+                  to->sender->device, (long long)to->refused, to->refused == 1 ? "" : "s");
+    if (what) ctr_lines_append_text(out, what);
+}
+
+static void append_answer(const lines_taker *to, sqlite3_str *out)
+{
+    sqlite3_str_appendf(out, "{\"changes\":%lld,\"skipped\":%lld,\"marks\":{",
+                        (long long)to->changes, to->sender ? (long long)to->sender->skipped : 0LL);
+    append_marks(to, out);
+    sqlite3_str_appendall(out, "},\"warnings\":[");
+    if (to->sender)
+        append_refused(to, out);
+    else
+        append_warnings_json(to->conn, out);
+    sqlite3_str_appendall(out, "]}");
+}
+
+static void take_value(sqlite3_context *ctx, const char *function, lines_taker *to,
+                       const char *digest, sqlite3_value *lines)
+{
+    ctr_problem problem;
+    int type = sqlite3_value_type(lines);
+    if (type != SQLITE_TEXT && type != SQLITE_BLOB) {
+        ctr_arg_refuse(ctx, function, "the lines", "TEXT or a BLOB, lines of JSON", lines);
+        return;
+    }
+    const char *text =
+        type == SQLITE_TEXT ? (const char *)sqlite3_value_text(lines) : sqlite3_value_blob(lines);
+    size_t size = (size_t)sqlite3_value_bytes(lines);
+    if (!text && size > 0) {
+        sqlite3_result_error_nomem(ctx);
+        return;
+    }
+    ctr_problem_begin(to->conn, &problem);
+    take_in_session(to, digest, text, size);
+    sqlite3_str *out = sqlite3_str_new(sqlite3_context_db_handle(ctx));
+    if (ctr_rc(to->conn) == SQLITE_OK) append_answer(to, out);
+    if (ctr_arg_problem(ctx, function, &problem))
+        ctr_arg_result_built(ctx, out);
+    else
+        sqlite3_free(sqlite3_str_finish(out));
+    for (size_t i = 0; i < to->n; i++) sqlite3_free(to->sources[i].name);
+    sqlite3_free(to->sources);
+}
+
+static void fn_take(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    static const char TAKE[] = "counter_take";
+    lines_taker to = {.conn = sqlite3_user_data(ctx)};
+    if (argc > 1 && sqlite3_value_type(argv[1]) != SQLITE_NULL) to.scope = argv[1];
+    if (argc > 2 && sqlite3_value_type(argv[2]) != SQLITE_NULL) {
+        to.only = ctr_arg_text(ctx, TAKE, "the source", argv[2]);
+        if (!to.only) return;
+    }
+    take_value(ctx, TAKE, &to, NULL, argv[0]);
+}
+
+static void fn_receive(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    static const char RECEIVE[] = "counter_receive";
+    (void)argc;
+    ctr_sender sender = {.conn = sqlite3_user_data(ctx)};
+    lines_taker to = {.conn = sender.conn, .sender = &sender};
+    const char *digest = ctr_arg_text(ctx, RECEIVE, "the digest of the token", argv[0]);
+    if (digest) take_value(ctx, RECEIVE, &to, digest, argv[1]);
+    ctr_sender_close(&sender);
+}
+
+int ctr_take_register(sqlite3 *db, ctr_conn *conn)
+{
+    static const ctr_function FUNCTIONS[] = {
+        {"counter_take", 1, 3, CTR_ADMIN, fn_take},
+        {"counter_receive", 2, 2, CTR_ADMIN, fn_receive},
+    };
+    return ctr_shared_functions(db, conn, FUNCTIONS, sizeof FUNCTIONS / sizeof *FUNCTIONS);
+}
