@@ -211,27 +211,35 @@ bool ctr_sender_leave_out(ctr_sender *from, ctr_span *change)
 
 /* ---- the token ------------------------------------------------------------------------------- */
 
-/* Makes the table of sources, and finds the device. */
+static void find_device(ctr_sender *from)
+{
+    ctr_conn *conn = from->conn;
+    ctr_run run = ctr_run_on(conn, "main", NULL);
+    if (ctr_rc(conn) != SQLITE_OK) return;
+    if (ctr_schema_is_table(conn, "main", "counter_http_tokens") &&
+        ctr_schema_is_table(conn, "main", "counter_http_ids")) {
+        sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TOKENS_DEVICE);
+        ctr_run_bind_text(&run, row, ":token", from->digest);
+        if (ctr_run_row(&run, row))
+            from->device = ctr_text_copy(conn, ctr_text_column(conn, row, 0));
+        sqlite3_finalize(row);
+    }
+    if (!from->device)
+        ctr_problem_set(conn, SQLITE_ERROR, "no device has a token with this digest");
+}
+
+/* Finds the device, and makes the table of sources. */
 int ctr_sender_open(ctr_sender *from, ctr_conn *conn, const char *digest)
 {
     *from = (ctr_sender){.conn = conn, .digest = digest, .sources = -1};
     ctr_run run = ctr_run_on(conn, "main", NULL);
-    bool has = ctr_rc(conn) == SQLITE_OK &&
-               ctr_schema_is_table(conn, "main", "counter_http_tokens") &&
-               ctr_schema_is_table(conn, "main", "counter_http_ids");
-    sqlite3_stmt *row = has ? ctr_run_prepare(&run, CTR_SQL_TOKENS_DEVICE) : NULL;
-    ctr_run_bind_text(&run, row, ":token", digest);
-    if (row && ctr_run_row(&run, row))
-        from->device = ctr_text_copy(conn, ctr_text_column(conn, row, 0));
-    sqlite3_finalize(row);
-    if (!from->device)
-        ctr_problem_set(conn, SQLITE_ERROR, "no device has a token with this digest");
+    find_device(from);
     if (ctr_rc(conn) != SQLITE_OK) return ctr_rc(conn);
     if (!ctr_schema_is_table(conn, "main", "counter_http_sources")) {
         ctr_run_do(&run, CTR_SQL_TOKENS_CREATE_SOURCES, NULL);
         ctr_session_renew(conn);
     }
-    row = ctr_run_prepare(&run, CTR_SQL_TOKENS_HAS_ID);
+    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_TOKENS_HAS_ID);
     ctr_run_bind_text(&run, row, ":token", digest);
     from->bound = ctr_run_once(&run, row);
     from->is_foreign = ctr_run_prepare(&run, CTR_SQL_TOKENS_IS_FOREIGN);

@@ -629,7 +629,8 @@ def play_files(path, program):
                 one.command(draw)
             for file in one, other:
                 if program.triggers:
-                    file.adopt(note, what == "meet" and "feed" not in note[-1])  # a feed brings a row after it was inserted
+                    row_by_row = {"feed", "lines"} & set(note[-1]) if what == "meet" else True
+                    file.adopt(note, not row_by_row)  # a change is shown at once, and then a trigger's own row counts
                 file.check(note)
                 file.twin()
                 file.history = [(file.before.cells, copy.deepcopy(file.model))]
