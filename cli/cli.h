@@ -127,8 +127,8 @@ int64_t cli_integer(cli_file *file, const char *sql);
 double cli_seconds(void); /* of a clock that only rises */
 
 void cli_progress_begin(cli *c, const char *file, const char *unit);
-void cli_progress_rows(cli_file *to); /* the same for a file that takes rows */
-void cli_progress_add(cli *c);        /* one more of the unit */
+void cli_progress_rows(cli_file *to);     /* the same for a file that takes rows */
+void cli_progress_add(cli *c, int64_t n); /* more of the unit */
 void cli_progress_show(cli *c);       /* from time to time, where standard error is a terminal */
 void cli_progress_follow(cli_file *); /* shows it while SQLite works */
 void cli_progress_erase(cli *c);
@@ -157,12 +157,7 @@ void cli_rows_cut(cli_rows *rows, size_t n);
 /* Prints them, also after an error, and frees them. `titles`: separated by tabs, or NULL. */
 void cli_rows_print(cli_rows *rows, cli *c, const char *titles);
 
-/* ---- batches --------------------------------------------------------------------------------- */
-
-/* The format of a line of a batch: docs/batches.md. */
-enum { CLI_LINE_FORMAT = 1 };
-#define CLI_FORMAT_IS_NEWER \
-    "it is of format %lld, this sqlite-counter knows %d: install a newer one"
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* What a file gives: export.c. */
 typedef struct cli_query {
@@ -171,29 +166,28 @@ typedef struct cli_query {
     const char *scope; /* JSON, or NULL: everything */
 } cli_query;
 
-/* Hands each batch, a line without its end, to `take`. Returns the number of changes; sets `upto`
- * to the number up to which they go. Of own changes nothing is given if there is nothing new but
- * what comes each time. */
+/* Hands each line of changes, without its end, to `take`. Returns the number of changes; sets
+ * `upto` to the number up to which they go. A line without changes, which only raises a mark, is
+ * not handed over if only own ones are asked for. */
 int64_t cli_give(cli_file *file, const cli_query *query, int64_t *upto,
                  void (*take)(void *to, const char *line), void *to);
 
 /* The number below which all changes of the file are; 0: it has none. */
 int64_t cli_end_of_changes(cli_file *file);
 
-/* Takes batches: import.c.
+/* Takes lines: import.c.
  *
- *     cli_taking_begin(&taking, file, "the name of the lines", scope);
+ *     cli_taking_begin(&taking, file, "the name of the lines", scope, source);
  *     cli_taking_line(&taking, line, size);      for each, within a transaction
  *     cli_taking_end(&taking);                   after an error, too
  */
 typedef struct cli_taking {
     cli_file *file;
-    const char *from;  /* what messages call the lines: "lines.gz: ", or "" */
-    const char *scope; /* JSON: other rows are passed over; or NULL */
-    const char *only;  /* the source of all lines, which lie between two numbers; or NULL: any */
-    int64_t since, upto;
-    sqlite3_stmt *batch, *changes, *insert, *seen;
+    const char *from; /* what messages call the lines: "lines.gz: ", or "" */
+    bool is_of_one;   /* all lines are of one source */
+    sqlite3_stmt *take, *answered;
     int64_t line, empty; /* lines so far; those of one source that have no changes */
+    int64_t changes;
     struct cli_received
         *received; /* owned: one for each source, in the order of their first lines */
     size_t n;
@@ -206,7 +200,10 @@ typedef struct cli_received {
     int64_t changes, mark;
 } cli_received;
 
-void cli_taking_begin(cli_taking *in, cli_file *file, const char *from, const char *scope);
+/* `scope`: JSON, rows outside of it are passed over; `source`: lines of another one are refused.
+ * Both may be NULL, and are lent until the end. */
+void cli_taking_begin(cli_taking *in, cli_file *file, const char *from, const char *scope,
+                      const char *source);
 void cli_taking_line(cli_taking *in, const char *line, size_t size);
 void cli_taking_end(cli_taking *in);
 

@@ -402,8 +402,7 @@ static void give(cli_file *file, folder *own, cli_rows *rows)
 
 /* Takes a file, whole or not at all. Returns the number of its changes; -1: its writer has joined
  * it with others. */
-static int64_t take_file(cli_file *file, const folder *of, const batches *part, const char *path,
-                         const char *scope)
+static int64_t take_file(cli_file *file, const folder *of, const char *path, const char *scope)
 {
     int64_t n = 0;
     size_t size;
@@ -413,12 +412,9 @@ static int64_t take_file(cli_file *file, const folder *of, const batches *part, 
     if (!from) cli_fail(file->c, "out of memory");
     cli_begin(file);
     cli_lines_open(&lines, file->c, of->fd, path);
-    cli_taking_begin(&in, file, from, scope);
-    in.only = of->source;
-    in.since = part->since;
-    in.upto = part->upto;
+    cli_taking_begin(&in, file, from, scope, of->source);
     while (cli_lines_next(&lines, &size)) cli_taking_line(&in, lines.line, size);
-    for (size_t i = 0; i < in.n; i++) n += in.received[i].changes;
+    n = in.changes;
     cli_taking_end(&in);
     cli_lines_close(&lines);
     cli_end(file);
@@ -450,7 +446,7 @@ static void take(cli_file *file, folder *of, const char *scope, cli_rows *rows)
     for (batches *next; !c->failed && relisted <= RELISTED && (next = next_of(of, mark)) &&
                         !cli_watch_is_stopped();) {
         char *path = path_of(c, of, next);
-        int64_t taken = path ? take_file(file, of, next, path, scope) : 0;
+        int64_t taken = path ? take_file(file, of, path, scope) : 0;
         failed = failed || c->failed;
         c->failed = path == NULL;
         int64_t reached = cli_mark(file, of->source, scope);

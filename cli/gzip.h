@@ -4,7 +4,6 @@
 #define CLI_GZIP_H
 
 #include "cli/cli.h"
-#include "cli/scan.h"
 #include "core/core.h"
 
 typedef struct cli_lines {
@@ -35,7 +34,7 @@ void cli_lines_put(cli_lines *lines, const char *line);
 void cli_lines_finish(cli_lines *lines, bool with_last);
 
 /* Reads a file: fails at its end unless that is whole, so the caller takes nothing back before.
- * Fails at a line that holds more than cli/scan.h allows. */
+ * Fails at a line that is too long. */
 void cli_lines_open(cli_lines *lines, cli *c, int folder, const char *path);
 void cli_lines_open_answer(cli_lines *lines, cli *c, const char *path, const char *url);
 bool cli_lines_next(cli_lines *lines, size_t *size);

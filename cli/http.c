@@ -19,6 +19,7 @@
 
 enum {
     BODY_BYTES = 4 << 20,     /* of a body that goes up */
+    FORMAT = 1,               /* of what a server says of itself: docs/batches.md */
     MOST_OF_ANSWER = 1 << 28, /* bytes, as they come */
     STATUS_SIZE = 4,          /* of a line of its own */
     OK = 200
@@ -270,9 +271,10 @@ static void greet(server *s, const char *scope)
         s->source = sqlite3_mprintf("%s", sqlite3_column_text(row, 0));
         s->mark = sqlite3_column_int64(row, 1);
         int64_t format = sqlite3_column_int64(row, 2);
-        if (format > CLI_LINE_FORMAT)
-            cli_fail(s->file->c, "%s: " CLI_FORMAT_IS_NEWER, s->url, (long long)format,
-                     CLI_LINE_FORMAT);
+        if (format > FORMAT)
+            cli_fail(s->file->c,
+                     "%s: it is of format %lld, this sqlite-counter knows %d: install a newer one",
+                     s->url, (long long)format, FORMAT);
     } else {
         cli_fail(s->file->c,
                  "%s: is no server of sqlite-counter: its answer is none of docs/batches.md",
@@ -343,9 +345,6 @@ static bool give(server *s, cli_rows *rows)
 {
     upload up = {.server = s};
     int64_t upto = s->mark;
-    if (s->mark > 0 && cli_end_of_changes(s->file) < s->mark)
-        s->mark = 0; /* that of a later copy */
-    if (s->file->c->failed) return false;
     const cli_query query = {.since = s->mark, .own = true};
     int64_t n = cli_give(s->file, &query, &upto, put_line, &up);
     send_body(&up);
@@ -366,11 +365,9 @@ static int64_t take_answer(server *s)
     if (!from) cli_fail(file->c, "out of memory");
     cli_begin(file);
     cli_lines_open_answer(&lines, file->c, s->answer, s->url);
-    cli_taking_begin(&in, file, from ? from : "", NULL);
-    in.only = s->source;
-    in.upto = INT64_MAX;
+    cli_taking_begin(&in, file, from ? from : "", NULL, s->source);
     while (cli_lines_next(&lines, &size)) cli_taking_line(&in, lines.line, size);
-    for (size_t i = 0; i < in.n; i++) n += in.received[i].changes;
+    n = in.changes;
     cli_taking_end(&in);
     cli_lines_close(&lines);
     cli_end(file);

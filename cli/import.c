@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "core/core.h"
 
 /* ---- the lines ------------------------------------------------------------------------------- */
 
@@ -42,7 +41,7 @@ static void copy_lines(cli *c, FILE *to)
     ssize_t size;
     while ((size = getline(&line, &room, stdin)) >= 0) {
         if (fwrite(line, 1, (size_t)size, to) != (size_t)size) break;
-        cli_progress_add(c);
+        cli_progress_add(c, 1);
         cli_progress_show(c);
     }
     if (ferror(to) || fflush(to) != 0)
@@ -125,11 +124,13 @@ static void print_received(cli_taking *in)
     cli_rows_print(&rows, in->file->c, "source\tchanges\tmark");
 }
 
-/* ---- changes --------------------------------------------------------------------------------- */
+/* ---- taking ---------------------------------------------------------------------------------- */
 
-/* Columns of BATCH_CHANGES, and parameters of INSERT_CHANGE. */
-enum { CHANGE_TABLE, CHANGE_PACKED, CHANGE_COLUMN, CHANGE_GENERATION, CHANGE_ANSWER = 7 };
-enum { INSERT_KEY = 2, INSERT_CELL = 5, INSERT_SHARED = 7, INSERT_SOURCE = 8, INSERT_SCOPE = 9 };
+/* Columns of ANSWERED. */
+enum { ANSWERED_CHANGES, ANSWERED_SOURCE, ANSWERED_MARK };
+
+/* Parameters of TAKE. */
+enum { TAKE_LINE = 1, TAKE_SCOPE, TAKE_SOURCE };
 
 static void fail_line(cli_taking *in, const char *what)
 {
@@ -137,192 +138,21 @@ static void fail_line(cli_taking *in, const char *what)
              (long long)in->line, what);
 }
 
-/* Fails with `what`, which is freed; NULL: out of memory. */
-static void fail_line_made(cli_taking *in, char *what)
+void cli_taking_begin(cli_taking *in, cli_file *file, const char *from, const char *scope,
+                      const char *source)
 {
-    fail_line(in, what ? what : "out of memory");
-    sqlite3_free(what);
-}
-
-static void fail_change(cli_taking *in, int64_t n)
-{
-    fail_line_made(in, sqlite3_mprintf("change %lld: %s", (long long)n, cli_message(in->file->db)));
-}
-
-/* A change that was refused may be for a table that is not there. */
-static void fail_insert(cli_taking *in, int64_t n)
-{
-    const char *table = (const char *)sqlite3_column_text(in->changes, CHANGE_TABLE);
-    const char *column = (const char *)sqlite3_column_text(in->changes, CHANGE_COLUMN);
-    bool replicated =
-        (column && !*column) || sqlite3_column_int64(in->changes, CHANGE_GENERATION) > UINT32_MAX;
-    char *reason = sqlite3_mprintf("%s", cli_message(in->file->db));
-    sqlite3_stmt *born = cli_prepare_text(in->file, CLI_SQL_IS_BORN, table);
-    if (!table || cli_step(in->file, born))
-        fail_line_made(in, sqlite3_mprintf("change %lld: %s", (long long)n, reason));
-    else
-        fail_line_made(
-            in, sqlite3_mprintf("change %lld: there is no counter table %s here: create it as it "
-                                "is at the source; if it is a %s table there, create the "
-                                "ordinary table, then run: sqlite-counter %s %s %s %s",
-                                (long long)n, table, replicated ? "replicated" : "tracked",
-                                replicated ? "replicate" : "track", in->file->path, table,
-                                column && *column ? column : "COLUMN"));
-    sqlite3_finalize(born);
-    sqlite3_free(reason);
-}
-
-/* The bytes of hexadecimal digits; false if they are none. */
-static bool bind_hexadecimal(sqlite3_stmt *to, int index, const char *text)
-{
-    size_t n = text ? strlen(text) : 1;
-    unsigned char *bytes = n % 2 == 0 ? sqlite3_malloc64(n / 2 + 1) : NULL;
-    if (!bytes) return false;
-    bool is_valid = true;
-    for (size_t i = 0; i < n; i += 2) {
-        int high = ctr_id_digit(text[i]), low = ctr_id_digit(text[i + 1]);
-        is_valid = is_valid && high >= 0 && low >= 0;
-        bytes[i / 2] = (unsigned char)(is_valid ? 16 * high + low : 0);
-    }
-    sqlite3_bind_blob64(to, index, bytes, n / 2, sqlite3_free);
-    return is_valid;
-}
-
-static void insert_change(cli_taking *in, int64_t n)
-{
-    sqlite3_stmt *from = in->changes, *to = in->insert;
-    for (int i = 0; i < INSERT_SHARED; i++)
-        sqlite3_bind_value(to, i + 1, sqlite3_column_value(from, i));
-    const char *packed = (const char *)sqlite3_column_text(from, CHANGE_PACKED),
-               *answer = (const char *)sqlite3_column_text(from, CHANGE_ANSWER);
-    bool is_key = bind_hexadecimal(to, INSERT_KEY, packed);
-    if (!is_key || (answer && !bind_hexadecimal(to, INSERT_CELL, answer))) {
-        fail_line_made(in,
-                       sqlite3_mprintf("change %lld: %s must be hexadecimal, not %Q", (long long)n,
-                                       is_key ? "cell" : "packed", is_key ? answer : packed));
-        return;
-    }
-    if (sqlite3_step(to) != SQLITE_DONE) fail_insert(in, n);
-    sqlite3_reset(to);
-    cli_progress_add(in->file->c);
-}
-
-/* ---- batches --------------------------------------------------------------------------------- */
-
-/* Columns of BATCH; SEEN takes the last three. */
-enum {
-    BATCH_TYPE,
-    BATCH_CHANGES_TYPE,
-    BATCH_FORMAT_TYPE,
-    BATCH_FORMAT,
-    BATCH_SOURCE,
-    SEEN_TAKES = 3,
-    SEEN_SCOPE
-};
-
-/* Returns the number of changes. */
-static int64_t import_changes(cli_taking *in, const char *line, size_t size)
-{
-    int64_t n = 0;
-    int rc = SQLITE_ROW;
-    sqlite3_bind_text64(in->changes, 1, line, size, SQLITE_STATIC, SQLITE_UTF8);
-    sqlite3_bind_value(in->insert, INSERT_SOURCE, sqlite3_column_value(in->batch, BATCH_SOURCE));
-    while (rc == SQLITE_ROW && !in->file->c->failed) {
-        rc = sqlite3_step(in->changes);
-        if (rc == SQLITE_ROW)
-            insert_change(in, ++n);
-        else if (rc != SQLITE_DONE)
-            fail_change(in, n + 1);
-    }
-    sqlite3_reset(in->changes);
-    return n;
-}
-
-/* All changes of the line are in. */
-static void raise_mark(cli_taking *in, int64_t changes)
-{
-    const char *source = (const char *)sqlite3_column_text(in->batch, BATCH_SOURCE);
-    if (in->file->c->failed) return;
-    for (int i = 0; i < SEEN_TAKES; i++)
-        sqlite3_bind_value(in->seen, i + 1, sqlite3_column_value(in->batch, BATCH_SOURCE + i));
-    cli_received *from = NULL;
-    if (sqlite3_step(in->seen) != SQLITE_ROW)
-        fail_line(in, cli_message(in->file->db));
-    else if (!source || !(from = find_source(in, source)))
-        fail_line(in, "out of memory");
-    if (from) {
-        from->changes += changes;
-        from->mark = sqlite3_column_int64(in->seen, 0);
-    }
-    sqlite3_reset(in->seen);
-}
-
-static bool is_type(sqlite3_stmt *row, int column, const char *type)
-{
-    const char *text = (const char *)sqlite3_column_text(row, column);
-    return text && strcmp(text, type) == 0;
-}
-
-static void check_format(cli_taking *in)
-{
-    int64_t format = sqlite3_column_int64(in->batch, BATCH_FORMAT);
-    if (sqlite3_column_type(in->batch, BATCH_FORMAT_TYPE) == SQLITE_NULL) return;
-    if (!is_type(in->batch, BATCH_FORMAT_TYPE, "integer") || format < 1)
-        fail_line(in, "its format must be a whole number from 1 on");
-    else if (format > CLI_LINE_FORMAT)
-        fail_line_made(in,
-                       sqlite3_mprintf(CLI_FORMAT_IS_NEWER, (long long)format, CLI_LINE_FORMAT));
-}
-
-/* Fails unless the line is a batch that we can read; `rc` is that of the step that has read it. */
-static void check_batch(cli_taking *in, int rc, bool is_text)
-{
-    if (!is_text || rc == SQLITE_ERROR) {
-        fail_line(in, "it is not JSON, or was cut short");
-    } else if (rc != SQLITE_ROW) {
-        fail_line(in, cli_message(in->file->db));
-    } else {
-        bool is_object = is_type(in->batch, BATCH_TYPE, "object");
-        if (is_object) check_format(in);
-        if (!is_object || !is_type(in->batch, BATCH_CHANGES_TYPE, "array"))
-            fail_line(in, "it is not a batch, which has source, since, upto and changes");
-    }
-}
-
-/* Fails if the batch is another one's, or goes further than its file says. */
-static void check_place(cli_taking *in)
-{
-    const char *source = (const char *)sqlite3_column_text(in->batch, BATCH_SOURCE);
-    int64_t since = sqlite3_column_int64(in->batch, BATCH_SOURCE + 1),
-            upto = sqlite3_column_int64(in->batch, BATCH_SOURCE + 2);
-    if (!in->only || in->file->c->failed) return;
-    if (!source || strcmp(source, in->only) != 0)
-        fail_line_made(in, sqlite3_mprintf("it has changes of %Q, not of %Q", source, in->only));
-    else if (since < in->since || upto > in->upto)
-        fail_line_made(in,
-                       sqlite3_mprintf("it has changes from %lld to %lld, which the name of the "
-                                       "file does not say",
-                                       (long long)since, (long long)upto));
-}
-
-void cli_taking_begin(cli_taking *in, cli_file *file, const char *from, const char *scope)
-{
-    *in = (cli_taking){.file = file, .from = from, .scope = scope};
-    in->batch = cli_prepare(file, CLI_SQL_BATCH);
-    in->changes = cli_prepare(file, CLI_SQL_BATCH_CHANGES);
-    in->insert = cli_prepare(file, CLI_SQL_INSERT_CHANGE);
-    in->seen = cli_prepare(file, CLI_SQL_SEEN);
+    *in = (cli_taking){.file = file, .from = from, .is_of_one = source != NULL};
+    in->take = cli_prepare(file, CLI_SQL_TAKE);
+    in->answered = cli_prepare(file, CLI_SQL_ANSWERED);
     if (file->c->failed) return;
-    sqlite3_bind_text(in->insert, INSERT_SCOPE, scope, -1, SQLITE_STATIC);
-    sqlite3_bind_text(in->seen, SEEN_SCOPE, scope, -1, SQLITE_STATIC);
+    sqlite3_bind_text(in->take, TAKE_SCOPE, scope, -1, SQLITE_STATIC);
+    sqlite3_bind_text(in->take, TAKE_SOURCE, source, -1, SQLITE_STATIC);
 }
 
 void cli_taking_end(cli_taking *in)
 {
-    sqlite3_finalize(in->batch);
-    sqlite3_finalize(in->changes);
-    sqlite3_finalize(in->insert);
-    sqlite3_finalize(in->seen);
+    sqlite3_finalize(in->take);
+    sqlite3_finalize(in->answered);
     for (size_t i = 0; i < in->n; i++) sqlite3_free(in->received[i].source);
     sqlite3_free(in->received);
     sqlite3_free(in->slots);
@@ -330,30 +160,43 @@ void cli_taking_end(cli_taking *in)
 
 /* Where all lines are of one source, one without changes says that there is nothing new: a writer
  * needs no second one. Each takes time, and a thousand of them a few bytes of gzip. */
-static void count_empty(cli_taking *in, int64_t changes)
+static void count_empty(cli_taking *in)
 {
     enum { MOST = 1000 };
-    if (changes > 0 || !in->only || ++in->empty <= MOST || in->file->c->failed) return;
-    fail_line_made(in, sqlite3_mprintf("it is one of more than %d batches without changes", MOST));
+    if (in->is_of_one && ++in->empty > MOST)
+        fail_line(in, "it is one of more than 1000 without changes");
+}
+
+/* Notes what the library has answered. */
+static void note_answer(cli_taking *in)
+{
+    int64_t changes = 0;
+    sqlite3_bind_value(in->answered, 1, sqlite3_column_value(in->take, 0));
+    while (cli_step(in->file, in->answered)) {
+        const char *source = (const char *)sqlite3_column_text(in->answered, ANSWERED_SOURCE);
+        cli_received *from = source ? find_source(in, source) : NULL;
+        changes = sqlite3_column_int64(in->answered, ANSWERED_CHANGES);
+        if (!from) cli_fail(in->file->c, "out of memory");
+        if (!from) continue;
+        from->changes += changes;
+        from->mark = sqlite3_column_int64(in->answered, ANSWERED_MARK);
+    }
+    sqlite3_reset(in->answered);
+    cli_progress_add(in->file->c, changes);
+    in->changes += changes;
+    if (changes == 0) count_empty(in);
 }
 
 void cli_taking_line(cli_taking *in, const char *line, size_t size)
 {
-    int64_t n = 0;
     in->line++;
     if (in->file->c->failed) return;
-    if (strspn(line, " \t\r\n") == size) {
-        count_empty(in, n);
-        return;
-    }
-    int rc = sqlite3_bind_text64(in->batch, 1, line, size, SQLITE_STATIC, SQLITE_UTF8);
-    if (rc == SQLITE_OK) rc = sqlite3_step(in->batch);
-    check_batch(in, rc, !memchr(line, '\0', size));
-    check_place(in);
-    if (!in->file->c->failed) n = import_changes(in, line, size);
-    count_empty(in, n);
-    raise_mark(in, n);
-    sqlite3_reset(in->batch);
+    sqlite3_bind_blob64(in->take, TAKE_LINE, line, size, SQLITE_STATIC);
+    if (sqlite3_step(in->take) == SQLITE_ROW)
+        note_answer(in);
+    else
+        fail_line(in, cli_message(in->file->db));
+    sqlite3_reset(in->take);
 }
 
 static void import_lines(cli_taking *in, FILE *lines)
@@ -387,7 +230,7 @@ void cli_import(cli *c, const cli_arguments *given)
     FILE *lines = read_input(c, given->word[0]);
     cli_progress_begin(c, given->word[0], "changes");
     cli_begin(&file);
-    cli_taking_begin(&in, &file, "", NULL);
+    cli_taking_begin(&in, &file, "", NULL, NULL);
     if (lines) import_lines(&in, lines);
     cli_end(&file);
     print_received(&in);

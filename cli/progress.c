@@ -96,9 +96,9 @@ void cli_progress_rows(cli_file *to)
     to->c->progress.count = to->db ? -sqlite3_total_changes(to->db) : 0;
 }
 
-void cli_progress_add(cli *c)
+void cli_progress_add(cli *c, int64_t n)
 {
-    c->progress.count++;
+    c->progress.count += n;
 }
 
 void cli_progress_erase(cli *c)

@@ -91,50 +91,20 @@ SELECT DISTINCT table_name, 'damaged', 'the triggers of the tracked table are no
 
 -- ---- export --------------------------------------------------------------------------------------
 
--- Answers about openings come first, whatever their number: the rows may need them. To be followed by a
--- scope, and ORDER BY 1.
--- name: CHANGES
-SELECT CASE WHEN column_name IS NULL AND cell IS NOT NULL THEN 0 ELSE seq END, upto,
-       json_quote(source),
-       json_object(
-         'table', table_name, 'key_columns', key_columns,
-         'key', json(CASE WHEN length(key) > 0 THEN counter_key_json(key) END), 'packed', hex(key),
-         'column', column_name, 'generation', generation,
-         'cell', json(CASE WHEN coalesce(column_name, '') = '' THEN json_quote(nullif(hex(cell), ''))
-                           ELSE counter_json(cell) END),
-         'seq', seq), seq > 0
-  FROM counter_changes(?1) WHERE own = ?2;
-
+-- name: LINES
+SELECT line, upto, changes FROM counter_lines(?1, ?2, ?3);
 
 -- name: END_OF_CHANGES
 SELECT counter_changes_end();
 
 -- ---- import --------------------------------------------------------------------------------------
 
--- name: BATCH
-SELECT json_type(?1), json_type(?1, '$.changes'), json_type(?1, '$.format'),
-       json_extract(?1, '$.format'), json_extract(?1, '$.source'), json_extract(?1, '$.since'),
-       json_extract(?1, '$.upto');
+-- name: TAKE
+SELECT counter_take(?1, ?2, ?3);
 
--- A cell is collected from its shards; the row without an id brings its life, which is all that a
--- deleted one has. An answer is a text of hexadecimal digits in place of a cell.
--- name: BATCH_CHANGES
-SELECT json_extract(value, '$.table'), json_extract(value, '$.packed'),
-       json_extract(value, '$.column'), json_extract(value, '$.generation'),
-       (SELECT counter_collect(id, clock, value, life)
-          FROM (SELECT json_extract(value, '$.id') AS id, json_extract(value, '$.clock') AS clock,
-                       json_extract(value, '$.value') AS value
-                  FROM json_each(change.value, '$.cell.shards')
-                UNION ALL SELECT NULL, NULL, NULL),
-               (SELECT json_extract(change.value, '$.cell.life') AS life)
-         WHERE life IS NOT NULL),
-       json_extract(value, '$.seq'), json_extract(value, '$.key_columns'),
-       CASE json_type(value, '$.cell') WHEN 'text' THEN json_extract(value, '$.cell') END
-  FROM json_each(?1, '$.changes') AS change;
-
--- name: INSERT_CHANGE
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, key_columns, source, scope)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
+-- What it has answered; nothing if there was no line.
+-- name: ANSWERED
+SELECT json_extract(?1, '$.changes'), key, value FROM json_each(?1, '$.marks');
 
 -- name: CHECK_SCOPE
 SELECT counter_source(1, ?1);
@@ -163,6 +133,3 @@ SELECT value FROM json_each(CASE WHEN json_valid(?1) THEN ?1 ELSE '{}' END, '$.w
 
 -- name: SENTENCE
 SELECT json_extract(?1, '$.error') WHERE json_valid(?1) AND json_type(?1, '$.error') = 'text';
-
--- name: SEEN
-SELECT counter_seen(?1, ?2, ?3, ?4);

@@ -232,6 +232,12 @@ static int64_t count_lines(const char *text, size_t size)
     return n;
 }
 
+static bool has_nothing(const char *text, const char *end)
+{
+    while (text < end && (*text == ' ' || *text == '\t' || *text == '\r')) text++;
+    return text == end;
+}
+
 static void take_lines(lines_taker *to, const char *text, size_t size)
 {
     ctr_conn *conn = to->conn;
@@ -246,9 +252,8 @@ static void take_lines(lines_taker *to, const char *text, size_t size)
     for (int64_t n = 1; text < end && ctr_rc(conn) == SQLITE_OK; n++) {
         const char *next = memchr(text, '\n', (size_t)(end - text));
         const char *behind = next ? next : end;
-        bool is_empty = text == behind || (behind == text + 1 && *text == '\r');
         ctr_text *mark = ctr_text_mark(conn);
-        if (!is_empty) take_line(to, (ctr_span){text, (size_t)(behind - text)});
+        if (!has_nothing(text, behind)) take_line(to, (ctr_span){text, (size_t)(behind - text)});
         if (ctr_rc(conn) != SQLITE_OK && lines > 1)
             ctr_problem_where(conn, "line %lld", (long long)n);
         ctr_text_release(conn, mark);
