@@ -95,10 +95,11 @@ def take_lines(connection: Any, lines: Iterable[bytes], scope: Optional[str] = N
     before, changes, marks = 0, 0, {}  # type: int, int, Dict[str, int]
     with transaction(connection, NOTHING):
         for some in gathered(lines, len):
+            body = b"\n" * before + b"\n".join(some)
             with told(NOTHING):
-                [(answer,)] = ask(connection, "SELECT counter_take(?, ?, ?)", b"\n" * before + b"\n".join(some), scope, source)
+                [(answer,)] = ask(connection, "SELECT counter_take(?, ?, ?)", body, scope, source)
             taken = json.loads(answer)
-            before += len(some)
+            before = body.count(b"\n") + 1
             changes += taken["changes"]
             marks.update(taken["marks"])
     return Applied(changes, marks)

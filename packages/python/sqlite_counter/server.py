@@ -184,7 +184,7 @@ class Application:
             if is_busy(error):
                 raise Refused("503 Service Unavailable", "the file is locked: try again", ("Retry-After", "1")) from error
             if is_refusal(error, TOO_BIG):
-                raise Refused("413 Content Too Large", f"{error}: send it in several requests") from error
+                raise Refused("413 Content Too Large", str(error)) from error
             if isinstance(error, SyncError) and not error.__cause__ or is_refusal(error) or is_refusal(error.__cause__):
                 raise Refused("400 Bad Request", str(error)) from error
             raise
