@@ -64,7 +64,7 @@ class Line(NamedTuple):
 
 
 def read_lines(connection: Any, since: int, own: bool = False, scope: Optional[str] = None, least: int = 1) -> Iterator[Line]:
-    """Those of at least so many changes. One that has none stands alone, and raises the mark of whoever takes it."""
+    """Lines of `least` changes or more. One without changes stands alone, and raises the mark of whoever takes it."""
     need_tables(connection)
     cursor = open_cursor(connection)
     try:

@@ -78,7 +78,7 @@ class Request:
         return Answer("lines", chain(first, lines))
 
     def download_lines(self, since: int, scope: Optional[str]) -> Iterator[bytes]:
-        """If a mark is of a file that was here before, all at once: none of them raises it."""
+        """No line raises a mark that lies beyond them, of a file that was here before: then all come at once."""
         size = 0
         for line in read_lines(self.connection, since, scope=scope, least=0):
             line_bytes = line.text.encode() + b"\n"
