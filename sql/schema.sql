@@ -30,7 +30,6 @@ CREATE TABLE "{schema}"."{table}_cells"(
 --               its generation                                                         columns.sql
 --   'opening'   an opening that this file made: its id; the id of the file then        openings.sql
 --   'answer'    an answer about two openings; the number when it came                  openings.sql
---   'pending'   a counter whose row has not come: its cell, its generation             regular.sql
 --   'home'      for which schema the places of the cells hold                          home.sql
 --   'writer'    of the file: an id in row cells: its number there                      regular.sql
 -- Nearly all rows may be of one kind. Then, after ANALYZE, SQLite would read all rows to find those
@@ -56,7 +55,7 @@ SELECT tab, kind, tab = 0 OR tab IN (SELECT number FROM "{schema}".counter_table
   FROM (SELECT DISTINCT tab, kind FROM "{schema}".counter_state)
  WHERE CASE WHEN tab = 0 THEN kind <> 'writer'
             ELSE tab NOT IN (SELECT number FROM "{schema}".counter_tables)
-              OR kind NOT IN ('counter', 'ended', 'floors', 'apart', 'column', 'opening', 'answer', 'pending', 'home') END;
+              OR kind NOT IN ('counter', 'ended', 'floors', 'apart', 'column', 'opening', 'answer', 'home') END;
 
 -- name: SCHEMA_DROP_CELLS
 DROP TABLE IF EXISTS "{schema}"."{table}_cells";

@@ -228,20 +228,6 @@ typedef struct ctr_writer_map {
     void *with;
 } ctr_writer_map;
 
-typedef struct ctr_row_column {
-    const uint8_t *name; /* borrowed; `size` bytes */
-    size_t size;
-    ctr_column_stamp stamp;
-} ctr_row_column;
-
-/* A checked view of a row as it stands between files. */
-typedef struct ctr_row_image {
-    uint32_t life;
-    ctr_stamp row;
-    int n;
-    const uint8_t *at, *values, *end; /* private but for `values`: a packed key up to `end` */
-} ctr_row_image;
-
 /* A change as it travels between files: a BLOB, which counter_changes gives beside the name of the
  * table and the key. Numbers are varints unless they are said to be bytes.
  *
@@ -789,21 +775,6 @@ static inline size_t ctr_row_cell_room(int n)
 size_t ctr_row_cell_write(const ctr_row_cell *cell, const ctr_writer_map *writers, uint8_t *out);
 ctr_status ctr_row_cell_read(ctr_row_cell *cell, const ctr_writer_map *writers,
                              const uint8_t *bytes, size_t size);
-
-/* ---- between files --------------------------------------------------------------------------- */
-
-/* Write the beginning of a row with n columns, and a column; both return the end. Room:
- * CTR_ROW_HEADER_MAX, and for each column CTR_ROW_COLUMN_MAX and its name. The values follow. */
-enum { CTR_ROW_HEADER_MAX = 40, CTR_ROW_COLUMN_MAX = 40 };
-uint8_t *ctr_row_cell_begin(uint8_t *out, uint32_t life, const ctr_stamp *row, uint64_t n);
-uint8_t *ctr_row_cell_put(uint8_t *out, const ctr_row_column *column);
-
-/* Checks all of the bytes, which the image borrows. Fails with CTR_NOT_A_CELL, CTR_NEWER_FORMAT or,
- * if they are damaged, as ctr_row_cell_read. Numbers of stamps may lie beyond CTR_STAMP_MAX. */
-ctr_status ctr_row_cell_open(ctr_row_image *image, const uint8_t *bytes, size_t size);
-
-/* Walks the columns: call it until it returns false. */
-bool ctr_row_cell_next(ctr_row_image *image, ctr_row_column *column);
 
 /* Returns a clause for a message that follows a noun: "is truncated". Static text. */
 const char *ctr_row_cell_status_text(ctr_status status);

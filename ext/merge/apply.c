@@ -155,7 +155,7 @@ static int take_key(ctr_apply *apply, const ctr_change *change)
     if (check_key_text(apply, change)) return ctr_rc(apply->conn);
     int n;
     ctr_status status =
-        ctr_key_check(change->key, change->key_size, change->kind == CTR_CHANGE_FLOORS, &n);
+        ctr_key_check(change->key, change->key_size, change->told.what == CTR_TELLS_FLOORS, &n);
     if (status != CTR_OK)
         return ctr_problem_set(apply->conn, SQLITE_ERROR, "the key %s",
                                ctr_key_status_text(status));
@@ -188,55 +188,44 @@ static int take_key(ctr_apply *apply, const ctr_change *change)
 
 /* ---- the change ------------------------------------------------------------------------------ */
 
-/* Raises a counter to the generation of the change, and renews the triggers of a tracked table,
- * which name its counters. The shape is read again, because the open one may be out of date. */
-static void raise_counter(ctr_apply *apply, const ctr_change *change, ctr_file *file)
+/* Raises a counter to a generation, and renews the triggers of a tracked table, which name its
+ * counters. The shape is read again, because the open one may be out of date. */
+static void raise_counter(ctr_apply *apply, const char *name, int64_t generation, ctr_file *file)
 {
     ctr_shape shape = {0};
     const char *spelling, *table = apply->merge.entry.name;
-    if (ctr_declaration_reserves(change->column))
-        ctr_problem_set(file->conn, SQLITE_ERROR, "no column can have the name '%s'",
-                        change->column);
+    if (ctr_declaration_reserves(name))
+        ctr_problem_set(file->conn, SQLITE_ERROR, "no column can have the name '%s'", name);
     ctr_stored_read(&shape, apply->conn, "main", table);
     if (ctr_rc(file->conn) == SQLITE_OK &&
-        ctr_shape_generation(&shape, change->column, &spelling) < change->generation &&
-        ctr_columns_check(&shape, apply->conn, table, change->column) == SQLITE_OK)
-        ctr_columns_raise(file, table, &shape, change->column, change->generation);
+        ctr_shape_generation(&shape, name, &spelling) < generation &&
+        ctr_columns_check(&shape, apply->conn, table, name) == SQLITE_OK)
+        ctr_columns_raise(file, table, &shape, name, generation);
     ctr_shape_close(&shape);
     if (!apply->merge.tracked || ctr_rc(file->conn) != SQLITE_OK) return;
     ctr_stored_read(&shape, apply->conn, "main", table);
-    ctr_triggers_follow(file, table, &shape, &change->column, 1);
+    ctr_triggers_follow(file, table, &shape, &name, 1);
     ctr_shape_close(&shape);
-}
-
-/* A cell of a replicated table comes with the life of its row, and no other has one. */
-static bool has_life(const ctr_change *change)
-{
-    if (change->kind == CTR_CHANGE_TOLD) return change->told.row.is;
-    return change->kind == CTR_CHANGE_ROW || change->life > 0;
 }
 
 /* Opens the table and takes the key. */
 static int prepare_change(ctr_apply *apply, const ctr_change *change, ctr_file *file)
 {
-    if (open_target(apply, change->table, has_life(change), file)) return ctr_rc(file->conn);
+    if (open_target(apply, change->table, change->told.row.is, file)) return ctr_rc(file->conn);
     const ctr_identity *identity = ctr_file_identity(file);
     if (!identity) return ctr_rc(file->conn);
     apply->conflicts = (ctr_conflicts){.file = file};
     ctr_conflicts_set_mine(&apply->conflicts, identity);
     memcpy(apply->conflicts.theirs, change->source, CTR_ID_SIZE);
-    if (change->kind == CTR_CHANGE_COUNTER || change->kind == CTR_CHANGE_REGULAR ||
-        change->kind == CTR_CHANGE_ANSWER)
-        return check_key_text(apply, change);
-    return take_key(apply, change);
+    bool has_key = change->told.what == CTR_TELLS_ROW || change->told.what == CTR_TELLS_FLOORS;
+    return has_key ? take_key(apply, change) : check_key_text(apply, change);
 }
 
 /* Returns whether the row of a change is to be merged: the others are outside of its scope. */
 static bool is_in_scope(ctr_apply *apply, const ctr_change *change)
 {
-    bool has_row = change->kind == CTR_CHANGE_CELL || change->kind == CTR_CHANGE_ROW ||
-                   change->kind == CTR_CHANGE_TOLD;
-    if (!change->scope || !has_row || ctr_rc(apply->conn) != SQLITE_OK) return true;
+    if (!change->scope || change->told.what != CTR_TELLS_ROW || ctr_rc(apply->conn) != SQLITE_OK)
+        return true;
     if (!apply->scoped || !ctr_text_same(apply->scoped, change->scope)) {
         close_scope(apply);
         ctr_scope_open(&apply->scope, apply->conn, change->scope);
@@ -249,17 +238,16 @@ static bool is_in_scope(ctr_apply *apply, const ctr_change *change)
 
 /* A counter of the source that is a regular column here. One that ends there says nothing, nor does
  * one that was ended here. */
-static void refuse_regular(const ctr_apply *apply, const ctr_change *change)
+static void refuse_regular(const ctr_apply *apply, const char *name, int64_t generation)
 {
     const ctr_merge *merge = &apply->merge;
-    if (change->generation % 2 == 0) return;
+    if (generation % 2 == 0) return;
     const ctr_registry *registry = ctr_regular_of(merge->row.tab);
-    if (!registry || ctr_regular_named(registry, change->column, strlen(change->column)) < 0)
-        return;
+    if (!registry || ctr_regular_named(registry, name, strlen(name)) < 0) return;
     ctr_problem_set(apply->conn, SQLITE_ERROR,
                     "column %s is a counter at the source and a regular column here: "
                     "counter_replicate('%s', '%s') makes it a counter",
-                    change->column, merge->showing.tracked->table, change->column);
+                    name, merge->showing.tracked->table, name);
 }
 
 /* A regular column of the source that counts here. */
@@ -279,44 +267,6 @@ static void refuse_counting(const ctr_apply *apply, const char *name, int64_t ge
                         ctr_tracked_call(tracked, NULL));
 }
 
-/* Raises the counters that the row of a change has as regular columns of a higher generation.
- * Returns whether there are any. */
-static bool raise_counters(ctr_apply *apply, const ctr_change *change, ctr_file *file)
-{
-    ctr_row_image image;
-    ctr_row_column column;
-    const char *spelling;
-    bool rises = false;
-    bool open = ctr_row_cell_open(&image, change->cell, change->cell_size) == CTR_OK;
-    while (open && ctr_rc(apply->conn) == SQLITE_OK && ctr_row_cell_next(&image, &column)) {
-        if (column.stamp.kind != CTR_STAMP_OWN) continue;
-        int64_t generation = ctr_stamp_generation(column.stamp.own.number);
-        if (generation == 0) continue;
-        const char *name = ctr_text_print(apply->conn, "%.*s", (int)column.size, column.name);
-        const ctr_change raises = {.column = name, .generation = generation};
-        if (ctr_shape_generation(&apply->merge.shape, name, &spelling) >= generation) continue;
-        refuse_counting(apply, name, generation);
-        if (ctr_rc(apply->conn) != SQLITE_OK) break;
-        rises = true;
-        raise_counter(apply, &raises, file);
-        close_target(apply);
-        prepare_change(apply, change, file);
-    }
-    return rises;
-}
-
-static void apply_to_row(ctr_apply *apply, const ctr_change *change, ctr_file *file)
-{
-    unsigned nth = apply->conn->ended;
-    ctr_kinds_check_life(apply->conn, &apply->merge.shape, change->table, has_life(change));
-    bool rises = ctr_rc(apply->conn) == SQLITE_OK && raise_counters(apply, change, file);
-    if (ctr_rc(apply->conn) == SQLITE_OK && ctr_merge_find(&apply->merge, apply->keys)) {
-        ctr_row_feed_take(&apply->merge, change->cell, change->cell_size);
-        ctr_row_feed_take_pending(&apply->merge);
-    }
-    if (rises && ctr_rc(apply->conn) != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
-}
-
 /* Leaves the shards of the own ids of main out of a cell that came with a token. The cells of an
  * earlier life of the row have nothing to do with it; one of a later life is ahead in any case. */
 static void leave_out_own(ctr_apply *apply, const ctr_change *change, int counter, ctr_cell *cell)
@@ -324,15 +274,15 @@ static void leave_out_own(ctr_apply *apply, const ctr_change *change, int counte
     ctr_merge *merge = &apply->merge;
     const ctr_row_cell *row = ctr_row_stamps(&merge->row);
     const ctr_cell none = ctr_cell_untouched();
+    const uint32_t life = change->told.row.life;
     ctr_sent_cell sent = {.device = change->device,
                           .table = merge->entry.birth,
-                          .column = change->column,
+                          .column = ctr_shape_counter_name(&merge->shape, counter),
                           .keys = apply->keys,
                           .n_keys = merge->shape.n_keys,
-                          .mine =
-                              row && row->life < change->life ? &none : &merge->row.cells[counter],
+                          .mine = row && row->life < life ? &none : &merge->row.cells[counter],
                           .theirs = cell};
-    if (row && row->life > change->life) return;
+    if (row && row->life > life) return;
     apply->left.size = 0;
     uint8_t *out = ctr_pack_room(apply->conn, &apply->left, cell->size);
     if (!out || ctr_conflicts_read_own(&apply->own, merge->row.tab->file)) return;
@@ -340,52 +290,7 @@ static void leave_out_own(ctr_apply *apply, const ctr_change *change, int counte
     *cell = ctr_cell_written(out, size);
 }
 
-/* Everything is checked before the first write: SQLite cannot roll back one of two writes. */
-static void apply_to_counter(ctr_apply *apply, const ctr_change *change, ctr_file *file)
-{
-    ctr_cell cell = ctr_cell_untouched();
-    ctr_status status = CTR_OK;
-    if (change->kind == CTR_CHANGE_CELL)
-        status = ctr_cell_open(&cell, change->cell, change->cell_size);
-    if (status != CTR_OK)
-        ctr_problem_set(file->conn, SQLITE_ERROR, "column %s: the cell %s", change->column,
-                        ctr_status_text(status));
-    if (ctr_merge_check_clocks(file->conn, &cell))
-        ctr_problem_where(file->conn, "column %s", change->column);
-    const char *spelling;
-    int64_t present = ctr_shape_generation(&apply->merge.shape, change->column, &spelling);
-    if (present > 0 && strcmp(spelling, change->column) != 0)
-        ctr_problem_set(file->conn, SQLITE_ERROR,
-                        "the counter is spelled %s here: the tables differ", spelling);
-    if (change->kind == CTR_CHANGE_CELL)
-        ctr_kinds_check_life(apply->conn, &apply->merge.shape, change->table, has_life(change));
-    if (present < change->generation) refuse_regular(apply, change);
-    unsigned nth = apply->conn->ended;
-    if (ctr_rc(file->conn) != SQLITE_OK) return;
-    bool rises = present < change->generation;
-    if (rises) raise_counter(apply, change, file);
-    if (rises && ctr_rc(file->conn) != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
-    if (rises) close_target(apply);
-    if (ctr_rc(file->conn) != SQLITE_OK || change->kind == CTR_CHANGE_COUNTER) return;
-
-    if (rises) prepare_change(apply, change, file);
-    int counter = -1; /* none: the generation has risen since the cell was written */
-    if (ctr_rc(file->conn) == SQLITE_OK)
-        counter = ctr_shape_counter_of(&apply->merge.shape, change->column, change->generation);
-    bool wanted = counter >= 0 && ctr_merge_find(&apply->merge, apply->keys);
-    if (wanted && change->device) leave_out_own(apply, change, counter, &cell);
-    if (wanted && ctr_rc(file->conn) == SQLITE_OK && !(change->device && cell.size == 0) &&
-        ctr_row_feed_admits(&apply->merge, change->life, counter, &cell)) {
-        ctr_merge *merge = &apply->merge;
-        ctr_merge_cell(merge, counter, &cell);
-        ctr_conflicts_change_identity(&apply->conflicts, file); /* before the row is written */
-        ctr_merge_write(&apply->merge);
-    }
-    ctr_conflicts_change_identity(&apply->conflicts, file); /* nothing was left to merge */
-    if (rises && ctr_rc(file->conn) != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
-}
-
-/* ---- a whole row ----------------------------------------------------------------------------- */
+/* ---- a row ----------------------------------------------------------------------------------- */
 
 /* Returns the name of a column, in the arena. */
 static const char *name_of_told(ctr_conn *conn, const ctr_told_column *told)
@@ -400,18 +305,23 @@ static bool is_told_ahead(const ctr_apply *apply, const ctr_told_column *told)
     return name && ctr_shape_generation(&apply->merge.shape, name, &spelling) < told->generation;
 }
 
+static void check_spelling(const ctr_apply *apply, const char *name)
+{
+    const char *spelling;
+    if (ctr_shape_generation(&apply->merge.shape, name, &spelling) > 0 &&
+        strcmp(spelling, name) != 0)
+        ctr_problem_set(apply->conn, SQLITE_ERROR,
+                        "the counter is spelled %s here: the tables differ", spelling);
+}
+
 /* Checks one column; `n_new` counts those that the table lacks. */
-static void check_told_column(ctr_apply *apply, const ctr_change *change,
-                              const ctr_told_column *told, int *n_new)
+static void check_told_column(ctr_apply *apply, const ctr_told_column *told, int *n_new)
 {
     ctr_cell cell;
     ctr_conn *conn = apply->conn;
     const ctr_shape *shape = &apply->merge.shape;
     const char *spelling, *name = name_of_told(conn, told);
     int64_t present = name ? ctr_shape_generation(shape, name, &spelling) : 0;
-    ctr_change raises = *change;
-    raises.column = name;
-    raises.generation = told->generation;
     if (ctr_rc(conn) != SQLITE_OK) return;
     if (!told->kind->stored) {
         if (present < told->generation) refuse_counting(apply, name, told->generation);
@@ -421,11 +331,9 @@ static void check_told_column(ctr_apply *apply, const ctr_change *change,
     }
     ctr_cell_open(&cell, told->state, told->size);
     if (ctr_merge_check_clocks(conn, &cell)) ctr_problem_where(conn, "column %s", name);
-    if (present > 0 && strcmp(spelling, name) != 0)
-        ctr_problem_set(conn, SQLITE_ERROR, "the counter is spelled %s here: the tables differ",
-                        spelling);
+    check_spelling(apply, name);
     if (present >= told->generation || ctr_rc(conn) != SQLITE_OK) return;
-    refuse_regular(apply, &raises);
+    refuse_regular(apply, name, told->generation);
     if (ctr_declaration_reserves(name))
         ctr_problem_set(conn, SQLITE_ERROR, "no column can have the name '%s'", name);
     if (ctr_rc(conn) == SQLITE_OK) ctr_columns_check(shape, conn, apply->merge.entry.name, name);
@@ -439,9 +347,9 @@ static void check_told(ctr_apply *apply, const ctr_change *change)
     ctr_told_column told;
     ctr_conn *conn = apply->conn;
     ctr_change_view view = change->told;
-    ctr_kinds_check_life(conn, &apply->merge.shape, change->table, has_life(change));
+    ctr_kinds_check_life(conn, &apply->merge.shape, change->table, view.row.is);
     while (ctr_rc(conn) == SQLITE_OK && ctr_change_next(&view, &told))
-        check_told_column(apply, change, &told, &n_new);
+        check_told_column(apply, &told, &n_new);
     int most = sqlite3_limit(conn->db, SQLITE_LIMIT_COLUMN, -1);
     if (ctr_rc(conn) == SQLITE_OK && n_new > 0 && n_new > most - apply->merge.shape.n_columns)
         ctr_problem_set(conn, SQLITE_ERROR,
@@ -459,10 +367,9 @@ static bool raise_told(ctr_apply *apply, const ctr_change *change, ctr_file *fil
     ctr_change_view view = change->told;
     while (ctr_rc(apply->conn) == SQLITE_OK && ctr_change_next(&view, &told)) {
         if (told.generation == 0 || !is_told_ahead(apply, &told)) continue;
-        const ctr_change raises = {.column = name_of_told(apply->conn, &told),
-                                   .generation = told.generation};
+        const char *name = name_of_told(apply->conn, &told);
         rises = true;
-        raise_counter(apply, &raises, file);
+        if (name) raise_counter(apply, name, told.generation, file);
     }
     if (!rises) return false;
     close_target(apply);
@@ -478,19 +385,16 @@ static void merge_told_counters(ctr_apply *apply, const ctr_change *change)
     while (ctr_rc(apply->conn) == SQLITE_OK && ctr_change_next(&view, &told)) {
         ctr_cell cell;
         if (!told.kind->stored) continue;
-        ctr_change of = *change;
-        of.life = change->told.row.life;
-        of.column = name_of_told(apply->conn, &told);
-        int counter =
-            of.column ? ctr_shape_counter_of(&merge->shape, of.column, told.generation) : -1;
+        const char *name = name_of_told(apply->conn, &told);
+        int counter = name ? ctr_shape_counter_of(&merge->shape, name, told.generation) : -1;
         if (counter < 0) continue; /* its generation has risen since */
         ctr_cell_open(&cell, told.state, told.size);
-        if (change->device) leave_out_own(apply, &of, counter, &cell);
+        if (change->device) leave_out_own(apply, change, counter, &cell);
         if (cell.size > 0) ctr_merge_cell(merge, counter, &cell);
     }
 }
 
-static void apply_told(ctr_apply *apply, const ctr_change *change, ctr_file *file)
+static void apply_row(ctr_apply *apply, const ctr_change *change, ctr_file *file)
 {
     unsigned nth = apply->conn->ended;
     check_told(apply, change);
@@ -504,21 +408,26 @@ static void apply_told(ctr_apply *apply, const ctr_change *change, ctr_file *fil
         }
         ctr_row_feed_close_taken(&row);
         ctr_conflicts_change_identity(&apply->conflicts, file); /* nothing was left to merge */
-        if (apply->merge.shape.replicated) ctr_row_feed_take_pending(&apply->merge);
     }
     if (rises && ctr_rc(apply->conn) != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
 }
 
-/* A regular column that was a counter at the source, which may have no row that says so. */
-static void apply_regular(ctr_apply *apply, const ctr_change *change, ctr_file *file)
+/* ---- a change of the table ------------------------------------------------------------------- */
+
+/* A counter that came or went. */
+static void apply_column(ctr_apply *apply, const ctr_change *change, ctr_file *file)
 {
-    const char *spelling;
     unsigned nth = apply->conn->ended;
-    if (ctr_shape_generation(&apply->merge.shape, change->column, &spelling) >= change->generation)
-        return;
-    refuse_counting(apply, change->column, change->generation);
+    const ctr_told_column *told = &change->told.column;
+    const char *name = name_of_told(apply->conn, told);
+    if (name && told->kind->stored) check_spelling(apply, name);
+    if (ctr_rc(apply->conn) != SQLITE_OK || !is_told_ahead(apply, told)) return;
+    if (told->kind->stored)
+        refuse_regular(apply, name, told->generation);
+    else
+        refuse_counting(apply, name, told->generation);
     if (ctr_rc(apply->conn) != SQLITE_OK) return;
-    raise_counter(apply, change, file);
+    raise_counter(apply, name, told->generation, file);
     close_target(apply);
     if (ctr_rc(apply->conn) != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
 }
@@ -527,11 +436,12 @@ static void apply_regular(ctr_apply *apply, const ctr_change *change, ctr_file *
 static void take_answer(ctr_apply *apply, const ctr_change *change)
 {
     unsigned nth = apply->conn->ended;
-    if (ctr_openings_check(apply->conn, change->cell, change->cell_size)) {
+    const ctr_told_column *answer = &change->told.column;
+    if (ctr_openings_check(apply->conn, answer->state, answer->size)) {
         ctr_problem_become(apply->conn, SQLITE_ERROR);
         return;
     }
-    ctr_answers_take(&apply->merge, change->cell, 1);
+    ctr_answers_take(&apply->merge, answer->state, 1);
     if (ctr_rc(apply->conn) != SQLITE_OK) ctr_conn_spoil(apply->conn, nth);
 }
 
@@ -545,18 +455,12 @@ static int apply_change(ctr_apply *apply, const ctr_change *change)
     if (!file) return ctr_problem_nomem(apply->conn);
     apply->busy = true;
     if (prepare_change(apply, change, file) == SQLITE_OK && is_in_scope(apply, change)) {
-        if (change->kind == CTR_CHANGE_FLOORS)
-            ctr_merge_floors(&apply->merge, apply->keys);
-        else if (change->kind == CTR_CHANGE_ANSWER)
-            take_answer(apply, change);
-        else if (change->kind == CTR_CHANGE_ROW)
-            apply_to_row(apply, change, file);
-        else if (change->kind == CTR_CHANGE_TOLD)
-            apply_told(apply, change, file);
-        else if (change->kind == CTR_CHANGE_REGULAR)
-            apply_regular(apply, change, file);
-        else
-            apply_to_counter(apply, change, file);
+        switch (change->told.what) {
+        case CTR_TELLS_FLOORS: ctr_merge_floors(&apply->merge, apply->keys); break;
+        case CTR_TELLS_ANSWER: take_answer(apply, change); break;
+        case CTR_TELLS_COLUMN: apply_column(apply, change, file); break;
+        default: apply_row(apply, change, file); break;
+        }
     }
     sqlite3_reset(apply->values);
     ctr_problem_where(apply->conn, "table %s", change->table);
@@ -569,8 +473,8 @@ static int apply_change(ctr_apply *apply, const ctr_change *change)
  * changes - counter_changes(since [, bucket]): the feed. A SELECT returns the changes of main, any
  * transport carries them, and an INSERT merges them into another file.
  *
- *     SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
- *     INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) ...
+ *     SELECT table_name, key, change, seq, source FROM counter_changes(0);
+ *     INSERT INTO counter_changes(table_name, key, change, seq, source) ...
  *
  *     since      INTEGER, 0 or more: rows with this sequence number or a higher one
  *     bucket     TEXT such as '3/64', from counter_digests: only rows of this part
@@ -580,21 +484,20 @@ static int apply_change(ctr_apply *apply, const ctr_change *change)
  *                from somebody else (merge/merge.h)
  *     scope      hidden: WHERE scope = '["store 7"]' gives only rows whose leading key columns have
  *                these values (merge/merge.h); an INSERT with it passes over other rows
- *     device     hidden: an INSERT with it, the name of a device, merges what came with its token:
- *                the shards of the own ids of main are left out (merge/merge.h)
+ *     device     hidden: the INSERTs of counter_receive have it, the name of a device whose token
+ *                the change came with: the shards of the own ids of main are left out
+ *                (merge/merge.h)
  *     key_columns hidden: the key columns in words; an INSERT with them compares them with the
  *                table here, as a pull does
  *
- * There is one row for each cell, one for floors, one for each counter that was added or dropped,
- * one for each answer about openings (merge/merge.h). Rows may arrive twice, in any order, in part,
+ * There is one row for each changed row of a table, for floors, for each counter that came or went,
+ * and for each answer about openings (merge/merge.h). They may arrive twice, in any order, in part,
  * from many files; each is merged as in a pull, in the caller's transaction. */
 
 enum {
     COLUMN_TABLE,
     COLUMN_KEY,
-    COLUMN_COLUMN,
-    COLUMN_GENERATION,
-    COLUMN_CELL,
+    COLUMN_CHANGE,
     COLUMN_SEQ,
     COLUMN_SOURCE,
     COLUMN_SINCE,
@@ -603,14 +506,11 @@ enum {
     COLUMN_KEY_COLUMNS,
     COLUMN_OWN,
     COLUMN_SCOPE,
-    COLUMN_DEVICE,
-    COLUMN_WHOLE,
-    COLUMN_CHANGE
+    COLUMN_DEVICE
 };
 
-static const char *const NAMES[] = {
-    "table_name", "key",  "column_name", "generation", "cell",  "seq",    "source", "since",
-    "bucket",     "upto", "key_columns", "own",        "scope", "device", "whole",  "change"};
+static const char *const NAMES[] = {"table_name", "key",  "change",      "seq", "source", "since",
+                                    "bucket",     "upto", "key_columns", "own", "scope",  "device"};
 
 static const char FUNCTION[] = "counter_changes";
 
@@ -632,10 +532,9 @@ static int changes_connect(sqlite3 *db, void *aux, int argc, const char *const *
     (void)argv;
     (void)message;
     int rc = sqlite3_declare_vtab(
-        db, "CREATE TABLE x(table_name TEXT, key BLOB, column_name TEXT, generation INTEGER, "
-            "cell BLOB, seq INTEGER, source TEXT, since HIDDEN, bucket HIDDEN, upto HIDDEN, "
-            "key_columns HIDDEN, own HIDDEN, scope HIDDEN, device HIDDEN, whole HIDDEN, "
-            "change HIDDEN)");
+        db, "CREATE TABLE x(table_name TEXT, key BLOB, change BLOB, seq INTEGER, source TEXT, "
+            "since HIDDEN, bucket HIDDEN, upto HIDDEN, key_columns HIDDEN, own HIDDEN, "
+            "scope HIDDEN, device HIDDEN)");
     if (rc != SQLITE_OK) return rc;
     sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     changes_table *table = sqlite3_malloc64(sizeof *table);
@@ -674,7 +573,7 @@ static int too_many(sqlite3_vtab *base)
 
 /* The conditions that a plan may have, in the order of its arguments. Its number has a bit for
  * each. */
-enum { GIVEN_SINCE, GIVEN_BUCKET, GIVEN_OWN, GIVEN_SCOPE, GIVEN_WHOLE, GIVEN };
+enum { GIVEN_SINCE, GIVEN_BUCKET, GIVEN_OWN, GIVEN_SCOPE, GIVEN };
 
 /* Returns GIVEN for a column that can only be read. */
 static int given_by(int column)
@@ -684,7 +583,6 @@ static int given_by(int column)
     case COLUMN_BUCKET: return GIVEN_BUCKET;
     case COLUMN_OWN: return GIVEN_OWN;
     case COLUMN_SCOPE: return GIVEN_SCOPE;
-    case COLUMN_WHOLE: return GIVEN_WHOLE;
     default: return GIVEN;
     }
 }
@@ -773,8 +671,6 @@ static int changes_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_
     if (plan & 1 << GIVEN_OWN)
         query.own = ctr_arg_between(table->joined.conn, "own", "0 or 1", *argv++, 0, 1);
     if (plan & 1 << GIVEN_SCOPE) query.scope = *argv++;
-    if (plan & 1 << GIVEN_WHOLE)
-        query.whole = ctr_arg_between(table->joined.conn, "whole", "0 or 1", *argv++, 0, 1);
     if (problem.rc == SQLITE_OK) ctr_feed_open(&cursor->feed, table->joined.conn, &query);
     return fail_changes(base->pVtab, &problem);
 }
@@ -797,7 +693,6 @@ static int changes_eof(sqlite3_vtab_cursor *base)
 static int changes_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 {
     const ctr_feed *feed = &((changes_cursor *)base)->feed;
-    const ctr_cell *cell = &feed->cell;
     char part[48];
     switch (column) {
     case COLUMN_TABLE: sqlite3_result_text(ctx, feed->table, -1, SQLITE_TRANSIENT); break;
@@ -807,10 +702,8 @@ static int changes_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int c
         else
             sqlite3_result_blob64(ctx, feed->key.bytes, feed->key.size, SQLITE_TRANSIENT);
         break;
-    case COLUMN_COLUMN: sqlite3_result_text(ctx, feed->column, -1, SQLITE_TRANSIENT); break;
-    case COLUMN_GENERATION: sqlite3_result_int64(ctx, feed->generation); break;
-    case COLUMN_CELL:
-        if (feed->has_cell) sqlite3_result_blob64(ctx, cell->bytes, cell->size, SQLITE_TRANSIENT);
+    case COLUMN_CHANGE:
+        sqlite3_result_blob64(ctx, feed->change.bytes, feed->change.size, SQLITE_TRANSIENT);
         break;
     case COLUMN_SEQ: sqlite3_result_int64(ctx, feed->number); break;
     case COLUMN_SOURCE: sqlite3_result_text(ctx, feed->name, -1, SQLITE_TRANSIENT); break;
@@ -828,11 +721,6 @@ static int changes_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int c
         break;
     case COLUMN_SCOPE: sqlite3_result_text(ctx, feed->scope.text, -1, SQLITE_TRANSIENT); break;
     case COLUMN_DEVICE: break;
-    case COLUMN_WHOLE: sqlite3_result_int(ctx, feed->query.whole); break;
-    case COLUMN_CHANGE:
-        if (feed->query.whole)
-            sqlite3_result_blob64(ctx, feed->change.bytes, feed->change.size, SQLITE_TRANSIENT);
-        break;
     case COLUMN_OWN: sqlite3_result_int(ctx, feed->query.own); break;
     default: sqlite3_result_text(ctx, feed->key_text, -1, SQLITE_TRANSIENT); break;
     }
@@ -854,117 +742,36 @@ static void check_type(ctr_conn *conn, sqlite3_value **columns, int column, int 
         ctr_problem_mismatch(conn, NAMES[column], wanted, columns[column]);
 }
 
-/* Floors have no generation; that of a cell is odd, because its counter exists. */
-static int64_t take_generation(ctr_conn *conn, sqlite3_value *value, ctr_change_kind kind)
-{
-    static const char GENERATION[] = "generation";
-    if (kind == CTR_CHANGE_FLOORS || kind == CTR_CHANGE_ANSWER)
-        return ctr_arg_between(conn, GENERATION, "0 if there is no column", value, 0, 0);
-    if (kind == CTR_CHANGE_ROW)
-        return ctr_arg_between(conn, GENERATION, "0 in the row of a replicated table", value, 0, 0);
-    bool is_cell = kind == CTR_CHANGE_CELL;
-    int64_t generation = ctr_arg_between(conn, GENERATION, "1 ... 4294967295", value, 1,
-                                         is_cell ? INT64_MAX : CTR_GENERATION_MAX);
-    if (kind == CTR_CHANGE_CELL && generation % 2 == 0 && ctr_rc(conn) == SQLITE_OK)
-        ctr_problem_mismatch(conn, GENERATION, "odd if there is a cell", value);
-    return generation;
-}
-
-static void check_part(ctr_conn *conn, sqlite3_value **columns, ctr_change_kind kind)
-{
-    bool has_cell = kind == CTR_CHANGE_CELL || kind == CTR_CHANGE_ROW;
-    if (has_cell) check_type(conn, columns, COLUMN_COLUMN, SQLITE_TEXT, "TEXT");
-    if (has_cell || kind == CTR_CHANGE_ANSWER)
-        check_type(conn, columns, COLUMN_CELL, SQLITE_BLOB, "a BLOB");
-}
-
 static void check_common(ctr_conn *conn, sqlite3_value **columns)
 {
     check_type(conn, columns, COLUMN_TABLE, SQLITE_TEXT, "TEXT");
     check_type(conn, columns, COLUMN_KEY, SQLITE_BLOB, "a BLOB");
+    check_type(conn, columns, COLUMN_CHANGE, SQLITE_BLOB, "a BLOB");
     ctr_arg_between(conn, "seq", "an INTEGER, 0 or more", columns[COLUMN_SEQ], 0, INT64_MAX);
     check_type(conn, columns, COLUMN_SOURCE, SQLITE_TEXT, "TEXT");
     if (sqlite3_value_type(columns[COLUMN_KEY_COLUMNS]) != SQLITE_NULL)
         check_type(conn, columns, COLUMN_KEY_COLUMNS, SQLITE_TEXT, "TEXT");
     if (sqlite3_value_type(columns[COLUMN_DEVICE]) != SQLITE_NULL)
         check_type(conn, columns, COLUMN_DEVICE, SQLITE_TEXT, "TEXT");
-    for (int i = COLUMN_SINCE; i <= COLUMN_WHOLE; i++)
+    for (int i = COLUMN_SINCE; i <= COLUMN_DEVICE; i++)
         if (i != COLUMN_KEY_COLUMNS && i != COLUMN_SCOPE && i != COLUMN_DEVICE &&
             sqlite3_value_type(columns[i]) != SQLITE_NULL)
             ctr_problem_set(conn, SQLITE_ERROR, "column %s cannot be written", NAMES[i]);
 }
 
-/* A row without a cell has floors, or, with the name of a counter and no key, that counter's
- * generation. Without the name of a counter and a key, the cell is an answer. */
-static ctr_change_kind kind_of_change(sqlite3_value **columns)
+/* Takes the bytes of a change. */
+static void take_told(ctr_conn *conn, ctr_change *change, sqlite3_value *bytes)
 {
-    int column = sqlite3_value_type(columns[COLUMN_COLUMN]);
-    bool no_key = sqlite3_value_type(columns[COLUMN_KEY]) == SQLITE_BLOB &&
-                  sqlite3_value_bytes(columns[COLUMN_KEY]) == 0;
-    bool no_name = column == SQLITE_TEXT && sqlite3_value_bytes(columns[COLUMN_COLUMN]) == 0;
-    if (no_name) return CTR_CHANGE_ROW;
-    if (sqlite3_value_type(columns[COLUMN_CELL]) != SQLITE_NULL)
-        return no_key && column == SQLITE_NULL ? CTR_CHANGE_ANSWER : CTR_CHANGE_CELL;
-    if (column == SQLITE_NULL) return CTR_CHANGE_FLOORS;
-    return column == SQLITE_TEXT && no_key ? CTR_CHANGE_COUNTER : CTR_CHANGE_CELL;
-}
-
-/* Takes a change that comes as bytes. */
-static void take_told(ctr_conn *conn, ctr_change *change, sqlite3_value **columns)
-{
-    ctr_change_view *told = &change->told;
-    check_type(conn, columns, COLUMN_CHANGE, SQLITE_BLOB, "a BLOB");
-    const uint8_t *bytes = sqlite3_value_blob(columns[COLUMN_CHANGE]);
-    size_t size = (size_t)sqlite3_value_bytes(columns[COLUMN_CHANGE]);
-    if (!bytes && size > 0) ctr_problem_nomem(conn);
-    for (int i = COLUMN_COLUMN; i <= COLUMN_CELL; i++)
-        if (sqlite3_value_type(columns[i]) != SQLITE_NULL)
-            ctr_problem_set(conn, SQLITE_ERROR, "column %s cannot be written beside a change",
-                            NAMES[i]);
-    if (ctr_rc(conn) != SQLITE_OK) return;
-    ctr_arg_change(conn, told, bytes, size);
-    if (ctr_rc(conn) != SQLITE_OK) return;
-    switch (told->what) {
-    case CTR_TELLS_FLOORS: change->kind = CTR_CHANGE_FLOORS; break;
-    case CTR_TELLS_ANSWER: change->kind = CTR_CHANGE_ANSWER; break;
-    case CTR_TELLS_COLUMN:
-        change->kind = told->column.kind->stored ? CTR_CHANGE_COUNTER : CTR_CHANGE_REGULAR;
-        break;
-    default: change->kind = CTR_CHANGE_TOLD; break;
-    }
-    change->cell = told->column.state;
-    change->cell_size = told->column.size;
-    change->generation = told->column.generation;
-    if (told->what == CTR_TELLS_COLUMN)
-        change->column = ctr_text_print(conn, "%.*s", (int)told->column.name_size,
-                                        (const char *)told->column.name);
-}
-
-/* Takes one that comes as a cell, or as a row of a replicated table. */
-static void take_part(ctr_conn *conn, ctr_change *change, sqlite3_value **columns)
-{
-    change->kind = kind_of_change(columns);
-    bool named = change->kind == CTR_CHANGE_CELL || change->kind == CTR_CHANGE_COUNTER;
-    check_part(conn, columns, change->kind);
-    change->generation = take_generation(conn, columns[COLUMN_GENERATION], change->kind);
-    change->life = (uint32_t)(change->generation / CTR_LIVES);
-    if (change->life > 0 && change->life % 2 == 0)
-        ctr_problem_mismatch(conn, "generation", "that of a row that lives",
-                             columns[COLUMN_GENERATION]);
-    change->generation %= CTR_LIVES;
-    if (ctr_rc(conn) != SQLITE_OK) return;
-    if (named) change->column = ctr_text_value(conn, columns[COLUMN_COLUMN]);
-    change->cell = sqlite3_value_blob(columns[COLUMN_CELL]);
-    change->cell_size = (size_t)sqlite3_value_bytes(columns[COLUMN_CELL]);
+    const uint8_t *told = sqlite3_value_blob(bytes);
+    size_t size = (size_t)sqlite3_value_bytes(bytes);
+    if (!told && size > 0) ctr_problem_nomem(conn);
+    if (ctr_rc(conn) == SQLITE_OK) ctr_arg_change(conn, &change->told, told, size);
 }
 
 static bool take_change(ctr_conn *conn, ctr_change *change, sqlite3_value **columns)
 {
     check_common(conn, columns);
-    if (sqlite3_value_type(columns[COLUMN_CHANGE]) != SQLITE_NULL)
-        take_told(conn, change, columns);
-    else
-        take_part(conn, change, columns);
+    if (ctr_rc(conn) == SQLITE_OK) take_told(conn, change, columns[COLUMN_CHANGE]);
     if (ctr_rc(conn) != SQLITE_OK) return false;
     change->table = ctr_text_value(conn, columns[COLUMN_TABLE]);
     change->key = sqlite3_value_blob(columns[COLUMN_KEY]);
@@ -974,8 +781,7 @@ static bool take_change(ctr_conn *conn, ctr_change *change, sqlite3_value **colu
         change->device = ctr_text_value(conn, columns[COLUMN_DEVICE]);
     if (sqlite3_value_type(columns[COLUMN_SCOPE]) != SQLITE_NULL)
         change->scope = columns[COLUMN_SCOPE];
-    if ((change->key_size && !change->key) || (change->cell_size && !change->cell))
-        ctr_problem_nomem(conn);
+    if (change->key_size && !change->key) ctr_problem_nomem(conn);
     ctr_marks_source from;
     sqlite3_value *source = columns[COLUMN_SOURCE];
     const char *text = ctr_text_value(conn, source);

@@ -63,7 +63,7 @@ static void hash_row(hashing *job, ctr_digest *digests, int64_t n, sqlite3_stmt 
     int64_t bucket = bucket_of(&job->bytes, n);
     bool any = ctr_row_feed_read(conn, &job->giver, row, job->keys); /* or touched counter */
     if (any) append_bytes(conn, &job->bytes, "", 0);
-    if (any) append_bytes(conn, &job->bytes, job->giver.image.bytes, job->giver.image.size);
+    if (any) append_bytes(conn, &job->bytes, job->giver.regular.bytes, job->giver.regular.size);
     for (int i = 0; i < job->shape->n_counters && ctr_rc(conn) == SQLITE_OK; i++) {
         ctr_cell cell;
         int counter = job->by_name[i], column = job->shape->counters[counter];

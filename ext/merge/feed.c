@@ -188,30 +188,32 @@ void ctr_row_feed_close(ctr_row_giver *giver)
     ctr_row_values_close(&giver->values);
     sqlite3_free(giver->cell.columns);
     sqlite3_free(giver->order);
-    sqlite3_free(giver->image.bytes);
+    sqlite3_free(giver->regular.bytes);
+    sqlite3_free(giver->value.bytes);
     *giver = (ctr_row_giver){.n = 0};
 }
 
-static void put_columns(ctr_conn *conn, ctr_row_giver *giver)
+/* Says what the row has in a regular column, whose value has been read. */
+static void tell_regular(ctr_conn *conn, ctr_row_giver *giver, int number, ctr_told_column *told)
 {
-    ctr_packed *image = &giver->image;
-    const ctr_registry *registry = ctr_regular_of(giver->values.tab);
-    for (int i = 0; registry && i < giver->n; i++) {
-        const char *name = registry->columns[giver->order[i]].name;
-        ctr_row_column column = {.name = (const uint8_t *)name,
-                                 .size = strlen(name),
-                                 .stamp = giver->cell.columns[giver->order[i]]};
-        uint8_t *out = ctr_pack_room(conn, image, CTR_ROW_COLUMN_MAX + column.size);
-        if (!out) return;
-        image->size = (size_t)(ctr_row_cell_put(out, &column) - image->bytes);
-    }
-    if (giver->n == 0) return;
-    ctr_pack_begin(conn, image);
-    for (int i = 0; i < giver->n && ctr_rc(conn) == SQLITE_OK; i++) {
-        int number = giver->order[i];
-        bool none = giver->cell.columns[number].kind == CTR_STAMP_NONE;
-        ctr_pack_append(conn, image, none ? NULL : giver->values.given[number]);
-    }
+    const char *name = ctr_regular_of(giver->values.tab)->columns[number].name;
+    *told = (ctr_told_column){.name = (const uint8_t *)name, .name_size = strlen(name)};
+    told->kind = ctr_kind_regular();
+    told->stamp = giver->cell.columns[number];
+    if (told->stamp.kind == CTR_STAMP_OWN)
+        told->generation = ctr_stamp_generation(told->stamp.own.number);
+    giver->value.size = 0;
+    if (told->stamp.kind != CTR_STAMP_NONE)
+        ctr_pack_append(conn, &giver->value, giver->values.given[number]);
+    told->state = giver->value.bytes;
+    told->size = giver->value.size;
+}
+
+static void append_told(ctr_conn *conn, ctr_packed *change, const ctr_told_column *told)
+{
+    size_t size = CTR_CHANGE_HEADER_MAX + told->name_size + told->size;
+    uint8_t *out = ctr_rc(conn) == SQLITE_OK ? ctr_pack_room(conn, change, size) : NULL;
+    if (out) change->size = (size_t)(ctr_change_put_column(out, told) - change->bytes);
 }
 
 /* Reads the row cell. Returns whether there is one. */
@@ -222,19 +224,28 @@ static bool read_row_cell(ctr_row_giver *giver, sqlite3_stmt *stands)
            ctr_regular_take(tab, stands, &giver->cell) == SQLITE_OK && giver->cell.life > 0;
 }
 
+static ctr_told_row told_row_of(const ctr_row_giver *giver)
+{
+    return (ctr_told_row){.is = true, .life = giver->cell.life, .stamp = giver->cell.row};
+}
+
 bool ctr_row_feed_read(ctr_conn *conn, ctr_row_giver *giver, sqlite3_stmt *stands,
                        sqlite3_value **keys)
 {
     if (!read_row_cell(giver, stands)) return false;
-    int64_t rowid = sqlite3_column_int64(stands, CTR_WALK_ID);
+    const ctr_told_row row = told_row_of(giver);
     bool live = ctr_row_cell_is_live(&giver->cell);
-    giver->image.size = 0;
-    uint8_t *out = ctr_pack_room(conn, &giver->image, CTR_ROW_HEADER_MAX);
+    giver->regular.size = 0;
+    uint8_t *out = ctr_pack_room(conn, &giver->regular, CTR_CHANGE_HEADER_MAX);
     if (!out) return false;
-    out = ctr_row_cell_begin(out, giver->cell.life, &giver->cell.row, (uint64_t)giver->n);
-    giver->image.size = (size_t)(out - giver->image.bytes);
-    if (live && ctr_row_values_read(&giver->values, rowid, keys) == SQLITE_OK)
-        put_columns(conn, giver);
+    out = ctr_change_begin_row(out, &row, live ? (uint64_t)giver->n : 0);
+    giver->regular.size = (size_t)(out - giver->regular.bytes);
+    if (live) ctr_row_values_read(&giver->values, sqlite3_column_int64(stands, CTR_WALK_ID), keys);
+    for (int i = 0; live && i < giver->n && ctr_rc(conn) == SQLITE_OK; i++) {
+        ctr_told_column told;
+        tell_regular(conn, giver, giver->order[i], &told);
+        append_told(conn, &giver->regular, &told);
+    }
     ctr_row_values_reset(&giver->values);
     return ctr_rc(conn) == SQLITE_OK;
 }
@@ -281,52 +292,20 @@ static void refuse_regular_before(const ctr_merge *merge, const char *name, int6
  * been written before the source made it a counter, too. A source that has not yet refuses the
  * counter (merge/apply.c). */
 static void refuse_column(const ctr_merge *merge, const ctr_registry *registry,
-                          const ctr_row_column *column)
+                          const ctr_told_column *column)
 {
     const char *spelling;
     const ctr_tracked *tracked = merge->showing.tracked;
-    char *name = ctr_text_of(merge->conn, (ctr_span){(const char *)column->name, column->size});
+    const ctr_span given = {(const char *)column->name, column->name_size};
+    char *name = ctr_text_of(merge->conn, given);
     int64_t generation = name ? ctr_shape_generation(&merge->shape, name, &spelling) : 0;
-    bool at_home =
-        ctr_regular_was_named(registry, (const char *)column->name, column->size, generation);
+    bool at_home = ctr_regular_was_named(registry, given.text, given.size, generation);
     bool refused =
         name && !at_home && generation % 2 == 0 && ctr_ordinary_column(&tracked->ordinary, name);
     bool is_older = column->stamp.kind == CTR_STAMP_OWN &&
                     ctr_stamp_generation(column->stamp.own.number) < generation;
     if (refused) refuse_regular_before(merge, name, generation, is_older);
     sqlite3_free(name);
-}
-
-/* Sets the stamps of my columns, and where their values are. */
-static void take_columns(ctr_merge *merge, ctr_row_image *image, ctr_taken_row *row)
-{
-    const ctr_registry *registry = ctr_regular_of(merge->row.tab);
-    ctr_row_column column;
-    for (int i = 0; i < row->cell.n; i++) {
-        row->map[i] = row->places[i] = -1;
-        row->cell.columns[i].kind = CTR_STAMP_NONE;
-    }
-    for (int i = 0; registry && ctr_row_cell_next(image, &column); i++) {
-        int number = ctr_regular_named(registry, (const char *)column.name, column.size);
-        if (number < 0) {
-            refuse_column(merge, registry, &column);
-            continue;
-        }
-        row->cell.columns[number] = column.stamp;
-        row->map[number] = number;
-        row->places[number] = i;
-    }
-}
-
-/* Makes a row of the packed values. */
-static void take_row_values(const ctr_merge *merge, const ctr_row_image *image, ctr_taken_row *row)
-{
-    if (image->n == 0 || ctr_rc(merge->conn) != SQLITE_OK) return;
-    ctr_run run = ctr_tab_run(merge->row.tab);
-    row->values = prepare_values(merge->conn, (int)image->n);
-    size_t size = (size_t)(image->end - image->values);
-    if (row->values) ctr_problem_sqlite(run.conn, ctr_pack_bind(row->values, image->values, size));
-    ctr_run_row(&run, row->values);
 }
 
 static void make_room_for_taken(const ctr_merge *merge, ctr_taken_row *row)
@@ -394,10 +373,8 @@ void ctr_row_feed_write_taken(ctr_merge *merge, ctr_taken_row *row)
 void ctr_row_feed_refuse_regular(const ctr_merge *merge, const ctr_told_column *told)
 {
     const ctr_registry *registry = merge->shape.replicated ? ctr_regular_of(merge->row.tab) : NULL;
-    const ctr_row_column column = {
-        .name = told->name, .size = told->name_size, .stamp = told->stamp};
     if (registry && ctr_regular_named(registry, (const char *)told->name, told->name_size) < 0)
-        refuse_column(merge, registry, &column);
+        refuse_column(merge, registry, told);
 }
 
 /* Sets the stamps of my columns, and makes a row of the values that were told. */
@@ -413,11 +390,9 @@ static void take_told_columns(ctr_merge *merge, ctr_change_view change, ctr_take
     ctr_pack_begin(merge->conn, &row->packed);
     while (registry && ctr_rc(merge->conn) == SQLITE_OK && ctr_change_next(&change, &told)) {
         if (told.kind->stored) continue;
-        const ctr_row_column column = {
-            .name = told.name, .size = told.name_size, .stamp = told.stamp};
         int number = ctr_regular_named(registry, (const char *)told.name, told.name_size);
         if (number < 0) {
-            refuse_column(merge, registry, &column);
+            refuse_column(merge, registry, &told);
             continue;
         }
         row->cell.columns[number] = told.stamp;
@@ -450,154 +425,8 @@ bool ctr_row_feed_join_told(ctr_merge *merge, const ctr_change_view *change, ctr
     return join_taken(merge, row);
 }
 
-void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size)
-{
-    ctr_taken_row row = {.room = 0};
-    ctr_row_image image;
-    ctr_status status = ctr_row_cell_open(&image, bytes, size);
-    if (status != CTR_OK) {
-        ctr_problem_set(merge->conn, SQLITE_ERROR, "the row %s", ctr_row_cell_status_text(status));
-        return;
-    }
-    make_room_for_taken(merge, &row);
-    if (ctr_rc(merge->conn) == SQLITE_OK) {
-        row.cell.life = image.life;
-        row.cell.row = image.row;
-        take_columns(merge, &image, &row);
-        take_row_values(merge, &image, &row);
-    }
-    if (join_taken(merge, &row)) ctr_row_feed_write_taken(merge, &row);
-    ctr_row_feed_close_taken(&row);
-}
-
-/* ---- counters that come before their rows ---------------------------------------------------- */
-
-/* Packs the key of the row at hand and the name of a counter. */
-static void pack_name(const ctr_merge *merge, const char *column, ctr_packed *packed)
-{
-    size_t size = strlen(column);
-    ctr_pack_values(merge->conn, packed, merge->keys, merge->shape.n_keys);
-    uint8_t *out = ctr_pack_room(merge->conn, packed, size);
-    if (!out) return;
-    memcpy(out, column, size);
-    packed->size += size;
-}
-
-/* Keeps a cell until its row comes, merged with one of its generation that waits already. */
-static void keep_pending(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell)
-{
-    ctr_packed name = {0};
-    ctr_cell kept = ctr_cell_untouched();
-    int64_t generation = merge->shape.columns[merge->shape.counters[counter]].generation;
-    pack_name(merge, ctr_shape_counter_name(&merge->shape, counter), &name);
-    ctr_run run = ctr_tab_run(merge->row.tab);
-    sqlite3_stmt *row = ctr_run_prepare(&run, CTR_SQL_REGULAR_PENDING);
-    ctr_run_bind_int(&run, row, ":life", life);
-    ctr_run_bind_blob(&run, row, ":name", name.bytes, name.size);
-    ctr_run_bind_int(&run, row, ":generation", generation);
-    if (ctr_run_row(&run, row))
-        ctr_cell_open(&kept, sqlite3_column_blob(row, 0), (size_t)sqlite3_column_bytes(row, 0));
-    uint8_t *both = sqlite3_malloc64(kept.size + cell->size + 1);
-    if (!both) ctr_problem_nomem(merge->conn);
-    size_t n = both ? ctr_cell_merge(&kept, cell, both) : 0;
-    sqlite3_finalize(row);
-    row = ctr_run_prepare(&run, CTR_SQL_REGULAR_KEEP_PENDING);
-    ctr_run_bind_int(&run, row, ":life", life);
-    ctr_run_bind_blob(&run, row, ":name", name.bytes, name.size);
-    ctr_run_bind_blob(&run, row, ":cell", both, n);
-    ctr_run_bind_int(&run, row, ":generation", generation);
-    if (row && ctr_rc(merge->conn) == SQLITE_OK) ctr_run_row(&run, row);
-    sqlite3_finalize(row);
-    sqlite3_free(both);
-    sqlite3_free(name.bytes);
-}
-
-bool ctr_row_feed_admits(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell)
-{
-    const ctr_row_cell *mine = ctr_row_stamps(&merge->row);
-    if (!mine) return ctr_rc(merge->conn) == SQLITE_OK;
-    if (mine->life < life) keep_pending(merge, life, counter, cell);
-    if (mine->life != life || ctr_rc(merge->conn) != SQLITE_OK) return false;
-    ctr_merge_counters(merge);
-    return ctr_rc(merge->conn) == SQLITE_OK;
-}
-
-/* Splits the name of a pending cell into the key, whose size it sets, and the counter, which it
- * returns; -1: it is none of ours. */
-static int counter_of_name(const ctr_merge *merge, const uint8_t *name, size_t size,
-                           size_t *key_size)
-{
-    ctr_key_value value;
-    size_t at = 0;
-    for (int i = 0; i < merge->shape.n_keys; i++)
-        if (!ctr_key_next(name, size, &at, &value)) return -1;
-    *key_size = at;
-    for (int i = 0; i < merge->shape.n_counters; i++) {
-        const char *column = ctr_shape_counter_name(&merge->shape, i);
-        if (strlen(column) == size - at && memcmp(column, name + at, size - at) == 0) return i;
-    }
-    return -1;
-}
-
-/* Merges a pending cell if its row has come. Returns whether it is to be forgotten: it is merged,
- * or of an earlier life, or of a counter that has ended since. */
-static bool take_one_pending(ctr_merge *merge, sqlite3_stmt *pending, sqlite3_stmt *values,
-                             sqlite3_value **keys)
-{
-    int64_t life = sqlite3_column_int64(pending, 0);
-    const uint8_t *name = sqlite3_column_blob(pending, 1);
-    size_t size = (size_t)sqlite3_column_bytes(pending, 1), key_size = 0;
-    int counter = name ? counter_of_name(merge, name, size, &key_size) : -1;
-    if (counter < 0) return true;
-    int64_t generation = sqlite3_column_int64(pending, 3);
-    if (generation != merge->shape.columns[merge->shape.counters[counter]].generation) return true;
-    ctr_run run = ctr_tab_run(merge->row.tab);
-    sqlite3_reset(values);
-    ctr_problem_sqlite(run.conn, ctr_pack_bind(values, name, key_size));
-    if (!ctr_run_row(&run, values)) return false;
-    for (int i = 0; i < merge->shape.n_keys; i++) keys[i] = sqlite3_column_value(values, i);
-    if (!ctr_merge_find(merge, keys)) return ctr_rc(merge->conn) == SQLITE_OK;
-    const ctr_row_cell *mine = ctr_row_stamps(&merge->row);
-    if (!mine || mine->life < life) return false;
-    ctr_cell cell;
-    const void *bytes = sqlite3_column_blob(pending, 2);
-    ctr_status status = ctr_cell_open(&cell, bytes, (size_t)sqlite3_column_bytes(pending, 2));
-    if (mine->life > life || status != CTR_OK) return true;
-    ctr_merge_counters(merge);
-    ctr_merge_cell(merge, counter, &cell);
-    ctr_merge_write(merge);
-    return ctr_rc(merge->conn) == SQLITE_OK;
-}
-
-void ctr_row_feed_take_pending(ctr_merge *merge)
-{
-    ctr_run run = ctr_tab_run(merge->row.tab);
-    if (!ctr_run_number(&run, CTR_SQL_REGULAR_ANY_PENDING) || ctr_rc(merge->conn) != SQLITE_OK)
-        return;
-    const char *list = ctr_shape_list(merge->conn, &merge->shape, CTR_KEYS, "#", ", ", 1);
-    sqlite3_value **keys = sqlite3_malloc64((size_t)merge->shape.n_keys * sizeof *keys);
-    if (!keys) ctr_problem_nomem(merge->conn);
-    run.slots.values = list;
-    sqlite3_stmt *pending = ctr_run_prepare(&run, CTR_SQL_REGULAR_ALL_PENDING),
-                 *forget = ctr_run_prepare(&run, CTR_SQL_REGULAR_FORGET_PENDING),
-                 *values = ctr_run_prepare(&run, CTR_SQL_ROWS_OF_PARAMETERS);
-    while (ctr_run_row(&run, pending)) {
-        if (!take_one_pending(merge, pending, values, keys)) continue;
-        ctr_run_bind_int(&run, forget, ":life", sqlite3_column_int64(pending, 0));
-        ctr_run_bind_blob(&run, forget, ":name", sqlite3_column_blob(pending, 1),
-                          (size_t)sqlite3_column_bytes(pending, 1));
-        if (ctr_rc(merge->conn) == SQLITE_OK) ctr_run_row(&run, forget);
-        sqlite3_reset(forget);
-    }
-    sqlite3_finalize(pending);
-    sqlite3_finalize(forget);
-    sqlite3_finalize(values);
-    sqlite3_free(keys);
-    merge->keys = NULL; /* these were the last ones */
-}
-
 /* =================================================================================================
- * feed - gives counters that came or went, answers, floors, rows and cells. */
+ * feed - gives counters that came or went, answers, floors and rows. */
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
@@ -606,9 +435,7 @@ static void leave_table(ctr_feed *feed)
     ctr_stream_walk_close(&feed->walk);
     sqlite3_finalize(feed->came);
     sqlite3_finalize(feed->answers);
-    sqlite3_free(feed->came_name);
     feed->came = feed->answers = NULL;
-    feed->came_name = NULL;
     ctr_row_feed_close(&feed->row_giver);
     ctr_row_close(&feed->row);
     ctr_shape_close(&feed->shape);
@@ -661,29 +488,16 @@ static void keep_own_shards(ctr_feed *feed);
 /* Says what the row has in a counter. Returns false if that is nothing. */
 static bool tell_counter(ctr_feed *feed, int counter, ctr_told_column *told)
 {
+    const char *name = ctr_shape_counter_name(&feed->shape, counter);
     feed->cell = feed->row.cells[counter];
     if (feed->query.own && !(feed->walk.origins & CTR_PULLED)) keep_own_shards(feed);
     if (ctr_cell_is_untouched(&feed->cell)) return false;
+    *told = (ctr_told_column){.name = (const uint8_t *)name, .name_size = strlen(name)};
     told->kind = feed->shape.columns[feed->shape.counters[counter]].kind;
     told->generation = feed->shape.columns[feed->shape.counters[counter]].generation;
     told->state = feed->cell.bytes;
     told->size = feed->cell.size;
     return true;
-}
-
-/* The same of a regular column, whose value has been read. */
-static void tell_regular(ctr_feed *feed, int number, ctr_told_column *told)
-{
-    const ctr_row_giver *giver = &feed->row_giver;
-    told->kind = ctr_kind_regular();
-    told->stamp = giver->cell.columns[number];
-    if (told->stamp.kind == CTR_STAMP_OWN)
-        told->generation = ctr_stamp_generation(told->stamp.own.number);
-    feed->value.size = 0;
-    if (told->stamp.kind != CTR_STAMP_NONE)
-        ctr_pack_append(feed->source.conn, &feed->value, giver->values.given[number]);
-    told->state = feed->value.bytes;
-    told->size = feed->value.size;
 }
 
 /* Appends the columns of a row; returns how many. */
@@ -692,21 +506,14 @@ static uint64_t tell_columns(ctr_feed *feed)
     uint64_t n = 0;
     ctr_conn *conn = feed->source.conn;
     feed->columns.size = 0;
-    const ctr_registry *registry = feed->row_giver.n > 0 ? ctr_regular_of(feed->row.tab) : NULL;
     for (int i = 0; i < feed->n_places && ctr_rc(conn) == SQLITE_OK; i++) {
         const struct ctr_told_place *place = &feed->places[i];
-        const char *name = place->counter >= 0
-                               ? ctr_shape_counter_name(&feed->shape, place->counter)
-                               : registry->columns[place->regular].name;
-        ctr_told_column told = {.name = (const uint8_t *)name, .name_size = strlen(name)};
+        ctr_told_column told;
         if (place->counter < 0)
-            tell_regular(feed, place->regular, &told);
+            tell_regular(conn, &feed->row_giver, place->regular, &told);
         else if (!tell_counter(feed, place->counter, &told))
             continue;
-        size_t size = CTR_CHANGE_HEADER_MAX + told.name_size + told.size;
-        uint8_t *out = ctr_rc(conn) == SQLITE_OK ? ctr_pack_room(conn, &feed->columns, size) : NULL;
-        if (!out) break;
-        feed->columns.size = (size_t)(ctr_change_put_column(out, &told) - feed->columns.bytes);
+        append_told(conn, &feed->columns, &told);
         n++;
     }
     return n;
@@ -717,10 +524,9 @@ static bool tell_row(ctr_feed *feed)
 {
     ctr_conn *conn = feed->source.conn;
     ctr_row_giver *giver = &feed->row_giver;
-    ctr_told_row row = {.is = feed->shape.replicated};
-    if (row.is && !read_row_cell(giver, feed->walk.row)) return false;
-    if (row.is) row.life = giver->cell.life;
-    if (row.is) row.stamp = giver->cell.row;
+    ctr_told_row row = {.is = false};
+    if (feed->shape.replicated && !read_row_cell(giver, feed->walk.row)) return false;
+    if (feed->shape.replicated) row = told_row_of(giver);
     bool has_columns = !row.is || row.life % 2 == 1;
     uint64_t n = 0;
     feed->columns.size = 0;
@@ -739,22 +545,19 @@ static bool tell_row(ctr_feed *feed)
     return true;
 }
 
-/* Makes the change of what is at hand that is no row: floors, a counter, an answer. */
-static void tell_of_table(ctr_feed *feed)
+/* Begins a change that is no row, of `size` bytes at most, with an empty key. Returns where it is
+ * written; NULL without memory. */
+static uint8_t *begin_of_table(ctr_feed *feed, size_t size)
 {
-    const ctr_told_column told = {.name = (const uint8_t *)feed->column,
-                                  .name_size = feed->column ? strlen(feed->column) : 0,
-                                  .generation = feed->generation,
-                                  .kind = feed->again ? ctr_kind_regular() : ctr_kind_counter()};
-    size_t size = CTR_CHANGE_HEADER_MAX + told.name_size + feed->cell.size;
-    if (!feed->query.whole) return;
-    feed->change.size = 0;
-    uint8_t *out = ctr_pack_room(feed->source.conn, &feed->change, size);
-    if (!out) return;
-    out = feed->column     ? ctr_change_put_generation(out, &told)
-          : feed->has_cell ? ctr_change_put_answer(out, feed->cell.bytes, feed->cell.size)
-                           : ctr_change_put_floors(out);
-    feed->change.size = (size_t)(out - feed->change.bytes);
+    feed->key.size = feed->change.size = 0;
+    return ctr_pack_room(feed->source.conn, &feed->change, CTR_CHANGE_HEADER_MAX + size);
+}
+
+/* Returns false on an error. */
+static bool end_of_table(ctr_feed *feed, const uint8_t *end)
+{
+    if (end) feed->change.size = (size_t)(end - feed->change.bytes);
+    return end && ctr_rc(feed->source.conn) == SQLITE_OK;
 }
 
 /* Makes the floors of the table the current row, if they changed. Returns whether it did. */
@@ -765,17 +568,15 @@ static bool take_floors(ctr_feed *feed)
     ctr_slot *floors = ctr_floors_read(feed->row.tab);
     sqlite3_stmt *row = floors ? floors->kept.statement : NULL;
     bool found = row && sqlite3_column_int64(row, n) >= feed->query.since;
-    if (found) {
+    uint8_t *out = found ? begin_of_table(feed, 0) : NULL;
+    if (out) {
         for (int i = 0; i < n; i++) feed->keys[i] = sqlite3_column_value(row, i);
         ctr_pack_values(conn, &feed->key, feed->keys, n);
         feed->number = sqlite3_column_int64(row, n);
-        feed->column = NULL;
-        feed->generation = 0;
-        feed->has_cell = false;
+        out = ctr_change_put_floors(out);
     }
     ctr_tab_give_back(feed->row.tab, floors);
-    if (found) tell_of_table(feed);
-    return found && ctr_rc(conn) == SQLITE_OK;
+    return end_of_table(feed, out);
 }
 
 /* Steps to the next row of a statement. Returns false after the last. */
@@ -799,21 +600,17 @@ static bool is_regular_again(const ctr_feed *feed, const char *name)
 /* Steps to the next counter that came or went. Returns false after the last. */
 static bool step_column(ctr_feed *feed)
 {
-    ctr_conn *conn = feed->source.conn;
-    do {
-        if (!step_or_end(feed, &feed->came)) return false;
-        sqlite3_free(feed->came_name);
-        feed->came_name = ctr_text_copy(conn, ctr_text_column(conn, feed->came, 0));
-        if (!feed->came_name) return false;
-        feed->again = is_regular_again(feed, feed->came_name);
-    } while (feed->again && !feed->query.whole);
-    feed->column = feed->came_name;
-    feed->generation = sqlite3_column_int64(feed->came, 1);
+    if (!step_or_end(feed, &feed->came)) return false;
+    const char *name = ctr_text_column(feed->source.conn, feed->came, 0);
+    uint8_t *out = name ? begin_of_table(feed, strlen(name)) : NULL;
+    if (!out) return false;
+    const ctr_told_column told = {.name = (const uint8_t *)name,
+                                  .name_size = strlen(name),
+                                  .generation = sqlite3_column_int64(feed->came, 1),
+                                  .kind = is_regular_again(feed, name) ? ctr_kind_regular()
+                                                                       : ctr_kind_counter()};
     feed->number = sqlite3_column_int64(feed->came, 2);
-    feed->key.size = 0;
-    feed->has_cell = false;
-    tell_of_table(feed);
-    return ctr_rc(conn) == SQLITE_OK;
+    return end_of_table(feed, ctr_change_put_generation(out, &told));
 }
 
 /* Steps to the next answer about openings. Returns false after the last. */
@@ -824,15 +621,9 @@ static bool step_answer(ctr_feed *feed)
     const void *answer = sqlite3_column_blob(feed->answers, 0);
     size_t size = (size_t)sqlite3_column_bytes(feed->answers, 0);
     if (ctr_openings_check(conn, answer, size)) return false;
-    memcpy(feed->answer, answer, sizeof feed->answer);
-    feed->cell = (ctr_cell){.bytes = feed->answer, .size = sizeof feed->answer};
+    uint8_t *out = begin_of_table(feed, size);
     feed->number = sqlite3_column_int64(feed->answers, 1);
-    feed->column = NULL;
-    feed->generation = 0;
-    feed->key.size = 0;
-    feed->has_cell = true;
-    tell_of_table(feed);
-    return ctr_rc(conn) == SQLITE_OK;
+    return end_of_table(feed, out ? ctr_change_put_answer(out, answer, size) : NULL);
 }
 
 /* Opens the table number `entry`. Returns whether the current row has its floors. */
@@ -852,7 +643,7 @@ static bool enter_table(ctr_feed *feed)
     ctr_row_open(&feed->row, source->file, name, &feed->shape);
     feed->row.whole = true;
     ctr_row_feed_open(&feed->row_giver, feed->row.tab);
-    if (feed->query.whole) list_told_places(feed);
+    list_told_places(feed);
     if (feed->scope.n > 0) {
         ctr_stream_walk_open_scope(&feed->walk, &feed->row, feed->query.since, feed->scope.values,
                                    feed->scope.n);
@@ -868,7 +659,6 @@ static bool enter_table(ctr_feed *feed)
     ctr_run_bind_int(&run, feed->answers, ":number", feed->query.since);
     feed->came = ctr_run_prepare(&run, CTR_SQL_COLUMNS_SINCE);
     ctr_run_bind_int(&run, feed->came, ":number", feed->query.since);
-    feed->counter = feed->shape.n_counters; /* before the first row */
     return ctr_rc(conn) == SQLITE_OK && take_floors(feed);
 }
 
@@ -888,11 +678,8 @@ static bool step_row(ctr_feed *feed)
             in_bucket = ctr_digest_bucket_has(&feed->query.bucket, &feed->key);
         if (!in_bucket) continue;
         feed->number = feed->walk.number;
-        feed->counter = 0;
         ctr_source_append(&feed->source);
         if (ctr_row_take(&feed->row, row)) return false;
-        if (!feed->query.whole)
-            feed->gives_row = ctr_row_feed_read(conn, &feed->row_giver, row, feed->keys);
         return ctr_pack_values(conn, &feed->key, feed->keys, feed->shape.n_keys) == SQLITE_OK;
     }
     return false;
@@ -933,45 +720,13 @@ static void read_own_ids(ctr_feed *feed)
     sqlite3_finalize(row);
 }
 
-/* Steps to the next row that tells something. */
-static bool step_whole(ctr_feed *feed)
-{
-    feed->column = NULL;
-    feed->generation = 0;
-    feed->has_cell = false;
-    while (step_row(feed))
-        if (tell_row(feed)) return true;
-    return false;
-}
-
-/* Steps to the next row of the feed: to each counter that was added or dropped, to each answer,
- * then to each touched counter of each row. */
+/* Steps to the next change of the table: to each counter that came or went, to each answer, then to
+ * each row that tells something. */
 static bool step_in_table(ctr_feed *feed)
 {
-    const ctr_shape *shape = &feed->shape;
     if (step_column(feed) || step_answer(feed)) return true;
-    if (feed->query.whole) return step_whole(feed);
-    while (ctr_rc(feed->source.conn) == SQLITE_OK) {
-        if (feed->gives_row) {
-            const ctr_packed *image = &feed->row_giver.image;
-            feed->gives_row = false;
-            feed->cell = (ctr_cell){.bytes = image->bytes, .size = image->size};
-            feed->column = "";
-            feed->generation = 0;
-            return feed->has_cell = true;
-        }
-        while (feed->counter < shape->n_counters) {
-            const ctr_column *column = &shape->columns[shape->counters[feed->counter]];
-            feed->cell = feed->row.cells[feed->counter++];
-            if (feed->query.own && !(feed->walk.origins & CTR_PULLED)) keep_own_shards(feed);
-            if (ctr_cell_is_untouched(&feed->cell)) continue;
-            feed->column = column->name;
-            feed->generation = column->generation + feed->row_giver.cell.life * CTR_LIVES;
-            feed->has_cell = true;
-            return true;
-        }
-        if (!step_row(feed)) return false;
-    }
+    while (step_row(feed))
+        if (tell_row(feed)) return true;
     return false;
 }
 
@@ -1047,6 +802,5 @@ void ctr_feed_close(ctr_feed *feed)
     sqlite3_free(feed->own_cell.bytes);
     sqlite3_free(feed->change.bytes);
     sqlite3_free(feed->columns.bytes);
-    sqlite3_free(feed->value.bytes);
     *feed = (ctr_feed){.eof = true};
 }

@@ -157,8 +157,7 @@ typedef struct ctr_conflicts {
  *     ctr_merge_cell(merge, counter, &cell)        for each cell of the row
  *     ctr_merge_write(merge)                       one write; true if the row changed
  *
- * A feed gives the counters of a replicated row one by one, behind the row: then ctr_merge_counters
- * stands in place of ctr_merge_row.
+ * Where the row cell stays as it is, ctr_merge_counters stands in place of ctr_merge_row.
  *
  * Conflicts between cells go to counter_conflicts first (merge/merge.c). */
 
@@ -330,23 +329,15 @@ typedef struct ctr_scope {
     ctr_packed key, folded; /* owned; of the table that was entered: ctr_scope_enter */
 } ctr_scope;
 
-/* Rows of replicated tables in a feed: their row cells with the values of the regular columns
- * (core/core.h), and counters that come before their rows.
- *
- * In a feed, the generation of a counter of a replicated table is CTR_LIVES times the life of its
- * row plus the generation of the counter (table/table.h): the higher one wins whole, as the life of
- * a row does. A counter whose row has not come waits in counter_state, by kind:
- *
- *     'pending'   a cell: the life of its row in _row; the packed key and the name of the counter
- *                 in _name; the cell in _value; the generation of the counter in _seq */
-
+/* Rows of replicated tables in a feed and in a digest. */
 typedef struct ctr_row_giver {
     ctr_row_values values;
     ctr_row_cell cell; /* of the row read last; owned columns */
     int room;          /* for columns of `cell` */
     int *order;        /* owned: the regular columns that are given, by number, in order of names */
     int n;
-    ctr_packed image; /* owned: the row as bytes */
+    ctr_packed value;   /* owned: room for a value */
+    ctr_packed regular; /* owned: the row as a change without counters */
 } ctr_row_giver;
 
 /* A row that has come: its state by my columns, and its values in their order. Zero it; close
@@ -362,23 +353,17 @@ typedef struct ctr_taken_row {
     int room;
 } ctr_taken_row;
 
-/* Gives the changes of main, cell by cell, for any transport to carry.
+/* Gives the changes of main, for any transport to carry.
  *
  *     table      the name the table was created with
- *     key        packed (core/core.h)
- *     column     the counter; '' if the cell is the row of a replicated table with its regular
- *                columns (merge/feed.c), which comes before its counters. Without one, the row
- *                has the floors of the table: its key has a value for each key column with a floor
- *                and nothing for the others, and no cell follows
- *     generation the generation of the counter (table/table.h), with the life of its row if the
- *                table is replicated; 0 for floors and rows
- *     number     the sequence number of the row
+ *     key        packed (core/core.h); that of floors has a value for each key column with a floor,
+ *                and nothing for the others; empty if the change is of the table
+ *     change     as bytes (core/core.h)
+ *     number     the sequence number of the change
  *     key_text   the key columns in words, so that the taker can compare them with its own
  *
- * Counters that were added or dropped precede the rows, whatever the number and the bucket: with an
- * empty key, without a cell, and with the number 0. Then come answers about openings
- * (table/table.h), whatever the bucket: with an empty key, without a column, and with the answer as
- * the cell.
+ * Of each table first its floors, counters that came or went, and answers about openings
+ * (table/table.h), whatever the bucket; then one change for each row.
  *
  * Its own changes alone are those that others cannot have from somebody else: of a row that was
  * changed here the shards of its own ids, present and former, and openings; all of a row that was
@@ -398,19 +383,16 @@ typedef struct ctr_feed_query {
     int64_t since;
     ctr_bucket bucket;
     bool own;             /* only its own changes */
-    bool whole;           /* a change for each row, in place of one for each cell */
     sqlite3_value *scope; /* merge/feed.c; NULL: everything. Borrowed by ctr_feed_open */
 } ctr_feed_query;
 
 typedef struct ctr_feed {
     /* The current row; lent until the next one. */
     bool eof;
-    const char *table, *column; /* no column: floors */
-    int64_t generation, number;
-    ctr_packed key;
-    bool has_cell;
-    ctr_cell cell;
-    char *key_text; /* of the table: ctr_shape_key_text */
+    const char *table;
+    int64_t number;
+    ctr_packed key, change; /* owned */
+    char *key_text;         /* of the table: ctr_shape_key_text */
 
     /* As of the snapshot. */
     ctr_identity giver;
@@ -420,20 +402,17 @@ typedef struct ctr_feed {
     ctr_feed_query query;
     ctr_scope scope; /* owned: query.scope */
     ctr_source source;
-    int entry, counter;
-    sqlite3_stmt *came, *answers; /* owned */
-    char *came_name;              /* owned: of the counter at hand that came or went */
-    uint8_t answer[CTR_ANSWER_SIZE];
+    int entry;
+    sqlite3_stmt *came, *answers; /* owned: counters that came or went; answers */
     ctr_shape shape;
     ctr_row row;
     sqlite3_value **keys;
     ctr_walk walk;
     uint8_t *ids; /* owned: n_ids of its own */
     size_t n_ids, room_ids;
+    ctr_cell cell;       /* of the counter at hand */
     ctr_packed own_cell; /* owned: room for a cell */
-    ctr_packed change;   /* owned: of a query for whole rows, the change as bytes */
     ctr_packed columns;  /* owned: room for the columns of a row */
-    ctr_packed value;    /* owned: room for a value */
     struct ctr_told_place {
         const char *name; /* borrowed, while they are sorted */
         int counter;      /* or -1 */
@@ -441,8 +420,6 @@ typedef struct ctr_feed {
     } * places;           /* owned: the n_places columns that a row tells, in order of names */
     int n_places;
     ctr_row_giver row_giver; /* of a replicated table */
-    bool gives_row;          /* it is the next one */
-    bool again;              /* the counter at hand is a regular column again */
 } ctr_feed;
 
 /* Merges the changes of a feed (merge/feed.c) into main, one at a time, in any order.
@@ -452,29 +429,12 @@ typedef struct ctr_feed {
  * of one table usually follow each other; it is opened again if its entry in counter_tables or any
  * schema has changed. */
 
-/* A cell, or a row; no cell: floors in the key, or the generation of a counter; an answer about
- * openings, in place of a cell. */
-typedef enum ctr_change_kind {
-    CTR_CHANGE_CELL,
-    CTR_CHANGE_FLOORS,
-    CTR_CHANGE_COUNTER,
-    CTR_CHANGE_ROW, /* of a replicated table */
-    CTR_CHANGE_ANSWER,
-    CTR_CHANGE_TOLD,   /* a whole row */
-    CTR_CHANGE_REGULAR /* a regular column that was a counter */
-} ctr_change_kind;
-
+/* A change that has come. */
 typedef struct ctr_change {
-    ctr_change_kind kind;
     const char *table;  /* the name the table was created with */
-    const char *column; /* NULL for floors and answers */
-    int64_t generation; /* of the counter, in range; odd for a cell */
-    uint32_t life;      /* of the row of a cell, 0 unless the table is replicated */
-    const uint8_t *key; /* packed, unchecked; empty for a counter and an answer */
+    const uint8_t *key; /* packed, unchecked; empty if the change is of the table */
     size_t key_size;
-    const uint8_t *cell; /* unchecked; NULL unless it is a cell or an answer */
-    size_t cell_size;
-    ctr_change_view told; /* of a whole row */
+    ctr_change_view told; /* checked, but an answer */
     const char *key_text; /* the key columns at the source; NULL: not given */
     uint8_t source[CTR_ID_SIZE];
     sqlite3_value *scope; /* a row outside of it is passed over (merge/feed.c); NULL: none is */
@@ -806,30 +766,18 @@ void ctr_scope_enter(ctr_scope *scope, ctr_conn *conn, const ctr_shape *shape);
 /* Returns whether a row with these keys, of the table that was entered, is in the scope. */
 bool ctr_scope_has(ctr_conn *conn, ctr_scope *scope, const ctr_shape *shape, sqlite3_value **keys);
 
-#define CTR_LIVES (INT64_C(1) << 32)
-
 /* ---- giving ---------------------------------------------------------------------------------- */
 
 /* Opens a giver of the rows of a replicated table. The caller closes it, even if this fails. */
 void ctr_row_feed_open(ctr_row_giver *giver, ctr_tab *tab);
 void ctr_row_feed_close(ctr_row_giver *giver);
 
-/* Reads the row on which a walk stands into giver->image, lent until the next one. Returns false if
- * it has no row cell, or on error. */
+/* Reads the row on which a walk stands into giver->regular, lent until the next one. Returns false
+ * if it has no row cell, or on error. */
 bool ctr_row_feed_read(ctr_conn *conn, ctr_row_giver *giver, sqlite3_stmt *stands,
                        sqlite3_value **keys);
 
 /* ---- taking ---------------------------------------------------------------------------------- */
-
-/* Merges the row with the key merge->keys, which was found or is missing, and shows it. Fails with
- * SQLITE_ERROR if the bytes are no row, if a stamp lies beyond CTR_STAMP_MAX, or if the table has a
- * column of the row and does not replicate it yet. */
-void ctr_row_feed_take(ctr_merge *merge, const uint8_t *bytes, size_t size);
-
-/* Returns whether a cell of the row that was found, or is missing, is to be merged now: that of a
- * table that is not replicated always; else only if the row has this life. Keeps the cell if the
- * row has not come yet; one of an earlier life is over. */
-bool ctr_row_feed_admits(ctr_merge *merge, uint32_t life, int counter, const ctr_cell *cell);
 
 /* Fails if the table has a regular column of this name that this file does not replicate yet. */
 void ctr_row_feed_refuse_regular(const ctr_merge *merge, const ctr_told_column *told);
@@ -839,9 +787,6 @@ void ctr_row_feed_refuse_regular(const ctr_merge *merge, const ctr_told_column *
 bool ctr_row_feed_join_told(ctr_merge *merge, const ctr_change_view *change, ctr_taken_row *row);
 void ctr_row_feed_write_taken(ctr_merge *merge, ctr_taken_row *row);
 void ctr_row_feed_close_taken(ctr_taken_row *row);
-
-/* Merges the cells that have waited for rows which have come, whatever row is at hand. */
-void ctr_row_feed_take_pending(ctr_merge *merge);
 
 /* Opens the feed at its first row. The caller closes it, also after a failure, and does not move
  * it. */

@@ -623,7 +623,6 @@ static void merge_changes(merge_job *job, bool is_there)
     merge_answers(job);
     merge_floors(job);
     pull_rows_merge(job);
-    if (job->to->shape.replicated) ctr_row_feed_take_pending(job->to);
     refuse_unanswered(job);
     job->report->conflicts += job->to->brought.conflicts;
     ctr_brought_add(&job->report->brought[pull->side], &job->to->brought);

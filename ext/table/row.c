@@ -591,8 +591,10 @@ static void find_away(ctr_row *row, sqlite3_value **keys, bool is_new)
     if (ctr_home_any_away(row->tab)) find_by(row, CTR_TAB_FIND_AWAY, keys, NULL);
     while (!row->found && ctr_home_next_stray(row->tab, keys, &at, &rowid))
         find_by(row, CTR_TAB_FIND_AT, keys, &rowid);
-    if (row->found || ctr_home_holds(row->tab, row->has_home && !is_new)) return;
     bool writes = row->tab->file->checked && !row->writing && !row->tab->writing;
+    if (row->found) return;
+    if (!writes) ctr_file_objects(row->tab->file); /* nobody else looks for another schema */
+    if (ctr_home_holds(row->tab, row->has_home && !is_new)) return;
     if (!writes) {
         find_by(row, CTR_TAB_SCAN_KEY, keys, NULL);
         return;

@@ -62,9 +62,9 @@ def digest(path, name="views"):
         db.close()
 
 
-def rows(path, sql="SELECT path, hits, bytes FROM views ORDER BY path"):
+def rows(path, sql="SELECT path, hits, bytes FROM views ORDER BY path", *values):
     db = connect(path)
     try:
-        return db.execute(sql).fetchall()
+        return db.execute(sql, values).fetchall()
     finally:
         db.close()

@@ -127,7 +127,7 @@ def test_a_server_of_a_format_that_is_not_known_is_refused(server, known):
           re.escape(server.url) + ": is no server of sqlite-counter: its answer is none of docs/batches.md")
     server.greeting = {}
     server.answers["GET/sync/changes"] = 200, {}, server.batch(**known)
-    fails(server, re.escape(f"b.db: {server.url}: line 1: ") + "(it is of format 2, .*|its format must be .*): nothing was imported")
+    fails(server, re.escape(f"b.db: {server.url}: line 1: ") + "(it has the format 2, .*|the member format must be .*): nothing was imported")
 
 
 def test_batches_of_another_source_than_the_server_s_are_refused(server):
@@ -162,7 +162,7 @@ def bombs():
         yield packer.flush()
     yield "one long line", lambda: zipped(b"a", 400), "line 1: it is too long: nothing of it was taken"
     yield "empty objects", lambda: zipped(b"{},", 100), "line 1: .*: nothing of it was taken"
-    yield "blank lines", lambda: zipped(b"\n", 400), "line 1001: it is one of more than 1000 batches without changes: nothing was imported"
+    yield "blank lines", lambda: zipped(b"\n", 400), "line 1001: it is one of more than 1000 without changes: nothing was imported"
     yield "not compressed", lambda: (b" " * 2**20 for _ in range(400)), "the answer has more than 268435456 bytes"
 
 

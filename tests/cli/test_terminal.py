@@ -105,7 +105,7 @@ def test_progress_is_erased_before_an_error(much, other):
     (other / "cut.json").write_text((much / "big.json").read_text() + "{\n")
     status, text = import_on_a_terminal("cut.json")
     assert status == 1 and "\rimport c.db: " in text
-    assert screen(text) == ["sqlite-counter: c.db: line 16: it is not JSON, or was cut short: nothing was imported"]
+    assert screen(text) == ["sqlite-counter: c.db: line 16: it is cut short: nothing was imported"]
 
 
 def test_nothing_of_progress_is_written_where_no_terminal_is(much, other):

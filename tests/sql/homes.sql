@@ -526,3 +526,43 @@ UPDATE main.t SET n = n + 1;
 SELECT * FROM t_counters;
 --= c|8
 INSERT INTO t_counters(t_counters) VALUES('integrity-check');
+
+-- # a-reader-alone-notices-triggers-that-were-made-again-and-finds-the-rows-that-they-have-missed
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t VALUES ('a', 5), ('b', 1);
+DROP TRIGGER t_counters_before_delete;
+DROP TRIGGER t_counters_delete;
+DELETE FROM t WHERE k = 'a';
+CREATE TRIGGER t_counters_delete AFTER DELETE ON t BEGIN
+INSERT INTO t_counters(_event, k, n, _at) VALUES ('deleted', OLD.k, OLD.n, OLD._rowid_); END;
+CREATE TRIGGER t_counters_before_delete BEFORE DELETE ON t BEGIN
+INSERT INTO t_counters(_event, k, _at) VALUES ('leaves', OLD.k, OLD._rowid_); END;
+SELECT * FROM t_counters WHERE k = 'a';
+--= a|5
+--@ reopen
+SELECT * FROM t_counters WHERE k = 'a';
+--= a|5
+SELECT * FROM t_counters ORDER BY k;
+--= a|5
+--= b|1
+
+-- # a-reader-notices-what-another-connection-did-while-the-triggers-were-dropped
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO t VALUES ('a', 5), ('b', 1);
+SELECT * FROM t_counters WHERE k = 'c';
+--
+--@ connection other
+DROP TRIGGER t_counters_before_delete;
+DROP TRIGGER t_counters_delete;
+DELETE FROM t WHERE k = 'a';
+CREATE TRIGGER t_counters_delete AFTER DELETE ON t BEGIN
+INSERT INTO t_counters(_event, k, n, _at) VALUES ('deleted', OLD.k, OLD.n, OLD._rowid_); END;
+CREATE TRIGGER t_counters_before_delete BEFORE DELETE ON t BEGIN
+INSERT INTO t_counters(_event, k, _at) VALUES ('leaves', OLD.k, OLD._rowid_); END;
+--@ connection main
+SELECT * FROM t_counters WHERE k = 'a';
+--= a|5
