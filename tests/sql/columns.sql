@@ -507,13 +507,13 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
 CREATE VIEW w AS SELECT k, n FROM v;
 INSERT INTO v(v) VALUES('drop column m');
 --@ reopen
-INSERT INTO counter_changes VALUES('v', x'', 'm', 3, NULL, 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'', counter_change_of('{"tells":"column","name":"m","kind":"counter","generation":3}'), 0, '00000000-0000-0000-0000-00000000000a');
 --@ reopen
-INSERT INTO counter_changes VALUES('v', x'', 'm', 5, NULL, 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'', counter_change_of('{"tells":"column","name":"m","kind":"counter","generation":5}'), 0, '00000000-0000-0000-0000-00000000000a');
 --@ reopen
-INSERT INTO counter_changes VALUES('v', x'', 'm', 6, NULL, 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'', counter_change_of('{"tells":"column","name":"m","kind":"counter","generation":6}'), 0, '00000000-0000-0000-0000-00000000000a');
 --@ reopen
-INSERT INTO counter_changes VALUES('v', counter_key('x'), 'm', 9, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"m","kind":"counter","generation":9,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 0, '00000000-0000-0000-0000-00000000000a');
 SELECT * FROM v;
 --= x|0|7
 SELECT * FROM w;
@@ -704,13 +704,13 @@ INSERT INTO counter_changes SELECT t, k, c, g, cell, q, s FROM feed;
 SELECT * FROM v;
 --= x|2|5
 --= y|1|0
-INSERT INTO counter_changes SELECT t, x'', 'n', 2, NULL, 0, s FROM feed LIMIT 1;
+INSERT INTO counter_changes SELECT t, x'', counter_change_of('{"tells":"column","name":"n","kind":"counter","generation":2}'), 0, s FROM feed LIMIT 1;
 SELECT * FROM v;
 --= x|5
 INSERT INTO counter_changes SELECT t, k, c, g, cell, q, s FROM feed;
 SELECT * FROM v;
 --= x|5
-INSERT INTO counter_changes SELECT t, x'', 'later', 2, NULL, 0, s FROM feed LIMIT 1;
+INSERT INTO counter_changes SELECT t, x'', counter_change_of('{"tells":"column","name":"later","kind":"counter","generation":2}'), 0, s FROM feed LIMIT 1;
 SELECT name, value FROM counter_state WHERE kind = 'counter' ORDER BY name;
 --= later|2
 --= m|1
@@ -719,15 +719,15 @@ INSERT INTO counter_changes SELECT t, k, c, 3, cell, q, s FROM feed WHERE c = 'n
 SELECT * FROM v;
 --= x|2|5
 --= y|1|0
-INSERT INTO counter_changes SELECT t, x'', 'k', 1, NULL, 0, s FROM feed LIMIT 1;
+INSERT INTO counter_changes SELECT t, x'', counter_change_of('{"tells":"column","name":"k","kind":"counter","generation":1}'), 0, s FROM feed LIMIT 1;
 --! counter_changes: table v: column k is part of the key
-INSERT INTO counter_changes SELECT t, x'', 'v', 1, NULL, 0, s FROM feed LIMIT 1;
+INSERT INTO counter_changes SELECT t, x'', counter_change_of('{"tells":"column","name":"v","kind":"counter","generation":1}'), 0, s FROM feed LIMIT 1;
 --! counter_changes: table v: column v cannot be added to a table of the same name: rename the table
-INSERT INTO counter_changes SELECT t, x'', 'M', 4, NULL, 0, s FROM feed LIMIT 1;
+INSERT INTO counter_changes SELECT t, x'', counter_change_of('{"tells":"column","name":"M","kind":"counter","generation":4}'), 0, s FROM feed LIMIT 1;
 --! counter_changes: table v: the counter is spelled m here: the tables differ
-INSERT INTO counter_changes SELECT t, x'', 'rowid', 1, NULL, 0, s FROM feed LIMIT 1;
+INSERT INTO counter_changes SELECT t, x'', counter_change_of('{"tells":"column","name":"rowid","kind":"counter","generation":1}'), 0, s FROM feed LIMIT 1;
 --! counter_changes: table v: no column can have the name 'rowid'
-INSERT INTO counter_changes SELECT t, x'', 'm', 4294967295, NULL, 0, s FROM feed LIMIT 1;
+INSERT INTO counter_changes SELECT t, x'', counter_change_of('{"tells":"column","name":"m","kind":"counter","generation":4294967295}'), 0, s FROM feed LIMIT 1;
 INSERT INTO v(v) VALUES('drop column m');
 --! v: column m was added and dropped 4294967295 times, which is the limit
 SELECT name, value FROM counter_state WHERE kind = 'counter' ORDER BY name;
@@ -742,19 +742,19 @@ INSERT INTO v VALUES('x', 1);
 BEGIN;
 INSERT INTO v VALUES('x', 1);
 SAVEPOINT s;
-INSERT INTO counter_changes VALUES('v', counter_key('x'), 'm', 3, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"m","kind":"counter","generation":3,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 0, '00000000-0000-0000-0000-00000000000a');
 SELECT * FROM v;
 --= x|2|7
 ROLLBACK TO s;
 SELECT * FROM v;
 --= x|2
-INSERT INTO counter_changes VALUES('v', counter_key('x'), 'm', 1, x'00', 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"m","kind":"counter","generation":1,"cell":' || counter_json(x'00') || '}]}'), 0, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table v: column m: the cell is no counter cell
-INSERT INTO counter_changes VALUES('v', counter_key('x', 'y'), 'm', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x', 'y'), counter_change_of('{"tells":"row","columns":[{"name":"m","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 0, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table v: the key has 2 values and the key of the table 1: the tables differ
 SELECT * FROM v;
 --= x|2
-INSERT INTO counter_changes VALUES('v', counter_key('x'), 'm', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"m","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 0, '00000000-0000-0000-0000-00000000000a');
 INSERT INTO v VALUES('x', 1, 1);
 COMMIT;
 SELECT * FROM v;
@@ -839,8 +839,8 @@ INSERT INTO third.v(v) VALUES('integrity-check');
 
 -- # there-is-nothing-to-reset-where-no-counter-is-left
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER, m COUNTER);
-INSERT INTO counter_changes VALUES('v', x'', 'n', 2, NULL, 0, '00000000-0000-0000-0000-00000000000a');
-INSERT INTO counter_changes VALUES('v', x'', 'm', 2, NULL, 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'', counter_change_of('{"tells":"column","name":"n","kind":"counter","generation":2}'), 0, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'', counter_change_of('{"tells":"column","name":"m","kind":"counter","generation":2}'), 0, '00000000-0000-0000-0000-00000000000a');
 INSERT INTO v(v, k) VALUES('reset', 'x');
 --! v: the table has no counter left: the command 'add column <counter>' adds one
 SELECT count(*) FROM v_cells;

@@ -367,8 +367,8 @@ SELECT * FROM counter_floors('v');
 --= h|5
 SELECT * FROM v;
 --= b|5|1
-INSERT INTO counter_changes VALUES('v', counter_key('c', 4), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
-INSERT INTO counter_changes VALUES('v', counter_key('c', 5), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('c', 4), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key('c', 5), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 SELECT * FROM v;
 --= b|5|1
 --= c|5|7
@@ -380,7 +380,7 @@ CREATE VIRTUAL TABLE v USING counter(k TEXT, h INTEGER, n COUNTER, PRIMARY KEY(k
 INSERT INTO v VALUES('a', 1, 1);
 INSERT INTO counter_changes VALUES('v', x'd100010a', NULL, 0, x'c102', 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: column_name must be TEXT, not NULL
-INSERT INTO counter_changes VALUES('v', x'd100010a', 'n', 1, NULL, 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', x'd100010a', counter_change_of('{"tells":"column","name":"n","kind":"counter","generation":1}'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: cell must be a BLOB, not NULL
 INSERT INTO counter_changes VALUES('v', x'd10000010a', NULL, 0, NULL, 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table v: the key has 3 values and the key of the table 2: the tables differ
@@ -513,7 +513,7 @@ SELECT * FROM counter_digests('v', 2);
 --! counter_digests: column n of (2): the cell is no counter cell
 SELECT count(*) FROM counter_changes(0);
 --! counter_changes: table v: column n of (2): the cell is no counter cell
-INSERT INTO counter_changes VALUES('v', counter_key(2), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key(2), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 --! counter_changes: table v: column n of (2): the cell is no counter cell
 INSERT INTO v(v, h) VALUES('purge below', 3);
 SELECT *, counter_table_digest('v') IS NOT NULL, (SELECT count(*) FROM counter_changes(0)) FROM v;
@@ -584,7 +584,7 @@ CREATE TRIGGER tr AFTER INSERT ON counter_state BEGIN DELETE FROM v_cells; END;
 INSERT INTO phone.v VALUES(1, 1);
 SELECT * FROM counter_pull('phone');
 --!~ counter_pull: table v: *trigger*
-INSERT INTO counter_changes VALUES('v', counter_key(4), 'n', 1, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes VALUES('v', counter_key(4), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 --!~ counter_changes: table v: *trigger*
 SELECT * FROM v;
 

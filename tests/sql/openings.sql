@@ -374,7 +374,7 @@ INSERT INTO counter_changes(table_name, key, generation, cell, seq, source) VALU
 --! counter_changes: cell must be a BLOB, not TEXT 'B1'
 INSERT INTO counter_changes(table_name, key, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 0, x'B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: column_name must be TEXT, not NULL
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', x'', 'stock', 1, x'B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', x'', counter_change_of('{"tells":"row","columns":[{"name":"stock","kind":"counter","generation":1,"cell":' || counter_json(x'B1010000000000008000800000000000000100000000000080008000000000000002') || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --!~ counter_changes: table products: *
 INSERT INTO counter_changes(table_name, key, generation, cell, seq, source) VALUES ('other', x'', 0, x'B1010000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --!~ counter_changes: table other: no counter table was created with this name here: *
@@ -393,9 +393,9 @@ SELECT hex(cell) FROM counter_changes(0);
 CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER);
 SELECT counter_track('products', 'stock');
 --= 0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_inc(NULL, 10, '00000000-0000-8000-8000-000000000001'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', counter_key('tea'), counter_change_of('{"tells":"row","columns":[{"name":"stock","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 10, '00000000-0000-8000-8000-000000000001')) || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 UPDATE products SET stock = stock - 1;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', counter_key('tea'), counter_change_of('{"tells":"row","columns":[{"name":"stock","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002')) || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 SELECT stock FROM products;
 --= 9
 SELECT state, shown, merged FROM counter_tracked WHERE row_key NOT NULL;
@@ -422,7 +422,7 @@ BEGIN;
 INSERT INTO counter_changes(table_name, key, generation, cell, seq, source) VALUES ('products', x'', 0, x'B1020000000000008000800000000000000100000000000080008000000000000002', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 SELECT counter_opening('products', 'same', '00000000-0000-8000-8000-000000000001', '00000000-0000-8000-8000-000000000002');
 --= 0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_merge(counter_inc(NULL, 10, '00000000-0000-8000-8000-000000000001'), counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002')), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', counter_key('tea'), counter_change_of('{"tells":"row","columns":[{"name":"stock","kind":"counter","generation":1,"cell":' || counter_json(counter_merge(counter_inc(NULL, 10, '00000000-0000-8000-8000-000000000001'), counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002'))) || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 COMMIT;
 SELECT stock FROM products;
 --= 12
@@ -432,9 +432,9 @@ CREATE TABLE products(sku TEXT PRIMARY KEY, stock INTEGER);
 SELECT counter_track('products', 'stock');
 --= 0
 BEGIN;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_inc(NULL, 10, '00000000-0000-8000-8000-000000000001'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('tea'), 'stock', 1, counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('products', counter_key('jam'), 'stock', 1, counter_inc(NULL, 3), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', counter_key('tea'), counter_change_of('{"tells":"row","columns":[{"name":"stock","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 10, '00000000-0000-8000-8000-000000000001')) || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', counter_key('tea'), counter_change_of('{"tells":"row","columns":[{"name":"stock","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 12, '00000000-0000-8000-8000-000000000002')) || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('products', counter_key('jam'), counter_change_of('{"tells":"row","columns":[{"name":"stock","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 3)) || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 SELECT counter_opening('products', 'add', '00000000-0000-8000-8000-000000000001', '00000000-0000-8000-8000-000000000002');
 --= 0
 COMMIT;
@@ -444,7 +444,7 @@ SELECT sku, stock FROM products ORDER BY sku;
 
 -- # a-feed-row-whose-column-has-no-name-is-a-row-and-refused-if-it-is-none
 CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('v', counter_key('a'), '', 1, counter_inc(NULL, 1), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('v', counter_key('a'), '', 1, counter_inc(NULL, 1), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: generation must be 0 in the row of a replicated table, not INTEGER 1
 INSERT INTO counter_changes(table_name, key, column_name, generation, seq, source) VALUES ('v', x'', '', 1, 0, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: cell must be a BLOB, not NULL

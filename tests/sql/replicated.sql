@@ -574,7 +574,7 @@ SELECT counter_untrack('main.p', 'w');
 --= 1
 SELECT counter_replicate('main.p');
 --= 1
-CREATE TABLE office.fed AS SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
+CREATE TABLE office.fed AS SELECT table_name, key, change, seq, source FROM counter_changes(0);
 SELECT hex(key), column_name, generation FROM office.fed;
 --= D1030161||0
 SELECT counter_replicate('main.p', 'w');
@@ -586,15 +586,15 @@ DROP TABLE main.p;
 CREATE TABLE main.p(k TEXT PRIMARY KEY, w INTEGER);
 SELECT counter_replicate('main.p', 'w');
 --= 0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM office.fed;
 --! counter_changes: table p: column w was a counter and is a regular column at the source: call counter_untrack('p', 'w'), then counter_replicate('p', 'values=oldest'), which takes the values of the source, or counter_replicate('p'), which keeps those of this file
 SELECT counter_untrack('main.p', 'w');
 --= 1
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM office.fed;
 --! counter_changes: table p: column w was a counter here and is replicated at the source: call counter_replicate('p', 'values=oldest'), which takes the values of the source, or counter_replicate('p'), which keeps those of this file
 SELECT counter_replicate('main.p', 'values=oldest');
 --= 0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM office.fed;
 SELECT * FROM main.p;
 --= a|1
 
@@ -802,22 +802,22 @@ SELECT column_name, generation, length(cell) FROM counter_changes(0) ORDER BY se
 CREATE TABLE p(k TEXT PRIMARY KEY, v);
 SELECT counter_replicate('p');
 --= 0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), '', 0, x'', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table p: the row is no row of a replicated table
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A1', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A1', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table p: the row is truncated
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A200', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A200', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table p: the row is a row of a newer format
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101050000000000000000000000000000000001017600D103', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101050000000000000000000000000000000001017600D103', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table p: the row is truncated
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101FFFFFFFFFFFFFFFF7F0000000000000000000000000000000001017600D10102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101FFFFFFFFFFFFFFFF7F0000000000000000000000000000000001017600D10102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table p: row ('a') has a stamp with the number 9223372036854775807, which lies beyond the year 2200; the highest is 29859523934027776
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A1018180808080808080010000000000000000000000000000000001017600D10102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A1018180808080808080010000000000000000000000000000000001017600D10102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table p: row ('a') has a stamp with the number 72057594037927937, which lies beyond the year 2200; the highest is 29859523934027776
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101050000000000000000000000000000000001017600D10102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101050000000000000000000000000000000001017600D10102', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 SELECT * FROM p;
 --= a|1
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), 'v', 1, counter_inc(NULL, 1), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), counter_change_of('{"tells":"row","columns":[{"name":"v","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 1)) || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table p: it is replicated here, but not at the source, and a replicated table merges with replicated ones only: call counter_replicate('p', ...) there
 
 -- # a-second-answer-about-openings-is-shown-in-rows-that-have-come
@@ -996,7 +996,7 @@ SELECT counter_replicate('main.p');
 --= 0
 SELECT counter_replicate('office.p');
 --= 0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A10180EC948DBF8285350707070707070707070707070707070701017600D103056168656164', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A10180EC948DBF8285350707070707070707070707070707070701017600D103056168656164', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 SELECT rows_changed FROM counter_push('office');
 --= 1
 UPDATE office.p SET v = 'office';
@@ -1015,7 +1015,7 @@ SELECT rows_changed FROM counter_sync('office');
 --= 1
 SELECT v FROM office.p;
 --= mine
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101858080EAC28285350707070707070707070707070707070701017600D103066265796F6E64', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A101858080EAC28285350707070707070707070707070707070701017600D103066265796F6E64', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 SELECT rows_changed FROM counter_push('office');
 --= 1
 UPDATE office.p SET v = 'office';
@@ -1063,7 +1063,7 @@ SELECT counter_differs(1);
 CREATE VIRTUAL TABLE v USING counter(k TEXT, n COUNTER, PRIMARY KEY(k));
 INSERT INTO v VALUES ('a', 5);
 BEGIN;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('v', counter_key('a'), 'n', 4294967299, counter_inc(NULL, 1), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('v', counter_key('a'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":4294967299,"cell":' || counter_json(counter_inc(NULL, 1)) || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table v: it is replicated at the source, but not here, and a replicated table merges with replicated ones only: call counter_replicate('v', ...) here
 SELECT * FROM v;
 --= a|5
@@ -1277,17 +1277,17 @@ CREATE TABLE main.p(k TEXT PRIMARY KEY, price);
 INSERT INTO main.p VALUES ('oil', 9), ('tea', 4.5);
 SELECT counter_replicate('main.p');
 --= 2
-CREATE TABLE office.fed AS SELECT table_name, key, column_name, generation, cell, seq, source FROM counter_changes(0);
+CREATE TABLE office.fed AS SELECT table_name, key, change, seq, source FROM counter_changes(0);
 SELECT counter_untrack('main.p');
 --= 0
 UPDATE main.p SET price = 4.8 WHERE k = 'tea';
 SELECT counter_replicate('main.p', 'values=again');
 --= 2
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM office.fed;
 --! counter_changes: table p: two files began to replicate it apart, and 1 row differs that both had: row ('tea'), column price: REAL 4.8 here, REAL 4.5 in the change: call counter_replicate('p', 'values=newest') in the file whose values win, or counter_replicate('p', 'values=oldest') in the other; what was written since then stays newer
 SELECT counter_replicate('main.p', 'values=oldest');
 --= 2
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT * FROM office.fed;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT * FROM office.fed;
 SELECT * FROM main.p ORDER BY k;
 --= oil|9
 --= tea|4.5
@@ -1983,7 +1983,7 @@ SELECT counter_replicate('main.p', 'w');
 --= 0
 SELECT counter_replicate('office.p', 'w');
 --= 0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), 'w', 4294967297, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a'), ('p', counter_key('b'), 'w', 4294967297, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), counter_change_of('{"tells":"row","columns":[{"name":"w","kind":"counter","generation":4294967297,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a'), ('p', counter_key('b'), counter_change_of('{"tells":"row","columns":[{"name":"w","kind":"counter","generation":4294967297,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 SELECT count(*) FROM counter_state WHERE kind = 'pending';
 --= 2
 SELECT counter_untrack('main.p', 'w');
@@ -2008,14 +2008,14 @@ SELECT count(*) FROM counter_state WHERE kind = 'pending';
 CREATE TABLE p(k TEXT PRIMARY KEY, w INTEGER NOT NULL DEFAULT 0, v);
 SELECT counter_replicate('p', 'w');
 --= 0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), 'w', 4294967297, counter_inc(NULL, 7, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), counter_change_of('{"tells":"row","columns":[{"name":"w","kind":"counter","generation":4294967297,"cell":' || counter_json(counter_inc(NULL, 7, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a');
 SELECT counter_untrack('p', 'w');
 --= 1
 SELECT counter_replicate('p', 'w');
 --= 0
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), 'w', 4294967299, counter_inc(NULL, 2, x'0000000000000000000000000000000a'), 2, '00000000-0000-0000-0000-00000000000a');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), counter_change_of('{"tells":"row","columns":[{"name":"w","kind":"counter","generation":4294967299,"cell":' || counter_json(counter_inc(NULL, 2, x'0000000000000000000000000000000a')) || '}]}'), 2, '00000000-0000-0000-0000-00000000000a');
 SELECT counter_value(value) FROM counter_state WHERE kind = 'pending';
 --= 2
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) VALUES ('p', counter_key('a'), 'w', 4294967299, counter_inc(NULL, 3, x'0000000000000000000000000000000b'), 2, '00000000-0000-0000-0000-00000000000b');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), counter_change_of('{"tells":"row","columns":[{"name":"w","kind":"counter","generation":4294967299,"cell":' || counter_json(counter_inc(NULL, 3, x'0000000000000000000000000000000b')) || '}]}'), 2, '00000000-0000-0000-0000-00000000000b');
 SELECT counter_value(value) FROM counter_state WHERE kind = 'pending';
 --= 5

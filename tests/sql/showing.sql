@@ -323,7 +323,7 @@ INSERT INTO t VALUES('a', 1), ('b', 2);
 INSERT INTO orders VALUES('a');
 SELECT counter_track('t', 'n');
 --= 2
-INSERT INTO counter_changes SELECT 't', counter_key(k), 'n', 1, counter_delete(n), 1, '00000000-0000-0000-0000-00000000000a'
+INSERT INTO counter_changes SELECT 't', counter_key(k), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_delete(n)) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a''t', counter_key(k), 'n', 1, counter_delete(n), 1, '00000000-0000-0000-0000-00000000000a'
   FROM t_counters_cells;
 SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 1);
 --= 1
@@ -705,8 +705,8 @@ CREATE TEMP TABLE fed(k, n);
 INSERT INTO fed VALUES ('a', 1), ('b', 2), ('c', 3);
 INSERT INTO parents VALUES ('b');
 BEGIN;
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 't', counter_key(k), 'n', 1, counter_inc(NULL, n, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a' FROM fed WHERE k = 'a';
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 't', counter_key(k), 'n', 1, counter_inc(NULL, n, x'0000000000000000000000000000000a'), 1, '00000000-0000-0000-0000-00000000000a' FROM fed;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 't', counter_key(k), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, n, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a' FROM fed WHERE k = 'a';
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 't', counter_key(k), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, n, x'0000000000000000000000000000000a')) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a' FROM fed;
 SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 1);
 --= 1
 COMMIT;
@@ -743,7 +743,7 @@ INSERT INTO child VALUES ('a'), ('b');
 INSERT INTO grandchild VALUES ('a');
 CREATE TEMP TABLE fed(k);
 INSERT INTO fed VALUES ('a'), ('b');
-INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) SELECT 't', counter_key(k), 'n', 1, counter_delete(counter_inc(NULL, 1, x'0000000000000000000000000000000a')), 1, '00000000-0000-0000-0000-00000000000a' FROM fed;
+INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 't', counter_key(k), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_delete(counter_inc(NULL, 1, x'0000000000000000000000000000000a'))) || '}]}'), 1, '00000000-0000-0000-0000-00000000000a' FROM fed;
 SELECT counter_seen('00000000-0000-0000-0000-00000000000a', 0, 1);
 --= 1
 SELECT * FROM t;
