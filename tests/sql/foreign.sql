@@ -71,10 +71,10 @@ SELECT counter_track('office.t', 'n', 'm');
 --= 0
 INSERT INTO main.t VALUES ('a', 4, 3);
 DELETE FROM main.t;
-CREATE TABLE office.fed AS SELECT table_name, key, change, seq, source FROM counter_changes(0);
-SELECT column_name, counter_json(cell) FROM office.fed;
---= n|{"life":2}
+CREATE TABLE office.fed AS SELECT table_name, key, counter_change_of('{"tells":"row","columns":[{"name":"' || column_name || '","kind":"counter","generation":1,"cell":' || counter_json(cell) || '}]}') AS change, seq, source FROM counter_changes(0) AS f, counter_change(f.change) AS c;
+SELECT column_name, counter_json(cell) FROM office.fed AS f, counter_change(f.change);
 --= m|{"life":2}
+--= n|{"life":2}
 SELECT counter_untrack('main.t');
 --= 2
 SELECT counter_track('main.t', 'n', 'm');
