@@ -211,7 +211,7 @@ SELECT counter_replicate('office.p');
 INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'c', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect('7529cd67-394b-3247-8020-f2a7272fc8d9', 5, 1, 1)) || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9';
 SELECT * FROM counter_warnings;
 INSERT INTO counter_changes(table_name, key, change, seq, source) SELECT 'c', counter_key('x'), counter_change_of('{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(counter_collect('7529cd67-394b-3247-8020-f2a7272fc8d9', 5, 2, 1)) || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9';
-INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), '', 0, x'A10180EC948DBF8285350707070707070707070707070707070701017600D103056168656164', 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), counter_change_of('{"tells":"row","row":{"life":1,"stamp":{"number":29858423422400000,"id":"07070707-0707-0707-0707-070707070707"}},"columns":[{"name":"v","kind":"regular","generation":0,"stamp":{"number":29858423422400000,"id":"07070707-0707-0707-0707-070707070707"},"value":"ahead"}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 SELECT table_name, kind, warning FROM counter_warnings;
 --= c|conflicts|1 conflict: a file was restored, or two count under one id: see counter_conflicts
 --~ p|clock|a value of 07070707-0707-0707-0707-070707070707 has a stamp [0-9]* days ahead of this machine's clock, and wins over what others write until then: set the clock that is wrong
