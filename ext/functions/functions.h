@@ -149,8 +149,6 @@ typedef struct ctr_sender {
     bool bound;      /* an id is bound to it */
     int64_t sources; /* how many it has brought; -1: not counted yet */
     sqlite3_stmt *is_foreign;
-    struct ctr_known_id *known; /* owned: a hash table of n_known in `room` places */
-    size_t n_known, room;
     ctr_packed cell, columns, change; /* owned: room */
 } ctr_sender;
 
@@ -163,8 +161,8 @@ void ctr_sender_close(ctr_sender *from);
 void ctr_sender_names(ctr_sender *from, const char *source);
 
 /* Returns whether an id, or the one in the name of a source, is bound to another token. */
-bool ctr_sender_is_foreign(ctr_sender *from, const uint8_t id[CTR_ID_SIZE]);
-bool ctr_sender_is_foreign_source(ctr_sender *from, const char *source);
+bool ctr_sender_is_foreign(const ctr_sender *from, const uint8_t id[CTR_ID_SIZE]);
+bool ctr_sender_is_foreign_source(const ctr_sender *from, const char *source);
 
 /* Takes the shards of others out of a change; the rest is lent until the next call. Returns false
  * if nothing is left of it. */

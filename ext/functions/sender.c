@@ -10,66 +10,19 @@
 
 enum { SENDER_SOURCES_MOST = 10000 };
 
-/* An id, and whether it is bound to another token. */
-struct ctr_known_id {
-    uint8_t id[CTR_ID_SIZE];
-    bool is, foreign;
-};
-
 /* ---- ids ------------------------------------------------------------------------------------- */
 
-/* Returns where an id stands, or is to stand: there is a free place. */
-static struct ctr_known_id *place_of_id(const ctr_sender *from, const uint8_t *id)
-{
-    uint64_t hash = 0;
-    memcpy(&hash, id + CTR_ID_SIZE - sizeof hash, sizeof hash);
-    size_t at = (size_t)(hash * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (from->room - 1);
-    while (from->known[at].is && memcmp(from->known[at].id, id, CTR_ID_SIZE) != 0)
-        at = (at + 1) & (from->room - 1);
-    return &from->known[at];
-}
-
-/* Keeps half of the places free. Returns false without memory. */
-static bool widen_known(ctr_sender *from)
-{
-    if (from->n_known < from->room / 2) return true;
-    ctr_sender wide = *from;
-    wide.room = from->room ? 2 * from->room : 64;
-    wide.known = sqlite3_malloc64(wide.room * sizeof *wide.known);
-    if (!wide.known) {
-        ctr_problem_nomem(from->conn);
-        return false;
-    }
-    memset(wide.known, 0, wide.room * sizeof *wide.known);
-    for (size_t i = 0; i < from->room; i++)
-        if (from->known[i].is) *place_of_id(&wide, from->known[i].id) = from->known[i];
-    sqlite3_free(from->known);
-    *from = wide;
-    return true;
-}
-
-static bool look_up_foreign(const ctr_sender *from, const uint8_t *id)
+bool ctr_sender_is_foreign(const ctr_sender *from, const uint8_t id[CTR_ID_SIZE])
 {
     char text[CTR_ID_TEXT_SIZE];
     ctr_run run = ctr_run_on(from->conn, "main", NULL);
+    if (ctr_rc(from->conn) != SQLITE_OK) return false;
     ctr_id_to_text(id, text);
     ctr_run_bind_text(&run, from->is_foreign, ":id", text);
     ctr_run_bind_text(&run, from->is_foreign, ":token", from->digest);
     bool foreign = ctr_run_row(&run, from->is_foreign);
     sqlite3_reset(from->is_foreign);
     return foreign;
-}
-
-bool ctr_sender_is_foreign(ctr_sender *from, const uint8_t id[CTR_ID_SIZE])
-{
-    if (ctr_rc(from->conn) != SQLITE_OK || !widen_known(from)) return false;
-    struct ctr_known_id *known = place_of_id(from, id);
-    if (known->is) return known->foreign;
-    known->foreign = look_up_foreign(from, id);
-    known->is = true;
-    memcpy(known->id, id, CTR_ID_SIZE);
-    from->n_known++;
-    return known->foreign;
 }
 
 /* ---- sources --------------------------------------------------------------------------------- */
@@ -127,7 +80,7 @@ void ctr_sender_names(ctr_sender *from, const char *source)
     note_source(from, source);
 }
 
-bool ctr_sender_is_foreign_source(ctr_sender *from, const char *source)
+bool ctr_sender_is_foreign_source(const ctr_sender *from, const char *source)
 {
     ctr_marks_source named;
     return ctr_marks_source_of(source, strlen(source), &named) &&
@@ -136,14 +89,13 @@ bool ctr_sender_is_foreign_source(ctr_sender *from, const char *source)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-/* All ids of the cell have been looked up. */
 static bool may_bring(const void *with, const uint8_t *id)
 {
-    return !place_of_id(with, id)->foreign;
+    return !ctr_sender_is_foreign(with, id);
 }
 
 /* Counts the shards of others in a cell. */
-static int64_t count_foreign(ctr_sender *from, const ctr_cell *cell)
+static int64_t count_foreign(const ctr_sender *from, const ctr_cell *cell)
 {
     int64_t n = 0;
     ctr_shard shard;
@@ -175,7 +127,7 @@ static bool put_rest(ctr_sender *from, ctr_told_column *told)
 }
 
 /* Counts the shards of others in a whole row. */
-static int64_t count_foreign_in(ctr_sender *from, ctr_change_view change)
+static int64_t count_foreign_in(const ctr_sender *from, ctr_change_view change)
 {
     int64_t n = 0;
     ctr_cell cell;
@@ -250,7 +202,6 @@ void ctr_sender_close(ctr_sender *from)
 {
     sqlite3_finalize(from->is_foreign);
     sqlite3_free(from->device);
-    sqlite3_free(from->known);
     sqlite3_free(from->cell.bytes);
     sqlite3_free(from->columns.bytes);
     sqlite3_free(from->change.bytes);

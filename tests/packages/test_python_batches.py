@@ -1,5 +1,6 @@
 """test_python_batches.py - changes() and apply() of the Python package: lines in any order, twice and late, give the sums of all
 increments; what is no batch changes nothing and is told by line and change."""
+import importlib
 import json
 import sqlite3
 
@@ -21,7 +22,7 @@ def many(shop, n, start=0):
 # ---- lines ----
 
 @pytest.mark.parametrize("own", [False, True])
-def test_a_line_has_1000_changes_at_most_and_marks_rise_at_the_end_of_a_number(shop, counter, own):
+def test_a_line_has_1000_changes_at_most_and_no_mark_rises_past_what_has_not_come(shop, counter, own):
     one, two = shop("one"), shop("two")
     one.count("tea")
     many(one, 2500)
@@ -36,8 +37,7 @@ def test_a_line_has_1000_changes_at_most_and_marks_rise_at_the_end_of_a_number(s
         since = batch["upto"]
     numbers = [[change["seq"] for change in batch["changes"]] for batch in batches]
     assert [number for line in numbers for number in line] == sorted(number for line in numbers for number in line)
-    for batch, line in zip(batches, numbers):
-        assert batch["upto"] == batch["since"] or batch["upto"] > line[-1]
+    assert all(batch["upto"] <= line[0] for batch, line in zip(batches, numbers[1:])) and batches[-1]["upto"] > numbers[-1][-1]
     assert sum(batch["upto"] == batch["since"] for batch in batches) >= 1
     for line in lines:
         counter.apply(two.db, line)
@@ -54,7 +54,7 @@ def test_a_line_ends_early_where_its_changes_are_large(shop, counter):
     one("COMMIT")
     lines = list(counter.changes(one.db))
     assert len(lines) > 2 and max(map(len, lines)) < 1_300_000
-    assert counter.apply(two.db, reversed(lines)).changes == 60 and two.content() == one.content()
+    assert counter.apply(two.db, reversed(lines)).changes == 30 and two.content() == one.content()
     counter.apply(two.db, lines)
     assert list(counter.changes(one.db, counter.mark(two.db, one.id()))) == []
 
@@ -148,15 +148,15 @@ def test_apsw_and_connections_with_factories_do_the_same(shop, counter):
     two.close()
     odd.db = bytes_and_rows(two.path)
     counter.load(odd.db)
-    assert counter.apply(odd.db, lines).changes == 2 and not odd.db.in_transaction
+    assert counter.apply(odd.db, lines).changes == 1 and not odd.db.in_transaction
     assert list(counter.changes(odd.db)) and not list(counter.changes(odd.db, own=True))
     odd.db.close()
     apsw = pytest.importorskip("apsw")
     three = shop("three", connect=apsw.Connection)
-    assert counter.apply(three.db, lines).changes == 2 and three.content() == one.content()
+    assert counter.apply(three.db, lines).changes == 1 and three.content() == one.content()
     assert [json.loads(line)["changes"] for line in counter.changes(three.db)]
     with pytest.raises(counter.SyncError, match="change 1: "):
-        counter.apply(three.db, lines[0].replace('"D103', '"D1FF'))
+        counter.apply(three.db, lines[0].replace('"d103', '"d1ff'))
 
 
 def test_in_a_transaction_of_the_caller_only_the_lines_are_taken_back(shop, counter):
@@ -165,7 +165,7 @@ def test_in_a_transaction_of_the_caller_only_the_lines_are_taken_back(shop, coun
     line, = counter.changes(one.db)
     two("BEGIN")
     two.count("jam")
-    with pytest.raises(counter.SyncError, match="line 2: it is not JSON, or was cut short: nothing was taken in"):
+    with pytest.raises(counter.SyncError, match="line 2: it is cut short: nothing was taken in$"):
         counter.apply(two.db, [line, line[:-1]])
     assert two.content() == ({"jam": 1}, {})
     assert counter.apply(two.db, [line, "", line]).marks == {one.id(): json.loads(line)["upto"]}
@@ -189,44 +189,77 @@ def test_a_connection_without_the_extension_or_tables_is_told(counter):
         counter.mark(db, "x")
 
 
-def test_a_mark_beyond_the_changes_is_not_one(shop, counter):
+def test_a_mark_beyond_the_changes_is_that_of_a_file_that_was_replaced(shop, counter):
     one = shop("one")
     one.count("tea")
-    with pytest.raises(counter.SyncError, match="is not a mark of this file, whose changes end before"):
-        list(counter.changes(one.db, 2**62))
+    assert list(counter.changes(one.db, 2**62)) == list(counter.changes(one.db))
+
+
+def test_a_file_whose_texts_are_in_utf_16_gives_and_takes_the_same_lines(shop, counter, tmp_path):
+    one, three = shop("one"), shop("three")
+    with sqlite3.connect(tmp_path / "two.db") as made:
+        made.execute("PRAGMA encoding = 'UTF-16'")
+        made.execute("CREATE TABLE other(x)")
+    two = shop("two")
+    assert two("PRAGMA encoding") == [("UTF-16le",)]
+    one.count("\u00e4 \U0001f375"), one.hit("\u00e4", "1")
+    counter.apply(two.db, counter.changes(one.db))
+    counter.apply(three.db, counter.changes(two.db))
+    assert one.content() == two.content() == three.content()
+
+
+def test_a_line_is_told_by_its_number_wherever_it_stands(shop, counter, monkeypatch):
+    one, two = shop("one"), shop("two")
+    one.count("tea")
+    line, = counter.changes(one.db)
+    for enough in 2**20, 1:
+        monkeypatch.setattr(importlib.import_module("sqlite_counter.batches"), "ENOUGH_BYTES", enough)
+        for lines in [line, "", line, "7"], [f"{line}\n", b"\r\n", line.encode(), b"7"], f"{line}\n\n{line}\n7\n", [f"{line}\n\n{line}", "7"]:
+            with pytest.raises(counter.SyncError, match="line 4: "):
+                counter.apply(two.db, lines)
+    assert two.content() == ({}, {})
 
 
 # ---- what is no batch ----
 
-def batch(change=None, **members):
-    id = "7529cd67-394b-3247-8020-f2a7272fc8d9"
-    made = {"table": "hits", "key_columns": None, "packed": "D202034B0103", "column": "n", "generation": 1,
-            "cell": {"life": 1, "value": 5, "shards": [{"id": id, "clock": 1, "value": 5}]}, "seq": 7}
-    made.update(change or {})
-    return {"format": 1, "source": id, "since": 0, "upto": 9, "changes": [made], **members}
+ID = "7529cd67-394b-3247-8020-f2a7272fc8d9"
+SHARD = ID.replace("-", "") + "010a"  # its first increment, by 5
 
 
-SHARD = {"id": "7529cd67-394b-3247-8020-f2a7272fc8d9", "clock": 1, "value": 5}
+def change(*shards):
+    """Of a row of hits whose n has these shards."""
+    cell = f"c101{''.join(shards)}"
+    return f"010001016e0101{len(cell) // 2:02x}{cell}"
+
+
+def batch(of_change=None, **members):
+    made = {"table": "hits", "key_columns": None, "packed": "d1030178030132", "change": change(SHARD), "seq": 7, **(of_change or {})}
+    return {"format": 1, "source": ID, "since": 0, "upto": 9, "changes": [made], **members}
+
+
 HOSTILE = [
-    (b"\xff\xfe", "not JSON"), ("[" * 100_000, "not JSON"), ('{"changes": NaN}', "not JSON"), ("[]", "not a batch"), ("7", "not a batch"),
-    ('{"changes":[],"since":' + "9" * 5000 + "}", "not JSON"), (batch(format=2), "it is of format 2, .* install a newer one"),
-    (batch(format="1"), "its format must be a whole number"), (batch(changes={}), "not a batch"), (batch(source=None), "source must be a text"),
-    (batch(source="x'); DROP TABLE hits; --"), "source must be"), (batch(since=-1), "since must be a whole number, 0 or more, not -1"),
+    (b"\xff\xfe", "it "), ("\ud800", "it "), ("[" * 100_000, "it is nested too deep"), ('{"changes": NaN}', "a number that JSON does not have"),
+    ("[]", "it must be an object"), ("7", "it must be an object"), ('{"changes":[],"since":' + "9" * 5000 + "}", ""),
+    (batch(format=2), "it has the format 2, .* install a newer sqlite-counter"), (batch(format="1"), "format must be a whole number"),
+    (batch(changes={}), "changes must be an array"), (batch(source=None), "source must be a text"),
+    (batch(source="x'); DROP TABLE hits; --"), "source must be TEXT from counter_changes"), (batch(since=-1), "since must be a whole number, 0 or more, not -1"),
     (batch(since=1.0), "since must be a whole number"), (batch(since=True), "since must be"), (batch(upto=2**63), "upto must be"),
-    (batch(changes=[[]]), "change 1: it is no object"),
-    (batch({"table": ["hits"]}), "change 1: table must be a text"), (batch({"table": "a\ud800"}), "a text in Unicode"),
-    (batch({"table": "hits\"; DROP TABLE hits; --"}), "change 1: there is no counter table"),
-    (batch({"packed": "D2020"}), "change 1: packed must be hexadecimal"), (batch({"packed": None}), "packed must be hexadecimal"),
-    (batch({"packed": "FF"}), "change 1: "), (batch({"column": 7}), "column must be a text"), (batch({"generation": "1"}), "generation must be"),
-    (batch({"cell": "C101"}), "the cell of a counter must be an object"), (batch({"cell": {"life": 1, "shards": 7}}), "must be an object"),
-    (batch({"cell": {"life": "1", "shards": []}}), "life must be"), (batch({"cell": {"life": 1, "shards": [7]}}), "a shard must be an object"),
-    (batch({"cell": {"life": 1, "shards": [{**SHARD, "id": "x"}]}}), "the id of a shard must be a UUID"),
-    (batch({"cell": {"life": 1, "shards": [{**SHARD, "value": 2**63}]}}), "value must be a whole number"),
-    (batch({"cell": {"life": 1, "shards": [{**SHARD, "clock": 1e3}]}}), "clock must be a whole number"),
-    (batch({"cell": {"life": 1, "shards": [SHARD, SHARD]}}), "change 1: "), (batch({"column": "", "cell": "zz"}), "cell must be hexadecimal"),
-    (batch({"column": None, "cell": {"life": 1}}), "cell must be hexadecimal"), (batch({"seq": None}), "seq must be a whole number"),
+    (batch(changes=[[]]), "change 1: it must be an object"), (batch({"table": ["hits"]}), "change 1: the member table must be a text"),
+    (batch({"table": "a\ud800"}), "an escape that JSON does not have"),
+    (batch({"table": "hits\"; DROP TABLE hits; --"}), "change 1: table hits\"; DROP TABLE hits; --: no counter table was created with this name"),
+    (batch({"packed": "D2020"}), "change 1: the member packed must be a text of hexadecimal digits"), (batch({"packed": None}), "packed must be"),
+    (batch({"packed": "FF"}), "change 1: "), (batch({"change": "zz"}), "change must be a text of hexadecimal digits"), (batch({"change": 7}), "change must be"),
+    (batch({"change": ""}), "change 1: "), (batch({"change": "09"}), "change 1: "), (batch({"change": change(SHARD)[:-2]}), "change 1: "),
+    (batch({"change": change(SHARD) + "00"}), "change 1: "), (batch({"change": change(SHARD, SHARD)}), "change 1: "),
+    (batch({"change": change(SHARD[:-4] + "0000")}), "change 1: "), (batch({"seq": None}), "seq must be a whole number"),
     (batch({"key_columns": "other TEXT BINARY"}), "change 1: "),
 ]
+
+
+def test_the_batch_of_which_the_others_are_made_is_one(shop, counter):
+    one = shop("one")
+    one.hit("x", "2")
+    assert counter.apply(one.db, json.dumps(batch())) == (1, {ID: 9}) and one.content() == ({}, {"x 2": 6})
 
 
 @pytest.mark.parametrize("line, said", HOSTILE, ids=range(len(HOSTILE)))
@@ -234,10 +267,10 @@ def test_what_is_no_batch_is_a_sentence_and_changes_nothing(shop, counter, line,
     one = shop("one")
     one.hit("x", "1")
     good = json.dumps(batch(changes=[]))
-    with pytest.raises(counter.SyncError, match=f"^line 2: .*{said}.*: nothing was taken in$") as error:
+    with pytest.raises(counter.SyncError, match=f"^counter_take: line 2: .*{said}.*: nothing was taken in$") as error:
         counter.apply(one.db, [good, json.dumps(line) if isinstance(line, dict) else line])
     assert len(str(error.value)) < 500
-    assert one.content() == ({}, {"x 1": 1}) and counter.mark(one.db, SHARD["id"]) == 0
+    assert one.content() == ({}, {"x 1": 1}) and counter.mark(one.db, ID) == 0
     assert one("PRAGMA integrity_check") == [("ok",)]
 
 
@@ -246,7 +279,7 @@ def test_lines_with_members_cut_out_and_changed_never_harm(shop, counter, chance
     one.count("tea", 5), one.hit("x", "1")
     one("DELETE FROM products"), one.count("tea")
     line, = counter.changes(one.db)
-    values = [None, 0, -1, 2**63, 1.5, "", "x", "D1", [], {}, True, SHARD["id"], [None], {"life": 2}]
+    values = [None, 0, -1, 2**63, 1.5, "", "x", "D1", [], {}, True, ID, [None], SHARD]
 
     def change_one(value):
         if isinstance(value, (dict, list)) and value and chance.random() < 0.8:
@@ -256,6 +289,9 @@ def test_lines_with_members_cut_out_and_changed_never_harm(shop, counter, chance
             else:
                 value[key] = change_one(value[key])
             return value
+        if isinstance(value, str) and value and chance.random() < 0.5:
+            at = chance.randrange(len(value))
+            return f"{value[:at]}{chance.choice('0123456789abcdef')}{value[at + 1:]}"
         return chance.choice(values)
 
     for _ in range(5 * EXAMPLES):

@@ -691,8 +691,10 @@ def test_servers_give_the_same_and_refuse_the_same(counter, ask, all_names, serv
             status, _, body = request(f"{server.url}?source={quote(source + ' own')}{query}", **bearer)
             assert (status, json.loads(body)) == (200, {"format": 1, "source": given[0], "mark": 0})
             status, _, body = request(f"{server.url}/changes?since={2**63 - 1}{query}", **bearer)
-            line, = [json.loads(line) for line in body.decode().split("\n")[:-1]]
-            assert (line["since"], line["upto"]) == (2**63 - 1, 2**63 - 1)
+            given = body.decode().split("\n")[:-1]
+            assert status == 200 and changes_of(given) == changes_of(expected) or not expected, "a mark beyond the end is of a file that was replaced"
+            status, _, body = request(f"{server.url}/changes?since={changes_of(given)[2]}{query}", **bearer)
+            assert (status, body) == (200, b"")
         for expected, method, path, body, more in REFUSED:
             status, headers, answer = request(server.url + path, method, body(good) if body else None, **{**bearer, **more})
             assert status == expected and (status == 200 or list(json.loads(answer)) == ["error"]), (kind, method, path, answer)
@@ -714,10 +716,11 @@ REFUSED = [
     (400, "POST", "/changes", lambda good: good.replace(b'"source":"', b'"source":"x'), {}),
     (400, "POST", "/changes", lambda good: good.replace(b'"table":"', b'"table":"x'), {}),
     (400, "POST", "/changes", lambda good: good.replace(b'"packed":"', b'"packed":"x'), {}),
-    (400, "POST", "/changes", lambda good: good.replace(b'"cell":{', b'"cell":"00","was":{'), {}),
-    (400, "POST", "/changes", lambda good: good.replace(b'"clock":1', b'"clock":1.5'), {}),
+    (400, "POST", "/changes", lambda good: good.replace(b'"change":"', b'"change":"x'), {}),
+    (400, "POST", "/changes", lambda good: good.replace(b'"change":"', b'"change":"00'), {}),
+    (400, "POST", "/changes", lambda good: good.replace(b'"change":"', b'"was":"'), {}),
     (400, "POST", "/changes", lambda good: good.replace(b'"seq":', b'"seq":99999999999'), {}),
-    (400, "POST", "/changes", lambda good: good.replace(b'"life":1', b'"life":null'), {}),
+    (400, "POST", "/changes", lambda good: good.replace(b'"format":1,', b''), {}),
     (400, "POST", "/changes", lambda good: good, {"Content-Encoding": "gzip"}),
     (400, "POST", "/changes", lambda good: gzip.compress(good)[:-9], {"Content-Encoding": "gzip"}),
     (413, "POST", "/changes", lambda good: gzip.compress(bytes(2**24 + 1)), {"Content-Encoding": "gzip"}),
@@ -725,19 +728,18 @@ REFUSED = [
     (200, "POST", "/changes", lambda good: b"", {}), (200, "POST", "/changes", lambda good: b"\r\n \n" + good[:-1] + b"\r\n", {}),
     (200, "POST", "/changes", gzip.compress, {"Content-Encoding": "gzip"}),
     (200, "POST", "/changes", lambda good: good.replace(b'"format":1', b'"new":[1],"\\u0066ormat":1'), {}),
-    (200, "POST", "/changes", lambda good: good.replace(b'"format":1,', b''), {}), (200, "GET", "/changes?since=00", None, {}),
-    (200, "GET", "/", None, {}),
+    (200, "GET", "/changes?since=00", None, {}), (200, "GET", "/", None, {}),
 ]
 
 
-def test_a_client_that_is_ahead_of_a_server_takes_what_comes_each_time(counter, ask, all_names, served, chance, odd):
+def test_a_client_that_is_ahead_of_a_server_takes_all_that_it_has(counter, ask, all_names, served, chance, odd):
     """The served file was replaced by an older copy."""
     one, target = odd
     for kind in all_names[1:]:
         server = served(kind, one)
         for name in some(all_names, chance):
             client = target()
-            counter.apply(client.db, [json.dumps({"source": one.id(), "since": 0, "upto": 2**62, "changes": []})])
+            counter.apply(client.db, [json.dumps({"format": 1, "source": one.id(), "since": 0, "upto": 2**62, "changes": []})])
             token = counter.add_token(one.db, client.path)
             assert ask(name)("http", client.path, url=server.url, token=token)["warnings"] == []
-            assert "extra" in [column for column, in client("SELECT name FROM pragma_table_info('odd')")]
+            assert shown(client) == shown(one)

@@ -29,7 +29,7 @@ from randomly import (Machine, booleans, initialize, integers, lists, preconditi
 WORKER = str(pathlib.Path(__file__).with_name("worker.py"))
 MOST_FILES = 5
 DECLARATION = "k TEXT PRIMARY KEY, a COUNTER, b COUNTER"
-FEED = "table_name, key, column_name, generation, cell, seq, source, key_columns"
+FEED = "table_name, key, change, seq, source, key_columns"
 
 # generation: 0 if nobody has heard of it; cells: a dict of key and counter, empty but in an odd
 # one.
@@ -348,21 +348,27 @@ class Columns(Machine):
         other.look()
 
     def batch(self, giver, since):
-        rows = giver.run(f"SELECT {FEED}, upto, CASE WHEN length(key) > 0 THEN counter_key_json(key) END "
+        rows = giver.run(f"SELECT {FEED}, upto, counter_change_json(change), "
+                         "CASE WHEN length(key) > 0 THEN counter_key_json(key) END "
                          "FROM counter_changes(?)", [since])
         held = giver.replica.copy()
         changes = []
-        for _, _, name, generation, cell, *_, key in rows:
-            assert held.columns[name].generation == generation
-            cells = {json.loads(key)[0]: None} if cell else {}
-            changes.append((name, generation, {k: held.columns[name].cells[k] for k in cells}))
-        return Batch([row[:8] for row in rows], changes, rows and rows[0][6], since,
-                     rows and rows[0][8], held)
+        for *_, told, key in rows:
+            told, change = json.loads(told), []
+            for column in told.get("columns", [told]):
+                name, generation = column["name"], column["generation"]
+                assert held.columns[name].generation == generation
+                cells = {json.loads(key)[0]: None} if "cell" in column else {}
+                change.append((name, generation, {k: held.columns[name].cells[k] for k in cells}))
+            changes.append(change)
+        return Batch([row[:6] for row in rows], changes, rows and rows[0][4], since,
+                     rows and rows[0][6], held)
 
     def apply(self, one, changes):
         for row, change in changes:
-            one.run(f"INSERT INTO counter_changes({FEED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-            one.replica.take(*change)
+            one.run(f"INSERT INTO counter_changes({FEED}) VALUES (?, ?, ?, ?, ?, ?)", row)
+            for column in change:
+                one.replica.take(*column)
 
     @rule(number=numbers, other=numbers)
     def follow(self, number, other):

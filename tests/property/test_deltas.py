@@ -127,7 +127,7 @@ def shown(db, birth, held):
 # giver held then.
 Batch = collections.namedtuple("Batch", "rows changes source since upto held whole")
 
-FEED = "table_name, key, column_name, generation, cell, seq, source"
+FEED, FLOORS = "table_name, key, change, seq, source", b"\x02"
 numbers = integers(0, MOST_FILES - 1)
 births = sampled_from(["views", "views", "votes"])
 amounts = integers(-3, 5) | sampled_from([10**12])
@@ -492,36 +492,39 @@ class Deltas(Machine):
             return None
         held = copied(giver.committed)
         changes = [self.change_of(row, held) for row in rows]
-        assert len({row[6] for row in rows}) == 1 and all(since <= row[5] for row in rows)
-        assert all(row[7] is None if bucket else row[5] <= row[7] for row in rows)
-        return Batch([row[:7] for row in rows], changes, rows[0][6], since, rows[0][7], held,
+        assert len({row[4] for row in rows}) == 1 and all(since <= row[3] for row in rows)
+        assert all(row[5] is None if bucket else row[3] <= row[5] for row in rows)
+        return Batch([row[:5] for row in rows], changes, rows[0][4], since, rows[0][5], held,
                      not bucket)
 
     @staticmethod
     def change_of(row, held):
         """What a row of the feed does to a table of the oracle."""
-        birth, _, column = row[:3]
-        key, table = folded(json.loads(row[8])), held[birth].table
-        if column is None:
+        birth, _, change = row[:3]
+        key, table = folded(json.loads(row[6])), held[birth].table
+        if change == FLOORS:
             floors = {i: floor for i, floor in enumerate(key) if floor is not None}
             assert floors == table.floors, "other floors than the file has"
             return birth, lambda oracle: oracle.raise_floors(floors)
-        i = KINDS[birth].counters.index(column)
-        counter = table.rows[key][i]
-        return birth, lambda oracle: oracle.merge_cell(key, i, counter)
+        counters = list(table.rows[key])
+
+        def merge(oracle):
+            for i, counter in enumerate(counters):
+                oracle.merge_cell(key, i, counter)
+        return birth, merge
 
     def apply(self, one, changes):
         """Rows with what they do, in one transaction if they are to be seen whole."""
         tables = copied(one.tables)
         for row, (birth, change) in changes:
             if birth in tables:
-                one.db.execute(f"INSERT INTO counter_changes({FEED}) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                one.db.execute(f"INSERT INTO counter_changes({FEED}) VALUES (?, ?, ?, ?, ?)",
                                row)
                 change(tables[birth].table)
             else:
                 with pytest.raises(sqlite3.Error, match="no counter table was created"):
                     one.db.execute(
-                        f"INSERT INTO counter_changes({FEED}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+                        f"INSERT INTO counter_changes({FEED}) VALUES (?, ?, ?, ?, ?)", row)
         one.keep(tables)
         self.look(one)
 
@@ -776,9 +779,9 @@ def follow_new(path, source):
         rows = giver.execute(f"SELECT {FEED}, upto FROM counter_changes(?)", [since]).fetchall()
         db.execute("BEGIN")
         for row in rows:
-            db.execute("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)", row[:7])
+            db.execute("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?)", row[:5])
         if rows:
-            db.execute("SELECT counter_seen(?, ?, ?)", [name, since, rows[0][7]]).fetchone()
+            db.execute("SELECT counter_seen(?, ?, ?)", [name, since, rows[0][5]]).fetchone()
         db.execute("COMMIT")
 
 

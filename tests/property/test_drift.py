@@ -86,7 +86,7 @@ class File:
 
 def feed(taker, giver):
     """The whole feed in one transaction."""
-    batch = giver.db.execute("SELECT table_name, key, change, seq, source FROM counter_changes(0) WHERE whole = 1").fetchall()
+    batch = giver.db.execute("SELECT table_name, key, change, seq, source FROM counter_changes(0)").fetchall()
     taker.db.execute("BEGIN")
     try:
         taker.db.executemany("INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES (?, ?, ?, ?, ?)", batch)

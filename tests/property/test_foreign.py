@@ -114,8 +114,8 @@ class File:
 
     def lives(self):
         return {(table, key): read_cell(cell)[0] for table, key, cell in rows(
-            self.db, "SELECT table_name, json_extract(counter_key_json(key), '$[0]'), cell FROM counter_changes(0) "
-            "WHERE column_name = ''")}
+            self.db, "SELECT table_name, json_extract(counter_key_json(key), '$[0]'), change FROM counter_changes(0) "
+            "WHERE substr(change, 1, 2) = x'0101'")}
 
     def take_lives(self):
         """A statement that deletes a row whose merged deletion is not shown may have written it before, by ON DELETE SET NULL."""
@@ -291,7 +291,7 @@ def feed(draw, giver, taker):
     if source is None:
         return
     since = taker.db.execute("SELECT counter_mark(?)", (source,)).fetchone()[0] if draw.random() < .7 else 0
-    batch = giver.db.execute("SELECT table_name, key, change, seq, source, upto FROM counter_changes(?) WHERE whole = 1",
+    batch = giver.db.execute("SELECT table_name, key, change, seq, source, upto FROM counter_changes(?)",
                              (since,)).fetchall()
     if not batch:  # what an application has written since may let waiting rows in
         taker.db.execute("SELECT counter_seen(?, 0, 0)", (source,)).fetchall()
@@ -409,7 +409,7 @@ def send(giver, taker, cuts=1):
     """A feed in as many batches, each merged and seen in a transaction of its own."""
     source, = giver.execute("SELECT counter_id()").fetchone()
     since, = taker.execute("SELECT counter_mark(?)", (source,)).fetchone()
-    batch = giver.execute("SELECT table_name, key, change, seq, source, upto FROM counter_changes(?) WHERE whole = 1",
+    batch = giver.execute("SELECT table_name, key, change, seq, source, upto FROM counter_changes(?)",
                           (since,)).fetchall()
     size = -(-len(batch) // cuts)
     for begin in range(0, max(len(batch), 1), size or 1):
@@ -673,7 +673,7 @@ def test_a_row_inserted_by_hand_that_a_foreign_key_may_touch_is_listed_until_the
     a, b = files(tmp_path, SHOP.format(""), "category", "item")
     b.executescript("INSERT INTO category VALUES ('new'); INSERT INTO item VALUES ('jam', 'new', 'Jam')")
     a.executemany("INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES (?, ?, ?, ?, ?)", rows(
-        b, "SELECT table_name, key, change, seq, source FROM counter_changes(0) WHERE whole = 1"))
+        b, "SELECT table_name, key, change, seq, source FROM counter_changes(0)"))
     assert rows(a, "SELECT * FROM item") == rows(a, "SELECT * FROM category") == []
     assert {row[1:] for row in listed(a)} >= {("('jam')", "waits")}
     pull(b, a)

@@ -115,7 +115,7 @@ class World:
     def merge(self, i, j):
         db, how = self.files[i], self.draw.choice(["pull", "sync", "feed", "seen"])
         if how == "feed":
-            feed = self.files[j].execute("SELECT table_name, key, change, seq, source FROM counter_changes(?) WHERE whole = 1", [0]).fetchall()
+            feed = self.files[j].execute("SELECT table_name, key, change, seq, source FROM counter_changes(?)", [0]).fetchall()
             db.execute("BEGIN")
             for change in feed:
                 db.execute(f"INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ({','.join('?' * len(change))})", change)

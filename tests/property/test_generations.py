@@ -223,7 +223,7 @@ class World:
     def feed(self, taker, giver, whole=False):
         since = 0 if whole or self.draw.random() < .5 else rows(taker.db, "SELECT counter_mark(counter_source) FROM (SELECT ? AS counter_source)",
                                                                 *rows(giver.db, "SELECT counter_source()")[0])[0][0]
-        changes = giver.run(f"SELECT {FEED} FROM counter_changes(?) WHERE whole = 1", since)
+        changes = giver.run(f"SELECT {FEED} FROM counter_changes(?)", since)
         before = taker.run("SELECT * FROM t ORDER BY k")
         taker.db.execute("BEGIN")
         try:

@@ -70,8 +70,8 @@ class File:
     def learn(self, written=None):
         """Takes the stamps from the file: only those of `written`, {key: names}, may have changed."""
         cells = {key: read_cell(cell) for key, cell in rows(
-            self.db, "SELECT json_extract(counter_key_json(key), '$[0]'), cell FROM counter_changes(0) "
-            "WHERE table_name = 't' AND column_name = ''")}
+            self.db, "SELECT json_extract(counter_key_json(key), '$[0]'), change FROM counter_changes(0) "
+            "WHERE table_name = 't' AND substr(change, 1, 2) = x'0101'")}
         for key, row in self.rows.items():
             life, _, stamps = cells.get(key, (0, None, {}))
             assert life == row.life, (key, life, row.life)
@@ -346,7 +346,7 @@ def meet(draw, one, other):
             return rows(one.db, f"SELECT rows_read, note FROM counter_pull(?{', ?' * (way == 'full')})", other.path, *["full"] * (way == "full"))
         else:
             one.db.execute("BEGIN")
-            for row in rows(other.db, "SELECT table_name, key, change, seq, source FROM counter_changes(0) WHERE whole = 1"):
+            for row in rows(other.db, "SELECT table_name, key, change, seq, source FROM counter_changes(0)"):
                 one.db.execute("INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES (?, ?, ?, ?, ?)", row[:5])
             rows(one.db, "SELECT counter_seen(counter_id(), 0, 0)")
             one.db.execute("COMMIT")

@@ -230,7 +230,7 @@ def pair(tmp_path, *statements):
 def feed(one, other):
     """All that `other` gives, as changes."""
     for row in rows(other, "SELECT * FROM counter_changes(0)"):
-        one.execute("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)", row[:7])
+        one.execute("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?)", row[:5])
     rows(one, "SELECT counter_seen(counter_id(), 0, 0)")
 
 
@@ -604,13 +604,13 @@ def give_own(one, other):
     """What one file has changed itself, as a folder has it."""
     source, = rows(one, "SELECT counter_source(1)")[0]
     since, = rows(other, "SELECT counter_mark(?)", source)[0]
-    given = rows(one, "SELECT table_name, key, column_name, generation, cell, seq, source, key_columns, upto FROM counter_changes(?) "
+    given = rows(one, "SELECT table_name, key, change, seq, source, key_columns, upto FROM counter_changes(?) "
                       "WHERE own = 1", since)
     other.execute("BEGIN")
-    other.executemany("INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source, key_columns) "
-                      "VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [row[:8] for row in given])
+    other.executemany("INSERT INTO counter_changes(table_name, key, change, seq, source, key_columns) "
+                      "VALUES (?, ?, ?, ?, ?, ?)", [row[:6] for row in given])
     if given:
-        rows(other, "SELECT counter_seen(?, ?, ?)", source, since, given[-1][8])
+        rows(other, "SELECT counter_seen(?, ?, ?)", source, since, given[-1][6])
     other.execute("COMMIT")
     return len(given)
 

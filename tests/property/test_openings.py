@@ -23,7 +23,7 @@ from randomly import Machine, booleans, initialize, integers, lists, preconditio
 
 KEYS, MOST = "abc", 4
 keys, choices, values = sampled_from(KEYS), integers(0, 99), sampled_from([0, 0, 3, 7, 7, -2])
-FEED = "table_name, key, column_name, generation, cell, seq, source"
+FEED = "table_name, key, change, seq, source"
 
 
 class Counter:
@@ -271,7 +271,7 @@ class Openings(Machine):
         def way():
             rows = giver.run(f"SELECT {FEED} FROM counter_changes(0)")
             taker.run("BEGIN")
-            taker.db.executemany(f"INSERT INTO counter_changes({FEED}) VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            taker.db.executemany(f"INSERT INTO counter_changes({FEED}) VALUES (?, ?, ?, ?, ?)", rows)
             taker.run("SELECT counter_seen('7529cd67-394b-3247-8020-f2a7272fc8d9', 0, 0)")
             taker.run("COMMIT")
         if taker:

@@ -90,10 +90,10 @@ def changed(db, then):
 
 def feed(db, source):
     with contextlib.closing(connect(source)) as giver:
-        rows = giver.execute("SELECT table_name, key, column_name, generation, cell, seq, source "
+        rows = giver.execute("SELECT table_name, key, change, seq, source "
                              "FROM counter_changes(0)").fetchall()
-    db.executemany("INSERT INTO counter_changes(table_name, key, column_name, generation, cell, seq, source) "
-                   "VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    db.executemany("INSERT INTO counter_changes(table_name, key, change, seq, source) "
+                   "VALUES (?, ?, ?, ?, ?)", rows)
 
 
 def test_the_journal_has_the_origins_of_all_changes_of_a_row_whatever_is_folded(tmp_path):

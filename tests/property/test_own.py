@@ -13,7 +13,7 @@ import pytest
 from conftest import EXAMPLES, SEED
 from files import connect
 
-TAKE = "INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)"
+TAKE = "INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?)"
 
 
 def rows(db, sql, *arguments):
@@ -40,18 +40,18 @@ class File:
         self.db.execute(sql, arguments)
 
     def upload(self, hub):
-        feed = rows(self.db, "SELECT table_name, key, column_name, generation, cell, seq, source, upto "
+        feed = rows(self.db, "SELECT table_name, key, change, seq, source, upto "
                     "FROM counter_changes(?) WHERE own = 1", self.mark)
         hub.db.execute("BEGIN")
         for row in feed:
-            hub.db.execute(TAKE, row[:7])
+            hub.db.execute(TAKE, row[:5])
         hub.db.execute("COMMIT")
         if feed:
-            self.mark = feed[0][7]
+            self.mark = feed[0][5]
 
     def download(self, hub):
         for row in rows(hub.db, "SELECT * FROM counter_changes(0)"):
-            self.db.execute(TAKE, row[:7])
+            self.db.execute(TAKE, row[:5])
 
     def shows(self):
         return [sorted(rows(self.db, f"SELECT * FROM {table}"), key=repr) for table in ("t", "r")]
@@ -95,11 +95,12 @@ def test_one_increment_among_many_devices_is_one_small_row(tmp_path):
     file = File(tmp_path / "a.db")
     many = rows(hub.db, "SELECT counter_collect(printf('00000000-0000-4000-8000-%012x', value), 1, 1, 1) FROM "
                 "(WITH RECURSIVE r(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM r WHERE value < 1000) SELECT value FROM r)")
-    file.db.execute("INSERT INTO counter_changes VALUES ('t', counter_key('a'), 'n', 1, ?, 1, "
-                    "'00000000-0000-4000-8000-000000000001')", many[0])
+    file.db.execute("""INSERT INTO counter_changes VALUES ('t', counter_key('a'), counter_change_of(
+        '{"tells":"row","columns":[{"name":"n","kind":"counter","generation":1,"cell":' || counter_json(?) || '}]}'),
+        1, '00000000-0000-4000-8000-000000000001')""", many[0])
     mark = rows(file.db, "SELECT upto FROM counter_changes(0)")[0][0]
     assert rows(file.db, "SELECT count(*) FROM counter_changes(0) WHERE own = 1") == [(0,)]
     file.db.execute("INSERT INTO t(k, n) VALUES ('a', 1)")
-    (size, whole), = rows(file.db, "SELECT length(key) + length(cell), (SELECT length(cell) FROM counter_changes(?)) "
+    (size, whole), = rows(file.db, "SELECT length(key) + length(change), (SELECT length(change) FROM counter_changes(?)) "
                           "FROM counter_changes(?) WHERE own = 1", mark, mark)
     assert size < 200 and whole > 15000

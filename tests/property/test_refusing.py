@@ -56,7 +56,7 @@ def test_a_row_that_the_table_refuses_waits_for_a_reason(tmp_path, why, way, fun
             rows(one, "SELECT * FROM counter_push('other')")
             one.execute("DETACH other")
         else:
-            for row in rows(one, "SELECT table_name, key, change, seq, source FROM counter_changes(0) WHERE whole = 1"):
+            for row in rows(one, "SELECT table_name, key, change, seq, source FROM counter_changes(0)"):
                 two.execute("INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES (?, ?, ?, ?, ?)", row[:5])
             rows(two, "SELECT counter_seen(counter_id(), 0, 0)")
 
@@ -110,7 +110,7 @@ def merge(one, two, tmp_path, way):
     if way == "pull":
         rows(two, "SELECT * FROM counter_pull(?)", str(tmp_path / "a.db"))
         return
-    for row in rows(one, "SELECT table_name, key, change, seq, source FROM counter_changes(0) WHERE whole = 1"):
+    for row in rows(one, "SELECT table_name, key, change, seq, source FROM counter_changes(0)"):
         two.execute("INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES (?, ?, ?, ?, ?)", row[:5])
     rows(two, "SELECT counter_seen(counter_id(), 0, 0)")
 

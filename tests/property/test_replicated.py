@@ -17,31 +17,37 @@ from files import connect, groups, varint
 from test_tracked import Counter, rows
 
 KEYS = {"TEXT": ["tea", "jam", "salt", "Tea"], "INTEGER": [0, -7, 2**63 - 1, -2**63]}
+TIME_BITS, REGULAR = 55, 2  # of a stamp; the code of the kind
 LAST_NUMBER = 7289654400000 * 4096  # of a clock
 VALUES = [None, 0, 1, 1.0, -5, 2.5, "a", "A", "", "1", b"", b"\x00a", "jam", 10**15]
 
 
 def read_cell(data):
-    """Returns the life, the stamp of the row, and the stamp of each column by its name; None: it has none."""
-    assert data[0] == 0xA1
-    life, at = varint(data, 1)
+    """Returns the life of a replicated row that a change tells of, its stamp, and the stamp of each regular column by its name;
+    None: it has none."""
+    assert data[:3] == b"\x01\x01\x01"
+    size, at = varint(data, 3)
+    life, at = varint(data, at)
+    n, begin = varint(data, 4 + size)
     if life % 2 == 0:
-        assert at == len(data)
+        assert at == 4 + size and begin == len(data)
         return life, None, {}
 
-    def stamp(at):
+    def stamp(at, generation=0):
         number, at = varint(data, at)
-        return (number, data[at:at + 16]), at + 16
+        return (number + (generation // 2 << TIME_BITS), data[at:at + 16]), at + 16
 
     row, at = stamp(at)
-    n, at = varint(data, at)
-    stamps = {}
+    stamps, at = {}, begin
     for _ in range(n):
         size, at = varint(data, at)
-        name, kind, at = data[at:at + size].decode(), data[at + size], at + size + 1
-        stamps[name] = row if kind == 0 else None
-        if kind == 1:
-            stamps[name], at = stamp(at)
+        name, at = data[at:at + size].decode(), at + size
+        generation, at = varint(data, at)
+        kind, (size, at) = data[at], varint(data, at + 1)
+        if kind == REGULAR:
+            stamps[name] = stamp(at + 1, generation)[0] if data[at] == 1 else {0: row, 2: None}[data[at]]
+        at += size
+    assert at == len(data)
     return life, row, stamps
 
 
@@ -100,9 +106,9 @@ def in_varint(n):
 
 def set_clock(db, number):
     """Brings a stamp with this number, as of a file whose clock is ahead, into a table of its own."""
-    cell = b"\xa1\x01" + in_varint(number) + bytes(range(16)) + b"\x00"
-    db.execute("INSERT INTO counter_changes VALUES ('clock', counter_key('ahead'), '', 0, ?, 1, '7529cd67-394b-3247-8020-f2a7272fc8d9')",
-               (cell,))
+    row = b"\x01" + in_varint(number) + bytes(range(16))
+    db.execute("INSERT INTO counter_changes VALUES ('clock', counter_key('ahead'), ?, 1, '7529cd67-394b-3247-8020-f2a7272fc8d9')",
+               (b"\x01\x01\x01" + in_varint(len(row)) + row + b"\x00",))
 
 
 class Later:
@@ -179,8 +185,8 @@ class File:
     def cells(self):
         """The row cells as the feed gives them, by key."""
         return {key: read_cell(cell) for key, cell in rows(
-            self.db, "SELECT json_extract(counter_key_json(key), '$[0]'), cell FROM counter_changes(0) "
-            "WHERE table_name = 't' AND column_name = ''")}
+            self.db, "SELECT json_extract(counter_key_json(key), '$[0]'), change FROM counter_changes(0) "
+            "WHERE table_name = 't' AND substr(change, 1, 2) = x'0101'")}
 
     def cells_in_transaction(self):
         """The same of what is not committed yet, which the feed does not give."""
@@ -346,7 +352,7 @@ def meet(draw, one, other):
         one.act(draw)
         one.learn(within=True)
     if way == "feed":  # in any order, some rows twice
-        feed = rows(other.db, "SELECT table_name, key, change, seq, source FROM counter_changes(0) WHERE whole = 1")
+        feed = rows(other.db, "SELECT table_name, key, change, seq, source FROM counter_changes(0)")
         feed += draw.sample(feed, len(feed) // 3)
         draw.shuffle(feed)
         for row in feed:
@@ -584,7 +590,7 @@ def test_a_batch_of_a_feed_shows_children_before_their_parents_and_values_that_m
     def send():
         source, = one.execute("SELECT counter_id()").fetchone()
         since, = two.execute("SELECT counter_mark(?)", (source,)).fetchone()
-        batch = one.execute("SELECT table_name, key, change, seq, source, upto FROM counter_changes(?) WHERE whole = 1", (since,)).fetchall()
+        batch = one.execute("SELECT table_name, key, change, seq, source, upto FROM counter_changes(?)", (since,)).fetchall()
         two.execute("BEGIN")
         two.executemany("INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES (?, ?, ?, ?, ?)", [row[:5] for row in batch])
         two.execute("SELECT counter_seen(?, ?, ?)", (source, since, batch[0][-1])).fetchall()

@@ -343,7 +343,7 @@ def meet(draw, one, other):
     if way == "feed":
         one.db.execute("BEGIN")
         for feed_row in rows(other.db, "SELECT * FROM counter_changes(0)"):
-            one.db.execute("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?, ?, ?)", feed_row[:7])
+            one.db.execute("INSERT INTO counter_changes VALUES (?, ?, ?, ?, ?)", feed_row[:5])
         one.db.execute("COMMIT")
     elif way == "lines":
         for line, in rows(other.db, "SELECT line FROM counter_lines(0)"):

@@ -54,5 +54,6 @@ def sync(connection: Any, other: str, token_file: Optional[str] = None) -> Told:
     with told():
         warnings = tell_warnings(connection)
     left = [warning for warning in done.warnings if warning not in warnings]
-    said = "\n".join([f"{done.gave} changes given, {done.took} taken{skipped}{tell_apart(done.apart)}", *done.notes])
+    gave = f"{done.gave} change{'' if done.gave == 1 else 's'} given"
+    said = "\n".join([f"{gave}, {done.took} taken{skipped}{tell_apart(done.apart)}", *done.notes])
     return Told(said, left, warnings)

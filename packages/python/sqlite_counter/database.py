@@ -5,7 +5,8 @@ import contextlib
 import re
 from typing import Any, Iterator, List, Optional, Tuple
 
-ERROR, BUSY, LOCKED, CONSTRAINT, MISMATCH, OTHER = 1, 5, 6, 19, 20, 0xff  # SQLite's codes
+ERROR, BUSY, LOCKED, TOO_BIG, CONSTRAINT, MISMATCH, OTHER = 1, 5, 6, 18, 19, 20, 0xff  # SQLite's codes
+LARGEST = 2**63 - 1  # of its integers
 
 
 class SyncError(Exception):
@@ -62,9 +63,8 @@ def ask(connection: Any, sql: str, *values: Any) -> List[Tuple[Any, ...]]:
 
 
 def text(value: Any) -> str:
-    """A text that a statement has cast to a BLOB, since a connection may make anything of texts. Bytes that are no UTF-8
-    can only stand where people read them."""
-    return bytes(value).decode(errors="replace")
+    """What a connection that makes bytes of texts has made of one."""
+    return value if isinstance(value, str) else bytes(value).decode()
 
 
 # ---- errors ----
@@ -75,10 +75,12 @@ def is_database_error(error: BaseException) -> bool:
 
 
 def code_of(error: BaseException) -> int:
-    """SQLite's primary code; sqlite3 tells it since Python 3.11, before that the words must do."""
+    """SQLite's primary code; sqlite3 tells it since Python 3.11, before that its class and the words must do."""
     code = getattr(error, "sqlite_errorcode", getattr(error, "extendedresult", None))
     if code is not None:
         return code & 0xff
+    if type(error).__name__ == "DataError":
+        return TOO_BIG
     if "database is locked" in str(error):
         return BUSY
     return OTHER if re.search("disk|readonly|malformed|out of memory", str(error)) else ERROR
@@ -89,9 +91,9 @@ def is_busy(error: Optional[BaseException]) -> bool:
     return error is not None and (is_database_error(error) and code_of(error) in (BUSY, LOCKED) or is_busy(error.__cause__))
 
 
-def is_refusal(error: Optional[BaseException]) -> bool:
-    """Whether the extension has refused what it was given; not if a disk was full, or the file locked."""
-    return error is not None and str(error).startswith("counter_") and code_of(error) in (ERROR, CONSTRAINT, MISMATCH)
+def is_refusal(error: Optional[BaseException], *codes: int) -> bool:
+    """Whether the extension has refused what it was given, with one of these codes; not if a disk was full, or the file locked."""
+    return error is not None and str(error).startswith("counter_") and code_of(error) in (codes or (ERROR, CONSTRAINT, MISMATCH))
 
 
 @contextlib.contextmanager

@@ -18,8 +18,7 @@ import uuid
 import zlib
 from typing import IO, Any, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
-from .database import SyncError
-from .parsing import LARGEST
+from .database import LARGEST, SyncError
 
 NAME = re.compile(r"(\d{20})-(\d{20})\.gz", re.ASCII)
 TEMPORARY = ".tmp-"

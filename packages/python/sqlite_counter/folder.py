@@ -13,11 +13,10 @@ import time
 from contextlib import closing
 from typing import Any, Iterable, Iterator, List, Optional, Tuple
 
-from .batches import NOTHING, Applied, Line, Scope, Taking, end_of_changes, mark, need_tables, read_news, scope_text, settle, take_lines
-from .database import SyncError, is_refusal, plain, told, transaction
+from .batches import NOTHING, Line, Scope, mark, need_tables, read_lines, scope_text, settle, source_of, take_lines
+from .database import SyncError, ask, is_refusal, plain, told, transaction
 from .files import (TEMPORARY, Bad, File, Folder, chain_of, fetch, is_folder, is_name, lines_of, list_files, next_files, publish,
                     write_lines)
-from .parsing import Batch
 from .results import Synced, count_apart, forget_warnings, need_no_transaction, tell_warnings
 
 SOURCE = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-(?!0{16})([0-9a-f]{16}))?")
@@ -28,9 +27,9 @@ DAMAGED = "it may still be arriving; if it stays so, delete it where it was writ
 
 # ---- what this file gives ----
 
-def written(folder: Folder, since: int, news: Iterable[Line]) -> Tuple[str, int, int]:
-    """A file with what is new, not published yet: its name, its end, the number of its changes; '' if nothing is new."""
-    upto, gave = since, 0
+def written(folder: Folder, news: Iterable[Line]) -> Tuple[str, int, int]:
+    """A file with what is new, not published yet: its name, its end, the number of its changes."""
+    upto = gave = 0
 
     def lines() -> Iterator[bytes]:
         nonlocal upto, gave
@@ -38,11 +37,7 @@ def written(folder: Folder, since: int, news: Iterable[Line]) -> Tuple[str, int,
             upto, gave = line.upto, gave + line.changes
             yield line.text.encode()
 
-    name = write_lines(folder, lines())
-    if upto > since:
-        return name, upto, gave
-    folder.remove(name)
-    return "", since, 0
+    return write_lines(folder, lines()), upto, gave
 
 
 def taken_in(chain: List[File], size: int) -> List[File]:
@@ -62,15 +57,13 @@ def tidy(folder: Folder) -> None:
 
 
 def give_into(connection: Any, folder: Folder, files: List[File], since: int, news: Iterable[Line]) -> int:
-    name, upto, gave = written(folder, since, news)
-    if not name:
-        return 0
+    name, upto, gave = written(folder, news)
     replaced = taken_in(chain_of(files), folder.stat(name).st_size)
     if replaced:
         since = replaced[-1].since
         folder.remove(name)
-        with closing(read_news(connection, since, own=True)) as all_of_them:
-            name, upto, _ = written(folder, since, all_of_them)
+        with closing(read_lines(connection, since, own=True)) as all_of_them:
+            name, upto, _ = written(folder, all_of_them)
     publish(folder, name, since, upto)
     for file in files:
         if since <= file.since and file.upto <= upto and (file.since, file.upto) != (since, upto):
@@ -98,11 +91,12 @@ def give(connection: Any, path: str) -> int:
     """Writes what is new since the end of what stands in the folder. Returns how many changes that were."""
     files = files_in(path)
     chain = chain_of(files)
-    since, end = chain[-1].upto if chain else 0, end_of_changes(connection).upto
+    since = chain[-1].upto if chain else 0
+    [(end,)] = ask(connection, "SELECT counter_changes_end()")
     if since > end:
         raise SyncError(f"{path} has changes of this file below {since}, and the file has none from {end} on: it was replaced by an "
                         "older copy. SELECT counter_fork() gives it an id of its own, and its next sync a folder of its own")
-    with closing(read_news(connection, since, own=True)) as news:
+    with closing(read_lines(connection, since, own=True)) as news:
         first = next(news, None)
         if first is None:
             return 0
@@ -113,29 +107,6 @@ def give(connection: Any, path: str) -> int:
 
 # ---- what it takes ----
 
-class OfFile:
-    """Takes in one file of a source: its batches, and no others."""
-
-    def __init__(self, connection: Any, source: str, scope: Optional[str]) -> None:
-        self.connection, self.source, self.scope = connection, source, scope
-
-    def mark(self) -> int:
-        return mark(self.connection, self.source, self.scope)
-
-    def check(self, batch: Batch) -> Batch:
-        if batch.source != self.source:
-            raise Bad(f"it has changes of {batch.source[:60]!r}")
-        return batch
-
-    def take(self, folder: Folder, file: File) -> Applied:
-        with fetch(folder, file.name) as copy, transaction(self.connection, NOTHING):
-            taking = Taking(self.connection, self.scope)
-            take_lines(taking, lines_of(copy), self.check)
-            if taking.marks.get(self.source, 0) < file.upto:
-                raise Bad("it does not bring what its name says")
-        return Applied(taking.changes, taking.marks)
-
-
 class Reader:
     """Reads the folders of others; what is wrong with one of them becomes a warning."""
 
@@ -144,11 +115,18 @@ class Reader:
         self.took = 0
         self.warnings: List[str] = []
 
-    def take_first(self, of_file: OfFile, folder: Folder, files: List[File]) -> bool:
+    def take(self, folder: Folder, file: File, source: str) -> None:
+        with fetch(folder, file.name) as copy, transaction(self.connection, NOTHING):
+            taken = take_lines(self.connection, lines_of(copy), self.scope, source)
+            if taken.marks.get(source, 0) < file.upto:
+                raise Bad("it does not bring what its name says")
+        self.took += taken.changes
+
+    def take_first(self, folder: Folder, files: List[File], source: str) -> bool:
         """The first one that is whole; false if none is."""
         for file in files:
             try:
-                self.took += of_file.take(folder, file).changes
+                self.take(folder, file, source)
                 return True
             except FileNotFoundError:
                 return True  # it was put together with others: look again
@@ -160,14 +138,14 @@ class Reader:
         return False
 
     def take_source(self, folder: Folder, source: str) -> None:
-        of_file, missed = OfFile(self.connection, source, self.scope), 0
+        missed = 0
         while missed < 3:
             listing = list_files(folder)
-            before = of_file.mark()
+            before = mark(self.connection, source, self.scope)
             following = next_files(listing.files, before)
-            if not following or not self.take_first(of_file, folder, following):
+            if not following or not self.take_first(folder, following, source):
                 break
-            missed = 0 if of_file.mark() > before else missed + 1
+            missed = 0 if mark(self.connection, source, self.scope) > before else missed + 1
         self.warnings += [f"{folder.path_of(name)}: no sync writes {'a file of this name' if not is_name(name) else 'links or devices'}"
                           ": it was left alone" for name in listing.strangers]
 
@@ -189,7 +167,7 @@ class Reader:
 def own_folder(connection: Any) -> str:
     """The name of the source with - in place of /."""
     settle(connection)
-    return end_of_changes(connection).source.replace("/", "-")
+    return source_of(connection).replace("/", "-")
 
 
 def check_folder(directory: str) -> None:

@@ -9,16 +9,14 @@ import urllib.request
 import zlib
 from contextlib import closing
 from http.client import HTTPException
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Tuple, TypeVar
+from typing import Any, Callable, Dict, Iterator, List, Tuple, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
-from .batches import NOTHING, Scope, Taking, end_of_changes, mark, read_news, scope_text, settle, take_lines
-from .database import SyncError, plain, told, transaction
-from .parsing import Batch, check_format
+from .batches import Scope, gathered, mark, read_lines, scope_text, settle, source_of, take_lines
+from .database import SyncError, plain, told
 from .reading import TooLarge, Unreadable, bounded, gunzipped, parts_of
 from .results import Synced, count_apart, forget_warnings, need_no_transaction, tell_warnings
 
-ENOUGH_BYTES = 4 * 2**20            # of an upload, and of what is taken in at once
 MOST_JSON, MOST_LINE = 2**20, 2**26  # of an answer
 MOST_WARNINGS = 100
 SECONDS = 60                        # without a byte from the server
@@ -155,20 +153,6 @@ class Server:
 
 # ---- both ways ----
 
-def gathered(lines: Iterable[T], size_of: Callable[[T], int]) -> Iterator[List[T]]:
-    """As many lines as are sent or taken in at once, one at least."""
-    held: List[T] = []
-    size = 0
-    for line in lines:
-        if held and size + size_of(line) > ENOUGH_BYTES:
-            yield held
-            held, size = [], 0
-        held.append(line)
-        size += size_of(line)
-    if held:
-        yield held
-
-
 def gzipped(lines: List[bytes]) -> bytes:
     gzip = zlib.compressobj(5, zlib.DEFLATED, 31)
     return b"".join([*(gzip.compress(line) for line in lines), gzip.flush()])
@@ -181,10 +165,9 @@ SKIPPED = ("it skips what this file has counted, for the id of the file is bound
 def ask_state(server: Server, own: str, scope: str | None) -> Dict[str, Any]:
     """What the server gives, and its mark of ours."""
     known = server.ask("", server.json, source=own, **({} if scope is None else {"scope": scope}))
-    try:
-        check_format(known)
-    except SyncError as error:
-        raise server.fail(f"its answer: {error}") from None
+    format = known.get("format", 1)
+    if format != 1:
+        raise server.fail(f"its answer has the format {sentence(json.dumps(format))}, and this sqlite-counter knows 1: install a newer one")
     return known
 
 
@@ -192,21 +175,18 @@ def upload(connection: Any, server: Server, scope: str | None) -> Tuple[str, Syn
     """The name of what the server gives, and what was given. The mark of the source stays where it was only if the id of this file is
     bound to another token."""
     settle(connection)
-    end = end_of_changes(connection, own=True)
-    known = ask_state(server, end.source, scope)
-    since = server.member(known, "mark", int)
-    if since > end.upto:  # the file was restored, or somebody has told the server what is not: it gets everything again
-        since = 0
-    gave, skipped, upto, reached, warnings = 0, 0, since, since, []  # type: int, int, int, int, List[str]
-    with closing(read_news(connection, since, own=True)) as lines:
+    own = source_of(connection, own=True)
+    known = ask_state(server, own, scope)
+    gave, skipped, upto, reached, warnings = 0, 0, 0, 0, []  # type: int, int, int, int, List[str]
+    with closing(read_lines(connection, server.member(known, "mark", int), own=True)) as lines:
         for some in gathered(lines, lambda line: len(line.text)):
             answer = server.ask("/changes", server.json, gzipped([line.text.encode() + b"\n" for line in some]))
             gave += server.member(answer, "changes", int)
             skipped += server.member(answer, "skipped", int)
-            upto, reached = some[-1].upto, server.member(server.member(answer, "marks", dict), end.source, int)
+            upto, reached = some[-1].upto, server.member(server.member(answer, "marks", dict), own, int)
             warnings += [each for each in server.warnings(answer) if each not in warnings]
     if gave:  # a server that is a copy takes an id of its own when it first merges
-        known = ask_state(server, end.source, scope)
+        known = ask_state(server, own, scope)
     if reached < upto and not warnings:
         warnings = [f"{server.url}: {SKIPPED}"]
     return server.member(known, "source", str), Synced(gave, 0, skipped, warnings, 0)
@@ -216,21 +196,13 @@ def download(connection: Any, server: Server, source: str, scope: str | None) ->
     """How many changes were taken in."""
     took = 0
 
-    def check(batch: Batch) -> Batch:
-        if batch.source != source:
-            raise SyncError(f"it is of {batch.source[:80]!r}, and the server gives the changes of {source[:80]!r}")
-        return batch
-
     def take(parts: Iterator[bytes]) -> None:
         nonlocal took
         for some in gathered(server.lines(parts), len):
             try:
-                with transaction(connection, NOTHING):
-                    taking = Taking(connection)
-                    take_lines(taking, some, check)
+                took += take_lines(connection, some, source=source).changes
             except SyncError as error:
                 raise server.fail(f"what it has sent was refused: {plain(str(error))}") from error.__cause__
-            took += taking.changes
 
     try:
         before, now = -1, mark(connection, source)

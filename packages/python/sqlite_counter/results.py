@@ -11,7 +11,7 @@ APART = "SELECT count(*) FROM (SELECT DISTINCT table_name, row_key FROM counter_
 WARNINGS = "SELECT table_name || ': ' || warning FROM counter_warnings WHERE kind <> 'foreign key'"
 FORGET_WARNINGS = "SELECT counter_warnings_reset()"
 
-RETRY = "SELECT counter_seen(counter_settle(), 0, 0)"  # takes no changes, and tries again what is apart
+RETRY = "SELECT counter_take('')"  # tries again what is apart
 
 
 class Synced(NamedTuple):

@@ -9,16 +9,15 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from typing import Any, Callable, Dict, Iterable, Iterator, NamedTuple, Optional, Tuple
+from itertools import islice
+from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 from urllib.parse import parse_qsl
 
-from .batches import end_of_changes, line_of, read_lines
-from .bound import MOST_LINES, receive
-from .database import SyncError, ask, is_busy, is_refusal
-from .parsing import LARGEST, LEAST_BYTES, MOST_VALUES, TooMuch, check_values
+from .batches import need_tables, read_lines, source_of
+from .database import LARGEST, TOO_BIG, SyncError, ask, is_busy, is_refusal, transaction
 from .pool import Lent, Pool
 from .reading import TooLarge, Unreadable, body_of
-from .tokens import device_of, digest_of
+from .tokens import digest_of, is_known
 
 MAX_BODY = 16 * 2**20
 ENOUGH_BYTES = 8 * 2**20  # of a download, before it was compressed
@@ -54,20 +53,19 @@ class Request:
         except ValueError:
             raise Refused("400 Bad Request", "the parameters are not percent-encoded UTF-8") from None
         self.given = dict(pairs)
-        self.digest, self.device = self.check_token()
+        self.digest = self.check_token()
 
-    def check_token(self) -> Tuple[str, str]:
+    def check_token(self) -> str:
         """It is looked up by its digest, so how long that takes tells nothing of the tokens that there are."""
         kind, _, token = self.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
         digest = digest_of(token.strip())
-        device = device_of(self.connection, digest)
-        if kind.lower() != "bearer" or device is None:
+        if kind.lower() != "bearer" or not is_known(self.connection, digest):
             raise Refused("401 Unauthorized", "this server does not know the token: ask whoever runs it for one",
                           ("WWW-Authenticate", "Bearer"))
-        return digest, device
+        return digest
 
     def marks(self) -> Answer:
-        source = end_of_changes(self.connection, scope=self.given.get("scope")).source
+        source = source_of(self.connection, scope=self.given.get("scope"))
         mark = ask(self.connection, "SELECT counter_mark(?)", self.given["source"])[0][0] if "source" in self.given else 0
         return Answer("json", [json_of(format=1, source=source, mark=mark)])
 
@@ -76,21 +74,18 @@ class Request:
         if not since.isascii() or not since.isdigit() or len(since) > 19 or int(since) > LARGEST:
             raise Refused("400 Bad Request", "since must be a whole number, 0 or more")
         lines = self.download_lines(int(since), self.given.get("scope"))
-        first = next(lines)  # what cannot be read is an answer of its own
+        first = list(islice(lines, 1))  # what cannot be read is an answer of its own
         return Answer("lines", chain(first, lines))
 
     def download_lines(self, since: int, scope: Optional[str]) -> Iterator[bytes]:
-        end = end_of_changes(self.connection, scope=scope)
-        size, mark = 0, since
-        for line in read_lines(self.connection, since, scope=scope):
+        """No line raises a mark that lies beyond them, of a file that was here before: then all come at once."""
+        size = 0
+        for line in read_lines(self.connection, since, scope=scope, least=0):
             line_bytes = line.text.encode() + b"\n"
             yield line_bytes
             size += len(line_bytes)
-            if size >= ENOUGH_BYTES and line.upto > mark:
+            if size >= ENOUGH_BYTES and line.upto > line.since >= since:
                 return
-            mark = max(mark, line.upto)
-        if not size:
-            yield line_of(end.source, since, max(since, end.upto), []).encode() + b"\n"
 
     def upload(self) -> Answer:
         try:
@@ -99,11 +94,10 @@ class Request:
             raise Refused("413 Content Too Large", f"a body must not be larger than {self.max_body} bytes, compressed or not") from None
         except Unreadable as error:
             raise Refused(error.status, str(error)) from None
-        if body.count(b"\n") > MOST_LINES:
-            raise TooMuch(f"the body has more than {MOST_LINES} lines")
-        check_values(body, max(MOST_VALUES, self.max_body // LEAST_BYTES))
-        received = receive(self.connection, body.split(b"\n"), self.digest, self.device)
-        return Answer("json", [json_of(**{name: said for name, said in received._asdict().items() if name != "warnings" or said})])
+        need_tables(self.connection)
+        with transaction(self.connection):
+            [(answer,)] = ask(self.connection, "SELECT counter_receive(?, ?)", self.digest, body)
+        return Answer("json", [answer.encode() + b"\n"])
 
 
 ROUTES: Dict[str, Dict[str, Callable[[Request], Answer]]] = {
@@ -112,9 +106,9 @@ ROUTES: Dict[str, Dict[str, Callable[[Request], Answer]]] = {
 }
 
 
-def chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+def chain(first: List[bytes], rest: Iterator[bytes]) -> Iterator[bytes]:
     try:
-        yield first
+        yield from first
         yield from rest
     finally:
         rest.close()  # type: ignore[attr-defined]
@@ -164,8 +158,8 @@ class Body:
 
 
 class Application:
-    """Serves the file at `path`, which must be there. `max_body` bounds the bytes of an upload, as they come and decompressed. `prefix` is the path
-    below which it answers, where the server gives the application whole paths: "/sync"."""
+    """Serves the file at `path`, which must be there. `max_body` bounds the bytes of an upload, as they come and decompressed.
+    `prefix` is the path below which it answers, where the server gives the application whole paths: "/sync"."""
 
     def __init__(self, path: str, *, max_body: int = MAX_BODY, prefix: str = "") -> None:
         if not os.path.isfile(path):
@@ -189,8 +183,8 @@ class Application:
         except Exception as error:
             if is_busy(error):
                 raise Refused("503 Service Unavailable", "the file is locked: try again", ("Retry-After", "1")) from error
-            if isinstance(error, TooMuch):
-                raise Refused("413 Content Too Large", f"{error}: send it in several requests") from error
+            if is_refusal(error, TOO_BIG):
+                raise Refused("413 Content Too Large", str(error)) from error
             if isinstance(error, SyncError) and not error.__cause__ or is_refusal(error) or is_refusal(error.__cause__):
                 raise Refused("400 Bad Request", str(error)) from error
             raise

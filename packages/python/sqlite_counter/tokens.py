@@ -1,21 +1,19 @@
 """tokens.py - who may talk to the server of a file: tokens, and the ids that each of them counts under.
 
-The served file keeps the digest of a token, never the token. The first batch that comes with it binds it to the id of its
-sender; shards of this that come with another token are skipped (docs/batches.md).
+The served file keeps the digest of a token, never the token. counter_receive() binds it to the id of its sender
+(docs/batches.md).
 """
 from __future__ import annotations
 
 import base64
 import hashlib
 import secrets
-from typing import Any, Dict, List, NamedTuple, Optional, Set
+from typing import Any, List, NamedTuple, Optional
 
 from .database import SyncError, ask, transaction
 
 TABLES = ("CREATE TABLE IF NOT EXISTS counter_http_tokens(token TEXT PRIMARY KEY, device TEXT NOT NULL UNIQUE)",
           "CREATE TABLE IF NOT EXISTS counter_http_ids(id TEXT PRIMARY KEY, token TEXT NOT NULL)")
-SOURCES = "CREATE TABLE IF NOT EXISTS counter_http_sources(token TEXT, source TEXT, PRIMARY KEY (token, source)) WITHOUT ROWID"
-MOST_SOURCES = 10_000  # of a token
 
 
 class Device(NamedTuple):
@@ -32,9 +30,8 @@ def has_tables(connection: Any) -> bool:
     return ask(connection, "SELECT count(*) FROM sqlite_master WHERE name IN ('counter_http_tokens', 'counter_http_ids')") == [(2,)]
 
 
-def device_of(connection: Any, digest: str) -> Optional[str]:
-    found = has_tables(connection) and ask(connection, "SELECT device FROM counter_http_tokens WHERE token = ?", digest)
-    return found[0][0] if found else None
+def is_known(connection: Any, digest: str) -> bool:
+    return has_tables(connection) and bool(ask(connection, "SELECT 1 FROM counter_http_tokens WHERE token = ?", digest))
 
 
 # ---- for who serves a file ----
@@ -92,43 +89,3 @@ def tokens(connection: Any) -> List[Device]:
         return []
     return [Device(device, [id for id, in ask(connection, "SELECT id FROM counter_http_ids WHERE token = ? ORDER BY id", token)])
             for token, device in ask(connection, "SELECT token, device FROM counter_http_tokens ORDER BY device")]
-
-
-# ---- for the server, in its transaction ----
-
-class Binding:
-    """What one token may bring."""
-
-    def __init__(self, connection: Any, digest: str) -> None:
-        self.connection, self.digest = connection, digest
-        self.is_bound = bool(ask(connection, "SELECT 1 FROM counter_http_ids WHERE token = ? LIMIT 1", digest))
-        self.known: Dict[str, bool] = {}
-        self.noted: Set[str] = set()
-        self.sources = -1  # how many the token has brought; -1: not counted yet
-
-    def bind(self, id: str) -> None:
-        """The first batch says whose token it is: to the one id that its sender counts under. Its former ids may be those of the
-        file that it is a copy of, which has a token of its own. Nobody is bound to the id of the served file."""
-        if not self.is_bound and not self.is_others(id) and (id,) not in ask(self.connection, "SELECT counter_settle()"):
-            ask(self.connection, "INSERT INTO counter_http_ids(id, token) VALUES (?, ?)", id, self.digest)
-            self.is_bound = True
-
-    def note_source(self, source: str) -> None:
-        """Each source has marks in the file, so a token has not any number of them."""
-        if source in self.noted:
-            return
-        self.noted.add(source)
-        ask(self.connection, SOURCES)
-        if ask(self.connection, "SELECT 1 FROM counter_http_sources WHERE token = ? AND source = ?", self.digest, source):
-            return
-        if self.sources < 0:
-            self.sources = ask(self.connection, "SELECT count(*) FROM counter_http_sources WHERE token = ?", self.digest)[0][0]
-        if self.sources >= MOST_SOURCES:
-            raise SyncError(f"the token has brought batches of {MOST_SOURCES} sources, and {source[:60]!r} is one more")
-        ask(self.connection, "INSERT INTO counter_http_sources(token, source) VALUES (?, ?)", self.digest, source)
-        self.sources += 1
-
-    def is_others(self, id: str) -> bool:
-        if id not in self.known:
-            self.known[id] = bool(ask(self.connection, "SELECT 1 FROM counter_http_ids WHERE id = ? AND token <> ?", id, self.digest))
-        return self.known[id]
