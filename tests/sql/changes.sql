@@ -1,6 +1,6 @@
 -- counter_changes, counter_key, counter_mark, counter_seen, digests, and pulls of what is new.
 
--- # a-row-of-the-feed-is-a-cell-with-its-key
+-- # a-row-of-the-feed-is-a-change-of-a-row-with-its-counters
 CREATE VIRTUAL TABLE v USING counter(path TEXT, hour INTEGER, hits COUNTER, bytes COUNTER, PRIMARY KEY(path, hour));
 INSERT INTO v VALUES('/', 12, 1, NULL), ('/a', 13, 2, 3);
 SELECT table_name, counter_key_json(key), column_name, generation, counter_value(cell) FROM counter_changes(0) AS f, counter_change(f.change) AS c ORDER BY 2, 3;

@@ -833,6 +833,18 @@ SELECT * FROM p;
 INSERT INTO counter_changes(table_name, key, change, seq, source) VALUES ('p', counter_key('a'), counter_change_of('{"tells":"row","columns":[{"name":"v","kind":"counter","generation":1,"cell":' || counter_json(counter_inc(NULL, 1)) || '}]}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
 --! counter_changes: table p: it is replicated here, but not at the source, and a replicated table merges with replicated ones only: call counter_replicate('p', ...) there
 
+-- # a-regular-column-that-went-at-the-source-is-refused-by-a-table-that-is-not-replicated
+CREATE VIRTUAL TABLE v USING counter(k TEXT PRIMARY KEY, n COUNTER);
+CREATE TABLE t(k TEXT PRIMARY KEY, n INTEGER);
+SELECT counter_track('t', 'n');
+--= 0
+INSERT INTO counter_changes VALUES ('v', x'', counter_change_of('{"tells":"column","name":"n","kind":"regular","generation":2}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: table v: it is replicated at the source, but not here, and a replicated table merges with replicated ones only: call counter_replicate('v', ...) here
+INSERT INTO counter_changes VALUES ('t', x'', counter_change_of('{"tells":"column","name":"n","kind":"regular","generation":2}'), 1, '7529cd67-394b-3247-8020-f2a7272fc8d9');
+--! counter_changes: table t: it is replicated at the source, but not here, and a replicated table merges with replicated ones only: call counter_replicate('t', ...) here
+SELECT count(*) FROM counter_state WHERE kind = 'counter';
+--= 0
+
 -- # a-second-answer-about-openings-is-shown-in-rows-that-have-come
 ATTACH 'office.db' AS office;
 CREATE TABLE main.p(k TEXT PRIMARY KEY, name TEXT, n INTEGER NOT NULL DEFAULT 0);
