@@ -32,6 +32,7 @@ static const char SETUP[] =
 
 static const char ROWS[] =
     "INSERT INTO v VALUES('a', 1, 1, 2), ('b', 2, 3, NULL);"
+    "INSERT INTO v(v) VALUES('add column o'), ('drop column m');"
     "INSERT INTO r VALUES('a', 'A', 1, 1, 2), ('b', 'B', 2.5, 3, NULL), ('c', 'long', x'00', 4, 5);"
     "UPDATE r SET b = 'x' WHERE k = 'a'; DELETE FROM r WHERE k = 'b'";
 
