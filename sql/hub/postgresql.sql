@@ -213,7 +213,8 @@ CREATE TABLE IF NOT EXISTS counter_hub.parts(
   answer text COLLATE "C",
   known boolean NOT NULL,
   CONSTRAINT "nothing is told that the hub does not know"
-    CHECK (known AND tells IN ('row', 'column', 'floors', 'answer') AND (kind IS NULL OR kind IN ('counter', 'regular'))),
+    CHECK (known AND tells IN ('row', 'column', 'floors', 'answer')
+           AND (column_name IS NULL) = (kind IS NULL) AND (kind IS NULL OR kind IN ('counter', 'regular'))),
   CONSTRAINT "a row and floors have a key, and floors have JSON"
     CHECK ((key <> '') = (tells IN ('row', 'floors')) AND (key_json IS NOT NULL OR tells <> 'floors')),
   CONSTRAINT "a row has a life, and if that is odd a stamp"
@@ -325,36 +326,41 @@ BEGIN
          CASE WHEN strpos(replace(i.key_json::text, '\\', ''), '\u0000') = 0 THEN i.key_json::jsonb END,
          w.tells, w.row IS NOT NULL, coalesce((w.row ->> 'life')::bigint, 0),
          (w.row #>> '{stamp,number}')::bigint, (w.row #>> '{stamp,id}')::uuid,
-         coalesce(c.told ->> 'name', w.name), coalesce(c.told ->> 'kind', w.kind),
-         coalesce((c.told ->> 'generation')::bigint, w.generation),
-         coalesce(c.told #>> '{cell,life}', c.told #>> '{stamp,number}')::bigint,
-         coalesce(s.shard ->> 'id', c.told #>> '{stamp,id}')::uuid,
-         (s.shard ->> 'clock')::bigint, (s.shard ->> 'value')::bigint,
-         CASE WHEN strpos(c.told ->> 'value', zero) > 0 THEN (
-                SELECT json_build_object('text', string_agg(encode(convert_to(part, 'UTF8'), 'hex'), '00' ORDER BY at))
-                  FROM unnest(string_to_array(c.told ->> 'value', zero)) WITH ORDINALITY AS p(part, at))
-              ELSE c.raw -> 'value' END,
-         w.answer,
-         counter_hub.has_only(t.whole::jsonb, 'tells', 'row', 'columns', 'name', 'kind', 'generation', 'answer')
-         AND counter_hub.has_only(w.row, 'life', 'stamp') AND counter_hub.has_only(w.row -> 'stamp', 'number', 'id')
-         AND (w.columns IS NOT NULL) = (w.tells = 'row')
-         AND CASE c.told ->> 'kind'
-               WHEN 'counter' THEN counter_hub.has_only(c.told, 'name', 'kind', 'generation', 'cell')
-                 AND counter_hub.has_only(c.told -> 'cell', 'life', 'value', 'shards')
-                 AND counter_hub.has_only(s.shard, 'id', 'clock', 'value')
-               WHEN 'regular' THEN counter_hub.has_only(c.told, 'name', 'kind', 'generation', 'stamp', 'value')
-                 AND counter_hub.has_only(nullif(c.told -> 'stamp', 'null'), 'number', 'id')
-                 AND c.told ? 'stamp' AND counter_hub.is_value(c.told -> 'value')
-               ELSE c.told IS NULL END
+         coalesce(c.name, w.name), coalesce(c.kind, w.kind), coalesce(c.generation, w.generation), c.number,
+         coalesce(s.shard ->> 'id', c.id)::uuid, (s.shard ->> 'clock')::bigint, (s.shard ->> 'value')::bigint,
+         c.value, w.answer,
+         w.known AND coalesce(c.known, true) AND counter_hub.has_only(s.shard, 'id', 'clock', 'value')
     FROM counter_hub.incoming i
    CROSS JOIN LATERAL (
      SELECT CASE WHEN strpos(i.change, '\u0000') = 0 THEN i.change
-                 ELSE replace(replace(i.change, '\\', '\u005c'), '\u0000', zero) END AS whole) AS t
-   CROSS JOIN jsonb_to_record(t.whole::jsonb)
-     AS w(tells text, "row" jsonb, columns jsonb, name text, kind text, generation bigint, answer text)
-    LEFT JOIN ROWS FROM (jsonb_array_elements(w.columns), json_array_elements(t.whole::json -> 'columns'))
-     AS c(told, raw) ON true
-    LEFT JOIN jsonb_array_elements(c.told #> '{cell,shards}') AS s(shard) ON true;
+                 ELSE replace(replace(i.change, '\\', '\u005c'), '\u0000', zero) END AS json OFFSET 0) AS t
+   CROSS JOIN LATERAL (
+     SELECT m.*,
+            CASE m.tells
+              WHEN 'row' THEN counter_hub.has_only(t.json::jsonb, 'tells', 'row', 'columns') AND m.columns IS NOT NULL
+                AND counter_hub.has_only(m.row, 'life', 'stamp') AND counter_hub.has_only(m.row -> 'stamp', 'number', 'id')
+              WHEN 'column' THEN counter_hub.has_only(t.json::jsonb, 'tells', 'name', 'kind', 'generation')
+              ELSE counter_hub.has_only(t.json::jsonb, 'tells', 'answer') END AS known
+       FROM jsonb_to_record(t.json::jsonb)
+         AS m(tells text, "row" jsonb, columns jsonb, name text, kind text, generation bigint, answer text) OFFSET 0) AS w
+    LEFT JOIN LATERAL (
+     SELECT m.told ->> 'name' AS name, m.told ->> 'kind' AS kind, (m.told ->> 'generation')::bigint AS generation,
+            coalesce(m.told #>> '{cell,life}', m.told #>> '{stamp,number}')::bigint AS number,
+            m.told #>> '{stamp,id}' AS id, m.told #> '{cell,shards}' AS shards,
+            CASE WHEN strpos(m.told ->> 'value', zero) > 0 THEN (
+                   SELECT json_build_object('text', string_agg(encode(convert_to(part, 'UTF8'), 'hex'), '00' ORDER BY at))
+                     FROM unnest(string_to_array(m.told ->> 'value', zero)) WITH ORDINALITY AS p(part, at))
+                 ELSE m.raw -> 'value' END AS value,
+            CASE m.told ->> 'kind'
+              WHEN 'counter' THEN counter_hub.has_only(m.told, 'name', 'kind', 'generation', 'cell')
+                AND counter_hub.has_only(m.told -> 'cell', 'life', 'value', 'shards')
+              WHEN 'regular' THEN counter_hub.has_only(m.told, 'name', 'kind', 'generation', 'stamp', 'value')
+                AND counter_hub.has_only(nullif(m.told -> 'stamp', 'null'), 'number', 'id')
+                AND m.told ? 'stamp' AND counter_hub.is_value(m.told -> 'value')
+              ELSE false END AS known
+       FROM ROWS FROM (jsonb_array_elements(w.columns), json_array_elements(t.json::json -> 'columns'))
+         AS m(told, raw) OFFSET 0) AS c ON true
+    LEFT JOIN jsonb_array_elements(c.shards) AS s(shard) ON true;
   DELETE FROM counter_hub.incoming;
 EXCEPTION
   WHEN data_exception OR check_violation OR not_null_violation THEN
