@@ -6,10 +6,11 @@
 #                                  what is new in the hub since FILE's last download, to FILE; only rows
 #                                  whose keys begin with the values of a scope, such as '["store 7"]'
 #
-# up prints the number of changes sent, and of rows, columns, floors and answers that changed in the hub; down the
-# number of changes received, and the mark to go on from. psql finds the hub by its usual variables:
-# PGHOST, PGDATABASE, PGUSER, PGSERVICE and so on. Needs build/counter.so, sqlite3 and psql. Ends with 1, and nothing
-# changed, if anything fails. It may be repeated then, and where nobody knows how it ended.
+# up prints the number of changes sent, and of rows, columns, floors and answers that changed in the
+# hub; down the number of changes received, and the mark to go on from. psql finds the hub by its usual
+# variables: PGHOST, PGDATABASE, PGUSER, PGSERVICE and so on. Needs build/counter.so, sqlite3 and psql.
+# Ends with 1, and nothing changed, if anything fails. It may be repeated then, and where nobody knows
+# how it ended.
 
 set -e
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -46,8 +47,8 @@ SQL
     [ -n "$answer" ] || fail 'the database has no hub: run psql -v ON_ERROR_STOP=1 -f sql/hub/postgresql.sql first'
 }
 
-# What the hub cannot have from other files, one line for each change; the marks of the feed come along in each, so
-# that the hub can keep them.
+# What the hub cannot have from other files, one line for each change; the marks of the feed come
+# along in each, so that the hub can keep them.
 up() {
     has=$(shell -list "$1" "SELECT count(*) FROM sqlite_master WHERE name = 'counter_tables'")
     [ "$has" = 1 ] || fail "$1: no counter tables"

@@ -13,17 +13,16 @@
 --
 -- The lattice is made of registers that only rise, each in one row:
 --
---     columns   (generation, kind)                        the highest wins, compared from left to right;
---                                                         a counter of an even generation: dropped
---     rows      (life, stamp of the INSERT)               the same; an even life: deleted
---     cells     (life of the row, generation, number, id), with a value
---                                                         the same; of a counter the number is the life
---                                                         of its cell, even: deleted; of a regular
---                                                         column number and id are its stamp
---     shards    (life of the row, generation, life of the cell, clock, value)
---     floors    floor                                     the highest wins, as SQLite sorts the column
---     answers                                             a set: what has come stays
+--     columns   generation, kind                           even, and still a counter: dropped
+--     rows      life, stamp of the INSERT                  an even life: deleted
+--     cells     life of the row, generation, number, id    the number of a counter is the life of its
+--                                                          cell, even: deleted; number and id of a
+--                                                          regular column are its stamp
+--     shards    life of the row, generation, life of the cell, clock, value
+--     floors    floor                                      as SQLite sorts the column
+--     answers                                              a set: what has come stays
 --
+-- Of two the higher wins, compared from left to right, with its value.
 -- Rows of tables that are not replicated have the life 0. What a row shows follows when it is read:
 -- its cells of its own life, counters of the generation of their column, with the shards of the same
 -- life, generation and life of the cell, unless the row is below a floor. So no order between rows can
@@ -272,8 +271,8 @@ $$;
 
 -- ---- what counts --------------------------------------------------------------------------------
 
--- The rows that are not below a floor, deleted ones too. merge() lets no others in; where rows and floors have come
--- apart from it, another is stored, but seen by nobody.
+-- The rows that are not below a floor, deleted ones too. merge() lets no others in; where rows and
+-- floors have come apart from it, another is stored, but seen by nobody.
 CREATE OR REPLACE VIEW counter_hub.held_rows AS
 SELECT r.table_name, r.key, r.key_json, r.life, r.number, r.id, r.changed
   FROM counter_hub.row_cells r
@@ -313,8 +312,9 @@ CREATE OR REPLACE FUNCTION counter_hub.is_value(value jsonb) RETURNS boolean LAN
            ELSE coalesce(jsonb_typeof(value) IN ('number', 'string', 'null'), true) END
 $$;
 
--- Moves the changes that have come to counter_hub.parts. jsonb takes no U+0000, so a word stands for it while the
--- changes are read; a value with it becomes {"text":"610062"}, which is the same, and a key has no JSON.
+-- Moves the changes that have come to counter_hub.parts. jsonb takes no U+0000, so a word stands for
+-- it while the changes are read; a value with it becomes {"text":"610062"}, which is the same.
+-- OFFSET 0 keeps what is said of a column from being worked out again for each of its shards.
 CREATE OR REPLACE FUNCTION counter_hub.take_apart() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   zero text := gen_random_uuid();
@@ -629,9 +629,9 @@ $$;
 
 
 -- What has changed in the uploads from `since` on, as counter_changes has it: of each row all that is
--- held. A file asks from counter_mark(hub.id), makes the changes with counter_change_of, merges them, and then
--- says counter_seen(hub.id, since, hub.number + 1); the number is to be read in the snapshot of the
--- changes, or before. With a scope, only rows that may be in it, and all that has none.
+-- held. A file asks from counter_mark(hub.id), INSERTs the changes, which counter_change_of makes,
+-- and then says counter_seen(hub.id, since, hub.number + 1); the number is to be read in the snapshot
+-- of the changes, or before. With a scope, only rows that may be in it, and all that has none.
 CREATE OR REPLACE FUNCTION counter_hub.changes(since bigint, scope jsonb DEFAULT NULL)
 RETURNS TABLE(table_name text, key_columns text, key bytea, change text, changed bigint) LANGUAGE sql STABLE AS $$
   SELECT table_name, t.key_columns, f.packed, '{"tells":"floors"}', f.changed
