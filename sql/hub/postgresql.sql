@@ -256,6 +256,7 @@ CREATE OR REPLACE FUNCTION counter_hub.is_less(a jsonb, b jsonb, collation_name 
 RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE
     WHEN a ->> 'text' IS NOT NULL OR b ->> 'text' IS NOT NULL THEN NULL
+    WHEN a ->> 'real' IS NOT NULL OR b ->> 'real' IS NOT NULL THEN NULL
     WHEN jsonb_typeof(a) <> jsonb_typeof(b)
       THEN array_position(ARRAY['number', 'string', 'object'], jsonb_typeof(a))
          < array_position(ARRAY['number', 'string', 'object'], jsonb_typeof(b))
@@ -304,11 +305,12 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT coalesce(object - members = '{}', true)
 $$;
 
--- Whether the value is a number, a text, null, {"hex":"00ff"} or {"text":"61ff"}, or there is none.
+-- Whether the value is a number, a text, null, {"hex":"00ff"}, {"text":"61ff"} or {"real":"7f…"}, or there
+-- is none.
 CREATE OR REPLACE FUNCTION counter_hub.is_value(value jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE jsonb_typeof(value)
-           WHEN 'object' THEN (value - 'hex' = '{}' OR value - 'text' = '{}')
-             AND decode(coalesce(value ->> 'hex', value ->> 'text'), 'hex') IS NOT NULL
+           WHEN 'object' THEN (value - 'hex' = '{}' OR value - 'text' = '{}' OR value - 'real' = '{}')
+             AND decode(coalesce(value ->> 'hex', value ->> 'text', value ->> 'real'), 'hex') IS NOT NULL
            ELSE coalesce(jsonb_typeof(value) IN ('number', 'string', 'null'), true) END
 $$;
 

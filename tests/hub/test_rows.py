@@ -11,7 +11,7 @@ from files import connect
 from test_hub import Hub, hub, only_hub  # noqa: F401
 
 KEYS = ["tea", "jam", "it's", "a,b\n\"", "ключ", "\\.", ""]
-VALUES = [None, 0, 1, -1, 2**63 - 1, -2**63, 1.0, -0.0, 1e17, 0.1, -2.5, 1e300, 5e-324, 2.2250738585072014e-308, -1.25e308,
+VALUES = [None, 0, 1, -1, 2**63 - 1, -2**63, 1.0, -0.0, 1e17, 0.1, -2.5, 1e300, 5e-324, 2.2250738585072014e-308, -1.7976931348623157e308,
           math.inf, -math.inf, "", "jam", "it's", 'say "x"\r\n', "日🙂", "a\0b", "1", b"", b"\x00a", b"x" * 300, "y" * 70000]
 REGULAR, COUNTERS = ["name", "Price", "ünï"], ["stock", "sold"]
 ALL = REGULAR + COUNTERS
